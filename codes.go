@@ -1,0 +1,36 @@
+package reprise
+
+// Codes of findings. A code is part of the JSON contract: it is never renamed
+// and never reused for something else.
+const (
+	CodeUnreadable        = "unreadable-file"        // a file of the run cannot be read or parsed
+	CodePermission        = "permission"             // the file system refused to let us read it
+	CodeNotRegular        = "not-regular-file"       // a FIFO, device or folder where a file belongs
+	CodeLinkOutside       = "link-out-of-tree"       // a link that leaves the project is not followed
+	CodeTooLarge          = "file-too-large"         // larger than we read; what was not read is unknown
+	CodeDamagedLine       = "damaged-line"           // one line or record is lost, the rest was read
+	CodeSalvaged          = "salvaged"               // not well-formed; read line by line instead
+	CodeWrongType         = "wrong-type"             // a value has another type than its place asks for
+	CodeDuplicateKey      = "duplicate-key"          // a key stands twice; the last one counts
+	CodeDuplicateID       = "duplicate-id"           // two units have the same id
+	CodeUnknownStatus     = "unknown-status"         // a status word without a meaning
+	CodeStatusDrift       = "status-drift"           // two ledgers disagree about one unit
+	CodePlanCopies        = "plan-copies-differ"     // two copies of a plan are not the same
+	CodeMissingArtifact   = "missing-artifact"       // a file the run needs is not there
+	CodeStaleMarker       = "stale-owner-marker"     // a marker of an agent that the other files contradict
+	CodeOwnerMarker       = "owner-marker"           // a marker says that somebody is at work
+	CodeCycle             = "dependency-cycle"       // steps wait for each other
+	CodeUnknownDependency = "unknown-dependency"     // a step waits for something that does not exist
+	CodeGap               = "numbering-gap"          // a number is missing in a sequence
+	CodeClosedOpen        = "closed-with-open-items" // ended by a person with work left
+	CodeFalseCompletion   = "false-completion"       // called done while its own evidence says otherwise
+	CodePendingQuestion   = "pending-question"       // a person was asked and has not answered
+	CodeRetryLoop         = "retry-loop"             // many attempts without success
+	CodeLeftover          = "leftover-file"          // residue of an interrupted write
+	CodeAmbiguous         = "ambiguous-state"        // the files do not settle where it stands
+	CodeSuperseded        = "superseded"             // a later run took over
+	CodeAbandoned         = "abandoned-step"         // open, but the work went on beyond it
+	CodeFutureTime        = "future-time"            // a time on record lies in the future
+	CodeStaleRun          = "stale-run"              // nothing happened for a long time
+	CodeIntegrity         = "integrity"              // a rule of the format is broken
+)

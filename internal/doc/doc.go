@@ -1,0 +1,219 @@
+// Package doc reads the files of users' projects: bounded, tolerant, and with
+// the line of every value.
+//
+// Reading never fails towards the caller. Whatever is wrong with a file —
+// missing permission, a FIFO, a link out of the tree, half a JSON document, a
+// number where a word belongs — becomes a finding of the Reader, and the part
+// that could be read is returned. A nil Node answers every question with
+// "absent", so that readers of layouts need no ladders of checks.
+//
+// Positions are kept as lines (from 1) and, where an edit may follow, as byte
+// offsets into the file.
+package doc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"sort"
+	"time"
+
+	"reprise"
+)
+
+// MaxSize is the largest file that is read whole. Real state files stay far
+// below it; logs that may be larger are streamed by the layouts that own them.
+const MaxSize = 16 << 20
+
+// perCode bounds how often one code is reported for one file; the rest is
+// counted in a last finding.
+const perCode = 10
+
+// Reader opens files of one file system and collects what is wrong with them.
+// It is not safe for concurrent use.
+type Reader struct {
+	fsys     fs.FS
+	findings []reprise.Finding
+	seen     map[reprise.Finding]bool
+	counts   map[[2]string]int
+}
+
+// NewReader returns a Reader over fsys.
+func NewReader(fsys fs.FS) *Reader {
+	return &Reader{fsys: fsys, seen: map[reprise.Finding]bool{}, counts: map[[2]string]int{}}
+}
+
+// FS returns the file system that is read.
+func (r *Reader) FS() fs.FS { return r.fsys }
+
+// Report records a finding. The same finding is kept once, and no more than a
+// few of one code for one file.
+func (r *Reader) Report(f reprise.Finding) {
+	if r.seen[f] {
+		return
+	}
+	r.seen[f] = true
+	key := [2]string{f.Code, f.Source.File}
+	r.counts[key]++
+	if r.counts[key] <= perCode {
+		r.findings = append(r.findings, f)
+	}
+}
+
+// Findings returns what was reported, in order, with one closing line for each
+// code and file that was reported more often than is useful to list.
+func (r *Reader) Findings() []reprise.Finding {
+	out := append([]reprise.Finding(nil), r.findings...)
+	var more [][2]string
+	for key, n := range r.counts {
+		if n > perCode {
+			more = append(more, key)
+		}
+	}
+	sort.Slice(more, func(i, j int) bool {
+		return more[i][1]+"\x00"+more[i][0] < more[j][1]+"\x00"+more[j][0]
+	})
+	for _, key := range more {
+		severity := reprise.Warning
+		for _, f := range r.findings {
+			if f.Code == key[0] && f.Source.File == key[1] {
+				severity = f.Severity
+			}
+		}
+		out = append(out, reprise.Finding{
+			Code: key[0], Severity: severity, Subject: key[1], Source: reprise.Source{File: key[1]},
+			Message: fmt.Sprintf("%d more of the same in this file", r.counts[key]-perCode),
+		})
+	}
+	return out
+}
+
+// File is one file as it was read.
+type File struct {
+	Path  string
+	Data  []byte
+	MTime time.Time
+
+	r      *Reader
+	exists bool
+	ok     bool
+}
+
+// Open reads a file whole. It always returns a File: Exists tells whether
+// there is something under that name, OK whether all of it was read. A file
+// that exists and could not be read has been reported.
+func (r *Reader) Open(name string) *File {
+	f := &File{Path: path.Clean(name), r: r}
+	in, info, err := OpenRegular(r.fsys, f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f
+	}
+	f.exists = true
+	if err != nil {
+		f.Report(reprise.Warning, refusal(err), 0, fmt.Sprintf("cannot be read: %s", cause(err)), "check the file's permissions and type")
+		return f
+	}
+	defer in.Close()
+	f.MTime = info.ModTime()
+	var buf bytes.Buffer
+	if n := info.Size(); n > 0 && n <= MaxSize {
+		buf.Grow(int(n) + 1)
+	}
+	_, err = io.Copy(&buf, io.LimitReader(in, MaxSize+1))
+	f.Data = buf.Bytes()
+	switch {
+	case err != nil:
+		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), cause(err)), "check the disk and the file's permissions")
+	case len(f.Data) > MaxSize:
+		f.Data = nil
+		f.Report(reprise.Warning, reprise.CodeTooLarge, 0, fmt.Sprintf("larger than %d MiB, not read", MaxSize>>20), "a state file of this size is usually damaged; look at it by hand")
+	default:
+		f.ok = true
+	}
+	return f
+}
+
+// OpenRegular opens a file for reading after making sure that it is a regular
+// one, so that a FIFO or a device cannot stall the reader. The caller closes it.
+func OpenRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, &fs.PathError{Op: "open", Path: name, Err: ErrNotRegular}
+	}
+	in, err := fsys.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return in, info, nil
+}
+
+// ErrNotRegular is returned for folders, FIFOs, sockets and devices where a
+// file was expected.
+var ErrNotRegular = errors.New("not a regular file")
+
+// ErrOutside is returned by guarded file systems for links that leave the tree.
+var ErrOutside = errors.New("link leads out of the project")
+
+func refusal(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return reprise.CodePermission
+	case errors.Is(err, ErrNotRegular):
+		return reprise.CodeNotRegular
+	case errors.Is(err, ErrOutside):
+		return reprise.CodeLinkOutside
+	}
+	return reprise.CodeUnreadable
+}
+
+// cause strips the path from an error: the finding's source names it already.
+func cause(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// Exists reports whether there is something under this name, readable or not.
+func (f *File) Exists() bool { return f.exists }
+
+// OK reports whether the whole file was read.
+func (f *File) OK() bool { return f.ok }
+
+// At gives the source of a line; 0 is the file as a whole.
+func (f *File) At(line int) reprise.Source { return reprise.Source{File: f.Path, Line: line} }
+
+// Report records a finding about this file.
+func (f *File) Report(sev reprise.Severity, code string, line int, message, hint string) {
+	f.r.Report(reprise.Finding{
+		Code: code, Severity: sev, Subject: path.Base(f.Path),
+		Message: message, Source: f.At(line), Hint: hint,
+	})
+}
+
+// Exists reports whether a name exists in the file system, as a file or folder.
+func (r *Reader) Exists(name string) bool {
+	_, err := fs.Stat(r.fsys, path.Clean(name))
+	return err == nil
+}
+
+// Dir lists a folder. A folder that does not exist is empty; one that cannot
+// be listed is reported.
+func (r *Reader) Dir(name string) []fs.DirEntry {
+	entries, err := fs.ReadDir(r.fsys, path.Clean(name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.Report(reprise.Finding{
+			Code: refusal(err), Severity: reprise.Warning, Subject: path.Base(name),
+			Message: fmt.Sprintf("folder cannot be listed: %s", cause(err)),
+			Source:  reprise.Source{File: path.Clean(name)}, Hint: "check the folder's permissions",
+		})
+	}
+	return entries
+}

@@ -1,0 +1,324 @@
+package doc
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Markdown is a Markdown file cut into lines, with what stands in code fences
+// and HTML comments marked, so that an example or a hidden note is never taken
+// for state. It follows GitHub's reading of tables, fences and headings; a test
+// holds it against a full Markdown parser.
+type Markdown struct {
+	// Front is the YAML front matter, nil if there is none. Where several
+	// blocks stand behind each other the first is Front and the rest follow in
+	// MoreFront.
+	Front     *Node
+	MoreFront []*Node
+	Lines     []Line // the body, front matter left out
+
+	file *File
+}
+
+// Line is one line of the body without its line end.
+type Line struct {
+	No     int // in the file, from 1
+	Start  int // byte offset in the file
+	Text   string
+	Hidden bool // inside a code fence or an HTML comment, or a delimiter of one
+}
+
+// Markdown reads the file as Markdown. Every text is Markdown, so nothing can
+// be wrong with it; NUL bytes are reported by the caller's reading of values.
+// It returns nil if the file was not read.
+func (f *File) Markdown() *Markdown {
+	if !f.ok {
+		return nil
+	}
+	m := &Markdown{file: f}
+	data, offset, no := f.Data, 0, 1
+	if bytes.HasPrefix(data, bom) {
+		offset = len(bom)
+	}
+	for {
+		block, rest, lines := frontMatter(data[offset:])
+		if lines == 0 {
+			break
+		}
+		n := f.frontNode(block, no)
+		if m.Front == nil {
+			m.Front = n
+		} else if n != nil {
+			m.MoreFront = append(m.MoreFront, n)
+		}
+		no += lines
+		offset = len(data) - len(rest)
+	}
+	m.cut(data, offset, no)
+	return m
+}
+
+func (f *File) frontNode(block []byte, no int) *Node {
+	if len(bytes.TrimSpace(block)) == 0 {
+		return &Node{Kind: Map, Line: no, file: f}
+	}
+	return f.yamlAt(block, no)
+}
+
+// frontMatter splits a block fenced by lines of three dashes off the beginning.
+// lines is the number of lines it takes, fences and blank lines before it
+// included; 0 if there is none. A fence without its end is no front matter.
+func frontMatter(data []byte) (block, rest []byte, lines int) {
+	skipped := 0
+	for { // blank lines between stacked blocks
+		line, after := cutLine(data)
+		if len(bytes.TrimSpace(line)) > 0 || len(after) == len(data) || len(after) == 0 {
+			break
+		}
+		data, skipped = after, skipped+1
+	}
+	line, after := cutLine(data)
+	if string(bytes.TrimRight(line, " \t\r")) != "---" || len(after) == 0 {
+		return nil, nil, 0
+	}
+	start, n := after, 1
+	keyed := false
+	for len(after) > 0 {
+		line, next := cutLine(after)
+		n++
+		text := string(bytes.TrimRight(line, " \t\r"))
+		if text == "---" || text == "..." {
+			if !keyed && n > 2 {
+				return nil, nil, 0 // two thematic breaks with prose between them
+			}
+			return start[:len(start)-len(after)], next, n + skipped
+		}
+		if _, _, ok := splitKey(strings.TrimSpace(text)); ok {
+			keyed = true
+		}
+		after = next
+	}
+	return nil, nil, 0
+}
+
+func cutLine(data []byte) (line, rest []byte) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return data[:i], data[i+1:]
+	}
+	return data, nil
+}
+
+func (m *Markdown) cut(data []byte, offset, no int) {
+	var fence string // the fence that is open
+	comment := false
+	for offset < len(data) {
+		line, rest := cutLine(data[offset:])
+		l := Line{No: no, Start: offset, Text: strings.TrimRight(string(line), "\r")}
+		trimmed := strings.TrimLeft(l.Text, " ")
+		indent := len(l.Text) - len(trimmed)
+		switch {
+		case comment:
+			l.Hidden = true
+			comment = !strings.Contains(l.Text, "-->")
+		case fence != "":
+			l.Hidden = true
+			if mark := fenceMark(trimmed); indent < 4 && mark != "" && mark[0] == fence[0] && len(mark) >= len(fence) && strings.TrimSpace(trimmed[len(mark):]) == "" {
+				fence = ""
+			}
+		case indent < 4 && fenceMark(trimmed) != "":
+			mark := fenceMark(trimmed)
+			// A backtick fence cannot carry a backtick in its info string.
+			if mark[0] == '~' || !strings.Contains(trimmed[len(mark):], "`") {
+				fence, l.Hidden = mark, true
+			}
+		case strings.HasPrefix(trimmed, "<!--"):
+			l.Hidden = true
+			comment = !strings.Contains(l.Text, "-->")
+		}
+		m.Lines = append(m.Lines, l)
+		no++
+		offset = len(data) - len(rest)
+		if rest == nil {
+			break
+		}
+	}
+}
+
+func fenceMark(s string) string {
+	if s == "" || (s[0] != '`' && s[0] != '~') {
+		return ""
+	}
+	n := 0
+	for n < len(s) && s[n] == s[0] {
+		n++
+	}
+	if n < 3 {
+		return ""
+	}
+	return s[:n]
+}
+
+// Section is a heading and what follows it up to the next heading of the same
+// or a higher level. The section of level 0 is the whole body.
+type Section struct {
+	Title string
+	Level int
+	Line  int
+	lines []Line
+	m     *Markdown
+}
+
+// All is the whole body as one section.
+func (m *Markdown) All() Section {
+	if m == nil {
+		return Section{}
+	}
+	return Section{lines: m.Lines, m: m}
+}
+
+// Sections returns every heading of the body with its section, in file order.
+func (m *Markdown) Sections() []Section {
+	if m == nil {
+		return nil
+	}
+	var out []Section
+	for i, l := range m.Lines {
+		level, title := heading(l)
+		if level == 0 {
+			continue
+		}
+		end := i + 1
+		for end < len(m.Lines) {
+			if next, _ := heading(m.Lines[end]); next > 0 && next <= level {
+				break
+			}
+			end++
+		}
+		out = append(out, Section{Title: title, Level: level, Line: l.No, lines: m.Lines[i+1 : end], m: m})
+	}
+	return out
+}
+
+// Section returns the first section with one of the titles, compared by Fold.
+// ok is false if there is none.
+func (m *Markdown) Section(titles ...string) (s Section, ok bool) {
+	sections := m.Sections()
+	for _, want := range titles {
+		want = Fold(want)
+		for _, s := range sections {
+			if Fold(s.Title) == want {
+				return s, true
+			}
+		}
+	}
+	return Section{}, false
+}
+
+// Head is what stands before the first subordinate heading of a section.
+func (s Section) Head() Section {
+	for i, l := range s.lines {
+		if level, _ := heading(l); level > 0 {
+			s.lines = s.lines[:i]
+			break
+		}
+	}
+	return s
+}
+
+// Lines returns the lines of the section that are not hidden.
+func (s Section) Lines() []Line {
+	var out []Line
+	for _, l := range s.lines {
+		if !l.Hidden {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Text returns the visible lines as one text.
+func (s Section) Text() string {
+	var b strings.Builder
+	for _, l := range s.Lines() {
+		b.WriteString(l.Text)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// heading returns the level and title of an ATX heading, 0 for other lines.
+func heading(l Line) (level int, title string) {
+	if l.Hidden {
+		return 0, ""
+	}
+	text := strings.TrimLeft(l.Text, " ")
+	if len(l.Text)-len(text) > 3 {
+		return 0, ""
+	}
+	for level < len(text) && text[level] == '#' {
+		level++
+	}
+	if level == 0 || level > 6 || (level < len(text) && text[level] != ' ' && text[level] != '\t') {
+		return 0, ""
+	}
+	title = strings.TrimSpace(text[level:])
+	if t := strings.TrimRight(title, "#"); t == "" || strings.HasSuffix(t, " ") {
+		title = strings.TrimSpace(t)
+	}
+	return level, title
+}
+
+// Title returns the text of the first heading of level 1, or "".
+func (m *Markdown) Title() string {
+	if m == nil {
+		return ""
+	}
+	for _, l := range m.Lines {
+		if level, title := heading(l); level == 1 {
+			return title
+		}
+	}
+	return ""
+}
+
+// Check is one item of a task list.
+type Check struct {
+	Ticked bool
+	Text   string
+	Line   int
+	Indent int
+}
+
+// Checks returns the task-list items of a section.
+func (s Section) Checks() []Check {
+	var out []Check
+	for _, l := range s.Lines() {
+		text := strings.TrimLeft(l.Text, " \t")
+		indent := len(l.Text) - len(text)
+		rest, ok := bullet(text)
+		if !ok || len(rest) < 3 || rest[0] != '[' || rest[2] != ']' {
+			continue
+		}
+		mark := rest[1]
+		if mark != ' ' && mark != 'x' && mark != 'X' {
+			continue
+		}
+		out = append(out, Check{Ticked: mark != ' ', Text: strings.TrimSpace(rest[3:]), Line: l.No, Indent: indent})
+	}
+	return out
+}
+
+// bullet strips a list marker.
+func bullet(text string) (rest string, ok bool) {
+	if len(text) > 1 && strings.IndexByte("-*+", text[0]) >= 0 && text[1] == ' ' {
+		return strings.TrimLeft(text[2:], " "), true
+	}
+	i := 0
+	for i < len(text) && i < 9 && text[i] >= '0' && text[i] <= '9' {
+		i++
+	}
+	if i > 0 && i+1 < len(text) && (text[i] == '.' || text[i] == ')') && text[i+1] == ' ' {
+		return strings.TrimLeft(text[i+2:], " "), true
+	}
+	return text, false
+}

@@ -1,0 +1,220 @@
+package doc
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise"
+)
+
+// NodeKind is the shape of a Node.
+type NodeKind uint8
+
+// The shapes. The zero value is that of an absent node.
+const (
+	Absent NodeKind = iota
+	Null
+	Bool
+	Number
+	String
+	List
+	Map
+)
+
+var kindNames = [...]string{"nothing", "null", "a boolean", "a number", "text", "a list", "a map"}
+
+// Node is a value of a JSON or YAML document with its place. All methods work
+// on a nil Node, which stands for "absent".
+type Node struct {
+	Kind  NodeKind
+	Text  string // scalars: the value as written, without quotes; 1.10 stays 1.10
+	Line  int
+	Items []*Node // List
+	Keys  []Field // Map, in file order
+
+	// Start and End delimit the value in the file, quotes included. They are
+	// exact for JSON and zero for YAML.
+	Start, End int
+
+	file *File
+}
+
+// Field is one entry of a map.
+type Field struct {
+	Name  string
+	Line  int
+	Value *Node
+}
+
+// Source gives the place of the node.
+func (n *Node) Source() reprise.Source {
+	if n == nil || n.file == nil {
+		return reprise.Source{}
+	}
+	return n.file.At(n.Line)
+}
+
+// IsNull reports whether the node is absent or null.
+func (n *Node) IsNull() bool { return n == nil || n.Kind == Absent || n.Kind == Null }
+
+// Get returns the value of the first of the given keys that the map has, or
+// nil. Asking anything but a map is a finding.
+func (n *Node) Get(keys ...string) *Node {
+	if n.IsNull() {
+		return nil
+	}
+	if n.Kind != Map {
+		n.wrong("a map")
+		return nil
+	}
+	for _, key := range keys {
+		for i := len(n.Keys) - 1; i >= 0; i-- {
+			if n.Keys[i].Name == key {
+				return n.Keys[i].Value
+			}
+		}
+	}
+	return nil
+}
+
+// Has reports whether the map has the key, whatever its value.
+func (n *Node) Has(key string) bool {
+	if n == nil || n.Kind != Map {
+		return false
+	}
+	for i := range n.Keys {
+		if n.Keys[i].Name == key {
+			return true
+		}
+	}
+	return false
+}
+
+// Fields returns the entries of a map in file order. Anything else but an
+// absent or null node is a finding and has none.
+func (n *Node) Fields() []Field {
+	if n.IsNull() {
+		return nil
+	}
+	if n.Kind != Map {
+		n.wrong("a map")
+		return nil
+	}
+	return n.Keys
+}
+
+// List returns the items of a list. Anything else but an absent or null node is
+// a finding and has none.
+func (n *Node) List() []*Node {
+	if n.IsNull() {
+		return nil
+	}
+	if n.Kind != List {
+		n.wrong("a list")
+		return nil
+	}
+	return n.Items
+}
+
+// Str returns a scalar as text. Numbers and booleans are given as written:
+// ids are numbers in some files and words in others. A list or map is a finding.
+func (n *Node) Str() string {
+	if n.IsNull() {
+		return ""
+	}
+	if n.Kind == List || n.Kind == Map {
+		n.wrong("text")
+		return ""
+	}
+	return n.Text
+}
+
+// Int returns a whole number, also one written as text. ok is false for an
+// absent node; anything else that is no whole number is a finding too.
+func (n *Node) Int() (value int, ok bool) {
+	if n.IsNull() {
+		return 0, false
+	}
+	if n.Kind == Number || n.Kind == String {
+		text := strings.TrimSpace(n.Text)
+		if v, err := strconv.Atoi(text); err == nil {
+			return v, true
+		}
+		if v, err := strconv.ParseFloat(text, 64); err == nil && v == float64(int(v)) {
+			return int(v), true
+		}
+	}
+	n.wrong("a whole number")
+	return 0, false
+}
+
+// Bool returns a boolean, also one written as text. ok is false for an absent
+// node; anything else is a finding too.
+func (n *Node) Bool() (value, ok bool) {
+	if n.IsNull() {
+		return false, false
+	}
+	if n.Kind == Bool || n.Kind == String {
+		switch strings.ToLower(strings.TrimSpace(n.Text)) {
+		case "true", "yes":
+			return true, true
+		case "false", "no":
+			return false, true
+		}
+	}
+	n.wrong("true or false")
+	return false, false
+}
+
+// Time returns a point in time, or the zero time. Text that is no time is a
+// finding; prose is not a reason to stop.
+func (n *Node) Time() time.Time {
+	if n.IsNull() {
+		return time.Time{}
+	}
+	if n.Kind == String || n.Kind == Number {
+		if strings.TrimSpace(n.Text) == "" {
+			return time.Time{}
+		}
+		if t, ok := ParseTime(n.Text); ok {
+			return t
+		}
+	}
+	n.wrong("a time")
+	return time.Time{}
+}
+
+// Strs returns the scalars of a list, or the one scalar that stands where a
+// list is expected.
+func (n *Node) Strs() []string {
+	if n.IsNull() {
+		return nil
+	}
+	if n.Kind != List && n.Kind != Map {
+		if s := strings.TrimSpace(n.Text); s != "" {
+			return []string{s}
+		}
+		return nil
+	}
+	var out []string
+	for _, item := range n.List() {
+		if s := item.Str(); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (n *Node) wrong(want string) {
+	if n.file == nil {
+		return
+	}
+	got := kindNames[n.Kind]
+	if n.Kind == String || n.Kind == Number || n.Kind == Bool {
+		got += " " + strconv.Quote(Clip(n.Text, 40))
+	}
+	n.file.Report(reprise.Warning, reprise.CodeWrongType, n.Line,
+		fmt.Sprintf("%s stands where %s belongs; it is left out", got, want), "")
+}

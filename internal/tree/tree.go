@@ -1,0 +1,337 @@
+// Package tree opens a project folder for reading only.
+//
+// A tree.FS never writes, never follows a link out of the folder, never opens
+// anything but regular files and folders (so that a FIFO cannot stall a
+// reader), and lists each folder once: what was listed stays as it was seen.
+// Folders that hold no state of their own — git's, vendored packages, what git
+// ignores, other checkouts of the same repository — are left out of listings;
+// they can still be opened by name.
+package tree
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"sync"
+	"syscall"
+
+	"reprise/internal/doc"
+)
+
+// Options say what a listing leaves out.
+type Options struct {
+	// Marks are folder names that may hold state. They are listed even where
+	// git ignores them: people ignore the state folders of their agents.
+	Marks []string
+	// All lists ignored and vendored folders too.
+	All bool
+}
+
+// Problem is a folder that could not be listed, or a link that was not followed.
+type Problem struct {
+	Path string
+	Err  error
+}
+
+// FS is a guarded, read-only view of one folder. It is safe for concurrent use.
+type FS struct {
+	root *os.Root
+	opts Options
+
+	mu       sync.Mutex
+	dirs     map[string]*listing
+	problems []Problem
+	skipped  []string
+	linked   []string
+}
+
+type listing struct {
+	entries []fs.DirEntry
+	err     error
+	rules   *ignoreRules // in force for the entries of this folder
+	kept    bool         // ignored by git, listed because of its name
+}
+
+// Open opens the folder. The caller closes it.
+func Open(dir string, opts Options) (*FS, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &FS{root: root, opts: opts, dirs: map[string]*listing{}}, nil
+}
+
+// Close releases the folder.
+func (t *FS) Close() error { return t.root.Close() }
+
+// Problems returns what could not be listed or followed so far, by path.
+func (t *FS) Problems() []Problem {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := slices.Clone(t.problems)
+	slices.SortFunc(out, func(a, b Problem) int { return compare(a.Path, b.Path) })
+	return out
+}
+
+// Skipped returns the folders that listings left out so far because git ignores
+// them, sorted.
+func (t *FS) Skipped() []string { return t.sorted(&t.skipped) }
+
+// Checkouts returns the other checkouts of a repository met inside the folder
+// (linked worktrees), sorted.
+func (t *FS) Checkouts() []string { return t.sorted(&t.linked) }
+
+func (t *FS) sorted(list *[]string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := slices.Clone(*list)
+	slices.Sort(out)
+	return out
+}
+
+func compare(a, b string) int {
+	if a < b {
+		return -1
+	}
+	if a > b {
+		return 1
+	}
+	return 0
+}
+
+// Open opens a regular file or a folder.
+func (t *FS) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	// Without O_NONBLOCK, opening a FIFO would wait for a writer.
+	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, t.explain("open", name, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if info.IsDir() {
+		return &dir{File: f, fsys: t, name: name}, nil
+	}
+	if !info.Mode().IsRegular() {
+		f.Close()
+		return nil, &fs.PathError{Op: "open", Path: name, Err: doc.ErrNotRegular}
+	}
+	return f, nil
+}
+
+// dir lists through the FS, so that both ways of listing agree.
+type dir struct {
+	*os.File
+	fsys *FS
+	name string
+	rest []fs.DirEntry
+	read bool
+}
+
+// ReadDir implements fs.ReadDirFile.
+func (d *dir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if !d.read {
+		entries, err := d.fsys.ReadDir(d.name)
+		if err != nil {
+			return nil, err
+		}
+		d.rest, d.read = entries, true
+	}
+	if n <= 0 {
+		out := d.rest
+		d.rest = nil
+		return out, nil
+	}
+	if len(d.rest) == 0 {
+		return nil, errEOF
+	}
+	n = min(n, len(d.rest))
+	out := d.rest[:n]
+	d.rest = d.rest[n:]
+	return out, nil
+}
+
+// Stat follows links inside the tree and refuses those that leave it.
+func (t *FS) Stat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
+	}
+	info, err := t.root.Stat(name)
+	if err != nil {
+		return nil, t.explain("stat", name, err)
+	}
+	return info, nil
+}
+
+// explain tells a link that leaves the tree from other errors: os.Root has no
+// error value for it.
+func (t *FS) explain(op, name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	for p := name; p != "." && p != "/"; p = path.Dir(p) {
+		if info, lerr := t.root.Lstat(p); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return &fs.PathError{Op: op, Path: name, Err: doc.ErrOutside}
+		}
+	}
+	return err
+}
+
+// ReadDir lists a folder without what holds no state. The result is sorted by
+// name and the same at every call.
+func (t *FS) ReadDir(name string) ([]fs.DirEntry, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrInvalid}
+	}
+	l := t.list(name)
+	return l.entries, l.err
+}
+
+func (t *FS) list(name string) *listing {
+	t.mu.Lock()
+	l := t.dirs[name]
+	t.mu.Unlock()
+	if l != nil {
+		return l
+	}
+	var above *ignoreRules
+	kept := false
+	if name != "." {
+		parent := t.list(path.Dir(name))
+		above = parent.rules
+		kept = parent.kept || t.ignored(parent, name)
+	}
+	l = t.scan(name, above, kept)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if first := t.dirs[name]; first != nil {
+		return first
+	}
+	t.dirs[name] = l
+	if l.err != nil && !errors.Is(l.err, fs.ErrNotExist) {
+		t.problems = append(t.problems, Problem{Path: name, Err: l.err})
+	}
+	return l
+}
+
+func (t *FS) ignored(parent *listing, name string) bool {
+	return !parent.kept && parent.rules.match(name, true)
+}
+
+func (t *FS) scan(name string, above *ignoreRules, kept bool) *listing {
+	l := &listing{rules: above, kept: kept}
+	f, err := t.root.Open(name)
+	if err != nil {
+		l.err = t.explain("readdir", name, err)
+		return l
+	}
+	all, err := f.ReadDir(-1)
+	f.Close()
+	if err != nil {
+		l.err = err
+	}
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return compare(a.Name(), b.Name()) })
+	if !kept && !t.opts.All {
+		l.rules = t.readRules(name, all, above)
+	}
+	for _, e := range all {
+		if t.show(name, e, l) {
+			l.entries = append(l.entries, e)
+		}
+	}
+	return l
+}
+
+func (t *FS) readRules(name string, entries []fs.DirEntry, above *ignoreRules) *ignoreRules {
+	rules := above
+	if name == "." {
+		if data, err := t.root.ReadFile(".git/info/exclude"); err == nil {
+			rules = rules.with(".", data)
+		}
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" && e.Type().IsRegular() }) {
+		if data, err := t.root.ReadFile(path.Join(name, ".gitignore")); err == nil {
+			rules = rules.with(name, data)
+		}
+	}
+	return rules
+}
+
+// vendored are folders of packages and caches that never hold a project's own
+// state but may hold thousands of files, or fixtures that look like state.
+var vendored = map[string]bool{
+	".git": true, ".hg": true, ".svn": true, ".jj": true,
+	"node_modules": true, "bower_components": true, "jspm_packages": true,
+	"vendor": true, "third_party": true, "Pods": true, "Carthage": true,
+	".venv": true, "venv": true, "__pycache__": true, "site-packages": true, ".tox": true, ".nox": true,
+	".mypy_cache": true, ".pytest_cache": true, ".ruff_cache": true,
+	".gradle": true, ".m2": true, ".cargo": true, ".rustup": true, ".terraform": true,
+	".next": true, ".nuxt": true, ".svelte-kit": true, ".turbo": true, ".parcel-cache": true, ".cache": true,
+	".yarn": true, ".pnpm-store": true, ".npm": true, ".idea": true, ".vs": true,
+	".reprise": true,
+}
+
+// Archive is the folder of our own state. It is never listed.
+const Archive = ".reprise"
+
+func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
+	name := path.Join(in, e.Name())
+	if e.Type()&fs.ModeSymlink != 0 && slices.Contains(t.opts.Marks, e.Name()) {
+		// A state folder behind a link: said, because it is not looked into.
+		if info, err := t.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
+			if err == nil {
+				err = &fs.PathError{Op: "readdir", Path: name, Err: errLinkedFolder}
+			}
+			t.note(func() { t.problems = append(t.problems, Problem{Path: name, Err: err}) })
+		}
+		return true
+	}
+	if !e.IsDir() {
+		return true
+	}
+	if e.Name() == ".git" || e.Name() == Archive {
+		return false
+	}
+	if t.opts.All {
+		return true
+	}
+	if vendored[e.Name()] {
+		return false
+	}
+	if in != "." || e.Name() != "." {
+		if t.isLinkedCheckout(name) {
+			t.note(func() { t.linked = append(t.linked, name) })
+			return false
+		}
+	}
+	if !l.kept && l.rules.match(name, true) && !slices.Contains(t.opts.Marks, e.Name()) {
+		t.note(func() { t.skipped = append(t.skipped, name) })
+		return false
+	}
+	return true
+}
+
+func (t *FS) note(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f()
+}
+
+// isLinkedCheckout reports whether a folder is a git worktree of some
+// repository: its .git is a file that points into a worktrees folder. A
+// submodule's points into modules and is part of this tree.
+func (t *FS) isLinkedCheckout(name string) bool {
+	info, err := t.root.Lstat(path.Join(name, ".git"))
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
+		return false
+	}
+	data, err := t.root.ReadFile(path.Join(name, ".git"))
+	return err == nil && IsWorktreePointer(data)
+}

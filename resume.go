@@ -1,0 +1,116 @@
+package reprise
+
+import "strconv"
+
+// ResumeState is the answer of seed 000, field for field: the first match
+// decides Type, and what else was found stands in Also, so that a pending
+// question behind an active agent is not hidden.
+type ResumeState struct {
+	Interrupted    bool       `json:"interrupted"`
+	Type           ResumeType `json:"type,omitempty"`
+	AgentID        string     `json:"agent_id,omitempty"`
+	Plan           string     `json:"plan,omitempty"`
+	Status         string     `json:"status,omitempty"`
+	Timestamp      string     `json:"timestamp,omitempty"`
+	CompletedTasks *int       `json:"completed_tasks,omitempty"`
+	TotalTasks     *int       `json:"total_tasks,omitempty"`
+	LastCommit     string     `json:"last_commit,omitempty"`
+	ResumeFrom     *int       `json:"resume_from,omitempty"`
+	LastCompleted  *int       `json:"last_completed,omitempty"`
+	TaskGroup      string     `json:"task_group,omitempty"`
+	Question       string     `json:"question,omitempty"`
+	CompletedPlans *int       `json:"completed_plans,omitempty"`
+	TotalPlans     *int       `json:"total_plans,omitempty"`
+
+	Also []ResumeState `json:"also,omitempty"`
+}
+
+// ResumeType is how a run was interrupted.
+type ResumeType string
+
+// The types of the seed.
+const (
+	ActiveAgent          ResumeType = "active_agent"
+	PartialPlan          ResumeType = "partial_plan"
+	BetweenPlans         ResumeType = "between_plans"
+	PendingClarification ResumeType = "pending_clarification"
+)
+
+// Option is one way to go on that is offered to a person.
+type Option struct {
+	Key   string `json:"key"`   // the word that chooses it, as a flag value
+	Label string `json:"label"` // what it does, in words
+}
+
+// Options lists what can be chosen for a run in this state, the usual choice
+// first. Nothing is offered for a run that was not interrupted.
+func (s ResumeState) Options() []Option {
+	if !s.Interrupted {
+		return nil
+	}
+	fresh := Option{"fresh", "Start fresh (the old state is archived)"}
+	skip := Option{"skip", "Skip to the next plan"}
+	switch s.Type {
+	case ActiveAgent:
+		return []Option{
+			{"resume-agent", "Resume the agent, where its tool can do that"},
+			{"respawn", "Start a new agent with the checkpoint as context"},
+			skip, fresh,
+		}
+	case PartialPlan:
+		at := "Go on with the next task"
+		if s.CompletedTasks != nil {
+			at = "Go on at task " + strconv.Itoa(*s.CompletedTasks+1)
+		}
+		return []Option{{"continue", at}, {"restart", "Restart the plan from its beginning"}, skip, fresh}
+	case PendingClarification:
+		return []Option{{"answer", "Answer now"}, {"skip", "Skip this task group"}, fresh}
+	case BetweenPlans:
+		at := "Go on with the next plan"
+		if s.ResumeFrom != nil {
+			at = "Go on with plan " + strconv.Itoa(*s.ResumeFrom)
+		}
+		return []Option{{"continue", at}, fresh}
+	}
+	return []Option{{"continue", "Go on"}, fresh}
+}
+
+// ResumeAnswer gives the run's ResumeState: the layout's own where it has one,
+// else what its steps and questions amount to. A run is a "plan" of the seed
+// there, its steps are the tasks.
+func (r *Run) ResumeAnswer() ResumeState {
+	if r.Resume != nil {
+		return *r.Resume
+	}
+	p := r.Progress()
+	if !r.State.Open() || r.State == NotStarted {
+		done := 0
+		if r.State == Complete {
+			done = 1
+		}
+		total := 1
+		return ResumeState{CompletedPlans: &done, TotalPlans: &total}
+	}
+	partial := ResumeState{Interrupted: true, Type: PartialPlan, Plan: r.ID, CompletedTasks: &p.Done, TotalTasks: &p.Total}
+	if open := r.PendingQuestions(); len(open) > 0 {
+		return ResumeState{
+			Interrupted: true, Type: PendingClarification,
+			Plan: r.ID, TaskGroup: open[0].Subject, Question: open[0].Text,
+			Also: []ResumeState{partial},
+		}
+	}
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.Status == Done && len(s.Commits) > 0 {
+			partial.LastCommit = s.Commits[len(s.Commits)-1]
+		}
+	}
+	return partial
+}
+
+// ResumeOptions gives the ways to go on with the run, the usual one first.
+func (r *Run) ResumeOptions() []Option {
+	if len(r.Options) > 0 {
+		return r.Options
+	}
+	return r.ResumeAnswer().Options()
+}

@@ -1,0 +1,233 @@
+package reprise
+
+import (
+	"strconv"
+	"time"
+)
+
+// Source is the place where a statement was read. File is a slash path inside
+// the project; Line counts from 1, and 0 means the file as a whole.
+type Source struct {
+	File string
+	Line int
+}
+
+// String gives file:line, or the file alone.
+func (s Source) String() string {
+	if s.File == "" || s.Line <= 0 {
+		return s.File
+	}
+	return s.File + ":" + strconv.Itoa(s.Line)
+}
+
+// MarshalText writes the form of String.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Kind is the sort of workflow a run is. Its word is part of the JSON contract.
+type Kind string
+
+// The kinds of runs.
+const (
+	KindPlans        Kind = "plans"         // longrun: plans executed one after the other
+	KindBuild        Kind = "build"         // autoclaude: one spec from planning to merge
+	KindGraph        Kind = "graph"         // eventrun: a graph of tasks
+	KindSpecLoop     Kind = "spec-loop"     // specloop: a specification refined in a loop
+	KindStory        Kind = "sdc"           // orchestrate: the development cycle of one story
+	KindEpic         Kind = "epic"          // orchestrate: waves of stories
+	KindQALoop       Kind = "qa-loop"       // orchestrate: review and fix until approved
+	KindWorkflow     Kind = "workflow"      // orchestrate: a named workflow with steps or phases
+	KindSpecPipeline Kind = "spec-pipeline" // orchestrate: gather, assess, research, write, critique
+)
+
+// Ref names one run without having read it. Path is the file or folder that
+// holds it, as a slash path inside the project. Layout and Path together
+// identify a run; ID is what a person calls it.
+type Ref struct {
+	Layout string
+	ID     string
+	Path   string
+	Kind   Kind
+}
+
+// Claim is a statement by one ledger about one subject. Claims are kept also
+// when they lose, so that every answer can be explained.
+type Claim struct {
+	Ledger string    // the file or file family that speaks, e.g. "STATE.md"
+	Status Status    // what the word means
+	Word   string    // the word as written, not escaped
+	Source Source    // where
+	At     time.Time // when the ledger says so, zero if it does not
+	Won    bool      // the layout's rule let this claim decide
+}
+
+// Step is one unit of work of a run.
+type Step struct {
+	ID       string
+	Title    string
+	Phase    string // the phase, wave or plan it belongs to
+	Path     string // the file that holds the unit itself, if it has one
+	Role     string // who does it: planner, coder, dev, qa, …
+	Status   Status
+	Claims   []Claim
+	Needs    []string // ids of steps that must be closed first
+	Attempts int      // launches on record
+	Commits  []string // commits the ledgers record for it
+	Source   Source   // where it is declared
+}
+
+// Artifact is a file a run refers to.
+type Artifact struct {
+	Name     string // what it is for, e.g. "spec", "constitution"
+	Path     string
+	Presence Presence
+	Critical bool   // the run cannot go on without it
+	NeededBy string // the phase or step that needs it
+	Source   Source // where it is referred to
+}
+
+// Question is something a run asked a person.
+type Question struct {
+	ID       string
+	Text     string
+	Subject  string // what it is about: a task group, a gap, a wave
+	Options  []string
+	Answer   string // what a person said, if it is on record
+	Answered bool   // an answer is on record
+	Applied  bool   // the answer was used; it must not be applied again
+	AskedAt  time.Time
+	Source   Source
+}
+
+// Finding is something a person should know. Code is stable and documented;
+// Message is one sentence; Hint says what a person can do.
+type Finding struct {
+	Code     string
+	Severity Severity
+	Subject  string // the step, file or run it is about
+	Message  string
+	Source   Source
+	Hint     string
+}
+
+// Unit is one thing that may be started now.
+type Unit struct {
+	ID     string
+	Path   string
+	Title  string
+	Phase  string
+	Role   string
+	Reason string // why this one, in words; for explanation, not for machines
+}
+
+// Run is one workflow in a project, as its files tell it. A Run is never
+// partly valid in silence: whatever could not be read has a Finding.
+type Run struct {
+	Ref
+	Title string
+
+	State  State
+	Reason string // why it is in that state, one sentence
+	Phase  string // where it stands, in the layout's own words
+
+	// Steps stand in the order in which they would be done.
+	Steps []Step
+	// Next is what may be started now according to the files, the
+	// recommended unit first. Empty for a run that is closed.
+	Next []Unit
+
+	LastActivity       time.Time
+	LastActivitySource Source
+
+	Questions []Question
+	Artifacts []Artifact
+	Findings  []Finding
+	// Also lists further places that speak of this same run: a second copy
+	// of its plan, its story file, a worktree.
+	Also []Ref
+
+	// Owner is what the files say of who is or was working on it. It is a
+	// claim and proves nothing about life or death.
+	Owner *Owner
+
+	// Epic and Order place a run among its siblings: the group it belongs to
+	// and its sequence there.
+	Epic  string
+	Order []int
+
+	// Resume is the layout's own answer in the form of the seed's
+	// ResumeState; nil where the layout has none and ResumeAnswer derives it.
+	Resume *ResumeState
+	// Options are the layout's own ways to go on; empty where those of
+	// ResumeState apply.
+	Options []Option
+}
+
+// Owner is a recorded owner of a run: a marker, a lock or a lease.
+type Owner struct {
+	Agent     string // an agent or session id
+	Host      string
+	PID       int
+	StartedAt time.Time
+	Source    Source
+}
+
+// Progress counts closed steps.
+type Progress struct {
+	Done, Total int
+}
+
+// Progress counts the steps of the run that are closed.
+func (r *Run) Progress() Progress {
+	p := Progress{Total: len(r.Steps)}
+	for i := range r.Steps {
+		if r.Steps[i].Status.Closed() {
+			p.Done++
+		}
+	}
+	return p
+}
+
+// Step returns the step with this id, or nil.
+func (r *Run) Step(id string) *Step {
+	for i := range r.Steps {
+		if r.Steps[i].ID == id {
+			return &r.Steps[i]
+		}
+	}
+	return nil
+}
+
+// Report adds a finding.
+func (r *Run) Report(f Finding) { r.Findings = append(r.Findings, f) }
+
+// Worst returns the highest severity among the findings, unset if there are none.
+func (r *Run) Worst() Severity {
+	var worst Severity
+	for _, f := range r.Findings {
+		worst = max(worst, f.Severity)
+	}
+	return worst
+}
+
+// PendingQuestions returns the questions without an answer on record.
+func (r *Run) PendingQuestions() []Question {
+	var open []Question
+	for _, q := range r.Questions {
+		if !q.Answered {
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
+// Active moves LastActivity forward to t if t is later. Zero times are ignored.
+func (r *Run) Active(t time.Time, at Source) {
+	if !t.IsZero() && t.After(r.LastActivity) {
+		r.LastActivity, r.LastActivitySource = t, at
+	}
+}
+
+// Observed is what is known from outside the files when a run is examined.
+type Observed struct {
+	Now time.Time
+}
