@@ -41,11 +41,11 @@ func (f *File) Markdown() *Markdown {
 		offset = len(bom)
 	}
 	for {
-		block, rest, lines := frontMatter(data[offset:])
+		block, rest, blank, lines := frontMatter(data[offset:])
 		if lines == 0 {
 			break
 		}
-		n := f.frontNode(block, no)
+		n := f.frontNode(block, no+blank)
 		if m.Front == nil {
 			m.Front = n
 		} else if n != nil {
@@ -66,20 +66,19 @@ func (f *File) frontNode(block []byte, no int) *Node {
 }
 
 // frontMatter splits a block fenced by lines of three dashes off the beginning.
-// lines is the number of lines it takes, fences and blank lines before it
-// included; 0 if there is none. A fence without its end is no front matter.
-func frontMatter(data []byte) (block, rest []byte, lines int) {
-	skipped := 0
+// blank is the number of blank lines before it, lines how many it takes in all;
+// 0 if there is none. A fence without its end is no front matter.
+func frontMatter(data []byte) (block, rest []byte, blank, lines int) {
 	for { // blank lines between stacked blocks
 		line, after := cutLine(data)
 		if len(bytes.TrimSpace(line)) > 0 || len(after) == len(data) || len(after) == 0 {
 			break
 		}
-		data, skipped = after, skipped+1
+		data, blank = after, blank+1
 	}
 	line, after := cutLine(data)
 	if string(bytes.TrimRight(line, " \t\r")) != "---" || len(after) == 0 {
-		return nil, nil, 0
+		return nil, nil, 0, 0
 	}
 	start, n := after, 1
 	keyed := false
@@ -89,16 +88,16 @@ func frontMatter(data []byte) (block, rest []byte, lines int) {
 		text := string(bytes.TrimRight(line, " \t\r"))
 		if text == "---" || text == "..." {
 			if !keyed && n > 2 {
-				return nil, nil, 0 // two thematic breaks with prose between them
+				return nil, nil, 0, 0 // two thematic breaks with prose between them
 			}
-			return start[:len(start)-len(after)], next, n + skipped
+			return start[:len(start)-len(after)], next, blank, n + blank
 		}
 		if _, _, ok := splitKey(strings.TrimSpace(text)); ok {
 			keyed = true
 		}
 		after = next
 	}
-	return nil, nil, 0
+	return nil, nil, 0, 0
 }
 
 func cutLine(data []byte) (line, rest []byte) {

@@ -22,32 +22,36 @@ func (s Section) Tables() []Table {
 	var out []Table
 	for i := 0; i+1 < len(s.lines); i++ {
 		head, rule := s.lines[i], s.lines[i+1]
-		if head.Hidden || rule.Hidden || !strings.Contains(head.Text, "|") {
+		if head.Hidden || rule.Hidden || strings.TrimSpace(head.Text) == "" || endsTable(head) || ruleWidth(head.Text) > 0 {
 			continue
 		}
 		width := ruleWidth(rule.Text)
 		cells := splitRow(head)
-		if width == 0 || width != len(cells) {
+		if width == 0 || len(cells) > width {
 			continue
 		}
-		t := Table{Header: cells, Line: head.No}
+		t := Table{Header: fill(cells, width, head), Line: head.No}
 		i += 2
 		for ; i < len(s.lines); i++ {
 			l := s.lines[i]
 			if l.Hidden || strings.TrimSpace(l.Text) == "" || endsTable(l) {
 				break
 			}
-			row := splitRow(l)
-			for len(row) < width {
-				end := l.Start + len(l.Text)
-				row = append(row, Cell{Line: l.No, Start: end, End: end})
-			}
-			t.Rows = append(t.Rows, row[:width])
+			t.Rows = append(t.Rows, fill(splitRow(l), width, l))
 		}
 		i--
 		out = append(out, t)
 	}
 	return out
+}
+
+// fill cuts or fills a row to the width of its table.
+func fill(row []Cell, width int, l Line) []Cell {
+	for len(row) < width {
+		end := l.Start + len(l.Text)
+		row = append(row, Cell{Line: l.No, Start: end, End: end})
+	}
+	return row[:width]
 }
 
 // endsTable reports whether a line begins another block, which ends a table
@@ -85,7 +89,8 @@ func thematicBreak(text string) bool {
 // ruleWidth returns the number of columns of a delimiter row, 0 if it is none.
 func ruleWidth(text string) int {
 	text = strings.TrimSpace(text)
-	if !strings.Contains(text, "-") {
+	// Dashes alone underline a heading or draw a line.
+	if !strings.Contains(text, "-") || !strings.ContainsAny(text, "|:") {
 		return 0
 	}
 	text = strings.TrimPrefix(text, "|")

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -27,6 +28,10 @@ type Options struct {
 	Marks []string
 	// All lists ignored and vendored folders too.
 	All bool
+	// Within, if set, narrows listings to folders that bear a mark, what is
+	// below them, and the way to these paths. It keeps the second and third
+	// checkout of a large repository cheap.
+	Within []string
 }
 
 // Problem is a folder that could not be listed, or a link that was not followed.
@@ -71,8 +76,9 @@ func (t *FS) Problems() []Problem {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := slices.Clone(t.problems)
-	slices.SortFunc(out, func(a, b Problem) int { return compare(a.Path, b.Path) })
-	return out
+	slices.SortFunc(out, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	// Two readers may have listed a folder at the same time.
+	return slices.CompactFunc(out, func(a, b Problem) bool { return a.Path == b.Path })
 }
 
 // Skipped returns the folders that listings left out so far because git ignores
@@ -88,17 +94,7 @@ func (t *FS) sorted(list *[]string) []string {
 	defer t.mu.Unlock()
 	out := slices.Clone(*list)
 	slices.Sort(out)
-	return out
-}
-
-func compare(a, b string) int {
-	if a < b {
-		return -1
-	}
-	if a > b {
-		return 1
-	}
-	return 0
+	return slices.Compact(out)
 }
 
 // Open opens a regular file or a folder.
@@ -237,7 +233,11 @@ func (t *FS) scan(name string, above *ignoreRules, kept bool) *listing {
 	if err != nil {
 		l.err = err
 	}
-	slices.SortFunc(all, func(a, b fs.DirEntry) int { return compare(a.Name(), b.Name()) })
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	if name != "." && !t.opts.All && t.isLinkedCheckout(name, all) {
+		t.note(func() { t.linked = append(t.linked, name) })
+		return l
+	}
 	if !kept && !t.opts.All {
 		l.rules = t.readRules(name, all, above)
 	}
@@ -305,17 +305,27 @@ func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
 	if vendored[e.Name()] {
 		return false
 	}
-	if in != "." || e.Name() != "." {
-		if t.isLinkedCheckout(name) {
-			t.note(func() { t.linked = append(t.linked, name) })
-			return false
-		}
+	if t.opts.Within != nil && !t.within(name) {
+		return false
 	}
 	if !l.kept && l.rules.match(name, true) && !slices.Contains(t.opts.Marks, e.Name()) {
 		t.note(func() { t.skipped = append(t.skipped, name) })
 		return false
 	}
 	return true
+}
+
+// within reports whether a folder bears a mark, lies below one that does, or is
+// on the way to one of the paths asked for.
+func (t *FS) within(name string) bool {
+	for p := name; p != "."; p = path.Dir(p) {
+		if slices.Contains(t.opts.Marks, path.Base(p)) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.opts.Within, func(want string) bool {
+		return want == name || strings.HasPrefix(want, name+"/") || strings.HasPrefix(name, want+"/")
+	})
 }
 
 func (t *FS) note(f func()) {
@@ -326,10 +336,10 @@ func (t *FS) note(f func()) {
 
 // isLinkedCheckout reports whether a folder is a git worktree of some
 // repository: its .git is a file that points into a worktrees folder. A
-// submodule's points into modules and is part of this tree.
-func (t *FS) isLinkedCheckout(name string) bool {
-	info, err := t.root.Lstat(path.Join(name, ".git"))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
+// submodule's points into modules and is part of this tree. Such a folder is
+// listed as empty.
+func (t *FS) isLinkedCheckout(name string, entries []fs.DirEntry) bool {
+	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".git" && e.Type().IsRegular() }) {
 		return false
 	}
 	data, err := t.root.ReadFile(path.Join(name, ".git"))

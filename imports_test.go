@@ -1,0 +1,129 @@
+package reprise
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rooms are the import rules of docs/ARCHITECTURE.md: what a package may import
+// of our own, by longest matching prefix. A package that is not listed must be
+// given its place first.
+var rooms = map[string][]string{
+	".":                 {},
+	"layout/layouttest": {".", "internal/tree"},
+	"layout":            {".", "layout/*"},
+	"layout/*":          {".", "internal/doc"},
+	"examine":           {"."},
+	"report":            {"."},
+	"project":           {".", "layout", "examine", "internal/doc", "internal/tree"},
+	"internal/doc":      {"."},
+	"internal/tree":     {"internal/doc"},
+	"internal/cli":      {".", "layout", "examine", "project", "report"},
+	"cmd/reprise":       {"internal/cli"},
+	"schema":            {"report"},
+}
+
+// noEffects are packages that a pure room must not import.
+var noEffects = []string{"os", "os/exec", "net", "net/http", "syscall", "path/filepath", "unsafe"}
+
+var pure = []string{".", "layout/*", "examine", "report"}
+
+// owners lists third-party packages and the one room that may import each, so
+// that it can be replaced in a day.
+var owners = map[string]string{
+	"go.yaml.in/yaml/v3":                    "internal/doc",
+	"github.com/spf13/cobra":                "internal/cli",
+	"github.com/mattn/go-runewidth":         "internal/cli",
+	"golang.org/x/term":                     "internal/cli",
+	"golang.org/x/sync/errgroup":            "project",
+	"github.com/google/go-cmp/cmp":          "layout/layouttest",
+	"github.com/rogpeppe/go-internal/txtar": "layout/layouttest",
+}
+
+func room(dir string) string {
+	if _, ok := rooms[dir]; ok {
+		return dir
+	}
+	if star := path.Join(path.Dir(dir), "*"); rooms[star] != nil {
+		return star
+	}
+	return ""
+}
+
+func TestArchitecture_import_rules(t *testing.T) {
+	t.Parallel()
+	seen := 0
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == "testdata" || (strings.HasPrefix(d.Name(), ".") && p != ".") || d.Name() == "examples" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
+			return nil
+		}
+		seen++
+		checkFile(t, filepath.ToSlash(p))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 20 {
+		t.Fatalf("only %d files were looked at", seen)
+	}
+}
+
+func checkFile(t *testing.T, file string) {
+	t.Helper()
+	src, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Errorf("%s: %v", file, err)
+		return
+	}
+	dir := path.Dir(file)
+	here := room(dir)
+	if here == "" {
+		t.Errorf("%s: this folder has no place in the house; see docs/ARCHITECTURE.md", file)
+		return
+	}
+	for _, decl := range src.Imports {
+		name, err := strconv.Unquote(decl.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case name == "reprise" || strings.HasPrefix(name, "reprise/"):
+			target := strings.TrimPrefix(strings.TrimPrefix(name, "reprise"), "/")
+			if target == "" {
+				target = "."
+			}
+			if !slices.Contains(rooms[here], target) && !slices.Contains(rooms[here], room(target)) {
+				t.Errorf("%s imports %s, which the rules do not allow here", file, name)
+			}
+		case strings.Contains(strings.Split(name, "/")[0], "."):
+			if owners[name] != here {
+				t.Errorf("%s imports %s, which belongs to %q", file, name, owners[name])
+			}
+		case slices.Contains(pure, here) && slices.Contains(noEffects, name):
+			t.Errorf("%s imports %s: this room is pure", file, name)
+		}
+	}
+	for _, decl := range src.Decls {
+		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+			t.Errorf("%s has an init function: every start of the program would pay for it", file)
+		}
+	}
+}

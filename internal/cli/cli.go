@@ -1,0 +1,207 @@
+// Package cli is the command line: it reads flags, calls the rooms below, and
+// prints. It holds no logic of its own; it is the only package that prints, and
+// the only one that reads the clock for a command.
+//
+// Text from users' files reaches the terminal only through plain.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"reprise/project"
+	"reprise/report"
+)
+
+// Exit codes. They are part of the contract and documented in the README.
+const (
+	exitOK          = 0
+	exitUnexpected  = 1
+	exitUsage       = 2
+	exitNothing     = 3
+	exitNeedsAnswer = 12
+	exitUnreadable  = 40
+	exitInterrupt   = 130
+)
+
+// app is what commands share: where to write, and what time it is.
+type app struct {
+	out, err io.Writer
+	env      func(string) string
+	json     bool
+	code     int
+}
+
+// Main runs the program and returns its exit code.
+func Main(args []string, out, errOut io.Writer, env func(string) string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a := &app{out: out, err: errOut, env: env}
+	root := a.newRoot()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	if err := root.ExecuteContext(ctx); err != nil {
+		a.code = a.printError(err)
+	}
+	return a.code
+}
+
+func (a *app) newRoot() *cobra.Command {
+	status := a.newStatus()
+	root := &cobra.Command{
+		Use:   "reprise",
+		Short: "What was interrupted here, is it safe to resume, and from where",
+		Long: "reprise reads what agent workflows left on disk and tells which of them were\n" +
+			"interrupted, in what state they are and what would come next.",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return status.RunE(cmd, nil) },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(status, a.newDetect())
+	return root
+}
+
+// usageError marks a mistake in how the program was called.
+type usageError struct{ error }
+
+// Unwrap gives the cause.
+func (e usageError) Unwrap() error { return e.error }
+
+// hinted is an error that knows what a person can do.
+type hinted interface{ Hint() string }
+
+// exitCode is the one table from errors to exit codes.
+func exitCode(err error) int {
+	var usage usageError
+	var layout *project.UnknownLayoutError
+	var which *runError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return exitInterrupt
+	case errors.As(err, &usage), errors.As(err, &layout), errors.As(err, &which):
+		return exitUsage
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return exitUnreadable
+	}
+	return exitUnexpected
+}
+
+func (a *app) printError(err error) int {
+	code := exitCode(err)
+	hint := ""
+	var h hinted
+	if errors.As(err, &h) {
+		hint = h.Hint()
+	}
+	if a.json {
+		if a.writeJSON(a.err, report.Error{Schema: report.ErrorSchema, Message: err.Error(), Hint: hint, Exit: code}) == nil {
+			return code
+		}
+	}
+	fmt.Fprintf(a.err, "reprise: %s\n", plain(err.Error()))
+	if hint != "" {
+		fmt.Fprintf(a.err, "  %s\n", plain(hint))
+	}
+	return code
+}
+
+func (a *app) writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// now is the clock; REPRISE_NOW sets it, for output that can be repeated.
+func (a *app) now() (time.Time, error) {
+	text := a.env("REPRISE_NOW")
+	if text == "" {
+		return time.Now(), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, usageError{fmt.Errorf("read REPRISE_NOW: %w", err)}
+	}
+	return t, nil
+}
+
+// terminal tells whether w is one, and its width; 80 columns where it does not
+// say, and COLUMNS where a person sets it.
+func (a *app) terminal(w io.Writer) (columns int, is bool) {
+	columns = 80
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		is = true
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			columns = n
+		}
+	}
+	if n, err := strconv.Atoi(a.env("COLUMNS")); err == nil && n > 0 && !is {
+		columns = n
+	}
+	return max(columns, 40), is
+}
+
+// read reads a project with what all commands share: the clock and, for a
+// person who waits longer than a second, a line that says so.
+func (a *app) read(ctx context.Context, dir string, opts project.Options) (*project.Result, error) {
+	now, err := a.now()
+	if err != nil {
+		return nil, err
+	}
+	opts.Now = now
+	progress := a.newProgress()
+	opts.Progress = progress.show
+	defer progress.clear()
+	return project.Read(ctx, dir, opts)
+}
+
+// progressLine is one line on standard error, shown only on a terminal and only
+// after a second.
+type progressLine struct {
+	w     io.Writer
+	since time.Time
+	shown bool
+	last  time.Time
+}
+
+func (a *app) newProgress() *progressLine {
+	p := &progressLine{since: time.Now()}
+	if _, is := a.terminal(a.err); is {
+		p.w = a.err
+	}
+	return p
+}
+
+// show is called under the project's lock.
+func (p *progressLine) show(loaded, total int) {
+	if p.w == nil {
+		return
+	}
+	now := time.Now()
+	if now.Sub(p.since) < time.Second || now.Sub(p.last) < 100*time.Millisecond {
+		return
+	}
+	p.last, p.shown = now, true
+	fmt.Fprintf(p.w, "\rreading %d of %d runs …", loaded, total)
+}
+
+func (p *progressLine) clear() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

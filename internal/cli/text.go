@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// plain makes text from a file fit for a terminal: one line, no control
+// characters, nothing that reorders or hides what stands beside it. What is
+// taken out is shown as an escape, so that nothing vanishes unseen.
+func plain(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	space := false
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n <= 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+			space = false
+		case unicode.IsSpace(r):
+			if !space && b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			space = true
+		case unicode.Is(unicode.C, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r):
+			fmt.Fprintf(&b, `\u{%x}`, r)
+			space = false
+		default:
+			b.WriteRune(r)
+			space = false
+		}
+		i += max(n, 1)
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// width is the number of columns a text takes on a terminal.
+func width(s string) int { return runewidth.StringWidth(s) }
+
+// fit cuts a text to at most n columns, with an ellipsis where it was cut.
+func fit(s string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	if width(s) <= n {
+		return s
+	}
+	return runewidth.Truncate(s, n, "…")
+}
+
+// pad fills a text with blanks to n columns.
+func pad(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-width(s)))
+}
+
+// wrap breaks a text into lines of at most n columns, at blanks where it can.
+func wrap(s string, n int) []string {
+	n = max(n, 8)
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		for width(word) > n {
+			if line != "" {
+				lines, line = append(lines, line), ""
+			}
+			head := runewidth.Truncate(word, n, "")
+			lines, word = append(lines, head), word[len(head):]
+		}
+		switch {
+		case line == "":
+			line = word
+		case width(line)+1+width(word) <= n:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// age tells a span of time in words, coarse as people say it.
+func age(d time.Duration) string {
+	switch {
+	case d < -time.Minute:
+		return "in the future"
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return count(int(d/time.Minute), "minute")
+	case d < 48*time.Hour:
+		return count(int(d/time.Hour), "hour")
+	case d < 21*24*time.Hour:
+		return count(int(d/(24*time.Hour)), "day")
+	case d < 60*24*time.Hour:
+		return count(int(d/(7*24*time.Hour)), "week")
+	case d < 2*365*24*time.Hour:
+		return count(int(d/(30*24*time.Hour)), "month")
+	}
+	return count(int(d/(365*24*time.Hour)), "year")
+}
+
+// count gives "1 day", "2 days".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

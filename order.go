@@ -1,0 +1,144 @@
+package reprise
+
+import (
+	"cmp"
+	"strings"
+)
+
+// urgency orders states by how much a person who asks "what was interrupted
+// here" wants to see them first.
+func urgency(s State) int {
+	switch s {
+	case Running:
+		return 0
+	case Interrupted:
+		return 1
+	case Waiting:
+		return 2
+	case Unreadable:
+		return 3
+	case NotStarted:
+		return 4
+	case Stopped:
+		return 5
+	case Complete:
+		return 6
+	}
+	return 7
+}
+
+// Compare orders two runs by the general rule: what was interrupted before what
+// waits, before what cannot be read, before what was never begun, before what is
+// closed; the most recently active first; ties by path.
+func Compare(a, b *Run) int {
+	return cmp.Or(
+		cmp.Compare(urgency(a.State), urgency(b.State)),
+		b.LastActivity.Compare(a.LastActivity),
+		strings.Compare(a.Path, b.Path),
+		strings.Compare(a.Layout, b.Layout),
+	)
+}
+
+// Merge joins lists that are each in order into one, by the general rule for
+// their heads. The order inside each list is kept: a layout that knows better
+// than the general rule has its way among its own runs.
+func Merge(lists ...[]*Run) []*Run {
+	var out []*Run
+	for {
+		best := -1
+		for i, list := range lists {
+			if len(list) > 0 && (best < 0 || Compare(list[0], lists[best][0]) < 0) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return out
+		}
+		out = append(out, lists[best][0])
+		lists[best] = lists[best][1:]
+	}
+}
+
+// Names gives every run a short name that is unambiguous among them: the number
+// its id begins with, else the id, else layout:id, else layout:path. The same
+// runs get the same names.
+func Names(runs []*Run) map[*Run]string {
+	names := make(map[*Run]string, len(runs))
+	forms := []func(*Run) string{
+		func(r *Run) string { return leadingNumber(r.ID) },
+		func(r *Run) string { return r.ID },
+		func(r *Run) string { return r.Layout + ":" + r.ID },
+		func(r *Run) string { return r.Layout + ":" + r.Path },
+	}
+	taken, ids := map[string]bool{}, map[string]bool{}
+	for _, r := range runs {
+		ids[r.ID] = true
+	}
+	rest := runs
+	for _, form := range forms {
+		count := map[string]int{}
+		for _, r := range runs {
+			count[form(r)]++
+		}
+		var left []*Run
+		for _, r := range rest {
+			name := form(r)
+			// A name that is also the whole id of another run would mislead.
+			if name == "" || count[name] > 1 || taken[name] || (ids[name] && name != r.ID) {
+				left = append(left, r)
+				continue
+			}
+			names[r], taken[name] = name, true
+		}
+		rest = left
+	}
+	for _, r := range rest {
+		names[r] = r.Layout + ":" + r.Path
+	}
+	return names
+}
+
+// leadingNumber returns the digits that an id of the form 004-title begins
+// with, "" for other ids.
+func leadingNumber(id string) string {
+	i := 0
+	for i < len(id) && id[i] >= '0' && id[i] <= '9' {
+		i++
+	}
+	if i < 2 || i >= len(id) || id[i] != '-' {
+		return ""
+	}
+	return id[:i]
+}
+
+// Select returns the runs an argument means: the one with exactly that name,
+// id, path or layout:id, else those whose id or path begins with it. More than
+// one result means that the argument is ambiguous.
+func Select(runs []*Run, arg string) []*Run {
+	arg = strings.TrimSuffix(strings.TrimPrefix(arg, "./"), "/")
+	names := Names(runs)
+	exact := []func(*Run) bool{
+		func(r *Run) bool { return names[r] == arg },
+		func(r *Run) bool { return r.Path == arg },
+		func(r *Run) bool { return r.Layout+":"+r.ID == arg || r.Layout+":"+r.Path == arg },
+		func(r *Run) bool { return r.ID == arg },
+		func(r *Run) bool { return strings.HasPrefix(r.ID, arg) },
+		func(r *Run) bool { return strings.HasPrefix(strings.ToLower(r.ID), strings.ToLower(arg)) },
+		func(r *Run) bool { return strings.HasPrefix(r.Path, arg) },
+	}
+	if arg == "" {
+		return nil
+	}
+	for _, match := range exact {
+		var hits []*Run
+		for _, r := range runs {
+			if match(r) {
+				hits = append(hits, r)
+			}
+		}
+		if len(hits) > 0 {
+			return hits
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/tree"
+	"reprise/layout"
+)
+
+// joinCheckouts reads the other checkouts of the repository and joins what they
+// say with what this one says: a run seen through two checkouts is one run. The
+// copy that is further along stands in the list, the other in its Also.
+func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*reprise.Run, entries []layout.Entry, opts Options) ([]*reprise.Run, error) {
+	byKey := map[string]int{}
+	var within []string
+	for i, r := range runs {
+		byKey[r.Layout+"\x00"+r.Path] = i
+		within = append(within, r.Path)
+	}
+	for _, dir := range otherCheckouts(res.Root, fsys.Checkouts()) {
+		prefix, err := filepath.Rel(res.Root, dir)
+		if err != nil {
+			prefix = dir
+		}
+		prefix = filepath.ToSlash(prefix)
+		other, err := tree.Open(dir, tree.Options{Marks: layout.Marks(), Within: within})
+		if err != nil {
+			res.report(reprise.Finding{
+				Code: reprise.CodeUnreadable, Severity: reprise.Info, Subject: prefix,
+				Message: "a worktree of this repository cannot be opened: " + errCause(err),
+				Source:  reprise.Source{File: prefix}, Hint: "`git worktree list` shows it; `git worktree repair` may find it again",
+			})
+			continue
+		}
+		found, err := res.load(ctx, other, entries, opts)
+		res.listProblems(prefix, other)
+		other.Close()
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			key := r.Layout + "\x00" + r.Path
+			rebase(r, prefix)
+			i, ok := byKey[key]
+			if !ok {
+				byKey[key] = len(runs)
+				runs = append(runs, r)
+				continue
+			}
+			runs[i] = join(runs[i], r)
+		}
+	}
+	return runs, nil
+}
+
+// join makes one run of two copies. The copy with more closed steps counts, for
+// work does not undo itself; between equals the later activity, then the first.
+func join(a, b *reprise.Run) *reprise.Run {
+	for _, known := range a.Also {
+		if known.Path == b.Path || strings.HasPrefix(b.Path, known.Path+"/") {
+			return a // the layout has compared this copy itself
+		}
+	}
+	winner, other := a, b
+	pa, pb := a.Progress(), b.Progress()
+	if pb.Done > pa.Done || (pb.Done == pa.Done && b.LastActivity.After(a.LastActivity)) {
+		winner, other = b, a
+	}
+	winner.Also = append(winner.Also, other.Ref)
+	if !sameSteps(a, b) {
+		winner.Report(reprise.Finding{
+			Code: reprise.CodePlanCopies, Severity: reprise.Warning, Subject: winner.ID,
+			Message: fmt.Sprintf("two checkouts tell different things: %d of %d done here, %d of %d in %s",
+				winner.Progress().Done, winner.Progress().Total, other.Progress().Done, other.Progress().Total, other.Path),
+			Source: reprise.Source{File: winner.Path},
+			Hint:   "the copy that is further along is shown; merge or archive the other",
+		})
+	}
+	return winner
+}
+
+func sameSteps(a, b *reprise.Run) bool {
+	return a.State == b.State && slices.EqualFunc(a.Steps, b.Steps, func(x, y reprise.Step) bool {
+		return x.ID == y.ID && x.Status == y.Status
+	})
+}
+
+// rebase puts a path in front of every file a run names.
+func rebase(r *reprise.Run, prefix string) {
+	file := func(p *string) {
+		if *p != "" {
+			*p = prefix + "/" + *p
+		}
+	}
+	file(&r.Path)
+	file(&r.LastActivitySource.File)
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		file(&s.Path)
+		file(&s.Source.File)
+		for j := range s.Claims {
+			file(&s.Claims[j].Source.File)
+		}
+	}
+	for i := range r.Next {
+		file(&r.Next[i].Path)
+	}
+	for i := range r.Questions {
+		file(&r.Questions[i].Source.File)
+	}
+	for i := range r.Artifacts {
+		file(&r.Artifacts[i].Path)
+		file(&r.Artifacts[i].Source.File)
+	}
+	for i := range r.Findings {
+		file(&r.Findings[i].Source.File)
+	}
+	for i := range r.Also {
+		file(&r.Also[i].Path)
+	}
+	if r.Owner != nil {
+		file(&r.Owner.Source.File)
+	}
+}
+
+// otherCheckouts lists the folders of the other checkouts of the repository
+// that root belongs to, from git's own files: no process is started. inside are
+// the linked worktrees met below root.
+func otherCheckouts(root string, inside []string) []string {
+	dirs := map[string]bool{}
+	for _, rel := range inside {
+		dirs[filepath.Join(root, filepath.FromSlash(rel))] = true
+	}
+	if common := commonDir(root); common != "" {
+		if filepath.Base(common) == ".git" {
+			dirs[filepath.Dir(common)] = true
+		}
+		links, _ := filepath.Glob(filepath.Join(common, "worktrees", "*", "gitdir"))
+		for _, link := range links {
+			data, err := os.ReadFile(link)
+			if err != nil {
+				continue
+			}
+			gitfile := strings.TrimSpace(string(data))
+			if !filepath.IsAbs(gitfile) {
+				gitfile = filepath.Join(filepath.Dir(link), gitfile)
+			}
+			// A worktree whose folder is gone is git's business and is
+			// reported with the evidence from git, not here.
+			if _, err := os.Stat(gitfile); err == nil {
+				dirs[filepath.Dir(gitfile)] = true
+			}
+		}
+	}
+	var out []string
+	for dir := range dirs {
+		if !sameFile(dir, root) {
+			out = append(out, dir)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// commonDir returns the git folder that all checkouts share, "" if root is not
+// the top of a checkout.
+func commonDir(root string) string {
+	dot := filepath.Join(root, ".git")
+	info, err := os.Stat(dot)
+	if err != nil {
+		return ""
+	}
+	if info.IsDir() {
+		return dot
+	}
+	data, err := os.ReadFile(dot)
+	if err != nil || !tree.IsWorktreePointer(data) {
+		return ""
+	}
+	gitdir := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(string(data)), "gitdir:"))
+	if !filepath.IsAbs(gitdir) {
+		gitdir = filepath.Join(root, gitdir)
+	}
+	return filepath.Dir(filepath.Dir(gitdir))
+}
+
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}

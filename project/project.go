@@ -1,0 +1,235 @@
+// Package project reads a whole project folder: it finds the runs of every
+// layout in it and in the other checkouts of the same repository, loads them,
+// and puts them in the order in which one would resume them.
+//
+// Reading changes nothing. What cannot be read is said with its path and cause,
+// and the rest is still read.
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"reprise"
+	"reprise/examine"
+	"reprise/internal/doc"
+	"reprise/internal/tree"
+	"reprise/layout"
+)
+
+// Options narrow what is read.
+type Options struct {
+	// Now is the time against which ages are judged; zero leaves age out.
+	Now time.Time
+	// Layouts are the names of the layouts to look for; none means all.
+	Layouts []string
+	// Ignored looks into folders that git ignores and vendored packages too.
+	Ignored bool
+	// Progress, if set, is called now and then with how many runs of how many
+	// have been loaded. It must be safe for concurrent use.
+	Progress func(loaded, total int)
+}
+
+// Result is a project as it was read.
+type Result struct {
+	Root string // absolute
+	// Runs stand in the order in which one would resume them.
+	Runs []*reprise.Run
+	// Findings are about the folder, not about one run.
+	Findings []reprise.Finding
+	// Skipped are folders that were not looked into because git ignores them.
+	Skipped []string
+}
+
+// Read reads the project in a folder. The error is for a folder that cannot be
+// opened or an unknown layout name; everything else is a finding.
+func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := chosen(opts.Layouts)
+	if err != nil {
+		return nil, err
+	}
+	fsys, err := tree.Open(root, tree.Options{Marks: layout.Marks(), All: opts.Ignored})
+	if err != nil {
+		return nil, fmt.Errorf("open project: %w", err)
+	}
+	defer fsys.Close()
+
+	res := &Result{Root: root}
+	runs, err := res.load(ctx, fsys, entries, opts)
+	if err != nil {
+		return nil, err
+	}
+	runs, err = res.joinCheckouts(ctx, fsys, runs, entries, opts)
+	if err != nil {
+		return nil, err
+	}
+	res.Skipped = fsys.Skipped()
+	res.listProblems("", fsys)
+
+	observed := reprise.Observed{Now: opts.Now}
+	for _, r := range runs {
+		for _, f := range examine.All(r, observed) {
+			r.Report(f)
+		}
+	}
+	res.Runs = order(runs, entries, observed)
+	return res, nil
+}
+
+// UnknownLayoutError is returned for a layout name that is not in the table.
+type UnknownLayoutError struct{ Name string }
+
+// Error implements error.
+func (e *UnknownLayoutError) Error() string { return fmt.Sprintf("no layout is called %q", e.Name) }
+
+// Hint says which names there are.
+func (e *UnknownLayoutError) Hint() string { return fmt.Sprintf("the layouts are %q", layout.Names()) }
+
+func chosen(names []string) ([]layout.Entry, error) {
+	all := layout.All()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var out []layout.Entry
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(e layout.Entry) bool { return e.Name() == name })
+		if i < 0 {
+			return nil, &UnknownLayoutError{Name: name}
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+type job struct {
+	layout reprise.Layout
+	ref    reprise.Ref
+}
+
+// load finds and loads every run of a file system. The order of the result
+// depends on the files only, not on which reader was faster.
+func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []layout.Entry, opts Options) ([]*reprise.Run, error) {
+	var jobs []job
+	for _, e := range entries {
+		refs, err := e.Find(fsys)
+		if err != nil {
+			res.report(reprise.Finding{
+				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: e.Name(),
+				Message: fmt.Sprintf("looking for runs of this layout stopped: %s", err),
+				Hint:    "runs of this layout may be missing from the list",
+			})
+		}
+		for _, ref := range refs {
+			jobs = append(jobs, job{e.Layout, ref})
+		}
+	}
+	runs := make([]*reprise.Run, len(jobs))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	var mu sync.Mutex
+	loaded := 0
+	for i, j := range jobs {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			runs[i] = loadOne(j, fsys)
+			if opts.Progress != nil {
+				mu.Lock()
+				loaded++
+				opts.Progress(loaded, len(jobs))
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return runs, nil
+}
+
+// loadOne loads a run. A layout that cannot go on, for whatever reason, costs
+// the user that run's details and not the list.
+func loadOne(j job, fsys fs.FS) (r *reprise.Run) {
+	lost := func(cause string) *reprise.Run {
+		return &reprise.Run{
+			Ref: j.ref, State: reprise.Unreadable, Reason: "its files could not be read",
+			Findings: []reprise.Finding{{
+				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: j.ref.ID,
+				Message: "reading this run stopped: " + cause, Source: reprise.Source{File: j.ref.Path},
+				Hint: "this is a fault of reprise or of the disk; please report it",
+			}},
+		}
+	}
+	defer func() {
+		if oops := recover(); oops != nil {
+			r = lost(fmt.Sprint(oops))
+		}
+	}()
+	run, err := j.layout.Load(fsys, j.ref)
+	if err != nil {
+		return lost(err.Error())
+	}
+	return run
+}
+
+func (res *Result) report(f reprise.Finding) { res.Findings = append(res.Findings, f) }
+
+func (res *Result) listProblems(prefix string, fsys *tree.FS) {
+	for _, p := range fsys.Problems() {
+		code, hint := reprise.CodeUnreadable, "what is below it is missing from the list"
+		switch {
+		case errors.Is(p.Err, fs.ErrPermission):
+			code, hint = reprise.CodePermission, "what is below it is missing from the list; check the folder's permissions"
+		case errors.Is(p.Err, doc.ErrOutside):
+			code, hint = reprise.CodeLinkOutside, "links that leave the project are not followed; run reprise there"
+		}
+		name := filepath.ToSlash(filepath.Join(prefix, p.Path))
+		res.report(reprise.Finding{
+			Code: code, Severity: reprise.Warning, Subject: name,
+			Message: "cannot be looked into: " + errCause(p.Err), Source: reprise.Source{File: name}, Hint: hint,
+		})
+	}
+}
+
+// order ranks the runs of each layout by its own rule, where it has one, and
+// joins the lists by the general one.
+func order(runs []*reprise.Run, entries []layout.Entry, o reprise.Observed) []*reprise.Run {
+	var lists [][]*reprise.Run
+	for _, e := range entries {
+		var own []*reprise.Run
+		for _, r := range runs {
+			if r.Layout == e.Name() {
+				own = append(own, r)
+			}
+		}
+		slices.SortStableFunc(own, reprise.Compare)
+		if ranker, ok := e.Layout.(reprise.Ranker); ok {
+			ranker.Rank(own, o)
+		}
+		lists = append(lists, own)
+	}
+	return reprise.Merge(lists...)
+}
+
+func errCause(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,160 @@
+// Package report is the JSON contract: what `reprise … --json`, the library and
+// every other face say about a project, as types. The schemas under schema/ are
+// generated from these types, and a test keeps them equal. A field is never
+// renamed or given another meaning within one version; new fields are added.
+package report
+
+import (
+	"time"
+
+	"reprise"
+)
+
+// Versions of the documents.
+const (
+	StatusSchema = "reprise/status/v1"
+	DetectSchema = "reprise/detect/v1"
+	ErrorSchema  = "reprise/error/v1"
+)
+
+// Status is the answer of `reprise status`: every run of a project.
+type Status struct {
+	Schema string `json:"schema" jsonschema:"reprise/status/v1"`
+	Root   string `json:"root" jsonschema:"absolute path of the project folder"`
+	// Runs stand in the order in which one would resume them.
+	Runs     []Run     `json:"runs" jsonschema:"every run, in the order in which one would resume them"`
+	Findings []Finding `json:"findings" jsonschema:"what is to be said of the folder and of no single run: places that could not be looked into"`
+}
+
+// Run is one workflow.
+type Run struct {
+	Layout       string     `json:"layout" jsonschema:"the on-disk convention: longrun, orchestrate, eventrun, autoclaude, specloop"`
+	ID           string     `json:"id" jsonschema:"what a person calls it; works as an argument"`
+	Path         string     `json:"path" jsonschema:"the file or folder that holds it, relative to root, with slashes"`
+	Kind         string     `json:"kind" jsonschema:"the sort of workflow"`
+	Title        string     `json:"title"`
+	State        string     `json:"state" jsonschema:"not_started, running, interrupted, waiting (for a person, an approval or a limit), stopped (ended on purpose with work left), complete, unreadable"`
+	Verdict      string     `json:"verdict" jsonschema:"safe, caution, blocked; none where nobody judged or nothing is to be resumed"`
+	Progress     Progress   `json:"progress"`
+	LastActivity *time.Time `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
+	Next         []Unit     `json:"next" jsonschema:"what may be started now, the recommended unit first"`
+	Questions    []Question `json:"questions" jsonschema:"what a person was asked and has not answered"`
+	Findings     []Finding  `json:"findings"`
+}
+
+// Progress counts closed units.
+type Progress struct {
+	Done  int `json:"done"`
+	Total int `json:"total"`
+}
+
+// Unit is something that may be started.
+type Unit struct {
+	ID    string `json:"id"`
+	Path  string `json:"path" jsonschema:"the file or folder that holds the unit"`
+	Title string `json:"title"`
+	Phase string `json:"phase"`
+	Role  string `json:"role" jsonschema:"who does it: planner, coder, dev, qa, human, …"`
+}
+
+// Question is something a person was asked.
+type Question struct {
+	ID      string     `json:"id"`
+	Subject string     `json:"subject" jsonschema:"what it is about"`
+	Text    string     `json:"text"`
+	Options []string   `json:"options" jsonschema:"answers to choose from; empty if any will do"`
+	AskedAt *time.Time `json:"asked_at"`
+	Source  string     `json:"source" jsonschema:"file:line"`
+}
+
+// Finding is something a person should know.
+type Finding struct {
+	Code     string `json:"code" jsonschema:"stable"`
+	Severity string `json:"severity" jsonschema:"blocking, warning or info"`
+	Subject  string `json:"subject"`
+	Message  string `json:"message"`
+	Source   string `json:"source" jsonschema:"file:line"`
+	Hint     string `json:"hint" jsonschema:"what a person can do"`
+}
+
+// Detect is the answer of `reprise detect`: the ResumeState of one run, and
+// which run that is.
+type Detect struct {
+	Schema string `json:"schema" jsonschema:"reprise/detect/v1"`
+	Root   string `json:"root"`
+	Run    *Run   `json:"run" jsonschema:"the run the answer is about; null if there is none"`
+	Reason string `json:"reason" jsonschema:"why the run is in its state"`
+	reprise.ResumeState
+	Options  []reprise.Option `json:"options" jsonschema:"ways to go on, the usual one first"`
+	Findings []Finding        `json:"findings" jsonschema:"what is to be said of the folder"`
+}
+
+// Error is what `--json` prints on standard error when a command cannot answer.
+type Error struct {
+	Schema  string `json:"schema" jsonschema:"reprise/error/v1"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+	Exit    int    `json:"exit"`
+}
+
+// NewStatus makes the document of a project.
+func NewStatus(root string, runs []*reprise.Run, findings []reprise.Finding) Status {
+	s := Status{Schema: StatusSchema, Root: root, Runs: make([]Run, 0, len(runs)), Findings: newFindings(findings)}
+	for _, r := range runs {
+		s.Runs = append(s.Runs, NewRun(r))
+	}
+	return s
+}
+
+// NewRun makes the document of one run.
+func NewRun(r *reprise.Run) Run {
+	p := r.Progress()
+	out := Run{
+		Layout: r.Layout, ID: r.ID, Path: r.Path, Kind: string(r.Kind), Title: r.Title,
+		State: r.State.String(), Verdict: reprise.VerdictNone.String(),
+		Progress: Progress{p.Done, p.Total}, LastActivity: when(r.LastActivity),
+		Next: []Unit{}, Questions: []Question{}, Findings: newFindings(r.Findings),
+	}
+	for _, u := range r.Next {
+		out.Next = append(out.Next, Unit{u.ID, u.Path, u.Title, u.Phase, u.Role})
+	}
+	for _, q := range r.PendingQuestions() {
+		options := q.Options
+		if options == nil {
+			options = []string{}
+		}
+		out.Questions = append(out.Questions, Question{q.ID, q.Subject, q.Text, options, when(q.AskedAt), q.Source.String()})
+	}
+	return out
+}
+
+// NewDetect makes the answer about one run, or about a project without any.
+func NewDetect(root string, r *reprise.Run, findings []reprise.Finding) Detect {
+	d := Detect{Schema: DetectSchema, Root: root, Options: []reprise.Option{}, Findings: newFindings(findings)}
+	if r == nil {
+		d.Reason = "no run was found here"
+		return d
+	}
+	run := NewRun(r)
+	d.Run, d.Reason, d.ResumeState = &run, r.Reason, r.ResumeAnswer()
+	if d.Interrupted {
+		d.Options = r.ResumeOptions()
+	}
+	return d
+}
+
+func newFindings(findings []reprise.Finding) []Finding {
+	out := make([]Finding, 0, len(findings))
+	for _, f := range findings {
+		out = append(out, Finding{f.Code, f.Severity.String(), f.Subject, f.Message, f.Source.String(), f.Hint})
+	}
+	return out
+}
+
+func when(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
