@@ -27,6 +27,12 @@ func parse[E ~uint8](kind string, words []string, text []byte) (E, error) {
 	return E(i), nil
 }
 
+// StateWords, VerdictWords and SeverityWords list the words that may stand in
+// the JSON documents, for schemas and help texts.
+func StateWords() []string    { return slices.Clone(stateWords[1:]) }
+func VerdictWords() []string  { return slices.Clone(verdictWords[1:]) }
+func SeverityWords() []string { return slices.Clone(severityWords[1:]) }
+
 // Status is what one unit of work is said to be.
 type Status uint8
 

@@ -28,18 +28,18 @@ type Status struct {
 
 // Run is one workflow.
 type Run struct {
-	Layout       string     `json:"layout" jsonschema:"the on-disk convention: longrun, orchestrate, eventrun, autoclaude, specloop"`
-	ID           string     `json:"id" jsonschema:"what a person calls it; works as an argument"`
-	Path         string     `json:"path" jsonschema:"the file or folder that holds it, relative to root, with slashes"`
-	Kind         string     `json:"kind" jsonschema:"the sort of workflow"`
-	Title        string     `json:"title"`
-	State        string     `json:"state" jsonschema:"not_started, running, interrupted, waiting (for a person, an approval or a limit), stopped (ended on purpose with work left), complete, unreadable"`
-	Verdict      string     `json:"verdict" jsonschema:"safe, caution, blocked; none where nobody judged or nothing is to be resumed"`
-	Progress     Progress   `json:"progress"`
-	LastActivity *time.Time `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
-	Next         []Unit     `json:"next" jsonschema:"what may be started now, the recommended unit first"`
-	Questions    []Question `json:"questions" jsonschema:"what a person was asked and has not answered"`
-	Findings     []Finding  `json:"findings"`
+	Layout       string          `json:"layout" jsonschema:"the on-disk convention: longrun, orchestrate, eventrun, autoclaude, specloop"`
+	ID           string          `json:"id" jsonschema:"what a person calls it; works as an argument"`
+	Path         string          `json:"path" jsonschema:"the file or folder that holds it, relative to root, with slashes"`
+	Kind         string          `json:"kind" jsonschema:"the sort of workflow"`
+	Title        string          `json:"title"`
+	State        reprise.State   `json:"state" jsonschema:"waiting is for a person, an approval or a limit; stopped was ended on purpose with work left"`
+	Verdict      reprise.Verdict `json:"verdict" jsonschema:"none where nobody judged or nothing is to be resumed"`
+	Progress     Progress        `json:"progress"`
+	LastActivity *time.Time      `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
+	Next         []Unit          `json:"next" jsonschema:"what may be started now, the recommended unit first"`
+	Questions    []Question      `json:"questions" jsonschema:"what a person was asked and has not answered"`
+	Findings     []Finding       `json:"findings"`
 }
 
 // Progress counts closed units.
@@ -69,12 +69,12 @@ type Question struct {
 
 // Finding is something a person should know.
 type Finding struct {
-	Code     string `json:"code" jsonschema:"stable"`
-	Severity string `json:"severity" jsonschema:"blocking, warning or info"`
-	Subject  string `json:"subject"`
-	Message  string `json:"message"`
-	Source   string `json:"source" jsonschema:"file:line"`
-	Hint     string `json:"hint" jsonschema:"what a person can do"`
+	Code     string           `json:"code" jsonschema:"stable"`
+	Severity reprise.Severity `json:"severity"`
+	Subject  string           `json:"subject"`
+	Message  string           `json:"message"`
+	Source   string           `json:"source" jsonschema:"file:line"`
+	Hint     string           `json:"hint" jsonschema:"what a person can do"`
 }
 
 // Detect is the answer of `reprise detect`: the ResumeState of one run, and
@@ -111,7 +111,7 @@ func NewRun(r *reprise.Run) Run {
 	p := r.Progress()
 	out := Run{
 		Layout: r.Layout, ID: r.ID, Path: r.Path, Kind: string(r.Kind), Title: r.Title,
-		State: r.State.String(), Verdict: reprise.VerdictNone.String(),
+		State: r.State, Verdict: reprise.VerdictNone,
 		Progress: Progress{p.Done, p.Total}, LastActivity: when(r.LastActivity),
 		Next: []Unit{}, Questions: []Question{}, Findings: newFindings(r.Findings),
 	}
@@ -146,7 +146,7 @@ func NewDetect(root string, r *reprise.Run, findings []reprise.Finding) Detect {
 func newFindings(findings []reprise.Finding) []Finding {
 	out := make([]Finding, 0, len(findings))
 	for _, f := range findings {
-		out = append(out, Finding{f.Code, f.Severity.String(), f.Subject, f.Message, f.Source.String(), f.Hint})
+		out = append(out, Finding{f.Code, f.Severity, f.Subject, f.Message, f.Source.String(), f.Hint})
 	}
 	return out
 }

@@ -1,0 +1,115 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"reprise"
+	"reprise/report"
+)
+
+var update = flag.Bool("update", false, "rewrite the schemas from the types")
+
+// documents maps each schema to the type it is made from.
+func documents(t *testing.T) map[string]*jsonschema.Schema {
+	t.Helper()
+	return map[string]*jsonschema.Schema{
+		"status.v1.json": generate[report.Status](t, "What runs in a project, in which state each is, and what comes next."),
+		"detect.v1.json": generate[report.Detect](t, "How one run was interrupted, and the ways to go on."),
+		"error.v1.json":  generate[report.Error](t, "Why a command could not answer."),
+	}
+}
+
+func generate[T any](t *testing.T, about string) *jsonschema.Schema {
+	t.Helper()
+	words := func(list []string) *jsonschema.Schema {
+		enum := make([]any, len(list))
+		for i, w := range list {
+			enum[i] = w
+		}
+		return &jsonschema.Schema{Type: "string", Enum: enum}
+	}
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[reprise.State]():         words(reprise.StateWords()),
+		reflect.TypeFor[reprise.Verdict]():       words(reprise.VerdictWords()),
+		reflect.TypeFor[reprise.Severity]():      words(reprise.SeverityWords()),
+		reflect.TypeFor[reprise.ResumeType]():    words([]string{"active_agent", "partial_plan", "between_plans", "pending_clarification"}),
+		reflect.TypeFor[[]reprise.ResumeState](): {Type: "array", Items: &jsonschema.Schema{Type: "object"}, Description: "what else was found behind the first match, in the same form"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Schema = "https://json-schema.org/draft/2020-12/schema"
+	s.Description = about
+	loosen(s)
+	return s
+}
+
+// loosen lets documents of a later release carry more fields than this schema
+// knows: a reader must not break on them.
+func loosen(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	s.AdditionalProperties = nil
+	if slices.Equal(s.Types, []string{"null", "array"}) { // our lists are never null
+		s.Types, s.Type = nil, "array"
+	}
+	for _, p := range s.Properties {
+		loosen(p)
+	}
+	loosen(s.Items)
+}
+
+func TestX10_schemas_are_those_of_the_types(t *testing.T) {
+	for name, s := range documents(t) {
+		raw, err := json.MarshalIndent(s, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = append(raw, '\n')
+		if *update {
+			if err := os.WriteFile(name, raw, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		have, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(have, raw) {
+			t.Errorf("%s is not what the types say; run `make generate` and look at the difference", name)
+		}
+	}
+}
+
+func TestX10_schemas_refuse_unknown_words(t *testing.T) {
+	s := documents(t)["status.v1.json"]
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := func(state string) any {
+		var v any
+		text := `{"schema":"reprise/status/v1","root":"/p","findings":[],"runs":[{"layout":"l","id":"i","path":"p","kind":"build","title":"","state":"` + state +
+			`","verdict":"none","progress":{"done":0,"total":1},"last_activity":null,"next":[],"questions":[],"findings":[]}]}`
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if err := resolved.Validate(doc("interrupted")); err != nil {
+		t.Error(err)
+	}
+	if err := resolved.Validate(doc("finished")); err == nil {
+		t.Error("an unknown state was taken")
+	}
+}
