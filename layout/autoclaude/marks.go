@@ -1,0 +1,184 @@
+package autoclaude
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// marks are the files that people and the program leave beside the plan.
+type marks struct {
+	hold       string // why it is held, "" if it is not; with holdPhase
+	holdPhase  string
+	escalated  bool
+	fixRequest reprise.Source // QA_FIX_REQUEST.md, unset if absent
+
+	reviewed bool // review_state.json says whether the plan was approved
+	approved bool
+	require  bool // task_metadata.json asks for approval before coding
+	review   reprise.Source
+}
+
+func (l *loader) readMarks() {
+	l.readHolds()
+	l.readHuman()
+	l.readApproval()
+	l.readLeftovers()
+}
+
+// find returns the first copy of a file that is there.
+func (l *loader) find(name string) (*doc.File, bool) {
+	for _, dir := range l.dirs() {
+		if p := path.Join(dir, name); l.rd.Exists(p) {
+			return l.rd.Open(p), true
+		}
+	}
+	return nil, false
+}
+
+// readHolds reads the files that stop the loop until they are removed: PAUSE
+// by a person, RATE_LIMIT_PAUSE and AUTH_PAUSE by the later program, which a
+// RESUME file lifts.
+func (l *loader) readHolds() {
+	m := &l.marks
+	if f, ok := l.find("PAUSE"); ok {
+		m.hold, m.holdPhase = "a person paused it with the file PAUSE", "paused"
+		if text := oneLine(string(bytes.ToValidUTF8(f.Data, nil)), 120); text != "" {
+			m.hold += " (" + strconv.Quote(text) + ")"
+		}
+		return
+	}
+	if _, lifted := l.find("RESUME"); lifted {
+		return
+	}
+	if f, ok := l.find("RATE_LIMIT_PAUSE"); ok {
+		m.hold, m.holdPhase = "it waits for a usage limit to end", "usage limit"
+		n := f.JSON()
+		if n != nil && n.Kind == doc.Map {
+			if t := n.Get("resetTimestamp", "reset_timestamp").Time(); !t.IsZero() {
+				m.hold += ", recorded as ending at " + t.UTC().Format("2006-01-02 15:04 MST")
+			}
+			l.memory.times = append(l.memory.times, n.Get("pausedAt", "paused_at"))
+		}
+		return
+	}
+	if f, ok := l.find("AUTH_PAUSE"); ok {
+		m.hold, m.holdPhase = "it waits for a person to sign in to the agent's service again", "sign-in"
+		if n := f.JSON(); n != nil && n.Kind == doc.Map {
+			l.memory.times = append(l.memory.times, n.Get("pausedAt", "paused_at"))
+		}
+	}
+}
+
+// readHuman reads what people wrote to the agents and what QA wrote to people.
+func (l *loader) readHuman() {
+	if f, ok := l.find("HUMAN_INPUT.md"); ok {
+		if text := oneLine(string(bytes.ToValidUTF8(f.Data, nil)), 300); text != "" {
+			l.run.Questions = append(l.run.Questions, reprise.Question{
+				ID: "HUMAN_INPUT.md", Text: "instructions for the next session", Subject: "coding",
+				Answer: text, Answered: true, Source: f.At(1),
+			})
+		}
+	}
+	if f, ok := l.find("QA_FIX_REQUEST.md"); ok {
+		l.marks.fixRequest = f.At(0)
+		l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{
+			Name: "fix request", Path: f.Path, Presence: reprise.Present, NeededBy: "qa fix", Source: f.At(0),
+		})
+	}
+	if f, ok := l.find("QA_ESCALATION.md"); ok {
+		l.marks.escalated = true
+		text := oneLine(string(bytes.ToValidUTF8(f.Data, nil)), 300)
+		if md := f.Markdown(); md != nil && md.Title() != "" {
+			text = oneLine(md.Title(), 300)
+		}
+		l.run.Questions = append(l.run.Questions, reprise.Question{
+			ID: "QA_ESCALATION.md", Text: text, Subject: "qa", Source: f.At(1),
+		})
+	}
+}
+
+// readApproval reads whether the plan was approved. The hash stored with an
+// approval is not checked: it covers the plan, which the build itself changes,
+// so it fails for every build that was started.
+func (l *loader) readApproval() {
+	m := &l.marks
+	if f, ok := l.find("review_state.json"); ok {
+		m.review = f.At(0)
+		if n := f.JSON(); n != nil && n.Kind == doc.Map {
+			m.approved, m.reviewed = n.Get("approved").Bool()
+			if at := n.Get("approved"); at != nil {
+				m.review = at.Source()
+			}
+			l.memory.times = append(l.memory.times, n.Get("approved_at"))
+		}
+	}
+	f, ok := l.find("task_metadata.json")
+	if !ok {
+		return
+	}
+	n := f.JSON()
+	if n == nil || n.Kind != doc.Map {
+		return
+	}
+	m.require, _ = n.Get("requireReviewBeforeCoding").Bool()
+	if m.require && m.review.File == "" {
+		m.review = n.Get("requireReviewBeforeCoding").Source()
+	}
+	if at := n.Get("archivedAt"); !at.IsNull() {
+		l.rd.Report(reprise.Finding{
+			Code: reprise.CodeAbandoned, Severity: reprise.Info, Subject: l.run.ID, Source: at.Source(),
+			Message: "a person archived the spec in the desktop program, which hides it there and changes nothing else",
+		})
+	}
+}
+
+// readLeftovers lists what interrupted writes and misplaced writes left.
+func (l *loader) readLeftovers() {
+	for _, dir := range l.dirs() {
+		var temp, corrupted []string
+		for _, e := range l.rd.Dir(dir) {
+			name := e.Name()
+			switch {
+			case strings.HasPrefix(name, "._"): // macOS keeps attributes there
+			case strings.Contains(name, ".tmp.") || strings.HasSuffix(name, ".tmp"):
+				temp = append(temp, name)
+			case strings.Contains(name, ".corrupted"):
+				corrupted = append(corrupted, name)
+			case name == stateDirs[0] && e.IsDir():
+				l.leftover(path.Join(dir, name), reprise.Info, "a state folder inside the spec folder: an agent wrote with the wrong working folder; it is not read", "remove it once nothing in it is needed")
+			}
+		}
+		if len(temp) > 0 {
+			l.leftover(path.Join(dir, temp[0]), reprise.Info, "left by a write that was cut off: "+nameList(temp), "the file it was to replace is the older state; remove the leftover once both were compared")
+		}
+		if len(corrupted) > 0 {
+			l.leftover(path.Join(dir, corrupted[0]), reprise.Warning, "set aside by the program as damaged: "+nameList(corrupted), "what it held may be missing from the plan; compare before going on")
+		}
+	}
+}
+
+func (l *loader) leftover(file string, severity reprise.Severity, message, hint string) {
+	l.rd.Report(reprise.Finding{
+		Code: reprise.CodeLeftover, Severity: severity, Subject: path.Base(file),
+		Source: reprise.Source{File: file}, Message: message, Hint: hint,
+	})
+}
+
+func nameList(names []string) string {
+	const shown = 3
+	var out []string
+	for _, n := range names[:min(len(names), shown)] {
+		out = append(out, strconv.Quote(doc.Clip(n, 60)))
+	}
+	s := strings.Join(out, ", ")
+	if len(names) > shown {
+		s += fmt.Sprintf(" and %d more", len(names)-shown)
+	}
+	return s
+}

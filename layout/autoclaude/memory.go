@@ -1,0 +1,256 @@
+package autoclaude
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// memory is what attempt_history.json and build_commits.json record.
+type memory struct {
+	attempts map[string]*attempts
+	order    []string // ids of attempts, in file order
+	stuck    []stuckItem
+	stuckAt  map[string]int // id to stuck
+	commits  map[string][]commit
+	times    []*doc.Node
+	at       reprise.Source
+}
+
+// attempts are the launches on record for one item.
+type attempts struct {
+	count, failed int
+	row           int // failures since the last success
+	status        *doc.Node
+}
+
+type stuckItem struct {
+	id     string
+	reason string
+	source reprise.Source
+}
+
+type commit struct {
+	hash   string
+	source reprise.Source
+}
+
+func (l *loader) readMemory() {
+	l.memory = memory{attempts: map[string]*attempts{}, stuckAt: map[string]int{}, commits: map[string][]commit{}}
+	l.readAttempts()
+	l.readCommits()
+}
+
+// readAttempts reads the history in its three shapes: chunks, subtasks, and
+// the later one that keeps a bare list of failures per item.
+func (l *loader) readAttempts() {
+	f := l.open(historyLog)
+	root := f.JSON()
+	m := &l.memory
+	m.at = f.At(0)
+	for _, key := range []string{"subtasks", "chunks"} {
+		for _, field := range root.Get(key).Fields() {
+			m.add(field)
+		}
+	}
+	for _, key := range []string{"stuck_subtasks", "stuck_chunks", "stuckSubtasks"} {
+		for _, n := range root.Get(key).List() {
+			s := stuckItem{source: n.Source()}
+			if n.Kind == doc.Map {
+				s.id = itemID(n)
+				s.reason = oneLine(n.Get("reason").Str(), 120)
+			} else {
+				s.id = n.Str()
+			}
+			if _, twice := m.stuckAt[s.id]; s.id != "" && !twice {
+				m.stuckAt[s.id] = len(m.stuck)
+				m.stuck = append(m.stuck, s)
+			}
+		}
+	}
+	meta := root.Get("metadata")
+	m.times = append(m.times, meta.Get("last_updated", "lastUpdated"))
+}
+
+func (m *memory) add(field doc.Field) {
+	a := m.attempts[field.Name]
+	if a == nil {
+		a = &attempts{}
+		m.attempts[field.Name] = a
+		m.order = append(m.order, field.Name)
+	}
+	list := field.Value
+	onlyFailures := true
+	if list != nil && list.Kind == doc.Map {
+		a.status = list.Get("status")
+		list = list.Get("attempts")
+		onlyFailures = false
+	}
+	var last *doc.Node
+	for _, n := range list.List() {
+		if n.Kind != doc.Map {
+			n.Get("success") // reports the type
+			continue
+		}
+		a.count++
+		last = n
+		if success, ok := n.Get("success").Bool(); ok && success {
+			a.row = 0
+		} else if ok || onlyFailures {
+			a.failed++
+			a.row++
+		}
+	}
+	if last != nil {
+		m.times = append(m.times, last.Get("timestamp"))
+	}
+}
+
+func (l *loader) readCommits() {
+	root := l.open(commitsLog).JSON()
+	m := &l.memory
+	for _, n := range root.Get("commits").List() {
+		id, hash := itemID(n), n.Get("hash", "commit", "sha").Str()
+		if id == "" || hash == "" {
+			continue
+		}
+		m.commits[id] = append(m.commits[id], commit{hash: hash, source: n.Source()})
+		m.times = append(m.times, n.Get("timestamp"))
+	}
+	m.times = append(m.times, root.Get("metadata").Get("last_updated", "lastUpdated"))
+}
+
+// isStuck returns the record that gave up on an item.
+func (m *memory) isStuck(id string) (stuckItem, bool) {
+	if i, ok := m.stuckAt[id]; ok {
+		return m.stuck[i], true
+	}
+	return stuckItem{}, false
+}
+
+// manyFailures is from where failures in a row are worth a word even if the
+// program did not give up: its own limit is three to five.
+const manyFailures = 5
+
+// addMemory puts the records beside the plan's claims. They never win: the
+// history is written by the program after a session, the plan by the agent in
+// it, and a commit is recorded for partial work too.
+func (l *loader) addMemory() {
+	r, m := l.run, &l.memory
+	known := map[string]bool{}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		known[s.ID] = true
+		for _, c := range m.commits[s.ID] {
+			s.Commits = append(s.Commits, c.hash)
+		}
+		if a := m.attempts[s.ID]; a != nil {
+			s.Attempts = a.count
+			l.addHistoryClaim(s, a)
+		}
+		l.reportCommitted(s)
+		l.reportRetries(s)
+	}
+	unknown := 0
+	for _, id := range m.order {
+		if !known[id] {
+			unknown++
+		}
+	}
+	if unknown == 0 {
+		return
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: r.ID, Source: m.at,
+		Message: fmt.Sprintf("attempts are on record for %d items the plan does not list: the plan was made anew", unknown),
+		Hint:    "see git log and build_commits.json for what was done under the earlier plan",
+	}
+	if len(r.Steps) == 0 {
+		f.Severity = reprise.Warning
+		f.Message = fmt.Sprintf("the plan lists nothing, but attempts are on record for %d items: an earlier plan was lost", unknown)
+	}
+	l.rd.Report(f)
+}
+
+func (l *loader) addHistoryClaim(s *reprise.Step, a *attempts) {
+	if a.status.IsNull() {
+		return
+	}
+	status, word, ok := itemStatus(a.status)
+	if !ok {
+		l.rd.Report(reprise.Finding{
+			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: s.ID, Source: a.status.Source(),
+			Message: fmt.Sprintf("the attempt history gives %s the status %s, which has no meaning here", strconv.Quote(s.ID), strconv.Quote(doc.Clip(word, 40))),
+		})
+	}
+	s.Claims = append(s.Claims, reprise.Claim{Ledger: historyLog, Status: status, Word: word, Source: a.status.Source()})
+	var message string
+	switch {
+	case status == reprise.Done && s.Status != reprise.Done:
+		message = fmt.Sprintf("the attempt history calls %s completed, the plan does not (%s)", strconv.Quote(s.ID), s.Status)
+	case s.Status == reprise.Done && (status == reprise.Failed || status == reprise.Blocked):
+		message = fmt.Sprintf("the plan calls %s completed, the attempt history %s", strconv.Quote(s.ID), strconv.Quote(doc.Clip(word, 40)))
+	default:
+		return
+	}
+	l.rd.Report(reprise.Finding{
+		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: s.ID, Source: a.status.Source(),
+		Message: message, Hint: "the plan counts; look at the commits of the item before it is done again",
+	})
+}
+
+// reportCommitted warns of work that would be redone: a crash between commit
+// and plan leaves the item open.
+func (l *loader) reportCommitted(s *reprise.Step) {
+	if s.Status.Closed() || len(s.Commits) == 0 {
+		return
+	}
+	c := l.memory.commits[s.ID][len(s.Commits)-1]
+	l.rd.Report(reprise.Finding{
+		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: s.ID, Source: c.source,
+		Message: fmt.Sprintf("commit %s is on record for item %s, which the plan calls %s", strconv.Quote(doc.Clip(c.hash, 12)), strconv.Quote(s.ID), s.Status),
+		Hint:    "the record is made for partial work too: look at the commit before the item is done again",
+	})
+}
+
+func (l *loader) reportRetries(s *reprise.Step) {
+	a := l.memory.attempts[s.ID]
+	if a == nil {
+		a = &attempts{}
+	}
+	stuck, isStuck := l.memory.isStuck(s.ID)
+	severity := reprise.Warning
+	if s.Status.Closed() {
+		severity = reprise.Info
+	}
+	switch {
+	case isStuck:
+		why := ""
+		if stuck.reason != "" {
+			why = " (" + strconv.Quote(stuck.reason) + ")"
+		}
+		l.rd.Report(reprise.Finding{
+			Code: reprise.CodeRetryLoop, Severity: severity, Subject: s.ID, Source: stuck.source,
+			Message: fmt.Sprintf("item %s was given up on%s: %d attempts on record, %d of them failed", strconv.Quote(s.ID), why, a.count, a.failed),
+			Hint:    "the original program tries it again for ever: change the item or its files first, then clear the record",
+		})
+	case a.row >= manyFailures && !s.Status.Closed():
+		l.rd.Report(reprise.Finding{
+			Code: reprise.CodeRetryLoop, Severity: severity, Subject: s.ID, Source: l.memory.at,
+			Message: fmt.Sprintf("item %s failed %d times in a row, %d attempts in all", strconv.Quote(s.ID), a.row, a.count),
+			Hint:    "see why before it is tried again; missing files named in the item are a usual cause",
+		})
+	}
+}
+
+// stuckIDs names the items on the stuck list, for a sentence.
+func (m *memory) stuckIDs() string {
+	var ids []string
+	for _, s := range m.stuck[:min(len(m.stuck), 5)] {
+		ids = append(ids, strconv.Quote(doc.Clip(s.id, 40)))
+	}
+	return doc.Clip(strings.Join(ids, ", "), 80)
+}

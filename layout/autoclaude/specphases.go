@@ -1,0 +1,178 @@
+package autoclaude
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// specPhase is one phase of making a spec. There is no pointer on disk: a phase
+// is done when its file is there, and the program skips it then.
+type specPhase struct {
+	id, file, role, title string
+	parse                 bool // its file must be readable for the phase to count
+	optional              bool // runs only if the complexity asks for it
+}
+
+// specPhases is the order of the program. historical_context is left out, as
+// versions without it exist and nothing waits for it; validation leaves no file.
+// project_index.json is only looked for: it can quote connection strings.
+var specPhases = []specPhase{
+	{id: "discovery", file: "project_index.json", role: "spec-discovery", title: "look through the project"},
+	{id: "requirements", file: "requirements.json", role: "spec-gatherer", title: "gather the requirements", parse: true},
+	{id: "complexity_assessment", file: "complexity_assessment.json", role: "complexity-assessor", title: "assess the complexity", parse: true},
+	{id: "research", file: "research.json", role: "spec-researcher", title: "research what is unknown", parse: true, optional: true},
+	{id: "context", file: "context.json", role: "spec-context", title: "collect the code it is about", parse: true},
+	{id: "spec_writing", file: "spec.md", role: "spec-writer", title: "write the spec"},
+	{id: "self_critique", file: "critique_report.json", role: "spec-critic", title: "criticise the spec", parse: true, optional: true},
+	{id: "planning", file: planFile, role: rolePlanner, title: "make the implementation plan"},
+}
+
+// specSteps gives the phases of making the spec as steps. Where spec.md is
+// there, what led to it is no longer needed: specs written by hand or by the
+// desktop program have no other file, and the planner reads spec.md.
+func (l *loader) specSteps() []reprise.Step {
+	wanted := l.wantedPhases()
+	written := l.rd.Exists(l.specPath("spec.md"))
+	var steps []reprise.Step
+	for _, ph := range specPhases {
+		at := l.specPath(ph.file)
+		s := reprise.Step{ID: ph.id, Title: ph.title, Phase: "spec", Role: ph.role, Path: at, Status: reprise.Pending, Source: reprise.Source{File: path.Dir(at)}}
+		present := ph.id != "planning" && l.rd.Exists(at)
+		switch {
+		case present:
+			s.Status = reprise.Done
+			if ph.parse && l.rd.Open(at).JSON() == nil || ph.file == "spec.md" && l.emptySpec(at) {
+				s.Status = reprise.Unknown // the reader has said why
+			}
+			s.Claims = []reprise.Claim{{Ledger: ph.file, Status: s.Status, Word: "present", Source: reprise.Source{File: at}, Won: true}}
+		case ph.optional && !slices.Contains(wanted, ph.id):
+			continue
+		case ph.id == "context" && slices.Contains(wanted, "simple"):
+			continue
+		case written && ph.id != "planning" && ph.id != "self_critique":
+			s.Status = reprise.Skipped
+		}
+		steps = append(steps, s)
+	}
+	for i := 1; i < len(steps); i++ {
+		steps[i].Needs = []string{steps[i-1].ID}
+	}
+	return steps
+}
+
+func (l *loader) emptySpec(at string) bool {
+	f := l.rd.Open(at)
+	if f.OK() && strings.TrimSpace(string(f.Data)) == "" {
+		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, "the spec is empty", "write it again")
+		return true
+	}
+	return !f.OK()
+}
+
+func (l *loader) specPath(file string) string {
+	for _, dir := range l.dirs() {
+		if p := path.Join(dir, file); l.rd.Exists(p) {
+			return p
+		}
+	}
+	return path.Join(l.dirs()[0], file)
+}
+
+// wantedPhases gives the optional phases the assessment asks for, and the word
+// "simple" where it asks for the short way.
+func (l *loader) wantedPhases() []string {
+	f, ok := l.find("complexity_assessment.json")
+	if !ok {
+		return nil
+	}
+	n := f.JSON()
+	if n == nil || n.Kind != doc.Map {
+		return nil
+	}
+	if list := n.Get("recommended_phases").Strs(); len(list) > 0 {
+		if !slices.Contains(list, "context") {
+			list = append(list, "simple")
+		}
+		return list
+	}
+	switch doc.Fold(n.Get("complexity").Str()) {
+	case "simple":
+		return []string{"simple"}
+	case "complex":
+		return []string{"research", "self_critique"}
+	}
+	return nil
+}
+
+// decideSpec settles a spec without items: it is still being made. A plan that
+// says human_review with nothing in it is one whose planning crashed.
+func (l *loader) decideSpec() {
+	r := l.run
+	r.Steps = l.specSteps()
+	next := -1
+	begun := false
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if next < 0 && !s.Status.Closed() {
+			next = i
+		}
+		// requirements.json alone is what the desktop program writes when a
+		// task is created.
+		if s.Status != reprise.Pending && s.Status != reprise.Skipped && s.ID != "requirements" {
+			begun = true
+		}
+	}
+	s := &r.Steps[next] // planning is never closed here
+	reason := "no plan yet: the next step is to " + s.Title
+	status := ""
+	if l.plan != nil {
+		status = doc.Fold(l.plan.status)
+	}
+	switch {
+	case status == "human review" || status == "error" || status == "ai review":
+		begun = true
+		reason = "planning stopped before it listed any item, though the plan's status is " + quoteWord(l.plan.status)
+		r.Report(reprise.Finding{
+			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: r.ID, Source: l.plan.source,
+			Message: "the plan waits for a review, but there is nothing in it to review",
+			Hint:    "run the planner again",
+		})
+	case status == "in progress" || status == "planning" || l.hasLogs() || len(l.memory.order) > 0:
+		begun = true
+	}
+	if len(l.planPhases()) > 0 {
+		begun = true
+		r.Report(reprise.Finding{
+			Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: planFile, Source: l.plan.file.At(0),
+			Message: "the plan has phases and not one item in them",
+			Hint:    "run the planner again",
+		})
+	}
+	if r.State = reprise.NotStarted; begun {
+		r.State = reprise.Interrupted
+	}
+	r.Phase = "spec: " + s.ID
+	if s.ID == "planning" {
+		r.Phase = "planning"
+	}
+	r.Reason = reason
+	r.Next = []reprise.Unit{{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "its file is the first one missing"}}
+	if s.Status == reprise.Unknown {
+		r.Next[0].Reason = "its file is there but cannot be read"
+	}
+}
+
+func (l *loader) planPhases() []phase {
+	if l.plan == nil {
+		return nil
+	}
+	return l.plan.phases
+}
+
+// hasLogs reports whether an agent was ever started. The log itself is large
+// and says nothing the other files do not.
+func (l *loader) hasLogs() bool { return l.rd.Exists(l.specPath("task_logs.json")) }

@@ -1,0 +1,297 @@
+package autoclaude
+
+import (
+	"fmt"
+	"strconv"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// phaseHumanReview is where a finished and reviewed build stands until a
+// person merges it or sends it back.
+const phaseHumanReview = "human review"
+
+// decide settles state, phase, reason and what comes next.
+func (l *loader) decide() {
+	if l.plan == nil && l.unreadable() {
+		return
+	}
+	if l.decideClosed() {
+		return
+	}
+	if l.plan == nil || len(l.plan.items) == 0 {
+		if l.plan != nil && l.plan.lossy {
+			l.cannotTell()
+			return
+		}
+		l.decideSpec()
+	} else {
+		l.decideBuild()
+	}
+	if l.laterTry() {
+		return
+	}
+	if l.marks.hold != "" {
+		l.waitFor(l.marks.holdPhase, l.marks.hold, "remove the hold")
+	}
+}
+
+// unreadable settles a spec of which no copy of the plan can be read.
+func (l *loader) unreadable() bool {
+	for _, p := range l.copies {
+		if !p.broken {
+			continue
+		}
+		r := l.run
+		r.State, r.Phase = reprise.Unreadable, "unknown"
+		r.Reason = "the plan cannot be read, so nothing is known of what is done"
+		return true
+	}
+	return false
+}
+
+// cannotTell settles a plan whose readable part has nothing left to do.
+func (l *loader) cannotTell() {
+	l.run.State, l.run.Phase = reprise.Unreadable, "unknown"
+	l.run.Reason = "parts of the plan cannot be read, so it cannot be called finished"
+	if len(l.plan.rd.Findings()) == 0 {
+		l.run.Report(reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: planFile, Source: l.plan.file.At(0),
+			Message: "parts of the plan are not what they should be", Hint: "repair the plan by hand",
+		})
+	}
+}
+
+// decideClosed settles a spec that was closed. Closing is a person's decision
+// and is respected; what was left open or rejected is told.
+func (l *loader) decideClosed() bool {
+	p, ok := l.closed()
+	if !ok {
+		return false
+	}
+	r := l.run
+	open := len(r.Steps) - r.Progress().Done
+	r.Phase = "closed"
+	if len(r.Steps) > 0 && open == 0 && !l.plan.lossy {
+		r.State = reprise.Complete
+		r.Reason = fmt.Sprintf("all %d items are completed and the plan is closed as %s", len(r.Steps), quoteWord(p.status))
+		if l.plan.qa == qaRejected {
+			r.Report(reprise.Finding{
+				Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: r.ID, Source: l.plan.qaAt,
+				Message: "closed although the last word of QA was a rejection",
+				Hint:    "read qa_report.md before relying on it",
+			})
+		}
+		return true
+	}
+	r.State = reprise.Stopped
+	what := fmt.Sprintf("%d of %d items open", open, len(r.Steps))
+	if len(r.Steps) == 0 {
+		what = "no plan made"
+	}
+	r.Reason = fmt.Sprintf("closed as %s with %s", quoteWord(p.status), what)
+	r.Report(reprise.Finding{
+		Code: reprise.CodeClosedOpen, Severity: reprise.Warning, Subject: r.ID, Source: p.source,
+		Message: r.Reason + ": taken as a person's decision and not resumed",
+		Hint:    "set the plan's status back to in_progress to resume it",
+	})
+	return true
+}
+
+// decideBuild settles a spec with items: coding while any is open, then QA.
+func (l *loader) decideBuild() {
+	r, p := l.run, l.plan
+	done := r.Progress().Done
+	if done == len(r.Steps) {
+		if p.lossy {
+			l.cannotTell()
+			return
+		}
+		l.decideQA()
+		return
+	}
+	l.needSpec()
+	startable := p.startable()
+	if len(startable) == 0 {
+		l.decideHeldItems()
+		return
+	}
+	for i, at := range startable {
+		s := &r.Steps[at]
+		r.Next = append(r.Next, reprise.Unit{ID: s.ID, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: l.why(s, i)})
+	}
+	first := &r.Steps[startable[0]]
+	r.Phase = "coding: " + first.Phase
+	r.State = reprise.Interrupted
+	r.Reason = fmt.Sprintf("%d of %d items completed, next is %s", done, len(r.Steps), strconv.Quote(first.ID))
+	if first.Status == reprise.InProgress {
+		r.Reason = fmt.Sprintf("%d of %d items completed, %s was in progress", done, len(r.Steps), strconv.Quote(first.ID))
+	}
+	if _, stuck := l.memory.isStuck(first.ID); stuck {
+		l.waitFor(r.Phase, fmt.Sprintf("%s was given up on after %d attempts and comes next", strconv.Quote(first.ID), first.Attempts), "change the item or what it builds on, then clear its record")
+		return
+	}
+	if p.begun() || first.Attempts > 0 || len(l.memory.commits) > 0 {
+		return
+	}
+	r.State = reprise.NotStarted
+	r.Reason = fmt.Sprintf("planned with %d items, none begun", len(r.Steps))
+	l.checkApproval()
+}
+
+// why says in words why a unit is offered.
+func (l *loader) why(s *reprise.Step, i int) string {
+	reason := "the first open item of the first phase whose dependencies are complete"
+	switch {
+	case s.Status == reprise.InProgress:
+		reason = "it was in progress when the work stopped"
+	case s.Status == reprise.Failed:
+		reason = "it failed and can be tried again"
+	case i > 0:
+		reason = "it does not depend on the one before"
+	}
+	if n := len(s.Commits); n > 0 {
+		reason += fmt.Sprintf("; commit %s is on record for it, look there first", strconv.Quote(doc.Clip(s.Commits[n-1], 12)))
+	}
+	return reason
+}
+
+// decideHeldItems settles a plan in which no open item may be started.
+func (l *loader) decideHeldItems() {
+	for i := range l.run.Steps {
+		s := &l.run.Steps[i]
+		switch s.Status {
+		case reprise.Blocked:
+			l.waitFor("coding: "+s.Phase, fmt.Sprintf("%s is blocked and nothing else can be started", strconv.Quote(s.ID)), "unblock "+s.ID)
+			return
+		case reprise.Unknown:
+			l.waitFor("coding: "+s.Phase, fmt.Sprintf("it is not known whether %s is done, and nothing else can be started", strconv.Quote(s.ID)), "set the status of "+s.ID)
+			return
+		}
+	}
+	l.waitFor("coding", "items are open, but their phases wait for others that cannot be started", "correct the plan")
+}
+
+// needSpec says if spec.md is gone from a spec that is being built: the
+// program's own list of specs leaves such a spec out.
+func (l *loader) needSpec() {
+	at := l.specPath("spec.md")
+	if l.rd.Exists(at) {
+		return
+	}
+	l.rd.Report(reprise.Finding{
+		Code: reprise.CodeMissingArtifact, Severity: reprise.Info, Subject: "spec.md", Source: reprise.Source{File: at},
+		Message: "spec.md is not there; coding goes by the plan, but the original program does not list the spec",
+	})
+}
+
+// checkApproval holds a plan that nobody has begun and that a person was to
+// approve first. Once work was begun, the question is settled.
+func (l *loader) checkApproval() {
+	m, r := &l.marks, l.run
+	asked := m.reviewed && !m.approved || m.require && !m.approved ||
+		doc.Fold(l.plan.status) == "human review" && doc.Fold(l.plan.reason) == "plan review" && !m.approved
+	if !asked {
+		return
+	}
+	source := m.review
+	if source.File == "" {
+		source = l.plan.source
+	}
+	r.Questions = append(r.Questions, reprise.Question{
+		ID: "plan-approval", Text: "Approve the plan before coding starts?", Subject: "plan",
+		Options: []string{"approve", "send back"}, Source: source,
+	})
+	l.waitFor("plan review", "the plan waits for a person's approval", "approve the plan or send it back")
+}
+
+// decideQA settles a plan whose items are all completed.
+func (l *loader) decideQA() {
+	r, p := l.run, l.plan
+	all := fmt.Sprintf("all %d items are completed", len(r.Steps))
+	status := doc.Fold(p.status)
+	switch {
+	case p.qa == qaApproved:
+		l.awaitReview(all + " and QA approved them")
+		if f := l.marks.fixRequest; f.File != "" {
+			r.Report(reprise.Finding{
+				Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: r.ID, Source: f,
+				Message: "QA approved, but a fix request is there: left over from an earlier round, or sent back by a person since",
+				Hint:    "read it before merging",
+			})
+		}
+	case p.qa == qaOdd:
+		l.awaitReview(fmt.Sprintf("%s and QA signed off with %s, which a person has to judge", all, quoteWord(p.qaWord)))
+	case l.marks.escalated:
+		l.waitFor("qa", all+" and QA gave up and asks for a person", "read QA_ESCALATION.md and decide")
+	case p.qa == qaRejected:
+		l.decideRejected(all)
+	case p.qa == qaFixed && p.qaOpen:
+		l.runQA("qa-fix", roleQAFixer, "qa fix", all+"; fixing what QA found was begun and not finished")
+	case p.qa == qaFixed:
+		l.runQA("qa-review", roleQAReviewer, "qa re-review", all+"; what QA found was fixed and has to be reviewed again")
+	case status == "qa approved":
+		l.awaitReview(all + " and the plan's status says that QA approved them")
+	case l.marks.fixRequest.File != "" || doc.Fold(p.reason) == "qa rejected":
+		l.runQA("qa-fix", roleQAFixer, "qa fix", all+"; there is a request to fix them")
+	case status == "human review" && doc.Fold(p.reason) != "errors":
+		l.awaitReview(all + " and the plan's status asks for a person, though QA has not signed off")
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: r.ID, Source: p.source,
+			Message: "the plan waits for a person's review, but QA never signed off",
+			Hint:    "let QA run first, or review it as unchecked work",
+		})
+	default:
+		l.runQA("qa-review", roleQAReviewer, "qa review", all+" and QA has not signed off")
+	}
+}
+
+// maxQARounds is where the original QA loop ends without a result.
+const maxQARounds = 50
+
+// decideRejected sends a rejected build to the fixer, unless fixing was tried
+// to the limit, or an item had been given up on: then what is called completed
+// is in doubt, and an agent would only go round again.
+func (l *loader) decideRejected(all string) {
+	switch {
+	case len(l.memory.stuck) > 0:
+		l.waitFor("qa", fmt.Sprintf("%s but QA rejected them, and %s had been given up on before: it is in doubt what is really done", all, l.memory.stuckIDs()), "read qa_report.md, reopen what is not done")
+		l.run.Report(reprise.Finding{
+			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: l.run.ID, Source: l.plan.qaAt,
+			Message: "all items are called completed, one of them after it was given up on, and QA rejected the build",
+			Hint:    "set the items that are not really done back to pending",
+		})
+	case l.plan.rounds >= maxQARounds:
+		l.waitFor("qa", fmt.Sprintf("%s but QA rejected them after %d rounds", all, l.plan.rounds), "read qa_report.md and decide")
+	default:
+		l.runQA("qa-fix", roleQAFixer, "qa fix", all+" but QA rejected them")
+	}
+}
+
+func (l *loader) runQA(id, role, phase, reason string) {
+	r := l.run
+	r.State, r.Phase, r.Reason = reprise.Interrupted, phase, reason
+	title := "review what was built against the spec"
+	if role == roleQAFixer {
+		title = "fix what was found"
+	}
+	r.Next = []reprise.Unit{{ID: id, Title: title, Phase: phase, Role: role, Reason: reason}}
+}
+
+func (l *loader) awaitReview(reason string) {
+	l.waitFor(phaseHumanReview, reason, "review what was built, then merge it or send it back")
+}
+
+// waitFor settles a run that cannot go on without a person or a limit. What
+// would have come next is said in the reason, since it may not be started now.
+func (l *loader) waitFor(phase, reason, todo string) {
+	r := l.run
+	if r.State == reprise.Interrupted && len(r.Next) > 0 && r.Next[0].Role != roleHuman && phase == l.marks.holdPhase {
+		reason += "; after that, " + strconv.Quote(r.Next[0].ID) + " is next"
+	}
+	r.State, r.Phase, r.Reason = reprise.Waiting, phase, reason
+	r.Next = []reprise.Unit{{ID: "human", Title: todo, Phase: phase, Role: roleHuman, Reason: reason}}
+}
+
+func quoteWord(word string) string { return strconv.Quote(doc.Clip(word, 40)) }
