@@ -178,3 +178,51 @@ func (p *Presence) UnmarshalText(b []byte) (err error) {
 	*p, err = parse[Presence]("presence", presenceWords, b)
 	return err
 }
+
+// Grade says how well it is founded that a step is done.
+type Grade uint8
+
+// The grades, weakest first, so that they can be compared.
+const (
+	Claimed   Grade = iota + 1 // a ledger says so
+	Evidenced                  // its artifact or its commit exists
+	Verified                   // a command was run and succeeded
+)
+
+var gradeWords = []string{"", "claimed", "evidenced", "verified"}
+
+// String returns the frozen word.
+func (g Grade) String() string { return word(gradeWords, g) }
+
+// MarshalText writes the frozen word.
+func (g Grade) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
+// UnmarshalText reads a frozen word and refuses any other.
+func (g *Grade) UnmarshalText(b []byte) (err error) {
+	*g, err = parse[Grade]("grade", gradeWords, b)
+	return err
+}
+
+// Life is what is known of a recorded owner.
+type Life uint8
+
+// The answers about an owner. File age alone never gives Dead.
+const (
+	Alive       Life = iota + 1
+	Dead             // two facts agree, or the process table settles it
+	LifeUnknown      // another machine, another pid namespace, nothing to go by
+)
+
+var lifeWords = []string{"", "alive", "dead", "unknown"}
+
+// String returns the frozen word.
+func (l Life) String() string { return word(lifeWords, l) }
+
+// MarshalText writes the frozen word.
+func (l Life) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads a frozen word and refuses any other.
+func (l *Life) UnmarshalText(b []byte) (err error) {
+	*l, err = parse[Life]("life", lifeWords, b)
+	return err
+}

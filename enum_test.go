@@ -16,6 +16,8 @@ func TestX1_words_are_frozen(t *testing.T) {
 		"state":    {list(stateWords), []string{"", "not_started", "running", "interrupted", "waiting", "stopped", "complete", "unreadable"}},
 		"verdict":  {list(verdictWords), []string{"", "none", "safe", "caution", "blocked"}},
 		"severity": {list(severityWords), []string{"", "info", "warning", "blocking"}},
+		"grade":    {list(gradeWords), []string{"", "claimed", "evidenced", "verified"}},
+		"life":     {list(lifeWords), []string{"", "alive", "dead", "unknown"}},
 		"presence": {list(presenceWords), []string{"", "present", "missing", "unchecked", "damaged"}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {

@@ -72,7 +72,31 @@ type Step struct {
 	Needs    []string // ids of steps that must be closed first
 	Attempts int      // launches on record
 	Commits  []string // commits the ledgers record for it
+	Traces   []Trace  // how a commit for this step can be told in git's history
 	Source   Source   // where it is declared
+
+	// Grade says how well a Done is founded; Evidence is what it rests on.
+	// Both are filled when what the world says is held against the claims.
+	Grade    Grade
+	Evidence []Evidence
+}
+
+// Trace is a convention by which a layout's commits name a step.
+type Trace struct {
+	// Subject must stand at the beginning of the commit's subject, or
+	// anywhere in it if Anywhere is set. Case counts.
+	Subject  string
+	Anywhere bool
+	// Since, if set, leaves older commits out: ids repeat between runs.
+	Since time.Time
+}
+
+// Evidence is one fact from outside the ledgers about a step.
+type Evidence struct {
+	Kind   string // commit, artifact, command, process
+	Text   string // one sentence
+	Source string // a commit, a file:line, a command
+	For    bool   // speaks for the step being done; false: against it
 }
 
 // Artifact is a file a run refers to.
@@ -148,6 +172,11 @@ type Run struct {
 	// Owner is what the files say of who is or was working on it. It is a
 	// claim and proves nothing about life or death.
 	Owner *Owner
+
+	// Branch is the git branch the run works on, if its layout names one, and
+	// Worktree the folder of its checkout, inside the project.
+	Branch   string
+	Worktree string
 
 	// Epic and Order place a run among its siblings: the group it belongs to
 	// and its sequence there.
@@ -225,9 +254,4 @@ func (r *Run) Active(t time.Time, at Source) {
 	if !t.IsZero() && t.After(r.LastActivity) {
 		r.LastActivity, r.LastActivitySource = t, at
 	}
-}
-
-// Observed is what is known from outside the files when a run is examined.
-type Observed struct {
-	Now time.Time
 }

@@ -1,0 +1,86 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func build(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "reprise")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return bin
+}
+
+// The program is called from shell prompts: what every package does before main
+// is paid at every prompt.
+func TestBudget_start_up_and_size(t *testing.T) {
+	bin := build(t)
+	info, err := os.Stat(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mb := float64(info.Size()) / (1 << 20); mb > 25 {
+		t.Errorf("the binary has %.1f MB, more than 25", mb)
+	}
+	best, worst, dir := 1e9, "", t.TempDir()
+	for range 5 {
+		cmd := exec.Command(bin, "status", dir)
+		cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+		var trace bytes.Buffer
+		cmd.Stderr = &trace
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		total, slowest, name := 0.0, 0.0, ""
+		lines := bufio.NewScanner(&trace)
+		for lines.Scan() {
+			var pkg string
+			var at, took float64
+			if n, _ := fmt.Sscanf(lines.Text(), "init %s @%f ms, %f ms clock", &pkg, &at, &took); n != 3 {
+				continue
+			}
+			total += took
+			if took > slowest {
+				slowest, name = took, pkg
+			}
+		}
+		if total == 0 {
+			t.Fatalf("no init trace in %q", trace.String())
+		}
+		if total < best {
+			best, worst = total, fmt.Sprintf("%s %.2f ms", name, slowest)
+			if slowest > 2 {
+				t.Logf("slow package: %s", worst)
+			}
+		}
+	}
+	t.Logf("package initialisation %.2f ms in all, slowest %s, %.1f MB", best, worst, float64(info.Size())/(1<<20))
+	if best > 8 {
+		t.Errorf("package initialisation takes %.2f ms, more than 8; slowest: %s", best, worst)
+	}
+}
+
+// No escape sequence reaches a pipe, and nothing asks a terminal questions.
+func TestX10_a_pipe_gets_plain_text(t *testing.T) {
+	bin := build(t)
+	for _, args := range [][]string{{"status", "../../examples"}, {"--help"}, {"detect", "-C", "../../examples"}} {
+		out, err := exec.Command(bin, args...).CombinedOutput()
+		if _, ok := err.(*exec.ExitError); err != nil && !ok {
+			t.Fatal(err)
+		}
+		if len(out) == 0 || strings.ContainsRune(string(out), '\x1b') {
+			t.Errorf("%q: %q", args, out)
+		}
+	}
+}

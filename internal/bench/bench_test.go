@@ -1,0 +1,177 @@
+// Package bench measures the program beside a peer in the same run. Absolute
+// times on shared machines are noise; ratios are not. It runs with `make bench`.
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func wanted(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("REPRISE_BENCH") == "" {
+		t.Skip("measurements run with `make bench`")
+	}
+	bin, err := filepath.Abs("../../bin/reprise")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(bin); err != nil {
+		t.Fatalf("%v: run `make build`", err)
+	}
+	return bin
+}
+
+// timed runs commands in turns and returns the median time of each.
+func timed(t *testing.T, rounds int, cmds ...func() *exec.Cmd) []time.Duration {
+	t.Helper()
+	times := make([][]time.Duration, len(cmds))
+	for range rounds {
+		for i, make := range cmds {
+			cmd := make()
+			cmd.Stdout = nil
+			start := time.Now()
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%v: %v", cmd.Args, err)
+			}
+			times[i] = append(times[i], time.Since(start))
+		}
+	}
+	out := make([]time.Duration, len(cmds))
+	for i := range times {
+		slices.Sort(times[i])
+		out[i] = times[i][len(times[i])/2]
+	}
+	return out
+}
+
+func write(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBenchStatusBesideGitStatus: in a small project `reprise status` takes no
+// longer than `git status`.
+func TestBenchStatusBesideGitStatus(t *testing.T) {
+	bin := wanted(t)
+	for _, name := range []string{"autoclaude", "longrun", "orchestrate", "eventrun", "specloop"} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS("../../examples/"+name)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 40 {
+			write(t, filepath.Join(dir, "src", fmt.Sprintf("f%d.go", i)), "package src\n")
+		}
+		for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x"}} {
+			if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		}
+		got := timed(t, 60,
+			func() *exec.Cmd { return exec.Command(bin, "status", dir) },
+			func() *exec.Cmd { return exec.Command("git", "-C", dir, "status") })
+		t.Logf("%-12s reprise %v, git %v: %.2f times git", name, got[0], got[1], float64(got[0])/float64(got[1]))
+	}
+}
+
+// TestBenchManyRuns: a tree with runs of all layouts and a million events is
+// read in a time linear in its size, at no less than eight times the speed of jq
+// on the same event files, in under 150 MB.
+func TestBenchManyRuns(t *testing.T) {
+	bin := wanted(t)
+	small, smallBytes := manyRuns(t, 500, 250_000)
+	large, largeBytes := manyRuns(t, 2000, 1_000_000)
+	var peak int64
+	measure := func(dir string) time.Duration {
+		var best time.Duration
+		for range 3 {
+			cmd := exec.Command(bin, "status", "--json", dir)
+			var out bytes.Buffer
+			cmd.Stdout = &out
+			start := time.Now()
+			if err := cmd.Run(); err != nil {
+				t.Fatal(err)
+			}
+			took := time.Since(start)
+			if best == 0 || took < best {
+				best = took
+			}
+			if ru, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+				peak = max(peak, ru.Maxrss/1024)
+			}
+			var doc struct{ Runs []json.RawMessage }
+			if err := json.Unmarshal(out.Bytes(), &doc); err != nil || len(doc.Runs) < 400 {
+				t.Fatalf("%d runs, %v", len(doc.Runs), err)
+			}
+		}
+		return best
+	}
+	a, b := measure(small), measure(large)
+	grow := float64(b) / float64(a) / (float64(largeBytes) / float64(smallBytes))
+	files, err := filepath.Glob(filepath.Join(large, ".agent-memory/runs/*/events/*/*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, len(files))
+	}
+	start := time.Now()
+	jq := exec.Command("xargs", "-0", "jq", "-c", ".event_type")
+	jq.Stdin = strings.NewReader(strings.Join(files, "\x00"))
+	if err := jq.Run(); err != nil {
+		t.Fatal(err)
+	}
+	peer := time.Since(start)
+	t.Logf("large: %v for %d MB, %.0f MB/s; small: %v for %d MB; growth %.2f of linear", b, largeBytes>>20, float64(largeBytes)/b.Seconds()/(1<<20), a, smallBytes>>20, grow)
+	t.Logf("jq on the same events: %v, %.1f times ours (wanted 8); peak memory %d MB (wanted under 150)", peer, float64(peer)/float64(b), peak)
+	if peak >= 150 {
+		t.Errorf("peak memory %d MB", peak)
+	}
+}
+
+// manyRuns makes a project with runs of all layouts and returns the size of its
+// event files.
+func manyRuns(t *testing.T, runs, events int) (dir string, size int64) {
+	t.Helper()
+	dir = t.TempDir()
+	each := runs / 5
+	for i := range each {
+		id := fmt.Sprintf("%04d-thing", i)
+		base := filepath.Join(dir, ".auto-claude/specs", id)
+		write(t, filepath.Join(base, "spec.md"), "# Thing\n")
+		write(t, filepath.Join(base, "implementation_plan.json"), `{"feature":"Thing","updated_at":"2026-02-01T10:00:00Z","phases":[{"id":"p1","name":"One","subtasks":[{"id":"s1","status":"completed"},{"id":"s2","status":"pending"}]}]}`)
+		write(t, filepath.Join(dir, "pkg", id, ".long-run/STATE.md"), "# Long-Run Implementation State\n\n## Current Position\n\nPlan: 2 of 3\nStatus: Executing\n")
+		write(t, filepath.Join(dir, "pkg", id, ".long-run/plans/02-PLAN.md"), "---\nplan: \"02\"\n---\n")
+		write(t, filepath.Join(dir, "docs/stories", fmt.Sprintf("%d.%d.story.md", i/20+1, i%20+1)), "# Story\n\n## Status\n\nReady for Review\n\n## Acceptance Criteria\n\n- [x] one\n- [ ] two\n\n## Change Log\n\n| Date | Who |\n|---|---|\n| 2026-02-01 | @dev |\n")
+		write(t, filepath.Join(dir, "specs", id, ".workflow/index.md"), "# Feature Index\n\n## Priority Loop State\n\n| Field | Value |\n|---|---|\n| **Loop Status** | validating |\n| **Current Iteration** | 1 / 10 |\n")
+	}
+	per := events / each
+	for i := range each {
+		base := filepath.Join(dir, ".agent-memory/runs", fmt.Sprintf("20260201-%04d-thing-ab12", i))
+		write(t, filepath.Join(base, "prd.md"), "# Thing\n")
+		write(t, filepath.Join(base, "plan.md"), "# Plan\n")
+		write(t, filepath.Join(base, "constitution.md"), "# Constitution\n")
+		write(t, filepath.Join(base, "task-graph.json"), `{"tasks":[{"id":"T001","title":"a","dependencies":[]},{"id":"T002","title":"b","dependencies":["T001"]},{"id":"T003","title":"c","dependencies":["T002"]}]}`)
+		var b bytes.Buffer
+		at := time.Date(2026, 2, 1, 10, 0, 0, 0, time.UTC)
+		for e := range per {
+			kind := [...]string{"task-claimed", "task-started", "task-implemented", "checkpoint-created"}[e%4]
+			fmt.Fprintf(&b, `{"event_type":"%s","task_id":"T%03d","timestamp":"%s","actor":"executor-1","details":{"note":"step %d of the task, files touched and tests run, nothing unusual to say","files":["a.go","b.go"]}}`+"\n",
+				kind, e%2+1, at.Add(time.Duration(e)*time.Second).Format(time.RFC3339), e)
+		}
+		size += int64(b.Len())
+		write(t, filepath.Join(base, "events/executor-1/20260201-1000.jsonl"), b.String())
+	}
+	return dir, size
+}

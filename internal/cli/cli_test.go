@@ -1,0 +1,195 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"reprise/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"reprise": func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) },
+	})
+}
+
+// TestScripts runs the program as a user would. A bug is one more file.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		UpdateScripts:       os.Getenv("UPDATE") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("REPRISE_NOW", "2026-03-01T12:00:00Z")
+			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+			env.Setenv("GIT_AUTHOR_NAME", "t")
+			env.Setenv("GIT_AUTHOR_EMAIL", "t@example.org")
+			env.Setenv("GIT_COMMITTER_NAME", "t")
+			env.Setenv("GIT_COMMITTER_EMAIL", "t@example.org")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":  exits,
+			"schema": matchesSchema,
+			"fits":   fits,
+			"printf": printf,
+		},
+	})
+}
+
+// exits CODE CMD…: the command must end with that code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if e, ok := err.(*exec.ExitError); ok {
+		exit = e
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// schema NAME FILE: the JSON of the last command must match the schema.
+func matchesSchema(ts *testscript.TestScript, neg bool, args []string) {
+	if err := validate(args[0], []byte(ts.ReadFile(args[1]))); err != nil {
+		ts.Fatalf("%v", err)
+	}
+}
+
+func validate(name string, document []byte) error {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "schema", name))
+	if err != nil {
+		return err
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return err
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return err
+	}
+	var doc any
+	if err := json.Unmarshal(document, &doc); err != nil {
+		return err
+	}
+	return resolved.Validate(doc)
+}
+
+// fits COLUMNS: no line of the last command is wider.
+func fits(ts *testscript.TestScript, neg bool, args []string) {
+	var columns int
+	fmt.Sscan(args[0], &columns)
+	for _, line := range strings.Split(ts.ReadFile("stdout"), "\n") {
+		if n := cli.Width(line); n > columns {
+			ts.Fatalf("%d columns: %q", n, line)
+		}
+		if strings.ContainsAny(line, "\x1b\x07\u202e") {
+			ts.Fatalf("raw control text: %q", line)
+		}
+	}
+}
+
+// printf FILE TEXT: writes bytes that a text archive cannot hold.
+func printf(ts *testscript.TestScript, neg bool, args []string) {
+	text := strings.NewReplacer(`\x1b`, "\x1b", `\x07`, "\x07", `\u202e`, "\u202e", `\n`, "\n", `\0`, "\x00").Replace(args[1])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+}
+
+// run starts the program in this process.
+func run(t *testing.T, env map[string]string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code = cli.Main(args, &out, &errOut, func(k string) string { return env[k] })
+	return out.String(), errOut.String(), code
+}
+
+// TestX9_permission_errors_name_path_and_cause runs as a user who may not read
+// everything, with real files and real permissions.
+func TestX9_permission_errors_name_path_and_cause(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, mode := range map[string]os.FileMode{"shut/.planning": 0o755, ".auto-claude/specs/001-a": 0o755, ".auto-claude/specs/002-b": 0o755} {
+		if err := os.MkdirAll(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan := `{"feature":"A","phases":[{"id":"p","name":"P","subtasks":[{"id":"s1","status":"completed"},{"id":"s2","status":"pending"}]}]}`
+	for _, name := range []string{"001-a", "002-b"} {
+		if err := os.WriteFile(filepath.Join(dir, ".auto-claude/specs", name, "implementation_plan.json"), []byte(plan), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, mode := range map[string]os.FileMode{"shut": 0, ".auto-claude/specs/002-b/implementation_plan.json": 0} {
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { os.Chmod(filepath.Join(dir, "shut"), 0o755) })
+	for p := dir; p != "/"; p = filepath.Dir(p) {
+		os.Chmod(p, 0o755) // the way to the folder must be open to the other user
+	}
+	out := asNobody(t, dir, "status", "--json", dir)
+	var doc struct {
+		Runs []struct {
+			ID, State string
+			Findings  []struct{ Code, Source string }
+		}
+		Findings []struct{ Code, Subject, Message string }
+	}
+	if err := json.Unmarshal(out, &doc); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if len(doc.Findings) != 1 || doc.Findings[0].Code != "permission" || doc.Findings[0].Subject != "shut" || !strings.Contains(doc.Findings[0].Message, "permission denied") {
+		t.Errorf("findings of the folder: %+v", doc.Findings)
+	}
+	states := map[string]string{}
+	for _, r := range doc.Runs {
+		states[r.ID] = r.State
+		if r.ID == "002-b" && (len(r.Findings) == 0 || r.Findings[0].Code != "permission") {
+			t.Errorf("002-b: %+v", r.Findings)
+		}
+	}
+	if states["001-a"] != "interrupted" || states["002-b"] != "unreadable" {
+		t.Errorf("states %v", states)
+	}
+}
+
+// asNobody builds the program and runs it without root's rights.
+func asNobody(t *testing.T, dir string, args ...string) []byte {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "reprise")
+	if out, err := exec.Command("go", "build", "-o", bin, "reprise/cmd/reprise").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for p := bin; p != "/"; p = filepath.Dir(p) {
+		os.Chmod(p, 0o755)
+	}
+	cmd := exec.Command(bin, args...)
+	cmd.Dir = dir
+	if os.Geteuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	return out
+}

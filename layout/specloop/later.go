@@ -1,0 +1,188 @@
+package specloop
+
+import (
+	"fmt"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// laterPhases are the phases of the workflows that follow the specification in
+// the first family.
+var laterPhases = map[string][]phase{
+	"plan":  {{"P0", "research", "planner"}, {"P1", "domain model", "planner"}, {"P2", "contracts", "planner"}, {"P3", "final validation", "validator"}},
+	"tasks": {{"T0", "entry gate", "supervisor"}, {"T1", "planning", "task-planner"}, {"T2", "generation", "task-generator"}, {"T3", "completion", "supervisor"}},
+}
+
+// phaseWords gives the phase that a status word of the plan or tasks workflow
+// belongs to.
+var phaseWords = map[string]map[string]int{
+	"plan":  {"researching": 0, "modeling": 1, "contracting": 2, "designing": 2, "validating": 3},
+	"tasks": {"planning": 1, "validating mapping": 1, "generating": 2, "validating tasks": 2, "validating": 2},
+}
+
+// laterWorkflows makes parts of the plan, tasks and implement workflows that
+// were begun. One that was not is no part of the run: a person starts it.
+func (l *loader) laterWorkflows(ix *index) []*part {
+	var out []*part
+	for _, name := range []string{"plan", "tasks", "implement"} {
+		state := map[string]phaseState{"plan": ix.plan, "tasks": ix.tasks}[name]
+		row := ix.rowWord(name)
+		own := l.oldContext(name)
+		begun := state.here || (row.given() && rowStatus(row.text) != reprise.Pending) || (own.given() && rowStatus(own.text) != reprise.Pending)
+		if !begun {
+			continue
+		}
+		out = append(out, l.laterPart(ix, name, row, own, state))
+	}
+	return out
+}
+
+// oldContext reads the status of a context file without front matter (v0.1).
+func (l *loader) oldContext(name string) value {
+	f := l.r.Open(l.in(name + "-context.md"))
+	md := f.Markdown()
+	if md == nil || md.Front != nil {
+		return value{}
+	}
+	if s, ok := md.Section("Workflow Metadata"); ok {
+		return field(s, "Status")
+	}
+	return value{}
+}
+
+func (l *loader) laterPart(ix *index, name string, row, own value, state phaseState) *part {
+	p := &part{name: name, ledger: "index.md"}
+	claims := []reprise.Claim{}
+	add := func(ledger, file string, v value) {
+		if v.given() {
+			claims = append(claims, reprise.Claim{Ledger: ledger, Status: rowStatus(v.text), Word: v.text, Source: reprise.Source{File: file, Line: v.line}})
+		}
+	}
+	// The table is what every agent updates when the workflow's status changes;
+	// the phase table and the context follow it.
+	add("workflow table", ix.file.Path, row)
+	add("phase state", ix.file.Path, state.status)
+	add(name+"-context.md", l.in(name+"-context.md"), own)
+	if len(claims) == 0 {
+		claims = append(claims, reprise.Claim{Ledger: "phase state", Status: reprise.InProgress, Word: state.phase.text, Source: ix.file.At(state.phase.line)})
+	}
+	// A phase that was entered outlives a row that nobody moved off not_started.
+	win := 0
+	for win < len(claims)-1 && claims[win].Status == reprise.Pending {
+		win++
+	}
+	claims[win].Won = true
+	c := claims[win]
+	p.word, p.source = c.Word, c.Source
+	if c.Status == reprise.Pending {
+		c.Status = reprise.InProgress
+		claims[win].Status = c.Status
+	}
+	for _, other := range claims {
+		if (other.Status == reprise.Done) != (c.Status == reprise.Done) {
+			l.report(reprise.Warning, reprise.CodeStatusDrift, name, other.Source,
+				fmt.Sprintf("%s calls %s %q, %s calls it %q; the %s counts", other.Ledger, name, doc.Clip(other.Word, 40), c.Ledger, doc.Clip(c.Word, 40), c.Ledger), "bring the ledgers to the same state")
+		}
+	}
+	l.laterState(ix, p, c, state)
+	at := l.laterSteps(p, claims, c, l.laterPoint(name, claims, state))
+	if p.state.Open() && p.state != reprise.Unreadable {
+		s := p.steps[at]
+		p.next = []reprise.Unit{{ID: s.ID, Title: s.Title, Role: s.Role, Phase: name, Path: ix.file.Path, Reason: p.reason}}
+		p.phase = fmt.Sprintf("%s %s %s (%s%s)", name, s.ID, s.Title, doc.Clip(c.Word, 40), iterationText(state))
+	} else {
+		p.phase = fmt.Sprintf("%s (%s)", name, doc.Clip(c.Word, 40))
+	}
+	return p
+}
+
+func iterationText(s phaseState) string {
+	if s.iteration.ok {
+		return ", iteration " + doc.Clip(s.iteration.text, 20)
+	}
+	return ""
+}
+
+func (l *loader) laterState(ix *index, p *part, c reprise.Claim, state phaseState) {
+	pending := 0
+	for _, q := range ix.questions {
+		if q.workflow == p.name && q.status == asked {
+			pending++
+		}
+	}
+	switch {
+	case c.Status == reprise.Done:
+		p.state, p.reason = reprise.Complete, p.name+" is completed"
+		return
+	case c.Status == reprise.Failed:
+		p.state, p.reason = reprise.Stopped, p.name+" was terminated; its state is kept"
+		return
+	case c.Status == reprise.Unknown:
+		l.report(reprise.Warning, reprise.CodeUnknownStatus, p.name, c.Source,
+			fmt.Sprintf("%s has the status %q, which has no meaning here; it counts as open", p.name, doc.Clip(c.Word, 40)), "use not_started, in_progress, blocked or completed")
+		p.state, p.reason = reprise.Interrupted, fmt.Sprintf("%s has the unknown status %q", p.name, doc.Clip(c.Word, 40))
+	case c.Status == reprise.Blocked:
+		p.state, p.reason = reprise.Waiting, p.name+" is blocked"
+	default:
+		p.state, p.reason = reprise.Interrupted, p.name+" was begun and not finished"
+	}
+	if pending > 0 {
+		p.state, p.reason = reprise.Waiting, fmt.Sprintf("%s: %s without an answer", p.name, plural(pending, "question"))
+	}
+	if state.name.given() && state.name.text != "" {
+		p.reason += " (" + doc.Clip(state.name.text, 40) + ")"
+	}
+}
+
+// laterPoint finds the phase of a plan or tasks workflow: "1", "1: Domain
+// Model", "T2", or the phase that a status word belongs to.
+func (l *loader) laterPoint(name string, claims []reprise.Claim, state phaseState) int {
+	phases := laterPhases[name]
+	if state.phase.given() {
+		if n := doc.Numbers(state.phase.text); len(n) > 0 && n[0] < len(phases) {
+			return n[0]
+		}
+		for i, ph := range phases {
+			if strings.Contains(doc.Fold(state.phase.text), ph.title) {
+				return i
+			}
+		}
+	}
+	for _, c := range claims {
+		if i, ok := phaseWords[name][doc.Fold(c.Word)]; ok {
+			return i
+		}
+	}
+	return 0
+}
+
+// laterSteps fills the steps and returns the index of the one at work.
+func (l *loader) laterSteps(p *part, claims []reprise.Claim, won reprise.Claim, at int) int {
+	phases := laterPhases[p.name]
+	if len(phases) == 0 {
+		phases = []phase{{p.name, p.name, p.name + "er"}}
+	}
+	for i, ph := range phases {
+		s := reprise.Step{ID: ph.id, Title: ph.title, Role: ph.role, Phase: p.name, Source: p.source, Status: reprise.Done}
+		if i > 0 {
+			s.Needs = []string{phases[i-1].id}
+		}
+		own := won
+		switch {
+		case won.Status == reprise.Done, i < at:
+		case i == at:
+			s.Status = won.Status
+		default:
+			s.Status = reprise.Pending
+		}
+		own.Status = s.Status
+		s.Claims = []reprise.Claim{own}
+		if i == at {
+			s.Claims = claims
+		}
+		p.steps = append(p.steps, s)
+	}
+	return min(at, len(p.steps)-1)
+}

@@ -1,0 +1,21 @@
+package specloop_test
+
+import (
+	"testing"
+
+	"reprise/layout/layouttest"
+	"reprise/layout/specloop"
+)
+
+func TestSL_Scenarios(t *testing.T) {
+	layouttest.Scenarios(t, specloop.New(), "testdata/scenarios")
+}
+
+func TestX9_Conform(t *testing.T) {
+	for _, sample := range []string{"plan-interrupted", "clarifying-b2-answers-on-disk", "successor-top-level", "successor-plan-open", "graph-open", "graph-passes"} {
+		t.Run(sample, func(t *testing.T) {
+			t.Parallel()
+			layouttest.Conform(t, specloop.New(), layouttest.LoadFS(t, "testdata/scenarios/"+sample+".txtar"))
+		})
+	}
+}

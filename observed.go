@@ -1,0 +1,113 @@
+package reprise
+
+import "time"
+
+// Observed is what the world says beside the state files, at one moment. It is
+// plain data, so that deciding stays pure: the same Run and the same Observed
+// give the same answer. What was not looked at is nil or empty, never false.
+type Observed struct {
+	Now time.Time
+	// Git is nil where there is no repository, or nobody looked.
+	Git *Git
+	// GitError says why git could not be asked, if it could not.
+	GitError string
+	// Owners tells of the recorded owners, by the place of the record.
+	Owners map[Source]OwnerLife
+}
+
+// OwnerLife is what is known of one recorded owner, and why.
+type OwnerLife struct {
+	Life   Life
+	Reason string
+}
+
+// Git is a repository as it stands. Paths are slash paths relative to the
+// project folder; a path outside of it begins with "../".
+type Git struct {
+	Head      string // the commit, "" if there is none yet
+	Branch    string // short name, "" if detached
+	Detached  bool
+	Bare      bool
+	Shallow   bool
+	Operation string // merge, rebase, cherry-pick, revert, bisect, am; "" if none is under way
+	IndexLock *LockFile
+
+	Changed []Change // uncommitted and untracked
+	// ChangedMore is how many further changes there are beyond those listed.
+	ChangedMore int
+
+	Branches  []Branch
+	Worktrees []Worktree
+	HasRemote bool
+	// Unpushed counts commits on local branches that no remote has; it is
+	// meaningless without a remote.
+	Unpushed int
+
+	// Commits are the latest of all local branches, newest first, as far back
+	// as was looked; Complete tells whether that is all of the history.
+	Commits  []Commit
+	Complete bool
+	// Known tells for the hashes that ledgers record whether the repository
+	// has such a commit.
+	Known map[string]bool
+}
+
+// LockFile is a lock some program left or holds.
+type LockFile struct {
+	Path   string
+	Since  time.Time
+	Holder string // the process that has it open, "" if none was found
+	Life   Life
+	Reason string
+}
+
+// Change is one uncommitted file.
+type Change struct {
+	Path      string
+	Untracked bool
+	Conflict  bool
+	Staged    bool
+	Worktree  string // the checkout it is in, "" for the project's own
+}
+
+// Branch is one local branch.
+type Branch struct {
+	Name          string
+	Head          string
+	Upstream      string
+	Gone          bool // its upstream was deleted
+	Ahead, Behind int
+}
+
+// Worktree is one checkout of the repository.
+type Worktree struct {
+	Path     string
+	Head     string
+	Branch   string
+	Detached bool
+	Bare     bool
+	Locked   bool
+	LockWhy  string
+	Gone     bool // git lists it, its folder is not there
+	Main     bool
+}
+
+// Commit is one commit.
+type Commit struct {
+	Hash    string
+	At      time.Time
+	Subject string
+	Branch  string // a branch that reaches it
+	OnHead  bool   // the current branch reaches it
+	Steps   []string
+	// Files are the paths it changed, where that was asked for.
+	Files []FileChange
+	Merge bool
+}
+
+// FileChange is what a commit did to one file.
+type FileChange struct {
+	Path  string
+	From  string // the old name of a renamed file
+	Added bool
+}
