@@ -193,11 +193,14 @@ type Run struct {
 
 // Owner is a recorded owner of a run: a marker, a lock or a lease.
 type Owner struct {
-	Agent     string // an agent or session id
-	Host      string
-	PID       int
-	StartedAt time.Time
-	Source    Source
+	Agent      string // an agent or session id
+	Host       string
+	BootID     string
+	PID        int
+	StartTicks uint64 // start time of the process as the kernel counts it
+	StartedAt  time.Time
+	Expires    time.Time // when the marker itself says it is void
+	Source     Source
 }
 
 // Progress counts closed steps.
