@@ -1,0 +1,185 @@
+package longrun
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strconv"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// checkpoint is NN-CHECKPOINT.json in either of its two forms: the first counts
+// (last_completed_task of total_tasks), the second lists (completed_tasks,
+// remaining_tasks, current_task_index) and has no last_completed_task.
+type checkpoint struct {
+	plan      string // as written, where it agrees with the file name
+	completed int
+	total     int
+	known     bool // both numbers are there and make sense
+	word      string
+	status    reprise.Status
+	current   string // the task it was at
+	failure   string
+	commits   []string // in task order
+	last      string   // of the last completed task
+	at        time.Time
+	source    reprise.Source
+}
+
+// partial reports whether tasks of the plan are left.
+func (c *checkpoint) partial() bool { return c != nil && c.known && c.completed < c.total }
+
+func (l *longRun) readCheckpoint(name string, p *plan) *checkpoint {
+	f := l.r.Open(name)
+	c := &checkpoint{plan: p.id, status: reprise.Unknown, source: f.At(0)}
+	n := f.JSON()
+	if n == nil {
+		return c
+	}
+	c.source = f.At(n.Line)
+	if plan := n.Get("plan", "plan_number"); !plan.IsNull() {
+		if nums := doc.Numbers(plan.Str()); len(nums) > 0 && nums[0] == p.num {
+			c.plan = plan.Str()
+		} else {
+			f.Report(reprise.Warning, reprise.CodeIntegrity, plan.Line,
+				fmt.Sprintf("the checkpoint of plan %s says it is about plan %s; the file name counts", p.id, strconv.Quote(doc.Clip(plan.Str(), 20))), "")
+		}
+	}
+	c.count(f, n)
+	c.readCommits(n)
+	at := n.Get("updated_at", "last_activity")
+	c.at = lenientTime(at)
+	l.run.Active(c.at, at.Source())
+	c.current = plainText(n.Get("current_task").Str())
+	c.failure = n.Get("error").Str()
+	c.judge(f, n, p.id)
+	return c
+}
+
+// count finds how many tasks are done and how many there are. A list of
+// completed tasks is better than the index, which stands on the running task.
+func (c *checkpoint) count(f *doc.File, n *doc.Node) {
+	var haveDone, haveTotal bool
+	if n.Has("last_completed_task") {
+		c.completed, haveDone = n.Get("last_completed_task").Int()
+	} else if n.Has("completed_tasks") {
+		list := n.Get("completed_tasks")
+		haveDone = !list.IsNull() && list.Kind == doc.List
+		c.completed = len(list.List())
+	} else if n.Has("current_task_index") {
+		c.completed, haveDone = n.Get("current_task_index").Int()
+	}
+	if n.Has("total_tasks") {
+		c.total, haveTotal = n.Get("total_tasks").Int()
+	} else if n.Has("remaining_tasks") && haveDone {
+		// The running task stands in neither list in some files; counting
+		// it once too often only keeps the plan open.
+		left := len(n.Get("remaining_tasks").List())
+		c.total, haveTotal = c.completed+left, true
+		if left == 0 && n.Get("current_task").Str() != "" && doc.Fold(n.Get("status").Str()) != "completed" {
+			c.total++
+		}
+	}
+	c.known = haveDone && haveTotal
+	if !c.known {
+		f.Report(reprise.Warning, reprise.CodeIntegrity, n.Line, "the checkpoint does not say how many of its tasks are done", "look at the commits of this plan to see how far it came")
+		return
+	}
+	if c.completed < 0 || c.total < 0 || c.completed > c.total {
+		f.Report(reprise.Warning, reprise.CodeIntegrity, n.Line, fmt.Sprintf("%d of %d tasks done cannot be right", c.completed, c.total), "look at the commits of this plan to see how far it came")
+		c.known = false
+	}
+}
+
+// readCommits takes the commits by task number. Keys are text in JSON; task 0
+// has no commit.
+func (c *checkpoint) readCommits(n *doc.Node) {
+	type entry struct {
+		task int
+		sha  string
+	}
+	var list []entry
+	for _, field := range n.Get("task_commits").Fields() {
+		if task, err := strconv.Atoi(field.Name); err == nil && field.Value.Str() != "" {
+			list = append(list, entry{task, field.Value.Str()})
+		}
+	}
+	if len(list) == 0 {
+		for i, item := range n.Get("completed_tasks").List() {
+			if item.Kind == doc.Map && item.Get("commit").Str() != "" {
+				list = append(list, entry{i + 1, item.Get("commit").Str()})
+			}
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].task < list[j].task })
+	for _, e := range list {
+		c.commits = append(c.commits, e.sha)
+		if e.task == c.completed && c.known {
+			c.last = e.sha
+		}
+	}
+}
+
+func (c *checkpoint) judge(f *doc.File, n *doc.Node, id string) {
+	word := doc.Fold(n.Get("status").Str())
+	if !c.known {
+		c.word = "unreadable count"
+		return
+	}
+	c.word = fmt.Sprintf("%d of %d tasks", c.completed, c.total)
+	if word != "" {
+		c.word += ", " + n.Get("status").Str()
+	}
+	switch {
+	case word == "failed" || word == "timeout":
+		c.status = reprise.Failed
+	case c.total == 0 && c.completed == 0:
+		c.status = reprise.Pending
+	case c.completed == c.total:
+		c.status = reprise.InReview
+	case c.completed == 0 && (word == "" || word == "pending"):
+		c.status = reprise.Pending
+	default:
+		c.status = reprise.InProgress
+	}
+	switch word {
+	case "", "pending", "in progress", "failed", "timeout":
+	case "completed", "complete":
+		if c.completed < c.total {
+			f.Report(reprise.Warning, reprise.CodeFalseCompletion, n.Get("status").Line,
+				fmt.Sprintf("the checkpoint of plan %s says completed with %d of %d tasks done; the tasks count", id, c.completed, c.total), "check what the missing tasks asked for")
+		}
+	default:
+		f.Report(reprise.Warning, reprise.CodeUnknownStatus, n.Get("status").Line,
+			fmt.Sprintf("the checkpoint of plan %s has the status %s, which has no meaning here", id, strconv.Quote(doc.Clip(word, 40))), "")
+	}
+}
+
+// readStrayCheckpoint reads `.long-run/checkpoint.json`, the place one workflow
+// of the convention looks for a checkpoint in. It counts only for a plan that
+// has none of its own.
+func (l *longRun) readStrayCheckpoint(set planSet) {
+	name := path.Join(l.dir, "checkpoint.json")
+	f := l.r.Open(name)
+	if !f.Exists() {
+		return
+	}
+	n := f.JSON()
+	if n == nil {
+		return
+	}
+	nums := doc.Numbers(n.Get("plan", "plan_number").Str())
+	if len(nums) == 0 {
+		f.Report(reprise.Warning, reprise.CodeAmbiguous, n.Line, "this checkpoint names no plan, so it is not used", "move it to plans/NN-CHECKPOINT.json of its plan")
+		return
+	}
+	p := set.at(nums[0], fmt.Sprintf("%02d", nums[0]))
+	if p.checkpoint != nil {
+		f.Report(reprise.Info, reprise.CodeStatusDrift, n.Line, fmt.Sprintf("plan %s has a checkpoint of its own, which counts", p.id), "")
+		return
+	}
+	p.checkpoint = l.readCheckpoint(name, p)
+}

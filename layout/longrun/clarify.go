@@ -1,0 +1,110 @@
+package longrun
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// readClarifications reads clarifications.md: one section per task group. What
+// stands in a code fence is the template's example.
+func (l *longRun) readClarifications() {
+	f := l.r.Open(path.Join(l.dir, "clarifications.md"))
+	m := f.Markdown()
+	if m == nil {
+		return
+	}
+	for _, s := range m.Sections() {
+		if !strings.HasPrefix(doc.Fold(s.Title), "task group") {
+			continue
+		}
+		l.readClarification(f, s)
+	}
+	if strings.IndexByte(string(f.Data), 0) >= 0 {
+		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, "NUL bytes in the file, as a power cut leaves them; a question may be lost", "look at the file by hand")
+	}
+}
+
+func (l *longRun) readClarification(f *doc.File, s doc.Section) {
+	fields := entryFields(s.Head())
+	q := reprise.Question{
+		ID: fmt.Sprintf("clarification-%d", len(l.run.Questions)+1), Subject: plainText(s.Title),
+		Text: fields["question"].Value, Source: f.At(s.Line),
+	}
+	status, response := fields["status"], fields["response"]
+	if q.Text == "" && status.Value == "" {
+		return // a heading without an entry
+	}
+	if placeholder(q.Text) && strings.Contains(s.Title, "[") {
+		return // the template, not fenced
+	}
+	if v, ok := fields["asked"]; ok {
+		q.AskedAt = anyTime(v.Value)
+		l.run.Active(q.AskedAt, f.At(v.Line))
+	}
+	if !placeholder(response.Value) {
+		q.Answer = response.Value
+	}
+	switch word := doc.Fold(status.Value); word {
+	case "answered", "resolved", "closed", "complete", "completed":
+		q.Answered, q.Applied = true, true
+	case "skipped", "deferred", "withdrawn":
+		q.Answered, q.Applied = true, true
+	case "pending", "open", "waiting", "awaiting response", "":
+		if q.Answer != "" {
+			// An answer that is on record must not be asked for again.
+			q.Answered = true
+			f.Report(reprise.Info, reprise.CodeStatusDrift, max(status.Line, s.Line),
+				fmt.Sprintf("the question on %s is marked pending and has an answer; the answer counts", strconv.Quote(doc.Clip(q.Subject, 60))), "")
+		}
+	default:
+		f.Report(reprise.Warning, reprise.CodeUnknownStatus, status.Line,
+			fmt.Sprintf("the question on %s has the status %s, which has no meaning here; it is taken for pending", strconv.Quote(doc.Clip(q.Subject, 60)), strconv.Quote(doc.Clip(status.Value, 40))), "pending and answered are expected")
+	}
+	l.run.Questions = append(l.run.Questions, q)
+	if !q.Answered {
+		f.Report(reprise.Warning, reprise.CodePendingQuestion, s.Line,
+			fmt.Sprintf("%s waits for an answer: %s", q.Subject, strconv.Quote(doc.Clip(q.Text, 160))), "answer it, or skip the task group")
+	}
+}
+
+// entryFields collects the labels of an entry with the lines that follow each.
+func entryFields(s doc.Section) map[string]doc.Label {
+	labels := map[int]doc.Label{}
+	for _, l := range s.Labels() {
+		switch doc.Fold(l.Key) {
+		case "asked", "question", "status", "response", "answer":
+			if _, twice := labels[l.Line]; !twice {
+				labels[l.Line] = l
+			}
+		}
+	}
+	out := map[string]doc.Label{}
+	open := ""
+	for _, line := range s.Lines() {
+		if l, ok := labels[line.No]; ok {
+			open = doc.Fold(l.Key)
+			if open == "answer" {
+				open = "response"
+			}
+			if _, twice := out[open]; twice {
+				open = ""
+				continue
+			}
+			out[open] = l
+			continue
+		}
+		text := strings.TrimSpace(line.Text)
+		if open == "" || text == "" || strings.Trim(text, "-*_ ") == "" {
+			continue
+		}
+		l := out[open]
+		l.Value = strings.TrimSpace(l.Value + " " + text)
+		out[open] = l
+	}
+	return out
+}

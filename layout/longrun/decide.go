@@ -1,0 +1,286 @@
+package longrun
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// judgeMarker decides whether current-agent-id.txt can be believed. It is
+// contradicted where its plan has a completed summary, or where no plan is left
+// that an agent could be at; in every other case somebody may be at work.
+func (l *longRun) judgeMarker() {
+	a := l.agent
+	if !a.marker {
+		return
+	}
+	if a.entry != nil {
+		if nums := doc.Numbers(a.entry.plan); len(nums) > 0 {
+			if p := l.plan(nums[0]); p != nil && p.summary != nil && p.summary.status == reprise.Done {
+				l.stale = true
+				l.r.Report(a.markerFinding(true, fmt.Sprintf("plan %s has a completed summary", p.id)))
+				return
+			}
+		}
+	}
+	if len(l.plans) > 0 && l.firstOpen() == nil {
+		l.stale = true
+		l.r.Report(a.markerFinding(true, "no plan is open"))
+		return
+	}
+	why := a.why
+	if a.entry != nil {
+		why = fmt.Sprintf("its entry for plan %s says %q", a.entry.plan, doc.Clip(a.entry.word, 40))
+		if a.entry.status == reprise.InReview {
+			why += " and the summary is missing"
+		}
+	}
+	l.r.Report(a.markerFinding(false, why))
+}
+
+func (l *longRun) firstOpen() *plan {
+	for _, p := range l.plans {
+		if !p.status.Closed() {
+			return p
+		}
+	}
+	return nil
+}
+
+// checkSequence compares the numbers: holes among the plans, open plans before
+// completed ones, and STATE.md against the summaries.
+func (l *longRun) checkSequence() {
+	report := func(code string, sev reprise.Severity, subject string, at reprise.Source, message, hint string) {
+		l.r.Report(reprise.Finding{Code: code, Severity: sev, Subject: subject, Message: message, Source: at, Hint: hint})
+	}
+	for i := 1; i < len(l.plans); i++ {
+		if from, to := l.plans[i-1].num, l.plans[i].num; to > from+1 {
+			report(reprise.CodeGap, reprise.Warning, l.plans[i].id, l.run.Steps[i].Source,
+				fmt.Sprintf("no file speaks of the plans between %d and %d", from, to), "look whether plan files were lost")
+		}
+	}
+	open := l.firstOpen()
+	if open != nil {
+		for _, p := range l.plans {
+			if p.num > open.num && p.status == reprise.Done {
+				report(reprise.CodeGap, reprise.Warning, open.id, open.claims[0].Source,
+					fmt.Sprintf("plan %s is %s while the later plan %s is completed", open.id, open.status, p.id), "decide whether it was left out on purpose")
+				break
+			}
+		}
+	}
+	s := &l.state
+	switch {
+	case !s.exists:
+		report(reprise.CodeMissingArtifact, reprise.Warning, "STATE.md", reprise.Source{File: path.Join(l.dir, "STATE.md")},
+			"STATE.md is missing; the plan and summary files are used instead", "")
+	case open != nil && s.status == wordComplete:
+		report(reprise.CodeFalseCompletion, reprise.Warning, "STATE.md", s.source,
+			fmt.Sprintf("STATE.md says %q, but plan %s is %s", doc.Clip(s.word, 40), open.id, open.status), "finish or skip the open plan, or correct its summary")
+	case open != nil && s.plan > open.num:
+		report(reprise.CodeStatusDrift, reprise.Warning, open.id, s.planSource,
+			fmt.Sprintf("STATE.md stands at plan %d, but plan %s is %s", s.plan, open.id, open.status), "the summaries count; look at the commits of the open plan")
+	}
+	if n := l.missingPlans(); n > 0 {
+		report(reprise.CodeMissingArtifact, reprise.Warning, "plans", s.planSource,
+			fmt.Sprintf("STATE.md counts %s, files speak of %d", plural(s.total, "plan"), len(l.plans)), "write the missing plan files, or correct the count")
+	}
+}
+
+// missingPlans is how many plans STATE.md counts beyond those on disk.
+func (l *longRun) missingPlans() int {
+	if l.state.total == 0 || len(l.plans) == 0 || l.state.status == wordComplete {
+		return 0
+	}
+	return max(0, l.state.total-max(len(l.plans), l.plans[len(l.plans)-1].num))
+}
+
+// decide sets state, reason, phase and what may be started next.
+func (l *longRun) decide() {
+	run, open := l.run, l.firstOpen()
+	run.Phase = l.phaseText(open)
+	asked := run.PendingQuestions()
+	if open != nil {
+		l.offer(asked)
+	}
+	switch {
+	case l.blind && (open != nil || len(l.plans) == 0):
+		run.State, run.Reason, run.Next = reprise.Unreadable, "the folders of plans and summaries cannot be listed, so what is done is not known", nil
+	case len(asked) > 0:
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("%s on %s without an answer", plural(len(asked), "question"), asked[0].Subject)
+	case len(l.plans) == 0:
+		l.decideWithoutPlans()
+	case open == nil && l.missingPlans() > 0:
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("all plans on disk are done, but STATE.md counts %d", l.state.total)
+		run.Next = []reprise.Unit{{ID: "transform", Path: path.Join(l.dir, "plans"), Title: "Write the missing plan files", Phase: "transform", Role: "planner", Reason: run.Reason}}
+	case open == nil:
+		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %s have a summary that closes them", plural(len(l.plans), "plan"))
+	case len(run.Next) == 0:
+		run.State, run.Reason = reprise.Waiting, "no open plan can be started: each waits for another that cannot be done"
+	case !l.begun():
+		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", plural(len(l.plans), "plan"))
+	default:
+		run.State, run.Reason = reprise.Interrupted, l.whyInterrupted(open)
+	}
+}
+
+func (l *longRun) phaseText(open *plan) string {
+	switch {
+	case open != nil && open.group != "":
+		return fmt.Sprintf("plan %s (%s)", open.id, open.group)
+	case open != nil:
+		return "plan " + open.id
+	}
+	return l.state.word
+}
+
+// decideWithoutPlans is for a folder in which no plan exists yet, or no more.
+func (l *longRun) decideWithoutPlans() {
+	run, s := l.run, &l.state
+	first := reprise.Unit{ID: "transform", Path: l.dir, Title: "Write the plans from tasks.md", Phase: "transform", Role: "planner", Reason: "no plan file is there"}
+	switch {
+	case l.agent.marker:
+		run.State, run.Reason = reprise.Interrupted, "an agent is marked as at work and no plan file is there"
+	case s.exists && !s.read:
+		run.State, run.Reason = reprise.Unreadable, "STATE.md does not say where the run stands and no plan file does"
+		l.r.Report(reprise.Finding{Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: "STATE.md", Source: s.source, Message: "nothing in this folder says where the run stands", Hint: "look at the folder by hand"})
+		return
+	case s.status == wordComplete:
+		run.State, run.Reason = reprise.Complete, fmt.Sprintf("STATE.md says %q and no plan is open", doc.Clip(s.word, 40))
+		return
+	case s.status == wordSetup || s.status == wordReady || s.status == wordNone:
+		run.State, run.Reason = reprise.NotStarted, "the run was set up, no plan is written yet"
+	default:
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("STATE.md says %q, but no plan file is there", doc.Clip(s.word, 40))
+	}
+	run.Next = []reprise.Unit{first}
+}
+
+// begun reports whether any ledger knows of work.
+func (l *longRun) begun() bool {
+	if l.agent.marker || len(l.agent.entries) > 0 {
+		return true
+	}
+	switch l.state.status {
+	case wordExecuting, wordStopped, wordInterrupted, wordFailed, wordComplete:
+		return true
+	}
+	return slices.ContainsFunc(l.plans, func(p *plan) bool { return p.status != reprise.Pending })
+}
+
+func (l *longRun) whyInterrupted(open *plan) string {
+	p := open
+	if len(l.run.Next) > 0 {
+		for _, q := range l.plans {
+			if q.id == l.run.Next[0].ID {
+				p = q
+			}
+		}
+	}
+	done := 0
+	for _, q := range l.plans {
+		if q.status.Closed() {
+			done++
+		}
+	}
+	return fmt.Sprintf("%d of %s closed; plan %s %s", done, plural(len(l.plans), "plan"), p.id, l.standing(p))
+}
+
+// standing says in words how far a plan came.
+func (l *longRun) standing(p *plan) string {
+	c := p.checkpoint
+	switch {
+	case p.summary != nil && p.summary.status == reprise.Failed:
+		return fmt.Sprintf("ended as %q", doc.Clip(p.summary.word, 20))
+	case c.partial() && c.completed > 0:
+		return fmt.Sprintf("stopped after task %d of %d", c.completed, c.total)
+	case p.status == reprise.InReview:
+		return "has all its tasks done and lacks its summary"
+	case c != nil && c.status == reprise.Unknown:
+		return "has a checkpoint that cannot be read"
+	case p.summary != nil && p.summary.status == reprise.Unknown:
+		return "has a summary that cannot be understood"
+	case p.status == reprise.InProgress:
+		return "was begun"
+	}
+	return "comes next"
+}
+
+// offer lists the plans that may be started: the one an agent was at, those
+// with a checkpoint half way, and the first open one; each only if what it
+// depends on is closed and no question on it is pending.
+func (l *longRun) offer(asked []reprise.Question) {
+	var list []*plan
+	add := func(p *plan) {
+		if p != nil && !p.status.Closed() && !slices.Contains(list, p) && l.startable(p) && !askedAbout(p, asked) {
+			list = append(list, p)
+		}
+	}
+	if e := l.agent.entry; e != nil && !l.stale {
+		if nums := doc.Numbers(e.plan); len(nums) > 0 {
+			add(l.plan(nums[0]))
+		}
+	}
+	for _, p := range l.plans {
+		if p.checkpoint.partial() && p.checkpoint.completed > 0 {
+			add(p)
+		}
+	}
+	for _, p := range l.plans {
+		if !p.status.Closed() && l.startable(p) && !askedAbout(p, asked) {
+			add(p)
+			break
+		}
+	}
+	for _, p := range list {
+		l.run.Next = append(l.run.Next, l.unit(p))
+	}
+}
+
+func (l *longRun) startable(p *plan) bool {
+	for _, n := range p.needs {
+		if d := l.plan(n); d != nil && !d.status.Closed() {
+			return false
+		}
+	}
+	return true
+}
+
+// askedAbout matches "Task Group 3: Payments" to the plan of that group.
+func askedAbout(p *plan, asked []reprise.Question) bool {
+	for _, q := range asked {
+		subject := strings.TrimSpace(strings.TrimPrefix(doc.Fold(q.Subject), "task group"))
+		if group := doc.Fold(p.group); group != "" && (subject == group || strings.HasSuffix(subject, " "+group)) {
+			return true
+		}
+		if nums := doc.Numbers(subject); p.group == "" && len(nums) > 0 && nums[0] == p.num {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *longRun) unit(p *plan) reprise.Unit {
+	u := reprise.Unit{ID: p.id, Path: p.path, Title: p.title, Phase: p.group, Role: "executor", Reason: "plan " + p.id + " " + l.standing(p)}
+	if u.Path == "" {
+		u.Path = p.claims[0].Source.File
+	}
+	c := p.checkpoint
+	switch {
+	case p.status == reprise.InReview:
+		u.Title = "Check the work and write the summary: " + p.title
+	case c.partial() && c.completed > 0:
+		at := c.completed + 1
+		u.Title = fmt.Sprintf("Go on at task %d of %d", at, c.total)
+		if c.current != "" {
+			u.Title += ": " + c.current
+		} else if c.completed < len(p.tasks) {
+			u.Title += ": " + p.tasks[c.completed]
+		}
+	}
+	return u
+}

@@ -1,0 +1,317 @@
+package longrun
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// decide sets state, reason, phase and next. An open plan that no two records
+// call done beats any "complete" in prose; "complete" counts only where nothing
+// is open on disk.
+func (g *gsd) decide() {
+	run := g.run
+	run.Title = g.title()
+	run.Phase = g.phaseNow()
+	run.Next = g.units()
+	switch {
+	case g.agentLive:
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("agent %s was at plan %s and left no summary", doc.Clip(g.agent.id, 40), g.id(g.agentPlan))
+	case g.hand != nil:
+		g.decideHandoff()
+	case len(g.live) > 0:
+		g.decideOpen()
+	case g.state.exists && !g.state.file.OK() && len(g.sums) == 0:
+		run.State, run.Reason = reprise.Unreadable, "STATE.md cannot be read and nothing else says where the project stands"
+	case g.state.status == gsdVerifying:
+		g.verify()
+	case len(g.closed) > 0 && !g.state.whole():
+		run.State = reprise.Interrupted
+		run.Reason = fmt.Sprintf("the phases are recorded complete, but %s neither ticked nor summarised", plural(len(g.closed), "plan"))
+	case g.allDone():
+		g.decideComplete()
+	case g.onlyAgents():
+		g.decideAgents()
+	default:
+		g.decideBetween()
+	}
+	if len(run.PendingQuestions()) > 0 && run.State == reprise.Interrupted && !g.agentLive {
+		run.State = reprise.Waiting
+	}
+	g.resumeState()
+}
+
+func (g *gsd) title() string {
+	m := g.r.Open(path.Join(g.dir, "PROJECT.md")).Markdown()
+	if t := plainText(m.Title()); t != "" {
+		return t
+	}
+	if g.state.milestone != "" {
+		return g.state.milestone
+	}
+	return g.run.ID
+}
+
+func (g *gsd) phaseNow() string {
+	switch {
+	case !g.current.none():
+		return g.phaseName(g.current)
+	case !g.state.phase.none():
+		return g.phaseName(g.state.phase)
+	}
+	return doc.Clip(plainText(g.state.phaseText), 60)
+}
+
+// decideHandoff: somebody paused on purpose and wrote down how to go on.
+func (g *gsd) decideHandoff() {
+	h, run := g.hand, g.run
+	run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("paused with %s", path.Base(h.file))
+	if h.task != "" {
+		run.Reason += fmt.Sprintf(" at task %s", doc.Clip(h.task, 40))
+		if h.total > 0 {
+			run.Reason += fmt.Sprintf(" of %d", h.total)
+		}
+	}
+	if len(h.asks) > 0 {
+		run.State = reprise.Waiting
+		run.Reason += fmt.Sprintf("; %s for a person", plural(len(h.asks), "matter"))
+	}
+	if len(run.Next) > 0 && (h.hasPlan || h.next == "") {
+		if h.next != "" {
+			run.Next[0].Reason += ": " + doc.Clip(oneLine(h.next), 200)
+		}
+		return
+	}
+	unit := reprise.Unit{ID: "continue", Path: h.file, Title: doc.Clip(oneLine(h.next), 200), Role: "executor", Reason: "the next action written down in " + path.Base(h.file)}
+	if !h.phase.none() {
+		unit.Phase = "phase " + h.phase.String()
+	}
+	if unit.Title == "" {
+		unit.Title = "Go on as " + path.Base(h.file) + " says"
+	}
+	if len(run.Next) > 0 {
+		// An open plan comes first; what was written down belongs to it.
+		run.Next[0].Reason += "; " + path.Base(h.file) + ": " + unit.Title
+		return
+	}
+	run.Next = []reprise.Unit{unit}
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func (g *gsd) decideOpen() {
+	run := g.run
+	first := g.offered[0]
+	s := g.state.status
+	switch {
+	case s == gsdWaiting:
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("STATE.md says %q", doc.Clip(g.state.word, 80))
+	case len(g.done) == 0 && !g.anyTick() && s != gsdExecuting && s != gsdPaused:
+		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", plural(len(g.live), "plan"))
+	case g.needsPerson(first):
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("plan %s needs a person (autonomous: false)", g.id(first))
+	default:
+		run.State = reprise.Interrupted
+		run.Reason = fmt.Sprintf("%s of %s done, %s open; %s comes next", plural(g.doneIn(first.phase), "plan"), g.phaseName(first.phase), plural(len(g.live), "plan"), g.id(first))
+	}
+}
+
+// needsPerson reports whether a plan and all others that could be started
+// instead of it need a person.
+func (g *gsd) needsPerson(first planKey) bool {
+	if p := g.plans[first]; p == nil || !p.human {
+		return false
+	}
+	now := g.lineUp(first.phase).now
+	return !slices.ContainsFunc(now, func(k planKey) bool { return !g.plans[k].human })
+}
+
+func (g *gsd) doneIn(p phaseNo) int {
+	n := 0
+	for k := range g.done {
+		if k.phase == p {
+			n++
+		}
+	}
+	return n
+}
+
+func (g *gsd) anyTick() bool {
+	for _, b := range g.road.boxes {
+		if b.ticked {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *gsd) verify() {
+	phase := g.state.phase
+	if phase.none() {
+		phase = g.frontier()
+	}
+	g.run.State, g.run.Reason = reprise.Waiting, fmt.Sprintf("all plans are done and STATE.md says %q", doc.Clip(g.state.word, 80))
+	unit := reprise.Unit{ID: "verify", Path: g.dir, Title: "Verify the work", Role: "verifier", Reason: g.run.Reason}
+	if !phase.none() {
+		unit.ID, unit.Title, unit.Phase = "verify-phase-"+phase.String(), "Verify "+g.phaseName(phase), "phase "+phase.String()
+	}
+	g.run.Next = append([]reprise.Unit{unit}, g.run.Next...)
+}
+
+// pendingPhases lists the phases of ROADMAP.md that are not finished: not
+// called done, and not with all their plans done or ticked.
+func (g *gsd) pendingPhases() []phaseNo {
+	var out []phaseNo
+	for _, p := range g.road.sorted() {
+		if g.road.done(p) || p.n[0] == backlog {
+			continue
+		}
+		plans, open := 0, 0
+		for _, k := range g.stepKeys() {
+			if k.phase == p {
+				plans++
+				if !g.done[k] && !g.road.boxes[k].ticked {
+					open++
+				}
+			}
+		}
+		if plans == 0 || open > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (g *gsd) allDone() bool {
+	if g.state.status == gsdMilestone || g.state.front == gsdDone {
+		return true
+	}
+	return len(g.road.phases) > 0 && len(g.pendingPhases()) == 0 && (len(g.done) > 0 || g.state.exists)
+}
+
+func (g *gsd) decideComplete() {
+	run := g.run
+	run.State, run.Next = reprise.Complete, nil
+	why := "every phase of ROADMAP.md is finished"
+	if g.state.whole() {
+		why = fmt.Sprintf("STATE.md says %q and no plan is open", doc.Clip(g.state.word, 60))
+	}
+	run.Reason = why + "; a new milestone can be begun"
+	for _, p := range g.pendingPhases() {
+		if g.state.status != gsdMilestone && (g.state.phase.none() || p.compare(g.state.phase) > 0) {
+			run.Reason = why + "; ROADMAP.md goes on with " + g.phaseName(p)
+			break
+		}
+	}
+}
+
+// onlyAgents: nothing but the files of agents is there.
+func (g *gsd) onlyAgents() bool {
+	return !g.state.exists && !g.road.exists && len(g.plans) == 0 && len(g.sums) == 0
+}
+
+func (g *gsd) decideAgents() {
+	run := g.run
+	switch {
+	case len(g.offered) > 0:
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("only the id of an agent is there, which names plan %s", g.offered[0])
+	case len(g.agent.entries) > 0:
+		run.State, run.Reason = reprise.Waiting, "only the history of agents is there, and none of them is at work: what comes next is not on record"
+		g.ambiguous("the files of the phases are missing")
+	case g.agent.marker || g.agent.exists:
+		run.State, run.Reason = reprise.Unreadable, "only files of agents are there, and they name no plan"
+		g.ambiguous("the files of the phases are missing")
+	default:
+		run.State, run.Reason = reprise.NotStarted, "the project was set up, no roadmap is written yet"
+		run.Next = []reprise.Unit{{ID: "roadmap", Path: g.dir, Title: "Write the roadmap", Role: "planner", Reason: run.Reason}}
+	}
+}
+
+func (g *gsd) ambiguous(message string) {
+	g.r.Report(reprise.Finding{Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: g.run.ID, Source: reprise.Source{File: g.dir}, Message: message, Hint: "look whether they are on another branch or were not committed"})
+}
+
+// decideBetween: no plan on disk is open and the project is not complete. Either
+// ROADMAP.md lists a plan of a begun phase whose file is not there, or the next
+// phase has to be planned.
+func (g *gsd) decideBetween() {
+	run, s := g.run, g.state.status
+	if k, ok := g.unwritten(); ok && (s == gsdExecuting || s == gsdPaused || s == gsdReady || s == gsdOther || s == gsdNone) {
+		g.add(k, "listed in ROADMAP.md, its plan file is not there")
+		run.Next = g.units()
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%s is under way and plan %s of ROADMAP.md is open", g.phaseName(k.phase), k)
+		g.r.Report(reprise.Finding{Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: k.String(), Source: g.road.boxes[k].source,
+			Message: fmt.Sprintf("plan %s is listed in ROADMAP.md, but its plan file is not there", k), Hint: "it may be uncommitted; otherwise plan the phase again"})
+		return
+	}
+	pending := g.pendingPhases()
+	target := g.state.phase
+	for i := len(pending) - 1; i >= 0; i-- {
+		if g.state.phase.none() || pending[i].compare(g.state.phase) >= 0 {
+			target = pending[i]
+		}
+	}
+	if len(pending) > 0 && (target.none() || !slices.Contains(pending, target)) {
+		target = pending[0]
+	}
+	word := doc.Clip(g.state.word, 80)
+	switch {
+	case s == gsdWaiting:
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("STATE.md says %q", word)
+	case s == gsdExecuting || s == gsdPaused:
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("STATE.md says %q and no plan is open", word)
+	case len(g.done) > 0 || g.anyTick() || g.anyPhaseDone():
+		run.State, run.Reason = reprise.Waiting, "between phases: no plan is open and the next phase is not planned"
+	default:
+		run.State, run.Reason = reprise.NotStarted, "no plan is written yet"
+	}
+	unit := reprise.Unit{ID: "plan", Path: g.dir, Title: "Plan the next phase", Role: "planner", Reason: run.Reason}
+	if !target.none() {
+		unit.ID, unit.Title, unit.Phase = "phase-"+target.String(), "Plan "+g.phaseName(target), "phase "+target.String()
+	}
+	run.Next = append([]reprise.Unit{unit}, run.Next...)
+}
+
+func (g *gsd) anyPhaseDone() bool {
+	return slices.ContainsFunc(g.road.sorted(), g.road.done)
+}
+
+// unwritten finds the first unticked plan of ROADMAP.md without a file, in a
+// phase that was begun.
+func (g *gsd) unwritten() (planKey, bool) {
+	for _, k := range g.stepKeys() {
+		b, boxed := g.road.boxes[k]
+		if !boxed || b.ticked || g.plans[k] != nil || g.done[k] || g.road.done(k.phase) || !g.started(k.phase) {
+			continue
+		}
+		if g.state.phase.none() || k.phase == g.state.phase {
+			return k, true
+		}
+	}
+	return planKey{}, false
+}
+
+// resumeState gives the answer in the form of the seed where an agent or a
+// hand-off says more than the steps do.
+func (g *gsd) resumeState() {
+	var found []reprise.ResumeState
+	if g.agentLive {
+		e := g.agent.entry
+		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.ActiveAgent, AgentID: g.agent.id, Plan: g.id(g.agentPlan), Status: e.word, Timestamp: e.stamp})
+	}
+	if h := g.hand; h != nil && h.hasPlan && h.total > 0 && h.counted {
+		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.PartialPlan, Plan: g.id(h.plan), CompletedTasks: &h.completed, TotalTasks: &h.total, LastCommit: h.commit})
+	}
+	if len(found) == 0 {
+		return
+	}
+	for _, q := range g.run.PendingQuestions() {
+		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.PendingClarification, TaskGroup: q.Subject, Question: q.Text})
+	}
+	found[0].Also = found[1:]
+	g.run.Resume = &found[0]
+}

@@ -1,0 +1,305 @@
+package longrun
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// handoffFile is a file with the phase of the folder it lies in.
+type handoffFile struct {
+	path  string
+	phase phaseNo
+}
+
+// handoff is what HANDOFF.json or a .continue-here file says: written on
+// purpose when somebody pauses, and removed when the work is taken up again.
+type handoff struct {
+	file      string
+	at        time.Time
+	phase     phaseNo
+	plan      planKey
+	hasPlan   bool
+	task      string
+	total     int
+	completed int
+	counted   bool
+	commit    string
+	status    string
+	next      string
+	asks      []reprise.Question // what a person must do or answer
+	source    reprise.Source
+}
+
+// judgeHandoffs reads all hand-offs. The newest is looked at; it is stale if it
+// is older than STATE.md, if its phase is finished or if its plan is done.
+func (g *gsd) judgeHandoffs() {
+	if path.Base(g.dir) == planningDir {
+		// The place of older versions: the top of the project.
+		for _, name := range []string{".continue-here.md", ".continue-here"} {
+			file := path.Join(path.Dir(g.dir), name)
+			if g.r.Exists(file) {
+				g.handoffs = append(g.handoffs, handoffFile{file, phaseNo{}})
+			}
+		}
+	}
+	var list []*handoff
+	for _, f := range g.handoffs {
+		if h := g.readHandoff(f); h != nil {
+			list = append(list, h)
+			g.run.Active(h.at, h.source)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *handoff) int {
+		return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.file, b.file))
+	})
+	for i, h := range list {
+		why := g.staleHandoff(h)
+		if i > 0 && why == "" {
+			why = "a newer one is there"
+		}
+		if i > 0 || why != "" {
+			g.r.Report(reprise.Finding{
+				Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: path.Base(h.file), Source: h.source,
+				Message: "this hand-off is out of date: " + why, Hint: "it can be removed",
+			})
+			continue
+		}
+		g.hand = h
+		g.useHandoff(h)
+	}
+}
+
+func (g *gsd) staleHandoff(h *handoff) string {
+	day := 24 * time.Hour
+	finished := func(p phaseNo) bool {
+		if len(g.liveIn(p)) > 0 {
+			return false
+		}
+		for k, b := range g.road.boxes {
+			if k.phase == p && !b.ticked && g.plans[k] == nil && !g.done[k] {
+				return false // listed in ROADMAP.md, not written yet
+			}
+		}
+		return g.started(p) || g.road.done(p)
+	}
+	switch {
+	case h.hasPlan && (g.done[h.plan] || g.recorded[h.plan]):
+		return "plan " + g.id(h.plan) + " is done"
+	case !h.at.IsZero() && !g.state.date.IsZero() && h.at.Truncate(day).Before(g.state.date.Truncate(day)):
+		return fmt.Sprintf("it is of %s, STATE.md of %s", h.at.Format(time.DateOnly), g.state.date.Format(time.DateOnly))
+	case !h.phase.none() && finished(h.phase):
+		return g.phaseName(h.phase) + " is finished"
+	}
+	return ""
+}
+
+// useHandoff puts the plan it names first, else the first of its phase.
+func (g *gsd) useHandoff(h *handoff) {
+	name := path.Base(h.file)
+	switch {
+	case h.hasPlan && slices.Contains(g.open, h.plan) && !g.recorded[h.plan]:
+		g.promote(h.plan, "named by "+name)
+	case !h.phase.none() && h.phase != g.current && len(g.liveIn(h.phase)) > 0:
+		if l := g.lineUp(h.phase); len(l.now) > 0 {
+			g.promote(l.now[0], "of the phase named by "+name)
+		}
+	}
+	g.offered = g.offered[:min(len(g.offered), maxOffered)]
+	for i := range h.asks {
+		g.run.Questions = append(g.run.Questions, h.asks[i])
+		g.r.Report(reprise.Finding{
+			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: name, Source: h.asks[i].Source,
+			Message: fmt.Sprintf("a person is needed: %s", strconv.Quote(doc.Clip(h.asks[i].Text, 160))), Hint: "settle it before going on",
+		})
+	}
+}
+
+func (g *gsd) readHandoff(file handoffFile) *handoff {
+	f := g.r.Open(file.path)
+	h := &handoff{file: file.path, phase: file.phase, source: f.At(0)}
+	if strings.HasSuffix(file.path, ".json") {
+		n := f.JSON()
+		if n == nil || n.Kind != doc.Map {
+			if n != nil {
+				f.Report(reprise.Warning, reprise.CodeWrongType, n.Line, "a hand-off must be a map; it is left out", "")
+			}
+			return nil
+		}
+		h.fromNode(n, f)
+		return h
+	}
+	m := f.Markdown()
+	if m == nil {
+		return nil
+	}
+	h.fromMarkdown(m, f)
+	return h
+}
+
+func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
+	h.at = lenientTime(n.Get("timestamp"))
+	h.place(n.Get("phase").Str(), n.Get("plan").Str())
+	h.task, h.status = n.Get("task").Str(), n.Get("status").Str()
+	if t := n.Get("total_tasks"); !t.IsNull() && allDigits(t.Text) {
+		h.total, _ = t.Int()
+	}
+	if list := n.Get("completed_tasks"); !list.IsNull() && list.Kind == doc.List {
+		h.counted = true
+		for _, item := range list.Items {
+			if item.Kind == doc.Map {
+				if word := doc.Fold(item.Get("status").Str()); word == "in progress" || word == "partial" {
+					continue
+				}
+				h.commit = item.Get("commit").Str()
+			}
+			h.completed++
+		}
+	}
+	h.next = n.Get("next_action").Str()
+	ask := func(item *doc.Node, keys ...string) {
+		text := ""
+		if item.Kind == doc.Map {
+			text = item.Get(keys...).Str()
+		} else {
+			text = item.Str()
+		}
+		if placeholder(text) {
+			return
+		}
+		h.asks = append(h.asks, reprise.Question{ID: fmt.Sprintf("handoff-%d", len(h.asks)+1), Text: text, Subject: "hand-off", AskedAt: h.at, Source: f.At(item.Line)})
+	}
+	for _, item := range n.Get("blockers").List() {
+		ask(item, "description", "blocker", "text")
+	}
+	for _, item := range n.Get("human_actions_pending").List() {
+		if item.Kind == doc.Map {
+			if blocking, ok := item.Get("blocking").Bool(); ok && !blocking {
+				continue
+			}
+		}
+		ask(item, "action", "description", "text")
+	}
+	for _, item := range n.Get("questions", "open_questions").List() {
+		ask(item, "question", "text", "description")
+	}
+}
+
+func (h *handoff) fromMarkdown(m *doc.Markdown, f *doc.File) {
+	front := m.Front
+	h.at = lenientTime(front.Get("last_updated"))
+	if h.at.IsZero() {
+		h.at, _ = doc.FindTime(m.All().Text())
+	}
+	h.place(front.Get("phase").Str(), front.Get("plan").Str())
+	h.task, h.status = front.Get("task").Str(), front.Get("status").Str()
+	if t := front.Get("total_tasks"); !t.IsNull() && allDigits(t.Text) {
+		h.total, _ = t.Int()
+	}
+	_, rest, ok := strings.Cut(m.All().Text(), "<next_action>")
+	if ok {
+		h.next, _, _ = strings.Cut(rest, "</next_action>")
+	} else if s, found := m.Section("Next Action", "Next Actions", "Next Step", "Next Steps"); found {
+		h.next = s.Text()
+	}
+	h.next = strings.TrimSpace(h.next)
+	if front == nil && strings.HasPrefix(string(f.Data), "---") {
+		f.Report(reprise.Warning, reprise.CodeUnreadable, 1, "the front matter of this hand-off has no end", "the write may have been cut off")
+	}
+}
+
+// place reads phase and plan. The phase may be a number, a name that begins
+// with one, or a word without any (work before the first phase); plan may be
+// missing.
+func (h *handoff) place(phase, plan string) {
+	if p, ok := phaseOfFolder(strings.TrimSpace(phase), false); ok && phase != "" {
+		h.phase = p
+	}
+	if k, ok := planIn(plan); ok {
+		h.plan, h.hasPlan, h.phase = k, true, k.phase
+		return
+	}
+	if nums := doc.Numbers(plan); len(nums) > 0 && !h.phase.none() {
+		h.plan, h.hasPlan = planKey{phase: h.phase, plan: nums[len(nums)-1]}, true
+	}
+}
+
+// judgeAgent decides whether current-agent-id.txt can be believed: it needs an
+// entry in the history that is not closed and whose plan is open. In every other
+// case it is a leftover; most are, for weeks after the work was done.
+func (g *gsd) judgeAgent() {
+	a := g.agent
+	if !a.marker {
+		return
+	}
+	g.run.Owner = a.owner()
+	stale := func(why string) { g.r.Report(a.markerFinding(true, why)) }
+	if a.entry == nil {
+		if len(g.plans) == 0 && len(g.sums) == 0 && !g.state.exists {
+			if k, ok := planInMarker(a.id); ok {
+				// Nothing else speaks here, and the id spells out its plan.
+				g.add(k, "named by the id of the agent that was at work, and by nothing else")
+				g.r.Report(a.markerFinding(false, a.why+"; its id names plan "+k.String()))
+				return
+			}
+		}
+		stale(a.why)
+		return
+	}
+	e := a.entry
+	k, ok := entryPlan(e)
+	switch ticked, _ := g.ticked(k); {
+	case e.status != reprise.InProgress:
+		stale(fmt.Sprintf("its entry says %q", doc.Clip(e.word, 40)))
+	case !ok:
+		stale("its entry names no plan")
+	case g.done[k]:
+		stale("plan " + g.id(k) + " has a summary")
+	case g.recorded[k] || ticked && g.road.boxes[k].ticked:
+		stale("plan " + g.id(k) + " is ticked off in ROADMAP.md")
+	case len(g.plans) > 0 && g.plans[k] == nil:
+		stale("there is no plan " + k.String())
+	default:
+		g.agentLive, g.agentPlan = true, k
+		g.promote(k, fmt.Sprintf("agent %s was at it (%s)", doc.Clip(a.id, 40), e.word))
+		g.r.Report(a.markerFinding(false, fmt.Sprintf("its entry for plan %s says %q and there is no summary", k, doc.Clip(e.word, 40))))
+	}
+}
+
+// entryPlan reads phase and plan of an entry: phase "03", "15.4", "03-name" or
+// "idi-02".
+func entryPlan(e *agentEntry) (planKey, bool) {
+	phase, ok := phaseOfFolder(e.phase, false)
+	if k, whole := planIn(e.plan); whole {
+		return k, true
+	}
+	num, suffix, numOK := parsePlanNo(strings.TrimSpace(e.plan))
+	if !numOK {
+		if nums := doc.Numbers(e.plan); len(nums) > 0 {
+			num, numOK = nums[0], true
+		}
+	}
+	return planKey{phase, num, suffix}, ok && numOK
+}
+
+// planInMarker reads ids such as phase7-plan02-1780361661 and 23-01-1772315649.
+func planInMarker(id string) (planKey, bool) {
+	ws := words(strings.ToLower(id))
+	for i := range ws {
+		ws[i] = strings.TrimPrefix(strings.TrimPrefix(ws[i], "phase"), "plan")
+	}
+	ws = slices.DeleteFunc(ws, func(w string) bool { return w == "" })
+	if len(ws) < 2 {
+		return planKey{}, false
+	}
+	phase, ok1 := parsePhase(ws[0])
+	num, suffix, ok2 := parsePlanNo(ws[1])
+	return planKey{phase, num, suffix}, ok1 && ok2 && num < 1000
+}

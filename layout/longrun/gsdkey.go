@@ -1,0 +1,270 @@
+package longrun
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// phaseNo is the number of a GSD phase: 3, 12.1, 12A. It can be a map key; the
+// zero value means "none".
+type phaseNo struct {
+	n      [4]int
+	depth  int
+	letter byte
+}
+
+// backlog is the phase GSD parks ideas in.
+const backlog = 999
+
+func (p phaseNo) none() bool { return p.depth == 0 }
+
+func (p phaseNo) compare(q phaseNo) int {
+	for i := 0; i < min(p.depth, q.depth); i++ {
+		if c := cmp.Compare(p.n[i], q.n[i]); c != 0 {
+			return c
+		}
+	}
+	return cmp.Or(cmp.Compare(p.depth, q.depth), cmp.Compare(p.letter, q.letter))
+}
+
+// String gives the form of file names: 03, 12.1.
+func (p phaseNo) String() string {
+	if p.none() {
+		return "?"
+	}
+	s := fmt.Sprintf("%02d", p.n[0])
+	for _, n := range p.n[1:p.depth] {
+		s += "." + strconv.Itoa(n)
+	}
+	if p.letter != 0 {
+		s += strings.ToUpper(string(p.letter))
+	}
+	return s
+}
+
+// planKey identifies a plan. plan 0 is the only, unnumbered plan of its phase;
+// suffix is a letter (02b) or the name of a fix (fix, fix2).
+type planKey struct {
+	phase  phaseNo
+	plan   int
+	suffix string
+}
+
+func (k planKey) compare(o planKey) int {
+	return cmp.Or(k.phase.compare(o.phase), cmp.Compare(k.plan, o.plan), cmp.Compare(k.suffix, o.suffix))
+}
+
+// String gives PHASE-PLAN.
+func (k planKey) String() string {
+	if k.plan == 0 {
+		return k.phase.String()
+	}
+	return fmt.Sprintf("%s-%02d%s", k.phase, k.plan, k.suffix)
+}
+
+// parsePhase reads a whole word as a phase number.
+func parsePhase(word string) (p phaseNo, ok bool) {
+	if n := len(word); n > 1 && isLetter(word[n-1]) {
+		p.letter = word[n-1] | 0x20
+		word = word[:n-1]
+	}
+	for _, part := range strings.Split(word, ".") {
+		if p.depth == len(p.n) || len(part) > 9 || !allDigits(part) {
+			return phaseNo{}, false
+		}
+		p.n[p.depth], _ = strconv.Atoi(part)
+		p.depth++
+	}
+	return p, true
+}
+
+// parsePlanNo reads a plan number with its letter: 02, 02b.
+func parsePlanNo(word string) (num int, suffix string, ok bool) {
+	if n := len(word); n > 1 && isLetter(word[n-1]) {
+		suffix = strings.ToLower(word[n-1:])
+		word = word[:n-1]
+	}
+	if len(word) > 9 || !allDigits(word) {
+		return 0, "", false
+	}
+	num, _ = strconv.Atoi(word)
+	return num, suffix, true
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// words cuts a file name at dashes, underscores, blanks, and at dots that do
+// not stand between digits.
+func words(stem string) []string {
+	var out []string
+	start := 0
+	digit := func(i int) bool { return i >= 0 && i < len(stem) && stem[i] >= '0' && stem[i] <= '9' }
+	for i := 0; i <= len(stem); i++ {
+		if i < len(stem) && stem[i] != '-' && stem[i] != '_' && stem[i] != ' ' && (stem[i] != '.' || digit(i-1) && digit(i+1)) {
+			continue
+		}
+		if i > start {
+			out = append(out, stem[start:i])
+		}
+		start = i + 1
+	}
+	return out
+}
+
+// phaseOfFolder reads the phase from a folder name: 01-foo, 12.1-bar, CK-01-x,
+// phase-03, phase7. strict asks that the number or the word phase stands first,
+// for folders outside phases/.
+func phaseOfFolder(name string, strict bool) (phaseNo, bool) {
+	for i, w := range words(name) {
+		if p, ok := parsePhase(w); ok {
+			return p, true
+		}
+		low := strings.ToLower(w)
+		if rest, ok := strings.CutPrefix(low, "phase"); ok && rest != "" {
+			if p, ok := parsePhase(rest); ok {
+				return p, true
+			}
+		}
+		if i > 2 || strict && low != "phase" {
+			break
+		}
+	}
+	return phaseNo{}, false
+}
+
+// fileKey reads which plan a PLAN or SUMMARY file is about. The spellings met:
+// 03-02-PLAN, 04-PLAN-01, PLAN-01, 03-02-slug-PLAN, 04-slug-04-01-PLAN,
+// CK-01-02-PLAN, 05-PLAN, PLAN, 08-01-FIX, 08-01-FIX-PLAN. id is the plan as
+// the file name spells it.
+func fileKey(name string, folder phaseNo, kind string) (k planKey, id string, ok bool) {
+	if len(name) < 4 || !strings.EqualFold(name[len(name)-3:], ".md") {
+		return k, "", false
+	}
+	stem := name[:len(name)-3]
+	if low := strings.ToLower(stem); strings.Contains(low, "outline") || strings.Contains(low, "pre-bounce") {
+		return k, "", false
+	}
+	ws := words(stem)
+	ws, fix := cutFix(ws, kind)
+	at := -1
+	for i, w := range ws {
+		if strings.EqualFold(w, kind) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return k, "", false
+	}
+	head, tail := ws[:at], ws[at+1:]
+	if len(tail) > 0 {
+		k, id, ok = keyAfter(head, tail, folder)
+	} else {
+		k, id, ok = keyBefore(head, folder)
+	}
+	if !ok || fix != "" && k.plan == 0 {
+		return planKey{}, "", false
+	}
+	k.suffix += fix
+	return k, id + fixText(fix), true
+}
+
+func fixText(fix string) string {
+	if fix == "" {
+		return ""
+	}
+	return "-" + strings.ToUpper(fix)
+}
+
+// cutFix takes FIX out of NN-MM-FIX[-KIND]: a fix is a plan of its own and does
+// not pair with the plan it mends. The word inside a slug means nothing.
+func cutFix(ws []string, kind string) (rest []string, fix string) {
+	n := len(ws)
+	last := n > 0 && strings.EqualFold(ws[n-1], kind)
+	at := n - 1
+	if last {
+		at--
+	}
+	if at < 1 {
+		return ws, ""
+	}
+	low := strings.ToLower(ws[at])
+	number, ok := strings.CutPrefix(low, "fix")
+	if _, _, planned := parsePlanNo(ws[at-1]); !ok || !planned || number != "" && !allDigits(number) {
+		return ws, ""
+	}
+	if !last && kind != "PLAN" {
+		return ws, ""
+	}
+	return append(append([]string{}, ws[:at]...), kind), low
+}
+
+// keyAfter reads PLAN-MM and NN-PLAN-MM, with a slug behind.
+func keyAfter(head, tail []string, folder phaseNo) (planKey, string, bool) {
+	num, suffix, ok := parsePlanNo(tail[0])
+	if !ok {
+		return planKey{}, "", false
+	}
+	phase, text := folder, folder.String()
+	if len(head) > 0 {
+		if p, ok := parsePhase(head[len(head)-1]); ok {
+			phase, text = p, head[len(head)-1]
+		}
+	}
+	return planKey{phase, num, suffix}, text + "-" + tail[0], !phase.none()
+}
+
+// keyBefore reads NN-MM, NN and nothing before the word.
+func keyBefore(head []string, folder phaseNo) (planKey, string, bool) {
+	if len(head) == 0 {
+		return planKey{phase: folder}, folder.String(), !folder.none()
+	}
+	if k, id, ok := pairIn(head, folder); ok {
+		return k, id, true
+	}
+	p, ok := parsePhase(head[0])
+	switch {
+	case !ok:
+		return planKey{}, "", false
+	case folder.none() || p == folder:
+		return planKey{phase: p}, head[0], true
+	}
+	num, suffix, ok := parsePlanNo(head[0])
+	return planKey{folder, num, suffix}, folder.String() + "-" + head[0], ok
+}
+
+// pairIn finds NN-MM among words. Of several pairs one of the folder's phase is
+// preferred, and the one that ends the name before the first: slugs repeat.
+func pairIn(ws []string, folder phaseNo) (k planKey, id string, ok bool) {
+	type pair struct {
+		key planKey
+		id  string
+		end int
+	}
+	var all, same []pair
+	for i := 0; i+1 < len(ws); i++ {
+		p, ok1 := parsePhase(ws[i])
+		num, suffix, ok2 := parsePlanNo(ws[i+1])
+		if !ok1 || !ok2 {
+			continue
+		}
+		found := pair{planKey{p, num, suffix}, ws[i] + "-" + ws[i+1], i + 2}
+		all = append(all, found)
+		if p == folder {
+			same = append(same, found)
+		}
+		i++
+	}
+	if len(same) > 0 {
+		all = same
+	}
+	if len(all) == 0 {
+		return k, "", false
+	}
+	chosen := all[0]
+	if last := all[len(all)-1]; last.end == len(ws) {
+		chosen = last
+	}
+	return chosen.key, chosen.id, true
+}

@@ -1,0 +1,229 @@
+package longrun
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// roadmap is what ROADMAP.md says: the boxes of plans and which phases it calls
+// done.
+type roadmap struct {
+	exists bool
+	boxes  map[planKey]box
+	phases map[phaseNo]*roadmapPhase
+}
+
+type box struct {
+	ticked bool
+	text   string
+	source reprise.Source
+}
+
+type roadmapPhase struct {
+	done   bool
+	title  string
+	source reprise.Source
+}
+
+func (r *roadmap) phase(p phaseNo, at reprise.Source) *roadmapPhase {
+	if r.phases[p] == nil {
+		r.phases[p] = &roadmapPhase{source: at}
+	}
+	return r.phases[p]
+}
+
+// done reports whether a phase is called done anywhere in the file.
+func (r *roadmap) done(p phaseNo) bool { return r.phases[p] != nil && r.phases[p].done }
+
+func (r *roadmap) sorted() []phaseNo {
+	var out []phaseNo
+	for p := range r.phases {
+		out = append(out, p)
+	}
+	slices.SortFunc(out, phaseNo.compare)
+	return out
+}
+
+func (g *gsd) readRoadmap() {
+	f := g.r.Open(path.Join(g.dir, "ROADMAP.md"))
+	r := &g.road
+	r.exists, r.boxes, r.phases = f.Exists(), map[planKey]box{}, map[phaseNo]*roadmapPhase{}
+	m := f.Markdown()
+	if m == nil {
+		return
+	}
+	var current phaseNo
+	for _, l := range m.All().Lines() {
+		text := strings.TrimSpace(l.Text)
+		switch {
+		case strings.HasPrefix(text, "#"):
+			current = r.heading(text, current, f.At(l.No))
+		case strings.HasPrefix(text, "|"):
+			r.row(text, f.At(l.No))
+		default:
+			r.item(text, current, f.At(l.No))
+		}
+	}
+}
+
+// heading reads `### Phase 4: Name ✓`. A range of phases ("Phases 1-4") is a
+// milestone and no phase.
+func (r *roadmap) heading(text string, current phaseNo, at reprise.Source) phaseNo {
+	p, rest, ok := phaseHead(strings.TrimLeft(text, "# "))
+	if !ok {
+		return current
+	}
+	if after := strings.TrimLeft(rest, " "); len(after) > 1 && strings.ContainsAny(after[:1], "-–—") {
+		if nums := strings.TrimLeft(strings.TrimLeft(after, "-–—"), " "); nums != "" && nums[0] >= '0' && nums[0] <= '9' {
+			return current
+		}
+	}
+	ph := r.phase(p, at)
+	if ph.title == "" {
+		ph.title = plainText(strings.TrimLeft(rest, ":—–- "))
+	}
+	if headingDone(rest) {
+		ph.done = true
+	}
+	return p
+}
+
+// headingDone reports whether a heading ends with a word for done or bears a
+// mark of it. A word in the middle may belong to the name: "Complete checkout".
+func headingDone(rest string) bool {
+	low := strings.ToLower(rest)
+	if strings.Contains(low, "[x]") || strings.Contains(low, "(complete") || strings.Contains(low, "(shipped") {
+		return true
+	}
+	if slices.ContainsFunc(doneMarks, func(m string) bool { return strings.Contains(rest, m) }) {
+		return true
+	}
+	ws := strings.Fields(doc.Fold(rest))
+	for len(ws) > 1 && strings.Trim(ws[len(ws)-1], "0123456789") == "" {
+		ws = ws[:len(ws)-1] // a date behind it
+	}
+	if n := len(ws); n > 1 {
+		return ws[n-1] == "complete" || ws[n-1] == "completed" || ws[n-1] == "shipped"
+	}
+	return false
+}
+
+// phaseHead finds the word phase with its number and returns what follows.
+func phaseHead(text string) (p phaseNo, rest string, ok bool) {
+	low := strings.ToLower(text)
+	for from := 0; ; {
+		i := strings.Index(low[from:], "phase ")
+		if i < 0 {
+			return phaseNo{}, "", false
+		}
+		i += from
+		from = i + len("phase ")
+		if i > 0 && isLetter(low[i-1]) || from > len(text) {
+			continue
+		}
+		tail := strings.TrimLeft(text[from:], " *")
+		end := 0
+		for end < len(tail) && (tail[end] >= '0' && tail[end] <= '9' || tail[end] == '.' || isLetter(tail[end]) || tail[end] == '-' && end > 0 && isLetter(tail[end-1])) {
+			end++
+		}
+		word := strings.TrimRight(tail[:end], ".")
+		if j := strings.LastIndexByte(word, '-'); j >= 0 {
+			word = word[j+1:] // a project's prefix
+		}
+		if p, ok := parsePhase(word); ok {
+			return p, tail[end:], true
+		}
+	}
+}
+
+// row reads a row of the progress table: a phase in the first cell and a word
+// for done at the beginning of another one.
+func (r *roadmap) row(text string, at reprise.Source) {
+	cells := strings.Split(strings.Trim(text, "|"), "|")
+	if len(cells) < 3 {
+		return
+	}
+	first := strings.TrimPrefix(strings.ToLower(strings.Trim(cells[0], " *")), "phase ")
+	word := first
+	if i := strings.IndexAny(first, " :)"); i >= 0 {
+		word = first[:i]
+	}
+	p, ok := parsePhase(strings.TrimRight(word, "."))
+	if !ok {
+		return
+	}
+	ph := r.phase(p, at)
+	for _, c := range cells[1:] {
+		c = strings.Trim(c, " *")
+		if ws := strings.Fields(doc.Fold(c)); len(ws) > 0 && slices.Contains(doneWords, ws[0]) || slices.ContainsFunc(doneMarks, func(m string) bool { return strings.HasPrefix(c, m) }) {
+			ph.done = true
+		}
+	}
+}
+
+// item reads a box: of a plan (`- [x] 05-01-PLAN.md`), of a phase, or of "Plan
+// 2" below a phase's heading. A plan listed twice is ticked if both boxes are.
+func (r *roadmap) item(text string, current phaseNo, at reprise.Source) {
+	ticked, rest, ok := checkbox(text)
+	if !ok {
+		return
+	}
+	rest = strings.TrimLeft(rest, "[*_`~ ")
+	word, _, _ := strings.Cut(rest, " ")
+	low := strings.ToLower(rest)
+	if after, ok := strings.CutPrefix(low, "plan "); ok {
+		word, _, _ = strings.Cut(after, " ")
+	}
+	if k, ok := planIn(word); ok {
+		r.tick(k, ticked, rest, at)
+		return
+	}
+	if strings.HasPrefix(low, "phase ") {
+		if p, after, ok := phaseHead(rest); ok {
+			ph := r.phase(p, at)
+			ph.done = ph.done || ticked
+			if ph.title == "" {
+				title, _, _ := strings.Cut(strings.TrimLeft(after, ":—–- "), "**")
+				ph.title = plainText(title)
+			}
+		}
+		return
+	}
+	if strings.HasPrefix(low, "plan ") && !current.none() {
+		if num, suffix, ok := parsePlanNo(strings.Trim(word, "*:.,_")); ok {
+			r.tick(planKey{current, num, suffix}, ticked, rest, at)
+		}
+	}
+}
+
+func (r *roadmap) tick(k planKey, ticked bool, text string, at reprise.Source) {
+	if old, twice := r.boxes[k]; twice {
+		old.ticked = old.ticked && ticked
+		r.boxes[k] = old
+		return
+	}
+	if i := strings.IndexAny(text, " "); i >= 0 {
+		text = text[i:]
+	}
+	r.boxes[k] = box{ticked: ticked, text: plainText(strings.TrimLeft(text, " :—–-*`]")), source: at}
+}
+
+// checkbox reads `- [x] text`. Any mark but a tick leaves it open.
+func checkbox(text string) (ticked bool, rest string, ok bool) {
+	if len(text) < 5 || strings.IndexByte("-*+", text[0]) < 0 {
+		return false, "", false
+	}
+	rest, ok = strings.CutPrefix(strings.TrimLeft(text[1:], " "), "[")
+	if !ok {
+		return false, "", false
+	}
+	mark, rest, ok := strings.Cut(rest, "]")
+	if !ok || len([]rune(mark)) != 1 {
+		return false, "", false
+	}
+	return strings.Contains("xX✓✔✅", mark), strings.TrimSpace(rest), true
+}

@@ -1,0 +1,141 @@
+package longrun
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// agentEntry is one entry of agent-history.json, in either family.
+type agentEntry struct {
+	id, plan, phase string
+	task            string
+	word            string
+	status          reprise.Status
+	at, ended       time.Time
+	stamp           string // the time as written
+	segment         string
+	source          reprise.Source
+}
+
+// agentWords are the states of an agent. Its own "completed" only says that it
+// came to its end: the summary that follows is what accepts the plan.
+var agentWords = map[string]reprise.Status{
+	"spawned": reprise.InProgress, "interrupted": reprise.InProgress, "resumed": reprise.InProgress,
+	"running": reprise.InProgress, "in progress": reprise.InProgress,
+	"queued": reprise.Pending, "pending": reprise.Pending,
+	"completed": reprise.InReview, "complete": reprise.InReview, "done": reprise.InReview,
+	"failed": reprise.Failed, "timeout": reprise.Failed, "cancelled": reprise.Failed, "canceled": reprise.Failed,
+	"skipped": reprise.Skipped,
+}
+
+// agents is what agent-history.json and current-agent-id.txt say together.
+type agents struct {
+	entries []*agentEntry
+	read    bool // the history is there and was understood
+	exists  bool
+	marker  bool   // current-agent-id.txt is there
+	id      string // what it holds
+	source  reprise.Source
+	entry   *agentEntry // the marker's entry
+	why     string      // why there is no entry
+}
+
+func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
+	a := &agents{}
+	f := r.Open(path.Join(dir, "agent-history.json"))
+	a.exists = f.Exists()
+	if n := f.JSON(); n != nil {
+		a.read = n.Kind == doc.Map
+		for _, item := range n.Get("entries", "agents").List() {
+			if item.IsNull() || item.Kind != doc.Map {
+				f.Report(reprise.Warning, reprise.CodeWrongType, n.Line, "an entry of the history is not a map; it is left out", "")
+				continue
+			}
+			a.entries = append(a.entries, readAgent(f, run, item))
+		}
+	}
+	m := r.Open(path.Join(dir, "current-agent-id.txt"))
+	if !m.Exists() {
+		return a
+	}
+	a.marker, a.source = true, m.At(1)
+	first, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(string(m.Data), "\ufeff")), "\n")
+	a.id = strings.TrimSpace(first)
+	if strings.ContainsRune(a.id, 0) || len(a.id) > 1000 {
+		m.Report(reprise.Warning, reprise.CodeUnreadable, 1, "this is no agent id", "")
+		a.id = ""
+	}
+	for _, e := range a.entries {
+		if a.id != "" && e.id == a.id {
+			a.entry = e // the latest one counts: an agent can be resumed under its id
+		}
+	}
+	switch {
+	case a.entry != nil:
+	case !m.OK():
+		a.why = "the marker cannot be read"
+	case a.id == "":
+		a.why = "the marker is empty"
+	case !a.exists:
+		a.why = "agent-history.json is missing"
+	case !a.read:
+		a.why = "agent-history.json cannot be read"
+	default:
+		a.why = "agent-history.json does not know it"
+	}
+	return a
+}
+
+func readAgent(f *doc.File, run *reprise.Run, n *doc.Node) *agentEntry {
+	e := &agentEntry{
+		id: n.Get("agent_id").Str(), plan: n.Get("plan").Str(), phase: n.Get("phase").Str(),
+		task: n.Get("task_description").Str(), word: n.Get("status").Str(), segment: n.Get("segment").Str(),
+		stamp: n.Get("timestamp").Str(), source: f.At(n.Line), status: reprise.Unknown,
+	}
+	e.at = lenientTime(n.Get("timestamp"))
+	e.ended = lenientTime(n.Get("completion_timestamp"))
+	run.Active(e.at, orSource(n.Get("timestamp").Source(), e.source))
+	run.Active(e.ended, orSource(n.Get("completion_timestamp").Source(), e.source))
+	if status, ok := agentWords[doc.Fold(e.word)]; ok {
+		e.status = status
+	} else {
+		f.Report(reprise.Warning, reprise.CodeUnknownStatus, n.Line,
+			fmt.Sprintf("an agent has the status %s, which has no meaning here", strconv.Quote(doc.Clip(e.word, 40))), "")
+	}
+	return e
+}
+
+// owner is the marker as a claim about who is or was at work.
+func (a *agents) owner() *reprise.Owner {
+	if !a.marker || a.id == "" {
+		return nil
+	}
+	o := &reprise.Owner{Agent: a.id, Source: a.source}
+	if a.entry != nil {
+		o.StartedAt = a.entry.at
+	}
+	return o
+}
+
+// markerFinding reports the marker: stale where other files contradict it.
+func (a *agents) markerFinding(stale bool, why string) reprise.Finding {
+	f := reprise.Finding{
+		Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Source: a.source,
+		Message: fmt.Sprintf("agent %s is marked as at work: %s", strconv.Quote(doc.Clip(a.id, 60)), why),
+		Hint:    "make sure that the agent is not running any more before going on",
+	}
+	if stale {
+		f.Code = reprise.CodeStaleMarker
+		f.Message = fmt.Sprintf("the marker of agent %s is left over: %s", strconv.Quote(doc.Clip(a.id, 60)), why)
+		f.Hint = "the marker can be removed"
+	}
+	return f
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

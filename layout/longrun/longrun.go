@@ -1,0 +1,179 @@
+// Package longrun reads plans that agents execute one after the other, in the
+// two on-disk families that are kin: `.long-run/` and GSD's `.planning/`.
+//
+// Nothing a file says is lost: what cannot be read is a finding, what is not
+// understood is Unknown, and a plan is done only where a ledger that is
+// written after the work says so. Every step keeps the claims of all ledgers.
+//
+// Which ledger wins for a plan, strongest first:
+//
+//  1. its SUMMARY, by the status it states (a summary that says failed,
+//     partial, skipped or timeout is not a completed plan);
+//  2. its checkpoint (all tasks done means made, not yet accepted);
+//  3. the latest entry of an agent about it (an agent's own "completed" means
+//     made, not yet accepted: the summary is what accepts it);
+//  4. STATE.md, which may call a plan begun, failed or skipped but never done;
+//  5. the plan file alone: planned.
+//
+// In `.planning/` there are no checkpoints; there, a plan without a summary
+// also counts as done when at least two independent records say so (see
+// gsdopen.go), because summaries are often left uncommitted.
+//
+// The two families differ in one word that looks the same: `Plan: X` in
+// STATE.md is the plan to do next in `.long-run/` and, as a rule, the plan done
+// last in `.planning/`. No code is shared for it.
+package longrun
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+const (
+	longRunDir  = ".long-run"
+	planningDir = ".planning"
+)
+
+// Layout reads `.long-run/` and `.planning/` folders.
+type Layout struct{}
+
+// New returns the layout.
+func New() reprise.Layout { return Layout{} }
+
+// Name returns "longrun".
+func (Layout) Name() string { return "longrun" }
+
+// Find returns one run for each `.long-run/` folder that holds anything of it
+// and for each `.planning/` folder that GSD wrote, anywhere in the tree.
+func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
+	var refs []reprise.Ref
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			// A folder that cannot be listed is reported by the file system.
+			if d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.IsDir() {
+			return nil
+		}
+		switch path.Base(name) {
+		case longRunDir:
+			if holdsLongRun(fsys, name) {
+				refs = append(refs, ref(name, "long-run"))
+			}
+			return fs.SkipDir
+		case planningDir:
+			if holdsPlanning(fsys, name) {
+				refs = append(refs, ref(name, "planning"))
+			}
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	slices.SortFunc(refs, func(a, b reprise.Ref) int { return strings.Compare(a.Path, b.Path) })
+	return refs, nil
+}
+
+// ref names the run in a state folder after the folder that holds it.
+func ref(name, top string) reprise.Ref {
+	id := path.Base(path.Dir(name))
+	if path.Dir(name) == "." {
+		id = top
+	}
+	return reprise.Ref{Layout: "longrun", ID: id, Path: name, Kind: reprise.KindPlans}
+}
+
+// Load reads one run. The error is always nil: what is wrong with the files
+// stands in the run's findings.
+func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
+	r := doc.NewReader(fsys)
+	run := &reprise.Run{Ref: ref}
+	if path.Base(ref.Path) == longRunDir {
+		loadLongRun(r, run)
+	} else {
+		loadPlanning(r, run)
+	}
+	run.Findings = append(gatherSalvaged(r.Findings()), run.Findings...)
+	return run, nil
+}
+
+// gatherSalvaged makes one line of the plan and summary files whose front matter
+// breaks a rule of YAML. Models write them by the dozen, and the few fields that
+// are used are read line by line all the same.
+func gatherSalvaged(findings []reprise.Finding) []reprise.Finding {
+	var out []reprise.Finding
+	first, n := -1, 0
+	for _, f := range findings {
+		name := strings.ToUpper(path.Base(f.Source.File))
+		if f.Code != reprise.CodeSalvaged || !strings.Contains(name, "PLAN") && !strings.Contains(name, "SUMMARY") {
+			out = append(out, f)
+			continue
+		}
+		if n++; n == 1 {
+			first = len(out)
+			f.Severity = reprise.Info
+			out = append(out, f)
+		}
+	}
+	if n > 1 {
+		out[first].Message += fmt.Sprintf("; so have %d more plan and summary files", n-1)
+	}
+	return out
+}
+
+// longRunNames are the files and folders the convention writes into its folder.
+var longRunNames = []string{
+	"STATE.md", "ISSUES.md", "agent-history.json", "current-agent-id.txt",
+	"clarifications.md", "checkpoint.json", "plans", "summaries",
+}
+
+// holdsLongRun reports whether a `.long-run` folder holds anything of a run,
+// half-written files included.
+func holdsLongRun(fsys fs.FS, dir string) bool {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		// It is there and cannot be listed: Load says so.
+		return true
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if target, ok := temporary(name); ok {
+			name = target
+		}
+		if slices.Contains(longRunNames, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// temporary recognises the temporary files of an atomic write, NAME.tmp.PID,
+// and returns NAME.
+func temporary(name string) (target string, ok bool) {
+	i := strings.LastIndex(name, ".tmp.")
+	if i <= 0 || !allDigits(name[i+len(".tmp."):]) {
+		return "", false
+	}
+	return name[:i], true
+}
+
+func allDigits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,278 @@
+package longrun
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// longRun is one `.long-run/` folder while it is read.
+type longRun struct {
+	r     *doc.Reader
+	run   *reprise.Run
+	dir   string
+	plans []*plan
+	state position
+	agent *agents
+	stale bool // the agent marker is contradicted
+	blind bool // plans or summaries cannot be listed
+}
+
+func loadLongRun(r *doc.Reader, run *reprise.Run) {
+	l := &longRun{r: r, run: run, dir: run.Path}
+	l.readPosition()
+	l.readPlans()
+	l.agent = readAgents(r, run, l.dir)
+	l.readClarifications()
+	l.leftovers()
+	l.matchAgents()
+	for _, p := range l.plans {
+		l.settle(p)
+	}
+	l.checkNeeds()
+	l.steps()
+	l.artifacts()
+	l.judgeMarker()
+	l.checkSequence()
+	l.decide()
+	l.resume()
+	l.lastResort()
+}
+
+// matchAgents gives each plan its entries of the history, in file order.
+func (l *longRun) matchAgents() {
+	for _, e := range l.agent.entries {
+		nums := doc.Numbers(e.plan)
+		if len(nums) == 0 {
+			continue
+		}
+		for _, p := range l.plans {
+			if p.num == nums[0] {
+				p.agents = append(p.agents, e)
+			}
+		}
+	}
+}
+
+// settle lists the claims on a plan, strongest ledger first, and lets one win:
+// the first, except that STATE.md cannot call a plan done.
+func (l *longRun) settle(p *plan) {
+	if s := p.summary; s != nil {
+		word := s.word
+		if word == "" {
+			word = "unreadable"
+		}
+		p.claims = append(p.claims, reprise.Claim{Ledger: "SUMMARY", Status: s.status, Word: word, Source: s.source, At: s.at})
+	}
+	if c := p.checkpoint; c != nil {
+		word := c.word
+		if word == "" {
+			word = "unreadable"
+		}
+		p.claims = append(p.claims, reprise.Claim{Ledger: "CHECKPOINT", Status: c.status, Word: word, Source: c.source, At: c.at})
+	}
+	if n := len(p.agents); n > 0 {
+		e := p.agents[n-1]
+		at := e.at
+		if !e.ended.IsZero() {
+			at = e.ended
+		}
+		p.claims = append(p.claims, reprise.Claim{Ledger: "agent-history.json", Status: e.status, Word: e.word, Source: e.source, At: at})
+	}
+	if g := l.state.group(p); g != nil {
+		p.claims = append(p.claims, reprise.Claim{Ledger: "STATE.md", Status: g.status, Word: g.word, Source: g.source})
+	} else if l.state.plan == p.num && l.state.plan > 0 {
+		p.claims = append(p.claims, reprise.Claim{Ledger: "STATE.md", Status: l.positionStatus(), Word: "current plan, " + l.state.word, Source: l.state.planSource})
+	}
+	if p.path != "" {
+		p.claims = append(p.claims, reprise.Claim{Ledger: "PLAN", Status: reprise.Pending, Word: "planned", Source: reprise.Source{File: p.path}})
+	}
+	winner := 0
+	for winner < len(p.claims)-1 && p.claims[winner].Ledger == "STATE.md" && p.claims[winner].Status == reprise.Done {
+		winner++
+	}
+	p.claims[winner].Won = true
+	p.status = p.claims[winner].Status
+	if w := &p.claims[winner]; w.Ledger == "STATE.md" && w.Status == reprise.Done {
+		p.status, w.Status = reprise.Unknown, reprise.Unknown
+	}
+	l.drift(p, p.claims[winner])
+}
+
+func (l *longRun) positionStatus() reprise.Status {
+	switch l.state.status {
+	case wordExecuting, wordInterrupted:
+		return reprise.InProgress
+	case wordComplete:
+		return reprise.Done
+	case wordUnknown:
+		return reprise.Unknown
+	}
+	return reprise.Pending
+}
+
+// drift reports ledgers that contradict the one that won. A ledger that is
+// merely behind after a completed summary is what a crash between two writes
+// leaves: worth a line, no danger.
+func (l *longRun) drift(p *plan, won reprise.Claim) {
+	for _, c := range p.claims {
+		if c.Won || c.Ledger == "PLAN" || c.Status.Closed() == won.Status.Closed() {
+			continue
+		}
+		severity, hint := reprise.Info, "only the bookkeeping is behind"
+		if c.Status.Closed() || c.Ledger == "CHECKPOINT" || won.Status == reprise.Skipped {
+			severity, hint = reprise.Warning, "look at the commits of this plan before going on"
+		}
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeStatusDrift, Severity: severity, Subject: p.id, Source: c.Source, Hint: hint,
+			Message: fmt.Sprintf("plan %s is %s by its %s (%q) and %s by %s (%q)", p.id, won.Status, won.Ledger, doc.Clip(won.Word, 40), c.Status, c.Ledger, doc.Clip(c.Word, 40)),
+		})
+	}
+}
+
+func (l *longRun) plan(num int) *plan {
+	for _, p := range l.plans {
+		if p.num == num {
+			return p
+		}
+	}
+	return nil
+}
+
+// checkNeeds reports dependencies on plans that do not exist, that did not end
+// well, and on each other.
+func (l *longRun) checkNeeds() {
+	report := func(code string, p *plan, message, hint string) {
+		l.r.Report(reprise.Finding{Code: code, Severity: reprise.Warning, Subject: p.id, Message: message, Source: p.source, Hint: hint})
+	}
+	for _, p := range l.plans {
+		for _, need := range p.needs {
+			d := l.plan(need)
+			switch {
+			case d == nil:
+				report(reprise.CodeUnknownDependency, p, fmt.Sprintf("plan %s depends on plan %d, which does not exist", p.id, need), "correct depends_on in the plan")
+			case p.status.Closed():
+			case d.status == reprise.Skipped:
+				report(reprise.CodeIntegrity, p, fmt.Sprintf("plan %s depends on plan %s, which was skipped", p.id, d.id), "decide whether it can do without, or skip it too")
+			case d.status == reprise.Failed:
+				report(reprise.CodeIntegrity, p, fmt.Sprintf("plan %s depends on plan %s, which ended as %q", p.id, d.id, d.claims[0].Word), "retry that plan first")
+			}
+		}
+	}
+	for _, p := range l.plans {
+		if l.inCycle(p) {
+			report(reprise.CodeCycle, p, fmt.Sprintf("plan %s depends on itself through other plans", p.id), "correct depends_on in one of them")
+		}
+	}
+}
+
+func (l *longRun) inCycle(p *plan) bool {
+	seen := map[int]bool{}
+	var reach func(q *plan) bool
+	reach = func(q *plan) bool {
+		for _, n := range q.needs {
+			if n == p.num {
+				return true
+			}
+			if d := l.plan(n); d != nil && !seen[n] {
+				seen[n] = true
+				if reach(d) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return reach(p)
+}
+
+// steps turns plans into steps of the run.
+func (l *longRun) steps() {
+	for _, p := range l.plans {
+		s := reprise.Step{
+			ID: p.id, Title: p.title, Phase: p.group, Path: p.path, Role: "executor",
+			Status: p.status, Claims: p.claims, Attempts: len(p.agents), Source: p.source,
+		}
+		if s.Source.File == "" {
+			s.Source = p.claims[0].Source
+		}
+		for _, n := range p.needs {
+			if d := l.plan(n); d != nil {
+				s.Needs = append(s.Needs, d.id)
+			}
+		}
+		if p.checkpoint != nil {
+			s.Commits = p.checkpoint.commits
+		}
+		l.run.Steps = append(l.run.Steps, s)
+	}
+	l.run.Title = l.state.title
+	if l.run.Title == "" || strings.EqualFold(l.run.Title, "Long-Run Implementation State") {
+		l.run.Title = l.run.ID
+	}
+}
+
+// artifacts names the files of the spec the plans are made from. They lie
+// beside the state folder; a run whose plans exist can go on without them.
+func (l *longRun) artifacts() {
+	spec := path.Dir(l.dir)
+	for _, a := range []struct{ name, file string }{
+		{"spec", "spec.md"}, {"tasks", "tasks.md"}, {"tasks backup", "tasks.md.backup"}, {"orchestration", "orchestration.yml"},
+	} {
+		file := path.Join(spec, a.file)
+		if l.r.Exists(file) {
+			l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: a.name, Path: file, Presence: reprise.Present, Source: reprise.Source{File: file}})
+		}
+	}
+	for _, p := range l.plans {
+		if p.path == "" {
+			l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{
+				Name: "plan " + p.id, Path: path.Join(l.dir, "plans", p.id+"-PLAN.md"), Presence: reprise.Missing,
+				Critical: !p.status.Closed(), NeededBy: p.id, Source: p.claims[0].Source,
+			})
+			if !p.status.Closed() {
+				l.r.Report(reprise.Finding{
+					Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: p.id, Source: p.claims[0].Source,
+					Message: fmt.Sprintf("plan %s has a record but no plan file", p.id), Hint: "restore plans/" + p.id + "-PLAN.md before going on",
+				})
+			}
+		}
+	}
+	if o := l.agent.owner(); o != nil {
+		l.run.Owner = o
+	}
+}
+
+// lastResort takes the age of a file where the files record no time at all.
+func (l *longRun) lastResort() {
+	if l.run.LastActivity.IsZero() {
+		useFileTimes(l.r, l.run, l.dir, "STATE.md", "agent-history.json", "clarifications.md", "current-agent-id.txt")
+		for _, p := range l.plans {
+			for _, c := range p.claims {
+				useFileTimes(l.r, l.run, ".", c.Source.File)
+			}
+		}
+	}
+}
+
+func useFileTimes(r *doc.Reader, run *reprise.Run, dir string, names ...string) {
+	for _, name := range names {
+		name = path.Join(dir, name)
+		if t := modTime(r, name); !t.IsZero() {
+			run.Active(t, reprise.Source{File: name})
+		}
+	}
+}
+
+func modTime(r *doc.Reader, name string) time.Time {
+	in, info, err := doc.OpenRegular(r.FS(), name)
+	if err != nil {
+		return time.Time{}
+	}
+	in.Close()
+	return info.ModTime()
+}

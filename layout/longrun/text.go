@@ -1,0 +1,95 @@
+package longrun
+
+import (
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// plainText drops the emphasis of a short text and shortens it for a title.
+func plainText(s string) string {
+	return doc.Clip(strings.Join(strings.Fields(strings.Trim(s, "*_` \t[]")), " "), 120)
+}
+
+// between returns what stands between two marks on one line.
+func between(text, open, shut string) (string, bool) {
+	_, rest, ok := strings.Cut(text, open)
+	if !ok {
+		return "", false
+	}
+	inner, _, _ := strings.Cut(rest, shut)
+	return strings.TrimSpace(inner), true
+}
+
+func orSource(a, b reprise.Source) reprise.Source {
+	if a.File == "" {
+		return b
+	}
+	return a
+}
+
+// lenientTime reads a time that a model wrote: a point in time, or the first
+// date in its prose. A placeholder is no time and no damage.
+func lenientTime(n *doc.Node) time.Time {
+	if n.IsNull() || n.Kind == doc.List || n.Kind == doc.Map {
+		return n.Time()
+	}
+	return anyTime(n.Text)
+}
+
+func anyTime(s string) time.Time {
+	if t, ok := doc.ParseTime(s); ok {
+		return t
+	}
+	t, _ := doc.FindTime(s)
+	return t
+}
+
+// placeholder reports whether a value is empty or what a template holds before
+// it is filled in.
+func placeholder(s string) bool {
+	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(s), "*_`"))
+	if s == "" || (strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]")) || (strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}")) {
+		return true
+	}
+	switch doc.Fold(s) {
+	case "", "none", "n/a", "pending", "empty", "tbd", "not started", "awaiting response", "none yet":
+		return true
+	}
+	return false
+}
+
+// label returns the first label of a section with one of the keys. Rows of
+// tables count only where the table has two columns, as in `| Phase | 3 |`:
+// the header of a wider table is no statement.
+func label(s doc.Section, keys ...string) (doc.Label, bool) {
+	texts := map[int]string{}
+	for _, l := range s.Lines() {
+		texts[l.No] = l.Text
+	}
+	labels := s.Labels()
+	for _, key := range keys {
+		key = doc.Fold(key)
+		for _, l := range labels {
+			if doc.Fold(l.Key) != key {
+				continue
+			}
+			if l.Form == doc.TableLabel && strings.Count(strings.TrimSpace(texts[l.Line]), "|") != 3 {
+				continue
+			}
+			l.Value = strings.TrimSpace(strings.Trim(l.Value, "* "))
+			return l, true
+		}
+	}
+	return doc.Label{}, false
+}
+
+// plural gives "1 plan" or "3 plans".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return itoa(n) + " " + noun + "s"
+}
