@@ -1,0 +1,196 @@
+package eventrun
+
+import (
+	"fmt"
+	"slices"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// gatherAlarms turns escalations into questions: those without an answer on
+// record stay open, unless their task went on since.
+func (l *loading) gatherAlarms() {
+	alarms := append(slices.Clone(l.log.alarms), l.escalationFiles()...)
+	slices.SortStableFunc(alarms, func(a, b alarm) int {
+		if a.key.after(b.key) {
+			return 1
+		}
+		if b.key.after(a.key) {
+			return -1
+		}
+		return 0
+	})
+	var raised []*alarmState
+	for i := range alarms {
+		a := &alarms[i]
+		if a.kind == escalationResolved {
+			resolve(raised, a)
+			l.resolved = append(l.resolved, *a)
+			continue
+		}
+		if a.asks() && !slices.ContainsFunc(raised, func(r *alarmState) bool { return a.id != "" && r.id == a.id }) {
+			raised = append(raised, &alarmState{alarm: a})
+		}
+	}
+	// A resolution may carry an earlier time than a record without one.
+	for i := range l.resolved {
+		resolve(raised, &l.resolved[i])
+	}
+	for _, r := range raised {
+		l.askAlarm(r)
+	}
+}
+
+type alarmState struct {
+	*alarm
+	answered bool
+	answer   string
+}
+
+// asks reports whether an escalation wants an answer. The word that says so is
+// often left out; then only a mere notice wants none.
+func (a *alarm) asks() bool {
+	if wants, known := a.body.truth("requires_response"); known {
+		return wants
+	}
+	return doc.Fold(a.body.text("severity")) != "info"
+}
+
+// resolve closes what a resolution names: the escalation by its id, else those
+// of its task, else the latest one before it.
+func resolve(raised []*alarmState, a *alarm) {
+	var last *alarmState
+	for _, r := range raised {
+		if r.answered {
+			continue
+		}
+		switch {
+		case a.id != "" && r.id == a.id,
+			a.id == "" && a.task != "" && r.task == a.task && a.key.after(r.key):
+			r.answered, r.answer = true, a.body.text("resolution", "answer", "response")
+		case a.id == "" && a.task == "" && a.key.after(r.key):
+			last = r
+		}
+	}
+	if last != nil {
+		last.answered, last.answer = true, a.body.text("resolution", "answer", "response")
+	}
+}
+
+func (l *loading) askAlarm(r *alarmState) {
+	if !r.answered {
+		// A record of its own carries its resolution itself.
+		r.answer = r.body.text("resolution")
+		switch doc.Fold(r.body.text("status", "state")) {
+		case "resolved", "closed", "answered":
+			r.answered = true
+		}
+		r.answered = r.answered || r.answer != "" || r.body.text("resolved_at", "resolved_by") != ""
+	}
+	s := l.step(r.task)
+	moved := s != nil && s.events != nil && s.events.word != nil && s.events.last.after(r.key) && !inTrouble(s.Status)
+	if r.key.at == never && s != nil {
+		moved = s.Status.Closed()
+	}
+	q := reprise.Question{
+		ID: r.id, Subject: r.task, Options: r.body.texts("options"),
+		Text:   r.body.text("description", "question", "message", "reason", "title", "summary"),
+		Answer: r.answer, Answered: r.answered || moved, Applied: moved,
+		AskedAt: r.key.at.time(), Source: l.sourceOf(r.key),
+	}
+	if q.ID == "" {
+		q.ID = fmt.Sprintf("escalation-%d", len(l.run.Questions)+1)
+	}
+	if q.Text == "" {
+		q.Text = "an escalation without a text"
+	}
+	l.run.Questions = append(l.run.Questions, q)
+	if !q.Answered {
+		l.asked(r.task, q)
+	}
+}
+
+func inTrouble(s reprise.Status) bool {
+	return s == reprise.Failed || s == reprise.Blocked || s == reprise.Unknown
+}
+
+// asked notes an open question: about one task, which waits for it, or about
+// the whole run.
+func (l *loading) asked(task string, q reprise.Question) {
+	if task == "" || l.step(task) == nil {
+		l.held = append(l.held, "it asks: "+doc.Clip(oneLine(q.Text), 100))
+		return
+	}
+	if l.askedTasks == nil {
+		l.askedTasks = map[string]string{}
+	}
+	l.askedTasks[task] = q.Text
+}
+
+func (l *loading) step(id string) *step {
+	if id == "" {
+		return nil
+	}
+	for _, s := range l.steps {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// exhausted reports whether a task has failed as often as the workflow allows
+// since a person last decided about it.
+func (l *loading) exhausted(s *step) bool {
+	if s.Status != reprise.Failed || s.events == nil {
+		return false
+	}
+	since := key{at: never}
+	for i := range l.resolved {
+		if a := &l.resolved[i]; (a.task == "" || a.task == s.ID) && a.key.after(since) {
+			since = a.key
+		}
+	}
+	return s.events.failuresSince(since) >= attemptLimit
+}
+
+// askAboutFailures asks what to do with tasks that may not be tried again.
+func (l *loading) askAboutFailure(s *step) {
+	n := s.events.extra.failures
+	l.r.Report(reprise.Finding{
+		Code: reprise.CodeRetryLoop, Severity: reprise.Warning, Subject: s.ID, Source: l.sourceOf(s.events.last),
+		Message: fmt.Sprintf("%s failed %d times; after two retries a person decides", s.ID, n),
+		Hint:    "look at what fails, then record an escalation-resolved event or a new start",
+	})
+	if l.askedTasks[s.ID] != "" {
+		return
+	}
+	l.run.Questions = append(l.run.Questions, reprise.Question{
+		ID: "retry-" + s.ID, Subject: s.ID, Text: fmt.Sprintf("%s failed %d times: try again, skip it, or stop the run?", s.ID, n),
+		Options: []string{"retry", "skip", "stop"}, AskedAt: s.events.last.at.time(), Source: l.sourceOf(s.events.last),
+	})
+}
+
+func (l *loading) askAboutBlock(s *step) {
+	if l.askedTasks[s.ID] != "" {
+		return
+	}
+	q := reprise.Question{ID: "blocked-" + s.ID, Subject: s.ID, Text: s.ID + " is blocked", Source: s.Source}
+	if s.events != nil && s.events.extra != nil {
+		if why := parseBody(s.events.extra.why).text("blocker_description", "reason", "description", "message", "blocker"); why != "" {
+			q.Text += ": " + doc.Clip(oneLine(why), 200)
+		}
+		q.AskedAt, q.Source = s.events.last.at.time(), l.sourceOf(s.events.last)
+	}
+	l.run.Questions = append(l.run.Questions, q)
+}
+
+// askApproval asks for the plan's approval, the hard gate of the workflow.
+func (l *loading) askApproval(id, text, file string, shown *note, options ...string) {
+	q := reprise.Question{ID: id, Subject: "approval", Text: text, Options: options, Source: reprise.Source{File: file}}
+	if shown.set {
+		q.AskedAt = shown.key.at.time()
+	}
+	l.run.Questions = append(l.run.Questions, q)
+}

@@ -1,0 +1,205 @@
+// Package eventrun reads runs kept as `.agent-memory/runs/<run-id>/`: a graph
+// of tasks, the documents it came from, and an append-only log of events.
+//
+// What it guarantees: every whole event of every actor is taken into account,
+// in the order of the events' own times; a line that is torn or no JSON costs
+// that line and is named; nothing is called done that no ledger calls done; and
+// nothing is offered for execution before the approval is on disk.
+//
+// Which ledger wins. The latest event of a task decides what the task is: the
+// log is append-only and written by those who did the work. The status word in
+// the task graph counts only for a task without events, and stands beside the
+// events as a losing claim otherwise. For the run as a whole the artifacts
+// decide how far it can be, since each is made by one step and needed by the
+// next: an artifact that is missing sends the run back to the step that makes
+// it, whatever the log says. The latest phase event, workflow-state.json and
+// manifest.yaml, in this order unless a later one is newer, are claims about
+// the phase; they win over the artifacts only when they send the run back on
+// purpose. An end of the run on record closes it, unless work was started
+// after it.
+package eventrun
+
+import (
+	"io/fs"
+	"path"
+	"sort"
+	"strings"
+
+	"reprise"
+)
+
+// Name is the name of the layout.
+const Name = "eventrun"
+
+// Layout reads `.agent-memory/runs/`. The zero value is ready for use.
+type Layout struct{}
+
+// New returns the layout.
+func New() reprise.Layout { return Layout{} }
+
+// Name implements reprise.Layout.
+func (Layout) Name() string { return Name }
+
+const memoryDir = ".agent-memory"
+
+// Find implements reprise.Layout: one run for each folder below
+// `.agent-memory/runs/` that holds at least one artifact of this convention.
+// The folder `.agent-memory/` alone belongs to many unrelated note systems.
+func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
+	var refs []reprise.Ref
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if d != nil && d.IsDir() {
+				return fs.SkipDir // the file system reports what cannot be listed
+			}
+			return nil
+		}
+		if !d.IsDir() || d.Name() != memoryDir {
+			return nil
+		}
+		refs = append(refs, runsIn(fsys, path.Join(name, "runs"))...)
+		return fs.SkipDir // a run may hold a million events; none of them is a run
+	})
+	sort.Slice(refs, func(i, j int) bool { return refs[i].Path < refs[j].Path })
+	return refs, err
+}
+
+func runsIn(fsys fs.FS, dir string) []reprise.Ref {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil
+	}
+	var refs []reprise.Ref
+	for _, e := range entries {
+		if p := path.Join(dir, e.Name()); e.IsDir() && isRun(fsys, p) {
+			refs = append(refs, reprise.Ref{Layout: Name, ID: e.Name(), Path: p, Kind: reprise.KindGraph})
+		}
+	}
+	return refs
+}
+
+// isRun reports whether a folder holds an artifact that only a run has.
+func isRun(fsys fs.FS, dir string) bool {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if knownArtifact(e.Name()) {
+			return true
+		}
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		sub := path.Join(dir, e.Name())
+		switch e.Name() {
+		case "artifacts":
+			if inner, err := fs.ReadDir(fsys, sub); err == nil {
+				for _, e := range inner {
+					if knownArtifact(e.Name()) {
+						return true
+					}
+				}
+			}
+		case "tasks":
+			if len(contractsIn(fsys, sub)) > 0 {
+				return true
+			}
+		case "events":
+			if hasEvents(fsys, sub) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func knownArtifact(name string) bool {
+	switch name {
+	case "constitution.md", "prd.md", "plan.md", "bootstrap-plan.md", "dependency-report.md", "pr-checklist.md",
+		"task-graph.json", "task-graph.yaml", "task-graph.yml", "workflow-state.json", "manifest.yaml", "manifest.yml":
+		return true
+	}
+	return false
+}
+
+// hasEvents stops at the first file of events.
+func hasEvents(fsys fs.FS, dir string) bool {
+	found := false
+	walkEvents(fsys, dir, func(string) bool {
+		found = true
+		return false
+	})
+	return found
+}
+
+// walkEvents calls visit for each file of events below dir, in the order of
+// their paths, until it returns false.
+func walkEvents(fsys fs.FS, dir string, visit func(name string) bool) {
+	// An error here is a folder that cannot be listed, or the end asked for.
+	_ = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if d.IsDir() && name != dir && isEventFile(d.Name()) {
+			// A folder under the name of a log: reported when it is opened.
+			if !visit(name) {
+				return fs.SkipAll
+			}
+			return fs.SkipDir
+		}
+		if !d.IsDir() && isEventFile(d.Name()) && !visit(name) {
+			return fs.SkipAll
+		}
+		return nil
+	})
+}
+
+func isEventFile(name string) bool { return isLog(name) || isSingle(name) }
+
+// isLog tells a file of one event per line, isSingle a file of one event.
+func isLog(name string) bool {
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson")
+}
+
+func isSingle(name string) bool {
+	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || strings.HasSuffix(name, ".json")
+}
+
+// contractsIn maps the ids of tasks to the files that describe them: both
+// `tasks/T001.md` and `tasks/T001/contract.md`. Work notes beside a contract
+// (`T001-work.md`) are none.
+func contractsIn(fsys fs.FS, dir string) map[string]string {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if e.IsDir() {
+			for _, inner := range []string{"contract.md", "contract.yaml", "contract.yml"} {
+				if _, err := fs.Stat(fsys, path.Join(name, inner)); err == nil {
+					out[e.Name()] = path.Join(name, inner)
+					break
+				}
+			}
+			continue
+		}
+		ext := path.Ext(e.Name())
+		if ext != ".md" && ext != ".yaml" && ext != ".yml" {
+			continue
+		}
+		id := strings.TrimSuffix(e.Name(), ext)
+		if strings.HasSuffix(id, "-work") || strings.EqualFold(id, "readme") || id == "" {
+			continue
+		}
+		out[id] = name
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package eventrun
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// execute offers the tasks that may be started: dependencies done, itself not
+// done, not blocked, no question about it open. What was begun comes first.
+func (l *loading) execute() {
+	if l.log.events == 0 && l.damaged+l.refused > 0 {
+		l.state(reprise.Unreadable, "no event could be read, so that it is not known which tasks are done")
+		return
+	}
+	closed := map[string]bool{}
+	bootOpen := false
+	for _, s := range l.steps {
+		closed[s.ID] = s.Status.Closed()
+		bootOpen = bootOpen || isBootstrap(s.ID) && !s.Status.Closed()
+	}
+	bootOnly := l.bootstrapOnly()
+	groups := make([][]reprise.Unit, 5)
+	var stuck []string
+	for _, s := range l.steps {
+		ready := !slices.ContainsFunc(s.Needs, func(id string) bool { return !closed[id] })
+		switch {
+		case closed[s.ID]:
+		case s.Status == reprise.Blocked:
+			stuck = append(stuck, s.ID+" is blocked")
+			l.askAboutBlock(s)
+		case l.exhausted(s):
+			stuck = append(stuck, fmt.Sprintf("%s failed %d times", s.ID, s.events.extra.failures))
+			l.askAboutFailure(s)
+		case l.askedTasks[s.ID] != "":
+			stuck = append(stuck, s.ID+" waits for an answer")
+		case !ready || isDevelopment(s.ID) && bootOpen || bootOnly && !isBootstrap(s.ID):
+		default:
+			g, u := l.offer(s)
+			groups[g] = append(groups[g], u)
+		}
+	}
+	l.run.Next = slices.Concat(groups...)
+	if len(l.run.Next) == 0 {
+		l.nothingRunnable(stuck)
+		return
+	}
+	p := fmt.Sprintf("%d of %s done", l.doneSteps(), counted(len(l.steps), "task"))
+	switch first := l.run.Next[0]; {
+	case len(groups[0]) > 0:
+		l.state(reprise.Interrupted, "%s, %s was being worked on", p, first.ID)
+	case len(groups[1]) > 0:
+		l.state(reprise.Interrupted, "%s, %s awaits its verification", p, first.ID)
+	default:
+		l.state(reprise.Interrupted, "%s, %s is next", p, first.ID)
+	}
+}
+
+// offer makes the unit of a task, and tells its place among the others.
+func (l *loading) offer(s *step) (group int, u reprise.Unit) {
+	u = reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
+	if u.Path == "" {
+		u.Path = l.dir
+	}
+	where := reprise.Source{}
+	if len(s.Claims) > 0 {
+		where = s.Claims[0].Source
+	}
+	switch s.Status {
+	case reprise.InProgress:
+		if s.Role == "verifier" {
+			u.Reason = "it is implemented and not verified: verify it, do not implement it again"
+			if report := l.report(s.ID); report != "" {
+				u.Reason += "; a report is there (" + report + ")"
+			}
+			return 1, u
+		}
+		u.Reason = fmt.Sprintf("it was started (%s) and no end is on record; look at what it left, the event comes last", where)
+		return 0, u
+	case reprise.Failed:
+		failures := 1
+		if s.events != nil && s.events.extra != nil {
+			failures = int(s.events.extra.failures)
+		}
+		u.Reason = fmt.Sprintf("it failed (%s); retry after %s", where, counted(failures, "failure"))
+		return 2, u
+	case reprise.Unknown:
+		u.Role = "verifier"
+		u.Reason = fmt.Sprintf("its state is not understood (%s): find out what is there before anything else", where)
+		return 4, u
+	}
+	u.Reason = "all it depends on is done"
+	if len(s.Needs) == 0 {
+		u.Reason = "it depends on nothing"
+	}
+	return 3, u
+}
+
+// report finds the verification report of a task.
+func (l *loading) report(id string) string {
+	if strings.Contains(id, "/") {
+		return ""
+	}
+	for _, name := range []string{"verifications/" + id + ".md", "verification/" + id + "-verification.yaml"} {
+		if p := path.Join(l.dir, name); l.r.Exists(p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// nothingRunnable says for what the run waits.
+func (l *loading) nothingRunnable(stuck []string) {
+	open := l.openSteps()
+	if len(stuck) > 0 {
+		l.state(reprise.Waiting, "no task can be started: %s", shortList(stuck))
+		return
+	}
+	l.state(reprise.Waiting, "no task can be started: what %s for cannot be done (see the findings about the dependencies)", waitFor(open))
+	l.run.Questions = append(l.run.Questions, reprise.Question{
+		ID: "dependencies", Subject: "task-graph", Source: reprise.Source{File: l.graph.file},
+		Text: "The dependencies of " + shortList(open) + " can never be met. Correct the task graph.",
+	})
+}
+
+func waitFor(ids []string) string {
+	if len(ids) == 1 {
+		return ids[0] + " waits"
+	}
+	return shortList(ids) + " wait"
+}

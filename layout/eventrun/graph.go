@@ -1,0 +1,224 @@
+package eventrun
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// node is one task of the graph.
+type node struct {
+	id, title, phase string
+	status           string
+	needs            []string
+	source           reprise.Source
+	statusAt         reprise.Source
+}
+
+// graph is the task graph as far as it could be read.
+type graph struct {
+	file    string
+	exists  bool // a file is there
+	damaged bool // it is there and could not be read
+	nodes   []*node
+	order   []string // the order the graph itself proposes
+	title   string
+	at      *doc.Node // when it was made
+}
+
+// readGraph reads task-graph.json or task-graph.yaml. Where both are there the
+// JSON counts, being the form the workflow's own readers use.
+func (l *loading) readGraph() graph {
+	var g graph
+	for _, name := range []string{"task-graph.json", "task-graph.yaml", "task-graph.yml"} {
+		file := l.find(name)
+		if file == "" {
+			continue
+		}
+		f := l.r.Open(file)
+		if !f.Exists() {
+			continue
+		}
+		l.seen(f)
+		if g.exists && !g.damaged {
+			f.Report(reprise.Info, reprise.CodePlanCopies, 0, fmt.Sprintf("a second task graph beside %s; it is not read", path.Base(g.file)), "keep one of them")
+			continue
+		}
+		next := graph{file: file, exists: true}
+		var root *doc.Node
+		if strings.HasSuffix(name, ".json") {
+			root = l.json(f)
+		} else {
+			root = f.YAML()
+		}
+		next.damaged = root == nil
+		if root != nil {
+			l.fillGraph(&next, root)
+		}
+		if g.exists && next.damaged {
+			continue
+		}
+		g = next
+	}
+	return g
+}
+
+func (l *loading) fillGraph(g *graph, root *doc.Node) {
+	top := root
+	if inner := mapOf(root).Get("task_graph", "taskGraph", "graph"); inner != nil {
+		top = inner
+	}
+	var items []*doc.Node
+	meta := mapOf(top)
+	if top.Kind == doc.List {
+		items = top.Items
+	} else if list := meta.Get("tasks", "nodes"); list != nil && list.Kind == doc.Map {
+		// Tasks by id: the key is the id where the task does not repeat it.
+		for _, f := range list.Keys {
+			l.addNode(g, f.Value, f.Name)
+		}
+	} else {
+		items = list.List()
+	}
+	for _, item := range items {
+		l.addNode(g, item, "")
+	}
+	about := meta.Get("metadata")
+	g.title = firstText(meta.Get("title", "feature", "feature_name", "name"), mapOf(about).Get("title", "feature", "name"))
+	if g.at = meta.Get("created", "created_at"); g.at == nil {
+		g.at = mapOf(about).Get("created", "created_at")
+	}
+	for _, item := range listOf(meta.Get("execution_order")) {
+		g.order = append(g.order, item.Strs()...)
+	}
+	l.namePhases(g, meta)
+	l.countTasks(g, meta, about)
+}
+
+// countTasks compares the number of tasks with the number the graph says it
+// has. More are usual, quality tasks are added on the way; fewer are not.
+func (l *loading) countTasks(g *graph, meta, about *doc.Node) {
+	total := mapOf(meta.Get("summary")).Get("total_tasks")
+	if total == nil {
+		total = mapOf(about).Get("total_tasks")
+	}
+	if n, ok := total.Int(); ok && n > len(g.nodes) && len(g.nodes) > 0 {
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: path.Base(g.file), Source: total.Source(),
+			Message: fmt.Sprintf("the graph says it has %d tasks and holds %d", n, len(g.nodes)),
+			Hint:    "tasks may have been lost; compare with the plan",
+		})
+	}
+}
+
+// namePhases puts the names of the plan's phases in the place of their numbers.
+func (l *loading) namePhases(g *graph, meta *doc.Node) {
+	names := map[string]string{}
+	for _, p := range listOf(meta.Get("phases")) {
+		p = mapOf(p)
+		if no, name := p.Get("number", "id").Str(), p.Get("name", "title").Str(); no != "" && name != "" {
+			names[no] = no + " " + name
+		}
+	}
+	for _, n := range g.nodes {
+		if name := names[n.phase]; name != "" {
+			n.phase = name
+		}
+	}
+}
+
+func (l *loading) addNode(g *graph, item *doc.Node, id string) {
+	if item != nil && item.Kind == doc.String && id == "" {
+		g.nodes = append(g.nodes, &node{id: strings.TrimSpace(item.Text), source: item.Source()})
+		return
+	}
+	if item.IsNull() || item.Kind != doc.Map {
+		item.Get("id") // reports the wrong type
+		return
+	}
+	if own := strings.TrimSpace(item.Get("id", "task_id").Str()); own != "" {
+		id = own
+	}
+	if id == "" {
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: path.Base(g.file), Source: item.Source(),
+			Message: fmt.Sprintf("a task without an id (%q) cannot be tracked; it is left out", doc.Clip(item.Get("title", "name").Str(), 60)),
+			Hint:    "give it an id",
+		})
+		return
+	}
+	n := &node{id: id, source: item.Source()}
+	n.title = oneLine(firstText(item.Get("title", "name"), item.Get("description")))
+	n.phase = item.Get("phase").Str()
+	if s := item.Get("status", "state"); s != nil {
+		n.status, n.statusAt = s.Str(), s.Source()
+	}
+	n.needs = dependencies(item.Get("dependencies", "depends_on", "dependsOn", "deps"))
+	g.nodes = append(g.nodes, n)
+}
+
+// dependencies reads a list of ids, or of maps with an id each.
+func dependencies(list *doc.Node) []string {
+	if list == nil || list.Kind != doc.List {
+		return list.Strs()
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, item := range list.Items {
+		id := ""
+		if item != nil && item.Kind == doc.Map {
+			id = item.Get("id", "task_id", "task").Str()
+		} else {
+			id = item.Str()
+		}
+		if id = strings.TrimSpace(id); id != "" && !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// mapOf and listOf let a question pass without a finding where the shape of a
+// part that is not needed differs.
+func mapOf(n *doc.Node) *doc.Node {
+	if n == nil || n.Kind != doc.Map {
+		return nil
+	}
+	return n
+}
+
+func listOf(n *doc.Node) []*doc.Node {
+	if n == nil || n.Kind != doc.List {
+		return nil
+	}
+	return n.Items
+}
+
+func firstText(nodes ...*doc.Node) string {
+	for _, n := range nodes {
+		if n != nil && n.Kind != doc.Map && n.Kind != doc.List {
+			if s := strings.TrimSpace(n.Str()); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+func oneLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return doc.Clip(strings.TrimSpace(s), 200)
+}
+
+// bootstrap and development tasks are told by the letter of their ids: all of
+// the first come before any of the second.
+func isBootstrap(id string) bool   { return lettered(id, 'B') }
+func isDevelopment(id string) bool { return lettered(id, 'D') }
+
+func lettered(id string, letter byte) bool {
+	return len(id) > 1 && id[0]&^0x20 == letter && id[1] >= '0' && id[1] <= '9'
+}

@@ -1,0 +1,203 @@
+package eventrun
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// ledger is what workflow-state.json or manifest.yaml says of the run as a
+// whole. Both are written beside the events and may be behind them.
+type ledger struct {
+	name      string
+	title     string
+	phase     int // -1 where it gives none
+	phaseName string
+	phaseAt   reprise.Source
+	status    string
+	statusAt  reprise.Source
+	updated   time.Time
+	updatedAt reprise.Source
+	done      int // tasks it calls done, -1 where it does not say
+	doneAt    reprise.Source
+
+	waiting   string // the phase that waits for a person
+	waitingAt reprise.Source
+	bootstrap bool // the approvals on record
+	develop   bool
+}
+
+// status words of these files.
+const (
+	saysOpen = iota + 1
+	saysPending
+	saysPaused
+	saysFailed
+	saysDone
+	saysUnknown
+)
+
+func (l ledger) says() int {
+	switch doc.Fold(l.status) {
+	case "":
+		return saysOpen
+	case "pending", "not started":
+		return saysPending
+	case "in progress", "running", "active":
+		return saysOpen
+	case "paused", "blocked", "waiting approval", "waiting user":
+		return saysPaused
+	case "failed":
+		return saysFailed
+	case "completed", "complete", "done":
+		return saysDone
+	}
+	return saysUnknown
+}
+
+func (l *loading) readLedgers() {
+	if p := l.find("workflow-state.json"); p != "" {
+		f := l.r.Open(p)
+		l.seen(f)
+		if root := mapNode(l.json(f)); root != nil {
+			l.addLedger(workflowState(root))
+		}
+	}
+	for _, name := range []string{"manifest.yaml", "manifest.yml"} {
+		if p := l.find(name); p != "" {
+			f := l.r.Open(p)
+			l.seen(f)
+			if root := mapNode(f.YAML()); root != nil {
+				l.addLedger(manifest(root, name))
+			}
+		}
+	}
+}
+
+// mapNode asks for a map and reports anything else.
+func mapNode(n *doc.Node) *doc.Node {
+	n.Fields()
+	return mapOf(n)
+}
+
+func (l *loading) addLedger(led ledger) {
+	if led.says() == saysUnknown {
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: led.name, Source: led.statusAt,
+			Message: fmt.Sprintf("status %q has no meaning here; the events and artifacts decide", doc.Clip(led.status, 40)),
+		})
+	}
+	l.ledgers = append(l.ledgers, led)
+}
+
+// workflowState reads the state file of the later version, with its own
+// numbering of twelve phases.
+func workflowState(root *doc.Node) ledger {
+	led := ledger{name: "workflow-state.json", phase: -1, done: -1}
+	w := mapNode(root.Get("workflow"))
+	cur := w.Get("current_phase")
+	if n, ok := cur.Int(); ok {
+		led.phase = n
+	}
+	led.phaseAt = cur.Source()
+	led.phaseName = w.Get("phase_name").Str()
+	led.status, led.statusAt = w.Get("status").Str(), w.Get("status").Source()
+	led.updated, led.updatedAt = root.Get("updated_at").Time(), root.Get("updated_at").Source()
+	for _, f := range root.Get("phases").Fields() {
+		status := mapNode(f.Value).Get("status")
+		switch doc.Fold(status.Str()) {
+		case "waiting approval", "waiting user":
+			led.waiting, led.waitingAt = strings.ReplaceAll(strings.TrimPrefix(f.Name, "phase_"), "_", " "), status.Source()
+		}
+		if b, d := mapOf(f.Value).Get("b_tasks_completed"), mapOf(f.Value).Get("d_tasks_completed"); b != nil || d != nil {
+			nb, _ := b.Int()
+			nd, _ := d.Int()
+			led.done, led.doneAt = nb+nd, f.Value.Source()
+		}
+	}
+	approvals := mapNode(root.Get("approvals"))
+	boot := mapNode(approvals.Get("bootstrap"))
+	led.bootstrap, _ = boot.Get("approved").Bool()
+	led.develop, _ = mapNode(approvals.Get("development")).Get("approved").Bool()
+	// Approving "and continue" approves the development in the same breath.
+	if led.bootstrap && doc.Fold(boot.Get("approval_type").Str()) == "approve and continue" {
+		led.develop = true
+	}
+	return led
+}
+
+func manifest(root *doc.Node, name string) ledger {
+	led := ledger{name: name, phase: -1, done: -1}
+	state := mapNode(root.Get("state"))
+	led.phaseName, led.phaseAt = state.Get("phase").Str(), state.Get("phase").Source()
+	led.status, led.statusAt = state.Get("status").Str(), state.Get("status").Source()
+	led.updated, led.updatedAt = root.Get("updated_at").Time(), root.Get("updated_at").Source()
+	if t := mapOf(root.Get("task")); t != nil {
+		led.title = t.Get("title").Str()
+	}
+	count := mapOf(mapOf(root.Get("phases")).Get("execution")).Get("tasks_completed")
+	if n, ok := count.Int(); ok {
+		led.done, led.doneAt = n, count.Source()
+	}
+	return led
+}
+
+// checkCounts reports a ledger that counts more tasks done than the events know.
+func (l *loading) checkCounts() {
+	done := l.doneSteps()
+	for _, led := range l.ledgers {
+		if led.done > done {
+			l.r.Report(reprise.Finding{
+				Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: led.name, Source: led.doneAt,
+				Message: fmt.Sprintf("%s counts %s done, the events show %d; the events count", led.name, counted(led.done, "task"), done),
+				Hint:    "an event may not have been written; look at the work before it is done again",
+			})
+		}
+	}
+}
+
+func (l *loading) doneSteps() int {
+	n := 0
+	for _, s := range l.steps {
+		if s.Status.Closed() {
+			n++
+		}
+	}
+	return n
+}
+
+// escalationFiles reads the records of `escalations/`.
+func (l *loading) escalationFiles() []alarm {
+	dir := path.Join(l.dir, "escalations")
+	var out []alarm
+	for _, e := range l.list(dir) {
+		name := path.Join(dir, e.Name())
+		ext := path.Ext(e.Name())
+		if e.IsDir() || (ext != ".yaml" && ext != ".yml" && ext != ".json") {
+			continue
+		}
+		f := l.r.Open(name)
+		root := mapNode(f.YAML()) // JSON is YAML
+		if root == nil {
+			continue
+		}
+		at := never
+		if t := root.Get("timestamp", "created_at", "created").Time(); !t.IsZero() {
+			at = instantOf(t)
+			l.run.Active(t, f.At(root.Line))
+		}
+		l.files = append(l.files, name)
+		b, _ := plainValue(root, 0).(map[string]any)
+		a := alarm{key: key{at: at, file: int32(len(l.files) - 1), line: int32(max(root.Line, 1))}, kind: escalated, body: b}
+		if a.id = body(b).text("escalation_id", "id"); a.id == "" {
+			a.id = strings.TrimSuffix(e.Name(), ext)
+		}
+		a.task = body(b).text("task_id", "task")
+		out = append(out, a)
+	}
+	return out
+}

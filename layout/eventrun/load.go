@@ -1,0 +1,367 @@
+package eventrun
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// loading is the reading of one run.
+type loading struct {
+	r   *doc.Reader
+	dir string
+	run *reprise.Run
+
+	graph     graph
+	log       *tally
+	files     []string // of events, by the index in keys
+	damaged   int      // lines of events that were lost
+	refused   int      // files of events that could not be read
+	contracts map[string]string
+	docs      map[string]artifact
+	ledgers   []ledger // workflow-state.json and manifest.yaml, where readable
+
+	steps     []*step
+	strangers []string // tasks that only the events name
+	cycles    int
+
+	resolved   []alarm           // resolutions of escalations
+	askedTasks map[string]string // tasks with an open question
+	held       []string          // what the run as a whole waits for
+
+	mtime     time.Time
+	mtimeFrom string
+}
+
+// artifact is one of the documents the steps of the workflow make.
+type artifact struct {
+	path     string
+	presence reprise.Presence
+	empty    bool
+	title    string
+}
+
+// there reports whether the step that makes the document need not run again. A
+// document that is there and may not be read is not made anew: that would
+// overwrite it.
+func (a artifact) there() bool {
+	return a.presence == reprise.Present || a.presence == reprise.Damaged && !a.empty
+}
+
+// Load implements reprise.Layout.
+func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
+	l := &loading{r: doc.NewReader(fsys), dir: ref.Path, run: &reprise.Run{Ref: ref}}
+	l.contracts = contractsIn(fsys, path.Join(l.dir, "tasks"))
+	l.readDocs()
+	l.graph = l.readGraph()
+	l.readLedgers()
+	l.readEvents()
+	l.makeSteps()
+	l.describe()
+	l.decide()
+	for _, s := range l.steps {
+		l.run.Steps = append(l.run.Steps, s.Step)
+	}
+	l.run.Findings = append(l.run.Findings, l.r.Findings()...)
+	return l.run, nil
+}
+
+// find gives the path of an artifact: in the run's folder, or in `artifacts/`
+// there as one of the descriptions has it. It is "" if there is none.
+func (l *loading) find(name string) string {
+	for _, dir := range []string{l.dir, path.Join(l.dir, "artifacts")} {
+		p := path.Join(dir, name)
+		for _, e := range l.list(dir) {
+			if e.Name() == name {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
+func (l *loading) list(dir string) []fs.DirEntry {
+	entries, err := fs.ReadDir(l.r.FS(), dir)
+	if err != nil {
+		return nil
+	}
+	return entries
+}
+
+// documents are the artifacts in the order in which they are made.
+var documents = []string{"prd.md", "plan.md", "bootstrap-plan.md", "constitution.md", "pr-checklist.md"}
+
+func (l *loading) readDocs() {
+	l.docs = map[string]artifact{}
+	for _, name := range documents {
+		p := l.find(name)
+		if p == "" && name == "pr-checklist.md" {
+			if in := path.Join(l.dir, "pr", "checklist.md"); l.r.Exists(in) {
+				p = in
+			}
+		}
+		if p == "" {
+			l.docs[name] = artifact{path: path.Join(l.dir, name), presence: reprise.Missing}
+			continue
+		}
+		f := l.r.Open(p)
+		a := artifact{path: p, presence: reprise.Present}
+		switch {
+		case !f.Exists():
+			a.presence = reprise.Missing
+		case !f.OK():
+			a.presence = reprise.Damaged
+		case len(bytes.Trim(f.Data, "\x00 \t\r\n\ufeff")) == 0:
+			a.presence, a.empty = reprise.Damaged, true
+			f.Report(reprise.Warning, reprise.CodeUnreadable, 0, "the document is empty", "the write was probably cut off; the step that makes it has to run again")
+		default:
+			l.seen(f)
+			if name == "prd.md" {
+				a.title = f.Markdown().Title()
+			}
+		}
+		l.docs[name] = a
+	}
+}
+
+// seen remembers the newest file, for runs that record no time at all.
+func (l *loading) seen(f *doc.File) {
+	if f.OK() && f.MTime.After(l.mtime) {
+		l.mtime, l.mtimeFrom = f.MTime, f.Path
+	}
+}
+
+// small reports whether this is a run of a small job, which goes without the
+// documents and the graph and has its contracts only.
+func (l *loading) small() bool {
+	return len(l.contracts) > 0 && !l.graph.exists && !l.made("prd.md") && !l.made("plan.md") && !l.made("bootstrap-plan.md")
+}
+
+// made reports whether something stands under a document's name.
+func (l *loading) made(name string) bool { return l.docs[name].presence != reprise.Missing }
+
+func (l *loading) contractTitle(id string) string {
+	f := l.r.Open(l.contracts[id])
+	l.seen(f)
+	if !strings.HasSuffix(f.Path, ".md") {
+		return ""
+	}
+	return oneLine(f.Markdown().Title())
+}
+
+// json reads a JSON file. One that was copied from a Markdown template under
+// the name of a JSON file holds its content in a code fence.
+func (l *loading) json(f *doc.File) *doc.Node {
+	block := fencedJSON(f.Data)
+	if !f.OK() || block == nil {
+		return f.JSON()
+	}
+	if bytes.Contains(block, []byte("{{")) {
+		f.Report(reprise.Warning, reprise.CodeUnreadable, 1, "a Markdown template with placeholders stands where JSON belongs; it says nothing about this run", "delete it or fill it in")
+		return nil
+	}
+	f.Report(reprise.Warning, reprise.CodeSalvaged, 1, "Markdown under the name of a JSON file; its first code block was read", "keep the JSON alone in this file")
+	f.Data = block
+	return f.JSON()
+}
+
+// fencedJSON returns the first fenced block of a text that is Markdown, with
+// all before it blanked so that lines keep their numbers; nil if the text
+// begins like JSON or has no such block.
+func fencedJSON(data []byte) []byte {
+	start := bytes.TrimLeft(data, "\ufeff \t\r\n")
+	if len(start) == 0 || (start[0] != '#' && start[0] != '`' && !bytes.HasPrefix(start, []byte("---"))) {
+		return nil
+	}
+	open := bytes.Index(data, []byte("```"))
+	if open < 0 {
+		return nil
+	}
+	first := bytes.IndexByte(data[open:], '\n')
+	if first < 0 {
+		return nil
+	}
+	first += open + 1
+	end := bytes.Index(data[first:], []byte("```"))
+	if end < 0 {
+		return nil
+	}
+	out := bytes.Clone(data[:first+end])
+	for i := range out[:first] {
+		if out[i] != '\n' {
+			out[i] = ' '
+		}
+	}
+	return out
+}
+
+// readEvents reads every file of events of the run and of its lanes.
+func (l *loading) readEvents() {
+	dirs := []string{path.Join(l.dir, "events")}
+	for _, e := range l.list(path.Join(l.dir, "lanes")) {
+		if e.IsDir() {
+			dirs = append(dirs, path.Join(l.dir, "lanes", e.Name(), "events"))
+		}
+	}
+	var logs []log
+	var singles []string
+	for _, dir := range dirs {
+		l.r.Dir(dir) // reports a folder that cannot be listed
+		walkEvents(l.r.FS(), dir, func(name string) bool {
+			if isSingle(name) {
+				singles = append(singles, name)
+				return true
+			}
+			var size int64
+			if info, err := fs.Stat(l.r.FS(), name); err == nil {
+				size = info.Size()
+			}
+			logs = append(logs, log{name, size})
+			return true
+		})
+	}
+	for _, lg := range logs {
+		l.files = append(l.files, lg.name)
+	}
+	l.log, l.damaged, l.refused = readLogs(l.r, l.run.ID, logs)
+	l.readSingles(singles)
+	if l.log.events > 0 && l.log.last.at != never {
+		l.run.Active(l.log.last.at.time(), l.sourceOf(l.log.last))
+	}
+}
+
+// readSingles reads the files that hold one event each.
+func (l *loading) readSingles(names []string) {
+	lr := newLogReader(l.r.FS(), l.run.ID)
+	for _, name := range names {
+		lr.file, lr.name, lr.now, lr.untimed = int32(len(l.files)), name, nameTime(name), 0
+		lr.damage = &damage{}
+		l.files = append(l.files, name)
+		f := l.r.Open(name)
+		if !f.OK() {
+			l.refused++
+			continue
+		}
+		l.seen(f)
+		var root *doc.Node
+		if strings.HasSuffix(name, ".json") {
+			root = f.JSON()
+		} else {
+			root = f.YAML()
+		}
+		if root == nil {
+			l.damaged++
+			continue
+		}
+		nodes, err := eventsOf(root)
+		if err != nil {
+			l.damaged++
+			f.Report(reprise.Warning, reprise.CodeDamagedLine, root.Line, "the file holds no event", "")
+		}
+		for i, n := range nodes {
+			lr.takeOne(nodeEvent(n), max(n.Line, 1), i)
+		}
+		lr.damage.report(l.r, name)
+	}
+	l.log.join(lr.tally)
+}
+
+// describe fills what a person sees first.
+func (l *loading) describe() {
+	l.run.Title = l.title()
+	if l.graph.at != nil {
+		l.run.Active(l.graph.at.Time(), l.graph.at.Source())
+	}
+	for _, led := range l.ledgers {
+		l.run.Active(led.updated, led.updatedAt)
+	}
+	if l.run.LastActivity.IsZero() && !l.mtime.IsZero() {
+		l.run.Active(l.mtime, reprise.Source{File: l.mtimeFrom})
+	}
+	add := func(name, file string, presence reprise.Presence, by string, critical bool) {
+		l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{
+			Name: name, Path: file, Presence: presence, Critical: critical, NeededBy: by, Source: reprise.Source{File: l.dir},
+		})
+	}
+	if !l.small() {
+		add("prd", l.docs["prd.md"].path, l.docs["prd.md"].presence, "planning", true)
+		for _, plan := range []string{"plan.md", "bootstrap-plan.md"} {
+			if l.made(plan) || plan == "plan.md" && !l.made("bootstrap-plan.md") {
+				add(strings.TrimSuffix(plan, ".md"), l.docs[plan].path, l.docs[plan].presence, "task-graph", true)
+			}
+		}
+		file, presence := l.graph.file, reprise.Present
+		switch {
+		case !l.graph.exists:
+			file, presence = path.Join(l.dir, "task-graph.json"), reprise.Missing
+		case l.graph.damaged || len(l.graph.nodes) == 0:
+			presence = reprise.Damaged
+		}
+		add("task-graph", file, presence, "execution", true)
+		add("constitution", l.docs["constitution.md"].path, l.docs["constitution.md"].presence, "execution", true)
+	}
+	add("pr-checklist", l.docs["pr-checklist.md"].path, l.docs["pr-checklist.md"].presence, "consolidation", false)
+	if len(l.contracts) > 0 {
+		l.missingContracts()
+	}
+}
+
+// missingContracts tells of tasks whose contract was not written: the graph is
+// written first, a crash between leaves it without them.
+func (l *loading) missingContracts() {
+	var without []string
+	for _, s := range l.steps {
+		if s.node != nil && s.Path == "" && !s.Status.Closed() {
+			without = append(without, s.ID)
+		}
+	}
+	if len(without) > 0 {
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeMissingArtifact, Severity: reprise.Info, Subject: without[0], Source: reprise.Source{File: path.Join(l.dir, "tasks")},
+			Message: fmt.Sprintf("%s without a contract: %s", counted(len(without), "open task"), shortList(without)),
+			Hint:    "the task-breaker writes the contracts; it may have been cut off",
+		})
+	}
+}
+
+// title is the heading of the PRD, or what the ledgers call the run, or the
+// part of its id that is words.
+func (l *loading) title() string {
+	t := l.docs["prd.md"].title
+	for _, prefix := range []string{"product requirements document", "prd"} {
+		if len(t) >= len(prefix) && strings.EqualFold(t[:len(prefix)], prefix) {
+			rest := t[len(prefix):]
+			if cut := strings.TrimLeft(rest, " :-–—"); cut != rest || rest == "" {
+				t = cut
+			}
+		}
+	}
+	if t = oneLine(t); t != "" {
+		return t
+	}
+	for _, led := range l.ledgers {
+		if led.title != "" {
+			return oneLine(led.title)
+		}
+	}
+	if l.graph.title != "" {
+		return oneLine(l.graph.title)
+	}
+	return slug(l.run.ID)
+}
+
+// slug takes the words out of an id YYYYMMDD-HHMM-<slug>-<shortid>; any other
+// form is given as it is.
+func slug(id string) string {
+	parts := strings.Split(id, "-")
+	if nameTime(id) == never || len(parts) < 4 {
+		return id
+	}
+	return strings.Join(parts[2:len(parts)-1], " ")
+}

@@ -1,0 +1,243 @@
+package eventrun
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// stage is where a run stands, whatever number its version gives it.
+type stage uint8
+
+const (
+	stageNone stage = iota
+	intake
+	planning
+	approval
+	execution
+	cleanup
+	consolidation
+)
+
+// numbering is one of the three ways to count phases. The versions of the
+// workflow number the same stages differently, and nothing in an event says
+// which one is meant.
+type numbering []struct {
+	name  string
+	stage stage
+}
+
+var (
+	seedNumbers = numbering{
+		{"intake", intake}, {"planning", planning}, {"execution", execution}, {"cleanup", cleanup}, {"consolidation", consolidation},
+	}
+	unifiedNumbers = numbering{
+		{"intake", intake}, {"routing", planning}, {"planning", planning}, {"approval", approval},
+		{"execution", execution}, {"cleanup", cleanup}, {"consolidation", consolidation},
+	}
+	stateNumbers = numbering{
+		{"intake", intake}, {"prd", intake}, {"bootstrap detection", planning}, {"dependency check", planning},
+		{"bootstrap planning", planning}, {"bootstrap tasks", planning}, {"bootstrap approval", approval},
+		{"development planning", planning}, {"development approval", approval},
+		{"execution", execution}, {"cleanup", cleanup}, {"consolidation", consolidation},
+	}
+)
+
+func (n numbering) at(no int) stage {
+	if no < 0 || no >= len(n) {
+		return stageNone
+	}
+	return n[no].stage
+}
+
+// label names a stage. Where a stage has several numbers the last one is
+// meant: the ones before it are its parts.
+func (n numbering) label(s stage) string {
+	if s == approval && len(n) == len(seedNumbers) {
+		s = planning // the gate stands at the end of this phase
+	}
+	for i := len(n) - 1; i >= 0; i-- {
+		if n[i].stage == s {
+			return strconv.Itoa(i) + " " + n[i].name
+		}
+	}
+	return ""
+}
+
+// stageWord reads the name of a phase.
+func stageWord(name string) stage {
+	word := doc.Fold(name)
+	for _, n := range []numbering{stateNumbers, unifiedNumbers, seedNumbers} {
+		for _, p := range n {
+			if p.name == word {
+				return p.stage
+			}
+		}
+	}
+	switch {
+	case word == "":
+		return stageNone
+	case strings.Contains(word, "approv"):
+		return approval
+	case strings.Contains(word, "exec"), strings.Contains(word, "verif"), strings.Contains(word, "implement"):
+		return execution
+	case strings.Contains(word, "clean"), strings.HasPrefix(word, "pr "):
+		return cleanup
+	case strings.Contains(word, "consolid"):
+		return consolidation
+	case strings.Contains(word, "plan"), strings.Contains(word, "bootstrap"), strings.Contains(word, "dependency"):
+		return planning
+	case strings.Contains(word, "intake"), strings.Contains(word, "prd"), strings.Contains(word, "requirement"):
+		return intake
+	}
+	return stageNone
+}
+
+// recorded is what a ledger says about the phase.
+type recorded struct {
+	number, from int // -1 where it gives none
+	name         string
+	ledger       string
+	source       reprise.Source
+	key          key
+	set          bool
+	own          bool // in the numbering of workflow-state.json
+}
+
+// recordedPhase gives the latest word about the phase: of the events, or of a
+// state file that is newer than they are.
+func (l *loading) recordedPhase() recorded {
+	r := recorded{number: -1, from: -1}
+	if n := &l.log.latest[phaseMoved]; n.set {
+		b := n.body()
+		r = recorded{number: -1, from: -1, ledger: "events", source: l.sourceOf(n.key), key: n.key, set: true}
+		if no, ok := b.number("to_phase", "phase"); ok {
+			r.number = no
+		} else {
+			r.name = b.text("to_phase", "phase")
+		}
+		if no, ok := b.number("from_phase"); ok {
+			r.from = no
+		}
+		if name := b.text("phase_name", "to_phase_name"); name != "" {
+			r.name = name
+		}
+	}
+	for _, led := range l.ledgers {
+		if led.phase < 0 && led.phaseName == "" {
+			continue
+		}
+		at := never
+		if !led.updated.IsZero() {
+			at = instantOf(led.updated)
+		}
+		if !r.set || (key{at: at}).after(r.key) {
+			r = recorded{number: led.phase, from: -1, name: led.phaseName, ledger: led.name, source: led.phaseAt, key: key{at: at}, set: true, own: led.phase >= 0}
+		}
+	}
+	return r
+}
+
+// numberings lists the ways to count that are possible, the likeliest first.
+func (l *loading) numberings(r recorded) []numbering {
+	later := l.made("bootstrap-plan.md") || l.log.latest[unifiedMarker].set || l.log.latest[bootGateShown].set ||
+		l.log.latest[bootGateAnswered].set || l.log.latest[gateShown].set || l.log.latest[depsPending].set || l.log.latest[depsSettled].set
+	hasState := false
+	for _, led := range l.ledgers {
+		hasState = hasState || led.name == "workflow-state.json"
+	}
+	top := max(r.number, r.from)
+	switch {
+	case r.own || top > 6:
+		return []numbering{stateNumbers}
+	case hasState:
+		return []numbering{stateNumbers, unifiedNumbers}
+	case later || top > 4:
+		return []numbering{unifiedNumbers, stateNumbers}
+	}
+	return []numbering{seedNumbers, unifiedNumbers, stateNumbers}
+}
+
+// readPhase turns what is recorded into a stage. The number is read in the
+// numbering that agrees with the artifacts, if one does.
+func (l *loading) readPhase(r recorded, inferred stage) (stage, numbering) {
+	ways := l.numberings(r)
+	if s := stageWord(r.name); s != stageNone {
+		for _, n := range ways {
+			if n.at(r.number) == s {
+				return s, n
+			}
+		}
+		return s, ways[0]
+	}
+	for _, n := range ways {
+		if n.at(r.number) == inferred || inferred == approval && len(n) == len(seedNumbers) && n.at(r.number) == planning {
+			return inferred, n
+		}
+	}
+	return ways[0].at(r.number), ways[0]
+}
+
+// phaseLabel names the stage the run stands at, with the recorded number where
+// it is one of that stage's.
+func phaseLabel(r recorded, n numbering, s stage) string {
+	if n.at(r.number) == s && r.set {
+		return strconv.Itoa(r.number) + " " + n[r.number].name
+	}
+	return n.label(s)
+}
+
+// settlePhase compares what is recorded with what the artifacts allow, and
+// gives the stage to go on with.
+func (l *loading) settlePhase(inferred stage) stage {
+	r := l.recordedPhase()
+	said, way := l.readPhase(r, inferred)
+	at := inferred
+	switch {
+	case !r.set:
+	case said == stageNone:
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: r.ledger, Source: r.source,
+			Message: fmt.Sprintf("phase %q is none of this workflow; the artifacts decide", doc.Clip(strings.TrimSpace(phaseText(r)), 40)),
+		})
+	case said > inferred:
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: r.ledger, Source: r.source,
+			Message: fmt.Sprintf("phase %s is on record, the artifacts and tasks are at %q; what is missing comes first", strings.TrimSpace(phaseText(r)), way.label(inferred)),
+			Hint:    "look whether an artifact was lost",
+		})
+	case said < inferred && r.from > r.number && r.number >= 0 && said <= approval && !l.startedAfter(r.key):
+		// Sent back on purpose: what was approved is not any more.
+		at = said
+	}
+	l.run.Phase = phaseLabel(r, way, at)
+	return at
+}
+
+// quietPhase names the phase of a run that is closed, where a phase event that
+// was not written does no harm.
+func (l *loading) quietPhase(inferred stage) {
+	r := l.recordedPhase()
+	said, way := l.readPhase(r, inferred)
+	l.run.Phase = phaseLabel(r, way, max(said, inferred))
+}
+
+func phaseText(r recorded) string {
+	if r.number < 0 {
+		return r.name
+	}
+	return strconv.Itoa(r.number) + " " + r.name
+}
+
+// startedAfter reports whether a task was worked on after a place in the log.
+func (l *loading) startedAfter(k key) bool {
+	for _, s := range l.steps {
+		if s.events != nil && s.events.word != nil && s.events.kind != taskPending && s.events.last.after(k) {
+			return true
+		}
+	}
+	return false
+}

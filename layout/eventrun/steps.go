@@ -1,0 +1,291 @@
+package eventrun
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// step joins what the graph and the events say of one task.
+type step struct {
+	reprise.Step
+	node   *node
+	events *task
+}
+
+// makeSteps joins graph, events and contracts to steps in the order in which
+// they would be done.
+func (l *loading) makeSteps() {
+	byID := map[string]*step{}
+	folded := map[string]string{} // spelling-insensitive id -> id, "" if not unique
+	add := func(s *step) {
+		byID[s.ID] = s
+		l.steps = append(l.steps, s)
+		f := doc.Fold(s.ID)
+		if _, taken := folded[f]; taken {
+			folded[f] = ""
+		} else {
+			folded[f] = s.ID
+		}
+	}
+	for _, n := range l.graph.nodes {
+		if first := byID[n.id]; first != nil {
+			l.r.Report(reprise.Finding{
+				Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: n.id, Source: n.source,
+				Message: fmt.Sprintf("task %q stands twice in the graph; the first one counts", doc.Clip(n.id, 60)),
+				Hint:    "give one of them another id",
+			})
+			continue
+		}
+		add(&step{Step: reprise.Step{ID: n.id, Title: n.title, Phase: n.phase, Needs: n.needs, Source: n.source}, node: n})
+	}
+	for _, id := range sortedKeys(l.log.tasks) {
+		t := l.log.tasks[id]
+		s := byID[id]
+		if s == nil {
+			// Models do not keep to one spelling: task-003 is TASK-003.
+			if same := folded[doc.Fold(id)]; same != "" {
+				s = byID[same]
+			}
+		}
+		if s == nil {
+			s = &step{Step: reprise.Step{ID: id, Source: l.sourceOf(t.last)}}
+			add(s)
+			l.strangers = append(l.strangers, id)
+		}
+		if s.events == nil {
+			s.events = t
+		} else {
+			s.events.merge(t)
+		}
+	}
+	if l.small() {
+		for _, id := range sortedKeys(l.contracts) {
+			if byID[id] == nil {
+				add(&step{Step: reprise.Step{ID: id, Title: l.contractTitle(id), Source: reprise.Source{File: l.contracts[id]}}})
+			}
+		}
+	}
+	for _, s := range l.steps {
+		l.judge(s)
+	}
+	l.reportStrangers()
+	l.checkNeeds(byID)
+	l.sortSteps(byID)
+}
+
+// judge gathers the claims about a step and lets the latest event win.
+func (l *loading) judge(s *step) {
+	s.Path = l.contracts[s.ID]
+	s.Role = "executor"
+	s.Status = reprise.Pending
+	if s.events != nil && s.events.word != nil {
+		t := s.events
+		s.Status, s.Attempts = t.kind.status(), t.attempts()
+		s.Claims = append(s.Claims, reprise.Claim{
+			Ledger: "events", Status: s.Status, Word: t.word.text, Source: l.sourceOf(t.last), At: t.last.at.time(), Won: true,
+		})
+		switch t.kind {
+		case taskImplemented:
+			s.Role = "verifier"
+		case taskUnknown:
+			l.unknownWord(s.ID, t.word.text, l.sourceOf(t.last))
+		}
+	}
+	if s.node == nil || s.node.status == "" {
+		return
+	}
+	kd := taskKind(foldWord(s.node.status))
+	c := reprise.Claim{Ledger: path.Base(l.graph.file), Status: kd.status(), Word: s.node.status, Source: s.node.statusAt}
+	if kd == kindOther {
+		c.Status = reprise.Unknown
+	}
+	if len(s.Claims) == 0 {
+		c.Won, s.Status = true, c.Status
+		if kd == taskImplemented {
+			s.Role = "verifier"
+		}
+		if c.Status == reprise.Unknown {
+			l.unknownWord(s.ID, s.node.status, c.Source)
+		}
+	} else if drifts(s.Status, c.Status) {
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: s.ID, Source: c.Source,
+			Message: fmt.Sprintf("the task graph calls %s %q, its latest event is %q (%s); the event counts", s.ID, doc.Clip(c.Word, 40), s.Claims[0].Word, s.Claims[0].Source),
+			Hint:    "look at the work itself if in doubt",
+		})
+	}
+	s.Claims = append(s.Claims, c)
+}
+
+// drifts reports whether a graph's word contradicts the events. The graph is
+// written before the work, so that a word behind the events is no contradiction.
+func drifts(events, graph reprise.Status) bool {
+	if events == graph {
+		return false
+	}
+	return graph != reprise.Pending && (graph != reprise.InProgress || events == reprise.Pending)
+}
+
+func (l *loading) unknownWord(id, word string, at reprise.Source) {
+	l.r.Report(reprise.Finding{
+		Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: id, Source: at,
+		Message: fmt.Sprintf("%q says something about task %s that has no meaning here; what the task is stays unknown", doc.Clip(word, 60), doc.Clip(id, 60)),
+		Hint:    "look at the task's work and record what it is",
+	})
+}
+
+// reportStrangers tells of tasks that only the events know. Quality tasks are
+// added on the way, so that this is usual where the graph was not rewritten.
+func (l *loading) reportStrangers() {
+	if len(l.strangers) == 0 || !l.graph.exists || l.graph.damaged {
+		return
+	}
+	id := l.strangers[0]
+	l.r.Report(reprise.Finding{
+		Code: reprise.CodeIntegrity, Severity: reprise.Info, Subject: id, Source: l.sourceOf(l.log.tasks[id].last),
+		Message: fmt.Sprintf("the events name %s, not in the task graph: %s", counted(len(l.strangers), "task"), shortList(l.strangers)),
+		Hint:    "they count as tasks of the run without dependencies",
+	})
+}
+
+// checkNeeds reports dependencies that lead nowhere or in a circle.
+func (l *loading) checkNeeds(byID map[string]*step) {
+	for _, s := range l.steps {
+		for _, need := range s.Needs {
+			if byID[need] == nil && !s.Status.Closed() {
+				l.r.Report(reprise.Finding{
+					Code: reprise.CodeUnknownDependency, Severity: reprise.Warning, Subject: s.ID, Source: s.Source,
+					Message: fmt.Sprintf("%s waits for %q, which is no task of this run", s.ID, doc.Clip(need, 60)),
+					Hint:    "correct the dependency in the task graph",
+				})
+			}
+		}
+	}
+	const (
+		white = iota
+		grey
+		black
+	)
+	color := map[string]int{}
+	var trail []string
+	var visit func(s *step)
+	visit = func(s *step) {
+		color[s.ID] = grey
+		trail = append(trail, s.ID)
+		for _, need := range s.Needs {
+			n := byID[need]
+			switch {
+			case n == nil:
+			case color[need] == white:
+				visit(n)
+			case color[need] == grey && l.cycles < 10:
+				l.cycle(append(slices.Clone(trail[slices.Index(trail, need):]), need), s)
+			}
+		}
+		trail = trail[:len(trail)-1]
+		color[s.ID] = black
+	}
+	for _, s := range l.steps {
+		if color[s.ID] == white {
+			visit(s)
+		}
+	}
+}
+
+func (l *loading) cycle(ids []string, s *step) {
+	l.cycles++
+	shown := ids
+	if len(shown) > 12 {
+		shown = append(append(slices.Clone(ids[:10]), "…"), ids[len(ids)-1])
+	}
+	l.r.Report(reprise.Finding{
+		Code: reprise.CodeCycle, Severity: reprise.Warning, Subject: s.ID, Source: s.Source,
+		Message: "tasks wait for each other: " + strings.Join(shown, " → "),
+		Hint:    "take one of these dependencies out of the task graph",
+	})
+}
+
+// sortSteps puts bootstrap tasks first, then follows the graph's own order as
+// far as dependencies allow.
+func (l *loading) sortSteps(byID map[string]*step) {
+	rank := map[string]int{}
+	for i, id := range l.graph.order {
+		if _, twice := rank[id]; !twice {
+			rank[id] = i + 1
+		}
+	}
+	place := func(s *step) int {
+		if n := rank[s.ID]; n > 0 {
+			return n
+		}
+		return len(l.graph.order) + 1
+	}
+	base := slices.Clone(l.steps)
+	slices.SortStableFunc(base, func(a, b *step) int {
+		if x, y := isBootstrap(a.ID), isBootstrap(b.ID); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return place(a) - place(b)
+	})
+	done := map[*step]bool{}
+	l.steps = l.steps[:0]
+	var put func(s *step)
+	put = func(s *step) {
+		if done[s] {
+			return
+		}
+		done[s] = true
+		for _, need := range s.Needs {
+			if n := byID[need]; n != nil {
+				put(n)
+			}
+		}
+		l.steps = append(l.steps, s)
+	}
+	for _, s := range base {
+		put(s)
+	}
+}
+
+func (l *loading) sourceOf(k key) reprise.Source {
+	if int(k.file) >= len(l.files) {
+		return reprise.Source{}
+	}
+	return reprise.Source{File: l.files[k.file], Line: int(k.line)}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for id := range m {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func shortList(ids []string) string {
+	shown := make([]string, 0, 9)
+	for i, id := range ids {
+		if i == 8 {
+			shown = append(shown, "…")
+			break
+		}
+		shown = append(shown, doc.Clip(id, 60))
+	}
+	return strings.Join(shown, ", ")
+}

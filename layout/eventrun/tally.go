@@ -1,0 +1,358 @@
+package eventrun
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// key orders events: by their time, then by the name of their file, then by
+// their place in it.
+type key struct {
+	at              instant
+	file, line, sub int32
+}
+
+func (k key) after(o key) bool {
+	switch {
+	case k.at.sec != o.at.sec:
+		return k.at.sec > o.at.sec
+	case k.at.nsec != o.at.nsec:
+		return k.at.nsec > o.at.nsec
+	case k.file != o.file:
+		return k.file > o.file
+	case k.line != o.line:
+		return k.line > o.line
+	}
+	return k.sub > o.sub
+}
+
+// task is what is kept of a task's events: the one that decides, and counts. A
+// run of a million events needs no more memory than its tasks.
+type task struct {
+	last   key
+	word   *word // of the deciding event, nil if there is none
+	kind   kind
+	claims int32
+	starts int32
+	extra  *taskExtra
+}
+
+// taskExtra is for the few tasks that had trouble.
+type taskExtra struct {
+	failures int32
+	recent   [attemptLimit]key // the latest failures, latest first
+	why      []byte            // the event that says why it is blocked
+	whyAt    key
+}
+
+// attemptLimit is how often a task is tried before a person is asked: the
+// workflow allows two retries.
+const attemptLimit = 3
+
+func (t *task) more() *taskExtra {
+	if t.extra == nil {
+		t.extra = &taskExtra{}
+	}
+	return t.extra
+}
+
+func (t *task) record(k key, w *word, kd kind, raw []byte) {
+	switch kd {
+	case taskStarted:
+		if w.claim {
+			t.claims++
+		} else {
+			t.starts++
+		}
+	case taskFailed:
+		t.more().failed(k)
+	case taskBlocked:
+		if x := t.more(); x.why == nil || k.after(x.whyAt) {
+			x.why, x.whyAt = append(x.why[:0], raw...), k
+		}
+	}
+	if t.word == nil || k.after(t.last) {
+		t.last, t.word, t.kind = k, w, kd
+	}
+}
+
+func (x *taskExtra) failed(k key) {
+	x.failures++
+	x.insert(k)
+}
+
+func (x *taskExtra) insert(k key) {
+	n := min(int(x.failures), attemptLimit)
+	for i := range n {
+		if i == n-1 && x.recent[i] == (key{}) || k.after(x.recent[i]) {
+			k, x.recent[i] = x.recent[i], k
+		}
+	}
+}
+
+// merge adds what another reader counted of the same task.
+func (t *task) merge(o *task) {
+	t.claims += o.claims
+	t.starts += o.starts
+	if o.extra != nil {
+		x := t.more()
+		for i := range min(int(o.extra.failures), attemptLimit) {
+			x.failures++
+			x.insert(o.extra.recent[i])
+		}
+		x.failures += max(0, o.extra.failures-attemptLimit)
+		if o.extra.why != nil && (x.why == nil || o.extra.whyAt.after(x.whyAt)) {
+			x.why, x.whyAt = o.extra.why, o.extra.whyAt
+		}
+	}
+	if o.word != nil && (t.word == nil || o.last.after(t.last)) {
+		t.last, t.word, t.kind = o.last, o.word, o.kind
+	}
+}
+
+// attempts counts the launches on record. A claim and a start belong to the
+// same launch where a writer records both.
+func (t *task) attempts() int {
+	n := max(t.claims, t.starts)
+	if t.extra != nil {
+		n = max(n, t.extra.failures)
+	}
+	return int(n)
+}
+
+// failuresSince counts the failures after a place in the log, up to the limit.
+func (t *task) failuresSince(k key) int {
+	if t.extra == nil {
+		return 0
+	}
+	n := 0
+	for i := range min(int(t.extra.failures), attemptLimit) {
+		if t.extra.recent[i].after(k) {
+			n++
+		}
+	}
+	return n
+}
+
+// note is the latest event of one kind, with its text.
+type note struct {
+	key  key
+	word *word
+	raw  []byte
+	set  bool
+}
+
+func (n *note) keep(k key, w *word, raw []byte) {
+	if !n.set || k.after(n.key) {
+		n.key, n.word, n.raw, n.set = k, w, append(n.raw[:0], raw...), true
+	}
+}
+
+// body parses the event. What was kept has been valid JSON before.
+func (n *note) body() body { return parseBody(n.raw) }
+
+// alarm is an escalation or its resolution.
+type alarm struct {
+	key      key
+	kind     kind
+	id, task string
+	body     body
+}
+
+// maxAlarms bounds how many escalations are kept of one log; people are not
+// asked thousands of questions.
+const maxAlarms = 1000
+
+// tally is what one reader gathered from the events. Tallies of different
+// files can be joined in any order.
+type tally struct {
+	tasks  map[string]*task
+	latest [kinds]note
+	alarms []alarm
+	last   key // of all events
+	events int
+
+	alarmFile  int32
+	alarmCount int
+}
+
+func newTally() *tally { return &tally{tasks: map[string]*task{}, last: key{at: never}} }
+
+func (t *tally) task(id []byte) *task {
+	if found := t.tasks[string(id)]; found != nil {
+		return found
+	}
+	made := &task{}
+	t.tasks[string(id)] = made
+	return made
+}
+
+// record takes one event into account. raw is its JSON.
+func (t *tally) record(k key, w *word, id, raw []byte) {
+	t.events++
+	if k.after(t.last) {
+		t.last = k
+	}
+	if w == nil {
+		return
+	}
+	switch kd := w.meaning(id != nil); {
+	case kd == kindOther:
+	case kd.aboutTask():
+		if id != nil {
+			t.task(id).record(k, w, kd, raw)
+		}
+	case kd == escalated || kd == escalationResolved:
+		if k.file != t.alarmFile {
+			t.alarmFile, t.alarmCount = k.file, 0
+		}
+		if t.alarmCount++; t.alarmCount <= maxAlarms {
+			b := parseBody(raw)
+			t.alarms = append(t.alarms, alarm{key: k, kind: kd, id: alarmID(b, kd), task: string(id), body: b})
+		}
+	default:
+		t.latest[kd].keep(k, w, raw)
+	}
+}
+
+func alarmID(b body, kd kind) string {
+	if kd == escalationResolved {
+		return b.text("original_escalation_id", "escalation_id", "resolves")
+	}
+	return b.text("escalation_id", "event_id", "id")
+}
+
+// join adds what another reader gathered.
+func (t *tally) join(o *tally) {
+	for id, other := range o.tasks {
+		if mine := t.tasks[id]; mine != nil {
+			mine.merge(other)
+		} else {
+			t.tasks[id] = other
+		}
+	}
+	for i := range o.latest {
+		if n := &o.latest[i]; n.set {
+			t.latest[i].keep(n.key, n.word, n.raw)
+		}
+	}
+	t.alarms = append(t.alarms, o.alarms...)
+	if o.last.after(t.last) {
+		t.last = o.last
+	}
+	t.events += o.events
+}
+
+// body is the text of one event as generic values. Payload stands at the top
+// in some events and under `details` in others.
+type body map[string]any
+
+func parseBody(raw []byte) body {
+	var b body
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if dec.Decode(&b) != nil {
+		return nil
+	}
+	return b
+}
+
+// get returns the first of the keys that is there, on top or in the details.
+func (b body) get(keys ...string) any {
+	details, _ := b["details"].(map[string]any)
+	for _, k := range keys {
+		if v := b[k]; v != nil {
+			return v
+		}
+		if v := details[k]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+func (b body) text(keys ...string) string {
+	switch v := b.get(keys...).(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
+}
+
+func (b body) texts(keys ...string) []string {
+	list, _ := b.get(keys...).([]any)
+	var out []string
+	for _, v := range list {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+		case map[string]any:
+			if s := body(v).text("label", "option", "title", "description", "id"); s != "" {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+func (b body) number(keys ...string) (int, bool) {
+	text := b.text(keys...)
+	n, err := strconv.Atoi(text)
+	return n, err == nil
+}
+
+// truth reads a boolean; known is false where there is none.
+func (b body) truth(keys ...string) (value, known bool) {
+	switch doc.Fold(b.text(keys...)) {
+	case "true", "yes":
+		return true, true
+	case "false", "no":
+		return false, true
+	}
+	return false, false
+}
+
+// damage is what is wrong in one file of events. The first few places are
+// kept, the rest is counted: a log may be garbage from end to end.
+type damage struct {
+	file   int32
+	kept   []reprise.Finding
+	counts map[string]int
+}
+
+// keptPerCode leaves room for the closing line within what a Reader lists.
+const keptPerCode = 9
+
+func (d *damage) add(f reprise.Finding) {
+	if d.counts == nil {
+		d.counts = map[string]int{}
+	}
+	d.counts[f.Code]++
+	if d.counts[f.Code] <= keptPerCode {
+		d.kept = append(d.kept, f)
+	}
+}
+
+func (d *damage) report(r *doc.Reader, name string) {
+	for _, f := range d.kept {
+		r.Report(f)
+	}
+	for _, f := range d.kept {
+		if n := d.counts[f.Code] - keptPerCode; n > 0 {
+			d.counts[f.Code] = 0
+			r.Report(reprise.Finding{
+				Code: f.Code, Severity: f.Severity, Subject: f.Subject, Source: reprise.Source{File: name},
+				Message: strconv.Itoa(n) + " more lines of this file are like the ones named", Hint: f.Hint,
+			})
+		}
+	}
+}
