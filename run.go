@@ -89,11 +89,23 @@ type Trace struct {
 	Anywhere bool
 	// Since, if set, leaves older commits out: ids repeat between runs.
 	Since time.Time
+	// Partial marks a convention for commits made on the way: they show that
+	// the step was begun, not that it is whole.
+	Partial bool
 }
+
+// Kinds of evidence. A partial commit shows that a step was begun; a commit
+// that it landed.
+const (
+	EvidenceCommit   = "commit"
+	EvidencePartial  = "partial-commit"
+	EvidenceArtifact = "artifact"
+	EvidenceCommand  = "command"
+)
 
 // Evidence is one fact from outside the ledgers about a step.
 type Evidence struct {
-	Kind   string // commit, artifact, command, process
+	Kind   string
 	Text   string // one sentence
 	Source string // a commit, a file:line, a command
 	For    bool   // speaks for the step being done; false: against it
@@ -106,6 +118,7 @@ type Artifact struct {
 	Presence Presence
 	Critical bool   // the run cannot go on without it
 	NeededBy string // the phase or step that needs it
+	MadeBy   string // the id of the step that makes it, if one does
 	Source   Source // where it is referred to
 }
 

@@ -1,0 +1,63 @@
+package reprise
+
+// Action is what a decision asks for.
+type Action uint8
+
+// The actions.
+const (
+	Start  Action = iota + 1 // start the unit at Point
+	Ask                      // a person must say something first
+	Wait                     // for a time or a limit
+	Repair                   // the state must be mended first
+	Refuse                   // going on would be unsafe
+	Finish                   // nothing is left to do
+)
+
+var actionWords = []string{"", "start", "ask", "wait", "repair", "refuse", "finish"}
+
+// String returns the frozen word.
+func (a Action) String() string { return word(actionWords, a) }
+
+// MarshalText writes the frozen word.
+func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText reads a frozen word and refuses any other.
+func (a *Action) UnmarshalText(b []byte) (err error) {
+	*a, err = parse[Action]("action", actionWords, b)
+	return err
+}
+
+// ActionWords lists the words for schemas.
+func ActionWords() []string { return append([]string{}, actionWords[1:]...) }
+
+// Policy is what a person asks of a decision.
+type Policy struct {
+	// Grade is how well a Done must be founded to be passed over; unset means
+	// Claimed: what a ledger says is taken as said.
+	Grade Grade
+}
+
+// Decision is the whole answer about one run: may it go on, from where, and
+// why. It is data; nothing has been changed.
+type Decision struct {
+	Action  Action
+	State   State // as the files and the world together tell it
+	Verdict Verdict
+	// Point is where to resume; nil if nothing may be started.
+	Point *Unit
+	// Units are all that may be started now, Point first.
+	Units []Unit
+	// Reasons say why, the most important first.
+	Reasons []string
+	// Verify are steps that their ledger calls open while git has a commit
+	// for them: they are to be checked and marked, not done again.
+	Verify []Unit
+	// Doubtful are steps that are called done below the grade asked for, or
+	// with evidence against them.
+	Doubtful []Unit
+	// Missing are files the next phase needs and that are not there.
+	Missing []Artifact
+	// Keep are steps whose outcome stays valid, Again those that must run
+	// again because what they should have left is missing.
+	Keep, Again []string
+}

@@ -1,0 +1,233 @@
+package reprise
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Next decides what to do about a run. It is the whole resume algorithm and it
+// is pure: the same arguments give the same decision, and nothing is changed.
+//
+// The run must carry the findings of all checks, and its steps the evidence
+// that was gathered. What holds for every answer: no unit is offered whose
+// dependencies are not closed; nothing is Safe with a blocking finding; nothing
+// is Complete with an open step; unknown is never done.
+func Next(r *Run, o Observed, rules Policy) Decision {
+	d := Decision{State: r.State, Verdict: VerdictNone}
+	d.weigh(r, rules)
+	d.offer(r)
+	d.prerequisites(r)
+
+	live := r.Owner != nil && o.Owners[r.Owner.Source].Life == Alive
+	switch {
+	case live:
+		d.refuse(Running, "it is being worked on: "+o.Owners[r.Owner.Source].Reason)
+		return d
+	case r.State == Complete && len(d.open(r)) == 0:
+		d.Action, d.Units, d.Point = Finish, nil, nil
+		d.because(r.Reason)
+		return d
+	case r.State == Complete:
+		// The run is called complete while a step is not: that is for a
+		// person to settle, not for us to believe.
+		d.State = Waiting
+		d.because(fmt.Sprintf("it is called complete, but %s is open", d.open(r)[0]))
+		d.ask(r)
+	case r.State == Stopped:
+		d.Action = Ask
+		d.because(r.Reason)
+		d.because("it was ended on purpose; going on is for a person to decide")
+	case r.State == Unreadable:
+		d.Action, d.Units, d.Point = Repair, nil, nil
+		d.because(r.Reason)
+	case r.State == Waiting:
+		d.because(r.Reason)
+		d.ask(r)
+	default:
+		d.start(r)
+	}
+	d.judge(r)
+	return d
+}
+
+// weigh sorts the steps by what evidence says beside their ledgers.
+func (d *Decision) weigh(r *Run, rules Policy) {
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		switch {
+		case s.Status.Closed() && against(s):
+			d.Doubtful = append(d.Doubtful, unitOf(s, "its ledger says done, the evidence says otherwise"))
+		case s.Status == Done && s.Grade < rules.Grade:
+			d.Doubtful = append(d.Doubtful, unitOf(s, "done is only "+s.Grade.String()))
+		case !s.Status.Closed() && s.Status != InReview && landed(s):
+			d.Verify = append(d.Verify, unitOf(s, "a commit for it exists; check and mark it instead of doing it again"))
+		case s.Status.Closed():
+			d.Keep = append(d.Keep, s.ID)
+		}
+	}
+}
+
+// landed reports whether git shows the whole of the step.
+func landed(s *Step) bool {
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.For && e.Kind == EvidenceCommit })
+}
+
+// against reports whether anything contradicts that the step is done, with
+// nothing to speak for it.
+func against(s *Step) bool {
+	no := false
+	for _, e := range s.Evidence {
+		if e.For {
+			return false
+		}
+		no = true
+	}
+	return no
+}
+
+func unitOf(s *Step, reason string) Unit {
+	return Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: reason}
+}
+
+// offer lists what may be started: the layout's own offers first, then, if
+// nothing is left of them, the first open step that is ready.
+func (d *Decision) offer(r *Run) {
+	if !r.State.Open() {
+		return
+	}
+	verify := map[string]bool{}
+	for _, u := range d.Verify {
+		verify[u.ID] = true
+	}
+	for _, u := range r.Next {
+		if s := r.Step(u.ID); s != nil && (verify[u.ID] || s.Status.Closed() || !r.ready(s)) {
+			continue
+		}
+		d.Units = append(d.Units, u)
+	}
+	if len(d.Units) == 0 && len(r.Next) > 0 {
+		for i := range r.Steps {
+			s := &r.Steps[i]
+			if !s.Status.Closed() && s.Status != Blocked && !verify[s.ID] && r.ready(s, verify) {
+				d.Units = append(d.Units, unitOf(s, "the first open step that git shows no commit for"))
+				break
+			}
+		}
+	}
+	if len(d.Units) == 0 {
+		d.Units = append(d.Units, d.Verify...)
+	}
+	if len(d.Units) > 0 {
+		point := d.Units[0]
+		d.Point = &point
+	}
+}
+
+// ready reports whether everything a step needs is closed, or landed where the
+// caller says so.
+func (r *Run) ready(s *Step, landed ...map[string]bool) bool {
+	for _, id := range s.Needs {
+		need := r.Step(id)
+		if need == nil {
+			return false
+		}
+		if !need.Status.Closed() && (len(landed) == 0 || !landed[0][id]) {
+			return false
+		}
+	}
+	return true
+}
+
+// prerequisites finds files that are missing and the steps that make them.
+func (d *Decision) prerequisites(r *Run) {
+	if !r.State.Open() {
+		return
+	}
+	for _, a := range r.Artifacts {
+		if a.Presence != Missing && a.Presence != Damaged {
+			continue
+		}
+		if s := r.Step(a.MadeBy); s != nil && s.Status.Closed() {
+			d.Missing = append(d.Missing, a)
+			if !slices.Contains(d.Again, a.MadeBy) {
+				d.Again = append(d.Again, a.MadeBy)
+			}
+			d.Keep = slices.DeleteFunc(d.Keep, func(id string) bool { return id == a.MadeBy })
+		} else if a.Critical {
+			d.Missing = append(d.Missing, a)
+		}
+	}
+}
+
+// open lists the steps that are not closed and not landed.
+func (d *Decision) open(r *Run) []string {
+	var out []string
+	for i := range r.Steps {
+		if !r.Steps[i].Status.Closed() {
+			out = append(out, r.Steps[i].ID)
+		}
+	}
+	return out
+}
+
+func (d *Decision) start(r *Run) {
+	d.because(r.Reason)
+	switch {
+	case len(d.Again) > 0:
+		// What an earlier phase should have left is gone: it runs again
+		// before anything that builds on it.
+		s := r.Step(d.Again[0])
+		point := unitOf(s, "what it should have left is missing, so it runs again")
+		d.Action, d.Point = Start, &point
+		d.Units = append([]Unit{point}, d.Units...)
+		d.because(fmt.Sprintf("%s must run again: %s is missing", s.ID, d.Missing[0].Path))
+	case d.Point != nil:
+		d.Action = Start
+		if d.Point.Reason != "" {
+			d.because(d.Point.Reason)
+		}
+	default:
+		d.Action = Ask
+		d.because("its files name nothing that could be started")
+	}
+}
+
+func (d *Decision) ask(r *Run) {
+	d.Action = Ask
+	for _, q := range r.PendingQuestions() {
+		d.because("asked: " + q.Text)
+	}
+}
+
+func (d *Decision) refuse(s State, why string) {
+	d.Action, d.State, d.Verdict, d.Point, d.Units = Refuse, s, BlockedVerdict, nil, nil
+	d.Reasons = append([]string{why}, d.Reasons...)
+}
+
+func (d *Decision) because(why string) {
+	if why != "" && !slices.Contains(d.Reasons, why) {
+		d.Reasons = append(d.Reasons, why)
+	}
+}
+
+// judge turns findings and doubts into the verdict.
+func (d *Decision) judge(r *Run) {
+	switch {
+	case r.Worst() == Blocking:
+		d.Verdict = BlockedVerdict
+		for _, f := range r.Findings {
+			if f.Severity == Blocking {
+				d.because(f.Message)
+			}
+		}
+		if d.Action == Start {
+			d.Action = Refuse
+		}
+	case d.Action == Repair:
+		d.Verdict = BlockedVerdict
+	case r.Worst() == Warning, len(d.Doubtful) > 0, len(d.Verify) > 0, len(d.Missing) > 0, d.Action == Ask:
+		d.Verdict = Caution
+	default:
+		d.Verdict = Safe
+	}
+}
