@@ -1,0 +1,364 @@
+package orchestrate
+
+import (
+	"path"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// headLines is how many lines of the body count as the head of a story. Below
+// it "Status:" is mostly text about something else.
+const headLines = 40
+
+// closingLines is how far from the end a closing status line may stand.
+const closingLines = 12
+
+// field is one place of a story that speaks of its status.
+type field struct {
+	class   class
+	word    string
+	line    int
+	head    bool // in the front matter or the head of the body
+	heading bool // under or in a heading "Status"
+	front   bool
+	closing bool // among the last lines of the file
+}
+
+// sheet is a story file as it was read.
+type sheet struct {
+	path   string
+	title  string
+	fields []field
+	ticked int // boxes outside the status list
+	boxes  int
+	// criteria: the file has acceptance criteria or tasks of its own
+	criteria bool
+	// waits names a dependency that the story itself calls pending and blocking
+	waits     string
+	waitsLine int
+	epicLink  string // the epic's file as linked from the head, relative to the tree
+	dates     []dated
+	file      *doc.File
+}
+
+// readSheet reads a story file, in Markdown or in the older YAML form. It
+// returns nil if the file was not read; that is reported.
+func readSheet(r *doc.Reader, name string) *sheet {
+	f := r.Open(name)
+	if !f.OK() {
+		return nil
+	}
+	s := &sheet{path: f.Path, file: f}
+	if ext := strings.ToLower(path.Ext(name)); ext == ".yaml" || ext == ".yml" {
+		s.readYAML(f)
+		return s
+	}
+	m := f.Markdown()
+	s.title = m.Title()
+	s.readFront(m.Front)
+	s.readBody(m)
+	s.dates = dates(f.Data)
+	return s
+}
+
+func (s *sheet) readFront(n *doc.Node) {
+	if n == nil || n.Kind != doc.Map {
+		return
+	}
+	for _, f := range n.Keys {
+		if !isStatusKey(f.Name) || f.Value.IsNull() {
+			continue
+		}
+		word := f.Value.Str()
+		s.fields = append(s.fields, field{class: classify(word), word: word, line: f.Line, head: true, front: true})
+	}
+	if s.title == "" {
+		s.title = n.Get("title").Str()
+	}
+}
+
+func (s *sheet) readYAML(f *doc.File) {
+	n := f.YAML()
+	if inner := n.Get("story"); inner != nil && inner.Kind == doc.Map {
+		s.readFront(inner)
+	}
+	s.readFront(n)
+	s.criteria = n.Has("acceptance_criteria") || n.Has("acceptanceCriteria") || n.Has("tasks")
+	s.dates = dates(f.Data)
+}
+
+func (s *sheet) readBody(m *doc.Markdown) {
+	boxLines := s.headings(m)
+	s.labels(m)
+	head := bodyHead(m)
+	for i := range s.fields {
+		f := &s.fields[i]
+		f.head = f.head || f.line <= head
+		f.closing = !f.head && f.line > lastLine(m)-closingLines
+	}
+	for _, c := range m.All().Checks() {
+		if boxLines[c.Line] {
+			continue
+		}
+		s.boxes++
+		if c.Ticked {
+			s.ticked++
+		}
+	}
+	for _, l := range m.All().Lines() {
+		s.notice(l)
+	}
+	for _, sec := range m.Sections() {
+		if isDependencies(sec.Title) {
+			s.dependency(sec)
+		}
+	}
+}
+
+// bodyHead returns the number of the last line of the head.
+func bodyHead(m *doc.Markdown) int {
+	if len(m.Lines) == 0 {
+		return 0
+	}
+	return m.Lines[0].No + headLines - 1
+}
+
+// lastLine returns the number of the last line that is not blank.
+func lastLine(m *doc.Markdown) int {
+	for i := len(m.Lines) - 1; i >= 0; i-- {
+		if strings.TrimSpace(m.Lines[i].Text) != "" {
+			return m.Lines[i].No
+		}
+	}
+	return 0
+}
+
+// headings reads `## Status` with the line or the boxes below it, and
+// `## Status: X`. It returns the lines of status boxes, which are no tasks.
+func (s *sheet) headings(m *doc.Markdown) map[int]bool {
+	boxes := map[int]bool{}
+	for _, sec := range m.Sections() {
+		title, value, _ := strings.Cut(colons(sec.Title), ":")
+		if sec.Level > 4 || !isStatusKey(trimNumber(title)) {
+			continue
+		}
+		if strings.TrimSpace(value) != "" {
+			s.fields = append(s.fields, field{class: classify(value), word: strings.TrimSpace(value), line: sec.Line, heading: true})
+			continue
+		}
+		if checks := leadingChecks(sec); len(checks) > 0 {
+			s.fields = append(s.fields, lastTicked(checks))
+			for _, c := range checks {
+				boxes[c.Line] = true
+			}
+			continue
+		}
+		for _, l := range sec.Head().Lines() {
+			text := strings.TrimSpace(l.Text)
+			if text == "" || strings.Trim(text, "-*_ ") == "" {
+				continue
+			}
+			if strings.HasPrefix(text, "|") {
+				break // a table; its row is read as a label
+			}
+			if key, v, ok := strings.Cut(colons(text), ":"); ok && isStatusKey(trimBullet(key)) {
+				text = v
+			}
+			text = trimBullet(text)
+			s.fields = append(s.fields, field{class: classify(text), word: text, line: l.No, heading: true})
+			break
+		}
+	}
+	return boxes
+}
+
+// leadingChecks returns the task-list items with which a section begins.
+func leadingChecks(sec doc.Section) []doc.Check {
+	checks := sec.Head().Checks()
+	if len(checks) == 0 {
+		return nil
+	}
+	for _, l := range sec.Head().Lines() {
+		if strings.TrimSpace(l.Text) == "" {
+			continue
+		}
+		if l.No != checks[0].Line {
+			return nil
+		}
+		break
+	}
+	return checks
+}
+
+// lastTicked reads a list of statuses: the last ticked one holds. A list
+// without a tick has not left its beginning.
+func lastTicked(checks []doc.Check) field {
+	f := field{class: draft, word: "no box ticked", line: checks[0].Line, heading: true}
+	for _, c := range checks {
+		if c.Ticked {
+			f.class, f.word, f.line = boxClass(c.Text), c.Text, c.Line
+		}
+	}
+	return f
+}
+
+// labels reads `**Status:** X`, `Status: X`, `| Status | X |` and the same in
+// the middle of a line.
+func (s *sheet) labels(m *doc.Markdown) {
+	seen := map[int]bool{}
+	for _, f := range s.fields {
+		seen[f.line] = true
+	}
+	head := bodyHead(m)
+	for _, l := range m.All().Labels() {
+		if l.Line <= head && s.epicLink == "" && doc.Fold(l.Key) == "epic" {
+			s.epicLink = link(s.path, l.Value)
+		}
+		if seen[l.Line] || !isStatusKey(l.Key) || (l.Form == doc.InlineBold && l.Line > head) {
+			continue
+		}
+		word := strings.TrimSpace(l.Value)
+		if l.Form == doc.InlineBold {
+			word, _, _ = strings.Cut(word, "·")
+			word, _, _ = strings.Cut(word, "|")
+		}
+		c := classify(word)
+		if word == "" || c == noClass || (c == unknown && l.Form == doc.TableLabel) {
+			continue // an empty field, or the header of a table with a column Status
+		}
+		seen[l.Line] = true
+		s.fields = append(s.fields, field{class: c, word: strings.TrimSpace(word), line: l.Line})
+	}
+	for _, l := range m.All().Lines() {
+		// The colon of Chinese text is a character of its own.
+		if key, v, ok := strings.Cut(l.Text, "\uff1a"); ok && !seen[l.No] && isStatusKey(trimBullet(key)) && strings.TrimSpace(v) != "" {
+			seen[l.No] = true
+			s.fields = append(s.fields, field{class: classify(v), word: strings.TrimSpace(v), line: l.No})
+		}
+	}
+}
+
+// notice looks for the marks of a story: criteria or tasks of its own.
+func (s *sheet) notice(l doc.Line) {
+	text := strings.TrimSpace(l.Text)
+	if !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "**") {
+		return
+	}
+	fold := doc.Fold(doc.Clip(text, 60))
+	for _, mark := range []string{"acceptance criteria", "criterios de aceit", "criterio de aceit", "criterios de acept", "验收标准", "接受标准", "definition of done", "task", "tarefas"} {
+		if i := strings.Index(fold, mark); i >= 0 && i <= 20 {
+			s.criteria = true
+		}
+	}
+}
+
+func isDependencies(title string) bool {
+	fold := doc.Fold(title)
+	return strings.HasPrefix(fold, "depend") || strings.Contains(fold, "prerequisit") || strings.Contains(fold, "pre requisit")
+}
+
+// dependency looks for a dependency that the story itself calls both pending
+// and blocking.
+func (s *sheet) dependency(sec doc.Section) {
+	for _, l := range sec.Lines() {
+		fold := doc.Fold(l.Text)
+		pending := strings.Contains(fold, "pendente") || strings.Contains(fold, "pending")
+		if s.waits == "" && pending && (strings.Contains(fold, "bloque") || strings.Contains(fold, "block")) {
+			s.waits, s.waitsLine = trimBullet(l.Text), l.No
+		}
+	}
+}
+
+// isStatusKey reports whether a label names the status of the story.
+func isStatusKey(key string) bool {
+	switch doc.Fold(key) {
+	case "status", "story status", "current status", "status atual", "status da story", "estado", "situacao", "状态":
+		return true
+	}
+	return false
+}
+
+// trimNumber strips the number of a heading: "2. Status".
+func trimNumber(title string) string {
+	rest := strings.TrimLeft(title, "0123456789")
+	if rest != title {
+		return strings.TrimLeft(rest, ".) ")
+	}
+	return title
+}
+
+func trimBullet(text string) string {
+	text = strings.TrimLeft(strings.TrimSpace(text), "> ")
+	if len(text) > 1 && strings.IndexByte("-*+", text[0]) >= 0 && text[1] == ' ' {
+		text = text[2:]
+	}
+	return strings.TrimSpace(text)
+}
+
+// colons writes the colon of Chinese text as the usual one.
+func colons(s string) string { return strings.ReplaceAll(s, "\uff1a", ":") }
+
+// link resolves the first Markdown link to a .md file in a value.
+func link(from, value string) string {
+	i := strings.Index(value, "](")
+	if i < 0 {
+		return ""
+	}
+	target, _, ok := strings.Cut(value[i+2:], ")")
+	target, _, _ = strings.Cut(target, "#")
+	if !ok || !strings.HasSuffix(strings.ToLower(target), ".md") || strings.Contains(target, "://") || strings.HasPrefix(target, "/") {
+		return ""
+	}
+	p := path.Join(path.Dir(from), target)
+	if p == ".." || strings.HasPrefix(p, "../") {
+		return ""
+	}
+	return p
+}
+
+// winner returns the index of the field that decides, -1 if there is none.
+// Of the head the furthest field wins; without one the first Status heading,
+// then the first label anywhere.
+func (s *sheet) winner() int {
+	best := -1
+	for i, f := range s.fields {
+		if f.head && f.class > unknown && (best < 0 || rankOf(f.class) > rankOf(s.fields[best].class)) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		return best
+	}
+	for _, want := range []func(field) bool{
+		func(f field) bool { return f.heading && f.class > unknown },
+		func(f field) bool { return f.class > unknown },
+		func(f field) bool { return f.head && f.class == unknown },
+		func(f field) bool { return f.heading && f.class == unknown },
+	} {
+		for i, f := range s.fields {
+			if want(f) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// rankOf is how far a class is. A story that is blocked has been begun.
+func rankOf(c class) int {
+	switch c {
+	case ready:
+		return 1
+	case inProgress, blocked:
+		return 2
+	case inReview:
+		return 3
+	case done, dropped:
+		return 4
+	}
+	return 0
+}
+
+func (s *sheet) source(line int) reprise.Source { return reprise.Source{File: s.path, Line: line} }

@@ -1,0 +1,337 @@
+package orchestrate
+
+import (
+	"io/fs"
+	"path"
+	"sort"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// homes are the state folders by generation of the tool. Real projects hold
+// several side by side.
+var homes = []string{".aios", ".aiox", ".nexos"}
+
+// shape is which of the state files a path is.
+type shape uint8
+
+const (
+	noShape shape = iota
+	epicShape
+	loopShape
+	workflowShape // .aiox/*-state.yaml, flat or under engine_state
+	nexosShape    // .nexos/workflow-state/*-state.yaml
+	bobShape      // .aios/workflow-state/*-state.yaml
+	sessionShape
+	masterShape
+	buildShape
+)
+
+// shapeOf tells the state files by their place. Dashboards, caches, handoffs
+// and the session-state.json of the hub are no evidence of a run and have no
+// shape; nor have files that were put aside (.migrated, .discarded, .bak).
+func shapeOf(p string) shape {
+	dir, name := path.Split(p)
+	dir = strings.TrimSuffix(dir, "/")
+	parent, low := path.Base(dir), strings.ToLower(name)
+	isYAML := strings.HasSuffix(low, ".yaml") || strings.HasSuffix(low, ".yml")
+	home := isHome(parent)
+	switch {
+	case home && isEpicState(low):
+		return epicShape
+	case home && isYAML && strings.HasSuffix(stem(low), "-state"):
+		return workflowShape
+	case parent == "workflow-state" && isYAML && strings.HasSuffix(stem(low), "-state"):
+		if path.Base(path.Dir(dir)) == ".nexos" {
+			return nexosShape
+		}
+		if isHome(path.Base(path.Dir(dir))) {
+			return bobShape
+		}
+	case low == "loop-status.json" || low == "loop-status.yaml" || low == "loop-status.yml":
+		if parent == "qa" || path.Base(path.Dir(dir)) == "qa" {
+			return loopShape
+		}
+	case low == ".session-state.yaml" || low == ".session-state.yml":
+		return sessionShape
+	case parent == "master-orchestrator" && strings.HasSuffix(low, ".json") && isHome(path.Base(path.Dir(dir))):
+		return masterShape
+	case low == "build-state.json" && parent == "plan":
+		return buildShape
+	}
+	return noShape
+}
+
+func isHome(name string) bool {
+	for _, h := range homes {
+		if name == h {
+			return true
+		}
+	}
+	return false
+}
+
+func isEpicState(name string) bool { _, ok := epicStateName(name); return ok }
+
+// epicStateName gives the epic's id from a file name epic-{id}-state.yaml.
+func epicStateName(name string) (string, bool) {
+	low := strings.ToLower(name)
+	if !strings.HasSuffix(low, ".yaml") && !strings.HasSuffix(low, ".yml") {
+		return "", false
+	}
+	s := stem(name)
+	if len(s) <= len("epic--state") || !strings.EqualFold(s[:5], "epic-") || !strings.EqualFold(s[len(s)-6:], "-state") {
+		return "", false
+	}
+	return s[5 : len(s)-6], true
+}
+
+// storyFile is a story as its name tells it.
+type storyFile struct {
+	path  string
+	key   key
+	plain bool // the name alone does not say that it is a story
+}
+
+// census is what one walk over the names of a project found.
+type census struct {
+	states  []string // state files of all shapes
+	stories []storyFile
+	specs   []string // folders of a specification pipeline
+}
+
+// foreign are folders whose stories are nobody's work: the framework itself,
+// templates, data for tests.
+var foreign = map[string]bool{
+	".aios-core": true, ".aiox-core": true, ".bmad-core": true, ".nexos-core": true,
+	"templates": true, "template": true, "fixtures": true, "__fixtures__": true, "testdata": true,
+	"node_modules": true, ".git": true,
+}
+
+// survey walks over the names. A folder that cannot be listed is left out; the
+// file system reports it.
+func survey(fsys fs.FS) *census {
+	t := &census{}
+	specs := map[string]bool{}
+	// The callback never returns an error of its own, so neither does the walk.
+	_ = fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			if d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if d.IsDir() {
+			if p != "." && foreign[strings.ToLower(d.Name())] {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		switch {
+		case shapeOf(p) != noShape:
+			t.states = append(t.states, p)
+		case isSpecArtifact(p):
+			if dir := path.Dir(p); !specs[dir] {
+				specs[dir] = true
+				t.specs = append(t.specs, dir)
+			}
+		default:
+			if f, ok := storyName(p); ok {
+				t.stories = append(t.stories, f)
+			}
+		}
+		return nil
+	})
+	return t
+}
+
+// Find lists the runs of a project. It reads state files, which are few, to
+// know which stories they speak of; of the stories it reads only those whose
+// name does not settle what they are.
+func (*Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
+	t := survey(fsys)
+	f := finder{fsys: fsys, folded: map[string]bool{}}
+	f.stateRuns(t)
+	f.storyRuns(t.stories)
+	f.specRuns(t)
+	sort.SliceStable(f.refs, func(i, j int) bool { return f.refs[i].Path < f.refs[j].Path })
+	return f.refs, nil
+}
+
+type finder struct {
+	fsys   fs.FS
+	refs   []reprise.Ref
+	folded map[string]bool // stories that belong to an open state run
+}
+
+func (f *finder) add(id, p string, kind reprise.Kind) {
+	f.refs = append(f.refs, reprise.Ref{Layout: layoutName, ID: id, Path: p, Kind: kind})
+}
+
+// stateRuns adds the runs of state files. A loop that was never started is
+// none. Of several open states of one story the first keeps it and the others
+// are dropped: load finds them again and names them in Also.
+func (f *finder) stateRuns(t *census) {
+	for _, sh := range stateOrder {
+		for _, p := range t.states {
+			if shapeOf(p) != sh {
+				continue
+			}
+			ref := stateRef(p)
+			run := load(f.fsys, ref)
+			if sh == loopShape && isIdle(run) {
+				continue
+			}
+			if sh != epicShape {
+				story := foldedStory(run)
+				if story != "" && f.folded[story] {
+					continue
+				}
+				if story != "" {
+					f.folded[story] = true
+				}
+			}
+			ref.ID, ref.Kind = run.ID, run.Kind
+			f.refs = append(f.refs, ref)
+		}
+	}
+}
+
+// stateOrder is the order in which states may take a story.
+var stateOrder = []shape{epicShape, loopShape, workflowShape, nexosShape, bobShape, sessionShape, masterShape, buildShape}
+
+// stateRef names the run of a state file.
+func stateRef(p string) reprise.Ref {
+	ref := reprise.Ref{Layout: layoutName, Path: p, Kind: reprise.KindWorkflow}
+	name := strings.TrimPrefix(stem(path.Base(p)), ".")
+	switch shapeOf(p) {
+	case epicShape:
+		id, _ := epicStateName(path.Base(p))
+		if rest := cutWord(id, "epic"); rest == id {
+			id = "EPIC-" + id
+		}
+		ref.ID, ref.Kind = id, reprise.KindEpic
+	case loopShape:
+		ref.ID, ref.Kind = "qa-loop", reprise.KindQALoop
+		if parent := path.Base(path.Dir(p)); parent != "qa" {
+			ref.ID = "qa-loop-" + parent
+		}
+	case sessionShape:
+		ref.ID = "session"
+	case masterShape:
+		ref.ID = "orchestrator-" + strings.TrimSuffix(path.Base(p), ".json")
+	case buildShape:
+		ref.ID = "build"
+		if parent := path.Base(path.Dir(path.Dir(p))); parent != "." && parent != "/" {
+			ref.ID = "build-" + parent
+		}
+	default:
+		ref.ID = strings.TrimSuffix(name, "-state")
+	}
+	return ref
+}
+
+// foldedStory returns the story file an open run speaks of.
+func foldedStory(run *reprise.Run) string {
+	if !run.State.Open() {
+		return ""
+	}
+	for _, a := range run.Also {
+		if a.Kind == reprise.KindStory {
+			return a.Path
+		}
+	}
+	return ""
+}
+
+// storyRuns adds the stories that are runs of their own.
+func (f *finder) storyRuns(all []storyFile) {
+	r := doc.NewReader(f.fsys)
+	groups := map[string][]storyFile{}
+	var order []string
+	for _, s := range all {
+		g := s.path
+		if len(s.key.nums) > 0 {
+			g = storiesRoot(s.path) + "\x00" + s.key.prefix + "\x00" + joinInts(s.key.nums) + string(rune(s.key.letter))
+		}
+		if groups[g] == nil {
+			order = append(order, g)
+		}
+		groups[g] = append(groups[g], s)
+	}
+	for _, g := range order {
+		for _, s := range f.stories(r, groups[g]) {
+			if !f.folded[s.path] {
+				f.add(s.key.id, s.path, reprise.KindStory)
+			}
+		}
+	}
+}
+
+// stories leaves out of a group of files with one id the papers without
+// criteria of their own and the copies that a moved story left behind.
+func (f *finder) stories(r *doc.Reader, group []storyFile) []storyFile {
+	if len(group) == 1 {
+		if group[0].plain && !looksLikeStory(r, group[0].path) {
+			return nil
+		}
+		return group
+	}
+	var kept []storyFile
+	full := 0
+	criteria := make([]bool, len(group))
+	for i, s := range group {
+		sh := readSheet(r, s.path)
+		// What cannot be read may be the story itself.
+		criteria[i] = sh == nil || sh.criteria
+		if criteria[i] {
+			full++
+		}
+	}
+	for i, s := range group {
+		if full > 0 && !criteria[i] {
+			continue
+		}
+		if isLeftCopy(s, group) {
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+// isLeftCopy reports whether a story lies in a folder beside one for finished
+// work that holds a file of the same name.
+func isLeftCopy(s storyFile, group []storyFile) bool {
+	if _, ended := folderSay(s.path); ended {
+		return false
+	}
+	for _, o := range group {
+		_, ended := folderSay(o.path)
+		if ended && path.Base(o.path) == path.Base(s.path) && path.Dir(path.Dir(o.path)) == path.Dir(path.Dir(s.path)) {
+			return true
+		}
+	}
+	return false
+}
+
+// looksLikeStory reads a file whose name says little: a story has a status in
+// its head, and criteria or tasks.
+func looksLikeStory(r *doc.Reader, p string) bool {
+	s := readSheet(r, p)
+	if s == nil {
+		return false
+	}
+	i := s.winner()
+	return i >= 0 && s.fields[i].head && s.criteria
+}
+
+func joinInts(nums []int) string {
+	parts := make([]string, len(nums))
+	for i, n := range nums {
+		parts[i] = itoa(n)
+	}
+	return strings.Join(parts, ".")
+}

@@ -1,0 +1,236 @@
+package orchestrate
+
+import (
+	"path"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// gateLedger is the name under which verdicts of QA gates are quoted.
+const gateLedger = "QA gate"
+
+// otherSays collects what files beside the story say of it: its copies, the
+// table of its epic, the epic state and the QA gate. Only files that can be
+// told by name are opened.
+func (l *loader) otherSays(s *sheet, k key) []say {
+	var out []say
+	out = append(out, l.copySays(s)...)
+	out = append(out, l.epicTableSays(s, k)...)
+	out = append(out, l.epicStateSays(k)...)
+	out = append(out, l.gateSays(k)...)
+	return out
+}
+
+// copySays reads the copies of the story under the same file name in sibling
+// folders: moved stories leave their old file behind.
+func (l *loader) copySays(s *sheet) []say {
+	var out []say
+	parent := path.Dir(path.Dir(s.path))
+	if _, ended := folderSay(s.path); !ended {
+		return nil
+	}
+	for _, d := range l.r.Dir(parent) {
+		p := path.Join(parent, d.Name(), path.Base(s.path))
+		if !d.IsDir() || p == s.path || !l.r.Exists(p) {
+			continue
+		}
+		l.run.Also = append(l.run.Also, reprise.Ref{Layout: layoutName, ID: l.run.ID, Path: p, Kind: reprise.KindStory})
+		if c := readSheet(l.r, p); c != nil {
+			if i := c.winner(); i >= 0 {
+				out = append(out, say{"copy in " + d.Name() + "/", c.fields[i].class, c.fields[i].word, c.source(c.fields[i].line)})
+			}
+		}
+	}
+	return out
+}
+
+// epicTableSays reads the row about the story in the tables of its epic's
+// file: the one it links to, or the one whose name has its epic's number.
+func (l *loader) epicTableSays(s *sheet, k key) []say {
+	name := s.epicLink
+	if name == "" {
+		name = l.epicFile(s.path, k)
+	}
+	if name == "" {
+		return nil
+	}
+	f := l.r.Open(name)
+	if !f.OK() {
+		return nil
+	}
+	base := path.Base(s.path)
+	for _, t := range f.Markdown().All().Tables() {
+		col := t.Column("Status", "Estado", "Situação", "状态")
+		if col < 0 {
+			continue
+		}
+		for _, row := range t.Rows {
+			if !rowNames(row, k, base) {
+				continue
+			}
+			if c := classify(row[col].Text); c > unknown {
+				return []say{{"epic table", c, row[col].Text, f.At(row[col].Line)}}
+			}
+		}
+	}
+	return nil
+}
+
+// rowNames reports whether one of the first two cells of a row names the story.
+func rowNames(row []doc.Cell, k key, base string) bool {
+	for _, c := range row[:min(2, len(row))] {
+		text := c.Text
+		if strings.Contains(text, "/"+base) || strings.Contains(text, "("+base) {
+			return true
+		}
+		if i := strings.Index(text, "["); i >= 0 {
+			text = text[i+1:]
+			text, _, _ = strings.Cut(text, "]")
+		}
+		if nameKey(strings.Trim(text, "*_` ")).same(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// epicFile finds the Markdown file of the story's epic by its number.
+func (l *loader) epicFile(story string, k key) string {
+	if len(k.nums) < 2 || k.prefix != "" {
+		return ""
+	}
+	for _, dir := range []string{path.Dir(story), path.Join(path.Dir(story), "epics")} {
+		for _, e := range l.r.Dir(dir) {
+			n, ok := epicFolder(e.Name())
+			if ok && n == k.nums[0] && !e.IsDir() && strings.HasSuffix(strings.ToLower(e.Name()), ".md") && !strings.Contains(strings.ToLower(e.Name()), "story") {
+				return path.Join(dir, e.Name())
+			}
+		}
+	}
+	return ""
+}
+
+// epicStateSays reads the epic states whose file name names the story's epic.
+func (l *loader) epicStateSays(k key) []say {
+	if len(k.nums) == 0 {
+		return nil
+	}
+	project := projectOf(l.run.Path)
+	var out []say
+	for _, home := range homes {
+		for _, e := range l.r.Dir(path.Join(project, home)) {
+			id, ok := epicStateName(e.Name())
+			if !ok || !epicMatches(id, k) {
+				continue
+			}
+			name := path.Join(project, home, e.Name())
+			f := l.r.Open(name)
+			if !f.OK() {
+				continue
+			}
+			for _, w := range epicWaves(epicRoot(f.YAML())) {
+				for _, st := range w.stories {
+					if st.key.same(k) {
+						out = append(out, say{"epic state", stateClass(st.word), st.word, st.at})
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// epicMatches reports whether an epic state's name can be that of the story's
+// epic: EPIC-6 for 6.3, ACT for ACT-1, CP-5 for CP-5.1.
+func epicMatches(id string, k key) bool {
+	id = cutWord(strings.ToLower(id), "epic")
+	return strings.EqualFold(id, k.epicName())
+}
+
+func stateClass(word string) class {
+	switch stateWord(word) {
+	case reprise.Pending:
+		return ready
+	case reprise.InProgress, reprise.Failed:
+		return inProgress
+	case reprise.InReview:
+		return inReview
+	case reprise.Done:
+		return done
+	case reprise.Blocked:
+		return blocked
+	case reprise.Skipped:
+		return dropped
+	}
+	return unknown
+}
+
+// gateSays reads the QA gates of the story: files in qa/gates beside the
+// folder of stories whose name begins with its id. The newest by its own date
+// speaks, and of several without one the last by name.
+func (l *loader) gateSays(k key) []say {
+	if len(k.nums) == 0 {
+		return nil
+	}
+	dir := path.Join(path.Dir(storiesRoot(l.run.Path)), "qa", "gates")
+	var best say
+	var bestDay string
+	for _, e := range l.r.Dir(dir) {
+		ext := strings.ToLower(path.Ext(e.Name()))
+		if e.IsDir() || (ext != ".yml" && ext != ".yaml") || !nameKey(stem(e.Name())).same(k) {
+			continue
+		}
+		f := l.r.Open(path.Join(dir, e.Name()))
+		if !f.OK() {
+			continue
+		}
+		n := f.YAML()
+		if n == nil || n.Kind != doc.Map {
+			continue
+		}
+		word, at := gateWord(n)
+		if word == "" {
+			continue
+		}
+		day := n.Get("updated", "date", "reviewed_at", "timestamp").Str()
+		if best.ledger == "" || day >= bestDay {
+			best, bestDay = say{gateLedger, gateClass(word), word, at}, day
+		}
+	}
+	if best.ledger == "" {
+		return nil
+	}
+	return []say{best}
+}
+
+// gateWord finds the verdict of a gate under any of the keys in use. A key
+// may hold a map with the verdict inside.
+func gateWord(n *doc.Node) (string, reprise.Source) {
+	for _, name := range []string{"gate", "verdict", "final_verdict", "gate_decision", "decision", "status"} {
+		v := n.Get(name)
+		if v != nil && v.Kind == doc.Map {
+			v = v.Get("verdict", "decision", "status", "result", "gate")
+		}
+		if v != nil && v.Kind == doc.String && strings.TrimSpace(v.Text) != "" {
+			return v.Text, v.Source()
+		}
+	}
+	return "", reprise.Source{}
+}
+
+// gateClass: PASS, CONCERNS and WAIVED accept a story, FAIL sends it back.
+func gateClass(word string) class {
+	words := strings.Fields(doc.Fold(word))
+	if len(words) == 0 {
+		return unknown
+	}
+	switch words[0] {
+	case "pass", "passed", "approved", "approve", "concerns", "waived", "go":
+		return done
+	case "fail", "failed", "reject", "rejected", "blocked":
+		return inProgress
+	}
+	return unknown
+}

@@ -1,0 +1,118 @@
+package orchestrate
+
+import (
+	"path"
+	"strings"
+)
+
+// isStories reports whether a folder holds stories: stories, user-stories,
+// sprint_stories.
+func isStories(name string) bool {
+	low := strings.ToLower(name)
+	return low == "stories" || strings.HasSuffix(low, "-stories") || strings.HasSuffix(low, "_stories")
+}
+
+// storiesRoot returns the outermost folder of stories above a path, or the
+// folder of the file.
+func storiesRoot(p string) string {
+	root := path.Dir(p)
+	for d := path.Dir(p); d != "." && d != "/"; d = path.Dir(d) {
+		if isStories(path.Base(d)) {
+			root = d
+		}
+	}
+	return root
+}
+
+// projectOf returns the folder of the project a story belongs to: the one
+// above docs/.
+func projectOf(p string) string {
+	root := storiesRoot(p)
+	parent := path.Dir(root)
+	if path.Base(parent) == "docs" {
+		return path.Dir(parent)
+	}
+	return parent
+}
+
+// storyName reports whether a path is that of a story.
+//
+// Stories lie in a folder of stories, or are called *.story.md. What is about
+// stories and not one itself (readme, index, template, epics, plans, debug
+// notes, the folder of a specification) is left out, and so is what somebody
+// left who tried out a tool (test.md, teste-1771527778729.md, demo).
+func storyName(p string) (storyFile, bool) {
+	base := path.Base(p)
+	low := strings.ToLower(base)
+	ext := path.Ext(low)
+	suffix := strings.HasSuffix(low, ".story.md")
+	switch ext {
+	case ".md":
+	case ".yaml", ".yml":
+		// Old stories were YAML; plans and gates are too.
+		if !strings.HasSuffix(strings.TrimSuffix(low, ext), ".story") && !strings.HasPrefix(low, "story-") {
+			return storyFile{}, false
+		}
+	default:
+		return storyFile{}, false
+	}
+	in := suffix
+	for d := path.Dir(p); d != "." && d != "/"; d = path.Dir(d) {
+		name := strings.ToLower(path.Base(d))
+		if name == "spec" || name == "qa" {
+			return storyFile{}, false
+		}
+		in = in || isStories(name)
+	}
+	if !in || strings.HasPrefix(base, ".") {
+		return storyFile{}, false
+	}
+	name := stem(low)
+	if isAbout(name) || isTrial(name) {
+		return storyFile{}, false
+	}
+	f := storyFile{path: p, key: storyKey(p)}
+	if f.key.id == "" {
+		f.key.id = stem(base)
+	}
+	f.plain = len(f.key.nums) == 0 && !suffix && !strings.HasPrefix(name, "story")
+	return f, true
+}
+
+// isAbout reports whether a name is that of a paper about stories.
+func isAbout(name string) bool {
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_. ", r) })
+	digits := strings.ContainsAny(name, "0123456789")
+	for i, w := range words {
+		switch w {
+		case "readme", "index", "template", "tmpl", "debug", "changelog":
+			return true
+		case "epic", "epics":
+			// epic-1-story-2 is a story, epic-1-payments is an epic.
+			if i == 0 && !strings.Contains(name, "story") {
+				return true
+			}
+		case "sprint", "backlog", "roadmap":
+			if !digits || i == 0 {
+				return true
+			}
+		}
+	}
+	return len(words) == 0
+}
+
+// isTrial reports whether a name says nothing but that something was tried.
+func isTrial(name string) bool {
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_. 0123456789", r) })
+	if len(words) == 0 {
+		return false
+	}
+	for _, w := range words {
+		switch w {
+		case "test", "teste", "testing", "demo", "example", "exemplo", "sample", "dummy", "story":
+		default:
+			return false
+		}
+	}
+	return words[0] != "story" || len(words) > 1
+}

@@ -1,0 +1,173 @@
+// Package orchestrate reads the state of AIOS, AIOX and Nexos projects: epic
+// states, QA loops, workflow and session states, stories, and the artifacts of
+// a specification pipeline.
+//
+// It guarantees that nothing is called done that no file calls done, that a
+// file that cannot be read is said to be so, and that every status names the
+// file and line it was read from. It changes nothing.
+//
+// # What is a run
+//
+// Six places are looked at: epic states, QA loops, workflow states (with
+// session, master-orchestrator and build states), story files in whatever
+// status, and specification folders without a story. One story is one
+// candidate:
+//
+//   - A story that an open QA loop, workflow or session speaks of is folded
+//     into that run: its file stands in Also, its status beside the state's as
+//     a claim, and it is no run of its own. Of several such states the first in
+//     the order loop, workflow, session, master, build keeps the story.
+//   - The stories of an epic state stay runs of their own and are steps of the
+//     epic. The unit that an epic offers first is not offered at the top a
+//     second time: Rank puts that story behind its siblings.
+//   - Copies of a story (the same file name in active/ and done/) are one run,
+//     at the copy in the folder for finished work; papers that share the id of
+//     a story but have no criteria of their own belong to it.
+//
+// # Which ledger wins
+//
+// Of the status fields in the head of a story the furthest wins: status moves
+// forward and the field that lags is the one nobody updated. The head wins
+// over the body, a Status heading over a label. Where one of the ledgers says
+// done and the story does not (a closing line, the epic's table, the epic
+// state), the story is not called complete: it waits for a person to close it.
+// A folder for finished work wins over the field, because filing is the later
+// act. A passed QA gate does not close a story either; it is said.
+//
+// In an epic the furthest of state and story decides how far a story is, since
+// both ledgers are known to lag and neither to run ahead; waves are derived
+// from their stories, never from current_wave. In a loop or workflow the story
+// file wins about the story, and the state about its own phases.
+package orchestrate
+
+import (
+	"io/fs"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// layoutName is the name of the layout in the JSON contract.
+const layoutName = "orchestrate"
+
+// Layout reads AIOS, AIOX and Nexos projects. It holds no state.
+type Layout struct{}
+
+// New returns the layout.
+func New() *Layout { return &Layout{} }
+
+var (
+	_ reprise.Layout = (*Layout)(nil)
+	_ reprise.Ranker = (*Layout)(nil)
+)
+
+// Name returns "orchestrate".
+func (*Layout) Name() string { return layoutName }
+
+// Load reads one run. What is wrong with its files becomes findings.
+func (*Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
+	return load(fsys, ref), nil
+}
+
+func load(fsys fs.FS, ref reprise.Ref) *reprise.Run {
+	l := &loader{r: doc.NewReader(fsys), run: &reprise.Run{Ref: ref}}
+	l.dispatch()
+	l.run.Findings = append(l.run.Findings, l.r.Findings()...)
+	return l.run
+}
+
+// dispatch reads the run by the shape of its main file.
+func (l *loader) dispatch() {
+	switch shapeOf(l.run.Path) {
+	case epicShape:
+		l.epic()
+	case loopShape:
+		l.qaLoop()
+	case workflowShape, nexosShape:
+		l.workflow()
+	case bobShape:
+		l.bob()
+	case sessionShape:
+		l.session()
+	case masterShape:
+		l.master()
+	case buildShape:
+		l.build()
+	default:
+		if l.run.Kind == reprise.KindSpecPipeline {
+			l.pipeline()
+		} else {
+			l.story()
+		}
+	}
+}
+
+// loader carries what is needed while one run is read.
+type loader struct {
+	r   *doc.Reader
+	run *reprise.Run
+
+	names  []storyFile // lazily listed by storyFiles
+	asked  bool
+	nested bool // read only to know which story another run speaks of
+}
+
+// storyFiles lists the story files of the tree by name, once for one reading.
+func (l *loader) storyFiles() []storyFile {
+	if !l.asked {
+		l.asked = true
+		l.names = survey(l.r.FS()).stories
+	}
+	return l.names
+}
+
+// unreadable closes a run whose main file does not say where it stands.
+func (l *loader) unreadable(why string) {
+	l.run.State, l.run.Reason = reprise.Unreadable, why
+	l.run.Next = nil
+	if len(l.run.Findings) == 0 && len(l.r.Findings()) == 0 {
+		l.run.Report(reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: l.run.ID,
+			Message: why, Source: reprise.Source{File: l.run.Path},
+			Hint: "look at the file by hand, or rebuild the state from the statuses of the stories",
+		})
+	}
+}
+
+// structured opens a state file that should hold one map, in JSON or in YAML
+// whatever its name ends in: models write YAML into files called .json.
+func (l *loader) structured(name string) (*doc.File, *doc.Node) {
+	f := l.r.Open(name)
+	if !f.OK() {
+		if !f.Exists() {
+			f.Report(reprise.Warning, reprise.CodeMissingArtifact, 0, "the state file is gone", "")
+		}
+		return f, nil
+	}
+	n := parseStructured(f)
+	if n != nil && n.Kind != doc.Map {
+		f.Report(reprise.Warning, reprise.CodeUnreadable, n.Line, "holds no map where the state belongs", "look at the file by hand")
+		n = nil
+	}
+	return f, n
+}
+
+func parseStructured(f *doc.File) *doc.Node {
+	isJSON := len(f.Path) > 5 && f.Path[len(f.Path)-5:] == ".json"
+	for _, b := range f.Data {
+		switch b {
+		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
+			continue
+		case '{', '[', '"':
+			if isJSON {
+				return f.JSON()
+			}
+		}
+		break
+	}
+	n := f.YAML()
+	if isJSON && n != nil {
+		f.Report(reprise.Info, reprise.CodeIntegrity, 0, "YAML in a file whose name ends in .json", "")
+	}
+	return n
+}

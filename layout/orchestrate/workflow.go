@@ -1,0 +1,242 @@
+package orchestrate
+
+import (
+	"fmt"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// workflow reads the state of a named workflow: flat with steps, under
+// engine_state, or the short form with current_phase and phases_completed.
+func (l *loader) workflow() {
+	run := l.run
+	run.Kind = reprise.KindWorkflow
+	f, n := l.structured(run.Path)
+	if n == nil {
+		l.unreadable("the workflow state cannot be read")
+		l.locks()
+		return
+	}
+	if inner := n.Get("engine_state", "workflow_state"); inner != nil && inner.Kind == doc.Map {
+		n = inner
+	}
+	run.Title = n.Get("workflow_name", "workflowName", "workflow", "workflow_id").Str()
+	l.times(n, 0)
+	if run.LastActivity.IsZero() {
+		run.Active(f.MTime, f.At(0))
+	}
+	l.workflowSteps(n)
+	l.workflowArtifacts(n)
+	st := n.Get("status")
+	l.workflowState(n, st.Str(), st.Source())
+	if hint := storyHint(n); hint != nil {
+		l.attachStory(hint.Str(), hint.Source(), "workflow state", st.Str(), inProgress)
+	}
+	l.locks()
+}
+
+// storyHint finds the story a workflow works on.
+func storyHint(n *doc.Node) *doc.Node {
+	for _, in := range []*doc.Node{n, n.Get("target_context"), n.Get("context")} {
+		if in == nil || in.Kind != doc.Map {
+			continue
+		}
+		v := in.Get("story_id", "storyId", "story", "current_story", "currentStory", "story_path", "story_file")
+		if v != nil && v.Kind != doc.Map && v.Kind != doc.List && v.Str() != "" {
+			return v
+		}
+	}
+	return nil
+}
+
+// workflowSteps reads the list of steps, whatever they are counted from.
+func (l *loader) workflowSteps(n *doc.Node) {
+	for i, s := range n.Get("steps", "phases").List() {
+		if s.Kind != doc.Map {
+			continue
+		}
+		id := s.Get("step_id", "id", "step_index", "index").Str()
+		if id == "" {
+			id = itoa(i)
+		}
+		st := s.Get("status")
+		step := reprise.Step{
+			ID: "step " + id, Title: s.Get("action", "name", "title", "description").Str(), Phase: s.Get("phase").Str(),
+			Role: role(s.Get("agent").Str()), Status: l.wordStatus("step "+id, st.Str(), st.Source()), Source: s.Source(),
+		}
+		if step.Phase == "" {
+			step.Phase = step.Title
+		}
+		if st != nil {
+			step.Claims = []reprise.Claim{{Ledger: "workflow state", Status: step.Status, Word: st.Str(), Source: st.Source(), Won: true}}
+		}
+		if opt, ok := s.Get("optional").Bool(); ok && opt {
+			step.Title = strings.TrimSpace(step.Title + " (optional)")
+		}
+		l.run.Steps = append(l.run.Steps, step)
+	}
+	if len(l.run.Steps) > 0 {
+		return
+	}
+	done := n.Get("phases_completed", "phasesCompleted")
+	for _, s := range done.Strs() {
+		l.run.Steps = append(l.run.Steps, reprise.Step{
+			ID: s, Phase: s, Status: reprise.Done, Source: done.Source(),
+			Claims: []reprise.Claim{{Ledger: "workflow state", Status: reprise.Done, Word: "phases_completed", Source: done.Source(), Won: true}},
+		})
+	}
+	if cur := n.Get("current_phase", "currentPhase"); cur.Str() != "" && l.run.Step(cur.Str()) == nil {
+		l.run.Steps = append(l.run.Steps, reprise.Step{
+			ID: cur.Str(), Phase: "phase " + cur.Str(), Role: role(n.Get("current_agent", "currentAgent").Str()), Status: reprise.InProgress, Source: cur.Source(),
+			Claims: []reprise.Claim{{Ledger: "workflow state", Status: reprise.InProgress, Word: "current_phase", Source: cur.Source(), Won: true}},
+		})
+	}
+}
+
+func (l *loader) workflowArtifacts(n *doc.Node) {
+	list := n.Get("artifacts")
+	if list == nil || list.Kind != doc.List {
+		return
+	}
+	for _, a := range list.Items {
+		name := ""
+		if a.Kind == doc.Map {
+			name = a.Get("path", "file").Str()
+		} else {
+			name = a.Str()
+		}
+		l.artifact("artifact", name, "", false, a.Source())
+	}
+}
+
+// workflowState decides by the status word and the steps.
+func (l *loader) workflowState(n *doc.Node, word string, at reprise.Source) {
+	run := l.run
+	var open *reprise.Step
+	for i := range run.Steps {
+		if s := &run.Steps[i]; !s.Status.Closed() {
+			open = s
+			break
+		}
+	}
+	if open != nil {
+		run.Phase = open.Phase
+		if run.Phase == "" {
+			run.Phase = open.ID
+		}
+	}
+	switch fold := doc.Fold(splitCamel(word)); fold {
+	case "completed", "complete", "done":
+		if open == nil {
+			run.State, run.Phase, run.Reason = reprise.Complete, "completed", "the workflow is completed"
+			return
+		}
+		if open.Status == reprise.Pending && strings.HasSuffix(open.Title, "(optional)") {
+			run.State, run.Phase, run.Reason = reprise.Complete, "completed", "the workflow is completed; an optional step was left out"
+			return
+		}
+		run.State, run.Reason = reprise.Waiting, "the workflow is called completed while "+quote(open.ID)+" is open"
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: run.ID, Source: at,
+			Message: run.Reason, Hint: "finish or skip the step, or correct its status",
+		})
+	case "aborted", "abort", "cancelled", "canceled":
+		run.State, run.Phase, run.Reason = reprise.Stopped, fold, "the workflow was "+fold
+		return
+	case "pending", "not started":
+		run.State, run.Reason = reprise.NotStarted, "the workflow was set up and not begun"
+	case "active", "in progress", "running", "paused", "interrupted":
+		run.State, run.Reason = reprise.Interrupted, "the workflow is "+fold+" and nobody is at work in its files"
+	case "failed", "error", "blocked":
+		run.State, run.Reason = reprise.Waiting, "the workflow is "+fold+": a person has to look"
+	default:
+		if word != "" {
+			l.wordStatus(run.ID, word, at)
+		}
+		run.State, run.Reason = reprise.Interrupted, "its status does not say that it has ended"
+		if word == "" && len(run.Steps) == 0 {
+			l.unreadable("the workflow state says neither status nor steps")
+			return
+		}
+	}
+	l.workflowNext(n, open)
+}
+
+func (l *loader) workflowNext(n *doc.Node, open *reprise.Step) {
+	run := l.run
+	if open != nil {
+		run.Next = []reprise.Unit{{ID: open.ID, Path: run.Path, Title: open.Title, Phase: run.Phase, Role: open.Role, Reason: "the first step that is not completed"}}
+		return
+	}
+	phase := n.Get("current_step_id", "current_phase", "next_phase").Str()
+	if phase == "" && len(run.Steps) > 0 {
+		phase = "close"
+	}
+	if run.Phase == "" {
+		run.Phase = phase
+	}
+	run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: run.Title, Phase: phase, Role: role(n.Get("current_agent").Str()), Reason: "no step is open, but the workflow was not closed"}}
+}
+
+// session reads docs/stories/.session-state.yaml.
+func (l *loader) session() {
+	run := l.run
+	run.Kind = reprise.KindWorkflow
+	f, n := l.structured(run.Path)
+	if n == nil {
+		l.unreadable("the session state cannot be read")
+		l.locks()
+		return
+	}
+	if inner := n.Get("session_state"); inner != nil && inner.Kind == doc.Map {
+		n = inner
+	}
+	l.times(n, 0)
+	if run.LastActivity.IsZero() {
+		run.Active(f.MTime, f.At(0))
+	}
+	run.Title = mapAt(n, "epic").Get("title").Str()
+	progress, wf, last := mapAt(n, "progress"), mapAt(n, "workflow"), mapAt(n, "last_action")
+	doneList := progress.Get("stories_done")
+	for _, id := range doneList.Strs() {
+		run.Steps = append(run.Steps, sessionStep(id, reprise.Done, "stories_done", doneList.Source()))
+	}
+	cur := progress.Get("current_story")
+	pending := progress.Get("stories_pending")
+	for _, id := range pending.Strs() {
+		if id != cur.Str() && run.Step(id) == nil {
+			run.Steps = append(run.Steps, sessionStep(id, reprise.Pending, "stories_pending", pending.Source()))
+		}
+	}
+	run.Phase = wf.Get("current_phase").Str()
+	action := strings.ToUpper(last.Get("type").Str())
+	switch {
+	case action == "ABORT":
+		run.State, run.Reason = reprise.Stopped, "the session was aborted"
+		return
+	case cur.Str() == "" && len(pending.Strs()) == 0 && len(run.Steps) > 0:
+		run.State, run.Reason = reprise.Complete, "no story is left in the session"
+		return
+	case cur.Str() == "" && len(run.Steps) == 0:
+		l.unreadable("the session state names no story")
+		return
+	case action == "PAUSE":
+		run.State, run.Reason = reprise.Interrupted, "the session was paused"
+	default:
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("the session ended after %s without a pause", quote(action))
+	}
+	next := cur.Str()
+	if next == "" {
+		next = pending.Strs()[0]
+	}
+	phaseRole := map[string]string{"validation": "po", "development": "dev", "self_healing": "dev", "quality_gate": "qa", "push": "devops", "checkpoint": "po"}[run.Phase]
+	run.Next = []reprise.Unit{{ID: next, Path: run.Path, Phase: run.Phase, Role: phaseRole, Reason: run.Reason}}
+	l.attachStory(next, cur.Source(), "session state", run.Phase, inProgress)
+	l.locks()
+}
+
+func sessionStep(id string, s reprise.Status, word string, at reprise.Source) reprise.Step {
+	return reprise.Step{ID: id, Phase: "story", Status: s, Source: at, Claims: []reprise.Claim{{Ledger: "session state", Status: s, Word: word, Source: at, Won: true}}}
+}
