@@ -91,17 +91,17 @@ func (l *loader) contextQuestions(c *context, p *part) {
 			case e.iteration == c.iteration-1:
 				q.Applied = !writing
 			}
-			l.run.Questions = append(l.run.Questions, q)
+			p.questions = append(p.questions, q)
 		}
 	}
 	if p.state != reprise.Waiting {
 		return
 	}
 	if e := c.round(); e != nil && len(e.gaps) > 0 {
-		l.run.Questions = append(l.run.Questions, e.gaps...)
+		p.questions = append(p.questions, e.gaps...)
 		return
 	}
-	l.run.Questions = append(l.run.Questions, reprise.Question{
+	p.questions = append(p.questions, reprise.Question{
 		ID: "clarifications", Subject: c.workflow, Source: p.source,
 		Text: "the clarifications that the advocate asks for in " + l.in("advocate-report.md"),
 	})

@@ -26,9 +26,9 @@ func (l *loader) terminated(ix *index) point {
 			return at
 		}
 		l.openAtEnd(ix, reason)
-		return point{"C", reprise.Complete, fmt.Sprintf("terminated for the reason %q, which accepts the specification (%s)", ix.reason.text, ix.gapText())}
+		return newPoint("C", reprise.Complete, fmt.Sprintf("terminated for the reason %q, which accepts the specification (%s)", ix.reason.text, ix.gapText()))
 	}
-	at := l.byEvidence(ix)
+	at := l.byEvidence(ix).decidedBy(theRecord, reprise.Blocked)
 	at.state = reprise.Stopped
 	switch {
 	case !ix.reason.given():
@@ -53,7 +53,7 @@ func (l *loader) completed(ix *index) point {
 	if ix.reason.given() && known && !done && (reason == "aborted" || reason == "manual edit") {
 		ix.file.Report(reprise.Warning, reprise.CodeStatusDrift, ix.reason.line,
 			fmt.Sprintf("loop status completed, but the termination reason is %q, which leaves the work open", ix.reason.text), "correct the one or the other")
-		at := l.byEvidence(ix)
+		at := l.byEvidence(ix).decidedBy(theRecord, reprise.Done)
 		at.state, at.reason = reprise.Stopped, fmt.Sprintf("called completed and ended for the reason %q: it was not finished", ix.reason.text)
 		return at
 	}
@@ -68,7 +68,7 @@ func (l *loader) completed(ix *index) point {
 	if ix.reason.given() {
 		text += fmt.Sprintf(" (%s)", doc.Clip(ix.reason.text, 40))
 	}
-	return point{"C", reprise.Complete, text + "; " + ix.gapText()}
+	return newPoint("C", reprise.Complete, text+"; "+ix.gapText())
 }
 
 // openAtEnd reports what a closed loop left open. Ends that accept known gaps
@@ -170,7 +170,7 @@ func (ix *index) gapText() string {
 	}
 	closed := len(ix.gaps) - ix.countGaps(gap.open)
 	if len(parts) == 0 {
-		return fmt.Sprintf("gaps: all %d closed", closed)
+		return fmt.Sprintf("gaps: none open, %d closed", closed)
 	}
 	return fmt.Sprintf("gaps: %s open, %d closed", strings.Join(parts, ", "), closed)
 }

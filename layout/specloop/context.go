@@ -74,7 +74,9 @@ func (l *loader) contexts(ix *index) []*part {
 			}
 			continue
 		}
-		out = append(out, l.contextPart(c, cf.file))
+		if p := l.contextPart(c, cf.file); p.state != reprise.NotStarted || c.workflow == "specify" {
+			out = append(out, p) // a later workflow that was not begun is no part of the run
+		}
 	}
 	if ix == nil && !slices.ContainsFunc(out, func(p *part) bool { return p.name == "specify" }) {
 		out = append(out, l.oldSpecify()...)
@@ -123,9 +125,12 @@ func (l *loader) oldSpecify() []*part {
 
 func (l *loader) contextPart(c *context, name string) *part {
 	status := c.front.Get("status")
-	c.word = strings.TrimSpace(status.Str())
-	c.phase = doc.Fold(c.front.Get("phase").Str())
-	c.iteration, _ = c.front.Get("iteration").Int()
+	c.word = strings.TrimSpace(c.get("status").Str())
+	if c.unfilled(status) {
+		c.word = "{{status}}"
+	}
+	c.phase = doc.Fold(c.get("phase").Str())
+	c.iteration, _ = c.get("iteration").Int()
 	c.updated = c.time("updated")
 	if t := c.time("created"); t.After(c.updated) {
 		c.updated = t
@@ -144,14 +149,30 @@ func (l *loader) contextPart(c *context, name string) *part {
 	return p
 }
 
-// time reads a time of the front matter; an unfilled placeholder is no finding.
-func (c *context) time(key string) time.Time {
-	n := c.front.Get(key)
-	if n.IsNull() || (n.Kind == doc.String && !filled(n.Text)) {
-		return time.Time{}
+// get returns a value of the front matter, nil for an unfilled placeholder:
+// that is a template nobody filled in and no damage.
+func (c *context) get(key string) *doc.Node {
+	if n := c.front.Get(key); !c.unfilled(n) {
+		return n
 	}
-	return n.Time()
+	return nil
 }
+
+// unfilled recognises {{placeholder}}, which YAML reads as a map in a map.
+func (c *context) unfilled(n *doc.Node) bool {
+	switch {
+	case n.IsNull():
+		return false
+	case n.Kind == doc.String:
+		return placeholder(n.Text)
+	case n.Kind != doc.Map || n.Line < 1:
+		return false
+	}
+	lines := strings.SplitN(string(c.file.Data), "\n", n.Line+1)
+	return n.Line <= len(lines) && strings.Contains(lines[n.Line-1], "{{")
+}
+
+func (c *context) time(key string) time.Time { return c.get(key).Time() }
 
 // inputTitle is the first line of what the user asked for.
 func inputTitle(md *doc.Markdown) string {
@@ -179,6 +200,10 @@ func (l *loader) contextState(c *context, p *part) {
 		p.state, p.reason = reprise.Unreadable, p.ledger+" has no status"
 		c.file.Report(reprise.Blocking, reprise.CodeAmbiguous, p.source.Line, "the front matter has no status", "write the status, or restore the file from version control")
 		l.contextSteps(c, p, "", reprise.Unknown)
+	case word == "not started" || word == "pending":
+		p.state, p.reason = reprise.NotStarted, c.workflow+" was not begun"
+		l.contextSteps(c, p, firstRole(c.workflow), reprise.Pending)
+		p.next = []reprise.Unit{{ID: p.steps[0].ID, Title: p.steps[0].Title, Role: firstRole(c.workflow), Phase: c.workflow, Path: c.file.Path, Reason: p.reason}}
 	case word == "completed" || word == "complete":
 		p.state, p.reason = reprise.Complete, fmt.Sprintf("%s is completed after %s", c.workflow, plural(max(c.iteration, 1), "iteration"))
 		l.contextSteps(c, p, "", reprise.Done)
@@ -243,7 +268,11 @@ func (c *context) phaseText() string {
 	if filled(c.phase) && c.phase != "completed" {
 		text += " " + doc.Clip(c.phase, 40)
 	}
-	text += ": " + doc.Clip(c.word, 40)
+	word := "no status"
+	if filled(c.word) {
+		word = doc.Clip(c.word, 40)
+	}
+	text += ": " + word
 	if c.iteration > 0 {
 		text += fmt.Sprintf(" (iteration %d)", c.iteration)
 	}
@@ -305,7 +334,7 @@ func (l *loader) contextSteps(c *context, p *part, role string, here reprise.Sta
 // phaseClaim adds what `<phase>_status` says of a phase. It loses against phase
 // and status, which are written with every turn.
 func (l *loader) phaseClaim(c *context, ph phase, s *reprise.Step) {
-	n := c.front.Get(ph.id + "_status")
+	n := c.get(ph.id + "_status")
 	if n.IsNull() || !filled(n.Str()) {
 		return
 	}

@@ -204,6 +204,7 @@ func (l *loader) graphPart(g *graph) *part {
 	p := &part{name: g.workflow, ledger: g.name, word: g.word, source: g.file.At(0)}
 	if g.root == nil {
 		p.state, p.reason, p.phase = reprise.Unreadable, g.name+" cannot be read", g.workflow
+		g.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "holds no graph that can be read, so nothing is known of "+g.workflow, "restore the file from version control")
 		return p
 	}
 	for _, key := range []string{"status", "outcome"} {
@@ -305,7 +306,7 @@ func (l *loader) openGraph(g *graph, p *part) {
 		if n.kind == "decision" {
 			user++
 			reason = "a person has to decide"
-			l.run.Questions = append(l.run.Questions, reprise.Question{ID: s.ID, Text: s.Title, Subject: g.workflow, Source: s.Source})
+			p.questions = append(p.questions, reprise.Question{ID: s.ID, Text: s.Title, Subject: g.workflow, Source: s.Source})
 		}
 		p.next = append(p.next, reprise.Unit{ID: s.ID, Title: s.Title, Phase: g.workflow, Role: s.Role, Path: g.file.Path, Reason: reason})
 	}
@@ -330,7 +331,11 @@ func (l *loader) openGraph(g *graph, p *part) {
 		p.state, p.reason = reprise.Interrupted, "the open nodes wait for each other"
 		l.report(reprise.Blocking, reprise.CodeCycle, g.name, g.file.At(0), "no open node has all its dependencies closed", "look at the depends-on edges")
 	default:
-		p.state, p.reason = reprise.Interrupted, fmt.Sprintf("all nodes of pass %d are settled; the next one has to be chosen", max(g.pass, 1))
+		p.reason = fmt.Sprintf("all nodes of pass %d are settled; the next one has to be chosen", max(g.pass, 1))
+		if len(g.nodes) == 0 {
+			p.reason = fmt.Sprintf("no node of pass %d was chosen yet", max(g.pass, 1))
+		}
+		p.state = reprise.Interrupted
 		p.next = []reprise.Unit{{ID: "next-node", Title: "choose the next node", Phase: g.workflow, Role: "supervisor", Path: g.file.Path, Reason: p.reason}}
 	}
 }

@@ -25,6 +25,7 @@ type index struct {
 	pendingNote                value // "2 (C1.1, C1.2)"
 	currentPhase, currentAgent value // the field table of ## Workflow Status
 	specSection                bool  // the loop section is there
+	damaged                    bool  // a table of gaps, questions or history could not be read
 
 	gaps      []gap
 	questions []question
@@ -35,6 +36,7 @@ type index struct {
 	tasks     phaseState
 
 	activity []stamp
+	loopAt   time.Time // the loop's own Last Activity
 }
 
 type stamp struct {
@@ -180,7 +182,11 @@ func (ix *index) readLoop(md *doc.Markdown) {
 	}
 	ix.stale = count(field(s, "Stale Count"))
 	ix.pendingNote = field(s, "Pending Clarifications")
-	ix.stamp(field(s, "Last Activity"))
+	last := field(s, "Last Activity")
+	ix.stamp(last)
+	if t, ok := doc.FindTime(last.text); ok && last.given() {
+		ix.loopAt = t
+	}
 }
 
 // tableOf reads the rows of the sections with one of the titles and reports a
@@ -194,6 +200,7 @@ func (ix *index) tableOf(md *doc.Markdown, keys []string, titles ...string) []co
 			}
 			got, ok := rows(s, keys...)
 			if !ok {
+				ix.damaged = true
 				ix.file.Report(reprise.Warning, reprise.CodeDamagedLine, s.Line,
 					fmt.Sprintf("the table under %q has no header with a column %q; its rows are not read", s.Title, keys[0]), "restore the header row of the table")
 			}

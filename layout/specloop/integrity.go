@@ -142,9 +142,16 @@ func rowStatus(word string) reprise.Status {
 	return reprise.Unknown
 }
 
-// indexQuestions copies the questions of every workflow into the run.
-func (l *loader) indexQuestions(ix *index) {
+// indexQuestions gives each workflow its questions; those of a workflow that
+// was not begun stay with the specification.
+func (l *loader) indexQuestions(ix *index, parts []*part) {
 	for _, q := range ix.questions {
+		owner := parts[0]
+		for _, p := range parts {
+			if p.name == q.workflow {
+				owner = p
+			}
+		}
 		answer := q.answer
 		if q.status == setAside && answer == "" {
 			answer = "(deferred)"
@@ -153,7 +160,7 @@ func (l *loader) indexQuestions(ix *index) {
 		if subject == "" {
 			subject = q.workflow
 		}
-		l.run.Questions = append(l.run.Questions, reprise.Question{
+		owner.questions = append(owner.questions, reprise.Question{
 			ID: q.id, Text: q.text, Subject: subject, Options: q.options, Answer: answer,
 			Answered: q.status != asked, Applied: q.applied, Source: ix.file.At(q.line),
 		})

@@ -92,6 +92,9 @@ func (l *loader) laterPart(ix *index, name string, row, own value, state phaseSt
 		s := p.steps[at]
 		p.next = []reprise.Unit{{ID: s.ID, Title: s.Title, Role: s.Role, Phase: name, Path: ix.file.Path, Reason: p.reason}}
 		p.phase = fmt.Sprintf("%s %s %s (%s%s)", name, s.ID, s.Title, doc.Clip(c.Word, 40), iterationText(state))
+		if s.ID == name {
+			p.phase = fmt.Sprintf("%s (%s)", name, doc.Clip(c.Word, 40))
+		}
 	} else {
 		p.phase = fmt.Sprintf("%s (%s)", name, doc.Clip(c.Word, 40))
 	}

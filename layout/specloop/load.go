@@ -33,6 +33,8 @@ type part struct {
 	phase  string
 	next   []reprise.Unit
 	at     time.Time // the latest time the ledger records
+
+	questions []reprise.Question
 }
 
 // workflowOrder is the order in which the workflows of a feature follow each
@@ -225,6 +227,7 @@ func (l *loader) join(parts []*part) {
 	var decides *part
 	for _, p := range parts {
 		l.run.Steps = append(l.run.Steps, p.steps...)
+		l.run.Questions = append(l.run.Questions, p.questions...)
 		switch {
 		case decides == nil, p.state.Open(), !decides.state.Open() && p.state == reprise.Stopped:
 			decides = p
@@ -280,6 +283,9 @@ func (l *loader) finish(ix *index) {
 		return
 	}
 	label := "Look at the state by hand"
+	if r.State == reprise.Stopped {
+		label = "Resume from the state that was kept"
+	}
 	if len(r.Next) > 0 {
 		label = fmt.Sprintf("Resume at %s %s", r.Next[0].ID, r.Next[0].Title)
 	}
@@ -305,6 +311,9 @@ func (l *loader) activeByFileTime() {
 				l.run.Active(info.ModTime(), reprise.Source{File: path.Join(dir, e.Name())})
 			}
 		}
+	}
+	if info, err := fs.Stat(l.r.FS(), l.dir); err == nil && l.run.LastActivity.IsZero() {
+		l.run.Active(info.ModTime(), reprise.Source{File: l.dir})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -61,12 +62,30 @@ func (l *loader) nextPhase(p *part, id, reason string) {
 	p.next = append(p.next, reprise.Unit{ID: id, Title: ph.title, Role: ph.role, Phase: "specify", Path: l.in("index.md"), Reason: reason})
 }
 
-// point is where a loop stands and why.
+// point is where a loop stands and why. Where something else than the loop
+// status decided, by names it and over is what the status claims of that phase.
 type point struct {
 	phase  string
 	state  reprise.State
 	reason string
+
+	by   string
+	over reprise.Status
 }
+
+func newPoint(phase string, state reprise.State, reason string) point {
+	return point{phase: phase, state: state, reason: reason}
+}
+
+// decidedBy marks that the record and not the status named the phase.
+func (at point) decidedBy(by string, over reprise.Status) point {
+	at.by, at.over = by, over
+	return at
+}
+
+// theRecord is the ledger of everything in index.md but its status, and of the
+// files beside it.
+const theRecord = "gaps, questions and files"
 
 // loopWords maps every spelling of the seven values. A few near words that
 // models write instead are taken for what they plainly mean.
@@ -87,10 +106,11 @@ func (l *loader) fromIndex(ix *index) []*part {
 		}
 	}
 	l.indexArtifacts(ix)
-	l.indexQuestions(ix)
 	l.decideLoop(ix, p)
 	l.drift(ix, p)
-	return append([]*part{p}, l.laterWorkflows(ix)...)
+	parts := append([]*part{p}, l.laterWorkflows(ix)...)
+	l.indexQuestions(ix, parts)
+	return parts
 }
 
 // decideLoop sets state, phase, steps and what comes next.
@@ -104,10 +124,14 @@ func (l *loader) decideLoop(ix *index, p *part) {
 		return
 	}
 	at := l.standing(ix)
+	if word := loopWords[doc.Fold(ix.status.text)]; ix.damaged && (word == "validating" || word == "clarifying") {
+		// These two stand for several phases, and what tells them apart is lost.
+		at.state, at.reason = reprise.Unreadable, "a table that tells where the loop stands cannot be read"
+	}
 	p.state, p.reason = at.state, at.reason
 	l.integrity(ix)
 	p.phase = strings.TrimSpace(at.phase+" "+phaseTitle(at.phase)) + " (" + loopText(ix) + ")"
-	claim := reprise.Claim{Ledger: "index.md", Word: ix.status.text, Source: ix.file.At(ix.status.line), At: p.at}
+	claim := reprise.Claim{Ledger: "index.md", Word: ix.status.text, Source: ix.file.At(ix.status.line), At: ix.loopAt}
 	switch at.state {
 	case reprise.Complete:
 		p.phase = "C closed (" + loopText(ix) + ")"
@@ -120,10 +144,25 @@ func (l *loader) decideLoop(ix *index, p *part) {
 		l.loopSteps(p, at.phase, reprise.Pending, claim)
 		p.phase = "stopped at " + p.phase
 	case reprise.Unreadable:
+		p.phase = "unclear (" + loopText(ix) + ")"
 		l.loopSteps(p, at.phase, reprise.Unknown, claim)
 	default:
 		l.loopSteps(p, at.phase, reprise.InProgress, claim)
 		l.nextPhase(p, at.phase, at.reason)
+	}
+	if at.by == "" {
+		return
+	}
+	for i := range p.steps {
+		s := &p.steps[i]
+		s.Claims[0].Ledger, s.Claims[0].Word = at.by, s.Status.String()
+		if at.by == "spec.md" && l.spec.exists {
+			s.Claims[0].Source, s.Claims[0].At = reprise.Source{File: l.spec.path}, time.Time{}
+		}
+		if s.ID == at.phase {
+			claim.Status = at.over
+			s.Claims = append(s.Claims, claim)
+		}
 	}
 }
 
@@ -136,7 +175,7 @@ func phaseTitle(id string) string {
 
 // skipUnusedLoop marks the loop of a specification that needed none.
 func (l *loader) skipUnusedLoop(ix *index, p *part) {
-	if len(ix.gaps) > 0 || len(ix.questions) > 0 || len(ix.history) > 0 {
+	if ix.anyTrace() || ix.iteration.n > 1 {
 		return
 	}
 	for i := range p.steps {
@@ -168,7 +207,7 @@ func (l *loader) standing(ix *index) point {
 		ix.file.Report(reprise.Warning, reprise.CodeUnknownStatus, ix.status.line,
 			fmt.Sprintf("loop status %q has no meaning in this format", doc.Clip(ix.status.text, 60)),
 			"use not_started, scaffolding, spec_writing, validating, clarifying, completed or terminated")
-		at := l.byEvidence(ix)
+		at := l.byEvidence(ix).decidedBy(theRecord, reprise.Unknown)
 		if at.state == reprise.Interrupted && !ix.anyOpen() {
 			// Nothing is visibly left and the word is no proof of an end.
 			at.state = reprise.Unreadable
@@ -183,14 +222,14 @@ func (l *loader) standing(ix *index) point {
 		return l.notStarted(ix)
 	case "scaffolding":
 		if l.spec.exists {
-			return point{"A2", reprise.Interrupted, "scaffolding was not closed, but its spec.md is there: the specification comes next"}
+			return newPoint("A2", reprise.Interrupted, "scaffolding was not closed, but its spec.md is there: the specification comes next")
 		}
-		return point{"A1", reprise.Interrupted, "scaffolding was interrupted before spec.md was made"}
+		return newPoint("A1", reprise.Interrupted, "scaffolding was interrupted before spec.md was made")
 	case "spec_writing":
 		if l.spec.exists && !l.spec.unwritten {
-			return point{"A2", reprise.Interrupted, "writing the specification was interrupted; spec.md holds text already, and the writer may run again"}
+			return newPoint("A2", reprise.Interrupted, "writing the specification was interrupted; spec.md holds text already, and the writer may run again")
 		}
-		return point{"A2", reprise.Interrupted, "writing the specification was interrupted; spec.md is not written yet"}
+		return newPoint("A2", reprise.Interrupted, "writing the specification was interrupted; spec.md is not written yet")
 	case "validating":
 		return l.validating(ix)
 	case "clarifying":
@@ -214,13 +253,13 @@ func (l *loader) unstated(ix *index) point {
 		}
 		if ix.status.unfilled() || ix.specSection {
 			if l.spec.exists && !l.spec.unwritten {
-				return l.byEvidence(ix)
+				return l.byEvidence(ix).decidedBy(theRecord, reprise.Unknown)
 			}
-			return point{"A1", reprise.Interrupted, "index.md still holds the template's placeholders: the scaffold was interrupted"}
+			return newPoint("A1", reprise.Interrupted, "index.md still holds the template's placeholders: the scaffold was interrupted")
 		}
 	}
 	ix.file.Report(reprise.Warning, reprise.CodeAmbiguous, ix.status.line, "no loop status is recorded; gaps, questions and files have to tell where the loop stands", "write the status into the row Loop Status")
-	at := l.byEvidence(ix)
+	at := l.byEvidence(ix).decidedBy(theRecord, reprise.Unknown)
 	if at.state == reprise.Interrupted && !ix.anyOpen() {
 		at.state, at.reason = reprise.Unreadable, "no loop status is recorded and neither gaps nor questions settle where it stands"
 		return at
@@ -233,30 +272,30 @@ func (l *loader) unstated(ix *index) point {
 func (l *loader) byRow(ix *index, word value) point {
 	switch doc.Fold(word.text) {
 	case "completed", "complete":
-		return point{"C", reprise.Complete, "the workflow table calls specify completed; the loop itself has no status"}
+		return newPoint("C", reprise.Complete, "the workflow table calls specify completed; the loop itself has no status")
 	case "not started":
 		return l.notStarted(ix)
 	}
-	at := l.byEvidence(ix)
+	at := l.byEvidence(ix).decidedBy(theRecord, reprise.Unknown)
 	at.reason = fmt.Sprintf("the workflow table calls specify %q; %s", doc.Clip(word.text, 40), at.reason)
 	return at
 }
 
 func (l *loader) notStarted(ix *index) point {
 	if ix.anyTrace() {
-		at := l.byEvidence(ix)
+		at := l.byEvidence(ix).decidedBy(theRecord, reprise.Pending)
 		ix.file.Report(reprise.Warning, reprise.CodeStatusDrift, ix.status.line, "loop status not_started, but gaps, questions or a history are recorded", "write the status that fits into the row Loop Status")
 		at.reason = "loop status not_started is contradicted by what is recorded; " + at.reason
 		return at
 	}
 	if !l.spec.exists {
-		return point{"A1", reprise.NotStarted, "nothing was begun"}
+		return newPoint("A1", reprise.NotStarted, "nothing was begun")
 	}
 	if l.spec.unwritten {
 		// The scaffold itself writes not_started, so this is where it ends.
-		return point{"A2", reprise.NotStarted, "the scaffold is made, the specification was not begun"}
+		return newPoint("A2", reprise.NotStarted, "the scaffold is made, the specification was not begun")
 	}
-	return point{"A2", reprise.Interrupted, "spec.md holds text although the loop status is not_started: the writer stopped before it recorded its phase"}
+	return newPoint("A2", reprise.Interrupted, "spec.md holds text although the loop status is not_started: the writer stopped before it recorded its phase")
 }
 
 // validating covers A3 to A5 and B3; the iteration cannot tell, since the first
@@ -266,22 +305,22 @@ func (l *loader) validating(ix *index) point {
 		return at
 	}
 	if ix.looped() {
-		return point{"B3", reprise.Interrupted, "answers were applied before (" + ix.gapText() + "): the specification has to be validated again"}
+		return newPoint("B3", reprise.Interrupted, "answers were applied before ("+ix.gapText()+"): the specification has to be validated again")
 	}
 	pending, _ := ix.openQuestions()
 	switch checklist := l.checklist(ix); {
 	case pending > 0:
-		return point{"B1", reprise.Waiting, fmt.Sprintf("gaps are classified and %s wait for an answer", plural(pending, "question"))}
+		return newPoint("B1", reprise.Waiting, fmt.Sprintf("gaps are classified; %s without an answer (%s)", plural(pending, "question"), ix.gapText()))
 	case len(ix.gaps) > 0 && checklist != "":
-		return point{"A5", reprise.Interrupted, "gap queue and checklist are there (" + ix.gapText() + "): the gaps have to be made into questions"}
+		return newPoint("A5", reprise.Interrupted, "gap queue and checklist are there ("+ix.gapText()+"): the gaps have to be made into questions")
 	case len(ix.gaps) > 0:
-		return point{"A4", reprise.Interrupted, "the gap queue is filled (" + ix.gapText() + ") and no checklist is there"}
+		return newPoint("A4", reprise.Interrupted, "the gap queue is filled ("+ix.gapText()+") and no checklist is there")
 	case checklist == "recorded":
-		return point{"A5", reprise.Interrupted, "the checklist is recorded: its gaps have to be classified"}
+		return newPoint("A5", reprise.Interrupted, "the checklist is recorded: its gaps have to be classified")
 	case checklist != "":
-		return point{"A4", reprise.Interrupted, "a checklist is on disk that index.md does not record: it may be half written"}
+		return newPoint("A4", reprise.Interrupted, "a checklist is on disk that index.md does not record: it may be half written")
 	}
-	return point{"A3", reprise.Interrupted, "the first validation was interrupted"}
+	return newPoint("A3", reprise.Interrupted, "the first validation was interrupted")
 }
 
 // withoutSpec sends a loop back to the writer whose specification is not there.
@@ -298,7 +337,8 @@ func (l *loader) withoutSpec(ix *index, word string) (point, bool) {
 	default:
 		return point{}, false
 	}
-	return point{"A2", reprise.Interrupted, fmt.Sprintf("loop status %s, but spec.md %s: the specification has to be written first", word, what)}, true
+	at := newPoint("A2", reprise.Interrupted, fmt.Sprintf("loop status %s, but spec.md %s: the specification has to be written first", word, what))
+	return at.decidedBy("spec.md", reprise.Done), true
 }
 
 func (l *loader) clarifying(ix *index) point {
@@ -308,15 +348,18 @@ func (l *loader) clarifying(ix *index) point {
 	pending, unused := ix.openQuestions()
 	switch {
 	case pending > 0 && unused > 0:
-		return point{"B1", reprise.Waiting, fmt.Sprintf("%s without an answer (%s); %s on record and not asked again", plural(pending, "question"), ix.gapText(), plural(unused, "answer"))}
+		return newPoint("B1", reprise.Waiting, fmt.Sprintf("%s without an answer (%s); %s on record and not asked again", plural(pending, "question"), ix.gapText(), plural(unused, "answer")))
 	case pending > 0:
-		return point{"B1", reprise.Waiting, fmt.Sprintf("%s without an answer (%s)", plural(pending, "question"), ix.gapText())}
+		return newPoint("B1", reprise.Waiting, fmt.Sprintf("%s without an answer (%s)", plural(pending, "question"), ix.gapText()))
 	case unused > 0:
-		return point{"B2", reprise.Interrupted, fmt.Sprintf("%s on record and not applied yet (%s): nobody has to be asked again", plural(unused, "answer"), ix.gapText())}
+		return newPoint("B2", reprise.Interrupted, fmt.Sprintf("%s on record and not applied yet (%s): nobody has to be asked again", plural(unused, "answer"), ix.gapText()))
 	case ix.countGaps(gap.open) > 0:
-		return point{"A5", reprise.Interrupted, "no question covers the open gaps (" + ix.gapText() + "): the questions have to be made again"}
+		return newPoint("A5", reprise.Interrupted, "no question covers the open gaps ("+ix.gapText()+"): the questions have to be made again")
+	case !ix.anyTrace():
+		ix.file.Report(reprise.Warning, reprise.CodeAmbiguous, ix.status.line, "loop status clarifying, but neither gaps nor questions are recorded", "restore the tables from version control; validating again finds the gaps anew")
+		return newPoint("A3", reprise.Interrupted, "neither gaps nor questions are recorded: validating again finds them anew")
 	}
-	return point{"B3", reprise.Interrupted, "all answers are applied (" + ix.gapText() + "): the specification has to be validated again"}
+	return newPoint("B3", reprise.Interrupted, "all answers are applied ("+ix.gapText()+"): the specification has to be validated again")
 }
 
 // checklist tells whether the checklist is "recorded" in index.md, only on
@@ -345,11 +388,11 @@ func (l *loader) byEvidence(ix *index) point {
 	case pending > 0 || unused > 0:
 		return l.clarifying(ix)
 	case !l.spec.exists:
-		return point{"A1", reprise.Interrupted, "spec.md is not there"}
+		return newPoint("A1", reprise.Interrupted, "spec.md is not there")
 	case l.spec.unwritten:
-		return point{"A2", reprise.Interrupted, "spec.md is not written yet"}
+		return newPoint("A2", reprise.Interrupted, "spec.md is not written yet")
 	case ix.looped() || len(ix.gaps) > 0 || l.checklist(ix) != "":
 		return l.validating(ix)
 	}
-	return point{"A2", reprise.Interrupted, "spec.md holds text, and nothing is recorded after it"}
+	return newPoint("A2", reprise.Interrupted, "spec.md holds text, and nothing is recorded after it")
 }

@@ -39,14 +39,20 @@ func filled(s string) bool {
 func undress(s string) string { return strings.Trim(strings.TrimSpace(s), "`*_ ") }
 
 // field returns the first row or label of a section whose key is exactly one of
-// the given ones. Exactly: below the loop table stands a legend
-// "**Loop Status values**: …" that lists every word of the vocabulary.
+// the given ones. Below the tables stand legends that list a whole vocabulary,
+// "**Loop Status values**: `a` | `b`" or just "**Status**: `a` | `b`": the first
+// has another key, the second more than one value.
 func field(s doc.Section, keys ...string) value {
-	l, ok := s.Label(keys...)
-	if !ok {
-		return value{}
+	labels := s.Labels()
+	for _, key := range keys {
+		for _, l := range labels {
+			if doc.Fold(l.Key) != doc.Fold(key) || (l.Form != doc.TableLabel && strings.Contains(l.Value, "|")) {
+				continue
+			}
+			return value{undress(l.Value), l.Line}
+		}
 	}
-	return value{undress(l.Value), l.Line}
+	return value{}
 }
 
 // counter is "n / max" as written in a field.
