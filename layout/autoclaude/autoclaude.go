@@ -21,6 +21,7 @@
 package autoclaude
 
 import (
+	"errors"
 	"io/fs"
 	"path"
 	"strings"
@@ -69,6 +70,7 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	l.readMarks()
 	l.describe()
 	l.decide()
+	l.settleQuestions()
 	l.compareStatusFile()
 	l.run.Options = l.options()
 	l.run.Findings = l.allFindings()
@@ -107,17 +109,34 @@ func (l *loader) dirs() []string {
 	return out
 }
 
-// open opens the first copy of a file of the spec; where no folder has it, the
-// file that does not exist.
-func (l *loader) open(name string) *doc.File {
+// pathOf gives the first copy of a file of the spec that is there; where no
+// folder has it, the place where it would be.
+func (l *loader) pathOf(name string) (at string, present bool) {
 	dirs := l.dirs()
 	for _, dir := range dirs {
-		if l.rd.Exists(path.Join(dir, name)) {
-			return l.rd.Open(path.Join(dir, name))
+		p := path.Join(dir, name)
+		// What may not be looked at is there all the same: the reader says
+		// why when it is opened.
+		if _, err := fs.Stat(l.fsys, p); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return p, true
 		}
 	}
-	// Opened all the same: what cannot be looked at is not the same as absent.
-	return l.rd.Open(path.Join(dirs[0], name))
+	return path.Join(dirs[0], name), false
+}
+
+// open opens the first copy of a file of the spec.
+func (l *loader) open(name string) *doc.File {
+	at, _ := l.pathOf(name)
+	return l.rd.Open(at)
+}
+
+// find opens a file of the spec if it is there.
+func (l *loader) find(name string) (f *doc.File, ok bool) {
+	at, ok := l.pathOf(name)
+	if !ok {
+		return nil, false
+	}
+	return l.rd.Open(at), true
 }
 
 // describe fills what does not depend on the state: title, activity, the files
@@ -139,9 +158,7 @@ func (l *loader) describe() {
 		r.Active(t.Time(), t.Source())
 	}
 	if r.LastActivity.IsZero() {
-		for _, p := range l.copies {
-			r.Active(p.file.MTime, p.file.At(0))
-		}
+		l.useFileTimes()
 	}
 	if l.plan != nil {
 		r.Steps = l.plan.steps()
@@ -157,14 +174,24 @@ func (l *loader) describe() {
 	l.artifact("plan", planFile, "coding")
 }
 
+// useFileTimes takes the newest file of the spec folder, for a spec whose files
+// record no time at all.
+func (l *loader) useFileTimes() {
+	for _, dir := range l.dirs() {
+		for _, e := range l.rd.Dir(dir) {
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+				l.run.Active(info.ModTime(), reprise.Source{File: path.Join(dir, e.Name())})
+			}
+		}
+	}
+}
+
 // artifact records whether one of the run's own files is there.
 func (l *loader) artifact(name, file, neededBy string) {
-	a := reprise.Artifact{Name: name, Path: path.Join(l.dirs()[0], file), Presence: reprise.Missing, NeededBy: neededBy}
-	for _, dir := range l.dirs() {
-		if p := path.Join(dir, file); l.rd.Exists(p) {
-			a.Path, a.Presence = p, reprise.Present
-			break
-		}
+	at, present := l.pathOf(file)
+	a := reprise.Artifact{Name: name, Path: at, Presence: reprise.Missing, NeededBy: neededBy}
+	if present {
+		a.Presence = reprise.Present
 	}
 	for _, p := range l.copies {
 		if file == planFile && p.broken && p.file.Path == a.Path {
@@ -191,7 +218,8 @@ func titleOf(copies []*plan, id string) string {
 }
 
 // options are the choices of the original program when it finds an existing
-// build. Continue comes first, since --auto-continue takes the first.
+// build. Continue comes first, since --auto-continue takes the first; a build
+// that waits for its review has nothing to continue.
 func (l *loader) options() []reprise.Option {
 	resume := reprise.Option{Key: "continue", Label: "Go on where it stopped"}
 	review := reprise.Option{Key: "review", Label: "Review what was built"}
@@ -200,16 +228,22 @@ func (l *loader) options() []reprise.Option {
 	if !l.run.State.Open() || l.run.State == reprise.Unreadable {
 		return nil
 	}
-	if l.where.worktree == "" {
-		if l.run.State == reprise.NotStarted {
-			return []reprise.Option{resume}
-		}
-		return []reprise.Option{resume, discard}
+	var out []reprise.Option
+	switch {
+	case l.run.Phase == phaseHumanReview:
+		out = append(out, review)
+	case l.where.worktree == "":
+		out = append(out, resume)
+	default:
+		out = append(out, resume, review)
 	}
-	if l.run.Phase == phaseHumanReview {
-		return []reprise.Option{review, merge, discard}
+	if l.where.worktree != "" {
+		out = append(out, merge)
 	}
-	return []reprise.Option{resume, review, merge, discard}
+	if l.where.worktree == "" && l.run.State == reprise.NotStarted {
+		return out // nothing was built that could be discarded
+	}
+	return append(out, discard)
 }
 
 // allFindings joins what the readers collected. Of a copy that lost, only

@@ -197,10 +197,11 @@ func (p *plan) done() (done int) {
 	return done
 }
 
+// begun reports whether any item is other than pending. What a word without a
+// meaning stands for may have been begun.
 func (p *plan) begun() bool {
 	for _, it := range p.items {
-		switch it.step.Status {
-		case reprise.Done, reprise.InProgress, reprise.Failed, reprise.Blocked:
+		if it.step.Status != reprise.Pending {
 			return true
 		}
 	}

@@ -13,8 +13,9 @@ import (
 
 // marks are the files that people and the program leave beside the plan.
 type marks struct {
-	hold       string // why it is held, "" if it is not; with holdPhase
+	hold       string // why it is held, "" if it is not
 	holdPhase  string
+	holdTodo   string // what ends it
 	escalated  bool
 	fixRequest reprise.Source // QA_FIX_REQUEST.md, unset if absent
 
@@ -22,6 +23,7 @@ type marks struct {
 	approved bool
 	require  bool // task_metadata.json asks for approval before coding
 	review   reprise.Source
+	archived reprise.Source // where it says so, unset if it was not
 }
 
 func (l *loader) readMarks() {
@@ -31,16 +33,6 @@ func (l *loader) readMarks() {
 	l.readLeftovers()
 }
 
-// find returns the first copy of a file that is there.
-func (l *loader) find(name string) (*doc.File, bool) {
-	for _, dir := range l.dirs() {
-		if p := path.Join(dir, name); l.rd.Exists(p) {
-			return l.rd.Open(p), true
-		}
-	}
-	return nil, false
-}
-
 // readHolds reads the files that stop the loop until they are removed: PAUSE
 // by a person, RATE_LIMIT_PAUSE and AUTH_PAUSE by the later program, which a
 // RESUME file lifts.
@@ -48,6 +40,7 @@ func (l *loader) readHolds() {
 	m := &l.marks
 	if f, ok := l.find("PAUSE"); ok {
 		m.hold, m.holdPhase = "a person paused it with the file PAUSE", "paused"
+		m.holdTodo = "remove the file PAUSE"
 		if text := oneLine(string(bytes.ToValidUTF8(f.Data, nil)), 120); text != "" {
 			m.hold += " (" + strconv.Quote(text) + ")"
 		}
@@ -58,6 +51,7 @@ func (l *loader) readHolds() {
 	}
 	if f, ok := l.find("RATE_LIMIT_PAUSE"); ok {
 		m.hold, m.holdPhase = "it waits for a usage limit to end", "usage limit"
+		m.holdTodo = "wait for the limit to end, or remove the file RATE_LIMIT_PAUSE"
 		n := f.JSON()
 		if n != nil && n.Kind == doc.Map {
 			if t := n.Get("resetTimestamp", "reset_timestamp").Time(); !t.IsZero() {
@@ -69,6 +63,7 @@ func (l *loader) readHolds() {
 	}
 	if f, ok := l.find("AUTH_PAUSE"); ok {
 		m.hold, m.holdPhase = "it waits for a person to sign in to the agent's service again", "sign-in"
+		m.holdTodo = "sign in, then remove the file AUTH_PAUSE"
 		if n := f.JSON(); n != nil && n.Kind == doc.Map {
 			l.memory.times = append(l.memory.times, n.Get("pausedAt", "paused_at"))
 		}
@@ -103,6 +98,17 @@ func (l *loader) readHuman() {
 	}
 }
 
+// settleQuestions marks what was asked of a person as answered where the run
+// went on beyond it.
+func (l *loader) settleQuestions() {
+	beyond := !l.run.State.Open() || l.plan != nil && l.plan.qa == qaApproved
+	for i := range l.run.Questions {
+		if q := &l.run.Questions[i]; q.ID == "QA_ESCALATION.md" && beyond {
+			q.Answered, q.Applied = true, true
+		}
+	}
+}
+
 // readApproval reads whether the plan was approved. The hash stored with an
 // approval is not checked: it covers the plan, which the build itself changes,
 // so it fails for every build that was started.
@@ -131,10 +137,7 @@ func (l *loader) readApproval() {
 		m.review = n.Get("requireReviewBeforeCoding").Source()
 	}
 	if at := n.Get("archivedAt"); !at.IsNull() {
-		l.rd.Report(reprise.Finding{
-			Code: reprise.CodeAbandoned, Severity: reprise.Info, Subject: l.run.ID, Source: at.Source(),
-			Message: "a person archived the spec in the desktop program, which hides it there and changes nothing else",
-		})
+		m.archived = at.Source()
 	}
 }
 

@@ -211,7 +211,7 @@ func (l *loader) reportCommitted(s *reprise.Step) {
 	c := l.memory.commits[s.ID][len(s.Commits)-1]
 	l.rd.Report(reprise.Finding{
 		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: s.ID, Source: c.source,
-		Message: fmt.Sprintf("commit %s is on record for item %s, which the plan calls %s", strconv.Quote(doc.Clip(c.hash, 12)), strconv.Quote(s.ID), s.Status),
+		Message: fmt.Sprintf("commit %s is on record for item %s, which the plan calls %s", shortHash(c.hash), strconv.Quote(s.ID), s.Status),
 		Hint:    "the record is made for partial work too: look at the commit before the item is done again",
 	})
 }
@@ -244,6 +244,10 @@ func (l *loader) reportRetries(s *reprise.Step) {
 			Hint:    "see why before it is tried again; missing files named in the item are a usual cause",
 		})
 	}
+}
+
+func shortHash(hash string) string {
+	return strconv.Quote(string([]rune(hash)[:min(len([]rune(hash)), 10)]))
 }
 
 // stuckIDs names the items on the stuck list, for a sentence.

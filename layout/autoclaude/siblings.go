@@ -2,7 +2,9 @@ package autoclaude
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,40 +13,64 @@ import (
 )
 
 // laterTry looks for the same task under a later number: a task that is tried
-// again gets a new folder with the same slug. Where the later one is complete,
+// again gets a new folder with the same slug. Where a later one is complete,
 // open work of this one is superseded; otherwise that it exists is told.
 func (l *loader) laterTry() bool {
 	r := l.run
-	number, slug, _ := strings.Cut(r.ID, "-")
-	if strings.Trim(slug, "-") == "" || l.where.base == "" || r.Phase == phaseHumanReview {
+	if l.where.base == "" || r.Phase == phaseHumanReview {
 		return false
 	}
-	mine := doc.Numbers(number)
-	for _, e := range l.rd.Dir(path.Dir(r.Path)) {
-		digits, other, _ := strings.Cut(e.Name(), "-")
-		theirs := doc.Numbers(digits)
-		if !e.IsDir() || other != slug || len(mine) != 1 || len(theirs) != 1 || theirs[0] <= mine[0] {
-			continue
-		}
-		dir := path.Join(path.Dir(r.Path), e.Name())
-		p := readPlan(l.fsys, dir)
-		// Slugs are cut short, so that different tasks can share one.
-		if !p.ok() || p.title != "" && !strings.EqualFold(p.title, r.Title) {
-			continue
-		}
-		finished := len(p.items) > 0 && p.done() == len(p.items) && !p.lossy && (closing(p.status) || p.qa == qaApproved)
-		message := fmt.Sprintf("the same task was tried again as %s, which is not finished either", strconv.Quote(e.Name()))
-		if finished {
-			message = fmt.Sprintf("the same task was tried again as %s and finished there", strconv.Quote(e.Name()))
-		}
-		l.rd.Report(reprise.Finding{
-			Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: dir}, Message: message,
-			Hint: "resume the later one",
-		})
-		if finished {
-			r.State, r.Phase, r.Reason, r.Next = reprise.Stopped, "superseded", message, nil
-			return true
+	tries := l.laterTries()
+	if len(tries) == 0 {
+		return false
+	}
+	newest, finished := tries[0], false
+	for _, p := range tries {
+		if len(p.items) > 0 && p.done() == len(p.items) && !p.lossy && (closing(p.status) || p.qa == qaApproved) {
+			newest, finished = p, true
+			break
 		}
 	}
-	return false
+	message := fmt.Sprintf("the same task was tried again as %s, which is not finished either", strconv.Quote(path.Base(newest.dir)))
+	if finished {
+		message = fmt.Sprintf("the same task was tried again as %s and finished there", strconv.Quote(path.Base(newest.dir)))
+		r.State, r.Phase, r.Reason, r.Next = reprise.Stopped, "superseded", message, nil
+	}
+	l.rd.Report(reprise.Finding{
+		Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: newest.dir},
+		Message: message, Hint: "look at the later one first",
+	})
+	return finished
+}
+
+// maxTries bounds how many later tries are read.
+const maxTries = 3
+
+// laterTries reads the newest plans of the same task, newest first. Slugs are
+// cut short, so that different tasks can share one: the titles must agree too.
+func (l *loader) laterTries() []*plan {
+	number, slug, _ := strings.Cut(l.run.ID, "-")
+	mine := doc.Numbers(number)
+	if strings.Trim(slug, "-") == "" || len(mine) != 1 {
+		return nil
+	}
+	home := path.Dir(l.run.Path)
+	later := map[int]string{}
+	for _, e := range l.rd.Dir(home) {
+		digits, other, _ := strings.Cut(e.Name(), "-")
+		theirs := doc.Numbers(digits)
+		if e.IsDir() && other == slug && len(theirs) == 1 && theirs[0] > mine[0] {
+			later[theirs[0]] = e.Name()
+		}
+	}
+	numbers := slices.Sorted(maps.Keys(later))
+	slices.Reverse(numbers)
+	var out []*plan
+	for _, n := range numbers[:min(len(numbers), maxTries)] {
+		p := readPlan(l.fsys, path.Join(home, later[n]))
+		if p.ok() && (p.title == "" || strings.EqualFold(p.title, l.run.Title)) {
+			out = append(out, p)
+		}
+	}
+	return out
 }

@@ -36,12 +36,12 @@ var specPhases = []specPhase{
 // desktop program have no other file, and the planner reads spec.md.
 func (l *loader) specSteps() []reprise.Step {
 	wanted := l.wantedPhases()
-	written := l.rd.Exists(l.specPath("spec.md"))
+	_, written := l.pathOf("spec.md")
 	var steps []reprise.Step
 	for _, ph := range specPhases {
-		at := l.specPath(ph.file)
+		at, present := l.pathOf(ph.file)
+		present = present && ph.id != "planning"
 		s := reprise.Step{ID: ph.id, Title: ph.title, Phase: "spec", Role: ph.role, Path: at, Status: reprise.Pending, Source: reprise.Source{File: path.Dir(at)}}
-		present := ph.id != "planning" && l.rd.Exists(at)
 		switch {
 		case present:
 			s.Status = reprise.Done
@@ -71,15 +71,6 @@ func (l *loader) emptySpec(at string) bool {
 		return true
 	}
 	return !f.OK()
-}
-
-func (l *loader) specPath(file string) string {
-	for _, dir := range l.dirs() {
-		if p := path.Join(dir, file); l.rd.Exists(p) {
-			return p
-		}
-	}
-	return path.Join(l.dirs()[0], file)
 }
 
 // wantedPhases gives the optional phases the assessment asks for, and the word
@@ -128,6 +119,9 @@ func (l *loader) decideSpec() {
 	}
 	s := &r.Steps[next] // planning is never closed here
 	reason := "no plan yet: the next step is to " + s.Title
+	if l.plan != nil {
+		reason = "the plan lists no item yet: the next step is to " + s.Title
+	}
 	status := ""
 	if l.plan != nil {
 		status = doc.Fold(l.plan.status)
@@ -139,7 +133,7 @@ func (l *loader) decideSpec() {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: r.ID, Source: l.plan.source,
 			Message: "the plan waits for a review, but there is nothing in it to review",
-			Hint:    "run the planner again",
+			Hint:    "let it go on at the first step whose file is missing",
 		})
 	case status == "in progress" || status == "planning" || l.hasLogs() || len(l.memory.order) > 0:
 		begun = true
@@ -149,7 +143,7 @@ func (l *loader) decideSpec() {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: planFile, Source: l.plan.file.At(0),
 			Message: "the plan has phases and not one item in them",
-			Hint:    "run the planner again",
+			Hint:    "let it go on at the first step whose file is missing",
 		})
 	}
 	if r.State = reprise.NotStarted; begun {
@@ -175,4 +169,7 @@ func (l *loader) planPhases() []phase {
 
 // hasLogs reports whether an agent was ever started. The log itself is large
 // and says nothing the other files do not.
-func (l *loader) hasLogs() bool { return l.rd.Exists(l.specPath("task_logs.json")) }
+func (l *loader) hasLogs() bool {
+	_, ok := l.pathOf("task_logs.json")
+	return ok
+}

@@ -2,6 +2,7 @@ package autoclaude
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"reprise"
@@ -32,9 +33,31 @@ func (l *loader) decide() {
 	if l.laterTry() {
 		return
 	}
-	if l.marks.hold != "" {
-		l.waitFor(l.marks.holdPhase, l.marks.hold, "remove the hold")
+	l.applyHold()
+	if at := l.marks.archived; at.File != "" {
+		l.run.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: l.run.ID, Source: at,
+			Message: "a person archived the spec in the desktop program without closing it: it is hidden there, and nothing else has changed",
+			Hint:    "close it if it is not wanted any more",
+		})
 	}
+}
+
+// applyHold lets a pause file outweigh what would come next, and says what
+// that is.
+func (l *loader) applyHold() {
+	r, m := l.run, &l.marks
+	if m.hold == "" {
+		return
+	}
+	reason := m.hold
+	switch {
+	case r.State == reprise.Waiting:
+		reason += "; besides, " + r.Reason
+	case len(r.Next) > 0:
+		reason += "; after that, " + strconv.Quote(r.Next[0].ID) + " is next"
+	}
+	l.waitFor(m.holdPhase, reason, m.holdTodo)
 }
 
 // unreadable settles a spec of which no copy of the plan can be read.
@@ -75,7 +98,7 @@ func (l *loader) decideClosed() bool {
 	r.Phase = "closed"
 	if len(r.Steps) > 0 && open == 0 && !l.plan.lossy {
 		r.State = reprise.Complete
-		r.Reason = fmt.Sprintf("all %d items are completed and the plan is closed as %s", len(r.Steps), quoteWord(p.status))
+		r.Reason = fmt.Sprintf("%s and the plan is closed as %s", allDone(len(r.Steps)), quoteWord(p.status))
 		if l.plan.qa == qaRejected {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: r.ID, Source: l.plan.qaAt,
@@ -128,15 +151,19 @@ func (l *loader) decideBuild() {
 	if first.Status == reprise.InProgress {
 		r.Reason = fmt.Sprintf("%d of %d items completed, %s was in progress", done, len(r.Steps), strconv.Quote(first.ID))
 	}
+	if p.qa == qaRejected {
+		r.Reason += "; QA rejected the build before"
+	}
 	if _, stuck := l.memory.isStuck(first.ID); stuck {
 		l.waitFor(r.Phase, fmt.Sprintf("%s was given up on after %d attempts and comes next", strconv.Quote(first.ID), first.Attempts), "change the item or what it builds on, then clear its record")
 		return
 	}
-	if p.begun() || first.Attempts > 0 || len(l.memory.commits) > 0 {
+	tried := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Attempts > 0 })
+	if p.begun() || tried || len(l.memory.commits) > 0 {
 		return
 	}
 	r.State = reprise.NotStarted
-	r.Reason = fmt.Sprintf("planned with %d items, none begun", len(r.Steps))
+	r.Reason = "planned, and none of its items is begun"
 	l.checkApproval()
 }
 
@@ -152,7 +179,7 @@ func (l *loader) why(s *reprise.Step, i int) string {
 		reason = "it does not depend on the one before"
 	}
 	if n := len(s.Commits); n > 0 {
-		reason += fmt.Sprintf("; commit %s is on record for it, look there first", strconv.Quote(doc.Clip(s.Commits[n-1], 12)))
+		reason += fmt.Sprintf("; commit %s is on record for it, look there first", shortHash(s.Commits[n-1]))
 	}
 	return reason
 }
@@ -176,8 +203,8 @@ func (l *loader) decideHeldItems() {
 // needSpec says if spec.md is gone from a spec that is being built: the
 // program's own list of specs leaves such a spec out.
 func (l *loader) needSpec() {
-	at := l.specPath("spec.md")
-	if l.rd.Exists(at) {
+	at, ok := l.pathOf("spec.md")
+	if ok {
 		return
 	}
 	l.rd.Report(reprise.Finding{
@@ -209,11 +236,11 @@ func (l *loader) checkApproval() {
 // decideQA settles a plan whose items are all completed.
 func (l *loader) decideQA() {
 	r, p := l.run, l.plan
-	all := fmt.Sprintf("all %d items are completed", len(r.Steps))
+	all := allDone(len(r.Steps))
 	status := doc.Fold(p.status)
 	switch {
 	case p.qa == qaApproved:
-		l.awaitReview(all + " and QA approved them")
+		l.awaitReview(all + " and QA approved it")
 		if f := l.marks.fixRequest; f.File != "" {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: r.ID, Source: f,
@@ -222,7 +249,11 @@ func (l *loader) decideQA() {
 			})
 		}
 	case p.qa == qaOdd:
-		l.awaitReview(fmt.Sprintf("%s and QA signed off with %s, which a person has to judge", all, quoteWord(p.qaWord)))
+		said := "in a form that cannot be read"
+		if p.qaWord != "" {
+			said = "with " + quoteWord(p.qaWord)
+		}
+		l.awaitReview(fmt.Sprintf("%s and QA signed off %s, which a person has to judge", all, said))
 	case l.marks.escalated:
 		l.waitFor("qa", all+" and QA gave up and asks for a person", "read QA_ESCALATION.md and decide")
 	case p.qa == qaRejected:
@@ -232,7 +263,7 @@ func (l *loader) decideQA() {
 	case p.qa == qaFixed:
 		l.runQA("qa-review", roleQAReviewer, "qa re-review", all+"; what QA found was fixed and has to be reviewed again")
 	case status == "qa approved":
-		l.awaitReview(all + " and the plan's status says that QA approved them")
+		l.awaitReview(all + " and the plan's status says that QA approved it")
 	case l.marks.fixRequest.File != "" || doc.Fold(p.reason) == "qa rejected":
 		l.runQA("qa-fix", roleQAFixer, "qa fix", all+"; there is a request to fix them")
 	case status == "human review" && doc.Fold(p.reason) != "errors":
@@ -256,16 +287,16 @@ const maxQARounds = 50
 func (l *loader) decideRejected(all string) {
 	switch {
 	case len(l.memory.stuck) > 0:
-		l.waitFor("qa", fmt.Sprintf("%s but QA rejected them, and %s had been given up on before: it is in doubt what is really done", all, l.memory.stuckIDs()), "read qa_report.md, reopen what is not done")
+		l.waitFor("qa", fmt.Sprintf("%s but QA rejected it, and %s had been given up on before: it is in doubt what is really done", all, l.memory.stuckIDs()), "read qa_report.md, reopen what is not done")
 		l.run.Report(reprise.Finding{
 			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: l.run.ID, Source: l.plan.qaAt,
 			Message: "all items are called completed, one of them after it was given up on, and QA rejected the build",
 			Hint:    "set the items that are not really done back to pending",
 		})
 	case l.plan.rounds >= maxQARounds:
-		l.waitFor("qa", fmt.Sprintf("%s but QA rejected them after %d rounds", all, l.plan.rounds), "read qa_report.md and decide")
+		l.waitFor("qa", fmt.Sprintf("%s but QA rejected it after %d rounds", all, l.plan.rounds), "read qa_report.md and decide")
 	default:
-		l.runQA("qa-fix", roleQAFixer, "qa fix", all+" but QA rejected them")
+		l.runQA("qa-fix", roleQAFixer, "qa fix", all+" but QA rejected it")
 	}
 }
 
@@ -284,14 +315,18 @@ func (l *loader) awaitReview(reason string) {
 }
 
 // waitFor settles a run that cannot go on without a person or a limit. What
-// would have come next is said in the reason, since it may not be started now.
+// would have come next is not offered: it may not be started now.
 func (l *loader) waitFor(phase, reason, todo string) {
 	r := l.run
-	if r.State == reprise.Interrupted && len(r.Next) > 0 && r.Next[0].Role != roleHuman && phase == l.marks.holdPhase {
-		reason += "; after that, " + strconv.Quote(r.Next[0].ID) + " is next"
-	}
 	r.State, r.Phase, r.Reason = reprise.Waiting, phase, reason
 	r.Next = []reprise.Unit{{ID: "human", Title: todo, Phase: phase, Role: roleHuman, Reason: reason}}
+}
+
+func allDone(n int) string {
+	if n == 1 {
+		return "its one item is completed"
+	}
+	return fmt.Sprintf("all %d items are completed", n)
 }
 
 func quoteWord(word string) string { return strconv.Quote(doc.Clip(word, 40)) }

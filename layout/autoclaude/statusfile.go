@@ -58,7 +58,7 @@ func (l *loader) compareStatus(n *doc.Node) {
 		})
 	}
 	// A hint only: local time without a zone, and written by hand at times.
-	if r.LastActivitySource.File == "" || path.Base(r.LastActivitySource.File) == planFile && r.LastActivitySource.Line == 0 {
+	if r.LastActivitySource.Line == 0 {
 		r.Active(last.Time(), last.Source())
 	}
 }
