@@ -66,7 +66,7 @@ func (a *app) newRoot() *cobra.Command {
 		Short: "What was interrupted here, is it safe to resume, and from where",
 		Long: "reprise reads what agent workflows left on disk and tells which of them were\n" +
 			"interrupted, in what state they are and what would come next.",
-		Args:          cobra.NoArgs,
+		Args:          args(cobra.NoArgs),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return status.RunE(cmd, nil) },

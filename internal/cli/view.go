@@ -178,8 +178,10 @@ func nextWords(r *reprise.Run) string {
 	}
 	u := r.Next[0]
 	text := plain(u.ID)
-	if u.Title != "" && u.Title != u.ID {
-		text += " " + plain(u.Title)
+	if title := plain(u.Title); strings.Contains(title, text) {
+		text = title // many titles name the id themselves
+	} else if title != "" {
+		text += " " + title
 	}
 	if u.Role != "" {
 		text += " (" + plain(u.Role) + ")"
@@ -189,6 +191,9 @@ func nextWords(r *reprise.Run) string {
 	}
 	return text
 }
+
+// inTable are findings that the age column of the table tells already.
+var inTable = map[string]bool{reprise.CodeStaleRun: true, reprise.CodeFutureTime: true}
 
 var marks = map[reprise.Severity]string{reprise.Info: "·", reprise.Warning: "!", reprise.Blocking: "✗"}
 
@@ -209,7 +214,7 @@ func (v *view) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 	for _, r := range runs {
 		told, left := 0, 0
 		for _, f := range r.Findings {
-			if !v.all && f.Severity < reprise.Warning {
+			if !v.all && (f.Severity < reprise.Warning || inTable[f.Code]) {
 				continue
 			}
 			if !v.all && told >= shownFindings {
@@ -217,6 +222,9 @@ func (v *view) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 				continue
 			}
 			told++
+			if f.Subject == r.ID {
+				f.Subject = "" // its name stands in front
+			}
 			show(names[r], f)
 		}
 		if left > 0 {
