@@ -13,6 +13,19 @@ type Observed struct {
 	GitError string
 	// Owners tells of the recorded owners, by the place of the record.
 	Owners map[Source]OwnerLife
+	// Peers are all runs of the project, the examined one included.
+	Peers []*Run
+	// Sections tells, by path, which sections of a document changed since the
+	// run that rests on it was last active.
+	Sections map[string][]SectionChange
+}
+
+// SectionChange is a section of a Markdown document that is not what it was.
+type SectionChange struct {
+	Title   string // as it stands now, or stood before if it was removed
+	Added   bool
+	Removed bool
+	Commit  string // the state it is compared with
 }
 
 // OwnerLife is what is known of one recorded owner, and why.
