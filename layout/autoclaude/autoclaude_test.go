@@ -112,15 +112,33 @@ func TestAC5_PlanStatus(t *testing.T) {
 	}
 }
 
-// A folder of secrets lies beside the specs: it must not even be opened, and
-// neither must the project index, which can quote connection strings.
+// The three kinds of times in real files, and what is no time.
+func TestAC5_Times(t *testing.T) {
+	for written, want := range map[string]string{
+		"2026-01-17T22:32:56.123Z":         "2026-01-17T22:32:56Z",
+		"2026-01-17T22:32:56.123456":       "2026-01-17T22:32:56Z",
+		"2026-01-17T22:32:56.123456+01:00": "2026-01-17T21:32:56Z",
+		"2026-01-17T22:32:56+00:00":        "2026-01-17T22:32:56Z",
+		"2026-01-17T15:00:00":              "2026-01-17T15:00:00Z",
+		"yesterday":                        "2026-01-02T03:04:05Z", // the file's own
+	} {
+		r := planOf(t, object{"last_updated": written, "phases": []any{object{"id": 1, "subtasks": []any{object{"id": "a"}}}}})
+		if got := r.LastActivity.UTC().Format("2006-01-02T15:04:05Z07:00"); got != want {
+			t.Errorf("%q gives %s, want %s", written, got, want)
+		}
+	}
+}
+
+// A file of secrets lies beside the specs: it must not even be opened, and
+// neither must the project index, which can quote connection strings, nor the
+// log, which grows to megabytes.
 func TestX9_SecretsAreNeverOpened(t *testing.T) {
 	fsys := fstest.MapFS{}
 	for _, name := range []string{"seed-scenario-2-plan-and-worktree", "seed-scenario-3-no-plan", "worktree-copies", "leftovers"} {
 		maps.Copy(fsys, layouttest.LoadFS(t, "testdata/scenarios/"+name+".txtar"))
 	}
 	for _, dir := range []string{".auto-claude/", ".auto-claude/specs/001-dark-mode/", ".worktrees/auto-claude/.auto-claude/"} {
-		for _, name := range []string{".env", ".env.local", "project_index.json"} {
+		for _, name := range []string{".env", ".env.local", "project_index.json", "task_logs.json"} {
 			fsys[dir+name] = &fstest.MapFile{Data: []byte("SECRET=1")}
 		}
 	}
@@ -138,7 +156,7 @@ type guard struct {
 
 // Open implements fs.FS.
 func (g guard) Open(name string) (fs.File, error) {
-	if base := filepath.Base(name); strings.HasPrefix(base, ".env") || base == "project_index.json" {
+	if base := filepath.Base(name); strings.HasPrefix(base, ".env") || base == "project_index.json" || base == "task_logs.json" {
 		g.t.Errorf("%s was opened", name)
 	}
 	return g.MapFS.Open(name)

@@ -2,7 +2,7 @@ package autoclaude
 
 import (
 	"fmt"
-	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,7 +34,7 @@ func (l *loader) readCopies() {
 		case p.broken:
 			l.rd.Report(reprise.Finding{
 				Code: reprise.CodeSalvaged, Severity: reprise.Warning, Subject: planFile, Source: p.file.At(0),
-				Message: fmt.Sprintf("this copy of the plan cannot be read; the one in %s is used instead", l.plan.dir),
+				Message: fmt.Sprintf("this copy of the plan cannot be read; the one in %s is used instead", strconv.Quote(l.plan.dir)),
 				Hint:    "copy the readable plan over the broken one",
 			})
 		default:
@@ -97,7 +97,7 @@ func (l *loader) compare(lost *plan) {
 	l.rd.Report(reprise.Finding{
 		Code: reprise.CodePlanCopies, Severity: reprise.Warning, Subject: l.run.ID, Source: lost.file.At(0),
 		Message: fmt.Sprintf("this copy of the plan differs from the one in %s, which is further and is used: %s",
-			path.Clean(won.dir), strings.Join(diffs, "; ")),
+			strconv.Quote(won.dir), strings.Join(diffs, "; ")),
 		Hint: "copy the plan that is ahead over the other before starting the original program: it copies the project's over the worktree's",
 	})
 }
