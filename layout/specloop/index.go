@@ -384,7 +384,9 @@ func (ix *index) readPhase(md *doc.Markdown, title string) phaseState {
 		phase: field(s, "Phase", "Current Phase"), name: field(s, "Phase Name"), status: field(s, "Status", "Phase Status"),
 		iteration: count(field(s, "Current Iteration", "Iteration")),
 	}
-	p.here = p.phase.given() || p.status.given()
+	// The workflow enters phase 0 when it begins; a status that says otherwise
+	// is more explicit than a number.
+	p.here = p.phase.given() && !p.status.given() || p.status.given() && rowStatus(p.status.text) != reprise.Pending
 	ix.stamp(field(s, "Last Activity"))
 	return p
 }

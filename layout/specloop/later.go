@@ -64,10 +64,11 @@ func (l *loader) laterPart(ix *index, name string, row, own value, state phaseSt
 	// the phase table and the context follow it.
 	add("workflow table", ix.file.Path, row)
 	add("phase state", ix.file.Path, state.status)
-	add(name+"-context.md", l.in(name+"-context.md"), own)
-	if len(claims) == 0 {
-		claims = append(claims, reprise.Claim{Ledger: "phase state", Status: reprise.InProgress, Word: state.phase.text, Source: ix.file.At(state.phase.line)})
+	if !state.status.given() {
+		add("phase state", ix.file.Path, state.phase)
+		l.enteredPhase(name, row, claims)
 	}
+	add(name+"-context.md", l.in(name+"-context.md"), own)
 	// A phase that was entered outlives a row that nobody moved off not_started.
 	win := 0
 	for win < len(claims)-1 && claims[win].Status == reprise.Pending {
@@ -76,13 +77,13 @@ func (l *loader) laterPart(ix *index, name string, row, own value, state phaseSt
 	claims[win].Won = true
 	c := claims[win]
 	p.word, p.source = c.Word, c.Source
-	if c.Status == reprise.Pending {
-		c.Status = reprise.InProgress
-		claims[win].Status = c.Status
-	}
 	for _, other := range claims {
-		if (other.Status == reprise.Done) != (c.Status == reprise.Done) {
-			l.report(reprise.Warning, reprise.CodeStatusDrift, name, other.Source,
+		sev := reprise.Warning
+		if other.Status == reprise.Pending {
+			sev = reprise.Info
+		}
+		if (other.Status == reprise.Done) != (c.Status == reprise.Done) || (other.Status == reprise.Pending) != (c.Status == reprise.Pending) {
+			l.report(sev, reprise.CodeStatusDrift, name, other.Source,
 				fmt.Sprintf("%s calls %s %q, %s calls it %q; the %s counts", other.Ledger, name, doc.Clip(other.Word, 40), c.Ledger, doc.Clip(c.Word, 40), c.Ledger), "bring the ledgers to the same state")
 		}
 	}
@@ -99,6 +100,21 @@ func (l *loader) laterPart(ix *index, name string, row, own value, state phaseSt
 		p.phase = fmt.Sprintf("%s (%s)", name, doc.Clip(c.Word, 40))
 	}
 	return p
+}
+
+// enteredPhase gives the claim of a bare phase number its meaning: at work, or
+// done where it is the last phase of a workflow that the table calls completed.
+func (l *loader) enteredPhase(name string, row value, claims []reprise.Claim) {
+	if len(claims) == 0 || claims[len(claims)-1].Ledger != "phase state" {
+		return
+	}
+	c := &claims[len(claims)-1]
+	c.Status = reprise.InProgress
+	n := doc.Numbers(c.Word)
+	if row.given() && rowStatus(row.text) == reprise.Done && len(n) > 0 && n[0] >= len(laterPhases[name])-1 {
+		c.Status = reprise.Done
+	}
+	c.Word = "phase " + c.Word
 }
 
 func iterationText(s phaseState) string {

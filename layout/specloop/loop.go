@@ -304,10 +304,13 @@ func (l *loader) validating(ix *index) point {
 	if at, ok := l.withoutSpec(ix, "validating"); ok {
 		return at
 	}
+	pending, unused := ix.openQuestions()
+	if unused > 0 {
+		return newPoint("B2", reprise.Interrupted, fmt.Sprintf("%s on record whose gaps are still clarifying (%s): applying comes before validating", plural(unused, "answer"), ix.gapText()))
+	}
 	if ix.looped() {
 		return newPoint("B3", reprise.Interrupted, "answers were applied before ("+ix.gapText()+"): the specification has to be validated again")
 	}
-	pending, _ := ix.openQuestions()
 	switch checklist := l.checklist(ix); {
 	case pending > 0:
 		return newPoint("B1", reprise.Waiting, fmt.Sprintf("gaps are classified; %s without an answer (%s)", plural(pending, "question"), ix.gapText()))
