@@ -194,18 +194,22 @@ func (l *longRun) whyInterrupted(open *plan) string {
 func (l *longRun) standing(p *plan) string {
 	c := p.checkpoint
 	switch {
-	case p.summary != nil && p.summary.status == reprise.Failed:
+	case p.summary != nil && p.summary.status != reprise.Unknown && !p.summary.status.Closed():
 		return fmt.Sprintf("ended as %q", doc.Clip(p.summary.word, 20))
 	case c.partial() && c.completed > 0:
 		return fmt.Sprintf("stopped after task %d of %d", c.completed, c.total)
-	case p.status == reprise.InReview:
+	case p.status == reprise.InReview && c != nil:
 		return "has all its tasks done and lacks its summary"
+	case p.status == reprise.InReview:
+		return "was reported done by its agent and lacks its summary"
 	case c != nil && c.status == reprise.Unknown:
 		return "has a checkpoint that cannot be read"
 	case p.summary != nil && p.summary.status == reprise.Unknown:
 		return "has a summary that cannot be understood"
 	case p.status == reprise.InProgress:
 		return "was begun"
+	case p.status == reprise.Failed:
+		return "failed"
 	}
 	return "comes next"
 }

@@ -31,7 +31,7 @@ func (g *gsd) decide() {
 		g.verify()
 	case len(g.closed) > 0 && !g.state.whole():
 		run.State = reprise.Interrupted
-		run.Reason = fmt.Sprintf("the phases are recorded complete, but %s neither ticked nor summarised", plural(len(g.closed), "plan"))
+		run.Reason = fmt.Sprintf("the phases are recorded complete; neither ticked nor summarised: %s", plural(len(g.closed), "plan"))
 	case g.allDone():
 		g.decideComplete()
 	case g.onlyAgents():

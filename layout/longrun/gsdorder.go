@@ -224,8 +224,8 @@ func without(keys, gone []planKey) []planKey {
 }
 
 // offer lists the plans that may be started: those of the wave; the next one if
-// the wave holds only one (it may merely lack its summary); one that was passed
-// over; the first of the next phase, which is often taken up early; and one
+// the wave holds only one (it may merely lack its summary), unless it declares
+// that it waits; one that was passed over; the first of the next phase, which is often taken up early; and one
 // left open in an earlier phase.
 func (g *gsd) offer() {
 	if g.current.none() {
@@ -245,7 +245,7 @@ func (g *gsd) offer() {
 		}
 		g.add(k, reason)
 	}
-	if len(l.now) == 1 && len(l.rest) > 0 {
+	if len(l.now) == 1 && len(l.rest) > 0 && len(g.openNeeds(l.rest[0])) == 0 && len(g.done) > 0 {
 		g.add(l.rest[0], "after "+g.id(l.now[0])+", in case that one only lacks its summary")
 	}
 	if len(l.old) > 0 {

@@ -3,6 +3,7 @@ package longrun
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,6 +147,7 @@ func (g *gsd) statePhase(front *doc.Node, fields map[string]doc.Label) {
 func phaseIn(text string, leading bool) (phaseNo, bool) {
 	ws := strings.Fields(withoutCode(text))
 	number := func(w string) (phaseNo, bool) {
+		w, _, _ = strings.Cut(w, "/") // 3/5
 		w = strings.TrimFunc(w, func(r rune) bool { return !strings.ContainsRune("0123456789.-", r) && !(r < 128 && isLetter(byte(r))) })
 		w = strings.Trim(w, ".-")
 		for i, part := range words(w) {
@@ -161,6 +163,7 @@ func phaseIn(text string, leading bool) (phaseNo, bool) {
 		}
 		return phaseNo{}, false
 	}
+	first := slices.IndexFunc(ws, func(w string) bool { return doc.Fold(w) != "" }) // not an emoji
 	for i, w := range ws {
 		low := strings.ToLower(strings.Trim(w, "*_:(),.—–-[]"))
 		if low == "phase" && i+1 < len(ws) {
@@ -168,7 +171,7 @@ func phaseIn(text string, leading bool) (phaseNo, bool) {
 				return p, true
 			}
 		}
-		if i == 0 && leading {
+		if i == first && leading {
 			if p, ok := number(w); ok {
 				return p, true
 			}

@@ -127,15 +127,22 @@ func (a *agents) owner() *reprise.Owner {
 func (a *agents) markerFinding(stale bool, why string) reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Source: a.source,
-		Message: fmt.Sprintf("agent %s is marked as at work: %s", strconv.Quote(doc.Clip(a.id, 60)), why),
+		Message: fmt.Sprintf("%s is marked as at work: %s", a.name(), why),
 		Hint:    "make sure that the agent is not running any more before going on",
 	}
 	if stale {
 		f.Code = reprise.CodeStaleMarker
-		f.Message = fmt.Sprintf("the marker of agent %s is left over: %s", strconv.Quote(doc.Clip(a.id, 60)), why)
+		f.Message = fmt.Sprintf("the marker of %s is left over: %s", a.name(), why)
 		f.Hint = "the marker can be removed"
 	}
 	return f
+}
+
+func (a *agents) name() string {
+	if a.id == "" {
+		return "an agent"
+	}
+	return "agent " + strconv.Quote(doc.Clip(a.id, 60))
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

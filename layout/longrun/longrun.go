@@ -75,6 +75,7 @@ func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 			if holdsPlanning(fsys, name) {
 				refs = append(refs, ref(name, "planning"))
 			}
+			refs = append(refs, workstreams(fsys, name)...)
 			return fs.SkipDir
 		}
 		return nil
@@ -84,6 +85,23 @@ func (Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	}
 	slices.SortFunc(refs, func(a, b reprise.Ref) int { return strings.Compare(a.Path, b.Path) })
 	return refs, nil
+}
+
+// workstreams finds the streams of work of a `.planning/` folder: each is a
+// folder of its own with its own STATE.md, roadmap and phases.
+func workstreams(fsys fs.FS, dir string) []reprise.Ref {
+	dir = path.Join(dir, "workstreams")
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil
+	}
+	var refs []reprise.Ref
+	for _, e := range entries {
+		if name := path.Join(dir, e.Name()); e.IsDir() && holdsPlanning(fsys, name) {
+			refs = append(refs, reprise.Ref{Layout: "longrun", ID: e.Name(), Path: name, Kind: reprise.KindPlans})
+		}
+	}
+	return refs
 }
 
 // ref names the run in a state folder after the folder that holds it.
@@ -128,7 +146,7 @@ func gatherSalvaged(findings []reprise.Finding) []reprise.Finding {
 		}
 	}
 	if n > 1 {
-		out[first].Message += fmt.Sprintf("; so have %d more plan and summary files", n-1)
+		out[first].Message += fmt.Sprintf("; the same in %d more of the plan and summary files", n-1)
 	}
 	return out
 }

@@ -69,13 +69,15 @@ func (l *longRun) betweenPlans() (reprise.ResumeState, bool) {
 			from = p.num
 			break
 		}
-		last = p.num
+		if p.status == reprise.Done {
+			last = p.num
+		}
 	}
 	switch {
 	case from == 0 && len(l.plans) == 0 && l.state.plan > 0 && l.state.status != wordComplete:
 		from = l.state.plan
 	case from == 0 && l.missingPlans() > 0:
-		from = last + 1
+		from = l.plans[len(l.plans)-1].num + 1
 	}
 	if from == 0 || (l.run.State == reprise.NotStarted && l.state.plan == 0) {
 		return reprise.ResumeState{}, false

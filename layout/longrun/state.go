@@ -103,14 +103,11 @@ func (l *longRun) settle(p *plan) {
 	l.drift(p, p.claims[winner])
 }
 
+// positionStatus is what STATE.md says about the plan it names. That plan comes
+// next; whether it was begun, the other ledgers know.
 func (l *longRun) positionStatus() reprise.Status {
-	switch l.state.status {
-	case wordExecuting, wordInterrupted:
-		return reprise.InProgress
-	case wordComplete:
+	if l.state.status == wordComplete {
 		return reprise.Done
-	case wordUnknown:
-		return reprise.Unknown
 	}
 	return reprise.Pending
 }
@@ -120,7 +117,7 @@ func (l *longRun) positionStatus() reprise.Status {
 // leaves: worth a line, no danger.
 func (l *longRun) drift(p *plan, won reprise.Claim) {
 	for _, c := range p.claims {
-		if c.Won || c.Ledger == "PLAN" || c.Status.Closed() == won.Status.Closed() {
+		if c.Won || c.Ledger == "PLAN" || c.Status.Closed() == won.Status.Closed() || c.Status == reprise.InReview && won.Status == reprise.Done {
 			continue
 		}
 		severity, hint := reprise.Info, "only the bookkeeping is behind"
