@@ -162,6 +162,7 @@ func (l *loader) describe() {
 	}
 	if l.plan != nil {
 		r.Steps = l.plan.steps()
+		l.addCopies()
 		l.addMemory()
 	}
 	if l.where.worktree != "" {

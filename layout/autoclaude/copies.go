@@ -102,6 +102,26 @@ func (l *loader) compare(lost *plan) {
 	})
 }
 
+// addCopies puts what the other copies say of each item beside the claim that
+// won; that they differ has been told for the plan as a whole.
+func (l *loader) addCopies() {
+	for _, p := range l.copies {
+		if p == l.plan || !p.ok() {
+			continue
+		}
+		for i := range l.run.Steps {
+			s := &l.run.Steps[i]
+			at, known := p.ids[s.ID]
+			if !known || len(p.items[at].step.Claims) == 0 {
+				continue
+			}
+			c := p.items[at].step.Claims[0]
+			c.Ledger, c.Won = p.file.Path, false
+			s.Claims = append(s.Claims, c)
+		}
+	}
+}
+
 // closed reports whether a person, or the program on a person's word, closed
 // the spec. The desktop program writes that into the project's copy, agents
 // write into the copy they work on, so either counts.
