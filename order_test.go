@@ -94,3 +94,20 @@ func TestX10_selecting_by_prefix_and_path(t *testing.T) {
 		}
 	}
 }
+
+func TestX9_a_planned_date_does_not_hide_the_real_one(t *testing.T) {
+	t.Parallel()
+	limit := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	real := limit.AddDate(0, 0, -3)
+	r := &Run{LastActivity: limit.AddDate(0, 5, 0), Steps: []Step{{Claims: []Claim{{At: limit.AddDate(0, 5, 0)}, {At: real, Source: Source{File: "f", Line: 3}}, {At: real.AddDate(0, 0, -1)}}}}}
+	if !r.Settle(limit) || !r.LastActivity.Equal(real) || r.LastActivitySource.Line != 3 {
+		t.Errorf("%v %v", r.LastActivity, r.LastActivitySource)
+	}
+	if r.Settle(limit) {
+		t.Error("settled twice")
+	}
+	only := &Run{LastActivity: limit.AddDate(1, 0, 0)}
+	if only.Settle(limit) || !only.LastActivity.After(limit) {
+		t.Error("the only time on record was thrown away")
+	}
+}

@@ -272,3 +272,29 @@ func (r *Run) Active(t time.Time, at Source) {
 		r.LastActivity, r.LastActivitySource = t, at
 	}
 }
+
+// ClockSlack is how far a recorded time may lie ahead before it is called
+// future: times without a zone are read as UTC and may be up to 14 hours off.
+const ClockSlack = 15 * time.Hour
+
+// Settle takes a last activity that lies after limit back to the latest time
+// on record that does not, if there is one, and reports whether it did: files
+// carry planned and invented dates, and one of them must not hide the real one.
+func (r *Run) Settle(limit time.Time) bool {
+	if !r.LastActivity.After(limit) {
+		return false
+	}
+	var best Claim
+	for i := range r.Steps {
+		for _, c := range r.Steps[i].Claims {
+			if !c.At.After(limit) && c.At.After(best.At) {
+				best = c
+			}
+		}
+	}
+	if best.At.IsZero() {
+		return false
+	}
+	r.LastActivity, r.LastActivitySource = best.At, best.Source
+	return true
+}

@@ -81,6 +81,9 @@ func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 
 	observed := reprise.Observed{Now: opts.Now}
 	for _, r := range runs {
+		if !opts.Now.IsZero() {
+			r.Settle(opts.Now.Add(reprise.ClockSlack))
+		}
 		for _, f := range examine.All(r, observed) {
 			r.Report(f)
 		}
