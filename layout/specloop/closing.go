@@ -8,11 +8,16 @@ import (
 	"reprise/internal/doc"
 )
 
-// ends maps the termination reasons: true for those that end a specification
-// as complete, false for those that leave it open.
-var ends = map[string]bool{
-	"success": true, "max iterations": true, "stale accepted": true, "accepted": true,
-	"aborted": false, "manual edit": false, "stale": false, "no progress": false,
+// ends tells whether a termination reason ends a specification as complete or
+// leaves it open.
+func ends(reason string) (done, known bool) {
+	switch reason {
+	case "success", "max iterations", "stale accepted", "accepted":
+		return true, true
+	case "aborted", "manual edit", "stale", "no progress":
+		return false, true
+	}
+	return false, false
 }
 
 // terminated is a loop that was ended. Which reason decides whether work is
@@ -20,7 +25,7 @@ var ends = map[string]bool{
 // an accepted specification as well.
 func (l *loader) terminated(ix *index) point {
 	reason := doc.Fold(ix.reason.text)
-	done, known := ends[reason]
+	done, known := ends(reason)
 	if ix.reason.given() && known && done {
 		if at, back := l.withoutSpec(ix, "terminated"); back && l.spec.exists {
 			return at
@@ -49,7 +54,7 @@ func (l *loader) terminated(ix *index) point {
 
 func (l *loader) completed(ix *index) point {
 	reason := doc.Fold(ix.reason.text)
-	done, known := ends[reason]
+	done, known := ends(reason)
 	if ix.reason.given() && known && !done && (reason == "aborted" || reason == "manual edit") {
 		ix.file.Report(reprise.Warning, reprise.CodeStatusDrift, ix.reason.line,
 			fmt.Sprintf("loop status completed, but the termination reason is %q, which leaves the work open", ix.reason.text), "correct the one or the other")

@@ -18,10 +18,14 @@ var contextFiles = []struct{ file, workflow string }{
 
 // contextPhases are the phases of the workflows of the second family. The plan
 // has two sets; the front matter shows which by its keys.
-var contextPhases = map[string][][]string{
-	"techspec": {{"core", "supplementary"}},
-	"plan":     {{"research", "datamodel", "contracts"}, {"analysis", "design"}},
-	"tasks":    {{"mapping", "tasks"}},
+func contextPhases(workflow string) [][]string {
+	switch workflow {
+	case "techspec":
+		return [][]string{{"core", "supplementary"}}
+	case "plan":
+		return [][]string{{"research", "datamodel", "contracts"}, {"analysis", "design"}}
+	}
+	return [][]string{{"mapping", "tasks"}}
 }
 
 // specifySteps are the three turns of the specification.
@@ -284,7 +288,7 @@ func (c *context) phases() []phase {
 	if c.workflow == "specify" {
 		return specifySteps
 	}
-	sets := contextPhases[c.workflow]
+	sets := contextPhases(c.workflow)
 	set := sets[0]
 	for _, other := range sets {
 		if slices.Contains(other, c.phase) || c.front.Has(other[0]+"_status") {

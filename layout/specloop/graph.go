@@ -137,7 +137,7 @@ func (g *graph) readNodes(l *loader) {
 			Source: n.Source(), Attempts: len(n.Get("history").List()),
 		}
 		if nd.step.Role == "" {
-			nd.step.Role = map[string]string{"decision": "user"}[nd.kind]
+			nd.step.Role = roleOfKind(nd.kind)
 		}
 		nd.step.Status = nodeStatus(nd.word)
 		src := n.Source()
@@ -180,6 +180,14 @@ func (g *graph) readEdges(seen map[string]int) {
 			g.nodes[i].step.Needs = append(g.nodes[i].step.Needs, from)
 		}
 	}
+}
+
+// roleOfKind names who closes a node that has no agent.
+func roleOfKind(kind string) string {
+	if kind == "decision" {
+		return "user"
+	}
+	return "supervisor"
 }
 
 func nodeStatus(word string) reprise.Status {

@@ -20,12 +20,12 @@ type index struct {
 	id, description value
 	filled          bool // some field of the file holds more than the template
 
-	status, reason             value
-	iteration, stale           counter
-	pendingNote                value // "2 (C1.1, C1.2)"
-	currentPhase, currentAgent value // the field table of ## Workflow Status
-	specSection                bool  // the loop section is there
-	damaged                    bool  // a table of gaps, questions or history could not be read
+	status, reason   value
+	iteration, stale counter
+	pendingNote      value // "2 (C1.1, C1.2)"
+	currentPhase     value // of the field table under ## Workflow Status
+	specSection      bool  // the loop section is there
+	damaged          bool  // a table of gaps, questions or history could not be read
 
 	gaps      []gap
 	questions []question
@@ -45,10 +45,10 @@ type stamp struct {
 }
 
 type gap struct {
-	id, priority, word, text string
-	note                     string // resolution and clarification cells: they name questions
-	status                   gapStatus
-	line                     int
+	id, priority, word string
+	note               string // resolution and clarification cells: they name questions
+	status             gapStatus
+	line               int
 }
 
 type gapStatus uint8
@@ -215,7 +215,7 @@ func (ix *index) readGaps(md *doc.Markdown) {
 	for _, c := range ix.tableOf(md, []string{"Gap ID", "ID", "Gap"}, "Gap Priority Queue") {
 		g := gap{
 			id: c.get("Gap ID", "ID", "Gap"), priority: c.get("Priority", "Severity"), word: c.get("Status"),
-			text: c.get("Question", "Description", "Original Gap"), line: c.line(),
+			line: c.line(),
 			note: c.get("Resolution") + " " + c.get("Clarification", "Clarifications"),
 		}
 		switch doc.Fold(g.word) {
@@ -369,7 +369,6 @@ func (ix *index) readWorkflows(md *doc.Markdown) {
 		}
 		if len(got) == 0 {
 			ix.currentPhase = field(s, "Current Phase")
-			ix.currentAgent = field(s, "Current Agent")
 			ix.stamp(field(s, "Last Run"))
 		}
 	}

@@ -23,7 +23,7 @@ func (l *loader) integrity(ix *index) {
 	broken := func(line int, format string, args ...any) {
 		ix.file.Report(reprise.Warning, reprise.CodeIntegrity, line, fmt.Sprintf(format, args...), "repair the row, start fresh, or resume and keep an eye on it")
 	}
-	if _, known := loopWords[doc.Fold(ix.status.text)]; ix.status.given() && !known {
+	if ix.status.given() && loopWord(ix.status.text) == "" {
 		broken(ix.status.line, "loop status %q is none of the seven the format knows; the phase was taken from gaps, questions and files", doc.Clip(ix.status.text, 40))
 	}
 	inRange := func(what string, c counter, limit int) {
@@ -37,7 +37,7 @@ func (l *loader) integrity(ix *index) {
 	}
 	inRange("iteration", ix.iteration, maxIteration)
 	inRange("stale count", ix.stale, maxStale)
-	if ix.stale.ok && ix.stale.n == maxStale && loopWords[doc.Fold(ix.status.text)] != "completed" {
+	if ix.stale.ok && ix.stale.n == maxStale && loopWord(ix.status.text) != "completed" {
 		ix.file.Report(reprise.Warning, reprise.CodeRetryLoop, ix.stale.line, "the same gaps stayed open for 3 iterations; the workflow asks a person to decide here", "answer differently, accept the gaps as known, or edit spec.md by hand")
 	}
 	covered := map[string]bool{}

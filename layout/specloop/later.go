@@ -9,17 +9,31 @@ import (
 )
 
 // laterPhases are the phases of the workflows that follow the specification in
-// the first family.
-var laterPhases = map[string][]phase{
-	"plan":  {{"P0", "research", "planner"}, {"P1", "domain model", "planner"}, {"P2", "contracts", "planner"}, {"P3", "final validation", "validator"}},
-	"tasks": {{"T0", "entry gate", "supervisor"}, {"T1", "planning", "task-planner"}, {"T2", "generation", "task-generator"}, {"T3", "completion", "supervisor"}},
+// the first family; implement has none.
+func laterPhases(workflow string) []phase {
+	switch workflow {
+	case "plan":
+		return []phase{{"P0", "research", "planner"}, {"P1", "domain model", "planner"}, {"P2", "contracts", "planner"}, {"P3", "final validation", "validator"}}
+	case "tasks":
+		return []phase{{"T0", "entry gate", "supervisor"}, {"T1", "planning", "task-planner"}, {"T2", "generation", "task-generator"}, {"T3", "completion", "supervisor"}}
+	}
+	return nil
 }
 
-// phaseWords gives the phase that a status word of the plan or tasks workflow
+// phaseOfWord gives the phase that a status word of the plan or tasks workflow
 // belongs to.
-var phaseWords = map[string]map[string]int{
-	"plan":  {"researching": 0, "modeling": 1, "contracting": 2, "designing": 2, "validating": 3},
-	"tasks": {"planning": 1, "validating mapping": 1, "generating": 2, "validating tasks": 2, "validating": 2},
+func phaseOfWord(workflow, word string) (at int, ok bool) {
+	switch workflow + " " + doc.Fold(word) {
+	case "plan researching":
+		return 0, true
+	case "plan modeling", "tasks planning", "tasks validating mapping":
+		return 1, true
+	case "plan contracting", "plan designing", "tasks generating", "tasks validating tasks", "tasks validating":
+		return 2, true
+	case "plan validating":
+		return 3, true
+	}
+	return 0, false
 }
 
 // laterWorkflows makes parts of the plan, tasks and implement workflows that
@@ -27,7 +41,13 @@ var phaseWords = map[string]map[string]int{
 func (l *loader) laterWorkflows(ix *index) []*part {
 	var out []*part
 	for _, name := range []string{"plan", "tasks", "implement"} {
-		state := map[string]phaseState{"plan": ix.plan, "tasks": ix.tasks}[name]
+		var state phaseState
+		switch name {
+		case "plan":
+			state = ix.plan
+		case "tasks":
+			state = ix.tasks
+		}
 		row := ix.rowWord(name)
 		own := l.oldContext(name)
 		begun := state.here || (row.given() && rowStatus(row.text) != reprise.Pending) || (own.given() && rowStatus(own.text) != reprise.Pending)
@@ -111,7 +131,7 @@ func (l *loader) enteredPhase(name string, row value, claims []reprise.Claim) {
 	c := &claims[len(claims)-1]
 	c.Status = reprise.InProgress
 	n := doc.Numbers(c.Word)
-	if row.given() && rowStatus(row.text) == reprise.Done && len(n) > 0 && n[0] >= len(laterPhases[name])-1 {
+	if row.given() && rowStatus(row.text) == reprise.Done && len(n) > 0 && n[0] >= len(laterPhases(name))-1 {
 		c.Status = reprise.Done
 	}
 	c.Word = "phase " + c.Word
@@ -158,7 +178,7 @@ func (l *loader) laterState(ix *index, p *part, c reprise.Claim, state phaseStat
 // laterPoint finds the phase of a plan or tasks workflow: "1", "1: Domain
 // Model", "T2", or the phase that a status word belongs to.
 func (l *loader) laterPoint(name string, claims []reprise.Claim, state phaseState) int {
-	phases := laterPhases[name]
+	phases := laterPhases(name)
 	if state.phase.given() {
 		if n := doc.Numbers(state.phase.text); len(n) > 0 && n[0] < len(phases) {
 			return n[0]
@@ -170,7 +190,7 @@ func (l *loader) laterPoint(name string, claims []reprise.Claim, state phaseStat
 		}
 	}
 	for _, c := range claims {
-		if i, ok := phaseWords[name][doc.Fold(c.Word)]; ok {
+		if i, ok := phaseOfWord(name, c.Word); ok {
 			return i
 		}
 	}
@@ -179,7 +199,7 @@ func (l *loader) laterPoint(name string, claims []reprise.Claim, state phaseStat
 
 // laterSteps fills the steps and returns the index of the one at work.
 func (l *loader) laterSteps(p *part, claims []reprise.Claim, won reprise.Claim, at int) int {
-	phases := laterPhases[p.name]
+	phases := laterPhases(p.name)
 	if len(phases) == 0 {
 		phases = []phase{{p.name, p.name, p.name + "er"}}
 	}

@@ -87,12 +87,20 @@ func (at point) decidedBy(by string, over reprise.Status) point {
 // files beside it.
 const theRecord = "gaps, questions and files"
 
-// loopWords maps every spelling of the seven values. A few near words that
-// models write instead are taken for what they plainly mean.
-var loopWords = map[string]string{
-	"not started": "not_started", "scaffolding": "scaffolding", "spec writing": "spec_writing", "writing": "spec_writing",
-	"validating": "validating", "clarifying": "clarifying", "completed": "completed", "complete": "completed",
-	"terminated": "terminated",
+// loopWord gives the one of the seven values that a status means, "" if none.
+// Two near words are taken for what they plainly mean.
+func loopWord(text string) string {
+	switch word := doc.Fold(text); word {
+	case "not started":
+		return "not_started"
+	case "spec writing", "writing":
+		return "spec_writing"
+	case "completed", "complete":
+		return "completed"
+	case "scaffolding", "validating", "clarifying", "terminated":
+		return word
+	}
+	return ""
 }
 
 // fromIndex makes the parts of index.md: the loop, and the later workflows
@@ -124,7 +132,7 @@ func (l *loader) decideLoop(ix *index, p *part) {
 		return
 	}
 	at := l.standing(ix)
-	if word := loopWords[doc.Fold(ix.status.text)]; ix.damaged && (word == "validating" || word == "clarifying") {
+	if word := loopWord(ix.status.text); ix.damaged && (word == "validating" || word == "clarifying") {
 		// These two stand for several phases, and what tells them apart is lost.
 		at.state, at.reason = reprise.Unreadable, "a table that tells where the loop stands cannot be read"
 	}
@@ -199,11 +207,11 @@ func loopText(ix *index) string {
 
 // standing finds the point of the loop.
 func (l *loader) standing(ix *index) point {
-	word, known := loopWords[doc.Fold(ix.status.text)]
+	word := loopWord(ix.status.text)
 	if !ix.status.given() {
 		return l.unstated(ix)
 	}
-	if !known {
+	if word == "" {
 		ix.file.Report(reprise.Warning, reprise.CodeUnknownStatus, ix.status.line,
 			fmt.Sprintf("loop status %q has no meaning in this format", doc.Clip(ix.status.text, 60)),
 			"use not_started, scaffolding, spec_writing, validating, clarifying, completed or terminated")
@@ -247,7 +255,7 @@ func (l *loader) unstated(ix *index) point {
 		if word := ix.rowWord("specify"); word.given() {
 			return l.byRow(ix, word)
 		}
-		if w := loopWords[doc.Fold(ix.currentPhase.text)]; ix.currentPhase.given() && w != "" {
+		if ix.currentPhase.given() && loopWord(ix.currentPhase.text) != "" {
 			ix.status = ix.currentPhase
 			return l.standing(ix)
 		}

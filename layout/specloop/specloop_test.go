@@ -12,7 +12,7 @@ func TestSL_Scenarios(t *testing.T) {
 }
 
 func TestX9_Conform(t *testing.T) {
-	for _, sample := range []string{"plan-interrupted", "clarifying-b2-answers-on-disk", "successor-top-level", "successor-plan-open", "graph-open", "graph-passes"} {
+	for _, sample := range []string{"plan-interrupted", "clarifying-b2-answers-on-disk", "successor-top-level", "graph-open", "graph-passes"} {
 		t.Run(sample, func(t *testing.T) {
 			t.Parallel()
 			layouttest.Conform(t, specloop.New(), layouttest.LoadFS(t, "testdata/scenarios/"+sample+".txtar"))

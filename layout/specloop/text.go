@@ -58,15 +58,14 @@ func field(s doc.Section, keys ...string) value {
 // counter is "n / max" as written in a field.
 type counter struct {
 	value
-	n    int
-	ok   bool // a number is there
-	text string
+	n  int
+	ok bool // a number is there
 }
 
 // count reads "2 / 10". Only what stands before the slash is the count, so that
 // an empty " / 10" is no ten. A sign makes it no count.
 func count(v value) counter {
-	c := counter{value: v, text: v.text}
+	c := counter{value: v}
 	if !v.given() {
 		return c
 	}
@@ -84,7 +83,7 @@ func count(v value) counter {
 // blank reports whether nothing was counted yet: no field, nothing before the
 // slash, or a placeholder.
 func (c counter) blank() bool {
-	left, _, _ := strings.Cut(c.value.text, "/")
+	left, _, _ := strings.Cut(c.text, "/")
 	return c.line == 0 || !filled(strings.TrimSpace(left))
 }
 
