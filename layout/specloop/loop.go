@@ -59,7 +59,7 @@ func (l *loader) loopSteps(p *part, at string, here reprise.Status, claim repris
 
 func (l *loader) nextPhase(p *part, id, reason string) {
 	ph := phaseOf(id)
-	p.next = append(p.next, reprise.Unit{ID: id, Title: ph.title, Role: ph.role, Phase: "specify", Path: l.in("index.md"), Reason: reason})
+	p.next = append(p.next, reprise.Unit{ID: id, Title: ph.title, Role: ph.role, Phase: "specify", Path: p.source.File, Reason: reason})
 }
 
 // point is where a loop stands and why. Where something else than the loop
