@@ -72,7 +72,7 @@ func (l *loading) infer() (at stage, gap *reprise.Unit) {
 		}
 	}
 	switch {
-	case l.doneSteps() < len(l.steps):
+	case l.graph.damaged || l.doneSteps() < len(l.steps):
 		return execution, nil
 	case !l.docs["pr-checklist.md"].there():
 		return cleanup, nil
@@ -81,7 +81,11 @@ func (l *loading) infer() (at stage, gap *reprise.Unit) {
 }
 
 func (l *loading) missing(id, role, title, file string) *reprise.Unit {
-	return &reprise.Unit{ID: id, Path: file, Title: title, Role: role, Reason: fmt.Sprintf("%s is missing, and this step makes it", path.Base(file))}
+	what := "is missing"
+	if l.r.Exists(file) {
+		what = "is there without content"
+	}
+	return &reprise.Unit{ID: id, Path: file, Title: title, Role: role, Reason: fmt.Sprintf("%s %s, and this step makes it", path.Base(file), what)}
 }
 
 // sentBack gives the unit of a stage the run was sent back to on purpose.
@@ -181,6 +185,9 @@ func (l *loading) ended(inferred stage) bool {
 	default:
 		return l.failedRun(end, at, inferred)
 	}
+	if l.run.State == reprise.Complete {
+		inferred = consolidation
+	}
 	l.quietPhase(inferred)
 	return true
 }
@@ -246,7 +253,7 @@ func (l *loading) goBack(u reprise.Unit) {
 		return
 	}
 	l.state(reprise.Interrupted, "it goes on with %q: %s", u.ID, u.Reason)
-	if !l.lost(u.ID) {
+	if !l.lost(u.ID) || l.r.Exists(u.Path) {
 		return
 	}
 	l.r.Report(reprise.Finding{
@@ -270,7 +277,7 @@ func (l *loading) lost(id string) bool {
 
 // waitForApproval asks the person for whom the hard gate is there.
 func (l *loading) waitForApproval() {
-	l.state(reprise.Waiting, "plan and task graph are ready and not approved: there is no constitution.md, nothing may be executed")
+	l.state(reprise.Waiting, "plan and task graph are ready and not approved: there is no constitution.md that can be read, nothing may be executed")
 	if !l.docs["plan.md"].there() {
 		l.askApproval("bootstrap-approval", "Approve the bootstrap plan and its tasks?", l.docs["bootstrap-plan.md"].path, &l.log.latest[bootGateShown],
 			"approve bootstrap", "approve and continue", "revise", "cancel")
@@ -295,7 +302,7 @@ func (l *loading) cleanUp() {
 	}
 	l.run.Next = []reprise.Unit{{ID: what, Path: l.dir, Title: title, Phase: l.run.Phase, Role: role,
 		Reason: "all tasks are done and there is no pr-checklist.md"}}
-	l.state(reprise.Interrupted, "all %s done, clean-up and PR preparation are left", counted(len(l.steps), "task"))
+	l.state(reprise.Interrupted, "all tasks are done (%d), clean-up and PR preparation are left", len(l.steps))
 }
 
 // consolidate offers what follows the PR.
@@ -332,11 +339,14 @@ func (l *loading) heldByLedgers(inferred stage) {
 		}
 		switch {
 		case led.waiting != "" && l.run.State != reprise.Waiting:
+			l.run.Next = nil
+			if len(l.held) > 0 {
+				continue // the events say for what
+			}
 			l.run.Questions = append(l.run.Questions, reprise.Question{
 				ID: "phase-" + strings.ReplaceAll(led.waiting, " ", "-"), Subject: led.waiting, Source: led.waitingAt,
 				Text: fmt.Sprintf("%s waits for a person: %s", led.name, led.waiting),
 			})
-			l.run.Next = nil
 			l.held = append(l.held, led.name+" waits at "+quoted(led.waiting))
 		case led.says() == saysPaused:
 			l.held = append(l.held, led.name+" says "+quoted(led.status))

@@ -243,33 +243,50 @@ func (l *loading) readSingles(names []string) {
 		lr.file, lr.name, lr.now, lr.untimed = int32(len(l.files)), name, nameTime(name), 0
 		lr.damage = &damage{}
 		l.files = append(l.files, name)
-		f := l.r.Open(name)
-		if !f.OK() {
-			l.refused++
-			continue
-		}
-		l.seen(f)
-		var root *doc.Node
-		if strings.HasSuffix(name, ".json") {
-			root = f.JSON()
-		} else {
-			root = f.YAML()
-		}
+		root, torn := l.readSingle(name)
 		if root == nil {
-			l.damaged++
 			continue
 		}
 		nodes, err := eventsOf(root)
 		if err != nil {
 			l.damaged++
-			f.Report(reprise.Warning, reprise.CodeDamagedLine, root.Line, "the file holds no event", "")
+			l.r.Report(reprise.Finding{
+				Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: path.Base(name), Source: reprise.Source{File: name, Line: root.Line},
+				Message: "the file holds no event",
+			})
 		}
 		for i, n := range nodes {
-			lr.takeOne(nodeEvent(n), max(n.Line, 1), i)
+			ev := nodeEvent(n)
+			ev.doubt = torn
+			lr.takeOne(ev, max(n.Line, 1), i)
 		}
 		lr.damage.report(l.r, name)
 	}
 	l.log.join(lr.tally)
+}
+
+// readSingle reads one file. torn tells that it is not well-formed and was
+// read as far as it makes sense.
+func (l *loading) readSingle(name string) (root *doc.Node, torn bool) {
+	own := doc.NewReader(l.r.FS())
+	f := own.Open(name)
+	l.seen(f)
+	switch {
+	case !f.OK():
+		l.refused++
+	case strings.HasSuffix(name, ".json"):
+		root = f.JSON()
+	default:
+		root = f.YAML()
+	}
+	if root == nil && f.OK() {
+		l.damaged++
+	}
+	for _, finding := range own.Findings() {
+		torn = torn || finding.Code == reprise.CodeSalvaged
+		l.r.Report(finding)
+	}
+	return root, torn
 }
 
 // describe fills what a person sees first.

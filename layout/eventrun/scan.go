@@ -169,33 +169,44 @@ const (
 // skipString passes a string whose opening quote stands before i. It returns
 // the place behind the closing quote, or -1.
 func skipString(b []byte, i int) (end int, escaped bool) {
-	for {
-		// Eight bytes at once: find the first quote, backslash or control
-		// character. Borrows reach only bytes behind the first hit.
-		for i+8 <= len(b) {
-			x := binary.LittleEndian.Uint64(b[i:])
-			quote, slash := x^(ones*'"'), x^(ones*'\\')
-			hit := ((quote-ones)&^quote | (slash-ones)&^slash | (x-ones*0x20)&^x) & highs
-			if hit != 0 {
-				i += bits.TrailingZeros64(hit) >> 3
-				break
-			}
+	// Eight bytes at once: find the first quote, backslash or control
+	// character. Borrows reach only bytes behind the first hit.
+	for i+8 <= len(b) {
+		x := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := x^(ones*'"'), x^(ones*'\\')
+		hit := ((quote-ones)&^quote | (slash-ones)&^slash | (x-ones*0x20)&^x) & highs
+		if hit == 0 {
 			i += 8
+			continue
 		}
-		for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20 {
+		i += bits.TrailingZeros64(hit) >> 3
+		if b[i] == '"' {
+			return i + 1, false
+		}
+		break
+	}
+	return skipRest(b, i)
+}
+
+// skipRest passes the rest of a string that ends near the end of the buffer or
+// holds escapes.
+func skipRest(b []byte, i int) (end int, escaped bool) {
+	for i < len(b) {
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, escaped
+		case c < 0x20:
+			return -1, escaped
+		case c == '\\':
+			escaped = true
+			if i = skipEscape(b, i+1); i < 0 {
+				return -1, escaped
+			}
+		default:
 			i++
 		}
-		if i >= len(b) || b[i] < 0x20 {
-			return -1, escaped
-		}
-		if b[i] == '"' {
-			return i + 1, escaped
-		}
-		escaped = true
-		if i = skipEscape(b, i+1); i < 0 {
-			return -1, escaped
-		}
 	}
+	return -1, escaped
 }
 
 // skipEscape passes what follows a backslash.

@@ -45,6 +45,9 @@ func (l *loading) makeSteps() {
 	}
 	for _, id := range sortedKeys(l.log.tasks) {
 		t := l.log.tasks[id]
+		if t.word == nil {
+			continue // named in passing, without a word about its state
+		}
 		s := byID[id]
 		if s == nil {
 			// Models do not keep to one spelling: task-003 is TASK-003.
@@ -66,7 +69,7 @@ func (l *loading) makeSteps() {
 	if l.small() {
 		for _, id := range sortedKeys(l.contracts) {
 			if byID[id] == nil {
-				add(&step{Step: reprise.Step{ID: id, Title: l.contractTitle(id), Source: reprise.Source{File: l.contracts[id]}}})
+				add(&step{Step: reprise.Step{ID: id, Source: reprise.Source{File: l.contracts[id]}}})
 			}
 		}
 	}
@@ -81,6 +84,9 @@ func (l *loading) makeSteps() {
 // judge gathers the claims about a step and lets the latest event win.
 func (l *loading) judge(s *step) {
 	s.Path = l.contracts[s.ID]
+	if s.Path != "" && s.node == nil {
+		s.Title = l.contractTitle(s.ID)
+	}
 	s.Role = "executor"
 	s.Status = reprise.Pending
 	if s.events != nil && s.events.word != nil {

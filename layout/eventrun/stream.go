@@ -2,6 +2,7 @@ package eventrun
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -38,9 +39,11 @@ type logReader struct {
 	runID string
 	*tally
 
-	words map[string]*word
-	clock stampReader
-	buf   []byte
+	words  map[string]*word
+	recent [64]*word // by a hash of their text: a log has few words
+	ids    [4096]*task
+	clock  stampReader
+	buf    []byte
 
 	// of the file that is being read
 	file    int32
@@ -258,9 +261,16 @@ func (lr *logReader) fast(f *fields, raw []byte, line int) {
 			return
 		}
 	}
-	if f.task == nil && (w == nil || w.kind.aboutTask()) || f.task != nil && !lr.plainID(f.task) {
+	var tk *task
+	if f.task == nil && w != nil && w.kind.aboutTask() {
 		lr.strict(raw, line, false)
 		return
+	}
+	if f.task != nil {
+		if tk = lr.taskOf(f.task); tk == nil {
+			lr.strict(raw, line, false)
+			return
+		}
 	}
 	if f.run != nil && string(f.run) != lr.runID {
 		lr.foreign(string(f.run), line)
@@ -269,12 +279,47 @@ func (lr *logReader) fast(f *fields, raw []byte, line int) {
 		lr.untyped(string(f.task), line)
 	}
 	lr.now = at
-	lr.record(key{at, lr.file, int32(line), 0}, w, f.task, raw)
+	lr.record(key{at, lr.file, int32(line), 0}, w, f.task, tk, raw)
+}
+
+// hashOf spreads short texts well enough for a small table.
+func hashOf(b []byte) uint64 {
+	h := uint64(len(b))
+	if len(b) >= 8 {
+		h += binary.LittleEndian.Uint64(b[len(b)-8:])
+	} else {
+		for _, c := range b {
+			h = h<<8 | uint64(c)
+		}
+	}
+	return h * 0x9E3779B97F4A7C15
+}
+
+// taskOf gives the task of an id that is plain text; nil for any other.
+func (lr *logReader) taskOf(id []byte) *task {
+	slot := &lr.ids[hashOf(id)>>52]
+	if tk := *slot; tk != nil && tk.id == string(id) {
+		return tk
+	}
+	tk := lr.tasks[string(id)]
+	if tk == nil {
+		if len(id) == 0 || !utf8.Valid(id) || len(bytes.TrimSpace(id)) != len(id) {
+			return nil
+		}
+		tk = lr.task(id)
+	}
+	*slot = tk
+	return tk
 }
 
 // word gives the meaning of an event's type; nil for bytes that are no text.
 func (lr *logReader) word(text []byte) *word {
+	slot := &lr.recent[hashOf(text)>>58]
+	if w := *slot; w != nil && w.text == string(text) {
+		return w
+	}
 	if w := lr.words[string(text)]; w != nil {
+		*slot = w
 		return w
 	}
 	if !utf8.Valid(text) || len(bytes.TrimSpace(text)) == 0 {
@@ -285,15 +330,6 @@ func (lr *logReader) word(text []byte) *word {
 		lr.words[w.text] = w
 	}
 	return w
-}
-
-// plainID reports whether an id needs no further reading: it has been met
-// before, or is plain text without white space around it.
-func (lr *logReader) plainID(id []byte) bool {
-	if lr.tasks[string(id)] != nil {
-		return true
-	}
-	return len(id) > 0 && utf8.Valid(id) && len(bytes.TrimSpace(id)) == len(id)
 }
 
 // slow reads a line that is not one object: blank, torn, several objects, a
@@ -378,7 +414,9 @@ func (lr *logReader) takeOne(ev event, line, sub int) {
 	}
 	var w *word
 	if ev.word != "" {
-		w = lr.word([]byte(ev.word))
+		if w = lr.word([]byte(ev.word)); w != nil && ev.doubt {
+			w = w.doubted()
+		}
 	}
 	var id []byte
 	if ev.task != "" {
@@ -394,7 +432,11 @@ func (lr *logReader) takeOne(ev event, line, sub int) {
 		}
 		lr.wrong(reprise.CodeWrongType, line, fmt.Sprintf("event %q %s; it counts for none", doc.Clip(w.text, 40), what), "")
 	}
-	lr.record(key{at, lr.file, int32(line), int32(sub)}, w, id, ev.raw)
+	var tk *task
+	if id != nil {
+		tk = lr.task(id)
+	}
+	lr.record(key{at, lr.file, int32(line), int32(sub)}, w, id, tk, ev.raw)
 }
 
 func (lr *logReader) wrong(code string, line int, message, hint string) {

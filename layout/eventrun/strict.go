@@ -17,6 +17,7 @@ type event struct {
 	taskOdd             string // why the task is not certain
 	repeated            string // a key that stands twice
 	raw                 []byte
+	doubt               bool // read from a file that is not well-formed
 }
 
 // errNoEvent is for a line that is valid JSON and no object.

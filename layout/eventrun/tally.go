@@ -34,6 +34,7 @@ func (k key) after(o key) bool {
 // task is what is kept of a task's events: the one that decides, and counts. A
 // run of a million events needs no more memory than its tasks.
 type task struct {
+	id     string
 	last   key
 	word   *word // of the deciding event, nil if there is none
 	kind   kind
@@ -187,13 +188,14 @@ func (t *tally) task(id []byte) *task {
 	if found := t.tasks[string(id)]; found != nil {
 		return found
 	}
-	made := &task{}
-	t.tasks[string(id)] = made
+	made := &task{id: string(id)}
+	t.tasks[made.id] = made
 	return made
 }
 
-// record takes one event into account. raw is its JSON.
-func (t *tally) record(k key, w *word, id, raw []byte) {
+// record takes one event into account: of the task tk with this id, if it names
+// one. raw is its JSON.
+func (t *tally) record(k key, w *word, id []byte, tk *task, raw []byte) {
 	t.events++
 	if k.after(t.last) {
 		t.last = k
@@ -201,11 +203,11 @@ func (t *tally) record(k key, w *word, id, raw []byte) {
 	if w == nil {
 		return
 	}
-	switch kd := w.meaning(id != nil); {
+	switch kd := w.meaning(tk != nil); {
 	case kd == kindOther:
 	case kd.aboutTask():
-		if id != nil {
-			t.task(id).record(k, w, kd, raw)
+		if tk != nil {
+			tk.record(k, w, kd, raw)
 		}
 	case kd == escalated || kd == escalationResolved:
 		if k.file != t.alarmFile {

@@ -196,3 +196,18 @@ func (w *word) meaning(hasTask bool) kind {
 	}
 	return w.kind
 }
+
+// doubted gives a word that was read from a damaged file without the power to
+// finish anything: what it says of a task stays unknown.
+func (w *word) doubted() *word {
+	weaker := func(k kind) kind {
+		switch k {
+		case taskDone, taskSkipped:
+			return taskUnknown
+		case runDone, runFailed, runCancelled, approvalGiven, gateAnswered, bootGateAnswered, depsSettled:
+			return kindOther
+		}
+		return k
+	}
+	return &word{text: w.text, kind: weaker(w.kind), bare: weaker(w.bare), claim: w.claim}
+}
