@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reprise"
@@ -195,9 +196,9 @@ func (l *longRun) standing(p *plan) string {
 	c := p.checkpoint
 	switch {
 	case p.summary != nil && p.summary.status != reprise.Unknown && !p.summary.status.Closed():
-		return fmt.Sprintf("ended as %q", doc.Clip(p.summary.word, 20))
+		return because(fmt.Sprintf("ended as %q", doc.Clip(p.summary.word, 20)), p.summary.reason)
 	case c.partial() && c.completed > 0:
-		return fmt.Sprintf("stopped after task %d of %d", c.completed, c.total)
+		return because(fmt.Sprintf("stopped after task %d of %d", c.completed, c.total), c.failure)
 	case p.status == reprise.InReview && c != nil:
 		return "has all its tasks done and lacks its summary"
 	case p.status == reprise.InReview:
@@ -212,6 +213,14 @@ func (l *longRun) standing(p *plan) string {
 		return "failed"
 	}
 	return "comes next"
+}
+
+// because adds the reason a ledger gives, if it gives one.
+func because(what, reason string) string {
+	if placeholder(reason) {
+		return what
+	}
+	return what + ": " + strconv.Quote(doc.Clip(oneLine(reason), 80))
 }
 
 // offer lists the plans that may be started: the one an agent was at, those

@@ -31,6 +31,7 @@ type gsd struct {
 	closed   map[planKey]bool
 	orphan   map[planKey]bool
 	live     []planKey // what is really left to do
+	isLive   map[planKey]bool
 
 	current   phaseNo // the phase in which work goes on; none if nothing is live
 	offered   []planKey
@@ -159,6 +160,10 @@ func (g *gsd) classify() {
 				delete(g.orphan, k)
 			}
 		}
+	}
+	g.isLive = map[planKey]bool{}
+	for _, k := range g.live {
+		g.isLive[k] = true
 	}
 }
 

@@ -268,7 +268,11 @@ func (g *gsd) judgeAgent() {
 		stale("there is no plan " + k.String())
 	default:
 		g.agentLive, g.agentPlan = true, k
-		g.promote(k, fmt.Sprintf("agent %s was at it (%s)", doc.Clip(a.id, 40), e.word))
+		at := doc.Clip(e.word, 40)
+		if e.segment != "" {
+			at += ", segment " + doc.Clip(e.segment, 20)
+		}
+		g.promote(k, fmt.Sprintf("agent %s was at it (%s)", doc.Clip(a.id, 40), at))
 		g.r.Report(a.markerFinding(false, fmt.Sprintf("its entry for plan %s says %q and there is no summary", k, doc.Clip(e.word, 40))))
 	}
 }

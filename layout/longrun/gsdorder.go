@@ -101,9 +101,14 @@ func (g *gsd) waves(phase phaseNo) map[planKey]int {
 // wait.
 func (g *gsd) lineUp(phase phaseNo) lineup {
 	w := g.waves(phase)
-	var fresh, old, ready, blocked []planKey
+	var fresh, old, ready, blocked, done []planKey
+	for k := range g.done {
+		if k.phase == phase {
+			done = append(done, k)
+		}
+	}
 	for _, k := range g.liveIn(phase) {
-		if g.passedOver(k, w) {
+		if passedOver(k, w, done) {
 			old = append(old, k)
 		} else {
 			fresh = append(fresh, k)
@@ -155,20 +160,15 @@ func (g *gsd) unblockers(old, blocked, fresh []planKey) []planKey {
 	return nil
 }
 
-func (g *gsd) passedOver(k planKey, w map[planKey]int) bool {
-	for j := range g.done {
-		if j.phase == k.phase && w[j] > w[k] && j.compare(k) > 0 {
-			return true
-		}
-	}
-	return false
+func passedOver(k planKey, w map[planKey]int, done []planKey) bool {
+	return slices.ContainsFunc(done, func(j planKey) bool { return w[j] > w[k] && j.compare(k) > 0 })
 }
 
 // openNeeds lists the live plans a plan depends on.
 func (g *gsd) openNeeds(k planKey) []planKey {
 	var out []planKey
 	for _, d := range g.plans[k].needs {
-		if d != k && slices.Contains(g.live, d) {
+		if d != k && g.isLive[d] {
 			out = append(out, d)
 		}
 	}
@@ -305,6 +305,9 @@ func (g *gsd) units() []reprise.Unit {
 			}
 		} else {
 			u.Title = g.road.boxes[k].text
+		}
+		if u.Title == "" && g.agentLive && k == g.agentPlan {
+			u.Title = plainText(g.agent.entry.task)
 		}
 		if u.Path == "" {
 			u.Path = g.dir

@@ -25,7 +25,6 @@ type gsdState struct {
 	source     reprise.Source
 	date       time.Time
 	milestone  string
-	texts      []string // what may speak of plans that were completed
 	metric     map[planKey]reprise.Source
 	said       map[planKey]reprise.Source
 	file       *doc.File
@@ -109,11 +108,14 @@ func (g *gsd) bodyFields(m *doc.Markdown) map[string]doc.Label {
 	}
 	scopes = append(scopes, m.All())
 	out := map[string]doc.Label{}
-	for key, names := range stateLabels {
-		for _, scope := range scopes {
-			if l, ok := label(scope, names...); ok {
+	for _, scope := range scopes {
+		labels := statements(scope)
+		for key, names := range stateLabels {
+			if _, found := out[key]; found {
+				continue
+			}
+			if l, ok := pick(labels, names...); ok {
 				out[key] = l
-				break
 			}
 		}
 	}

@@ -178,6 +178,12 @@ func (g *gsd) findings() {
 
 // checkGSDNeeds reports dependencies of open plans on nothing and on themselves.
 func (g *gsd) checkGSDNeeds() {
+	cyclic := inCycles(g.live, func(k planKey) []planKey {
+		if p := g.plans[k]; p != nil {
+			return p.needs
+		}
+		return nil
+	})
 	for _, k := range g.live {
 		p := g.plans[k]
 		for _, d := range p.needs {
@@ -187,30 +193,11 @@ func (g *gsd) checkGSDNeeds() {
 					Message: fmt.Sprintf("plan %s depends on %s, which does not exist", p.id, d), Hint: "correct depends_on in the plan"})
 			}
 		}
-		if g.reaches(k, k, map[planKey]bool{}) {
+		if cyclic[k] {
 			g.r.Report(reprise.Finding{Code: reprise.CodeCycle, Severity: reprise.Warning, Subject: p.id, Source: p.source,
 				Message: fmt.Sprintf("plan %s depends on itself through other plans", p.id), Hint: "correct depends_on in one of them"})
 		}
 	}
-}
-
-func (g *gsd) reaches(from, to planKey, seen map[planKey]bool) bool {
-	p := g.plans[from]
-	if p == nil {
-		return false
-	}
-	for _, d := range p.needs {
-		if d == to {
-			return true
-		}
-		if !seen[d] {
-			seen[d] = true
-			if g.reaches(d, to, seen) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // checkState holds STATE.md against the disk.

@@ -17,7 +17,7 @@
 //
 // In `.planning/` there are no checkpoints; there, a plan without a summary
 // also counts as done when at least two independent records say so (see
-// gsdopen.go), because summaries are often left uncommitted.
+// gsd.classify), because summaries are often left uncommitted.
 //
 // The two families differ in one word that looks the same: `Plan: X` in
 // STATE.md is the plan to do next in `.long-run/` and, as a rule, the plan done

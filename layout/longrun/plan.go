@@ -121,7 +121,7 @@ func (l *longRun) readPlans() {
 		}
 	}
 	l.readStrayCheckpoint(set)
-	l.plans = set.sorted()
+	l.plans, l.byNum = set.sorted(), set
 	for _, name := range []string{"plans", "summaries"} {
 		_, err := fs.ReadDir(l.r.FS(), path.Join(l.dir, name))
 		l.blind = l.blind || err != nil && !errors.Is(err, fs.ErrNotExist)

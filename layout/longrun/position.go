@@ -36,7 +36,6 @@ type position struct {
 	word         string
 	source       reprise.Source
 	title        string
-	task         string
 	groups       []groupRow
 }
 
@@ -80,7 +79,7 @@ func (l *longRun) readPosition() {
 		}
 	}
 	if v, ok := label(where, "Current Task"); ok && !placeholder(v.Value) {
-		p.task, p.read = plainText(v.Value), true
+		p.read = true
 	}
 	for _, key := range []string{"Last activity", "Last session", "Started"} {
 		if v, ok := label(m.All(), key); ok {

@@ -16,6 +16,7 @@ type longRun struct {
 	run   *reprise.Run
 	dir   string
 	plans []*plan
+	byNum planSet
 	state position
 	agent *agents
 	stale bool // the agent marker is contradicted
@@ -50,10 +51,8 @@ func (l *longRun) matchAgents() {
 		if len(nums) == 0 {
 			continue
 		}
-		for _, p := range l.plans {
-			if p.num == nums[0] {
-				p.agents = append(p.agents, e)
-			}
+		if p := l.plan(nums[0]); p != nil {
+			p.agents = append(p.agents, e)
 		}
 	}
 }
@@ -131,14 +130,7 @@ func (l *longRun) drift(p *plan, won reprise.Claim) {
 	}
 }
 
-func (l *longRun) plan(num int) *plan {
-	for _, p := range l.plans {
-		if p.num == num {
-			return p
-		}
-	}
-	return nil
-}
+func (l *longRun) plan(num int) *plan { return l.byNum[num] }
 
 // checkNeeds reports dependencies on plans that do not exist, that did not end
 // well, and on each other.
@@ -160,31 +152,19 @@ func (l *longRun) checkNeeds() {
 			}
 		}
 	}
+	cyclic := inCycles(l.plans, func(p *plan) (out []*plan) {
+		for _, n := range p.needs {
+			if d := l.plan(n); d != nil {
+				out = append(out, d)
+			}
+		}
+		return out
+	})
 	for _, p := range l.plans {
-		if l.inCycle(p) {
+		if cyclic[p] {
 			report(reprise.CodeCycle, p, fmt.Sprintf("plan %s depends on itself through other plans", p.id), "correct depends_on in one of them")
 		}
 	}
-}
-
-func (l *longRun) inCycle(p *plan) bool {
-	seen := map[int]bool{}
-	var reach func(q *plan) bool
-	reach = func(q *plan) bool {
-		for _, n := range q.needs {
-			if n == p.num {
-				return true
-			}
-			if d := l.plan(n); d != nil && !seen[n] {
-				seen[n] = true
-				if reach(d) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return reach(p)
 }
 
 // steps turns plans into steps of the run.

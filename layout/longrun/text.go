@@ -61,26 +61,37 @@ func placeholder(s string) bool {
 	return false
 }
 
-// label returns the first label of a section with one of the keys. Rows of
-// tables count only where the table has two columns, as in `| Phase | 3 |`:
-// the header of a wider table is no statement.
-func label(s doc.Section, keys ...string) (doc.Label, bool) {
+// label returns the first statement of a section with one of the keys.
+func label(s doc.Section, keys ...string) (doc.Label, bool) { return pick(statements(s), keys...) }
+
+// statements returns the labels of a section, their keys folded. Rows of tables
+// count only where the table has two columns, as in `| Phase | 3 |`: the header
+// of a wider table is no statement.
+func statements(s doc.Section) []doc.Label {
 	texts := map[int]string{}
 	for _, l := range s.Lines() {
 		texts[l.No] = l.Text
 	}
-	labels := s.Labels()
+	var out []doc.Label
+	for _, l := range s.Labels() {
+		if l.Form == doc.TableLabel && strings.Count(strings.TrimSpace(texts[l.Line]), "|") != 3 {
+			continue
+		}
+		l.Key = doc.Fold(l.Key)
+		l.Value = strings.TrimSpace(strings.Trim(l.Value, "* "))
+		out = append(out, l)
+	}
+	return out
+}
+
+// pick returns the first label with the first of the keys that is there.
+func pick(labels []doc.Label, keys ...string) (doc.Label, bool) {
 	for _, key := range keys {
 		key = doc.Fold(key)
 		for _, l := range labels {
-			if doc.Fold(l.Key) != key {
-				continue
+			if l.Key == key {
+				return l, true
 			}
-			if l.Form == doc.TableLabel && strings.Count(strings.TrimSpace(texts[l.Line]), "|") != 3 {
-				continue
-			}
-			l.Value = strings.TrimSpace(strings.Trim(l.Value, "* "))
-			return l, true
 		}
 	}
 	return doc.Label{}, false
