@@ -304,7 +304,11 @@ func (g *gsd) resumeState() {
 		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.ActiveAgent, AgentID: g.agent.id, Plan: g.id(g.agentPlan), Status: e.word, Timestamp: e.stamp})
 	}
 	if h := g.hand; h != nil && h.hasPlan && h.total > 0 && h.counted {
-		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.PartialPlan, Plan: g.id(h.plan), CompletedTasks: &h.completed, TotalTasks: &h.total, LastCommit: h.commit})
+		s := reprise.ResumeState{Interrupted: true, Type: reprise.PartialPlan, Plan: g.id(h.plan), CompletedTasks: &h.completed, TotalTasks: &h.total}
+		if n := len(h.commits); n > 0 {
+			s.LastCommit = h.commits[n-1]
+		}
+		found = append(found, s)
 	}
 	if len(found) == 0 {
 		return

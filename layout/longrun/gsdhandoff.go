@@ -31,7 +31,7 @@ type handoff struct {
 	total     int
 	completed int
 	counted   bool
-	commit    string
+	commits   []string
 	status    string
 	next      string
 	asks      []reprise.Question // what a person must do or answer
@@ -158,7 +158,9 @@ func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
 				if word := doc.Fold(item.Get("status").Str()); word == "in progress" || word == "partial" {
 					continue
 				}
-				h.commit = item.Get("commit").Str()
+				if sha := item.Get("commit").Str(); sha != "" {
+					h.commits = append(h.commits, sha)
+				}
 			}
 			h.completed++
 		}

@@ -54,6 +54,9 @@ func (g *gsd) steps() {
 				}
 			}
 		}
+		if h := g.hand; h != nil && h.hasPlan && h.plan == k {
+			s.Commits = h.commits
+		}
 		won := g.winner(k, s.Claims)
 		s.Claims[won].Won = true
 		s.Status = s.Claims[won].Status
