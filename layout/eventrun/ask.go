@@ -21,6 +21,8 @@ func (l *loading) gatherAlarms() {
 		}
 		return 0
 	})
+	// The latest ones are enough: nobody is asked a thousand questions.
+	alarms = alarms[max(0, len(alarms)-maxAlarms):]
 	var raised []*alarmState
 	for i := range alarms {
 		a := &alarms[i]

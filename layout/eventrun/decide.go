@@ -54,7 +54,8 @@ func (l *loading) infer() (at stage, gap *reprise.Unit) {
 		switch {
 		case !l.docs["prd.md"].there():
 			return intake, l.missing("prd", "spec-writer", "write the PRD", l.docs["prd.md"].path)
-		case !l.docs["plan.md"].there() && !l.docs["bootstrap-plan.md"].there():
+		case !l.docs["plan.md"].there() && (!l.docs["bootstrap-plan.md"].there() || l.bootstrapApproved() && !l.bootstrapOnly()):
+			// The bootstrap has a plan of its own; what follows it needs plan.md.
 			return planning, l.missing("plan", "planner", "write the plan", l.docs["plan.md"].path)
 		case !l.graph.exists:
 			return planning, l.missing("task-graph", "task-breaker", "break the plan into tasks", path.Join(l.dir, "task-graph.json"))
@@ -109,17 +110,25 @@ func (l *loading) approved() bool {
 	return c.presence == reprise.Present || l.bootstrapOnly()
 }
 
-// bootstrapOnly reports whether only the bootstrap tasks are approved, and some
-// of them are open.
+// bootstrapOnly reports whether the bootstrap tasks are all that may be
+// executed: they are approved, the development is not, and some of them are
+// open or there are no others.
 func (l *loading) bootstrapOnly() bool {
-	if l.docs["constitution.md"].presence == reprise.Present {
+	if l.docs["constitution.md"].presence == reprise.Present || !l.bootstrapApproved() {
 		return false
 	}
-	ok := l.answered(bootGateAnswered, bootGateShown)
+	others := slices.ContainsFunc(l.steps, func(s *step) bool { return !isBootstrap(s.ID) })
+	open := slices.ContainsFunc(l.steps, func(s *step) bool { return isBootstrap(s.ID) && !s.Status.Closed() })
+	return open || !others && len(l.steps) > 0
+}
+
+func (l *loading) bootstrapApproved() bool {
 	for _, led := range l.ledgers {
-		ok = ok || led.bootstrap
+		if led.bootstrap {
+			return true
+		}
 	}
-	return ok && slices.ContainsFunc(l.steps, func(s *step) bool { return isBootstrap(s.ID) && !s.Status.Closed() })
+	return l.answered(bootGateAnswered, bootGateShown)
 }
 
 // approvalRecorded reports whether somebody approved the plan, while the
@@ -265,26 +274,35 @@ func (l *loading) goBack(u reprise.Unit) {
 
 // lost reports whether something later in the run was made already.
 func (l *loading) lost(id string) bool {
-	later := l.docs["constitution.md"].there() || l.docs["pr-checklist.md"].there() || l.startedAfter(key{at: never})
+	later := l.docs["constitution.md"].there() || l.docs["pr-checklist.md"].there() || l.beyondGate()
 	switch id {
 	case "prd":
 		return later || l.docs["plan.md"].there() || l.graph.exists
 	case "plan":
-		return later || l.graph.exists
+		return later || l.graph.exists && !l.bootstrapApproved()
 	}
 	return later
+}
+
+// beyondGate reports whether a task was worked on that needs the approval of
+// the plan. An approved bootstrap comes before it.
+func (l *loading) beyondGate() bool {
+	boot := l.bootstrapApproved()
+	return slices.ContainsFunc(l.steps, func(s *step) bool {
+		return s.events != nil && s.events.word != nil && s.events.kind != taskPending && !(boot && isBootstrap(s.ID))
+	})
 }
 
 // waitForApproval asks the person for whom the hard gate is there.
 func (l *loading) waitForApproval() {
 	l.state(reprise.Waiting, "plan and task graph are ready and not approved: there is no constitution.md that can be read, nothing may be executed")
-	if !l.docs["plan.md"].there() {
+	if !l.docs["plan.md"].there() && !l.bootstrapApproved() {
 		l.askApproval("bootstrap-approval", "Approve the bootstrap plan and its tasks?", l.docs["bootstrap-plan.md"].path, &l.log.latest[bootGateShown],
 			"approve bootstrap", "approve and continue", "revise", "cancel")
 	} else {
 		l.askApproval("plan-approval", "Approve the plan and the task graph?", l.docs["plan.md"].path, &l.log.latest[gateShown], "approve", "revise", "cancel")
 	}
-	if l.startedAfter(key{at: never}) {
+	if l.beyondGate() {
 		l.r.Report(reprise.Finding{
 			Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: "constitution", Source: reprise.Source{File: l.docs["constitution.md"].path},
 			Message: "tasks were worked on, and the constitution that follows the approval is not there", Hint: "restore it, or approve the plan again",

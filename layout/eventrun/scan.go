@@ -62,7 +62,11 @@ func scanEvent(b []byte, i int, f *fields) int {
 		}
 		i = skipSpace(b, i+1)
 		if into, bit := f.wanted(key); into == nil {
-			i = skipValue(b, i, 1)
+			if i < len(b) && b[i] == '"' { // the usual case, without a detour
+				i, _ = skipString(b, i+1)
+			} else {
+				i = skipValue(b, i, 1)
+			}
 		} else {
 			i = f.capture(b, i, into, bit)
 		}
@@ -282,7 +286,12 @@ func skipObject(b []byte, i, depth int) int {
 		if i >= len(b) || b[i] != ':' {
 			return -1
 		}
-		if i = skipValue(b, skipSpace(b, i+1), depth); i < 0 {
+		if i = skipSpace(b, i+1); i < len(b) && b[i] == '"' {
+			i, _ = skipString(b, i+1)
+		} else {
+			i = skipValue(b, i, depth)
+		}
+		if i < 0 {
 			return -1
 		}
 		i = skipSpace(b, i)

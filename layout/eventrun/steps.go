@@ -17,23 +17,39 @@ type step struct {
 	events *task
 }
 
+// stepIndex finds steps by their ids. Models do not keep to one spelling:
+// task-003 is TASK-003, where only one task has that name.
+type stepIndex struct {
+	exact  map[string]*step
+	folded map[string]*step // nil where several tasks have the name
+}
+
+func (x *stepIndex) add(s *step) {
+	x.exact[s.ID] = s
+	f := doc.Fold(s.ID)
+	if _, taken := x.folded[f]; taken {
+		s = nil
+	}
+	x.folded[f] = s
+}
+
+func (x *stepIndex) find(id string) *step {
+	if s := x.exact[id]; s != nil {
+		return s
+	}
+	return x.folded[doc.Fold(id)]
+}
+
 // makeSteps joins graph, events and contracts to steps in the order in which
 // they would be done.
 func (l *loading) makeSteps() {
-	byID := map[string]*step{}
-	folded := map[string]string{} // spelling-insensitive id -> id, "" if not unique
+	index := &stepIndex{map[string]*step{}, map[string]*step{}}
 	add := func(s *step) {
-		byID[s.ID] = s
+		index.add(s)
 		l.steps = append(l.steps, s)
-		f := doc.Fold(s.ID)
-		if _, taken := folded[f]; taken {
-			folded[f] = ""
-		} else {
-			folded[f] = s.ID
-		}
 	}
 	for _, n := range l.graph.nodes {
-		if first := byID[n.id]; first != nil {
+		if index.exact[n.id] != nil {
 			l.r.Report(reprise.Finding{
 				Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: n.id, Source: n.source,
 				Message: fmt.Sprintf("task %q stands twice in the graph; the first one counts", doc.Clip(n.id, 60)),
@@ -48,13 +64,7 @@ func (l *loading) makeSteps() {
 		if t.word == nil {
 			continue // named in passing, without a word about its state
 		}
-		s := byID[id]
-		if s == nil {
-			// Models do not keep to one spelling: task-003 is TASK-003.
-			if same := folded[doc.Fold(id)]; same != "" {
-				s = byID[same]
-			}
-		}
+		s := index.find(id)
 		if s == nil {
 			s = &step{Step: reprise.Step{ID: id, Source: l.sourceOf(t.last)}}
 			add(s)
@@ -68,7 +78,7 @@ func (l *loading) makeSteps() {
 	}
 	if l.small() {
 		for _, id := range sortedKeys(l.contracts) {
-			if byID[id] == nil {
+			if index.exact[id] == nil {
 				add(&step{Step: reprise.Step{ID: id, Source: reprise.Source{File: l.contracts[id]}}})
 			}
 		}
@@ -77,8 +87,8 @@ func (l *loading) makeSteps() {
 		l.judge(s)
 	}
 	l.reportStrangers()
-	l.checkNeeds(byID)
-	l.sortSteps(byID)
+	l.checkNeeds(index.exact)
+	l.sortSteps(index.exact)
 }
 
 // judge gathers the claims about a step and lets the latest event win.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -191,6 +192,43 @@ func TestEV5_numberings(t *testing.T) {
 	} {
 		if got := [3]string{seedNumbers.label(s), unifiedNumbers.label(s), stateNumbers.label(s)}; got != want {
 			t.Errorf("stage %d: %q, want %q", s, got, want)
+		}
+	}
+}
+
+// EV3: an event means the same whether the fast scan or encoding/json reads it.
+func TestEV3_fast_and_strict_reading_agree(t *testing.T) {
+	t.Parallel()
+	var lines [][]byte
+	rng := rand.New(rand.NewPCG(3, 4))
+	keys := []string{"event_type", "type", "event", "task_id", "timestamp", "details", "run_id"}
+	values := []string{`"T1"`, `"T2"`, `"task-claimed"`, `"task_failed"`, `"task_verified"`, `"blocked"`, `"phase_transition"`, `"run-failed"`, `"escalation"`,
+		`"2026-01-15T10:30:00Z"`, `"2026-01-15T11:30:00.5+01:00"`, `"2026-01-15"`, `null`, `5`, `{"task_id":"T3","to_phase":2}`, `"T\u0031"`, `" T1"`, `""`}
+	for range 20_000 {
+		var b bytes.Buffer
+		b.WriteString(`{"event_type":` + values[2+rng.IntN(7)] + `,"task_id":` + values[rng.IntN(2)] + `,"timestamp":` + values[9+rng.IntN(2)])
+		for range rng.IntN(3) {
+			fmt.Fprintf(&b, `,"%s":%s`, keys[rng.IntN(len(keys))], values[rng.IntN(len(values))])
+		}
+		b.WriteByte('}')
+		lines = append(lines, b.Bytes())
+	}
+	fast, strict := readText(bytes.NewReader(bytes.Join(lines, []byte("\n")))), newLogReader(nil, "run")
+	strict.damage = &damage{}
+	for i, line := range lines {
+		strict.strict(line, i+1, false)
+	}
+	if fast.events != strict.events || fast.last != strict.last || fast.untimed != strict.untimed || len(fast.alarms) != len(strict.alarms) {
+		t.Fatalf("%d events to %+v, %d events to %+v", fast.events, fast.last, strict.events, strict.last)
+	}
+	for id, a := range strict.tasks {
+		if b := fast.tasks[id]; a.word != nil && (b == nil || a.last != b.last || a.kind != b.kind || a.attempts() != b.attempts()) {
+			t.Errorf("task %q: fast %+v, strict %+v", id, b, a)
+		}
+	}
+	for k := range fast.latest {
+		if a, b := &fast.latest[k], &strict.latest[k]; a.set != b.set || a.key != b.key {
+			t.Errorf("kind %d: fast %+v, strict %+v", k, a.key, b.key)
 		}
 	}
 }

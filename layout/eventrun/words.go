@@ -181,10 +181,10 @@ func newWord(text string) *word {
 	folded := foldWord(text)
 	w := &word{text: text, kind: kindOf(folded), claim: strings.HasSuffix(folded, "claimed")}
 	w.bare = w.kind
-	if w.kind == kindOther && !strings.HasPrefix(folded, "task") {
-		if k := taskKind(folded); k != taskUnknown {
-			w.bare = k
-		}
+	switch folded {
+	case "pending", "ready", "claimed", "started", "in progress", "implemented", "verifying", "verified", "verification failed",
+		"failed", "blocked", "completed", "done":
+		w.bare = taskKind(folded)
 	}
 	return w
 }
