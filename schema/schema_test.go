@@ -23,6 +23,7 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 	return map[string]*jsonschema.Schema{
 		"status.v1.json": generate[report.Status](t, "What runs in a project, in which state each is, and what comes next."),
 		"detect.v1.json": generate[report.Detect](t, "How one run was interrupted, and the ways to go on."),
+		"check.v1.json":  generate[report.Check](t, "Whether it is safe to go on with one run, from where, and what that rests on."),
 		"error.v1.json":  generate[report.Error](t, "Why a command could not answer."),
 	}
 }
@@ -40,6 +41,11 @@ func generate[T any](t *testing.T, about string) *jsonschema.Schema {
 		reflect.TypeFor[reprise.State]():         words(reprise.StateWords()),
 		reflect.TypeFor[reprise.Verdict]():       words(reprise.VerdictWords()),
 		reflect.TypeFor[reprise.Severity]():      words(reprise.SeverityWords()),
+		reflect.TypeFor[reprise.Status]():        words(reprise.StatusWords()),
+		reflect.TypeFor[reprise.Grade]():         words(reprise.GradeWords()),
+		reflect.TypeFor[reprise.Presence]():      words(reprise.PresenceWords()),
+		reflect.TypeFor[reprise.Life]():          words(reprise.LifeWords()),
+		reflect.TypeFor[reprise.Action]():        words(reprise.ActionWords()),
 		reflect.TypeFor[reprise.ResumeType]():    words([]string{"active_agent", "partial_plan", "between_plans", "pending_clarification"}),
 		reflect.TypeFor[[]reprise.ResumeState](): {Type: "array", Items: &jsonschema.Schema{Type: "object"}, Description: "what else was found behind the first match, in the same form"},
 	}})

@@ -1,0 +1,94 @@
+package reprise
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Options lists the ways to go on with a run that a person can choose from
+// once this decision is made, the usual one first. It is what the layout
+// offers, without what the decision rules out: nothing for a run that somebody
+// works on or where nothing is left, and no plain continuing of a run whose
+// state must be mended first.
+func (d Decision) Options(r *Run) []Option {
+	switch {
+	case d.Action == Finish, d.Action == Refuse && d.State == Running:
+		return nil
+	case len(r.Options) > 0 || r.Resume != nil || !staged(r.Kind):
+		return d.without(r.ResumeOptions())
+	}
+	return d.stagedOptions(r)
+}
+
+// staged reports whether a run of this kind goes through phases one after the
+// other, to which the choices of seed 001 apply.
+func staged(k Kind) bool {
+	switch k {
+	case KindStory, KindEpic, KindQALoop, KindWorkflow, KindSpecPipeline:
+		return true
+	}
+	return false
+}
+
+// without leaves out what cannot be chosen while the state is unreadable.
+func (d Decision) without(options []Option) []Option {
+	if d.Action != Repair {
+		return options
+	}
+	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "continue" || o.Key == "resume" })
+}
+
+// stagedOptions are the choices of seed 001: resume or restart, or, where it
+// cannot simply be resumed, a phase that is still valid or a clean-up.
+func (d Decision) stagedOptions(r *Run) []Option {
+	fresh := Option{"fresh", "Start the workflow from scratch (what was made so far is kept)"}
+	clean := Option{"clean", "Clean up the stale state and cancel (the state is archived)"}
+	switch {
+	case d.Unrecoverable(r):
+		options := []Option{fresh}
+		if len(d.Keep) > 0 {
+			options = append(options, Option{"from-phase", "Start from a specific phase"})
+		}
+		return append(options, clean)
+	case !d.State.Open() || d.State == NotStarted:
+		if d.Point == nil {
+			return nil
+		}
+		return []Option{{"continue", "Start at " + d.Point.name()}, clean}
+	case len(d.Again) > 0:
+		return []Option{{"continue", fmt.Sprintf("Resume from %s, keeping what stays valid", d.Again[0])}, fresh, clean}
+	}
+	var options []Option
+	for _, q := range r.PendingQuestions() {
+		options = append(options, Option{"answer", "Answer now: " + q.Text})
+		break
+	}
+	if d.Point != nil {
+		options = append(options, Option{"continue", "Resume at " + d.Point.name()})
+	}
+	return append(options, fresh, clean)
+}
+
+// Unrecoverable reports whether the run cannot be resumed as it stands: its
+// files do not say where it is, or one it cannot do without is gone and none of
+// its own steps would make it again.
+func (d Decision) Unrecoverable(r *Run) bool {
+	if d.Action == Repair {
+		return true
+	}
+	return slices.ContainsFunc(d.Missing, func(a Artifact) bool {
+		return a.Critical && (a.MadeBy == "" || !slices.Contains(d.Again, a.MadeBy))
+	})
+}
+
+// name is what a person calls the unit: its phase, and itself if that is
+// something else.
+func (u Unit) name() string {
+	switch {
+	case u.Phase == "":
+		return u.ID
+	case u.ID == "" || u.ID == u.Phase:
+		return u.Phase
+	}
+	return u.Phase + " (" + u.ID + ")"
+}

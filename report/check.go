@@ -1,0 +1,275 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"reprise"
+)
+
+// CheckSchema is the version of the document of `reprise check`.
+const CheckSchema = "reprise/check/v1"
+
+// Check is the answer of `reprise check`: everything that is known about one
+// run, whether going on is safe, and from where.
+type Check struct {
+	Schema     string           `json:"schema" jsonschema:"reprise/check/v1"`
+	Root       string           `json:"root" jsonschema:"absolute path of the project folder"`
+	Digest     string           `json:"digest" jsonschema:"of everything that was looked at; the verdict holds while it stays the same"`
+	Mode       string           `json:"mode" jsonschema:"interactive or preflight"`
+	Run        *Run             `json:"run" jsonschema:"the run the answer is about; null if nothing was interrupted"`
+	Decision   *Decision        `json:"decision" jsonschema:"null where run is"`
+	Plan       *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`
+	Steps      []Step           `json:"steps" jsonschema:"every step with what each ledger says of it and what it rests on"`
+	Artifacts  []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
+	Git        *Git             `json:"git" jsonschema:"the repository as it was found; null if there is none or nobody looked"`
+	Owner      *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if nobody is"`
+	Options    []reprise.Option `json:"options" jsonschema:"ways to go on, the usual one first"`
+	Findings   []Finding        `json:"findings" jsonschema:"the most severe first; those about the folder stand last"`
+	Candidates []Run            `json:"candidates" jsonschema:"every run that could be meant where none was named, the answered one included"`
+}
+
+// Decision is what to do about a run, and why.
+type Decision struct {
+	Action   reprise.Action  `json:"action"`
+	State    reprise.State   `json:"state" jsonschema:"as the files and the world together tell it"`
+	Verdict  reprise.Verdict `json:"verdict"`
+	Point    *Offer          `json:"point" jsonschema:"where to resume; null if nothing may be started"`
+	Units    []Offer         `json:"units" jsonschema:"all that may be started now, the point first"`
+	Reasons  []string        `json:"reasons" jsonschema:"the most important first"`
+	Verify   []Offer         `json:"verify" jsonschema:"called open while git has a commit for them: check and mark them, do not do them again"`
+	Doubtful []Offer         `json:"doubtful" jsonschema:"called done below the grade asked for, or with evidence against it"`
+	Missing  []Artifact      `json:"missing" jsonschema:"files the next phase needs and that are not there"`
+	Keep     []string        `json:"keep" jsonschema:"ids of steps whose outcome stays valid"`
+	Again    []string        `json:"again" jsonschema:"ids of steps that must run again"`
+}
+
+// Offer is a unit and why it is named.
+type Offer struct {
+	Unit
+	Reason string `json:"reason"`
+}
+
+// Plan is the resume plan of a run.
+type Plan struct {
+	WorkflowType  string     `json:"workflow_type"`
+	StateSource   string     `json:"state_source" jsonschema:"the file or folder that holds the state"`
+	AgeSeconds    *int64     `json:"age_seconds" jsonschema:"since the last activity; null if unknown"`
+	AgeBand       string     `json:"age_band" jsonschema:"fresh, recent, moderate, stale or unknown"`
+	LastCompleted *LastPhase `json:"last_completed" jsonschema:"null if nothing is completed"`
+	Next          *NextPhase `json:"next" jsonschema:"null if nothing may be started"`
+	Validation    Validation `json:"validation"`
+	Remaining     []Unit     `json:"remaining" jsonschema:"the phases or steps that are left, in order, the next one included"`
+}
+
+// LastPhase is the phase that was completed last.
+type LastPhase struct {
+	Name   string `json:"name"`
+	Title  string `json:"title"`
+	Agent  string `json:"agent"`
+	Output string `json:"output" jsonschema:"the file or commit it left; empty if none is on record"`
+}
+
+// NextPhase is the phase to resume from.
+type NextPhase struct {
+	Name   string   `json:"name"`
+	Title  string   `json:"title"`
+	Agent  string   `json:"agent"`
+	Inputs []string `json:"inputs" jsonschema:"files that are passed on to it"`
+}
+
+// Validation counts what was found.
+type Validation struct {
+	Result    string `json:"result" jsonschema:"clean, warnings or conflicts"`
+	Conflicts int    `json:"conflicts" jsonschema:"must be resolved before going on"`
+	Warnings  int    `json:"warnings"`
+	Infos     int    `json:"infos"`
+}
+
+// Results of a validation.
+const (
+	Clean     = "clean"
+	Warnings  = "warnings"
+	Conflicts = "conflicts"
+)
+
+// Step is one unit of work and what its status rests on.
+type Step struct {
+	ID       string         `json:"id"`
+	Title    string         `json:"title"`
+	Phase    string         `json:"phase"`
+	Role     string         `json:"role"`
+	Status   reprise.Status `json:"status"`
+	Grade    reprise.Grade  `json:"grade,omitzero" jsonschema:"how well a done is founded; absent for other steps"`
+	Claims   []Claim        `json:"claims"`
+	Evidence []Evidence     `json:"evidence"`
+}
+
+// Claim is what one ledger says of a step.
+type Claim struct {
+	Ledger string         `json:"ledger"`
+	Status reprise.Status `json:"status"`
+	Word   string         `json:"word" jsonschema:"as written"`
+	Source string         `json:"source" jsonschema:"file:line"`
+	At     *time.Time     `json:"at" jsonschema:"when the ledger says so; null if it does not"`
+	Won    bool           `json:"won" jsonschema:"this claim decides"`
+}
+
+// Evidence is one fact from outside the ledgers.
+type Evidence struct {
+	Kind   string `json:"kind" jsonschema:"commit, partial-commit, artifact or command"`
+	Text   string `json:"text"`
+	Source string `json:"source"`
+	For    bool   `json:"for" jsonschema:"speaks for the step being done; false: against it"`
+}
+
+// Artifact is a file a run refers to.
+type Artifact struct {
+	Name     string           `json:"name"`
+	Path     string           `json:"path"`
+	Presence reprise.Presence `json:"presence"`
+	Critical bool             `json:"critical" jsonschema:"the run cannot go on without it"`
+	NeededBy string           `json:"needed_by"`
+	MadeBy   string           `json:"made_by"`
+	Source   string           `json:"source" jsonschema:"file:line where it is referred to"`
+}
+
+// Git is the repository in short.
+type Git struct {
+	Head      string `json:"head"`
+	Branch    string `json:"branch" jsonschema:"empty if the head is detached"`
+	Operation string `json:"operation" jsonschema:"merge, rebase, … if one is under way"`
+	Changed   int    `json:"changed" jsonschema:"uncommitted and untracked files"`
+	HasRemote bool   `json:"has_remote"`
+	Unpushed  int    `json:"unpushed" jsonschema:"commits no remote has; means nothing without one"`
+}
+
+// Owner is who is recorded as working on a run.
+type Owner struct {
+	Agent  string       `json:"agent"`
+	Host   string       `json:"host"`
+	PID    int          `json:"pid"`
+	Life   reprise.Life `json:"life"`
+	Reason string       `json:"reason"`
+	Source string       `json:"source"`
+}
+
+// NewCheck makes the document of one run that was judged, or of a project where
+// nothing was interrupted if r is nil.
+func NewCheck(root, digest, mode string, r *reprise.Run, d reprise.Decision, o reprise.Observed) Check {
+	c := Check{
+		Schema: CheckSchema, Root: root, Digest: digest, Mode: mode,
+		Steps: []Step{}, Artifacts: []Artifact{}, Options: []reprise.Option{}, Findings: []Finding{}, Candidates: []Run{},
+		Git: newGit(o.Git),
+	}
+	if r == nil {
+		return c
+	}
+	run, decision, plan := NewJudged(r, d), newDecision(d), NewPlan(r, d, o)
+	c.Run, c.Decision, c.Plan = &run, &decision, &plan
+	for i := range r.Steps {
+		c.Steps = append(c.Steps, newStep(&r.Steps[i]))
+	}
+	for _, a := range r.Artifacts {
+		c.Artifacts = append(c.Artifacts, newArtifact(a))
+	}
+	c.Options = append(c.Options, d.Options(r)...)
+	c.Findings = newFindings(Sorted(r.Findings))
+	c.Owner = newOwner(r.Owner, o)
+	return c
+}
+
+// NewJudged makes the document of one run with the verdict of a decision, the
+// state the world gives it, and what may be started after that.
+func NewJudged(r *reprise.Run, d reprise.Decision) Run {
+	run := NewRun(r)
+	run.State, run.Verdict = cmp.Or(d.State, r.State), cmp.Or(d.Verdict, reprise.VerdictNone)
+	run.Findings = newFindings(Sorted(r.Findings))
+	if d.Action != 0 {
+		run.Next = []Unit{}
+		for _, u := range d.Units {
+			run.Next = append(run.Next, newUnit(u))
+		}
+	}
+	return run
+}
+
+// Sorted returns the findings with the most severe first, otherwise in the
+// order they were made in.
+func Sorted(findings []reprise.Finding) []reprise.Finding {
+	out := slices.Clone(findings)
+	slices.SortStableFunc(out, func(a, b reprise.Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	return out
+}
+
+// About adds what is to be said of the folder, and the runs that could have
+// been meant.
+func (c Check) About(findings []reprise.Finding, candidates []Run) Check {
+	c.Findings = append(slices.Clip(c.Findings), newFindings(Sorted(findings))...)
+	c.Candidates = append(slices.Clip(c.Candidates), candidates...)
+	return c
+}
+
+func newDecision(d reprise.Decision) Decision {
+	out := Decision{
+		Action: d.Action, State: d.State, Verdict: cmp.Or(d.Verdict, reprise.VerdictNone),
+		Units: newOffers(d.Units), Verify: newOffers(d.Verify), Doubtful: newOffers(d.Doubtful),
+		Reasons: list(d.Reasons), Missing: []Artifact{}, Keep: list(d.Keep), Again: list(d.Again),
+	}
+	if d.Point != nil {
+		out.Point = &Offer{newUnit(*d.Point), d.Point.Reason}
+	}
+	for _, a := range d.Missing {
+		out.Missing = append(out.Missing, newArtifact(a))
+	}
+	return out
+}
+
+func newOffers(units []reprise.Unit) []Offer {
+	out := make([]Offer, 0, len(units))
+	for _, u := range units {
+		out = append(out, Offer{newUnit(u), u.Reason})
+	}
+	return out
+}
+
+func newUnit(u reprise.Unit) Unit { return Unit{u.ID, u.Path, u.Title, u.Phase, u.Role} }
+
+func newStep(s *reprise.Step) Step {
+	out := Step{
+		ID: s.ID, Title: s.Title, Phase: s.Phase, Role: s.Role, Status: known(s.Status), Grade: s.Grade,
+		Claims: make([]Claim, 0, len(s.Claims)), Evidence: make([]Evidence, 0, len(s.Evidence)),
+	}
+	for _, c := range s.Claims {
+		out.Claims = append(out.Claims, Claim{c.Ledger, known(c.Status), c.Word, c.Source.String(), when(c.At), c.Won})
+	}
+	for _, e := range s.Evidence {
+		out.Evidence = append(out.Evidence, Evidence(e))
+	}
+	return out
+}
+
+// known turns an unset status into one that has a word.
+func known(s reprise.Status) reprise.Status { return cmp.Or(s, reprise.Unknown) }
+
+func newArtifact(a reprise.Artifact) Artifact {
+	return Artifact{a.Name, a.Path, cmp.Or(a.Presence, reprise.Unchecked), a.Critical, a.NeededBy, a.MadeBy, a.Source.String()}
+}
+
+func newGit(g *reprise.Git) *Git {
+	if g == nil {
+		return nil
+	}
+	return &Git{g.Head, g.Branch, g.Operation, len(g.Changed) + g.ChangedMore, g.HasRemote, g.Unpushed}
+}
+
+func newOwner(w *reprise.Owner, o reprise.Observed) *Owner {
+	if w == nil {
+		return nil
+	}
+	life := o.Owners[w.Source]
+	return &Owner{w.Agent, w.Host, w.PID, cmp.Or(life.Life, reprise.LifeUnknown), life.Reason, w.Source.String()}
+}
+
+func list(s []string) []string { return append([]string{}, s...) }

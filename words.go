@@ -1,0 +1,48 @@
+package reprise
+
+import (
+	"slices"
+	"time"
+)
+
+// StatusWords, GradeWords, PresenceWords and LifeWords list the words that may
+// stand in the JSON documents, for schemas and help texts.
+func StatusWords() []string   { return slices.Clone(statusWords[1:]) }
+func GradeWords() []string    { return slices.Clone(gradeWords[1:]) }
+func PresenceWords() []string { return slices.Clone(presenceWords[1:]) }
+func LifeWords() []string     { return slices.Clone(lifeWords[1:]) }
+
+// The bands of age, as the seed of the orchestrate layout draws them.
+const (
+	BandFresh    = "fresh"    // under an hour
+	BandRecent   = "recent"   // under a day
+	BandModerate = "moderate" // up to seven days
+	BandStale    = "stale"    // older
+	BandUnknown  = "unknown"  // no time is on record, or it lies in the future
+)
+
+// BandWords lists the bands, youngest first.
+func BandWords() []string {
+	return []string{BandFresh, BandRecent, BandModerate, BandStale, BandUnknown}
+}
+
+// Age tells how long ago the run was last active, and the band that falls in.
+// ok is false where no time is on record, nobody looked at the clock, or the
+// time lies further ahead than a missing time zone can explain.
+func (r *Run) Age(now time.Time) (age time.Duration, band string, ok bool) {
+	if now.IsZero() || r.LastActivity.IsZero() {
+		return 0, BandUnknown, false
+	}
+	age = now.Sub(r.LastActivity)
+	switch {
+	case age < -ClockSlack:
+		return 0, BandUnknown, false
+	case age < time.Hour:
+		return max(age, 0), BandFresh, true
+	case age < 24*time.Hour:
+		return age, BandRecent, true
+	case age <= 7*24*time.Hour:
+		return age, BandModerate, true
+	}
+	return age, BandStale, true
+}
