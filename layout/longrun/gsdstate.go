@@ -71,16 +71,45 @@ func (g *gsd) readState() {
 // newestFront takes the front matter; of several stacked ones the one updated
 // last.
 func (g *gsd) newestFront(f *doc.File, m *doc.Markdown) *doc.Node {
-	front := m.Front
-	for _, more := range m.MoreFront {
+	front, all := m.Front, m.MoreFront
+	if lost := headlessFront(m); lost != nil {
+		all = append(slices.Clone(all), lost)
+	}
+	for _, more := range all {
 		if more.Get("last_updated").Str() > front.Get("last_updated").Str() {
 			front = more
 		}
 	}
-	if len(m.MoreFront) > 0 {
-		f.Report(reprise.Warning, reprise.CodeIntegrity, 0, fmt.Sprintf("STATE.md has %d front matters; the newest counts", len(m.MoreFront)+1), "remove the old ones")
+	if len(all) > 0 {
+		f.Report(reprise.Warning, reprise.CodeIntegrity, 0, fmt.Sprintf("STATE.md has %d front matters; the newest counts", len(all)+1), "remove the old ones")
 	}
 	return front
+}
+
+// headlessFront reads a second front matter that lost its opening fence: keys
+// right behind the first one, up to a line of dashes. Only its own scalars are
+// taken, not what is nested below them.
+func headlessFront(m *doc.Markdown) *doc.Node {
+	if m.Front == nil {
+		return nil
+	}
+	lost := &doc.Node{Kind: doc.Map}
+	for _, l := range m.Lines {
+		text := strings.TrimRight(l.Text, " \t")
+		key, value, ok := strings.Cut(text, ":")
+		switch {
+		case text == "":
+		case text == "---" && len(lost.Keys) > 1:
+			return lost
+		case text[0] == ' ' && len(lost.Keys) > 0:
+		case !ok || key == "" || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz_") != "":
+			return nil
+		default:
+			value = strings.Trim(strings.TrimSpace(value), "\"'")
+			lost.Keys = append(lost.Keys, doc.Field{Name: key, Line: l.No, Value: &doc.Node{Kind: doc.String, Text: value, Line: l.No}})
+		}
+	}
+	return nil
 }
 
 // stateLabels are the labels of the body by what they tell.

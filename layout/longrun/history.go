@@ -133,7 +133,7 @@ func (a *agents) markerFinding(stale bool, why string) reprise.Finding {
 	if stale {
 		f.Code = reprise.CodeStaleMarker
 		f.Message = fmt.Sprintf("the marker of %s is left over: %s", a.name(), why)
-		f.Hint = "the marker can be removed"
+		f.Hint = "once no such agent is running, the marker can be removed"
 	}
 	return f
 }

@@ -132,21 +132,24 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 // are used are read line by line all the same.
 func gatherSalvaged(findings []reprise.Finding) []reprise.Finding {
 	var out []reprise.Finding
-	first, n := -1, 0
+	first, count := map[string]int{}, map[string]int{}
 	for _, f := range findings {
 		name := strings.ToUpper(path.Base(f.Source.File))
-		if f.Code != reprise.CodeSalvaged || !strings.Contains(name, "PLAN") && !strings.Contains(name, "SUMMARY") {
+		minor := f.Code == reprise.CodeSalvaged || f.Code == reprise.CodeDuplicateKey
+		if !minor || !strings.HasSuffix(name, ".MD") || !strings.Contains(name, "PLAN") && !strings.Contains(name, "SUMMARY") {
 			out = append(out, f)
 			continue
 		}
-		if n++; n == 1 {
-			first = len(out)
+		if count[f.Code]++; count[f.Code] == 1 {
+			first[f.Code] = len(out)
 			f.Severity = reprise.Info
 			out = append(out, f)
 		}
 	}
-	if n > 1 {
-		out[first].Message += fmt.Sprintf("; the same in %d more of the plan and summary files", n-1)
+	for code, n := range count {
+		if n > 1 {
+			out[first[code]].Message += fmt.Sprintf("; %d more of this in plan and summary files", n-1)
+		}
 	}
 	return out
 }
