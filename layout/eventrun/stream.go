@@ -251,8 +251,12 @@ func (lr *logReader) fast(f *fields, raw []byte, line int) {
 	}
 	at, ok := lr.clock.read(f.at)
 	if !ok {
-		lr.strict(raw, line, false)
-		return
+		t, ok := doc.ParseTime(string(f.at))
+		if !ok {
+			lr.strict(raw, line, false)
+			return
+		}
+		at = instantOf(t)
 	}
 	var w *word
 	if f.word != nil {
