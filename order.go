@@ -60,12 +60,12 @@ func Merge(lists ...[]*Run) []*Run {
 }
 
 // Names gives every run a short name that is unambiguous among them: the number
-// its id begins with, else the id, else layout:id, else layout:path. The same
-// runs get the same names.
+// its id begins with or what follows a time stamp, else the id, else layout:id,
+// else layout:path. The same runs get the same names.
 func Names(runs []*Run) map[*Run]string {
 	names := make(map[*Run]string, len(runs))
 	forms := []func(*Run) string{
-		func(r *Run) string { return leadingNumber(r.ID) },
+		func(r *Run) string { return shortID(r.ID) },
 		func(r *Run) string { return r.ID },
 		func(r *Run) string { return r.Layout + ":" + r.ID },
 		func(r *Run) string { return r.Layout + ":" + r.Path },
@@ -98,17 +98,25 @@ func Names(runs []*Run) map[*Run]string {
 	return names
 }
 
-// leadingNumber returns the digits that an id of the form 004-title begins
-// with, "" for other ids.
-func leadingNumber(id string) string {
-	i := 0
-	for i < len(id) && id[i] >= '0' && id[i] <= '9' {
-		i++
-	}
-	if i < 2 || i >= len(id) || id[i] != '-' {
+// shortID returns the number of an id of the form 004-title, and the name in
+// one of the form 20260212-0915-name; "" for other ids.
+func shortID(id string) string {
+	head, rest, ok := strings.Cut(id, "-")
+	if !ok || !digits(head) {
 		return ""
 	}
-	return id[:i]
+	if len(head) >= 2 && len(head) <= 4 {
+		return head
+	}
+	clock, name, ok := strings.Cut(rest, "-")
+	if len(head) == 8 && ok && digits(clock) && len(clock) >= 4 {
+		return name
+	}
+	return ""
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 // Select returns the runs an argument means: the one with exactly that name,

@@ -55,10 +55,10 @@ func (r *Reader) Report(f reprise.Finding) {
 	if r.seen[f] {
 		return
 	}
-	r.seen[f] = true
 	key := [2]string{f.Code, f.Source.File}
 	r.counts[key]++
-	if r.counts[key] <= perCode {
+	if r.counts[key] <= perCode { // beyond that they are only counted
+		r.seen[f] = true
 		r.findings = append(r.findings, f)
 	}
 }
