@@ -119,7 +119,7 @@ func (l *loader) lostStory(hint, id string, at reprise.Source) {
 		name = hint
 	}
 	run.Artifacts = append(run.Artifacts, reprise.Artifact{Name: "story", Path: doc.Clip(name, 300), Presence: reprise.Missing, Critical: true, NeededBy: run.Phase, Source: at})
-	if !run.State.Open() {
+	if !run.State.Open() || run.State == reprise.NotStarted {
 		return
 	}
 	l.r.Report(reprise.Finding{
@@ -127,7 +127,7 @@ func (l *loader) lostStory(hint, id string, at reprise.Source) {
 		Message: fmt.Sprintf("the state speaks of story %s, which has no file here", quote(hint)),
 		Hint:    "bring the story's file back, or archive this state: without the story it cannot be resumed",
 	})
-	if run.State == reprise.Interrupted || run.State == reprise.NotStarted {
+	if run.State == reprise.Interrupted {
 		run.State, run.Reason = reprise.Waiting, "its story "+quote(id)+" has no file: a person has to bring it back or archive the state"
 		run.Questions = append(run.Questions, reprise.Question{
 			ID: "lost-story", Subject: id, Source: at, Options: []string{"archive the state", "bring the story back"},

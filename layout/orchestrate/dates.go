@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"reprise/internal/doc"
 )
 
 // dated is a day written in a file.
@@ -27,7 +29,7 @@ func dates(data []byte) []dated {
 		} else {
 			data = nil
 		}
-		if day := lineDate(line); !day.IsZero() {
+		if day := lineDate(line); !day.IsZero() && !isPlan(line) {
 			out = append(out, dated{day, no})
 		}
 	}
@@ -170,4 +172,15 @@ func latest(all []dated, n int) []dated {
 	slices.SortStableFunc(sorted, func(a, b dated) int { return b.day.Compare(a.day) })
 	sorted = slices.CompactFunc(sorted, func(a, b dated) bool { return a.day.Equal(b.day) })
 	return sorted[:min(n, len(sorted))]
+}
+
+// isPlan reports whether a line speaks of a day to come: a term, not a trace.
+func isPlan(line []byte) bool {
+	fold := doc.Fold(string(line))
+	for _, w := range []string{"expir", "deadline", "due ", "prazo", "valid until", "target date", "eta ", "planned for", "previsto", "vencimento", "validade"} {
+		if strings.Contains(fold, w) {
+			return true
+		}
+	}
+	return false
 }

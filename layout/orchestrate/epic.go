@@ -180,7 +180,7 @@ func (l *loader) prerequisites(root *doc.Node) {
 			step.Title = strings.TrimSpace(step.Title + " (conditional)")
 		}
 		if st != nil {
-			step.Claims = []reprise.Claim{{Ledger: "epic state", Status: step.Status, Word: word, Source: st.Source(), Won: true}}
+			step.Claims = []reprise.Claim{{Ledger: stateLedger, Status: step.Status, Word: word, Source: st.Source(), Won: true}}
 		}
 		l.artifact("artifact of "+f.Name, f.Value.Get("artifact").Str(), f.Name, false, f.Value.Source())
 		l.run.Steps = append(l.run.Steps, step)
@@ -236,7 +236,7 @@ func (l *loader) epicStory(w wave, s waveStory, plan epicPlan) {
 	}
 	if !s.missing {
 		step.Status = l.wordStatus(s.id, s.word, s.at)
-		step.Claims = append(step.Claims, reprise.Claim{Ledger: "epic state", Status: step.Status, Word: s.word, Source: s.at, Won: true})
+		step.Claims = append(step.Claims, reprise.Claim{Ledger: stateLedger, Status: step.Status, Word: s.word, Source: s.at, Won: true})
 	}
 	step.Path = l.storyPath(s.key, plan)
 	if step.Path == "" {

@@ -93,6 +93,10 @@ func (l *loader) epicState(root *doc.Node, waves []wave) {
 	}
 	l.epicNext(root, waves)
 	if cut {
+		if open == 0 {
+			run.State, run.Phase, run.Next = reprise.Waiting, "", nil
+			run.Reason = fmt.Sprintf("the state announces %d waves and lists %d: what is left is not known", total, len(waves))
+		}
 		l.r.Report(reprise.Finding{
 			Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: run.ID, Source: st.Source(),
 			Message: fmt.Sprintf("the state announces %d waves and lists %d", total, len(waves)),
@@ -127,55 +131,61 @@ func (l *loader) emptyEpic(word string, at reprise.Source) {
 }
 
 // epicNext finds the open prerequisite, story or gate. The wave is that of the
-// first open story: current_wave is often left behind.
+// first open story: current_wave is often left behind. Prerequisites lead only
+// until the first story is written; later the work has passed them by, and the
+// state was not updated.
 func (l *loader) epicNext(root *doc.Node, waves []wave) {
 	run := l.run
+	var before []reprise.Unit
 	for i := range run.Steps {
-		s := &run.Steps[i]
-		if s.Phase == "prerequisites" && !s.Status.Closed() && l.unbegun() {
-			run.Phase = "prerequisites"
-			run.Next = append(run.Next, reprise.Unit{ID: s.ID, Path: run.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "a prerequisite of the first wave is open"})
+		if s := &run.Steps[i]; s.Phase == "prerequisites" && !s.Status.Closed() {
+			before = append(before, reprise.Unit{ID: s.ID, Path: run.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "an open prerequisite of the waves"})
 		}
 	}
-	for _, w := range waves {
-		phase := "wave " + w.name
-		units := l.waveUnits(phase)
-		if len(units) == 0 {
-			if gate, ok := gateUnit(root, w, run.Path); ok && len(run.Next) == 0 {
-				run.Phase, run.Next = phase+" gate", []reprise.Unit{gate}
-				return
-			}
-			continue
-		}
-		if run.Phase == "" {
-			run.Phase = phase
-		}
-		if len(run.Next) == 0 || run.Phase == "prerequisites" {
-			run.Next = append(run.Next, units...)
-		}
+	phase, units := l.openWave(root, waves)
+	if phase == "" && run.Phase == "" {
+		phase = "final gate"
+		units = []reprise.Unit{{ID: "final-gate", Path: run.Path, Title: "final gate of the epic", Phase: phase, Role: "qa", Reason: "all stories are completed and the epic is not"}}
+	}
+	if len(before) > 0 && l.unwritten() {
+		run.Phase, run.Next = "prerequisites", append(before, units...)
 		return
 	}
 	if run.Phase == "" {
-		run.Phase = "final gate"
-		run.Next = []reprise.Unit{{ID: "final-gate", Path: run.Path, Title: "final gate of the epic", Phase: "final gate", Role: "qa", Reason: "all stories are completed and the epic is not"}}
+		run.Phase = phase
 	}
+	run.Next = append(units, before...)
 }
 
-// unbegun reports whether no story of the epic was begun: later on, an open
-// prerequisite has been left behind by the work.
-func (l *loader) unbegun() bool {
+// openWave gives the first wave with an open story or gate.
+func (l *loader) openWave(root *doc.Node, waves []wave) (phase string, units []reprise.Unit) {
+	for _, w := range waves {
+		phase = "wave " + w.name
+		if units = l.waveUnits(phase); len(units) > 0 {
+			return phase, units
+		}
+		if gate, ok := gateUnit(root, w, l.run.Path); ok {
+			return phase + " gate", []reprise.Unit{gate}
+		}
+	}
+	return "", nil
+}
+
+// unwritten reports whether no story of the epic has a file or was begun.
+func (l *loader) unwritten() bool {
 	for i := range l.run.Steps {
-		if s := &l.run.Steps[i]; s.Phase != "prerequisites" && s.Status != reprise.Pending {
+		if s := &l.run.Steps[i]; s.Phase != "prerequisites" && (s.Status != reprise.Pending || s.Path != "") {
 			return false
 		}
 	}
 	return true
 }
 
-// waveUnits are the open stories of a wave whose dependencies are closed, those
-// in front first. A wave whose open stories all wait is offered as it stands.
+// waveUnits are the open stories of a wave whose dependencies are closed, in
+// the wave's order; stories in review follow, since the wave is reviewed at its
+// end. A wave whose open stories all wait is offered as it stands.
 func (l *loader) waveUnits(phase string) []reprise.Unit {
-	var free, held []reprise.Unit
+	var free, made, held []reprise.Unit
 	for i := range l.run.Steps {
 		s := &l.run.Steps[i]
 		if s.Phase != phase || s.Status.Closed() {
@@ -185,23 +195,30 @@ func (l *loader) waveUnits(phase string) []reprise.Unit {
 		switch {
 		case s.Path == "":
 			u.Role, u.Reason, u.Path = "sm", "the story has no file yet and has to be written first", l.run.Path
+			if s.Status != reprise.Pending {
+				u.Reason = "the story was begun and its file is gone"
+			}
 		case s.Status == reprise.InReview:
 			u.Role, u.Reason = "qa", "implemented and not accepted"
 		}
-		if l.waits(s) || s.Status == reprise.Blocked {
+		switch {
+		case l.waits(s) || s.Status == reprise.Blocked:
 			held = append(held, u)
-			continue
+		case s.Status == reprise.InReview:
+			made = append(made, u)
+		default:
+			free = append(free, u)
 		}
-		free = append(free, u)
 	}
-	if len(free) > 0 {
+	if free = append(free, made...); len(free) > 0 {
 		return free
 	}
 	return held
 }
 
-// waits reports whether a step needs another one that is open. An id the epic
-// does not know is reported and holds nothing up.
+// waits reports whether a step needs another one that is open. What was made in
+// the same wave is enough: it is accepted with the wave, at its end. An id the
+// epic does not know is reported and holds nothing up.
 func (l *loader) waits(s *reprise.Step) bool {
 	for _, need := range s.Needs {
 		other := l.run.Step(need)
@@ -212,7 +229,8 @@ func (l *loader) waits(s *reprise.Step) bool {
 			})
 			continue
 		}
-		if other.ID != s.ID && !other.Status.Closed() {
+		made := other.Status == reprise.InReview && other.Phase == s.Phase
+		if other.ID != s.ID && !other.Status.Closed() && !made {
 			return true
 		}
 	}

@@ -227,6 +227,8 @@ func stateRef(p string) reprise.Ref {
 		if parent := path.Base(path.Dir(path.Dir(p))); parent != "." && parent != "/" {
 			ref.ID = "build-" + parent
 		}
+	case bobShape, nexosShape:
+		ref.ID = "workflow-" + strings.TrimSuffix(name, "-state")
 	default:
 		ref.ID = strings.TrimSuffix(name, "-state")
 	}

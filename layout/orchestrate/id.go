@@ -75,6 +75,7 @@ func storyKey(p string) key {
 		for d := path.Dir(p); d != "." && d != "/"; d = path.Dir(d) {
 			if n, ok := epicFolder(path.Base(d)); ok {
 				k.nums = append([]int{n}, k.nums...)
+				k.id = itoa(n) + "." + k.id
 				break
 			}
 		}

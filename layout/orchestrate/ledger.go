@@ -11,6 +11,9 @@ import (
 // gateLedger is the name under which verdicts of QA gates are quoted.
 const gateLedger = "QA gate"
 
+// stateLedger is the name under which epic states are quoted.
+const stateLedger = "epic state"
+
 // otherSays collects what files beside the story say of it: its copies, the
 // table of its epic, the epic state and the QA gate. Only files that can be
 // told by name are opened.
@@ -39,7 +42,7 @@ func (l *loader) copySays(s *sheet) []say {
 		l.run.Also = append(l.run.Also, reprise.Ref{Layout: layoutName, ID: l.run.ID, Path: p, Kind: reprise.KindStory})
 		if c := readSheet(l.r, p); c != nil {
 			if i := c.winner(); i >= 0 {
-				out = append(out, say{"copy in " + d.Name() + "/", c.fields[i].class, c.fields[i].word, c.source(c.fields[i].line)})
+				out = append(out, say{ledger: "copy in " + d.Name() + "/", class: c.fields[i].class, word: c.fields[i].word, at: c.source(c.fields[i].line)})
 			}
 		}
 	}
@@ -71,7 +74,7 @@ func (l *loader) epicTableSays(s *sheet, k key) []say {
 				continue
 			}
 			if c := classify(row[col].Text); c > unknown {
-				return []say{{"epic table", c, row[col].Text, f.At(row[col].Line)}}
+				return []say{{ledger: "epic table", class: c, word: row[col].Text, at: f.At(row[col].Line)}}
 			}
 		}
 	}
@@ -133,7 +136,7 @@ func (l *loader) epicStateSays(k key) []say {
 			for _, w := range epicWaves(epicRoot(f.YAML())) {
 				for _, st := range w.stories {
 					if st.key.same(k) {
-						out = append(out, say{"epic state", stateClass(st.word), st.word, st.at})
+						out = append(out, say{ledger: stateLedger, class: stateClass(st.word), word: st.word, at: st.at})
 					}
 				}
 			}
@@ -168,46 +171,98 @@ func stateClass(word string) class {
 }
 
 // gateSays reads the QA gates of the story: files in qa/gates beside the
-// folder of stories whose name begins with its id. The newest by its own date
-// speaks, and of several without one the last by name.
+// folder of stories whose name begins with its id, and the gate of its epic.
 func (l *loader) gateSays(k key) []say {
 	if len(k.nums) == 0 {
 		return nil
 	}
 	dir := path.Join(path.Dir(storiesRoot(l.run.Path)), "qa", "gates")
-	var best say
-	var bestDay string
+	var own, epic latestGate
 	for _, e := range l.r.Dir(dir) {
 		ext := strings.ToLower(path.Ext(e.Name()))
-		if e.IsDir() || (ext != ".yml" && ext != ".yaml") || !nameKey(stem(e.Name())).same(k) {
+		if e.IsDir() || (ext != ".yml" && ext != ".yaml") {
 			continue
 		}
-		f := l.r.Open(path.Join(dir, e.Name()))
-		if !f.OK() {
-			continue
-		}
-		n := f.YAML()
-		if n == nil || n.Kind != doc.Map {
-			continue
-		}
-		word, at := gateWord(n)
-		if word == "" {
-			continue
-		}
-		day := n.Get("updated", "date", "reviewed_at", "timestamp").Str()
-		if best.ledger == "" || day >= bestDay {
-			best, bestDay = say{gateLedger, gateClass(word), word, at}, day
+		name := path.Join(dir, e.Name())
+		switch n, isEpic := epicFolder(e.Name()); {
+		case nameKey(stem(e.Name())).same(k):
+			own.take(l.gate(name), gateLedger)
+		case isEpic && k.prefix == "" && len(k.nums) > 1 && n == k.nums[0]:
+			epic.take(storyInGate(l.gate(name), k, e.Name()), "epic gate")
 		}
 	}
-	if best.ledger == "" {
+	var out []say
+	for _, g := range []latestGate{own, epic} {
+		if g.found {
+			out = append(out, g.say)
+		}
+	}
+	return out
+}
+
+// latestGate keeps the newest of several gates by their own dates; of gates
+// without one the last by name.
+type latestGate struct {
+	say   say
+	day   string
+	found bool
+}
+
+func (g *latestGate) take(n *doc.Node, ledger string) {
+	word, at := gateWord(n)
+	if word == "" {
+		return
+	}
+	if day := plainText(n.Get("updated", "date", "reviewed_at", "timestamp")); !g.found || day >= g.day {
+		*g = latestGate{say{ledger: ledger, class: gateClass(word), word: word, at: at}, day, true}
+	}
+}
+
+func (l *loader) gate(name string) *doc.Node {
+	f := l.r.Open(name)
+	if !f.OK() {
 		return nil
 	}
-	return []say{best}
+	n := f.YAML()
+	if n == nil || n.Kind != doc.Map {
+		return nil
+	}
+	return n
+}
+
+// storyInGate finds the verdict on one story in the gate of its epic. A gate
+// that lists stories speaks of these; the final gate of an epic, where it lists
+// none, of all; the gate of a wave or an aspect of it of none.
+func storyInGate(n *doc.Node, k key, name string) *doc.Node {
+	if n == nil {
+		return nil
+	}
+	list := n.Get("stories")
+	if list == nil {
+		if strings.Contains(strings.ToLower(name), "final") {
+			return n
+		}
+		return nil
+	}
+	for _, item := range list.Items {
+		if item.Kind == doc.Map && nameKey(plainText(item.Get("id", "story", "story_id"))).same(k) {
+			return item
+		}
+	}
+	for _, f := range list.Keys {
+		if f.Value != nil && f.Value.Kind == doc.Map && nameKey(f.Name).same(k) {
+			return f.Value
+		}
+	}
+	return nil
 }
 
 // gateWord finds the verdict of a gate under any of the keys in use. A key
 // may hold a map with the verdict inside.
 func gateWord(n *doc.Node) (string, reprise.Source) {
+	if n == nil {
+		return "", reprise.Source{}
+	}
 	for _, name := range []string{"gate", "verdict", "final_verdict", "gate_decision", "decision", "status"} {
 		v := n.Get(name)
 		if v != nil && v.Kind == doc.Map {

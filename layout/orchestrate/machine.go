@@ -51,7 +51,10 @@ func (l *loader) bob() {
 	}
 	run.Phase = cur.Str()
 	results := mapAt(n, "phaseResults")
-	point, later := l.bobSteps(results, at)
+	// accumulatedContext is written last: without it the end of the file, and
+	// with it the results of later phases, may be missing.
+	whole := n.Has("accumulatedContext") || n.Has("accumulated_context")
+	point, later := l.bobSteps(results, at, whole)
 	switch {
 	case cur.Str() == "workflow_aborted":
 		run.State, run.Reason = reprise.Stopped, "the workflow was aborted"
@@ -87,7 +90,7 @@ func (l *loader) bob() {
 }
 
 // bobSteps writes the phases and gives the one to go on with.
-func (l *loader) bobSteps(results *doc.Node, at int) (point int, later bool) {
+func (l *loader) bobSteps(results *doc.Node, at int, whole bool) (point int, later bool) {
 	has := func(i int) bool {
 		return stateWord(mapAt(results, bobPhases[i].name).Get("status").Str()) == reprise.Done
 	}
@@ -95,7 +98,7 @@ func (l *loader) bobSteps(results *doc.Node, at int) (point int, later bool) {
 		later = later || has(i)
 	}
 	point = at
-	if at >= 0 && has(at) && !later && at+1 < len(bobPhases) {
+	if at >= 0 && has(at) && !later && whole && at+1 < len(bobPhases) {
 		point = at + 1
 	}
 	first := at

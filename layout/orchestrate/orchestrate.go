@@ -28,9 +28,10 @@
 //
 // Of the status fields in the head of a story the furthest wins: status moves
 // forward and the field that lags is the one nobody updated. The head wins
-// over the body, a Status heading over a label. Where one of the ledgers says
-// done and the story does not (a closing line, the epic's table, the epic
-// state), the story is not called complete: it waits for a person to close it.
+// over the body, a Status heading over a label. Done alone needs agreement:
+// where one field or ledger says done and another does not (two fields of the
+// head, a closing line, the epic's table, gate or state), the story is not
+// called complete: it waits for a person to close it.
 // A folder for finished work wins over the field, because filing is the later
 // act. A passed QA gate does not close a story either; it is said.
 //

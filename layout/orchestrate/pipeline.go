@@ -160,6 +160,9 @@ func (l *loader) specArtifact(name, phase string, simple *bool) bool {
 		a := reprise.Artifact{Name: name, Path: p, Presence: reprise.Present, NeededBy: phase, Source: reprise.Source{File: p}}
 		f := l.r.Open(p)
 		ok := f.OK() && len(strings.TrimSpace(string(f.Data))) > 0
+		if f.OK() && !ok {
+			f.Report(reprise.Warning, reprise.CodeUnreadable, 0, "the file is empty", "the phase "+phase+" has to run again")
+		}
 		if ok && ext != ".md" {
 			n := parseStructured(f)
 			ok = n != nil

@@ -26,7 +26,7 @@ func (l *loader) qaLoop() {
 		return
 	}
 	if id := n.Get("storyId", "story_id").Str(); id != "" {
-		run.ID = "qa-loop " + id
+		run.ID = "qa-loop-" + id
 	}
 	l.times(n, 0)
 	if run.LastActivity.IsZero() {
@@ -202,6 +202,9 @@ func (l *loader) loopPoint(lp loop) (n int, phase, role string) {
 	} else if verdict(lp.last) == reprise.Failed {
 		what, role = "fix", "dev"
 	}
+	if n > lp.max {
+		return n, fmt.Sprintf("escalate after iteration %d of %d", lp.max, lp.max), "po"
+	}
 	return n, fmt.Sprintf("%s, iteration %d of %d", what, n, lp.max), role
 }
 
@@ -225,8 +228,8 @@ func (l *loader) askEscalation(n *doc.Node, lp loop) {
 	})
 }
 
-// isIdle reports whether a loop was never begun and names no story: tools
-// leave such files behind when they are set up.
+// isIdle reports whether a loop was never begun and has no story here: tools
+// leave such files behind when they are set up or tried out.
 func isIdle(run *reprise.Run) bool {
-	return run.State == reprise.NotStarted && len(run.Steps) == 0 && len(run.Findings) == 0 && len(run.Also) == 0 && !strings.HasPrefix(run.ID, "qa-loop ")
+	return run.State == reprise.NotStarted && len(run.Steps) == 0 && len(run.Findings) == 0 && len(run.Also) == 0
 }

@@ -46,6 +46,7 @@ type say struct {
 	class  class
 	word   string
 	at     reprise.Source
+	own    bool // a field in the head of the story itself
 }
 
 // story reads a story run: the file, its copies, its folder, its QA gate, the
@@ -98,7 +99,7 @@ func (l *loader) ownSays(s *sheet) (own int, out []say) {
 	for i, f := range s.fields {
 		// Outside of the head, what has no meaning or lost is text about
 		// something else; a closing line that says done is not.
-		if i != win && !f.head && !(f.heading && f.class > unknown) && !(f.closing && f.class == done) {
+		if i != win && !f.head && !(f.closing && f.class == done) {
 			continue
 		}
 		if f.class == noClass {
@@ -114,7 +115,7 @@ func (l *loader) ownSays(s *sheet) (own int, out []say) {
 		if i == win {
 			own = len(out)
 		}
-		out = append(out, say{ledger, f.class, f.word, s.source(f.line)})
+		out = append(out, say{ledger, f.class, f.word, s.source(f.line), f.head})
 		if f.class == unknown {
 			severity := reprise.Info
 			if i == win {
@@ -140,9 +141,9 @@ func folderSay(p string) (say, bool) {
 		}
 		switch strings.ToLower(name) {
 		case "done", "completed", "complete", "closed", "finished", "concluidas":
-			return say{"folder", done, name + "/", reprise.Source{File: d}}, true
+			return say{ledger: "folder", class: done, word: name + "/", at: reprise.Source{File: d}}, true
 		case "archive", "archived", "cancelled", "deprecated", "obsolete":
-			return say{"folder", dropped, name + "/", reprise.Source{File: d}}, true
+			return say{ledger: "folder", class: dropped, word: name + "/", at: reprise.Source{File: d}}, true
 		}
 	}
 	return say{}, false
@@ -201,16 +202,8 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 	if won >= 0 {
 		c = all[won].class
 	}
-	if disputed := disputes(all, own, won); disputed >= 0 && rankOf(c) < 4 {
-		d := all[disputed]
-		run.State = reprise.Waiting
-		run.Reason = fmt.Sprintf("the story says %s, %s says %s: a person has to say whether it is done", c, d.ledger, strconv.Quote(doc.Clip(d.word, 40)))
-		run.Phase = "close"
-		run.Questions = append(run.Questions, reprise.Question{
-			ID: "close-" + run.ID, Subject: run.ID, Options: []string{"mark Done", "go on"}, Source: d.at,
-			Text: fmt.Sprintf("Is story %s done? %s says %s, the story itself says %s.", run.ID, d.ledger, strconv.Quote(doc.Clip(d.word, 40)), c),
-		})
-		l.next("close", "po", "only the bookkeeping seems to be left")
+	if closed, open, ok := dispute(all, own, won); ok {
+		l.askToClose(all[closed], all[open])
 		return
 	}
 	switch c {
@@ -224,11 +217,16 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 	case inReview:
 		run.State, run.Phase, run.Reason = reprise.Interrupted, "qa", "implemented and waiting for its review"
 		l.next("qa", "qa", "the review is the phase that is open")
+		if gatePassed(all) {
+			run.Phase, run.Reason = "close", "reviewed with a passed QA gate, but not closed"
+			l.next("close", "qa", "the gate passed; only the status was not moved")
+		}
 	case inProgress:
 		run.State, run.Phase, run.Reason = reprise.Interrupted, "implement", "implementation was begun and not handed over for review"
 		if s.boxes > 0 && s.ticked == s.boxes {
 			run.Reason = fmt.Sprintf("in progress, but all %d boxes are ticked: the hand-over for review is missing", s.boxes)
 			l.next("qa", "qa", "nothing is left to tick; only the status was not moved")
+			l.overtaken(s)
 			l.r.Report(reprise.Finding{
 				Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: run.ID, Source: all[won].at,
 				Message: fmt.Sprintf("the status is %s while all %d boxes are ticked", strconv.Quote(doc.Clip(all[won].word, 40)), s.boxes),
@@ -236,7 +234,11 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 			})
 			break
 		}
-		l.next("implement", "dev", fmt.Sprintf("%d of %d boxes are ticked", s.ticked, s.boxes))
+		why := "the implementation is the phase that is open"
+		if s.boxes > 0 {
+			why = fmt.Sprintf("%d of %d boxes are ticked", s.ticked, s.boxes)
+		}
+		l.next("implement", "dev", why)
 	case ready:
 		run.State, run.Phase, run.Reason = reprise.NotStarted, "implement", "validated, implementation not begun"
 		l.next("implement", "dev", "validated and not begun")
@@ -259,6 +261,38 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 	}
 }
 
+// overtaken asks about a story whose boxes are all ticked and whose successor
+// is done already: its status was forgotten, and only a person knows.
+func (l *loader) overtaken(s *sheet) {
+	k := storyKey(s.path)
+	if len(k.nums) == 0 || k.letter != 0 {
+		return
+	}
+	k.nums[len(k.nums)-1]++
+	dir := path.Dir(s.path)
+	for _, e := range l.r.Dir(dir) {
+		f, ok := storyName(path.Join(dir, e.Name()))
+		if e.IsDir() || !ok || !f.key.same(k) {
+			continue
+		}
+		after := readSheet(l.r, f.path)
+		if after == nil {
+			continue
+		}
+		i := after.winner()
+		if i < 0 || after.fields[i].class != done {
+			continue
+		}
+		l.run.State = reprise.Waiting
+		l.run.Reason = fmt.Sprintf("in progress with all %d boxes ticked, and its successor %s is done: a person has to say whether it is too", s.boxes, f.key.id)
+		l.run.Questions = append(l.run.Questions, reprise.Question{
+			ID: "close-" + l.run.ID, Subject: l.run.ID, Source: after.source(after.fields[i].line), Options: []string{"mark Done", "review it"},
+			Text: fmt.Sprintf("Is story %s done? All its boxes are ticked, and story %s after it is done.", l.run.ID, f.key.id),
+		})
+		return
+	}
+}
+
 // noStatus is for a story that says nothing of its status: it is not done, and
 // its boxes are all there is to go by.
 func (l *loader) noStatus(s *sheet) {
@@ -278,16 +312,53 @@ func (l *loader) next(phase, role, why string) {
 	l.run.Next = []reprise.Unit{{ID: l.run.ID, Path: l.run.Path, Title: l.run.Title, Phase: phase, Role: role, Reason: why}}
 }
 
-// disputes returns the index of a ledger that calls the story done while it
-// does not itself, -1 if there is none. A QA gate does not count: it is the
-// verdict that lets a story be closed, not the closing.
-func disputes(all []say, own, won int) int {
-	for i, s := range all {
-		if i != won && i != own && s.class == done && s.ledger != gateLedger {
-			return i
+// dispute finds a ledger that calls the story done and one that does not. The
+// story is done when its own fields agree about it; that it was filed as
+// finished settles it too. A QA gate does not count: it is the verdict that
+// lets a story be closed, not the closing.
+func dispute(all []say, own, won int) (closed, open int, ok bool) {
+	if won < 0 {
+		return 0, 0, false
+	}
+	switch {
+	case rankOf(all[won].class) < 4:
+		for i, s := range all {
+			if i != won && s.class == done && s.ledger != gateLedger {
+				return i, won, true
+			}
+		}
+	case won == own && all[won].class == done:
+		for i, s := range all {
+			if i != won && s.own && s.class > unknown && rankOf(s.class) < 4 {
+				return won, i, true
+			}
 		}
 	}
-	return -1
+	return 0, 0, false
+}
+
+// askToClose: nothing but the bookkeeping seems to be left, and only a person
+// can say so.
+func (l *loader) askToClose(closed, open say) {
+	run := l.run
+	run.State, run.Phase = reprise.Waiting, "close"
+	run.Reason = fmt.Sprintf("%s says %s, %s says %s: a person has to say whether it is done",
+		closed.ledger, strconv.Quote(doc.Clip(closed.word, 40)), open.ledger, strconv.Quote(doc.Clip(open.word, 40)))
+	run.Questions = append(run.Questions, reprise.Question{
+		ID: "close-" + run.ID, Subject: run.ID, Options: []string{"mark Done", "go on"}, Source: closed.at,
+		Text: fmt.Sprintf("Is story %s done? %s says %s, %s says %s.", run.ID,
+			closed.ledger, strconv.Quote(doc.Clip(closed.word, 40)), open.ledger, strconv.Quote(doc.Clip(open.word, 40))),
+	})
+	l.next("close", "po", "only the bookkeeping seems to be left")
+}
+
+func gatePassed(all []say) bool {
+	for _, s := range all {
+		if s.ledger == gateLedger && s.class == done {
+			return true
+		}
+	}
+	return false
 }
 
 // drift reports ledgers that disagree with the one that won.
@@ -300,9 +371,12 @@ func (l *loader) drift(all []say, won int) {
 		if i == won || s.class <= unknown || s.class == w.class || (s.ledger == gateLedger && s.class != done) {
 			continue
 		}
+		if s.ledger == stateLedger && s.class.status() == w.class.status() {
+			continue // a state knows no difference between a draft and a validated story
+		}
 		severity := reprise.Warning
-		if rankOf(s.class) < 4 && rankOf(w.class) < 4 {
-			severity = reprise.Info // they disagree about how far, not about whether it is over
+		if rankOf(s.class) < 4 && (rankOf(w.class) < 4 || s.ledger == stateLedger) {
+			severity = reprise.Info // how far it is, not whether it is over; or a state left behind
 		}
 		hint := "correct the one that was not updated"
 		if s.ledger == gateLedger {

@@ -148,7 +148,7 @@ func (l *loader) workflowState(n *doc.Node, word string, at reprise.Source) {
 	case "pending", "not started":
 		run.State, run.Reason = reprise.NotStarted, "the workflow was set up and not begun"
 	case "active", "in progress", "running", "paused", "interrupted":
-		run.State, run.Reason = reprise.Interrupted, "the workflow is "+fold+" and nobody is at work in its files"
+		run.State, run.Reason = reprise.Interrupted, "the workflow is "+fold+": begun and not finished"
 	case "failed", "error", "blocked":
 		run.State, run.Reason = reprise.Waiting, "the workflow is "+fold+": a person has to look"
 	default:
