@@ -128,6 +128,7 @@ func (l *loader) lostStory(hint, id string, at reprise.Source) {
 		Hint:    "bring the story's file back, or archive this state: without the story it cannot be resumed",
 	})
 	if run.State == reprise.Interrupted {
+		run.Next = nil
 		run.State, run.Reason = reprise.Waiting, "its story "+quote(id)+" has no file: a person has to bring it back or archive the state"
 		run.Questions = append(run.Questions, reprise.Question{
 			ID: "lost-story", Subject: id, Source: at, Options: []string{"archive the state", "bring the story back"},

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"reprise/internal/doc"
 )
 
 // dated is a day written in a file.
@@ -176,9 +174,9 @@ func latest(all []dated, n int) []dated {
 
 // isPlan reports whether a line speaks of a day to come: a term, not a trace.
 func isPlan(line []byte) bool {
-	fold := doc.Fold(string(line))
+	low := bytes.ToLower(line)
 	for _, w := range []string{"expir", "deadline", "due ", "prazo", "valid until", "target date", "eta ", "planned for", "previsto", "vencimento", "validade"} {
-		if strings.Contains(fold, w) {
+		if bytes.Contains(low, []byte(w)) {
 			return true
 		}
 	}

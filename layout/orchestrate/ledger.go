@@ -179,9 +179,9 @@ func (l *loader) gateSays(k key) []say {
 	dir := path.Join(path.Dir(storiesRoot(l.run.Path)), "qa", "gates")
 	var own, epic latestGate
 	for _, e := range l.r.Dir(dir) {
-		ext := strings.ToLower(path.Ext(e.Name()))
-		if e.IsDir() || (ext != ".yml" && ext != ".yaml") {
-			continue
+		ext := path.Ext(e.Name())
+		if !hasNumber(e.Name(), k.nums[0]) || e.IsDir() || (ext != ".yml" && ext != ".yaml") {
+			continue // told apart quickly: there is a gate for every story
 		}
 		name := path.Join(dir, e.Name())
 		switch n, isEpic := epicFolder(e.Name()); {
@@ -198,6 +198,16 @@ func (l *loader) gateSays(k key) []say {
 		}
 	}
 	return out
+}
+
+// hasNumber reports whether the first number of a name is n.
+func hasNumber(name string, n int) bool {
+	i := strings.IndexAny(name, "0123456789")
+	if i < 0 {
+		return false
+	}
+	v, _ := number(name[i:])
+	return v == n
 }
 
 // latestGate keeps the newest of several gates by their own dates; of gates

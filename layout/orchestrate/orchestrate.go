@@ -31,7 +31,8 @@
 // over the body, a Status heading over a label. Done alone needs agreement:
 // where one field or ledger says done and another does not (two fields of the
 // head, a closing line, the epic's table, gate or state), the story is not
-// called complete: it waits for a person to close it.
+// called complete: it waits for a person to close it. Two fields that disagree
+// are settled by a witness, any file beside the story that calls it done.
 // A folder for finished work wins over the field, because filing is the later
 // act. A passed QA gate does not close a story either; it is said.
 //

@@ -313,8 +313,8 @@ func (l *loader) next(phase, role, why string) {
 }
 
 // dispute finds a ledger that calls the story done and one that does not. The
-// story is done when its own fields agree about it; that it was filed as
-// finished settles it too. A QA gate does not count: it is the verdict that
+// story is done when its own fields agree about it, or one of them has a
+// witness; that it was filed as finished settles it too. A QA gate does not count: it is the verdict that
 // lets a story be closed, not the closing.
 func dispute(all []say, own, won int) (closed, open int, ok bool) {
 	if won < 0 {
@@ -327,7 +327,7 @@ func dispute(all []say, own, won int) (closed, open int, ok bool) {
 				return i, won, true
 			}
 		}
-	case won == own && all[won].class == done:
+	case won == own && all[won].class == done && !witnessed(all):
 		for i, s := range all {
 			if i != won && s.own && s.class > unknown && rankOf(s.class) < 4 {
 				return won, i, true
@@ -335,6 +335,16 @@ func dispute(all []say, own, won int) (closed, open int, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// witnessed reports whether a file beside the story calls it done, too.
+func witnessed(all []say) bool {
+	for _, s := range all {
+		if s.class == done && !s.own && !strings.HasPrefix(s.ledger, "story") {
+			return true
+		}
+	}
+	return false
 }
 
 // askToClose: nothing but the bookkeeping seems to be left, and only a person
