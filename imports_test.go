@@ -46,6 +46,7 @@ var owners = map[string]string{
 	"github.com/spf13/cobra":                "internal/cli",
 	"github.com/mattn/go-runewidth":         "internal/cli",
 	"golang.org/x/term":                     "internal/cli",
+	"golang.org/x/sys/unix":                 "internal/tree",
 	"golang.org/x/sync/errgroup":            "project",
 	"github.com/google/go-cmp/cmp":          "layout/layouttest",
 	"github.com/rogpeppe/go-internal/txtar": "layout/layouttest",

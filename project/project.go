@@ -117,6 +117,10 @@ func chosen(names []string) ([]layout.Entry, error) {
 	return out, nil
 }
 
+// fewRuns are loaded one after the other: starting threads for them would take
+// longer than reading them.
+const fewRuns = 4
+
 type job struct {
 	layout reprise.Layout
 	ref    reprise.Ref
@@ -142,6 +146,9 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []layout.Ent
 	runs := make([]*reprise.Run, len(jobs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
+	if len(jobs) <= fewRuns {
+		group.SetLimit(1)
+	}
 	var mu sync.Mutex
 	loaded := 0
 	for i, j := range jobs {

@@ -139,6 +139,12 @@ func (r *Reader) Open(name string) *File {
 // OpenRegular opens a file for reading after making sure that it is a regular
 // one, so that a FIFO or a device cannot stall the reader. The caller closes it.
 func OpenRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
+	// A guarded file system does both at once.
+	if g, ok := fsys.(interface {
+		OpenRegular(name string) (fs.File, fs.FileInfo, error)
+	}); ok {
+		return g.OpenRegular(name)
+	}
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, nil, err

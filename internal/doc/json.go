@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"sort"
+	"unicode/utf8"
 
 	"reprise"
 )
@@ -19,172 +18,300 @@ var bom = []byte("\xef\xbb\xbf")
 // JSON parses the file as one JSON document. It returns nil and reports why if
 // the file is missing parts, is not JSON, or goes on after its end; nil without
 // a report only if the file does not exist or was reported when it was opened.
+//
+// The standard decoder gives no positions and hides keys that stand twice, so
+// the document is parsed here; a fuzz test holds it against encoding/json.
 func (f *File) JSON() *Node {
 	if !f.ok {
 		return nil
 	}
-	n, offset, err := parseJSON(f)
+	p := &jsonParser{file: f, data: f.Data, line: 1}
+	n, err := p.document()
 	if err != nil {
-		f.Report(reprise.Warning, reprise.CodeUnreadable, lineAt(f.Data, offset), "not valid JSON: "+err.Error(),
+		f.Report(reprise.Warning, reprise.CodeUnreadable, lineAt(f.Data, p.pos), "not valid JSON: "+err.Error(),
 			"the write may have been cut off; look for a second copy or a backup")
 		return nil
 	}
 	return n
 }
 
-func parseJSON(f *File) (n *Node, offset int, err error) {
-	data := f.Data
-	skip := 0
-	if bytes.HasPrefix(data, bom) {
-		skip = len(bom)
-	}
-	if len(bytes.TrimSpace(data[skip:])) == 0 {
-		return nil, len(data), errors.New("the file is empty")
-	}
-	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return nil, i, errors.New("NUL bytes in the file, as a power cut leaves them")
-	}
-	p := &jsonParser{file: f, base: skip, dec: json.NewDecoder(bytes.NewReader(data[skip:])), lines: newLines(data)}
-	p.dec.UseNumber()
-	n, err = p.value(0)
-	if err == nil {
-		if _, more := p.dec.Token(); more == nil {
-			err = errors.New("more text after the end of the document")
-		} else if !errors.Is(more, io.EOF) {
-			err = more
-		}
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return nil, len(data), errors.New("the document ends too early")
-	}
-	if err != nil {
-		return nil, skip + int(p.dec.InputOffset()), err
-	}
-	return n, 0, nil
-}
+var errEnd = errors.New("the document ends too early")
 
+// jsonParser walks the bytes once. pos is the next byte, line its line; lineTo
+// is how far lines have been counted.
 type jsonParser struct {
-	file  *File
-	base  int // bytes before the decoder's input
-	dec   *json.Decoder
-	lines lines
+	file   *File
+	data   []byte
+	pos    int
+	line   int
+	lineTo int
 }
 
-func (p *jsonParser) value(depth int) (*Node, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("nested deeper than %d levels", maxDepth)
+func (p *jsonParser) document() (*Node, error) {
+	if bytes.HasPrefix(p.data, bom) {
+		p.pos = len(bom)
 	}
-	tok, err := p.dec.Token()
+	if len(bytes.TrimSpace(p.data[p.pos:])) == 0 {
+		p.pos = len(p.data)
+		return nil, errors.New("the file is empty")
+	}
+	if i := bytes.IndexByte(p.data, 0); i >= 0 {
+		p.pos = i
+		return nil, errors.New("NUL bytes in the file, as a power cut leaves them")
+	}
+	n, err := p.value(0)
 	if err != nil {
 		return nil, err
 	}
-	end := p.base + int(p.dec.InputOffset())
-	n := &Node{file: p.file, End: end}
-	switch v := tok.(type) {
-	case nil:
-		n.Kind, n.Text, n.Start = Null, "null", end-4
-	case bool:
-		n.Kind, n.Text = Bool, "false"
-		if v {
-			n.Text = "true"
-		}
-		n.Start = end - len(n.Text)
-	case json.Number:
-		n.Kind, n.Text, n.Start = Number, v.String(), end-len(v)
-	case string:
-		n.Kind, n.Text, n.Start = String, v, p.stringStart(end)
-	case json.Delim:
-		n.Start = end - 1
-		n.Line = p.lines.at(n.Start)
-		if v == '[' {
-			n.Kind = List
-			err = p.list(n, depth)
-		} else {
-			n.Kind = Map
-			err = p.object(n, depth)
-		}
-		n.End = p.base + int(p.dec.InputOffset())
-		return n, err
+	if p.space(); p.pos < len(p.data) {
+		return nil, errors.New("more text after the end of the document")
 	}
-	n.Line = p.lines.at(n.Start)
 	return n, nil
 }
 
+// space skips blanks.
+func (p *jsonParser) space() {
+	for p.pos < len(p.data) {
+		switch p.data[p.pos] {
+		case ' ', '\t', '\n', '\r':
+			p.pos++
+		default:
+			return
+		}
+	}
+}
+
+// node begins a value at the present position.
+func (p *jsonParser) node(kind NodeKind) *Node {
+	p.line += bytes.Count(p.data[p.lineTo:p.pos], []byte{'\n'})
+	p.lineTo = p.pos
+	return &Node{Kind: kind, Line: p.line, Start: p.pos, file: p.file}
+}
+
+func (p *jsonParser) value(depth int) (n *Node, err error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("nested deeper than %d levels", maxDepth)
+	}
+	p.space()
+	if p.pos >= len(p.data) {
+		return nil, errEnd
+	}
+	switch c := p.data[p.pos]; {
+	case c == '{':
+		n = p.node(Map)
+		err = p.object(n, depth)
+	case c == '[':
+		n = p.node(List)
+		err = p.list(n, depth)
+	case c == '"':
+		n = p.node(String)
+		n.Text, err = p.text()
+	case c == '-' || c >= '0' && c <= '9':
+		n = p.node(Number)
+		err = p.number()
+		n.Text = string(p.data[n.Start:p.pos])
+	case c == 't':
+		n, err = p.literal(Bool, "true")
+	case c == 'f':
+		n, err = p.literal(Bool, "false")
+	case c == 'n':
+		n, err = p.literal(Null, "null")
+	default:
+		return nil, fmt.Errorf("invalid character %q where a value belongs", rune(c))
+	}
+	if err != nil {
+		return nil, err
+	}
+	n.End = p.pos
+	return n, nil
+}
+
+func (p *jsonParser) literal(kind NodeKind, word string) (*Node, error) {
+	rest := p.data[p.pos:]
+	if len(rest) < len(word) && bytes.HasPrefix([]byte(word), rest) {
+		p.pos = len(p.data)
+		return nil, errEnd
+	}
+	if !bytes.HasPrefix(rest, []byte(word)) {
+		return nil, fmt.Errorf("invalid character in the word %s", word)
+	}
+	n := p.node(kind)
+	n.Text = word
+	p.pos += len(word)
+	return n, nil
+}
+
+// after skips blanks and takes one byte; a comma means that more follows.
+func (p *jsonParser) after(end byte) (more bool, err error) {
+	p.space()
+	if p.pos >= len(p.data) {
+		return false, errEnd
+	}
+	switch c := p.data[p.pos]; c {
+	case ',':
+		p.pos++
+		return true, nil
+	case end:
+		p.pos++
+		return false, nil
+	default:
+		return false, fmt.Errorf("invalid character %q where %q or a comma belongs", rune(c), rune(end))
+	}
+}
+
+// empty takes the end of an empty list or object.
+func (p *jsonParser) empty(end byte) bool {
+	p.pos++
+	p.space()
+	if p.pos < len(p.data) && p.data[p.pos] == end {
+		p.pos++
+		return true
+	}
+	return false
+}
+
 func (p *jsonParser) list(n *Node, depth int) error {
-	for p.dec.More() {
+	if p.empty(']') {
+		return nil
+	}
+	for {
 		item, err := p.value(depth + 1)
 		if err != nil {
 			return err
 		}
 		n.Items = append(n.Items, item)
+		if more, err := p.after(']'); !more {
+			return err
+		}
 	}
-	_, err := p.dec.Token()
-	return err
 }
 
 func (p *jsonParser) object(n *Node, depth int) error {
-	var names map[string]bool
-	for p.dec.More() {
-		key, err := p.dec.Token()
+	if p.empty('}') {
+		return nil
+	}
+	for {
+		p.space()
+		if p.pos >= len(p.data) {
+			return errEnd
+		}
+		if p.data[p.pos] != '"' {
+			return fmt.Errorf("invalid character %q where a key belongs", rune(p.data[p.pos]))
+		}
+		key := p.node(String)
+		name, err := p.text()
 		if err != nil {
 			return err
 		}
-		name, ok := key.(string)
-		if !ok {
-			return fmt.Errorf("a key is not text")
+		if p.space(); p.pos >= len(p.data) {
+			return errEnd
 		}
-		line := p.lines.at(p.base + int(p.dec.InputOffset()) - 1)
+		if p.data[p.pos] != ':' {
+			return fmt.Errorf("invalid character %q after a key", rune(p.data[p.pos]))
+		}
+		p.pos++
 		value, err := p.value(depth + 1)
 		if err != nil {
 			return err
 		}
-		if names == nil {
-			names = map[string]bool{}
-		}
-		if names[name] {
-			p.file.Report(reprise.Warning, reprise.CodeDuplicateKey, line,
-				fmt.Sprintf("key %q stands twice in one object; the last one counts", Clip(name, 40)), "")
-		}
-		names[name] = true
-		n.Keys = append(n.Keys, Field{Name: name, Line: line, Value: value})
-	}
-	_, err := p.dec.Token()
-	return err
-}
-
-// stringStart finds the opening quote of the string literal that ends at end.
-// Quotes inside are escaped, so the first unescaped one to the left is it.
-func (p *jsonParser) stringStart(end int) int {
-	data := p.file.Data
-	for i := end - 2; i >= p.base; i-- {
-		if data[i] != '"' {
-			continue
-		}
-		slashes := 0
-		for j := i - 1; j >= p.base && data[j] == '\\'; j-- {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i
+		n.Keys = append(n.Keys, Field{Name: name, Line: key.Line, Value: value})
+		if more, err := p.after('}'); !more {
+			if err == nil {
+				p.doubled(n)
+			}
+			return err
 		}
 	}
-	return p.base
 }
 
-// lines maps byte offsets to line numbers.
-type lines []int // offsets of the newlines
+// doubled reports keys that stand twice.
+func (p *jsonParser) doubled(n *Node) {
+	if len(n.Keys) < 2 {
+		return
+	}
+	seen := make(map[string]bool, len(n.Keys))
+	for _, k := range n.Keys {
+		if seen[k.Name] {
+			p.file.Report(reprise.Warning, reprise.CodeDuplicateKey, k.Line,
+				fmt.Sprintf("key %q stands twice in one object; the last one counts", Clip(k.Name, 40)), "")
+		}
+		seen[k.Name] = true
+	}
+}
 
-func newLines(data []byte) lines {
-	var ls lines
-	for i, b := range data {
-		if b == '\n' {
-			ls = append(ls, i)
+// text takes a string. Plain ones are copied as they stand; what holds escapes
+// or broken UTF-8 is left to encoding/json.
+func (p *jsonParser) text() (string, error) {
+	start := p.pos
+	plain := true
+	for i := start + 1; i < len(p.data); i++ {
+		switch c := p.data[i]; {
+		case c == '"':
+			p.pos = i + 1
+			raw := p.data[start+1 : i]
+			if plain || utf8.Valid(raw) && bytes.IndexByte(raw, '\\') < 0 {
+				return string(raw), nil
+			}
+			var s string
+			if err := json.Unmarshal(p.data[start:i+1], &s); err != nil {
+				p.pos = start
+				return "", errors.New("a string holds an invalid escape")
+			}
+			return s, nil
+		case c == '\\':
+			plain = false
+			i++
+		case c < ' ':
+			p.pos = i
+			return "", fmt.Errorf("invalid character %q in a string", rune(c))
+		case c >= utf8.RuneSelf:
+			plain = false
 		}
 	}
-	return ls
+	p.pos = len(p.data)
+	return "", errEnd
 }
 
-func (ls lines) at(offset int) int { return sort.SearchInts(ls, offset) + 1 }
+// number takes a number by the grammar of JSON.
+func (p *jsonParser) number() error {
+	start := p.pos
+	if p.data[p.pos] == '-' {
+		p.pos++
+	}
+	if p.pos < len(p.data) && p.data[p.pos] == '0' {
+		p.pos++
+	} else if err := p.digits(start); err != nil {
+		return err
+	}
+	if p.pos < len(p.data) && p.data[p.pos] == '.' {
+		p.pos++
+		if err := p.digits(start); err != nil {
+			return err
+		}
+	}
+	if p.pos < len(p.data) && (p.data[p.pos] == 'e' || p.data[p.pos] == 'E') {
+		p.pos++
+		if p.pos < len(p.data) && (p.data[p.pos] == '+' || p.data[p.pos] == '-') {
+			p.pos++
+		}
+		return p.digits(start)
+	}
+	return nil
+}
+
+func (p *jsonParser) digits(start int) error {
+	from := p.pos
+	for p.pos < len(p.data) && p.data[p.pos] >= '0' && p.data[p.pos] <= '9' {
+		p.pos++
+	}
+	if p.pos > from {
+		return nil
+	}
+	if p.pos >= len(p.data) {
+		return errEnd
+	}
+	return fmt.Errorf("invalid number %q", Clip(string(p.data[start:p.pos+1]), 20))
+}
 
 func lineAt(data []byte, offset int) int {
 	return bytes.Count(data[:min(max(offset, 0), len(data))], []byte{'\n'}) + 1

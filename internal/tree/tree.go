@@ -11,12 +11,10 @@ package tree
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"reprise/internal/doc"
 )
@@ -42,7 +40,7 @@ type Problem struct {
 
 // FS is a guarded, read-only view of one folder. It is safe for concurrent use.
 type FS struct {
-	root *os.Root
+	root root
 	opts Options
 
 	mu       sync.Mutex
@@ -61,15 +59,15 @@ type listing struct {
 
 // Open opens the folder. The caller closes it.
 func Open(dir string, opts Options) (*FS, error) {
-	root, err := os.OpenRoot(dir)
+	r, err := openRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &FS{root: root, opts: opts, dirs: map[string]*listing{}}, nil
+	return &FS{root: r, opts: opts, dirs: map[string]*listing{}}, nil
 }
 
 // Close releases the folder.
-func (t *FS) Close() error { return t.root.Close() }
+func (t *FS) Close() error { return t.root.close() }
 
 // Problems returns what could not be listed or followed so far, by path.
 func (t *FS) Problems() []Problem {
@@ -102,29 +100,33 @@ func (t *FS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	// Without O_NONBLOCK, opening a FIFO would wait for a writer.
-	f, err := t.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := t.root.open(name)
 	if err != nil {
-		return nil, t.explain("open", name, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
 		return nil, err
 	}
 	if info.IsDir() {
 		return &dir{File: f, fsys: t, name: name}, nil
 	}
-	if !info.Mode().IsRegular() {
-		f.Close()
-		return nil, &fs.PathError{Op: "open", Path: name, Err: doc.ErrNotRegular}
-	}
 	return f, nil
+}
+
+// OpenRegular opens a regular file and tells what it is, in one go: nothing
+// else gets past the root, so that no look before the leap is needed.
+func (t *FS) OpenRegular(name string) (fs.File, fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	f, info, err := t.root.open(name)
+	if err == nil && info.IsDir() {
+		f.Close()
+		return nil, nil, &fs.PathError{Op: "open", Path: name, Err: doc.ErrNotRegular}
+	}
+	return f, info, err
 }
 
 // dir lists through the FS, so that both ways of listing agree.
 type dir struct {
-	*os.File
+	fs.File
 	fsys *FS
 	name string
 	rest []fs.DirEntry
@@ -159,25 +161,7 @@ func (t *FS) Stat(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
 	}
-	info, err := t.root.Stat(name)
-	if err != nil {
-		return nil, t.explain("stat", name, err)
-	}
-	return info, nil
-}
-
-// explain tells a link that leaves the tree from other errors: os.Root has no
-// error value for it.
-func (t *FS) explain(op, name string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	for p := name; p != "." && p != "/"; p = path.Dir(p) {
-		if info, lerr := t.root.Lstat(p); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return &fs.PathError{Op: op, Path: name, Err: doc.ErrOutside}
-		}
-	}
-	return err
+	return t.root.stat(name)
 }
 
 // ReadDir lists a folder without what holds no state. The result is sorted by
@@ -223,13 +207,7 @@ func (t *FS) ignored(parent *listing, name string) bool {
 
 func (t *FS) scan(name string, above *ignoreRules, kept bool) *listing {
 	l := &listing{rules: above, kept: kept}
-	f, err := t.root.Open(name)
-	if err != nil {
-		l.err = t.explain("readdir", name, err)
-		return l
-	}
-	all, err := f.ReadDir(-1)
-	f.Close()
+	all, err := t.root.list(name)
 	if err != nil {
 		l.err = err
 	}
@@ -252,12 +230,12 @@ func (t *FS) scan(name string, above *ignoreRules, kept bool) *listing {
 func (t *FS) readRules(name string, entries []fs.DirEntry, above *ignoreRules) *ignoreRules {
 	rules := above
 	if name == "." {
-		if data, err := t.root.ReadFile(".git/info/exclude"); err == nil {
+		if data, err := fs.ReadFile(t, ".git/info/exclude"); err == nil {
 			rules = rules.with(".", data)
 		}
 	}
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".gitignore" && e.Type().IsRegular() }) {
-		if data, err := t.root.ReadFile(path.Join(name, ".gitignore")); err == nil {
+		if data, err := fs.ReadFile(t, path.Join(name, ".gitignore")); err == nil {
 			rules = rules.with(name, data)
 		}
 	}
@@ -342,6 +320,6 @@ func (t *FS) isLinkedCheckout(name string, entries []fs.DirEntry) bool {
 	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".git" && e.Type().IsRegular() }) {
 		return false
 	}
-	data, err := t.root.ReadFile(path.Join(name, ".git"))
+	data, err := fs.ReadFile(t, path.Join(name, ".git"))
 	return err == nil && IsWorktreePointer(data)
 }

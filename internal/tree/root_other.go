@@ -1,0 +1,5 @@
+//go:build !linux
+
+package tree
+
+func openRoot(dir string) (root, error) { return openPortable(dir) }
