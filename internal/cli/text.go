@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // plain makes text from a file fit for a terminal: one line, no control
@@ -41,7 +41,7 @@ func plain(s string) string {
 }
 
 // width is the number of columns a text takes on a terminal.
-func width(s string) int { return runewidth.StringWidth(s) }
+func width(s string) int { return displaywidth.String(s) }
 
 // fit cuts a text to at most n columns, with an ellipsis where it was cut.
 func fit(s string, n int) string {
@@ -51,7 +51,7 @@ func fit(s string, n int) string {
 	if width(s) <= n {
 		return s
 	}
-	return runewidth.Truncate(s, n, "…")
+	return displaywidth.TruncateString(s, n, "…")
 }
 
 // pad fills a text with blanks to n columns.
@@ -69,7 +69,10 @@ func wrap(s string, n int) []string {
 			if line != "" {
 				lines, line = append(lines, line), ""
 			}
-			head := runewidth.Truncate(word, n, "")
+			head := displaywidth.TruncateString(word, n, "")
+			if head == "" { // one cluster that is wider than the line
+				head = word
+			}
 			lines, word = append(lines, head), word[len(head):]
 		}
 		switch {
