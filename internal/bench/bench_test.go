@@ -73,8 +73,8 @@ func TestBenchStatusBesideGitStatus(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS("../../examples/"+name)); err != nil {
 			t.Fatal(err)
 		}
-		for i := range 40 {
-			write(t, filepath.Join(dir, "src", fmt.Sprintf("f%d.go", i)), "package src\n")
+		for i := range 300 {
+			write(t, filepath.Join(dir, "src", fmt.Sprintf("p%d", i/10), fmt.Sprintf("f%d.go", i%10)), "package src\n")
 		}
 		for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x"}} {
 			if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
