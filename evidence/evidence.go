@@ -1,0 +1,189 @@
+// Package evidence gathers what the world says beside the state files: git and
+// processes. It reads only: after Gather every file of the project and of its
+// git folder is what it was, to the byte and to the time stamp.
+//
+// What it returns is plain data about one moment. Whoever decides on it stays
+// pure; package grade, below this one, is the first of those.
+package evidence
+
+import (
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/gitx"
+	"reprise/internal/proc"
+)
+
+// Options say how much is looked at. The zero value is for a full check.
+type Options struct {
+	// Cheap asks for what a quick overview needs: git's plain files and one
+	// log of the story folders, no status and no list of branches.
+	Cheap bool
+	// Paths are the files and folders whose changes are listed commit by
+	// commit, relative to the project. Empty stands for those the runs are in;
+	// in cheap mode for the folders of stories.
+	Paths []string
+	// Environ is what git's environment is picked from; nil stands for that
+	// of this process.
+	Environ []string
+	// Timeout limits each call of git; zero stands for ten seconds, in cheap
+	// mode for two.
+	Timeout time.Duration
+	// MaxCommits and MaxFileCommits bound how far back is looked; zero stands
+	// for 20,000 and 2,000.
+	MaxCommits, MaxFileCommits int
+}
+
+// Gather looks at the world around the runs of a project. It never fails: what
+// could not be asked is said in GitError, and a part that is missing there is
+// nil or empty in the answer. The number of processes it starts does not
+// depend on the number of runs.
+func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time, opts Options) reprise.Observed {
+	o := reprise.Observed{Now: now, Owners: owners(runs, now)}
+	ask := question(runs, opts)
+	git := gitx.Options{Environ: opts.Environ, Timeout: opts.Timeout}
+	var (
+		skipped []string
+		err     error
+	)
+	if opts.Cheap {
+		if git.Timeout == 0 {
+			git.Timeout = 2 * time.Second
+		}
+		o.Git, skipped, err = gitx.Peek(ctx, root, ask, git)
+	} else {
+		var repo *gitx.Repo
+		if repo, err = gitx.Open(ctx, root, git); err == nil {
+			o.Git, skipped = repo.Gather(ctx, ask)
+		}
+	}
+	o.GitError = strings.Join(skipped, "; ")
+	var refused *gitx.RefusedError
+	switch {
+	case err == nil:
+	case errors.Is(err, gitx.ErrNone):
+		// No repository is an answer, not a failure to ask.
+	case errors.As(err, &refused):
+		o.GitError = refused.Reason
+		if refused.Bare {
+			o.Git = &reprise.Git{Bare: true}
+		}
+	default:
+		o.GitError = err.Error()
+	}
+	if o.Git != nil && o.Git.IndexLock != nil {
+		judgeLock(root, o.Git.IndexLock)
+	}
+	return o
+}
+
+// owners looks every recorded owner up, once for each record.
+func owners(runs []*reprise.Run, now time.Time) map[reprise.Source]reprise.OwnerLife {
+	out := map[reprise.Source]reprise.OwnerLife{}
+	for _, r := range runs {
+		if r == nil || r.Owner == nil {
+			continue
+		}
+		if _, ok := out[r.Owner.Source]; !ok {
+			out[r.Owner.Source] = proc.Look(*r.Owner, now)
+		}
+	}
+	return out
+}
+
+// question collects from the runs what git is to be asked.
+func question(runs []*reprise.Run, opts Options) gitx.Ask {
+	ask := gitx.Ask{Paths: opts.Paths, MaxCommits: opts.MaxCommits, MaxFileCommits: opts.MaxFileCommits}
+	if len(ask.Paths) == 0 {
+		if opts.Cheap {
+			ask.Paths = StoryFolders(runs)
+		} else {
+			ask.Paths = runPaths(runs)
+		}
+	}
+	if opts.Cheap {
+		return ask
+	}
+	// Runs that are still open first: what is bounded must not be used up by
+	// the closed ones.
+	ordered := slices.Clone(runs)
+	ordered = slices.DeleteFunc(ordered, func(r *reprise.Run) bool { return r == nil })
+	slices.SortStableFunc(ordered, func(a, b *reprise.Run) int {
+		switch {
+		case a.State.Open() == b.State.Open():
+			return 0
+		case a.State.Open():
+			return -1
+		}
+		return 1
+	})
+	for _, r := range ordered {
+		if r.Branch != "" {
+			ask.Branches = append(ask.Branches, r.Branch)
+		}
+		if r.Worktree != "" && r.State.Open() {
+			ask.Worktrees = append(ask.Worktrees, r.Worktree)
+		}
+		for i := range r.Steps {
+			ask.Hashes = append(ask.Hashes, r.Steps[i].Commits...)
+		}
+	}
+	return ask
+}
+
+// StoryFolders lists the folders that hold the files of stories, the ones
+// whose history orders them.
+func StoryFolders(runs []*reprise.Run) []string {
+	var out []string
+	for _, r := range runs {
+		if r != nil && r.Kind == reprise.KindStory && r.Path != "" {
+			out = append(out, path.Dir(r.Path))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// runPaths lists where the runs and what they refer to are.
+func runPaths(runs []*reprise.Run) []string {
+	out := StoryFolders(runs)
+	for _, r := range runs {
+		if r == nil {
+			continue
+		}
+		out = append(out, r.Path)
+		for i := range r.Steps {
+			out = append(out, r.Steps[i].Path)
+		}
+		for _, a := range r.Artifacts {
+			if a.Presence != reprise.Unchecked {
+				out = append(out, a.Path)
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(p string) bool { return p == "" || path.IsAbs(p) || strings.HasPrefix(p, "../") })
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// judgeLock says who holds a lock on the index. Git may hold one without
+// keeping the file open, while an editor waits for a person; so an unopened
+// lock is only abandoned if no git works in the folder either and we see every
+// process there is.
+func judgeLock(root string, lock *reprise.LockFile) {
+	file := filepath.Join(root, filepath.FromSlash(lock.Path))
+	dirs := []string{root, filepath.Dir(file), filepath.Dir(filepath.Dir(file))}
+	for i, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dirs[i] = real
+		}
+	}
+	users := proc.WhoUses(file, "git", dirs...)
+	lock.Holder, lock.Life, lock.Reason = verdict(users)
+}

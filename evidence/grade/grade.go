@@ -1,0 +1,241 @@
+// Package grade holds what ledgers claim of steps against what was observed.
+// It is pure: it gets a run and an Observed and touches nothing else, so the
+// same two give the same grades.
+//
+// The rules:
+//
+//   - A step that is called done is Claimed. It is Evidenced if at least one
+//     fact speaks for it, and Verified only if a command was run.
+//   - A step that is not called done has no grade, unless a fact speaks for it:
+//     then it is Evidenced, and must not be done again unseen.
+//   - Facts are: a commit on record that the repository has; a commit whose
+//     trailer names run and step; a commit whose subject follows the layout's
+//     convention; an artifact of the step that is there.
+//   - Against a step speak: a commit on record that the repository does not
+//     have, a commit that was reverted, an artifact of a step called done that
+//     is not there. In a shallow clone a missing commit speaks for nothing.
+//   - Steps have the same ids in many runs. A subject alone counts only on the
+//     run's own branch, as long as that branch exists.
+package grade
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// Kinds of the evidence given here.
+const (
+	KindCommit   = "commit"
+	KindArtifact = "artifact"
+	KindCommand  = "command" // given by others; kept
+)
+
+// maxListed bounds how many commits of one convention are listed for a step.
+const maxListed = 3
+
+// Run grades every step of one run and returns what had to be left open, as
+// sentences. Grading twice gives the same. For many runs use New.
+func Run(r *reprise.Run, o reprise.Observed) []string { return New(o).Run(r) }
+
+// Grader grades runs against one Observed. It is safe for concurrent use as
+// long as nobody changes the Observed.
+type Grader struct {
+	git      *reprise.Git
+	byHash   []int // positions in git.Commits, sorted by hash
+	bySubj   []int // the same, sorted by subject, newest first among equals
+	byStep   map[string][]int
+	branches map[string]string // name to head
+}
+
+// New prepares for grading: one pass over the history, whatever the number of
+// runs.
+func New(o reprise.Observed) *Grader {
+	g := &Grader{git: o.Git, byStep: map[string][]int{}, branches: map[string]string{}}
+	if g.git == nil {
+		return g
+	}
+	commits := g.git.Commits
+	for i := range commits {
+		g.byHash, g.bySubj = append(g.byHash, i), append(g.bySubj, i)
+		for _, value := range commits[i].Steps {
+			for _, key := range stepKeys(value) {
+				g.byStep[key] = append(g.byStep[key], i)
+			}
+		}
+	}
+	slices.SortFunc(g.byHash, func(a, b int) int { return strings.Compare(commits[a].Hash, commits[b].Hash) })
+	slices.SortFunc(g.bySubj, func(a, b int) int {
+		return cmp.Or(strings.Compare(commits[a].Subject, commits[b].Subject), cmp.Compare(a, b))
+	})
+	for _, b := range g.git.Branches {
+		g.branches[b.Name] = b.Head
+	}
+	return g
+}
+
+// stepKeys are the forms in which a trailer can name a step: run/step, and with
+// the number of the attempt behind it.
+func stepKeys(value string) []string {
+	keys := []string{value}
+	if i := strings.LastIndexByte(value, '/'); i > 0 && strings.Trim(value[i+1:], "0123456789") == "" {
+		keys = append(keys, value[:i])
+	}
+	return keys
+}
+
+// Run grades every step of one run. See the function of the same name.
+func (g *Grader) Run(r *reprise.Run) []string {
+	var notes []string
+	lost := 0
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		s.Evidence = slices.DeleteFunc(s.Evidence, func(e reprise.Evidence) bool { return e.Kind == KindCommit || e.Kind == KindArtifact })
+		if g.git != nil {
+			lost += g.commits(r, s)
+		}
+		artifacts(r, s)
+		s.Grade = grade(s)
+	}
+	if lost > 0 {
+		notes = append(notes, fmt.Sprintf("commits on record were not found (%d), but the clone is shallow: that proves nothing", lost))
+	}
+	if g.git != nil && !g.git.Complete && slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return len(s.Traces) > 0 }) {
+		notes = append(notes, "the history was not seen as a whole: a step without a commit may have one")
+	}
+	return notes
+}
+
+func grade(s *reprise.Step) reprise.Grade {
+	var out reprise.Grade
+	if s.Status == reprise.Done {
+		out = reprise.Claimed
+	}
+	for _, e := range s.Evidence {
+		switch {
+		case !e.For:
+		case e.Kind == KindCommand:
+			out = max(out, reprise.Verified)
+		default:
+			out = max(out, reprise.Evidenced)
+		}
+	}
+	return out
+}
+
+// commits adds what git says of one step. It returns how many commits on record
+// are missing where that proves nothing.
+func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
+	listed := map[int]bool{}
+	add := func(i int, why string) {
+		if listed[i] {
+			return
+		}
+		listed[i] = true
+		s.Evidence = append(s.Evidence, g.evidence(r, i, why))
+	}
+	for _, hash := range s.Commits {
+		hash = strings.ToLower(strings.TrimSpace(hash))
+		if i, ok := g.find(hash); ok {
+			add(i, "is on record")
+			continue
+		}
+		known, looked := g.git.Known[hash]
+		switch {
+		case !looked:
+		case known:
+			s.Evidence = append(s.Evidence, reprise.Evidence{
+				Kind: KindCommit, Source: hash, For: true,
+				Text: fmt.Sprintf("commit %s is on record and in the repository, but not in the history that was looked at", short(hash)),
+			})
+		case g.git.Shallow:
+			lost++
+		default:
+			s.Evidence = append(s.Evidence, reprise.Evidence{
+				Kind: KindCommit, Source: hash,
+				Text: fmt.Sprintf("commit %s is on record, but the repository does not have it", short(hash)),
+			})
+		}
+	}
+	for _, i := range g.byStep[r.ID+"/"+s.ID] {
+		add(i, "names this step in its trailer")
+	}
+	n := 0
+	for _, t := range s.Traces {
+		for _, i := range g.traced(r, t) {
+			if !listed[i] {
+				if n++; n > maxListed {
+					return lost
+				}
+				add(i, "names this step in its subject")
+			}
+		}
+	}
+	return lost
+}
+
+// evidence tells of one commit, also where it is and whether it was taken back.
+func (g *Grader) evidence(r *reprise.Run, i int, why string) reprise.Evidence {
+	c := &g.git.Commits[i]
+	e := reprise.Evidence{Kind: KindCommit, Source: c.Hash, For: true}
+	where := ""
+	switch {
+	case !g.onBranch(r, c):
+		where = fmt.Sprintf("; it is %s, not on the run's branch %s", place(c), r.Branch)
+	case !c.OnHead:
+		where = "; it is " + place(c) + ", not on the current one"
+	}
+	e.Text = fmt.Sprintf("commit %s %s%s", short(c.Hash), why, where)
+	if by, ok := g.reverted(i); ok {
+		e.For = false
+		e.Text = fmt.Sprintf("commit %s %s, but commit %s took it back", short(c.Hash), why, short(g.git.Commits[by].Hash))
+	}
+	return e
+}
+
+func place(c *reprise.Commit) string {
+	if c.Branch == "" {
+		return "on no branch"
+	}
+	return "on branch " + c.Branch
+}
+
+func short(hash string) string { return hash[:min(len(hash), 8)] }
+
+// find looks a hash up that may be abbreviated. Two commits with the same
+// beginning are no answer.
+func (g *Grader) find(hash string) (int, bool) {
+	if len(hash) < 4 {
+		return 0, false
+	}
+	c := g.git.Commits
+	at, _ := slices.BinarySearchFunc(g.byHash, hash, func(i int, h string) int { return strings.Compare(c[i].Hash, h) })
+	if at == len(g.byHash) || !strings.HasPrefix(c[g.byHash[at]].Hash, hash) {
+		return 0, false
+	}
+	if at+1 < len(g.byHash) && strings.HasPrefix(c[g.byHash[at+1]].Hash, hash) {
+		return 0, false
+	}
+	return g.byHash[at], true
+}
+
+// onBranch reports whether a commit counts as one of the run's branch. Where
+// the layout names no branch, or the branch is gone, any will do.
+func (g *Grader) onBranch(r *reprise.Run, c *reprise.Commit) bool {
+	tip, exists := g.branches[r.Branch]
+	if r.Branch == "" || !exists {
+		return true
+	}
+	if r.Branch == g.git.Branch {
+		return c.OnHead
+	}
+	if c.Branch == r.Branch {
+		return true
+	}
+	// A branch that was merged has its commits on the head, among others.
+	i, ok := g.find(tip)
+	return ok && g.git.Commits[i].OnHead && c.OnHead
+}

@@ -1,0 +1,336 @@
+package gitx
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"reprise"
+)
+
+// answers are the parts as they come in; each is written by one goroutine.
+type answers struct {
+	status    status
+	changes   []reprise.Change // of other checkouts
+	more      int
+	refs      []ref
+	refsCut   bool
+	track     map[string][2]int
+	worktrees []reprise.Worktree
+	unpushed  int
+	log       []entry
+	logDone   bool
+	files     map[string][]reprise.FileChange
+	known     map[string]bool
+}
+
+// Gather asks for everything at once: at most eight processes, and two more
+// for each of at most eight other checkouts, whatever is asked. The strings say
+// what could not be looked at and why; the rest of the answer holds.
+//
+// An ended context leaves parts out like any other failure.
+func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
+	ask = ask.clean(r.prefix)
+	var (
+		a  answers
+		wg sync.WaitGroup
+	)
+	wg.Go(func() { r.askStatus(ctx, ask, &a) })
+	wg.Go(func() { r.askLog(ctx, ask, &a) })
+	wg.Go(func() { r.askFiles(ctx, ask, &a) })
+	wg.Go(func() {
+		r.askRefs(ctx, ask, &a)
+		r.askUnpushed(ctx, &a)
+		r.askKnown(ctx, ask, &a)
+	})
+	wg.Go(func() {
+		r.askWorktrees(ctx, &a)
+		r.askOthers(ctx, ask, &a)
+	})
+	wg.Wait()
+	git := r.assemble(ask, &a)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return git, slices.Sorted(slices.Values(r.skipped))
+}
+
+var statusArgs = []string{"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"}
+
+func (r *Repo) askStatus(ctx context.Context, ask Ask, a *answers) {
+	if r.bare {
+		return
+	}
+	if splitIndex(r.gitDir) {
+		r.skip("uncommitted changes were not looked at: the index is split, and git would write to it")
+		return
+	}
+	err := r.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
+		a.status, err = readStatus(in, ask.MaxChanges)
+		return err
+	}, statusArgs...)
+	if err != nil {
+		r.skip("uncommitted changes were not fully looked at: %v", err)
+	}
+}
+
+func logArgs(extra ...string) []string {
+	args := []string{
+		"log", "-z", logFormat, "--encoding=UTF-8", "--no-color", "--no-decorate", "--no-notes", "--no-show-signature",
+		"--no-ext-diff", "--no-textconv", "--no-diff-merges", "--no-relative", "--no-mailmap",
+	}
+	return append(args, extra...)
+}
+
+// tips are what the history is walked from: all branches, this head, and the
+// detached heads of other checkouts.
+func (r *Repo) tips() []string {
+	out := []string{"--branches"}
+	if r.head != "" {
+		out = append(out, r.head)
+	}
+	for i, rec := range records(r.commonDir) {
+		if _, commit := headFile(rec.gitDir); commit != "" && i < maxTracked {
+			out = append(out, commit)
+		}
+	}
+	return out
+}
+
+func (r *Repo) askLog(ctx context.Context, ask Ask, a *answers) {
+	args := logArgs("--ignore-missing", "--max-count="+strconv.Itoa(ask.MaxCommits))
+	args = append(append(args, r.tips()...), "--")
+	err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		return readLog(in, func(e entry) { a.log = append(a.log, e) })
+	}, args...)
+	if err != nil {
+		r.skip("the history was not fully looked at: %v", err)
+		return
+	}
+	a.logDone = len(a.log) < ask.MaxCommits
+}
+
+func (r *Repo) askFiles(ctx context.Context, ask Ask, a *answers) {
+	if len(ask.Paths) == 0 || r.head == "" {
+		return
+	}
+	a.files = map[string][]reprise.FileChange{}
+	args := logArgs("--ignore-missing", "--name-status", renames(r.partial), "--max-count="+strconv.Itoa(ask.MaxFileCommits))
+	args = append(append(append(args, r.tips()...), "--"), ask.Paths...)
+	err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		return readLog(in, func(e entry) { a.files[e.Hash] = r.relFiles(e.Files) })
+	}, args...)
+	if err != nil {
+		r.skip("the files that commits changed were not fully looked at: %v", err)
+	}
+}
+
+// renames says how renamed files are told. Similar files can only be told by
+// their content, which a partial clone may not have; equal ones by their hash.
+func renames(partial bool) string {
+	if partial {
+		return "-M100%"
+	}
+	return "-M"
+}
+
+func (r *Repo) relFiles(files []reprise.FileChange) []reprise.FileChange {
+	for i := range files {
+		files[i].Path = relSlash(r.prefix, files[i].Path)
+		if files[i].From != "" {
+			files[i].From = relSlash(r.prefix, files[i].From)
+		}
+	}
+	return files
+}
+
+func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
+	err := r.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
+		a.refs, a.refsCut, err = readRefs(in, maxRefs)
+		return err
+	}, "for-each-ref", "--format=%(refname)%00%(objectname)%00%(upstream)", "refs/heads", "refs/remotes")
+	if err != nil {
+		r.skip("branches were not fully looked at: %v", err)
+		a.refsCut = true
+		return
+	}
+	current, _ := headFile(r.gitDir)
+	args := []string{"for-each-ref", "--format=%(refname)%00%(upstream:track,nobracket)"}
+	for _, ref := range a.refs {
+		name, local := strings.CutPrefix(ref.name, "refs/heads/")
+		if local && ref.upstream != "" && (name == current || slices.Contains(ask.Branches, name)) && validBranch(name) {
+			args = append(args, ref.name)
+		}
+	}
+	if len(args) == 2 {
+		return
+	}
+	err = r.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
+		a.track, err = readTrack(in)
+		return err
+	}, args...)
+	if err != nil {
+		r.skip("how far branches are from their upstream was not looked at: %v", err)
+	}
+}
+
+func (r *Repo) askUnpushed(ctx context.Context, a *answers) {
+	if !r.hasRemote {
+		return
+	}
+	out, err := r.git.output(ctx, 1<<10, "rev-list", "--count", "--branches", "--not", "--remotes", "--")
+	if err == nil {
+		a.unpushed, err = strconv.Atoi(strings.TrimSpace(string(out)))
+	}
+	if err != nil {
+		r.skip("unpushed commits were not counted: %v", err)
+	}
+}
+
+func (r *Repo) askKnown(ctx context.Context, ask Ask, a *answers) {
+	if len(ask.Hashes) == 0 {
+		return
+	}
+	input := []byte(strings.Join(ask.Hashes, "\n") + "\n")
+	err := r.git.stream(ctx, input, func(in *bufio.Reader) (err error) {
+		a.known, err = readKnown(in, ask.Hashes)
+		return err
+	}, "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	if err != nil {
+		r.skip("commits on record were not fully looked for: %v", err)
+	}
+}
+
+func (r *Repo) askWorktrees(ctx context.Context, a *answers) {
+	list := func(end byte, args ...string) error {
+		return r.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
+			a.worktrees, err = readWorktrees(in, end)
+			return err
+		}, append([]string{"worktree", "list", "--porcelain"}, args...)...)
+	}
+	err := list(0, "-z")
+	if failed := (*callError)(nil); errors.As(err, &failed) && strings.Contains(failed.stderr, "unknown switch") {
+		err = list('\n') // before git 2.36
+	}
+	if err != nil {
+		r.skip("worktrees were not fully looked at: %v", err)
+	}
+}
+
+// askOthers looks for uncommitted changes in the other checkouts asked for.
+// Each has settings of its own.
+func (r *Repo) askOthers(ctx context.Context, ask Ask, a *answers) {
+	for _, w := range a.worktrees {
+		rel := relAbs(r.dir, w.Path)
+		if w.Gone || w.Bare || !slices.Contains(ask.Worktrees, rel) || sameFile(w.Path, r.top) {
+			continue
+		}
+		st, err := r.otherStatus(ctx, w.Path, ask.MaxChanges)
+		if err != nil {
+			r.skip("uncommitted changes in %s were not fully looked at: %v", rel, err)
+		}
+		for _, c := range st.changes {
+			c.Path, c.Worktree = rel+"/"+c.Path, rel
+			a.changes = append(a.changes, c)
+		}
+		a.more += st.more
+	}
+}
+
+func (r *Repo) otherStatus(ctx context.Context, dir string, max int) (st status, err error) {
+	// A folder that lost its .git file would be answered for by whatever
+	// repository it lies in.
+	p, err := findGitDir(dir)
+	if err != nil {
+		return st, err
+	}
+	if p.top != filepath.Clean(dir) || !sameFile(p.commonDir, r.commonDir) {
+		return st, errors.New("its .git file does not lead to this repository")
+	}
+	if splitIndex(p.gitDir) {
+		return st, errors.New("the index is split, and git would write to it")
+	}
+	git := r.git
+	git.dir = dir
+	git.env = environment(git.environ, profile)
+	settings, err := git.settings(ctx)
+	if err != nil {
+		return st, err
+	}
+	if err := git.neutralise(settings); err != nil {
+		return st, err
+	}
+	git.env = append(git.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	err = git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
+		st, err = readStatus(in, max)
+		return err
+	}, statusArgs...)
+	return st, err
+}
+
+// assemble makes the domain's picture of the parts.
+func (r *Repo) assemble(ask Ask, a *answers) *reprise.Git {
+	git := &reprise.Git{
+		Head: r.head, Bare: r.bare, Shallow: r.shallow, HasRemote: r.hasRemote, Unpushed: a.unpushed,
+		Operation:   Operation(AbsPath(r.gitDir)),
+		IndexLock:   indexLock(r.gitDir, func(p string) string { return relAbs(r.dir, p) }),
+		Known:       a.known,
+		Complete:    a.logDone && !r.shallow,
+		ChangedMore: a.status.more + a.more,
+	}
+	git.Branch, git.Detached = r.branch(&a.status)
+	for _, c := range a.status.changes {
+		c.Path = relSlash(r.prefix, c.Path)
+		git.Changed = append(git.Changed, c)
+	}
+	git.Changed = append(git.Changed, a.changes...)
+	if over := len(git.Changed) - ask.MaxChanges; over > 0 {
+		git.Changed, git.ChangedMore = git.Changed[:ask.MaxChanges], git.ChangedMore+over
+	}
+	git.Branches = branches(a)
+	for _, w := range a.worktrees {
+		w.Path = relAbs(r.dir, w.Path)
+		git.Worktrees = append(git.Worktrees, w)
+	}
+	git.Commits = r.commits(git, ask, a)
+	return git
+}
+
+// branch prefers what status saw; in a bare repository, or without status, it
+// is what the file says.
+func (r *Repo) branch(st *status) (string, bool) {
+	if st.branch != "" || st.detached {
+		return st.branch, st.detached
+	}
+	branch, commit := headFile(r.gitDir)
+	if branch == ".invalid" { // what stands there where references are kept in tables
+		branch = ""
+	}
+	return branch, commit != ""
+}
+
+func branches(a *answers) []reprise.Branch {
+	have := make(map[string]bool, len(a.refs))
+	for _, ref := range a.refs {
+		have[ref.name] = true
+	}
+	var out []reprise.Branch
+	for _, ref := range a.refs {
+		name, local := strings.CutPrefix(ref.name, "refs/heads/")
+		if !local {
+			continue
+		}
+		n := a.track[ref.name]
+		b := reprise.Branch{Name: name, Head: ref.hash, Ahead: n[0], Behind: n[1]}
+		if ref.upstream != "" {
+			b.Upstream = strings.TrimPrefix(strings.TrimPrefix(ref.upstream, "refs/remotes/"), "refs/heads/")
+			b.Gone = !have[ref.upstream] && !a.refsCut
+		}
+		out = append(out, b)
+	}
+	return out
+}

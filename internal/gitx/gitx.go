@@ -1,0 +1,266 @@
+// Package gitx asks git about a repository without letting the repository
+// answer with code, and without changing a byte of it.
+//
+// Every call runs the git program with an environment of our own (nothing of
+// the caller's GIT_* variables), with every setting that names a program
+// overridden, with a time limit, with bounded output, and in a process group
+// that is killed as a whole. Locks that git would take only for its own
+// convenience are off, so that not even the index is refreshed.
+//
+// What could not be looked at is said in words beside the answer; it never
+// turns into "there is none".
+package gitx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// AbsPath is an absolute path of this machine.
+type AbsPath string
+
+// ErrNone means that the folder is in no repository.
+var ErrNone = errors.New("no git repository")
+
+// ErrNoGit means that there is no git program to ask.
+var ErrNoGit = errors.New("no git program in PATH")
+
+// RefusedError means that there is a repository and git, or we, will not work
+// with it. Reason is one sentence.
+type RefusedError struct {
+	Dir    AbsPath
+	Reason string
+	// Bare tells that the folder lies in a bare repository that nobody named
+	// as one: that is how a repository inside a repository runs code.
+	Bare bool
+}
+
+// Error gives the operation, the folder and the reason.
+func (e *RefusedError) Error() string { return fmt.Sprintf("open repository %s: %s", e.Dir, e.Reason) }
+
+// Hint says what a person can do.
+func (e *RefusedError) Hint() string {
+	if e.Bare {
+		return "run it in a checkout of the repository"
+	}
+	return "`git status` in that folder tells more"
+}
+
+// Options are the conditions under which git is asked.
+type Options struct {
+	// Environ is what the environment of git is picked from, by an
+	// allow-list; nil stands for the environment of this process.
+	Environ []string
+	// Timeout limits each call; zero stands for ten seconds.
+	Timeout time.Duration
+}
+
+func (o Options) timeout() time.Duration {
+	if o.Timeout > 0 {
+		return o.Timeout
+	}
+	return 10 * time.Second
+}
+
+// Repo is one repository as seen from one folder in it. It holds no open files.
+type Repo struct {
+	dir       string // the folder asked about, symbolic links resolved
+	top       string // the top of its checkout, "" if bare
+	prefix    string // dir below top, as a slash path that is empty or ends in "/"
+	gitDir    string // of this checkout
+	commonDir string // of the repository
+	head      string
+	bare      bool
+	shallow   bool
+	partial   bool // objects may be missing and would have to be fetched
+	hasRemote bool
+
+	git     runner
+	mu      sync.Mutex
+	skipped []string // what could not be looked at, as sentences
+}
+
+// Top is the folder at the top of the checkout, empty in a bare repository.
+func (r *Repo) Top() AbsPath { return AbsPath(r.top) }
+
+// GitDir is the folder that holds this checkout's HEAD and index.
+func (r *Repo) GitDir() AbsPath { return AbsPath(r.gitDir) }
+
+// Dir is the folder the repository was opened from.
+func (r *Repo) Dir() AbsPath { return AbsPath(r.dir) }
+
+func (r *Repo) skip(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.skipped = append(r.skipped, fmt.Sprintf(format, args...))
+}
+
+var objectName = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// Open finds the repository that dir lies in. The error is, or wraps, ErrNone,
+// ErrNoGit or a *RefusedError; any other is a fault of git or of the machine.
+//
+// Open starts two processes. Both read settings only.
+func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
+	real, err := realDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(real, "\n") {
+		return nil, &RefusedError{Dir: AbsPath(real), Reason: "the name of the folder contains a line break"}
+	}
+	if place, _ := findGitDir(real); place.kind == placeNone {
+		return nil, fmt.Errorf("open repository %s: %w", real, ErrNone)
+	}
+	git, err := newRunner(real, opts)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repo{dir: real, git: git}
+	var (
+		wg        sync.WaitGroup
+		settings  []setting
+		configErr error
+	)
+	wg.Go(func() { settings, configErr = git.settings(ctx) })
+	err = r.locate(ctx)
+	wg.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if configErr != nil {
+		return nil, &RefusedError{Dir: AbsPath(real), Reason: "its settings cannot be listed, so it is not safe to ask it: " + configErr.Error()}
+	}
+	if err := r.git.neutralise(settings); err != nil {
+		return nil, &RefusedError{Dir: AbsPath(real), Reason: err.Error()}
+	}
+	r.hasRemote, r.partial = remoteSettings(settings)
+	r.checkLink()
+	return r, nil
+}
+
+// realDir resolves a folder the way git does, which prints real paths.
+func realDir(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("open repository %s: %w", dir, err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return "", fmt.Errorf("open repository %s: %w", dir, err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", fmt.Errorf("open repository %s: %w", dir, err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("open repository %s: not a folder", dir)
+	}
+	return real, nil
+}
+
+// locate asks git where the repository is. Each answer is one line; the ones
+// that may be missing stand last.
+func (r *Repo) locate(ctx context.Context) error {
+	out, err := r.git.output(ctx, 1<<20, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir",
+		"--is-bare-repository", "--is-shallow-repository", "--show-prefix", "--show-toplevel", "--revs-only", "HEAD")
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(lines) < 5 {
+		return r.refusal(err)
+	}
+	r.gitDir, r.commonDir, r.prefix = lines[0], lines[1], lines[4]
+	r.bare, r.shallow = lines[2] == "true", lines[3] == "true"
+	for _, line := range lines[5:] {
+		if objectName.MatchString(line) {
+			r.head = line
+		} else {
+			r.top = line
+		}
+	}
+	if !filepath.IsAbs(r.gitDir) || !filepath.IsAbs(r.commonDir) {
+		return &RefusedError{Dir: AbsPath(r.dir), Reason: "git does not say where the repository is"}
+	}
+	if r.bare {
+		// Asked for the top of a bare repository, git says no more.
+		out, err := r.git.output(ctx, 1<<10, "rev-parse", "--revs-only", "HEAD")
+		r.top, r.prefix, r.head = "", "", strings.TrimSpace(string(out))
+		return err
+	}
+	// core.worktree can name any folder; evidence about another folder than
+	// this one would be worse than none.
+	if r.top == "" || filepath.Join(r.top, filepath.FromSlash(r.prefix)) != r.dir {
+		return &RefusedError{Dir: AbsPath(r.dir), Reason: fmt.Sprintf("its files are said to be in another folder (%s)", orNone(r.top))}
+	}
+	return nil
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// refusal turns git's message into an error. Git has no other way to say why,
+// and with LC_ALL=C its words are stable.
+func (r *Repo) refusal(err error) error {
+	var failed *callError
+	if !errors.As(err, &failed) {
+		return err
+	}
+	text := failed.firstLine()
+	refused := &RefusedError{Dir: AbsPath(r.dir), Reason: text}
+	switch {
+	case strings.Contains(text, "not a git repository (or any"):
+		return fmt.Errorf("open repository %s: %w", r.dir, ErrNone)
+	case strings.Contains(text, "dubious ownership"), strings.Contains(text, "unsafe repository"):
+		refused.Reason = "it belongs to another user and git is not told to trust it (safe.directory)"
+	case strings.Contains(text, "cannot use bare repository"):
+		return bareRefusal(r.dir)
+	case text == "":
+		refused.Reason = failed.Error()
+	}
+	return refused
+}
+
+func bareRefusal(dir string) error {
+	return &RefusedError{
+		Dir: AbsPath(dir), Bare: true,
+		Reason: "it is a bare repository, and git is not asked in one that was not named as such (safe.bareRepository)",
+	}
+}
+
+// checkLink tells when this checkout's record names another folder: the folder
+// was moved or copied, or its .git file was pointed at a foreign record.
+func (r *Repo) checkLink() {
+	if r.bare || r.gitDir == r.commonDir {
+		return
+	}
+	back, err := readSmall(filepath.Join(r.gitDir, "gitdir"))
+	if err != nil {
+		return // a submodule or a separate git folder has no such record
+	}
+	link := back
+	if !filepath.IsAbs(link) {
+		link = filepath.Join(r.gitDir, link)
+	}
+	if !sameFile(link, filepath.Join(r.top, ".git")) {
+		r.skip("git's record of this worktree names another folder (%s): it was moved or copied", filepath.Dir(link))
+	}
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}

@@ -1,0 +1,156 @@
+package gitx
+
+import (
+	"container/heap"
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// commits tells of each commit of the log whether the head reaches it and
+// which branch it belongs to, and adds the files it changed.
+//
+// A commit the current branch reaches belongs to that. Any other belongs to the
+// smallest of the branches asked for that reach it, where small is by the
+// number of commits that the head does not reach: of branches that were stacked
+// on each other the lowest made it. The rest belong to the branch git came from.
+func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
+	a.log = newestFirst(a.log)
+	at := make(map[string]int, len(a.log))
+	for i, e := range a.log {
+		at[e.Hash] = i
+	}
+	walk := func(from string, visit func(i int) bool) {
+		stack := []string{from}
+		for len(stack) > 0 {
+			hash := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if i, ok := at[hash]; ok && visit(i) {
+				stack = append(stack, a.log[i].parents...)
+			}
+		}
+	}
+	onHead := make([]bool, len(a.log))
+	walk(git.Head, func(i int) bool {
+		first := !onHead[i]
+		onHead[i] = true
+		return first
+	})
+
+	names := make(map[string]bool, len(git.Branches))
+	var sets [][]int
+	var owners []string
+	for _, b := range git.Branches {
+		names[b.Name] = true
+		if !slices.Contains(ask.Branches, b.Name) {
+			continue
+		}
+		var set []int
+		seen := map[int]bool{}
+		walk(b.Head, func(i int) bool {
+			if onHead[i] || seen[i] {
+				return false
+			}
+			seen[i] = true
+			set = append(set, i)
+			return true
+		})
+		sets, owners = append(sets, set), append(owners, b.Name)
+	}
+	order := make([]int, len(sets))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return len(sets[x]) - len(sets[y]) })
+	owner := make([]string, len(a.log))
+	for _, k := range order {
+		for _, i := range sets[k] {
+			if owner[i] == "" {
+				owner[i] = owners[k]
+			}
+		}
+	}
+
+	out := make([]reprise.Commit, len(a.log))
+	for i, e := range a.log {
+		c := e.Commit
+		c.OnHead, c.Branch, c.Files = onHead[i], owner[i], a.files[e.Hash]
+		if c.OnHead {
+			c.Branch = git.Branch
+		}
+		if c.Branch == "" {
+			c.Branch = sourceBranch(names, e.source)
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// sourceBranch reads git's word for where it came from: the shortest form that
+// is not ambiguous, or a hash.
+func sourceBranch(names map[string]bool, source string) string {
+	for _, prefix := range []string{"", "heads/", "refs/heads/"} {
+		if name, ok := strings.CutPrefix(source, prefix); ok && names[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// newestFirst puts children before their parents and keeps the order else.
+// Agents commit more than once in a second, and clocks are wrong: git goes by
+// the time alone where it comes from several branches.
+func newestFirst(log []entry) []entry {
+	at := make(map[string]int, len(log))
+	for i, e := range log {
+		at[e.Hash] = i
+	}
+	children := make([]int, len(log))
+	wrong := false
+	for i, e := range log {
+		for _, p := range e.parents {
+			if k, ok := at[p]; ok {
+				children[k]++
+				wrong = wrong || k < i
+			}
+		}
+	}
+	if !wrong {
+		return log
+	}
+	// Of those that have no child left to wait for, the first in git's order.
+	var ready positions
+	for i, n := range children {
+		if n == 0 {
+			ready = append(ready, i)
+		}
+	}
+	out := make([]entry, 0, len(log))
+	for len(ready) > 0 {
+		i := heap.Pop(&ready).(int)
+		out = append(out, log[i])
+		for _, p := range log[i].parents {
+			if k, ok := at[p]; ok {
+				if children[k]--; children[k] == 0 {
+					heap.Push(&ready, k)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// positions is a heap of places in a list, the first on top. Indices that are
+// already sorted are one.
+type positions []int
+
+func (h positions) Len() int           { return len(h) }
+func (h positions) Less(i, j int) bool { return h[i] < h[j] }
+func (h positions) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *positions) Push(x any)        { *h = append(*h, x.(int)) }
+func (h *positions) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

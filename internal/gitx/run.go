@@ -1,0 +1,171 @@
+package gitx
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// runner starts git in one folder with one environment.
+type runner struct {
+	program string
+	dir     string
+	environ []string // what the allow-list picks from
+	env     []string // what git gets
+	timeout time.Duration
+}
+
+func newRunner(dir string, opts Options) (runner, error) {
+	environ := opts.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	program, err := findGit(environ, dir)
+	if err != nil {
+		return runner{}, err
+	}
+	return runner{program: program, dir: dir, environ: environ, env: environment(environ, profile), timeout: opts.timeout()}, nil
+}
+
+// neutralise overrides every program that settings name, in all later calls.
+func (g *runner) neutralise(settings []setting) error {
+	set, err := overrides(settings)
+	if err != nil {
+		return err
+	}
+	g.env = environment(g.environ, set)
+	return nil
+}
+
+// callError is a call of git that did not go well.
+type callError struct {
+	what   string // the subcommand
+	stderr string
+	err    error
+}
+
+func (e *callError) Error() string {
+	if line := e.firstLine(); line != "" {
+		return fmt.Sprintf("git %s: %s", e.what, line)
+	}
+	return fmt.Sprintf("git %s: %v", e.what, e.err)
+}
+
+func (e *callError) Unwrap() error { return e.err }
+
+// firstLine is the first thing git complained about, without its prefix.
+func (e *callError) firstLine() string {
+	for line := range strings.Lines(e.stderr) {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, "fatal: "); ok {
+			return rest
+		}
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(e.stderr), "\n")
+	return line
+}
+
+var (
+	errTooLong = errors.New("output too long")
+	errTimeout = errors.New("took too long")
+	// errEnough is returned by a reader that has seen all it wants.
+	errEnough = errors.New("enough")
+)
+
+// maxOutput bounds what is read of one call in all.
+const maxOutput = 256 << 20
+
+// stream runs git and hands its output to read. Whatever read has taken in
+// stays valid when stream fails later: a caller may keep a part and say so.
+// input, if any, is given on stdin.
+func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Reader) error, args ...string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, errTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, g.program, append([]string{"--no-pager"}, args...)...)
+	cmd.Dir, cmd.Env = g.dir, g.env
+	ownGroup(cmd)
+	cmd.WaitDelay = time.Second
+	if input != nil {
+		cmd.Stdin = bytes.NewReader(input)
+	}
+	stderr := &head{limit: 8 << 10}
+	cmd.Stderr = stderr
+	fail := func(err error) error {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return &callError{what: args[0], stderr: stderr.String(), err: err}
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return fail(err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fail(err)
+	}
+	limited := &io.LimitedReader{R: out, N: maxOutput}
+	readErr := read(bufio.NewReaderSize(limited, 64<<10))
+	if readErr == nil && limited.N <= 0 {
+		readErr = errTooLong
+	}
+	if readErr != nil {
+		cancel() // nobody reads on; git would wait for ever
+	}
+	waitErr := cmd.Wait()
+	switch {
+	case errors.Is(readErr, errEnough):
+		return nil
+	case readErr != nil:
+		return fail(readErr)
+	case waitErr != nil:
+		return fail(waitErr)
+	}
+	return nil
+}
+
+// output runs git and returns up to limit bytes of what it printed, also when
+// it failed.
+func (g *runner) output(ctx context.Context, limit int64, args ...string) ([]byte, error) {
+	var out []byte
+	err := g.stream(ctx, nil, func(r *bufio.Reader) (err error) {
+		out, err = io.ReadAll(io.LimitReader(r, limit+1))
+		if int64(len(out)) > limit {
+			return errTooLong
+		}
+		return err
+	}, args...)
+	return out, err
+}
+
+// settings lists git's configuration as it holds for the runner's folder, with
+// everything that is included.
+func (g *runner) settings(ctx context.Context) ([]setting, error) {
+	var out []setting
+	err := g.stream(ctx, nil, func(r *bufio.Reader) (err error) {
+		out, err = readSettings(r)
+		return err
+	}, "config", "-z", "--list")
+	return out, err
+}
+
+// head keeps the beginning of what is written to it.
+type head struct {
+	buf   bytes.Buffer
+	limit int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := h.limit - h.buf.Len(); room > 0 {
+		h.buf.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+func (h *head) String() string { return h.buf.String() }

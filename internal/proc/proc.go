@@ -1,0 +1,71 @@
+// Package proc tells whether the process that a record names is the one that
+// runs now. A pid alone is never proof of life, the age of a file is never
+// proof of death, and what cannot be seen from here is unknown: a live owner is
+// never called dead.
+//
+// Nothing is signalled and nothing is written. The only system call beside
+// reading /proc asks whether a pid exists.
+package proc
+
+import (
+	"strings"
+	"time"
+
+	"reprise"
+)
+
+// Identity names one process for all time: a pid is used again, a pid with its
+// start time and the boot it belongs to is not.
+type Identity struct {
+	Host       string
+	BootID     string
+	PID        int
+	StartTicks uint64 // since boot, as the kernel counts
+	Namespace  string // of pids, e.g. "pid:[4026531836]"
+}
+
+// Process is one process that runs now.
+type Process struct {
+	PID  int
+	Name string // as the process calls itself: text of others, not to be trusted
+}
+
+// Users is what is known of who uses a file.
+type Users struct {
+	Open []Process // have it open
+	Near []Process // programs of the given name that work in one of the folders
+	// Blind says why others may use it unseen; "" if every process was seen.
+	Blind string
+}
+
+// The wall clock only counts where a record has no kernel time. It may have
+// been set since, the record may hold a day without an hour, or an hour without
+// a zone: only what lies beyond that is a contradiction.
+const (
+	slackSame  = 2 * time.Minute
+	slackOther = 26 * time.Hour
+)
+
+// Look says whether the owner of a record is alive, and why. Without a pid, or
+// without the means of this system, the answer is unknown.
+func Look(o reprise.Owner, now time.Time) reprise.OwnerLife { return look(o, now) }
+
+// sameHost compares names of machines; one may be the other's full form.
+func sameHost(a, b string) bool {
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	if a == b {
+		return true
+	}
+	x, _, longA := strings.Cut(a, ".")
+	y, _, longB := strings.Cut(b, ".")
+	return x == y && longA != longB
+}
+
+// namesHost reports whether a name tells one machine from others.
+func namesHost(name string) bool {
+	switch strings.ToLower(name) {
+	case "", "localhost", "localhost.localdomain", "(none)", "unknown", "127.0.0.1", "::1":
+		return false
+	}
+	return true
+}

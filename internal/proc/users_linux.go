@@ -1,0 +1,86 @@
+package proc
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// WhoUses looks through all processes for those that have file open, and for
+// those named program that work in one of the folders: a program may hold a
+// lock without keeping its file open. It reads the whole process table; call it
+// only if the file is there.
+func WhoUses(file, program string, dirs ...string) Users {
+	return system().whoUses(file, program, dirs)
+}
+
+func (t table) whoUses(file, program string, dirs []string) Users {
+	var u Users
+	target, err := os.Stat(file)
+	if err != nil {
+		target = nil
+	}
+	if !t.seesAll() {
+		u.Blind = "only the processes of our own pid namespace can be seen from here"
+	}
+	base := filepath.Base(file)
+	for _, pid := range t.pids() {
+		if pid == os.Getpid() {
+			continue
+		}
+		s, err := t.read(pid)
+		if err != nil || s.gone() {
+			continue
+		}
+		p := Process{PID: pid, Name: s.name}
+		open, err := t.opens(pid, base, target)
+		if open {
+			u.Open = append(u.Open, p)
+			continue
+		}
+		if s.name != program && !strings.HasPrefix(s.name, program+"-") {
+			continue
+		}
+		cwd, cwdErr := os.Readlink(filepath.Join(t.root, strconv.Itoa(pid), "cwd"))
+		switch {
+		case err != nil || cwdErr != nil:
+			u.Blind = "a " + program + " process of another user cannot be examined"
+		case inAny(cwd, dirs):
+			u.Near = append(u.Near, p)
+		}
+	}
+	return u
+}
+
+// opens reports whether a process has the file open. The name is compared
+// first: most of what is open is no file at all.
+func (t table) opens(pid int, base string, target os.FileInfo) (bool, error) {
+	dir := filepath.Join(t.root, strconv.Itoa(pid), "fd")
+	d, err := os.Open(dir)
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	for _, name := range names {
+		fd := filepath.Join(dir, name)
+		link, err := os.Readlink(fd)
+		if err != nil || filepath.Base(link) != base || target == nil {
+			continue
+		}
+		if info, err := os.Stat(fd); err == nil && os.SameFile(info, target) {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+func inAny(p string, dirs []string) bool {
+	for _, dir := range dirs {
+		if p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}
