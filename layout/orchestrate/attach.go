@@ -1,8 +1,10 @@
 package orchestrate
 
 import (
+	"bytes"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -140,7 +142,7 @@ func (l *loader) lostStory(hint, id string, at reprise.Source) {
 // sameStory names further open states of the same story, which are not runs of
 // their own.
 func (l *loader) sameStory(story string) {
-	if l.nested {
+	if l.nested || !l.run.State.Open() {
 		return
 	}
 	for _, p := range survey(l.r.FS()).states {
@@ -151,6 +153,29 @@ func (l *loader) sameStory(story string) {
 		other.dispatch()
 		if foldedStory(other.run) == story {
 			l.run.Also = append(l.run.Also, other.run.Ref)
+		}
+	}
+}
+
+// olderCopies names the same state file in folders of earlier generations of
+// the tool, and says whether they differ.
+func (l *loader) olderCopies() {
+	if l.nested {
+		return
+	}
+	parts := strings.Split(l.run.Path, "/")
+	for i, part := range parts {
+		for _, home := range homes[:max(slices.Index(homes, part), 0)] {
+			parts[i] = home
+			p := strings.Join(parts, "/")
+			parts[i] = part
+			if !l.r.Exists(p) {
+				continue
+			}
+			l.run.Also = append(l.run.Also, reprise.Ref{Layout: layoutName, ID: l.run.ID, Path: p, Kind: l.run.Kind})
+			if old, now := l.r.Open(p), l.r.Open(l.run.Path); old.OK() && !bytes.Equal(old.Data, now.Data) {
+				old.Report(reprise.Info, reprise.CodePlanCopies, 0, "an older copy of "+l.run.Path+" with other content; the one in "+part+" is taken", "archive the older one")
+			}
 		}
 	}
 }

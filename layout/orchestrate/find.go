@@ -3,6 +3,7 @@ package orchestrate
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -176,11 +177,14 @@ func (f *finder) add(id, p string, kind reprise.Kind) {
 func (f *finder) stateRuns(t *census) {
 	for _, sh := range stateOrder {
 		for _, p := range t.states {
-			if shapeOf(p) != sh {
+			if shapeOf(p) != sh || laterCopy(p, func(q string) bool { return slices.Contains(t.states, q) }) != "" {
 				continue
 			}
 			ref := stateRef(p)
-			run := load(f.fsys, ref)
+			l := &loader{r: doc.NewReader(f.fsys), run: &reprise.Run{Ref: ref}, names: t.stories, asked: true, nested: true}
+			l.dispatch()
+			run := l.run
+			run.Findings = append(run.Findings, l.r.Findings()...)
 			if sh == loopShape && isIdle(run) {
 				continue
 			}
@@ -197,6 +201,24 @@ func (f *finder) stateRuns(t *census) {
 			f.refs = append(f.refs, ref)
 		}
 	}
+}
+
+// laterCopy returns the same state file in the folder of a later generation of
+// the tool, "" if there is none. The older one was left behind by the change
+// of names and belongs to that run.
+func laterCopy(p string, exists func(string) bool) string {
+	parts := strings.Split(p, "/")
+	for i, part := range parts {
+		at := slices.Index(homes, part)
+		for later := len(homes) - 1; at >= 0 && later > at; later-- {
+			parts[i] = homes[later]
+			if q := strings.Join(parts, "/"); exists(q) {
+				return q
+			}
+			parts[i] = part
+		}
+	}
+	return ""
 }
 
 // stateOrder is the order in which states may take a story.

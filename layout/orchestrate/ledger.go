@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"bytes"
 	"path"
 	"strings"
 
@@ -130,8 +131,8 @@ func (l *loader) epicStateSays(k key) []say {
 			}
 			name := path.Join(project, home, e.Name())
 			f := l.r.Open(name)
-			if !f.OK() {
-				continue
+			if !f.OK() || !bytes.Contains(f.Data, []byte(k.id)) && !bytes.Contains(f.Data, []byte(joinInts(k.nums))) {
+				continue // it does not name the story
 			}
 			for _, w := range epicWaves(epicRoot(f.YAML())) {
 				for _, st := range w.stories {

@@ -19,7 +19,9 @@
 //     the order loop, workflow, session, master, build keeps the story.
 //   - The stories of an epic state stay runs of their own and are steps of the
 //     epic. The unit that an epic offers first is not offered at the top a
-//     second time: Rank puts that story behind its siblings.
+//     second time: Rank puts that story behind the others.
+//   - A state file in the folders of two generations of the tool is one run, at
+//     the later one.
 //   - Copies of a story (the same file name in active/ and done/) are one run,
 //     at the copy in the folder for finished work; papers that share the id of
 //     a story but have no criteria of their own belong to it.
@@ -74,6 +76,9 @@ func (*Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 func load(fsys fs.FS, ref reprise.Ref) *reprise.Run {
 	l := &loader{r: doc.NewReader(fsys), run: &reprise.Run{Ref: ref}}
 	l.dispatch()
+	if shapeOf(ref.Path) != noShape {
+		l.olderCopies()
+	}
 	l.run.Findings = append(l.run.Findings, l.r.Findings()...)
 	return l.run
 }
@@ -111,7 +116,7 @@ type loader struct {
 
 	names  []storyFile // lazily listed by storyFiles
 	asked  bool
-	nested bool // read only to know which story another run speaks of
+	nested bool // read only to know which story it speaks of: no locks, no other states
 }
 
 // storyFiles lists the story files of the tree by name, once for one reading.

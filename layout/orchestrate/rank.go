@@ -32,8 +32,9 @@ import (
 // R8 A date that is nearly a year old to the day is one with last year's
 // number: models get the year wrong in January, and all year long.
 //
-// A story that another ledger calls done only waits to be closed and stands
-// behind its epic's open ones, and what is blocked stands last.
+// What is blocked or waits for a person stands last, among it the story that
+// another ledger calls done. The story that an epic in front of the list offers
+// first is not offered at the top a second time: it follows the others.
 func (*Layout) Rank(runs []*reprise.Run, o reprise.Observed) {
 	k := newRanking(runs, o)
 	keys := make(map[*reprise.Run]rankKey, len(runs))
@@ -278,9 +279,10 @@ func (k *ranking) current(r *reprise.Run) bool {
 type rankKey struct {
 	tier      int
 	held      bool // blocked, or waiting for somebody
+	twice     bool // an epic in front of it offers it already
 	epic      time.Time
 	inherited bool
-	aside     int
+	aside     bool
 	clock     time.Time
 	class     int
 	down      bool // numbers count downwards
@@ -295,8 +297,8 @@ func compareKeys(a, b rankKey) int {
 		order = -order
 	}
 	return cmp.Or(
-		cmp.Compare(a.tier, b.tier), boolean(a.held, b.held), b.epic.Compare(a.epic), boolean(a.inherited, b.inherited),
-		cmp.Compare(a.aside, b.aside), b.clock.Compare(a.clock), cmp.Compare(a.class, b.class), cmp.Compare(a.place, b.place),
+		cmp.Compare(a.tier, b.tier), boolean(a.held, b.held), boolean(a.twice, b.twice), b.epic.Compare(a.epic), boolean(a.inherited, b.inherited),
+		boolean(a.aside, b.aside), b.clock.Compare(a.clock), cmp.Compare(a.class, b.class), cmp.Compare(a.place, b.place),
 		order, strings.Compare(a.path, b.path),
 	)
 }
@@ -346,12 +348,8 @@ func (k *ranking) storyRank(e *entry) rankKey {
 		out.epic, out.inherited = k.heirAt, true
 	}
 	out.held = e.run.State == reprise.Waiting
-	switch {
-	case k.offered[e.run.Path]:
-		out.aside = 2 // an epic in front of it offers it already
-	case e.class == inReview && (k.parked(e) || k.overtaken(e)):
-		out.aside = 1
-	}
+	out.twice = k.offered[e.run.Path]
+	out.aside = e.class == inReview && (k.parked(e) || k.overtaken(e))
 	out.down = e.class == inReview
 	out.class = slices.Index([]class{inProgress, inReview, ready, draft, blocked}, e.class)
 	return out

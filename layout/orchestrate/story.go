@@ -222,23 +222,7 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 			l.next("close", "qa", "the gate passed; only the status was not moved")
 		}
 	case inProgress:
-		run.State, run.Phase, run.Reason = reprise.Interrupted, "implement", "implementation was begun and not handed over for review"
-		if s.boxes > 0 && s.ticked == s.boxes {
-			run.Reason = fmt.Sprintf("in progress, but all %d boxes are ticked: the hand-over for review is missing", s.boxes)
-			l.next("qa", "qa", "nothing is left to tick; only the status was not moved")
-			l.overtaken(s)
-			l.r.Report(reprise.Finding{
-				Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: run.ID, Source: all[won].at,
-				Message: fmt.Sprintf("the status is %s while all %d boxes are ticked", strconv.Quote(doc.Clip(all[won].word, 40)), s.boxes),
-				Hint:    "review it, or mark it Done if that has happened",
-			})
-			break
-		}
-		why := "the implementation is the phase that is open"
-		if s.boxes > 0 {
-			why = fmt.Sprintf("%d of %d boxes are ticked", s.ticked, s.boxes)
-		}
-		l.next("implement", "dev", why)
+		l.begun(s, all[won])
 	case ready:
 		run.State, run.Phase, run.Reason = reprise.NotStarted, "implement", "validated, implementation not begun"
 		l.next("implement", "dev", "validated and not begun")
@@ -251,6 +235,7 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 	default:
 		l.noStatus(s)
 	}
+	l.prerequisite(s)
 	if s.waits != "" && run.State == reprise.NotStarted {
 		run.State = reprise.Waiting
 		run.Reason = "the story names a dependency that is pending and blocking: " + strconv.Quote(doc.Clip(s.waits, 80))
@@ -259,6 +244,42 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 			Text: "Is this resolved: " + doc.Clip(s.waits, 120) + "?",
 		})
 	}
+}
+
+// begun is a story in progress. With every box ticked, only the hand-over for
+// review is missing.
+func (l *loader) begun(s *sheet, won say) {
+	run := l.run
+	run.State, run.Phase, run.Reason = reprise.Interrupted, "implement", "implementation was begun and not handed over for review"
+	switch {
+	case s.boxes == 0:
+		l.next("implement", "dev", "the implementation is the phase that is open")
+		return
+	case s.ticked < s.boxes:
+		l.next("implement", "dev", fmt.Sprintf("%d of %d boxes are ticked", s.ticked, s.boxes))
+		return
+	}
+	run.Reason = fmt.Sprintf("in progress, but all %d boxes are ticked: the hand-over for review is missing", s.boxes)
+	l.next("qa", "qa", "nothing is left to tick; only the status was not moved")
+	l.r.Report(reprise.Finding{
+		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: run.ID, Source: won.at,
+		Message: fmt.Sprintf("the status is %s while all %d boxes are ticked", strconv.Quote(doc.Clip(won.word, 40)), s.boxes),
+		Hint:    "review it, or mark it Done if that has happened",
+	})
+	l.overtaken(s)
+}
+
+// prerequisite: nothing can be implemented or reviewed without criteria; a
+// story without them goes back to its validation.
+func (l *loader) prerequisite(s *sheet) {
+	if s.criteria || s.boxes > 0 || (l.run.Phase != "implement" && l.run.Phase != "qa") {
+		return
+	}
+	l.r.Report(reprise.Finding{
+		Code: reprise.CodeMissingArtifact, Severity: reprise.Info, Subject: l.run.ID, Source: s.source(0),
+		Message: fmt.Sprintf("the story has neither acceptance criteria nor tasks, which %s needs", l.run.Phase),
+		Hint:    "validate has to run again",
+	})
 }
 
 // overtaken asks about a story whose boxes are all ticked and whose successor
