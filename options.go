@@ -14,10 +14,29 @@ func (d Decision) Options(r *Run) []Option {
 	switch {
 	case d.Action == Finish, d.Action == Refuse && d.State == Running:
 		return nil
+	case len(r.Options) == 0 && r.Kind == KindGraph:
+		return d.graphOptions(r)
 	case len(r.Options) > 0 || r.Resume != nil || !staged(r.Kind):
 		return d.without(r.ResumeOptions())
 	}
 	return d.stagedOptions(r)
+}
+
+// graphOptions are the choices for a graph of tasks, which goes on with
+// whatever is runnable.
+func (d Decision) graphOptions(r *Run) []Option {
+	options := r.answerOption()
+	if d.Point != nil {
+		options = append(options, Option{"continue", "Go on with " + d.Point.ID})
+	}
+	return append(options, Option{"fresh", "Start fresh (the old state is archived)"})
+}
+
+func (r *Run) answerOption() []Option {
+	if open := r.PendingQuestions(); len(open) > 0 {
+		return []Option{{"answer", "Answer now: " + open[0].Text}}
+	}
+	return nil
 }
 
 // staged reports whether a run of this kind goes through phases one after the
@@ -58,11 +77,7 @@ func (d Decision) stagedOptions(r *Run) []Option {
 	case len(d.Again) > 0:
 		return []Option{{"continue", fmt.Sprintf("Resume from %s, keeping what stays valid", d.Again[0])}, fresh, clean}
 	}
-	var options []Option
-	for _, q := range r.PendingQuestions() {
-		options = append(options, Option{"answer", "Answer now: " + q.Text})
-		break
-	}
+	options := r.answerOption()
 	if d.Point != nil {
 		options = append(options, Option{"continue", "Resume at " + d.Point.name()})
 	}

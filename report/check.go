@@ -273,3 +273,19 @@ func newOwner(w *reprise.Owner, o reprise.Observed) *Owner {
 }
 
 func list(s []string) []string { return append([]string{}, s...) }
+
+// ChecksSchema is the version of the document of `reprise checks`.
+const ChecksSchema = "reprise/checks/v1"
+
+// Checks is the answer of `reprise checks`: what is looked at.
+type Checks struct {
+	Schema string     `json:"schema" jsonschema:"reprise/checks/v1"`
+	Checks []CheckDoc `json:"checks"`
+}
+
+// CheckDoc tells about one check.
+type CheckDoc struct {
+	Code     string           `json:"code" jsonschema:"of the findings it gives; stable"`
+	Severity reprise.Severity `json:"severity" jsonschema:"the usual one"`
+	Doc      string           `json:"doc" jsonschema:"what it means"`
+}

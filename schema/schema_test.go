@@ -24,6 +24,7 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 		"status.v1.json": generate[report.Status](t, "What runs in a project, in which state each is, and what comes next."),
 		"detect.v1.json": generate[report.Detect](t, "How one run was interrupted, and the ways to go on."),
 		"check.v1.json":  generate[report.Check](t, "Whether it is safe to go on with one run, from where, and what that rests on."),
+		"checks.v1.json": generate[report.Checks](t, "Every check, with the code of its findings and what it means."),
 		"error.v1.json":  generate[report.Error](t, "Why a command could not answer."),
 	}
 }
