@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -118,5 +119,39 @@ func TestX10_schemas_refuse_unknown_words(t *testing.T) {
 	}
 	if err := resolved.Validate(doc("finished")); err == nil {
 		t.Error("an unknown state was taken")
+	}
+}
+
+func TestX10_check_document_matches_its_schema(t *testing.T) {
+	resolved, err := documents(t)["check.v1.json"].Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := &reprise.Run{State: reprise.Unreadable, Steps: []reprise.Step{{ID: "a"}}, Artifacts: []reprise.Artifact{{Path: "p"}}, Owner: &reprise.Owner{}, Findings: []reprise.Finding{{Severity: reprise.Info}}}
+	full := &reprise.Run{
+		State: reprise.Interrupted, LastActivity: time.Unix(0, 0), Questions: []reprise.Question{{ID: "q", AskedAt: time.Unix(0, 0)}},
+		Steps: []reprise.Step{
+			{ID: "a", Status: reprise.Done, Grade: reprise.Verified, Claims: []reprise.Claim{{Status: reprise.Done, At: time.Unix(0, 0), Won: true}}, Evidence: []reprise.Evidence{{Kind: reprise.EvidenceCommand, For: true}}},
+			{ID: "b", Status: reprise.Pending, Needs: []string{"a"}},
+		},
+		Next: []reprise.Unit{{ID: "b"}}, Artifacts: []reprise.Artifact{{Path: "p", Presence: reprise.Missing, MadeBy: "a"}},
+	}
+	o := reprise.Observed{Now: time.Unix(7200, 0), Git: &reprise.Git{Head: "abc"}}
+	docs := map[string]report.Check{"none": report.NewCheck("/p", "", "preflight", nil, reprise.Decision{}, o)}
+	for name, r := range map[string]*reprise.Run{"bare": bare, "full": full} {
+		docs[name] = report.NewCheck("/p", "d", "interactive", r, reprise.Next(r, o, reprise.Policy{}), o)
+	}
+	for name, doc := range docs {
+		raw, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v any
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(v); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
