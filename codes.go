@@ -33,4 +33,22 @@ const (
 	CodeFutureTime        = "future-time"            // a time on record lies in the future
 	CodeStaleRun          = "stale-run"              // nothing happened for a long time
 	CodeIntegrity         = "integrity"              // a rule of the format is broken
+	CodeLiveOwner         = "live-owner"             // a process that is alive holds the run
+	CodeGitOperation      = "git-mid-operation"      // a merge, rebase or the like is not finished
+	CodeIndexLock         = "index-lock"             // git's index is locked
+	CodeWrongBranch       = "wrong-branch"           // the checkout is on another branch than the run
+	CodeDetachedHead      = "detached-head"          // the checkout is on no branch
+	CodeWorktreeGone      = "worktree-gone"          // git lists the run's checkout, its folder is not there
+	CodeWorktreeForeign   = "worktree-foreign"       // the run's folder is not the checkout it should be
+	CodeUncommitted       = "uncommitted-work"       // changes that no commit holds
+	CodeUnpushed          = "unpushed-work"          // commits that no remote has
+	CodeGitUnavailable    = "git-unavailable"        // git could not be asked
+	CodeCriteriaChanged   = "criteria-changed"       // the acceptance criteria are not what they were
+	CodeScopeChanged      = "scope-changed"          // the scope or the tasks are not what they were
+	CodeSectionChanged    = "section-changed"        // another section of a document was updated
+	CodeFilesChanged      = "files-changed"          // files of the run were changed by other work
+	CodeNewDependency     = "new-dependency"         // a dependency the saved state does not know
+	CodeConcurrent        = "concurrent-workflow"    // another run works on the same story
+	CodeQuestionHidden    = "question-hidden"        // an open question behind another state
+	CodeAge               = "age"                    // how long ago the run was active
 )

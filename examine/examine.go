@@ -2,31 +2,178 @@
 // findings out. A check is one file and one line in the table; it reads no
 // files, no clock and changes nothing, so that the same Run and the same
 // Observed always give the same findings.
+//
+// What was not observed is not held against a run: a check whose evidence is
+// missing from Observed is silent.
 package examine
 
-import "reprise"
+import (
+	"cmp"
+	"slices"
 
-// Check is one question asked of every run.
+	"reprise"
+)
+
+// Check is one question asked of every run, or a finding that readers give.
 type Check struct {
 	Code     string           // stable; the code of the findings it gives
 	Severity reprise.Severity // the usual one
 	Doc      string           // what it means, in one sentence
-	Run      func(r *reprise.Run, o reprise.Observed) []reprise.Finding
+	// Cheap checks need nothing but the run and the clock, and are asked even
+	// where a whole project is listed.
+	Cheap bool
+	// Run asks the question. It is nil for what only the readers of the
+	// layouts can find: such entries are there to be documented.
+	Run func(r *reprise.Run, o reprise.Observed) []reprise.Finding
 }
 
-// Checks returns the table of all checks, in the order their findings stand in.
+// Set says which checks are asked.
+type Set uint8
+
+// The sets.
+const (
+	Cheap Set = iota + 1 // those that need only the run and the clock
+	Every                // all of them
+)
+
+// Checks returns the table of all checks and all codes, in the order in which
+// findings of one severity stand.
 func Checks() []Check {
+	const info, warning, blocking = reprise.Info, reprise.Warning, reprise.Blocking
 	return []Check{
-		{reprise.CodeFutureTime, reprise.Warning, "A time on record lies in the future: a clock was wrong, or the time was invented; ages are not to be trusted.", futureTime},
-		{reprise.CodeStaleRun, reprise.Warning, "Nothing happened for more than seven days: the project may have moved on since.", staleRun},
+		{reprise.CodeLiveOwner, blocking, "A process that is alive holds the run; a second resume would do the work twice.", false, liveOwner},
+		{reprise.CodeConcurrent, blocking, "Another open workflow works on the same story; it blocks if it is alive or was active later, and is worth knowing if it is older.", false, concurrent},
+		{reprise.CodeGitOperation, blocking, "A merge, rebase, cherry-pick, revert, bisect or am is not finished in the checkout; it is a warning where the run works in another checkout.", false, gitOperation},
+		{reprise.CodeIndexLock, warning, "Git's index is locked, so that nothing can be committed; it blocks while the holder is alive.", false, indexLock},
+		{reprise.CodeUnreadable, warning, "A file of the run cannot be read or parsed; it blocks where nothing else says where the run stands.", false, nil},
+		{reprise.CodePermission, warning, "The file system does not let a file or folder be read; what stands in it is unknown.", false, nil},
+		{reprise.CodeMissingArtifact, blocking, "A file the run refers to is missing or damaged: blocking if it is critical and the open work needs it, a warning if what makes it must run again, else worth knowing.", true, missingArtifact},
+		{reprise.CodeStatusDrift, warning, "Ledgers disagree about one unit; the table of pairs below says what each combination means and which block.", true, statusDrift},
+		{reprise.CodeCriteriaChanged, blocking, "The acceptance criteria of the story changed after the run was last active, while work resting on them is under way.", false, criteriaChanged},
+		{reprise.CodeScopeChanged, blocking, "The scope or the requirements of the story changed after the run was last active; changed tasks alone are a warning.", false, scopeChanged},
+		{reprise.CodeWorktreeForeign, blocking, "The folder the run works in is not a checkout of this repository; a checkout that is on another branch is a warning.", false, worktreeForeign},
+		{reprise.CodeWorktreeGone, warning, "Git lists the checkout the run works in, but its folder is gone, and with it whatever was not committed there.", false, worktreeGone},
+		{reprise.CodeWrongBranch, warning, "The run works on a branch that is not checked out where it would go on.", false, wrongBranch},
+		{reprise.CodeDetachedHead, warning, "The checkout is on no branch: commits made there are easily lost.", false, detachedHead},
+		{reprise.CodeUncommitted, warning, "Changes that no commit holds lie in the run's checkout; conflicts left in files block, untracked files alone are worth knowing.", false, uncommitted},
+		{reprise.CodeFilesChanged, warning, "Files of the run were changed by commits that do not belong to it, or finished work has uncommitted changes.", false, filesChanged},
+		{reprise.CodeNewDependency, warning, "A dependency was added or changed that the saved state does not account for: a manifest, a Dependencies section, or a step it does not list.", false, newDependency},
+		{reprise.CodeFalseCompletion, warning, "Something is called done while its own evidence says otherwise.", false, falseCompletion},
+		{reprise.CodeClosedOpen, warning, "The run ended with work left open; worth knowing where it was ended on purpose.", true, closedOpen},
+		{reprise.CodeCycle, warning, "Steps wait for each other, so that none of them can start.", true, cycle},
+		{reprise.CodeUnknownDependency, warning, "A step waits for something that does not exist.", true, unknownDependency},
+		{reprise.CodeRetryLoop, warning, "A step was tried many times without success; one more try is unlikely to help.", true, retryLoop},
+		{reprise.CodeQuestionHidden, warning, "A person was asked and has not answered, but the state of the run tells of something else.", true, questionHidden},
+		{reprise.CodePendingQuestion, warning, "A person was asked and has not answered.", false, nil},
+		{reprise.CodeOwnerMarker, warning, "A marker says that somebody is at work, and whether that is so cannot be told.", false, ownerUnknown},
+		{reprise.CodeStaleMarker, info, "A marker of somebody at work is left over: the process is gone, or the other files contradict it.", false, staleOwner},
+		{reprise.CodeFutureTime, warning, "A time on record lies in the future: a clock was wrong, or the time was invented; ages are not to be trusted.", true, futureTime},
+		{reprise.CodeStaleRun, warning, "Nothing happened for more than seven days: the project may have moved on since.", true, staleRun},
+		{reprise.CodeUnknownStatus, warning, "A status word has no meaning in its format; what it speaks of counts as open.", false, nil},
+		{reprise.CodePlanCopies, warning, "Two copies of a plan are not the same; the one that is further along counts.", false, nil},
+		{reprise.CodeIntegrity, warning, "A rule of the format is broken.", false, nil},
+		{reprise.CodeAmbiguous, warning, "The files do not settle where the run stands.", false, nil},
+		{reprise.CodeAbandoned, warning, "A step was left open while the work went on beyond it.", false, nil},
+		{reprise.CodeGap, warning, "A number is missing in a sequence: something was left out or lost.", false, nil},
+		{reprise.CodeDuplicateID, warning, "Two units have the same id.", false, nil},
+		{reprise.CodeDuplicateKey, warning, "A key stands twice in a file; the last one counts.", false, nil},
+		{reprise.CodeWrongType, warning, "A value has another type than its place asks for.", false, nil},
+		{reprise.CodeDamagedLine, warning, "One line or record is lost; the rest of the file was read.", false, nil},
+		{reprise.CodeSalvaged, warning, "A file is not well-formed and was read line by line.", false, nil},
+		{reprise.CodeTooLarge, warning, "A file is larger than what is read; what stands in the rest is unknown.", false, nil},
+		{reprise.CodeNotRegular, warning, "A FIFO, device or folder stands where a file belongs, and is not opened.", false, nil},
+		{reprise.CodeLinkOutside, warning, "A link leads out of the project and is not followed.", false, nil},
+		{reprise.CodeLeftover, info, "A file is the residue of an interrupted write.", false, nil},
+		{reprise.CodeSuperseded, info, "A later run of the same task took over; a warning where that one is finished.", false, superseded},
+		{reprise.CodeSectionChanged, info, "A section that does not define the work was updated after the run was last active, such as notes or a change log.", false, sectionChanged},
+		{reprise.CodeUnpushed, info, "Commits of the run's branch are on this machine only.", false, unpushed},
+		{reprise.CodeGitUnavailable, info, "Git could not be asked, so that its evidence is missing from the answer.", false, gitUnavailable},
+		{reprise.CodeAge, info, "The run was last active between one hour and seven days ago; within the hour there is nothing to say, and beyond seven days it is stale.", false, age},
 	}
 }
 
-// All runs every check and returns what they found.
-func All(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+// All asks every check and returns what they found, in the order of the table.
+func All(r *reprise.Run, o reprise.Observed) []reprise.Finding { return ask(r, o, Every) }
+
+func ask(r *reprise.Run, o reprise.Observed, set Set) []reprise.Finding {
 	var out []reprise.Finding
 	for _, c := range Checks() {
-		out = append(out, c.Run(r, o)...)
+		if c.Run == nil || (!c.Cheap && set != Every) {
+			continue
+		}
+		for _, f := range c.Run(r, o) {
+			if !slices.Contains(out, f) {
+				out = append(out, f)
+			}
+		}
 	}
 	return out
+}
+
+// Apply asks the checks of a set and edits the findings of the run: a check
+// that found the same as the reader did, replaces what the reader said, for it
+// has seen more. The findings then stand by severity, the worst first, and by
+// the order of the table. Applying twice gives the same as applying once.
+func Apply(r *reprise.Run, o reprise.Observed, set Set) {
+	found := ask(r, o, set)
+	placed := make([]bool, len(found))
+	var out []reprise.Finding
+	put := func(i int) {
+		if !placed[i] {
+			placed[i] = true
+			out = append(out, found[i])
+		}
+	}
+	for _, old := range r.Findings {
+		if i := slices.Index(found, old); i >= 0 {
+			put(i) // told before; the others about the same have their own place
+			continue
+		}
+		keep := true
+		for i, f := range found {
+			if replaces(f, old) {
+				keep = false
+				put(i)
+			}
+		}
+		if keep {
+			out = append(out, old)
+		}
+	}
+	for i := range found {
+		put(i)
+	}
+	r.Findings = out
+	place := map[string]int{}
+	for i, c := range Checks() {
+		place[c.Code] = i
+	}
+	slices.SortStableFunc(r.Findings, func(a, b reprise.Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(place[a.Code], place[b.Code]))
+	})
+}
+
+// families are codes that are answers to the same question: a check that knows
+// who holds a marker replaces what the reader could say of it.
+var families = map[string]string{
+	reprise.CodeLiveOwner: "owner", reprise.CodeOwnerMarker: "owner", reprise.CodeStaleMarker: "owner",
+	reprise.CodeQuestionHidden: "question", reprise.CodePendingQuestion: "question",
+}
+
+// replaces reports whether f tells what old told, and better.
+func replaces(f, old reprise.Finding) bool {
+	if f.Code == old.Code && f.Subject == old.Subject {
+		return true
+	}
+	family := families[f.Code]
+	return family != "" && family == families[old.Code] && f.Source == old.Source && f.Source.File != ""
+}
+
+// told reports whether the run carries a finding with this code already; an
+// empty subject stands for any. Checks that know no more than the reader ask it
+// and keep silent.
+func told(r *reprise.Run, code, subject string) bool {
+	return slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool {
+		return f.Code == code && (subject == "" || f.Subject == subject)
+	})
 }

@@ -1,0 +1,148 @@
+package examine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// missingArtifact tells of files a run refers to that are missing or damaged,
+// with the phase that needs each and what must run again to make it. A file
+// that its step has yet to make is not missing; one that is named twice is told
+// once, where it weighs most.
+func missingArtifact(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+	if !r.State.Open() {
+		return nil
+	}
+	named := map[string]bool{"": true}
+	for i := range r.Artifacts {
+		named[r.Artifacts[i].Path], named[r.Artifacts[i].Name] = true, true
+	}
+	var out []reprise.Finding
+	var weights []reprise.Severity // of out, before what the reader thought
+	for i := range r.Artifacts {
+		a := &r.Artifacts[i]
+		if a.Presence != reprise.Missing && a.Presence != reprise.Damaged {
+			continue
+		}
+		maker := r.Step(a.MadeBy)
+		if maker != nil && !maker.Status.Closed() {
+			continue
+		}
+		heavy := weight(r, a, maker != nil)
+		f := absent(r, a, maker != nil, named)
+		f.Severity = max(f.Severity, heavy)
+		switch twin := slices.IndexFunc(out, func(g reprise.Finding) bool { return g.Subject == f.Subject }); {
+		case twin < 0:
+			out, weights = append(out, f), append(weights, heavy)
+		case heavy > weights[twin]:
+			out[twin], weights[twin] = f, heavy
+		}
+	}
+	return out
+}
+
+// absent is the finding about one artifact. It takes the place of what the
+// reader said about it, and does not make light of that.
+func absent(r *reprise.Run, a *reprise.Artifact, made bool, named map[string]bool) reprise.Finding {
+	f := reprise.Finding{
+		Code: reprise.CodeMissingArtifact, Subject: a.Path,
+		Message: absence(a, made), Source: at(a.Source, r), Hint: remedy(a, made),
+	}
+	if f.Subject == "" {
+		f.Subject = a.Name
+	}
+	if old := toldMissing(r, a, named); old != nil {
+		named[old.Subject] = true
+		f.Subject, f.Source, f.Severity = old.Subject, at(old.Source, r), old.Severity
+		if old.Hint != "" && !made {
+			f.Hint = old.Hint
+		}
+	}
+	return f
+}
+
+func weight(r *reprise.Run, a *reprise.Artifact, made bool) reprise.Severity {
+	switch {
+	case a.Critical && !made && wanted(r, a.NeededBy):
+		return reprise.Blocking
+	case a.Critical, made:
+		// What a closed step made can be made again, and the plan says so.
+		return reprise.Warning
+	}
+	return reprise.Info
+}
+
+// wanted reports whether open work needs what is needed by a phase or step. A
+// phase nobody knows is taken for wanted: better asked than lost.
+func wanted(r *reprise.Run, by string) bool {
+	if by == "" || by == r.Phase {
+		return true
+	}
+	for _, u := range r.Next {
+		if by == u.ID || by == u.Phase {
+			return true
+		}
+	}
+	known := false
+	for i := range r.Steps {
+		if s := &r.Steps[i]; by == s.ID || by == s.Phase {
+			known = true
+			if !s.Status.Closed() {
+				return true
+			}
+		}
+	}
+	return !known
+}
+
+func absence(a *reprise.Artifact, made bool) string {
+	var b strings.Builder
+	if a.Name != "" && a.Name != a.Path {
+		fmt.Fprintf(&b, "%s (%s)", name(a.Name), name(a.Path))
+	} else {
+		b.WriteString(name(a.Path))
+	}
+	if a.Presence == reprise.Damaged {
+		b.WriteString(" is damaged")
+	} else {
+		b.WriteString(" is missing")
+	}
+	if a.NeededBy != "" {
+		fmt.Fprintf(&b, "; %s needs it", name(a.NeededBy))
+	}
+	if made {
+		fmt.Fprintf(&b, ", and %s, which makes it, must run again", name(a.MadeBy))
+	}
+	return b.String()
+}
+
+func remedy(a *reprise.Artifact, made bool) string {
+	switch {
+	case made:
+		return "restore it from version control, or let the step that makes it run again"
+	case a.Critical:
+		return "restore it from version control; without it this run cannot go on"
+	}
+	return "the run can go on without it; restore it if it was removed by mistake"
+}
+
+// toldMissing returns what is on record about an artifact that is missing: what
+// names it, else what was read at the same place and is about nothing that has
+// a name of its own.
+func toldMissing(r *reprise.Run, a *reprise.Artifact, named map[string]bool) *reprise.Finding {
+	var near *reprise.Finding
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		switch {
+		case f.Code != reprise.CodeMissingArtifact || f.Subject == "":
+		case f.Subject == a.Path || f.Subject == a.Name:
+			return f
+		case near == nil && !named[f.Subject] && ((f.Source.Line > 0 && f.Source == a.Source) || (a.Path != "" && f.Source.File == a.Path)):
+			near = f
+		}
+	}
+	return near
+}

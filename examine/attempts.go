@@ -1,0 +1,40 @@
+package examine
+
+import (
+	"fmt"
+
+	"reprise"
+)
+
+// Attempts from which on one more is unlikely to help: of any open step, and of
+// one that is said to have failed.
+const (
+	manyAttempts = 3
+	manyFailures = 2
+)
+
+func retryLoop(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+	if !r.State.Open() {
+		return nil
+	}
+	var out []reprise.Finding
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		failed := s.Status == reprise.Failed && s.Attempts >= manyFailures
+		// What waits for its review has succeeded as far as attempts go.
+		open := !s.Status.Closed() && s.Status != reprise.InReview && s.Attempts >= manyAttempts
+		if (!failed && !open) || told(r, reprise.CodeRetryLoop, s.ID) {
+			continue
+		}
+		end := "is not done"
+		if s.Status == reprise.Failed {
+			end = "failed"
+		}
+		out = append(out, reprise.Finding{
+			Code: reprise.CodeRetryLoop, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+			Message: fmt.Sprintf("%s was tried %d times and %s", name(s.ID), s.Attempts, end),
+			Hint:    "see why it does not succeed before it is tried again",
+		})
+	}
+	return out
+}

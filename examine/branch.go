@@ -1,0 +1,104 @@
+package examine
+
+import (
+	"fmt"
+	"path"
+
+	"reprise"
+)
+
+// checkout is the place a run would go on in.
+type checkout struct {
+	name     string // the folder, "" for the project's own
+	branch   string
+	detached bool
+	gone     bool
+}
+
+// checkoutOf finds the checkout a run works in: the folder it names, else any
+// checkout that has its branch, else the project's own. ok is false where the
+// folder it names is no checkout that git knows.
+func checkoutOf(r *reprise.Run, g *reprise.Git) (c checkout, ok bool) {
+	here := checkout{branch: g.Branch, detached: g.Detached}
+	if elsewhere(r) {
+		if w := worktree(g, r.Worktree); w != nil {
+			return checkout{name: r.Worktree, branch: w.Branch, detached: w.Detached, gone: w.Gone}, true
+		}
+		return checkout{name: r.Worktree}, false
+	}
+	if r.Branch == "" || r.Branch == g.Branch {
+		return here, true
+	}
+	for i := range g.Worktrees {
+		if w := &g.Worktrees[i]; w.Branch == r.Branch {
+			return checkout{name: w.Path, branch: w.Branch, gone: w.Gone}, true
+		}
+	}
+	return here, true
+}
+
+func worktree(g *reprise.Git, folder string) *reprise.Worktree {
+	for i := range g.Worktrees {
+		if path.Clean(g.Worktrees[i].Path) == path.Clean(folder) {
+			return &g.Worktrees[i]
+		}
+	}
+	return nil
+}
+
+// wrongBranch tells that the branch of a run is checked out nowhere. A folder
+// of the run's own that is on another branch is told by worktreeForeign.
+func wrongBranch(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || o.Git.Bare || r.Branch == "" || !r.State.Open() || elsewhere(r) {
+		return nil
+	}
+	c, _ := checkoutOf(r, o.Git)
+	if c.branch == r.Branch || c.detached {
+		return nil
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeWrongBranch, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+		Message: fmt.Sprintf("the run works on branch %s, the checkout is on %s", name(r.Branch), name(c.branch)),
+		Hint:    "switch to the run's branch, or give it a worktree of its own, before going on",
+	}
+	if !hasBranch(o.Git, r.Branch) {
+		f.Message = fmt.Sprintf("the run works on branch %s, which does not exist here; the checkout is on %s", name(r.Branch), name(c.branch))
+		f.Hint = "fetch the branch if it is elsewhere; if it was merged or never made, go on where its work is"
+		if r.State == reprise.NotStarted {
+			return nil // it is made when the run starts
+		}
+	}
+	return []reprise.Finding{f}
+}
+
+func hasBranch(g *reprise.Git, name string) bool {
+	for _, b := range g.Branches {
+		if b.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func detachedHead(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || o.Git.Bare || !r.State.Open() {
+		return nil
+	}
+	c, ok := checkoutOf(r, o.Git)
+	if !ok || !c.detached || c.gone {
+		return nil
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeDetachedHead, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+		Message: "the checkout is on no branch, so commits made here belong to none",
+		Hint:    "switch to a branch first, or make one here: `git switch -c NAME`",
+	}
+	if c.name != "" {
+		f.Message = fmt.Sprintf("the checkout in %s is on no branch, so commits made there belong to none", name(c.name))
+	}
+	if r.Branch != "" {
+		f.Message += fmt.Sprintf("; the run works on %s", name(r.Branch))
+		f.Hint = "switch to the run's branch first"
+	}
+	return []reprise.Finding{f}
+}

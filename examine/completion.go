@@ -1,0 +1,86 @@
+package examine
+
+import (
+	"fmt"
+
+	"reprise"
+)
+
+// falseCompletion tells of steps that are called done while evidence speaks
+// against it and none for it. It looks at finished runs too.
+func falseCompletion(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+	var doubtful []*reprise.Step
+	var reasons []string
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Status != reprise.Done {
+			continue
+		}
+		if why, no := contradicted(s); no {
+			doubtful = append(doubtful, s)
+			reasons = append(reasons, why)
+		}
+	}
+	const most = 5
+	var out []reprise.Finding
+	for i, s := range doubtful {
+		if i == most {
+			break
+		}
+		f := reprise.Finding{
+			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+			Message: fmt.Sprintf("%s is called done, but the evidence says otherwise", name(s.ID)),
+			Hint:    "look whether its work is there; do it again if it is not",
+		}
+		if reasons[i] != "" {
+			f.Message += ": " + reasons[i]
+		}
+		if more := len(doubtful) - most; i == most-1 && more > 0 {
+			f.Message += fmt.Sprintf("; so it is with %s after it", plural(more, "step"))
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// contradicted returns the first thing that speaks against a step, if nothing
+// speaks for it.
+func contradicted(s *reprise.Step) (why string, no bool) {
+	for _, e := range s.Evidence {
+		if e.For {
+			return "", false
+		}
+		if !no {
+			why, no = e.Text, true
+		}
+	}
+	return why, no
+}
+
+// closedOpen tells of runs that ended with open steps. What the reader said of
+// the end of the run is left as it is.
+func closedOpen(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+	if (r.State != reprise.Complete && r.State != reprise.Stopped) || told(r, reprise.CodeClosedOpen, "") {
+		return nil
+	}
+	var open []string
+	for i := range r.Steps {
+		if !r.Steps[i].Status.Closed() {
+			open = append(open, r.Steps[i].ID)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeClosedOpen, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: r.Path},
+		Message: fmt.Sprintf("ended on purpose with %s open: %s", plural(len(open), "step"), list(open)),
+		Hint:    "going on is for a person to decide",
+	}
+	if r.State == reprise.Complete {
+		f.Severity = reprise.Warning
+		f.Message = fmt.Sprintf("called complete with %s open: %s", plural(len(open), "step"), list(open))
+		f.Hint = "close what is done, or open the run again"
+	}
+	return []reprise.Finding{f}
+}

@@ -1,0 +1,114 @@
+package examine
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// manifests are the files in which projects declare what they depend on. Lock
+// files are left out: they change without anybody deciding anything.
+var manifests = []string{
+	"go.mod", "package.json", "cargo.toml", "pyproject.toml", "setup.py", "setup.cfg", "pipfile", "environment.yml", "pom.xml",
+	"build.gradle", "build.gradle.kts", "gemfile", "composer.json", "mix.exs", "pubspec.yaml", "package.swift", "deno.json",
+	"directory.packages.props", "conanfile.txt", "vcpkg.json",
+}
+
+func manifest(p string) bool {
+	for _, part := range strings.Split(p, "/") {
+		if part == "node_modules" || part == "vendor" || part == ".." {
+			return false
+		}
+	}
+	base := strings.ToLower(path.Base(p))
+	return slices.Contains(manifests, base) || strings.HasSuffix(base, ".csproj") || strings.HasSuffix(base, ".gemspec") ||
+		(strings.HasPrefix(base, "requirements") && strings.HasSuffix(base, ".txt"))
+}
+
+// newDependency tells of dependencies the saved state does not account for.
+func newDependency(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	out := sectionFindings(r, o, reprise.CodeNewDependency, "see whether what it depends on now is done", func(p part) reprise.Severity {
+		if p == dependencyPart {
+			return reprise.Warning
+		}
+		return 0
+	})
+	return slices.Concat(out, changedManifests(r, o), unlistedNeeds(r, o))
+}
+
+// changedManifests looks for manifests in commits of others, and for changes to
+// them that nobody has committed unless the run itself is to touch them.
+func changedManifests(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || !begun(r) {
+		return nil
+	}
+	var order []string
+	where := map[string]string{}
+	note := func(p, place string) {
+		if manifest(p) && where[p] == "" {
+			order = append(order, p)
+			where[p] = place
+		}
+	}
+	for _, c := range foreign(r, o.Git) {
+		for _, f := range c.Files {
+			note(f.Path, "by commit "+short(c.Hash)+" ("+quote(c.Subject)+")")
+		}
+	}
+	files := filesOf(r)
+	c, _ := checkoutOf(r, o.Git)
+	for _, ch := range o.Git.Changed {
+		if c.name == "" && inCheckout(ch, c) && files[ch.Path] == 0 {
+			note(ch.Path, "without a commit")
+		}
+	}
+	var out []reprise.Finding
+	for _, p := range order {
+		out = append(out, reprise.Finding{
+			Code: reprise.CodeNewDependency, Severity: reprise.Warning, Subject: p, Source: reprise.Source{File: p},
+			Message: fmt.Sprintf("%s, which declares dependencies, was changed since the run was last active, %s", name(p), where[p]),
+			Hint:    "install what is declared now, and see whether the run's plan still fits",
+		})
+	}
+	return out
+}
+
+// unlistedNeeds tells of steps that wait for a unit that exists as a run of its
+// own and is not in the saved state.
+func unlistedNeeds(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if !r.State.Open() {
+		return nil
+	}
+	var out []reprise.Finding
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Status.Closed() {
+			continue
+		}
+		for _, need := range s.Needs {
+			peer := peerCalled(r, o, need)
+			if peer == nil || r.Step(need) != nil {
+				continue
+			}
+			out = append(out, reprise.Finding{
+				Code: reprise.CodeNewDependency, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+				Message: fmt.Sprintf("%s waits for %s, which exists (%s) but is not in the saved state", name(s.ID), name(need), name(peer.Path)),
+				Hint:    "add it to the saved state, or take the dependency out",
+			})
+		}
+	}
+	return out
+}
+
+// peerCalled returns another run of the same layout by its id.
+func peerCalled(r *reprise.Run, o reprise.Observed, id string) *reprise.Run {
+	for _, p := range o.Peers {
+		if p != nil && id != "" && p.ID == id && p.Layout == r.Layout && !same(r, p) {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package examine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// Drift is what it means that a saved state and a unit's own file say what they
+// say. A severity of zero means that they agree.
+type Drift struct {
+	Severity reprise.Severity
+	Meaning  string
+	Hint     string
+}
+
+// Hints that several pairs share.
+const (
+	hintRedo    = "close it in the saved state if the work is whole, or set the file back if it is not"
+	hintReset   = "start the unit anew, or set the file's status back if the reset was a mistake"
+	hintDropped = "take it out of the saved state, or set the file's status back if it is still wanted"
+	hintLook    = "look at the work itself, then correct the one that was not updated"
+	hintUpdate  = "correct the one that was not updated"
+	hintWord    = "write one of the words of the format into it"
+	hintOwner   = "make sure that nobody else is working on it before going on"
+)
+
+// drifts holds every pair: first what the saved state says, then what the
+// unit's own file says. What blocks is what would make resuming wrong: work
+// that this workflow holds open and that was finished, given up or reset
+// elsewhere would be done again, or done for nothing.
+var drifts = map[[2]reprise.Status]Drift{
+	{reprise.Pending, reprise.Pending}:    {0, "valid: not begun, or validated while the workflow paused", ""},
+	{reprise.Pending, reprise.InProgress}: {reprise.Warning, "it was begun outside this workflow", hintOwner},
+	{reprise.Pending, reprise.InReview}:   {reprise.Warning, "it was made outside this workflow and waits for its review", hintLook},
+	{reprise.Pending, reprise.Done}:       {reprise.Warning, "it was completed outside this workflow, before this came to it", hintUpdate},
+	{reprise.Pending, reprise.Failed}:     {reprise.Warning, "it was tried outside this workflow without success", hintLook},
+	{reprise.Pending, reprise.Blocked}:    {reprise.Warning, "it waits for something that this workflow does not know of", "see what it waits for before it is started"},
+	{reprise.Pending, reprise.Skipped}:    {reprise.Warning, "it was given up outside this workflow", hintDropped},
+	{reprise.Pending, reprise.Unknown}:    {reprise.Warning, "what its file says has no meaning here, so it may have been begun", hintWord},
+
+	{reprise.InProgress, reprise.Pending}:    {reprise.Blocking, "it was reset, so the saved state is stale", hintReset},
+	{reprise.InProgress, reprise.InProgress}: {0, "consistent: safe to resume", ""},
+	{reprise.InProgress, reprise.InReview}:   {reprise.Info, "it was made, and only the saved state was not moved on", "go on with the review"},
+	{reprise.InProgress, reprise.Done}:       {reprise.Blocking, "it was completed outside this workflow", hintRedo},
+	{reprise.InProgress, reprise.Failed}:     {reprise.Warning, "it ended without success, and the saved state does not know", hintLook},
+	{reprise.InProgress, reprise.Blocked}:    {reprise.Warning, "it came to wait for something, and the saved state does not know", "see what it waits for before going on"},
+	{reprise.InProgress, reprise.Skipped}:    {reprise.Blocking, "it was given up outside this workflow", hintDropped},
+	{reprise.InProgress, reprise.Unknown}:    {reprise.Warning, "what its file says has no meaning here; only the saved state tells", hintWord},
+
+	{reprise.InReview, reprise.Pending}:    {reprise.Blocking, "it was reset while under review, so the saved state is stale", hintReset},
+	{reprise.InReview, reprise.InProgress}: {reprise.Warning, "it was sent back to be worked on, or never handed over", "finish the work before it is reviewed"},
+	{reprise.InReview, reprise.InReview}:   {0, "consistent: the review is open", ""},
+	{reprise.InReview, reprise.Done}:       {reprise.Blocking, "its QA was completed outside this workflow", hintRedo},
+	{reprise.InReview, reprise.Failed}:     {reprise.Warning, "it did not pass, and the saved state does not know", hintLook},
+	{reprise.InReview, reprise.Blocked}:    {reprise.Warning, "its review came to wait for something, and the saved state does not know", "see what it waits for before going on"},
+	{reprise.InReview, reprise.Skipped}:    {reprise.Blocking, "it was given up outside this workflow while under review", hintDropped},
+	{reprise.InReview, reprise.Unknown}:    {reprise.Warning, "what its file says has no meaning here; only the saved state tells of the review", hintWord},
+
+	{reprise.Done, reprise.Pending}:    {reprise.Warning, "it was reset after it was done, or its file was never updated", hintLook},
+	{reprise.Done, reprise.InProgress}: {reprise.Warning, "it was opened again after it was done, or its file was never updated", hintLook},
+	{reprise.Done, reprise.InReview}:   {reprise.Warning, "it counts as done here while its file still waits for the review", "review it, or mark it done in its file"},
+	{reprise.Done, reprise.Done}:       {0, "consistent: nothing is left", ""},
+	{reprise.Done, reprise.Failed}:     {reprise.Warning, "it counts as done here while its file tells of a failure", hintLook},
+	{reprise.Done, reprise.Blocked}:    {reprise.Warning, "it counts as done here while its file waits for something", hintLook},
+	{reprise.Done, reprise.Skipped}:    {reprise.Info, "it is closed on both sides, as done here and as left out there", hintUpdate},
+	{reprise.Done, reprise.Unknown}:    {reprise.Warning, "it counts as done here, and what its file says has no meaning", hintWord},
+
+	{reprise.Failed, reprise.Pending}:    {reprise.Info, "it was reset after it failed and can be tried again", hintUpdate},
+	{reprise.Failed, reprise.InProgress}: {reprise.Warning, "it was taken up again outside this workflow", hintOwner},
+	{reprise.Failed, reprise.InReview}:   {reprise.Warning, "it was made outside this workflow after it failed here", "review it instead of trying it again"},
+	{reprise.Failed, reprise.Done}:       {reprise.Blocking, "it was completed outside this workflow after it failed here", hintRedo},
+	{reprise.Failed, reprise.Failed}:     {0, "consistent: it failed", ""},
+	{reprise.Failed, reprise.Blocked}:    {reprise.Info, "it failed here, and its file tells what it waits for", "see what it waits for before it is tried again"},
+	{reprise.Failed, reprise.Skipped}:    {reprise.Blocking, "it was given up after it failed, so a retry is not wanted", hintDropped},
+	{reprise.Failed, reprise.Unknown}:    {reprise.Warning, "it failed here, and what its file says has no meaning", hintWord},
+
+	{reprise.Blocked, reprise.Pending}:    {reprise.Info, "what it waits for may be settled: its file is ready to be begun", "see whether it still waits"},
+	{reprise.Blocked, reprise.InProgress}: {reprise.Warning, "it was taken up outside this workflow, so it does not wait any more", hintOwner},
+	{reprise.Blocked, reprise.InReview}:   {reprise.Warning, "it was made outside this workflow, so it does not wait any more", hintLook},
+	{reprise.Blocked, reprise.Done}:       {reprise.Warning, "it was completed outside this workflow, so it does not wait any more", hintUpdate},
+	{reprise.Blocked, reprise.Failed}:     {reprise.Warning, "it was tried outside this workflow without success", hintLook},
+	{reprise.Blocked, reprise.Blocked}:    {0, "consistent: it waits", ""},
+	{reprise.Blocked, reprise.Skipped}:    {reprise.Warning, "it was given up outside this workflow, so it does not wait any more", hintDropped},
+	{reprise.Blocked, reprise.Unknown}:    {reprise.Warning, "it waits here, and what its file says has no meaning", hintWord},
+
+	{reprise.Skipped, reprise.Pending}:    {reprise.Info, "it was left out here and is not begun", hintUpdate},
+	{reprise.Skipped, reprise.InProgress}: {reprise.Warning, "it was left out here and is worked on outside this workflow", hintOwner},
+	{reprise.Skipped, reprise.InReview}:   {reprise.Warning, "it was left out here and made outside this workflow", hintLook},
+	{reprise.Skipped, reprise.Done}:       {reprise.Info, "it is closed on both sides, as left out here and as done there", hintUpdate},
+	{reprise.Skipped, reprise.Failed}:     {reprise.Info, "it was left out here after it failed", hintUpdate},
+	{reprise.Skipped, reprise.Blocked}:    {reprise.Info, "it was left out here while it waits", hintUpdate},
+	{reprise.Skipped, reprise.Skipped}:    {0, "consistent: it was left out", ""},
+	{reprise.Skipped, reprise.Unknown}:    {reprise.Warning, "it was left out here, and what its file says has no meaning", hintWord},
+
+	{reprise.Unknown, reprise.Pending}:    {reprise.Warning, "what the saved state says has no meaning here; its file says that it is not begun", hintWord},
+	{reprise.Unknown, reprise.InProgress}: {reprise.Warning, "what the saved state says has no meaning here; its file says that it was begun", hintWord},
+	{reprise.Unknown, reprise.InReview}:   {reprise.Warning, "what the saved state says has no meaning here; its file waits for the review", hintWord},
+	{reprise.Unknown, reprise.Done}:       {reprise.Warning, "what the saved state says has no meaning here; its file says that it is done", hintWord},
+	{reprise.Unknown, reprise.Failed}:     {reprise.Warning, "what the saved state says has no meaning here; its file tells of a failure", hintWord},
+	{reprise.Unknown, reprise.Blocked}:    {reprise.Warning, "what the saved state says has no meaning here; its file waits for something", hintWord},
+	{reprise.Unknown, reprise.Skipped}:    {reprise.Warning, "what the saved state says has no meaning here; its file says that it was given up", hintWord},
+	{reprise.Unknown, reprise.Unknown}:    {reprise.Warning, "neither the saved state nor its file says anything that has a meaning here", hintWord},
+}
+
+// DriftOf returns what a pair of statuses means. Every pair of the vocabulary
+// is defined; ok is false only where one of the two is unset, for then there is
+// nothing to compare.
+func DriftOf(saved, own reprise.Status) (d Drift, ok bool) {
+	d, ok = drifts[[2]reprise.Status{saved, own}]
+	return d, ok
+}
+
+// validated reports whether a word for a unit that is not begun says that it
+// may be: Ready, unlike Draft. Agents rarely mark the beginning in the unit's
+// own file, so Ready beside a begun state is no reset.
+func validated(word string) bool {
+	w := fold(word)
+	if strings.Contains(w, "draft") || strings.Contains(w, "rascunho") {
+		return false
+	}
+	return w == "go" || slices.ContainsFunc([]string{"ready", "approved", "validated", "aprovad", "validad", "pront"}, func(s string) bool {
+		return strings.Contains(w, s)
+	})
+}
+
+// driftBetween is DriftOf for two claims, with their words looked at.
+func driftBetween(saved, own reprise.Claim) (Drift, bool) {
+	if own.Status == reprise.Pending && validated(own.Word) {
+		switch saved.Status {
+		case reprise.InProgress:
+			return Drift{reprise.Info, "its beginning was not marked in its file", hintUpdate}, true
+		case reprise.InReview:
+			return Drift{reprise.Warning, "its file tells neither of its beginning nor of its end", hintLook}, true
+		}
+	}
+	return DriftOf(saved.Status, own.Status)
+}
+
+// statusDrift holds what the saved state says of a unit against what the
+// unit's own file says. Where no file of the unit carries a status, the reader
+// has compared the ledgers by the rules of its format already.
+func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+	// A plan file says what is to be done and is never updated; and a run that
+	// is closed is not resumed over anything.
+	if !r.State.Open() || r.Kind == reprise.KindPlans {
+		return nil
+	}
+	var out []reprise.Finding
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		saved, own, ok := sides(r, s)
+		if !ok {
+			continue
+		}
+		d, ok := driftBetween(saved, own)
+		if !ok || d.Severity == 0 {
+			continue
+		}
+		out = append(out, reprise.Finding{
+			Code: reprise.CodeStatusDrift, Severity: d.Severity, Subject: s.ID,
+			Message: fmt.Sprintf("%s says %s, %s says %s: %s",
+				speaker(saved, "the saved state"), says(saved), speaker(own, "its own file"), says(own), d.Meaning),
+			Source: at(own.Source, r), Hint: d.Hint,
+		})
+	}
+	return out
+}
+
+// sides picks the two claims to compare: the first one of another file, and the
+// one that stands in the unit's own. A unit whose file is the run's own has no
+// second side.
+func sides(r *reprise.Run, s *reprise.Step) (saved, own reprise.Claim, ok bool) {
+	if s.Path == "" || s.Path == r.Path {
+		return saved, own, false
+	}
+	i := slices.IndexFunc(s.Claims, func(c reprise.Claim) bool { return c.Source.File != s.Path })
+	j := slices.IndexFunc(s.Claims, func(c reprise.Claim) bool { return c.Source.File == s.Path })
+	if i < 0 || j < 0 {
+		return saved, own, false
+	}
+	return s.Claims[i], s.Claims[j], true
+}
+
+func speaker(c reprise.Claim, otherwise string) string {
+	if c.Ledger == "" {
+		return otherwise
+	}
+	return "the " + strings.Trim(quote(c.Ledger), `"`)
+}
+
+func says(c reprise.Claim) string {
+	if c.Word == "" {
+		return c.Status.String()
+	}
+	return quote(c.Word)
+}

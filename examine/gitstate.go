@@ -1,0 +1,86 @@
+package examine
+
+import (
+	"fmt"
+	"path"
+
+	"reprise"
+)
+
+// elsewhere reports whether a run works in a checkout of its own, not in the
+// one that was looked at.
+func elsewhere(r *reprise.Run) bool { return r.Worktree != "" && path.Clean(r.Worktree) != "." }
+
+func gitOperation(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || o.Git.Operation == "" || !r.State.Open() {
+		return nil
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeGitOperation, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: ".git"},
+		Message: fmt.Sprintf("git is in the middle of a %s here", plainWord(o.Git.Operation)),
+		Hint:    fmt.Sprintf("finish it or give it up first: `git status` shows where it stands, `git %s --abort` goes back", abortOf(o.Git.Operation)),
+	}
+	if o.Git.Operation == "bisect" {
+		f.Hint = "finish it first: `git bisect reset` goes back to where it began"
+	}
+	if elsewhere(r) {
+		f.Severity = reprise.Warning
+		f.Message += ", though this run works in " + name(r.Worktree)
+	}
+	return []reprise.Finding{f}
+}
+
+// plainWord is the name of an operation, which comes from us and not from a
+// file, but may come from a future git.
+func plainWord(s string) string {
+	if q := quote(s); q != `"`+s+`"` {
+		return q
+	}
+	return s
+}
+
+func abortOf(operation string) string {
+	switch operation {
+	case "merge", "rebase", "cherry-pick", "revert", "am":
+		return operation
+	}
+	return "merge"
+}
+
+func indexLock(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || o.Git.IndexLock == nil || !r.State.Open() {
+		return nil
+	}
+	l := o.Git.IndexLock
+	f := reprise.Finding{Code: reprise.CodeIndexLock, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: l.Path}}
+	switch l.Life {
+	case reprise.Alive:
+		f.Severity = reprise.Blocking
+		f.Message = "git's index is locked by a process that is alive"
+		if l.Holder != "" {
+			f.Message += " (" + quote(l.Holder) + ")"
+		}
+		f.Hint = "wait until that process ends"
+	case reprise.Dead:
+		f.Message = "git's index is locked, and whoever locked it is gone"
+		f.Hint = "remove the file " + name(l.Path) + "; until then nothing can be committed"
+	default:
+		f.Message = "git's index is locked, and by whom cannot be told"
+		f.Hint = "make sure that no git command is running, then remove the file " + name(l.Path)
+	}
+	if l.Reason != "" {
+		f.Message += ": " + l.Reason
+	}
+	return []reprise.Finding{f}
+}
+
+func gitUnavailable(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.GitError == "" || !r.State.Open() {
+		return nil
+	}
+	return []reprise.Finding{{
+		Code: reprise.CodeGitUnavailable, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: r.Path},
+		Message: "git could not be asked, so its evidence is missing: " + o.GitError,
+		Hint:    "what depends on commits, branches and changes was not looked at",
+	}}
+}

@@ -1,0 +1,72 @@
+package examine
+
+import (
+	"fmt"
+	"strings"
+
+	"reprise"
+)
+
+// lifeOf returns what is known of the recorded owner of a run; ok is false if
+// there is none or nobody looked.
+func lifeOf(r *reprise.Run, o reprise.Observed) (reprise.OwnerLife, bool) {
+	if r.Owner == nil {
+		return reprise.OwnerLife{}, false
+	}
+	life, ok := o.Owners[r.Owner.Source]
+	return life, ok && life.Life != 0
+}
+
+// ownerFinding builds a finding about the recorded owner; message has a place
+// for its name.
+func ownerFinding(r *reprise.Run, code string, s reprise.Severity, message, reason, hint string) []reprise.Finding {
+	message = fmt.Sprintf(message, holder(r.Owner))
+	if reason != "" {
+		message += ": " + reason
+	}
+	return []reprise.Finding{{Code: code, Severity: s, Subject: r.ID, Message: message, Source: at(r.Owner.Source, r), Hint: hint}}
+}
+
+// holder names an owner by all that is recorded of it.
+func holder(o *reprise.Owner) string {
+	var out []string
+	if o.Agent != "" {
+		out = append(out, quote(o.Agent))
+	}
+	if o.PID > 0 {
+		out = append(out, fmt.Sprintf("process %d", o.PID))
+	}
+	if o.Host != "" {
+		out = append(out, "on "+quote(o.Host))
+	}
+	if len(out) == 0 {
+		return "an owner without a name"
+	}
+	return strings.Join(out, " ")
+}
+
+func liveOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	life, ok := lifeOf(r, o)
+	if !ok || life.Life != reprise.Alive {
+		return nil
+	}
+	return ownerFinding(r, reprise.CodeLiveOwner, reprise.Blocking, "%s is at work on it", life.Reason, "wait until it ends, or stop it yourself first")
+}
+
+// staleOwner tells that the recorded owner is gone, and by what that is known.
+func staleOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	life, ok := lifeOf(r, o)
+	if !ok || life.Life != reprise.Dead || !r.State.Open() {
+		return nil
+	}
+	return ownerFinding(r, reprise.CodeStaleMarker, reprise.Info, "the marker of %s is left over", life.Reason, "nothing holds the run; the marker can be removed")
+}
+
+func ownerUnknown(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	life, ok := lifeOf(r, o)
+	if !ok || life.Life != reprise.LifeUnknown || !r.State.Open() {
+		return nil
+	}
+	return ownerFinding(r, reprise.CodeOwnerMarker, reprise.Warning, "%s is recorded as at work on it, and whether that is so cannot be told", life.Reason,
+		"make sure that it is not running any more before going on")
+}

@@ -1,0 +1,164 @@
+package examine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// concurrent tells of another open workflow on the same story. An epic and the
+// workflows of its stories belong together, and so do a story's file and the
+// state that speaks of it: those are no conflict.
+func concurrent(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	mine := storiesOf(r)
+	if !begun(r) || len(mine) == 0 {
+		return nil
+	}
+	var out []reprise.Finding
+	for _, p := range o.Peers {
+		if p == nil || same(r, p) || !begun(p) || together(r, p) {
+			continue
+		}
+		shared := firstShared(mine, storiesOf(p))
+		if shared == "" {
+			continue
+		}
+		f := reprise.Finding{
+			Code: reprise.CodeConcurrent, Severity: reprise.Info, Subject: p.Path, Source: reprise.Source{File: p.Path},
+			Message: fmt.Sprintf("an older %s (%s) on the same story %s is open too", string(p.Kind), name(p.ID), name(shared)),
+			Hint:    "archive the one that is not needed any more",
+		}
+		life, _ := lifeOf(p, o)
+		switch {
+		case life.Life == reprise.Alive || p.State == reprise.Running:
+			f.Severity = reprise.Blocking
+			f.Message = fmt.Sprintf("a %s (%s) is at work on the same story %s", string(p.Kind), name(p.ID), name(shared))
+			f.Hint = "wait until it ends"
+		case p.LastActivity.After(r.LastActivity):
+			f.Severity = reprise.Blocking
+			f.Message = fmt.Sprintf("a %s (%s) was started on the same story %s and was active later than this run", string(p.Kind), name(p.ID), name(shared))
+			f.Hint = "resume the later one, or archive its state first"
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// together reports whether two runs are two views of one piece of work.
+func together(a, b *reprise.Run) bool {
+	if (a.Kind == reprise.KindEpic) != (b.Kind == reprise.KindEpic) || a.Kind == reprise.KindStory || b.Kind == reprise.KindStory {
+		return true
+	}
+	names := func(x, y *reprise.Run) bool {
+		return slices.ContainsFunc(x.Also, func(ref reprise.Ref) bool { return ref.Layout == y.Layout && ref.Path == y.Path })
+	}
+	return names(a, b) || names(b, a)
+}
+
+// storiesOf lists the files of the stories a run is at work on: those an epic
+// has begun and not closed, or the one that another workflow names.
+func storiesOf(r *reprise.Run) []string {
+	var out []string
+	switch r.Kind {
+	case reprise.KindEpic:
+		for i := range r.Steps {
+			s := &r.Steps[i]
+			if s.Path != "" && s.Path != r.Path && !s.Status.Closed() && s.Status != reprise.Pending {
+				out = append(out, s.Path)
+			}
+		}
+	case reprise.KindQALoop, reprise.KindWorkflow, reprise.KindSpecPipeline:
+		for _, ref := range r.Also {
+			if ref.Kind == reprise.KindStory && ref.Path != "" {
+				out = append(out, ref.Path)
+			}
+		}
+	}
+	return out
+}
+
+func firstShared(a, b []string) string {
+	for _, p := range a {
+		if slices.Contains(b, p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// superseded tells that the same task was begun anew in a later run. Only kinds
+// of which every try is a run of its own are compared.
+func superseded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	switch r.Kind {
+	case reprise.KindBuild, reprise.KindGraph, reprise.KindSpecLoop:
+	default:
+		return nil
+	}
+	if !r.State.Open() || told(r, reprise.CodeSuperseded, "") {
+		return nil
+	}
+	var best *reprise.Run
+	for _, p := range o.Peers {
+		if p == nil || same(r, p) || p.Layout != r.Layout || p.Kind != r.Kind || !sameTask(r, p) || !later(p, r) {
+			continue
+		}
+		if best == nil || p.State == reprise.Complete && best.State != reprise.Complete ||
+			(p.State == reprise.Complete) == (best.State == reprise.Complete) && later(p, best) {
+			best = p
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: best.Path},
+		Message: fmt.Sprintf("the same task was begun again as %s, which is not finished either", name(best.ID)),
+		Hint:    "look at the later one first",
+	}
+	if best.State == reprise.Complete {
+		f.Severity = reprise.Warning
+		f.Message = fmt.Sprintf("the same task was begun again as %s and finished there", name(best.ID))
+		f.Hint = "going on here would do it twice; archive this one"
+	}
+	return []reprise.Finding{f}
+}
+
+// sameTask compares titles, and slugs only where a title is missing: slugs are
+// cut short, so that different tasks can share one.
+func sameTask(a, b *reprise.Run) bool {
+	x, y := fold(a.Title), fold(b.Title)
+	if x != "" && y != "" {
+		return x == y && len(x) >= 8
+	}
+	_, x = cutNumber(a.ID)
+	_, y = cutNumber(b.ID)
+	return x == y && len(x) >= 8
+}
+
+// cutNumber splits an id of the form 004-title; the title is empty for others.
+func cutNumber(id string) (number int, slug string) {
+	digits, slug, ok := strings.Cut(id, "-")
+	if !ok || digits == "" || len(digits) > 6 {
+		return 0, ""
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, ""
+		}
+		number = number*10 + int(c-'0')
+	}
+	return number, slug
+}
+
+// later reports whether a was begun after b: by number where both have one,
+// else by activity.
+func later(a, b *reprise.Run) bool {
+	x, sx := cutNumber(a.ID)
+	y, sy := cutNumber(b.ID)
+	if sx != "" && sy != "" && x != y {
+		return x > y
+	}
+	return a.LastActivity.After(b.LastActivity)
+}

@@ -1,0 +1,192 @@
+package examine
+
+import (
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// part is what a section of a story is for.
+type part uint8
+
+const (
+	otherPart      part = iota
+	criteriaPart        // what the work is measured by
+	scopePart           // what the work is
+	taskPart            // how it is cut up
+	dependencyPart      // what it waits for
+	statusPart          // told by the check on statuses
+)
+
+// partWords are the words by which a title tells, folded, English and
+// Portuguese; the first that fits decides. Notes come before anything they
+// might mention.
+var partWords = []struct {
+	part  part
+	words []string
+}{
+	{otherPart, []string{
+		"dev notes", "notas", "notes", "agent record", "registro do agente", "registro do dev", "agent model", "qa results", "qa result", "resultados",
+		"change log", "changelog", "historico de", "registro de mudancas", "registro de alteracoes", "log de", "file list", "lista de arquivos",
+		"debug log", "completion", "checklist", "review",
+	}},
+	{criteriaPart, []string{"acceptance criteria", "acceptance criterion", "criterios de ace", "criterio de ace", "success criteria", "criterios de sucesso", "definition of done", "definicao de pronto", "definicao de feito"}},
+	{scopePart, []string{"scope", "escopo", "requirement", "requisito", "user story", "user stories", "historia de usuario", "goal", "objetivo"}},
+	{dependencyPart, []string{"dependenc", "depends on", "depende de", "blocked by", "bloqueado por", "prerequisite", "pre requisito"}},
+	{taskPart, []string{"task", "subtask", "tarefa"}},
+}
+
+// wholeTitles are titles that tell only where they stand alone.
+var wholeTitles = map[string]part{
+	"story": scopePart, "historia": scopePart, "description": scopePart, "descricao": scopePart, "status": statusPart,
+	"ac": criteriaPart, "acs": criteriaPart,
+}
+
+func partOf(title string) part {
+	t := fold(title)
+	t = strings.TrimLeft(t, "0123456789 ")
+	if p, ok := wholeTitles[t]; ok {
+		return p
+	}
+	// "pre requisito" holds "requisito": what it waits for, not what it is.
+	if strings.Contains(t, "pre requisito") || strings.Contains(t, "prerequisito") || strings.Contains(t, "prerequisite") {
+		return dependencyPart
+	}
+	for _, w := range partWords {
+		if slices.ContainsFunc(w.words, func(s string) bool { return strings.Contains(" "+t, " "+s) }) {
+			return w.part
+		}
+	}
+	return otherPart
+}
+
+// document is a file the run rests on, and what is at stake if it changes.
+type document struct {
+	path string
+	// stake is the highest severity a change can have: blocking while work
+	// that rests on it is under way, a warning if that is finished, worth
+	// knowing if it has not begun.
+	stake reprise.Severity
+}
+
+// documents lists the files of a run that changes of sections are looked up for.
+func documents(r *reprise.Run) []document {
+	stakes := map[string]reprise.Severity{}
+	add := func(p string, s reprise.Severity) {
+		if p != "" {
+			stakes[p] = max(stakes[p], s)
+		}
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		switch {
+		case s.Path == r.Path:
+			continue // a step of the run's own file is no document of its own
+		case s.Status.Closed():
+			add(s.Path, reprise.Warning)
+		case s.Status == reprise.Pending:
+			add(s.Path, reprise.Info)
+		default:
+			add(s.Path, reprise.Blocking)
+		}
+	}
+	// What no step speaks of belongs to the run as a whole.
+	rest := []string{r.Path}
+	for _, ref := range r.Also {
+		rest = append(rest, ref.Path)
+	}
+	for i := range r.Artifacts {
+		rest = append(rest, r.Artifacts[i].Path)
+	}
+	for _, p := range rest {
+		if _, ok := stakes[p]; !ok {
+			add(p, reprise.Blocking)
+		}
+	}
+	var out []document
+	for p, s := range stakes {
+		out = append(out, document{p, s})
+	}
+	slices.SortFunc(out, func(a, b document) int { return strings.Compare(a.path, b.path) })
+	return out
+}
+
+// sectionFindings gives one finding for every document of which sections of
+// the wanted parts changed.
+func sectionFindings(r *reprise.Run, o reprise.Observed, code, hint string, usual func(part) reprise.Severity) []reprise.Finding {
+	if !begun(r) || len(o.Sections) == 0 {
+		return nil
+	}
+	var out []reprise.Finding
+	for _, d := range documents(r) {
+		var titles []string
+		var worst reprise.Severity
+		commit := ""
+		for _, c := range o.Sections[d.path] {
+			s := usual(partOf(c.Title))
+			if s == 0 {
+				continue
+			}
+			worst = max(worst, min(s, d.stake))
+			titles = append(titles, section(c))
+			commit = c.Commit
+		}
+		if len(titles) == 0 {
+			continue
+		}
+		since := " since the run was last active"
+		if commit != "" {
+			since += " (compared with " + short(commit) + ")"
+		}
+		out = append(out, reprise.Finding{
+			Code: code, Severity: worst, Subject: d.path, Message: strings.Join(titles, ", ") + since,
+			Source: reprise.Source{File: d.path}, Hint: hint,
+		})
+	}
+	return out
+}
+
+func section(c reprise.SectionChange) string {
+	name := "text before the first section"
+	if c.Title != "" {
+		name = quote(c.Title) + " section"
+	}
+	switch {
+	case c.Removed:
+		return name + " removed"
+	case c.Added:
+		return name + " added"
+	}
+	return name + " updated"
+}
+
+func criteriaChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	return sectionFindings(r, o, reprise.CodeCriteriaChanged, "compare the criteria with what was built; start the phase anew if they no longer fit", func(p part) reprise.Severity {
+		if p == criteriaPart {
+			return reprise.Blocking
+		}
+		return 0
+	})
+}
+
+func scopeChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	return sectionFindings(r, o, reprise.CodeScopeChanged, "read what is wanted now before going on; start the phase anew if it no longer fits", func(p part) reprise.Severity {
+		switch p {
+		case scopePart:
+			return reprise.Blocking
+		case taskPart:
+			return reprise.Warning
+		}
+		return 0
+	})
+}
+
+func sectionChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	return sectionFindings(r, o, reprise.CodeSectionChanged, "read it before going on; it does not change what is wanted", func(p part) reprise.Severity {
+		if p == otherPart {
+			return reprise.Info
+		}
+		return 0
+	})
+}

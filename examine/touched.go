@@ -1,0 +1,181 @@
+package examine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+)
+
+// filesChanged tells of files of the run that other work changed since: by
+// commits that are not the run's, or, where a step is finished, by changes that
+// are not committed. Uncommitted changes to what is under way are the run's own
+// work and told by uncommitted.
+func filesChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || !begun(r) {
+		return nil
+	}
+	files := filesOf(r)
+	if len(files) == 0 {
+		return nil
+	}
+	var out []reprise.Finding
+	for _, c := range foreign(r, o.Git) {
+		var hit []string
+		for _, ch := range c.Files {
+			switch {
+			case files[ch.Path] != 0:
+				hit = append(hit, ch.Path)
+			case files[ch.From] != 0:
+				hit = append(hit, ch.From)
+			}
+		}
+		if len(hit) == 0 {
+			continue
+		}
+		out = append(out, reprise.Finding{
+			Code: reprise.CodeFilesChanged, Severity: reprise.Warning, Subject: hit[0],
+			Message: fmt.Sprintf("commit %s (%s) changed %s of this run and does not belong to it: %s", short(c.Hash), quote(c.Subject), plural(len(hit), "file"), list(hit)),
+			Source:  reprise.Source{File: hit[0]},
+			Hint:    fmt.Sprintf("`git show %s` shows it; see whether the run's work still fits", short(c.Hash)),
+		})
+	}
+	return append(few(out), changedAfterDone(r, o.Git, files)...)
+}
+
+// few keeps a history that went on for weeks from burying everything else.
+func few(all []reprise.Finding) []reprise.Finding {
+	const most = 5
+	if len(all) <= most {
+		return all
+	}
+	last := all[most-1]
+	last.Message = fmt.Sprintf("%s; %d further commits did so too", last.Message, len(all)-most)
+	return append(slices.Clone(all[:most-1]), last)
+}
+
+// changedAfterDone tells of uncommitted changes to files of finished steps.
+func changedAfterDone(r *reprise.Run, g *reprise.Git, files map[string]hold) []reprise.Finding {
+	c, _ := checkoutOf(r, g)
+	var hit []string
+	for _, ch := range g.Changed {
+		if inCheckout(ch, c) && files[ch.Path] == heldDone {
+			hit = append(hit, ch.Path)
+		}
+	}
+	if len(hit) == 0 {
+		return nil
+	}
+	return []reprise.Finding{{
+		Code: reprise.CodeFilesChanged, Severity: reprise.Warning, Subject: hit[0],
+		Message: fmt.Sprintf("%s of steps that are done changed without a commit: %s", plural(len(hit), "file"), list(hit)),
+		Source:  reprise.Source{File: hit[0]},
+		Hint:    "see who changed them; commit or undo that before going on",
+	}}
+}
+
+// hold says in which way a file belongs to a run.
+type hold uint8
+
+const (
+	held     hold = iota + 1 // a file of the run
+	heldDone                 // a file of finished steps only
+)
+
+// filesOf lists the files a run works on or rests on. Its own state is not
+// among them: it carries the time since which changes are looked for.
+func filesOf(r *reprise.Run) map[string]hold {
+	out := map[string]hold{}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		for _, f := range s.Files {
+			switch {
+			case f == "" || within(f, r.Path):
+			case !s.Status.Closed():
+				out[f] = held
+			case out[f] == 0:
+				out[f] = heldDone
+			}
+		}
+	}
+	for i := range r.Artifacts {
+		if p := r.Artifacts[i].Path; p != "" && !within(p, r.Path) {
+			out[p] = held
+		}
+	}
+	// Documents whose sections are compared one by one are told there.
+	for i := range r.Steps {
+		if r.Steps[i].Path != "" && !slices.Contains(r.Steps[i].Files, r.Steps[i].Path) {
+			delete(out, r.Steps[i].Path)
+		}
+	}
+	for _, ref := range r.Also {
+		delete(out, ref.Path)
+	}
+	return out
+}
+
+// since is the time after which changes are not the run's. A day without an
+// hour ends when the day does.
+func since(r *reprise.Run) time.Time {
+	t := r.LastActivity
+	if !t.IsZero() && t.Equal(t.Truncate(24*time.Hour)) {
+		t = t.Add(24 * time.Hour)
+	}
+	return t
+}
+
+// foreign lists the commits since the run was last active that are not its
+// own, the newest first: on the current branch or the run's, with no sign of
+// the run. A commit that also records the run's state is taken for its own.
+func foreign(r *reprise.Run, g *reprise.Git) []reprise.Commit {
+	from := since(r)
+	if from.IsZero() {
+		return nil
+	}
+	var out []reprise.Commit
+	for _, c := range g.Commits {
+		if c.Merge || !c.At.After(from) || (!c.OnHead && (r.Branch == "" || c.Branch != r.Branch)) || ownCommit(r, c) {
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func ownCommit(r *reprise.Run, c reprise.Commit) bool {
+	for _, f := range c.Files {
+		if within(f.Path, r.Path) || within(f.From, r.Path) {
+			return true
+		}
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.ID != "" && slices.Contains(c.Steps, s.ID) {
+			return true
+		}
+		for _, h := range s.Commits {
+			if len(h) >= 7 && strings.HasPrefix(c.Hash, h) {
+				return true
+			}
+		}
+		for _, t := range s.Traces {
+			if traced(t, c) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func traced(t reprise.Trace, c reprise.Commit) bool {
+	if t.Subject == "" || c.At.Before(t.Since) {
+		return false
+	}
+	if t.Anywhere {
+		return strings.Contains(c.Subject, t.Subject)
+	}
+	return strings.HasPrefix(c.Subject, t.Subject)
+}

@@ -1,0 +1,149 @@
+package examine
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"reprise"
+)
+
+// uncommitted tells of changes in the run's checkout that no commit holds. The
+// state files of runs are left out, for they change with every step, unless
+// they are in conflict.
+func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || !r.State.Open() {
+		return nil
+	}
+	c, _ := checkoutOf(r, o.Git)
+	state := recordsOf(append(slices.Clone(o.Peers), r)...)
+	var conflicts, tracked, untracked []string
+	for _, ch := range o.Git.Changed {
+		switch {
+		case !inCheckout(ch, c):
+		case ch.Conflict:
+			conflicts = append(conflicts, ch.Path)
+		case state.holds(ch.Path):
+		case ch.Untracked:
+			untracked = append(untracked, ch.Path)
+		default:
+			tracked = append(tracked, ch.Path)
+		}
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: c.name},
+		Hint: "commit it or put it aside before going on; `git status` shows all of it",
+	}
+	names := slices.Concat(tracked, untracked)
+	switch {
+	case len(conflicts) > 0:
+		f.Severity = reprise.Blocking
+		f.Message = fmt.Sprintf("%s with conflicts that are not resolved: %s", plural(len(conflicts), "file"), list(conflicts))
+		f.Hint = "resolve the conflicts first; `git status` shows them"
+		names = conflicts
+	case len(names) == 0:
+		return nil
+	case len(tracked) == 0 && c.name == "" || r.State == reprise.NotStarted:
+		// Most projects have a few files lying about. Only in a checkout of
+		// the run's own are they surely its work.
+		f.Severity = reprise.Info
+		fallthrough
+	default:
+		f.Message = fmt.Sprintf("%s not committed", plural(len(names), "file"))
+		if len(tracked) == 0 {
+			f.Message = fmt.Sprintf("%s that git does not know", plural(len(names), "file"))
+		}
+		if o.Git.ChangedMore > 0 && c.name == "" {
+			f.Message = fmt.Sprintf("at least %s, %d more not looked at", f.Message, o.Git.ChangedMore)
+		}
+		f.Message += ": " + list(names)
+	}
+	if f.Source.File == "" {
+		f.Source.File = names[0]
+	}
+	return []reprise.Finding{f}
+}
+
+func inCheckout(ch reprise.Change, c checkout) bool {
+	if ch.Worktree == "" || c.name == "" {
+		return ch.Worktree == c.name
+	}
+	return path.Clean(ch.Worktree) == path.Clean(c.name)
+}
+
+// records are the files and folders in which runs keep their state, as opposed
+// to the work they do.
+type records struct{ files, folders map[string]bool }
+
+// recordsOf gathers the records of some runs.
+func recordsOf(runs ...*reprise.Run) records {
+	rec := records{map[string]bool{}, map[string]bool{}}
+	folder := func(p string) {
+		if p = path.Clean(p); p != "." {
+			rec.folders[p] = true
+		}
+	}
+	for _, r := range runs {
+		if r == nil {
+			continue
+		}
+		folder(r.Path)
+		rec.files[r.LastActivitySource.File] = true
+		if r.Owner != nil {
+			rec.files[r.Owner.Source.File] = true
+		}
+		for _, ref := range r.Also {
+			folder(ref.Path)
+		}
+		for i := range r.Steps {
+			s := &r.Steps[i]
+			rec.files[s.Source.File] = true
+			for _, c := range s.Claims {
+				rec.files[c.Source.File] = true
+			}
+		}
+	}
+	return rec
+}
+
+// holds reports whether a path is one of the records or lies in one.
+func (rec records) holds(p string) bool {
+	if rec.files[p] {
+		return true
+	}
+	for p = path.Clean(p); p != "." && p != "/" && p != ".."; p = path.Dir(p) {
+		if rec.folders[p] {
+			return true
+		}
+	}
+	return false
+}
+
+func unpushed(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || !o.Git.HasRemote || !r.State.Open() {
+		return nil
+	}
+	branch := r.Branch
+	if branch == "" {
+		branch = o.Git.Branch
+	}
+	message := ""
+	for _, b := range o.Git.Branches {
+		switch {
+		case branch == "" || b.Name != branch:
+		case b.Ahead > 0:
+			message = fmt.Sprintf("%s of branch %s not pushed", plural(b.Ahead, "commit"), name(branch))
+		case b.Gone:
+			message = fmt.Sprintf("the remote branch of %s was deleted; it may have been merged", name(branch))
+		case b.Upstream == "" && o.Git.Unpushed > 0:
+			message = fmt.Sprintf("branch %s was never pushed", name(branch))
+		}
+	}
+	if message == "" {
+		return nil
+	}
+	return []reprise.Finding{{
+		Code: reprise.CodeUnpushed, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: r.Path},
+		Message: message, Hint: "this machine holds the only copy; push when it suits",
+	}}
+}

@@ -1,0 +1,63 @@
+package examine
+
+import (
+	"fmt"
+
+	"reprise"
+)
+
+// worktreeGone tells that the checkout of a run has lost its folder.
+func worktreeGone(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || !r.State.Open() {
+		return nil
+	}
+	for i := range o.Git.Worktrees {
+		w := &o.Git.Worktrees[i]
+		mine := elsewhere(r) && worktree(o.Git, r.Worktree) == w
+		if !elsewhere(r) {
+			mine = r.Branch != "" && w.Branch == r.Branch
+		}
+		if !w.Gone || !mine {
+			continue
+		}
+		f := reprise.Finding{
+			Code: reprise.CodeWorktreeGone, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: w.Path},
+			Message: fmt.Sprintf("git lists the run's checkout in %s, but the folder is gone; what was not committed there is lost", name(w.Path)),
+			Hint:    "bring the folder back (`git worktree repair` if it was moved), or let git forget it with `git worktree prune` and make it anew",
+		}
+		if w.Locked {
+			f.Message = fmt.Sprintf("git lists the run's checkout in %s, locked, but the folder is not there", name(w.Path))
+			if w.LockWhy != "" {
+				f.Message += " (" + quote(w.LockWhy) + ")"
+			}
+			f.Hint = "it may be on a drive that is not mounted: bring it back before going on"
+		}
+		return []reprise.Finding{f}
+	}
+	return nil
+}
+
+// worktreeForeign tells that the folder a run works in is not the checkout it
+// should be. In a folder that is no checkout, git would act on the project
+// around it.
+func worktreeForeign(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if o.Git == nil || len(o.Git.Worktrees) == 0 || !elsewhere(r) || !r.State.Open() {
+		return nil
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeWorktreeForeign, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Worktree},
+		Message: fmt.Sprintf("%s is not a checkout of this repository: git does not list it", name(r.Worktree)),
+		Hint:    "see what it is; `git worktree repair` mends a moved one, else make the worktree anew beside it",
+	}
+	w := worktree(o.Git, r.Worktree)
+	switch {
+	case w == nil:
+		return []reprise.Finding{f}
+	case w.Gone, w.Detached, r.Branch == "", w.Branch == r.Branch:
+		return nil
+	}
+	f.Severity = reprise.Warning
+	f.Message = fmt.Sprintf("the checkout in %s is on branch %s, the run works on %s", name(r.Worktree), name(w.Branch), name(r.Branch))
+	f.Hint = "switch it to the run's branch before going on"
+	return []reprise.Finding{f}
+}
