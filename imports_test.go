@@ -26,6 +26,8 @@ var rooms = map[string][]string{
 	"project":           {".", "layout", "evidence", "examine", "internal/doc", "internal/tree"},
 	"internal/doc":      {"."},
 	"internal/tree":     {"internal/doc"},
+	"internal/splice":   {".", "internal/doc"},
+	"internal/durable":  {"."},
 	"internal/gitx":     {"."},
 	"internal/proc":     {"."},
 	"evidence":          {".", "internal/gitx", "internal/proc"},
@@ -44,7 +46,7 @@ var pure = []string{".", "layout/*", "examine", "report"}
 var owners = map[string]string{
 	"go.yaml.in/yaml/v3":                    "internal/doc",
 	"github.com/spf13/cobra":                "internal/cli",
-	"github.com/mattn/go-runewidth":         "internal/cli",
+	"github.com/clipperhouse/displaywidth":  "internal/cli",
 	"golang.org/x/term":                     "internal/cli",
 	"golang.org/x/sys/unix":                 "internal/tree",
 	"golang.org/x/sync/errgroup":            "project",

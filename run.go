@@ -175,6 +175,9 @@ type Run struct {
 
 	LastActivity       time.Time
 	LastActivitySource Source
+	// Dates are the latest days written in the files, future ones included,
+	// for whoever knows the clock; the latest first.
+	Dates []Dated
 
 	Questions []Question
 	Artifacts []Artifact
@@ -203,6 +206,12 @@ type Run struct {
 	// Options are the layout's own ways to go on; empty where those of
 	// ResumeState apply.
 	Options []Option
+}
+
+// Dated is a day on record.
+type Dated struct {
+	At     time.Time
+	Source Source
 }
 
 // Owner is a recorded owner of a run: a marker, a lock or a lease.
@@ -284,12 +293,18 @@ func (r *Run) Settle(limit time.Time) bool {
 	if !r.LastActivity.After(limit) {
 		return false
 	}
-	var best Claim
+	var best Dated
+	take := func(d Dated) {
+		if !d.At.After(limit) && d.At.After(best.At) {
+			best = d
+		}
+	}
+	for _, d := range r.Dates {
+		take(d)
+	}
 	for i := range r.Steps {
 		for _, c := range r.Steps[i].Claims {
-			if !c.At.After(limit) && c.At.After(best.At) {
-				best = c
-			}
+			take(Dated{c.At, c.Source})
 		}
 	}
 	if best.At.IsZero() {

@@ -24,6 +24,9 @@ func Describe(r *reprise.Run) string {
 	line("state: %s: %s", r.State, r.Reason)
 	line("phase: %q progress: %d/%d epic: %q order: %v", r.Phase, p.Done, p.Total, r.Epic, r.Order)
 	line("active: %s %s", stamp(r.LastActivity), r.LastActivitySource)
+	for _, d := range r.Dates {
+		line("dated %s %s", d.At.UTC().Format(time.DateOnly), d.Source)
+	}
 	for _, s := range r.Steps {
 		line("step %q %s phase=%q role=%q path=%q needs=%q attempts=%d commits=%q title=%q %s",
 			s.ID, s.Status, s.Phase, s.Role, s.Path, s.Needs, s.Attempts, s.Commits, s.Title, s.Source)

@@ -133,11 +133,9 @@ func endOfDay(now time.Time) time.Time {
 // time of the file itself says nothing: a checkout sets it for all alike.
 func (k *ranking) clock(r *reprise.Run) time.Time {
 	var best time.Time
-	if len(r.Steps) > 0 {
-		for _, c := range r.Steps[0].Claims {
-			if c.Ledger == traceLedger && !c.At.After(k.limit) {
-				best = later(best, c.At)
-			}
+	for _, d := range r.Dates {
+		if !d.At.After(k.limit) {
+			best = later(best, d.At)
 		}
 	}
 	return k.rightYear(best)
@@ -165,7 +163,7 @@ func classOf(r *reprise.Run) class {
 	}
 	for i := range r.Steps {
 		for _, c := range r.Steps[i].Claims {
-			if !c.Won || c.Ledger == traceLedger {
+			if !c.Won {
 				continue
 			}
 			switch s := r.Steps[len(r.Steps)-1].Status; {

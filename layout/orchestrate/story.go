@@ -86,7 +86,9 @@ func (l *loader) story() {
 		won = len(all) - 1
 	}
 	l.cycleSteps(all, won)
-	l.traces(s)
+	for _, d := range latest(s.dates, datesKept) {
+		run.Dates = append(run.Dates, reprise.Dated{At: d.day, Source: s.source(d.line)})
+	}
 	l.settle(s, all, own, won)
 	l.drift(all, won)
 }
@@ -175,25 +177,9 @@ func (l *loader) cycleSteps(all []say, won int) {
 	}
 }
 
-// tracesKept is how many days of a story are kept. More than a few lie in the
-// future only where a file is full of plans.
-const tracesKept = 6
-
-// traceLedger is the name of days written in a story. They testify that the
-// file existed by then, and give the ranking the latest day that is not in the
-// future: here is no clock to tell.
-const traceLedger = "dated line"
-
-// traces adds the latest days written in the story to its first phase.
-func (l *loader) traces(s *sheet) {
-	step := &l.run.Steps[0]
-	for _, d := range latest(s.dates, tracesKept) {
-		step.Claims = append(step.Claims, reprise.Claim{
-			Ledger: traceLedger, Status: reprise.Done, Word: d.day.Format("2006-01-02"), Source: s.source(d.line), At: d.day,
-			Won: len(step.Claims) == 0,
-		})
-	}
-}
+// datesKept is how many days of a story are kept for the ranking. More than a
+// few lie in the future only where a file is full of plans.
+const datesKept = 6
 
 // settle decides the state and what comes next.
 func (l *loader) settle(s *sheet, all []say, own, won int) {
