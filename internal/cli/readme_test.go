@@ -1,0 +1,45 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestX10_readme_shows_real_output holds the README's block against what the
+// program prints. UPDATE=1 rewrites it.
+func TestX10_readme_shows_real_output(t *testing.T) {
+	raw, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const command = "$ REPRISE_NOW=2026-03-20T12:00:00Z COLUMNS=96 reprise status examples\n"
+	before, rest, ok := strings.Cut(string(raw), command)
+	if !ok {
+		t.Fatal("the README does not show the command")
+	}
+	block, after, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("the block does not end")
+	}
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Examples without a time on record show the age of their files, which a
+	// checkout sets: none of them may rely on that.
+	out, stderr, code := run(t, map[string]string{"REPRISE_NOW": "2026-03-20T12:00:00Z", "COLUMNS": "96"}, "status", examples)
+	if code != 0 || stderr != "" {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile("../../README.md", []byte(before+command+out+"```"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if block != out {
+		t.Errorf("the README shows\n%s\nthe program prints\n%s", block, out)
+	}
+}
