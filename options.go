@@ -16,10 +16,22 @@ func (d Decision) Options(r *Run) []Option {
 		return nil
 	case len(r.Options) == 0 && r.Kind == KindGraph:
 		return d.graphOptions(r)
+	case len(r.Options) == 0 && r.Kind == KindPlans && r.Resume == nil:
+		return d.planOptions(r)
 	case len(r.Options) > 0 || r.Resume != nil || !staged(r.Kind):
 		return d.without(r.ResumeOptions())
 	}
 	return d.stagedOptions(r)
+}
+
+// planOptions are the choices for plans without checkpoints: each step is a
+// plan of its own.
+func (d Decision) planOptions(r *Run) []Option {
+	options := r.answerOption()
+	if d.Point != nil {
+		options = append(options, Option{"continue", "Go on with " + d.Point.ID}, Option{"skip", "Skip to the next plan"})
+	}
+	return append(options, Option{"fresh", "Start fresh (the old state is archived)"})
 }
 
 // graphOptions are the choices for a graph of tasks, which goes on with

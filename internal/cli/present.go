@@ -71,6 +71,33 @@ func (f *face) marked(indent, mark, colour, text string, most int) {
 	}
 }
 
+// place prints a path or another source after a lead. One that is too long for
+// the line goes on below, at a slash where it can.
+func (f *face) place(lead, text string) {
+	room := f.columns - width(lead)
+	var lines []string
+	line := ""
+	for _, part := range strings.SplitAfter(fit(plain(text), room*linesSource), "/") {
+		switch {
+		case width(line)+width(part) <= room:
+			line += part
+		case line == "" || width(part) > room:
+			f.para(lead, text, linesSource) // a name that no line could hold
+			return
+		default:
+			lines, line = append(lines, line), part
+		}
+	}
+	if lines = append(lines, line); len(lines) > linesSource {
+		f.para(lead, text, linesSource)
+		return
+	}
+	for _, l := range lines {
+		f.line("%s%s", lead, strings.TrimRight(l, " "))
+		lead = strings.Repeat(" ", width(lead))
+	}
+}
+
 // say prints a sentence of our own, wrapped.
 func (f *face) say(text string) { f.para("", text, 100) }
 
@@ -114,8 +141,10 @@ func subject(r *reprise.Run) string {
 			id = "story " + id
 		}
 		return workflow(r) + " for " + id
-	case reprise.KindEpic, reprise.KindSpecPipeline, reprise.KindPlans:
+	case reprise.KindEpic, reprise.KindSpecPipeline:
 		return workflow(r) + " for " + id
+	case reprise.KindPlans:
+		return workflow(r) + " in " + clip(r.Path, 60)
 	}
 	return workflow(r) + " " + id
 }

@@ -81,7 +81,7 @@ func gitWords(o reprise.Observed) string {
 		text = "on no branch"
 	}
 	if g.Head != "" {
-		text += " at " + clip(g.Head, 10)
+		text += " at " + shortHash(g.Head)
 	}
 	if g.Operation != "" {
 		text += ", in the middle of a " + clip(g.Operation, 30)
@@ -170,7 +170,7 @@ func (f *face) findingsBySeverity(findings []reprise.Finding) {
 			}
 			f.marked("  ", marks[s], severityColours[s], findingWords(x)+" ["+x.Code+"]", linesMessage)
 			if src := x.Source.String(); src != "" {
-				f.para("      where: ", src, linesSource)
+				f.place("      where: ", src)
 			}
 			if x.Hint != "" {
 				f.para("      to do: ", x.Hint, linesMessage)
@@ -224,11 +224,13 @@ func (f *face) step(s *reprise.Step, wide int) {
 	if what == plain(s.ID) {
 		what = ""
 	}
+	role := ""
 	if s.Role != "" {
-		what = strings.TrimSpace(what + " (" + clip(s.Role, 30) + ")")
+		role = " (" + clip(s.Role, 20) + ")"
 	}
 	row := fmt.Sprintf("  %s %s  %s  %s  ", orQuestion(statusMarks[s.Status]), pad(clip(s.ID, wide), wide),
 		pad(strings.ReplaceAll(s.Status.String(), "_", " "), 11), pad(grade, 9))
+	what = strings.TrimLeft(fit(what, f.columns-width(row)-width(role))+role, " ")
 	f.line("%s", strings.TrimRight(row+fit(what, f.columns-width(row)), " "))
 	for _, c := range s.Claims {
 		f.claim(s, c)
@@ -345,7 +347,7 @@ func (f *face) files(j judged) {
 	f.heading(fmt.Sprintf("Files it refers to: %d of %d are there", present, total))
 	for _, a := range list {
 		text := strings.Join(fileWords(a), ", ")
-		f.para("  "+fileMark(a)+" ", a.Path, linesSource)
+		f.place("  "+fileMark(a)+" ", a.Path)
 		f.para("      ", text, linesTitle)
 	}
 }

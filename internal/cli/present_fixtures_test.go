@@ -275,3 +275,22 @@ func buildRun() *reprise.Run {
 	r.Report(reprise.Finding{Code: "uncommitted-work", Severity: reprise.Warning, Subject: ".worktrees/auto-claude", Message: "2 files are changed and not committed", Source: at(".worktrees/auto-claude", 0), Hint: "commit them there, or go on; nothing is thrown away"})
 	return r
 }
+
+// gsdRun is a run of the family seed 000 descends from: plans without
+// checkpoints.
+func gsdRun() *reprise.Run {
+	const dir = ".planning"
+	r := &reprise.Run{
+		Ref: reprise.Ref{Layout: "longrun", ID: "planning", Path: dir, Kind: reprise.KindPlans}, State: reprise.Interrupted,
+		Title: "Review assistant", Phase: "phase 04", Reason: "1 plan of phase 04 (Integration Testing) open; 04-01 comes next",
+		LastActivity: before(5 * 24 * time.Hour), LastActivitySource: at(dir+"/STATE.md", 13),
+		Next: []reprise.Unit{{ID: "04-01", Path: dir + "/phases/04-integration-testing/04-01-PLAN.md", Title: "Test the features of phases 1 to 3 together", Phase: "phase 04", Role: "executor", Reason: "first open plan of phase 04 (Integration Testing)"}},
+		Steps: []reprise.Step{
+			{ID: "03-02", Title: "Stricter evidence for findings", Phase: "phase 03", Role: "executor", Status: reprise.Done, Grade: reprise.Evidenced, Commits: []string{"77aa001122334455"}, Claims: []reprise.Claim{
+				claim("ROADMAP.md", reprise.Done, "[x]", at(dir+"/ROADMAP.md", 50), true), claim("PLAN", reprise.Pending, "planned", at(dir+"/phases/03-cross-validation-of-findings-and-evidence/03-02-PLAN.md", 0), false)}},
+			{ID: "04-01", Title: "Test the features of phases 1 to 3 together", Phase: "phase 04", Role: "executor", Status: reprise.Pending, Needs: []string{"03-02"}, Claims: []reprise.Claim{claim("PLAN", reprise.Pending, "planned", at(dir+"/phases/04-integration-testing/04-01-PLAN.md", 0), true)}},
+		},
+	}
+	r.Report(reprise.Finding{Code: reprise.CodeMissingArtifact, Severity: reprise.Info, Subject: "03-02", Message: "two records call 03-02 done, but it has no summary", Source: at(dir+"/phases/03-cross-validation-of-findings-and-evidence-after-review/03-02-PLAN.md", 21), Hint: "the summary may be uncommitted or lost; write it if it is wanted"})
+	return r
+}

@@ -201,10 +201,35 @@ func loopWords(r *reprise.Run) (status, iteration string) {
 
 // longrun tells how the run was interrupted in the words of seed 000.
 func (f *face) longrun(j judged) {
-	f.interruption(j, j.run.ResumeAnswer())
+	if j.run.Resume != nil {
+		f.interruption(j, *j.run.Resume)
+	} else {
+		f.plans(j)
+	}
 	if f.asking {
 		f.heading("Options:")
 		f.numbered(j.d.Options(j.run))
+	}
+}
+
+// plans tells the same of a run that keeps no checkpoints: its steps are the
+// plans themselves.
+func (f *face) plans(j judged) {
+	p := j.run.Progress()
+	text := fmt.Sprintf("%d of %d plans are done", p.Done, p.Total)
+	if j.d.Point != nil {
+		text += "; next is " + pointWords(j)
+	}
+	f.para("", text+".", linesSource)
+	if s := report.LastDone(j.run, j.d); s != nil {
+		f.para("Last completed: ", strings.TrimSpace(clip(s.ID, 60)+" "+s.Title), linesTitle)
+		f.para("Commits made: ", commitWords(j.run, reprise.ResumeState{Plan: s.ID}), linesSource)
+	}
+	for i, q := range j.run.PendingQuestions() {
+		if i == 0 {
+			f.heading("Waiting for an answer:")
+		}
+		f.para("  - ", q.Text, linesMessage)
 	}
 }
 
@@ -274,9 +299,15 @@ func commitWords(r *reprise.Run, s reprise.ResumeState) string {
 	}
 	short := make([]string, 0, len(commits))
 	for _, c := range commits {
-		short = append(short, clip(c, 10))
+		short = append(short, shortHash(c))
 	}
 	return strings.Join(short, ", ")
+}
+
+// shortHash is as much of a commit's hash as people read.
+func shortHash(h string) string {
+	runes := []rune(plain(h))
+	return string(runes[:min(10, len(runes))])
 }
 
 // autoclaude tells what was built so far, in the terms of seed 003.
@@ -293,8 +324,10 @@ func (f *face) autoclaude(j judged) {
 		}
 	}
 	switch {
+	case tree == "" && j.d.Point != nil && j.d.Point.Role == "coder":
+		f.field("worktree", "none; one is made before the coding goes on")
 	case tree == "":
-		f.field("worktree", "none; one is made when the coding starts")
+		f.field("worktree", "none")
 	case r.Branch != "":
 		f.field("worktree", clip(tree, 300)+", branch "+clip(r.Branch, 100))
 	default:

@@ -38,7 +38,7 @@ func (f *face) summary(j judged) {
 	f.banner(verb + subject(j.run))
 	f.gap()
 	f.pair(since, fmt.Sprintf("%s (%s)", f.ago(j), j.plan.AgeBand))
-	f.pair("State source:", j.plan.StateSource)
+	f.place("State source: ", j.plan.StateSource)
 	f.completed(j)
 	f.heading("Resume point:")
 	f.para("  -> ", pointWords(j), linesTitle)
@@ -47,7 +47,7 @@ func (f *face) summary(j judged) {
 	f.question("Resume this workflow? (yes / restart from scratch / cancel)")
 }
 
-func (f *face) pair(name, value string) { f.para(name+" ", value, linesSource) }
+func (f *face) pair(name, value string) { f.para(name+" ", value, linesMessage) }
 
 // inputs lists what is passed to the next phase.
 func (f *face) inputs(j judged) {
@@ -64,7 +64,7 @@ func (f *face) inputs(j judged) {
 			f.line("%sand %d more", lead, len(inputs)-i)
 			break
 		}
-		f.para(lead, in, linesSource)
+		f.place(lead, in)
 		lead = strings.Repeat(" ", len(lead))
 	}
 }
@@ -309,7 +309,7 @@ func (f *face) failure(j judged, action string) {
 		reason = j.d.Reasons[0]
 	}
 	f.para("Reason:     ", reason, linesMessage)
-	f.para("State file: ", j.plan.StateSource, linesSource)
+	f.place("State file: ", j.plan.StateSource)
 	f.gap()
 	f.say("Recommended action: " + action)
 }

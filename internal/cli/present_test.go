@@ -71,6 +71,7 @@ func presentations() map[string]func(f *face) {
 		"check-eventrun":                report(graphRun(), reprise.Observed{}),
 		"check-specloop":                report(specRun(), reprise.Observed{}),
 		"check-longrun":                 report(plansRun(reprise.ActiveAgent), reprise.Observed{}),
+		"check-longrun-plans":           report(gsdRun(), reprise.Observed{}),
 		"check-longrun-live":            report(live, alive),
 		"check-autoclaude":              report(buildRun(), build),
 		"check-preflight-orchestrate":   preflight(pipelineRun()),
