@@ -31,7 +31,10 @@ const (
 	exitUnexpected  = 1
 	exitUsage       = 2
 	exitNothing     = 3
+	exitCaution     = 10
+	exitBlocked     = 11
 	exitNeedsAnswer = 12
+	exitHeld        = 20
 	exitUnreadable  = 40
 	exitInterrupt   = 130
 )
@@ -72,7 +75,7 @@ func (a *app) newRoot() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return status.RunE(cmd, nil) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(status, a.newDetect())
+	root.AddCommand(status, a.newDetect(), a.newChecks())
 	return root
 }
 
