@@ -35,7 +35,11 @@ type Node struct {
 	Keys  []Field // Map, in file order
 
 	// Start and End delimit the value in the file, quotes included. They are
-	// exact for JSON and zero for YAML.
+	// exact for JSON, and for YAML scalars and flow collections. A YAML block
+	// starts at its first key or dash and ends with the last value that has a
+	// place; a value that is not written stands, empty, behind its colon or
+	// dash. Both are zero where the value is not written in this place: behind
+	// an alias, or where the parser's columns do not lead to it.
 	Start, End int
 
 	file *File

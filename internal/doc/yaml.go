@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -32,7 +33,10 @@ func (f *File) YAML() *Node {
 
 // yamlAt parses a part of the file that begins after the given number of lines.
 func (f *File) yamlAt(data []byte, before int) *Node {
-	data = bytes.TrimPrefix(data, bom)
+	base := lineStart(f.Data, before)
+	if bytes.HasPrefix(data, bom) {
+		data, base = data[len(bom):], base+len(bom)
+	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		f.Report(reprise.Warning, reprise.CodeUnreadable, before+1, "no content where YAML was expected", "")
 		return nil
@@ -45,11 +49,11 @@ func (f *File) yamlAt(data []byte, before int) *Node {
 		f.Report(reprise.Warning, reprise.CodeTooLarge, before, fmt.Sprintf("more than %d MiB of YAML, not read", maxYAML>>20), "")
 		return nil
 	}
-	n, err := f.parseYAML(data, before)
+	n, err := f.parseYAML(data, before, base)
 	if err == nil {
 		return n
 	}
-	salvaged := f.salvage(data, before)
+	salvaged := f.salvage(data, before, base)
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if salvaged == nil {
 		f.Report(reprise.Warning, reprise.CodeUnreadable, before, "not valid YAML: "+message, "the write may have been cut off; look for a second copy or a backup")
@@ -59,9 +63,9 @@ func (f *File) yamlAt(data []byte, before int) *Node {
 	return salvaged
 }
 
-func (f *File) parseYAML(data []byte, before int) (*Node, error) {
+func (f *File) parseYAML(data []byte, before, base int) (*Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
-	c := yamlConverter{file: f, before: before}
+	c := yamlConverter{file: f, before: before, data: data, base: base, lines: yamlLines(data)}
 	var root *Node
 	for {
 		var y yaml.Node
@@ -91,6 +95,14 @@ type yamlConverter struct {
 	file   *File
 	before int
 	count  int
+
+	data    []byte // what is parsed
+	base    int    // its offset in the file
+	lines   []int  // where its lines begin, as YAML counts them
+	aliased bool   // inside of what an alias stands for
+
+	// The place looked up last: a line, a column and its offset.
+	line, column, at int
 }
 
 func (c *yamlConverter) node(y *yaml.Node, depth int) (*Node, error) {
@@ -105,7 +117,11 @@ func (c *yamlConverter) node(y *yaml.Node, depth int) (*Node, error) {
 		}
 		return c.node(y.Content[0], depth)
 	case yaml.AliasNode:
-		return c.node(y.Alias, depth+1)
+		was := c.aliased
+		c.aliased = true
+		n, err := c.node(y.Alias, depth+1)
+		c.aliased = was
+		return n, err
 	case yaml.ScalarNode:
 		n.Text = y.Value
 		switch y.ShortTag() {
@@ -144,13 +160,14 @@ func (c *yamlConverter) node(y *yaml.Node, depth int) (*Node, error) {
 			n.Keys = append(n.Keys, Field{Name: key.Value, Line: c.before + key.Line, Value: v})
 		}
 	}
+	c.place(y, n)
 	return n, nil
 }
 
 // salvage reads `key: value` and `- item` lines by their indentation. It is for
 // files that models wrote by hand and that break a rule of YAML in one place.
 // It returns nil if not a single such line is there.
-func (f *File) salvage(data []byte, before int) *Node {
+func (f *File) salvage(data []byte, before, base int) *Node {
 	root := &Node{Kind: Map, Line: before + 1, file: f}
 	type level struct {
 		indent int
@@ -158,10 +175,13 @@ func (f *File) salvage(data []byte, before int) *Node {
 	}
 	stack := []level{{-1, root}}
 	found := false
+	next := base
 	for i, raw := range strings.Split(string(data), "\n") {
 		line := strings.TrimRight(raw, " \t\r")
 		text := strings.TrimLeft(line, " ")
 		indent := len(line) - len(text)
+		at := next + indent
+		next += len(raw) + 1
 		if text == "" || text[0] == '#' || strings.HasPrefix(text, "---") {
 			continue
 		}
@@ -178,16 +198,18 @@ func (f *File) salvage(data []byte, before int) *Node {
 				continue
 			}
 			found = true
+			parent.begin(at)
+			at += len(text) - len(strings.TrimLeft(strings.TrimPrefix(text, "-"), " \t"))
 			rest = strings.TrimSpace(rest)
 			if key, value, ok := splitKey(rest); ok {
 				item := &Node{Kind: Map, Line: no, file: f}
 				parent.Items = append(parent.Items, item)
 				// Keys that follow stand under the dash, two columns further in.
 				stack = append(stack, level{indent, item})
-				addSalvaged(f, item, key, value, no)
+				addSalvaged(f, item, key, value, no, at, rest)
 				continue
 			}
-			parent.Items = append(parent.Items, scalar(f, rest, no))
+			parent.Items = append(parent.Items, scalar(f, rest, no).between(at, at+len(rest)))
 			continue
 		}
 		key, value, ok := splitKey(text)
@@ -195,7 +217,7 @@ func (f *File) salvage(data []byte, before int) *Node {
 			continue
 		}
 		found = true
-		if child := addSalvaged(f, parent, key, value, no); child != nil && len(stack) < maxDepth {
+		if child := addSalvaged(f, parent, key, value, no, at, text); child != nil && len(stack) < maxDepth {
 			stack = append(stack, level{indent, child})
 		}
 	}
@@ -205,12 +227,32 @@ func (f *File) salvage(data []byte, before int) *Node {
 	return root
 }
 
-// addSalvaged adds an entry; it returns the new map if the value stands below.
-func addSalvaged(f *File, parent *Node, key, value string, no int) *Node {
+// begin notes where the first entry of a collection stands.
+func (n *Node) begin(at int) {
+	if len(n.Keys) == 0 && len(n.Items) == 0 {
+		n.Start, n.End = at, at
+	}
+}
+
+func (n *Node) between(start, end int) *Node {
+	n.Start, n.End = start, end
+	return n
+}
+
+// addSalvaged adds the entry that text, which stands at an offset, holds; it
+// returns the new map if the value stands below.
+func addSalvaged(f *File, parent *Node, key, value string, no, at int, text string) *Node {
+	parent.begin(at)
+	at += strings.Index(text, ":") + 1
+	if value != "" {
+		rest := text[strings.Index(text, ":")+1:]
+		at += len(rest) - len(strings.TrimLeftFunc(rest, unicode.IsSpace))
+	}
 	v := scalar(f, value, no)
 	if value == "" {
 		v = &Node{Kind: Map, Line: no, file: f}
 	}
+	v.between(at, at+len(value))
 	parent.Keys = append(parent.Keys, Field{Name: key, Line: no, Value: v})
 	if value == "" {
 		return v
