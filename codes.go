@@ -50,5 +50,6 @@ const (
 	CodeNewDependency     = "new-dependency"         // a dependency the saved state does not know
 	CodeConcurrent        = "concurrent-workflow"    // another run works on the same story
 	CodeQuestionHidden    = "question-hidden"        // an open question behind another state
+	CodeVerifyFailed      = "verify-failed"          // a person's command did not succeed
 	CodeAge               = "age"                    // how long ago the run was active
 )

@@ -72,6 +72,7 @@ type Step struct {
 	Needs    []string // ids of steps that must be closed first
 	Attempts int      // launches on record
 	Commits  []string // commits the ledgers record for it
+	Pieces   bool     // those commits are made on the way: they show that it was begun, not that it is whole
 	Files    []string // files its plan or ledger says it touches
 	Traces   []Trace  // how a commit for this step can be told in git's history
 	Source   Source   // where it is declared

@@ -59,6 +59,7 @@ func Checks() []Check {
 		{reprise.CodeFilesChanged, warning, "Files of the run were changed by commits that do not belong to it, or finished work has uncommitted changes.", false, filesChanged},
 		{reprise.CodeNewDependency, warning, "A dependency was added or changed that the saved state does not account for: a manifest, a Dependencies section, or a step it does not list.", false, newDependency},
 		{reprise.CodeFalseCompletion, warning, "Something is called done while its own evidence says otherwise.", false, falseCompletion},
+		{reprise.CodeVerifyFailed, warning, "The command given with --verify did not succeed on a copy of what is checked out.", false, nil},
 		{reprise.CodeClosedOpen, warning, "The run ended with work left open; worth knowing where it was ended on purpose.", true, closedOpen},
 		{reprise.CodeCycle, warning, "Steps wait for each other, so that none of them can start.", true, cycle},
 		{reprise.CodeUnknownDependency, warning, "A step waits for something that does not exist.", true, unknownDependency},

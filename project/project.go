@@ -48,48 +48,64 @@ type Result struct {
 	Findings []reprise.Finding
 	// Skipped are folders that were not looked into because git ignores them.
 	Skipped []string
+
+	entries []layout.Entry
+	watch   bool
+	// read holds, for each run, the hashes of the files it was loaded from.
+	mu   sync.Mutex
+	read map[*reprise.Run]map[string]string
 }
 
-// Read reads the project in a folder. The error is for a folder that cannot be
-// opened or an unknown layout name; everything else is a finding.
+// Read reads the project in a folder, from its files alone. The error is for a
+// folder that cannot be opened or an unknown layout name; everything else is a
+// finding.
 func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
-	root, err := filepath.Abs(dir)
+	res, runs, err := gatherRuns(ctx, dir, opts, false)
 	if err != nil {
 		return nil, err
+	}
+	observed := reprise.Observed{Now: opts.Now, Peers: runs}
+	for _, r := range runs {
+		examine.Apply(r, observed, examine.Cheap)
+	}
+	res.Runs = order(runs, res.entries, observed)
+	return res, nil
+}
+
+// gatherRuns finds and loads the runs of a folder and of the other checkouts of
+// its repository, in no particular order.
+func gatherRuns(ctx context.Context, dir string, opts Options, watch bool) (*Result, []*reprise.Run, error) {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, nil, err
 	}
 	entries, err := chosen(opts.Layouts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	fsys, err := tree.Open(root, tree.Options{Marks: layout.Marks(), All: opts.Ignored})
 	if err != nil {
-		return nil, fmt.Errorf("open project: %w", err)
+		return nil, nil, fmt.Errorf("open project: %w", err)
 	}
 	defer fsys.Close()
 
-	res := &Result{Root: root}
+	res := &Result{Root: root, entries: entries, watch: watch, read: map[*reprise.Run]map[string]string{}}
 	runs, err := res.load(ctx, fsys, entries, opts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	runs, err = res.joinCheckouts(ctx, fsys, runs, entries, opts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	res.Skipped = fsys.Skipped()
 	res.listProblems("", fsys)
-
-	observed := reprise.Observed{Now: opts.Now}
-	for _, r := range runs {
-		if !opts.Now.IsZero() {
+	if !opts.Now.IsZero() {
+		for _, r := range runs {
 			r.Settle(opts.Now.Add(reprise.ClockSlack))
 		}
-		for _, f := range examine.All(r, observed) {
-			r.Report(f)
-		}
 	}
-	res.Runs = order(runs, entries, observed)
-	return res, nil
+	return res, runs, nil
 }
 
 // UnknownLayoutError is returned for a layout name that is not in the table.
@@ -156,7 +172,7 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []layout.Ent
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			runs[i] = loadOne(j, fsys)
+			runs[i] = res.loadOne(j, fsys)
 			if opts.Progress != nil {
 				mu.Lock()
 				loaded++
@@ -174,7 +190,17 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []layout.Ent
 
 // loadOne loads a run. A layout that cannot go on, for whatever reason, costs
 // the user that run's details and not the list.
-func loadOne(j job, fsys fs.FS) (r *reprise.Run) {
+func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
+	var fsys fs.FS = files
+	if res.watch {
+		w := &watched{FS: files, hashes: map[string]string{}}
+		fsys = w
+		defer func() {
+			res.mu.Lock()
+			defer res.mu.Unlock()
+			res.read[r] = w.hashes
+		}()
+	}
 	lost := func(cause string) *reprise.Run {
 		return &reprise.Run{
 			Ref: j.ref, State: reprise.Unreadable, Reason: "its files could not be read",

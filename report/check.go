@@ -25,6 +25,7 @@ type Check struct {
 	Artifacts  []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
 	Git        *Git             `json:"git" jsonschema:"the repository as it was found; null if there is none or nobody looked"`
 	Owner      *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if nobody is"`
+	Verified   *Verified        `json:"verified" jsonschema:"how the command given for verification ended; null if none was run"`
 	Options    []reprise.Option `json:"options" jsonschema:"ways to go on, the usual one first"`
 	Findings   []Finding        `json:"findings" jsonschema:"the most severe first; those about the folder stand last"`
 	Candidates []Run            `json:"candidates" jsonschema:"every run that could be meant where none was named, the answered one included"`
@@ -133,6 +134,15 @@ type Artifact struct {
 	NeededBy string           `json:"needed_by"`
 	MadeBy   string           `json:"made_by"`
 	Source   string           `json:"source" jsonschema:"file:line where it is referred to"`
+}
+
+// Verified is how a command that was given for verification ended.
+type Verified struct {
+	Command string `json:"command"`
+	Commit  string `json:"commit" jsonschema:"what it was run on"`
+	OK      bool   `json:"ok" jsonschema:"it ran and succeeded"`
+	Reason  string `json:"reason" jsonschema:"why it did not; empty if it did"`
+	Tail    string `json:"tail" jsonschema:"the end of what it printed"`
 }
 
 // Git is the repository in short.

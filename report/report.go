@@ -97,10 +97,15 @@ type Error struct {
 	Exit    int    `json:"exit"`
 }
 
-// NewStatus makes the document of a project.
-func NewStatus(root string, runs []*reprise.Run, findings []reprise.Finding) Status {
+// NewStatus makes the document of a project. Runs that were judged carry the
+// verdict and the state of the decision.
+func NewStatus(root string, runs []*reprise.Run, decisions map[*reprise.Run]reprise.Decision, findings []reprise.Finding) Status {
 	s := Status{Schema: StatusSchema, Root: root, Runs: make([]Run, 0, len(runs)), Findings: newFindings(findings)}
 	for _, r := range runs {
+		if d, ok := decisions[r]; ok {
+			s.Runs = append(s.Runs, NewJudged(r, d))
+			continue
+		}
 		s.Runs = append(s.Runs, NewRun(r))
 	}
 	return s

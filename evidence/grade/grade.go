@@ -27,13 +27,6 @@ import (
 	"reprise"
 )
 
-// Kinds of the evidence given here.
-const (
-	KindCommit   = "commit"
-	KindArtifact = "artifact"
-	KindCommand  = "command" // given by others; kept
-)
-
 // maxListed bounds how many commits of one convention are listed for a step.
 const maxListed = 3
 
@@ -93,7 +86,7 @@ func (g *Grader) Run(r *reprise.Run) []string {
 	lost := 0
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		s.Evidence = slices.DeleteFunc(s.Evidence, func(e reprise.Evidence) bool { return e.Kind == KindCommit || e.Kind == KindArtifact })
+		s.Evidence = slices.DeleteFunc(s.Evidence, func(e reprise.Evidence) bool { return e.Kind != reprise.EvidenceCommand })
 		if g.git != nil {
 			lost += g.commits(r, s)
 		}
@@ -116,8 +109,9 @@ func grade(s *reprise.Step) reprise.Grade {
 	}
 	for _, e := range s.Evidence {
 		switch {
-		case !e.For:
-		case e.Kind == KindCommand:
+		case !e.For, e.Kind == reprise.EvidencePartial && s.Status != reprise.Done:
+			// A piece of an open step says only that it was begun.
+		case e.Kind == reprise.EvidenceCommand:
 			out = max(out, reprise.Verified)
 		default:
 			out = max(out, reprise.Evidenced)
@@ -130,17 +124,25 @@ func grade(s *reprise.Step) reprise.Grade {
 // are missing where that proves nothing.
 func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 	listed := map[int]bool{}
-	add := func(i int, why string) {
+	add := func(i int, why string, partial bool) {
 		if listed[i] {
 			return
 		}
 		listed[i] = true
-		s.Evidence = append(s.Evidence, g.evidence(r, i, why))
+		e := g.evidence(r, i, why)
+		if partial {
+			e.Kind = reprise.EvidencePartial
+		}
+		s.Evidence = append(s.Evidence, e)
+	}
+	recorded := reprise.EvidenceCommit
+	if s.Pieces {
+		recorded = reprise.EvidencePartial
 	}
 	for _, hash := range s.Commits {
 		hash = strings.ToLower(strings.TrimSpace(hash))
 		if i, ok := g.find(hash); ok {
-			add(i, "is on record")
+			add(i, "is on record", s.Pieces)
 			continue
 		}
 		known, looked := g.git.Known[hash]
@@ -148,20 +150,20 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 		case !looked:
 		case known:
 			s.Evidence = append(s.Evidence, reprise.Evidence{
-				Kind: KindCommit, Source: hash, For: true,
+				Kind: recorded, Source: hash, For: true,
 				Text: fmt.Sprintf("commit %s is on record and in the repository, but not in the history that was looked at", short(hash)),
 			})
 		case g.git.Shallow:
 			lost++
 		default:
 			s.Evidence = append(s.Evidence, reprise.Evidence{
-				Kind: KindCommit, Source: hash,
+				Kind: recorded, Source: hash,
 				Text: fmt.Sprintf("commit %s is on record, but the repository does not have it", short(hash)),
 			})
 		}
 	}
 	for _, i := range g.byStep[r.ID+"/"+s.ID] {
-		add(i, "names this step in its trailer")
+		add(i, "names this step in its trailer", false)
 	}
 	n := 0
 	for _, t := range s.Traces {
@@ -170,7 +172,7 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 				if n++; n > maxListed {
 					return lost
 				}
-				add(i, "names this step in its subject")
+				add(i, "names this step in its subject", t.Partial)
 			}
 		}
 	}
@@ -180,7 +182,7 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 // evidence tells of one commit, also where it is and whether it was taken back.
 func (g *Grader) evidence(r *reprise.Run, i int, why string) reprise.Evidence {
 	c := &g.git.Commits[i]
-	e := reprise.Evidence{Kind: KindCommit, Source: c.Hash, For: true}
+	e := reprise.Evidence{Kind: reprise.EvidenceCommit, Source: c.Hash, For: true}
 	where := ""
 	switch {
 	case !g.onBranch(r, c):

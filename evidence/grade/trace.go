@@ -115,10 +115,10 @@ func (g *Grader) reverted(i int) (int, bool) {
 // artifacts adds what is known of the files of a step.
 func artifacts(r *reprise.Run, s *reprise.Step) {
 	for _, a := range r.Artifacts {
-		if s.ID == "" || a.NeededBy != s.ID {
+		if s.ID == "" || a.MadeBy != s.ID {
 			continue
 		}
-		e := reprise.Evidence{Kind: KindArtifact, Source: a.Path}
+		e := reprise.Evidence{Kind: reprise.EvidenceArtifact, Source: a.Path}
 		switch {
 		case a.Presence == reprise.Present && a.Path != s.Path:
 			e.For, e.Text = true, a.Name+" is there"

@@ -75,7 +75,7 @@ func (a *app) newRoot() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return status.RunE(cmd, nil) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(status, a.newDetect(), a.newChecks())
+	root.AddCommand(status, a.newDetect(), a.newCheck(), a.newChecks())
 	return root
 }
 
@@ -159,9 +159,9 @@ func (a *app) terminal(w io.Writer) (columns int, is bool) {
 	return max(columns, 40), is
 }
 
-// read reads a project with what all commands share: the clock and, for a
+// judge reads and judges a project with what all commands share: the clock and, for a
 // person who waits longer than a second, a line that says so.
-func (a *app) read(ctx context.Context, dir string, opts project.Options) (*project.Result, error) {
+func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
 	now, err := a.now()
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (a *app) read(ctx context.Context, dir string, opts project.Options) (*proj
 	progress := a.newProgress()
 	opts.Progress = progress.show
 	defer progress.clear()
-	return project.Read(ctx, dir, opts)
+	return project.Judge(ctx, dir, opts)
 }
 
 // progressLine is one line on standard error, shown only on a terminal and only

@@ -55,7 +55,7 @@ func (a *app) completeRuns(dir *string) cobra.CompletionFunc {
 }
 
 func (a *app) detect(cmd *cobra.Command, dir, arg string) error {
-	res, err := a.read(cmd.Context(), dir, project.Options{})
+	res, err := a.judge(cmd.Context(), dir, project.JudgeOptions{})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (a *app) detect(cmd *cobra.Command, dir, arg string) error {
 	columns, colour := a.terminal(a.out)
 	v := view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == "", now: now, all: true}
 	if run == nil {
-		v.nothing(res)
+		v.nothing(res.Result)
 		return nil
 	}
 	v.detect(run, reprise.Names(res.Runs)[run], answer)

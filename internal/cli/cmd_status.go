@@ -58,7 +58,7 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 func (a *app) status(cmd *cobra.Command, dir string, flags statusFlags) error {
 	root, below := projectFolder(dir)
-	res, err := a.read(cmd.Context(), root, project.Options{Layouts: flags.layouts, Ignored: flags.ignored})
+	res, err := a.judge(cmd.Context(), root, project.JudgeOptions{Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}})
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (a *app) status(cmd *cobra.Command, dir string, flags statusFlags) error {
 		res.Runs = under(res.Runs, below)
 	}
 	if a.json {
-		return a.writeJSON(a.out, report.NewStatus(res.Root, res.Runs, res.Findings))
+		return a.writeJSON(a.out, report.NewStatus(res.Root, res.Runs, res.Decisions, res.Findings))
 	}
 	now, err := a.now()
 	if err != nil {
@@ -75,7 +75,7 @@ func (a *app) status(cmd *cobra.Command, dir string, flags statusFlags) error {
 	columns, colour := a.terminal(a.out)
 	v := view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == "", now: now, all: flags.all}
 	if len(res.Runs) == 0 {
-		v.nothing(res)
+		v.nothing(res.Result)
 		return nil
 	}
 	v.status(res)

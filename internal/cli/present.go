@@ -136,7 +136,7 @@ func subject(r *reprise.Run) string {
 	case reprise.KindStory:
 		return workflow(r) + " for story " + id
 	case reprise.KindQALoop:
-		id = strings.TrimPrefix(id, "qa-loop ")
+		id = strings.TrimLeft(strings.TrimPrefix(id, "qa-loop"), "- ")
 		if id != "" && id[0] >= '0' && id[0] <= '9' {
 			id = "story " + id
 		}

@@ -57,7 +57,7 @@ func (f *face) world(j judged) {
 		} else {
 			text += ": a marker proves nothing about life or death"
 		}
-		f.para("Owner:  ", text, linesSource)
+		f.para("Owner:  ", text, linesMessage)
 	}
 	if text := gitWords(j.o); text != "" {
 		f.para("Git:    ", text, linesSource)
@@ -240,7 +240,8 @@ func (f *face) step(s *reprise.Step, wide int) {
 		if e.For {
 			mark = "+"
 		}
-		if e.Source != "" && !strings.Contains(e.Text, e.Source) {
+		// A commit is named in the sentence by the beginning of its hash.
+		if e.Source != "" && !strings.Contains(e.Text, e.Source[:min(7, len(e.Source))]) {
 			text += " [" + e.Source + "]"
 		}
 		f.para("      "+mark+" ", text, linesSource)

@@ -51,35 +51,40 @@ func (v *view) paint(code, s string) string {
 func (v *view) line(format string, args ...any) { fmt.Fprintf(v.w, format+"\n", args...) }
 
 // status prints the runs of a project as a table, the most urgent first.
-func (v *view) status(res *project.Result) {
-	shown, hidden := v.choose(res.Runs)
+func (v *view) status(res *project.Judgement) {
+	shown, hidden := v.choose(res)
 	v.line("%s", fit(v.headline(res), v.columns))
 	if len(shown) > 0 {
 		v.line("")
-		v.table(shown, reprise.Names(res.Runs))
+		v.table(shown, res)
 	}
 	v.findings(shown, reprise.Names(res.Runs), res.Findings)
-	if hidden != "" {
+	if len(shown) > 0 {
 		v.line("")
+		for _, l := range wrap("The verdicts come from a quick look; `reprise check RUN` looks at git, processes and files.", v.columns) {
+			v.line("%s", l)
+		}
+	}
+	if hidden != "" {
 		v.line("%s", fit("Not shown: "+hidden+". `reprise status --all` shows them.", v.columns))
 	}
 }
 
 // choose leaves closed runs out, and a long backlog.
-func (v *view) choose(runs []*reprise.Run) (shown []*reprise.Run, hidden string) {
+func (v *view) choose(res *project.Judgement) (shown []*reprise.Run, hidden string) {
 	if v.all {
-		return runs, ""
+		return res.Runs, ""
 	}
 	left := map[reprise.State]int{}
 	idle := 0
-	for _, r := range runs {
-		switch {
-		case !r.State.Open():
-			left[r.State]++
-		case r.State == reprise.NotStarted && idle >= shownIdle:
-			left[r.State]++
+	for _, r := range res.Runs {
+		switch state := res.Decisions[r].State; {
+		case !state.Open():
+			left[state]++
+		case state == reprise.NotStarted && idle >= shownIdle:
+			left[state]++
 		default:
-			if r.State == reprise.NotStarted {
+			if state == reprise.NotStarted {
 				idle++
 			}
 			shown = append(shown, r)
@@ -99,58 +104,80 @@ func tally(counts map[reprise.State]int) string {
 	return strings.Join(parts, ", ")
 }
 
-func (v *view) headline(res *project.Result) string {
+func (v *view) headline(res *project.Judgement) string {
 	counts := map[reprise.State]int{}
 	for _, r := range res.Runs {
-		counts[r.State]++
+		counts[res.Decisions[r].State]++
 	}
 	return fmt.Sprintf("%s in %s: %s", count(len(res.Runs), "run"), plain(filepath.Base(res.Root)), tally(counts))
 }
 
-type row struct{ state, name, layout, done, age, next string }
+// row is one line of the table; the last cell takes what room is left.
+type row [7]string
 
-func (v *view) table(runs []*reprise.Run, names map[*reprise.Run]string) {
+const (
+	colState = iota
+	colName
+	colLayout
+	colDone
+	colAge
+	colVerdict
+	colNext
+)
+
+var header = row{"STATE", "RUN", "LAYOUT", "DONE", "AGE", "VERDICT", "NEXT"}
+
+func (v *view) table(runs []*reprise.Run, res *project.Judgement) {
+	names := reprise.Names(res.Runs)
 	rows := make([]row, len(runs))
-	head := row{"STATE", "RUN", "LAYOUT", "DONE", "LAST ACTIVITY", "NEXT"}
-	wide := row{}
-	widths := [5]int{width(head.state) + 2, width(head.name), width(head.layout), width(head.done), 0}
+	var widths [colNext]int
+	for c := range widths {
+		widths[c] = width(header[c])
+	}
+	widths[colState] += 2
 	for i, r := range runs {
-		p := r.Progress()
+		d := res.Decisions[r]
 		rows[i] = row{
-			state: symbols[r.State] + " " + words(r.State), name: fit(plain(names[r]), max(12, v.columns/4)), layout: r.Layout,
-			age: v.age(r), next: nextWords(r),
+			colState: symbols[d.State] + " " + words(d.State), colName: fit(plain(names[r]), max(12, v.columns/4)), colLayout: r.Layout,
+			colAge: v.age(r), colVerdict: verdictWord(d.Verdict), colNext: nextWords(r, d),
 		}
-		if p.Total > 0 {
-			rows[i].done = fmt.Sprintf("%d/%d", p.Done, p.Total)
+		if p := r.Progress(); p.Total > 0 {
+			rows[i][colDone] = fmt.Sprintf("%d/%d", p.Done, p.Total)
 		}
-		for c, cell := range [4]string{rows[i].state, rows[i].name, rows[i].layout, rows[i].done} {
-			widths[c] = max(widths[c], width(cell))
-		}
-		if width(rows[i].age) > width(wide.age) {
-			wide.age = rows[i].age
+		for c := range widths {
+			widths[c] = max(widths[c], width(rows[i][c]))
 		}
 	}
-	widths[4] = max(width(wide.age), width("AGE"))
-	head.age = "AGE"
 	// On a narrow terminal the layout's name is what can be missed first.
-	layout := v.columns >= 80
-	v.line("%s", v.paint("1", v.row(head, widths, layout, "  ")))
+	if v.columns < 100 {
+		widths[colLayout] = 0
+	}
+	head := header
+	head[colState] = "  " + head[colState]
+	v.line("%s", v.paint("1", v.row(head, widths)))
 	for i, r := range runs {
-		text := v.row(rows[i], widths, layout, "")
-		mark := symbols[r.State]
-		v.line("%s%s", v.paint(colours[r.State], mark), strings.TrimPrefix(text, mark))
+		state := res.Decisions[r].State
+		mark := symbols[state]
+		v.line("%s%s", v.paint(colours[state], mark), strings.TrimPrefix(v.row(rows[i], widths), mark))
 	}
 }
 
-func (v *view) row(r row, widths [5]int, layout bool, indent string) string {
-	cells := []string{pad(indent+r.state, widths[0]), pad(r.name, widths[1])}
-	if layout {
-		cells = append(cells, pad(r.layout, widths[2]))
+func verdictWord(d reprise.Verdict) string {
+	if d == 0 || d == reprise.VerdictNone {
+		return "-"
 	}
-	cells = append(cells, pad(r.done, widths[3]), pad(r.age, widths[4]))
+	return d.String()
+}
+
+func (v *view) row(r row, widths [colNext]int) string {
+	var cells []string
+	for c, w := range widths {
+		if w > 0 {
+			cells = append(cells, pad(r[c], w))
+		}
+	}
 	text := strings.Join(cells, "  ")
-	room := v.columns - width(text) - 2
-	return strings.TrimRight(text+"  "+fit(r.next, room), " ")
+	return strings.TrimRight(text+"  "+fit(r[colNext], v.columns-width(text)-2), " ")
 }
 
 func (v *view) age(r *reprise.Run) string {
@@ -166,17 +193,25 @@ func (v *view) age(r *reprise.Run) string {
 }
 
 // nextWords tells what would come next, or what is waited for.
-func nextWords(r *reprise.Run) string {
-	if qs := r.PendingQuestions(); r.State == reprise.Waiting && len(qs) > 0 {
+func nextWords(r *reprise.Run, d reprise.Decision) string {
+	if qs := r.PendingQuestions(); d.State == reprise.Waiting && len(qs) > 0 {
 		return "answer: " + plain(qs[0].Text)
 	}
-	if len(r.Next) == 0 {
-		if r.State.Open() {
-			return plain(r.Reason)
+	if len(d.Units) == 0 {
+		if d.State.Open() && len(d.Reasons) > 0 {
+			return plain(d.Reasons[0])
 		}
 		return "-"
 	}
-	u := r.Next[0]
+	text := unitLabel(d.Units[0])
+	if n := len(d.Units) - 1; n > 0 {
+		text += fmt.Sprintf(" +%d", n)
+	}
+	return text
+}
+
+// unitLabel names a unit: id, title and who does it.
+func unitLabel(u reprise.Unit) string {
 	text := plain(u.ID)
 	if title := plain(u.Title); strings.Contains(title, text) {
 		text = title // many titles name the id themselves
@@ -185,9 +220,6 @@ func nextWords(r *reprise.Run) string {
 	}
 	if u.Role != "" {
 		text += " (" + plain(u.Role) + ")"
-	}
-	if n := len(r.Next) - 1; n > 0 {
-		text += fmt.Sprintf(" +%d", n)
 	}
 	return text
 }
@@ -308,7 +340,7 @@ func (v *view) detect(r *reprise.Run, name string, d report.Detect) {
 		if i > 0 {
 			label = "or"
 		}
-		v.field(label, nextWords(&reprise.Run{State: r.State, Next: []reprise.Unit{u}})+reasonWords(u))
+		v.field(label, unitLabel(u)+reasonWords(u))
 	}
 	for _, q := range r.PendingQuestions() {
 		v.field("question", plain(q.ID)+" "+plain(q.Text)+" ["+plain(q.Source.String())+"]")

@@ -196,6 +196,7 @@ func (g *gsd) allDone() bool {
 func (g *gsd) decideComplete() {
 	run := g.run
 	run.State, run.Next = reprise.Complete, nil
+	g.leaveOut()
 	why := "every phase of ROADMAP.md is finished"
 	if g.state.whole() {
 		why = fmt.Sprintf("STATE.md says %q and no plan is open", doc.Clip(g.state.word, 60))
@@ -206,6 +207,29 @@ func (g *gsd) decideComplete() {
 			run.Reason = why + "; ROADMAP.md goes on with " + g.phaseName(p)
 			break
 		}
+	}
+}
+
+// leaveOut closes the plans that a finished project never took up: they lie
+// outside its roadmap, and their ledger is the one that calls the whole done. A
+// complete run has no open step.
+func (g *gsd) leaveOut() {
+	ledger := "ROADMAP.md"
+	if g.state.whole() {
+		ledger = "STATE.md"
+	}
+	for i := range g.run.Steps {
+		s := &g.run.Steps[i]
+		if s.Status.Closed() {
+			continue
+		}
+		for c := range s.Claims {
+			s.Claims[c].Won = false
+		}
+		s.Status = reprise.Skipped
+		s.Claims = append(s.Claims, reprise.Claim{
+			Ledger: ledger, Status: reprise.Skipped, Word: "the whole is done without it", Source: reprise.Source{File: path.Join(g.dir, ledger)}, Won: true,
+		})
 	}
 }
 

@@ -32,6 +32,10 @@ import (
 // R8 A date that is nearly a year old to the day is one with last year's
 // number: models get the year wrong in January, and all year long.
 //
+// Where git's history of the stories is observed, it is the clock: what was
+// committed last was touched last, whatever dates people and models write. R7
+// and R8 mend written dates and are not needed then; written dates break ties.
+//
 // What is blocked or waits for a person stands last, among it the story that
 // another ledger calls done. The story that an epic in front of the list offers
 // first is not offered at the top a second time: it follows the others.
@@ -72,6 +76,9 @@ type entry struct {
 	epic  epicKey
 	class class
 	clock time.Time
+	// bulk and written break ties of the clock: the last commit of any size,
+	// and the newest date in the file.
+	bulk, written time.Time
 }
 
 // ranking is what the rules need to know of all runs together.
@@ -86,23 +93,32 @@ type ranking struct {
 	heirAt   time.Time
 	newest   time.Time // of all stories
 	offered  map[string]bool
+	history  history
 }
 
 func newRanking(runs []*reprise.Run, o reprise.Observed) *ranking {
 	k := &ranking{limit: endOfDay(o.Now), byRun: map[*reprise.Run]*entry{}, epics: map[epicKey]time.Time{}, offered: map[string]bool{}}
+	k.history = newHistory(runs, o)
 	for _, r := range runs {
 		if r.Kind != reprise.KindStory {
 			continue
 		}
 		sk := storyKey(r.Path)
-		e := &entry{run: r, key: sk, epic: sk.epic(), class: classOf(r), clock: k.clock(r)}
+		e := &entry{run: r, key: sk, epic: sk.epic(), class: classOf(r), written: k.written(r)}
+		e.clock = e.written
+		if k.history.known() {
+			e.clock, e.bulk = k.history.of(r.Path)
+		}
 		k.stories = append(k.stories, e)
 		k.byRun[r] = e
 		if e.class <= unknown {
 			continue
 		}
 		k.epics[e.epic] = later(k.epics[e.epic], e.clock)
-		k.newest = later(k.newest, e.clock)
+		k.newest = later(k.newest, e.written)
+		if at := k.history.at(r.Path); !at.After(k.limit) {
+			k.newest = later(k.newest, at)
+		}
 		if e.class == inReview || e.class == done || e.class == dropped {
 			k.finished = append(k.finished, e)
 		}
@@ -110,7 +126,9 @@ func newRanking(runs []*reprise.Run, o reprise.Observed) *ranking {
 	slices.SortStableFunc(k.finished, func(a, b *entry) int {
 		return cmp.Or(b.clock.Compare(a.clock), compareOrder(b.key, a.key), strings.Compare(a.run.Path, b.run.Path))
 	})
-	k.findHeir()
+	if !k.history.known() {
+		k.findHeir()
+	}
 	for _, r := range runs {
 		if r.Kind == reprise.KindEpic && r.State.Open() && k.current(r) && len(r.Next) > 0 {
 			k.offered[r.Next[0].Path] = true
@@ -129,9 +147,9 @@ func endOfDay(now time.Time) time.Time {
 	return later(local, universal).Add(24*time.Hour - time.Second)
 }
 
-// clock is the latest day on record for a story that is not in the future. The
-// time of the file itself says nothing: a checkout sets it for all alike.
-func (k *ranking) clock(r *reprise.Run) time.Time {
+// written is the latest day on record for a story that is not in the future.
+// The time of the file itself says nothing: a checkout sets it for all alike.
+func (k *ranking) written(r *reprise.Run) time.Time {
 	var best time.Time
 	for _, d := range r.Dates {
 		if !d.At.After(k.limit) {
@@ -282,6 +300,8 @@ type rankKey struct {
 	inherited bool
 	aside     bool
 	clock     time.Time
+	bulk      time.Time
+	written   time.Time
 	class     int
 	down      bool // numbers count downwards
 	key       key
@@ -296,7 +316,7 @@ func compareKeys(a, b rankKey) int {
 	}
 	return cmp.Or(
 		cmp.Compare(a.tier, b.tier), boolean(a.held, b.held), boolean(a.twice, b.twice), b.epic.Compare(a.epic), boolean(a.inherited, b.inherited),
-		boolean(a.aside, b.aside), b.clock.Compare(a.clock), cmp.Compare(a.class, b.class), cmp.Compare(a.place, b.place),
+		boolean(a.aside, b.aside), b.clock.Compare(a.clock), b.bulk.Compare(a.bulk), b.written.Compare(a.written), cmp.Compare(a.class, b.class), cmp.Compare(a.place, b.place),
 		order, strings.Compare(a.path, b.path),
 	)
 }
@@ -337,7 +357,7 @@ func (k *ranking) key(r *reprise.Run) rankKey {
 }
 
 func (k *ranking) storyRank(e *entry) rankKey {
-	out := rankKey{tier: tierStory, path: e.run.Path, clock: e.clock, key: e.key, epic: k.epics[e.epic]}
+	out := rankKey{tier: tierStory, path: e.run.Path, clock: e.clock, bulk: e.bulk, written: e.written, key: e.key, epic: k.epics[e.epic]}
 	if e.class <= unknown {
 		out.tier = tierVague
 		return out

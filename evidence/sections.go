@@ -1,0 +1,164 @@
+package evidence
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/gitx"
+)
+
+// Sections tells which sections of the documents that open runs rest on changed
+// since the run was last active: the document as it stood in the last commit by
+// then is held against the one on disk. Boxes that were ticked are progress and
+// no change. Where git cannot tell, nothing is said.
+func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed) map[string][]reprise.SectionChange {
+	if o.Git == nil || len(o.Git.Commits) == 0 {
+		return nil
+	}
+	want := map[string]string{} // path to commit
+	var list []gitx.At
+	for _, r := range runs {
+		if !r.State.Open() || r.Kind == reprise.KindStory || r.LastActivity.IsZero() {
+			continue
+		}
+		base := lastBy(o.Git.Commits, r.LastActivity)
+		if base == "" {
+			continue
+		}
+		for _, p := range documents(r) {
+			if _, ok := want[p]; !ok {
+				want[p] = base
+				list = append(list, gitx.At{Commit: base, Path: p})
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	repo, err := gitx.Open(ctx, root, gitx.Options{})
+	if err != nil {
+		return nil
+	}
+	old, err := repo.Contents(ctx, list)
+	if err != nil {
+		return nil
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	out := map[string][]reprise.SectionChange{}
+	for at, before := range old {
+		info, err := dir.Lstat(filepath.FromSlash(at.Path))
+		if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+			continue
+		}
+		now, err := dir.ReadFile(filepath.FromSlash(at.Path))
+		if err != nil {
+			continue
+		}
+		if changes := compareSections(string(before), string(now), at.Commit); len(changes) > 0 {
+			out[at.Path] = changes
+		}
+	}
+	return out
+}
+
+// documents are the Markdown files that units of a run are kept in.
+func documents(r *reprise.Run) []string {
+	var out []string
+	add := func(p string) {
+		if strings.HasSuffix(p, ".md") && p != r.Path && !strings.HasPrefix(p, "../") {
+			out = append(out, p)
+		}
+	}
+	for i := range r.Steps {
+		add(r.Steps[i].Path)
+	}
+	for _, ref := range r.Also {
+		add(ref.Path)
+	}
+	return out
+}
+
+// lastBy is the newest commit on the head that was made by then. A time without
+// a time of day lasts until the end of that day.
+func lastBy(commits []reprise.Commit, at time.Time) string {
+	if at.Equal(at.Truncate(24 * time.Hour)) {
+		at = at.Add(24*time.Hour - time.Second)
+	}
+	for _, c := range commits {
+		if c.OnHead && !c.At.After(at) {
+			return c.Hash
+		}
+	}
+	return ""
+}
+
+// section is a heading with the text up to the next heading, of any level.
+type section struct{ title, text string }
+
+// compareSections lists the sections that differ, in the order of the new text.
+func compareSections(before, now, commit string) []reprise.SectionChange {
+	old, fresh := sections(before), sections(now)
+	was := map[string]string{}
+	for _, s := range old {
+		was[s.title] += s.text
+	}
+	is := map[string]string{}
+	for _, s := range fresh {
+		is[s.title] += s.text
+	}
+	var out []reprise.SectionChange
+	told := map[string]bool{}
+	for _, s := range append(fresh, old...) {
+		if told[s.title] {
+			continue
+		}
+		told[s.title] = true
+		text, here := is[s.title]
+		prior, there := was[s.title]
+		switch {
+		case !there:
+			out = append(out, reprise.SectionChange{Title: s.title, Added: true, Commit: commit})
+		case !here:
+			out = append(out, reprise.SectionChange{Title: s.title, Removed: true, Commit: commit})
+		case text != prior:
+			out = append(out, reprise.SectionChange{Title: s.title, Commit: commit})
+		}
+	}
+	return out
+}
+
+// sections cuts a document at its headings. Ticks of boxes, blanks at the ends
+// of lines and blank lines do not count.
+func sections(text string) []section {
+	out := []section{{}}
+	fence := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		trimmed := strings.TrimLeft(line, " ")
+		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
+			if fence == "" {
+				fence = trimmed[:3]
+			} else if strings.HasPrefix(trimmed, fence) {
+				fence = ""
+			}
+		}
+		if title := strings.TrimLeft(line, "#"); fence == "" && title != line && strings.HasPrefix(title, " ") {
+			out = append(out, section{title: strings.TrimSpace(title)})
+			continue
+		}
+		if trimmed == "" {
+			continue
+		}
+		line = strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(line)
+		out[len(out)-1].text += line + "\n"
+	}
+	return out
+}

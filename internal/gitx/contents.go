@@ -1,0 +1,115 @@
+package gitx
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// At names a file as it stood in a commit. Path is relative to the folder the
+// repository was opened from.
+type At struct {
+	Commit string
+	Path   string
+}
+
+// maxContent bounds one file, maxContents how many are fetched in one call.
+const (
+	maxContent  = 1 << 20
+	maxContents = 64
+)
+
+// Contents fetches files as they stood in commits, in one call. What does not
+// exist there, is no file, or is larger than a document of ours can be, is left
+// out of the answer.
+func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
+	var asked []At
+	var input bytes.Buffer
+	for _, at := range want {
+		name := path.Clean(r.prefix + at.Path)
+		if len(asked) == maxContents || !objectName.MatchString(at.Commit) || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\n\x00") {
+			continue
+		}
+		asked = append(asked, at)
+		fmt.Fprintf(&input, "%s:%s\n", at.Commit, name)
+	}
+	out := make(map[At][]byte, len(asked))
+	if len(asked) == 0 {
+		return out, nil
+	}
+	err := r.git.stream(ctx, input.Bytes(), func(in *bufio.Reader) error {
+		for _, at := range asked {
+			content, err := readObject(in)
+			if err != nil {
+				return err
+			}
+			if content != nil {
+				out[at] = content
+			}
+		}
+		return errEnough
+	}, "cat-file", "--batch")
+	return out, err
+}
+
+// readObject reads one answer of cat-file --batch: `OID TYPE SIZE`, the content
+// and a newline, or a line that ends in a word such as missing. The content is
+// nil for anything but a file of bearable size.
+func readObject(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(errors.New("the answer ends too early"), err)
+	}
+	fields := strings.Fields(line)
+	if len(fields) != 3 || !objectName.MatchString(fields[0]) {
+		return nil, nil
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil || size < 0 {
+		return nil, fmt.Errorf("the answer %q has no size", line)
+	}
+	if fields[1] != "blob" || size > maxContent {
+		_, err := in.Discard(int(size) + 1)
+		return nil, err
+	}
+	content := make([]byte, size)
+	if _, err := io.ReadFull(in, content); err != nil {
+		return nil, err
+	}
+	_, err = in.Discard(1)
+	return content, err
+}
+
+// CloneTo makes a checkout of the head in a new folder that shares the objects
+// of this repository. Nothing is written to the repository itself; nothing of
+// its settings, hooks or filters comes along.
+func (r *Repo) CloneTo(ctx context.Context, dir string) error {
+	if r.bare || r.top == "" {
+		return errors.New("a bare repository has no checkout to copy")
+	}
+	if r.head == "" {
+		return errors.New("there is no commit yet")
+	}
+	return r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		_, err := io.Copy(io.Discard, in)
+		return err
+	}, "clone", "--quiet", "--shared", "--no-tags", "--template=", "--no-recurse-submodules", "--", r.top, dir)
+}
+
+// Head is the commit that is checked out, "" if there is none yet.
+func (r *Repo) Head() string { return r.head }
+
+// Prefix is the folder the repository was opened from, below the top of the
+// checkout.
+func (r *Repo) Prefix() string { return r.prefix }
+
+// OwnGroup puts a command in a process group of its own, all of which is killed
+// when its context ends, where the system can do that.
+func OwnGroup(cmd *exec.Cmd) { ownGroup(cmd) }

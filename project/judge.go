@@ -1,0 +1,165 @@
+package project
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"reprise"
+	"reprise/evidence"
+	"reprise/evidence/grade"
+	"reprise/examine"
+	"reprise/internal/doc"
+	"reprise/internal/tree"
+)
+
+// JudgeOptions say how closely runs are looked at.
+type JudgeOptions struct {
+	Options
+	// Grade is how well a Done must be founded to be passed over.
+	Grade reprise.Grade
+	// Full gathers all evidence and asks every check; otherwise only what is
+	// cheap enough for a list of all runs.
+	Full bool
+	// Verify, with Full, is a command that is run in a throw-away copy of the
+	// project; if it succeeds, what is evidenced counts as verified.
+	Verify string
+}
+
+// Judgement is a project that was read and judged.
+type Judgement struct {
+	*Result
+	Observed  reprise.Observed
+	Decisions map[*reprise.Run]reprise.Decision
+	// Digests identify everything that a full judgement of an open run rests
+	// on: its files, what git and the process table said, and the rules asked
+	// for. They are equal exactly as long as none of it has changed.
+	Digests map[*reprise.Run]string
+	// Verified tells how the command of Verify ended; nil if none was run.
+	Verified *evidence.Outcome
+}
+
+// Judge reads a project, gathers evidence, examines and decides. It changes
+// nothing on disk: a command given with Verify runs in a folder of its own.
+func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, error) {
+	j := &Judgement{Decisions: map[*reprise.Run]reprise.Decision{}, Digests: map[*reprise.Run]string{}}
+	res, runs, err := gatherRuns(ctx, dir, opts.Options, opts.Full)
+	if err != nil {
+		return nil, err
+	}
+	j.Result = res
+	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{Cheap: !opts.Full})
+	j.Observed.Peers = runs
+	if opts.Full {
+		j.Observed.Sections = evidence.Sections(ctx, res.Root, runs, j.Observed)
+	}
+	if opts.Full && opts.Verify != "" {
+		outcome := evidence.Verify(ctx, res.Root, opts.Verify)
+		j.Verified = &outcome
+	}
+	set := examine.Cheap
+	if opts.Full {
+		set = examine.Every
+	}
+	grader := grade.New(j.Observed)
+	for _, r := range runs {
+		grader.Run(r)
+		if j.Verified != nil {
+			j.Verified.Apply(r)
+		}
+		examine.Apply(r, j.Observed, set)
+	}
+	for _, r := range runs {
+		j.Decisions[r] = reprise.Next(r, j.Observed, reprise.Policy{Grade: opts.Grade})
+		if opts.Full && r.State.Open() {
+			j.Digests[r] = j.digest(r, opts)
+		}
+	}
+	res.Runs = order(runs, res.entries, j.Observed)
+	return j, nil
+}
+
+// digest is the hash of everything a judgement rests on.
+func (j *Judgement) digest(r *reprise.Run, opts JudgeOptions) string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(j.read[r])) {
+		fmt.Fprintf(h, "%s %s\n", name, j.read[r][name])
+	}
+	seen := struct {
+		Run    *reprise.Run
+		Git    *reprise.Git
+		Owner  reprise.OwnerLife
+		Policy reprise.Grade
+	}{Run: r, Git: settled(j.Observed.Git), Policy: opts.Grade}
+	if r.Owner != nil {
+		seen.Owner = j.Observed.Owners[r.Owner.Source]
+	}
+	// Findings hold ages in words; what they were made of is in here already.
+	run := *r
+	run.Findings = nil
+	seen.Run = &run
+	if err := json.NewEncoder(h).Encode(seen); err != nil {
+		panic(fmt.Sprintf("encode digest: %v", err)) // plain data of our own
+	}
+	return "v1:" + hex.EncodeToString(h.Sum(nil))[:32]
+}
+
+// settled leaves out what changes without anybody doing anything.
+func settled(g *reprise.Git) *reprise.Git {
+	if g == nil {
+		return nil
+	}
+	c := *g
+	if g.IndexLock != nil {
+		lock := *g.IndexLock
+		lock.Reason = ""
+		c.IndexLock = &lock
+	}
+	return &c
+}
+
+// watched is a file system that keeps the hash of every file that was read
+// through it.
+type watched struct {
+	*tree.FS
+	mu     sync.Mutex
+	hashes map[string]string
+}
+
+// Open implements fs.FS.
+func (w *watched) Open(name string) (fs.File, error) {
+	w.note(name)
+	return w.FS.Open(name)
+}
+
+// OpenRegular is what doc reads through.
+func (w *watched) OpenRegular(name string) (fs.File, fs.FileInfo, error) {
+	w.note(name)
+	return w.FS.OpenRegular(name)
+}
+
+// note hashes the file as it is now. It is read a second time for that: only a
+// full check of open runs does it.
+func (w *watched) note(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.hashes[name]; ok {
+		return
+	}
+	sum := "-"
+	if f, _, err := doc.OpenRegular(w.FS, name); err == nil {
+		h := sha256.New()
+		if _, err := io.Copy(h, f); err == nil {
+			sum = hex.EncodeToString(h.Sum(nil))
+		}
+		f.Close()
+	}
+	w.hashes[name] = sum
+}
