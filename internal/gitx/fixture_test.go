@@ -1,6 +1,7 @@
 package gitx
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -66,8 +67,12 @@ func (f *fixture) in(dir string) *fixture {
 // try runs plain git and tells how it went.
 func (f *fixture) try(args ...string) (string, error) {
 	f.t.Helper()
-	cmd := exec.Command("git", args...)
+	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = f.dir, f.env
+	ownGroup(cmd)
+	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
