@@ -20,7 +20,7 @@ var rooms = map[string][]string{
 	".":                 {},
 	"layout/layouttest": {".", "internal/tree"},
 	"layout":            {".", "layout/*"},
-	"layout/*":          {".", "internal/doc"},
+	"layout/*":          {".", "internal/doc", "internal/splice"},
 	"examine":           {"."},
 	"report":            {"."},
 	"project":           {".", "layout", "evidence", "examine", "internal/doc", "internal/tree"},

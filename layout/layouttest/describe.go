@@ -24,12 +24,21 @@ func Describe(r *reprise.Run) string {
 	line("state: %s: %s", r.State, r.Reason)
 	line("phase: %q progress: %d/%d epic: %q order: %v", r.Phase, p.Done, p.Total, r.Epic, r.Order)
 	line("active: %s %s", stamp(r.LastActivity), r.LastActivitySource)
+	if r.Branch != "" || r.Worktree != "" {
+		line("works on branch %q in %q", r.Branch, r.Worktree)
+	}
 	for _, d := range r.Dates {
 		line("dated %s %s", d.At.UTC().Format(time.DateOnly), d.Source)
 	}
 	for _, s := range r.Steps {
 		line("step %q %s phase=%q role=%q path=%q needs=%q attempts=%d commits=%q title=%q %s",
 			s.ID, s.Status, s.Phase, s.Role, s.Path, s.Needs, s.Attempts, s.Commits, s.Title, s.Source)
+		for _, t := range s.Traces {
+			line("  trace %q anywhere=%t partial=%t since=%s", t.Subject, t.Anywhere, t.Partial, stamp(t.Since))
+		}
+		if len(s.Files) > 0 || s.Pieces {
+			line("  files %q pieces=%t", s.Files, s.Pieces)
+		}
 		for _, c := range s.Claims {
 			won := ""
 			if c.Won {
@@ -46,13 +55,17 @@ func Describe(r *reprise.Run) string {
 			q.ID, q.Subject, q.Answered, q.Applied, q.Answer, q.Options, stamp(q.AskedAt), q.Source, q.Text)
 	}
 	for _, a := range r.Artifacts {
-		line("artifact %s %q %s critical=%t needed-by=%q %s", a.Name, a.Path, a.Presence, a.Critical, a.NeededBy, a.Source)
+		made := ""
+		if a.MadeBy != "" {
+			made = fmt.Sprintf(" made-by=%q", a.MadeBy)
+		}
+		line("artifact %s %q %s critical=%t needed-by=%q%s %s", a.Name, a.Path, a.Presence, a.Critical, a.NeededBy, made, a.Source)
 	}
 	for _, a := range r.Also {
 		line("also %s %q %s", a.Layout, a.ID, a.Path)
 	}
 	if o := r.Owner; o != nil {
-		line("owner agent=%q host=%q pid=%d since=%s %s", o.Agent, o.Host, o.PID, stamp(o.StartedAt), o.Source)
+		line("owner agent=%q host=%q pid=%d since=%s until=%s %s", o.Agent, o.Host, o.PID, stamp(o.StartedAt), stamp(o.Expires), o.Source)
 	}
 	if r.Resume != nil {
 		raw, err := json.Marshal(r.Resume)
