@@ -19,7 +19,12 @@ func (d Decision) Options(r *Run) []Option {
 	case len(r.Options) == 0 && r.Kind == KindPlans && r.Resume == nil:
 		return d.planOptions(r)
 	case len(r.Options) > 0 || r.Resume != nil || !staged(r.Kind):
-		return d.without(r.ResumeOptions())
+		options := d.without(r.ResumeOptions())
+		if r.Kind == KindPlans && d.Action == Ask && !slices.ContainsFunc(options, func(o Option) bool { return o.Key == "answer" }) {
+			// The question stands behind something else; it is still asked.
+			options = append(r.answerOption(), options...)
+		}
+		return options
 	}
 	return d.stagedOptions(r)
 }

@@ -67,6 +67,12 @@ func TestOR6_LR8_AC3_EV5_options_follow_the_decision(t *testing.T) {
 			r.Kind = reprise.KindGraph
 			return r
 		}, reprise.Observed{}, []string{"continue", "fresh"}},
+		{"a question behind an active agent is not hidden", func() *reprise.Run {
+			r := story()
+			r.Kind, r.State, r.Questions = reprise.KindPlans, reprise.Waiting, []reprise.Question{{ID: "q", Text: "Which?"}}
+			r.Resume = &reprise.ResumeState{Interrupted: true, Type: reprise.ActiveAgent}
+			return r
+		}, reprise.Observed{}, []string{"answer", "resume-agent", "respawn", "skip", "fresh"}},
 		{"the layout's own choices stay", func() *reprise.Run {
 			r := story()
 			r.Kind, r.Options = reprise.KindBuild, []reprise.Option{{Key: "continue"}, {Key: "review"}, {Key: "merge"}, {Key: "discard"}}

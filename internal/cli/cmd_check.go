@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise"
-	"reprise/evidence"
 	"reprise/project"
 	"reprise/report"
 )
@@ -108,7 +107,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		f.uninterrupted(found.Result)
 	case len(list) == 1:
 		f.check(list[0])
-		f.verified(found.Verified)
+		f.verified(verification(found))
 	default:
 		f.candidates(list)
 	}
@@ -145,10 +144,6 @@ func checkDocument(found *project.Judgement, list []judged, mode string) report.
 	if len(list) == 0 {
 		return report.NewCheck(found.Root, "", mode, nil, reprise.Decision{}, found.Observed).About(found.Findings, nil)
 	}
-	var verified *report.Verified
-	if v := found.Verified; v != nil {
-		verified = &report.Verified{Command: v.Command, Commit: v.Commit, OK: v.OK, Reason: v.Reason, Tail: v.Tail}
-	}
 	var runs []report.Run
 	if len(list) > 1 {
 		for _, j := range list {
@@ -157,8 +152,17 @@ func checkDocument(found *project.Judgement, list []judged, mode string) report.
 	}
 	j := list[0]
 	doc := report.NewCheck(found.Root, j.digest, mode, j.run, j.d, j.o).About(found.Findings, runs)
-	doc.Verified = verified
+	doc.Verified = verification(found)
 	return doc
+}
+
+// verification is how the command given with --verify ended, nil without one.
+func verification(found *project.Judgement) *report.Verified {
+	v := found.Verified
+	if v == nil {
+		return nil
+	}
+	return &report.Verified{Command: v.Command, Commit: v.Commit, OK: v.OK, Reason: v.Reason, Tail: v.Tail}
 }
 
 // checkCode says the verdict as an exit code.
@@ -197,7 +201,7 @@ const shownTail = 8
 
 // verified tells how the command a person gave ended, and what it printed last
 // if it did not succeed.
-func (f *face) verified(v *evidence.Outcome) {
+func (f *face) verified(v *report.Verified) {
 	if v == nil {
 		return
 	}
