@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -89,7 +91,7 @@ func readObject(in *bufio.Reader) ([]byte, error) {
 
 // CloneTo makes a checkout of the head in a new folder that shares the objects
 // of this repository. Nothing is written to the repository itself; nothing of
-// its settings, hooks or filters comes along.
+// its settings, hooks or filters comes along, and no transport is used.
 func (r *Repo) CloneTo(ctx context.Context, dir string) error {
 	if r.bare || r.top == "" {
 		return errors.New("a bare repository has no checkout to copy")
@@ -97,10 +99,24 @@ func (r *Repo) CloneTo(ctx context.Context, dir string) error {
 	if r.head == "" {
 		return errors.New("there is no commit yet")
 	}
-	return r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		_, err := io.Copy(io.Discard, in)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
-	}, "clone", "--quiet", "--shared", "--no-tags", "--template=", "--no-recurse-submodules", "--", r.top, dir)
+	}
+	git := r.git
+	git.dir = dir
+	if _, err := git.output(ctx, 4096, "init", "--quiet", "--template=", "."); err != nil {
+		return err
+	}
+	info := filepath.Join(dir, ".git", "objects", "info")
+	if err := os.MkdirAll(info, 0o700); err != nil {
+		return err
+	}
+	shared := filepath.Join(r.commonDir, "objects") + "\n"
+	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(shared), 0o600); err != nil {
+		return err
+	}
+	_, err := git.output(ctx, 4096, "checkout", "--quiet", "--detach", r.head, "--")
+	return err
 }
 
 // Head is the commit that is checked out, "" if there is none yet.

@@ -83,7 +83,11 @@ func TestGather_git_matrix(t *testing.T) {
 				t.Errorf("%+v", g)
 			}
 		}},
-		{"unborn branch", func(f *fixture) { f.git("checkout", "-q", "--orphan", "new"); f.git("rm", "-rfq", "."); f.write("new.txt", "") }, func(t *testing.T, g *reprise.Git) {
+		{"unborn branch", func(f *fixture) {
+			f.git("checkout", "-q", "--orphan", "new")
+			f.git("rm", "-rfq", ".")
+			f.write("new.txt", "")
+		}, func(t *testing.T, g *reprise.Git) {
 			if g.Head != "" || g.Branch != "new" || g.Detached || len(g.Commits) != 1 || g.Commits[0].OnHead || g.Commits[0].Branch != "main" {
 				t.Errorf("%+v", g)
 			}
