@@ -215,10 +215,16 @@ func (d *Decision) judge(r *Run) {
 	switch {
 	case r.Worst() == Blocking:
 		d.Verdict = BlockedVerdict
+		var why []string
 		for _, f := range r.Findings {
 			if f.Severity == Blocking {
-				d.because(f.Message)
+				why = append(why, f.Message)
 			}
+		}
+		rest := d.Reasons
+		d.Reasons = nil
+		for _, reason := range append(why, rest...) {
+			d.because(reason)
 		}
 		if d.Action == Start {
 			d.Action = Refuse

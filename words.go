@@ -34,15 +34,22 @@ func (r *Run) Age(now time.Time) (age time.Duration, band string, ok bool) {
 		return 0, BandUnknown, false
 	}
 	age = now.Sub(r.LastActivity)
-	switch {
-	case age < -ClockSlack:
+	if age < -ClockSlack {
 		return 0, BandUnknown, false
-	case age < time.Hour:
-		return max(age, 0), BandFresh, true
-	case age < 24*time.Hour:
-		return age, BandRecent, true
-	case age <= 7*24*time.Hour:
-		return age, BandModerate, true
 	}
-	return age, BandStale, true
+	return max(age, 0), BandOf(age), true
+}
+
+// BandOf returns the band of an age. Ages below zero are fresh: the clock or
+// the record is wrong, and age alone decides nothing.
+func BandOf(age time.Duration) string {
+	switch {
+	case age < time.Hour:
+		return BandFresh
+	case age < 24*time.Hour:
+		return BandRecent
+	case age <= 7*24*time.Hour:
+		return BandModerate
+	}
+	return BandStale
 }

@@ -7,37 +7,16 @@ import (
 	"reprise"
 )
 
-// slack is how far a recorded time may lie ahead before it is called future:
-// times without a zone are read as UTC and may be up to 14 hours off.
-const slack = 15 * time.Hour
-
-// Bands of age, as the seed of the orchestrate layout draws them: up to each
-// limit, and stale beyond the last.
-const (
-	Fresh    = time.Hour
-	Recent   = 24 * time.Hour
-	Moderate = 7 * 24 * time.Hour
-)
-
-// Band is a band of age: its name and what it recommends.
-type Band struct{ Name, Advice string }
-
-// BandOf returns the band of an age. Ages below zero are fresh: the clock or
-// the record is wrong, and age alone decides nothing.
-func BandOf(age time.Duration) Band {
-	switch {
-	case age < Fresh:
-		return Band{"fresh", "resume safely"}
-	case age < Recent:
-		return Band{"recent", "resume with quick validation"}
-	case age <= Moderate:
-		return Band{"moderate", "resume with careful validation"}
-	}
-	return Band{"stale", "consider restarting: the project may have changed significantly"}
+// advice is what the seed of the orchestrate layout recommends for each band.
+var advice = map[string]string{
+	reprise.BandFresh:    "resume safely",
+	reprise.BandRecent:   "resume with quick validation",
+	reprise.BandModerate: "resume with careful validation",
+	reprise.BandStale:    "consider restarting: the project may have changed significantly",
 }
 
 func futureTime(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Now.IsZero() || !r.LastActivity.After(o.Now.Add(slack)) {
+	if o.Now.IsZero() || !r.LastActivity.After(o.Now.Add(reprise.ClockSlack)) {
 		return nil
 	}
 	return []reprise.Finding{{
@@ -55,7 +34,7 @@ func staleRun(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	old := o.Now.Sub(r.LastActivity)
-	if old <= Moderate {
+	if reprise.BandOf(old) != reprise.BandStale {
 		return nil
 	}
 	return []reprise.Finding{{
@@ -72,14 +51,14 @@ func age(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	old := o.Now.Sub(r.LastActivity)
-	if old < Fresh || old > Moderate {
+	band := reprise.BandOf(old)
+	if band == reprise.BandFresh || band == reprise.BandStale {
 		return nil
 	}
-	band := BandOf(old)
 	return []reprise.Finding{{
 		Code: reprise.CodeAge, Severity: reprise.Info, Subject: r.ID,
-		Message: fmt.Sprintf("last active %s ago, which is %s", span(old), band.Name),
+		Message: fmt.Sprintf("last active %s ago, which is %s", span(old), band),
 		Source:  r.LastActivitySource,
-		Hint:    band.Advice,
+		Hint:    advice[band],
 	}}
 }

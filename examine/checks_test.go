@@ -172,7 +172,7 @@ func TestOR3_checks_on_files_and_time(t *testing.T) {
 		c.check(t)
 	}
 	for d, want := range map[time.Duration]string{-time.Hour: "fresh", 59 * time.Minute: "fresh", time.Hour: "recent", 24 * time.Hour: "moderate", 7 * 24 * time.Hour: "moderate", 8 * 24 * time.Hour: "stale"} {
-		if got := examine.BandOf(d).Name; got != want {
+		if got := reprise.BandOf(d); got != want {
 			t.Errorf("%s is %s, want %s", d, got, want)
 		}
 	}

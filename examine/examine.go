@@ -48,7 +48,7 @@ func Checks() []Check {
 		{reprise.CodeUnreadable, warning, "A file of the run cannot be read or parsed; it blocks where nothing else says where the run stands.", false, nil},
 		{reprise.CodePermission, warning, "The file system does not let a file or folder be read; what stands in it is unknown.", false, nil},
 		{reprise.CodeMissingArtifact, blocking, "A file the run refers to is missing or damaged: blocking if it is critical and the open work needs it, a warning if what makes it must run again, else worth knowing.", true, missingArtifact},
-		{reprise.CodeStatusDrift, warning, "Ledgers disagree about one unit; the table of pairs below says what each combination means and which block.", true, statusDrift},
+		{reprise.CodeStatusDrift, warning, "Ledgers disagree about one unit; docs/checks.md says of every pair of statuses what it means and whether it blocks.", true, statusDrift},
 		{reprise.CodeCriteriaChanged, blocking, "The acceptance criteria of the story changed after the run was last active, while work resting on them is under way.", false, criteriaChanged},
 		{reprise.CodeScopeChanged, blocking, "The scope or the requirements of the story changed after the run was last active; changed tasks alone are a warning.", false, scopeChanged},
 		{reprise.CodeWorktreeForeign, blocking, "The folder the run works in is not a checkout of this repository; a checkout that is on another branch is a warning.", false, worktreeForeign},

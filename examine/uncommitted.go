@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"reprise"
 )
@@ -21,6 +22,8 @@ func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	for _, ch := range o.Git.Changed {
 		switch {
 		case !inCheckout(ch, c):
+		case c.name == "" && strings.HasPrefix(ch.Path, "../"):
+			// Elsewhere in a repository that is larger than the project.
 		case ch.Conflict:
 			conflicts = append(conflicts, ch.Path)
 		case state.holds(ch.Path):

@@ -10,6 +10,10 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
+// maxMarks is how many combining marks one letter may carry; no language needs
+// more.
+const maxMarks = 4
+
 // plain makes text from a file fit for a terminal: one line, no control
 // characters, nothing that reorders or hides what stands beside it. What is
 // taken out is shown as an escape, so that nothing vanishes unseen.
@@ -17,9 +21,18 @@ func plain(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	space := false
+	marks := 0 // combining marks in a row: they take no room and could be piled up without end
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
+		if unicode.Is(unicode.M, r) {
+			marks++
+		} else {
+			marks = 0
+		}
 		switch {
+		case marks > maxMarks:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+			space = false
 		case r == utf8.RuneError && n <= 1:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 			space = false
