@@ -67,6 +67,9 @@ func wrongBranch(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		if r.State == reprise.NotStarted {
 			return nil // it is made when the run starts
 		}
+		// A run without its branch was merged, works where it stands, or has
+		// not got that far; nothing is at risk by going on.
+		f.Severity = reprise.Info
 	}
 	return []reprise.Finding{f}
 }

@@ -344,7 +344,7 @@ func TestX6_git_as_it_stands(t *testing.T) {
 		{"none", reprise.CodeIndexLock, quiet(), 0, ""},
 
 		{"another branch", reprise.CodeWrongBranch, branch(true), warning, `works on branch "auto/x", the checkout is on "main"`},
-		{"no such branch", reprise.CodeWrongBranch, branch(false), warning, "does not exist here"},
+		{"no such branch", reprise.CodeWrongBranch, branch(false), info, "does not exist here"},
 		{"no such branch yet", reprise.CodeWrongBranch, branch(false).with(func(s *scene) { s.r.State = reprise.NotStarted }), 0, ""},
 		{"checked out elsewhere", reprise.CodeWrongBranch, tree(keep).with(func(s *scene) { s.r.Worktree = "" }), 0, ""},
 		{"on it", reprise.CodeWrongBranch, git(func(r *reprise.Run, _ *reprise.Git) { r.Branch = "main" }), 0, ""},
