@@ -165,6 +165,7 @@ func (l *loader) describe() {
 		l.addCopies()
 		l.addMemory()
 	}
+	l.addHooks()
 	if l.where.worktree != "" {
 		r.Artifacts = append(r.Artifacts, reprise.Artifact{
 			Name: "worktree", Path: l.where.worktree, Presence: reprise.Present, NeededBy: "coding",

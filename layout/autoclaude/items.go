@@ -63,6 +63,7 @@ func (p *plan) addItem(n *doc.Node, ph, i int) {
 				break
 			}
 		}
+		s.Files = itemFiles(n)
 		status := n.Get("status")
 		s.Status, word, known = itemStatus(status)
 		at := s.Source
@@ -86,6 +87,7 @@ func (p *plan) addItem(n *doc.Node, ph, i int) {
 		p.lossy = true
 		s.Claims = []reprise.Claim{{Ledger: planFile, Status: reprise.Unknown, Source: s.Source, Won: true}}
 	}
+	raw := s.ID
 	p.nameItem(&s, ph, i)
 	if !known {
 		p.rd.Report(reprise.Finding{
@@ -95,7 +97,7 @@ func (p *plan) addItem(n *doc.Node, ph, i int) {
 			Hint: "set it to pending, in_progress, completed, blocked or failed",
 		})
 	}
-	p.items = append(p.items, item{step: s, phase: ph})
+	p.items = append(p.items, item{step: s, phase: ph, raw: raw})
 	p.phases[ph].items = append(p.phases[ph].items, len(p.items)-1)
 }
 
@@ -177,7 +179,7 @@ func (p *plan) steps() []reprise.Step {
 	out := make([]reprise.Step, 0, len(p.items))
 	for _, it := range p.items {
 		s := it.step
-		s.Claims = slices.Clone(s.Claims)
+		s.Claims, s.Files = slices.Clone(s.Claims), slices.Clone(s.Files)
 		s.Needs = needs[it.phase]
 		out = append(out, s)
 	}

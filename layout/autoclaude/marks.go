@@ -22,6 +22,7 @@ type marks struct {
 	reviewed bool // review_state.json says whether the plan was approved
 	approved bool
 	require  bool // task_metadata.json asks for approval before coding
+	inPlace  bool // task_metadata.json says that no worktree is wanted
 	review   reprise.Source
 	archived reprise.Source // where it says so, unset if it was not
 }
@@ -135,6 +136,9 @@ func (l *loader) readApproval() {
 	m.require, _ = n.Get("requireReviewBeforeCoding").Bool()
 	if m.require && m.review.File == "" {
 		m.review = n.Get("requireReviewBeforeCoding").Source()
+	}
+	if worktree, told := n.Get("useWorktree").Bool(); told {
+		m.inPlace = !worktree
 	}
 	if at := n.Get("archivedAt"); !at.IsNull() {
 		m.archived = at.Source()

@@ -40,6 +40,8 @@ type plan struct {
 	qaOpen bool // fixes applied, but said not to be ready for another review
 	rounds int  // QA rounds on record
 	times  []*doc.Node
+	// created is when the plan says it was made.
+	created *doc.Node
 
 	phases []phase
 	items  []item
@@ -67,6 +69,7 @@ type phase struct {
 type item struct {
 	step  reprise.Step
 	phase int
+	raw   string // its id as the plan has it, "" if it has none
 }
 
 // readPlan reads the plan of one spec folder with a reader of its own, so that
@@ -104,7 +107,8 @@ func (p *plan) readTop(root *doc.Node) {
 	status := root.Get("status")
 	p.status, p.source = status.Str(), status.Source()
 	p.reason = root.Get("reviewReason").Str()
-	p.times = append(p.times, root.Get("updated_at"), root.Get("last_updated"), root.Get("created_at"))
+	p.created = root.Get("created_at")
+	p.times = append(p.times, root.Get("updated_at"), root.Get("last_updated"), p.created)
 	p.rounds = len(root.Get("qa_iteration_history").List())
 	p.readQA(root)
 }

@@ -104,6 +104,7 @@ func (l *loader) wantedPhases() []string {
 func (l *loader) decideSpec() {
 	r := l.run
 	r.Steps = l.specSteps()
+	l.specArtifacts()
 	next := -1
 	begun := false
 	for i := range r.Steps {
