@@ -2,6 +2,7 @@ package examine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -65,6 +66,13 @@ func staleOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 func ownerUnknown(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	life, ok := lifeOf(r, o)
 	if !ok || life.Life != reprise.LifeUnknown || !r.State.Open() {
+		return nil
+	}
+	// Where the run's own files contradict the marker, the reader has said so
+	// and knows more than a process table that says nothing.
+	if slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool {
+		return f.Code == reprise.CodeStaleMarker && f.Source == r.Owner.Source
+	}) {
 		return nil
 	}
 	return ownerFinding(r, reprise.CodeOwnerMarker, reprise.Warning, "%s is recorded as at work on it, and whether that is so cannot be told", life.Reason,
