@@ -280,6 +280,10 @@ func (l *loading) lost(id string) bool {
 		return later || l.docs["plan.md"].there() || l.graph.exists
 	case "plan":
 		return later || l.graph.exists && !l.bootstrapApproved()
+	case "constitution":
+		return l.docs["pr-checklist.md"].there() || l.beyondGate()
+	case "pr-checklist":
+		return l.log.latest[prepDone].set
 	}
 	return later
 }

@@ -14,6 +14,7 @@ type node struct {
 	id, title, phase string
 	status           string
 	needs            []string
+	files            []string // it is said to touch
 	source           reprise.Source
 	statusAt         reprise.Source
 }
@@ -156,6 +157,7 @@ func (l *loading) addNode(g *graph, item *doc.Node, id string) {
 	if s := item.Get("status", "state"); s != nil {
 		n.status, n.statusAt = s.Str(), s.Source()
 	}
+	n.files = filesOf(item)
 	n.needs = dependencies(item.Get("dependencies", "depends_on", "dependsOn", "deps"))
 	g.nodes = append(g.nodes, n)
 }

@@ -25,6 +25,7 @@ type ledger struct {
 	done      int // tasks it calls done, -1 where it does not say
 	doneAt    reprise.Source
 
+	branch    string // the git branch the run works on
 	waiting   string // the phase that waits for a person
 	waitingAt reprise.Source
 	bootstrap bool // the approvals on record
@@ -139,6 +140,7 @@ func manifest(root *doc.Node, name string) ledger {
 	if t := mapOf(root.Get("task")); t != nil {
 		led.title = t.Get("title").Str()
 	}
+	led.branch = firstText(mapOf(root.Get("git")).Get("work_branch", "branch"))
 	count := mapOf(mapOf(root.Get("phases")).Get("execution")).Get("tasks_completed")
 	if n, ok := count.Int(); ok {
 		led.done, led.doneAt = n, count.Source()

@@ -301,29 +301,8 @@ func (l *loading) describe() {
 	if l.run.LastActivity.IsZero() && !l.mtime.IsZero() {
 		l.run.Active(l.mtime, reprise.Source{File: l.mtimeFrom})
 	}
-	add := func(name, file string, presence reprise.Presence, by string, critical bool) {
-		l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{
-			Name: name, Path: file, Presence: presence, Critical: critical, NeededBy: by, Source: reprise.Source{File: l.dir},
-		})
-	}
-	if !l.small() {
-		add("prd", l.docs["prd.md"].path, l.docs["prd.md"].presence, "planning", true)
-		for _, plan := range []string{"plan.md", "bootstrap-plan.md"} {
-			if l.made(plan) || plan == "plan.md" && !l.made("bootstrap-plan.md") {
-				add(strings.TrimSuffix(plan, ".md"), l.docs[plan].path, l.docs[plan].presence, "task-graph", true)
-			}
-		}
-		file, presence := l.graph.file, reprise.Present
-		switch {
-		case !l.graph.exists:
-			file, presence = path.Join(l.dir, "task-graph.json"), reprise.Missing
-		case l.graph.damaged || len(l.graph.nodes) == 0:
-			presence = reprise.Damaged
-		}
-		add("task-graph", file, presence, "execution", true)
-		add("constitution", l.docs["constitution.md"].path, l.docs["constitution.md"].presence, "execution", true)
-	}
-	add("pr-checklist", l.docs["pr-checklist.md"].path, l.docs["pr-checklist.md"].presence, "consolidation", false)
+	l.run.Branch = l.branch()
+	l.artifacts()
 	if len(l.contracts) > 0 {
 		l.missingContracts()
 	}

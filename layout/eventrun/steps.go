@@ -99,6 +99,7 @@ func (l *loading) judge(s *step) {
 	}
 	s.Role = "executor"
 	s.Status = reprise.Pending
+	l.leave(s)
 	if s.events != nil && s.events.word != nil {
 		t := s.events
 		s.Status, s.Attempts = t.kind.status(), t.attempts()

@@ -49,6 +49,9 @@ type taskExtra struct {
 	recent   [attemptLimit]key // the latest failures, latest first
 	why      []byte            // the event that says why it is blocked
 	whyAt    key
+	back     key  // when it was last taken back
+	made     note // the latest event that names commits or files of its implementation
+	done     note // the same of its completion
 }
 
 // attemptLimit is how often a task is tried before a person is asked: the
@@ -72,6 +75,20 @@ func (t *task) record(k key, w *word, kd kind, raw []byte) {
 		}
 	case taskFailed:
 		t.more().failed(k)
+	case taskPending:
+		if w.back {
+			if x := t.more(); k.after(x.back) {
+				x.back = k
+			}
+		}
+	case taskImplemented:
+		if leaves(raw) {
+			t.more().made.keep(k, w, raw)
+		}
+	case taskDone:
+		if leaves(raw) {
+			t.more().done.keep(k, w, raw)
+		}
 	case taskBlocked:
 		if x := t.more(); x.why == nil || k.after(x.whyAt) {
 			x.why, x.whyAt = append(x.why[:0], raw...), k
@@ -107,6 +124,14 @@ func (t *task) merge(o *task) {
 			x.insert(o.extra.recent[i])
 		}
 		x.failures += max(0, o.extra.failures-attemptLimit)
+		if o.extra.back.after(x.back) {
+			x.back = o.extra.back
+		}
+		for _, n := range []struct{ mine, other *note }{{&x.made, &o.extra.made}, {&x.done, &o.extra.done}} {
+			if n.other.set {
+				n.mine.keep(n.other.key, n.other.word, n.other.raw)
+			}
+		}
 		if o.extra.why != nil && (x.why == nil || o.extra.whyAt.after(x.whyAt)) {
 			x.why, x.whyAt = o.extra.why, o.extra.whyAt
 		}

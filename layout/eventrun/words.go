@@ -175,12 +175,18 @@ type word struct {
 	// claim marks the taking of a task as against its start: a launch may
 	// have both.
 	claim bool
+	// back marks a task taken back: what was made of it before is not enough.
+	back bool
 }
 
 func newWord(text string) *word {
 	folded := foldWord(text)
 	w := &word{text: text, kind: kindOf(folded), claim: strings.HasSuffix(folded, "claimed")}
 	w.bare = w.kind
+	switch strings.TrimPrefix(folded, "task ") {
+	case "reopened", "reset", "requeued":
+		w.back = true
+	}
 	switch folded {
 	case "pending", "ready", "claimed", "started", "in progress", "implemented", "verifying", "verified", "verification failed",
 		"failed", "blocked", "completed", "done":
@@ -209,5 +215,5 @@ func (w *word) doubted() *word {
 		}
 		return k
 	}
-	return &word{text: w.text, kind: weaker(w.kind), bare: weaker(w.bare), claim: w.claim}
+	return &word{text: w.text, kind: weaker(w.kind), bare: weaker(w.bare), claim: w.claim, back: w.back}
 }
