@@ -24,6 +24,7 @@ type checkpoint struct {
 	current   string // the task it was at
 	failure   string
 	commits   []string // in task order
+	files     []string // it says it changed
 	last      string   // of the last completed task
 	at        time.Time
 	source    reprise.Source
@@ -55,6 +56,7 @@ func (l *longRun) readCheckpoint(name string, p *plan) *checkpoint {
 	l.run.Active(c.at, at.Source())
 	c.current = plainText(n.Get("current_task").Str())
 	c.failure = n.Get("error").Str()
+	c.files = texts(child(n, "files_modified"))
 	c.judge(f, n, p.id)
 	return c
 }

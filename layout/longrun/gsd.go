@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -40,6 +41,8 @@ type gsd struct {
 	agentLive bool
 	hand      *handoff // the hand-off that can be believed
 	parallel  bool     // plans of one wave run side by side
+
+	reused map[phaseNo]time.Time // phases whose numbers an earlier milestone used, since when they are new
 }
 
 // gsdFiles prove a `.planning/` folder to be GSD's. Other tools keep notes in
@@ -97,6 +100,7 @@ func loadPlanning(r *doc.Reader, run *reprise.Run) {
 	g.offer()
 	g.judgeAgent()
 	g.judgeHandoffs()
+	g.readReused()
 	g.steps()
 	g.findings()
 	g.decide()

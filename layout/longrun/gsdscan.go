@@ -24,6 +24,8 @@ type gsdPlan struct {
 	declared   bool // depends_on is there
 	human      bool // autonomous: false
 	superseded string
+	files      []string // files_modified
+	promised   []string // must_haves.artifacts
 	size       int
 	source     reprise.Source
 }
@@ -139,6 +141,8 @@ func (g *gsd) readGSDPlan(name string, k planKey, id string) *gsdPlan {
 			}
 		}
 	}
+	p.files = texts(child(front, "files_modified"))
+	p.promised = promised(front)
 	word := doc.Fold(front.Get("status").Str())
 	for _, gone := range supersededWords {
 		if strings.HasPrefix(word, gone) {

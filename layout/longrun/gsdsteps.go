@@ -45,6 +45,7 @@ func (g *gsd) steps() {
 			if p.title != "" {
 				s.Title = p.title
 			}
+			s.Files = projectFiles(g.codeRoot(), p.files)
 			if p.human {
 				s.Role = "person"
 			}
@@ -55,8 +56,10 @@ func (g *gsd) steps() {
 			}
 		}
 		if h := g.hand; h != nil && h.hasPlan && h.plan == k {
-			s.Commits = h.commits
+			s.Commits, s.Pieces = h.commits, len(h.commits) > 0
 		}
+		s.Traces = g.traces(k)
+		g.made(k, s.ID)
 		won := g.winner(k, s.Claims)
 		s.Claims[won].Won = true
 		s.Status = s.Claims[won].Status

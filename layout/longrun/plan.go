@@ -24,6 +24,7 @@ type plan struct {
 	group  string
 	needs  []int
 	tasks  []string
+	files  []string // as its tasks name them
 	source reprise.Source
 
 	summary    *summary
@@ -157,6 +158,7 @@ func (l *longRun) readPlan(p *plan) {
 			p.tasks = append(p.tasks, plainText(name))
 		}
 	}
+	p.files = append(texts(child(m.Front, "files_modified")), namedFiles(m.All().Lines())...)
 	p.title = p.group
 	if p.title == "" {
 		p.title = plainText(m.Title())

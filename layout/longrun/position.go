@@ -5,6 +5,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -36,6 +37,7 @@ type position struct {
 	word         string
 	source       reprise.Source
 	title        string
+	started      time.Time
 	groups       []groupRow
 }
 
@@ -83,7 +85,11 @@ func (l *longRun) readPosition() {
 	}
 	for _, key := range []string{"Last activity", "Last session", "Started"} {
 		if v, ok := label(m.All(), key); ok {
-			l.run.Active(anyTime(v.Value), f.At(v.Line))
+			at := anyTime(v.Value)
+			l.run.Active(at, f.At(v.Line))
+			if key == "Started" {
+				p.started = at
+			}
 		}
 	}
 	l.readGroups(f, m)

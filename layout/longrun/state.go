@@ -185,6 +185,7 @@ func (l *longRun) steps() {
 		if p.checkpoint != nil {
 			s.Commits = p.checkpoint.commits
 		}
+		l.evidence(&s, p)
 		l.run.Steps = append(l.run.Steps, s)
 	}
 	l.run.Title = l.state.title
@@ -206,6 +207,11 @@ func (l *longRun) artifacts() {
 		}
 	}
 	for _, p := range l.plans {
+		if s := p.summary; s != nil && s.status == reprise.Done {
+			l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{
+				Name: "summary of plan " + p.id, Path: s.source.File, Presence: reprise.Present, MadeBy: p.id, Source: s.source,
+			})
+		}
 		if p.path == "" {
 			l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{
 				Name: "plan " + p.id, Path: path.Join(l.dir, "plans", p.id+"-PLAN.md"), Presence: reprise.Missing,

@@ -1,0 +1,240 @@
+package longrun
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// maxFiles bounds the files listed for one step: a plan that names more than
+// this says nothing about where to look.
+const maxFiles = 200
+
+// projectFiles keeps the names that can be files of the project, as paths from
+// its top. Plans are written by models: names come in back ticks, with remarks,
+// as globs, and from other machines.
+func projectFiles(root string, names []string) []string {
+	var out []string
+	for _, name := range names {
+		name, _, _ = strings.Cut(name, " (")
+		name = strings.Trim(strings.TrimSpace(name), "`\"' ")
+		name = strings.TrimPrefix(name, "./")
+		if name == "" || strings.ContainsAny(name, "*?\\:<>|{}") || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			continue
+		}
+		file := path.Join(root, name)
+		if path.IsAbs(name) || !fs.ValidPath(file) || !strings.HasPrefix(file+"/", prefixOf(root)) || file == root || slices.Contains(out, file) {
+			continue
+		}
+		if out = append(out, file); len(out) == maxFiles {
+			break
+		}
+	}
+	return out
+}
+
+func prefixOf(root string) string {
+	if root == "." {
+		return ""
+	}
+	return root + "/"
+}
+
+// codeRoot is the folder that the files named in plans lie below: the one that
+// holds the folder of specs, or the project.
+func (l *longRun) codeRoot() string {
+	parts := strings.Split(path.Dir(l.dir), "/")
+	for i, p := range parts {
+		if p == "agent-os" || p == "specs" {
+			return path.Join(append([]string{"."}, parts[:i]...)...)
+		}
+	}
+	return "."
+}
+
+// beginning is the earliest time the files record for the run. Times that models
+// write have no zone or a wrong one, so the begin is put early enough that none
+// of the run's own commits lies before it.
+func (l *longRun) beginning() time.Time {
+	first := l.state.started
+	if first.IsZero() && len(l.agent.entries) < maxEntries {
+		for _, e := range l.agent.entries {
+			if !e.at.IsZero() && (first.IsZero() || e.at.Before(first)) {
+				first = e.at
+			}
+		}
+	}
+	if first.IsZero() {
+		return first
+	}
+	return first.Add(-reprise.ClockSlack)
+}
+
+// maxEntries is how many entries the history keeps: in a full one the oldest
+// are gone, and with them the begin of the run.
+const maxEntries = 50
+
+// evidence fills in how the work of a plan can be told from outside. Each task
+// is a commit `type(NN): task`; none of them shows the plan as a whole.
+func (l *longRun) evidence(s *reprise.Step, p *plan) {
+	s.Pieces = len(s.Commits) > 0
+	s.Traces = []reprise.Trace{{Subject: "(" + p.id + "): ", Anywhere: true, Partial: true, Since: l.beginning()}}
+	names := p.files
+	if p.checkpoint != nil {
+		names = append(slices.Clone(names), p.checkpoint.files...)
+	}
+	s.Files = projectFiles(l.codeRoot(), names)
+}
+
+// namedFiles reads `<files>a.go, b.go</files>` of a plan's tasks, on one line
+// or over several.
+func namedFiles(lines []doc.Line) []string {
+	var out []string
+	inside := false
+	for _, l := range lines {
+		text := l.Text
+		if !inside {
+			_, rest, ok := strings.Cut(text, "<files>")
+			if !ok {
+				continue
+			}
+			text, inside = rest, true
+		}
+		text, _, shut := strings.Cut(text, "</files>")
+		for _, name := range strings.Split(text, ",") {
+			if name = strings.TrimLeft(strings.TrimSpace(name), "-* "); name != "" && len(out) < 2*maxFiles {
+				out = append(out, name)
+			}
+		}
+		inside = !shut
+	}
+	return out
+}
+
+// traces are the subjects of GSD's commits: `type(NN-MM): task` on the way and
+// `docs(NN-MM): complete …` when the plan is accepted. Numbers begin again with
+// some milestones: then only what came after the last one counts.
+func (g *gsd) traces(k planKey) []reprise.Trace {
+	ids := []string{g.id(k)}
+	if id := k.String(); id != ids[0] && !strings.Contains(k.suffix, "fix") {
+		ids = append(ids, id)
+	}
+	since, again := g.reused[k.phase]
+	var out []reprise.Trace
+	for _, id := range ids {
+		if !again || !since.IsZero() {
+			out = append(out, reprise.Trace{Subject: "docs(" + id + "): complete", Since: since})
+		}
+		if k.plan != 0 {
+			out = append(out, reprise.Trace{Subject: "(" + id + "): ", Anywhere: true, Partial: true, Since: since})
+			continue
+		}
+		// The number of a phase also stands before its research and its
+		// planning; only these types are work on the plan.
+		for _, kind := range []string{"feat", "fix", "test", "refactor"} {
+			out = append(out, reprise.Trace{Subject: kind + "(" + id + "): ", Partial: true, Since: since})
+		}
+	}
+	return out
+}
+
+// readReused finds the phases whose numbers an earlier milestone used: its
+// folders lie in the archive. They map to the day the last milestone shipped.
+func (g *gsd) readReused() {
+	g.reused = map[phaseNo]time.Time{}
+	dir := path.Join(g.dir, "milestones")
+	for _, e := range g.r.Dir(dir) {
+		if !e.IsDir() {
+			continue
+		}
+		for _, ph := range g.r.Dir(path.Join(dir, e.Name())) {
+			if p, ok := phaseOfFolder(ph.Name(), true); ok && ph.IsDir() {
+				g.reused[p] = time.Time{}
+			}
+		}
+	}
+	if len(g.reused) == 0 {
+		return
+	}
+	var shipped time.Time
+	for _, l := range g.r.Open(path.Join(g.dir, "MILESTONES.md")).Markdown().All().Lines() {
+		if t, ok := doc.FindTime(l.Text); ok && t.After(shipped) && strings.Contains(strings.ToLower(l.Text), "shipped") {
+			shipped = t
+		}
+	}
+	for p := range g.reused {
+		g.reused[p] = shipped
+	}
+}
+
+// codeRoot is the folder that holds `.planning/`, also for a workstream.
+func (g *gsd) codeRoot() string {
+	dir := g.dir
+	for path.Base(dir) != planningDir && dir != "." {
+		dir = path.Dir(dir)
+	}
+	return path.Dir(dir)
+}
+
+// made lists what a finished plan left: its summary and, where the work goes on
+// in its phase, those files it promised that are there. A promised file that is
+// gone proves nothing: later plans move and remove files.
+func (g *gsd) made(k planKey, id string) {
+	if s := g.sums[k]; s != nil && s.status == reprise.Done {
+		g.run.Artifacts = append(g.run.Artifacts, reprise.Artifact{
+			Name: "summary of " + id, Path: s.path, Presence: reprise.Present, MadeBy: id, Source: s.source,
+		})
+	}
+	p := g.plans[k]
+	if p == nil || k.phase != g.current || !g.done[k] {
+		return
+	}
+	for _, file := range projectFiles(g.codeRoot(), p.promised) {
+		if g.r.Exists(file) {
+			g.run.Artifacts = append(g.run.Artifacts, reprise.Artifact{
+				Name: path.Base(file) + " of " + id, Path: file, Presence: reprise.Present, MadeBy: id, Source: p.source,
+			})
+		}
+	}
+}
+
+// promised reads must_haves.artifacts of a plan.
+func promised(front *doc.Node) []string {
+	return texts(child(child(front, "must_haves"), "artifacts"))
+}
+
+// texts reads a list of names, each a text or a map with a path. The shapes
+// models give such lists vary, and nothing but evidence hangs on them: what is
+// none of these is passed over.
+func texts(list *doc.Node) []string {
+	if list == nil {
+		return nil
+	}
+	items := list.Items
+	if list.Kind == doc.String {
+		items = []*doc.Node{list}
+	}
+	var out []string
+	for _, item := range items {
+		if at := child(item, "path"); at != nil {
+			item = at
+		}
+		if item.Kind == doc.String && len(out) < 2*maxFiles {
+			out = append(out, item.Text)
+		}
+	}
+	return out
+}
+
+// child returns the value of a key without a word about other shapes.
+func child(n *doc.Node, key string) *doc.Node {
+	if n == nil || n.Kind != doc.Map {
+		return nil
+	}
+	return n.Get(key)
+}
