@@ -49,6 +49,7 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	}
 	l.dir = path.Join(l.feature, stateDir)
 	l.run.Order = orderOf(ref.ID)
+	l.run.Branch = branch(ref)
 	l.readSpec()
 	l.leftovers()
 
@@ -276,6 +277,7 @@ func (l *loader) finish(ix *index) {
 		seen[a.Path] = true
 		return dup
 	})
+	l.makers()
 	if r.LastActivity.IsZero() {
 		l.activeByFileTime()
 	}
