@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"reprise"
 	"reprise/evidence"
@@ -70,6 +71,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	grader := grade.New(j.Observed)
 	for _, r := range runs {
+		refine(r, j.Observed.Git)
 		grader.Run(r)
 		if j.Verified != nil {
 			j.Verified.Apply(r)
@@ -84,6 +86,25 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	res.Runs = order(runs, res.entries, j.Observed)
 	return j, nil
+}
+
+// refine gives a day on record its time of day, where git has a commit of that
+// day that touched the run's own file. Nothing else of git moves the last
+// activity: a commit may be a mere reformatting.
+func refine(r *reprise.Run, git *reprise.Git) {
+	day := r.LastActivity
+	if git == nil || day.IsZero() || !day.Equal(day.Truncate(24*time.Hour)) {
+		return
+	}
+	for _, c := range git.Commits {
+		if c.At.Before(day) || c.At.Sub(day) >= 24*time.Hour {
+			continue
+		}
+		if slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return f.Path == r.Path }) {
+			r.LastActivity = c.At
+			return
+		}
+	}
 }
 
 // digest is the hash of everything a judgement rests on.
