@@ -39,7 +39,7 @@ func (l *loader) attachStory(hint string, at reprise.Source, ledger, word string
 	run.Epic, run.Order = k.epicName(), k.order()
 	run.Artifacts = append(run.Artifacts, reprise.Artifact{Name: "story", Path: p, Presence: reprise.Present, Critical: true, NeededBy: run.Phase, Source: at})
 	sh := readSheet(l.r, p)
-	step := reprise.Step{ID: id, Phase: "story", Path: p, Source: at, Status: implied.status()}
+	step := reprise.Step{ID: id, Phase: "story", Path: p, Source: at, Status: implied.status(), Traces: storyTraces(k)}
 	if word == "" {
 		word = "open"
 	}
@@ -48,6 +48,10 @@ func (l *loader) attachStory(hint string, at reprise.Source, ledger, word string
 		run.Title = sh.title
 		if d := newest(sh.dates, sh.file.MTime); !d.day.IsZero() {
 			run.Active(d.day, sh.source(d.line))
+		}
+		step.Files = sh.files
+		if run.Branch == "" {
+			run.Branch = sh.branch
 		}
 		l.storyWins(&step, sh, implied)
 	}

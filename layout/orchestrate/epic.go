@@ -123,9 +123,17 @@ func (l *loader) epic() {
 	plan := l.executionPlan(root)
 	l.prerequisites(root)
 	waves := epicWaves(root)
+	run.Branch = epicBranch(root, waves)
 	for _, w := range waves {
 		for _, s := range w.stories {
 			l.epicStory(w, s, plan)
+		}
+	}
+	if !l.unwritten() {
+		// The work has passed the prerequisites by: what they should have
+		// left is not made again for it.
+		for i := range run.Artifacts {
+			run.Artifacts[i].MadeBy = ""
 		}
 	}
 	l.epicAsks(root)
@@ -182,7 +190,7 @@ func (l *loader) prerequisites(root *doc.Node) {
 		if st != nil {
 			step.Claims = []reprise.Claim{{Ledger: stateLedger, Status: step.Status, Word: word, Source: st.Source(), Won: true}}
 		}
-		l.artifact("artifact of "+f.Name, f.Value.Get("artifact").Str(), f.Name, false, f.Value.Source())
+		l.artifactOf(f.Name, f.Value.Get("artifact").Str(), f.Value.Source())
 		l.run.Steps = append(l.run.Steps, step)
 	}
 }
@@ -218,7 +226,7 @@ func role(agent string) string {
 func (l *loader) epicStory(w wave, s waveStory, plan epicPlan) {
 	step := reprise.Step{
 		ID: s.id, Title: nodeTitle(s.node), Phase: "wave " + w.name, Source: s.at,
-		Role: "dev", Status: reprise.Pending,
+		Role: "dev", Status: reprise.Pending, Traces: storyTraces(s.key),
 	}
 	if s.node != nil && s.node.Kind == doc.Map {
 		if r := role(s.node.Get("executor", "agent").Str()); r != "" {
@@ -227,6 +235,7 @@ func (l *loader) epicStory(w wave, s waveStory, plan epicPlan) {
 		if c := s.node.Get("commit").Str(); c != "" {
 			step.Commits = []string{c}
 		}
+		step.Files = l.filesOf(s.node.Get("files_modified", "filesModified", "files"))
 	}
 	if p := plan.story(s.key); p != nil {
 		step.Needs = p.needs
@@ -275,6 +284,9 @@ func (l *loader) storyClaim(step *reprise.Step) {
 	}
 	if d := newest(sh.dates, sh.file.MTime); !d.day.IsZero() {
 		l.run.Active(d.day, sh.source(d.line))
+	}
+	if len(step.Files) == 0 {
+		step.Files = sh.files
 	}
 	i := sh.winner()
 	if i < 0 {

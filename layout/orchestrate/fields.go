@@ -40,6 +40,8 @@ type sheet struct {
 	waitsLine int
 	epicLink  string // the epic's file as linked from the head, relative to the tree
 	dates     []dated
+	files     []string // what its file list names
+	branch    string   // as named in its head
 	file      *doc.File
 }
 
@@ -77,6 +79,9 @@ func (s *sheet) readFront(n *doc.Node) {
 	if s.title == "" {
 		s.title = n.Get("title").Str()
 	}
+	if s.branch == "" {
+		s.branch = branchName(n.Get("branch"))
+	}
 }
 
 func (s *sheet) readYAML(f *doc.File) {
@@ -113,6 +118,9 @@ func (s *sheet) readBody(m *doc.Markdown) {
 	for _, sec := range m.Sections() {
 		if isDependencies(sec.Title) {
 			s.dependency(sec)
+		}
+		if isFileList(sec.Title) {
+			s.listFiles(sec)
 		}
 	}
 }
@@ -215,6 +223,9 @@ func (s *sheet) labels(m *doc.Markdown) {
 	for _, l := range m.All().Labels() {
 		if l.Line <= head && s.epicLink == "" && doc.Fold(l.Key) == "epic" {
 			s.epicLink = link(s.path, l.Value)
+		}
+		if l.Line <= head && s.branch == "" && doc.Fold(l.Key) == "branch" {
+			s.branch = branchText(strings.Trim(l.Value, "`* "))
 		}
 		if seen[l.Line] || !isStatusKey(l.Key) || (l.Form == doc.InlineBold && l.Line > head) {
 			continue

@@ -137,6 +137,10 @@ func (l *loader) epicStateSays(k key) []say {
 			for _, w := range epicWaves(epicRoot(f.YAML())) {
 				for _, st := range w.stories {
 					if st.key.same(k) {
+						// A branch planned for a story nobody has begun is not there yet.
+						if l.run.Branch == "" && stateClass(st.word) > ready && st.node != nil && st.node.Kind == doc.Map {
+							l.run.Branch = branchName(st.node.Get("branch"))
+						}
 						out = append(out, say{ledger: stateLedger, class: stateClass(st.word), word: st.word, at: st.at})
 					}
 				}

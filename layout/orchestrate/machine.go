@@ -2,7 +2,9 @@ package orchestrate
 
 import (
 	"fmt"
+	"path"
 	"sort"
+	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -110,6 +112,12 @@ func (l *loader) bobSteps(results *doc.Node, at int, whole bool) (point int, lat
 	for i, p := range bobPhases {
 		st := mapAt(results, p.name).Get("status")
 		step := reprise.Step{ID: p.name, Phase: p.name, Role: p.role, Status: reprise.Pending, Source: st.Source()}
+		if made := mapAt(mapAt(results, p.name), "implementation"); made != nil {
+			step.Files = l.filesOf(made.Get("files_created"), made.Get("files_modified"))
+		}
+		if hash := plainText(mapAt(mapAt(results, p.name), "push_result").Get("commit_hash")); hash != "" {
+			step.Commits = []string{hash}
+		}
 		switch {
 		case i < point:
 			step.Status = reprise.Done
@@ -166,6 +174,7 @@ func (l *loader) master() {
 	if run.LastActivity.IsZero() {
 		run.Active(f.MTime, f.At(0))
 	}
+	run.Branch = stateBranch(n)
 	l.masterSteps(n.Get("epics"))
 	st := n.Get("status")
 	l.workflowState(n, st.Str(), st.Source())
@@ -224,13 +233,11 @@ func (l *loader) build() {
 	if run.LastActivity.IsZero() {
 		run.Active(f.MTime, f.At(0))
 	}
+	l.buildPlace(n)
 	l.buildSteps(n)
 	st := n.Get("status")
 	fold := doc.Fold(splitCamel(st.Str()))
-	cur := n.Get("currentSubtask", "current_subtask")
-	if cur != nil && cur.Kind == doc.Map {
-		cur = cur.Get("id", "subtaskId")
-	}
+	cur := currentSubtask(n)
 	l.workflowState(n, st.Str(), st.Source())
 	if fold == "failed" || fold == "abandoned" || fold == "stopped" {
 		run.State, run.Reason = reprise.Interrupted, "the build "+fold+" and can be resumed"
@@ -249,7 +256,57 @@ func (l *loader) build() {
 	l.locks()
 }
 
-// buildSteps reads completed and failed subtasks.
+// buildPlace reads where a build works: a checkout inside the project.
+func (l *loader) buildPlace(n *doc.Node) {
+	l.run.Branch = stateBranch(n)
+	at := n.Get("worktree")
+	if at != nil && at.Kind == doc.Map {
+		if b := branchName(at.Get("branch")); b != "" {
+			l.run.Branch = b
+		}
+		at = at.Get("path")
+	}
+	name := strings.ReplaceAll(plainText(at), `\`, "/")
+	if p := path.Join(l.project(), name); name != "" && !path.IsAbs(name) && !strings.Contains(name, ":") && fsPath(p) && p != "." {
+		l.run.Worktree = p
+	}
+}
+
+func currentSubtask(n *doc.Node) *doc.Node {
+	cur := n.Get("currentSubtask", "current_subtask")
+	if cur != nil && cur.Kind == doc.Map {
+		cur = cur.Get("id", "subtaskId")
+	}
+	return cur
+}
+
+// checkpoints adds to the subtasks what their checkpoints hold: commits and
+// files. The subtask at work is a step too.
+func (l *loader) checkpoints(n *doc.Node) {
+	list := n.Get("checkpoints")
+	for _, c := range list.List() {
+		if c.Kind != doc.Map {
+			continue
+		}
+		s := l.run.Step(plainText(c.Get("subtaskId", "subtask_id", "subtask")))
+		if s == nil {
+			continue
+		}
+		if hash := plainText(c.Get("gitCommit", "git_commit", "commit")); hash != "" {
+			s.Commits = append(s.Commits, hash)
+		}
+		s.Files = append(s.Files, l.filesOf(c.Get("filesModified", "files_modified"))...)
+	}
+	for _, a := range n.Get("failedAttempts", "failed_attempts").List() {
+		if a.Kind == doc.Map {
+			if s := l.run.Step(plainText(a.Get("subtaskId", "subtask_id", "subtask"))); s != nil {
+				s.Attempts++
+			}
+		}
+	}
+}
+
+// buildSteps reads completed and failed subtasks and the one at work.
 func (l *loader) buildSteps(n *doc.Node) {
 	for _, part := range []struct {
 		key    string
@@ -278,6 +335,13 @@ func (l *loader) buildSteps(n *doc.Node) {
 			})
 		}
 	}
+	if cur := currentSubtask(n); cur.Str() != "" && l.run.Step(cur.Str()) == nil {
+		l.run.Steps = append(l.run.Steps, reprise.Step{
+			ID: cur.Str(), Phase: "subtask", Role: "dev", Status: reprise.InProgress, Source: cur.Source(),
+			Claims: []reprise.Claim{{Ledger: "build state", Status: reprise.InProgress, Word: "currentSubtask", Source: cur.Source(), Won: true}},
+		})
+	}
+	l.checkpoints(n)
 }
 
 func snake(camel string) string {

@@ -55,6 +55,7 @@ func (l *loader) lock(name string) {
 	end := o.StartedAt.Add(time.Duration(ttl) * time.Second)
 	term := ""
 	if ttl > 0 && !o.StartedAt.IsZero() {
+		o.Expires = end
 		term = "; its term of " + itoa(ttl) + " s ended at " + end.UTC().Format(time.RFC3339)
 	}
 	code, message := reprise.CodeOwnerMarker, fmt.Sprintf("a lock of %s (pid %d) was not released%s", quote(o.Agent), o.PID, term)

@@ -91,7 +91,11 @@ func (l *loader) pipeline() {
 	}
 	there := make([]bool, len(pipelinePhases))
 	for i, p := range pipelinePhases {
-		there[i] = l.specArtifact(p.artifact, p.phase, &simple)
+		after := "create"
+		if i+1 < len(pipelinePhases) {
+			after = pipelinePhases[i+1].phase
+		}
+		there[i] = l.specArtifact(p.artifact, p.phase, after, &simple)
 	}
 	point := len(pipelinePhases)
 	for i, p := range pipelinePhases {
@@ -114,6 +118,7 @@ func (l *loader) pipeline() {
 			artifact := reprise.Claim{Ledger: "artifacts", Status: step.Status, Word: p.artifact, Source: reprise.Source{File: run.Path}, Won: true}
 			step.Claims = []reprise.Claim{artifact, claim}
 			if claim.Status == reprise.Done && !step.Status.Closed() {
+				l.missingOutput(p.artifact, p.phase, at)
 				l.r.Report(reprise.Finding{
 					Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: p.phase, Source: at,
 					Message: fmt.Sprintf("the pipeline says %s, but the output of %s is not there: the phase has to run again", quote(word), p.phase),
@@ -140,6 +145,21 @@ func (l *loader) pipeline() {
 	run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Phase: p.phase, Role: p.role, Reason: "its output is the first that is missing"}}
 }
 
+// missingOutput lists the output of a phase that is called done. One that is
+// there and damaged is listed already.
+func (l *loader) missingOutput(name, phase string, at reprise.Source) {
+	for _, a := range l.run.Artifacts {
+		if a.MadeBy == phase {
+			return
+		}
+	}
+	ext := ".json"
+	if name == "spec" {
+		ext = ".md"
+	}
+	l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: name, Path: path.Join(l.run.Path, name+ext), Presence: reprise.Missing, MadeBy: phase, Source: at})
+}
+
 func furthest(there []bool) int {
 	for i := len(there) - 1; i >= 0; i-- {
 		if there[i] {
@@ -151,13 +171,13 @@ func furthest(there []bool) int {
 
 // specArtifact looks for an artifact in any of its spellings. One that cannot
 // be parsed does not count: its phase was cut off while writing.
-func (l *loader) specArtifact(name, phase string, simple *bool) bool {
+func (l *loader) specArtifact(name, phase, after string, simple *bool) bool {
 	for _, ext := range []string{".json", ".yaml", ".yml", ".md"} {
 		p := path.Join(l.run.Path, name+ext)
 		if !l.r.Exists(p) {
 			continue
 		}
-		a := reprise.Artifact{Name: name, Path: p, Presence: reprise.Present, NeededBy: phase, Source: reprise.Source{File: p}}
+		a := reprise.Artifact{Name: name, Path: p, Presence: reprise.Present, MadeBy: phase, NeededBy: after, Source: reprise.Source{File: p}}
 		f := l.r.Open(p)
 		ok := f.OK() && len(strings.TrimSpace(string(f.Data))) > 0
 		if f.OK() && !ok {

@@ -133,6 +133,15 @@ func (l *loader) project() string {
 	return "."
 }
 
+// artifactOf records a file that a step makes for those behind it.
+func (l *loader) artifactOf(step, name string, at reprise.Source) {
+	before := len(l.run.Artifacts)
+	l.artifact("artifact of "+step, name, "", false, at)
+	for i := before; i < len(l.run.Artifacts); i++ {
+		l.run.Artifacts[i].MadeBy = step
+	}
+}
+
 // artifact records a file that the run refers to and returns its path in the
 // tree if it is there.
 func (l *loader) artifact(what, name, neededBy string, critical bool, at reprise.Source) string {

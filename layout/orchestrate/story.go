@@ -86,10 +86,15 @@ func (l *loader) story() {
 		won = len(all) - 1
 	}
 	l.cycleSteps(all, won)
+	run.Steps[2].Traces, run.Steps[2].Files = storyTraces(k), s.files
+	if s.branch != "" {
+		run.Branch = s.branch
+	}
 	for _, d := range latest(s.dates, datesKept) {
 		run.Dates = append(run.Dates, reprise.Dated{At: d.day, Source: s.source(d.line)})
 	}
 	l.settle(s, all, own, won)
+	l.cycleArtifacts(all)
 	l.drift(all, won)
 }
 
@@ -174,6 +179,16 @@ func (l *loader) cycleSteps(all []say, won int) {
 			}
 		}
 		l.run.Steps = append(l.run.Steps, st)
+	}
+}
+
+// cycleArtifacts lists what the phases leave beside the story itself: the gate
+// of a review that passed. A gate that did not pass finished nothing.
+func (l *loader) cycleArtifacts(all []say) {
+	for _, g := range all {
+		if g.ledger == gateLedger && g.class == done {
+			l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: "QA gate", Path: g.at.File, Presence: reprise.Present, MadeBy: "qa", NeededBy: "close", Source: g.at})
+		}
 	}
 }
 

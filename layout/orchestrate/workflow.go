@@ -27,6 +27,7 @@ func (l *loader) workflow() {
 	if run.LastActivity.IsZero() {
 		run.Active(f.MTime, f.At(0))
 	}
+	run.Branch = stateBranch(n)
 	l.workflowSteps(n)
 	l.workflowArtifacts(n)
 	st := n.Get("status")
@@ -101,13 +102,16 @@ func (l *loader) workflowArtifacts(n *doc.Node) {
 		return
 	}
 	for _, a := range list.Items {
-		name := ""
-		if a.Kind == doc.Map {
-			name = a.Get("path", "file").Str()
-		} else {
-			name = a.Str()
+		if a.Kind != doc.Map {
+			l.artifact("artifact", a.Str(), "", false, a.Source())
+			continue
 		}
-		l.artifact("artifact", name, "", false, a.Source())
+		name, maker := a.Get("path", "file").Str(), plainText(a.Get("step_id", "step_index", "step", "created_by_step"))
+		if maker == "" || l.run.Step("step "+maker) == nil {
+			l.artifact("artifact", name, "", false, a.Source())
+			continue
+		}
+		l.artifactOf("step "+maker, name, a.Source())
 	}
 }
 
@@ -198,6 +202,7 @@ func (l *loader) session() {
 		run.Active(f.MTime, f.At(0))
 	}
 	run.Title = mapAt(n, "epic").Get("title").Str()
+	run.Branch = stateBranch(n)
 	progress, wf, last := mapAt(n, "progress"), mapAt(n, "workflow"), mapAt(n, "last_action")
 	doneList := progress.Get("stories_done")
 	for _, id := range doneList.Strs() {
@@ -234,6 +239,9 @@ func (l *loader) session() {
 	phaseRole := map[string]string{"validation": "po", "development": "dev", "self_healing": "dev", "quality_gate": "qa", "push": "devops", "checkpoint": "po"}[run.Phase]
 	run.Next = []reprise.Unit{{ID: next, Path: run.Path, Phase: run.Phase, Role: phaseRole, Reason: run.Reason}}
 	l.attachStory(next, cur.Source(), "session state", run.Phase, inProgress)
+	if s := run.Step(next); s != nil {
+		s.Files = append(s.Files, l.filesOf(mapAt(n, "context_snapshot").Get("files_modified"))...)
+	}
 	l.locks()
 }
 
