@@ -51,5 +51,8 @@ const (
 	CodeConcurrent        = "concurrent-workflow"    // another run works on the same story
 	CodeQuestionHidden    = "question-hidden"        // an open question behind another state
 	CodeVerifyFailed      = "verify-failed"          // a person's command did not succeed
+	CodeRolledForward     = "rolled-forward"         // the files were, or will be, brought up to the journal
+	CodeMovedOn           = "moved-on"               // something else changed a file after our last event
+	CodeJournalDamaged    = "journal-damaged"        // our own record of the run cannot be trusted
 	CodeAge               = "age"                    // how long ago the run was active
 )

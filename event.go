@@ -27,24 +27,25 @@ const (
 	AnswerApplied    EventKind = "answer_applied"
 )
 
-// Event is one thing that happened, or is about to be recorded.
+// Event is one thing that happened, or is about to be recorded. Its JSON form
+// stands in the journal: fields are added, never renamed.
 type Event struct {
-	Kind EventKind
-	At   time.Time
+	Kind EventKind `json:"kind"`
+	At   time.Time `json:"at"`
 	// Step, Phase and Question name what it is about, by id.
-	Step     string
-	Phase    string
-	Question string
+	Step     string `json:"step,omitempty"`
+	Phase    string `json:"phase,omitempty"`
+	Question string `json:"question,omitempty"`
 
-	Attempt int
-	Actor   string // the role that did it
-	Agent   string // the session or agent id
-	Commit  string // the commit that holds the work
-	Text    string // why it failed, the question, the answer, a summary
+	Attempt int    `json:"attempt,omitempty"`
+	Actor   string `json:"actor,omitempty"`  // the role that did it
+	Agent   string `json:"agent,omitempty"`  // the session or agent id
+	Commit  string `json:"commit,omitempty"` // the commit that holds the work
+	Text    string `json:"text,omitempty"`   // why it failed, the question, the answer, a summary
 	// Options are the answers to choose from, for a question.
-	Options []string
+	Options []string `json:"options,omitempty"`
 	// Outcome qualifies an end: completed, failed, aborted, approved, rejected.
-	Outcome string
+	Outcome string `json:"outcome,omitempty"`
 }
 
 // Recorder is implemented by layouts that can be written. Record tells what
@@ -57,6 +58,20 @@ type Event struct {
 // the files have no place for the event.
 type Recorder interface {
 	Record(fsys fs.FS, r *Run, ev Event) ([]Edit, error)
+}
+
+// Mend is one way to set damage in a run's files right: what is damaged, from
+// which other ledger it can be rebuilt, and the changes that would do it.
+type Mend struct {
+	What  string // the damage, one sentence
+	From  string // the ledger it is rebuilt from
+	Edits []Edit
+}
+
+// Mender is implemented by layouts that can rebuild damaged files from what
+// their other ledgers say. It changes nothing; a person confirms.
+type Mender interface {
+	Mend(fsys fs.FS, r *Run) ([]Mend, error)
 }
 
 // ErrCannotRecord is returned for an event that a layout's files have no place

@@ -89,6 +89,9 @@ func Checks() []Check {
 		{reprise.CodeSectionChanged, info, "A section that does not define the work was updated after the run was last active, such as notes or a change log.", false, sectionChanged},
 		{reprise.CodeUnpushed, info, "Commits of the run's branch are on this machine only.", false, unpushed},
 		{reprise.CodeGitUnavailable, info, "Git could not be asked, so that its evidence is missing from the answer.", false, gitUnavailable},
+		{reprise.CodeJournalDamaged, blocking, "The journal of the run in .reprise/ is damaged before its end, or an earlier repair gave records up; what the layout's own files say still counts.", false, nil},
+		{reprise.CodeMovedOn, info, "Something else changed a file of the run after our last event in it; the file counts.", false, nil},
+		{reprise.CodeRolledForward, info, "A crash came between an event and the files that tell it; they were, or will be, brought up to the journal.", false, nil},
 		{reprise.CodeAge, info, "The run was last active between one hour and seven days ago; within the hour there is nothing to say, and beyond seven days it is stale.", false, age},
 	}
 }
