@@ -1,0 +1,118 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+)
+
+// SecretError tells that something was not archived because it is, or holds, a
+// file of secrets that its owner keeps by hand.
+type SecretError struct{ Path string }
+
+// Error implements error.
+func (e *SecretError) Error() string {
+	return fmt.Sprintf("archive %s: files with secrets stay where they are", e.Path)
+}
+
+// Hint says what a person can do.
+func (e *SecretError) Hint() string { return "move it by hand if it is not needed any more" }
+
+// Archive moves a file, a link or a folder of the project to the archive in the
+// state folder, in one step, and gives its new place. Nothing is ever deleted.
+// .env files under .auto-claude are never moved: *SecretError.
+//
+// If the process dies here, it is in one of the two places.
+func (s *Store) Archive(name string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return "", err
+	}
+	return s.archive(name)
+}
+
+func (s *Store) archive(name string) (string, error) {
+	if err := checkPath(name); err != nil {
+		return "", err
+	}
+	info, err := s.fs.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if err := s.checkSecrets(name, info); err != nil {
+		return "", err
+	}
+	box, err := s.archiveBox(path.Base(name))
+	if err != nil {
+		return "", err
+	}
+	to := path.Join(box, path.Base(name))
+	if err := s.fs.Rename(name, to); err != nil {
+		if errors.Is(err, syscall.EXDEV) {
+			return "", fmt.Errorf("archive %s: it lies on another file system", name)
+		}
+		return "", s.fail("archive "+name, err)
+	}
+	// crash: archived
+	// The new place first: the entry must not be durably gone before.
+	if err := s.syncDirs(to); err != nil {
+		return "", err
+	}
+	return to, s.syncDirs(name)
+}
+
+// archiveBox makes a folder of its own for one thing that is archived.
+func (s *Store) archiveBox(base string) (string, error) {
+	stem := path.Join(archiveDir, s.o.Now().UTC().Format("20060102T150405Z")+"-"+base)
+	if len(base) > 100 {
+		stem = path.Join(archiveDir, s.o.Now().UTC().Format("20060102T150405Z"))
+	}
+	for n := 0; n < 100_000; n++ {
+		box := stem
+		if n > 0 {
+			box = fmt.Sprintf("%s-%d", stem, n)
+		}
+		if _, err := s.fs.Stat(box); missing(err) {
+			return box, s.makeDirs(box, 0o700)
+		}
+	}
+	return "", fmt.Errorf("archive %s: no free name", base)
+}
+
+// checkSecrets refuses what is or holds a file of secrets.
+func (s *Store) checkSecrets(name string, info Info) error {
+	under := name == ".auto-claude" || strings.HasPrefix(name, ".auto-claude/") || strings.Contains(name, "/.auto-claude/")
+	if under && strings.HasPrefix(path.Base(name), ".env") {
+		return &SecretError{Path: name}
+	}
+	if !info.Mode.IsDir() {
+		return nil
+	}
+	entries, err := s.fs.List(name)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := s.checkSecrets(path.Join(name, e.Name), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Archived lists what the archive holds: the boxes, oldest name first.
+func (s *Store) Archived() ([]string, error) {
+	entries, err := s.fs.List(archiveDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, path.Join(archiveDir, e.Name))
+	}
+	return out, err
+}

@@ -1,0 +1,413 @@
+package durable
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"reprise"
+)
+
+// Record is one entry of a log.
+type Record struct {
+	Seq     uint64
+	Gen     uint64 // the taking of the lease under which it was written
+	Kind    string
+	Payload json.RawMessage
+	// Confirmed tells that the writer had it on disk: what is not confirmed
+	// may be gone after a crash and must not be acted on by a reader that does
+	// not hold the lease.
+	Confirmed bool
+}
+
+// Log is one append-only journal, open for writing. It is made by Store.Log.
+type Log struct {
+	s      *Store
+	name   string
+	f      File
+	seg    int
+	size   int64
+	seq    uint64
+	last   chainHash
+	anchor slots
+	notes  []Note
+	lost   []Lost
+	held   []byte // used by a mutant only
+}
+
+// Notes tells what was found and set right when the log was opened, records of
+// older generations among it.
+func (l *Log) Notes() []Note { return l.notes }
+
+// Lost lists what earlier repairs gave up.
+func (l *Log) Lost() []Lost { return l.lost }
+
+// Log opens a log for writing, and creates it if there is none. What a crash
+// left is set right first: a torn tail is copied aside and cut, and the last
+// file is written anew, so that what is read from now on is on the disk. The
+// error is a *DamageError if the log needs repair; then nothing is changed
+// except that a copy is kept.
+//
+// If the process dies here, the log is the old or the new one, and opening it
+// again gives the same records.
+func (s *Store) Log(name string) (*Log, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.logs[name]; l != nil {
+		return l, nil
+	}
+	if !validName(name) {
+		return nil, fmt.Errorf("open log %q: not a name", name)
+	}
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	if err := s.sweep(journalDir); err != nil {
+		return nil, err
+	}
+	t, err := s.walk(name, nil)
+	var damage *DamageError
+	if errors.As(err, &damage) && t != nil && len(t.whole) > 0 && len(t.segs) > 0 {
+		kept, keepErr := s.keepDamaged(damage)
+		damage.Copy = kept
+		return nil, errors.Join(err, keepErr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{s: s, name: name, notes: append(t.notes, t.stale...), lost: t.chain.lost}
+	if err := l.begin(t); err != nil {
+		if l.f != nil {
+			l.f.Close()
+		}
+		return nil, err
+	}
+	s.logs[name] = l
+	return l, nil
+}
+
+func (s *Store) keepDamaged(damage *DamageError) (string, error) {
+	b, _, err := s.readFile(damage.Path)
+	if missing(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return s.copyAside(damage.Path, b)
+}
+
+// begin writes the last file anew, or the first one, with a record that this
+// generation has opened the log: whoever held the lease before and still writes
+// to the old file writes to one that nobody reads.
+func (l *Log) begin(t *tail) error {
+	s := l.s
+	if err := s.makeDirs(journalDir, 0o700); err != nil {
+		return err
+	}
+	if len(t.torn) > 0 {
+		kept := ""
+		if !s.has(faultNoBroken) {
+			var err error
+			if kept, err = s.copyAside(t.segs[len(t.segs)-1].path, t.whole); err != nil {
+				return err
+			}
+		}
+		l.notes = append(l.notes, Note{Path: t.segs[len(t.segs)-1].path, Text: fmt.Sprintf(
+			"a record that was never acknowledged stood half-written at its end: %d bytes, kept in %s", len(t.torn), kept)})
+	}
+	l.seq, l.last, l.seg = t.chain.next-1, t.chain.want, max(len(t.segs), 1)
+	content := bytes.Clone(t.good)
+	kind, payload := kindTake, fmt.Sprintf(`{"pid":%d}`, s.lease.holder.PID)
+	if len(t.segs) == 0 {
+		id, err := s.token()
+		if err != nil {
+			return err
+		}
+		kind, payload = kindLog, fmt.Sprintf(`{"log":%q,"id":%q}`, l.name, id)
+	}
+	if s.has(faultKeepTorn) {
+		content = bytes.Clone(t.whole)
+	}
+	line, hash := l.line(kind, []byte(payload))
+	if (s.has(faultTrustCache) || s.has(faultNoRewrite)) && len(t.segs) > 0 && len(t.torn) == 0 && len(t.good) == len(t.whole) {
+		return l.reuse(t, line, hash)
+	}
+	if err := l.writeSegment(append(content, line...)); err != nil {
+		return err
+	}
+	l.seq, l.last = l.seq+1, hash
+	return l.openAnchor()
+}
+
+// reuse is what the mutants do instead of writing the tail anew.
+func (l *Log) reuse(t *tail, line []byte, hash chainHash) (err error) {
+	if l.f, err = l.s.fs.Open(segmentPath(l.name, l.seg), os.O_RDWR|os.O_APPEND, 0); err != nil {
+		return err
+	}
+	if l.s.has(faultNoRewrite) {
+		if err := l.s.fail("sync", l.f.Sync()); err != nil {
+			return err
+		}
+	}
+	if _, err := l.f.Write(line); err != nil {
+		return l.s.fail("append", err)
+	}
+	l.size, l.seq, l.last = int64(len(t.whole)+len(line)), l.seq+1, hash
+	return l.openAnchor()
+}
+
+// line frames the next record and gives it with its line end, and its hash.
+func (l *Log) line(kind string, payload []byte) ([]byte, chainHash) {
+	f := frame{seq: l.seq + 1, gen: l.s.lease.holder.Generation, prev: l.last, kind: kind, payload: payload}
+	b := f.encode()
+	return append(b, '\n'), hashLine(b)
+}
+
+// writeSegment replaces the current file and keeps it open for appending.
+func (l *Log) writeSegment(content []byte) error {
+	s, name := l.s, segmentPath(l.name, l.seg)
+	f, temp, err := s.temp(journalDir, os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = writeAll(f, content); err == nil && !s.has(faultNoTempSync) {
+		err = f.Sync()
+	}
+	// crash: segment-written
+	if err != nil {
+		f.Close()
+		s.discard(temp)
+		return s.fail("write "+name, err)
+	}
+	if err := s.rename(temp, name); err != nil {
+		f.Close()
+		return err
+	}
+	if l.f != nil {
+		if err := s.fail("close "+name, l.f.Close()); err != nil {
+			f.Close()
+			return err
+		}
+	}
+	// crash: segment-in-place
+	l.f, l.size = f, int64(len(content))
+	return nil
+}
+
+// openAnchor opens or makes the anchor and makes the present end durable in it.
+func (l *Log) openAnchor() error {
+	s, file := l.s, anchorPath(l.name)
+	now := anchor{Seq: l.seq, Gen: s.lease.holder.Generation, Hash: l.last}
+	if _, err := s.fs.Stat(file); missing(err) {
+		b, err := blankSlots(now)
+		if err != nil {
+			return err
+		}
+		if err := s.install(file, b, nil); err != nil {
+			return err
+		}
+	}
+	f, err := s.fs.Open(file, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if l.anchor, err = readSlots(f); err == nil {
+		if err = l.anchor.put(now); err == nil {
+			err = f.Sync()
+		}
+	}
+	if err != nil {
+		f.Close()
+		return s.fail("write "+file, err)
+	}
+	return nil
+}
+
+// Append adds a record: one write, one fsync, and only then nil. kind is a word
+// in lower case, payload any JSON. A payload that does not fit into MaxRecord is
+// made durable in a file of its own first.
+//
+// Unless nil is returned the record may or may not be there after the next
+// opening. The error is a *PoisonedError if the disk refused something, with
+// ErrFenced as its cause if somebody else replaced the log.
+func (l *Log) Append(kind string, payload json.RawMessage) (Record, error) {
+	s := l.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !validKind(kind) {
+		return Record{}, fmt.Errorf("append to %s: %q is not a kind", l.name, kind)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, payload); err != nil {
+		return Record{}, fmt.Errorf("append to %s: %w", l.name, err)
+	}
+	if err := s.writable(); err != nil {
+		return Record{}, err
+	}
+	if info, err := l.f.Stat(); err != nil || info.Links == 0 {
+		return Record{}, s.fail("append to "+l.name, errors.Join(ErrFenced, err))
+	}
+	body := compact.Bytes()
+	late := func() error { return nil }
+	if len(body) > MaxRecord-512 && !s.has(faultPartialAppend) {
+		hash := reprise.HashOf(body)
+		big := bytes.Clone(body)
+		put := func() error { return s.putObject(hash, big) }
+		if s.has(faultObjectLate) {
+			late = put
+		} else if err := put(); err != nil {
+			return Record{}, err
+		}
+		body = fmt.Appendf(nil, "@%s:%d", hash, len(big))
+	}
+	rec, err := l.append(kind, body)
+	if err != nil {
+		return Record{}, err
+	}
+	rec.Payload = bytes.Clone(compact.Bytes())
+	return rec, late()
+}
+
+func (l *Log) append(kind string, body []byte) (Record, error) {
+	s := l.s
+	line, hash := l.line(kind, body)
+	if l.size > 0 && l.size+int64(len(line)) > s.o.SegmentSize {
+		if err := l.rotate(); err != nil {
+			return Record{}, err
+		}
+		line, hash = l.line(kind, body)
+	}
+	rec := Record{Seq: l.seq + 1, Gen: s.lease.holder.Generation, Kind: kind, Confirmed: true}
+	if s.has(faultAckFirst) {
+		// The mutant keeps the line until the next one comes.
+		line, l.held = l.held, line
+	}
+	// crash: before-append
+	if err := l.write(line); err != nil {
+		return Record{}, s.fail("append to "+l.name, err)
+	}
+	// crash: appended
+	if !s.has(faultNoLogSync) {
+		if err := s.fail("append to "+l.name, l.f.Sync()); err != nil {
+			return Record{}, err
+		}
+	}
+	// crash: append-durable
+	l.size += int64(len(line))
+	l.seq, l.last = l.seq+1, hash
+	// The record is durable whatever becomes of the anchor.
+	_ = s.fail("write the anchor of "+l.name, l.anchor.put(anchor{Seq: l.seq, Gen: rec.Gen, Hash: hash}))
+	return rec, nil
+}
+
+func (l *Log) write(line []byte) error {
+	if l.s.has(faultPartialAppend) {
+		return writeParts(l.f, line)
+	}
+	if len(line) == 0 {
+		return nil
+	}
+	_, err := l.f.Write(line)
+	return err
+}
+
+// rotate goes on in a new file. All records of the old one are durable.
+func (l *Log) rotate() error {
+	l.seg++
+	line, hash := l.line(kindSegment, fmt.Appendf(nil, `{"log":%q,"segment":%d}`, l.name, l.seg))
+	if err := l.writeSegment(line); err != nil {
+		return err
+	}
+	// crash: rotated
+	l.seq, l.last = l.seq+1, hash
+	return l.s.fail("sync the anchor of "+l.name, l.anchor.f.Sync())
+}
+
+// close makes the anchor durable, so that a clean end leaves no doubt about the
+// last record.
+func (l *Log) close() error {
+	err := l.anchor.f.Sync()
+	return errors.Join(err, l.anchor.f.Close(), l.f.Close())
+}
+
+// LogInfo is what reading a log told beside its records.
+type LogInfo struct {
+	Records int    // that count
+	Seq     uint64 // number of the last
+	Gen     uint64 // the highest generation
+	Torn    bool   // something half-written stands at the end
+	Stale   []Note // records of an older generation, which do not count
+	Notes   []Note
+	Lost    []Lost // what earlier repairs gave up
+}
+
+// ReadLog reads a log without the lease, while somebody may write to it. It
+// changes nothing and waits for nobody. fn gets the records that count, in
+// order; its error ends the reading. A log that does not exist has no records.
+//
+// The error is a *DamageError where the log cannot be trusted any more; the
+// records before were handed to fn.
+func (s *Store) ReadLog(name string, fn func(Record) error) (LogInfo, error) {
+	var info LogInfo
+	if !validName(name) {
+		return info, fmt.Errorf("read log %q: not a name", name)
+	}
+	mark, _, err := s.readAnchor(anchorPath(name))
+	if err != nil && !missing(err) {
+		return info, err
+	}
+	t, err := s.walk(name, func(f frame, file string, off int64) error {
+		if strings.HasPrefix(f.kind, "_") {
+			return nil
+		}
+		payload, err := s.resolve(name, file, off, f.payload)
+		if err != nil {
+			return err
+		}
+		info.Records++
+		return fn(Record{Seq: f.seq, Gen: f.gen, Kind: f.kind, Payload: payload, Confirmed: f.seq <= mark.Seq})
+	})
+	if t != nil {
+		info.Seq, info.Gen, info.Lost = t.chain.seq, t.chain.gen, t.chain.lost
+		info.Torn, info.Stale, info.Notes = len(t.torn) > 0, t.stale, t.notes
+	}
+	return info, err
+}
+
+// resolve gives the payload itself.
+func (s *Store) resolve(name, file string, off int64, payload []byte) (json.RawMessage, error) {
+	if payload[0] != '@' {
+		return bytes.Clone(payload), nil
+	}
+	text, size, _ := strings.Cut(string(payload[1:]), ":")
+	var hash reprise.Hash
+	n, err := strconv.Atoi(size)
+	if err != nil || hash.UnmarshalText([]byte(text)) != nil {
+		return nil, &DamageError{Log: name, Path: file, Offset: off, Cause: "its payload is named in no known way"}
+	}
+	b, err := s.getObject(hash)
+	if err != nil || len(b) != n {
+		return nil, &DamageError{Log: name, Path: file, Offset: off, Cause: fmt.Sprintf("its payload in %s is missing or damaged", objectPath(hash))}
+	}
+	return b, nil
+}
+
+// Logs lists the logs of the project by name.
+func (s *Store) Logs() ([]string, error) {
+	entries, err := s.fs.List(journalDir)
+	if missing(err) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name, anchorSuffix); ok && validName(name) {
+			out = append(out, name)
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,134 @@
+package durable
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+
+	"reprise"
+)
+
+// rollForward carries to its end what an earlier process had begun. Each step
+// can be done again: a file that is what it should become is only made durable.
+func (s *Store) rollForward(rep *Report) error {
+	b, _, err := s.readFile(intentFile)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var in intent
+	if err := openJSON(intentFile, intentVersion, b, &in); err != nil {
+		return err
+	}
+	var todo []planned
+	for _, p := range in.Edits {
+		if err := checkPath(p.Path); err != nil {
+			return &DamageError{Path: intentFile, Cause: err.Error()}
+		}
+		if !p.Object.IsZero() {
+			if p.Content, err = s.getObject(p.Object); err != nil {
+				return err
+			}
+		}
+		if err := s.sweep(path.Dir(p.Path)); err != nil {
+			return err
+		}
+		todo = append(todo, p)
+	}
+	// crash: rolling-forward
+	kept := ""
+	for _, p := range todo {
+		conflict, err := s.rollOne(p, rep)
+		if err != nil {
+			return err
+		}
+		if conflict == nil {
+			continue
+		}
+		if kept == "" {
+			if kept, err = s.keepConflict(b); err != nil {
+				return err
+			}
+		}
+		conflict.Kept = kept
+		rep.Conflicts = append(rep.Conflicts, *conflict)
+	}
+	if err := s.syncFolders(todo); err != nil {
+		return err
+	}
+	// crash: rolled-forward
+	return s.clearIntent()
+}
+
+// rollOne brings one file to what it should become, or tells why not.
+func (s *Store) rollOne(p planned, rep *Report) (*Conflict, error) {
+	have, info, err := s.readFile(p.Path)
+	var found reprise.Hash
+	switch {
+	case err == nil:
+		found, p.info = reprise.HashOf(have), &info
+	case !missing(err):
+		return &Conflict{Path: p.Path, Before: p.Before, After: p.After, Reason: err.Error()}, nil
+	}
+	clash := func(reason string) *Conflict {
+		return &Conflict{Path: p.Path, Before: p.Before, After: p.After, Found: found, Reason: reason}
+	}
+	switch {
+	case p.Append:
+		if err != nil {
+			return clash("the file is gone"), nil
+		}
+		return s.rollAppend(p, have, clash, rep)
+	case found == p.After:
+		return nil, nil // the rename was done; syncFolders makes it durable
+	case found != p.Before && !s.has(faultForgetConflict):
+		return clash("somebody else has changed it since"), nil
+	}
+	if err := s.makeFolders([]planned{p}); err != nil {
+		return nil, err
+	}
+	if p.temp, err = s.stage(p.Path, p.Content, p.info); err != nil {
+		return nil, err
+	}
+	rep.RolledForward = append(rep.RolledForward, p.Path)
+	return nil, s.carryOne(p)
+}
+
+func (s *Store) rollAppend(p planned, have []byte, clash func(string) *Conflict, rep *Report) (*Conflict, error) {
+	if int64(len(have)) >= p.Offset && reprise.HashOf(have[:p.Offset]) != p.Before {
+		return clash("somebody else has changed it since"), nil
+	}
+	switch howAppended(have, p, s) {
+	case appendForeign:
+		return clash("somebody else has written to its end since"), nil
+	case appendDone:
+		if !bytes.HasPrefix(have[p.Offset:], p.Content) {
+			return nil, nil
+		}
+	default:
+		rep.RolledForward = append(rep.RolledForward, p.Path)
+	}
+	return nil, s.completeAppend(p)
+}
+
+// keepConflict keeps the whole intent, so that no content is lost.
+func (s *Store) keepConflict(b []byte) (string, error) {
+	if err := s.makeDirs(conflictDir, 0o700); err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		name := path.Join(conflictDir, fmt.Sprintf("%04d", n))
+		have, _, err := s.readFile(name)
+		if err == nil && bytes.Equal(have, b) {
+			return name, nil
+		}
+		if missing(err) {
+			return name, s.install(name, b, nil)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
