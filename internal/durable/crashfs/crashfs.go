@@ -59,9 +59,10 @@ const (
 	opSync
 	opSyncDir
 	opFlush
+	opMode
 )
 
-var opNames = [...]string{"", "create", "remove", "rename", "write", "truncate", "fsync", "fsync-dir", "flush"}
+var opNames = [...]string{"", "create", "remove", "rename", "write", "truncate", "fsync", "fsync-dir", "flush", "chmod"}
 
 // op is one operation as it went to the disk.
 type op struct {
@@ -72,6 +73,7 @@ type op struct {
 	off       int64
 	data      []byte
 	born      *node // what was created
+	mode      fs.FileMode
 	failed    bool  // an fsync that failed and dropped what it should have written
 	label     string
 }
@@ -480,6 +482,12 @@ func overwrite(data []byte, off int64, p []byte) []byte {
 func (f *file) SetLike(of durable.Info) error {
 	f.d.mu.Lock()
 	defer f.d.mu.Unlock()
+	if f.d.nodes[f.ino].mode == of.Mode {
+		return nil
+	}
+	if err := f.d.do(op{kind: opMode, ino: f.ino, mode: of.Mode, label: f.name}); err != nil {
+		return pathErr("chmod", f.name, err)
+	}
 	f.d.nodes[f.ino].mode = of.Mode
 	return nil
 }

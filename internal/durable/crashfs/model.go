@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/maphash"
-	"io/fs"
 	"slices"
 )
 
@@ -101,11 +100,6 @@ func (im *image) get(ino uint64) *node {
 func (im *image) apply(o op) {
 	switch o.kind {
 	case opCreate:
-		n := im.get(o.ino)
-		n.mode, n.target = o.born.mode, o.born.target
-		if n.entries == nil && o.born.entries != nil {
-			n.entries = map[string]uint64{}
-		}
 		im.link(o.dir, o.name, o.ino)
 	case opRemove:
 		if dir := im.nodes[o.dir]; dir != nil && dir.entries[o.name] == o.ino {
@@ -120,36 +114,32 @@ func (im *image) apply(o op) {
 }
 
 func (im *image) link(dir uint64, name string, ino uint64) {
-	d := im.get(dir)
-	if d.entries == nil {
-		d.mode, d.entries = fs.ModeDir|0o755, map[string]uint64{}
-	}
-	d.entries[name] = ino
-	im.get(ino)
+	im.get(dir).entries[name] = ino
 }
 
 func isDirOp(k opKind) bool  { return k == opCreate || k == opRemove || k == opRename }
-func isDataOp(k opKind) bool { return k == opWrite || k == opTruncate }
+func isDataOp(k opKind) bool { return k == opWrite || k == opTruncate || k == opMode }
 
 // cursor goes along a trace and knows what is durable and what is pending.
 type cursor struct {
 	model   Model
 	durable *image
-	births  map[uint64]*node // modes of files whose folder entry is pending
 	dirs    []op             // pending changes of folders
 	data    map[uint64][]op  // pending changes of contents
 	dropped map[uint64][]op  // changes of contents that a failed fsync lost
 }
 
 func newCursor(base *image, m Model) *cursor {
-	return &cursor{model: m, durable: base.clone(), births: map[uint64]*node{}, data: map[uint64][]op{}, dropped: map[uint64][]op{}}
+	return &cursor{model: m, durable: base.clone(), data: map[uint64][]op{}, dropped: map[uint64][]op{}}
 }
 
 func (c *cursor) step(o op) {
 	switch {
 	case isDirOp(o.kind):
 		if o.kind == opCreate {
-			c.births[o.ino] = o.born
+			// The file itself; without an entry nobody can reach it.
+			c.durable.nodes[o.ino] = o.born.clone()
+			c.durable.nodes[o.ino].links = 1
 		}
 		c.dirs = append(c.dirs, o)
 	case isDataOp(o.kind):
@@ -179,6 +169,9 @@ func (c *cursor) settleData(ino uint64) {
 	n := c.durable.get(ino)
 	for _, o := range c.data[ino] {
 		n.data = applyData(n.data, o)
+		if o.kind == opMode {
+			n.mode = o.mode
+		}
 	}
 	delete(c.data, ino)
 }
@@ -196,8 +189,11 @@ func (c *cursor) settleDirs(which func(op) bool) {
 }
 
 func applyData(data []byte, o op) []byte {
-	if o.kind == opTruncate {
+	switch o.kind {
+	case opTruncate:
 		return nil
+	case opMode:
+		return data // a mode that was not synced is the old one
 	}
 	return overwrite(data, o.off, o.data)
 }
@@ -332,6 +328,9 @@ func (c *cursor) contents(ino uint64, fine bool) [][]byte {
 
 func overwrites(base []byte, pending []op) bool {
 	for _, o := range pending {
+		if o.kind == opMode {
+			continue
+		}
 		if o.kind != opWrite || o.off+int64(len(o.data)) > int64(len(base)) {
 			return false
 		}
@@ -346,6 +345,9 @@ func sectors(base []byte, pending []op, add func([]byte)) {
 	var order []int64
 	state := base
 	for _, o := range pending {
+		if o.kind == opMode {
+			continue
+		}
 		next := overwrite(state, o.off, o.data)
 		for at := o.off / sector * sector; at < o.off+int64(len(o.data)); at += sector {
 			end := min(at+sector, int64(len(base)))
