@@ -132,12 +132,14 @@ func (j *Judgement) digest(r *reprise.Run, opts JudgeOptions) string {
 	return "v1:" + hex.EncodeToString(h.Sum(nil))[:32]
 }
 
-// settled leaves out what changes without anybody doing anything.
+// settled leaves out what changes without anybody doing anything, and the
+// commits: the heads of the branches stand for all of them.
 func settled(g *reprise.Git) *reprise.Git {
 	if g == nil {
 		return nil
 	}
 	c := *g
+	c.Commits = nil
 	if g.IndexLock != nil {
 		lock := *g.IndexLock
 		lock.Reason = ""
