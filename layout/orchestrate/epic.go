@@ -109,7 +109,7 @@ func (l *loader) epic() {
 	f, n := l.structured(run.Path)
 	root := epicRoot(n)
 	if root == nil || root.Kind != doc.Map {
-		l.unreadable("the epic state cannot be read; the statuses of its stories still can")
+		l.rebuildEpic(f, "the epic state cannot be read")
 		l.locks()
 		return
 	}

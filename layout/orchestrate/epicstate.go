@@ -127,7 +127,7 @@ func (l *loader) emptyEpic(word string, at reprise.Source) {
 		Message: fmt.Sprintf("the epic state says %s and lists no stories", strconv.Quote(doc.Clip(word, 40))),
 		Hint:    "the write may have been cut off; rebuild it from the execution plan and the stories",
 	})
-	l.unreadable("the epic state lists no waves")
+	l.rebuildEpic(l.r.Open(l.run.Path), "the epic state lists no waves")
 }
 
 // epicNext finds the open prerequisite, story or gate. The wave is that of the

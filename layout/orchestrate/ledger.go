@@ -23,7 +23,7 @@ func (l *loader) otherSays(s *sheet, k key) []say {
 	out = append(out, l.copySays(s)...)
 	out = append(out, l.epicTableSays(s, k)...)
 	out = append(out, l.epicStateSays(k)...)
-	out = append(out, l.gateSays(k)...)
+	out = append(out, l.gateSays(s.path, k)...)
 	return out
 }
 
@@ -177,11 +177,11 @@ func stateClass(word string) class {
 
 // gateSays reads the QA gates of the story: files in qa/gates beside the
 // folder of stories whose name begins with its id, and the gate of its epic.
-func (l *loader) gateSays(k key) []say {
+func (l *loader) gateSays(story string, k key) []say {
 	if len(k.nums) == 0 {
 		return nil
 	}
-	dir := path.Join(path.Dir(storiesRoot(l.run.Path)), "qa", "gates")
+	dir := path.Join(path.Dir(storiesRoot(story)), "qa", "gates")
 	var own, epic latestGate
 	for _, e := range l.r.Dir(dir) {
 		ext := path.Ext(e.Name())

@@ -35,7 +35,7 @@ func (l *loader) bob() {
 	run.Kind = reprise.KindWorkflow
 	f, n := l.structured(run.Path)
 	if n == nil {
-		l.unreadable("the workflow state cannot be read")
+		l.rebuildStory(f, "the workflow state cannot be read")
 		l.locks()
 		return
 	}
@@ -66,7 +66,10 @@ func (l *loader) bob() {
 		l.wordStatus(run.ID, cur.Str(), cur.Source())
 		run.State, run.Reason = reprise.Interrupted, "its phase "+quote(cur.Str())+" has no meaning here"
 		if cur.Str() == "" {
-			l.unreadable("the workflow state names no phase")
+			run.Steps = nil
+			l.rebuildStory(f, "the workflow state names no phase")
+			l.locks()
+			return
 		}
 	case l.bobFinished(results, at):
 		run.State, run.Reason = reprise.Complete, "all six phases are completed and the checkpoint said go"
@@ -165,7 +168,7 @@ func (l *loader) master() {
 	run.Kind = reprise.KindWorkflow
 	f, n := l.structured(run.Path)
 	if n == nil {
-		l.unreadable("the orchestrator's state cannot be read")
+		l.rebuildStory(f, "the orchestrator's state cannot be read")
 		l.locks()
 		return
 	}
@@ -225,7 +228,7 @@ func (l *loader) build() {
 	run.Kind = reprise.KindWorkflow
 	f, n := l.structured(run.Path)
 	if n == nil {
-		l.unreadable("the build state cannot be read")
+		l.rebuildStory(f, "the build state cannot be read")
 		l.locks()
 		return
 	}

@@ -21,7 +21,7 @@ func (l *loader) qaLoop() {
 	run.Kind = reprise.KindQALoop
 	f, n := l.structured(run.Path)
 	if n == nil {
-		l.unreadable("the status of the QA loop cannot be read")
+		l.rebuildStory(f, "the status of the QA loop cannot be read")
 		l.locks()
 		return
 	}

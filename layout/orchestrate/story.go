@@ -175,6 +175,10 @@ func (l *loader) cycleSteps(all []say, won int) {
 				st.Status = reprise.Done // the file is there
 			}
 			if len(st.Claims) > 0 {
+				// A gate that passed leaves the closing to be done.
+				if all[0].ledger == gateLedger && all[0].class == done {
+					st.Claims[0].Status = phaseStatus(inReview, i)
+				}
 				st.Claims[0].Won, st.Status = true, st.Claims[0].Status
 			}
 		}
@@ -235,6 +239,10 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 		l.next("implement", "dev", "the status does not say which phase is open; look before going on")
 	default:
 		l.noStatus(s)
+		if gatePassed(all) {
+			run.State, run.Phase, run.Reason = reprise.Interrupted, "close", "the story has no status, but its QA gate passed"
+			l.next("close", "qa", "the gate passed; the status was never written")
+		}
 	}
 	l.prerequisite(s)
 	if s.waits != "" && run.State == reprise.NotStarted {

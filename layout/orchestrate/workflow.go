@@ -15,7 +15,7 @@ func (l *loader) workflow() {
 	run.Kind = reprise.KindWorkflow
 	f, n := l.structured(run.Path)
 	if n == nil {
-		l.unreadable("the workflow state cannot be read")
+		l.rebuildStory(f, "the workflow state cannot be read")
 		l.locks()
 		return
 	}
@@ -32,7 +32,7 @@ func (l *loader) workflow() {
 	l.workflowArtifacts(n)
 	st := n.Get("status")
 	l.workflowState(n, st.Str(), st.Source())
-	if hint := storyHint(n); hint != nil {
+	if hint := storyHint(n); hint != nil && run.Phase != confirmPhase {
 		l.attachStory(hint.Str(), hint.Source(), "workflow state", st.Str(), inProgress)
 	}
 	l.locks()
@@ -161,7 +161,7 @@ func (l *loader) workflowState(n *doc.Node, word string, at reprise.Source) {
 		}
 		run.State, run.Reason = reprise.Interrupted, "its status does not say that it has ended"
 		if word == "" && len(run.Steps) == 0 {
-			l.unreadable("the workflow state says neither status nor steps")
+			l.rebuildStory(l.r.Open(run.Path), "the workflow state says neither status nor steps")
 			return
 		}
 	}
@@ -190,7 +190,7 @@ func (l *loader) session() {
 	run.Kind = reprise.KindWorkflow
 	f, n := l.structured(run.Path)
 	if n == nil {
-		l.unreadable("the session state cannot be read")
+		l.rebuildStory(f, "the session state cannot be read")
 		l.locks()
 		return
 	}
