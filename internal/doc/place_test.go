@@ -50,7 +50,7 @@ func TestYAML_values_know_where_they_stand(t *testing.T) {
 		{"several documents", "a: 1\n---\nb: 2\n...\n---\nc: 3\n", []string{".a=1", ".b=2", ".c=3"}},
 		{"other line ends", "a: 1\rb: 2\u2028c: 3\u0085d: 4\n", []string{".a=1", ".b=2", ".c=3", ".d=4"}},
 		{"lines within text", "a: \"x\u2028y\"\nb: 1\n", []string{".a=\"x\u2028y\"", ".b=1"}},
-		{"not well-formed", "a: Studio: b\nc:   d # e\nl:\n  - x\n  -  k: \"v\"\n    w: 1\nn:\nm: [q]\n", []string{".a=Studio: b", ".c=d", ".l.0=x", `.l.1.k="v"`, ".l.1.w=1", ".m.0 has none"}},
+		{"not well-formed", "a: Studio: b\nc:   d # e\nl:\n  - x\n  -  k: \"v\"\n    w: 1\nn:\nm: [q, 'r' ]\n", []string{".a=Studio: b", ".c=d", ".l.0=x", `.l.1.k="v"`, ".l.1.w=1", ".m.0=q", ".m.1='r'"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

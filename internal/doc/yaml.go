@@ -209,7 +209,7 @@ func (f *File) salvage(data []byte, before, base int) *Node {
 				addSalvaged(f, item, key, value, no, at, rest)
 				continue
 			}
-			parent.Items = append(parent.Items, scalar(f, rest, no).between(at, at+len(rest)))
+			parent.Items = append(parent.Items, scalar(f, rest, no, at))
 			continue
 		}
 		key, value, ok := splitKey(text)
@@ -234,11 +234,6 @@ func (n *Node) begin(at int) {
 	}
 }
 
-func (n *Node) between(start, end int) *Node {
-	n.Start, n.End = start, end
-	return n
-}
-
 // addSalvaged adds the entry that text, which stands at an offset, holds; it
 // returns the new map if the value stands below.
 func addSalvaged(f *File, parent *Node, key, value string, no, at int, text string) *Node {
@@ -248,11 +243,10 @@ func addSalvaged(f *File, parent *Node, key, value string, no, at int, text stri
 		rest := text[strings.Index(text, ":")+1:]
 		at += len(rest) - len(strings.TrimLeftFunc(rest, unicode.IsSpace))
 	}
-	v := scalar(f, value, no)
+	v := scalar(f, value, no, at)
 	if value == "" {
-		v = &Node{Kind: Map, Line: no, file: f}
+		v = &Node{Kind: Map, Line: no, Start: at, End: at, file: f}
 	}
-	v.between(at, at+len(value))
 	parent.Keys = append(parent.Keys, Field{Name: key, Line: no, Value: v})
 	if value == "" {
 		return v
@@ -276,8 +270,9 @@ func splitKey(text string) (key, value string, ok bool) {
 	return key, value, true
 }
 
-func scalar(f *File, text string, no int) *Node {
-	n := &Node{Kind: String, Text: text, Line: no, file: f}
+// scalar reads a value that stands at an offset.
+func scalar(f *File, text string, no, at int) *Node {
+	n := &Node{Kind: String, Text: text, Line: no, Start: at, End: at + len(text), file: f}
 	switch {
 	case len(text) >= 2 && (text[0] == '"' || text[0] == '\'') && text[len(text)-1] == text[0]:
 		n.Text = text[1 : len(text)-1]
@@ -287,10 +282,12 @@ func scalar(f *File, text string, no int) *Node {
 		n.Kind = Bool
 	case strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]"):
 		n.Kind = List
-		for _, part := range strings.Split(text[1:len(text)-1], ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				n.Items = append(n.Items, scalar(f, part, no))
+		at++
+		for _, raw := range strings.Split(text[1:len(text)-1], ",") {
+			if part := strings.TrimSpace(raw); part != "" {
+				n.Items = append(n.Items, scalar(f, part, no, at+strings.Index(raw, part)))
 			}
+			at += len(raw) + 1
 		}
 	}
 	return n

@@ -1,0 +1,289 @@
+package splice
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// Object is a map with its keys in order, for values whose order matters.
+type Object []Member
+
+// Member is one entry of an Object.
+type Member struct {
+	Key   string
+	Value any
+}
+
+// MarshalJSON writes the members in their order.
+func (o Object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := encode(m.Key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := encode(m.Value)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// node brings a Go value to the form in which files are read, by way of its
+// JSON. It refuses what JSON cannot hold and text that is not valid UTF-8.
+func node(value any) (*doc.Node, error) {
+	raw, err := encode(value)
+	if err != nil {
+		return nil, err
+	}
+	if invalidEscape(raw) {
+		return nil, fmt.Errorf("text is not valid UTF-8")
+	}
+	n, _ := readJSON(raw)
+	if n == nil {
+		return nil, fmt.Errorf("nested too deep")
+	}
+	return n, nil
+}
+
+// invalidEscape looks for the escape by which the encoder replaces broken
+// characters; a real U+FFFD it writes as it is.
+func invalidEscape(raw []byte) bool {
+	for i := 0; i+1 < len(raw); i++ {
+		if raw[i] == '\\' {
+			if bytes.HasPrefix(raw[i:], []byte(`\ufffd`)) {
+				return true
+			}
+			i++
+		}
+	}
+	return false
+}
+
+// find returns the node at a path, nil if there is none.
+func find(n *doc.Node, path Path) *doc.Node {
+	for _, step := range path {
+		if n == nil {
+			return nil
+		}
+		i := child(n, step)
+		if i < 0 {
+			return nil
+		}
+		if n.Kind == doc.Map {
+			n = n.Keys[i].Value
+		} else {
+			n = n.Items[i]
+		}
+	}
+	return n
+}
+
+// child returns the index of the entry a step leads to, -1 if there is none.
+func child(n *doc.Node, step any) int {
+	switch s := step.(type) {
+	case string:
+		if n.Kind == doc.Map {
+			for i := len(n.Keys) - 1; i >= 0; i-- {
+				if n.Keys[i].Name == s {
+					return i
+				}
+			}
+		}
+	case int:
+		if n.Kind == doc.List && s >= 0 && s < len(n.Items) {
+			return s
+		}
+	}
+	return -1
+}
+
+// with returns a copy of the tree in which the node at the path, which must
+// exist, is changed by fn.
+func with(n *doc.Node, path Path, fn func(*doc.Node) *doc.Node) *doc.Node {
+	if len(path) == 0 {
+		return fn(n)
+	}
+	c := *n
+	i := child(n, path[0])
+	if n.Kind == doc.Map {
+		c.Keys = append([]doc.Field(nil), n.Keys...)
+		c.Keys[i].Value = with(n.Keys[i].Value, path[1:], fn)
+	} else {
+		c.Items = append([]*doc.Node(nil), n.Items...)
+		c.Items[i] = with(n.Items[i], path[1:], fn)
+	}
+	return &c
+}
+
+// withValue, withKey and withItem are the trees expected after an edit.
+func withValue(root *doc.Node, path Path, v *doc.Node) *doc.Node {
+	return with(root, path, func(*doc.Node) *doc.Node { return v })
+}
+
+func withKey(root *doc.Node, path Path, key string, v *doc.Node) *doc.Node {
+	return with(root, path, func(n *doc.Node) *doc.Node {
+		keys := append([]doc.Field(nil), n.Keys...)
+		return &doc.Node{Kind: doc.Map, Keys: append(keys, doc.Field{Name: key, Value: v})}
+	})
+}
+
+func withItem(root *doc.Node, path Path, v *doc.Node) *doc.Node {
+	return with(root, path, func(n *doc.Node) *doc.Node {
+		items := append([]*doc.Node(nil), n.Items...)
+		return &doc.Node{Kind: doc.List, Items: append(items, v)}
+	})
+}
+
+// same reports whether two trees read the same, keys in the same order.
+func same(a, b *doc.Node) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Kind != b.Kind || len(a.Keys) != len(b.Keys) || len(a.Items) != len(b.Items) {
+		return false
+	}
+	switch a.Kind {
+	case doc.Null: // spelled null, ~ or not at all
+		return true
+	case doc.Bool:
+		return strings.EqualFold(a.Text, b.Text)
+	case doc.Map:
+		for i := range a.Keys {
+			if a.Keys[i].Name != b.Keys[i].Name || !same(a.Keys[i].Value, b.Keys[i].Value) {
+				return false
+			}
+		}
+		return true
+	case doc.List:
+		for i := range a.Items {
+			if !same(a.Items[i], b.Items[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return a.Text == b.Text
+}
+
+// equal is same without regard to the order of keys.
+func equal(a, b *doc.Node) bool {
+	if a == nil || b == nil || a.Kind != b.Kind || len(a.Keys) != len(b.Keys) || len(a.Items) != len(b.Items) {
+		return false
+	}
+	for i := range a.Items {
+		if !equal(a.Items[i], b.Items[i]) {
+			return false
+		}
+	}
+	for _, k := range a.Keys {
+		i := child(b, k.Name)
+		if i < 0 || !equal(k.Value, b.Keys[i].Value) {
+			return false
+		}
+	}
+	return a.Kind == doc.Map || a.Kind == doc.List || same(a, b)
+}
+
+// filled reports whether a node holds entries, which replacing it would remove.
+func filled(n *doc.Node) bool { return len(n.Keys) > 0 || len(n.Items) > 0 }
+
+func composite(n *doc.Node) bool { return n.Kind == doc.Map || n.Kind == doc.List }
+
+// readJSON and readYAML read a content with the readers of layouts. The node is
+// nil, with the reason, if it cannot be read.
+func readJSON(data []byte) (*doc.Node, string) {
+	r, f := open(data)
+	return f.JSON(), reason(r)
+}
+
+func readYAML(data []byte) (n *doc.Node, broken bool, why string) {
+	r, f := open(data)
+	n = f.YAML()
+	return n, has(r, reprise.CodeSalvaged), reason(r)
+}
+
+func readMarkdown(data []byte) (m *doc.Markdown, broken bool, why string) {
+	r, f := open(data)
+	m = f.Markdown()
+	return m, has(r, reprise.CodeSalvaged), reason(r)
+}
+
+func has(r *doc.Reader, code string) bool {
+	for _, f := range r.Findings() {
+		if f.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+func reason(r *doc.Reader) string {
+	for _, f := range r.Findings() {
+		if f.Code != reprise.CodeDuplicateKey {
+			return f.Message
+		}
+	}
+	return ""
+}
+
+func open(data []byte) (*doc.Reader, *doc.File) {
+	r := doc.NewReader(content(data))
+	return r, r.Open("f")
+}
+
+// content is a file system of one file.
+type content []byte
+
+func (c content) Open(string) (fs.File, error) { return c.file(), nil }
+
+// OpenRegular is asked for by doc.
+func (c content) OpenRegular(string) (fs.File, fs.FileInfo, error) {
+	f := c.file()
+	return f, f, nil
+}
+
+func (c content) file() *memory { return &memory{bytes.NewReader(c)} }
+
+// memory is that one file and its description.
+type memory struct{ *bytes.Reader }
+
+func (m *memory) Stat() (fs.FileInfo, error) { return m, nil }
+func (m *memory) Close() error               { return nil }
+func (m *memory) Name() string               { return "f" }
+func (m *memory) Mode() fs.FileMode          { return 0o444 }
+func (m *memory) ModTime() time.Time         { return time.Time{} }
+func (m *memory) IsDir() bool                { return false }
+func (m *memory) Sys() any                   { return nil }
+
+// oneLine reports whether text can stand on a line of any format.
+func oneLine(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsAny(s, "\n\r\x00")
+}
