@@ -74,7 +74,7 @@ type op struct {
 	data      []byte
 	born      *node // what was created
 	mode      fs.FileMode
-	failed    bool  // an fsync that failed and dropped what it should have written
+	failed    bool // an fsync that failed and dropped what it should have written
 	label     string
 }
 

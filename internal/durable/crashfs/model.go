@@ -124,9 +124,9 @@ func isDataOp(k opKind) bool { return k == opWrite || k == opTruncate || k == op
 type cursor struct {
 	model   Model
 	durable *image
-	dirs    []op             // pending changes of folders
-	data    map[uint64][]op  // pending changes of contents
-	dropped map[uint64][]op  // changes of contents that a failed fsync lost
+	dirs    []op            // pending changes of folders
+	data    map[uint64][]op // pending changes of contents
+	dropped map[uint64][]op // changes of contents that a failed fsync lost
 }
 
 func newCursor(base *image, m Model) *cursor {
@@ -153,7 +153,9 @@ func (c *cursor) step(o op) {
 			c.settleDirs(func(op) bool { return true })
 		}
 	case o.kind == opSyncDir:
-		c.settleDirs(func(p op) bool { return c.model == Ordered || p.dir == o.ino || (p.kind == opRename && p.dir2 == o.ino) })
+		c.settleDirs(func(p op) bool {
+			return c.model == Ordered || p.dir == o.ino || (p.kind == opRename && p.dir2 == o.ino)
+		})
 	case o.kind == opFlush:
 		for ino := range c.data {
 			c.settleData(ino)

@@ -1,0 +1,189 @@
+package durable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// git runs the few commands that a snapshot needs: rev-parse, ls-files,
+// fast-import, cat-file, symbolic-ref and update-ref. None of them runs a
+// filter, a diff or a merge driver; hooks and the file system monitor are off.
+// The user's index is read and never refreshed.
+type git struct {
+	program string
+	dir     string // the project
+	gitDir  string
+	format  string // sha1 or sha256
+	prefix  string // the project below the top of the checkout, "" or "a/b/"
+}
+
+// errNoGit tells that the project is in no repository, or there is no git.
+var errNoGit = errors.New("no git repository")
+
+// gitLimit is how long one command may take.
+const gitLimit = 10 * time.Minute
+
+func openGit(ctx context.Context, dir string) (*git, error) {
+	if dir == "" {
+		return nil, errNoGit
+	}
+	program, err := exec.LookPath("git")
+	if err != nil || !filepath.IsAbs(program) {
+		return nil, errNoGit
+	}
+	g := &git{program: program, dir: dir}
+	out, err := g.run(ctx, nil, "rev-parse", "--path-format=absolute", "--git-dir", "--show-object-format", "--is-inside-work-tree", "--show-prefix", "--show-toplevel")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", errNoGit, err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(lines) != 5 || lines[2] != "true" {
+		return nil, errNoGit
+	}
+	g.gitDir, g.format, g.prefix = lines[0], lines[1], lines[3]
+	// core.worktree can name any folder; its files are not ours to bring back.
+	if filepath.Join(lines[4], filepath.FromSlash(g.prefix)) != dir {
+		return nil, fmt.Errorf("open repository %s: its files are said to be in another folder (%s)", dir, lines[4])
+	}
+	return g, nil
+}
+
+func (g *git) command(ctx context.Context, args ...string) *exec.Cmd {
+	base := []string{
+		"--no-pager", "--literal-pathspecs",
+		"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
+		"-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync", "-c", "core.alternateRefsCommand=false",
+	}
+	cmd := exec.CommandContext(ctx, g.program, append(base, args...)...)
+	cmd.Dir = g.dir
+	cmd.Env = []string{
+		"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TRACE2=0", "GIT_TRACE2_EVENT=0", "GIT_TRACE2_PERF=0",
+		"GIT_AUTHOR_NAME=reprise", "GIT_AUTHOR_EMAIL=reprise@localhost", "GIT_COMMITTER_NAME=reprise", "GIT_COMMITTER_EMAIL=reprise@localhost",
+	}
+	for _, name := range []string{"PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "SUDO_UID"} {
+		if value, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+// run gives what a command printed.
+func (g *git) run(ctx context.Context, input io.Reader, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitLimit)
+	defer cancel()
+	cmd := g.command(ctx, args...)
+	cmd.Stdin = input
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
+		return out.Bytes(), fmt.Errorf("git %s: %s: %w", args[0], strings.TrimPrefix(line, "fatal: "), err)
+	}
+	return out.Bytes(), nil
+}
+
+// line gives the one line a command printed, "" if it failed.
+func (g *git) line(ctx context.Context, args ...string) string {
+	out, err := g.run(ctx, nil, args...)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(out), "\n")
+}
+
+// list gives the paths a command printed with -z.
+func (g *git) list(ctx context.Context, args ...string) ([]string, error) {
+	out, err := g.run(ctx, nil, args...)
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
+// blobs reads objects by name, in one process, and hands them to fn in order.
+func (g *git) blobs(ctx context.Context, names []string, fn func(i int, content []byte) error) error {
+	if len(names) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitLimit)
+	defer cancel()
+	cmd := g.command(ctx, "cat-file", "--batch")
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	err = readBlobs(out, len(names), fn)
+	if err != nil {
+		cancel()
+	}
+	return errors.Join(err, ignoreIf(err != nil, cmd.Wait()))
+}
+
+func ignoreIf(yes bool, err error) error {
+	if yes {
+		return nil
+	}
+	return err
+}
+
+func readBlobs(r io.Reader, n int, fn func(int, []byte) error) error {
+	for i := range n {
+		var header []byte
+		for one := make([]byte, 1); ; {
+			if _, err := io.ReadFull(r, one); err != nil {
+				return fmt.Errorf("git cat-file: %w", err)
+			}
+			if one[0] == '\n' {
+				break
+			}
+			header = append(header, one[0])
+		}
+		var name, kind string
+		var size int64
+		if _, err := fmt.Sscanf(string(header), "%s %s %d", &name, &kind, &size); err != nil || kind != "blob" {
+			return fmt.Errorf("git cat-file: %q is no content", header)
+		}
+		content := make([]byte, size+1)
+		if _, err := io.ReadFull(r, content); err != nil {
+			return fmt.Errorf("git cat-file: %w", err)
+		}
+		if err := fn(i, content[:size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quoteGit writes a path so that fast-import reads any byte of it.
+func quoteGit(name string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < 0x20 || c >= 0x7f:
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,323 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"reprise"
+)
+
+// UndoReport is what an undo did.
+type UndoReport struct {
+	ID string
+	// Before is the snapshot of the state that was left; undoing to it takes
+	// the undo back.
+	Before   string
+	Restored []string
+	Archived []string // things that had appeared since, with their new places
+	Left     []Left   // what the snapshot did not hold and what was left alone
+}
+
+// Undo brings back a snapshot: the content, mode and kind of every file it
+// holds, and HEAD and index of git if it has a tree. What has appeared since is
+// archived, never deleted; what the snapshot left out stays as it is. A snapshot
+// of the present state is taken first.
+//
+// If the process dies here, Take reports PendingUndo; Undo again comes to the
+// same end.
+func (s *Store) Undo(ctx context.Context, id string) (*UndoReport, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	snap, err := s.loadSnapshot(id)
+	if err != nil {
+		return nil, err
+	}
+	now := SnapshotOptions{Tree: snap.Tree != nil, Ignored: snap.Ignored, MaxFile: snap.MaxFile, Note: "before undo to " + id}
+	for _, f := range snap.Files {
+		now.Files = append(now.Files, f.Path)
+	}
+	before, err := s.snapshot(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	rep := &UndoReport{ID: id, Before: before.ID, Left: snap.Left}
+	if err := s.install(undoFile, []byte(id), nil); err != nil {
+		return rep, err
+	}
+	// crash: undo-begun
+	if snap.Tree != nil {
+		if err := s.restoreTree(ctx, snap, before, rep); err != nil {
+			return rep, err
+		}
+	}
+	if err := s.restoreFiles(snap, rep); err != nil {
+		return rep, err
+	}
+	// crash: undo-done
+	if err := s.fail("end the undo", s.fs.Remove(undoFile)); err != nil {
+		return rep, err
+	}
+	return rep, s.syncDirs(undoFile)
+}
+
+// restoreFiles brings the state files back, all at once.
+func (s *Store) restoreFiles(snap *Snapshot, rep *UndoReport) error {
+	var edits []reprise.Edit
+	for _, f := range snap.Files {
+		have, _, err := s.readFile(f.Path)
+		switch {
+		case err != nil && !missing(err):
+			return err
+		case err == nil && f.Hash.IsZero():
+			to, err := s.archive(f.Path)
+			if err != nil {
+				return err
+			}
+			rep.Archived = append(rep.Archived, to)
+			continue
+		case f.Hash.IsZero() || (err == nil && reprise.HashOf(have) == f.Hash):
+			continue
+		}
+		content, getErr := s.getObject(f.Hash)
+		if getErr != nil {
+			return getErr
+		}
+		edit := reprise.Edit{Path: f.Path, Content: content, Why: "undo"}
+		if err == nil {
+			edit.Base = reprise.HashOf(have)
+		}
+		edits = append(edits, edit)
+		rep.Restored = append(rep.Restored, f.Path)
+	}
+	return s.apply(edits)
+}
+
+func (s *Store) restoreTree(ctx context.Context, snap, before *Snapshot, rep *UndoReport) error {
+	g, err := openGit(ctx, s.dir)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(g.gitDir, "index.lock")); err == nil {
+		return errors.New("undo: git is at work here (index.lock exists)")
+	}
+	if err := s.archiveNew(snap, before, rep); err != nil {
+		return err
+	}
+	if err := s.restoreEntries(ctx, g, snap, rep); err != nil {
+		return err
+	}
+	if err := g.restoreHead(ctx, snap.Tree, before.ID); err != nil {
+		return err
+	}
+	if err := s.restoreIndex(g, snap.Tree); err != nil {
+		return err
+	}
+	return s.fail("flush", s.fs.Flush())
+}
+
+// archiveNew moves away what is there now and was not there then.
+func (s *Store) archiveNew(snap, before *Snapshot, rep *UndoReport) error {
+	then := map[GitPath]bool{}
+	for _, e := range snap.Tree.Entries {
+		then[e.Path] = true
+	}
+	for _, l := range snap.Left {
+		then[l.Path] = true
+	}
+	for _, f := range snap.Files {
+		then[GitPath(f.Path)] = true
+	}
+	appeared := append([]TreeEntry(nil), before.Tree.Entries...)
+	for _, l := range before.Left {
+		appeared = append(appeared, TreeEntry{Path: l.Path})
+	}
+	for _, e := range appeared {
+		name := string(e.Path)
+		if then[e.Path] || !treeName(name) {
+			continue
+		}
+		if _, err := s.fs.Stat(name); err != nil {
+			continue
+		}
+		to, err := s.archiveAny(name)
+		var secret *SecretError
+		if errors.As(err, &secret) {
+			rep.Left = append(rep.Left, Left{Path: e.Path, Why: "it holds secrets and stays"})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		rep.Archived = append(rep.Archived, to)
+	}
+	return nil
+}
+
+// archiveAny archives a name of any bytes.
+func (s *Store) archiveAny(name string) (string, error) {
+	if fs.ValidPath(name) {
+		return s.archive(name)
+	}
+	box, err := s.archiveBox("odd-name")
+	if err != nil {
+		return "", err
+	}
+	to := path.Join(box, path.Base(name))
+	if err := s.fail("archive "+name, s.fs.Rename(name, to)); err != nil {
+		return "", err
+	}
+	if err := s.syncDirs(to); err != nil {
+		return "", err
+	}
+	return to, s.syncDirs(name)
+}
+
+// restoreEntries writes back every file that is not what it was.
+func (s *Store) restoreEntries(ctx context.Context, g *git, snap *Snapshot, rep *UndoReport) error {
+	var todo []TreeEntry
+	var blobs []string
+	for _, e := range snap.Tree.Entries {
+		if !treeName(string(e.Path)) {
+			return &DamageError{Path: snapshotPath(snap.ID), Cause: fmt.Sprintf("%q is no path of the project", e.Path)}
+		}
+		if s.entryIs(g, e) {
+			continue
+		}
+		todo, blobs = append(todo, e), append(blobs, e.Blob)
+	}
+	return g.blobs(ctx, blobs, func(i int, content []byte) error {
+		if g.blobName(content) != todo[i].Blob {
+			return fmt.Errorf("undo %s: git gave another content", todo[i].Path)
+		}
+		rep.Restored = append(rep.Restored, string(todo[i].Path))
+		return s.restoreEntry(todo[i], content, rep)
+	})
+}
+
+// entryIs reports whether a file is what it was.
+func (s *Store) entryIs(g *git, e TreeEntry) bool {
+	if s.obstacle(string(e.Path)) != "" {
+		return false
+	}
+	now, content, _ := s.readEntry(string(e.Path), maxFile)
+	return content != nil && now.Mode == e.Mode && g.blobName(content) == e.Blob
+}
+
+// obstacle gives the first part of a path that is no folder though it must be.
+func (s *Store) obstacle(name string) string {
+	above := parents(name)
+	for i := len(above) - 2; i >= 0; i-- {
+		info, err := s.fs.Stat(above[i])
+		if err == nil && !info.Mode.IsDir() {
+			return above[i]
+		}
+	}
+	return ""
+}
+
+func (s *Store) restoreEntry(e TreeEntry, content []byte, rep *UndoReport) error {
+	name := string(e.Path)
+	inWay := s.obstacle(name)
+	if info, err := s.fs.Stat(name); inWay == "" && err == nil && info.Mode.Type() != e.Mode.Type() {
+		inWay = name
+	}
+	if inWay != "" {
+		to, err := s.archiveAny(inWay)
+		if err != nil {
+			return err
+		}
+		rep.Archived = append(rep.Archived, to)
+	}
+	if err := s.makeDirs(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if e.Mode&fs.ModeSymlink != 0 {
+		return s.restoreLink(name, string(content))
+	}
+	like := Info{Mode: e.Mode, UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}
+	if now, err := s.fs.Stat(name); err == nil {
+		like.UID, like.GID = now.UID, now.GID
+	}
+	temp, err := s.stage(name, content, &like)
+	if err != nil {
+		return err
+	}
+	return s.rename(temp, name)
+}
+
+func (s *Store) restoreLink(name, target string) error {
+	token, err := s.token()
+	if err != nil {
+		return err
+	}
+	temp := path.Join(path.Dir(name), tempPrefix+token+tempSuffix)
+	if err := s.fail("link "+name, s.fs.Symlink(target, temp)); err != nil {
+		return err
+	}
+	return s.rename(temp, name)
+}
+
+// restoreIndex puts git's index back, byte by byte.
+func (s *Store) restoreIndex(g *git, tree *TreeState) error {
+	have, err := os.ReadFile(filepath.Join(g.gitDir, "index"))
+	if (err == nil && reprise.HashOf(have) == tree.Index) || (missing(err) && tree.Index.IsZero()) {
+		return nil
+	}
+	disk, err := OpenFS(g.gitDir) // a linked worktree has its index elsewhere
+	if err != nil {
+		return err
+	}
+	defer disk.(*osFS).root.Close()
+	side := &Store{fs: disk, o: s.o, lease: s.lease, swept: map[string]bool{}}
+	if tree.Index.IsZero() {
+		// The snapshot that was taken before this undo holds it.
+		return s.fail("restore the index", errors.Join(disk.Remove("index"), disk.SyncDir(".")))
+	}
+	want, err := s.getObject(tree.Index)
+	if err != nil {
+		return err
+	}
+	var like *Info
+	if info, err := disk.Stat("index"); err == nil {
+		like = &info
+	}
+	return s.fail("restore the index", side.install("index", want, like))
+}
+
+// restoreHead puts HEAD and its branch back. What the branch pointed to is kept
+// by a private ref.
+func (g *git) restoreHead(ctx context.Context, tree *TreeState, before string) error {
+	const why = "reprise: undo"
+	if g.line(ctx, "symbolic-ref", "--quiet", "HEAD") != tree.Branch && tree.Branch != "" {
+		if _, err := g.run(ctx, nil, "symbolic-ref", "-m", why, "HEAD", tree.Branch); err != nil {
+			return err
+		}
+	}
+	old := g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
+	if old == tree.Head && (tree.Branch != "" || g.line(ctx, "symbolic-ref", "--quiet", "HEAD") == "") {
+		return nil
+	}
+	if old != "" {
+		if _, err := g.run(ctx, nil, "update-ref", "refs/reprise/was/"+before, old); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch {
+	case tree.Branch == "":
+		_, err = g.run(ctx, nil, "update-ref", "--no-deref", "-m", why, "HEAD", tree.Head)
+	case tree.Head == "":
+		_, err = g.run(ctx, nil, "update-ref", "-m", why, "-d", tree.Branch, old)
+	default:
+		_, err = g.run(ctx, nil, "update-ref", "-m", why, "--create-reflog", tree.Branch, tree.Head)
+	}
+	return err
+}
