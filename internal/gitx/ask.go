@@ -2,7 +2,6 @@ package gitx
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -30,7 +29,14 @@ const (
 	maxRefs           = 20_000
 )
 
-var shortHash = regexp.MustCompile(`^[0-9a-f]{4,64}$`)
+// shortHash reports whether a text can be an abbreviated object name. Compiled
+// patterns would cost every start of the program more than this.
+func shortHash(s string) bool { return len(s) >= 4 && len(s) <= 64 && isHex(s) }
+
+// objectName reports whether a text is a whole object name.
+func objectName(s string) bool { return (len(s) == 40 || len(s) == 64) && isHex(s) }
+
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // clean leaves what can be asked, with the defaults filled in.
 func (a Ask) clean(prefix string) Ask {
@@ -42,7 +48,7 @@ func (a Ask) clean(prefix string) Ask {
 	def(&a.MaxCommits, 20_000)
 	def(&a.MaxFileCommits, 2_000)
 	def(&a.MaxChanges, 1_000)
-	a.Hashes = uniq(a.Hashes, maxHashes, strings.ToLower, shortHash.MatchString)
+	a.Hashes = uniq(a.Hashes, maxHashes, strings.ToLower, shortHash)
 	a.Branches = uniq(a.Branches, maxTracked, nil, validBranch)
 	a.Worktrees = uniq(a.Worktrees, maxAskedWorktrees, path.Clean, func(s string) bool { return s != "." })
 	depth := strings.Count(prefix, "/")

@@ -36,7 +36,7 @@ func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
 	var input bytes.Buffer
 	for _, at := range want {
 		name := path.Clean(r.prefix + at.Path)
-		if len(asked) == maxContents || !objectName.MatchString(at.Commit) || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\n\x00") {
+		if len(asked) == maxContents || !objectName(at.Commit) || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\n\x00") {
 			continue
 		}
 		asked = append(asked, at)
@@ -70,7 +70,7 @@ func readObject(in *bufio.Reader) ([]byte, error) {
 		return nil, errors.Join(errors.New("the answer ends too early"), err)
 	}
 	fields := strings.Fields(line)
-	if len(fields) != 3 || !objectName.MatchString(fields[0]) {
+	if len(fields) != 3 || !objectName(fields[0]) {
 		return nil, nil
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)

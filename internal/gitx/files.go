@@ -207,7 +207,7 @@ func headFile(gitDir string) (branch, commit string) {
 	if ref, ok := strings.CutPrefix(text, "ref: "); ok {
 		return strings.TrimPrefix(strings.TrimSpace(ref), "refs/heads/"), ""
 	}
-	if objectName.MatchString(text) {
+	if objectName(text) {
 		return "", text
 	}
 	return "", ""
@@ -220,7 +220,7 @@ func refFile(commonDir, branch string) string {
 		return ""
 	}
 	text, err := readSmall(filepath.Join(commonDir, "refs", "heads", filepath.FromSlash(branch)))
-	if err == nil && objectName.MatchString(text) {
+	if err == nil && objectName(text) {
 		return text
 	}
 	packed, err := readBounded(filepath.Join(commonDir, "packed-refs"), 64<<20)
@@ -229,7 +229,7 @@ func refFile(commonDir, branch string) string {
 	}
 	for line := range bytes.Lines(packed) {
 		hash, name, ok := strings.Cut(strings.TrimSpace(string(line)), " ")
-		if ok && name == "refs/heads/"+branch && objectName.MatchString(hash) {
+		if ok && name == "refs/heads/"+branch && objectName(hash) {
 			return hash
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -102,8 +101,6 @@ func (r *Repo) skip(format string, args ...any) {
 	r.skipped = append(r.skipped, fmt.Sprintf(format, args...))
 }
 
-var objectName = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
-
 // Open finds the repository that dir lies in. The error is, or wraps, ErrNone,
 // ErrNoGit or a *RefusedError; any other is a fault of git or of the machine.
 //
@@ -178,7 +175,7 @@ func (r *Repo) locate(ctx context.Context) error {
 	r.gitDir, r.commonDir, r.prefix = lines[0], lines[1], lines[4]
 	r.bare, r.shallow = lines[2] == "true", lines[3] == "true"
 	for _, line := range lines[5:] {
-		if objectName.MatchString(line) {
+		if objectName(line) {
 			r.head = line
 		} else {
 			r.top = line

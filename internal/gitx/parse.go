@@ -163,7 +163,7 @@ func (st *status) header(text string) {
 	name, value, _ := strings.Cut(text, " ")
 	switch name {
 	case "branch.oid":
-		if objectName.MatchString(value) {
+		if objectName(value) {
 			st.head = value
 		}
 	case "branch.head":
@@ -341,7 +341,7 @@ func readHeader(f *fields) (entry, error) {
 		}
 	}
 	seconds, err := strconv.ParseInt(v[2], 10, 64)
-	if err != nil || !objectName.MatchString(v[0]) {
+	if err != nil || !objectName(v[0]) {
 		return entry{}, fmt.Errorf("log entry %q is not understood", v[0])
 	}
 	e := entry{parents: strings.Fields(v[1]), source: v[3]}

@@ -212,7 +212,7 @@ func FuzzReadLog(f *testing.F) {
 	h := strings.Repeat("a", 40)
 	fuzz(f, "\x01\x00"+h+"\x00"+h+" "+h+"\x0017\x00main\x00r/s\x1f\x00subject\x00\nR100\x00a\x00b\x00A\x00\x01\x00\x01\x00"+h+"\x00\x0018\x00\x00\x00\x00", func(r *bufio.Reader) {
 		_ = readLog(r, func(e entry) {
-			if !objectName.MatchString(e.Hash) {
+			if !objectName(e.Hash) {
 				panic("a commit without a hash")
 			}
 		})
