@@ -186,3 +186,16 @@ func hash(store *durable.Store, name string) (reprise.Hash, error) {
 	}
 	return reprise.HashOf(data), nil
 }
+
+// Note records an event in the journal alone, for what happens to the state as
+// a whole and not in it.
+func (j *Journal) Note(ev reprise.Event) error {
+	payload, err := json.Marshal(Entry{Event: ev, Nowhere: true})
+	if err != nil {
+		return fmt.Errorf("record %s: %w", ev.Kind, err)
+	}
+	if _, err := j.log.Append(kindEvent, payload); err != nil {
+		return fmt.Errorf("record %s: %w", ev.Kind, err)
+	}
+	return nil
+}

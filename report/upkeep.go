@@ -1,0 +1,92 @@
+package report
+
+import (
+	"time"
+
+	"reprise"
+)
+
+// Versions of the documents of upkeep.
+const (
+	LogSchema    = "reprise/log/v1"
+	CleanSchema  = "reprise/clean/v1"
+	RepairSchema = "reprise/repair/v1"
+	UndoSchema   = "reprise/undo/v1"
+)
+
+// Log is the answer of `reprise log`: what was recorded of a run.
+type Log struct {
+	Schema  string     `json:"schema" jsonschema:"reprise/log/v1"`
+	Root    string     `json:"root"`
+	Layout  string     `json:"layout"`
+	ID      string     `json:"id"`
+	Path    string     `json:"path"`
+	Entries []LogEntry `json:"entries" jsonschema:"oldest first; empty if nothing was recorded by reprise"`
+	Damage  string     `json:"damage" jsonschema:"why the journal cannot be trusted from some place on; empty if it can"`
+}
+
+// LogEntry is one recorded event.
+type LogEntry struct {
+	Seq        uint64            `json:"seq"`
+	Generation uint64            `json:"generation" jsonschema:"which taking of the lease wrote it"`
+	At         time.Time         `json:"at"`
+	Kind       reprise.EventKind `json:"kind"`
+	Step       string            `json:"step"`
+	Question   string            `json:"question"`
+	Actor      string            `json:"actor"`
+	Text       string            `json:"text"`
+	Files      []string          `json:"files" jsonschema:"the layout's files that followed"`
+}
+
+// CleanUp is the answer of `reprise clean`.
+type CleanUp struct {
+	Schema   string   `json:"schema" jsonschema:"reprise/clean/v1"`
+	Root     string   `json:"root"`
+	ID       string   `json:"id"`
+	Done     bool     `json:"done" jsonschema:"false for a dry run or a refusal"`
+	Refused  string   `json:"refused" jsonschema:"why it must not be done; empty if it may"`
+	Resets   []string `json:"resets" jsonschema:"steps whose transitional status was, or would be, taken back"`
+	Archive  string   `json:"archive" jsonschema:"what is, or would be, moved to the archive"`
+	Archived string   `json:"archived" jsonschema:"where it is now"`
+	Snapshot string   `json:"snapshot" jsonschema:"what reprise undo takes to bring it back"`
+	Diff     string   `json:"diff"`
+}
+
+// Repair is the answer of `reprise repair`.
+type Repair struct {
+	Schema   string    `json:"schema" jsonschema:"reprise/repair/v1"`
+	Root     string    `json:"root"`
+	Done     bool      `json:"done" jsonschema:"false for a dry run or if there is nothing to repair"`
+	Mends    []MendDoc `json:"mends" jsonschema:"what can be rebuilt, from which ledger"`
+	Journals []string  `json:"journals" jsonschema:"journals of ours that are damaged, with the cause"`
+	Archive  []string  `json:"archive" jsonschema:"residues of interrupted writes that are archived"`
+	Hopeless []Finding `json:"hopeless" jsonschema:"damage nothing can be rebuilt from"`
+	Snapshot string    `json:"snapshot"`
+}
+
+// MendDoc is one mend.
+type MendDoc struct {
+	Run   string   `json:"run"`
+	What  string   `json:"what"`
+	From  string   `json:"from"`
+	Files []string `json:"files"`
+	Diff  string   `json:"diff"`
+}
+
+// Undo is the answer of `reprise undo`.
+type Undo struct {
+	Schema    string         `json:"schema" jsonschema:"reprise/undo/v1"`
+	Root      string         `json:"root"`
+	Snapshots []SnapshotLine `json:"snapshots" jsonschema:"newest first"`
+	Undone    string         `json:"undone" jsonschema:"the snapshot that was brought back; empty if none was"`
+	Changed   []string       `json:"changed" jsonschema:"files that were, or would be, written back"`
+	Archived  []string       `json:"archived" jsonschema:"files that appeared since and were, or would be, archived"`
+	Notes     []string       `json:"notes" jsonschema:"what could not be brought back, and why"`
+}
+
+// SnapshotLine is one snapshot.
+type SnapshotLine struct {
+	ID  string    `json:"id"`
+	At  time.Time `json:"at"`
+	Why string    `json:"why"`
+}

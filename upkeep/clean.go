@@ -1,0 +1,154 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/journal"
+)
+
+// CleanPlan is what giving up a run would do: statuses left in the middle are
+// reset, the state is archived, and both are logged.
+type CleanPlan struct {
+	Run *reprise.Run
+	// Resets are the steps whose transitional status is taken back, Diff what
+	// that changes in the layout's files.
+	Resets []string
+	Diff   string
+	// Archive is what is moved to the archive, "" where the run's state is the
+	// unit itself, as with a story: that is the user's document and stays.
+	Archive string
+	// Refused says why it must not be done, if it must not.
+	Refused string
+	live    bool
+}
+
+// PlanClean tells what Clean would do. It changes nothing.
+func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decision) (*CleanPlan, error) {
+	plan := &CleanPlan{Run: r}
+	if d.State == reprise.Running {
+		plan.Refused, plan.live = "somebody is working on it", true
+		return plan, nil
+	}
+	if r.Kind != reprise.KindStory {
+		plan.Archive = r.Path
+	}
+	store, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	dry := durable.NewDryRun(store)
+	for _, ev := range t.resets(r) {
+		edits, err := record(dry, r, ev)
+		if err != nil {
+			return nil, err
+		}
+		if len(edits) == 0 {
+			continue
+		}
+		if err := dry.Apply(ctx, edits); err != nil {
+			return nil, err
+		}
+		plan.Resets = append(plan.Resets, ev.Step)
+	}
+	plan.Diff = dry.Diff()
+	return plan, nil
+}
+
+// resets are the events that take transitional statuses back. A unit whose
+// status is archived with the state needs none.
+func (t Tender) resets(r *reprise.Run) []reprise.Event {
+	var out []reprise.Event
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		inside := s.Path == "" || s.Path == r.Path || within(s.Path, r.Path)
+		if r.Kind != reprise.KindStory && inside {
+			continue
+		}
+		if s.Status == reprise.InProgress || s.Status == reprise.InReview {
+			out = append(out, reprise.Event{Kind: reprise.StepReset, At: t.Now, Step: s.ID, Actor: "reprise", Text: "cleaned up"})
+		}
+	}
+	return out
+}
+
+func within(name, dir string) bool {
+	return len(name) > len(dir) && name[:len(dir)] == dir && name[len(dir)] == '/'
+}
+
+// record asks the run's layout what an event means, as the files stand in store.
+func record(store reprise.Store, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
+	l, err := layoutOf(r)
+	if err != nil {
+		return nil, err
+	}
+	recorder, ok := l.(reprise.Recorder)
+	if !ok {
+		return nil, nil
+	}
+	run, err := l.Load(store, r.Ref)
+	if err != nil {
+		return nil, err
+	}
+	edits, err := recorder.Record(store, run, ev)
+	if errors.Is(err, reprise.ErrCannotRecord) {
+		return nil, nil
+	}
+	return edits, err
+}
+
+// Cleaned is what a clean-up did.
+type Cleaned struct {
+	Resets   []string
+	Archived string // where the state is now
+	Snapshot string // brings all of it back
+}
+
+// Clean gives up a run as planned: a snapshot first, then the resets, then the
+// journal, then the archive.
+func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
+	if plan.Refused != "" {
+		return nil, fmt.Errorf("clean %s: %s", plan.Run.ID, plan.Refused)
+	}
+	store, _, err := t.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Release()
+	done := &Cleaned{}
+	if done.Snapshot, err = snapshot(ctx, store, []*reprise.Run{plan.Run}, "before clean "+plan.Run.ID); err != nil {
+		return nil, err
+	}
+	l, err := layoutOf(plan.Run)
+	if err != nil {
+		return done, err
+	}
+	j, err := journal.Open(store, l, plan.Run.Ref)
+	if err != nil {
+		return done, err
+	}
+	if _, err := j.CatchUp(ctx); err != nil {
+		return done, err
+	}
+	for _, ev := range t.resets(plan.Run) {
+		edits, err := j.Record(ctx, ev)
+		if err != nil {
+			return done, err
+		}
+		if len(edits) > 0 {
+			done.Resets = append(done.Resets, ev.Step)
+		}
+	}
+	if plan.Archive == "" {
+		return done, nil
+	}
+	note := reprise.Event{Kind: reprise.RunStopped, At: t.Now, Actor: "reprise", Outcome: "archived", Text: "the state was archived"}
+	if err := j.Note(note); err != nil {
+		return done, err
+	}
+	done.Archived, err = store.Archive(plan.Archive)
+	return done, err
+}

@@ -1,0 +1,159 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/project"
+)
+
+// RepairPlan is what is damaged in a project and what can be done about it.
+type RepairPlan struct {
+	// Mends are files of runs that can be rebuilt from other ledgers.
+	Mends []RunMend
+	// Logs are our own journals that need repair.
+	Logs []LogDamage
+	// Leftovers are residues of interrupted writes; they are archived.
+	Leftovers []reprise.Finding
+	// Hopeless is damage nothing can be rebuilt from.
+	Hopeless []reprise.Finding
+}
+
+// RunMend is one mend of one run, with its diff.
+type RunMend struct {
+	Run  *reprise.Run
+	Mend reprise.Mend
+	Diff string
+}
+
+// LogDamage is a journal that cannot be trusted.
+type LogDamage struct {
+	Name   string
+	Damage *durable.DamageError
+}
+
+// Empty reports whether there is nothing to repair.
+func (p *RepairPlan) Empty() bool { return len(p.Mends)+len(p.Logs)+len(p.Leftovers) == 0 }
+
+// PlanRepair looks for damage in the given runs and in our own journals. It
+// changes nothing.
+func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPlan, error) {
+	store, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	plan := &RepairPlan{}
+	for _, r := range runs {
+		if err := t.planRun(ctx, store, r, plan); err != nil {
+			return nil, err
+		}
+	}
+	names, err := store.Logs()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		_, err := store.ReadLog(name, func(durable.Record) error { return nil })
+		var damage *durable.DamageError
+		switch {
+		case errors.As(err, &damage):
+			plan.Logs = append(plan.Logs, LogDamage{name, damage})
+		case err != nil:
+			return nil, err
+		}
+	}
+	return plan, nil
+}
+
+func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Run, plan *RepairPlan) error {
+	l, err := layoutOf(r)
+	if err != nil {
+		return err
+	}
+	mended := map[string]bool{}
+	if m, ok := l.(reprise.Mender); ok {
+		mends, err := m.Mend(store, r)
+		if err != nil {
+			return fmt.Errorf("look for mends of %s: %w", r.ID, err)
+		}
+		for _, mend := range mends {
+			dry := durable.NewDryRun(store)
+			if err := dry.Apply(ctx, mend.Edits); err != nil {
+				return err
+			}
+			for _, e := range mend.Edits {
+				mended[e.Path] = true
+			}
+			plan.Mends = append(plan.Mends, RunMend{r, mend, dry.Diff()})
+		}
+	}
+	for _, f := range r.Findings {
+		switch {
+		case f.Code == reprise.CodeLeftover:
+			plan.Leftovers = append(plan.Leftovers, f)
+		case damaged[f.Code] && !mended[f.Source.File]:
+			plan.Hopeless = append(plan.Hopeless, f)
+		}
+	}
+	return nil
+}
+
+// damaged are the codes of findings about files that are not whole.
+var damaged = map[string]bool{
+	reprise.CodeUnreadable: true, reprise.CodeSalvaged: true, reprise.CodeDamagedLine: true, reprise.CodeIntegrity: true,
+}
+
+// Repaired is what a repair did.
+type Repaired struct {
+	Mended   []string // files written anew
+	Archived []string // where leftovers are now
+	Logs     []*durable.RepairReport
+	Snapshot string // brings the originals back
+}
+
+// Repair carries a plan out. The originals are in the snapshot that is taken
+// first, and those of journals beside them.
+func (t Tender) Repair(ctx context.Context, plan *RepairPlan) (*Repaired, error) {
+	store, _, err := t.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Release()
+	done := &Repaired{}
+	var runs []*reprise.Run
+	for _, m := range plan.Mends {
+		runs = append(runs, m.Run)
+	}
+	if done.Snapshot, err = snapshot(ctx, store, runs, "before repair"); err != nil {
+		return nil, err
+	}
+	for _, log := range plan.Logs {
+		report, err := store.Repair(log.Name, false)
+		if err != nil {
+			return done, err
+		}
+		done.Logs = append(done.Logs, report)
+	}
+	for _, m := range plan.Mends {
+		if err := store.Apply(ctx, m.Mend.Edits); err != nil {
+			return done, err
+		}
+		for _, e := range m.Mend.Edits {
+			done.Mended = append(done.Mended, e.Path)
+		}
+	}
+	for _, f := range plan.Leftovers {
+		to, err := store.Archive(f.Source.File)
+		if err != nil {
+			return done, err
+		}
+		done.Archived = append(done.Archived, to)
+	}
+	return done, nil
+}
+
+// Judge reads and judges the project the Tender tends.
+func (t Tender) Judge(ctx context.Context) (*project.Judgement, error) { return t.judge(ctx) }

@@ -1,0 +1,101 @@
+package upkeep
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/durable"
+)
+
+// maxStateFiles bounds how many files of one run a snapshot copies; the working
+// tree is kept by git beside them.
+const maxStateFiles = 5000
+
+// snapshot keeps the state files of runs and the working tree, so that whatever
+// follows can be undone.
+func snapshot(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string) (string, error) {
+	var files []string
+	for _, r := range runs {
+		files = append(files, stateFiles(store, r)...)
+	}
+	slices.Sort(files)
+	snap, err := store.Snapshot(ctx, durable.SnapshotOptions{Files: slices.Compact(files), Tree: true, Note: note})
+	if err != nil {
+		return "", err
+	}
+	return snap.ID, nil
+}
+
+// stateFiles lists the files a run's state is kept in: what lies below its
+// folder, and the files its steps and other sources are. Files with secrets are
+// never copied.
+func stateFiles(store fs.FS, r *reprise.Run) []string {
+	var out []string
+	add := func(root string) {
+		if root == "" || strings.HasPrefix(root, "../") || path.IsAbs(root) {
+			return
+		}
+		_ = fs.WalkDir(store, root, func(p string, d fs.DirEntry, err error) error {
+			if err != nil || len(out) >= maxStateFiles {
+				return nil
+			}
+			if d.Type().IsRegular() && !strings.HasPrefix(d.Name(), ".env") {
+				out = append(out, p)
+			}
+			return nil
+		})
+	}
+	add(r.Path)
+	for _, ref := range r.Also {
+		add(ref.Path)
+	}
+	for i := range r.Steps {
+		add(r.Steps[i].Path)
+	}
+	return out
+}
+
+// Snapshots lists what can be brought back, newest first. It changes nothing.
+func (t Tender) Snapshots() ([]durable.Snapshot, error) {
+	store, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	list, err := store.Snapshots()
+	slices.Reverse(list)
+	return list, err
+}
+
+// Undo brings a snapshot back.
+func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error) {
+	store, _, err := t.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Release()
+	return store.Undo(ctx, id)
+}
+
+// PlanUndo lists the files that a snapshot would change back. It changes nothing.
+func (t Tender) PlanUndo(snap durable.Snapshot) ([]string, error) {
+	store, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, f := range snap.Files {
+		data, err := store.ReadFile(f.Path)
+		var now reprise.Hash
+		if err == nil {
+			now = reprise.HashOf(data)
+		}
+		if now != f.Hash {
+			out = append(out, f.Path)
+		}
+	}
+	return out, nil
+}
