@@ -47,6 +47,7 @@ func (l *loading) gatherAlarms() {
 type alarmState struct {
 	*alarm
 	answered bool
+	applied  bool
 	answer   string
 }
 
@@ -64,6 +65,10 @@ func (a *alarm) asks() bool {
 func resolve(raised []*alarmState, a *alarm) {
 	var last *alarmState
 	for _, r := range raised {
+		if a.id != "" && r.id == a.id {
+			used, _ := a.body.truth("applied")
+			r.applied = r.applied || used
+		}
 		if r.answered {
 			continue
 		}
@@ -98,7 +103,7 @@ func (l *loading) askAlarm(r *alarmState) {
 	q := reprise.Question{
 		ID: r.id, Subject: r.task, Options: r.body.texts("options"),
 		Text:   r.body.text("description", "question", "message", "reason", "title", "summary"),
-		Answer: r.answer, Answered: r.answered || moved, Applied: moved,
+		Answer: r.answer, Answered: r.answered || moved, Applied: moved || r.applied,
 		AskedAt: r.key.at.time(), Source: l.sourceOf(r.key),
 	}
 	if q.ID == "" {
@@ -172,6 +177,22 @@ func (l *loading) askAboutFailure(s *step) {
 		ID: "retry-" + s.ID, Subject: s.ID, Text: fmt.Sprintf("%s failed %d times: try again, skip it, or stop the run?", s.ID, n),
 		Options: []string{"retry", "skip", "stop"}, AskedAt: s.events.last.at.time(), Source: l.sourceOf(s.events.last),
 	})
+}
+
+// askRun puts a question that the state of the run itself asks and holds the run
+// for it, unless a resolution after that names it.
+func (l *loading) askRun(q reprise.Question, since key, held string) {
+	for i := range l.resolved {
+		if a := &l.resolved[i]; a.id == q.ID && a.key.after(since) {
+			q.Answered, q.Answer = true, a.body.text("resolution", "answer", "response")
+			used, _ := a.body.truth("applied")
+			q.Applied = q.Applied || used
+		}
+	}
+	l.run.Questions = append(l.run.Questions, q)
+	if !q.Answered {
+		l.held = append(l.held, held)
+	}
 }
 
 func (l *loading) askAboutBlock(s *step) {

@@ -338,10 +338,9 @@ func (l *loading) consolidate() {
 		l.state(reprise.Interrupted, "everything is done but the record of the run's end")
 	} else if n := &l.log.latest[reviewReady]; n.set && !l.log.latest[consolidationStarted].set {
 		u.Reason = "follows the review of the PR"
-		l.run.Questions = append(l.run.Questions, reprise.Question{
+		l.askRun(reprise.Question{
 			ID: "pr-review", Subject: "review", Text: "The PR is ready: review it.", AskedAt: n.key.at.time(), Source: l.sourceOf(n.key),
-		})
-		l.held = append(l.held, "the PR waits for its review")
+		}, n.key, "the PR waits for its review")
 	}
 	l.run.Next = []reprise.Unit{u}
 }
@@ -361,15 +360,19 @@ func (l *loading) heldByLedgers(inferred stage) {
 		}
 		switch {
 		case led.waiting != "" && l.run.State != reprise.Waiting:
-			l.run.Next = nil
-			if len(l.held) > 0 {
-				continue // the events say for what
+			if len(l.held) == 0 { // else the events say for what
+				since := key{at: never}
+				if !led.updated.IsZero() {
+					since.at = instantOf(led.updated)
+				}
+				l.askRun(reprise.Question{
+					ID: "phase-" + strings.ReplaceAll(led.waiting, " ", "-"), Subject: led.waiting, Source: led.waitingAt,
+					Text: fmt.Sprintf("%s waits for a person: %s", led.name, led.waiting),
+				}, since, led.name+" waits at "+quoted(led.waiting))
 			}
-			l.run.Questions = append(l.run.Questions, reprise.Question{
-				ID: "phase-" + strings.ReplaceAll(led.waiting, " ", "-"), Subject: led.waiting, Source: led.waitingAt,
-				Text: fmt.Sprintf("%s waits for a person: %s", led.name, led.waiting),
-			})
-			l.held = append(l.held, led.name+" waits at "+quoted(led.waiting))
+			if len(l.held) > 0 {
+				l.run.Next = nil
+			}
 		case led.says() == saysPaused:
 			l.held = append(l.held, led.name+" says "+quoted(led.status))
 		case led.says() == saysDone && inferred == consolidation:

@@ -1,0 +1,324 @@
+package eventrun
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/splice"
+)
+
+var _ reprise.Recorder = Layout{}
+
+// Record implements reprise.Recorder: every event is one line, or a few, added
+// to a log of our own, `events/reprise/`. No byte of any other file is changed:
+// the log is append-only with one writer for each actor's folder, and the state
+// files beside it are caches that their own writer keeps.
+//
+// The latest event of a task decides what it is, so a line must be later than
+// what it follows. Where the event's time is not, because another writer's clock
+// was ahead or both fall into the same instant, the line carries the first
+// instant after that and the event's own time in its details.
+func (Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
+	if ev.At.IsZero() {
+		return nil, fmt.Errorf("record %s: the event has no time", ev.Kind)
+	}
+	rec := &recording{reader: doc.NewReader(fsys), run: r, ev: ev, dir: r.Path, id: eventID(ev)}
+	if ev.Kind == reprise.RunStarted {
+		return rec.begin()
+	}
+	if rec.dir == "" {
+		return nil, fmt.Errorf("record %s: run %q is not on disk", ev.Kind, doc.Clip(r.ID, 60))
+	}
+	if err := rec.open(); err != nil {
+		return nil, err
+	}
+	if rec.has(rec.id) {
+		return nil, nil
+	}
+	lines, err := rec.lines()
+	if err != nil || len(lines) == 0 {
+		return nil, err
+	}
+	e, err := rec.append(lines)
+	if err != nil {
+		return nil, err
+	}
+	return []reprise.Edit{e}, nil
+}
+
+// recording is one event on its way into the files.
+type recording struct {
+	reader *doc.Reader
+	run    *reprise.Run
+	ev     reprise.Event
+	dir    string
+	id     string
+
+	own  string // our log for the event
+	data []byte // what stands in it
+	here bool   // it exists
+}
+
+// cannot refuses an event that the format has no place for.
+func (rec *recording) cannot(format string, args ...any) error {
+	return fmt.Errorf("record %s: %s: %w", rec.ev.Kind, fmt.Sprintf(format, args...), reprise.ErrCannotRecord)
+}
+
+// lines gives what is to be added; none if the files tell it already.
+func (rec *recording) lines() ([]line, error) {
+	switch ev := &rec.ev; ev.Kind {
+	case reprise.StepStarted, reprise.StepFinished, reprise.StepFailed, reprise.StepBlocked, reprise.StepSkipped, reprise.StepReset:
+		if s := rec.run.Step(ev.Step); s != nil {
+			return rec.task(s), nil
+		}
+		return rec.unit()
+	case reprise.QuestionAsked:
+		return rec.asked(), nil
+	case reprise.QuestionAnswered:
+		return rec.answered()
+	case reprise.AnswerApplied:
+		return rec.applied()
+	case reprise.PhaseEnded:
+		return rec.phase()
+	case reprise.RunResumed:
+		return []line{rec.line("session-resumed", rec.about("continuation_point", ev.Text))}, nil
+	case reprise.RunEnded:
+		return rec.ended(), nil
+	case reprise.RunStopped:
+		if rec.run.State == reprise.Stopped {
+			return nil, nil
+		}
+		return []line{rec.line("run-cancelled", rec.about("reason", ev.Text))}, nil
+	}
+	return nil, rec.cannot("an event of this kind is not known here")
+}
+
+// task gives the line about a task of the run.
+func (rec *recording) task(s *reprise.Step) []line {
+	ev := &rec.ev
+	last := deciding(s)
+	is := func(st reprise.Status) bool { return last != nil && s.Status == st }
+	// A task that is made waits for its verification: another role, other words.
+	verifying := s.Status == reprise.InProgress && s.Role == "verifier"
+	word, key, told := "", "reason", false
+	switch ev.Kind {
+	case reprise.StepStarted:
+		word, key = "task-started", "summary"
+		told = is(reprise.InProgress) && !verifying && s.Attempts >= ev.Attempt
+		if verifying && (ev.Actor == "" || doc.Fold(ev.Actor) == "verifier") {
+			word = "task-verification-started"
+			told = last != nil && foldWord(last.Word) == "task verification started"
+		}
+	case reprise.StepFinished:
+		word, key = "task-completed", "summary"
+		told = is(reprise.Done)
+		if verifying {
+			word = "task-verified"
+		}
+	case reprise.StepFailed:
+		word = "task-failed"
+		told = is(reprise.Failed) && s.Attempts >= ev.Attempt
+		if verifying {
+			word = "task-verification-failed"
+		}
+	case reprise.StepBlocked:
+		word, key = "task-blocked", "blocker_description"
+		told = is(reprise.Blocked)
+	case reprise.StepSkipped:
+		word = "task-skipped"
+		told = is(reprise.Skipped)
+	case reprise.StepReset:
+		word = "task-reset"
+		told = s.Status == reprise.Pending
+	}
+	if told {
+		return nil
+	}
+	l := rec.line(word, rec.about(key, ev.Text))
+	l.task = s.ID
+	l.at = ev.At
+	if last != nil {
+		l.at = after(ev.At, last.At)
+	}
+	return []line{l}
+}
+
+// deciding gives the claim of the events, if that is what decides about a step.
+func deciding(s *reprise.Step) *reprise.Claim {
+	for i := range s.Claims {
+		if s.Claims[i].Won && s.Claims[i].Ledger == "events" {
+			return &s.Claims[i]
+		}
+	}
+	return nil
+}
+
+// unit gives the line about a step of the workflow that is no task: the making
+// of a document, the clean-up, the consolidation. What it leaves decides about
+// the run; the line tells when.
+func (rec *recording) unit() ([]line, error) {
+	ev := &rec.ev
+	document, known := false, true
+	switch ev.Step {
+	case "prd", "plan", "task-graph", "constitution":
+		document = true
+	case "cleanup", "pr-prep", "consolidation":
+	default:
+		known = false
+	}
+	if !known {
+		return nil, rec.cannot("%q is no task and no step of this run", doc.Clip(ev.Step, 60))
+	}
+	word := ""
+	details := rec.about("summary", ev.Text)
+	switch ev.Kind {
+	case reprise.StepStarted:
+		word = ev.Step + "-started"
+	case reprise.StepFinished:
+		word = ev.Step + "-completed"
+	case reprise.StepFailed:
+		details = append(splice.Object{{Key: "context", Value: ev.Step}}, rec.about("error", ev.Text)...)
+		return []line{rec.line("execution-error", details)}, nil
+	default:
+		return nil, rec.cannot("only tasks can be that, and %s is none", ev.Step)
+	}
+	if document {
+		// "task-graph-…" would read as an event of a task.
+		word = strings.Replace(strings.Replace(word, ev.Step, "artifact", 1), "completed", "created", 1)
+		details = append(splice.Object{{Key: "artifact_type", Value: ev.Step}}, details...)
+	}
+	return []line{rec.line(word, details)}, nil
+}
+
+// phase moves the run to the phase that follows the one that ended.
+func (rec *recording) phase() ([]line, error) {
+	name := rec.ev.Phase
+	if name == "" {
+		name = rec.run.Phase
+	}
+	n, no := numberOf(name)
+	switch {
+	case n == nil:
+		return nil, rec.cannot("%q is no phase of this workflow", doc.Clip(name, 60))
+	case n[no].stage == consolidation:
+		return []line{rec.line("consolidation-completed", rec.about("summary", rec.ev.Text))}, nil
+	}
+	l := rec.line("phase-transition", rec.about("notes", rec.ev.Text))
+	l.top = splice.Object{{Key: "from_phase", Value: no}, {Key: "to_phase", Value: no + 1}, {Key: "to_phase_name", Value: n[no+1].name}}
+	return []line{l}, nil
+}
+
+// numberOf finds a phase by its label ("2 execution"), number or name.
+func numberOf(label string) (numbering, int) {
+	number, name, _ := strings.Cut(strings.TrimSpace(label), " ")
+	if nums := doc.Numbers(number); len(nums) != 1 || strings.Trim(number, "0123456789") != "" {
+		number, name = "", label
+	}
+	for _, n := range []numbering{seedNumbers, unifiedNumbers, stateNumbers} {
+		for i := range n {
+			same := name != "" && doc.Fold(name) == n[i].name
+			if number == "" && same || number == fmt.Sprint(i) && (same || name == "") {
+				return n, i
+			}
+		}
+	}
+	return nil, 0
+}
+
+func (rec *recording) ended() []line {
+	ev, r := &rec.ev, rec.run
+	p := r.Progress()
+	switch doc.Fold(ev.Outcome) {
+	case "failed", "failure":
+		return []line{rec.line("run-failed", rec.about("reason", ev.Text))}
+	case "aborted", "cancelled", "canceled", "rejected", "stopped":
+		if r.State == reprise.Stopped {
+			return nil
+		}
+		return []line{rec.line("run-cancelled", rec.about("reason", ev.Text))}
+	}
+	if r.State == reprise.Complete {
+		return nil
+	}
+	counts := splice.Object{{Key: "total_tasks", Value: p.Total}, {Key: "tasks_completed", Value: p.Done}}
+	return []line{rec.line("run-completed", append(counts, rec.about("summary", ev.Text)...))}
+}
+
+// about gives the details every line may have, and the text under its key.
+func (rec *recording) about(key, text string) splice.Object {
+	ev := &rec.ev
+	var out splice.Object
+	add := func(key string, value any, set bool) {
+		if set {
+			out = append(out, splice.Member{Key: key, Value: value})
+		}
+	}
+	add("attempt", ev.Attempt, ev.Attempt > 0)
+	add("role", plain(ev.Actor, 100), ev.Actor != "")
+	add("agent", plain(ev.Agent, 200), ev.Agent != "")
+	add("commit", plain(ev.Commit, 100), ev.Commit != "")
+	add(key, plain(text, maxText), text != "")
+	add("outcome", plain(ev.Outcome, 100), ev.Outcome != "" && ev.Kind != reprise.RunEnded)
+	return out
+}
+
+// maxText bounds the text of one event. A log line holds the gist; a transcript
+// belongs into a file.
+const maxText = 8000
+
+// plain makes text that JSON can hold as it is, of bounded length.
+func plain(s string, limit int) string {
+	return doc.Clip(strings.TrimSpace(strings.ToValidUTF8(s, "\ufffd")), limit)
+}
+
+// after gives t, or the first instant behind last if t is not behind it.
+func after(t, last time.Time) time.Time {
+	if t.After(last) {
+		return t
+	}
+	return last.Add(1)
+}
+
+// begun is the latest time on record in the run, for lines that must follow
+// everything. A time that only a file's date gives is none on record.
+func (rec *recording) begun() time.Time {
+	var last time.Time
+	if rec.run.LastActivitySource.Line > 0 {
+		last = rec.run.LastActivity
+	}
+	for i := range rec.run.Steps {
+		if c := deciding(&rec.run.Steps[i]); c != nil && c.At.After(last) {
+			last = c.At
+		}
+	}
+	return last
+}
+
+// open reads our log for the hour of the event.
+func (rec *recording) open() error {
+	folder := path.Join(rec.dir, "events", "reprise")
+	for _, dir := range []string{path.Dir(folder), folder} {
+		if info, err := fs.Stat(rec.reader.FS(), dir); err == nil && !info.IsDir() {
+			return fmt.Errorf("record %s: %s is no folder", rec.ev.Kind, dir)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("record %s: %w", rec.ev.Kind, err)
+		}
+	}
+	rec.own = path.Join(folder, rec.ev.At.UTC().Format("20060102-15")+"00.jsonl")
+	f := rec.reader.Open(rec.own)
+	if f.Exists() && !f.OK() {
+		why := "it cannot be read"
+		if all := rec.reader.Findings(); len(all) > 0 {
+			why = all[0].Message
+		}
+		return fmt.Errorf("record %s: %s: %s", rec.ev.Kind, rec.own, why)
+	}
+	rec.data, rec.here = f.Data, f.Exists()
+	return nil
+}

@@ -1,0 +1,133 @@
+package eventrun
+
+import (
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/splice"
+)
+
+// questionID is the id under which a question is kept.
+func (rec *recording) questionID() string {
+	if id := plain(rec.ev.Question, 200); id != "" {
+		return id
+	}
+	return "ask-" + strings.TrimPrefix(rec.id, "reprise-")
+}
+
+func (rec *recording) question() *reprise.Question {
+	id := rec.questionID()
+	for i := range rec.run.Questions {
+		if rec.run.Questions[i].ID == id {
+			return &rec.run.Questions[i]
+		}
+	}
+	return nil
+}
+
+// asked escalates. The questions that the state of the run asks by itself, an
+// approval or a blocked task, are there already.
+func (rec *recording) asked() []line {
+	if rec.question() != nil {
+		return nil
+	}
+	ev := &rec.ev
+	o := splice.Object{
+		{Key: "escalation_id", Value: rec.questionID()}, {Key: "escalation_type", Value: "decision"}, {Key: "severity", Value: "warning"},
+		{Key: "description", Value: plain(ev.Text, maxText)}, {Key: "requires_response", Value: true},
+	}
+	if len(ev.Options) > 0 {
+		options := make([]string, 0, len(ev.Options))
+		for _, text := range ev.Options[:min(len(ev.Options), 50)] {
+			options = append(options, plain(text, 500))
+		}
+		o = append(o, splice.Member{Key: "options", Value: options})
+	}
+	l := rec.line("escalation", append(o, rec.about("", "")...))
+	if s := rec.run.Step(ev.Step); s != nil {
+		l.task = s.ID
+	}
+	return []line{l}
+}
+
+// answered records what a person said, in the event that the reader of the
+// question looks for.
+func (rec *recording) answered() ([]line, error) {
+	q := rec.question()
+	switch {
+	case q == nil:
+		return nil, rec.cannot("no question %q is on record", doc.Clip(rec.ev.Question, 60))
+	case q.Answered:
+		return nil, nil
+	}
+	answer := doc.Fold(rec.ev.Text)
+	says := func(word string) bool { return strings.HasPrefix(answer, word) }
+	task, aboutTask := "", false
+	if s := rec.run.Step(q.Subject); s != nil {
+		task, aboutTask = s.ID, true
+	}
+	resolved := rec.resolution("escalation-resolved", q)
+	switch {
+	case q.ID == "plan-approval", q.ID == "bootstrap-approval":
+		return rec.gate(q, says("approve"), says("revise")), nil
+	case q.ID == "run-failed" && says("stop"):
+		return []line{rec.line("run-cancelled", rec.about("reason", rec.ev.Text))}, nil
+	case q.ID == "run-failed":
+		return []line{rec.line("session-resumed", rec.about("resolution", rec.ev.Text))}, nil
+	case q.ID == "dependencies" && q.Subject == "task-graph":
+		return nil, rec.cannot("the task graph has to be corrected")
+	case q.ID == "dependencies":
+		return []line{rec.line("dependency-installation-verified", rec.about("resolution", rec.ev.Text))}, nil
+	case aboutTask && (q.ID == "blocked-"+task || q.ID == "retry-"+task) && says("skip"):
+		resolved.word = "task-skipped"
+		return []line{resolved}, nil
+	case aboutTask && q.ID == "blocked-"+task:
+		resolved.word = "task-unblocked"
+		return []line{resolved}, nil
+	}
+	return []line{resolved}, nil
+}
+
+func (rec *recording) resolution(word string, q *reprise.Question) line {
+	o := splice.Object{{Key: "original_escalation_id", Value: q.ID}}
+	l := rec.line(word, append(o, rec.about("resolution", rec.ev.Text)...))
+	if s := rec.run.Step(q.Subject); s != nil {
+		l.task = s.ID
+	}
+	return l
+}
+
+// gate answers the approval. Sent back for a revision, the run goes back to its
+// planning, whatever was approved before.
+func (rec *recording) gate(q *reprise.Question, approved, revise bool) []line {
+	word := "planning-gate-response"
+	if q.ID == "bootstrap-approval" {
+		word = "bootstrap-gate-response"
+	}
+	o := splice.Object{{Key: "approved", Value: approved}}
+	lines := []line{rec.line(word, append(o, rec.about("response", rec.ev.Text)...))}
+	if revise {
+		back := rec.line("phase-transition", splice.Object{{Key: "trigger", Value: "revision asked for"}})
+		back.at = back.at.Add(1)
+		back.top = splice.Object{{Key: "from_phase", Value: 2}, {Key: "to_phase", Value: 1}, {Key: "to_phase_name", Value: "planning"}}
+		lines = append(lines, back)
+	}
+	return lines
+}
+
+// applied closes a question whose answer was used.
+func (rec *recording) applied() ([]line, error) {
+	q := rec.question()
+	switch {
+	case q == nil:
+		return nil, rec.cannot("no question %q is on record", doc.Clip(rec.ev.Question, 60))
+	case q.Applied:
+		return nil, nil
+	case !q.Answered:
+		return nil, rec.cannot("question %q has no answer on record", doc.Clip(q.ID, 60))
+	}
+	l := rec.resolution("escalation-closed", q)
+	l.details = append(l.details, splice.Member{Key: "applied", Value: true})
+	return []line{l}, nil
+}
