@@ -1,20 +1,38 @@
 package durable_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"reprise/internal/durable/crashfs"
 )
 
-func TestX(t *testing.T) {
-	for _, sc := range []crashfs.Scenario{
-		logScenario("append", "", 4, 0, payload), logScenario("rotate", "", 6, 400, payload),
-		replaceScenario(""), groupScenario("", 2), leaseScenario(""), archiveScenario(""),
-	} {
-		r := crashfs.Explore(sc, crashfs.Config{Fine: false})
-		t.Log(sc.Name, r)
-		for _, b := range r.Bad {
-			t.Error(b)
+// minStates is what the exploration must reach in all; less means that a
+// scenario lost its teeth.
+const minStates = 20_000
+
+func TestCrash_at_every_operation(t *testing.T) {
+	t.Parallel()
+	var states, runs atomic.Int64
+	t.Run("scenarios", func(t *testing.T) {
+		for _, sc := range scenarios("") {
+			t.Run(sc.Name, func(t *testing.T) {
+				t.Parallel()
+				r := crashfs.Explore(sc, crashfs.Config{Fine: true})
+				t.Log(r)
+				for _, bad := range r.Bad {
+					t.Error(bad)
+				}
+				if r.Capped > 0 {
+					t.Errorf("%d states were left out", r.Capped)
+				}
+				states.Add(int64(r.States))
+				runs.Add(int64(r.Runs))
+			})
 		}
+	})
+	t.Logf("%d distinct states, %d recoveries", states.Load(), runs.Load())
+	if states.Load() < minStates && !t.Failed() {
+		t.Errorf("only %d distinct states", states.Load())
 	}
 }

@@ -28,9 +28,10 @@ type Config struct {
 	// Limit is the number of states at one point of time beyond which the
 	// rest is left out and counted; zero stands for 200,000.
 	Limit int
-	// NoDeep, NoKill and NoFail leave out crashes inside recovery, kills that
-	// are followed by a cut, and operations that fail.
-	NoDeep, NoKill, NoFail bool
+	// NoCut, NoDeep, NoKill and NoFail leave out cuts during the work, cuts
+	// during the recovery after them, kills that are followed by a cut, and
+	// operations that fail.
+	NoCut, NoDeep, NoKill, NoFail bool
 	// Enough ends the exploration after so many failures; zero stands for 10.
 	Enough int
 	// Stride takes only every n-th point of time for kills and failures.
@@ -78,7 +79,9 @@ func Explore(sc Scenario, cfg Config) Result {
 	}
 	e.res.Ops = len(whole.trace)
 	for _, m := range cfg.Models {
-		e.cuts(m, whole, acks)
+		if !cfg.NoCut {
+			e.cuts(m, whole, acks)
+		}
 		if !cfg.NoKill {
 			e.kills(m)
 		}
@@ -125,6 +128,26 @@ func (e *explorer) run(inject func(n int, o op) fault) (d *FS, acks []ack, err e
 	})
 	d.Restart()
 	return d, acks, err
+}
+
+// Kill runs fn as a process that is killed before its n-th operation from now,
+// counted from 0, and reports whether it was. What it did stays in the cache.
+func (d *FS) Kill(n int, fn func() error) (was bool, err error) {
+	begun := len(d.trace)
+	d.inject = func(i int, _ op) fault { return fault{kill: i >= begun+n} }
+	err = process(fn)
+	d.Restart()
+	if errors.Is(err, errKilled) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Clone gives a copy in which everything is durable.
+func (d *FS) Clone() *FS {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.snapshot().boot(d.next)
 }
 
 // errKilled is what a killed process returns.
