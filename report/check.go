@@ -185,7 +185,7 @@ func NewCheck(root, digest, mode string, r *reprise.Run, d reprise.Decision, o r
 		c.Artifacts = append(c.Artifacts, newArtifact(a))
 	}
 	c.Options = append(c.Options, d.Options(r)...)
-	c.Findings = newFindings(Sorted(r.Findings))
+	c.Findings = NewFindings(Sorted(r.Findings))
 	c.Owner = newOwner(r.Owner, o)
 	return c
 }
@@ -195,7 +195,7 @@ func NewCheck(root, digest, mode string, r *reprise.Run, d reprise.Decision, o r
 func NewJudged(r *reprise.Run, d reprise.Decision) Run {
 	run := NewRun(r)
 	run.State, run.Verdict = cmp.Or(d.State, r.State), cmp.Or(d.Verdict, reprise.VerdictNone)
-	run.Findings = newFindings(Sorted(r.Findings))
+	run.Findings = NewFindings(Sorted(r.Findings))
 	if d.Action != 0 {
 		run.Next = []Unit{}
 		for _, u := range d.Units {
@@ -216,7 +216,7 @@ func Sorted(findings []reprise.Finding) []reprise.Finding {
 // About adds what is to be said of the folder, and the runs that could have
 // been meant.
 func (c Check) About(findings []reprise.Finding, candidates []Run) Check {
-	c.Findings = append(slices.Clip(c.Findings), newFindings(Sorted(findings))...)
+	c.Findings = append(slices.Clip(c.Findings), NewFindings(Sorted(findings))...)
 	c.Candidates = append(slices.Clip(c.Candidates), candidates...)
 	return c
 }

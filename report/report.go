@@ -100,7 +100,7 @@ type Error struct {
 // NewStatus makes the document of a project. Runs that were judged carry the
 // verdict and the state of the decision.
 func NewStatus(root string, runs []*reprise.Run, decisions map[*reprise.Run]reprise.Decision, findings []reprise.Finding) Status {
-	s := Status{Schema: StatusSchema, Root: root, Runs: make([]Run, 0, len(runs)), Findings: newFindings(findings)}
+	s := Status{Schema: StatusSchema, Root: root, Runs: make([]Run, 0, len(runs)), Findings: NewFindings(findings)}
 	for _, r := range runs {
 		if d, ok := decisions[r]; ok {
 			s.Runs = append(s.Runs, NewJudged(r, d))
@@ -118,7 +118,7 @@ func NewRun(r *reprise.Run) Run {
 		Layout: r.Layout, ID: r.ID, Path: r.Path, Kind: string(r.Kind), Title: r.Title,
 		State: r.State, Verdict: reprise.VerdictNone,
 		Progress: Progress{p.Done, p.Total}, LastActivity: when(r.LastActivity),
-		Next: []Unit{}, Questions: []Question{}, Findings: newFindings(r.Findings),
+		Next: []Unit{}, Questions: []Question{}, Findings: NewFindings(r.Findings),
 	}
 	for _, u := range r.Next {
 		out.Next = append(out.Next, Unit{u.ID, u.Path, u.Title, u.Phase, u.Role})
@@ -135,7 +135,7 @@ func NewRun(r *reprise.Run) Run {
 
 // NewDetect makes the answer about one run, or about a project without any.
 func NewDetect(root string, r *reprise.Run, findings []reprise.Finding) Detect {
-	d := Detect{Schema: DetectSchema, Root: root, Options: []reprise.Option{}, Findings: newFindings(findings)}
+	d := Detect{Schema: DetectSchema, Root: root, Options: []reprise.Option{}, Findings: NewFindings(findings)}
 	if r == nil {
 		d.Reason = "no run was found here"
 		return d
@@ -148,7 +148,8 @@ func NewDetect(root string, r *reprise.Run, findings []reprise.Finding) Detect {
 	return d
 }
 
-func newFindings(findings []reprise.Finding) []Finding {
+// NewFindings makes the documents of findings.
+func NewFindings(findings []reprise.Finding) []Finding {
 	out := make([]Finding, 0, len(findings))
 	for _, f := range findings {
 		out = append(out, Finding{f.Code, f.Severity, f.Subject, f.Message, f.Source.String(), f.Hint})

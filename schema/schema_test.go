@@ -26,6 +26,10 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 		"detect.v1.json": generate[report.Detect](t, "How one run was interrupted, and the ways to go on."),
 		"check.v1.json":  generate[report.Check](t, "Whether it is safe to go on with one run, from where, and what that rests on."),
 		"checks.v1.json": generate[report.Checks](t, "Every check, with the code of its findings and what it means."),
+		"log.v1.json":    generate[report.Log](t, "What reprise recorded of a run."),
+		"clean.v1.json":  generate[report.CleanUp](t, "What giving up a run did, or would do."),
+		"repair.v1.json": generate[report.Repair](t, "What is damaged, and what was or can be rebuilt."),
+		"undo.v1.json":   generate[report.Undo](t, "What can be brought back, and what was."),
 		"error.v1.json":  generate[report.Error](t, "Why a command could not answer."),
 	}
 }

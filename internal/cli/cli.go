@@ -34,6 +34,7 @@ const (
 	exitCaution     = 10
 	exitBlocked     = 11
 	exitNeedsAnswer = 12
+	exitChanged     = 13
 	exitHeld        = 20
 	exitUnreadable  = 40
 	exitInterrupt   = 130
@@ -41,6 +42,7 @@ const (
 
 // app is what commands share: where to write, and what time it is.
 type app struct {
+	in       io.Reader
 	out, err io.Writer
 	env      func(string) string
 	json     bool
@@ -51,7 +53,7 @@ type app struct {
 func Main(args []string, out, errOut io.Writer, env func(string) string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := &app{out: out, err: errOut, env: env}
+	a := &app{in: os.Stdin, out: out, err: errOut, env: env}
 	root := a.newRoot()
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -75,7 +77,7 @@ func (a *app) newRoot() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return status.RunE(cmd, nil) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(status, a.newDetect(), a.newCheck(), a.newChecks())
+	root.AddCommand(status, a.newDetect(), a.newCheck(), a.newChecks(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo())
 	return root
 }
 
@@ -93,6 +95,9 @@ func exitCode(err error) int {
 	var usage usageError
 	var layout *project.UnknownLayoutError
 	var which *runError
+	if code := upkeepCode(err); code != 0 {
+		return code
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupt

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reprise/report"
+	"reprise/upkeep"
+)
+
+func (a *app) newClean() *cobra.Command {
+	var flags upkeepFlags
+	cmd := &cobra.Command{
+		Use:   "clean [RUN]",
+		Short: "Give up a run: archive its state, reset statuses left in the middle",
+		Long: "Give up a run that will not be resumed: statuses that were left in the middle are\n" +
+			"reset, the state is moved to .reprise/archive (nothing is deleted), and both are\n" +
+			"logged. `reprise undo` brings it back.",
+		Example:           "  reprise clean 004 --dry-run\n  reprise clean 004 --yes",
+		Args:              args(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: a.completeRuns(&flags.dir),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.clean(cmd, flags, strings.Join(args, ""))
+		},
+	}
+	flags.add(a, cmd, "schema/clean.v1.json")
+	return cmd
+}
+
+func (a *app) clean(cmd *cobra.Command, flags upkeepFlags, arg string) error {
+	ctx := cmd.Context()
+	j, run, err := a.chosen(ctx, flags, arg)
+	if err != nil {
+		return err
+	}
+	v, err := a.newView()
+	if err != nil {
+		return err
+	}
+	doc := report.CleanUp{Schema: report.CleanSchema, Root: j.Root, Resets: []string{}}
+	if run == nil {
+		a.code = exitNothing
+		if a.json {
+			return a.writeJSON(a.out, doc)
+		}
+		v.nothing(j.Result)
+		return nil
+	}
+	t, err := a.tender(flags)
+	if err != nil {
+		return err
+	}
+	plan, err := t.PlanClean(ctx, run, j.Decisions[run])
+	if err != nil {
+		return err
+	}
+	doc.ID, doc.Archive, doc.Diff, doc.Refused = run.ID, plan.Archive, plan.Diff, plan.Refused
+	doc.Resets = append(doc.Resets, plan.Resets...)
+	if plan.Refused != "" {
+		a.code = exitHeld
+	}
+	if !a.json {
+		v.cleanPlan(plan)
+	}
+	if plan.Refused == "" && !flags.dry {
+		agreed, err := a.confirm(flags, "Do it?")
+		if err != nil {
+			return err
+		}
+		if agreed {
+			done, err := t.Clean(ctx, plan)
+			if err != nil {
+				return err
+			}
+			doc.Done, doc.Archived, doc.Snapshot = true, done.Archived, done.Snapshot
+		}
+	}
+	if a.json {
+		return a.writeJSON(a.out, doc)
+	}
+	if doc.Done {
+		v.line("Done. `reprise undo %s` brings it back; `reprise run` starts afresh.", doc.Snapshot)
+	}
+	return nil
+}
+
+func (v *view) cleanPlan(plan *upkeep.CleanPlan) {
+	v.line("Give up %s (%s)", plain(plan.Run.ID), plan.Run.Layout)
+	if plan.Refused != "" {
+		v.line("  ✗ not now: %s", plain(plan.Refused))
+		return
+	}
+	if len(plan.Resets) > 0 {
+		v.line("  reset     %s", plain(strings.Join(plan.Resets, ", ")))
+	}
+	if plan.Archive != "" {
+		v.line("  archive   %s", plain(plan.Archive))
+	} else {
+		v.line("  archive   nothing: its state is the document itself")
+	}
+	if plan.Diff != "" {
+		v.line("")
+		v.diff(plan.Diff)
+	}
+}
