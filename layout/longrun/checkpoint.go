@@ -3,6 +3,7 @@ package longrun
 import (
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -27,7 +28,10 @@ type checkpoint struct {
 	files     []string // it says it changed
 	last      string   // of the last completed task
 	at        time.Time
+	stamp     string // the time as written
 	source    reprise.Source
+	second    bool // of the form that lists
+	read      bool // it is JSON
 }
 
 // partial reports whether tasks of the plan are left.
@@ -40,7 +44,8 @@ func (l *longRun) readCheckpoint(name string, p *plan) *checkpoint {
 	if n == nil {
 		return c
 	}
-	c.source = f.At(n.Line)
+	c.source, c.read = f.At(n.Line), true
+	c.second = !n.Has("last_completed_task") && (n.Has("plan_number") || n.Has("completed_tasks") || n.Has("current_task_index"))
 	if plan := n.Get("plan", "plan_number"); !plan.IsNull() {
 		if nums := doc.Numbers(plan.Str()); len(nums) > 0 && nums[0] == p.num {
 			c.plan = plan.Str()
@@ -52,7 +57,7 @@ func (l *longRun) readCheckpoint(name string, p *plan) *checkpoint {
 	c.count(f, n)
 	c.readCommits(n)
 	at := n.Get("updated_at", "last_activity")
-	c.at = lenientTime(at)
+	c.at, c.stamp = lenientTime(at), textOf(at)
 	l.run.Active(c.at, at.Source())
 	c.current = plainText(n.Get("current_task").Str())
 	c.failure = n.Get("error").Str()
@@ -79,9 +84,13 @@ func (c *checkpoint) count(f *doc.File, n *doc.Node) {
 	} else if n.Has("remaining_tasks") && haveDone {
 		// The running task stands in neither list in some files; counting
 		// it once too often only keeps the plan open.
-		left := len(n.Get("remaining_tasks").List())
-		c.total, haveTotal = c.completed+left, true
-		if left == 0 && n.Get("current_task").Str() != "" && doc.Fold(n.Get("status").Str()) != "completed" {
+		left, current := n.Get("remaining_tasks").List(), n.Get("current_task").Str()
+		c.total, haveTotal = c.completed+len(left), true
+		listed := slices.Clone(left)
+		if done := n.Get("completed_tasks"); done != nil {
+			listed = append(listed, done.Items...)
+		}
+		if current != "" && !slices.ContainsFunc(listed, func(item *doc.Node) bool { return itemName(item) == current }) && doc.Fold(n.Get("status").Str()) != "completed" {
 			c.total++
 		}
 	}

@@ -10,6 +10,14 @@ import (
 	"reprise/internal/doc"
 )
 
+// clarification is where the parts of an entry stand; a part without a line is
+// not there.
+type clarification struct {
+	id, title        string
+	line, level      int
+	status, response doc.Label
+}
+
 // readClarifications reads clarifications.md: one section per task group. What
 // stands in a code fence is the template's example.
 func (l *longRun) readClarifications() {
@@ -32,7 +40,7 @@ func (l *longRun) readClarifications() {
 func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 	fields := entryFields(s.Head())
 	q := reprise.Question{
-		ID: fmt.Sprintf("clarification-%d", len(l.run.Questions)+1), Subject: plainText(s.Title),
+		ID: fields["id"].Value, Subject: plainText(s.Title),
 		Text: fields["question"].Value, Source: f.At(s.Line),
 	}
 	status, response := fields["status"], fields["response"]
@@ -41,6 +49,12 @@ func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 	}
 	if placeholder(q.Text) && strings.Contains(s.Title, "[") {
 		return // the template, not fenced
+	}
+	if q.ID == "" {
+		// Those without an id of their own are counted by themselves, so that
+		// a new one with an id renames none of them.
+		l.nameless++
+		q.ID = fmt.Sprintf("clarification-%d", l.nameless)
 	}
 	if v, ok := fields["asked"]; ok {
 		q.AskedAt = anyTime(v.Value)
@@ -66,6 +80,7 @@ func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 			fmt.Sprintf("the question on %s has the status %s, which has no meaning here; it is taken for pending", strconv.Quote(doc.Clip(q.Subject, 60)), strconv.Quote(doc.Clip(status.Value, 40))), "pending and answered are expected")
 	}
 	l.run.Questions = append(l.run.Questions, q)
+	l.asked = append(l.asked, clarification{id: q.ID, title: s.Title, line: s.Line, level: s.Level, status: status, response: response})
 	if !q.Answered {
 		f.Report(reprise.Warning, reprise.CodePendingQuestion, s.Line,
 			fmt.Sprintf("%s waits for an answer: %s", q.Subject, strconv.Quote(doc.Clip(q.Text, 160))), "answer it, or skip the task group")
@@ -77,7 +92,7 @@ func entryFields(s doc.Section) map[string]doc.Label {
 	labels := map[int]doc.Label{}
 	for _, l := range s.Labels() {
 		switch doc.Fold(l.Key) {
-		case "asked", "question", "status", "response", "answer":
+		case "id", "asked", "question", "status", "response", "answer":
 			if _, twice := labels[l.Line]; !twice {
 				labels[l.Line] = l
 			}

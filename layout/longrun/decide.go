@@ -12,8 +12,10 @@ import (
 )
 
 // judgeMarker decides whether current-agent-id.txt can be believed. It is
-// contradicted where its plan has a completed summary, or where no plan is left
-// that an agent could be at; in every other case somebody may be at work.
+// contradicted where its plan has a summary that closes it, where both the
+// summary and the agent's own entry say that it came to an end, where its entry
+// says that it was never begun, or where no plan is left that an agent could be
+// at; in every other case somebody may be at work.
 func (l *longRun) judgeMarker() {
 	a := l.agent
 	if !a.marker {
@@ -21,9 +23,13 @@ func (l *longRun) judgeMarker() {
 	}
 	if a.entry != nil {
 		if nums := doc.Numbers(a.entry.plan); len(nums) > 0 {
-			if p := l.plan(nums[0]); p != nil && p.summary != nil && p.summary.status == reprise.Done {
+			if why := l.agentEnded(a.entry, l.plan(nums[0])); why != "" {
 				l.stale = true
-				l.r.Report(a.markerFinding(true, fmt.Sprintf("plan %s has a completed summary", p.id)))
+				f := a.markerFinding(true, why)
+				if a.entry.status != reprise.InProgress || !a.entry.ended.IsZero() {
+					f.Severity = reprise.Info // the agent's own entry agrees
+				}
+				l.r.Report(f)
 				return
 			}
 		}
@@ -41,6 +47,24 @@ func (l *longRun) judgeMarker() {
 		}
 	}
 	l.r.Report(a.markerFinding(false, why))
+}
+
+// agentEnded says what shows that the agent of an entry is not at its plan any
+// more, "" if nothing does.
+func (l *longRun) agentEnded(e *agentEntry, p *plan) string {
+	switch {
+	case e.status == reprise.Pending:
+		return fmt.Sprintf("its entry says %q", doc.Clip(e.word, 40))
+	case p == nil || p.summary == nil:
+		return ""
+	case p.summary.status == reprise.Done:
+		return fmt.Sprintf("plan %s has a completed summary", p.id)
+	case p.summary.status == reprise.Skipped:
+		return fmt.Sprintf("plan %s was skipped", p.id)
+	case p.summary.status != reprise.Unknown && e.status != reprise.InProgress && e.status != reprise.Unknown:
+		return fmt.Sprintf("its entry says %q and plan %s has a summary", doc.Clip(e.word, 40), p.id)
+	}
+	return ""
 }
 
 func (l *longRun) firstOpen() *plan {

@@ -84,7 +84,7 @@ func isHandoff(name string) bool {
 	return false
 }
 
-func loadPlanning(r *doc.Reader, run *reprise.Run) {
+func loadPlanning(r *doc.Reader, run *reprise.Run) *gsd {
 	g := &gsd{
 		r: r, run: run, dir: run.Path,
 		plans: map[planKey]*gsdPlan{}, sums: map[planKey]*gsdSummary{}, why: map[planKey]string{},
@@ -107,6 +107,7 @@ func loadPlanning(r *doc.Reader, run *reprise.Run) {
 	if run.LastActivity.IsZero() {
 		useFileTimes(r, run, g.dir, "STATE.md", "ROADMAP.md", "agent-history.json", "current-agent-id.txt", "HANDOFF.json", "PROJECT.md")
 	}
+	return g
 }
 
 // readParallel reads config.json: waves run in parallel unless it says no.

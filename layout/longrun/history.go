@@ -20,6 +20,7 @@ type agentEntry struct {
 	at, ended       time.Time
 	stamp           string // the time as written
 	segment         string
+	index           int // in its list
 	source          reprise.Source
 }
 
@@ -52,12 +53,14 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 	a.exists = f.Exists()
 	if n := f.JSON(); n != nil {
 		a.read = n.Kind == doc.Map
-		for _, item := range n.Get("entries", "agents").List() {
+		for i, item := range n.Get("entries", "agents").List() {
 			if item.IsNull() || item.Kind != doc.Map {
 				f.Report(reprise.Warning, reprise.CodeWrongType, n.Line, "an entry of the history is not a map; it is left out", "")
 				continue
 			}
-			a.entries = append(a.entries, readAgent(f, run, item))
+			e := readAgent(f, run, item)
+			e.index = i
+			a.entries = append(a.entries, e)
 		}
 	}
 	m := r.Open(path.Join(dir, "current-agent-id.txt"))
@@ -65,8 +68,7 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 		return a
 	}
 	a.marker, a.source = true, m.At(1)
-	first, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(string(m.Data), "\ufeff")), "\n")
-	a.id = strings.TrimSpace(first)
+	a.id = firstLine(m.Data)
 	if strings.ContainsRune(a.id, 0) || len(a.id) > 1000 {
 		m.Report(reprise.Warning, reprise.CodeUnreadable, 1, "this is no agent id", "")
 		a.id = ""
@@ -90,6 +92,12 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 		a.why = "agent-history.json does not know it"
 	}
 	return a
+}
+
+// firstLine returns the first line of a text that is not blank.
+func firstLine(data []byte) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff")), "\n")
+	return strings.TrimSpace(first)
 }
 
 func readAgent(f *doc.File, run *reprise.Run, n *doc.Node) *agentEntry {

@@ -40,6 +40,7 @@ type summary struct {
 	word   string
 	reason string
 	at     time.Time
+	stamp  string // the time as written
 	source reprise.Source
 }
 
@@ -190,7 +191,7 @@ func (l *longRun) readSummary(name string, p *plan) *summary {
 	}
 	s.reason = m.Front.Get("reason").Str()
 	at := m.Front.Get("completed_at")
-	s.at = lenientTime(at)
+	s.at, s.stamp = lenientTime(at), textOf(at)
 	l.run.Active(s.at, at.Source())
 	if n := doc.Numbers(m.Front.Get("plan").Str()); len(n) > 0 && n[0] != p.num {
 		f.Report(reprise.Warning, reprise.CodeIntegrity, m.Front.Get("plan").Line,

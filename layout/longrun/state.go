@@ -21,9 +21,12 @@ type longRun struct {
 	agent *agents
 	stale bool // the agent marker is contradicted
 	blind bool // plans or summaries cannot be listed
+	asked []clarification
+
+	nameless int // questions without an id
 }
 
-func loadLongRun(r *doc.Reader, run *reprise.Run) {
+func loadLongRun(r *doc.Reader, run *reprise.Run) *longRun {
 	l := &longRun{r: r, run: run, dir: run.Path}
 	l.readPosition()
 	l.readPlans()
@@ -42,6 +45,7 @@ func loadLongRun(r *doc.Reader, run *reprise.Run) {
 	l.decide()
 	l.resume()
 	l.lastResort()
+	return l
 }
 
 // matchAgents gives each plan its entries of the history, in file order.
@@ -91,6 +95,9 @@ func (l *longRun) settle(p *plan) {
 		p.claims = append(p.claims, reprise.Claim{Ledger: "PLAN", Status: reprise.Pending, Word: "planned", Source: reprise.Source{File: p.path}})
 	}
 	winner := 0
+	if c := p.claims[0]; c.Ledger == "CHECKPOINT" && c.Status == reprise.Pending && len(p.claims) > 1 && p.claims[1].Ledger == "agent-history.json" {
+		winner = 1 // no task is done: the agent knows more
+	}
 	for winner < len(p.claims)-1 && p.claims[winner].Ledger == "STATE.md" && p.claims[winner].Status == reprise.Done {
 		winner++
 	}
@@ -116,11 +123,11 @@ func (l *longRun) positionStatus() reprise.Status {
 // leaves: worth a line, no danger.
 func (l *longRun) drift(p *plan, won reprise.Claim) {
 	for _, c := range p.claims {
-		if c.Won || c.Ledger == "PLAN" || c.Status.Closed() == won.Status.Closed() || c.Status == reprise.InReview && won.Status == reprise.Done {
+		if c.Won || c.Ledger == "PLAN" || givenUp(c, won) || c.Status.Closed() == won.Status.Closed() || c.Status == reprise.InReview && won.Status == reprise.Done {
 			continue
 		}
 		severity, hint := reprise.Info, "only the bookkeeping is behind"
-		if c.Status.Closed() || c.Ledger == "CHECKPOINT" || won.Status == reprise.Skipped {
+		if c.Status.Closed() || c.Ledger == "CHECKPOINT" || won.Status == reprise.Skipped && c.Status != reprise.Pending {
 			severity, hint = reprise.Warning, "look at the commits of this plan before going on"
 		}
 		l.r.Report(reprise.Finding{
@@ -128,6 +135,12 @@ func (l *longRun) drift(p *plan, won reprise.Claim) {
 			Message: fmt.Sprintf("plan %s is %s by its %s (%q) and %s by %s (%q)", p.id, won.Status, won.Ledger, doc.Clip(won.Word, 40), c.Status, c.Ledger, doc.Clip(c.Word, 40)),
 		})
 	}
+}
+
+// givenUp: an agent that came to no good end is why a plan gets skipped, and
+// contradicts nothing.
+func givenUp(c, won reprise.Claim) bool {
+	return won.Ledger == "SUMMARY" && won.Status == reprise.Skipped && c.Ledger == "agent-history.json" && !c.Status.Closed()
 }
 
 func (l *longRun) plan(num int) *plan { return l.byNum[num] }

@@ -39,6 +39,14 @@ func lenientTime(n *doc.Node) time.Time {
 	return anyTime(n.Text)
 }
 
+// textOf returns a scalar as written without a word about other shapes.
+func textOf(n *doc.Node) string {
+	if n == nil || n.Kind == doc.List || n.Kind == doc.Map {
+		return ""
+	}
+	return n.Text
+}
+
 func anyTime(s string) time.Time {
 	if t, ok := doc.ParseTime(s); ok {
 		return t
