@@ -48,7 +48,7 @@ func (j *JSON) Set(path Path, value any) error {
 		return &Error{"set", path.String(), ErrUnfit, "it holds entries that would be lost"}
 	}
 	s := j.style(n.Start)
-	p := patch{n.Start, n.End, s.render(v, leading(j.now, n.Start), s.multi)}
+	p := patch{n.Start, n.End, s.render(v, leading(j.now, n.Start), s.multi && !j.inline(path))}
 	return j.commit("set", path, p, withValue(j.root, path, v))
 }
 
@@ -71,7 +71,7 @@ func (j *JSON) Put(path Path, value any) error {
 	if err != nil {
 		return &Error{"put", path.String(), ErrUnfit, err.Error()}
 	}
-	return j.commit("put", path, j.insert(n, &key, v), withKey(j.root, in, key, v))
+	return j.commit("put", path, j.insert(in, n, &key, v), withKey(j.root, in, key, v))
 }
 
 // Append adds an item at the end of the list at a path.
@@ -84,7 +84,7 @@ func (j *JSON) Append(path Path, value any) error {
 	if err != nil {
 		return &Error{"append to", path.String(), ErrUnfit, err.Error()}
 	}
-	return j.commit("append to", path, j.insert(n, nil, v), withItem(j.root, path, v))
+	return j.commit("append to", path, j.insert(path, n, nil, v), withItem(j.root, path, v))
 }
 
 // commit applies a patch if the outcome reads as expected.
@@ -100,7 +100,7 @@ func (j *JSON) commit(op string, path Path, p patch, want *doc.Node) error {
 
 // insert makes a new entry, with a key in a map and without in a list, behind
 // the last one of a collection.
-func (j *JSON) insert(n *doc.Node, key *string, v *doc.Node) patch {
+func (j *JSON) insert(path Path, n *doc.Node, key *string, v *doc.Node) patch {
 	starts := entries(j.now, n)
 	s := j.style(n.Start)
 	if len(starts) == 0 {
@@ -108,7 +108,7 @@ func (j *JSON) insert(n *doc.Node, key *string, v *doc.Node) patch {
 		if key != nil {
 			open, shut = "{", "}"
 		}
-		if s.multi || n == j.root {
+		if s.multi && !j.inline(path) || n == j.root {
 			inner := indent + s.unit
 			return patch{n.Start, n.End, open + s.nl + inner + s.entry(key, v, inner, true) + s.nl + indent + shut}
 		}
@@ -127,6 +127,15 @@ func (j *JSON) insert(n *doc.Node, key *string, v *doc.Node) patch {
 	indent := gap[i+1:]
 	multi := !composite(last) || last.Kind != v.Kind || !filled(last) || bytes.IndexByte(j.now[last.Start:last.End], '\n') >= 0
 	return patch{last.End, last.End, "," + s.nl + indent + s.entry(key, v, indent, multi)}
+}
+
+// inline reports whether the collection around a value stands on one line.
+func (j *JSON) inline(path Path) bool {
+	if len(path) == 0 {
+		return false
+	}
+	n := find(j.root, path[:len(path)-1])
+	return n != nil && bytes.IndexByte(j.now[n.Start:n.End], '\n') < 0
 }
 
 func lastOf(n *doc.Node) *doc.Node {

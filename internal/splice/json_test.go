@@ -3,6 +3,7 @@ package splice_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +84,10 @@ func TestJSON_edits_change_their_own_bytes_only(t *testing.T) {
 			return j.Put(path{"a", 1, "c"}, map[string]any{"d": []int{3, 4}})
 		})},
 		{"one line with blanks", "{\"a\": [1]}\n", "{\"a\": [1, 2]}\n", js(func(j *splice.JSON) error { return j.Append(path{"a"}, 2) })},
+		{"a map in an inline map", plan, swap(`"note": null`, `"note": {"x": 1}`), js(func(j *splice.JSON) error {
+			return j.Set(path{"phases", 0, "subtasks", 0, "note"}, map[string]int{"x": 1})
+		})},
+		{"an empty map in an inline map", "{\n  \"a\": {\"b\": {}, \"c\": []}\n}\n", "{\n  \"a\": {\"b\": {\"k\": 1}, \"c\": []}\n}\n", js(func(j *splice.JSON) error { return j.Put(path{"a", "b", "k"}, 1) })},
 		{"the root is empty", "\n{}\n", "\n{\n  \"a\": 1\n}\n", js(func(j *splice.JSON) error { return j.Put(path{"a"}, 1) })},
 		{"the root is a list", "[\n  1\n]\n", "[\n  1,\n  {\n    \"a\": 1\n  }\n]\n", js(func(j *splice.JSON) error { return j.Append(nil, map[string]int{"a": 1}) })},
 		{"escapes as the file has them", "{\"a\": \"\\u00e9\"}\n", "{\"a\": \"\\u00e9\", \"b\": \"\\u00e8\\ud83d\\ude00\"}\n", js(func(j *splice.JSON) error { return j.Put(path{"b"}, "è😀") })},
@@ -173,5 +178,21 @@ func TestEdit_carries_the_hash_of_what_was_read(t *testing.T) {
 	}
 	if e := splice.Create("f", []byte("x"), "new"); !e.Base.IsZero() || !bytes.Equal(e.Content, []byte("x")) {
 		t.Errorf("creation %+v", e)
+	}
+}
+
+func TestError_says_what_was_refused(t *testing.T) {
+	t.Parallel()
+	j, err := splice.NewJSON([]byte(plan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = j.Set(path{"phases", 0, "subtasks"}, 1)
+	if got := err.Error(); got != "set phases.0.subtasks: cannot be written there: it holds entries that would be lost" {
+		t.Errorf("got %q", got)
+	}
+	var e *splice.Error
+	if !errors.As(err, &e) || e.Hint() == "" {
+		t.Errorf("no hint in %#v", err)
 	}
 }

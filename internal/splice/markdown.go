@@ -18,11 +18,13 @@ type Markdown struct {
 // Where narrows down where in a file something is looked for. The zero value is
 // the whole body.
 type Where struct {
-	// Section is the title of a section, compared by doc.Fold. Two sections of
-	// that title are ambiguous.
+	// Section is the title of a section, compared by doc.Fold. Of several
+	// sections of that title the one that begins at or next before Line is
+	// meant; without a line they are ambiguous.
 	Section string
 	// Line is the line on which the thing stands, as its reader reported it: a
-	// label, a check box, the row of a table. 0 is any.
+	// label, a check box, the row of a table, the header of a table that gets a
+	// row. 0 is any.
 	Line int
 }
 
