@@ -1,4 +1,4 @@
-// Package autoclaude reads the specs of Auto-Claude: one run per spec folder
+// Package autoclaude reads and writes the specs of Auto-Claude: one run per spec folder
 // (.auto-claude/specs/NNN-slug), from the first spec phase over coding and QA
 // to the review by a person.
 //
@@ -59,6 +59,11 @@ func (Layout) Name() string { return layoutName }
 // Load reads one spec folder, with its second copies in worktrees. The error
 // is always nil: whatever is wrong with the files is a finding of the run.
 func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
+	return load(fsys, ref).run, nil
+}
+
+// load reads a spec and keeps what it was read from.
+func load(fsys fs.FS, ref reprise.Ref) *loader {
 	ref.Layout, ref.Kind = layoutName, reprise.KindBuild
 	if ref.ID == "" {
 		ref.ID = path.Base(ref.Path)
@@ -74,7 +79,7 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	l.compareStatusFile()
 	l.run.Options = l.options()
 	l.run.Findings = l.allFindings()
-	return l.run, nil
+	return l
 }
 
 // loader holds what was read about one spec while its run is put together.

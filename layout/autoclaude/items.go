@@ -12,7 +12,8 @@ import (
 // readLists reads the items of a phase. Old and new names of the list may
 // stand side by side, as one version wrote both: the first in listKeys wins,
 // and items that only another list has are added, so that no open work is lost.
-func (p *plan) readLists(n *doc.Node, ph int) {
+// at leads to the node in the file.
+func (p *plan) readLists(n *doc.Node, ph int, at []any) {
 	var first string
 	for _, key := range listKeys {
 		list := n.Get(key)
@@ -30,12 +31,12 @@ func (p *plan) readLists(n *doc.Node, ph int) {
 		if first == "" {
 			first = key
 			for i, it := range list.Items {
-				p.addItem(it, ph, i)
+				p.addItem(it, ph, i, slices.Concat(at, []any{key, i}))
 			}
 			continue
 		}
 		for i, it := range list.Items {
-			p.addSecond(it, ph, i, key)
+			p.addSecond(it, ph, i, slices.Concat(at, []any{key, i}))
 		}
 	}
 }
@@ -52,7 +53,7 @@ func itemID(n *doc.Node) string {
 	return ""
 }
 
-func (p *plan) addItem(n *doc.Node, ph, i int) {
+func (p *plan) addItem(n *doc.Node, ph, i int, place []any) {
 	s := reprise.Step{Role: roleCoder, Phase: p.phases[ph].name, Source: n.Source(), Status: reprise.Unknown}
 	word, known := "", true
 	switch n.Kind {
@@ -97,7 +98,7 @@ func (p *plan) addItem(n *doc.Node, ph, i int) {
 			Hint: "set it to pending, in_progress, completed, blocked or failed",
 		})
 	}
-	p.items = append(p.items, item{step: s, phase: ph, raw: raw})
+	p.items = append(p.items, item{step: s, phase: ph, raw: raw, node: n, places: [][]any{place}})
 	p.phases[ph].items = append(p.phases[ph].items, len(p.items)-1)
 }
 
@@ -125,24 +126,26 @@ func (p *plan) nameItem(s *reprise.Step, ph, i int) {
 }
 
 // addSecond reads an item of a second list of the same phase.
-func (p *plan) addSecond(n *doc.Node, ph, i int, key string) {
+func (p *plan) addSecond(n *doc.Node, ph, i int, place []any) {
 	if n.Kind != doc.Map {
 		n.Get("id") // reports the type
 		return
 	}
 	at, known := p.ids[itemID(n)]
 	if !known || p.items[at].phase != ph {
-		p.addItem(n, ph, i)
+		p.addItem(n, ph, i, place)
 		return
 	}
 	status := n.Get("status")
 	meant, word, _ := itemStatus(status)
+	p.items[at].places = append(p.items[at].places, place)
+	key := place[len(place)-2]
 	s := &p.items[at].step
 	source := n.Source()
 	if status != nil {
 		source = status.Source()
 	}
-	s.Claims = append(s.Claims, reprise.Claim{Ledger: planFile + " " + key, Status: meant, Word: word, Source: source})
+	s.Claims = append(s.Claims, reprise.Claim{Ledger: fmt.Sprintf("%s %s", planFile, key), Status: meant, Word: word, Source: source})
 	if meant == s.Status {
 		return
 	}

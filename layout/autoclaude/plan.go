@@ -70,6 +70,10 @@ type item struct {
 	step  reprise.Step
 	phase int
 	raw   string // its id as the plan has it, "" if it has none
+	node  *doc.Node
+	// places lead to it in the file: the one that counts, then those in
+	// further lists of its phase.
+	places [][]any
 }
 
 // readPlan reads the plan of one spec folder with a reader of its own, so that
@@ -194,7 +198,7 @@ func (p *plan) readPhase(n *doc.Node, i int) {
 	}
 	ph.parallel, _ = n.Get("parallel_safe").Bool()
 	p.phases = append(p.phases, ph)
-	p.readLists(n, len(p.phases)-1)
+	p.readLists(n, len(p.phases)-1, []any{"phases", i})
 	deps := n.Get("depends_on")
 	for _, word := range deps.Strs() {
 		p.pending = append(p.pending, dependency{phase: len(p.phases) - 1, word: word, source: deps.Source()})
@@ -206,7 +210,7 @@ func (p *plan) readFlat(root *doc.Node) {
 	for _, key := range listKeys {
 		if n := root.Get(key); !n.IsNull() {
 			p.phases = append(p.phases, phase{name: "plan", source: n.Source(), declared: true})
-			p.readLists(root, len(p.phases)-1)
+			p.readLists(root, len(p.phases)-1, nil)
 			return
 		}
 	}
