@@ -240,6 +240,12 @@ func (s *Store) walkSegment(t *tail, name string, seg segment, b []byte, last bo
 	for rest := b; len(rest) > 0; {
 		line, more, ended := bytes.Cut(rest, []byte("\n"))
 		f, err := parseFrame(line, s.has(faultNoChecksum))
+		if err != nil && !ended && len(line) > 1 {
+			// Only the line end may be wrong; the record before it is whole.
+			if whole, fine := parseFrame(line[:len(line)-1], false); fine == nil {
+				f, err, line = whole, nil, line[:len(line)-1]
+			}
+		}
 		var future *FutureError
 		if errors.As(err, &future) {
 			future.Path = seg.path
@@ -271,7 +277,7 @@ func (s *Store) walkSegment(t *tail, name string, seg segment, b []byte, last bo
 		rest = more
 		if !ended {
 			// Only the line end is missing: the record itself is whole.
-			t.good = append(bytes.Clone(b), '\n')
+			t.good = append(bytes.Clone(b[:off-1]), '\n')
 			return nil
 		}
 	}
@@ -303,7 +309,8 @@ func tornTail(rest []byte, off int64) bool {
 		for j < len(rest) && rest[j] == 0 {
 			j++
 		}
-		if j-i >= 2 || i == 0 || (off+int64(i))%block == 0 || (off+int64(j))%block == 0 {
+		// A single zero can be a flipped bit of a space, unless the block ends there.
+		if j-i >= 2 || (i == 0 && (off+int64(j))%block == 0) {
 			return true
 		}
 		i = j

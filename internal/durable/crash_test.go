@@ -15,10 +15,11 @@ func TestCrash_at_every_operation(t *testing.T) {
 	t.Parallel()
 	var states, runs atomic.Int64
 	t.Run("scenarios", func(t *testing.T) {
-		for _, sc := range scenarios("") {
+		for i, sc := range scenarios("") {
 			t.Run(sc.Name, func(t *testing.T) {
 				t.Parallel()
-				r := crashfs.Explore(sc, crashfs.Config{Fine: true})
+				// One of them is torn at every byte, the others at a few places.
+				r := crashfs.Explore(sc, crashfs.Config{Fine: i == 0 && !raceEnabled})
 				t.Log(r)
 				for _, bad := range r.Bad {
 					t.Error(bad)

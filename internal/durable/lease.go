@@ -211,12 +211,15 @@ func clip(text string, limit int) string {
 	return text[:min(len(text), limit)]
 }
 
-// generationFloor is the highest generation that the logs' anchors know: the
-// lock may have been lost with its number.
+// generationFloor is the highest generation that the stamp and the logs' anchors
+// know: the lock may have been lost with its number.
 func (s *Store) generationFloor() (floor uint64) {
+	if st, err := s.readStamp(); err == nil {
+		floor = st.Gen
+	}
 	entries, err := s.fs.List(journalDir)
 	if err != nil {
-		return 0
+		return floor
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name, anchorSuffix) || !e.Regular() {
@@ -238,10 +241,12 @@ func (s *Store) checkFence() error {
 	return s.fail("check the lease", ErrFenced)
 }
 
-// stamp says where a state folder belongs.
+// stamp says where a state folder belongs. It also holds the generation, in
+// case the lock is lost.
 type stamp struct {
 	Ino  uint64 `json:"ino"`
 	Path string `json:"path"`
+	Gen  uint64 `json:"gen"`
 }
 
 const stampVersion = "t1"
@@ -273,11 +278,13 @@ func (s *Store) writeStamp(rep *Report) error {
 	if err != nil {
 		return err
 	}
-	want := stamp{Ino: dir.Ino, Path: s.place()}
+	want := stamp{Ino: dir.Ino, Path: s.place(), Gen: s.lease.holder.Generation}
+	if s.has(faultNoLeaseSync) {
+		want.Gen = 0
+	}
 	have, err := s.readStamp()
 	switch {
-	case err == nil && have == want:
-		return nil
+	case err == nil && have.Ino == want.Ino && have.Path == want.Path:
 	case err == nil && have.Path != want.Path:
 		rep.note(stampFile, "the project was at %s before", have.Path)
 	case err == nil:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,7 +52,7 @@ func fileSystemKind(dir string) (kind string, network bool, err error) {
 }
 
 // self says who we are, in a form that no later process can share.
-func self() Holder {
+var self = sync.OnceValue(func() Holder {
 	h := Holder{PID: os.Getpid(), Command: strings.Join(os.Args, " ")}
 	h.Host, _ = os.Hostname()
 	if b, err := os.ReadFile("/proc/sys/kernel/random/boot_id"); err == nil {
@@ -59,7 +60,7 @@ func self() Holder {
 	}
 	h.StartTicks = startTicks("self")
 	return h
-}
+})
 
 // startTicks is field 22 of /proc/PID/stat; the name in field 2 may contain
 // anything, also parentheses and spaces.

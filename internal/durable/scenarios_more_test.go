@@ -277,8 +277,8 @@ func big(i int) json.RawMessage {
 
 func scenarios(fault string) []crashfs.Scenario {
 	return []crashfs.Scenario{
-		logScenario("create and append", fault, 3, 0, payload),
-		logScenario("rotate", fault, 3, 400, payload),
+		logScenario("create and append", fault, 2, 0, payload),
+		logScenario("rotate", fault, 3, 250, payload),
 		logScenario("large payloads", fault, 2, 0, big),
 		replaceScenario(fault), groupScenario(fault, 2), leaseScenario(fault), archiveScenario(fault),
 		tornScenario(fault), repairScenario(fault), undoScenario(fault), conflictScenario(fault),
