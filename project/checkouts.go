@@ -99,7 +99,11 @@ func rebase(r *reprise.Run, prefix string) {
 		}
 	}
 	file(&r.Path)
+	file(&r.Worktree)
 	file(&r.LastActivitySource.File)
+	for i := range r.Dates {
+		file(&r.Dates[i].Source.File)
+	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		file(&s.Path)

@@ -123,16 +123,20 @@ func grade(s *reprise.Step) reprise.Grade {
 // commits adds what git says of one step. It returns how many commits on record
 // are missing where that proves nothing.
 func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
-	listed := map[int]bool{}
+	listed := map[int]int{} // a commit to its place in the evidence
 	add := func(i int, why string, partial bool) {
-		if listed[i] {
-			return
-		}
-		listed[i] = true
 		e := g.evidence(r, i, why)
 		if partial {
 			e.Kind = reprise.EvidencePartial
 		}
+		if at, ok := listed[i]; ok {
+			// What one record calls a piece, another may call the whole.
+			if !partial && s.Evidence[at].Kind == reprise.EvidencePartial {
+				s.Evidence[at] = e
+			}
+			return
+		}
+		listed[i] = len(s.Evidence)
 		s.Evidence = append(s.Evidence, e)
 	}
 	recorded := reprise.EvidenceCommit
@@ -168,12 +172,12 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 	n := 0
 	for _, t := range s.Traces {
 		for _, i := range g.traced(r, t) {
-			if !listed[i] {
+			if _, ok := listed[i]; !ok {
 				if n++; n > maxListed {
 					return lost
 				}
-				add(i, "names this step in its subject", t.Partial)
 			}
+			add(i, "names this step in its subject", t.Partial)
 		}
 	}
 	return lost

@@ -176,3 +176,21 @@ func BenchmarkRun(b *testing.B) {
 		}
 	})
 }
+
+func TestAC6_a_subject_makes_a_recorded_piece_the_whole(t *testing.T) {
+	t.Parallel()
+	hash := "0123456789abcdef0123456789abcdef01234567"
+	o := reprise.Observed{Git: &reprise.Git{Complete: true, Commits: []reprise.Commit{{Hash: hash, Subject: "auto-claude: s1 - add it", OnHead: true}}}}
+	r := &reprise.Run{Ref: reprise.Ref{ID: "x"}, State: reprise.Interrupted, Steps: []reprise.Step{{
+		ID: "s1", Status: reprise.InProgress, Commits: []string{hash}, Pieces: true, Traces: []reprise.Trace{{Subject: "auto-claude: s1"}},
+	}}}
+	grade.Run(r, o)
+	if e := r.Steps[0].Evidence; len(e) != 1 || e[0].Kind != reprise.EvidenceCommit {
+		t.Errorf("%+v", e)
+	}
+	r.Steps[0].Traces = nil
+	grade.Run(r, o)
+	if e := r.Steps[0].Evidence; len(e) != 1 || e[0].Kind != reprise.EvidencePartial {
+		t.Errorf("%+v", e)
+	}
+}
