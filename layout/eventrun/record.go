@@ -89,12 +89,9 @@ func (rec *recording) lines() ([]line, error) {
 	case reprise.RunResumed:
 		return []line{rec.line("session-resumed", rec.about("continuation_point", ev.Text))}, nil
 	case reprise.RunEnded:
-		return rec.ended(), nil
+		return rec.ended()
 	case reprise.RunStopped:
-		if rec.run.State == reprise.Stopped {
-			return nil, nil
-		}
-		return []line{rec.line("run-cancelled", rec.about("reason", ev.Text))}, nil
+		return rec.stopped()
 	}
 	return nil, rec.cannot("an event of this kind is not known here")
 }
@@ -231,23 +228,38 @@ func numberOf(label string) (numbering, int) {
 	return nil, 0
 }
 
-func (rec *recording) ended() []line {
+// stopped ends a run with work left open; one that is complete has none.
+func (rec *recording) stopped() ([]line, error) {
+	switch rec.run.State {
+	case reprise.Stopped:
+		return nil, nil
+	case reprise.Complete:
+		return nil, rec.cannot("the run is complete")
+	}
+	return []line{rec.line("run-cancelled", rec.about("reason", rec.ev.Text))}, nil
+}
+
+// ended ends a run. Completed is what it is only with every task closed: the
+// line would say something that the tasks' own events deny.
+func (rec *recording) ended() ([]line, error) {
 	ev, r := &rec.ev, rec.run
 	p := r.Progress()
-	switch doc.Fold(ev.Outcome) {
-	case "failed", "failure":
-		return []line{rec.line("run-failed", rec.about("reason", ev.Text))}
-	case "aborted", "cancelled", "canceled", "rejected", "stopped":
-		if r.State == reprise.Stopped {
-			return nil
-		}
-		return []line{rec.line("run-cancelled", rec.about("reason", ev.Text))}
-	}
-	if r.State == reprise.Complete {
-		return nil
+	switch outcome := doc.Fold(ev.Outcome); {
+	case outcome == "aborted", outcome == "cancelled", outcome == "canceled", outcome == "rejected", outcome == "stopped":
+		return rec.stopped()
+	case r.State == reprise.Complete:
+		return nil, nil
+	case outcome == "failed", outcome == "failure":
+		return []line{rec.line("run-failed", rec.about("reason", ev.Text))}, nil
+	case r.State == reprise.Unreadable:
+		return nil, fmt.Errorf("record %s: the run cannot be read: %s", ev.Kind, r.Reason)
+	case p.Total == 0:
+		return nil, rec.cannot("no task is on record")
+	case p.Done < p.Total:
+		return nil, rec.cannot("%s of %d not closed", counted(p.Total-p.Done, "task"), p.Total)
 	}
 	counts := splice.Object{{Key: "total_tasks", Value: p.Total}, {Key: "tasks_completed", Value: p.Done}}
-	return []line{rec.line("run-completed", append(counts, rec.about("summary", ev.Text)...))}
+	return []line{rec.line("run-completed", append(counts, rec.about("summary", ev.Text)...))}, nil
 }
 
 // about gives the details every line may have, and the text under its key.

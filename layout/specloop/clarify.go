@@ -77,6 +77,28 @@ func (c *context) round() *logEntry {
 	return nil
 }
 
+// unanswered lists the gaps of a round without an answer. Where no answer names
+// a gap, the answers go by ids of their own and count for all of them.
+func (e *logEntry) unanswered() []reprise.Question {
+	if len(e.questions) == 0 {
+		return e.gaps
+	}
+	given := map[string]bool{}
+	for _, q := range e.questions {
+		given[doc.Fold(q.ID)] = true
+	}
+	var open []reprise.Question
+	for _, g := range e.gaps {
+		if !given[doc.Fold(g.ID)] {
+			open = append(open, g)
+		}
+	}
+	if len(open) == len(e.gaps) {
+		return nil
+	}
+	return open
+}
+
 // contextQuestions copies the log into the run. Answers were used when the
 // writer's turn after them is over.
 func (l *loader) contextQuestions(c *context, p *part) {
@@ -97,8 +119,8 @@ func (l *loader) contextQuestions(c *context, p *part) {
 	if p.state != reprise.Waiting {
 		return
 	}
-	if e := c.round(); e != nil && len(e.gaps) > 0 {
-		p.questions = append(p.questions, e.gaps...)
+	if e := c.round(); e != nil && len(e.unanswered()) > 0 {
+		p.questions = append(p.questions, e.unanswered()...)
 		return
 	}
 	p.questions = append(p.questions, reprise.Question{

@@ -33,7 +33,11 @@ func (l *loader) terminated(ix *index) point {
 		l.openAtEnd(ix, reason)
 		return newPoint("C", reprise.Complete, fmt.Sprintf("terminated for the reason %q, which accepts the specification (%s)", ix.reason.text, ix.gapText()))
 	}
-	at := l.byEvidence(ix).decidedBy(theRecord, reprise.Blocked)
+	at, marked := l.byMark(ix, "")
+	if !marked {
+		at = l.byEvidence(ix)
+	}
+	at = at.decidedBy(theRecord, reprise.Blocked)
 	at.state = reprise.Stopped
 	switch {
 	case !ix.reason.given():

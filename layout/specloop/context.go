@@ -242,7 +242,7 @@ func (l *loader) unknownWord(c *context, p *part) {
 // awaitUser is a turn of a person, unless the answers of this round are in the
 // log already: then they are given to the writer and not asked for again.
 func (l *loader) awaitUser(c *context, p *part) {
-	if e := c.round(); e != nil && len(e.questions) > 0 {
+	if e := c.round(); e != nil && len(e.questions) > 0 && len(e.unanswered()) == 0 {
 		p.state = reprise.Interrupted
 		p.reason = fmt.Sprintf("%s of iteration %d on record and not applied yet: nobody has to be asked again", plural(len(e.questions), "answer"), e.iteration)
 		l.turn(c, p, firstRole(c.workflow), p.reason)

@@ -23,6 +23,7 @@ type index struct {
 	status, reason   value
 	iteration, stale counter
 	pendingNote      value // "2 (C1.1, C1.2)"
+	mark             mark  // where in the status's phases the loop stands, if we wrote it last
 	currentPhase     value // of the field table under ## Workflow Status
 	specSection      bool  // the loop section is there
 	damaged          bool  // a table of gaps, questions or history could not be read
@@ -91,6 +92,7 @@ const (
 
 type resolution struct {
 	gap, details string
+	iteration    int
 	line         int
 }
 
@@ -187,6 +189,7 @@ func (ix *index) readLoop(md *doc.Markdown) {
 	if t, ok := doc.FindTime(last.text); ok && last.given() {
 		ix.loopAt = t
 	}
+	ix.mark = readMark(field(s, titleMark), last)
 }
 
 // tableOf reads the rows of the sections with one of the titles and reports a
@@ -343,10 +346,14 @@ func (ix *index) readAnswers(md *doc.Markdown) {
 
 func (ix *index) readHistory(md *doc.Markdown) {
 	for _, c := range ix.tableOf(md, []string{"Gap ID", "ID", "Gap"}, "Gap Resolution History") {
-		ix.history = append(ix.history, resolution{
+		h := resolution{
 			gap: c.get("Gap ID", "ID", "Gap"), line: c.line(),
 			details: c.get("Details") + " " + c.get("Resolution") + " " + c.get("Resolved Via"),
-		})
+		}
+		if n := doc.Numbers(c.get("Iteration")); len(n) > 0 {
+			h.iteration = n[0]
+		}
+		ix.history = append(ix.history, h)
 		ix.stamp(value{c.get("Timestamp"), c.line()})
 	}
 }

@@ -71,6 +71,7 @@ type point struct {
 
 	by   string
 	over reprise.Status
+	here reprise.Status // of the phase's step; unset is at work
 }
 
 func newPoint(phase string, state reprise.State, reason string) point {
@@ -155,7 +156,11 @@ func (l *loader) decideLoop(ix *index, p *part) {
 		p.phase = "unclear (" + loopText(ix) + ")"
 		l.loopSteps(p, at.phase, reprise.Unknown, claim)
 	default:
-		l.loopSteps(p, at.phase, reprise.InProgress, claim)
+		here := at.here
+		if here == 0 {
+			here = reprise.InProgress
+		}
+		l.loopSteps(p, at.phase, here, claim)
 		l.nextPhase(p, at.phase, at.reason)
 	}
 	if at.by == "" {
@@ -223,6 +228,9 @@ func (l *loader) standing(ix *index) point {
 			return at
 		}
 		at.reason = fmt.Sprintf("loop status %q is unknown; %s", doc.Clip(ix.status.text, 40), at.reason)
+		return at
+	}
+	if at, ok := l.byMark(ix, word); ok {
 		return at
 	}
 	switch word {

@@ -1,0 +1,234 @@
+package specloop
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/splice"
+)
+
+// loopStep records a phase of the loop. The end of a phase and the beginning of
+// the next are one status in this format; the mark tells them apart.
+func (rec *recorder) loopStep(step *reprise.Step) ([]reprise.Edit, error) {
+	told := false
+	mk := mark{phase: step.ID}
+	switch rec.ev.Kind {
+	case reprise.StepStarted:
+		told, mk.word = step.Status == reprise.InProgress, markStarted
+	case reprise.StepFinished:
+		told, mk.word = step.Status.Closed(), markDone
+	case reprise.StepReset:
+		told, mk.word = step.Status == reprise.Pending, markReset
+	default:
+		return nil, rec.cannot("a loop status has no word for it")
+	}
+	if step.ID == "A1" && mk.word != markReset && step.Source.File == rec.l.dir {
+		// The scaffold stopped before it wrote a state file.
+		return rec.scaffold(mk)
+	}
+	s, err := rec.sheet()
+	if err != nil {
+		return nil, err
+	}
+	if s.told(mk, told) {
+		return nil, nil
+	}
+	if step.ID == "C" && mk.word == markDone {
+		return rec.wholeLoop()
+	}
+	if err := s.gaps(mk); err != nil {
+		return nil, err
+	}
+	mk.ok = true
+	stands, _ := mk.stands(s.ix)
+	if err := s.count(mk, stands); err != nil {
+		return nil, err
+	}
+	if err := s.touch(statusWord(stands), mk); err != nil {
+		return nil, err
+	}
+	return s.edits(fmt.Sprintf("%s %s", step.ID, mk.word))
+}
+
+// scaffold makes the state file that the scaffold did not come to.
+func (rec *recorder) scaffold(mk mark) ([]reprise.Edit, error) {
+	stamp := iso(rec.ev.At)
+	m, err := splice.NewMarkdown(newIndex(path.Base(rec.run.ID), rec.run.Title, stamp, "not_started"))
+	if err != nil {
+		return nil, rec.wrong("%v", err)
+	}
+	s := &sheet{rec: rec, ix: &index{file: &doc.File{Path: rec.l.in("index.md")}}, m: m, stamp: stamp}
+	stands, _ := mk.stands(s.ix)
+	if err := s.touch(statusWord(stands), mk); err != nil {
+		return nil, err
+	}
+	return []reprise.Edit{splice.Create(s.ix.file.Path, s.m.Bytes(), "begin the feature")}, nil
+}
+
+// told reports whether the file tells a phase's event already: the loop reads
+// so, and the mark, if we wrote last, does not stand before it. What we wrote
+// last for a later time was written after this event.
+func (s *sheet) told(mk mark, reads bool) bool {
+	last := s.ix.mark
+	if !last.ok || doc.Fold(s.ix.status.text) == "terminated" {
+		return reads
+	}
+	same := last.phase == mk.phase && last.word == mk.word
+	if at, ok := doc.FindTime(s.stamp); ok && (at.Before(last.at) || same && at.Equal(last.at)) {
+		return true
+	}
+	stands, _ := last.stands(s.ix)
+	return reads && (same || mk.word == markDone && placeOf(stands) > placeOf(mk.phase))
+}
+
+// count keeps the counters of the loop: the first validation is iteration 1,
+// each round that ends counts, and rounds that resolve nothing make it stale.
+func (s *sheet) count(mk mark, stands string) error {
+	it := s.ix.iteration
+	first := !it.ok && it.blank() || it.ok && it.n == 0
+	switch {
+	case first && placeOf(stands) >= placeOf("A3"):
+		return s.setCount("Current Iteration", it, 1, maxIteration)
+	case mk.phase != "B5" || mk.word != markDone || !it.ok:
+		return nil
+	}
+	stale := 0
+	if !s.ix.resolvedIn(it.n) && s.ix.countGaps(gap.open) > 0 {
+		stale = min(s.ix.stale.n+1, maxStale)
+	}
+	if err := s.setCount("Stale Count", s.ix.stale, stale, maxStale); err != nil {
+		return err
+	}
+	return s.setCount("Current Iteration", it, it.n+1, maxIteration)
+}
+
+// resolvedIn reports whether the history has a row of an iteration.
+func (ix *index) resolvedIn(n int) bool {
+	for _, h := range ix.history {
+		if h.iteration == n {
+			return true
+		}
+	}
+	return false
+}
+
+// setCount writes "n / limit", the limit as it stands there.
+func (s *sheet) setCount(key string, old counter, n, limit int) error {
+	text := strconv.Itoa(n) + " / " + strconv.Itoa(limit)
+	if _, rest, ok := strings.Cut(old.text, "/"); ok && !placeholder(rest) {
+		text = strconv.Itoa(n) + " /" + rest
+	} else if old.ok {
+		text = strconv.Itoa(n)
+	}
+	return s.put(key, text)
+}
+
+// found is what a validator or classifier hands over with its end.
+type found struct {
+	Gaps []struct {
+		ID       string `json:"id"`
+		Priority string `json:"priority"`
+		Question string `json:"question"`
+	} `json:"gaps"`
+}
+
+// gaps adds the gaps that the text of the event lists as JSON to the queue,
+// those that are not in it.
+func (s *sheet) gaps(mk mark) error {
+	text := strings.TrimSpace(s.rec.ev.Text)
+	if mk.word != markDone || !strings.HasPrefix(text, "{") {
+		return nil
+	}
+	var f found
+	if json.Unmarshal([]byte(text), &f) != nil {
+		return nil // words that happen to begin with a brace
+	}
+	for _, g := range f.Gaps {
+		id := cell(g.ID, 60)
+		if !plainGap(id) {
+			return s.rec.wrong("%q cannot be the id of a gap", doc.Clip(g.ID, 60))
+		}
+		if s.ix.gap(id) != nil {
+			continue
+		}
+		priority := "Important"
+		switch doc.Fold(g.Priority) {
+		case "critical":
+			priority = "Critical"
+		case "minor":
+			priority = "Minor"
+		}
+		err := s.addRow([]string{"Gap ID", "ID", "Gap"}, []string{"Priority", "Gap ID", "Question", "Status", "Resolution"}, map[string]string{
+			"Priority/Severity": priority, "Gap ID/ID/Gap": id, "Question": cell(g.Question, 300), "Status": "pending",
+		}, "Gap Priority Queue")
+		if err != nil {
+			return err
+		}
+		s.ix.gaps = append(s.ix.gaps, gap{id: id, priority: priority, word: "pending", status: gapPending})
+	}
+	return nil
+}
+
+// plainGap accepts an id that a cell can name among others.
+func plainGap(id string) bool {
+	got := ids(id)
+	return len(got) == 1 && got[0] == id && filled(id)
+}
+
+func (ix *index) gap(id string) *gap {
+	for i := range ix.gaps {
+		if doc.Fold(ix.gaps[i].id) == doc.Fold(id) {
+			return &ix.gaps[i]
+		}
+	}
+	return nil
+}
+
+// wholeLoop ends, stops or takes up the loop.
+func (rec *recorder) wholeLoop() ([]reprise.Edit, error) {
+	s, err := rec.sheet()
+	if err != nil {
+		return nil, err
+	}
+	mk := s.ix.mark
+	if !mk.ok {
+		mk = mark{phase: "A1", word: markReset}
+		if at := rec.loopPoint(); at != nil {
+			mk = mark{phase: at.ID, word: markReset}
+		}
+	}
+	if rec.ev.Kind == reprise.RunResumed {
+		stands, _ := mk.stands(s.ix)
+		if err := s.touch(statusWord(stands), mk); err != nil {
+			return nil, err
+		}
+		return s.edits("resume the loop")
+	}
+	reason, done := rec.reasonWord()
+	word := "terminated"
+	if done {
+		word, mk = "completed", mark{phase: "C", word: markDone}
+	}
+	if err := s.touch(word, mk); err != nil {
+		return nil, err
+	}
+	if err := s.put("Termination Reason", reason); err != nil {
+		return nil, err
+	}
+	return s.edits("end the loop: " + reason)
+}
+
+// loopPoint is the phase the loop stands at.
+func (rec *recorder) loopPoint() *reprise.Step {
+	for i := range rec.run.Steps {
+		if s := &rec.run.Steps[i]; placeOf(s.ID) >= 0 && !s.Status.Closed() {
+			return s
+		}
+	}
+	return nil
+}
