@@ -76,9 +76,9 @@ func (g *gsd) decideHandoff() {
 			run.Reason += fmt.Sprintf(" of %d", h.total)
 		}
 	}
-	if len(h.asks) > 0 {
+	if open := h.open(); len(open) > 0 {
 		run.State = reprise.Waiting
-		run.Reason += fmt.Sprintf("; %s for a person", plural(len(h.asks), "matter"))
+		run.Reason += fmt.Sprintf("; %s for a person", plural(len(open), "matter"))
 	}
 	if len(run.Next) > 0 && (h.hasPlan || h.next == "") {
 		if h.next != "" {

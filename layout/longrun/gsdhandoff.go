@@ -35,7 +35,25 @@ type handoff struct {
 	status    string
 	next      string
 	asks      []reprise.Question // what a person must do or answer
+	places    []askedAt          // where each of them stands
+	nameless  int                // of them without an id
 	source    reprise.Source
+}
+
+// askedAt is where a question stands in HANDOFF.json.
+type askedAt struct {
+	id, list string
+	index    int
+}
+
+// open lists the matters that are not settled.
+func (h *handoff) open() (out []reprise.Question) {
+	for _, q := range h.asks {
+		if !q.Answered {
+			out = append(out, q)
+		}
+	}
+	return out
 }
 
 // judgeHandoffs reads all hand-offs. The newest is looked at; it is stale if it
@@ -113,11 +131,11 @@ func (g *gsd) useHandoff(h *handoff) {
 		}
 	}
 	g.offered = g.offered[:min(len(g.offered), maxOffered)]
-	for i := range h.asks {
-		g.run.Questions = append(g.run.Questions, h.asks[i])
+	g.run.Questions = append(g.run.Questions, h.asks...)
+	for _, q := range h.open() {
 		g.r.Report(reprise.Finding{
-			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: name, Source: h.asks[i].Source,
-			Message: fmt.Sprintf("a person is needed: %s", strconv.Quote(doc.Clip(h.asks[i].Text, 160))), Hint: "settle it before going on",
+			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: name, Source: q.Source,
+			Message: fmt.Sprintf("a person is needed: %s", strconv.Quote(doc.Clip(q.Text, 160))), Hint: "settle it before going on",
 		})
 	}
 }
@@ -166,31 +184,40 @@ func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
 		}
 	}
 	h.next = n.Get("next_action").Str()
-	ask := func(item *doc.Node, keys ...string) {
-		text := ""
-		if item.Kind == doc.Map {
-			text = item.Get(keys...).Str()
-		} else {
-			text = item.Str()
+	h.readAsks(n, f, "blockers", "description", "blocker", "text")
+	h.readAsks(n, f, "human_actions_pending", "action", "description", "text")
+	for _, list := range []string{"questions", "open_questions"} {
+		if n.Has(list) {
+			h.readAsks(n, f, list, "question", "text", "description")
+			break
 		}
-		if placeholder(text) {
-			return
-		}
-		h.asks = append(h.asks, reprise.Question{ID: fmt.Sprintf("handoff-%d", len(h.asks)+1), Text: text, Subject: "hand-off", AskedAt: h.at, Source: f.At(item.Line)})
 	}
-	for _, item := range n.Get("blockers").List() {
-		ask(item, "description", "blocker", "text")
-	}
-	for _, item := range n.Get("human_actions_pending").List() {
+}
+
+// readAsks reads one of the lists of what a person must do. Items are texts or
+// maps; one that is not blocking and not answered is left out.
+func (h *handoff) readAsks(n *doc.Node, f *doc.File, list string, keys ...string) {
+	for i, item := range n.Get(list).List() {
+		q := reprise.Question{Subject: "hand-off", AskedAt: h.at, Source: f.At(item.Line)}
 		if item.Kind == doc.Map {
-			if blocking, ok := item.Get("blocking").Bool(); ok && !blocking {
+			q.Text, q.Answer, q.ID = item.Get(keys...).Str(), textOf(item.Get("answer")), textOf(item.Get("id"))
+			q.Answered = q.Answer != ""
+			q.Applied = textOf(item.Get("applied")) == "true"
+			if blocking, ok := item.Get("blocking").Bool(); ok && !blocking && !q.Answered {
 				continue
 			}
+		} else {
+			q.Text = item.Str()
 		}
-		ask(item, "action", "description", "text")
-	}
-	for _, item := range n.Get("questions", "open_questions").List() {
-		ask(item, "question", "text", "description")
+		if placeholder(q.Text) {
+			continue
+		}
+		if q.ID == "" {
+			h.nameless++
+			q.ID = fmt.Sprintf("handoff-%d", h.nameless)
+		}
+		h.asks = append(h.asks, q)
+		h.places = append(h.places, askedAt{q.ID, list, i})
 	}
 }
 
@@ -259,7 +286,9 @@ func (g *gsd) judgeAgent() {
 	k, ok := entryPlan(e)
 	switch ticked, _ := g.ticked(k); {
 	case e.status != reprise.InProgress:
-		stale(fmt.Sprintf("its entry says %q", doc.Clip(e.word, 40)))
+		f := a.markerFinding(true, fmt.Sprintf("its entry says %q", doc.Clip(e.word, 40)))
+		f.Severity = reprise.Info // the agent's own entry agrees
+		g.r.Report(f)
 	case !ok:
 		stale("its entry names no plan")
 	case g.done[k]:

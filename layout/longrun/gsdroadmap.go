@@ -21,12 +21,15 @@ type box struct {
 	ticked bool
 	text   string
 	source reprise.Source
+	lines  []int // of all its boxes
 }
 
 type roadmapPhase struct {
 	done   bool
 	title  string
 	source reprise.Source
+	boxes  []int // the lines of its boxes
+	row    int   // the line of its row in the progress table
 }
 
 func (r *roadmap) phase(p phaseNo, at reprise.Source) *roadmapPhase {
@@ -157,6 +160,7 @@ func (r *roadmap) row(text string, at reprise.Source) {
 		return
 	}
 	ph := r.phase(p, at)
+	ph.row = at.Line
 	for _, c := range cells[1:] {
 		c = strings.Trim(c, " *")
 		if ws := strings.Fields(doc.Fold(c)); len(ws) > 0 && slices.Contains(doneWords, ws[0]) || slices.ContainsFunc(doneMarks, func(m string) bool { return strings.HasPrefix(c, m) }) {
@@ -186,6 +190,7 @@ func (r *roadmap) item(text string, current phaseNo, at reprise.Source) {
 		if p, after, ok := phaseHead(rest); ok {
 			ph := r.phase(p, at)
 			ph.done = ph.done || ticked
+			ph.boxes = append(ph.boxes, at.Line)
 			if ph.title == "" {
 				title, _, _ := strings.Cut(strings.TrimLeft(after, ":—–- "), "**")
 				ph.title = plainText(title)
@@ -203,13 +208,14 @@ func (r *roadmap) item(text string, current phaseNo, at reprise.Source) {
 func (r *roadmap) tick(k planKey, ticked bool, text string, at reprise.Source) {
 	if old, twice := r.boxes[k]; twice {
 		old.ticked = old.ticked && ticked
+		old.lines = append(old.lines, at.Line)
 		r.boxes[k] = old
 		return
 	}
 	if i := strings.IndexAny(text, " "); i >= 0 {
 		text = text[i:]
 	}
-	r.boxes[k] = box{ticked: ticked, text: plainText(strings.TrimLeft(text, " :—–-*`]")), source: at}
+	r.boxes[k] = box{ticked: ticked, text: plainText(strings.TrimLeft(text, " :—–-*`]")), source: at, lines: []int{at.Line}}
 }
 
 // checkbox reads `- [x] text`. Any mark but a tick leaves it open.

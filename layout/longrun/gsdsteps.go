@@ -19,6 +19,13 @@ func (g *gsd) stepKeys() []planKey {
 			keys = append(keys, k)
 		}
 	}
+	if g.onlyAgents() {
+		for _, e := range g.agent.entries {
+			if k, ok := entryPlan(e); ok && !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
 	if len(g.offered) > 0 && !slices.Contains(keys, g.offered[0]) {
 		keys = append(keys, g.offered[0]) // named by an agent's entry alone
 	}

@@ -2,7 +2,6 @@ package longrun
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -31,7 +30,7 @@ func (Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Ed
 	case path.Base(ref.Path) == longRunDir:
 		edits, err = recordLongRun(fsys, ref, ev)
 	default:
-		err = cannot("todo")
+		edits, err = recordPlanning(fsys, ref, ev)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("record %s: %w", ev.Kind, err)
@@ -177,8 +176,9 @@ func inFile(name string, err error) error {
 	return nil
 }
 
-// errDisturbs says that an edit would change what is known of something else.
-var errDisturbs = errors.New("it would change what the files say of other work")
+// errDisturbs says that an edit would change what is known of something else:
+// the files have no place for the event that is its own.
+var errDisturbs = fmt.Errorf("it would change what the files say of other work: %w", reprise.ErrCannotRecord)
 
 // confirm reads the run with the edits in place and asks that everything the
 // event is not about reads as before. about holds the ids it may change.

@@ -172,6 +172,9 @@ func (w *runRecorder) end(p *plan, status reprise.Status, word, agent string) er
 	change := stateChange{at: p, row: status, what: endWords[status] + " plan " + p.id}
 	if status.Closed() {
 		change.closes, change.at = p, w.openAfter(p)
+		if !w.changed() && w.l.state.plan != p.num {
+			change.at = nil // told before; STATE.md has moved on since
+		}
 	}
 	return w.state(change)
 }

@@ -61,7 +61,7 @@ func (w *runRecorder) state(c stateChange) error {
 	if err := w.stateRow(m, c); err != nil {
 		return inFile(name, err)
 	}
-	if v, ok := label(where, "Progress"); ok {
+	if v, ok := label(where, "Progress"); ok && w.changed() {
 		done := 0
 		for _, p := range w.l.plans {
 			if p.status.Closed() && p != c.at || p == c.closes {
