@@ -55,7 +55,7 @@ func (l *loader) attachStory(hint string, at reprise.Source, ledger, word string
 		}
 		l.storyWins(&step, sh, implied)
 	}
-	run.Steps = append(run.Steps, step)
+	run.Steps = append(slices.DeleteFunc(run.Steps, func(s reprise.Step) bool { return s.ID == id }), step)
 	for i := range run.Next {
 		run.Next[i].ID, run.Next[i].Path, run.Next[i].Title = id, p, run.Title
 	}

@@ -11,34 +11,39 @@ import (
 
 func quote(s string) string { return strconv.Quote(doc.Clip(s, 80)) }
 
+// answeredWord is the status of a question that has an answer and was not
+// acted upon.
+const answeredWord = "answered"
+
 // epicAsks collects what the state leaves to a person: preconditions of the
 // merge and things pending with the owner.
 func (l *loader) epicAsks(root *doc.Node) {
-	ask := func(id, text string, at reprise.Source) {
-		if text = strings.TrimSpace(text); text != "" {
-			l.run.Questions = append(l.run.Questions, reprise.Question{ID: id, Subject: "merge", Text: doc.Clip(text, 300), Source: at})
+	for _, part := range []struct{ key, id string }{{"merge_preconditions", "merge-"}, {"owner_pending", "owner-"}} {
+		list := root.Get(part.key)
+		if list == nil || list.Kind != doc.List {
+			continue
 		}
-	}
-	if pre := root.Get("merge_preconditions"); pre != nil && pre.Kind == doc.List {
-		for i, n := range pre.Items {
-			if n.Kind == doc.Map {
-				if !stateWord(n.Get("status").Str()).Closed() {
-					ask(n.Get("id").Str(), n.Get("task", "title", "description").Str(), n.Source())
+		for i, n := range list.Items {
+			q := reprise.Question{ID: part.id + itoa(i+1), Subject: "merge", Source: n.Source()}
+			switch {
+			case n.Kind != doc.Map:
+				q.Text = n.Str()
+			case n.Has("id") || n.Has("task"):
+				word := n.Get("status").Str()
+				if stateWord(word).Closed() {
+					continue
 				}
-				continue
+				if id := n.Get("id").Str(); id != "" {
+					q.ID = id
+				}
+				q.Text = n.Get("task", "title", "description").Str()
+				q.Answered, q.Answer = doc.Fold(word) == answeredWord, plainText(n.Get("answer"))
+			case len(n.Keys) > 0:
+				q.Text = n.Keys[0].Name + ": " + n.Keys[0].Value.Str()
 			}
-			ask("merge-"+itoa(i+1), n.Str(), n.Source())
-		}
-	}
-	if own := root.Get("owner_pending"); own != nil && own.Kind == doc.List {
-		for i, n := range own.Items {
-			text := ""
-			if n.Kind == doc.Map && len(n.Keys) > 0 {
-				text = n.Keys[0].Name + ": " + n.Keys[0].Value.Str()
-			} else {
-				text = n.Str()
+			if q.Text = doc.Clip(strings.TrimSpace(q.Text), 300); q.Text != "" {
+				l.run.Questions = append(l.run.Questions, q)
 			}
-			ask("owner-"+itoa(i+1), text, n.Source())
 		}
 	}
 }
@@ -243,13 +248,22 @@ func gateUnit(root *doc.Node, w wave, p string) (reprise.Unit, bool) {
 	if stateWord(w.word).Closed() || w.word == "" || len(w.stories) == 0 {
 		return reprise.Unit{}, false
 	}
-	if v := root.Get("gate_verdicts", "gateVerdicts"); v != nil && v.Kind == doc.Map && !v.Get(w.name).IsNull() {
+	if v := root.Get("gate_verdicts", "gateVerdicts"); v != nil && v.Kind == doc.Map && !v.Get(w.name).IsNull() && !rejected(v.Get(w.name)) {
 		return reprise.Unit{}, false
 	}
 	return reprise.Unit{
 		ID: "wave-" + w.name + "-gate", Path: p, Title: "gate of wave " + w.name, Phase: "wave " + w.name + " gate", Role: "qa",
 		Reason: fmt.Sprintf("the stories of the wave are completed, the wave is %s", strconv.Quote(w.word)),
 	}, true
+}
+
+// rejected reports whether a gate did not let its wave pass.
+func rejected(n *doc.Node) bool {
+	word := plainText(n)
+	if n.Kind == doc.Map {
+		word = plainText(n.Get("status", "verdict"))
+	}
+	return stateWord(word) == reprise.Failed || verdict(word) == reprise.Failed
 }
 
 // meaning says what it means that a state and a story say different things.

@@ -97,7 +97,7 @@ func (l *loader) bob() {
 // bobSteps writes the phases and gives the one to go on with.
 func (l *loader) bobSteps(results *doc.Node, at int, whole bool) (point int, later bool) {
 	has := func(i int) bool {
-		return stateWord(mapAt(results, bobPhases[i].name).Get("status").Str()) == reprise.Done
+		return stateWord(mapAt(results, bobPhases[i].name).Get("status").Str()).Closed()
 	}
 	for i := at + 1; at >= 0 && i < len(bobPhases); i++ {
 		later = later || has(i)
@@ -123,12 +123,16 @@ func (l *loader) bobSteps(results *doc.Node, at int, whole bool) (point int, lat
 		}
 		switch {
 		case i < point:
-			step.Status = reprise.Done
-			if st == nil {
-				step.Status = reprise.Unknown
+			// The cycle has passed it; done it is only by its result.
+			step.Status = reprise.Unknown
+			if w := stateWord(st.Str()); w.Closed() {
+				step.Status = w
 			}
 		case i == point && point == at:
 			step.Status = reprise.InProgress
+			if w := stateWord(st.Str()); st != nil && (w == reprise.Failed || w == reprise.Blocked || w == reprise.Pending) {
+				step.Status = w
+			}
 		}
 		if st != nil {
 			step.Claims = []reprise.Claim{{Ledger: "phaseResults", Status: step.Status, Word: st.Str(), Source: st.Source(), Won: true}}
@@ -145,7 +149,7 @@ func (l *loader) bobFinished(results *doc.Node, at int) bool {
 		return false
 	}
 	for _, p := range bobPhases {
-		if stateWord(mapAt(results, p.name).Get("status").Str()) != reprise.Done {
+		if !stateWord(mapAt(results, p.name).Get("status").Str()).Closed() {
 			return false
 		}
 	}
@@ -154,6 +158,9 @@ func (l *loader) bobFinished(results *doc.Node, at int) bool {
 	}
 	for i := range l.run.Steps {
 		s := &l.run.Steps[i]
+		if s.Status == reprise.Skipped {
+			continue
+		}
 		s.Status = reprise.Done
 		for j := range s.Claims {
 			s.Claims[j].Status = reprise.Done

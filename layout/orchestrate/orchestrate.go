@@ -45,7 +45,9 @@
 package orchestrate
 
 import (
+	"bytes"
 	"io/fs"
+	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -160,21 +162,21 @@ func (l *loader) structured(name string) (*doc.File, *doc.Node) {
 }
 
 func parseStructured(f *doc.File) *doc.Node {
-	isJSON := len(f.Path) > 5 && f.Path[len(f.Path)-5:] == ".json"
-	for _, b := range f.Data {
-		switch b {
-		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
-			continue
-		case '{', '[', '"':
-			if isJSON {
-				return f.JSON()
-			}
-		}
-		break
+	if isJSONText(f) {
+		return f.JSON()
 	}
 	n := f.YAML()
-	if isJSON && n != nil {
+	if strings.HasSuffix(f.Path, ".json") && n != nil {
 		f.Report(reprise.Info, reprise.CodeIntegrity, 0, "YAML in a file whose name ends in .json", "")
 	}
 	return n
+}
+
+// isJSONText reports whether a file is called and begins like JSON.
+func isJSONText(f *doc.File) bool {
+	if !strings.HasSuffix(f.Path, ".json") {
+		return false
+	}
+	text := bytes.TrimLeft(f.Data, " \t\r\n\xef\xbb\xbf")
+	return len(text) > 0 && bytes.IndexByte([]byte("{[\""), text[0]) >= 0
 }

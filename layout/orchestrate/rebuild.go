@@ -112,6 +112,9 @@ func (l *loader) rebuiltStep(p string, k key) {
 		return
 	}
 	step := reprise.Step{ID: k.id, Title: sh.title, Phase: "story", Role: "dev", Path: p, Source: sh.source(0), Status: reprise.Unknown, Traces: storyTraces(k), Files: sh.files}
+	if say, ended := folderSay(p); ended {
+		step.Claims = append(step.Claims, reprise.Claim{Ledger: say.ledger, Status: say.class.status(), Word: say.word, Source: say.at})
+	}
 	if i := sh.winner(); i >= 0 && sh.fields[i].class > unknown {
 		f := sh.fields[i]
 		step.Claims = append(step.Claims, reprise.Claim{Ledger: "story", Status: f.class.status(), Word: f.word, Source: sh.source(f.line)})
@@ -158,7 +161,10 @@ func (l *loader) rebuilt(f *doc.File, why string) {
 	by := map[string]int{}
 	for i := range run.Steps {
 		for _, c := range run.Steps[i].Claims {
-			if c.Won {
+			switch {
+			case c.Won && c.Ledger == "folder":
+				by["story"]++
+			case c.Won:
 				by[c.Ledger]++
 			}
 		}
@@ -220,12 +226,11 @@ func isChangeLog(title string) bool {
 	return false
 }
 
-// changeLog reads the status a story was last moved to by its change log: what
-// stands behind the last arrow or the word status of the latest entry that has
-// one. Logs are kept upwards or downwards; the dates tell which.
-func (s *sheet) changeLog() (claim reprise.Claim, ok bool) {
+// moves are the entries of the change log that name a status, in the order of
+// the file.
+func (s *sheet) moves() []reprise.Claim {
 	if s.file == nil || strings.HasSuffix(s.path, ".yaml") || strings.HasSuffix(s.path, ".yml") {
-		return reprise.Claim{}, false
+		return nil
 	}
 	var all []reprise.Claim
 	for _, sec := range s.file.Markdown().Sections() {
@@ -238,6 +243,14 @@ func (s *sheet) changeLog() (claim reprise.Claim, ok bool) {
 			}
 		}
 	}
+	return all
+}
+
+// changeLog reads the status a story was last moved to by its change log: what
+// stands behind the last arrow or the word status of the latest entry that has
+// one. Logs are kept upwards or downwards; the dates tell which.
+func (s *sheet) changeLog() (claim reprise.Claim, ok bool) {
+	all := s.moves()
 	if len(all) == 0 {
 		return reprise.Claim{}, false
 	}

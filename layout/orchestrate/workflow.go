@@ -151,7 +151,7 @@ func (l *loader) workflowState(n *doc.Node, word string, at reprise.Source) {
 		return
 	case "pending", "not started":
 		run.State, run.Reason = reprise.NotStarted, "the workflow was set up and not begun"
-	case "active", "in progress", "running", "paused", "interrupted":
+	case "active", "in progress", "running", "paused", "interrupted", "abandoned":
 		run.State, run.Reason = reprise.Interrupted, "the workflow is "+fold+": begun and not finished"
 	case "failed", "error", "blocked":
 		run.State, run.Reason = reprise.Waiting, "the workflow is "+fold+": a person has to look"
@@ -210,7 +210,13 @@ func (l *loader) session() {
 	}
 	cur := progress.Get("current_story")
 	pending := progress.Get("stories_pending")
+	var left []string // those listed as pending that are not done since
 	for _, id := range pending.Strs() {
+		if run.Step(id) == nil {
+			left = append(left, id)
+		}
+	}
+	for _, id := range left {
 		if id != cur.Str() && run.Step(id) == nil {
 			run.Steps = append(run.Steps, sessionStep(id, reprise.Pending, "stories_pending", pending.Source()))
 		}
@@ -221,7 +227,7 @@ func (l *loader) session() {
 	case action == "ABORT":
 		run.State, run.Reason = reprise.Stopped, "the session was aborted"
 		return
-	case cur.Str() == "" && len(pending.Strs()) == 0 && len(run.Steps) > 0:
+	case cur.Str() == "" && len(left) == 0 && len(run.Steps) > 0:
 		run.State, run.Reason = reprise.Complete, "no story is left in the session"
 		return
 	case cur.Str() == "" && len(run.Steps) == 0:
@@ -234,11 +240,14 @@ func (l *loader) session() {
 	}
 	next := cur.Str()
 	if next == "" {
-		next = pending.Strs()[0]
+		next = left[0]
 	}
 	phaseRole := map[string]string{"validation": "po", "development": "dev", "self_healing": "dev", "quality_gate": "qa", "push": "devops", "checkpoint": "po"}[run.Phase]
 	run.Next = []reprise.Unit{{ID: next, Path: run.Path, Phase: run.Phase, Role: phaseRole, Reason: run.Reason}}
 	l.attachStory(next, cur.Source(), "session state", run.Phase, inProgress)
+	if run.Step(next) == nil {
+		run.Steps = append(run.Steps, sessionStep(next, reprise.InProgress, "current_story", cur.Source()))
+	}
 	if s := run.Step(next); s != nil {
 		s.Files = append(s.Files, l.filesOf(mapAt(n, "context_snapshot").Get("files_modified"))...)
 	}
