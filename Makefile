@@ -3,7 +3,7 @@ GO ?= go
 FUZZTIME ?= 60s
 BIN := bin/reprise
 
-.PHONY: all build test check generate fuzz bench clean
+.PHONY: all build test check generate fuzz crash bench clean
 
 all: build
 
@@ -30,6 +30,9 @@ fuzz: ## every fuzz target for FUZZTIME each
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 	  done; done
+
+crash: ## every layout's recording, crashed at every operation and again in recovery (hours)
+	REPRISE_CRASH=1 $(GO) test -timeout 12h -run '^TestD1_' -v ./journal
 
 bench: build ## speed, beside a peer in the same run
 	$(GO) test -run '^$$' -bench . -benchmem ./...

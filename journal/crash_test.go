@@ -25,7 +25,7 @@ var whole = []struct {
 	layout, example, id string
 	events              []reprise.Event
 }{
-	{"autoclaude", "autoclaude", "004-remove-secrets-from-config", work("subtask-2-3", "subtask-3-1", "subtask-3-2")},
+	{"autoclaude", "autoclaude", "004-remove-secrets-from-config", work("subtask-2-3", "subtask-3-1")},
 	{"eventrun", "eventrun", "20260212-0915-csv-export-k3f9", work("T004", "T005")},
 	{"longrun", "longrun", "checkout", work("02", "03")},
 	{"longrun", "gsd", "planning", work("02-02", "02-03")},
@@ -106,7 +106,14 @@ func TestD1_O1_X7_every_layout_from_first_to_last_record(t *testing.T) {
 				if !ok {
 					t.Fatalf("no run %s", w.id)
 				}
-				r := crashfs.Explore(scenario(l, ref, "../examples/"+w.example, w.events), crashfs.Config{Stride: 3})
+				// Crashes inside recovery, and operations that fail, are
+				// explored for the store itself; here they multiply by the
+				// files of a layout and run with `make crash`.
+				cfg := crashfs.Config{NoDeep: true, NoFail: true, Stride: 7}
+				if os.Getenv("REPRISE_CRASH") != "" {
+					cfg = crashfs.Config{}
+				}
+				r := crashfs.Explore(scenario(l, ref, "../examples/"+w.example, w.events), cfg)
 				t.Log(r)
 				for _, bad := range r.Bad {
 					t.Error(bad)
@@ -199,7 +206,7 @@ func settled(s *durable.Store, l reprise.Layout, ref reprise.Ref, acked int) (st
 			}
 		}
 	}
-	if n := len(entries); n > 0 {
+	if n := len(entries); n > 0 && !entries[n-1].Nowhere {
 		edits, err := l.(reprise.Recorder).Record(s, run, entries[n-1].Event)
 		if err != nil {
 			return "", err
