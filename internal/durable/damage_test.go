@@ -371,4 +371,3 @@ func staleCheck(fault string) error {
 	}
 	return nil
 }
-

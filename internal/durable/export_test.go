@@ -1,5 +1,11 @@
 package durable
 
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
 // WithFault plants a fault by name.
 func WithFault(o Options, name string) Options {
 	o.fault = fault(name)
@@ -20,4 +26,29 @@ func Faults() []string {
 		out = append(out, string(f))
 	}
 	return out
+}
+
+// ForgeLog writes a long log without an fsync per record.
+func ForgeLog(dir, name string, records, size int) error {
+	var prev chainHash
+	seg, buf := 1, []byte(nil)
+	flush := func() error {
+		file := filepath.Join(dir, filepath.Base(segmentPath(name, seg)))
+		seg++
+		b := buf
+		buf = nil
+		return os.WriteFile(file, b, 0o600)
+	}
+	body := []byte(`"` + strings.Repeat("x", size) + `"`)
+	for i := 1; i <= records; i++ {
+		line := frame{seq: uint64(i), gen: 1, prev: prev, kind: "step", payload: body}.encode()
+		prev = hashLine(line)
+		buf = append(append(buf, line...), '\n')
+		if len(buf) > defaultBlock-MaxRecord {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
 }

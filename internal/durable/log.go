@@ -134,7 +134,7 @@ func (l *Log) begin(t *tail) error {
 		content = bytes.Clone(t.whole)
 	}
 	line, hash := l.line(kind, []byte(payload))
-	if (s.has(faultTrustCache) || s.has(faultNoRewrite)) && len(t.segs) > 0 && len(t.torn) == 0 && len(t.good) == len(t.whole) {
+	if (s.has(faultTrustCache) || s.has(faultNoRewrite)) && len(t.segs) > 0 && len(t.torn) == 0 && bytes.Equal(t.good, t.whole) {
 		return l.reuse(t, line, hash)
 	}
 	if err := l.writeSegment(append(content, line...)); err != nil {
@@ -149,13 +149,13 @@ func (l *Log) reuse(t *tail, line []byte, hash chainHash) (err error) {
 	if l.f, err = l.s.fs.Open(segmentPath(l.name, l.seg), os.O_RDWR|os.O_APPEND, 0); err != nil {
 		return err
 	}
+	if _, err := l.f.Write(line); err != nil {
+		return l.s.fail("append", err)
+	}
 	if l.s.has(faultNoRewrite) {
 		if err := l.s.fail("sync", l.f.Sync()); err != nil {
 			return err
 		}
-	}
-	if _, err := l.f.Write(line); err != nil {
-		return l.s.fail("append", err)
 	}
 	l.size, l.seq, l.last = int64(len(t.whole)+len(line)), l.seq+1, hash
 	return l.openAnchor()

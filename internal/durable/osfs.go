@@ -131,10 +131,7 @@ func (f *osFile) Write(p []byte) (int, error) {
 			err = io.ErrShortWrite
 		}
 	}
-	if err != nil {
-		return n, &fs.PathError{Op: "write", Path: f.name, Err: err}
-	}
-	return n, nil
+	return n, err // the caller knows the name; ours may be that of a temporary file
 }
 
 func (f *osFile) Stat() (Info, error) {

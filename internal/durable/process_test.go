@@ -32,13 +32,16 @@ func TestMain(m *testing.M) {
 // play is another process: it takes the lease of the folder in its argument.
 func play(part string) int {
 	dir := os.Args[len(os.Args)-1]
+	switch part {
+	case "kill":
+		return playKill(dir)
+	case "limit":
+		return playLimit(dir)
+	}
 	s, err := durable.Open(dir, durable.Options{Reserve: -1})
 	if err != nil {
 		fmt.Println("error", err)
 		return 1
-	}
-	if part == "kill" {
-		return playKill(dir)
 	}
 	rep, err := s.Take(context.Background())
 	var held *durable.HeldError
