@@ -2,7 +2,7 @@ package reprise
 
 import "io/fs"
 
-// Layout reads one on-disk convention.
+// Layout reads and writes one on-disk convention.
 //
 // Find is cheap: it looks at names and stats and reads no more than it must to
 // tell a run of this convention from something that only looks like one. Load
@@ -15,6 +15,7 @@ type Layout interface {
 	Name() string
 	Find(fsys fs.FS) ([]Ref, error)
 	Load(fsys fs.FS, ref Ref) (*Run, error)
+	Recorder
 }
 
 // Ranker is implemented by layouts whose runs are best ordered by looking at

@@ -142,15 +142,11 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 
 // edits asks the layout what an event means in its files as they are now.
 func (j *Journal) edits(ev reprise.Event) (edits []reprise.Edit, nowhere bool, err error) {
-	recorder, ok := j.layout.(reprise.Recorder)
-	if !ok {
-		return nil, true, nil
-	}
 	run, err := j.layout.Load(j.store, j.ref)
 	if err != nil {
 		return nil, false, fmt.Errorf("load %s: %w", j.ref.Path, err)
 	}
-	edits, err = recorder.Record(j.store, run, ev)
+	edits, err = j.layout.Record(j.store, run, ev)
 	if errors.Is(err, reprise.ErrCannotRecord) {
 		return nil, true, nil
 	}

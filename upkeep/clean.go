@@ -85,15 +85,11 @@ func record(store reprise.Store, r *reprise.Run, ev reprise.Event) ([]reprise.Ed
 	if err != nil {
 		return nil, err
 	}
-	recorder, ok := l.(reprise.Recorder)
-	if !ok {
-		return nil, nil
-	}
 	run, err := l.Load(store, r.Ref)
 	if err != nil {
 		return nil, err
 	}
-	edits, err := recorder.Record(store, run, ev)
+	edits, err := l.Record(store, run, ev)
 	if errors.Is(err, reprise.ErrCannotRecord) {
 		return nil, nil
 	}

@@ -59,14 +59,10 @@ type Recorded struct {
 // was not touched by an edit has the same bytes. It returns the last tree.
 func Records(t *testing.T, l reprise.Layout, fsys fstest.MapFS, id string, events ...Recorded) fstest.MapFS {
 	t.Helper()
-	rec, ok := l.(reprise.Recorder)
-	if !ok {
-		t.Fatalf("%s cannot record", l.Name())
-	}
 	for i, want := range events {
 		what := fmt.Sprintf("event %d (%s %s%s)", i+1, want.Event.Kind, want.Event.Step, want.Event.Question)
 		before := loadRun(t, l, fsys, id)
-		edits, err := rec.Record(fsys, before, want.Event)
+		edits, err := l.Record(fsys, before, want.Event)
 		if want.Cannot {
 			if !errors.Is(err, reprise.ErrCannotRecord) || len(edits) > 0 {
 				t.Fatalf("%s: %d edits, %v", what, len(edits), err)
@@ -76,7 +72,7 @@ func Records(t *testing.T, l reprise.Layout, fsys fstest.MapFS, id string, event
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		again, err := rec.Record(fsys, before, want.Event)
+		again, err := l.Record(fsys, before, want.Event)
 		if err != nil || !cmp.Equal(edits, again) {
 			t.Fatalf("%s: asked twice, it answers differently: %v", what, err)
 		}
@@ -85,7 +81,7 @@ func Records(t *testing.T, l reprise.Layout, fsys fstest.MapFS, id string, event
 			t.Fatalf("%s: %v", what, err)
 		}
 		after := loadRun(t, l, next, id)
-		if more, err := rec.Record(next, after, want.Event); err != nil || len(more) > 0 {
+		if more, err := l.Record(next, after, want.Event); err != nil || len(more) > 0 {
 			t.Fatalf("%s: recorded, and still %d edits to make (%v): %s", what, len(more), err, why(more))
 		}
 		checkRun(t, what, after)
