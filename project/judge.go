@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +20,9 @@ import (
 	"reprise/evidence/grade"
 	"reprise/examine"
 	"reprise/internal/doc"
+	"reprise/internal/durable"
 	"reprise/internal/tree"
+	"reprise/journal"
 )
 
 // JudgeOptions say how closely runs are looked at.
@@ -69,6 +73,9 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	if opts.Full {
 		set = examine.Every
 	}
+	if opts.Full {
+		j.lookAtJournals(runs)
+	}
 	grader := grade.New(j.Observed)
 	for _, r := range runs {
 		refine(r, j.Observed.Git)
@@ -86,6 +93,35 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	res.Runs = order(runs, res.entries, j.Observed)
 	return j, nil
+}
+
+// lookAtJournals adds what our own journals say of the runs, if there are any:
+// files that are behind, or that something else changed. It only reads.
+func (j *Judgement) lookAtJournals(runs []*reprise.Run) {
+	if _, err := os.Stat(filepath.Join(j.Root, durable.StateDir)); err != nil {
+		return
+	}
+	store, err := durable.Open(j.Root, durable.Options{AllowNetwork: true, Adopt: true})
+	if err != nil {
+		j.report(journalProblem(durable.StateDir, err))
+		return
+	}
+	for _, r := range runs {
+		findings, err := journal.Look(store, r.Ref)
+		if err != nil {
+			r.Report(journalProblem(r.ID, err))
+		}
+		for _, f := range findings {
+			r.Report(f)
+		}
+	}
+}
+
+func journalProblem(subject string, err error) reprise.Finding {
+	return reprise.Finding{
+		Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: subject, Source: reprise.Source{File: durable.StateDir},
+		Message: "the journal cannot be read: " + err.Error(), Hint: "`reprise repair` shows what can be saved",
+	}
 }
 
 // refine gives a day on record its time of day, where git has a commit of that
