@@ -106,8 +106,8 @@ func parseFrame(line []byte, trust bool) (frame, error) {
 		return frame{}, err
 	}
 	f.kind, f.payload, f.hash = string(parts[3]), parts[4], hashLine(line)
-	if len(f.payload) == 0 || (f.payload[0] != '@' && !json.Valid(f.payload)) {
-		return frame{}, fmt.Errorf("the payload is no JSON")
+	if len(f.payload) == 0 {
+		return frame{}, fmt.Errorf("the payload is missing")
 	}
 	return f, nil
 }

@@ -382,6 +382,9 @@ func (s *Store) ReadLog(name string, fn func(Record) error) (LogInfo, error) {
 // resolve gives the payload itself.
 func (s *Store) resolve(name, file string, off int64, payload []byte) (json.RawMessage, error) {
 	if payload[0] != '@' {
+		if !json.Valid(payload) {
+			return nil, &DamageError{Log: name, Path: file, Offset: off, Cause: "its payload is no JSON"}
+		}
 		return bytes.Clone(payload), nil
 	}
 	text, size, _ := strings.Cut(string(payload[1:]), ":")

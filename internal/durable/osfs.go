@@ -28,12 +28,18 @@ func OpenFS(dir string) (FS, error) {
 }
 
 func (d *osFS) Open(name string, flag int, perm fs.FileMode) (File, error) {
+	if flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL {
+		// The kernel makes a new file or none; there is nothing to follow.
+		f, err := d.root.OpenFile(name, flag, perm)
+		if err != nil {
+			return nil, err
+		}
+		return &osFile{f: f, name: name}, nil
+	}
 	before, err := d.Stat(name)
 	switch {
 	case err == nil && !before.Regular():
 		return nil, &NotRegularError{Path: name, Mode: before.Mode}
-	case err == nil && flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL:
-		return nil, &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}

@@ -32,11 +32,8 @@ func TestMain(m *testing.M) {
 // play is another process: it takes the lease of the folder in its argument.
 func play(part string) int {
 	dir := os.Args[len(os.Args)-1]
-	switch part {
-	case "kill":
-		return playKill(dir)
-	case "limit":
-		return playLimit(dir)
+	if special := parts()[part]; special != nil {
+		return special(dir)
 	}
 	s, err := durable.Open(dir, durable.Options{Reserve: -1})
 	if err != nil {

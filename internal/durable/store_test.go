@@ -35,7 +35,10 @@ func TestStore_writes_nothing_outside_the_project(t *testing.T) {
 		if err == nil {
 			t.Errorf("%q was written", name)
 		}
-		if _, err := s.Archive(name); err == nil && name != "file.md" && name != "loop" {
+		if name == "file.md" || name == "loop" {
+			continue // a link itself may be archived
+		}
+		if _, err := s.Archive(name); err == nil {
 			t.Errorf("%q was archived", name)
 		}
 		if s.Poisoned() != nil {
