@@ -75,3 +75,40 @@ func FuzzNames(f *testing.F) {
 		dates([]byte(word))
 	})
 }
+
+// FuzzRecord records an event on any story and asks that the edit holds: what
+// was recorded is not recorded again, and reads as the event says.
+func FuzzRecord(f *testing.F) {
+	f.Add(0, []byte("---\nstatus: Ready\n---\n# Story\n\n## Status\n\n- [x] Rascunho\n- [ ] Concluída\n"))
+	f.Add(1, []byte("# S\n\n**Status:** Done · x | **Status:** y\n| Status | Draft |\n|---|---|\n2026-01-01"))
+	f.Add(2, []byte("状态：进行中\n\n## Change Log\n\n| Date | Change |\n|--|--|\n"))
+	f.Add(3, []byte("\xef\xbb\xbf# S\r\n## Status: 80% done\r\n"))
+	f.Add(4, []byte("Status: x\n<!--\n"))
+	steps := []string{"validate", "implement", "qa"}
+	kinds := []reprise.EventKind{reprise.StepStarted, reprise.StepFinished, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset}
+	const name = "docs/stories/1.1.story.md"
+	f.Fuzz(func(t *testing.T, which int, data []byte) {
+		l := New()
+		ref := reprise.Ref{Layout: layoutName, ID: "1.1", Path: name, Kind: reprise.KindStory}
+		ev := reprise.Event{
+			Kind: kinds[uint(which)%uint(len(kinds))], Step: steps[uint(which/8)%uint(len(steps))],
+			At: time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC), Text: "a | b\n**Status:** Done",
+		}
+		fsys := fstest.MapFS{name: {Data: data}}
+		edits, err := l.Record(fsys, load(fsys, ref), ev)
+		if err != nil || len(edits) == 0 {
+			return
+		}
+		if len(edits) != 1 || edits[0].Path != name || edits[0].Base != reprise.HashOf(data) {
+			t.Fatalf("%d edits, of %q", len(edits), edits[0].Path)
+		}
+		next := fstest.MapFS{name: {Data: edits[0].Content}}
+		after := load(next, ref)
+		if more, err := l.Record(next, after, ev); err != nil || len(more) > 0 {
+			t.Fatalf("recorded %q, and still %d edits: %v", edits[0].Content, len(more), err)
+		}
+		if s := after.Step(ev.Step).Status; ev.Kind == reprise.StepFinished && s != reprise.Done {
+			t.Fatalf("%s is %s in %q", ev.Step, s, edits[0].Content)
+		}
+	})
+}

@@ -42,6 +42,13 @@
 // both ledgers are known to lag and neither to run ahead; waves are derived
 // from their stories, never from current_wave. In a loop or workflow the story
 // file wins about the story, and the state about its own phases.
+//
+// # Corrupted states and writing
+//
+// A state file that cannot be understood is rebuilt from the statuses of the
+// stories, else from outputs on disk, else from change logs, and the run waits
+// for a person to confirm that. Record tells what an event changes in these
+// files; it never edits one that could not be read whole.
 package orchestrate
 
 import (

@@ -309,6 +309,9 @@ func (c *scribe) storyFollows(p string, status reprise.Status) error {
 	}
 	switch status {
 	case reprise.InProgress:
+		if rankOf(now) == rankOf(done) {
+			return c.cannot("story %s is closed", p)
+		}
 		if rankOf(now) < rankOf(inProgress) || now == blocked {
 			return c.moveStory(p, inProgress, c.ev.Text)
 		}

@@ -214,7 +214,7 @@ func (c *scribe) moveStory(p string, want class, note string) error {
 	}
 	word := c.spelling(s, old, want)
 	for _, f := range open {
-		if err := c.setField(m, f, want, c.spelling(s, f.word, want)); err != nil {
+		if err := c.setField(m, f, want, c.spelling(s, f.word, want), len(fields) == 1); err != nil {
 			return err
 		}
 	}
@@ -223,8 +223,11 @@ func (c *scribe) moveStory(p string, want class, note string) error {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 	}
+	if bytes.Equal(m.bytes(), m.base) {
+		return nil // what can be said is said
+	}
 	if err := verifyStory(m, s, open, want); err != nil {
-		return err
+		return c.cannot("%v", err)
 	}
 	if m.md != nil {
 		c.logMove(m, s, old, word, note, want)
@@ -249,7 +252,7 @@ func statusFields(s *sheet) []field {
 }
 
 // setField writes one status field in its own syntax.
-func (c *scribe) setField(m *paper, f field, want class, word string) error {
+func (c *scribe) setField(m *paper, f field, want class, word string, alone bool) error {
 	if m.tree != nil {
 		return setYAMLStory(m, f, word)
 	}
@@ -264,7 +267,7 @@ func (c *scribe) setField(m *paper, f field, want class, word string) error {
 		return c.cannot("the status in the front matter of %s was not found again", m.path)
 	}
 	if boxes := statusBoxes(m.md.Doc(), f.line); len(boxes) > 0 {
-		return c.setBoxes(m, boxes, want)
+		return c.setBoxes(m, boxes, want, alone)
 	}
 	for _, g := range m.md.Fields(splice.Where{Line: f.line}, "") {
 		at := splice.Where{Line: g.Line}
@@ -370,18 +373,30 @@ func statusBoxes(md *doc.Markdown, line int) []doc.Check {
 	return nil
 }
 
-// setBoxes ticks the box of a status and those before it that lead there, and
-// clears those behind it: the last ticked one holds.
-func (c *scribe) setBoxes(m *paper, boxes []doc.Check, want class) error {
-	at := slices.IndexFunc(boxes, func(b doc.Check) bool { return boxClass(b.Text) == want })
-	if at < 0 {
+// setBoxes ticks the boxes of a status and keeps those before it, and clears
+// those behind: the last ticked one holds. A list without a box for the status
+// stands at the last one before it, if another field can tell; done needs all
+// fields to agree.
+func (c *scribe) setBoxes(m *paper, boxes []doc.Check, want class, alone bool) error {
+	at, has := -1, false
+	for i, b := range boxes {
+		switch k := boxClass(b.Text); {
+		case k == want:
+			at, has = i, true
+		case !has && k > unknown && rankOf(k) < rankOf(want):
+			at = i
+		}
+	}
+	if !has && (alone || want == done) {
 		return c.cannot("the list of statuses in %s has no box for %s", m.path, want)
 	}
 	for i, b := range boxes {
-		if tick := i == at || i < at && b.Ticked; tick != b.Ticked {
-			if err := m.md.SetCheck(splice.Where{Line: b.Line}, "", tick); err != nil {
-				return m.wrap(err)
-			}
+		tick := i <= at && (b.Ticked || has && boxClass(b.Text) == want)
+		if tick == b.Ticked {
+			continue
+		}
+		if err := m.md.SetCheck(splice.Where{Line: b.Line}, "", tick); err != nil {
+			return m.wrap(err)
 		}
 	}
 	return nil
