@@ -49,7 +49,7 @@ func stand(store *durable.Store, entries []Entry) (s standing, found bool, err e
 // last event can be on its way. Files that somebody else has changed since are
 // left as they are, and a finding says so; the journal keeps the event.
 func (j *Journal) CatchUp(ctx context.Context) ([]reprise.Finding, error) {
-	entries, _, err := Read(j.store, j.ref)
+	entries, _, err := Read(j.store, j.name)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (j *Journal) CatchUp(ctx context.Context) ([]reprise.Finding, error) {
 // Look tells, without changing anything, how the layout's files stand to the
 // journal of a run.
 func Look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
-	entries, info, err := Read(store, ref)
+	entries, info, err := Read(store, Name(ref))
 	var damage *durable.DamageError
 	if errors.As(err, &damage) {
 		return []reprise.Finding{{

@@ -55,6 +55,18 @@ type Journal struct {
 // whatever the run is called.
 func Name(ref reprise.Ref) string {
 	sum := reprise.HashOf([]byte(ref.Layout + "\x00" + ref.Path))
+	return stem(ref) + hex.EncodeToString(sum[:4])
+}
+
+// Names reports whether a log is one of a run with this layout and id, wherever
+// the run's files were.
+func Names(log string, ref reprise.Ref) bool {
+	rest, ok := strings.CutPrefix(log, stem(ref))
+	return ok && len(rest) == 8
+}
+
+// stem is a log's name without what tells two runs of one name apart.
+func stem(ref reprise.Ref) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(ref.ID) {
 		switch {
@@ -71,7 +83,7 @@ func Name(ref reprise.Ref) string {
 	if slug == "" {
 		slug = "run"
 	}
-	return ref.Layout + "-" + slug + "-" + hex.EncodeToString(sum[:4])
+	return ref.Layout + "-" + slug + "-"
 }
 
 // Open opens the journal of a run for recording. The store's lease must be held.
@@ -84,11 +96,11 @@ func Open(store *durable.Store, layout reprise.Layout, ref reprise.Ref) (*Journa
 	return &Journal{store: store, log: log, layout: layout, ref: ref, name: name}, nil
 }
 
-// Read reads the journal of a run without the lease and changes nothing. A run
-// without a journal has no entries.
-func Read(store *durable.Store, ref reprise.Ref) ([]Entry, durable.LogInfo, error) {
+// Read reads a journal by its name without the lease and changes nothing. One
+// that does not exist has no entries.
+func Read(store *durable.Store, name string) ([]Entry, durable.LogInfo, error) {
 	var out []Entry
-	info, err := store.ReadLog(Name(ref), func(rec durable.Record) error {
+	info, err := store.ReadLog(name, func(rec durable.Record) error {
 		if rec.Kind != kindEvent {
 			return nil
 		}

@@ -64,7 +64,7 @@ func TestX7_the_event_is_recorded_before_the_files_follow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, _, err := journal.Read(reader, ref)
+	entries, _, err := journal.Read(reader, journal.Name(ref))
 	if err != nil || len(entries) != 1 || entries[0].Event.Step != "T005" || len(entries[0].Files) != 1 {
 		t.Fatalf("%+v, %v", entries, err)
 	}

@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"errors"
+	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -24,9 +25,36 @@ func (t Tender) Log(r *reprise.Run) (*History, error) {
 		return nil, err
 	}
 	h := &History{Run: r}
-	h.Entries, h.Info, err = journal.Read(store, r.Ref)
+	h.Entries, h.Info, err = journal.Read(store, journal.Name(r.Ref))
 	if errors.As(err, &h.Damage) {
 		err = nil
 	}
 	return h, err
+}
+
+// LogOf reads the journal of a run that is not there any more, because it was
+// archived, by the id it had. nil if there is no such journal.
+func (t Tender) LogOf(id string) (*History, error) {
+	store, err := t.open()
+	if err != nil {
+		return nil, err
+	}
+	names, err := store.Logs()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		layout, _, _ := strings.Cut(name, "-")
+		ref := reprise.Ref{Layout: layout, ID: id}
+		if !journal.Names(name, ref) {
+			continue
+		}
+		h := &History{Run: &reprise.Run{Ref: ref}}
+		h.Entries, h.Info, err = journal.Read(store, name)
+		if errors.As(err, &h.Damage) {
+			err = nil
+		}
+		return h, err
+	}
+	return nil, nil
 }

@@ -80,7 +80,7 @@ func (a *app) clean(cmd *cobra.Command, flags upkeepFlags, arg string) error {
 		return a.writeJSON(a.out, doc)
 	}
 	if doc.Done {
-		v.line("Done. `reprise undo %s` brings it back; `reprise run` starts afresh.", doc.Snapshot)
+		v.line("Done. `reprise undo %s` brings it back.", doc.Snapshot)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -30,11 +31,22 @@ func (a *app) newLog() *cobra.Command {
 }
 
 func (a *app) log(cmd *cobra.Command, flags upkeepFlags, arg string) error {
-	j, run, err := a.chosen(cmd.Context(), flags, arg)
+	t, err := a.tender(flags)
 	if err != nil {
 		return err
 	}
 	v, err := a.newView()
+	if err != nil {
+		return err
+	}
+	j, run, err := a.chosen(cmd.Context(), flags, arg)
+	var unknown *runError
+	if errors.As(err, &unknown) && len(unknown.hits) == 0 {
+		// It may have been archived; its journal stays.
+		if h, lookErr := t.LogOf(arg); lookErr == nil && h != nil {
+			return a.showLog(v, flags.dir, arg, h)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -46,22 +58,22 @@ func (a *app) log(cmd *cobra.Command, flags upkeepFlags, arg string) error {
 		v.nothing(j.Result)
 		return nil
 	}
-	t, err := a.tender(flags)
-	if err != nil {
-		return err
-	}
 	h, err := t.Log(run)
 	if err != nil {
 		return err
 	}
-	doc := logDocument(j.Root, h)
+	return a.showLog(v, j.Root, reprise.Names(j.Runs)[run], h)
+}
+
+func (a *app) showLog(v view, root, name string, h *upkeep.History) error {
+	doc := logDocument(root, h)
 	if h.Damage != nil {
 		a.code = exitUnreadable
 	}
 	if a.json {
 		return a.writeJSON(a.out, doc)
 	}
-	v.log(reprise.Names(j.Runs)[run], doc)
+	v.log(name, doc)
 	return nil
 }
 

@@ -94,7 +94,7 @@ func (v *view) diff(text string) {
 			colour = "31"
 		}
 		// Leading blanks matter in a diff, and plain folds them.
-		body := strings.TrimLeft(line, " ")
+		body := strings.TrimLeft(strings.TrimLeft(line, "+-"), " ")
 		v.line("  %s", v.paint(colour, line[:len(line)-len(body)]+plain(body)))
 	}
 }
