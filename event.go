@@ -25,6 +25,7 @@ const (
 	QuestionAsked    EventKind = "question_asked"
 	QuestionAnswered EventKind = "question_answered"
 	AnswerApplied    EventKind = "answer_applied"
+	StateRestored    EventKind = "state_restored" // an earlier state was brought back; journal only
 )
 
 // Event is one thing that happened, or is about to be recorded. Its JSON form

@@ -21,6 +21,9 @@ type standing struct {
 }
 
 // stand compares the files of the last event that has any with what they are.
+// Only the very last event can be on its way: the next is recorded after its
+// files have followed. An earlier one whose files are as they were before it was
+// taken back.
 func stand(store *durable.Store, entries []Entry) (s standing, found bool, err error) {
 	for i := len(entries) - 1; i >= 0; i-- {
 		if len(entries[i].Files) == 0 {
@@ -35,7 +38,9 @@ func stand(store *durable.Store, entries []Entry) (s standing, found bool, err e
 			switch now {
 			case t.After:
 			case t.Before:
-				s.behind = append(s.behind, t.Path)
+				if i == len(entries)-1 {
+					s.behind = append(s.behind, t.Path)
+				}
 			default:
 				s.changed = append(s.changed, t.Path)
 			}

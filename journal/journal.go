@@ -197,12 +197,33 @@ func hash(store *durable.Store, name string) (reprise.Hash, error) {
 
 // Note records an event in the journal alone, for what happens to the state as
 // a whole and not in it.
-func (j *Journal) Note(ev reprise.Event) error {
+func (j *Journal) Note(ev reprise.Event) error { return note(j.log, ev) }
+
+// Restored tells every journal of a project that an earlier state is about to be
+// brought back, so that nobody takes what is undone for what is unfinished.
+func Restored(store *durable.Store, ev reprise.Event) error {
+	names, err := store.Logs()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		log, err := store.Log(name)
+		if err != nil {
+			return err
+		}
+		if err := note(log, ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func note(log *durable.Log, ev reprise.Event) error {
 	payload, err := json.Marshal(Entry{Event: ev, Nowhere: true})
 	if err != nil {
 		return fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
-	if _, err := j.log.Append(kindEvent, payload); err != nil {
+	if _, err := log.Append(kindEvent, payload); err != nil {
 		return fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
 	return nil

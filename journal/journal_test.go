@@ -118,3 +118,32 @@ func TestNames_of_journals_are_file_names(t *testing.T) {
 		seen[name] = true
 	}
 }
+
+func TestX7_what_was_undone_is_not_brought_up_again(t *testing.T) {
+	t.Parallel()
+	dir := project(t, "eventrun")
+	l := find("eventrun")
+	ref, _ := refOf(t, l, dir, eventRun)
+	s := take(t, dir)
+	j, err := journal.Open(s, l, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edits, err := j.Record(context.Background(), started("T005"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.Restored(s, reprise.Event{Kind: reprise.StateRestored, At: at}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, edits[0].Path)); err != nil { // as it was before
+		t.Fatal(err)
+	}
+	findings, err := j.CatchUp(context.Background())
+	if err != nil || len(findings) > 0 {
+		t.Errorf("%+v, %v", findings, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, edits[0].Path)); !os.IsNotExist(err) {
+		t.Error("the undone event was written again")
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/journal"
 )
 
 // maxStateFiles bounds how many files of one run a snapshot copies; the working
@@ -77,6 +78,10 @@ func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error
 		return nil, err
 	}
 	defer store.Release()
+	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: "snapshot " + id}
+	if err := journal.Restored(store, ev); err != nil {
+		return nil, err
+	}
 	return store.Undo(ctx, id)
 }
 
