@@ -98,18 +98,23 @@ func (c *scribe) bobPoint(p *paper) string {
 	return bobPhases[0].name
 }
 
+// bobResult writes the result of a phase.
+func bobResult(p *paper, phase, word string) error {
+	entry := splice.Object{{Key: "status", Value: word}}
+	if p.node(splice.Path{"phaseResults"}).IsNull() && p.key(nil, "phaseResults") == "" {
+		return p.set(splice.Path{"phaseResults"}, splice.Object{{Key: phase, Value: entry}})
+	}
+	at := splice.Path{"phaseResults", phase}
+	if n := p.node(at); n == nil || n.Kind != doc.Map {
+		return p.set(at, entry)
+	}
+	return p.set(under(at, "status"), word)
+}
+
+// bobPhase records an event of one phase.
 func (c *scribe) bobPhase(p *paper, i int, now string, to func(string) error) error {
 	name := bobPhases[i].name
-	result := func(word string) error {
-		if p.node(splice.Path{"phaseResults"}).IsNull() && p.key(nil, "phaseResults") == "" {
-			return p.set(splice.Path{"phaseResults"}, splice.Object{{Key: name, Value: splice.Object{{Key: "status", Value: word}}}})
-		}
-		at := splice.Path{"phaseResults", name}
-		if n := p.node(at); n == nil || n.Kind != doc.Map {
-			return p.set(at, splice.Object{{Key: "status", Value: word}})
-		}
-		return p.set(under(at, "status"), word)
-	}
+	result := func(word string) error { return bobResult(p, name, word) }
 	on := func() error { // the cycle is past this phase
 		at := slices.IndexFunc(bobPhases, func(b struct{ name, role string }) bool { return b.name == now })
 		switch {
