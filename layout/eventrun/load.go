@@ -56,6 +56,11 @@ func (a artifact) there() bool {
 
 // Load implements reprise.Layout.
 func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
+	return load(fsys, ref).run, nil
+}
+
+// load reads a run and keeps what it was read from.
+func load(fsys fs.FS, ref reprise.Ref) *loading {
 	l := &loading{r: doc.NewReader(fsys), dir: ref.Path, run: &reprise.Run{Ref: ref}}
 	l.contracts = contractsIn(fsys, path.Join(l.dir, "tasks"))
 	l.readDocs()
@@ -69,7 +74,7 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		l.run.Steps = append(l.run.Steps, s.Step)
 	}
 	l.run.Findings = append(l.run.Findings, l.r.Findings()...)
-	return l.run, nil
+	return l
 }
 
 // find gives the path of an artifact: in the run's folder, or in `artifacts/`

@@ -1,0 +1,336 @@
+package eventrun
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/splice"
+)
+
+var _ reprise.Mender = Layout{}
+
+// Mend implements reprise.Mender: it rebuilds the task graph. A graph that
+// cannot be read is written anew from the one in the other notation; where
+// there is none, from what is whole in it, the contracts and the events, with
+// every task open, since it is the events that say what is done. No dependency
+// is made up.
+//
+// The log itself is never mended: it is append-only, and a torn line that was
+// changed would be an event nobody wrote. The state files are caches of it.
+func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
+	if r.Path == "" {
+		return nil, nil
+	}
+	l := load(fsys, r.Ref)
+	files := l.graphFiles()
+	for _, src := range files {
+		if src.whole {
+			return copyGraph(src, files), nil
+		}
+	}
+	for _, g := range files {
+		if !g.broken() && !g.bare {
+			// What can be read in part would be lost; what may not be opened
+			// is nobody's to overwrite.
+			return nil, nil
+		}
+	}
+	if m, ok := l.gatherGraph(files); ok {
+		return []reprise.Mend{m}, nil
+	}
+	return nil, nil
+}
+
+// graphFile is one file of the task graph, with a reader of its own so that its
+// findings can be told apart.
+type graphFile struct {
+	*doc.File
+	raw   []byte // as it stands on disk
+	root  *doc.Node
+	whole bool // all of it was read, and it holds tasks
+	bare  bool // well-formed, with nothing at all in it
+}
+
+func (l *loading) graphFiles() []graphFile {
+	var out []graphFile
+	for _, name := range []string{"task-graph.json", "task-graph.yaml", "task-graph.yml"} {
+		p := l.find(name)
+		if p == "" {
+			continue
+		}
+		own := doc.NewReader(l.r.FS())
+		g := graphFile{File: own.Open(p)}
+		if !g.Exists() {
+			continue
+		}
+		g.raw = g.Data
+		part := &loading{r: own, dir: l.dir}
+		if strings.HasSuffix(name, ".json") {
+			g.root = part.json(g.File)
+		} else {
+			g.root = g.YAML()
+		}
+		if g.root != nil {
+			var tasks graph
+			part.fillGraph(&tasks, g.root)
+			g.whole = len(tasks.nodes) > 0
+			g.bare = len(g.root.Keys)+len(g.root.Items) == 0 && (g.root.Kind == doc.Map || g.root.Kind == doc.List || g.root.Kind == doc.Null)
+		}
+		for _, f := range own.Findings() {
+			switch f.Code {
+			case reprise.CodeSalvaged, reprise.CodeUnreadable, reprise.CodeIntegrity, reprise.CodeWrongType:
+				g.whole = false
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// broken reports whether the file was read and is not well-formed.
+func (g graphFile) broken() bool { return g.OK() && g.root == nil }
+
+// copyGraph writes the broken graphs anew from a whole one. JSON is YAML too,
+// so that one notation does for all of them.
+func copyGraph(src graphFile, files []graphFile) []reprise.Mend {
+	text, err := indented(valueOf(src.root))
+	if err != nil {
+		return nil // it holds what JSON cannot
+	}
+	var out []reprise.Mend
+	for _, g := range files {
+		if g.broken() {
+			out = append(out, reprise.Mend{
+				What: g.Path + " cannot be read", From: src.Path,
+				Edits: []reprise.Edit{splice.Edit(g.Path, g.raw, text, "rebuilt from "+src.Path)},
+			})
+		}
+	}
+	return out
+}
+
+// gatherGraph makes a graph of what is known of the tasks elsewhere. Without
+// contracts there is too little: events name only the tasks that were begun, and
+// a graph of those alone would look finished.
+func (l *loading) gatherGraph(files []graphFile) (m reprise.Mend, ok bool) {
+	if len(l.contracts) == 0 || l.small() || len(files) == 0 && !l.lost("task-graph") {
+		return m, false
+	}
+	var rest graph
+	announced := 0
+	for _, g := range files {
+		if found := wholeTasks(g.raw); len(found.nodes) > len(rest.nodes) {
+			rest = found
+		}
+		announced = max(announced, announcedTasks(g.raw))
+	}
+	tasks := l.knownTasks(rest)
+	text, err := indented(splice.Object{{Key: "tasks", Value: tasks}})
+	if err != nil || len(tasks) == 0 || len(tasks) < announced {
+		return m, false // tasks would be missing, and the run look further than it is
+	}
+	m.From = path.Join(l.dir, "tasks") + " and the events"
+	if len(rest.nodes) > 0 {
+		m.From = fmt.Sprintf("what is whole in it (%s), %s", counted(len(rest.nodes), "task"), m.From)
+	}
+	why := "rebuilt from " + m.From
+	switch {
+	case len(files) == 0:
+		at := path.Join(l.dir, "task-graph.json")
+		m.What = at + " is gone"
+		m.Edits = []reprise.Edit{splice.Create(at, text, why)}
+	case files[0].bare:
+		m.What = files[0].Path + " holds no task"
+	default:
+		m.What = files[0].Path + " cannot be read"
+	}
+	m.What += "; tasks and dependencies that stood in it alone are lost"
+	for _, g := range files {
+		m.Edits = append(m.Edits, splice.Edit(g.Path, g.raw, text, why))
+	}
+	return m, true
+}
+
+// knownTasks joins the tasks that are whole in a broken graph, those with a
+// contract and those the events name, each once and all of them open.
+func (l *loading) knownTasks(rest graph) []splice.Object {
+	var nodes []*node
+	ids := map[string]string{} // by their folded form
+	add := func(n *node) {
+		if fold := doc.Fold(n.id); ids[fold] == "" {
+			ids[fold] = n.id
+			nodes = append(nodes, n)
+		}
+	}
+	for _, n := range rest.nodes {
+		add(n)
+	}
+	whole := len(nodes)
+	for _, id := range sortedKeys(l.contracts) {
+		// Every form of an id has a number; an overview beside the contracts
+		// would be a task that nobody can finish.
+		if strings.ContainsAny(id, "0123456789") {
+			add(&node{id: id, title: l.contractName(id)})
+		}
+	}
+	for _, s := range l.steps {
+		add(&node{id: s.ID, title: s.Title})
+	}
+	out := make([]splice.Object, 0, len(nodes))
+	for i, n := range nodes {
+		if i >= whole {
+			n.needs = l.contractNeeds(n.id, ids)
+		}
+		task := splice.Object{{Key: "id", Value: n.id}}
+		if n.title != "" {
+			task = append(task, splice.Member{Key: "title", Value: n.title})
+		}
+		if n.phase != "" {
+			task = append(task, splice.Member{Key: "phase", Value: n.phase})
+		}
+		needs := append([]string{}, n.needs...)
+		out = append(out, append(task, splice.Member{Key: "dependencies", Value: needs}, splice.Member{Key: "status", Value: "pending"}))
+	}
+	return out
+}
+
+// contractName gives the title of a contract, in either notation.
+func (l *loading) contractName(id string) string {
+	if file := l.contracts[id]; !strings.HasSuffix(file, ".md") {
+		return oneLine(firstText(mapOf(doc.NewReader(l.r.FS()).Open(file).YAML()).Get("title", "name")))
+	}
+	return l.contractTitle(id)
+}
+
+// contractNeeds reads the dependencies a contract names: a key of its front
+// matter or of its YAML, a label, or the items of a section. Only bare ids of
+// tasks of the run are taken; a sentence about a task is no dependency.
+func (l *loading) contractNeeds(self string, ids map[string]string) []string {
+	file := l.contracts[self]
+	if file == "" {
+		return nil
+	}
+	f := doc.NewReader(l.r.FS()).Open(file)
+	keys := []string{"dependencies", "depends_on", "dependsOn", "deps"}
+	var words []string
+	if !strings.HasSuffix(file, ".md") {
+		words = dependencies(mapOf(f.YAML()).Get(keys...))
+	} else if md := f.Markdown(); md != nil {
+		words = dependencies(mapOf(md.Front).Get(keys...))
+		if label, ok := md.All().Label("dependencies", "depends on"); ok && len(words) == 0 {
+			words = strings.Split(label.Value, ",")
+		}
+		if section, ok := md.Section("dependencies", "depends on"); ok && len(words) == 0 {
+			for _, line := range section.Lines() {
+				item, ok := strings.CutPrefix(strings.TrimSpace(line.Text), "- ")
+				if ok && !line.Hidden {
+					words = append(words, item)
+				}
+			}
+		}
+	}
+	var out []string
+	seen := map[string]bool{self: true}
+	for _, word := range words {
+		id := ids[doc.Fold(strings.Trim(strings.TrimSpace(word), "`*[]\"'"))]
+		if id != "" && !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// wholeTasks reads the tasks of a JSON graph that is cut off, up to the first
+// that is not whole. What follows a garbled place is not searched.
+func wholeTasks(data []byte) graph {
+	var g graph
+	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	for key := ""; ; {
+		token, err := dec.Token()
+		if err != nil {
+			return g
+		}
+		if token == json.Delim('[') && (key == "tasks" || key == "nodes") {
+			break
+		}
+		key, _ = token.(string)
+	}
+	l := &loading{r: doc.NewReader(nil)}
+	for dec.More() {
+		var raw json.RawMessage
+		if dec.Decode(&raw) != nil {
+			break
+		}
+		if j, err := splice.NewJSON(raw); err == nil {
+			l.addNode(&g, j.Root(), "")
+		}
+	}
+	return g
+}
+
+// announcedTasks gives the number of tasks a broken graph says it has, 0 where
+// that cannot be read any more.
+func announcedTasks(data []byte) int {
+	_, after, _ := bytes.Cut(data, []byte("total_tasks"))
+	line, _, ended := bytes.Cut(after, []byte("\n"))
+	line = bytes.TrimLeft(line, "\"': \t")
+	digits := len(line) - len(bytes.TrimLeft(line, "0123456789"))
+	n, err := strconv.Atoi(string(line[:digits]))
+	if err != nil || digits == len(line) && !ended {
+		return 0
+	}
+	return n
+}
+
+// valueOf gives a part of a document in the form it is written in. Of a key
+// that stands twice the last one counts.
+func valueOf(n *doc.Node) any {
+	if n == nil {
+		return nil
+	}
+	switch n.Kind {
+	case doc.Map:
+		last := map[string]int{}
+		for i, f := range n.Keys {
+			last[f.Name] = i
+		}
+		out := splice.Object{}
+		for i, f := range n.Keys {
+			if last[f.Name] == i {
+				out = append(out, splice.Member{Key: f.Name, Value: valueOf(f.Value)})
+			}
+		}
+		return out
+	case doc.List:
+		out := []any{}
+		for _, item := range n.Items {
+			out = append(out, valueOf(item))
+		}
+		return out
+	case doc.Number, doc.Bool:
+		// 007, 0x1F and yes are none in JSON; as text they read the same.
+		if json.Valid([]byte(n.Text)) {
+			return json.RawMessage(n.Text)
+		}
+	case doc.Null, doc.Absent:
+		return nil
+	}
+	return n.Text
+}
+
+func indented(value any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(value)
+	return text.Bytes(), err
+}
