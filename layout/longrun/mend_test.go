@@ -209,3 +209,33 @@ func TestX9_Mend(t *testing.T) {
 		})
 	}
 }
+
+// Any file cut off anywhere: what is mended is never further than the run was
+// before the damage.
+func TestX9_Mend_cut_anywhere(t *testing.T) {
+	t.Parallel()
+	for _, whole := range []fstest.MapFS{sample(), planningSample()} {
+		intact, err := layouttest.Read(longrun.New(), whole)
+		if err != nil || len(intact) != 1 {
+			t.Fatal(intact, err)
+		}
+		for name, f := range whole {
+			for cut := 0; cut < len(f.Data); cut += 3 {
+				fsys := maps.Clone(whole)
+				fsys[name] = text(string(f.Data[:cut]))
+				mends, after := mend(t, fsys)
+				if len(mends) == 0 {
+					continue // what Load makes of it is tested elsewhere
+				}
+				now, err := longrun.New().Load(after, intact[0].Ref)
+				if err != nil {
+					t.Fatal(err)
+				}
+				notFurther(t, intact[0], now)
+				if t.Failed() {
+					t.Fatalf("%s cut after %d bytes", name, cut)
+				}
+			}
+		}
+	}
+}
