@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,27 @@ import (
 // cheap is the number of harnesses that are always run; of the others, those
 // up to the first that kills.
 const cheap = 3
+
+// first names the harness to begin with where it is not a crash that kills.
+var first = map[string]string{
+	"anchor not compared": "damage", "damage before the tail is cut off": "damage", "no checksum": "damage",
+	"errors ignored": "fail", "recovery syncs again instead of rewriting": "fail", "recovery trusts the cache": "kill+cut",
+}
+
+// ordered gives the harnesses in the order in which they are tried.
+func ordered(fault string) []harness {
+	all := harnesses()
+	slices.SortStableFunc(all[cheap:], func(a, b harness) int {
+		rank := func(h harness) int {
+			if h.name == first[fault] {
+				return 0
+			}
+			return 1
+		}
+		return rank(a) - rank(b)
+	})
+	return all
+}
 
 // harness looks for one class of faults and says what it found first.
 type harness struct {
@@ -134,22 +156,22 @@ func TestMutants_are_killed(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			var killers []string
-			first := ""
-			for i, h := range harnesses() {
+			shown := ""
+			for i, h := range ordered(fault) {
 				if i >= cheap && len(killers) > 0 {
 					break
 				}
 				if found := h.run(t, fault); found != "" {
 					killers = append(killers, h.name)
-					if first == "" {
-						first = found
+					if shown == "" {
+						shown = found
 					}
 				}
 			}
 			if len(killers) == 0 {
 				t.Fatal("it survives")
 			}
-			t.Logf("killed by %s: %.160s", strings.Join(killers, ", "), first)
+			t.Logf("killed by %s: %.160s", strings.Join(killers, ", "), shown)
 		})
 	}
 }
