@@ -220,7 +220,7 @@ func TestX9_Mend_cut_anywhere(t *testing.T) {
 			t.Fatal(intact, err)
 		}
 		for name, f := range whole {
-			for cut := 0; cut < len(f.Data); cut += 3 {
+			for cut := 0; cut < len(f.Data); cut += 2 {
 				fsys := maps.Clone(whole)
 				fsys[name] = text(string(f.Data[:cut]))
 				mends, after := mend(t, fsys)
