@@ -73,7 +73,7 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 	if err != nil {
 		return err
 	}
-	mended := map[string]bool{}
+	after := durable.NewDryRun(store)
 	if m, ok := l.(reprise.Mender); ok {
 		mends, err := m.Mend(store, r)
 		if err != nil {
@@ -84,17 +84,24 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 			if err := dry.Apply(ctx, mend.Edits); err != nil {
 				return err
 			}
-			for _, e := range mend.Edits {
-				mended[e.Path] = true
+			if err := after.Apply(ctx, mend.Edits); err != nil {
+				return err
 			}
 			plan.Mends = append(plan.Mends, RunMend{r, mend, dry.Diff()})
 		}
 	}
 	for _, f := range r.Findings {
-		switch {
-		case f.Code == reprise.CodeLeftover:
+		if f.Code == reprise.CodeLeftover {
 			plan.Leftovers = append(plan.Leftovers, f)
-		case damaged[f.Code] && !mended[f.Source.File]:
+		}
+	}
+	// What is still damaged once everything is mended, nothing can be done about.
+	rest, err := l.Load(after, r.Ref)
+	if err != nil {
+		return err
+	}
+	for _, f := range rest.Findings {
+		if damaged[f.Code] {
 			plan.Hopeless = append(plan.Hopeless, f)
 		}
 	}

@@ -328,9 +328,12 @@ func (v *view) detect(r *reprise.Run, name string, d report.Detect) {
 	}
 	activity := v.age(r)
 	if !r.LastActivity.IsZero() {
-		activity += " ago (" + r.LastActivity.UTC().Format(time.RFC3339) + ", " + plain(r.LastActivitySource.String()) + ")"
+		if activity[0] >= '0' && activity[0] <= '9' { // "3 days", not "just now"
+			activity += " ago"
+		}
+		activity += " (" + r.LastActivity.UTC().Format(time.RFC3339) + ", " + plain(r.LastActivitySource.String()) + ")"
 	}
-	v.field("activity", strings.Replace(activity, "just now ago", "just now", 1))
+	v.field("activity", activity)
 	if o := r.Owner; o != nil {
 		v.field("owner", fmt.Sprintf("%s says %s (a marker proves nothing)", plain(o.Source.String()), plain(orUnknown(o.Agent))))
 	}
