@@ -22,7 +22,7 @@ var _ reprise.Mender = (*Layout)(nil)
 // line is kept as it is and gets the quotes it lacks.
 //
 // A story is completed in what is rebuilt only where its own status or its
-// folder says so; a log entry or an output shows no more than that it was begun.
+// folder says so; an entry of its change log shows no more than that it was begun.
 // What it returns has been read back: the damage is gone and nothing is further
 // than before.
 func (*Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
@@ -132,16 +132,21 @@ func (d *mender) lastTime() (time.Time, bool) {
 	return last, !last.IsZero()
 }
 
-// stateOf is the word of an epic state for a story as it was rebuilt.
-func stateOf(s *reprise.Step) string {
+// stateOf is the word of an epic state for a story, by what its own file and
+// folder say. Outputs are no evidence of their own: they may be of another time.
+// A story whose own ledgers do not agree that it is done is not called completed:
+// the state would be the witness that settles it.
+func (d *mender) stateOf(s *reprise.Step) string {
 	for _, c := range s.Claims {
 		switch {
-		case !c.Won:
-		case c.Status == reprise.Done && (c.Ledger == "story" || c.Ledger == "folder"):
+		case c.Ledger == outputLedger:
+			continue
+		case c.Status == reprise.Done && c.Ledger != changeLedger && load(d.fsys, reprise.Ref{Layout: layoutName, Kind: reprise.KindStory, ID: s.ID, Path: s.Path}).State == reprise.Complete:
 			return "completed"
 		case c.Status == reprise.Done || c.Status == reprise.InProgress || c.Status == reprise.InReview:
 			return "in_progress"
 		}
+		return "pending"
 	}
 	return "pending"
 }
@@ -164,7 +169,7 @@ func (d *mender) epic() []reprise.Mend {
 	wave, stories := "pending", ""
 	for i := range d.was.Steps {
 		s := &d.was.Steps[i]
-		word := stateOf(s)
+		word := d.stateOf(s)
 		if word != "pending" {
 			wave = "in_progress"
 		}
@@ -176,7 +181,8 @@ func (d *mender) epic() []reprise.Mend {
 
 // loop writes the status of a QA loop: of which story, and at which iteration
 // as far as that is told. No verdict is: a review that is not on record is held
-// again.
+// again. Of the dialects only the two in JSON get here: what is left of the one
+// in YAML is read line by line.
 func (d *mender) loop() []reprise.Mend {
 	if len(d.was.Steps) != 1 {
 		return nil
@@ -194,25 +200,18 @@ func (d *mender) loop() []reprise.Mend {
 	if !ok || limit < 1 {
 		limit = defaultIterations
 	}
-	at, dated := d.lastTime()
-	stamp := strconv.Quote(at.UTC().Format("2006-01-02T15:04:05.000Z"))
-	var text string
-	switch head := bytes.TrimLeft(data, " \t\r\n\xef\xbb\xbf"); {
-	case bytes.HasPrefix(head, []byte("story_id:")) || bytes.HasPrefix(head, []byte("current_iteration:")):
-		text = fmt.Sprintf("story_id: %s\ncurrent_iteration: %d\nmax_iterations: %d\nhistory: []\n", yamlText(id), n, limit)
-		if dated {
-			text += "updated_at: " + stamp + "\n"
-		}
-	default:
-		iteration, last := "currentIteration", `"history": []`
-		if bytes.Contains(data, []byte(`"iteration"`)) && !bytes.Contains(data, []byte(`"currentIteration"`)) && !bytes.Contains(data, []byte(`"history"`)) {
-			iteration, last = "iteration", `"lastVerdict": null`
-		}
-		if dated {
-			last = `"updatedAt": ` + stamp + ",\n  " + last
-		}
-		text = fmt.Sprintf("{\n  \"storyId\": %s,\n  %q: %d,\n  \"maxIterations\": %d,\n  \"status\": \"in_progress\",\n  %s\n}\n", strconv.Quote(id), iteration, n, limit, last)
+	iteration, status, last := "currentIteration", "in_progress", `"history": []`
+	if bytes.Contains(data, []byte(`"iteration"`)) && !bytes.Contains(data, []byte(`"currentIteration"`)) && !bytes.Contains(data, []byte(`"history"`)) {
+		iteration, status, last = "iteration", "running", `"lastVerdict": null`
 	}
+	// A loop that was handed to a person is not set going again.
+	if word := leftOver(data, "status"); slices.Contains([]string{"escalated", "stopped", "paused"}, word) {
+		status = word
+	}
+	if at, ok := d.lastTime(); ok {
+		last = fmt.Sprintf("\"updatedAt\": %q,\n  %s", at.UTC().Format("2006-01-02T15:04:05.000Z"), last)
+	}
+	text := fmt.Sprintf("{\n  \"storyId\": %s,\n  %q: %d,\n  \"maxIterations\": %d,\n  \"status\": %q,\n  %s\n}\n", strconv.Quote(id), iteration, n, limit, status, last)
 	return d.mended(fmt.Sprintf("the status of the QA loop %s cannot be read", d.file.Path), d.from(), text)
 }
 

@@ -47,6 +47,15 @@ func mend(t *testing.T, fsys fstest.MapFS) (map[string]string, []reprise.Mend) {
 			if now.State == reprise.Unreadable {
 				t.Errorf("%s: unreadable after mending", name)
 			}
+			was := map[string]reprise.State{}
+			for _, other := range read(t, fsys) {
+				was[other.Path] = other.State
+			}
+			for _, other := range read(t, next) {
+				if old, ok := was[other.Path]; ok && other.Path != name && other.State == reprise.Complete && old != reprise.Complete {
+					t.Errorf("mending %s completed %s (was %s)", name, other.Path, old)
+				}
+			}
 			if again, err := l.Mend(next, now); err != nil || len(again) > 0 {
 				t.Errorf("mended, and still to mend: %+v (%v)", again, err)
 			}
@@ -94,13 +103,17 @@ func TestOR9_Mend(t *testing.T) {
 				"4.6": withStatus("") + "## Change Log\n\n- 2026-01-03: InReview → Done\n",
 			}},
 		{"all stories done", epic, "[", head + "  status: active\n  waves:\n    1:\n      status: in_progress\n      stories:\n        \"4.1\":\n          status: completed\n", map[string]string{"4.1": withStatus("**Status:** Done")}},
+		{"fields that disagree about done", epic, "[", head + "  status: active\n  waves:\n    1:\n      status: in_progress\n      stories:\n        \"4.1\":\n          status: in_progress\n", map[string]string{"4.1": withStatus("**Status:** Done\n\n## Status\n\nInProgress")}},
 		{"nothing to rebuild from", epic, "[", "", map[string]string{"5.1": withStatus("**Status:** Done")}},
 		{"whole", epic, "epic_state: {epicId: EPIC-4, status: active, waves: {1: {stories: {\"4.1\": {status: pending}}}}}\n", "", map[string]string{"4.1": withStatus("**Status:** Done")}},
 		{"only without stories", epic, "epic_state: {epicId: EPIC-4, status: aborted}\n", "", map[string]string{"4.1": withStatus("**Status:** Done")}},
 		{"loop", qa, `{"storyId": "3.1", "currentIteration": 2, "maxIterations": 7, "sta`, "{\n  \"storyId\": \"3.1\",\n  \"currentIteration\": 2,\n  \"maxIterations\": 7,\n  \"status\": \"in_progress\",\n  \"history\": []\n}\n", map[string]string{"3.1": withStatus("**Status:** InReview")}},
 		{"loop that may have lost digits", qa, `{"storyId": "3.1", "currentIteration": 1`, "{\n  \"storyId\": \"3.1\",\n  \"currentIteration\": 0,\n  \"maxIterations\": 5,\n  \"status\": \"in_progress\",\n  \"history\": []\n}\n", map[string]string{"3.1": withStatus("**Status:** InReview")}},
 		{"loop by the story's results", qa, `{"st`, "{\n  \"storyId\": \"3.1\",\n  \"currentIteration\": 3,\n  \"maxIterations\": 5,\n  \"status\": \"in_progress\",\n  \"history\": []\n}\n", map[string]string{"3.1": withStatus("**Status:** InReview") + "\n## QA Results\n\n### Iteration 2\n\nREJECT\n\n### Iteration 3\n\nREJECT\n"}},
-		{"loop in the short form", qa, `{"storyId": "3.1", "iteration": 2, "lastVerdict": "APP`, "{\n  \"storyId\": \"3.1\",\n  \"iteration\": 2,\n  \"maxIterations\": 5,\n  \"status\": \"in_progress\",\n  \"lastVerdict\": null\n}\n", map[string]string{"3.1": withStatus("**Status:** InReview")}},
+		{"loop in the short form", qa, `{"storyId": "3.1", "iteration": 2, "lastVerdict": "APP`, "{\n  \"storyId\": \"3.1\",\n  \"iteration\": 2,\n  \"maxIterations\": 5,\n  \"status\": \"running\",\n  \"lastVerdict\": null\n}\n", map[string]string{"3.1": withStatus("**Status:** InReview")}},
+		{"loop handed to a person", qa, `{"storyId": "3.1", "currentIteration": 5, "status": "escalated", "his`, "{\n  \"storyId\": \"3.1\",\n  \"currentIteration\": 5,\n  \"maxIterations\": 5,\n  \"status\": \"escalated\",\n  \"history\": []\n}\n", map[string]string{"3.1": withStatus("**Status:** InReview")}},
+		{"loop called completed", qa, `{"storyId": "3.1", "currentIteration": 1, "status": "completed", "his`, "{\n  \"storyId\": \"3.1\",\n  \"currentIteration\": 1,\n  \"maxIterations\": 5,\n  \"status\": \"in_progress\",\n  \"history\": []\n}\n", map[string]string{"3.1": withStatus("**Status:** InReview")}},
+		{"loop in snake case, read line by line", qa, "story_id: \"3.1\"\ncurrent_iteration: 2\nhistory: [\n", "", map[string]string{"3.1": withStatus("**Status:** InReview")}},
 		{"loop without a story", qa, `{"st`, "", map[string]string{"5.1": withStatus("**Status:** Done")}},
 		{"workflow that names no steps", flow, "steps\nstory_id: \"3.1\"\n", "", map[string]string{"3.1": withStatus("**Status:** InProgress")}},
 		{"workflow without quotes", flow, "status: active\r\nsteps:\r\n  - step_index: 0\r\n    action: Plan: it's first\r\n    status: completed\r\n  - step_index: 1\r\n    action: Make\r\n    status: pending\r\n", "status: active\r\nsteps:\r\n  - step_index: 0\r\n    action: 'Plan: it''s first'\r\n    status: completed\r\n  - step_index: 1\r\n    action: Make\r\n    status: pending\r\n", nil},

@@ -47,7 +47,8 @@
 //
 // A state file that cannot be understood is rebuilt from the statuses of the
 // stories, else from outputs on disk, else from change logs, and the run waits
-// for a person to confirm that. Record tells what an event changes in these
+// for a person to confirm that; Mend gives it as a file, as far as it may be
+// written down. Record tells what an event changes in these
 // files; it never edits one that could not be read whole.
 package orchestrate
 
