@@ -101,7 +101,7 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 		return err
 	}
 	for _, f := range rest.Findings {
-		if damaged[f.Code] {
+		if damaged[f.Code] && f.Severity > reprise.Info {
 			plan.Hopeless = append(plan.Hopeless, f)
 		}
 	}
