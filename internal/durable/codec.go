@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // MaxRecord is the longest line of a log. A larger payload goes to a file of
@@ -16,11 +17,13 @@ import (
 // file systems that were measured, and a torn one is told by its checksum.
 const MaxRecord = 64 << 10
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made when it is first needed: commands that only look start
+// without it.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // seal frames a text as "VERSION CRC TEXT": the checksum covers version and text.
 func seal(version, text string) []byte {
-	sum := crc32.Update(crc32.Checksum([]byte(version+" "), castagnoli), castagnoli, []byte(text))
+	sum := crc32.Update(crc32.Checksum([]byte(version+" "), castagnoli()), castagnoli(), []byte(text))
 	return fmt.Appendf(nil, "%s %08x %s", version, sum, text)
 }
 
@@ -35,7 +38,7 @@ func unseal(line []byte) (version string, text []byte, ok bool) {
 		return "", nil, false
 	}
 	text = rest[9:]
-	sum := crc32.Update(crc32.Checksum(line[:len(v)+1], castagnoli), castagnoli, text)
+	sum := crc32.Update(crc32.Checksum(line[:len(v)+1], castagnoli()), castagnoli(), text)
 	return string(v), text, uint32(want) == sum
 }
 

@@ -96,7 +96,7 @@ func (r beneathRoot) list(name string) ([]fs.DirEntry, error) {
 	for i, e := range entries {
 		// The entries of a file opened by descriptor look for their details
 		// under the name given here, so each gets its own way back.
-		entries[i] = entry{DirEntry: e, root: r, path: path.Join(name, e.Name())}
+		entries[i] = entry{DirEntry: e, root: r, dir: name}
 	}
 	return entries, nil
 }
@@ -105,17 +105,18 @@ func (r beneathRoot) list(name string) ([]fs.DirEntry, error) {
 type entry struct {
 	fs.DirEntry
 	root beneathRoot
-	path string
+	dir  string
 }
 
 // Info implements fs.DirEntry without following a link.
 func (e entry) Info() (fs.FileInfo, error) {
-	fd, err := e.root.openat(e.path, unix.O_PATH|unix.O_NOFOLLOW)
+	name := path.Join(e.dir, e.Name())
+	fd, err := e.root.openat(name, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
-		return nil, pathError("lstat", e.path, err)
+		return nil, pathError("lstat", name, err)
 	}
 	defer unix.Close(fd)
-	return fstat(fd, e.path)
+	return fstat(fd, name)
 }
 
 // file is an open file by its descriptor: os.File would first try to put it

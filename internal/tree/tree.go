@@ -260,6 +260,9 @@ var vendored = map[string]bool{
 const Archive = ".reprise"
 
 func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
+	if e.Type().IsRegular() {
+		return true
+	}
 	name := path.Join(in, e.Name())
 	if e.Type()&fs.ModeSymlink != 0 && slices.Contains(t.opts.Marks, e.Name()) {
 		// A state folder behind a link: said, because it is not looked into.
