@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/internal/doc"
 )
 
 // The causes of every refusal.
@@ -194,4 +195,24 @@ func leading(data []byte, at int) string {
 		to++
 	}
 	return string(data[from:to])
+}
+
+// In returns what stands at the path below root, nil if there is nothing.
+func (p Path) In(root *doc.Node) *doc.Node {
+	n := root
+	for _, step := range p {
+		switch s := step.(type) {
+		case string:
+			if n == nil || n.Kind != doc.Map {
+				return nil
+			}
+			n = n.Get(s)
+		case int:
+			if n == nil || n.Kind != doc.List || s < 0 || s >= len(n.Items) {
+				return nil
+			}
+			n = n.Items[s]
+		}
+	}
+	return n
 }

@@ -101,22 +101,7 @@ func (t *target) now() []byte {
 
 // at gives the value at a place, nil if there is none.
 func (t *target) at(place []any, more ...any) *doc.Node {
-	n := t.json.Root()
-	for _, step := range slices.Concat(place, more) {
-		switch s := step.(type) {
-		case string:
-			if n == nil || n.Kind != doc.Map {
-				return nil
-			}
-			n = n.Get(s)
-		case int:
-			if n == nil || n.Kind != doc.List || s >= len(n.Items) {
-				return nil
-			}
-			n = n.Items[s]
-		}
-	}
-	return n
+	return splice.Path(slices.Concat(place, more)).In(t.json.Root())
 }
 
 // put sets the value at a place, or adds it.

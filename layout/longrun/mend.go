@@ -68,7 +68,7 @@ var damageCodes = []string{
 // add keeps a mend if, with it in place, the file reads without damage, every
 // plan is still there and none is further than before.
 func (d *mender) add(what, from string, e reprise.Edit) {
-	now, _ := Layout{}.Load(overlay{d.r.FS(), []reprise.Edit{e}}, d.ref)
+	now, _ := Layout{}.Load(splice.Over(d.r.FS(), []reprise.Edit{e}), d.ref)
 	for _, f := range now.Findings {
 		if f.Source.File == e.Path && slices.Contains(damageCodes, f.Code) {
 			return

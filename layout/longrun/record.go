@@ -187,7 +187,7 @@ func confirm(fsys fs.FS, ref reprise.Ref, edits []reprise.Edit, about ...string)
 		return nil
 	}
 	was, _ := Layout{}.Load(fsys, ref)
-	now, _ := Layout{}.Load(overlay{fsys, edits}, ref)
+	now, _ := Layout{}.Load(splice.Over(fsys, edits), ref)
 	mine := map[string]bool{}
 	for _, id := range about {
 		mine[id] = true

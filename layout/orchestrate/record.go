@@ -236,24 +236,7 @@ func under(at splice.Path, more ...any) splice.Path {
 }
 
 // node returns what stands at a path.
-func (p *paper) node(at splice.Path) *doc.Node {
-	n := p.tree.Root()
-	for _, step := range at {
-		switch s := step.(type) {
-		case string:
-			if n == nil || n.Kind != doc.Map {
-				return nil
-			}
-			n = n.Get(s)
-		case int:
-			if n == nil || n.Kind != doc.List || s >= len(n.Items) {
-				return nil
-			}
-			n = n.Items[s]
-		}
-	}
-	return n
-}
+func (p *paper) node(at splice.Path) *doc.Node { return at.In(p.tree.Root()) }
 
 // key returns the spelling of a key that a map has, "" if it has none of them.
 func (p *paper) key(at splice.Path, names ...string) string {

@@ -47,7 +47,7 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 		if f.make(&sheet{ix: ix, m: m}) != nil || bytes.Equal(m.Bytes(), now) {
 			continue
 		}
-		after, err := Layout{}.Load(overlay{fsys, []reprise.Edit{splice.Edit(ix.file.Path, ix.file.Data, m.Bytes(), "")}}, r.Ref)
+		after, err := Layout{}.Load(splice.Over(fsys, []reprise.Edit{splice.Edit(ix.file.Path, ix.file.Data, m.Bytes(), "")}), r.Ref)
 		if err != nil {
 			return nil, err
 		}

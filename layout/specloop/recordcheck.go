@@ -1,14 +1,11 @@
 package specloop
 
 import (
-	"bytes"
-	"io/fs"
-	"path"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/splice"
 )
 
 // confirm reads the run with its edits made and refuses them if it does not
@@ -19,7 +16,7 @@ func (rec *recorder) confirm(edits []reprise.Edit) error {
 	if len(edits) == 0 {
 		return nil
 	}
-	after, err := Layout{}.Load(overlay{rec.l.r.FS(), edits}, rec.run.Ref)
+	after, err := Layout{}.Load(splice.Over(rec.l.r.FS(), edits), rec.run.Ref)
 	if err != nil {
 		return err
 	}
@@ -62,7 +59,7 @@ func (rec *recorder) confirmWhole(edits []reprise.Edit) error {
 	if len(edits) == 0 {
 		return nil
 	}
-	after, err := Layout{}.Load(overlay{rec.l.r.FS(), edits}, rec.run.Ref)
+	after, err := Layout{}.Load(splice.Over(rec.l.r.FS(), edits), rec.run.Ref)
 	if err != nil {
 		return err
 	}
@@ -95,34 +92,3 @@ func (rec *recorder) confirmed(edits []reprise.Edit, err error) ([]reprise.Edit,
 	}
 	return edits, nil
 }
-
-// overlay is a file system with edits made.
-type overlay struct {
-	fs.FS
-	edits []reprise.Edit
-}
-
-// Open implements fs.FS.
-func (o overlay) Open(name string) (fs.File, error) {
-	for i := range o.edits {
-		if e := &o.edits[i]; e.Path == name {
-			return &edited{bytes.NewReader(e.Content), e}, nil
-		}
-	}
-	return o.FS.Open(name)
-}
-
-// edited is a file with its edit made.
-type edited struct {
-	*bytes.Reader
-	e *reprise.Edit
-}
-
-func (f *edited) Close() error               { return nil }
-func (f *edited) Stat() (fs.FileInfo, error) { return f, nil }
-func (f *edited) Name() string               { return path.Base(f.e.Path) }
-func (f *edited) Size() int64                { return int64(len(f.e.Content)) }
-func (f *edited) Mode() fs.FileMode          { return 0o644 }
-func (f *edited) ModTime() time.Time         { return time.Time{} }
-func (f *edited) IsDir() bool                { return false }
-func (f *edited) Sys() any                   { return nil }

@@ -1,4 +1,4 @@
-package longrun
+package splice
 
 import (
 	"bytes"
@@ -12,7 +12,12 @@ import (
 	"reprise/internal/doc"
 )
 
-// overlay is a file system with edits in place that have not been made.
+// Over shows a file system with edits in place that have not been made, so that
+// what was written can be read back before it counts. Of several edits of one
+// file the first is shown; edits that append are not for this.
+func Over(fsys fs.FS, edits []reprise.Edit) fs.FS { return overlay{fsys, edits} }
+
+// overlay is a file system with edits in place.
 type overlay struct {
 	fs.FS
 	edits []reprise.Edit
