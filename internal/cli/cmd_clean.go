@@ -57,13 +57,17 @@ func (a *app) clean(cmd *cobra.Command, flags upkeepFlags, arg string) error {
 	}
 	doc.ID, doc.Archive, doc.Diff, doc.Refused = run.ID, plan.Archive, plan.Diff, plan.Refused
 	doc.Resets = append(doc.Resets, plan.Resets...)
-	if plan.Refused != "" {
+	idle := plan.Archive == "" && len(plan.Resets) == 0
+	switch {
+	case plan.Refused != "":
 		a.code = exitHeld
+	case idle:
+		a.code = exitNothing
 	}
 	if !a.json {
 		v.cleanPlan(plan)
 	}
-	if plan.Refused == "" && !flags.dry {
+	if plan.Refused == "" && !idle && !flags.dry {
 		agreed, err := a.confirm(flags, "Do it?")
 		if err != nil {
 			return err
@@ -94,9 +98,12 @@ func (v *view) cleanPlan(plan *upkeep.CleanPlan) {
 	if len(plan.Resets) > 0 {
 		v.line("  reset     %s", plain(strings.Join(plan.Resets, ", ")))
 	}
-	if plan.Archive != "" {
+	switch {
+	case plan.Archive != "":
 		v.line("  archive   %s", plain(plan.Archive))
-	} else {
+	case len(plan.Resets) == 0:
+		v.line("  nothing to do: no status is left in the middle, and its state is the document itself")
+	default:
 		v.line("  archive   nothing: its state is the document itself")
 	}
 	if plan.Diff != "" {
