@@ -3,9 +3,9 @@
 // A tree.FS never writes, never follows a link out of the folder, never opens
 // anything but regular files and folders (so that a FIFO cannot stall a
 // reader), and lists each folder once: what was listed stays as it was seen.
-// Folders that hold no state of their own — git's, vendored packages, what git
-// ignores, other checkouts of the same repository — are left out of listings;
-// they can still be opened by name.
+// What holds no state — git's folders, vendored packages, what git ignores, other
+// checkouts of the same repository, and files of programs and media — is left
+// out of listings; it can still be opened by name.
 package tree
 
 import (
@@ -24,7 +24,7 @@ type Options struct {
 	// Marks are folder names that may hold state. They are listed even where
 	// git ignores them: people ignore the state folders of their agents.
 	Marks []string
-	// All lists ignored and vendored folders too.
+	// All lists everything but git's folders and our own.
 	All bool
 	// Within, if set, narrows listings to folders that bear a mark, what is
 	// below them, and the way to these paths. It keeps the second and third
@@ -259,9 +259,21 @@ var vendored = map[string]bool{
 // Archive is the folder of our own state. It is never listed.
 const Archive = ".reprise"
 
+// program are endings of files that no workflow keeps its state in. Most files
+// of a project have one of them, and five layouts walk the listing.
+var program = map[string]bool{
+	".go": true, ".rs": true, ".c": true, ".h": true, ".cc": true, ".cpp": true, ".hpp": true, ".m": true, ".mm": true, ".swift": true, ".zig": true,
+	".java": true, ".kt": true, ".kts": true, ".scala": true, ".groovy": true, ".cs": true, ".fs": true, ".vb": true, ".dart": true,
+	".py": true, ".pyc": true, ".rb": true, ".php": true, ".pl": true, ".lua": true, ".r": true, ".jl": true, ".ex": true, ".exs": true, ".erl": true, ".hs": true, ".ml": true, ".clj": true,
+	".js": true, ".mjs": true, ".cjs": true, ".jsx": true, ".ts": true, ".tsx": true, ".vue": true, ".svelte": true, ".astro": true, ".map": true,
+	".css": true, ".scss": true, ".sass": true, ".less": true, ".html": true, ".htm": true, ".sql": true, ".proto": true, ".graphql": true,
+	".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".webp": true, ".svg": true, ".ico": true, ".pdf": true, ".woff": true, ".woff2": true, ".ttf": true, ".mp4": true, ".mp3": true, ".wav": true,
+	".o": true, ".a": true, ".so": true, ".dll": true, ".exe": true, ".class": true, ".jar": true, ".wasm": true, ".zip": true, ".gz": true,
+}
+
 func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
 	if e.Type().IsRegular() {
-		return true
+		return t.opts.All || !program[path.Ext(e.Name())]
 	}
 	name := path.Join(in, e.Name())
 	if e.Type()&fs.ModeSymlink != 0 && slices.Contains(t.opts.Marks, e.Name()) {

@@ -81,6 +81,7 @@ func TestX9_listings_leave_out_what_holds_no_state(t *testing.T) {
 		"wt/.git":                    "gitdir: /somewhere/.git/worktrees/wt\n",
 		"wt/.planning/f":             "",
 		"module/.git":                "gitdir: ../.git/modules/module\n",
+		"module/main.go":             "",
 		"module/f":                   "",
 	})
 	fsys := open(t, dir, tree.Options{Marks: []string{".auto-claude"}})
