@@ -160,11 +160,14 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []layout.Ent
 		}
 	}
 	runs := make([]*reprise.Run, len(jobs))
+	if len(jobs) <= fewRuns {
+		for i, j := range jobs {
+			runs[i] = res.loadOne(j, fsys)
+		}
+		return runs, ctx.Err()
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	if len(jobs) <= fewRuns {
-		group.SetLimit(1)
-	}
 	var mu sync.Mutex
 	loaded := 0
 	for i, j := range jobs {

@@ -40,7 +40,13 @@ func (a *app) newCheck() *cobra.Command {
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: a.completeRuns(&dir),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.check(cmd.Context(), dir, strings.Join(args, ""), flags)
+			run := func(cmd *cobra.Command, args []string) error {
+				return a.check(cmd.Context(), dir, strings.Join(args, ""), flags)
+			}
+			if flags.verify != "" { // a command of the user's must not outlive us
+				run = guarded(run)
+			}
+			return run(cmd, args)
 		},
 	}
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/check.v1.json)")

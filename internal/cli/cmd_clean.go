@@ -20,9 +20,9 @@ func (a *app) newClean() *cobra.Command {
 		Example:           "  reprise clean 004 --dry-run\n  reprise clean 004 --yes",
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: a.completeRuns(&flags.dir),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: guarded(func(cmd *cobra.Command, args []string) error {
 			return a.clean(cmd, flags, strings.Join(args, ""))
-		},
+		}),
 	}
 	flags.add(a, cmd, "schema/clean.v1.json")
 	return cmd

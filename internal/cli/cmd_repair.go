@@ -20,9 +20,9 @@ func (a *app) newRepair() *cobra.Command {
 			"Without RUN: all runs of the project, and reprise's own journals.",
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: a.completeRuns(&flags.dir),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: guarded(func(cmd *cobra.Command, args []string) error {
 			return a.repair(cmd, flags, strings.Join(args, ""))
-		},
+		}),
 	}
 	flags.add(a, cmd, "schema/repair.v1.json")
 	return cmd

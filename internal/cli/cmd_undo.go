@@ -21,9 +21,9 @@ func (a *app) newUndo() *cobra.Command {
 			"since is archived, not deleted, and a snapshot of the present state is taken first.\n" +
 			"Without SNAPSHOT: the list of what can be brought back.",
 		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: guarded(func(cmd *cobra.Command, args []string) error {
 			return a.undo(cmd, flags, strings.Join(args, ""))
-		},
+		}),
 	}
 	flags.add(a, cmd, "schema/undo.v1.json")
 	return cmd
