@@ -31,12 +31,28 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // difference before it is committed.
 func Scenarios(t *testing.T, l reprise.Layout, dir string) {
 	t.Helper()
+	Archives(t, dir, func(t *testing.T, fsys fstest.MapFS) string {
+		runs, err := Read(l, fsys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := l.(reprise.Ranker); ok {
+			r.Rank(runs, reprise.Observed{Now: now})
+		}
+		return describeAll(runs)
+	})
+}
+
+// Archives gives the tree of every archive of a folder to make and compares what
+// it makes of it with the archive's `want`, or rewrites that with -update.
+func Archives(t *testing.T, dir string, make func(t *testing.T, fsys fstest.MapFS) string) {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(files) == 0 {
-		t.Fatalf("no scenarios in %s", dir)
+		t.Fatalf("no archives in %s", dir)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -46,14 +62,7 @@ func Scenarios(t *testing.T, l reprise.Layout, dir string) {
 				t.Fatal(err)
 			}
 			fsys, want := archiveFS(ar)
-			runs, err := Read(l, fsys)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r, ok := l.(reprise.Ranker); ok {
-				r.Rank(runs, reprise.Observed{Now: now})
-			}
-			got := describeAll(runs)
+			got := make(t, fsys)
 			if *update {
 				writeWant(t, file, ar, got)
 				return

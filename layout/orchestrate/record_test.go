@@ -1,19 +1,12 @@
 package orchestrate_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"reprise"
 	"reprise/layout/layouttest"
@@ -26,39 +19,11 @@ import (
 // with -update.
 func TestOR7_Record(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/record/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no archives: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			t.Parallel()
-			ar, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fsys := layouttest.LoadFS(t, file)
-			events := readEvents(t, fsys["events"].Data)
-			delete(fsys, "events")
-			got, want := play(t, fsys, events), ""
-			for i, f := range ar.Files {
-				if f.Name == "want" {
-					want = string(f.Data)
-					ar.Files = ar.Files[:i]
-				}
-			}
-			if flag.Lookup("update").Value.String() == "true" {
-				ar.Files = append(ar.Files, txtar.File{Name: "want", Data: []byte(got)})
-				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", bytes.TrimSpace(ar.Comment), diff)
-			}
-		})
-	}
+	layouttest.Archives(t, "testdata/record", func(t *testing.T, fsys fstest.MapFS) string {
+		events := readEvents(t, fsys["events"].Data)
+		delete(fsys, "events")
+		return play(t, fsys, events)
+	})
 }
 
 // happening is an event and the run it happens to.
