@@ -138,9 +138,37 @@ func checkFile(t *testing.T, file string) {
 			t.Errorf("%s imports %s: this room is pure", file, name)
 		}
 	}
+	checkWrites(t, file, here, src)
 	for _, decl := range src.Decls {
 		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
 			t.Errorf("%s has an init function: every start of the program would pay for it", file)
 		}
 	}
+}
+
+// writes are the functions of os that change files.
+var writes = []string{
+	"WriteFile", "Create", "CreateTemp", "Rename", "Remove", "RemoveAll", "Mkdir", "MkdirAll", "MkdirTemp", "Truncate", "Symlink", "Link", "Chmod", "Chown", "Chtimes", "CopyFS",
+}
+
+// scratch are files that write to a temporary folder of their own, outside the
+// project: the throw-away copy that a person's command is run in.
+var scratch = []string{"evidence/verify.go", "internal/gitx/contents.go"}
+
+// checkWrites asks that only internal/durable changes files.
+func checkWrites(t *testing.T, file, here string, src *ast.File) {
+	t.Helper()
+	if strings.HasPrefix(here, "internal/durable") || here == "layout/layouttest" || slices.Contains(scratch, file) {
+		return
+	}
+	ast.Inspect(src, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if pkg, ok := sel.X.(*ast.Ident); ok && pkg.Name == "os" && slices.Contains(writes, sel.Sel.Name) {
+			t.Errorf("%s calls os.%s: only internal/durable changes files", file, sel.Sel.Name)
+		}
+		return true
+	})
 }

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,10 +15,11 @@ import (
 // Sections tells which sections of the documents that open runs rest on changed
 // since the run was last active: the document as it stood in the last commit by
 // then is held against the one on disk. Boxes that were ticked are progress and
-// no change. Where git cannot tell, nothing is said.
-func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed) map[string][]reprise.SectionChange {
+// no change. problem says what could not be compared, "" if nothing is missing:
+// a document that was not looked at must not pass for one that did not change.
+func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed) (changes map[string][]reprise.SectionChange, problem string) {
 	if o.Git == nil || len(o.Git.Commits) == 0 {
-		return nil
+		return nil, ""
 	}
 	want := map[string]string{} // path to commit
 	var list []gitx.At
@@ -37,21 +39,25 @@ func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 		}
 	}
 	if len(list) == 0 {
-		return nil
+		return nil, ""
 	}
+	lost := func(err error) string { return "changes in the documents of runs were not looked at: " + err.Error() }
 	repo, err := gitx.Open(ctx, root, gitx.Options{})
 	if err != nil {
-		return nil
+		return nil, lost(err)
 	}
 	old, err := repo.Contents(ctx, list)
 	if err != nil {
-		return nil
+		problem = lost(err) // what was read before that still counts
 	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {
-		return nil
+		return nil, lost(err)
 	}
 	defer dir.Close()
+	if len(list) > gitx.MaxContents {
+		problem = fmt.Sprintf("changes in %d documents of runs were not looked at: there are too many", len(list)-gitx.MaxContents)
+	}
 	out := map[string][]reprise.SectionChange{}
 	for at, before := range old {
 		info, err := dir.Lstat(filepath.FromSlash(at.Path))
@@ -66,7 +72,7 @@ func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 			out[at.Path] = changes
 		}
 	}
-	return out
+	return out, problem
 }
 
 // documents are the Markdown files that units of a run are kept in.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,7 +64,11 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{Cheap: !opts.Full})
 	j.Observed.Peers = runs
 	if opts.Full {
-		j.Observed.Sections = evidence.Sections(ctx, res.Root, runs, j.Observed)
+		var problem string
+		j.Observed.Sections, problem = evidence.Sections(ctx, res.Root, runs, j.Observed)
+		if problem != "" {
+			j.Observed.GitError = strings.TrimPrefix(j.Observed.GitError+"; "+problem, "; ")
+		}
 	}
 	if opts.Full && opts.Verify != "" {
 		outcome := evidence.Verify(ctx, res.Root, opts.Verify)

@@ -22,21 +22,21 @@ type At struct {
 	Path   string
 }
 
-// maxContent bounds one file, maxContents how many are fetched in one call.
+// maxContent bounds one file, MaxContents how many are fetched in one call.
 const (
 	maxContent  = 1 << 20
-	maxContents = 64
+	MaxContents = 64
 )
 
 // Contents fetches files as they stood in commits, in one call. What does not
 // exist there, is no file, or is larger than a document of ours can be, is left
-// out of the answer.
+// out of the answer, and so is what goes beyond MaxContents.
 func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
 	var asked []At
 	var input bytes.Buffer
 	for _, at := range want {
 		name := path.Clean(r.prefix + at.Path)
-		if len(asked) == maxContents || !objectName(at.Commit) || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\n\x00") {
+		if len(asked) == MaxContents || !objectName(at.Commit) || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\n\x00") {
 			continue
 		}
 		asked = append(asked, at)
