@@ -26,6 +26,11 @@ const (
 	QuestionAnswered EventKind = "question_answered"
 	AnswerApplied    EventKind = "answer_applied"
 	StateRestored    EventKind = "state_restored" // an earlier state was brought back; journal only
+
+	// These stand in the journal alone.
+	StepResolved  EventKind = "step_resolved"  // how an attempt that was cut off was settled: Outcome landed, rerun or ask
+	StepDeferred  EventKind = "step_deferred"  // a limit: not to be started again before Until; costs no attempt
+	WorktreeReady EventKind = "worktree_ready" // a checkout was made whole; Text is its path, Commit its base
 )
 
 // Event is one thing that happened, or is about to be recorded. Its JSON form
@@ -47,7 +52,41 @@ type Event struct {
 	Options []string `json:"options,omitempty"`
 	// Outcome qualifies an end: completed, failed, aborted, approved, rejected.
 	Outcome string `json:"outcome,omitempty"`
+
+	// Policy and Expect say, with a start, how an attempt that is cut off is to
+	// be settled and what it must leave; Key is what its commits carry in their
+	// trailer.
+	Policy Ambiguity  `json:"policy,omitempty"`
+	Expect []Expected `json:"expect,omitempty"`
+	Key    string     `json:"key,omitempty"`
+	// Cause is the fingerprint of a failure: two attempts with the same cause
+	// in an unchanged world failed the same way.
+	Cause string    `json:"cause,omitempty"`
+	Until time.Time `json:"until,omitzero"` // a limit ends
 }
+
+// Ambiguity is the policy for a step that was started and whose end nobody saw.
+type Ambiguity string
+
+// The policies. The zero value stands for Verify.
+const (
+	Verify Ambiguity = "verify" // look for proof that it landed: its commit, its result, a command; else run it again
+	Rerun  Ambiguity = "rerun"  // it may be done twice
+	AskWho Ambiguity = "ask"    // only a person can tell
+)
+
+// Expected is one file that a step must leave behind.
+type Expected struct {
+	Path string `json:"path"`
+	// Changed asks that it is not what it was before the attempt, which is
+	// Before. Otherwise being there is enough.
+	Changed bool `json:"changed,omitempty"`
+	Before  Hash `json:"before,omitzero"`
+}
+
+// TrailerKey is the name of the trailer by which a commit tells which attempt of
+// which step made it.
+const TrailerKey = "Reprise-Step"
 
 // Recorder is implemented by layouts that can be written. Record tells what
 // would have to change on disk for an event, in the spelling, version and place

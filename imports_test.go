@@ -35,7 +35,18 @@ var rooms = map[string][]string{
 	"internal/proc":            {"."},
 	"evidence":                 {".", "internal/gitx", "internal/proc", "evidence/grade"},
 	"evidence/grade":           {"."},
-	"internal/cli":             {".", "layout", "examine", "project", "report", "upkeep", "journal", "internal/durable"},
+	"agent":                    {".", "internal/proc", "internal/shim"},
+	"agent/*":                  {".", "agent", "internal/proc", "internal/shim"},
+	"internal/shim":            {"internal/proc"},
+	"playbook":                 {".", "playbook/*"},
+	"playbook/*":               {".", "internal/doc"},
+	"prompt":                   {"."},
+	"settings":                 {".", "internal/doc", "internal/durable"},
+	"flow":                     {".", "internal/doc"},
+	"worktree":                 {".", "internal/gitx", "internal/durable", "journal"},
+	"engine":                   {".", "agent", "agent/*", "settings", "flow", "prompt", "playbook", "layout", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc"},
+	"internal/tui":             {".", "engine"},
+	"internal/cli":             {".", "layout", "examine", "project", "report", "upkeep", "journal", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "playbook", "worktree", "internal/tui", "internal/shim"},
 	"cmd/reprise":              {"internal/cli"},
 	"schema":                   {"report"},
 }
@@ -44,9 +55,9 @@ var rooms = map[string][]string{
 var noEffects = []string{"os", "os/exec", "net", "net/http", "syscall", "path/filepath", "unsafe"}
 
 // system are the rooms that may speak to the operating system directly.
-var system = []string{"internal/tree", "internal/durable", "internal/proc"}
+var system = []string{"internal/tree", "internal/durable", "internal/proc", "internal/shim"}
 
-var pure = []string{".", "layout/*", "examine", "report", "evidence/grade"}
+var pure = []string{".", "layout/*", "examine", "report", "evidence/grade", "playbook", "playbook/*", "prompt", "flow"}
 
 // owners lists third-party packages and the one room that may import each, so
 // that it can be replaced in a day.

@@ -1,0 +1,112 @@
+// Package agent starts agents and reads what they say. An agent is any program
+// that takes a prompt and changes files; how one of the known kinds is started,
+// resumed and understood is in a file of its own, plain commands are in
+// agent/script.
+//
+// The contract is docs/agents.md: a prompt in; files, commits and a result out.
+// An exit code alone proves nothing.
+package agent
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"reprise"
+)
+
+// Job is one attempt at one step.
+type Job struct {
+	Run     string // id of the run
+	Step    string // id of the step
+	Attempt int
+	Role    string
+	Key     string // value of the trailer its commits carry
+
+	Dir    string // absolute; where it works
+	Prompt string
+	// Result is the absolute path where it may leave its Reply as JSON.
+	Result string
+
+	// Command and Env come from a person's own settings, never from state.
+	Command []string
+	Env     []string // NAME=VALUE, all of it
+	// Secrets are values that must not reach the log.
+	Secrets []string
+
+	// Session is an id to choose or, with Resume, the session to go on with.
+	Session string
+	Resume  bool
+
+	Timeout time.Duration // of the whole; zero stands for none
+	Silence time.Duration // without a sign of life; zero stands for none
+
+	// Inherit are open files the process and all it starts keep: the lease.
+	Inherit []*os.File
+	// Log gets everything it prints, secrets redacted.
+	Log io.Writer
+	// Line, if set, is told the last line a person would want to see. It must
+	// not block.
+	Line func(string)
+	// Learned, if set, is told the session id as soon as it is known, before
+	// any work of that session is accepted. An error stops the agent.
+	Learned func(session string) error
+}
+
+// Outcome is how an attempt ended, one vocabulary for all kinds of agents.
+type Outcome string
+
+// The outcomes.
+const (
+	Done            Outcome = "done"           // it says it is finished; what it made is still to be looked for
+	Failed          Outcome = "failed"         // it ended and says, or shows, that it did not succeed
+	Refused         Outcome = "refused"        // the model or the provider will not do it
+	NeedsPerson     Outcome = "needs-person"   // a permission, a sign-in, an answer
+	Limited         Outcome = "limited"        // a usage limit; Until if it is known
+	OutOfContext    Outcome = "out-of-context" // its session is full: brief a new one
+	SessionNotFound Outcome = "session-not-found"
+	Killed          Outcome = "killed"      // by a signal that was not ours
+	Stopped         Outcome = "stopped"     // by us, because we were asked to
+	TimedOut        Outcome = "timed-out"   // too long, or silent for too long
+	Lost            Outcome = "lost"        // nobody can say how it ended
+	NotStarted      Outcome = "not-started" // the command could not be started
+)
+
+// Result is how an attempt ended and what it said.
+type Result struct {
+	Outcome Outcome
+	Reason  string // one sentence, for people
+	Until   time.Time
+	Account string // what a limit holds for, if it says so
+	Session string // the session it ran in
+	Exit    int
+	Signal  string
+	// Reply is what it left as its result, nil if nothing; ReplyProblem says
+	// what was wrong with it.
+	Reply        *reprise.Reply
+	ReplyProblem string
+	// LastText is the last thing it said in words.
+	LastText string
+	// LeftOver are descendants that lived on after it and were stopped.
+	LeftOver []string
+	// Bytes counts what it printed; Dropped what was more than is kept.
+	Bytes, Dropped int64
+}
+
+// Agent is one way to start agents.
+//
+// Start returns once the process exists, or an error if it cannot be started.
+// Wait returns when it and everything it started are gone. When ctx ends it is
+// asked to stop, then killed; its descendants with it.
+type Agent interface {
+	Start(ctx context.Context, job Job) (Session, error)
+}
+
+// Session is a running attempt.
+type Session interface {
+	PID() int
+	Wait() Result
+	// Kill ends it and all it started at once.
+	Kill()
+}

@@ -1,0 +1,133 @@
+// Package engine carries a run to its end. There is one turn — load what the
+// disk says, decide the next step, record the intent, do it, look for what it
+// left, record the result — and it is repeated until the work is done, a person
+// is needed, or going on would be unsafe. Starting is resuming from nothing.
+//
+// Nothing is kept in memory that would be missed after a kill between any two
+// instructions: an attempt is in the journal before its agent exists, its
+// effects are durable before they count, and an attempt whose end nobody saw is
+// settled by its policy, never silently.
+package engine
+
+import (
+	"context"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/settings"
+)
+
+// Mode is how much a person is asked.
+type Mode string
+
+// The modes of seed 001.
+const (
+	Autopilot   Mode = "autopilot"   // goes on where that is safe and stops where it is not
+	Interactive Mode = "interactive" // asks before it goes on
+	Preflight   Mode = "preflight"   // shows everything and wants an explicit word
+)
+
+// Engine works on the runs of one project.
+type Engine struct {
+	Dir      string // the project, absolute
+	Settings *settings.Settings
+	// Agent gives the way to start an agent of these settings.
+	Agent func(settings.Agent) (agent.Agent, error)
+	// Environ is what the environment of agents is picked from.
+	Environ []string
+	Now     func() time.Time
+	// Tell is told what happens while it happens. It must not block for long.
+	Tell func(Progress)
+	// Ask asks a person; nil where nobody can be asked. ok is false if they
+	// did not answer.
+	Ask func(ctx context.Context, q reprise.Question) (answer string, ok bool)
+
+	Mode     Mode
+	Parallel int // zero stands for what the settings say
+
+	AllowNetwork, Adopt bool
+	// StopOrphans lets agents of a dead engine be stopped instead of waited for.
+	StopOrphans bool
+	// Hard, once closed, ends everything at once: the second Ctrl-C.
+	Hard <-chan struct{}
+}
+
+// Choice is what a person chose for a run.
+type Choice struct {
+	Option string // a key of Decision.Options; "" stands for the usual one
+	From   string // begin again at this step
+	Until  string // stop once this step is closed
+	Skip   []string
+	// If, if set, is the digest of the judgement the choice rests on.
+	If string
+	// Force goes on in spite of a verdict of caution; a blocked run is never
+	// forced.
+	Force bool
+}
+
+// Summary is what came of it.
+type Summary struct {
+	Run     reprise.Ref
+	State   reprise.State
+	Action  reprise.Action // what the last decision asked for
+	Reasons []string
+	// Finished, Failed and Left are steps, by id, in the order it happened.
+	Finished []StepReport
+	Failed   []StepReport
+	Left     []string
+	// Questions wait for a person; Until is when a limit ends.
+	Questions []reprise.Question
+	Until     time.Time
+	Findings  []reprise.Finding
+	Snapshot  string
+	Started   time.Time
+	Ended     time.Time
+	Launches  int
+}
+
+// StepReport is what happened to one step.
+type StepReport struct {
+	ID       string
+	Title    string
+	Role     string
+	Attempt  int
+	Took     time.Duration
+	Text     string
+	Commit   string
+	Resolved bool // its end was found, not seen
+	Log      string
+}
+
+// ProgressKind says what a Progress is about.
+type ProgressKind string
+
+// The kinds of progress.
+const (
+	Working   ProgressKind = "run"      // the run and its steps, whenever they change
+	Began     ProgressKind = "started"  // an attempt began
+	Said      ProgressKind = "line"     // the last line of an agent
+	Ended     ProgressKind = "ended"    // an attempt ended
+	Resolved  ProgressKind = "resolved" // an attempt that was cut off was settled
+	Waits     ProgressKind = "waiting"  // for a time: back-off or a limit
+	Questions ProgressKind = "question"
+	Noticed   ProgressKind = "notice" // a finding a person should see
+)
+
+// Progress is one thing that happens while a run is worked on.
+type Progress struct {
+	Kind    ProgressKind  `json:"kind"`
+	At      time.Time     `json:"at"`
+	Run     string        `json:"run"`
+	Step    string        `json:"step,omitempty"`
+	Title   string        `json:"title,omitempty"`
+	Role    string        `json:"role,omitempty"`
+	Attempt int           `json:"attempt,omitempty"`
+	Outcome string        `json:"outcome,omitempty"`
+	Text    string        `json:"text,omitempty"`
+	Until   time.Time     `json:"until,omitzero"`
+	Took    time.Duration `json:"took_ns,omitempty"`
+	Done    int           `json:"done"`
+	Total   int           `json:"total"`
+	Log     string        `json:"log,omitempty"`
+}

@@ -1,0 +1,93 @@
+// Package settings reads what a person decides about running: reprise.yaml in
+// the project and in the user's own configuration folder. Which command does the
+// work of a role, what it may see of the environment, how long, how often, how
+// many at once. Nothing of it ever comes from a state file.
+//
+// A project's reprise.yaml names commands that are started, so it counts only
+// after a person trusted exactly this content at exactly this place; the trust
+// is kept outside the project.
+package settings
+
+import (
+	"time"
+
+	"reprise"
+)
+
+// FileName is the name of the file in a project.
+const FileName = "reprise.yaml"
+
+// Settings are all of it, defaults filled in.
+type Settings struct {
+	// Agents are the ways to start an agent, by name; Roles say which of them
+	// does the work of a role. The role "default" stands for all others.
+	Agents map[string]Agent
+	Roles  map[string]string
+
+	Prompts  string   // folder with prompt templates that replace ours, absolute
+	Parallel int      // steps at the same time
+	Env      []string // names of environment variables agents may see, beside the built-in few
+	Secrets  []string // names of environment variables whose values never reach a log
+
+	Attempts int           // failures of one step before a person is asked
+	Cutoffs  int           // attempts of one step that were cut off before a person is asked
+	Backoff  time.Duration // before the second attempt; doubles with each
+	Timeout  time.Duration // of one attempt
+	Silence  time.Duration // without a sign of life
+	Grace    time.Duration // between asking an agent to stop and killing it
+	MaxLog   int64         // bytes of output kept of one attempt
+}
+
+// Agent is one way to start an agent.
+type Agent struct {
+	Name string
+	// Preset is one of the known CLIs, or "command".
+	Preset  string
+	Command []string // argv; for a preset the program, if it is not the usual one, and further arguments
+	Env     map[string]string
+	Model   string
+	Timeout time.Duration
+	Silence time.Duration
+	Source  reprise.Source // where it is declared
+}
+
+// For gives the agent that does the work of a role.
+func (s *Settings) For(role string) (Agent, error) {
+	name, ok := s.Roles[role]
+	if !ok {
+		name, ok = s.Roles["default"]
+	}
+	if !ok {
+		return Agent{}, &UnboundError{Role: role}
+	}
+	a, ok := s.Agents[name]
+	if !ok {
+		return Agent{}, &UnboundError{Role: role, Agent: name}
+	}
+	return a, nil
+}
+
+// UnboundError tells that nobody does the work of a role.
+type UnboundError struct{ Role, Agent string }
+
+// Error implements error.
+func (e *UnboundError) Error() string {
+	if e.Agent != "" {
+		return "bind role " + e.Role + ": there is no agent " + e.Agent
+	}
+	return "bind role " + e.Role + ": no agent is set for it"
+}
+
+// Hint says what a person can do.
+func (e *UnboundError) Hint() string {
+	return "name one in " + FileName + ": roles: {" + e.Role + ": NAME} and agents: {NAME: {command: [program, argument]}}"
+}
+
+// Default are the settings without any file.
+func Default() *Settings {
+	return &Settings{
+		Agents: map[string]Agent{}, Roles: map[string]string{},
+		Parallel: 1, Attempts: 3, Cutoffs: 20, Backoff: 2 * time.Second,
+		Timeout: 2 * time.Hour, Silence: 20 * time.Minute, Grace: 10 * time.Second, MaxLog: 64 << 20,
+	}
+}
