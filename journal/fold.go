@@ -1,0 +1,161 @@
+package journal
+
+import (
+	"time"
+
+	"reprise"
+)
+
+// History is what the journal of a run adds up to. It grows with the number of
+// steps, not with that of events.
+type History struct {
+	Steps map[string]*StepHistory
+	// Began is the time of the first event on record.
+	Began time.Time
+	// Mode is the one the run was last started or resumed in.
+	Mode string
+	// Worktree is the last event that tells of a checkout that was made whole,
+	// nil if there is none.
+	Worktree *reprise.Event
+	// Limit is when the latest limit of any step ends, zero if there was none.
+	Limit time.Time
+	// Events counts all of them.
+	Events int
+}
+
+// StepHistory is what the journal tells of one step.
+type StepHistory struct {
+	// Attempts is the highest number of an attempt on record.
+	Attempts int
+	// Failures counts failed attempts since the step last succeeded or a
+	// person last had a say: a reset of theirs, or an answer about the step.
+	Failures int
+	// Cutoffs counts attempts whose end nobody saw and that were run again.
+	Cutoffs int
+	// Open is the start of an attempt without an end on record.
+	Open *reprise.Event
+	// LastFailure is the latest failure since then, nil if there is none.
+	LastFailure *reprise.Event
+	// DeferredUntil is when a limit ends, zero if none is on record.
+	DeferredUntil time.Time
+	// Session is the last agent or session on record.
+	Session string
+}
+
+// Fold adds up the entries of a journal.
+func Fold(entries []Entry) *History {
+	h := &History{}
+	for i := range entries {
+		h.Add(entries[i].Event)
+	}
+	return h
+}
+
+// Step returns what is known of a step; one that the journal does not name has
+// an empty history.
+func (h *History) Step(id string) StepHistory {
+	if s := h.Steps[id]; s != nil {
+		return *s
+	}
+	return StepHistory{}
+}
+
+// Open lists the attempts without an end on record, in no order.
+func (h *History) Open() []reprise.Event {
+	var out []reprise.Event
+	for _, s := range h.Steps {
+		if s.Open != nil {
+			out = append(out, *s.Open)
+		}
+	}
+	return out
+}
+
+// Add moves the history on by one event.
+func (h *History) Add(ev reprise.Event) {
+	h.Events++
+	if h.Began.IsZero() {
+		h.Began = ev.At
+	}
+	switch ev.Kind {
+	case reprise.RunStarted, reprise.RunResumed:
+		if ev.Outcome != "" {
+			h.Mode = ev.Outcome
+		}
+	case reprise.WorktreeReady:
+		h.Worktree = &ev
+	case reprise.StateRestored:
+		// What an earlier state took back is neither under way nor failed.
+		for _, s := range h.Steps {
+			s.Open, s.LastFailure, s.Failures = nil, nil, 0
+		}
+	}
+	if ev.Step != "" {
+		h.step(ev.Step).add(ev)
+		if ev.Kind == reprise.StepDeferred && ev.Until.After(h.Limit) {
+			h.Limit = ev.Until
+		}
+	}
+}
+
+func (h *History) step(id string) *StepHistory {
+	if h.Steps == nil {
+		h.Steps = map[string]*StepHistory{}
+	}
+	s := h.Steps[id]
+	if s == nil {
+		s = &StepHistory{}
+		h.Steps[id] = s
+	}
+	return s
+}
+
+// person is the actor of what a person did.
+const person = "person"
+
+func (s *StepHistory) add(ev reprise.Event) {
+	s.Attempts = max(s.Attempts, ev.Attempt)
+	if ev.Agent != "" {
+		s.Session = ev.Agent
+	}
+	switch ev.Kind {
+	case reprise.StepStarted:
+		s.Open, s.DeferredUntil = &ev, time.Time{}
+	case reprise.StepFinished, reprise.StepSkipped:
+		s.end(ev)
+		s.forgive()
+	case reprise.StepFailed:
+		s.end(ev)
+		s.Failures++
+		s.LastFailure = &ev
+	case reprise.StepBlocked:
+		s.end(ev)
+	case reprise.StepDeferred:
+		s.end(ev)
+		s.DeferredUntil = ev.Until
+	case reprise.StepReset:
+		s.end(ev)
+		if ev.Actor == person {
+			s.forgive()
+		}
+	case reprise.StepResolved:
+		if ev.Outcome == string(reprise.Rerun) {
+			s.end(ev)
+			s.Cutoffs++
+		}
+	case reprise.QuestionAnswered:
+		s.forgive()
+	}
+}
+
+// end closes the open attempt if the event is about it. An end without a number
+// is about whatever is open.
+func (s *StepHistory) end(ev reprise.Event) {
+	if s.Open != nil && (ev.Attempt == 0 || ev.Attempt >= s.Open.Attempt) {
+		s.Open = nil
+	}
+}
+
+func (s *StepHistory) forgive() {
+	s.Failures, s.LastFailure, s.DeferredUntil = 0, nil, time.Time{}
+}

@@ -1,0 +1,102 @@
+package journal_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"reprise"
+	"reprise/journal"
+)
+
+func TestO2_O3_what_a_journal_adds_up_to(t *testing.T) {
+	t.Parallel()
+	tick := at
+	ev := func(kind reprise.EventKind, step string, attempt int, more ...func(*reprise.Event)) journal.Entry {
+		tick = tick.Add(time.Minute)
+		e := reprise.Event{Kind: kind, Step: step, Attempt: attempt, At: tick}
+		for _, f := range more {
+			f(&e)
+		}
+		return journal.Entry{Event: e}
+	}
+	cause := func(s string) func(*reprise.Event) { return func(e *reprise.Event) { e.Cause = s } }
+	outcome := func(s string) func(*reprise.Event) { return func(e *reprise.Event) { e.Outcome = s } }
+	actor := func(s string) func(*reprise.Event) { return func(e *reprise.Event) { e.Actor = s } }
+	agent := func(s string) func(*reprise.Event) { return func(e *reprise.Event) { e.Agent = s } }
+	until := at.Add(time.Hour)
+	type want struct {
+		Attempts, Failures, Cutoffs int
+		Open                        int // attempt, 0 for none
+		Cause                       string
+		Until                       time.Time
+		Session                     string
+	}
+	for _, tc := range []struct {
+		name    string
+		entries []journal.Entry
+		want    want
+	}{
+		{"started", []journal.Entry{ev(reprise.StepStarted, "a", 1, agent("s1"))}, want{Attempts: 1, Open: 1, Session: "s1"}},
+		{"finished", []journal.Entry{ev(reprise.StepStarted, "a", 1), ev(reprise.StepFinished, "a", 1)}, want{Attempts: 1}},
+		{"failed twice", []journal.Entry{
+			ev(reprise.StepStarted, "a", 1), ev(reprise.StepFailed, "a", 1, cause("x")),
+			ev(reprise.StepStarted, "a", 2), ev(reprise.StepFailed, "a", 2, cause("y")),
+		}, want{Attempts: 2, Failures: 2, Cause: "y"}},
+		{"a success forgives", []journal.Entry{
+			ev(reprise.StepStarted, "a", 1), ev(reprise.StepFailed, "a", 1, cause("x")),
+			ev(reprise.StepStarted, "a", 2), ev(reprise.StepFinished, "a", 2),
+		}, want{Attempts: 2}},
+		{"a person forgives", []journal.Entry{
+			ev(reprise.StepStarted, "a", 1), ev(reprise.StepFailed, "a", 1, cause("x")), ev(reprise.StepReset, "a", 0, actor("person")),
+		}, want{Attempts: 1}},
+		{"our own reset does not", []journal.Entry{
+			ev(reprise.StepStarted, "a", 1), ev(reprise.StepFailed, "a", 1, cause("x")), ev(reprise.StepStarted, "a", 2), ev(reprise.StepReset, "a", 2),
+		}, want{Attempts: 2, Failures: 1, Cause: "x"}},
+		{"cut off and run again", []journal.Entry{
+			ev(reprise.StepStarted, "a", 1), ev(reprise.StepResolved, "a", 1, outcome("rerun")), ev(reprise.StepStarted, "a", 2),
+		}, want{Attempts: 2, Cutoffs: 1, Open: 2}},
+		{"cut off and landed stays open until it is finished", []journal.Entry{
+			ev(reprise.StepStarted, "a", 1), ev(reprise.StepResolved, "a", 1, outcome("landed")),
+		}, want{Attempts: 1, Open: 1}},
+		{"a late end of an older attempt closes nothing", []journal.Entry{
+			ev(reprise.StepStarted, "a", 2), ev(reprise.StepFailed, "a", 1),
+		}, want{Attempts: 2, Open: 2, Failures: 1}},
+		{"a limit", []journal.Entry{
+			ev(reprise.StepStarted, "a", 1), ev(reprise.StepDeferred, "a", 1, func(e *reprise.Event) { e.Until = until }),
+		}, want{Attempts: 1, Until: until}},
+		{"undo voids what is open", []journal.Entry{
+			ev(reprise.StepStarted, "a", 1), ev(reprise.StateRestored, "", 0),
+		}, want{Attempts: 1}},
+	} {
+		s := journal.Fold(tc.entries).Step("a")
+		got := want{Attempts: s.Attempts, Failures: s.Failures, Cutoffs: s.Cutoffs, Until: s.DeferredUntil, Session: s.Session}
+		if s.Open != nil {
+			got.Open = s.Open.Attempt
+		}
+		if s.LastFailure != nil {
+			got.Cause = s.LastFailure.Cause
+		}
+		if d := cmp.Diff(tc.want, got); d != "" {
+			t.Errorf("%s: %s", tc.name, d)
+		}
+	}
+}
+
+func TestO2_the_run_s_own_history(t *testing.T) {
+	t.Parallel()
+	h := journal.Fold([]journal.Entry{
+		{Event: reprise.Event{Kind: reprise.RunStarted, At: at, Outcome: "interactive"}},
+		{Event: reprise.Event{Kind: reprise.WorktreeReady, At: at.Add(1), Text: "w/t", Commit: "abc"}},
+		{Event: reprise.Event{Kind: reprise.StepDeferred, Step: "a", At: at.Add(2), Until: at.Add(time.Hour)}},
+		{Event: reprise.Event{Kind: reprise.RunResumed, At: at.Add(3), Outcome: "autopilot"}},
+		{Event: reprise.Event{Kind: reprise.RunResumed, At: at.Add(4)}},
+	})
+	if h.Began != at || h.Mode != "autopilot" || h.Worktree == nil || h.Worktree.Text != "w/t" || h.Limit != at.Add(time.Hour) || h.Events != 5 {
+		t.Errorf("%+v", h)
+	}
+	if open := h.Open(); len(open) != 0 {
+		t.Errorf("nothing is open: %+v", open)
+	}
+}
