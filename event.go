@@ -31,6 +31,8 @@ const (
 	StepResolved  EventKind = "step_resolved"  // how an attempt that was cut off was settled: Outcome landed, rerun or ask
 	StepDeferred  EventKind = "step_deferred"  // a limit: not to be started again before Until; costs no attempt
 	WorktreeReady EventKind = "worktree_ready" // a checkout was made whole; Text is its path, Commit its base
+	SessionKnown  EventKind = "session_known"  // the attempt runs in the session Agent
+	EngineLeft    EventKind = "engine_left"    // whoever worked on the run left in good order
 )
 
 // Event is one thing that happened, or is about to be recorded. Its JSON form
