@@ -118,17 +118,10 @@ func NewRun(r *reprise.Run) Run {
 		Layout: r.Layout, ID: r.ID, Path: r.Path, Kind: string(r.Kind), Title: r.Title,
 		State: r.State, Verdict: reprise.VerdictNone,
 		Progress: Progress{p.Done, p.Total}, LastActivity: when(r.LastActivity),
-		Next: []Unit{}, Questions: []Question{}, Findings: NewFindings(r.Findings),
+		Next: []Unit{}, Questions: NewQuestions(r.PendingQuestions()), Findings: NewFindings(r.Findings),
 	}
 	for _, u := range r.Next {
 		out.Next = append(out.Next, Unit{u.ID, u.Path, u.Title, u.Phase, u.Role})
-	}
-	for _, q := range r.PendingQuestions() {
-		options := q.Options
-		if options == nil {
-			options = []string{}
-		}
-		out.Questions = append(out.Questions, Question{q.ID, q.Subject, q.Text, options, when(q.AskedAt), q.Source.String()})
 	}
 	return out
 }
@@ -148,6 +141,19 @@ func NewDetect(root string, r *reprise.Run, findings []reprise.Finding) Detect {
 	return d
 }
 
+// NewQuestions makes the documents of questions.
+func NewQuestions(questions []reprise.Question) []Question {
+	out := make([]Question, 0, len(questions))
+	for _, q := range questions {
+		options := q.Options
+		if options == nil {
+			options = []string{}
+		}
+		out = append(out, Question{q.ID, q.Subject, q.Text, options, when(q.AskedAt), q.Source.String()})
+	}
+	return out
+}
+
 // NewFindings makes the documents of findings.
 func NewFindings(findings []reprise.Finding) []Finding {
 	out := make([]Finding, 0, len(findings))
@@ -156,6 +162,9 @@ func NewFindings(findings []reprise.Finding) []Finding {
 	}
 	return out
 }
+
+// When gives a time for a document, nil for one that is unknown.
+func When(t time.Time) *time.Time { return when(t) }
 
 func when(t time.Time) *time.Time {
 	if t.IsZero() {

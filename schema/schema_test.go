@@ -22,15 +22,19 @@ var update = flag.Bool("update", false, "rewrite the schemas from the types")
 func documents(t *testing.T) map[string]*jsonschema.Schema {
 	t.Helper()
 	return map[string]*jsonschema.Schema{
-		"status.v1.json": generate[report.Status](t, "What runs in a project, in which state each is, and what comes next."),
-		"detect.v1.json": generate[report.Detect](t, "How one run was interrupted, and the ways to go on."),
-		"check.v1.json":  generate[report.Check](t, "Whether it is safe to go on with one run, from where, and what that rests on."),
-		"checks.v1.json": generate[report.Checks](t, "Every check, with the code of its findings and what it means."),
-		"log.v1.json":    generate[report.Log](t, "What reprise recorded of a run."),
-		"clean.v1.json":  generate[report.CleanUp](t, "What giving up a run did, or would do."),
-		"repair.v1.json": generate[report.Repair](t, "What is damaged, and what was or can be rebuilt."),
-		"undo.v1.json":   generate[report.Undo](t, "What can be brought back, and what was."),
-		"error.v1.json":  generate[report.Error](t, "Why a command could not answer."),
+		"status.v1.json":   generate[report.Status](t, "What runs in a project, in which state each is, and what comes next."),
+		"detect.v1.json":   generate[report.Detect](t, "How one run was interrupted, and the ways to go on."),
+		"check.v1.json":    generate[report.Check](t, "Whether it is safe to go on with one run, from where, and what that rests on."),
+		"checks.v1.json":   generate[report.Checks](t, "Every check, with the code of its findings and what it means."),
+		"log.v1.json":      generate[report.Log](t, "What reprise recorded of a run."),
+		"clean.v1.json":    generate[report.CleanUp](t, "What giving up a run did, or would do."),
+		"repair.v1.json":   generate[report.Repair](t, "What is damaged, and what was or can be rebuilt."),
+		"undo.v1.json":     generate[report.Undo](t, "What can be brought back, and what was."),
+		"progress.v1.json": generate[report.WorkProgress](t, "One thing that happened while a run was worked on; one line each."),
+		"summary.v1.json":  generate[report.Summary](t, "What came of working on a run."),
+		"preview.v1.json":  generate[report.Preview](t, "What would be changed and started."),
+		"answer.v1.json":   generate[report.Answers](t, "Which questions were answered, and which still wait."),
+		"error.v1.json":    generate[report.Error](t, "Why a command could not answer."),
 	}
 }
 

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"time"
+
+	"reprise"
+)
+
+// Versions of the documents of work.
+const (
+	ProgressSchema = "reprise/progress/v1"
+	SummarySchema  = "reprise/summary/v1"
+	PreviewSchema  = "reprise/preview/v1"
+	AnswerSchema   = "reprise/answer/v1"
+)
+
+// WorkProgress is one line that `reprise run` and `reprise resume` print with
+// --json while they work. The last line of their output is a Summary.
+type WorkProgress struct {
+	Schema  string     `json:"schema" jsonschema:"reprise/progress/v1"`
+	Kind    string     `json:"kind" jsonschema:"run, started, line, ended, resolved, waiting, question or notice"`
+	At      time.Time  `json:"at"`
+	Run     string     `json:"run"`
+	Step    string     `json:"step"`
+	Title   string     `json:"title"`
+	Role    string     `json:"role" jsonschema:"who does it"`
+	Attempt int        `json:"attempt"`
+	Outcome string     `json:"outcome" jsonschema:"how an attempt ended, or the code of a finding"`
+	Text    string     `json:"text" jsonschema:"the last line of an agent, a reason, a question"`
+	Until   *time.Time `json:"until" jsonschema:"when waiting ends; null if it is not for a time"`
+	Seconds float64    `json:"seconds" jsonschema:"how long an attempt took"`
+	Done    int        `json:"done"`
+	Total   int        `json:"total"`
+	Log     string     `json:"log" jsonschema:"the file that holds everything the agent printed"`
+}
+
+// Summary is the last line of `reprise run --json` and `reprise resume --json`.
+type Summary struct {
+	Schema    string         `json:"schema" jsonschema:"reprise/summary/v1"`
+	Root      string         `json:"root"`
+	Layout    string         `json:"layout"`
+	ID        string         `json:"id"`
+	Path      string         `json:"path"`
+	Kind      string         `json:"kind"`
+	State     reprise.State  `json:"state"`
+	Action    reprise.Action `json:"action" jsonschema:"what would come next"`
+	Reasons   []string       `json:"reasons"`
+	Finished  []WorkStep     `json:"finished" jsonschema:"steps that were finished now, in the order it happened"`
+	Failed    []WorkStep     `json:"failed" jsonschema:"attempts that failed now"`
+	Left      []string       `json:"left" jsonschema:"ids of steps that are not closed"`
+	Questions []Question     `json:"questions" jsonschema:"what waits for a person"`
+	Until     *time.Time     `json:"until" jsonschema:"when a limit ends; null if none is waited for"`
+	Findings  []Finding      `json:"findings"`
+	Snapshot  string         `json:"snapshot" jsonschema:"what reprise undo takes to bring the state before back"`
+	Started   time.Time      `json:"started"`
+	Ended     time.Time      `json:"ended"`
+	Launches  int            `json:"launches" jsonschema:"how many agents were started"`
+	Next      string         `json:"next" jsonschema:"the command that goes on from here; empty if nothing is left"`
+	Exit      int            `json:"exit" jsonschema:"the exit code"`
+}
+
+// WorkStep is what happened to one step.
+type WorkStep struct {
+	ID       string  `json:"id"`
+	Title    string  `json:"title"`
+	Role     string  `json:"role"`
+	Attempt  int     `json:"attempt"`
+	Seconds  float64 `json:"seconds"`
+	Text     string  `json:"text"`
+	Commit   string  `json:"commit"`
+	Resolved bool    `json:"resolved" jsonschema:"its end was found afterwards, not seen"`
+	Log      string  `json:"log"`
+}
+
+// Preview is the answer of `reprise run --dry-run` and `reprise resume
+// --dry-run`: nothing was changed or started.
+type Preview struct {
+	Schema  string         `json:"schema" jsonschema:"reprise/preview/v1"`
+	Root    string         `json:"root"`
+	Layout  string         `json:"layout"`
+	ID      string         `json:"id"`
+	Action  reprise.Action `json:"action"`
+	Reasons []string       `json:"reasons"`
+	Would   []string       `json:"would" jsonschema:"what would be done first, in words"`
+	Diff    string         `json:"diff" jsonschema:"what would change in the state files"`
+	Starts  []PreviewStart `json:"starts" jsonschema:"what would be started first"`
+}
+
+// PreviewStart is one agent that would be started.
+type PreviewStart struct {
+	Step    string   `json:"step"`
+	Role    string   `json:"role"`
+	Agent   string   `json:"agent"`
+	Command []string `json:"command"`
+	Dir     string   `json:"dir"`
+	Prompt  string   `json:"prompt"`
+	Expect  []string `json:"expect" jsonschema:"files it must leave behind"`
+}
+
+// Answers is the answer of `reprise answer`.
+type Answers struct {
+	Schema   string     `json:"schema" jsonschema:"reprise/answer/v1"`
+	Root     string     `json:"root"`
+	ID       string     `json:"id" jsonschema:"the run; empty if nothing is asked anywhere"`
+	Answered []string   `json:"answered" jsonschema:"ids of the questions that were answered now"`
+	Open     []Question `json:"open" jsonschema:"questions that still wait"`
+	Next     string     `json:"next" jsonschema:"the command that goes on from here"`
+}
