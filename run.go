@@ -71,6 +71,7 @@ type Step struct {
 	Claims   []Claim
 	Needs    []string // ids of steps that must be closed first
 	Attempts int      // launches on record
+	Rejected int      // how often in a row it ended with the work sent back, on record
 	Commits  []string // commits the ledgers record for it
 	Pieces   bool     // those commits are made on the way: they show that it was begun, not that it is whole
 	Files    []string // files its plan or ledger says it touches

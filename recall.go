@@ -1,0 +1,75 @@
+package reprise
+
+// Recall adds to a run what its journal tells and its files have no place for:
+// how often each step was started and sent back, and what a person was asked
+// and said. Events stand in the order in which they happened; what the files
+// say of a question that nobody else answered stays.
+//
+// A question without an answer makes an open run wait, and so does nothing else:
+// an answer on record lets a run go on that waited for it alone.
+func (r *Run) Recall(events []Event) {
+	asked := map[string]*Question{}
+	var order []string
+	for _, ev := range events {
+		if s := r.Step(ev.Step); s != nil && ev.Step != "" {
+			s.recall(ev)
+		}
+		if ev.Question == "" {
+			continue
+		}
+		q := asked[ev.Question]
+		if q == nil {
+			q = &Question{ID: ev.Question, Subject: ev.Step}
+			asked[ev.Question] = q
+			order = append(order, ev.Question)
+		}
+		switch ev.Kind {
+		case QuestionAsked:
+			*q = Question{ID: ev.Question, Subject: ev.Step, Text: ev.Text, Options: ev.Options, AskedAt: ev.At}
+		case QuestionAnswered:
+			q.Answered, q.Answer = true, ev.Text
+			if s := r.Step(q.Subject); s != nil && q.Subject != "" {
+				s.Rejected = 0 // a person had a say
+			}
+		case AnswerApplied:
+			q.Answered, q.Applied = true, true
+		}
+	}
+	for _, id := range order {
+		r.recallQuestion(asked[id])
+	}
+}
+
+func (s *Step) recall(ev Event) {
+	switch {
+	case ev.Kind == StepStarted:
+		s.Attempts = max(s.Attempts, ev.Attempt)
+	case ev.Kind == StepFinished && ev.Outcome == "rejected":
+		s.Rejected++
+	case ev.Kind == StepFinished, ev.Kind == StepReset:
+		s.Rejected = 0
+	}
+}
+
+// recallQuestion joins a question of the journal with that of the files.
+func (r *Run) recallQuestion(q *Question) {
+	for i := range r.Questions {
+		have := &r.Questions[i]
+		if have.ID != q.ID {
+			continue
+		}
+		// The files ask still: an answer that was applied did not take it
+		// away, so it is asked anew.
+		if q.Answered && !q.Applied && !have.Answered {
+			have.Answered, have.Answer = true, q.Answer
+		}
+		return
+	}
+	if q.Text == "" {
+		return // an answer to a question that the files do not ask any more
+	}
+	r.Questions = append(r.Questions, *q)
+	if !q.Answered && r.State.Open() {
+		r.State, r.Reason = Waiting, "it waits for an answer: "+q.Text
+	}
+}

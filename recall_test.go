@@ -1,0 +1,42 @@
+package reprise
+
+import (
+	"testing"
+)
+
+func TestX_Recall(t *testing.T) {
+	t.Parallel()
+	asked := Event{Kind: QuestionAsked, Step: "qa", Question: "escalation", Text: "How?"}
+	answered := Event{Kind: QuestionAnswered, Question: "escalation", Text: "go on"}
+	rejected := Event{Kind: StepFinished, Step: "qa", Outcome: "rejected"}
+	applied := Event{Kind: AnswerApplied, Question: "escalation"}
+	for name, tt := range map[string]struct {
+		events   []Event
+		state    State
+		rejected int
+		pending  int
+		applied  bool
+	}{
+		"nothing":                {nil, Interrupted, 0, 0, false},
+		"sent back":              {[]Event{rejected, rejected}, Interrupted, 2, 0, false},
+		"sent back, then good":   {[]Event{rejected, {Kind: StepFinished, Step: "qa"}}, Interrupted, 0, 0, false},
+		"asked":                  {[]Event{rejected, asked}, Waiting, 1, 1, false},
+		"answered":               {[]Event{rejected, asked, answered}, Interrupted, 0, 0, false},
+		"applied":                {[]Event{rejected, asked, answered, applied}, Interrupted, 0, 0, true},
+		"asked again":            {[]Event{asked, answered, applied, rejected, asked}, Waiting, 1, 1, false},
+		"answer without a place": {[]Event{answered}, Interrupted, 0, 0, false},
+	} {
+		r := &Run{State: Interrupted, Steps: []Step{{ID: "qa"}}}
+		r.Recall(tt.events)
+		if r.State != tt.state || r.Steps[0].Rejected != tt.rejected || len(r.PendingQuestions()) != tt.pending {
+			t.Errorf("%s: %s, sent back %d times, questions %+v", name, r.State, r.Steps[0].Rejected, r.Questions)
+		}
+		if len(r.Questions) > 0 && r.Questions[0].Applied != tt.applied {
+			t.Errorf("%s: %+v", name, r.Questions[0])
+		}
+	}
+	r := &Run{State: Waiting, Questions: []Question{{ID: "escalation", Text: "How?"}}}
+	if r.Recall([]Event{answered}); !r.Questions[0].Answered || r.Questions[0].Answer != "go on" {
+		t.Errorf("the answer to a question of the files: %+v", r.Questions)
+	}
+}
