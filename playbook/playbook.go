@@ -4,11 +4,16 @@
 // return data; the engine does it.
 package playbook
 
-import "reprise"
+import (
+	"reprise"
+	"reprise/playbook/eventrun"
+)
 
 // All lists the playbooks by the kind of run.
 func All() []Entry {
-	return []Entry{}
+	return []Entry{
+		{"eventrun", reprise.KindGraph, eventrun.New()},
+	}
 }
 
 // Entry is one line of the table.

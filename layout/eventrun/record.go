@@ -115,8 +115,13 @@ func (rec *recording) task(s *reprise.Step) []line {
 	case reprise.StepFinished:
 		word, key = "task-completed", "summary"
 		told = is(reprise.Done)
-		if verifying {
+		switch implemented := doc.Fold(ev.Outcome) == "implemented"; {
+		case verifying && implemented:
+			told = true // whoever made the task wrote it already
+		case verifying:
 			word = "task-verified"
+		case implemented:
+			word = "task-implemented"
 		}
 	case reprise.StepFailed:
 		word = "task-failed"
@@ -137,9 +142,7 @@ func (rec *recording) task(s *reprise.Step) []line {
 	if told {
 		return nil
 	}
-	l := rec.line(word, rec.about(key, ev.Text))
-	l.task = s.ID
-	l.at = ev.At
+	l := line{word: word, task: s.ID, at: ev.At, details: rec.about(key, ev.Text)}
 	if last != nil {
 		l.at = after(ev.At, last.At)
 	}
