@@ -168,10 +168,14 @@ var writes = []string{
 // project: the throw-away copy that a person's command is run in.
 var scratch = []string{"evidence/verify.go", "internal/gitx/contents.go"}
 
+// remains are files that remove what a killed git left in git's own folder, for
+// which git has no command.
+var remains = []string{"internal/gitx/writehusk.go"}
+
 // checkWrites asks that only internal/durable changes files.
 func checkWrites(t *testing.T, file, here string, src *ast.File) {
 	t.Helper()
-	if strings.HasPrefix(here, "internal/durable") || here == "layout/layouttest" || slices.Contains(scratch, file) {
+	if strings.HasPrefix(here, "internal/durable") || here == "layout/layouttest" || slices.Contains(scratch, file) || slices.Contains(remains, file) {
 		return
 	}
 	ast.Inspect(src, func(n ast.Node) bool {

@@ -83,7 +83,7 @@ var profile = []setting{
 // heard of.
 var programs = map[string]string{
 	"clean": "", "smudge": "", "process": "", "required": "false",
-	"driver": "", "command": "", "cmd": "", "textconv": "", "cachetextconv": "false",
+	"driver": "false", "command": "", "cmd": "", "textconv": "", "cachetextconv": "false",
 	"program": "false", "helper": "", "event": "", "packobjectshook": "", "defaultkeycommand": "",
 	"uploadpack": "false", "receivepack": "false", "vcs": "", "proxycommand": "", "gitproxy": "",
 	"sshcommand": "false", "askpass": "", "promisor": "false", "fsmonitor": "false",

@@ -1,5 +1,6 @@
 // Package gitx asks git about a repository without letting the repository
-// answer with code, and without changing a byte of it.
+// answer with code, and without changing a byte of it. What does change it, for
+// runs that work in checkouts of their own, is in the files write*.go.
 //
 // Every call runs the git program with an environment of our own (nothing of
 // the caller's GIT_* variables), with every setting that names a program
@@ -59,6 +60,9 @@ type Options struct {
 	Environ []string
 	// Timeout limits each call; zero stands for ten seconds.
 	Timeout time.Duration
+	// Inherit are open files that every git which writes keeps: the lease. One
+	// that outlives us is then still seen at work.
+	Inherit []*os.File
 }
 
 func (o Options) timeout() time.Duration {
@@ -80,6 +84,7 @@ type Repo struct {
 	shallow   bool
 	partial   bool // objects may be missing and would have to be fetched
 	hasRemote bool
+	inherit   []*os.File
 
 	git     runner
 	mu      sync.Mutex
@@ -120,7 +125,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Repo{dir: real, git: git}
+	r := &Repo{dir: real, git: git, inherit: opts.Inherit}
 	var (
 		wg        sync.WaitGroup
 		settings  []setting

@@ -20,6 +20,7 @@ type runner struct {
 	environ []string // what the allow-list picks from
 	env     []string // what git gets
 	timeout time.Duration
+	inherit []*os.File // what git keeps open
 }
 
 func newRunner(dir string, opts Options) (runner, error) {
@@ -91,7 +92,7 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 	cmd := exec.CommandContext(ctx, g.program, append([]string{"--no-pager"}, args...)...)
 	cmd.Dir, cmd.Env = g.dir, g.env
 	ownGroup(cmd)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay, cmd.ExtraFiles = time.Second, g.inherit
 	if input != nil {
 		cmd.Stdin = bytes.NewReader(input)
 	}

@@ -1,0 +1,307 @@
+package gitx
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+)
+
+// What changes a repository is in the files write*.go. The profile is the same
+// as for reading: nothing of the repository's settings is run, nobody is asked,
+// no hook is called. Nothing here is durable before the caller has flushed the
+// file system: git itself does not sync the names of what it writes.
+//
+// Nothing is ever forced, reset, cleaned, stashed or deleted.
+
+// writeTimeout is how long a call that writes may take at least: a checkout of
+// a large repository is no matter of seconds.
+const writeTimeout = 10 * time.Minute
+
+// writing are the settings that calls which write have beside the profile: what
+// a repository asks for must not change what a call does.
+var writing = []setting{
+	{"rerere", "", "enabled", "false"},
+	{"merge", "", "autostash", "false"},
+	{"merge", "", "verifysignatures", "false"},
+	{"merge", "", "ff", "true"},
+	{"merge", "", "branchdesc", "false"},
+	{"merge", "", "log", "false"},
+	{"commit", "", "cleanup", "verbatim"},
+	{"i18n", "", "commitencoding", "UTF-8"},
+	{"checkout", "", "guess", "false"},
+	{"worktree", "", "guessremote", "false"},
+	{"advice", "", "detachedhead", "false"},
+}
+
+// Identity is who commits of ours are by where the user's settings name nobody.
+const (
+	identityName  = "reprise"
+	identityEmail = "reprise@localhost"
+)
+
+// NotReadyError tells that a checkout is in no state in which it could be
+// changed. Nothing was changed.
+type NotReadyError struct {
+	Op     string
+	Dir    AbsPath
+	Reason string
+	Paths  []string // what stands in the way, relative to the checkout
+}
+
+// Error gives the operation, the folder and the reason.
+func (e *NotReadyError) Error() string {
+	text := fmt.Sprintf("%s %s: %s", e.Op, e.Dir, e.Reason)
+	if len(e.Paths) > 0 {
+		text += " (" + listed(e.Paths) + ")"
+	}
+	return text
+}
+
+// Hint says what a person can do.
+func (e *NotReadyError) Hint() string { return "`git status` in that folder tells more" }
+
+// ConflictError tells which files two branches changed in ways that do not go
+// together. The merge was taken back; the checkout is as it was.
+type ConflictError struct {
+	Branch string
+	Files  []string
+}
+
+// Error names the branch and the files.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("merge %s: conflicts in %s", e.Branch, listed(e.Files))
+}
+
+// Hint says what a person can do.
+func (e *ConflictError) Hint() string {
+	return "merge the branch by hand and settle the conflicts; nothing was changed"
+}
+
+// listed names a few of many.
+func listed(names []string) string {
+	const few = 5
+	var out []string
+	for _, n := range names[:min(few, len(names))] {
+		out = append(out, fmt.Sprintf("%q", n))
+	}
+	if more := len(names) - few; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
+}
+
+// checkout is one working tree of the repository, looked at just now.
+type checkout struct {
+	dir, gitDir string
+	git         runner
+}
+
+// at opens a checkout for one call and makes sure first that it is one of this
+// repository: its .git leads here, and the record there names this folder. Git
+// is then told all three places, so that what is put into the folder afterwards
+// leads it nowhere else.
+func (r *Repo) at(ctx context.Context, op, dir string) (*checkout, error) {
+	refuse := func(format string, args ...any) error {
+		return &NotReadyError{Op: op, Dir: AbsPath(dir), Reason: fmt.Sprintf(format, args...)}
+	}
+	real, err := realDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := findGitDir(real)
+	switch {
+	case err != nil:
+		return nil, refuse("it cannot be told which repository it belongs to: %v", err)
+	case p.kind != placeNormal || p.top != real:
+		return nil, refuse("it is no checkout: it has no .git of its own")
+	case !sameFile(p.commonDir, r.commonDir):
+		return nil, refuse("its .git leads to another repository (%s)", p.commonDir)
+	}
+	if p.gitDir == p.commonDir {
+		if p.gitDir != filepath.Join(real, ".git") && (r.gitDir != r.commonDir || r.top != real) {
+			return nil, refuse("its .git leads to that of another checkout")
+		}
+	} else {
+		link, err := readSmall(filepath.Join(p.gitDir, "gitdir"))
+		if err != nil || !sameFile(absIn(p.gitDir, link), filepath.Join(real, ".git")) {
+			return nil, refuse("git's record of this checkout names another folder")
+		}
+	}
+	git, err := r.writer(ctx, real)
+	if err != nil {
+		return nil, err
+	}
+	git.env = append(git.env, "GIT_DIR="+p.gitDir, "GIT_COMMON_DIR="+r.commonDir, "GIT_WORK_TREE="+real)
+	return &checkout{dir: real, gitDir: p.gitDir, git: git}, nil
+}
+
+func absIn(dir, p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(dir, p)
+}
+
+// writer is a runner for calls that write, in a folder whose settings are
+// listed and overridden first. The user's own name goes into commits if the
+// settings have one.
+func (r *Repo) writer(ctx context.Context, dir string) (runner, error) {
+	git := r.git
+	git.dir, git.env, git.timeout, git.inherit = dir, environment(git.environ, profile), max(git.timeout, writeTimeout), r.inherit
+	settings, err := git.settings(ctx)
+	if err != nil {
+		return git, &RefusedError{Dir: AbsPath(dir), Reason: "its settings cannot be listed, so it is not safe to change it: " + err.Error()}
+	}
+	set, err := overrides(settings)
+	if err != nil {
+		return git, &RefusedError{Dir: AbsPath(dir), Reason: err.Error()}
+	}
+	git.env = environment(git.environ, append(set, writing...))
+	has := func(name string) bool {
+		return slices.ContainsFunc(settings, func(s setting) bool { return s.section == "user" && s.name == name && s.value != "" })
+	}
+	if !has("name") || !has("email") {
+		for _, who := range []string{"AUTHOR", "COMMITTER"} {
+			git.env = append(git.env, "GIT_"+who+"_NAME="+identityName, "GIT_"+who+"_EMAIL="+identityEmail)
+		}
+	}
+	return git, nil
+}
+
+// quiet refuses to change a checkout in which something is under way.
+func (c *checkout) quiet(op string) error {
+	if what := Operation(AbsPath(c.gitDir)); what != "" {
+		return &NotReadyError{Op: op, Dir: AbsPath(c.dir), Reason: "a " + what + " is under way in it"}
+	}
+	if _, err := os.Lstat(filepath.Join(c.gitDir, "index.lock")); err == nil {
+		return &NotReadyError{Op: op, Dir: AbsPath(c.dir), Reason: "its index is locked: another git works in it, or one was killed there"}
+	}
+	return nil
+}
+
+// maxChanged bounds how many changed files one commit or check looks at.
+const maxChanged = 200_000
+
+// status lists what is not committed, every untracked file by its name.
+func (c *checkout) status(ctx context.Context) (status, error) {
+	var st status
+	err := c.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
+		st, err = readStatus(in, maxChanged)
+		return err
+	}, "status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+	if err == nil && st.more > 0 {
+		err = fmt.Errorf("list changes in %s: there are more than %d", c.dir, maxChanged)
+	}
+	return st, err
+}
+
+// Kept reports whether a path, relative to a checkout, is never committed by us:
+// state folders, checkouts inside the checkout, and what lies in them.
+func Kept(p string) bool {
+	for part := range strings.SplitSeq(p, "/") {
+		switch part {
+		case ".reprise", ".auto-claude", ".worktrees":
+			return true
+		}
+	}
+	return strings.HasPrefix(p, "auto-claude/specs/")
+}
+
+// Uncommitted lists what is not committed in a checkout, without what Kept
+// leaves out and without checkouts of other repositories inside it.
+func (r *Repo) Uncommitted(ctx context.Context, dir string) ([]reprise.Change, error) {
+	c, err := r.at(ctx, "look at", dir)
+	if err != nil {
+		return nil, err
+	}
+	return c.uncommitted(ctx)
+}
+
+func (c *checkout) uncommitted(ctx context.Context) ([]reprise.Change, error) {
+	st, err := c.status(ctx)
+	return slices.DeleteFunc(st.changes, func(ch reprise.Change) bool {
+		return Kept(ch.Path) || ch.Untracked && strings.HasSuffix(ch.Path, "/")
+	}), err
+}
+
+// Resolve gives the commit a branch or a name of a commit stands for; ok is
+// false where there is none.
+func (r *Repo) Resolve(ctx context.Context, rev string) (commit string, ok bool, err error) {
+	if !validBranch(rev) && !objectName(rev) {
+		return "", false, fmt.Errorf("resolve %q: this is no name of a branch or a commit", rev)
+	}
+	if validBranch(rev) && !objectName(rev) && rev != "HEAD" {
+		rev = "refs/heads/" + rev
+	}
+	out, err := r.git.output(ctx, 4096, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	commit = strings.TrimSpace(string(out))
+	var failed *callError
+	switch {
+	case objectName(commit) && err == nil:
+		return commit, true, nil
+	case errors.As(err, &failed) && exitCode(failed.err) == 1:
+		return "", false, nil
+	}
+	return "", false, err
+}
+
+// exitCode is how a program ended, -1 if it did not end by itself.
+func exitCode(err error) int {
+	var exit interface{ ExitCode() int }
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+// resolveAll resolves names that must be there.
+func (r *Repo) resolveAll(ctx context.Context, revs ...string) ([]string, error) {
+	var out []string
+	for _, rev := range revs {
+		commit, ok, err := r.Resolve(ctx, rev)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, fmt.Errorf("resolve %s: there is no such branch or commit", rev)
+		}
+		out = append(out, commit)
+	}
+	return out, nil
+}
+
+// MergeBase gives the commit two branches have in common, "" if none.
+func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
+	at, err := r.resolveAll(ctx, a, b)
+	if err != nil {
+		return "", err
+	}
+	out, err := r.git.output(ctx, 4096, "merge-base", "--end-of-options", at[0], at[1])
+	var failed *callError
+	if errors.As(err, &failed) && exitCode(failed.err) == 1 {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// IsAncestor reports whether all of a is in b.
+func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
+	at, err := r.resolveAll(ctx, a, b)
+	if err != nil {
+		return false, err
+	}
+	_, err = r.git.output(ctx, 4096, "merge-base", "--is-ancestor", "--end-of-options", at[0], at[1])
+	var failed *callError
+	if errors.As(err, &failed) && exitCode(failed.err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}

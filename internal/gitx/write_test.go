@@ -1,0 +1,296 @@
+//go:build unix
+
+package gitx
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"reprise"
+)
+
+func (f *fixture) repo() *Repo {
+	f.t.Helper()
+	r, err := f.open()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return r
+}
+
+// hooked puts a program into every hook, filter, driver and monitor of the
+// repository; each leaves a mark if it is run.
+func (f *fixture) hooked() {
+	f.t.Helper()
+	f.filtered("filter=s merge=d diff=d")
+	for key, name := range map[string]string{
+		"filter.s.smudge": "smudge", "filter.s.clean": "clean", "filter.s.process": "process", "merge.d.driver": "driver",
+		"diff.d.textconv": "textconv", "diff.external": "external", "core.fsmonitor": "fsmonitor", "gpg.program": "gpg", "core.editor": "editor",
+	} {
+		f.git("config", key, f.trap(name))
+	}
+	f.git("config", "commit.gpgsign", "true")
+	f.git("config", "merge.autostash", "true")
+	for _, hook := range []string{"post-checkout", "pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "reference-transaction", "pre-merge-commit", "post-merge"} {
+		file := ".git/hooks/" + hook
+		f.write(file, "#!/bin/sh\n: > "+filepath.Join(f.base, "mark-"+hook)+"\n")
+		if err := os.Chmod(filepath.Join(f.dir, file), 0o755); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	for _, m := range f.marks() {
+		if err := os.Remove(m); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+func TestX6_Write_runs_nothing_of_the_repository(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.hooked()
+	r, dir := f.repo(), filepath.Join(f.base, "repo/.worktrees/001-x")
+	if err := r.AddWorktree(t.Context(), dir, "auto-claude/001-x", r.Head()); err != nil {
+		t.Fatal(err)
+	}
+	w := f.in("repo/.worktrees/001-x")
+	w.write("a.x", "changed\n")
+	w.write("new.txt", "new\n")
+	commit, err := r.Commit(t.Context(), dir, "auto-claude: 1.1 - a thing", reprise.TrailerKey+": k/1")
+	if err != nil || commit == "" {
+		t.Fatal(commit, err)
+	}
+	if _, err := r.Merge(t.Context(), f.dir, "auto-claude/001-x", "merge it", reprise.TrailerKey+": m"); err != nil {
+		t.Fatal(err)
+	}
+	if marks := f.marks(); len(marks) > 0 {
+		t.Errorf("code of the repository was run: %q", marks)
+	}
+}
+
+func TestAC9_Commit(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.write(".gitignore", "ignored\n")
+	f.write("gone.txt", "x")
+	f.commit("second")
+	f.git("init", "-q", "nested")
+	f.git("add", "-f", "file.txt")
+	for name, text := range map[string]string{
+		"file.txt": "two\n", "a b/new\nname": "n", "-dash": "d", "ignored": "i", ":(top)x": "m",
+		".reprise/journal": "s", ".auto-claude/.env": "SECRET=1", ".auto-claude/specs/001/plan.json": "{}", ".worktrees/x/f": "w",
+	} {
+		f.write(name, text)
+	}
+	f.write(".auto-claude/staged", "by the user")
+	f.git("add", ".auto-claude/staged")
+	f.write("brief", "")
+	f.git("add", "brief")
+	for _, name := range []string{"brief", "gone.txt"} {
+		if err := os.Remove(filepath.Join(f.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := f.repo()
+	commit, err := r.Commit(t.Context(), f.dir, "auto-claude: 1 - \x1b[31mtitle\x00", "Reprise-Step: run/step/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.git("show", "--format=%s|%(trailers:key=Reprise-Step,valueonly)|%an", "--name-only", "-z", commit); !strings.HasPrefix(got, "auto-claude: 1 - [31mtitle|run/step/1\n|reprise") {
+		t.Errorf("%q", got)
+	}
+	names := strings.Split(strings.Trim(f.git("diff", "--name-only", "-z", "--no-renames", "HEAD~", "HEAD"), "\x00"), "\x00")
+	slices.Sort(names)
+	if want := []string{"-dash", ":(top)x", "a b/new\nname", "file.txt", "gone.txt"}; !slices.Equal(names, want) {
+		t.Errorf("committed %q, want %q", names, want)
+	}
+	if got := f.git("diff", "--cached", "--name-only"); got != ".auto-claude/staged" {
+		t.Errorf("what the user staged is now %q", got)
+	}
+	if again, err := r.Commit(t.Context(), f.dir, "x", ""); again != "" || err != nil {
+		t.Errorf("a second commit %q %v", again, err)
+	}
+	if got, found, err := r.HasTrailer(t.Context(), "main", "", "Reprise-Step", "run/step/1"); got != commit || !found || err != nil {
+		t.Errorf("trailer %q %v %v", got, found, err)
+	}
+	for _, other := range []string{"run/step/11", "run/step", "1"} {
+		if _, found, err := r.HasTrailer(t.Context(), "main", "", "Reprise-Step", other); found || err != nil {
+			t.Errorf("trailer %q found, %v", other, err)
+		}
+	}
+	if _, found, err := r.HasTrailer(t.Context(), "main", commit, "Reprise-Step", "run/step/1"); found || err != nil {
+		t.Errorf("found behind its end, %v", err)
+	}
+	f.git("config", "user.name", "Somebody")
+	f.git("config", "user.email", "s@example.org")
+	f.write("more", "")
+	if commit, err = r.Commit(t.Context(), f.dir, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.git("show", "-s", "--format=%an <%ae> %s", commit); got != "Somebody <s@example.org> work of a step" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestX6_Commit_refuses_what_is_under_way(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.conflict()
+	f.fails("merge", "other")
+	var not *NotReadyError
+	if _, err := f.repo().Commit(t.Context(), f.dir, "x", ""); !errors.As(err, &not) || !strings.Contains(not.Reason, "merge") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The .git of a checkout is swapped, moved or taken away between two calls.
+func TestX6_T2_a_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	r, dir := f.repo(), filepath.Join(f.base, "wt")
+	if err := r.AddWorktree(t.Context(), dir, "b", r.Head()); err != nil {
+		t.Fatal(err)
+	}
+	g := f.in("other")
+	if err := os.MkdirAll(g.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g.git("init", "-q")
+	link := filepath.Join(dir, ".git")
+	was, err := os.ReadFile(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"another repository": "gitdir: " + filepath.Join(g.dir, ".git") + "\n",
+		"the main checkout":  "gitdir: " + filepath.Join(f.dir, ".git") + "\n",
+		"nowhere":            "gitdir: /nowhere\n",
+		"torn":               "",
+	} {
+		if err := os.WriteFile(link, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		f.in("wt").write("new", name)
+		if commit, err := r.Commit(t.Context(), dir, "x", ""); err == nil {
+			t.Errorf("%s: commit %s", name, commit)
+		}
+	}
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Commit(t.Context(), dir, "x", ""); err == nil {
+		t.Error("a folder without .git was committed")
+	}
+	if err := os.WriteFile(link, was, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if commit, err := r.Commit(t.Context(), dir, "x", ""); err != nil || commit == "" {
+		t.Error(commit, err)
+	}
+}
+
+func TestAC9_Merge(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.conflict()
+	f.git("checkout", "-q", "-b", "fine", "main~")
+	f.write("fine.txt", "fine\n")
+	fine := f.commit("fine")
+	f.git("checkout", "-q", "main")
+	r := f.repo()
+	var conflict *ConflictError
+	if _, err := r.Merge(t.Context(), f.dir, "other", "merge", "Reprise-Step: x"); !errors.As(err, &conflict) || !slices.Equal(conflict.Files, []string{"file.txt"}) {
+		t.Fatalf("%v", err)
+	}
+	if got := f.git("status", "--porcelain"); got != "" || Operation(r.GitDir()) != "" {
+		t.Fatalf("the checkout is left with %q", got)
+	}
+	f.write("file.txt", "mine\n")
+	var not *NotReadyError
+	if _, err := r.Merge(t.Context(), f.dir, "fine", "m", ""); !errors.As(err, &not) || !slices.Equal(not.Paths, []string{"file.txt"}) {
+		t.Errorf("%v", err)
+	}
+	f.git("checkout", "-q", "--", "file.txt")
+	f.git("checkout", "-q", "--detach")
+	if _, err := r.Merge(t.Context(), f.dir, "fine", "m", ""); !errors.As(err, &not) {
+		t.Errorf("%v", err)
+	}
+	f.git("checkout", "-q", "main")
+	f.fails("merge", "other")
+	if _, err := r.Merge(t.Context(), f.dir, "other", "m", ""); !errors.As(err, &not) {
+		t.Errorf("somebody else's merge: %v", err)
+	}
+	f.git("merge", "--abort")
+	f.write(".auto-claude/specs/x", "state")
+	before := f.git("rev-parse", "main")
+	commit, err := r.Merge(t.Context(), f.dir, "fine", "merge fine", "Reprise-Step: m/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, err := r.IsAncestor(t.Context(), fine, "main"); !is || err != nil {
+		t.Error(is, err)
+	}
+	if got := f.git("show", "-s", "--format=%s|%(trailers:key=Reprise-Step,valueonly)", commit); got != "merge fine|m/1" {
+		t.Errorf("%q", got)
+	}
+	stat, err := r.DiffStat(t.Context(), before, "main")
+	if want := []FileStat{{Path: "fine.txt", Added: 1}}; err != nil || !slices.Equal(stat, want) {
+		t.Errorf("%+v %v", stat, err)
+	}
+	if base, err := r.MergeBase(t.Context(), "other", "fine"); err != nil || base != f.git("merge-base", "other", "fine") {
+		t.Error(base, err)
+	}
+	if list, err := r.Subjects(t.Context(), before, "main", 10); err != nil || len(list) != 2 {
+		t.Error(list, err)
+	}
+}
+
+func TestX6_Worktree_is_never_removed_with_work_in_it(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.write(".gitignore", "ignored\n")
+	f.commit("ignore")
+	r, dir := f.repo(), filepath.Join(f.base, "wt")
+	if err := r.AddWorktree(t.Context(), dir, "b/c", "main"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.RenameBranch(t.Context(), "b/c", "reprise/discarded/c-1"); err == nil {
+		t.Error("a branch that is checked out was renamed")
+	}
+	for _, name := range []string{"ignored", "new", "file.txt"} {
+		f.in("wt").write(name, "work")
+		if err := r.RemoveWorktree(t.Context(), dir); err == nil {
+			t.Fatalf("removed with %s", name)
+		}
+		if name != "file.txt" {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f.in("wt").git("add", "file.txt")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	linked := r.Linked()
+	if len(linked) != 1 || linked[0].Begun || linked[0].Branch != "b/c" || linked[0].Path != dir {
+		t.Fatalf("%+v", linked)
+	}
+	kept, err := r.KeepIndex(t.Context(), linked[0], "refs/reprise/kept/c")
+	if err != nil || f.git("show", kept+":file.txt") != "work" {
+		t.Errorf("%q %v", kept, err)
+	}
+	if err := r.RemoveWorktree(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.RenameBranch(t.Context(), "b/c", "reprise/discarded/c-1"); err != nil {
+		t.Error(err)
+	}
+	if got := f.git("worktree", "list", "--porcelain"); strings.Count(got, "worktree ") != 1 {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,0 +1,213 @@
+package gitx
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxMessage bounds a commit message.
+const maxMessage = 16 << 10
+
+// message makes a text fit for a commit: no control characters, bounded.
+func message(text string) string {
+	text = strings.Map(func(c rune) rune {
+		if c == '\n' || c == '\t' || !unicode.IsControl(c) && c != unicode.ReplacementChar {
+			return c
+		}
+		return -1
+	}, text)
+	if len(text) > maxMessage {
+		text = strings.ToValidUTF8(text[:maxMessage], "")
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		text = "work of a step"
+	}
+	return text
+}
+
+// Commit commits everything that is changed in a checkout and not ignored, but
+// nothing that Kept names, and gives the commit, "" if there was nothing to
+// commit. trailer is a whole line, KEY: VALUE, or "". What somebody staged
+// outside of that stays staged.
+//
+// If the process dies here there is a commit or none; the changes are in the
+// checkout in either case. The commit is durable after the next flush.
+func (r *Repo) Commit(ctx context.Context, dir, text, trailer string) (string, error) {
+	if strings.ContainsAny(trailer, "\r\n\x00") {
+		return "", fmt.Errorf("commit in %s: the trailer is more than one line", dir)
+	}
+	c, err := r.at(ctx, "commit in", dir)
+	if err != nil {
+		return "", err
+	}
+	if err := c.quiet("commit in"); err != nil {
+		return "", err
+	}
+	changed, err := c.uncommitted(ctx)
+	if err != nil || len(changed) == 0 {
+		return "", err
+	}
+	var paths []string
+	for _, ch := range changed {
+		if ch.Conflict {
+			return "", &NotReadyError{Op: "commit in", Dir: AbsPath(dir), Reason: "it has files with conflicts", Paths: []string{ch.Path}}
+		}
+		paths = append(paths, ch.Path)
+	}
+	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
+	if err := c.feed(ctx, paths, append([]string{"add", "--all"}, from...)...); err != nil {
+		return "", err
+	}
+	// What was staged and removed again is known to nobody any more.
+	staged, err := c.names(ctx, "diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=dirty")
+	if err != nil {
+		return "", err
+	}
+	if staged = slices.DeleteFunc(staged, Kept); len(staged) == 0 {
+		return "", nil
+	}
+	args := []string{"commit", "--quiet", "--only", "--no-verify", "--no-gpg-sign", "--no-status", "--no-edit", "--cleanup=verbatim", "-m", message(text)}
+	if trailer != "" {
+		args = append(args, "-m", trailer)
+	}
+	if err := c.feed(ctx, staged, append(args, from...)...); err != nil {
+		return "", err
+	}
+	return c.head(ctx)
+}
+
+// head is the commit that is checked out.
+func (c *checkout) head(ctx context.Context) (string, error) {
+	out, err := c.git.output(ctx, 4096, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
+	return strings.TrimSpace(string(out)), err
+}
+
+// feed runs git with names on its standard input.
+func (c *checkout) feed(ctx context.Context, names []string, args ...string) error {
+	input := []byte(strings.Join(names, "\x00") + "\x00")
+	return c.git.stream(ctx, input, func(in *bufio.Reader) error {
+		_, err := io.Copy(io.Discard, in)
+		return err
+	}, args...)
+}
+
+// names runs git and gives the names it prints with -z.
+func (c *checkout) names(ctx context.Context, args ...string) ([]string, error) {
+	out, err := c.git.output(ctx, 64<<20, args...)
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
+// HasTrailer looks for the latest commit of a branch, or of the commit named,
+// that carries a trailer. since, if set, leaves out what is in that one too.
+func (r *Repo) HasTrailer(ctx context.Context, rev, since, key, value string) (commit string, found bool, err error) {
+	at, err := r.resolveAll(ctx, rev)
+	if err != nil {
+		return "", false, err
+	}
+	args := []string{
+		"log", "-z", "--no-show-signature", "--no-mailmap", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--fixed-strings", "--grep=" + key + ": " + value,
+		"--format=tformat:%H%x00%(trailers:key=" + key + ",valueonly,separator=%x1f)", "--end-of-options", at[0],
+	}
+	if objectName(since) {
+		args = append(args, "^"+since)
+	}
+	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		f := fields{in, 0}
+		for {
+			hash, err := f.next()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			values, err := f.need()
+			if err != nil {
+				return err
+			}
+			for v := range strings.SplitSeq(values, "\x1f") {
+				if strings.TrimSpace(v) == value && objectName(hash) {
+					commit, found = hash, true
+					return errEnough
+				}
+			}
+		}
+	}, append(args, "--")...)
+	return commit, found, err
+}
+
+// FileStat is how much of a file changed.
+type FileStat struct {
+	Path           string
+	Added, Removed int
+	Binary         bool
+}
+
+// maxStats bounds how many files a comparison lists.
+const maxStats = 20_000
+
+// DiffStat compares two commits file by file.
+func (r *Repo) DiffStat(ctx context.Context, base, branch string) ([]FileStat, error) {
+	at, err := r.resolveAll(ctx, base, branch)
+	if err != nil {
+		return nil, err
+	}
+	var out []FileStat
+	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		f := fields{in, 0}
+		for {
+			entry, err := f.next()
+			if errors.Is(err, io.EOF) || err == nil && len(out) == maxStats {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			parts := strings.SplitN(entry, "\t", 3)
+			if len(parts) != 3 {
+				return fmt.Errorf("the entry %q has no path", entry)
+			}
+			st := FileStat{Path: parts[2], Binary: parts[0] == "-"}
+			if !st.Binary {
+				added, err1 := strconv.Atoi(parts[0])
+				removed, err2 := strconv.Atoi(parts[1])
+				if err := errors.Join(err1, err2); err != nil {
+					return err
+				}
+				st.Added, st.Removed = added, removed
+			}
+			out = append(out, st)
+		}
+	}, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--end-of-options", at[0], at[1], "--")
+	return out, err
+}
+
+// Subjects lists the commits of a branch that are not in base, the latest
+// first: hash, a blank and the subject.
+func (r *Repo) Subjects(ctx context.Context, base, branch string, limit int) ([]string, error) {
+	at, err := r.resolveAll(ctx, base, branch)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.git.output(ctx, 8<<20, "log", "-z", "--no-show-signature", "--no-decorate", "--no-notes", "--no-mailmap", "--encoding=UTF-8",
+		"--format=tformat:%H %s", "--max-count="+strconv.Itoa(limit), "--end-of-options", at[1], "^"+at[0], "--")
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	var list []string
+	for _, line := range bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		list = append(list, string(line))
+	}
+	return list, nil
+}

@@ -1,0 +1,161 @@
+package gitx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Linked is git's own record of a linked checkout, also of one that was never
+// finished.
+type Linked struct {
+	Name   string // of the record
+	Path   string // the checkout, "" if the record does not say
+	Branch string // "" if the record does not say or no branch is checked out
+	Commit string // of a detached head
+	// Begun tells that git was making the checkout and has not said that it
+	// is whole.
+	Begun  bool
+	Locked bool // by a person
+}
+
+// Linked lists the records of linked checkouts, the unfinished ones included.
+func (r *Repo) Linked() []Linked {
+	home := filepath.Join(r.commonDir, "worktrees")
+	entries, err := os.ReadDir(home)
+	if err != nil {
+		return nil
+	}
+	var out []Linked
+	for _, e := range entries[:min(len(entries), maxWorktrees)] {
+		if !e.IsDir() {
+			continue
+		}
+		dir := filepath.Join(home, e.Name())
+		l := Linked{Name: e.Name()}
+		if link, err := readSmall(filepath.Join(dir, "gitdir")); err == nil && link != "" {
+			l.Path = filepath.Dir(absIn(dir, link))
+		}
+		l.Branch, l.Commit = headFile(dir)
+		if strings.Trim(l.Commit, "0") == "" {
+			l.Commit = "" // what git writes before it knows
+		}
+		why, lockErr := readSmall(filepath.Join(dir, "locked"))
+		l.Begun = l.Path == "" || why == "initializing"
+		for _, name := range []string{"HEAD", "commondir", "index"} {
+			if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+				l.Begun = true
+			}
+		}
+		l.Locked = lockErr == nil && !l.Begun
+		out = append(out, l)
+	}
+	return out
+}
+
+// ofGit are the names that git itself puts into a record while it makes a
+// checkout; anything else there is from work in it.
+var ofGit = map[string]bool{
+	"HEAD": true, "ORIG_HEAD": true, "commondir": true, "gitdir": true, "index": true, "locked": true,
+	"config.worktree": true, "logs": true, "logs/HEAD": true, "refs": true,
+}
+
+// ClearLinked removes git's record of a checkout that was begun and never
+// finished. There is no command for that: git takes one that is being made for
+// locked. A record that holds anything a finished checkout would, or a head
+// that is on no branch, is left alone.
+//
+// If the process dies here, what is left is still such a record.
+func (r *Repo) ClearLinked(l Linked) error {
+	if !l.Begun || l.Commit != "" || l.Name == "" || l.Name != filepath.Base(l.Name) || strings.HasPrefix(l.Name, ".") {
+		return fmt.Errorf("clear record %q: it is not one of an unfinished checkout", l.Name)
+	}
+	root := filepath.Join(r.commonDir, "worktrees", l.Name)
+	var files []string
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if rel != "." && !ofGit[rel] && (d.IsDir() || !strings.HasSuffix(rel, ".lock")) {
+			return fmt.Errorf("clear record %s: it holds %q, which a checkout that is being made does not", l.Name, rel)
+		}
+		files = append(files, p)
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Folders stand before what is in them; the lock goes last of the files, so
+	// that what is left keeps saying that it was begun.
+	lock := filepath.Join(root, "locked")
+	for i := len(files) - 1; i > 0; i-- {
+		if files[i] == lock {
+			continue
+		}
+		if err := os.Remove(files[i]); err != nil {
+			return err
+		}
+	}
+	for _, last := range []string{lock, root} {
+		if err := os.Remove(last); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	// git removes its folder of records with the last of them.
+	if err := os.Remove(filepath.Dir(root)); err != nil && !errors.Is(err, fs.ErrNotExist) && !notEmpty(filepath.Dir(root)) {
+		return err
+	}
+	return nil
+}
+
+func notEmpty(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) > 0
+}
+
+// ClearBranchLock removes the lock that a killed git left on one branch, once
+// it is older than age; it waits for that. Nobody holds such a lock for more
+// than an instant. It must be a branch that nobody else works on.
+func (r *Repo) ClearBranchLock(ctx context.Context, branch string, age time.Duration) error {
+	if !validBranch(branch) {
+		return fmt.Errorf("unlock branch %q: this is no name of a branch", branch)
+	}
+	lock := filepath.Join(r.commonDir, "refs", "heads", filepath.FromSlash(branch)+".lock")
+	for {
+		info, err := os.Lstat(lock)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !info.Mode().IsRegular() || info.Size() > 1024 {
+			return fmt.Errorf("unlock branch %s: its lock is none of git's", branch)
+		}
+		left := age - time.Since(info.ModTime())
+		if left <= 0 {
+			if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(left, age)):
+		}
+	}
+}

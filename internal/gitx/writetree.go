@@ -1,0 +1,230 @@
+package gitx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise"
+)
+
+// AddWorktree makes a checkout of a branch in a folder that is not there or is
+// empty. The branch is made at base if there is none; one that is there is
+// taken as it is.
+//
+// If the process dies here, git may leave a checkout that is half made: Linked
+// tells it, and ClearLinked removes git's own record of it.
+func (r *Repo) AddWorktree(ctx context.Context, dir, branch, base string) error {
+	if !validBranch(branch) || !filepath.IsAbs(dir) || strings.ContainsAny(dir, "\n\x00") {
+		return fmt.Errorf("add worktree %q for branch %q: one of them is no fit name", dir, branch)
+	}
+	git, err := r.main(ctx, "add worktree to")
+	if err != nil {
+		return err
+	}
+	_, have, err := r.Resolve(ctx, branch)
+	if err != nil {
+		return err
+	}
+	if !have {
+		at, err := r.resolveAll(ctx, base)
+		if err != nil {
+			return err
+		}
+		// An empty old value makes git refuse a branch that came up meanwhile.
+		_, err = git.output(ctx, 4096, "update-ref", "-m", "branch for a worktree", "--end-of-options", "refs/heads/"+branch, at[0], strings.Repeat("0", len(at[0])))
+		if err != nil {
+			return err
+		}
+	}
+	_, err = git.output(ctx, 1<<20, "worktree", "add", "--quiet", "--no-guess-remote", "--end-of-options", dir, branch)
+	return err
+}
+
+// main is a runner for calls about the repository as a whole. It runs in the
+// checkout the repository was opened from, which must still be one.
+func (r *Repo) main(ctx context.Context, op string) (runner, error) {
+	if r.bare {
+		return r.writer(ctx, r.dir)
+	}
+	c, err := r.at(ctx, op, r.top)
+	if err != nil {
+		return runner{}, err
+	}
+	// git worktree starts gits of its own for other checkouts.
+	git := c.git
+	git.env = slices.DeleteFunc(slices.Clone(git.env), func(s string) bool {
+		return strings.HasPrefix(s, "GIT_DIR=") || strings.HasPrefix(s, "GIT_COMMON_DIR=") || strings.HasPrefix(s, "GIT_WORK_TREE=")
+	})
+	git.env = append(git.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir))
+	return git, nil
+}
+
+// RemoveWorktree lets git remove a linked checkout and its record of it, or the
+// record alone where the folder is gone. It is refused where anything in it is
+// not committed or not in the repository: ignored files would be lost.
+func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
+	git, err := r.main(ctx, "remove worktree from")
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		c, err := r.at(ctx, "remove worktree", dir)
+		if err != nil {
+			return err
+		}
+		if err := c.quiet("remove worktree"); err != nil {
+			return err
+		}
+		left, err := c.names(ctx, "ls-files", "-z", "--others", "--modified", "--deleted")
+		if err != nil {
+			return err
+		}
+		if len(left) > 0 {
+			return &NotReadyError{Op: "remove worktree", Dir: AbsPath(dir), Reason: "it holds files that are not committed", Paths: left}
+		}
+	}
+	_, err = git.output(ctx, 1<<20, "worktree", "remove", "--end-of-options", dir)
+	return err
+}
+
+// RenameBranch gives a branch another name that nobody has. One that is checked
+// out somewhere is refused.
+func (r *Repo) RenameBranch(ctx context.Context, from, to string) error {
+	if !validBranch(from) || !validBranch(to) {
+		return fmt.Errorf("rename branch %q to %q: one of them is no name of a branch", from, to)
+	}
+	for _, l := range r.Linked() {
+		if l.Branch == from {
+			return &NotReadyError{Op: "rename branch in", Dir: AbsPath(l.Path), Reason: "branch " + strconv.Quote(from) + " is checked out there"}
+		}
+	}
+	git, err := r.main(ctx, "rename branch in")
+	if err != nil {
+		return err
+	}
+	if head, _ := headFile(r.commonDir); head == from {
+		return &NotReadyError{Op: "rename branch in", Dir: AbsPath(r.top), Reason: "branch " + strconv.Quote(from) + " is checked out there"}
+	}
+	_, err = git.output(ctx, 4096, "branch", "-m", "--end-of-options", from, to)
+	return err
+}
+
+// KeepIndex keeps what was staged in a linked checkout whose folder is gone: a
+// commit at ref, which must be one of ours, "" if nothing was staged.
+func (r *Repo) KeepIndex(ctx context.Context, l Linked, ref string) (string, error) {
+	if !strings.HasPrefix(ref, "refs/reprise/") || !validBranch(ref) || l.Begun || l.Name != filepath.Base(l.Name) {
+		return "", fmt.Errorf("keep the index of %q at %q: one of them is not fit for it", l.Name, ref)
+	}
+	git, err := r.main(ctx, "keep in")
+	if err != nil {
+		return "", err
+	}
+	git.env = append(git.env, "GIT_DIR="+filepath.Join(r.commonDir, "worktrees", l.Name), "GIT_COMMON_DIR="+r.commonDir)
+	one := func(args ...string) (string, error) {
+		out, err := git.output(ctx, 4096, args...)
+		return strings.TrimSpace(string(out)), err
+	}
+	head, err := one("rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
+	if err != nil {
+		return "", err
+	}
+	was, err := one("rev-parse", "--verify", "--end-of-options", "HEAD^{tree}")
+	if err != nil {
+		return "", err
+	}
+	tree, err := one("write-tree")
+	if err != nil || tree == was {
+		return "", err
+	}
+	commit, err := one("commit-tree", "-p", head, "-m", "what was staged in a checkout that is gone", tree)
+	if err != nil {
+		return "", err
+	}
+	_, err = one("update-ref", "--end-of-options", ref, commit)
+	return commit, err
+}
+
+// Merge merges a branch into the branch that is checked out, always with a
+// commit of its own, and gives that. Uncommitted changes (those of Kept do not
+// count), a detached head or an operation under way are refused. Where changes
+// do not go together the merge is taken back and the error is a *ConflictError.
+//
+// If git is killed here, its index may stay locked or the merge under way; the
+// next call says so and changes nothing. It is durable after the next flush.
+func (r *Repo) Merge(ctx context.Context, dir, branch, text, trailer string) (string, error) {
+	c, err := r.at(ctx, "merge in", dir)
+	if err != nil {
+		return "", err
+	}
+	at, err := r.resolveAll(ctx, branch)
+	if err != nil {
+		return "", err
+	}
+	if err := c.takeBack(ctx, at[0]); err != nil {
+		return "", err
+	}
+	if err := c.quiet("merge in"); err != nil {
+		return "", err
+	}
+	st, err := c.status(ctx)
+	if err != nil {
+		return "", err
+	}
+	if st.detached || st.branch == "" {
+		return "", &NotReadyError{Op: "merge in", Dir: AbsPath(dir), Reason: "no branch is checked out"}
+	}
+	if dirty := tracked(st.changes); len(dirty) > 0 {
+		return "", &NotReadyError{Op: "merge in", Dir: AbsPath(dir), Reason: "it has changes that are not committed", Paths: dirty}
+	}
+	args := []string{"merge", "--quiet", "--no-ff", "--no-edit", "--no-stat", "--no-log", "--no-verify", "--no-gpg-sign", "--no-verify-signatures", "--no-autostash", "--no-rerere-autoupdate", "--cleanup=verbatim", "-m", message(text)}
+	if trailer != "" {
+		args = append(args, "-m", trailer)
+	}
+	_, err = c.git.output(ctx, 1<<20, append(args, "--end-of-options", at[0])...)
+	if err == nil {
+		return c.head(ctx)
+	}
+	files, listErr := c.names(ctx, "diff", "--name-only", "-z", "--diff-filter=U", "--no-ext-diff", "--no-textconv", "--no-relative")
+	if backErr := c.takeBack(context.WithoutCancel(ctx), at[0]); backErr != nil || listErr != nil {
+		return "", errors.Join(err, listErr, backErr)
+	}
+	if len(files) > 0 {
+		return "", &ConflictError{Branch: branch, Files: files}
+	}
+	return "", err
+}
+
+// tracked are the changes that count against a merge: those git would lose or
+// mix in. Untracked files it does not overwrite.
+func tracked(changes []reprise.Change) []string {
+	var out []string
+	for _, ch := range changes {
+		if !ch.Untracked && !Kept(ch.Path) {
+			out = append(out, ch.Path)
+		}
+	}
+	return out
+}
+
+// takeBack aborts a merge of this commit that is under way: one of ours, as the
+// checkout was clean before. Any other stays.
+func (c *checkout) takeBack(ctx context.Context, commit string) error {
+	if Operation(AbsPath(c.gitDir)) != "merge" {
+		return nil
+	}
+	if head, err := readSmall(filepath.Join(c.gitDir, "MERGE_HEAD")); err != nil || strings.TrimSpace(head) != commit {
+		return nil
+	}
+	text, err := readSmall(filepath.Join(c.gitDir, "MERGE_MSG"))
+	if err != nil || !strings.Contains(text, reprise.TrailerKey+": ") {
+		return nil // somebody else's
+	}
+	_, err = c.git.output(ctx, 1<<20, "merge", "--abort")
+	return err
+}
