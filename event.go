@@ -50,7 +50,8 @@ type Event struct {
 	Agent   string `json:"agent,omitempty"`  // the session or agent id
 	Commit  string `json:"commit,omitempty"` // the commit that holds the work
 	Text    string `json:"text,omitempty"`   // why it failed, the question, the answer, a summary
-	// Options are the answers to choose from, for a question.
+	// Options are the answers to choose from, for a question; for the start of
+	// a run the steps it is begun with, "wave: story" or "role: what".
 	Options []string `json:"options,omitempty"`
 	// Outcome qualifies an end: completed, failed, aborted, approved, rejected.
 	Outcome string `json:"outcome,omitempty"`

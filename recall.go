@@ -1,8 +1,8 @@
 package reprise
 
 // Recall adds to a run what its journal tells and its files have no place for:
-// how often each step was started and sent back, and what a person was asked
-// and said. Events stand in the order in which they happened; what the files
+// how often each step was started and sent back, when it ended last, and what a
+// person was asked and said. Events stand in the order in which they happened; what the files
 // say of a question that nobody else answered stays.
 //
 // A question without an answer makes an open run wait, and so does nothing else:
@@ -10,9 +10,9 @@ package reprise
 func (r *Run) Recall(events []Event) {
 	asked := map[string]*Question{}
 	var order []string
-	for _, ev := range events {
+	for i, ev := range events {
 		if s := r.Step(ev.Step); s != nil && ev.Step != "" {
-			s.recall(ev)
+			s.recall(ev, i+1)
 		}
 		if ev.Question == "" {
 			continue
@@ -40,7 +40,10 @@ func (r *Run) Recall(events []Event) {
 	}
 }
 
-func (s *Step) recall(ev Event) {
+func (s *Step) recall(ev Event, at int) {
+	if ev.Kind == StepFinished {
+		s.Ended = at
+	}
 	switch {
 	case ev.Kind == StepStarted:
 		s.Attempts = max(s.Attempts, ev.Attempt)
@@ -60,8 +63,17 @@ func (r *Run) recallQuestion(q *Question) {
 		}
 		// The files ask still: an answer that was applied did not take it
 		// away, so it is asked anew.
-		if q.Answered && !q.Applied && !have.Answered {
+		switch {
+		case q.Answered && !q.Applied && !have.Answered:
 			have.Answered, have.Answer = true, q.Answer
+		case !q.Answered && !have.Answered && q.Text != "" && r.State.Open():
+			r.State, r.Reason = Waiting, "it waits for an answer: "+q.Text
+		}
+		if have.AskedAt.IsZero() && !q.Applied {
+			have.AskedAt = q.AskedAt
+		}
+		if len(have.Options) == 0 {
+			have.Options = q.Options
 		}
 		return
 	}

@@ -72,6 +72,7 @@ type Step struct {
 	Needs    []string // ids of steps that must be closed first
 	Attempts int      // launches on record
 	Rejected int      // how often in a row it ended with the work sent back, on record
+	Ended    int      // the place of its latest end in the journal, from 1; 0 if none is there
 	Commits  []string // commits the ledgers record for it
 	Pieces   bool     // those commits are made on the way: they show that it was begun, not that it is whole
 	Files    []string // files its plan or ledger says it touches

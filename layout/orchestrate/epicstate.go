@@ -150,6 +150,12 @@ func (l *loader) epicNext(root *doc.Node, waves []wave) {
 	phase, units := l.openWave(root, waves)
 	if phase == "" && run.Phase == "" {
 		phase = "final gate"
+		v := root.Get("gate_verdicts", "gateVerdicts")
+		if v != nil && v.Kind == doc.Map && !v.Get("final").IsNull() && verdictDone(v.Get("final")) {
+			run.Phase = "close"
+			run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: "close the epic", Phase: "close", Role: "po", Reason: "all gates were passed; only the status was not moved"}}
+			return
+		}
 		units = []reprise.Unit{{ID: "final-gate", Path: run.Path, Title: "final gate of the epic", Phase: phase, Role: "qa", Reason: "all stories are completed and the epic is not"}}
 	}
 	if len(before) > 0 && l.unwritten() {
@@ -264,6 +270,15 @@ func rejected(n *doc.Node) bool {
 		word = plainText(n.Get("status", "verdict"))
 	}
 	return stateWord(word) == reprise.Failed || verdict(word) == reprise.Failed
+}
+
+// verdictDone reports whether a gate let pass what it is about.
+func verdictDone(n *doc.Node) bool {
+	word := plainText(n)
+	if n.Kind == doc.Map {
+		word = plainText(n.Get("status", "verdict"))
+	}
+	return verdict(word) == reprise.Done
 }
 
 // meaning says what it means that a state and a story say different things.

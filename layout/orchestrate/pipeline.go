@@ -135,6 +135,11 @@ func (l *loader) pipeline() {
 			run.Active(f.MTime, f.At(0))
 		}
 	}
+	if story := l.specStory(); point == len(pipelinePhases) && story != "" {
+		run.State, run.Phase, run.Reason = reprise.Complete, "done", "the specification is finished and its story is written"
+		run.Also = append(run.Also, reprise.Ref{Layout: layoutName, ID: storyKey(story).id, Path: story, Kind: reprise.KindStory})
+		return
+	}
 	if point == len(pipelinePhases) {
 		run.State, run.Phase, run.Reason = reprise.Interrupted, "plan", "the specification is finished and has no story yet"
 		run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Phase: "create", Role: "sm", Reason: run.Reason}}
@@ -143,6 +148,17 @@ func (l *loader) pipeline() {
 	p := pipelinePhases[point]
 	run.State, run.Phase, run.Reason = reprise.Interrupted, p.phase, "the specification stopped before "+p.phase
 	run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Phase: p.phase, Role: p.role, Reason: "its output is the first that is missing"}}
+}
+
+// specStory finds the story that was written from the specification.
+func (l *loader) specStory() string {
+	k := nameKey(l.run.ID)
+	for _, s := range l.storyFiles() {
+		if (k.same(s.key) || strings.EqualFold(k.id, s.key.id)) && projectOf(s.path) == projectOf(path.Join(l.run.Path, "x")) {
+			return s.path
+		}
+	}
+	return ""
 }
 
 // missingOutput lists the output of a phase that is called done. One that is

@@ -72,6 +72,9 @@ func (c *scribe) record() error {
 	if c.ev.Kind == reprise.RunStarted && (c.run.Path == "" || !c.r.Exists(c.run.Path)) {
 		return c.begin()
 	}
+	if c.ev.Kind == reprise.RunStarted && c.run.Kind == reprise.KindSpecPipeline {
+		return nil // its outputs are there
+	}
 	if c.ev.Kind == reprise.RunStopped && c.run.State == reprise.Complete {
 		return nil // it has ended already
 	}

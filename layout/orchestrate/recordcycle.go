@@ -142,6 +142,14 @@ func (c *scribe) bobPhase(p *paper, i int, now string, to func(string) error) er
 	switch status {
 	case reprise.InProgress:
 		p.because("phase %s began", name)
+		// What failed behind it is done again after it.
+		for _, b := range bobPhases[i+1:] {
+			if st := stateWord(plainText(p.node(splice.Path{"phaseResults", b.name, "status"}))); st == reprise.Failed || st == reprise.Blocked {
+				if err := bobResult(p, b.name, "pending"); err != nil {
+					return err
+				}
+			}
+		}
 		// A result of an earlier lap would tell that the phase is behind it.
 		if plainText(p.node(splice.Path{"phaseResults", name, "status"})) != "" {
 			if err := result("in_progress"); err != nil {

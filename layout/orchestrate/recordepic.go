@@ -189,7 +189,7 @@ func (c *scribe) epicEnded(e *epicPaper) error {
 	}
 	for _, w := range e.waves {
 		for _, s := range w.entries {
-			if !stateWord(s.word).Closed() {
+			if c.openEntry(s) {
 				return c.cannot("story %s is open", oneLine(s.id, 40))
 			}
 		}
@@ -201,6 +201,15 @@ func (c *scribe) epicEnded(e *epicPaper) error {
 		return e.set(under(e.root, "completed_at"), c.stamp(e.paper, e.node(under(e.root, "completed_at"))))
 	}
 	return nil
+}
+
+// openEntry reports whether a story of the state is open. One that is listed
+// without a status is as far as its file.
+func (c *scribe) openEntry(s epicEntry) bool {
+	if step := c.run.Step(s.id); s.bare && step != nil {
+		return !step.Status.Closed()
+	}
+	return !stateWord(s.word).Closed()
 }
 
 // storyWords are the format's own words for the status of a story.
@@ -312,7 +321,8 @@ func (c *scribe) storyFollows(p string, status reprise.Status) error {
 		if rankOf(now) == rankOf(done) {
 			return c.cannot("story %s is closed", p)
 		}
-		if rankOf(now) < rankOf(inProgress) || now == blocked {
+		// A draft is validated before it is begun: it moves by its own phases.
+		if rankOf(now) < rankOf(inProgress) && now != draft || now == blocked {
 			return c.moveStory(p, inProgress, c.ev.Text)
 		}
 	case reprise.Done:

@@ -362,7 +362,11 @@ func (c *scribe) loopAnswer(p *paper, d loopDialect, lp loop) error {
 	fold := doc.Fold(c.ev.Text)
 	usedUp := doc.Fold(lp.word) == "escalated" || lp.iteration >= lp.max
 	switch {
-	case c.ev.Question != "escalation" || !d.status:
+	case c.ev.Question != "escalation":
+		return c.noPlace()
+	case strings.HasPrefix(fold, "accept"):
+		return c.waive(p, d, lp)
+	case !d.status && !strings.HasPrefix(fold, "allow more"):
 		return c.noPlace()
 	case strings.HasPrefix(fold, "allow more"):
 		if !usedUp {
@@ -377,6 +381,34 @@ func (c *scribe) loopAnswer(p *paper, d loopDialect, lp loop) error {
 		return c.loopStatus(p, d, d.halted, d.stopped, "stopped", "paused")
 	}
 	return c.noPlace()
+}
+
+// waive closes a loop on a person's word: the last verdict is theirs, and what
+// it was stands beside it.
+func (c *scribe) waive(p *paper, d loopDialect, lp loop) error {
+	if len(lp.entries) == 0 {
+		return c.noPlace()
+	}
+	n := lp.entries[len(lp.entries)-1].n
+	at := splice.Path{"history", entryAt(p, n)}
+	if old := plainText(p.node(under(at, "verdict"))); verdict(old) != reprise.Done {
+		if err := p.set(under(at, "previousVerdict"), old); err != nil {
+			return err
+		}
+		if err := p.set(under(at, "verdict"), "WAIVED"); err != nil {
+			return err
+		}
+		p.because("a person accepted iteration %d as it is", n)
+	}
+	if d.last != "" && verdict(plainText(p.node(splice.Path{d.last}))) != reprise.Done {
+		if err := p.set(splice.Path{d.last}, "WAIVED"); err != nil {
+			return err
+		}
+	}
+	if err := c.loopStatus(p, d, d.complete, "", "completed", "complete", "done"); err != nil {
+		return err
+	}
+	return c.loopStory(done)
 }
 
 // loopStory moves the story of a loop or workflow, if it has a file here.

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"strconv"
@@ -27,8 +28,49 @@ func (c *scribe) begin() error {
 		return c.beginEpic()
 	case reprise.KindWorkflow:
 		return c.beginWorkflow()
+	case reprise.KindSpecPipeline:
+		return c.beginSpec()
 	}
-	return c.cannot("a %s is begun by its first output", r.Kind)
+	return c.cannot("a %s is not begun here", r.Kind)
+}
+
+// given are the steps a run is begun with: those the event lists, each with its
+// wave or role before a colon, else those of the run.
+func (c *scribe) given() []reprise.Step {
+	if len(c.ev.Options) == 0 {
+		return c.run.Steps
+	}
+	var out []reprise.Step
+	for _, o := range c.ev.Options {
+		before, what, ok := strings.Cut(o, ": ")
+		if !ok {
+			before, what = "", o
+		}
+		out = append(out, reprise.Step{ID: what, Title: what, Phase: before, Role: before})
+	}
+	return out
+}
+
+// beginSpec makes the state of a specification, which holds what it is about
+// until the first output does.
+func (c *scribe) beginSpec() error {
+	if c.ev.Text == "" || c.run.Path == "" {
+		return c.cannot("a specification without a word about it is begun by its first output")
+	}
+	name := path.Join(c.run.Path, ".pipeline-state.json")
+	if !isSpecArtifact(name) {
+		return c.cannot("%q is no place for a specification", oneLine(c.run.Path, 100))
+	}
+	text, err := json.MarshalIndent(struct {
+		ID      string `json:"storyId"`
+		Goal    string `json:"goal"`
+		Started string `json:"startedAt"`
+		Updated string `json:"updatedAt"`
+	}{c.run.ID, c.ev.Text, c.ev.At.UTC().Format("2006-01-02T15:04:05.000Z"), c.ev.At.UTC().Format("2006-01-02T15:04:05.000Z")}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return c.make(name, string(text)+"\n", "begin specification "+oneLine(c.run.ID, 60))
 }
 
 func (c *scribe) make(name, text, why string) error {
@@ -131,8 +173,7 @@ func (c *scribe) beginEpic() error {
 		ids  []string
 	}
 	var waves []group
-	for i := range c.run.Steps {
-		s := &c.run.Steps[i]
+	for _, s := range c.given() {
 		wave := waveName(s.Phase)
 		if wave == "" || s.ID == "" || s.ID != oneLine(s.ID, 60) || !safeName(wave) {
 			return c.cannot("step %q names no wave", oneLine(s.ID, 60))
@@ -147,8 +188,12 @@ func (c *scribe) beginEpic() error {
 	}
 	at := c.ev.At.UTC().Format(time.RFC3339)
 	var b strings.Builder
-	fmt.Fprintf(&b, "epic_state:\n  epicId: %s\n  mode: interactive\n  started_at: %q\n  updated_at: %q\n  status: active\n  current_wave: %s\n  total_waves: %d\n  waves:\n",
-		yamlText(c.run.ID), at, at, waves[0].name, len(waves))
+	plan := ""
+	if c.ev.Text != "" {
+		plan = "  execution_plan: " + yamlText(c.ev.Text) + "\n"
+	}
+	fmt.Fprintf(&b, "epic_state:\n  epicId: %s\n%s  mode: interactive\n  started_at: %q\n  updated_at: %q\n  status: active\n  current_wave: %s\n  total_waves: %d\n  waves:\n",
+		yamlText(c.run.ID), plan, at, at, waves[0].name, len(waves))
 	for _, w := range waves {
 		fmt.Fprintf(&b, "    %s:\n      status: pending\n      stories:\n", w.name)
 		for _, s := range w.ids {
@@ -167,7 +212,8 @@ func (c *scribe) beginWorkflow() error {
 	if shapeOf(name) != workflowShape {
 		return c.cannot("%q is no place for a workflow", oneLine(name, 100))
 	}
-	if len(c.run.Steps) == 0 {
+	steps := c.given()
+	if len(steps) == 0 {
 		return c.cannot("workflow %s has no steps", oneLine(c.run.ID, 40))
 	}
 	at := c.ev.At.UTC().Format(time.RFC3339)
@@ -177,8 +223,7 @@ func (c *scribe) beginWorkflow() error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow_id: %s\nworkflow_name: %s\nstarted_at: %q\nupdated_at: %q\nstatus: active\ncurrent_step_index: 0\nsteps:\n", yamlText(c.run.ID), yamlText(title), at, at)
-	for i := range c.run.Steps {
-		s := &c.run.Steps[i]
+	for i, s := range steps {
 		action := s.Title
 		if action == "" {
 			action = s.ID

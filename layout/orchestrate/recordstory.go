@@ -106,6 +106,10 @@ func (c *scribe) finishPhase(p, step string) error {
 	if s == nil {
 		return c.damaged(p)
 	}
+	if step == "implement" && c.ev.Outcome == "unreviewed" {
+		// Whoever implemented it closed it too; the review is still to come.
+		return c.moveStory(p, inReview, c.ev.Text)
+	}
 	i := slices.IndexFunc(cycle, func(x struct{ phase, role string }) bool { return x.phase == step })
 	if w := s.winner(); w >= 0 && i >= 0 && step != "qa" && phaseStatus(s.fields[w].class, i) == reprise.Done {
 		return nil

@@ -95,7 +95,7 @@ func (c *scribe) waveEnded(e *epicPaper, name string) error {
 		}
 		if status == reprise.Done {
 			for _, s := range w.entries {
-				if !stateWord(s.word).Closed() {
+				if c.openEntry(s) {
 					return c.cannot("story %s of wave %s is open", oneLine(s.id, 40), oneLine(name, 20))
 				}
 			}
@@ -170,7 +170,11 @@ func (c *scribe) gateStep(e *epicPaper) error {
 	case step == "merge" && c.ev.Kind == reprise.StepFinished:
 		return c.epicEnded(e)
 	case step == "final-gate":
-		if c.ev.Kind == reprise.StepFinished || c.ev.Kind == reprise.StepFailed {
+		status, _, _ := c.eventStatus()
+		switch {
+		case status == reprise.Done && e.key(e.root, "gate_verdicts", "gateVerdicts") == "":
+			return c.epicEnded(e) // no verdicts are kept: the end is the verdict
+		case c.ev.Kind == reprise.StepFinished || c.ev.Kind == reprise.StepFailed:
 			return c.gateOutcome(e, "final")
 		}
 		return c.noPlace()
