@@ -104,3 +104,16 @@ type Conclusion struct {
 // ErrNotFromNothing is the cause where a kind of run cannot be started without
 // something that must be there first.
 var ErrNotFromNothing = errors.New("cannot be started from nothing")
+
+// Lifter is implemented by playbooks whose runs can be held by files that mean
+// no more than "wait until a person says to go on". Lift names them; they are
+// archived when a person does.
+type Lifter interface {
+	Lift(fsys fs.FS, r *Run) []string
+}
+
+// Goaler is implemented by playbooks that can tell what a run was started for,
+// in words, so that it can be started afresh.
+type Goaler interface {
+	GoalOf(fsys fs.FS, r *Run) string
+}

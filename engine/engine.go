@@ -11,6 +11,7 @@ package engine
 
 import (
 	"context"
+	"io/fs"
 	"time"
 
 	"reprise"
@@ -34,6 +35,9 @@ type Engine struct {
 	Settings *settings.Settings
 	// Agent gives the way to start an agent of these settings.
 	Agent func(settings.Agent) (agent.Agent, error)
+	// Shim is the command of the supervisor of an attempt; nil stands for this
+	// program itself.
+	Shim []string
 	// Environ is what the environment of agents is picked from.
 	Environ []string
 	Now     func() time.Time
@@ -45,6 +49,11 @@ type Engine struct {
 
 	Mode     Mode
 	Parallel int // zero stands for what the settings say
+	// Wait sleeps through limits instead of returning when they end.
+	Wait bool
+	// Prompts are the person's own templates, nil for ours alone.
+	Prompts fs.FS
+	flows
 
 	AllowNetwork, Adopt bool
 	// StopOrphans lets agents of a dead engine be stopped instead of waited for.
@@ -61,9 +70,6 @@ type Choice struct {
 	Skip   []string
 	// If, if set, is the digest of the judgement the choice rests on.
 	If string
-	// Force goes on in spite of a verdict of caution; a blocked run is never
-	// forced.
-	Force bool
 }
 
 // Summary is what came of it.
@@ -80,10 +86,13 @@ type Summary struct {
 	Questions []reprise.Question
 	Until     time.Time
 	Findings  []reprise.Finding
-	Snapshot  string
-	Started   time.Time
-	Ended     time.Time
-	Launches  int
+	// Refused are mistakes in the settings that kept steps from being started.
+	Refused  []error
+	Snapshot string
+	Review   string // what was built, where that was asked for
+	Started  time.Time
+	Ended    time.Time
+	Launches int
 }
 
 // StepReport is what happened to one step.

@@ -31,6 +31,16 @@ func All() []Entry {
 	}
 }
 
+// Find returns the layout of a name, nil if there is none.
+func Find(name string) reprise.Layout {
+	for _, e := range All() {
+		if e.Name() == name {
+			return e.Layout
+		}
+	}
+	return nil
+}
+
 // Names returns the names of the known layouts.
 func Names() []string {
 	var names []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -41,7 +42,7 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 		return nil, err
 	}
 	dry := durable.NewDryRun(store)
-	for _, ev := range t.resets(r) {
+	for _, ev := range resets(r, t.Now) {
 		edits, err := record(dry, r, ev)
 		if err != nil {
 			return nil, err
@@ -60,7 +61,7 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 
 // resets are the events that take transitional statuses back. A unit whose
 // status is archived with the state needs none.
-func (t Tender) resets(r *reprise.Run) []reprise.Event {
+func resets(r *reprise.Run, now time.Time) []reprise.Event {
 	var out []reprise.Event
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -69,7 +70,7 @@ func (t Tender) resets(r *reprise.Run) []reprise.Event {
 			continue
 		}
 		if s.Status == reprise.InProgress || s.Status == reprise.InReview {
-			out = append(out, reprise.Event{Kind: reprise.StepReset, At: t.Now, Step: s.ID, Actor: "reprise", Text: "cleaned up"})
+			out = append(out, reprise.Event{Kind: reprise.StepReset, At: now, Step: s.ID, Actor: "reprise", Text: "cleaned up"})
 		}
 	}
 	return out
@@ -115,21 +116,33 @@ func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
 	}
 	defer store.Release()
 	done := &Cleaned{}
-	if done.Snapshot, err = snapshot(ctx, store, []*reprise.Run{plan.Run}, "before clean "+plan.Run.ID); err != nil {
+	if done.Snapshot, err = Keep(ctx, store, []*reprise.Run{plan.Run}, "before clean "+plan.Run.ID); err != nil {
 		return nil, err
 	}
-	l, err := layoutOf(plan.Run)
+	given, err := GiveUp(ctx, store, plan.Run, t.Now)
+	given.Snapshot = done.Snapshot
+	return given, err
+}
+
+// GiveUp resets statuses that a run left in the middle and archives its state,
+// both in the journal first. The lease must be held; what is given up should be
+// in a snapshot already.
+//
+// If the process dies here, giving it up again comes to the same end.
+func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.Time) (*Cleaned, error) {
+	done := &Cleaned{}
+	l, err := layoutOf(r)
 	if err != nil {
 		return done, err
 	}
-	j, err := journal.Open(store, l, plan.Run.Ref)
+	j, err := journal.Open(store, l, r.Ref)
 	if err != nil {
 		return done, err
 	}
 	if _, err := j.CatchUp(ctx); err != nil {
 		return done, err
 	}
-	for _, ev := range t.resets(plan.Run) {
+	for _, ev := range resets(r, now) {
 		edits, err := j.Record(ctx, ev)
 		if err != nil {
 			return done, err
@@ -138,13 +151,13 @@ func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
 			done.Resets = append(done.Resets, ev.Step)
 		}
 	}
-	if plan.Archive == "" {
-		return done, nil
+	if r.Kind == reprise.KindStory {
+		return done, nil // the state is the user's own document
 	}
-	note := reprise.Event{Kind: reprise.RunStopped, At: t.Now, Actor: "reprise", Outcome: "archived", Text: "the state was archived"}
+	note := reprise.Event{Kind: reprise.RunStopped, At: now, Actor: "reprise", Outcome: "archived", Text: "the state was archived"}
 	if err := j.Note(note); err != nil {
 		return done, err
 	}
-	done.Archived, err = store.Archive(plan.Archive)
+	done.Archived, err = store.Archive(r.Path)
 	return done, err
 }

@@ -134,7 +134,7 @@ func (t Tender) Repair(ctx context.Context, plan *RepairPlan) (*Repaired, error)
 	for _, m := range plan.Mends {
 		runs = append(runs, m.Run)
 	}
-	if done.Snapshot, err = snapshot(ctx, store, runs, "before repair"); err != nil {
+	if done.Snapshot, err = Keep(ctx, store, runs, "before repair"); err != nil {
 		return nil, err
 	}
 	for _, log := range plan.Logs {

@@ -16,9 +16,9 @@ import (
 // tree is kept by git beside them.
 const maxStateFiles = 5000
 
-// snapshot keeps the state files of runs and the working tree, so that whatever
-// follows can be undone.
-func snapshot(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string) (string, error) {
+// Keep keeps the state files of runs and the working tree, so that whatever
+// follows can be undone, and gives the snapshot's id. The lease must be held.
+func Keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string) (string, error) {
 	var files []string
 	for _, r := range runs {
 		files = append(files, stateFiles(store, r)...)

@@ -53,10 +53,8 @@ func (t Tender) judge(ctx context.Context) (*project.Judgement, error) {
 
 // layoutOf finds the layout of a run.
 func layoutOf(r *reprise.Run) (reprise.Layout, error) {
-	for _, e := range layout.All() {
-		if e.Name() == r.Layout {
-			return e.Layout, nil
-		}
+	if l := layout.Find(r.Layout); l != nil {
+		return l, nil
 	}
 	return nil, fmt.Errorf("no layout is called %q", r.Layout)
 }

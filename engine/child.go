@@ -1,0 +1,89 @@
+//go:build wip
+
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"reprise"
+	"reprise/agent"
+)
+
+// maxDepth bounds how deep runs may lie in each other: state that names itself
+// as its own child must come to an end.
+const maxDepth = 4
+
+// startChild lets a run of its own do a unit. It goes on where it stands,
+// whatever was cut off before.
+func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
+	if w.depth >= maxDepth {
+		return w.refuse(ctx, a, fmt.Errorf("work on %s: it lies %d runs deep", a.Child.ID, w.depth))
+	}
+	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now()}
+	started := w.about(f, reprise.StepStarted)
+	started.Policy, started.Key = reprise.Rerun, w.keyOf(a.Step, f.attempt)
+	if err := w.record(ctx, started); err != nil {
+		return err
+	}
+	ctx, f.cancel = context.WithCancel(ctx)
+	w.flights[a.Step] = f
+	w.tell(Progress{Kind: Began, Step: a.Step, Title: a.Unit.Title, Role: a.Role, Attempt: f.attempt})
+	go func() {
+		sum, err := w.Engine.runChild(ctx, w, *a.Child)
+		w.landed <- landing{step: a.Step, child: sum, err: err}
+	}()
+	return nil
+}
+
+func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref) (*Summary, error) {
+	book, err := e.bookOf(parent.store, ref)
+	if err != nil {
+		return nil, err
+	}
+	child, err := e.open(ctx, parent.store, ref, book)
+	if err != nil {
+		return nil, err
+	}
+	child.depth = parent.depth + 1
+	// Only the outermost run talks to a person: several at once would talk
+	// across each other.
+	quiet := *e
+	quiet.Ask = nil
+	child.Engine = &quiet
+	return child.sum, child.loop(ctx)
+}
+
+// landChild takes in what came of a child run.
+func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
+	if err := w.load(); err != nil {
+		return err
+	}
+	w.sum.Launches += child.Launches
+	w.sum.Finished = append(w.sum.Finished, child.Finished...)
+	w.sum.Failed = append(w.sum.Failed, child.Failed...)
+	w.sum.Findings = append(w.sum.Findings, child.Findings...)
+	w.sum.Refused = append(w.sum.Refused, child.Refused...)
+	why := first(append(child.Reasons, "it stopped")...)
+	switch {
+	case child.State == reprise.Complete || child.Action == reprise.Finish:
+		c := w.book.Conclude(w.store, w.run, f.a, reprise.Reply{Outcome: "done"})
+		if c.Problem != "" {
+			return w.lied(ctx, f, agent.Result{}, c.Problem)
+		}
+		return w.finish(ctx, f, c, reprise.Reply{}, "")
+	case len(child.Failed) > 0 || len(child.Refused) > 0:
+		return w.fail(ctx, f, agent.Result{Outcome: agent.Failed, Reason: why})
+	}
+	w.sum.Questions = append(w.sum.Questions, child.Questions...)
+	if !child.Until.IsZero() {
+		w.sum.Until = child.Until
+	}
+	if ctx.Err() == nil {
+		w.parked[f.a.Step] = "waits: " + why
+	}
+	reset := w.about(f, reprise.StepReset)
+	reset.Outcome, reset.Text, reset.Actor = "waiting", why, actor
+	w.ended(f, "waiting", why)
+	return w.record(ctx, reset)
+}

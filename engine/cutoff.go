@@ -1,0 +1,198 @@
+//go:build wip
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/agent"
+)
+
+// settleCutoffs settles attempts that were started and whose end nobody saw, by
+// the policy that was recorded with their start. How each was settled is an
+// event; nothing is settled in silence.
+func (w *work) settleCutoffs(ctx context.Context) error {
+	open := slices.DeleteFunc(w.hist.Open(), func(ev reprise.Event) bool { return w.flights[ev.Step] != nil })
+	slices.SortFunc(open, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
+	for _, ev := range open {
+		if err := w.settleCutoff(ctx, ev); err != nil {
+			return err
+		}
+		if err := w.load(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) settleCutoff(ctx context.Context, ev reprise.Event) error {
+	f, err := w.resumed(ctx, ev)
+	if err != nil {
+		return err
+	}
+	if f.a.Child != nil {
+		// The child run has a journal of its own and goes on where it stands.
+		return w.runAgain(ctx, f, "its own run goes on where it stands")
+	}
+	if step := w.run.Step(ev.Step); step != nil && step.Status.Closed() && w.missing(f) == "" {
+		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "its files call it "+step.Status.String())
+	}
+	if ev.Policy != reprise.Rerun {
+		if r, proof := w.proof(ctx, f); proof != "" {
+			return w.landedBy(ctx, f, r, proof)
+		}
+	}
+	if ev.Policy == reprise.AskWho {
+		return w.askWhatHappened(ctx, f)
+	}
+	return w.runAgain(ctx, f, "nothing shows that it was finished")
+}
+
+// resumed brings an attempt of an earlier process back as far as the journal
+// and the playbook know it.
+func (w *work) resumed(ctx context.Context, ev reprise.Event) (*flight, error) {
+	a, err := w.assignmentOf(ev.Step)
+	if err != nil {
+		return nil, err
+	}
+	a.Expect = ev.Expect
+	f := &flight{a: a, attempt: ev.Attempt, key: ev.Key, began: ev.At}
+	if a.Child != nil {
+		return f, nil
+	}
+	if f.inside, err = w.place(ctx, a); err != nil {
+		return nil, err
+	}
+	f.dir = w.absolute(f.inside)
+	scratch, err := w.store.Scratch(w.attemptName(f))
+	if err != nil {
+		return nil, err
+	}
+	f.result = scratch + "/" + resultName
+	return f, nil
+}
+
+// assignmentOf finds what a step needs: from what the files offer, else from the
+// step itself.
+func (w *work) assignmentOf(step string) (reprise.Assignment, error) {
+	d := w.decide()
+	for _, u := range append(slices.Clone(d.Units), w.run.Next...) {
+		if a, err := w.book.Assign(w.store, w.run, u); err == nil && (a.Step == step || a.Step == "" && u.ID == step) {
+			a.Step = step
+			return a, nil
+		}
+	}
+	u := reprise.Unit{ID: step, Phase: step}
+	if s := w.run.Step(step); s != nil {
+		u = reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
+	}
+	a, err := w.book.Assign(w.store, w.run, u)
+	if err != nil {
+		// The files moved on and do not know the step any more; what is known
+		// of the attempt is enough to look for what it left.
+		a = reprise.Assignment{Unit: u}
+	}
+	a.Step = step
+	return a, nil
+}
+
+// proof looks for something that only a finished attempt leaves: its commit, a
+// result that says so with all it should have left, or a command of the person's
+// own that succeeds. A file that is merely there proves nothing: it may be half
+// of what it was to become.
+func (w *work) proof(ctx context.Context, f *flight) (agent.Result, string) {
+	done := agent.Result{Outcome: agent.Done, Reply: w.reply(f)}
+	if w.missing(f) != "" {
+		return done, ""
+	}
+	if commit := w.commitOf(ctx, f); commit != "" {
+		return done, "commit " + commit[:min(12, len(commit))] + " carries its trailer"
+	}
+	if done.Reply != nil && (done.Reply.Outcome == "done" || done.Reply.Outcome == "question" || done.Reply.Outcome == "failed" || done.Reply.Outcome == "blocked") {
+		return done, "it left a result that says " + done.Reply.Outcome
+	}
+	if len(f.a.Verify) > 0 && w.verify(ctx, f) == nil {
+		return done, "the command that verifies it succeeds"
+	}
+	return done, ""
+}
+
+// reply is what an attempt left as its result, nil if that cannot be used.
+func (w *work) reply(f *flight) *reprise.Reply {
+	reply, err := agent.ReadReply(f.result)
+	if err != nil {
+		return nil
+	}
+	return reply
+}
+
+// landedBy accepts an attempt whose end was found and not seen.
+func (w *work) landedBy(ctx context.Context, f *flight, r agent.Result, proof string) error {
+	ev := w.about(f, reprise.StepResolved)
+	ev.Outcome, ev.Text, ev.Actor = "landed", proof, actor
+	if err := w.record(ctx, ev); err != nil {
+		return err
+	}
+	w.tell(Progress{Kind: Resolved, Step: f.a.Step, Title: f.a.Unit.Title, Attempt: f.attempt, Outcome: "landed", Text: proof})
+	return w.conclude(ctx, f, r)
+}
+
+// runAgain gives an attempt up; the step is open again.
+func (w *work) runAgain(ctx context.Context, f *flight, why string) error {
+	ev := w.about(f, reprise.StepResolved)
+	ev.Outcome, ev.Text, ev.Actor = string(reprise.Rerun), why, actor
+	// The layout first: an attempt that is settled is not looked at again.
+	reset := w.about(f, reprise.StepReset)
+	reset.Text, reset.Outcome, reset.Actor = why, "cut-off", actor
+	if err := w.record(ctx, ev); err != nil {
+		return err
+	}
+	w.tell(Progress{Kind: Resolved, Step: f.a.Step, Title: f.a.Unit.Title, Attempt: f.attempt, Outcome: "rerun", Text: why})
+	return w.record(ctx, reset)
+}
+
+// The answers to what happened to an attempt.
+const (
+	saidLanded = "it was finished"
+	saidRerun  = "run it again"
+	saidSkip   = "leave it out"
+)
+
+// askWhatHappened leaves it to a person, and does what they said once they did.
+func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
+	id := fmt.Sprintf("cut-off-%s-%d", word(f.a.Step), f.attempt)
+	q, asked := w.question(id)
+	switch {
+	case !asked:
+		ev := w.about(f, reprise.StepResolved)
+		ev.Outcome, ev.Actor = "ask", actor
+		ev.Text = "it may have been done and must not be done twice by accident"
+		if err := w.record(ctx, ev); err != nil {
+			return err
+		}
+		return w.ask(ctx, f.a, []reprise.Asked{{
+			ID: id, Subject: f.a.Step, Options: []string{saidLanded, saidRerun, saidSkip},
+			Text: fmt.Sprintf("%s was started at %s and cut off. Was it finished?", f.a.Step, f.began.UTC().Format("2006-01-02 15:04:05 MST")),
+		}})
+	case !q.Answered:
+		w.parked[f.a.Step] = "was cut off, and only a person can tell what came of it"
+		return nil
+	}
+	delete(w.parked, f.a.Step)
+	if err := w.record(ctx, reprise.Event{Kind: reprise.AnswerApplied, At: w.Now(), Step: f.a.Step, Question: id, Actor: actor}); err != nil {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(q.Answer)) {
+	case saidLanded, "1", "yes", "y":
+		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "a person said that it was finished")
+	case saidSkip, "3", "skip":
+		ev := w.about(f, reprise.StepSkipped)
+		ev.Actor, ev.Text = person, "left out by a person after it was cut off"
+		return w.record(ctx, ev)
+	}
+	return w.runAgain(ctx, f, "a person said to run it again")
+}

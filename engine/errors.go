@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"reprise/internal/durable"
+)
+
+// OrphansError tells that an engine is dead and agents it started still hold the
+// project.
+type OrphansError struct {
+	Held *durable.HeldError
+	Who  []string
+}
+
+// Error implements error.
+func (e *OrphansError) Error() string {
+	text := "take the project: the one who worked on it is gone, but what it started still runs"
+	if len(e.Who) > 0 {
+		text += ": " + strings.Join(e.Who, ", ")
+	}
+	return text
+}
+
+// Unwrap gives the refusal of the lease.
+func (e *OrphansError) Unwrap() error { return e.Held }
+
+// Hint says what a person can do.
+func (e *OrphansError) Hint() string {
+	return "wait for it to end, or stop it with --stop-orphans"
+}
+
+// UnknownQuestionError tells that a run did not ask what is answered.
+type UnknownQuestionError struct{ Run, Question string }
+
+// Error implements error.
+func (e *UnknownQuestionError) Error() string {
+	return fmt.Sprintf("answer %s: %s asks no such question", e.Question, e.Run)
+}
+
+// Hint says what a person can do.
+func (e *UnknownQuestionError) Hint() string { return "`reprise answer --list` shows what is asked" }
+
+// UnsafeError tells that a run was not gone on with, and why.
+type UnsafeError struct {
+	Run     string
+	Reasons []string
+}
+
+// Error implements error.
+func (e *UnsafeError) Error() string {
+	return fmt.Sprintf("resume %s: it is not safe: %s", e.Run, strings.Join(e.Reasons, "; "))
+}
+
+// Hint says what a person can do.
+func (e *UnsafeError) Hint() string { return "`reprise check` shows what blocks and what can be done" }
+
+// StaleError tells that the state a choice was made for is not the state any
+// more.
+type StaleError struct{ Want, Have string }
+
+// Error implements error.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("resume: the state is not the one that was checked (%s, now %s)", e.Want, e.Have)
+}
+
+// Hint says what a person can do.
+func (e *StaleError) Hint() string { return "look at it again with `reprise check`" }
+
+// OptionError tells that a choice does not exist for a run.
+type OptionError struct {
+	Run, Option string
+	Known       []string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("resume %s: %q cannot be chosen here", e.Run, e.Option)
+}
+
+// Hint says what a person can do.
+func (e *OptionError) Hint() string { return "one of: " + strings.Join(e.Known, ", ") }

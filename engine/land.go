@@ -1,0 +1,277 @@
+//go:build wip
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"reprise"
+	"reprise/agent"
+)
+
+// land takes in an attempt that ended. The disk is read again first: agents
+// write state themselves.
+func (w *work) land(ctx context.Context, l landing) error {
+	f := w.flights[l.step]
+	delete(w.flights, l.step)
+	f.cancel()
+	if f.logfile != nil {
+		if err := f.logfile.Close(); err != nil {
+			w.notice(reprise.Finding{Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: l.step, Message: "the log of the step is not whole: " + err.Error(), Source: reprise.Source{File: f.log}})
+		}
+	}
+	if l.err != nil {
+		return l.err
+	}
+	if f.a.Child != nil {
+		return w.landChild(ctx, f, l.child)
+	}
+	r := l.result
+	if r.Session != "" && w.hist.Step(l.step).Session != r.Session {
+		w.hist.Add(reprise.Event{Kind: reprise.SessionKnown, Step: l.step, Attempt: f.attempt, Agent: r.Session})
+	}
+	for _, left := range r.LeftOver {
+		w.notice(reprise.Finding{
+			Code: reprise.CodeLeftProcess, Severity: reprise.Warning, Subject: l.step,
+			Message: "a process outlived the step and was stopped: " + left,
+			Hint:    "an agent must end what it starts",
+		})
+	}
+	if err := w.load(); err != nil {
+		return err
+	}
+	return w.outcome(ctx, f, r)
+}
+
+// outcome records how an attempt ended.
+func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
+	switch r.Outcome {
+	case agent.Done:
+		return w.conclude(ctx, f, r)
+	case agent.Stopped:
+		ev := w.about(f, reprise.StepReset)
+		ev.Text, ev.Outcome = "stopped before it was finished", "stopped"
+		w.ended(f, string(r.Outcome), ev.Text)
+		return w.record(ctx, ev)
+	case agent.Limited:
+		return w.limited(ctx, f, r)
+	case agent.NeedsPerson:
+		asked := []reprise.Asked{{Text: first(r.Reason, "the agent needs a person")}}
+		if r.Reply != nil && len(r.Reply.Questions) > 0 {
+			asked = r.Reply.Questions
+		}
+		w.ended(f, string(r.Outcome), r.Reason)
+		return w.waitForPerson(ctx, f, asked)
+	case agent.OutOfContext, agent.SessionNotFound:
+		// Not a failure of the work: a new session takes over, told what is
+		// known. It is bounded like attempts that were cut off.
+		ev := w.about(f, reprise.StepResolved)
+		ev.Outcome, ev.Text = string(reprise.Rerun), string(r.Outcome)+": a new session takes over"
+		w.fresh[f.a.Step] = true
+		w.ended(f, string(r.Outcome), r.Reason)
+		if err := w.record(ctx, ev); err != nil {
+			return err
+		}
+		reset := w.about(f, reprise.StepReset)
+		reset.Text = ev.Text
+		return w.record(ctx, reset)
+	}
+	return w.fail(ctx, f, r)
+}
+
+// limited records that a limit stands in the way. It costs no attempt.
+func (w *work) limited(ctx context.Context, f *flight, r agent.Result) error {
+	until := r.Until
+	if until.IsZero() {
+		until = w.Now().Add(maxBackoff)
+	}
+	ev := w.about(f, reprise.StepDeferred)
+	ev.Until, ev.Text = until, first(r.Reason, "a usage limit")
+	w.ended(f, string(r.Outcome), ev.Text)
+	if err := w.record(ctx, ev); err != nil {
+		return err
+	}
+	reset := w.about(f, reprise.StepReset)
+	reset.Text, reset.Outcome = ev.Text, "limited"
+	return w.record(ctx, reset)
+}
+
+// about makes an event about an attempt.
+func (w *work) about(f *flight, kind reprise.EventKind) reprise.Event {
+	return reprise.Event{Kind: kind, At: w.Now(), Step: f.a.Step, Phase: f.a.Unit.Phase, Attempt: f.attempt, Actor: f.a.Role, Agent: w.hist.Step(f.a.Step).Session}
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// conclude holds what an attempt claims against what it left, and records it as
+// finished only if all of it is there.
+func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
+	reply := reprise.Reply{}
+	if r.Reply != nil {
+		reply = *r.Reply
+	}
+	switch {
+	case r.ReplyProblem != "":
+		return w.lied(ctx, f, r, "its result cannot be used: "+r.ReplyProblem)
+	case reply.Outcome == "failed":
+		r.Outcome, r.Reason = agent.Failed, first(reply.Summary, "the agent says that it failed")
+		return w.fail(ctx, f, r)
+	case reply.Outcome == "blocked":
+		return w.blocked(ctx, f, first(reply.Summary, "the agent says that it is blocked"))
+	case reply.Outcome == "question" && len(reply.Questions) == 0:
+		return w.lied(ctx, f, r, "it says that it has a question and asks none")
+	}
+	if missing := w.missing(f); missing != "" && reply.Outcome != "question" {
+		return w.lied(ctx, f, r, missing)
+	}
+	if len(f.a.Verify) > 0 && reply.Outcome != "question" {
+		if err := w.verify(ctx, f); err != nil {
+			return w.lied(ctx, f, r, err.Error())
+		}
+	}
+	c := w.book.Conclude(w.store, w.run, f.a, reply)
+	switch {
+	case c.Problem != "":
+		return w.lied(ctx, f, r, c.Problem)
+	case c.Failed:
+		r.Outcome, r.Reason = agent.Failed, c.Text
+		return w.fail(ctx, f, r)
+	case c.Blocked:
+		return w.blocked(ctx, f, c.Text)
+	case len(c.Questions) > 0 && !c.Finished:
+		w.ended(f, "question", c.Questions[0].Text)
+		return w.waitForPerson(ctx, f, c.Questions)
+	}
+	commit, err := w.commit(ctx, f, reply)
+	if err != nil {
+		return w.lied(ctx, f, r, err.Error())
+	}
+	return w.finish(ctx, f, c, reply, commit)
+}
+
+// lied records an attempt that says it is done and is not.
+func (w *work) lied(ctx context.Context, f *flight, r agent.Result, why string) error {
+	r.Outcome, r.Reason = agent.Failed, why
+	return w.fail(ctx, f, r)
+}
+
+// missing says what an attempt should have left and did not, "" if it is all
+// there.
+func (w *work) missing(f *flight) string {
+	var lacks []string
+	for _, e := range f.a.Expect {
+		now, err := w.hash(e.Path)
+		switch {
+		case err != nil:
+			lacks = append(lacks, e.Path+" cannot be read")
+		case now.IsZero():
+			lacks = append(lacks, e.Path+" is not there")
+		case e.Changed && now == e.Before:
+			lacks = append(lacks, e.Path+" is what it was before")
+		}
+	}
+	if len(lacks) == 0 {
+		return ""
+	}
+	return "it ended without leaving what it should: " + strings.Join(lacks, ", ")
+}
+
+// finish records a step as finished, with what follows from it. The effect is
+// durable before: its files by whoever wrote them and Flush, its commit by the
+// same.
+func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, reply reprise.Reply, commit string) error {
+	if f.attempt > 0 {
+		// crash: effect-made
+		if err := w.store.Flush(); err != nil {
+			return err
+		}
+	}
+	ev := w.about(f, reprise.StepFinished)
+	ev.Commit, ev.Outcome = commit, first(c.Outcome, reply.Verdict)
+	ev.Text = first(c.Text, reply.Summary)
+	ev.Key = f.key
+	// crash: effect-durable
+	if err := w.record(ctx, ev); err != nil {
+		return err
+	}
+	// crash: finished-recorded
+	for _, q := range w.answersFor(f.a) {
+		if err := w.record(ctx, reprise.Event{Kind: reprise.AnswerApplied, At: w.Now(), Step: f.a.Step, Question: q.ID, Text: q.Answer, Actor: actor}); err != nil {
+			return err
+		}
+	}
+	for _, then := range c.Then {
+		if err := w.record(ctx, then); err != nil {
+			return err
+		}
+	}
+	if len(c.Questions) > 0 {
+		if err := w.ask(ctx, f.a, c.Questions); err != nil {
+			return err
+		}
+	}
+	if err := w.load(); err != nil {
+		return err
+	}
+	w.sum.Finished = append(w.sum.Finished, w.report(f, ev.Text, commit))
+	w.ended(f, "done", ev.Text)
+	return nil
+}
+
+// fail records a failed attempt and whether trying again has any use.
+func (w *work) fail(ctx context.Context, f *flight, r agent.Result) error {
+	ev := w.about(f, reprise.StepFailed)
+	ev.Text = first(r.Reason, string(r.Outcome))
+	ev.Cause = w.cause(context.WithoutCancel(ctx), f, r)
+	last := w.hist.Step(f.a.Step).LastFailure
+	switch {
+	case r.Outcome == agent.NotStarted:
+		ev.Outcome = pointless
+	case last != nil && ev.Cause != "" && last.Cause == ev.Cause:
+		ev.Outcome = sameAgain
+	default:
+		ev.Outcome = string(r.Outcome)
+	}
+	w.sum.Failed = append(w.sum.Failed, w.report(f, ev.Text, ""))
+	w.ended(f, string(r.Outcome), ev.Text)
+	return w.record(ctx, ev)
+}
+
+// blocked records that a step cannot go on without something from outside.
+func (w *work) blocked(ctx context.Context, f *flight, why string) error {
+	ev := w.about(f, reprise.StepBlocked)
+	ev.Text = why
+	w.parked[f.a.Step] = "is blocked: " + why
+	w.sum.Failed = append(w.sum.Failed, w.report(f, why, ""))
+	w.ended(f, "blocked", why)
+	return w.record(ctx, ev)
+}
+
+// ended tells that an attempt ended.
+func (w *work) ended(f *flight, outcome, text string) {
+	w.tell(Progress{Kind: Ended, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Outcome: outcome, Text: text, Took: w.Now().Sub(f.began), Log: f.log})
+}
+
+func (w *work) report(f *flight, text, commit string) StepReport {
+	return StepReport{
+		ID: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Took: w.Now().Sub(f.began),
+		Text: text, Commit: commit, Resolved: f.session == nil && f.attempt > 0, Log: f.log,
+	}
+}
+
+// refuse records that nobody can do the work of a role: a mistake in the
+// settings that trying again does not mend.
+func (w *work) refuse(ctx context.Context, a reprise.Assignment, cause error) error {
+	w.park(a, fmt.Sprintf("cannot be started: %v", cause))
+	w.sum.Refused = append(w.sum.Refused, cause)
+	return nil
+}

@@ -1,0 +1,247 @@
+//go:build wip
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"reprise"
+)
+
+// maxSettle bounds how many rounds of events may follow each other with no step
+// between them: a playbook that never comes to rest is a fault of ours, not a
+// reason to write for ever.
+const maxSettle = 200
+
+// loop takes turns until nothing is left to do, a person or a time is needed,
+// or going on would be unsafe. Everything it knows is on disk when it returns.
+func (w *work) loop(ctx context.Context) error {
+	for {
+		if err := w.load(); err != nil {
+			return err
+		}
+		if len(w.flights) == 0 && ctx.Err() == nil {
+			if err := w.settleCutoffs(ctx); err != nil {
+				return err
+			}
+			if err := w.settle(ctx); err != nil {
+				return err
+			}
+		}
+		d := w.decide()
+		w.tell(Progress{Kind: Working})
+		var wake time.Time
+		if ctx.Err() == nil && !w.reached() {
+			var err error
+			if wake, err = w.startWhatMay(ctx, d); err != nil {
+				return w.drain(ctx, err)
+			}
+		}
+		if len(w.flights) > 0 {
+			if err := w.await(ctx, wake); err != nil {
+				return w.drain(ctx, err)
+			}
+			continue
+		}
+		if ctx.Err() != nil || w.reached() {
+			return w.end(d, wake)
+		}
+		if !wake.IsZero() && w.waitsFor(wake) {
+			if err := w.sleep(ctx, wake); err != nil {
+				return err
+			}
+			continue
+		}
+		again, err := w.askPerson(ctx)
+		if err != nil {
+			return err
+		}
+		if !again {
+			return w.end(w.decide(), wake)
+		}
+	}
+}
+
+// settle records what is due while nothing is at work.
+func (w *work) settle(ctx context.Context) error {
+	for range maxSettle {
+		events, err := w.book.Settle(w.store, w.run, w.decide())
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			return nil
+		}
+		for _, ev := range events {
+			if err := w.record(ctx, ev); err != nil {
+				return err
+			}
+		}
+		if err := w.load(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("work on %s: its playbook does not come to rest", w.ref.ID)
+}
+
+// reached reports whether the step a person named as the last is closed.
+func (w *work) reached() bool {
+	if w.choice.Until == "" {
+		return false
+	}
+	s := w.run.Step(w.choice.Until)
+	return s != nil && s.Status.Closed()
+}
+
+// startWhatMay starts what may be started now. wake is when something that must
+// not be started yet may be, zero if nothing is waiting for a time.
+func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.Time, err error) {
+	if d.Action != reprise.Start && len(w.flights) == 0 || d.Verdict == reprise.BlockedVerdict {
+		return wake, nil
+	}
+	units := w.book.Pick(w.run, d, w.busy())
+	units = append(units, w.retryable(units)...)
+	for _, u := range units {
+		if len(w.flights) >= w.parallel() {
+			break
+		}
+		a, err := w.book.Assign(w.store, w.run, u)
+		if err != nil {
+			return wake, fmt.Errorf("prepare %s: %w", u.ID, err)
+		}
+		if a.Step == "" {
+			a.Step = u.ID
+		}
+		if w.flights[a.Step] != nil || w.parked[a.Step] != "" || w.unanswered(a.Step) {
+			continue
+		}
+		at, why := w.mayStart(a)
+		switch {
+		case why != "":
+			w.park(a, why)
+			continue
+		case at.After(w.Now()):
+			if wake.IsZero() || at.Before(wake) {
+				wake = at
+			}
+			continue
+		}
+		if err := w.start(ctx, a); err != nil {
+			return wake, err
+		}
+		if w.flights[a.Step] == nil {
+			// It needed nobody and is recorded: what may be started is
+			// another question now.
+			return w.Now(), nil
+		}
+	}
+	return wake, nil
+}
+
+// busy lists the steps at work.
+func (w *work) busy() []string {
+	var out []string
+	for id := range w.flights {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unanswered reports whether a question about a step waits for a person.
+func (w *work) unanswered(step string) bool {
+	return slices.ContainsFunc(w.run.PendingQuestions(), func(q reprise.Question) bool { return q.Subject == step })
+}
+
+// await waits for an attempt to end, for a time, or to be stopped.
+func (w *work) await(ctx context.Context, wake time.Time) error {
+	var timer <-chan time.Time
+	if !wake.IsZero() {
+		t := time.NewTimer(wake.Sub(w.Now()))
+		defer t.Stop()
+		timer = t.C
+	}
+	select {
+	case l := <-w.landed:
+		return w.land(ctx, l)
+	case <-timer:
+		return nil
+	case <-w.Hard:
+		for _, f := range w.flights {
+			f.kill()
+		}
+		return w.land(ctx, <-w.landed)
+	}
+}
+
+// drain ends what is at work after an error of our own, and gives the error.
+func (w *work) drain(ctx context.Context, cause error) error {
+	for _, f := range w.flights {
+		f.cancel()
+	}
+	for len(w.flights) > 0 {
+		l := <-w.landed
+		if w.store.Poisoned() == nil {
+			l.result.Outcome = "stopped"
+			if err := w.land(ctx, l); err == nil {
+				continue
+			}
+		}
+		delete(w.flights, l.step)
+	}
+	return cause
+}
+
+// waitsFor reports whether a time is worth waiting for in this process: a
+// back-off always, a limit only where a person said so.
+func (w *work) waitsFor(wake time.Time) bool {
+	return w.Wait || wake.Sub(w.Now()) <= maxBackoff
+}
+
+// sleep waits for a time.
+func (w *work) sleep(ctx context.Context, until time.Time) error {
+	w.tell(Progress{Kind: Waits, Until: until})
+	for {
+		left := until.Sub(w.Now())
+		if left <= 0 {
+			return nil
+		}
+		// Short naps: the clock moves on while the machine sleeps, a timer
+		// does not.
+		t := time.NewTimer(min(left, 10*time.Second))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-w.Hard:
+			t.Stop()
+			return context.Canceled
+		case <-t.C:
+		}
+	}
+}
+
+// end says what came of it.
+func (w *work) end(d reprise.Decision, wake time.Time) error {
+	s := w.sum
+	s.State, s.Action, s.Reasons, s.Ended = d.State, d.Action, d.Reasons, w.Now()
+	s.Questions = append(s.Questions, w.run.PendingQuestions()...)
+	if !wake.IsZero() && d.Action == reprise.Start {
+		s.Action, s.Until = reprise.Wait, wake
+	}
+	for i := range w.run.Steps {
+		if st := &w.run.Steps[i]; !st.Status.Closed() {
+			s.Left = append(s.Left, st.ID)
+		}
+	}
+	for _, step := range slices.Sorted(mapKeys(w.parked)) {
+		s.Reasons = append(s.Reasons, step+": "+w.parked[step])
+		if s.Action == reprise.Start {
+			s.Action = reprise.Ask
+		}
+	}
+	return w.j.Note(reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: s.Action.String()})
+}

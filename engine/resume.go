@@ -1,0 +1,194 @@
+//go:build wip
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/project"
+	"reprise/upkeep"
+)
+
+// Resume goes on with a run, from nothing or from wherever it stands, until it
+// is done, a person or a time is needed, or going on would be unsafe. The state
+// and the working tree are kept first, so that all of it can be undone.
+//
+// The error is a *durable.HeldError if somebody else is at it, an *UnsafeError,
+// *StaleError or *OptionError if nothing was started; what is left open, failed
+// or asked is no error and stands in the summary.
+func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (*Summary, error) {
+	store, report, err := e.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Release()
+	book, err := e.bookOf(store, ref)
+	if err != nil {
+		return nil, err
+	}
+	w, err := e.open(ctx, store, ref, book)
+	if err != nil {
+		return nil, err
+	}
+	w.choice = c
+	w.noteTaking(report)
+	look, err := w.judge(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.If != "" && look.digest != c.If {
+		return nil, &StaleError{Want: c.If, Have: look.digest}
+	}
+	if done, err := w.choose(ctx, look); done || err != nil {
+		return w.sum, err
+	}
+	return w.sum, w.loop(ctx)
+}
+
+// look is what a close look at a run said before it is taken up.
+type look struct {
+	run    *reprise.Run
+	d      reprise.Decision
+	digest string
+}
+
+// judge looks closely at the run: evidence of git and processes, every check.
+func (w *work) judge(ctx context.Context) (look, error) {
+	j, err := project.Judge(ctx, w.Dir, project.JudgeOptions{Options: project.Options{Now: w.Now()}, Full: true})
+	if err != nil {
+		return look{}, err
+	}
+	if err := w.load(); err != nil {
+		return look{}, err
+	}
+	for _, r := range j.Runs {
+		if r.Layout == w.ref.Layout && r.Path == w.ref.Path {
+			return look{run: r, d: j.Decisions[r], digest: j.Digests[r]}, nil
+		}
+	}
+	// It is not where runs are looked for; its files still say what they say.
+	return look{run: w.run, d: w.decide()}, nil
+}
+
+// noteTaking passes on what taking the project found.
+func (w *work) noteTaking(report *durable.Report) {
+	for _, c := range report.Conflicts {
+		w.notice(reprise.Finding{Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: c.Path, Message: "a change that was begun before a crash was not carried out: " + c.Reason, Source: reprise.Source{File: c.Kept}})
+	}
+	if report.Stopped != "" {
+		w.notice(reprise.Finding{Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: w.ref.ID, Message: "the last process ended with: " + report.Stopped})
+	}
+}
+
+// takeUp records that the run is gone on with, once everything that could be in
+// the way was looked at. Before the first write the state and the tree are kept.
+func (w *work) takeUp(ctx context.Context, l look) error {
+	if l.d.Action == reprise.Finish {
+		return nil
+	}
+	snap, err := upkeep.Keep(ctx, w.store, []*reprise.Run{l.run}, "before resuming "+w.ref.ID)
+	if err != nil {
+		return err
+	}
+	w.sum.Snapshot = snap
+	if err := w.lift(ctx); err != nil {
+		return err
+	}
+	if err := w.record(ctx, w.resumedEvent(l)); err != nil {
+		return err
+	}
+	if err := w.load(); err != nil {
+		return err
+	}
+	return w.acceptLanded(ctx, l)
+}
+
+// resumedEvent says what was taken up, from where, after how long and how it
+// was held safe.
+func (w *work) resumedEvent(l look) reprise.Event {
+	at := "nothing that could be started"
+	if l.d.Point != nil {
+		at = l.d.Point.ID
+		if l.d.Point.Phase != "" && l.d.Point.Phase != l.d.Point.ID {
+			at = l.d.Point.Phase + " (" + l.d.Point.ID + ")"
+		}
+	}
+	text := []string{"State source: " + w.ref.Path, "Resume point: " + at}
+	if !l.run.LastActivity.IsZero() && l.run.LastActivity.Before(w.Now()) {
+		text = append(text, "Interruption duration: "+w.Now().Sub(l.run.LastActivity).Round(time.Second).String())
+	}
+	text = append(text, "Validation: "+validation(l))
+	ev := reprise.Event{Kind: reprise.RunResumed, At: w.Now(), Actor: actor, Outcome: string(w.Mode), Text: strings.Join(text, "\n")}
+	if l.d.Point != nil {
+		ev.Phase = l.d.Point.Phase
+	}
+	return ev
+}
+
+// validation sums up what was found, in the words of seed 001.
+func validation(l look) string {
+	warnings := 0
+	for _, f := range l.run.Findings {
+		if f.Severity == reprise.Warning {
+			warnings++
+		}
+	}
+	switch {
+	case l.d.Verdict == reprise.BlockedVerdict:
+		return "conflicts"
+	case warnings > 0:
+		return fmt.Sprintf("%d warnings", warnings)
+	}
+	return "clean"
+}
+
+// lift moves away what holds a run until a person says to go on, which they
+// just did: the marker files of a pause.
+func (w *work) lift(ctx context.Context) error {
+	lifter, ok := w.book.(reprise.Lifter)
+	if !ok {
+		return nil
+	}
+	for _, name := range lifter.Lift(w.store, w.run) {
+		if _, err := w.store.Archive(name); err != nil {
+			return fmt.Errorf("lift the pause: %w", err)
+		}
+	}
+	return w.load()
+}
+
+// acceptLanded marks steps that git shows and their ledger calls open: they are
+// not done again.
+func (w *work) acceptLanded(ctx context.Context, l look) error {
+	for _, u := range l.d.Verify {
+		if w.hist.Step(u.ID).Open != nil {
+			continue // an attempt of ours; its own policy settles it
+		}
+		s := l.run.Step(u.ID)
+		if s == nil {
+			continue
+		}
+		for _, proof := range s.Evidence {
+			if !proof.For || proof.Kind != reprise.EvidenceCommit {
+				continue
+			}
+			ev := reprise.Event{Kind: reprise.StepResolved, At: w.Now(), Step: u.ID, Actor: actor, Outcome: "landed", Text: proof.Text}
+			if err := w.record(ctx, ev); err != nil {
+				return err
+			}
+			done := reprise.Event{Kind: reprise.StepFinished, At: w.Now(), Step: u.ID, Phase: u.Phase, Actor: u.Role, Commit: proof.Source, Text: proof.Text}
+			if err := w.record(ctx, done); err != nil {
+				return err
+			}
+			w.sum.Finished = append(w.sum.Finished, StepReport{ID: u.ID, Title: u.Title, Role: u.Role, Text: proof.Text, Commit: proof.Source, Resolved: true})
+			w.tell(Progress{Kind: Resolved, Step: u.ID, Title: u.Title, Outcome: "landed", Text: proof.Text})
+			break
+		}
+	}
+	return w.load()
+}

@@ -1,0 +1,131 @@
+//go:build wip
+
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"maps"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+)
+
+// actor is what our own events are signed with, person what a person decided.
+const (
+	actor  = "reprise"
+	person = "person"
+)
+
+// maxBackoff is the longest pause between two attempts.
+const maxBackoff = 5 * time.Minute
+
+// mayStart says from when on a step may be started, or why it may not be at all
+// before a person had a say. Everything it rests on is in the journal, so it is
+// the same after a restart.
+func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
+	h := w.hist.Step(a.Step)
+	budget := w.Settings.Attempts
+	if a.Attempts > 0 {
+		budget = a.Attempts
+	}
+	switch {
+	case h.Failures >= budget:
+		return at, fmt.Sprintf("failed %s: %s", times(h.Failures), reasonOf(h.LastFailure))
+	case h.Cutoffs >= w.Settings.Cutoffs:
+		return at, fmt.Sprintf("was cut off %s without an end", times(h.Cutoffs))
+	case h.LastFailure != nil && h.LastFailure.Outcome == sameAgain:
+		return at, "failed twice in the same way with nothing changed: " + reasonOf(h.LastFailure)
+	case h.LastFailure != nil && h.LastFailure.Outcome == pointless:
+		return at, reasonOf(h.LastFailure)
+	}
+	if h.LastFailure != nil {
+		pause := w.Settings.Backoff << min(h.Failures-1, 20)
+		at = h.LastFailure.At.Add(min(pause, maxBackoff))
+		if at.Sub(w.Now()) > maxBackoff {
+			// The clock was set back since; no pause is longer than this one.
+			at = w.Now().Add(maxBackoff)
+		}
+	}
+	if h.DeferredUntil.After(at) {
+		at = h.DeferredUntil
+	}
+	return at, ""
+}
+
+// Outcomes of a failure after which there is no use in trying again by itself.
+const (
+	sameAgain = "same-again" // as the attempt before, in an unchanged world
+	pointless = "pointless"  // the command cannot be started at all
+)
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func reasonOf(ev *reprise.Event) string {
+	if ev == nil || ev.Text == "" {
+		return "no reason is on record"
+	}
+	return ev.Text
+}
+
+// park leaves a step to a person.
+func (w *work) park(a reprise.Assignment, why string) {
+	w.parked[a.Step] = why
+	w.tell(Progress{Kind: Noticed, Step: a.Step, Title: a.Unit.Title, Text: why})
+}
+
+// retryable lists failed steps that may be tried again and that the files do
+// not offer by themselves.
+func (w *work) retryable(offered []reprise.Unit) []reprise.Unit {
+	var out []reprise.Unit
+	for i := range w.run.Steps {
+		s := &w.run.Steps[i]
+		if s.Status != reprise.Failed || w.hist.Step(s.ID).LastFailure == nil || w.flights[s.ID] != nil || contains(offered, s.ID) || !w.needsClosed(s) {
+			continue
+		}
+		out = append(out, reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "failed before and may be tried again"})
+	}
+	return out
+}
+
+func (w *work) needsClosed(s *reprise.Step) bool {
+	for _, id := range s.Needs {
+		if need := w.run.Step(id); need == nil || !need.Status.Closed() {
+			return false
+		}
+	}
+	return true
+}
+
+func contains(units []reprise.Unit, id string) bool {
+	for _, u := range units {
+		if u.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// cause is the fingerprint of a failure: how it ended and the world it left.
+func (w *work) cause(ctx context.Context, f *flight, r agent.Result) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %d %s %s\n", r.Outcome, r.Exit, r.Signal, r.Reason)
+	fmt.Fprintf(h, "%q %q %q %q\n", f.a.Facts, f.a.Data, f.a.Inputs, f.a.Command)
+	state, err := w.worldState(ctx, f.dir)
+	if err != nil {
+		return "" // what cannot be compared is never the same
+	}
+	fmt.Fprintln(h, state)
+	return hex.EncodeToString(h.Sum(nil))[:24]
+}
+
+func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }

@@ -1,0 +1,285 @@
+//go:build wip
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/prompt"
+)
+
+// flight is one attempt at work.
+type flight struct {
+	a       reprise.Assignment
+	attempt int
+	key     string
+	began   time.Time
+	dir     string // where it works, absolute
+	inside  string // the same as a path in the project
+	// dirty is what no commit held there when it began, nil where that is not
+	// known.
+	dirty   *[]string
+	result  string // where it leaves its reply, absolute
+	log     string // where its output is kept, a path in the project
+	logfile io.Closer
+	session agent.Session
+	child   *Summary
+	cancel  context.CancelFunc
+}
+
+func (f *flight) kill() {
+	f.cancel()
+	if f.session != nil {
+		f.session.Kill()
+	}
+}
+
+// landing is an attempt that ended.
+type landing struct {
+	step   string
+	result agent.Result
+	child  *Summary
+	err    error
+}
+
+// start begins one unit of work. When it returns, either an attempt is at work
+// and on record as started, or the unit needed no agent and is recorded.
+//
+// The intent is durable before the process exists: if we die in between, the
+// next engine finds an attempt that never ran and settles it by its policy.
+func (w *work) start(ctx context.Context, a reprise.Assignment) error {
+	switch {
+	case a.Ask != nil:
+		return w.ask(ctx, a, []reprise.Asked{*a.Ask})
+	case a.Local != "":
+		return w.finish(ctx, &flight{a: a, began: w.Now()}, reprise.Conclusion{Text: a.Local}, reprise.Reply{}, "")
+	case a.Child != nil:
+		return w.startChild(ctx, a)
+	}
+	bound, err := w.bind(a)
+	if err != nil {
+		return w.refuse(ctx, a, err)
+	}
+	f, err := w.prepare(ctx, a)
+	if err != nil {
+		return err
+	}
+	job, err := w.job(f, bound)
+	if err != nil {
+		return err
+	}
+	started := reprise.Event{
+		Kind: reprise.StepStarted, At: f.began, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: f.attempt,
+		Agent: job.Session, Policy: policyOf(a), Expect: f.a.Expect, Key: f.key,
+	}
+	// crash: before-intent
+	if err := w.record(ctx, started); err != nil {
+		return err
+	}
+	// crash: intent-recorded
+	return w.launch(ctx, f, bound, job)
+}
+
+// launch starts the process of an attempt that is on record.
+func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.Job) error {
+	out, name, err := w.store.CreateLog(w.attemptName(f))
+	if err != nil {
+		return err
+	}
+	f.log, f.logfile, job.Log = name, out, out
+	// Being asked to stop reaches every agent through this context; the engine
+	// itself goes on until they are gone.
+	ctx, f.cancel = context.WithCancel(ctx)
+	w.sum.Launches++
+	f.session, err = bound.agent.Start(ctx, job)
+	if err != nil {
+		f.cancel()
+		out.Close()
+		return w.fail(ctx, f, agent.Result{Outcome: agent.NotStarted, Reason: err.Error()})
+	}
+	// crash: agent-started
+	w.flights[f.a.Step] = f
+	w.tell(Progress{Kind: Began, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Log: f.log})
+	go func() {
+		r := f.session.Wait()
+		w.landed <- landing{step: f.a.Step, result: r}
+	}()
+	return nil
+}
+
+// prepare gathers what an attempt needs before it is on record.
+func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, error) {
+	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now()}
+	if s := w.run.Step(a.Step); s != nil {
+		f.attempt = max(f.attempt, s.Attempts+1)
+	}
+	f.key = w.keyOf(a.Step, f.attempt)
+	var err error
+	if f.inside, err = w.place(ctx, a); err != nil {
+		return nil, err
+	}
+	f.dir = w.absolute(f.inside)
+	if a.Commit {
+		if dirty, err := w.dirty(ctx, f.dir); err == nil {
+			f.dirty = &dirty
+		}
+	}
+	f.a.Expect = nil
+	for _, e := range a.Expect {
+		e.Path = w.placed(f, e.Path)
+		if e.Before, err = w.hash(e.Path); err != nil {
+			return nil, fmt.Errorf("prepare %s: %w", a.Step, err)
+		}
+		f.a.Expect = append(f.a.Expect, e)
+	}
+	scratch, err := w.store.Scratch(w.attemptName(f))
+	if err != nil {
+		return nil, err
+	}
+	f.result = filepath.Join(scratch, resultName)
+	return f, nil
+}
+
+// resultName is the file an agent leaves its reply in.
+const resultName = "result.json"
+
+// placed gives a project path as it is in the checkout of the attempt: what an
+// agent makes in a checkout of the run's own is looked for there.
+func (w *work) placed(f *flight, name string) string {
+	if f.inside == "" || strings.HasPrefix(name, f.inside+"/") {
+		return name
+	}
+	return f.inside + "/" + name
+}
+
+// hash is that of a file of the project, zero if there is none.
+func (w *work) hash(name string) (reprise.Hash, error) {
+	data, err := w.store.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return reprise.Hash{}, nil
+	case err != nil:
+		if info, serr := fs.Stat(w.store, name); serr == nil && info.IsDir() {
+			return reprise.HashOf([]byte("folder")), nil
+		}
+		return reprise.Hash{}, err
+	}
+	return reprise.HashOf(data), nil
+}
+
+// keyOf is what commits of an attempt carry. It names the run as it was begun,
+// so that a run started afresh under the same name has other keys.
+func (w *work) keyOf(step string, attempt int) string {
+	began := w.hist.Began
+	if began.IsZero() {
+		began = w.sum.Started
+	}
+	return fmt.Sprintf("%s/%s#%d@%x", word(w.ref.ID), word(step), attempt, began.UnixMilli()&0xffffffffff)
+}
+
+// word makes an id that can stand in a trailer, a file name and a sentence.
+func word(id string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, id)
+	if safe == id && len(id) <= 60 && id != "" && id[0] != '.' {
+		return id
+	}
+	sum := reprise.HashOf([]byte(id))
+	return strings.TrimLeft(safe[:min(len(safe), 40)], ".-") + "-" + sum.String()[:8]
+}
+
+// attemptName names the files of an attempt.
+func (w *work) attemptName(f *flight) string {
+	return fmt.Sprintf("%s.%s.%d", word(w.ref.Layout+"-"+w.ref.ID), word(f.a.Step), f.attempt)
+}
+
+func policyOf(a reprise.Assignment) reprise.Ambiguity {
+	if a.Policy == "" {
+		return reprise.Verify
+	}
+	return a.Policy
+}
+
+// job makes what the agent is started with.
+func (w *work) job(f *flight, bound binding) (agent.Job, error) {
+	job := agent.Job{
+		Run: w.ref.ID, Step: f.a.Step, Attempt: f.attempt, Role: f.a.Role, Key: f.key,
+		Dir: f.dir, Result: f.result, Command: bound.command, Env: bound.env, Secrets: bound.secrets,
+		Timeout: bound.timeout, Silence: bound.silence,
+		Line: func(text string) { w.tellLine(f, text) },
+		Learned: func(session string) error {
+			// Its own goroutine: the journal is safe for that, the history is not.
+			return w.j.Note(reprise.Event{Kind: reprise.SessionKnown, At: w.Now(), Step: f.a.Step, Attempt: f.attempt, Agent: session})
+		},
+	}
+	if h := w.hist.Step(f.a.Step); bound.continues && h.Session != "" && w.goesOn(f.a.Step) {
+		job.Session, job.Resume = h.Session, true
+	}
+	job.Inherit = w.inherit()
+	text, err := prompt.Render(w.task(f), w.Prompts)
+	if err != nil {
+		return agent.Job{}, fmt.Errorf("write the prompt of %s: %w", f.a.Step, err)
+	}
+	job.Prompt = text
+	return job, nil
+}
+
+// tellLine passes on what an agent says. It is called from the agent's
+// goroutine and reads nothing that the loop changes.
+func (w *work) tellLine(f *flight, text string) {
+	if w.Tell != nil {
+		w.Tell(Progress{Kind: Said, At: w.Now(), Run: w.ref.ID, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Text: text, Done: -1, Total: -1})
+	}
+}
+
+// task is what the prompt is made of.
+func (w *work) task(f *flight) prompt.Task {
+	t := prompt.Task{
+		Assignment: f.a, Run: w.ref.ID, Attempt: f.attempt, Dir: f.dir, Result: f.result,
+		Trailer: reprise.TrailerKey + ": " + f.key,
+	}
+	h := w.hist.Step(f.a.Step)
+	if h.Cutoffs > 0 {
+		t.Earlier = append(t.Earlier, fmt.Sprintf("An earlier attempt was cut off (%s). What it changed is still there, whole or not: look at it before you do anything again.", times(h.Cutoffs)))
+	}
+	if h.LastFailure != nil {
+		t.Earlier = append(t.Earlier, fmt.Sprintf("The last attempt failed (%s so far).", times(h.Failures)))
+		t.Data = append(t.Data, reprise.Data{Name: "why the last attempt failed", Text: h.LastFailure.Text})
+	}
+	for _, q := range w.answersFor(f.a) {
+		t.Answers = append(t.Answers, prompt.Answer{Question: q.Text, Text: q.Answer})
+	}
+	return t
+}
+
+// answersFor lists answers that a unit uses and that were not used before.
+func (w *work) answersFor(a reprise.Assignment) []reprise.Question {
+	var out []reprise.Question
+	for _, q := range w.run.Questions {
+		if !q.Answered || q.Applied {
+			continue
+		}
+		uses := q.Subject == a.Step || q.ID == questionOf(a.Step) || strings.HasPrefix(q.ID, questionOf(a.Step)+".")
+		for _, id := range a.Answers {
+			uses = uses || id == q.ID
+		}
+		if uses {
+			out = append(out, q)
+		}
+	}
+	return out
+}

@@ -1,0 +1,269 @@
+//go:build wip
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/internal/gitx"
+	"reprise/journal"
+	"reprise/layout"
+	"reprise/playbook"
+)
+
+// work is one run being worked on. Only the goroutine of its loop touches it;
+// attempts report through landed.
+type work struct {
+	*Engine
+	store  *durable.Store
+	layout reprise.Layout
+	book   reprise.Playbook
+	ref    reprise.Ref
+	j      *journal.Journal
+	hist   *journal.History
+	repo   *gitx.Repo // nil where the project is in no repository
+
+	run     *reprise.Run // as it was last read
+	flights map[string]*flight
+	landed  chan landing
+	// parked are steps that nothing more can be done about in this process,
+	// and why.
+	parked map[string]string
+	choice Choice
+	sum    *Summary
+	// told are the events that tell what the files may have no place for.
+	told []reprise.Event
+	// fresh are steps whose next attempt needs a new session.
+	fresh map[string]bool
+	// newSessions lets no attempt go on with a session of before.
+	newSessions bool
+	depth       int // of a child among its parents
+}
+
+// open prepares to work on a run whose project is taken: its journal is read,
+// its files are brought up to it.
+func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref, book reprise.Playbook) (*work, error) {
+	l := layout.Find(ref.Layout)
+	if l == nil {
+		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
+	}
+	if book == nil {
+		var err error
+		if book, err = playbook.For(ref.Layout, ref.Kind); err != nil {
+			return nil, err
+		}
+	}
+	j, err := journal.Open(store, l, ref)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{
+		Engine: e, store: store, layout: l, book: book, ref: ref, j: j,
+		flights: map[string]*flight{}, landed: make(chan landing, 64), parked: map[string]string{}, fresh: map[string]bool{}, hist: &journal.History{},
+		sum: &Summary{Run: ref, Started: e.Now()},
+	}
+	if err := w.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	repo, err := gitx.Open(ctx, e.Dir, gitx.Options{Environ: e.Environ})
+	switch {
+	case err == nil:
+		w.repo = repo
+	case !errors.Is(err, gitx.ErrNone) && !errors.Is(err, gitx.ErrNoGit):
+		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: ref.ID, Message: "git cannot be used here: " + err.Error()})
+	}
+	return w, nil
+}
+
+// catchUp brings the layout's files up to the journal and folds it.
+func (w *work) catchUp(ctx context.Context) error {
+	findings, err := w.j.CatchUp(ctx)
+	if err != nil {
+		return err
+	}
+	entries, _, err := journal.Read(w.store, journal.Name(w.ref))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		w.remember(e.Event)
+	}
+	for _, f := range findings {
+		// After a crash in the very moment in which an agent wrote the same
+		// file, the last event may not have reached it. One that left in good
+		// order has nothing on its way: then the file was changed on purpose.
+		if n := len(entries); f.Code == reprise.CodeMovedOn && n > 0 && entries[n-1].Event.Kind != reprise.EngineLeft {
+			if err := w.project(ctx, entries[n-1].Event); err != nil {
+				return err
+			}
+			continue
+		}
+		w.notice(f)
+	}
+	return nil
+}
+
+// load reads the run as it is on disk now.
+func (w *work) load() error {
+	run, err := w.layout.Load(w.store, w.ref)
+	if err != nil {
+		return fmt.Errorf("load %s: %w", w.ref.ID, err)
+	}
+	w.run = run
+	run.Recall(w.told)
+	return nil
+}
+
+// remember keeps what an event tells beside what the files say.
+func (w *work) remember(ev reprise.Event) {
+	w.hist.Add(ev)
+	switch ev.Kind {
+	case reprise.RunStarted:
+		w.told = nil
+	case reprise.StepStarted, reprise.StepFinished, reprise.StepReset, reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
+		w.told = append(w.told, ev)
+	}
+}
+
+// journalOnly are events that no layout has a place for.
+var journalOnly = map[reprise.EventKind]bool{
+	reprise.StepResolved: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
+}
+
+// record makes an event durable, first in the journal and then in the layout's
+// files. If the process dies in between, the next one brings the files up to it.
+func (w *work) record(ctx context.Context, ev reprise.Event) error {
+	if ev.At.IsZero() {
+		ev.At = w.Now()
+	}
+	// What has happened is recorded also while we are being stopped.
+	ctx = context.WithoutCancel(ctx)
+	if journalOnly[ev.Kind] {
+		if err := w.j.Note(ev); err != nil {
+			return err
+		}
+	} else if _, err := w.j.Record(ctx, ev); errors.Is(err, reprise.ErrChanged) {
+		// An agent wrote the same file just now; the event is in the journal.
+		if err := w.project(ctx, ev); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	w.remember(ev)
+	return nil
+}
+
+// project writes an event that is in the journal to the layout's files, as they
+// are by now.
+func (w *work) project(ctx context.Context, ev reprise.Event) (err error) {
+	if journalOnly[ev.Kind] {
+		return nil
+	}
+	for range 8 {
+		var run *reprise.Run
+		if run, err = w.layout.Load(w.store, w.ref); err != nil {
+			return err
+		}
+		var edits []reprise.Edit
+		edits, err = w.layout.Record(w.store, run, ev)
+		if errors.Is(err, reprise.ErrCannotRecord) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err = w.store.Apply(ctx, edits); !errors.Is(err, reprise.ErrChanged) {
+			return err
+		}
+	}
+	return err
+}
+
+// decide asks for the next step from the files alone: what git and the process
+// table say was weighed before the run was taken up, and the journal knows what
+// happened since.
+func (w *work) decide() reprise.Decision {
+	return reprise.Next(w.run, reprise.Observed{Now: w.Now()}, reprise.Policy{})
+}
+
+func (w *work) notice(f reprise.Finding) {
+	w.sum.Findings = append(w.sum.Findings, f)
+	w.tell(Progress{Kind: Noticed, Text: f.Message, Outcome: f.Code})
+}
+
+// tell passes on what happens.
+func (w *work) tell(p Progress) {
+	if w.Tell == nil {
+		return
+	}
+	p.Run = w.ref.ID
+	if p.At.IsZero() {
+		p.At = w.Now()
+	}
+	if w.run != nil {
+		pr := w.run.Progress()
+		p.Done, p.Total = pr.Done, pr.Total
+	}
+	w.Tell(p)
+}
+
+// heldFor is how long a dying engine is given to let go of the project: its
+// agents hold the lease until they are stopped.
+const heldFor = 5 * time.Second
+
+// take opens the project and takes its lease. An engine that was killed leaves
+// agents that are being stopped; they are waited for, a live holder is not.
+func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, error) {
+	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
+	if err != nil {
+		return nil, nil, err
+	}
+	deadline := time.Now().Add(heldFor)
+	for {
+		report, err := store.Take(ctx)
+		var held *durable.HeldError
+		if !errors.As(err, &held) {
+			return store, report, err
+		}
+		if !e.abandoned(held.Holder) {
+			return nil, nil, err
+		}
+		if time.Now().After(deadline) {
+			if !e.StopOrphans {
+				return nil, nil, &OrphansError{Held: held}
+			}
+			if err := e.stopOrphans(); err != nil {
+				return nil, nil, err
+			}
+			deadline = time.Now().Add(heldFor)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// parallel is how many steps may be at work at once.
+func (w *work) parallel() int {
+	if w.Parallel > 0 {
+		return w.Parallel
+	}
+	return max(1, w.Settings.Parallel)
+}
+
+// absolute gives the place of a project path on this machine.
+func (w *work) absolute(name string) string {
+	if name == "" || name == "." {
+		return w.Dir
+	}
+	return w.Dir + string(os.PathSeparator) + name
+}

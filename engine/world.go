@@ -1,0 +1,239 @@
+//go:build wip
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/agent/script"
+	"reprise/internal/gitx"
+	"reprise/settings"
+	"reprise/worktree"
+)
+
+// binding is who does a unit of work.
+type binding struct {
+	name      string
+	agent     agent.Agent
+	command   []string
+	env       []string
+	secrets   []string
+	timeout   time.Duration
+	silence   time.Duration
+	continues bool // it can go on with a session
+}
+
+// bind finds who does a unit: the command of the person's own workflow file, or
+// the agent that their settings bind to the role.
+func (w *work) bind(a reprise.Assignment) (binding, error) {
+	if len(a.Command) > 0 {
+		env, secrets := w.Settings.Environ(w.Environ, settings.Agent{Env: a.Env})
+		return binding{
+			name: a.Command[0], agent: script.New(script.Options{Grace: w.Settings.Grace, MaxLog: w.Settings.MaxLog, Shim: w.Shim}),
+			command: a.Command, env: env, secrets: secrets, timeout: pick(a.Timeout, w.Settings.Timeout), silence: w.Settings.Silence,
+		}, nil
+	}
+	s, err := w.Settings.For(a.Role)
+	if err != nil {
+		return binding{}, err
+	}
+	ag, err := w.Agent(s)
+	if err != nil {
+		return binding{}, err
+	}
+	env, secrets := w.Settings.Environ(w.Environ, s)
+	return binding{
+		name: s.Name, agent: ag, command: s.Command, env: env, secrets: secrets,
+		timeout: pick(a.Timeout, s.Timeout, w.Settings.Timeout), silence: pick(s.Silence, w.Settings.Silence),
+		continues: s.Preset != "" && s.Preset != "command",
+	}, nil
+}
+
+func pick(all ...time.Duration) time.Duration {
+	for _, d := range all {
+		if d > 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// goesOn reports whether the next attempt of a step goes on with the session of
+// the last one: it was cut off or stopped, not full and not unknown.
+func (w *work) goesOn(step string) bool { return !w.fresh[step] && !w.newSessions }
+
+// place gives the folder a unit is worked on in, as a path in the project; ""
+// stands for the project itself. A checkout that is to be made is made whole
+// before it is on record, and a half-made one is made again.
+func (w *work) place(ctx context.Context, a reprise.Assignment) (string, error) {
+	if !a.Worktree || w.repo == nil {
+		return "", nil
+	}
+	made, err := worktree.Ensure(ctx, worktree.Project{Store: w.store, Repo: w.repo, Run: w.run, Ready: w.hist.Worktree})
+	if err != nil {
+		return "", fmt.Errorf("make the checkout of %s: %w", w.ref.ID, err)
+	}
+	if made.Record != nil {
+		if err := w.record(ctx, *made.Record); err != nil {
+			return "", err
+		}
+	}
+	return made.Path, w.load()
+}
+
+// repoAt opens the repository of the folder an attempt works in.
+func (w *work) repoAt(ctx context.Context, dir string) (*gitx.Repo, error) {
+	if dir == w.Dir {
+		return w.repo, nil
+	}
+	return gitx.Open(ctx, dir, gitx.Options{Environ: w.Environ})
+}
+
+// dirty lists what no commit holds where an attempt works, nil where that cannot
+// be told.
+func (w *work) dirty(ctx context.Context, dir string) ([]string, error) {
+	if w.repo == nil {
+		return nil, nil
+	}
+	repo, err := w.repoAt(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return repo.Changes(ctx)
+}
+
+// worldState is a fingerprint of the folder an attempt works in.
+func (w *work) worldState(ctx context.Context, dir string) (string, error) {
+	if w.repo == nil {
+		return "", nil
+	}
+	repo, err := w.repoAt(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	return repo.State(ctx)
+}
+
+// commitOf finds the commit that carries the trailer of an attempt, "" if there
+// is none.
+func (w *work) commitOf(ctx context.Context, f *flight) string {
+	if w.repo == nil || f.key == "" {
+		return ""
+	}
+	repo, err := w.repoAt(ctx, f.dir)
+	if err != nil {
+		return ""
+	}
+	commit, _, err := repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, f.key)
+	if err != nil {
+		return ""
+	}
+	return commit
+}
+
+// commit makes a commit of what the attempt left uncommitted and nobody else
+// can have: all of it in a checkout of the run's own, in the project's what was
+// not changed before the attempt began. It gives the commit that holds the work,
+// "" if there is none. The trailer makes it at most one for each attempt.
+func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (string, error) {
+	if w.repo == nil {
+		return "", nil
+	}
+	if found := w.commitOf(ctx, f); found != "" || !f.a.Commit {
+		return found, nil
+	}
+	repo, err := w.repoAt(ctx, f.dir)
+	if err != nil {
+		return "", err
+	}
+	changed, err := repo.Changes(ctx)
+	if err != nil {
+		return "", err
+	}
+	if f.inside == "" {
+		if len(w.flights) > 0 || f.dirty == nil {
+			w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})
+			return "", nil
+		}
+		mine := slices.DeleteFunc(changed, func(name string) bool { return slices.Contains(*f.dirty, name) || w.isState(name) })
+		if len(mine) == 0 {
+			return "", nil
+		}
+		return repo.CommitPaths(ctx, mine, w.message(f, reply), reprise.TrailerKey+": "+f.key)
+	}
+	if len(changed) == 0 {
+		return "", nil
+	}
+	return repo.Commit(ctx, w.message(f, reply), reprise.TrailerKey+": "+f.key)
+}
+
+// isState reports whether a file is part of the run's state or of ours: it
+// changes with every event and is committed by whoever keeps it.
+func (w *work) isState(name string) bool {
+	prefix := w.repo.Prefix()
+	rel, inside := strings.CutPrefix(name, prefix)
+	if !inside {
+		return false
+	}
+	return rel == w.ref.Path || strings.HasPrefix(rel, w.ref.Path+"/") || strings.HasPrefix(rel, ".reprise/")
+}
+
+// message is that of a commit of ours.
+func (w *work) message(f *flight, reply reprise.Reply) string {
+	subject := f.a.Facts["commit_subject"]
+	if subject == "" {
+		subject = f.a.Step
+		if f.a.Unit.Title != "" && f.a.Unit.Title != f.a.Step {
+			subject += ": " + f.a.Unit.Title
+		}
+	}
+	subject = strings.Join(strings.Fields(strings.Map(printable, subject)), " ")
+	if r := []rune(subject); len(r) > 100 {
+		subject = string(r[:99]) + "…"
+	}
+	return subject
+}
+
+func printable(r rune) rune {
+	if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		return ' '
+	}
+	return r
+}
+
+// verify runs the person's own command that says whether a step is done.
+func (w *work) verify(ctx context.Context, f *flight) error {
+	env, secrets := w.Settings.Environ(w.Environ, settings.Agent{Env: f.a.Env})
+	out, name, err := w.store.CreateLog(w.attemptName(f) + ".verify")
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	session, err := script.New(script.Options{Grace: w.Settings.Grace, MaxLog: w.Settings.MaxLog, Shim: w.Shim}).Start(ctx, agent.Job{
+		Run: w.ref.ID, Step: f.a.Step, Attempt: f.attempt, Role: "verify", Dir: f.dir, Command: f.a.Verify, Env: env, Secrets: secrets,
+		Result: filepath.Join(filepath.Dir(f.result), "verify.json"), Timeout: pick(f.a.Timeout, w.Settings.Timeout), Log: out, Inherit: w.inherit(),
+	})
+	if err != nil {
+		return fmt.Errorf("verify %s: %w", f.a.Step, err)
+	}
+	if r := session.Wait(); r.Outcome != agent.Done {
+		return fmt.Errorf("verify %s: %s did not succeed: %s (%s)", f.a.Step, f.a.Verify[0], first(r.Reason, string(r.Outcome)), name)
+	}
+	return nil
+}
+
+// inherit are the files every process of an attempt keeps: the lease.
+func (w *work) inherit() []*os.File {
+	if lock := w.store.LockFile(); lock != nil {
+		return []*os.File{lock}
+	}
+	return nil
+}
