@@ -9,6 +9,7 @@
 package settings
 
 import (
+	"io/fs"
 	"time"
 
 	"reprise"
@@ -24,7 +25,12 @@ type Settings struct {
 	Agents map[string]Agent
 	Roles  map[string]string
 
-	Prompts  string   // folder with prompt templates that replace ours, absolute
+	Prompts string // folder with prompt templates that replace ours, absolute
+	// Templates are the files of that folder as they were when trust was
+	// looked up; what is written there later does not count before the next
+	// Load. Nil without a folder.
+	Templates fs.FS
+
 	Parallel int      // steps at the same time
 	Env      []string // names of environment variables agents may see, beside the built-in few
 	Secrets  []string // names of environment variables whose values never reach a log
@@ -46,12 +52,12 @@ type Agent struct {
 	Command []string // argv; for a preset the program, if it is not the usual one, and further arguments
 	Env     map[string]string
 	Model   string
-	Timeout time.Duration
-	Silence time.Duration
+	Timeout time.Duration  // zero stands for that of all
+	Silence time.Duration  // likewise
 	Source  reprise.Source // where it is declared
 }
 
-// For gives the agent that does the work of a role.
+// For gives the agent that does the work of a role, its limits filled in.
 func (s *Settings) For(role string) (Agent, error) {
 	name, ok := s.Roles[role]
 	if !ok {
@@ -63,6 +69,12 @@ func (s *Settings) For(role string) (Agent, error) {
 	a, ok := s.Agents[name]
 	if !ok {
 		return Agent{}, &UnboundError{Role: role, Agent: name}
+	}
+	if a.Timeout == 0 {
+		a.Timeout = s.Timeout
+	}
+	if a.Silence == 0 {
+		a.Silence = s.Silence
 	}
 	return a, nil
 }

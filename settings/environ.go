@@ -1,0 +1,84 @@
+package settings
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// allowed are the environment variables that every agent may see: what programs
+// need to run at all. A star stands for the rest of a name. Nothing that opens
+// doors is among them: no tokens, no agent of keys.
+var allowed = []string{"PATH", "HOME", "LANG", "LC_*", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ", "XDG_*"}
+
+// secretWords make a variable secret by its name.
+var secretWords = []string{"TOKEN", "KEY", "SECRET", "PASSWORD"}
+
+// minSecret is the shortest value that is taken for a secret: blotting out one
+// letter wherever it stands would leave no log to read.
+const minSecret = 4
+
+// Environ picks what an agent may see of an environment: the built-in few, what
+// the settings allow, then the agent's own variables, which win. It is sorted by
+// name, each name once.
+//
+// secrets are the values that must not reach a log, the longest first: those of
+// the variables the settings call secret, seen by the agent or not, and those of
+// every variable it sees whose name speaks of a token, key, secret or password.
+// Values shorter than four characters are left out.
+func Environ(environ []string, s *Settings, a Agent) (env, secrets []string) {
+	all := map[string]string{}
+	for _, pair := range environ {
+		if name, value, ok := strings.Cut(pair, "="); ok && name != "" {
+			all[name] = value // the last one counts, as in a process
+		}
+	}
+	seen := map[string]string{}
+	for name, value := range all {
+		if strings.HasPrefix(name, "REPRISE_") {
+			continue // of an attempt that we run in ourselves
+		}
+		if matches(name, allowed) || matches(name, s.Env) {
+			seen[name] = value
+		}
+	}
+	maps.Copy(seen, a.Env)
+
+	values := map[string]bool{}
+	for _, name := range s.Secrets {
+		values[all[name]] = true
+		values[a.Env[name]] = true
+	}
+	for name, value := range seen {
+		env = append(env, name+"="+value)
+		if speaks(name) {
+			values[value] = true
+		}
+	}
+	slices.Sort(env)
+	for value := range values {
+		if len(value) >= minSecret {
+			secrets = append(secrets, value)
+		}
+	}
+	slices.SortFunc(secrets, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	return env, secrets
+}
+
+func matches(name string, list []string) bool {
+	return slices.ContainsFunc(list, func(allow string) bool {
+		prefix, star := strings.CutSuffix(allow, "*")
+		return name == allow || star && strings.HasPrefix(name, prefix)
+	})
+}
+
+// speaks reports whether a name tells that the value is secret.
+func speaks(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(name, w) })
+}

@@ -1,0 +1,215 @@
+package settings
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// Options say where settings are.
+type Options struct {
+	User    string // the user's own file, absolute; "" for none
+	Project string // the folder of the project, absolute; "" for none
+	Trust   *Trust // nil trusts nothing
+}
+
+// Untrusted is a project's file that nobody has trusted as it is now: nothing of
+// it counts. It says what the file would start, to be shown and asked about.
+type Untrusted struct {
+	Path   string       // absolute
+	Hash   reprise.Hash // of the file and of the prompt templates it names
+	Starts []Start      // by the agents' names
+	// Env are the names of environment variables it would let agents see.
+	Env []string
+	// Templates are the prompt templates it would replace, file names.
+	Templates []string
+}
+
+// Start is one command that a file would have started.
+type Start struct {
+	Agent Agent
+	Roles []string // that it would do, sorted
+}
+
+// UserFile is where a user's own settings are, given their environment; "" if
+// that names no folder.
+func UserFile(getenv func(string) string) string {
+	return under(getenv, "XDG_CONFIG_HOME", ".config", FileName)
+}
+
+// TrustFile is where trust is kept, likewise.
+func TrustFile(getenv func(string) string) string {
+	return under(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"), "trust")
+}
+
+func under(getenv func(string) string, variable, usual, name string) string {
+	if dir := getenv(variable); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "reprise", name)
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, usual, "reprise", name)
+	}
+	return ""
+}
+
+// Load reads the user's file and lays the project's over it: agents and roles by
+// name, lists joined, everything else replaced. A file that does not exist sets
+// nothing.
+//
+// The project's file counts only if it is trusted; otherwise it is returned as
+// Untrusted and the Settings are those without it. Both files are read wholly
+// before anything is said: the error holds all Problems of both. Nothing is
+// started and nothing written.
+func Load(o Options) (*Settings, *Untrusted, error) {
+	s := Default()
+	var problems Problems
+	if o.User != "" {
+		user, _, err := readFile(o.User)
+		if err != nil {
+			return nil, nil, err
+		}
+		if user != nil {
+			user.bound(user.Agents)
+			problems = append(problems, user.problems()...)
+			s.overlay(user)
+		}
+	}
+	var untrusted *Untrusted
+	if o.Project != "" {
+		name := filepath.Join(o.Project, FileName)
+		project, data, err := readFile(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if project != nil {
+			project.bound(s.Agents, project.Agents)
+			problems = append(problems, project.problems()...)
+			hash := project.hash(data)
+			if o.Trust.Trusted(name, hash) {
+				s.overlay(project)
+			} else {
+				untrusted = project.untrusted(name, hash)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, nil, problems
+	}
+	return s, untrusted, nil
+}
+
+func (f *file) problems() Problems {
+	var ps Problems
+	errors.As(f.strict.Err(), &ps)
+	return ps
+}
+
+// readFile reads one file; nil if it does not exist.
+func readFile(name string) (*file, []byte, error) {
+	data, err := readRegular(os.DirFS(filepath.Dir(name)), filepath.Base(name), doc.MaxStrict+1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	f := read(name, data)
+	if f.Prompts != "" {
+		if !filepath.IsAbs(f.Prompts) {
+			f.Prompts = filepath.Join(filepath.Dir(name), f.Prompts)
+		}
+		templates, err := readTemplates(f.Prompts)
+		if err != nil {
+			f.prompts.Report("", "%v", err)
+		}
+		f.Templates = templates
+	}
+	return f, data, nil
+}
+
+// readRegular reads a regular file up to a size.
+func readRegular(fsys fs.FS, name string, most int64) ([]byte, error) {
+	in, _, err := doc.OpenRegular(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, most))
+}
+
+// hash is that of all a person is asked to trust.
+func (f *file) hash(data []byte) reprise.Hash {
+	t, _ := f.Templates.(templates)
+	if len(t) == 0 {
+		return reprise.HashOf(data)
+	}
+	all := bytes.Clone(data)
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		all = fmt.Appendf(all, "\x00%s\x00%s", name, reprise.HashOf(t[name]))
+	}
+	return reprise.HashOf(all)
+}
+
+func (f *file) untrusted(name string, hash reprise.Hash) *Untrusted {
+	u := &Untrusted{Path: name, Hash: hash, Env: f.Env}
+	for _, agent := range slices.Sorted(maps.Keys(f.Agents)) {
+		start := Start{Agent: f.Agents[agent]}
+		for role, by := range f.Roles {
+			if by == agent {
+				start.Roles = append(start.Roles, role)
+			}
+		}
+		slices.Sort(start.Roles)
+		u.Starts = append(u.Starts, start)
+	}
+	if t, ok := f.Templates.(templates); ok {
+		u.Templates = slices.Sorted(maps.Keys(t))
+	}
+	return u
+}
+
+// overlay lays what a file sets over s.
+func (s *Settings) overlay(f *file) {
+	maps.Copy(s.Agents, f.Agents)
+	maps.Copy(s.Roles, f.Roles)
+	s.Env = join(s.Env, f.Env)
+	s.Secrets = join(s.Secrets, f.Secrets)
+	if f.Prompts != "" {
+		s.Prompts, s.Templates = f.Prompts, f.Templates
+	}
+	set(&s.Parallel, f.Parallel)
+	set(&s.Attempts, f.Attempts)
+	set(&s.Cutoffs, f.Cutoffs)
+	set(&s.Backoff, f.Backoff)
+	set(&s.Timeout, f.Timeout)
+	set(&s.Silence, f.Silence)
+	set(&s.Grace, f.Grace)
+	set(&s.MaxLog, f.MaxLog)
+}
+
+// set replaces a value by one that is set.
+func set[T comparable](to *T, value T) {
+	var unset T
+	if value != unset {
+		*to = value
+	}
+}
+
+// join adds what is not there yet.
+func join(list, more []string) []string {
+	for _, m := range more {
+		if !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}

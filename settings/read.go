@@ -1,0 +1,147 @@
+package settings
+
+import (
+	"regexp"
+	"strings"
+
+	"reprise/internal/doc"
+)
+
+// Presets are the kinds of agents that can be named.
+func Presets() []string {
+	return []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "command"}
+}
+
+// Problem is one thing that is wrong in a file, with its place.
+type Problem = doc.Problem
+
+// Problems are all that is wrong in the files; it is the cause of an error of
+// Load that a person can correct.
+type Problems = doc.Problems
+
+// The keys of the file and of one agent; schema/settings.v1.json has the same.
+var (
+	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "grace", "max_log", "prompts"}
+	agentKeys = []string{"preset", "command", "model", "env", "timeout", "silence"}
+)
+
+// nameForm is what agents and roles may be called.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// allowForm is a name of environment variables, or the beginning of several.
+var allowForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
+
+// file is one file as it was read: what it does not set is zero.
+type file struct {
+	Settings
+	strict  *doc.Strict
+	binds   []doc.Entry // of roles
+	prompts doc.Value
+}
+
+// read reads the content of one file. What is wrong with it is in strict.
+func read(name string, data []byte) *file {
+	strict, root := doc.ParseStrict(name, data)
+	f := &file{strict: strict}
+	top := root.Fields(fileKeys...)
+	f.Agents = map[string]Agent{}
+	for _, e := range top["agents"].Entries() {
+		if a, ok := readAgent(e); ok {
+			f.Agents[e.Name] = a
+		}
+	}
+	f.Roles = map[string]string{}
+	for _, e := range top["roles"].Entries() {
+		if !nameForm.MatchString(e.Name) {
+			e.Key.Report("letters, digits, dot, dash and underscore", "%q cannot be the name of a role", doc.Clip(e.Name, 40))
+			continue
+		}
+		if agent := e.Value.Text(); agent != "" {
+			f.Roles[e.Name] = agent
+			f.binds = append(f.binds, e)
+		}
+	}
+	f.Env = names(top["env"], allowForm)
+	f.Secrets = names(top["secrets"], doc.EnvName)
+	f.Parallel = top["parallel"].Count(1, 64)
+	f.Attempts = top["attempts"].Count(1, 100)
+	f.Cutoffs = top["cutoffs"].Count(1, 1000)
+	f.Backoff = top["backoff"].Duration()
+	f.Timeout = top["timeout"].Duration()
+	f.Silence = top["silence"].Duration()
+	f.Grace = top["grace"].Duration()
+	f.MaxLog = top["max_log"].Size()
+	f.prompts = top["prompts"]
+	f.Prompts = f.prompts.Text()
+	return f
+}
+
+// names reads a list of names of environment variables.
+func names(v doc.Value, form *regexp.Regexp) []string {
+	var out []string
+	for _, item := range v.List() {
+		text := item.Text()
+		switch {
+		case text == "":
+		case strings.Contains(text, "="):
+			item.Report("values are taken from the environment; write the name alone", "%q is not the name of an environment variable", doc.Clip(text, 20))
+		case !form.MatchString(text):
+			item.Report("", "%q cannot be the name of an environment variable", doc.Clip(text, 40))
+		default:
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func readAgent(e doc.Entry) (Agent, bool) {
+	if !nameForm.MatchString(e.Name) {
+		e.Key.Report("letters, digits, dot, dash and underscore", "%q cannot be the name of an agent", doc.Clip(e.Name, 40))
+		return Agent{}, false
+	}
+	f := e.Value.Fields(agentKeys...)
+	a := Agent{
+		Name: e.Name, Source: e.Key.Source(),
+		Preset: f["preset"].Word(Presets()...), Command: f["command"].Argv(), Model: f["model"].Text(), Env: f["env"].Env(),
+		Timeout: f["timeout"].Duration(), Silence: f["silence"].Duration(),
+	}
+	switch {
+	case !f["preset"].Has() && !f["command"].Has():
+		e.Key.Report("preset: claude, or command: [program, argument]", "agent %s has neither a preset nor a command", e.Name)
+	case !f["preset"].Has():
+		a.Preset = "command"
+	case a.Preset == "command" && !f["command"].Has():
+		f["preset"].Report("add command: [program, argument]", "an agent of the preset command needs a command")
+	}
+	if a.Preset == "command" && f["model"].Has() {
+		f["model"].Report("give it to the program as an argument of the command", "a plain command takes no model")
+	}
+	return a, true
+}
+
+// bound reports roles of a file whose agent is in none of the given tables.
+func (f *file) bound(tables ...map[string]Agent) {
+	var known []string
+	for _, t := range tables {
+		for name := range t {
+			known = append(known, name)
+		}
+	}
+	isKnown := map[string]bool{}
+	for _, k := range known {
+		isKnown[k] = true
+	}
+	for _, e := range f.binds {
+		agent := f.Roles[e.Name]
+		if isKnown[agent] {
+			continue
+		}
+		hint := "declare it below agents"
+		if near := doc.Near(agent, known); near != "" {
+			hint = "did you mean " + near + "?"
+		} else if agent != "command" && doc.Near(agent, Presets()) == agent {
+			hint = "declare it: agents: {" + agent + ": {preset: " + agent + "}}"
+		}
+		e.Value.Report(hint, "there is no agent %q", doc.Clip(agent, 40))
+	}
+}

@@ -1,0 +1,514 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/jsonschema-go/jsonschema"
+	"go.yaml.in/yaml/v3"
+
+	"reprise"
+)
+
+// write puts a file somewhere and returns its path.
+func write(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// load reads a content as a user's own file.
+func load(t *testing.T, content string) (*Settings, error) {
+	t.Helper()
+	s, _, err := Load(Options{User: write(t, t.TempDir(), FileName, content)})
+	return s, err
+}
+
+func schema(t *testing.T) *jsonschema.Resolved {
+	t.Helper()
+	raw, err := os.ReadFile("../schema/settings.v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resolved
+}
+
+// bySchema says what the schema thinks of a content.
+func bySchema(t *testing.T, s *jsonschema.Resolved, content string) error {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal([]byte(content), &v); err != nil {
+		return err
+	}
+	if v == nil {
+		v = map[string]any{}
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	v = nil
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return err
+	}
+	return s.Validate(v)
+}
+
+var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+
+func TestOR11_every_example_of_the_page_is_taken_by_the_reader_and_by_the_schema(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := yamlBlock.FindAllStringSubmatch(string(page), -1)
+	if len(blocks) < 3 {
+		t.Fatalf("only %d examples were found", len(blocks))
+	}
+	s := schema(t)
+	for _, b := range blocks {
+		if _, err := load(t, b[1]); err != nil {
+			t.Errorf("%v in:\n%s", err, b[1])
+		}
+		if err := bySchema(t, s, b[1]); err != nil {
+			t.Errorf("schema: %v in:\n%s", err, b[1])
+		}
+	}
+	var first map[string]any
+	if err := yaml.Unmarshal([]byte(blocks[0][1]), &first); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range fileKeys {
+		if _, ok := first[key]; !ok && key != "prompts" {
+			t.Errorf("the example of everything lacks %s", key)
+		}
+		if !strings.Contains(string(page), "| `"+key+"` |") {
+			t.Errorf("the table lacks %s", key)
+		}
+	}
+}
+
+func TestOR11_schema_has_the_keys_the_reader_knows(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../schema/settings.v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatal(err)
+	}
+	sorted := func(list []string) []string { return slices.Sorted(slices.Values(list)) }
+	if diff := cmp.Diff(sorted(fileKeys), slices.Sorted(maps.Keys(s.Properties))); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(sorted(agentKeys), slices.Sorted(maps.Keys(s.Defs["agent"].Properties))); diff != "" {
+		t.Error(diff)
+	}
+	var presets []string
+	for _, p := range s.Defs["agent"].Properties["preset"].Enum {
+		presets = append(presets, p.(string))
+	}
+	if diff := cmp.Diff(Presets(), presets); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOR11_settings_are_read(t *testing.T) {
+	t.Parallel()
+	got, err := load(t, `
+agents:
+  c: {preset: claude, model: m, env: {A: 1, B: ""}, timeout: 1h30m, silence: 500ms, command: [/opt/claude, --x, ""]}
+  t: {command: [make, -j, 4, test]}
+roles: {default: c, qa: t}
+env: [FOO, NPM_*]
+secrets: [MY]
+parallel: 3
+attempts: 5
+cutoffs: 7
+backoff: 1s
+timeout: 3h
+silence: 1m
+grace: 2s
+max_log: 2 KiB
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Settings{
+		Agents: map[string]Agent{
+			"c": {Name: "c", Preset: "claude", Model: "m", Command: []string{"/opt/claude", "--x", ""}, Env: map[string]string{"A": "1", "B": ""}, Timeout: 90 * time.Minute, Silence: 500 * time.Millisecond},
+			"t": {Name: "t", Preset: "command", Command: []string{"make", "-j", "4", "test"}},
+		},
+		Roles: map[string]string{"default": "c", "qa": "t"}, Env: []string{"FOO", "NPM_*"}, Secrets: []string{"MY"},
+		Parallel: 3, Attempts: 5, Cutoffs: 7, Backoff: time.Second, Timeout: 3 * time.Hour, Silence: time.Minute, Grace: 2 * time.Second, MaxLog: 2048,
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Agent{}, "Source")); diff != "" {
+		t.Error(diff)
+	}
+	if src := got.Agents["t"].Source; src.Line != 4 {
+		t.Errorf("declared at %s", src)
+	}
+	qa, err := got.For("qa")
+	if err != nil || qa.Timeout != 3*time.Hour || qa.Silence != time.Minute {
+		t.Errorf("qa: %+v, %v", qa, err)
+	}
+	if a, _ := got.For("anything"); a.Name != "c" || a.Timeout != 90*time.Minute {
+		t.Errorf("default: %+v", a)
+	}
+	if _, err := Default().For("dev"); err == nil || !strings.Contains(err.Error(), "bind role dev") {
+		t.Errorf("nobody: %v", err)
+	}
+}
+
+// refused are contents and the places and words of what is wrong with them.
+// beyond marks what a schema cannot say.
+var refused = map[string]struct {
+	content string
+	want    []string
+	beyond  bool
+}{
+	"unknown key":        {"agent:\n  a: {preset: claude}\n", []string{`:1:1: there is no key "agent"`, "did you mean agents?"}, false},
+	"far key":            {"zzz: 1\n", []string{`:1:1: there is no key "zzz"`, "known here: agents, roles"}, false},
+	"unknown agent key":  {"agents:\n  a:\n    comand: [x]\n    preset: claude\n", []string{`:3:5: there is no key "comand"`, "did you mean command?", "    3 |     comand: [x]\n      |     ^"}, false},
+	"list for a map":     {"agents: [a]\n", []string{":1:9: a list stands where a map belongs"}, false},
+	"text for a map":     {"agents: a\n", []string{`:1:9: "a" stands where a map belongs`}, false},
+	"nothing for a map":  {"agents:\n", []string{":1:8: nothing stands where a map belongs"}, false},
+	"map for a list":     {"env: {A: b}\n", []string{":1:6: a map stands where a list belongs"}, false},
+	"text for a number":  {"parallel: three\n", []string{`:1:11: "three" stands where a whole number`}, false},
+	"quoted number":      {"parallel: \"3\"\n", []string{`:1:11: "3" stands where a whole number`}, false},
+	"fraction":           {"attempts: 1.5\n", []string{`"1.5" stands where a whole number`}, false},
+	"zero":               {"parallel: 0\n", []string{"0 is not between 1 and 64"}, false},
+	"negative":           {"attempts: -1\n", []string{"-1 is not between"}, false},
+	"too many":           {"cutoffs: 100000\n", []string{"not between 1 and 1000"}, false},
+	"duration w/o unit":  {"timeout: 90\n", []string{`:1:10: "90" is not a duration`, "90s"}, false},
+	"bad duration":       {"backoff: soon\n", []string{`"soon" is not a duration`}, false},
+	"negative duration":  {"grace: -5s\n", []string{"is not a duration"}, false},
+	"no duration":        {"grace: 0s\n", []string{"a duration of nothing"}, false},
+	"days":               {"timeout: 1d\n", []string{"is not a duration"}, false},
+	"endless duration":   {"timeout: 99999999999999h\n", []string{"is not a duration"}, true},
+	"bad size":           {"max_log: 64MB\n", []string{`"64MB" is not a size`, "64MiB"}, false},
+	"number as size":     {"max_log: 1000\n", []string{`is not a size`}, false},
+	"no size":            {"max_log: 0MiB\n", []string{`is not a size`}, false},
+	"shell command":      {"agents: {a: {command: make test}}\n", []string{":1:23: a command is a list", "[make, test]"}, false},
+	"empty command":      {"agents: {a: {command: []}}\n", []string{":1:23: the command is empty"}, false},
+	"empty program":      {"agents: {a: {command: [\"\", x]}}\n", []string{"empty text"}, false},
+	"dash program":       {"agents: {a: {command: [--x]}}\n", []string{"cannot begin with a dash"}, false},
+	"nested argument":    {"agents: {a: {command: [x, [y]]}}\n", []string{"a list stands where text belongs"}, false},
+	"null argument":      {"agents: {a: {command: [x, null]}}\n", []string{"nothing stands where text belongs"}, false},
+	"nobody":             {"agents: {a: {model: m}}\n", []string{":1:10: agent a has neither"}, false},
+	"unknown preset":     {"agents: {a: {preset: claud}}\n", []string{`:1:22: "claud" is not known`, "did you mean claude?"}, false},
+	"command alone":      {"agents: {a: {preset: command}}\n", []string{"needs a command"}, false},
+	"model of a command": {"agents: {a: {command: [x], model: m}}\n", []string{":1:35: a plain command takes no model"}, false},
+	"agent name":         {"agents: {\"a b\": {preset: claude}}\n", []string{"cannot be the name of an agent"}, false},
+	"role name":          {"agents: {a: {preset: claude}}\nroles: {\"../x\": a}\n", []string{"cannot be the name of a role"}, false},
+	"unknown agent":      {"agents: {claude: {preset: claude}}\nroles: {default: claud}\n", []string{`:2:18: there is no agent "claud"`, "did you mean claude?"}, true},
+	"undeclared preset":  {"roles: {default: codex}\n", []string{"agents: {codex: {preset: codex}}"}, true},
+	"role without agent": {"roles: {qa: }\n", []string{"nothing stands where text belongs"}, false},
+	"value in env":       {"env: [A=b]\n", []string{"write the name alone"}, false},
+	"env name":           {"env: [A-B]\n", []string{"cannot be the name of an environment"}, false},
+	"all of env":         {"env: [\"*\"]\n", []string{"cannot be the name of an environment"}, false},
+	"star in secrets":    {"secrets: [A*]\n", []string{"cannot be the name of an environment"}, false},
+	"agent env name":     {"agents: {a: {preset: codex, env: {\"A=B\": c}}}\n", []string{"cannot be the name of an environment"}, false},
+	"our variables":      {"agents: {a: {preset: codex, env: {REPRISE_TOKEN: c}}}\n", []string{"set by reprise itself"}, false},
+	"env list":           {"agents: {a: {preset: codex, env: {A: [b]}}}\n", []string{"a list stands where text belongs"}, false},
+	"NUL":                {"agents: {a: {command: [x, \"a\\0b\"]}}\n", []string{"NUL"}, true},
+	"duplicate key":      {"parallel: 2\nparallel: 3\n", []string{`:2:1: key "parallel" stands in line 1 already`}, false},
+	"duplicate agent":    {"agents:\n  a: {preset: codex}\n  a: {preset: qwen}\n", []string{`:3:3: key "a" stands in line 2`}, false},
+	"alias":              {"env: &x [A]\nsecrets: *x\n", []string{":2:10: aliases are not read here"}, true},
+	"merge":              {"agents:\n  a: &x {preset: codex}\n  b: {<<: *x}\n", []string{`there is no key "<<"`}, true},
+	"bomb":               {"a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: [*c,*c,*c,*c]\n", []string{`:1:1: there is no key "a"`}, false},
+	"two documents":      {"parallel: 2\n---\nparallel: 3\n", []string{"a second document"}, true},
+	"not YAML":           {"parallel: 2\nroles: {a: b\n", []string{"not valid YAML"}, false},
+	"tab":                {"agents:\n\ta: b\n", []string{"not valid YAML", ":2:"}, false},
+	"a list":             {"- a\n", []string{":1:1: a list stands where a map belongs"}, false},
+	"a text":             {"hello\n", []string{`"hello" stands where a map belongs`}, false},
+	"control characters": {"a\x1b[2Jb: 1\n", []string{"not valid YAML"}, false},
+	"no prompts":         {"prompts: nowhere\n", []string{":1:10: the folder of prompts cannot be listed"}, true},
+	"several at once": {"paralel: 3\nroles: {default: x}\ntimeout: never\nenv: A\n",
+		[]string{`:1:1: there is no key "paralel"`, "did you mean parallel?", `:2:18: there is no agent "x"`, `:3:10: "never" is not a duration`, `:4:6: "A" stands where a list`}, false},
+}
+
+func TestOR11_wrong_settings_are_refused_at_their_place_by_the_reader_and_by_the_schema(t *testing.T) {
+	t.Parallel()
+	s := schema(t)
+	for name, tc := range refused {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := load(t, tc.content)
+			var problems Problems
+			if !errors.As(err, &problems) {
+				t.Fatalf("taken, or refused without a place: %v", err)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is not in:\n%v", want, err)
+				}
+			}
+			if strings.ContainsFunc(err.Error(), func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f }) {
+				t.Errorf("control characters in %q", err)
+			}
+			if problems.Hint() == "" {
+				t.Error("no hint")
+			}
+			if err := bySchema(t, s, tc.content); err == nil && !tc.beyond {
+				t.Error("the schema takes it")
+			}
+		})
+	}
+}
+
+func TestX2_huge_and_odd_files_are_refused_in_bounds(t *testing.T) {
+	t.Parallel()
+	if _, err := load(t, "env: ["+strings.Repeat("A, ", 1<<20)+"]"); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("a huge file: %.200v", err)
+	}
+	if _, err := load(t, strings.Repeat("x: 1\ny: 2\n", 1000)); err == nil || len(err.Error()) > 20_000 {
+		t.Errorf("%d bytes of problems", len(err.Error()))
+	}
+	if _, err := load(t, "roles: "+strings.Repeat("{a: ", 5000)); err == nil {
+		t.Error("a deep file was taken")
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, FileName), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Load(Options{Project: dir}); err == nil {
+		t.Error("a folder was read as settings")
+	}
+	if s, err := load(t, "# nothing yet\n"); err != nil || s.Parallel != 1 {
+		t.Errorf("a comment: %v", err)
+	}
+}
+
+func TestT5_project_settings_count_only_when_this_content_is_trusted(t *testing.T) {
+	t.Parallel()
+	home, dir := t.TempDir(), t.TempDir()
+	user := write(t, home, FileName, "agents: {mine: {preset: codex}}\nroles: {default: mine, qa: mine}\nparallel: 2\nenv: [A]\n")
+	path := write(t, dir, FileName, "agents: {evil: {command: [curl, http://x]}}\nroles: {qa: evil, dev: evil, pm: mine}\nparallel: 9\nenv: [AWS_SECRET]\nprompts: p\n")
+	write(t, dir, "p/coder.md", "be evil")
+	trust, err := OpenTrust(filepath.Join(home, "state", "trust"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{User: user, Project: dir, Trust: trust}
+	check := func(stage string, wantTrusted bool) *Untrusted {
+		t.Helper()
+		s, untrusted, err := Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (untrusted == nil) != wantTrusted || (s.Parallel == 9) != wantTrusted || (s.Roles["qa"] == "evil") != wantTrusted ||
+			(len(s.Env) == 2) != wantTrusted || (s.Templates != nil) != wantTrusted || (len(s.Agents) == 2) != wantTrusted || s.Roles["default"] != "mine" {
+			t.Fatalf("%s: %+v, untrusted %+v", stage, s, untrusted)
+		}
+		return untrusted
+	}
+	u := check("fresh", false)
+	want := &Untrusted{
+		Path: path, Hash: u.Hash, Env: []string{"AWS_SECRET"}, Templates: []string{"coder.md"},
+		Starts: []Start{{Agent: Agent{Name: "evil", Preset: "command", Command: []string{"curl", "http://x"}, Source: reprise.Source{File: path, Line: 1}}, Roles: []string{"dev", "qa"}}},
+	}
+	if diff := cmp.Diff(want, u); diff != "" {
+		t.Error(diff)
+	}
+	if err := trust.Trust(u.Path, u.Hash, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	check("trusted", true)
+	if trust, err = OpenTrust(filepath.Join(home, "state", "trust")); err != nil {
+		t.Fatal(err)
+	}
+	o.Trust = trust
+	check("trusted, read again", true)
+
+	write(t, dir, "p/coder.md", "be more evil")
+	u = check("template changed", false)
+	if err := trust.Trust(u.Path, u.Hash, time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	check("trusted again", true)
+	write(t, dir, FileName, "agents: {evil: {command: [rm]}}\nparallel: 9\n")
+	check("content changed", false)
+
+	other := t.TempDir()
+	write(t, other, FileName, "parallel: 9\n")
+	if err := trust.Trust(filepath.Join(dir, FileName), reprise.HashOf([]byte("parallel: 9\n")), time.Unix(0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if _, u, _ := Load(Options{Project: other, Trust: trust}); u == nil {
+		t.Error("trusted at another path")
+	}
+	if err := trust.Revoke(filepath.Join(dir, FileName)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, FileName, "parallel: 9\n")
+	if _, u, _ := Load(Options{Project: dir, Trust: trust}); u == nil {
+		t.Error("still trusted after it was taken back")
+	}
+	if _, u, _ := Load(Options{Project: dir}); u == nil {
+		t.Error("trusted by nobody")
+	}
+	write(t, dir, FileName, "paralel: 9\n")
+	if _, _, err := Load(Options{Project: dir}); err == nil {
+		t.Error("problems of an untrusted file are not told")
+	}
+}
+
+func TestT5_templates_are_used_as_they_were_trusted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	user := write(t, dir, FileName, "prompts: p\n")
+	write(t, dir, "p/qa.md", "one")
+	write(t, dir, "p/notes.txt", "not a template")
+	s, _, err := Load(Options{User: user})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "p/qa.md", "two")
+	f, err := s.Templates.Open("qa.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 10)
+	if n, _ := f.Read(buf); string(buf[:n]) != "one" {
+		t.Errorf("read %q", buf[:n])
+	}
+	if _, err := s.Templates.Open("notes.txt"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("notes.txt: %v", err)
+	}
+	write(t, dir, "p/big.md", strings.Repeat("x", maxTemplate+1))
+	if _, _, err := Load(Options{User: user}); err == nil || !strings.Contains(err.Error(), "big.md is larger") {
+		t.Errorf("a huge template: %v", err)
+	}
+}
+
+func TestT5_damaged_trust_trusts_nothing_and_is_told(t *testing.T) {
+	t.Parallel()
+	hash := reprise.HashOf([]byte("x"))
+	good := "v1 " + hash.String() + " 2026-01-02T03:04:05Z \"/p/reprise.yaml\""
+	for name, line := range map[string]string{
+		"version": strings.Replace(good, "v1", "v9", 1), "short": good[:40], "hash": strings.Replace(good, hash.String(), "zz", 1),
+		"time": strings.Replace(good, "2026", "soon", 1), "path": strings.Replace(good, "/p/", "p/", 1), "quotes": good[:len(good)-1],
+		"zero hash": strings.Replace(good, hash.String(), "-", 1), "noise": "\x00\xff\x1b[31m", "bare": "v1",
+	} {
+		file := write(t, t.TempDir(), "trust", line+"\n\n"+good+"\n")
+		trust, err := OpenTrust(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(trust.Problems()) != 1 || trust.Problems()[0].Line != 1 {
+			t.Errorf("%s: %v", name, trust.Problems())
+		}
+		if len(trust.trusted) != 1 || !trust.Trusted("/p/reprise.yaml", hash) || trust.Trusted("/p/reprise.yaml", reprise.Hash{}) {
+			t.Errorf("%s: %v", name, trust.trusted)
+		}
+		odd := "/p/with \"quotes\"\nand lines/reprise.yaml"
+		if err := trust.Trust(odd, hash, time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		again, err := OpenTrust(file)
+		if err != nil || !again.Trusted(odd, hash) || !again.Trusted("/p/reprise.yaml", hash) || len(again.Problems()) != 1 {
+			t.Errorf("%s: after adding a line: %v %v", name, again, err)
+		}
+	}
+	var nobody *Trust
+	if nobody.Trusted("/p", hash) {
+		t.Error("nobody trusts")
+	}
+	if none, err := OpenTrust(""); err != nil || none.Trusted("/p", hash) || none.Trust("/p", hash, time.Unix(0, 0)) == nil {
+		t.Error("trust was kept nowhere")
+	}
+}
+
+func TestT13_agents_see_what_is_allowed_and_secrets_are_known(t *testing.T) {
+	t.Parallel()
+	s := Default()
+	s.Env, s.Secrets = []string{"MY_API_KEY", "NPM_*", "PIN_KEY"}, []string{"HIDDEN", "OWN", "NOT_THERE"}
+	environ := []string{
+		"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_DATA_HOME=/d", "SSH_AUTH_SOCK=/s", "AWS_SECRET_ACCESS_KEY=canary1", "HIDDEN=canary2",
+		"MY_API_KEY=old", "MY_API_KEY=canary-three", "NPM_CONFIG=x=y", "NPM_TOKEN=tok4", "PATHOLOGY=no", "REPRISE_TOKEN=outer", "ODD", "=C:=x", "PIN_KEY=123",
+	}
+	env, secrets := Environ(environ, s, Agent{Env: map[string]string{"LC_ALL": "en", "OWN": "canary5", "db_password": "canary6"}})
+	wantEnv := []string{"HOME=/h", "LC_ALL=en", "MY_API_KEY=canary-three", "NPM_CONFIG=x=y", "NPM_TOKEN=tok4", "OWN=canary5", "PATH=/bin", "PIN_KEY=123", "XDG_DATA_HOME=/d", "db_password=canary6"}
+	if diff := cmp.Diff(wantEnv, env); diff != "" {
+		t.Error(diff)
+	}
+	wantSecrets := []string{"canary-three", "canary2", "canary5", "canary6", "tok4"}
+	if diff := cmp.Diff(wantSecrets, secrets); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestT5_places_of_the_users_own_files(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		env         map[string]string
+		user, trust string
+	}{
+		{map[string]string{"HOME": "/h"}, "/h/.config/reprise/reprise.yaml", "/h/.local/state/reprise/trust"},
+		{map[string]string{"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s"}, "/c/reprise/reprise.yaml", "/s/reprise/trust"},
+		{map[string]string{"HOME": "/h", "XDG_CONFIG_HOME": "c", "XDG_STATE_HOME": "s"}, "/h/.config/reprise/reprise.yaml", "/h/.local/state/reprise/trust"},
+		{map[string]string{}, "", ""},
+	} {
+		getenv := func(name string) string { return tc.env[name] }
+		if got := UserFile(getenv); got != tc.user {
+			t.Errorf("%v: %s", tc.env, got)
+		}
+		if got := TrustFile(getenv); got != tc.trust {
+			t.Errorf("%v: %s", tc.env, got)
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, tc := range refused {
+		f.Add(tc.content)
+	}
+	f.Add("agents: {a: {preset: codex}}\nroles: {default: a}\n")
+	f.Fuzz(func(t *testing.T, content string) {
+		file := read("f", []byte(content))
+		file.bound(file.Agents)
+		if err := file.strict.Err(); err != nil {
+			if err.Error() == "" {
+				t.Fatal("an error without words")
+			}
+			return
+		}
+		for name, a := range file.Agents {
+			if a.Preset == "" || a.Preset == "command" && len(a.Command) == 0 || slices.Contains(a.Command[:min(1, len(a.Command))], "") {
+				t.Fatalf("agent %q cannot be started: %+v", name, a)
+			}
+		}
+		for role, agent := range file.Roles {
+			if _, ok := file.Agents[agent]; !ok {
+				t.Fatalf("role %q is bound to nobody", role)
+			}
+		}
+	})
+}
