@@ -215,10 +215,33 @@ func Kept(p string) bool {
 	return strings.HasPrefix(p, "auto-claude/specs/")
 }
 
-// Uncommitted lists what is not committed in a checkout, without what Kept
-// leaves out and without checkouts of other repositories inside it.
-func (r *Repo) Uncommitted(ctx context.Context, dir string) ([]reprise.Change, error) {
-	c, err := r.at(ctx, "look at", dir)
+// Inherit gives every git that writes from now on open files to keep: the
+// lease. One that outlives us is then still seen at work.
+func (r *Repo) Inherit(files ...*os.File) {
+	r.inherit = slices.DeleteFunc(slices.Clone(files), func(f *os.File) bool { return f == nil })
+}
+
+// In opens another checkout of this repository. It is an error if the folder
+// belongs to another one, or to none, whatever it did before.
+func (r *Repo) In(ctx context.Context, dir string) (*Repo, error) {
+	if _, err := r.at(ctx, "open checkout", dir); err != nil {
+		return nil, err
+	}
+	other, err := Open(ctx, dir, Options{Environ: r.git.environ, Timeout: r.git.timeout, Inherit: r.inherit})
+	if err != nil {
+		return nil, err
+	}
+	if !sameFile(other.commonDir, r.commonDir) {
+		return nil, &NotReadyError{Op: "open checkout", Dir: AbsPath(dir), Reason: "it belongs to another repository"}
+	}
+	return other, nil
+}
+
+// Uncommitted lists what is not committed in the checkout, without what Kept
+// leaves out and without checkouts of other repositories inside it. Paths are
+// relative to the top.
+func (r *Repo) Uncommitted(ctx context.Context) ([]reprise.Change, error) {
+	c, err := r.at(ctx, "look at", r.top)
 	if err != nil {
 		return nil, err
 	}

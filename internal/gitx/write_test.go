@@ -60,11 +60,15 @@ func TestX6_Write_runs_nothing_of_the_repository(t *testing.T) {
 	w := f.in("repo/.worktrees/001-x")
 	w.write("a.x", "changed\n")
 	w.write("new.txt", "new\n")
-	commit, err := r.Commit(t.Context(), dir, "auto-claude: 1.1 - a thing", reprise.TrailerKey+": k/1")
+	in, err := r.In(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit, err := in.Commit(t.Context(), "auto-claude: 1.1 - a thing", reprise.TrailerKey+": k/1")
 	if err != nil || commit == "" {
 		t.Fatal(commit, err)
 	}
-	if _, err := r.Merge(t.Context(), f.dir, "auto-claude/001-x", "merge it", reprise.TrailerKey+": m"); err != nil {
+	if _, err := r.Merge(t.Context(), "auto-claude/001-x", "merge it", reprise.TrailerKey+": m"); err != nil {
 		t.Fatal(err)
 	}
 	if marks := f.marks(); len(marks) > 0 {
@@ -96,7 +100,7 @@ func TestAC9_Commit(t *testing.T) {
 		}
 	}
 	r := f.repo()
-	commit, err := r.Commit(t.Context(), f.dir, "auto-claude: 1 - \x1b[31mtitle\x00", "Reprise-Step: run/step/1")
+	commit, err := r.Commit(t.Context(), "auto-claude: 1 - \x1b[31mtitle\x00", "Reprise-Step: run/step/1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,24 +115,21 @@ func TestAC9_Commit(t *testing.T) {
 	if got := f.git("diff", "--cached", "--name-only"); got != ".auto-claude/staged" {
 		t.Errorf("what the user staged is now %q", got)
 	}
-	if again, err := r.Commit(t.Context(), f.dir, "x", ""); again != "" || err != nil {
+	if again, err := r.Commit(t.Context(), "x", ""); again != "" || err != nil {
 		t.Errorf("a second commit %q %v", again, err)
 	}
-	if got, found, err := r.HasTrailer(t.Context(), "main", "", "Reprise-Step", "run/step/1"); got != commit || !found || err != nil {
+	if got, found, err := r.HasTrailer(t.Context(), "main", "Reprise-Step", "run/step/1"); got != commit || !found || err != nil {
 		t.Errorf("trailer %q %v %v", got, found, err)
 	}
 	for _, other := range []string{"run/step/11", "run/step", "1"} {
-		if _, found, err := r.HasTrailer(t.Context(), "main", "", "Reprise-Step", other); found || err != nil {
+		if _, found, err := r.HasTrailer(t.Context(), "main", "Reprise-Step", other); found || err != nil {
 			t.Errorf("trailer %q found, %v", other, err)
 		}
-	}
-	if _, found, err := r.HasTrailer(t.Context(), "main", commit, "Reprise-Step", "run/step/1"); found || err != nil {
-		t.Errorf("found behind its end, %v", err)
 	}
 	f.git("config", "user.name", "Somebody")
 	f.git("config", "user.email", "s@example.org")
 	f.write("more", "")
-	if commit, err = r.Commit(t.Context(), f.dir, "", ""); err != nil {
+	if commit, err = r.Commit(t.Context(), "", ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.git("show", "-s", "--format=%an <%ae> %s", commit); got != "Somebody <s@example.org> work of a step" {
@@ -142,7 +143,7 @@ func TestX6_Commit_refuses_what_is_under_way(t *testing.T) {
 	f.conflict()
 	f.fails("merge", "other")
 	var not *NotReadyError
-	if _, err := f.repo().Commit(t.Context(), f.dir, "x", ""); !errors.As(err, &not) || !strings.Contains(not.Reason, "merge") {
+	if _, err := f.repo().Commit(t.Context(), "x", ""); !errors.As(err, &not) || !strings.Contains(not.Reason, "merge") {
 		t.Errorf("%v", err)
 	}
 }
@@ -153,6 +154,10 @@ func TestX6_T2_a_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 	f := newRepo(t)
 	r, dir := f.repo(), filepath.Join(f.base, "wt")
 	if err := r.AddWorktree(t.Context(), dir, "b", r.Head()); err != nil {
+		t.Fatal(err)
+	}
+	in, err := r.In(t.Context(), dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	g := f.in("other")
@@ -175,20 +180,23 @@ func TestX6_T2_a_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.in("wt").write("new", name)
-		if commit, err := r.Commit(t.Context(), dir, "x", ""); err == nil {
+		if commit, err := in.Commit(t.Context(), "x", ""); err == nil {
 			t.Errorf("%s: commit %s", name, commit)
+		}
+		if _, err := r.In(t.Context(), dir); err == nil {
+			t.Errorf("%s: opened", name)
 		}
 	}
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Commit(t.Context(), dir, "x", ""); err == nil {
+	if _, err := in.Commit(t.Context(), "x", ""); err == nil {
 		t.Error("a folder without .git was committed")
 	}
 	if err := os.WriteFile(link, was, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if commit, err := r.Commit(t.Context(), dir, "x", ""); err != nil || commit == "" {
+	if commit, err := in.Commit(t.Context(), "x", ""); err != nil || commit == "" {
 		t.Error(commit, err)
 	}
 }
@@ -203,7 +211,7 @@ func TestAC9_Merge(t *testing.T) {
 	f.git("checkout", "-q", "main")
 	r := f.repo()
 	var conflict *ConflictError
-	if _, err := r.Merge(t.Context(), f.dir, "other", "merge", "Reprise-Step: x"); !errors.As(err, &conflict) || !slices.Equal(conflict.Files, []string{"file.txt"}) {
+	if _, err := r.Merge(t.Context(), "other", "merge", "Reprise-Step: x"); !errors.As(err, &conflict) || !slices.Equal(conflict.Files, []string{"file.txt"}) {
 		t.Fatalf("%v", err)
 	}
 	if got := f.git("status", "--porcelain"); got != "" || Operation(r.GitDir()) != "" {
@@ -211,23 +219,23 @@ func TestAC9_Merge(t *testing.T) {
 	}
 	f.write("file.txt", "mine\n")
 	var not *NotReadyError
-	if _, err := r.Merge(t.Context(), f.dir, "fine", "m", ""); !errors.As(err, &not) || !slices.Equal(not.Paths, []string{"file.txt"}) {
+	if _, err := r.Merge(t.Context(), "fine", "m", ""); !errors.As(err, &not) || !slices.Equal(not.Paths, []string{"file.txt"}) {
 		t.Errorf("%v", err)
 	}
 	f.git("checkout", "-q", "--", "file.txt")
 	f.git("checkout", "-q", "--detach")
-	if _, err := r.Merge(t.Context(), f.dir, "fine", "m", ""); !errors.As(err, &not) {
+	if _, err := r.Merge(t.Context(), "fine", "m", ""); !errors.As(err, &not) {
 		t.Errorf("%v", err)
 	}
 	f.git("checkout", "-q", "main")
 	f.fails("merge", "other")
-	if _, err := r.Merge(t.Context(), f.dir, "other", "m", ""); !errors.As(err, &not) {
+	if _, err := r.Merge(t.Context(), "other", "m", ""); !errors.As(err, &not) {
 		t.Errorf("somebody else's merge: %v", err)
 	}
 	f.git("merge", "--abort")
 	f.write(".auto-claude/specs/x", "state")
 	before := f.git("rev-parse", "main")
-	commit, err := r.Merge(t.Context(), f.dir, "fine", "merge fine", "Reprise-Step: m/1")
+	commit, err := r.Merge(t.Context(), "fine", "merge fine", "Reprise-Step: m/1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,5 +300,22 @@ func TestX6_Worktree_is_never_removed_with_work_in_it(t *testing.T) {
 	}
 	if got := f.git("worktree", "list", "--porcelain"); strings.Count(got, "worktree ") != 1 {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestOR11_CommitPaths_leaves_the_rest(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	r := f.repo()
+	f.write("new", "a")
+	f.write("file.txt", "two")
+	if commit, err := r.CommitPaths(t.Context(), []string{"new", "no such"}, "some", ""); err != nil || commit == "" {
+		t.Fatal(commit, err)
+	}
+	if commit, err := r.CommitPaths(t.Context(), []string{"new"}, "some", ""); err != nil || commit != "" {
+		t.Fatal(commit, err)
+	}
+	if got, err := r.Changes(t.Context()); err != nil || !slices.Equal(got, []string{"file.txt"}) {
+		t.Errorf("%q %v", got, err)
 	}
 }

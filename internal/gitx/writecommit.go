@@ -33,18 +33,30 @@ func message(text string) string {
 	return text
 }
 
-// Commit commits everything that is changed in a checkout and not ignored, but
+// Commit commits everything that is changed in the checkout and not ignored, but
 // nothing that Kept names, and gives the commit, "" if there was nothing to
 // commit. trailer is a whole line, KEY: VALUE, or "". What somebody staged
 // outside of that stays staged.
 //
 // If the process dies here there is a commit or none; the changes are in the
 // checkout in either case. The commit is durable after the next flush.
-func (r *Repo) Commit(ctx context.Context, dir, text, trailer string) (string, error) {
-	if strings.ContainsAny(trailer, "\r\n\x00") {
-		return "", fmt.Errorf("commit in %s: the trailer is more than one line", dir)
+func (r *Repo) Commit(ctx context.Context, text, trailer string) (string, error) {
+	return r.commit(ctx, nil, text, trailer)
+}
+
+// CommitPaths is Commit for some files alone, as Changes names them.
+func (r *Repo) CommitPaths(ctx context.Context, paths []string, text, trailer string) (string, error) {
+	if len(paths) == 0 {
+		return "", nil
 	}
-	c, err := r.at(ctx, "commit in", dir)
+	return r.commit(ctx, paths, text, trailer)
+}
+
+func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) (string, error) {
+	if strings.ContainsAny(trailer, "\r\n\x00") {
+		return "", fmt.Errorf("commit in %s: the trailer is more than one line", r.top)
+	}
+	c, err := r.at(ctx, "commit in", r.top)
 	if err != nil {
 		return "", err
 	}
@@ -52,15 +64,21 @@ func (r *Repo) Commit(ctx context.Context, dir, text, trailer string) (string, e
 		return "", err
 	}
 	changed, err := c.uncommitted(ctx)
-	if err != nil || len(changed) == 0 {
+	if err != nil {
 		return "", err
 	}
+	left := func(p string) bool { return Kept(p) || only != nil && !slices.Contains(only, p) }
 	var paths []string
 	for _, ch := range changed {
 		if ch.Conflict {
-			return "", &NotReadyError{Op: "commit in", Dir: AbsPath(dir), Reason: "it has files with conflicts", Paths: []string{ch.Path}}
+			return "", &NotReadyError{Op: "commit in", Dir: AbsPath(r.top), Reason: "it has files with conflicts", Paths: []string{ch.Path}}
 		}
-		paths = append(paths, ch.Path)
+		if !left(ch.Path) {
+			paths = append(paths, ch.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return "", nil
 	}
 	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
 	if err := c.feed(ctx, paths, append([]string{"add", "--all"}, from...)...); err != nil {
@@ -71,7 +89,7 @@ func (r *Repo) Commit(ctx context.Context, dir, text, trailer string) (string, e
 	if err != nil {
 		return "", err
 	}
-	if staged = slices.DeleteFunc(staged, Kept); len(staged) == 0 {
+	if staged = slices.DeleteFunc(staged, left); len(staged) == 0 {
 		return "", nil
 	}
 	args := []string{"commit", "--quiet", "--only", "--no-verify", "--no-gpg-sign", "--no-status", "--no-edit", "--cleanup=verbatim", "-m", message(text)}
@@ -109,18 +127,18 @@ func (c *checkout) names(ctx context.Context, args ...string) ([]string, error) 
 }
 
 // HasTrailer looks for the latest commit of a branch, or of the commit named,
-// that carries a trailer. since, if set, leaves out what is in that one too.
-func (r *Repo) HasTrailer(ctx context.Context, rev, since, key, value string) (commit string, found bool, err error) {
+// that carries a trailer. "HEAD" stands for what is checked out.
+func (r *Repo) HasTrailer(ctx context.Context, rev, key, value string) (commit string, found bool, err error) {
 	at, err := r.resolveAll(ctx, rev)
 	if err != nil {
 		return "", false, err
 	}
+	if strings.ContainsAny(key+value, "\r\n\x00") || value == "" {
+		return "", false, nil // no commit of ours carries that
+	}
 	args := []string{
 		"log", "-z", "--no-show-signature", "--no-mailmap", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--fixed-strings", "--grep=" + key + ": " + value,
-		"--format=tformat:%H%x00%(trailers:key=" + key + ",valueonly,separator=%x1f)", "--end-of-options", at[0],
-	}
-	if objectName(since) {
-		args = append(args, "^"+since)
+		"--format=tformat:%H%x00%(trailers:key=" + key + ",valueonly,separator=%x1f)", "--end-of-options", at[0], "--",
 	}
 	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
 		f := fields{in, 0}
@@ -143,7 +161,7 @@ func (r *Repo) HasTrailer(ctx context.Context, rev, since, key, value string) (c
 				}
 			}
 		}
-	}, append(args, "--")...)
+	}, args...)
 	return commit, found, err
 }
 

@@ -157,7 +157,8 @@ func (r *Repo) KeepIndex(ctx context.Context, l Linked, ref string) (string, err
 //
 // If git is killed here, its index may stay locked or the merge under way; the
 // next call says so and changes nothing. It is durable after the next flush.
-func (r *Repo) Merge(ctx context.Context, dir, branch, text, trailer string) (string, error) {
+func (r *Repo) Merge(ctx context.Context, branch, text, trailer string) (string, error) {
+	dir := r.top
 	c, err := r.at(ctx, "merge in", dir)
 	if err != nil {
 		return "", err
