@@ -95,6 +95,35 @@ type Summary struct {
 	Launches int
 }
 
+// Preview is what Resume would do, as far as that can be told before agents do
+// their part.
+type Preview struct {
+	Run      reprise.Ref
+	Decision reprise.Decision
+	Digest   string
+	// Would are sentences: what is settled, recorded, waited for.
+	Would []string
+	// Diff is what would change in the layout's files before the first agent
+	// is at work.
+	Diff   string
+	Starts []PreviewStep
+}
+
+// PreviewStep is one agent that would be started.
+type PreviewStep struct {
+	Step    string
+	Title   string
+	Role    string
+	Attempt int
+	Agent   string
+	Command []string
+	Dir     string
+	Prompt  string
+	Expect  []string
+	// Problem says why it could not be started.
+	Problem string
+}
+
 // StepReport is what happened to one step.
 type StepReport struct {
 	ID       string
