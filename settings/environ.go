@@ -26,7 +26,7 @@ const minSecret = 4
 // the variables the settings call secret, seen by the agent or not, and those of
 // every variable it sees whose name speaks of a token, key, secret or password.
 // Values shorter than four characters are left out.
-func Environ(environ []string, s *Settings, a Agent) (env, secrets []string) {
+func (s *Settings) Environ(environ []string, a Agent) (env, secrets []string) {
 	all := map[string]string{}
 	for _, pair := range environ {
 		if name, value, ok := strings.Cut(pair, "="); ok && name != "" {

@@ -454,7 +454,7 @@ func TestT13_agents_see_what_is_allowed_and_secrets_are_known(t *testing.T) {
 		"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_DATA_HOME=/d", "SSH_AUTH_SOCK=/s", "AWS_SECRET_ACCESS_KEY=canary1", "HIDDEN=canary2",
 		"MY_API_KEY=old", "MY_API_KEY=canary-three", "NPM_CONFIG=x=y", "NPM_TOKEN=tok4", "PATHOLOGY=no", "REPRISE_TOKEN=outer", "ODD", "=C:=x", "PIN_KEY=123",
 	}
-	env, secrets := Environ(environ, s, Agent{Env: map[string]string{"LC_ALL": "en", "OWN": "canary5", "db_password": "canary6"}})
+	env, secrets := s.Environ(environ, Agent{Env: map[string]string{"LC_ALL": "en", "OWN": "canary5", "db_password": "canary6"}})
 	wantEnv := []string{"HOME=/h", "LC_ALL=en", "MY_API_KEY=canary-three", "NPM_CONFIG=x=y", "NPM_TOKEN=tok4", "OWN=canary5", "PATH=/bin", "PIN_KEY=123", "XDG_DATA_HOME=/d", "db_password=canary6"}
 	if diff := cmp.Diff(wantEnv, env); diff != "" {
 		t.Error(diff)
