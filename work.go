@@ -68,12 +68,15 @@ type Assignment struct {
 	Ask *Asked
 	// Local units need nobody: they are recorded as finished. Text is why.
 	Local string
-	// Command, Env, Verify, Timeout and Attempts come from the person's own
-	// workflow file and only from there.
+	// Prompt, Command, Env, Verify, Timeout, Backoff and Attempts come from the
+	// person's own workflow file and only from there. Prompt is what an agent
+	// is told to do, in the person's words.
+	Prompt   string
 	Command  []string
 	Env      map[string]string
 	Verify   []string
 	Timeout  time.Duration
+	Backoff  time.Duration
 	Attempts int
 }
 
