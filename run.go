@@ -209,6 +209,10 @@ type Run struct {
 	// Options are the layout's own ways to go on; empty where those of
 	// ResumeState apply.
 	Options []Option
+
+	// index finds steps by id in runs with many of them.
+	index        map[string]int
+	indexedSteps int
 }
 
 // Dated is a day on record.
@@ -247,10 +251,37 @@ func (r *Run) Progress() Progress {
 
 // Step returns the step with this id, or nil.
 func (r *Run) Step(id string) *Step {
+	if len(r.Steps) > indexed {
+		return r.find(id)
+	}
 	for i := range r.Steps {
 		if r.Steps[i].ID == id {
 			return &r.Steps[i]
 		}
+	}
+	return nil
+}
+
+// indexed is from how many steps on they are looked up by an index.
+const indexed = 256
+
+// find is Step for runs with many steps. The index is made at the first call and
+// again when the steps are not what it was made of.
+func (r *Run) find(id string) *Step {
+	if i, ok := r.index[id]; ok && i < len(r.Steps) && r.Steps[i].ID == id && r.indexedSteps == len(r.Steps) {
+		return &r.Steps[i]
+	}
+	if r.index != nil && r.indexedSteps == len(r.Steps) {
+		if _, ok := r.index[id]; !ok {
+			return nil
+		}
+	}
+	r.index, r.indexedSteps = make(map[string]int, len(r.Steps)), len(r.Steps)
+	for i := len(r.Steps) - 1; i >= 0; i-- {
+		r.index[r.Steps[i].ID] = i // the first of two with the same id
+	}
+	if i, ok := r.index[id]; ok {
+		return &r.Steps[i]
 	}
 	return nil
 }

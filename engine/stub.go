@@ -17,7 +17,9 @@ func (e *Engine) Begin(context.Context, string, reprise.Kind, reprise.Goal) (rep
 }
 
 // Resume goes on with a run.
-func (e *Engine) Resume(context.Context, reprise.Ref, Choice) (*Summary, error) { return nil, errNotYet }
+func (e *Engine) Resume(context.Context, reprise.Ref, Choice) (*Summary, error) {
+	return nil, errNotYet
+}
 
 // Preview tells what Resume would do.
 func (e *Engine) Preview(context.Context, reprise.Ref, Choice) (*Preview, error) {

@@ -237,7 +237,7 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 		}
 		if time.Now().After(deadline) {
 			if !e.StopOrphans {
-				return nil, nil, &OrphansError{Held: held}
+				return nil, nil, orphans(held, e.holders())
 			}
 			if err := e.stopOrphans(); err != nil {
 				return nil, nil, err
