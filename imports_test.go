@@ -45,10 +45,10 @@ var rooms = map[string][]string{
 	"settings":                 {".", "internal/doc", "internal/durable"},
 	"flow":                     {".", "internal/doc"},
 	"worktree":                 {".", "internal/gitx", "internal/durable", "journal"},
-	"engine":                   {".", "agent", "agent/*", "settings", "flow", "prompt", "playbook", "layout", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc"},
+	"engine":                   {".", "agent", "agent/*", "settings", "flow", "prompt", "playbook", "playbook/*", "layout", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc"},
 	"internal/tui":             {".", "engine"},
 	"internal/cli":             {".", "layout", "examine", "project", "report", "upkeep", "journal", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "playbook", "worktree", "internal/tui", "internal/shim"},
-	"cmd/reprise":              {"internal/cli"},
+	"cmd/reprise":              {"internal/cli", "internal/shim"},
 	"schema":                   {"report"},
 }
 
