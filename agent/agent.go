@@ -23,6 +23,7 @@ type Job struct {
 	Attempt int
 	Role    string
 	Key     string // value of the trailer its commits carry
+	Token   string // unique for this attempt; marks its processes
 
 	Dir    string // absolute; where it works
 	Prompt string
@@ -88,6 +89,14 @@ type Result struct {
 	ReplyProblem string
 	// LastText is the last thing it said in words.
 	LastText string
+	// Open are tool calls it began and whose end nobody saw: they may have
+	// happened.
+	Open []OpenCall
+	// Asks are what it wanted of a person: a permission that was refused, a
+	// question nobody answered.
+	Asks []string
+	// Stderr is the end of what it printed on standard error, at most 8 KiB.
+	Stderr string
 	// LeftOver are descendants that lived on after it and were stopped.
 	LeftOver []string
 	// Bytes counts what it printed; Dropped what was more than is kept.

@@ -2,7 +2,15 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+	"syscall"
 	"time"
+
+	"reprise"
+	"reprise/internal/shim"
 )
 
 // Launch is one process to start for a job: what a plain command and the known
@@ -39,11 +47,66 @@ const (
 	defaultMaxLog = 64 << 20
 )
 
+// maxStreamLine bounds a line of standard output that Stream is told; a longer one is
+// only in the log.
+const maxStreamLine = 8 << 20
+
 // Start starts the process of a job under a supervisor of its own and returns
 // once it exists. Wait on the session returns when it and all it started are
 // gone. An error, always a *StartError, means that nothing runs.
 func (l Launch) Start(ctx context.Context, job Job) (Session, error) {
-	return nil, &StartError{}
+	if l.Grace <= 0 {
+		l.Grace = defaultGrace
+	}
+	if l.MaxLog <= 0 {
+		l.MaxLog = defaultMaxLog
+	}
+	if len(l.Argv) == 0 || l.Argv[0] == "" {
+		return nil, &StartError{Command: "agent", Cause: errors.New("it has no command"), Advice: "name a command for this agent in the settings"}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, &StartError{Command: l.Argv[0], Cause: err}
+	}
+	s := &session{
+		job: job, launch: l, redact: NewRedactor(job.Secrets),
+		keep: newKeep(job.Log, l.MaxLog), say: &sayer{tell: job.Line},
+		broken: make(chan error, 1), done: make(chan struct{}),
+	}
+	if err := s.start(); err != nil {
+		return nil, &StartError{Command: l.Argv[0], Cause: err, Advice: advice(err, job.Dir)}
+	}
+	go s.run(ctx)
+	return s, nil
+}
+
+// environ is the environment of the process: the job's, what the launch adds,
+// and what every agent is told. A later entry counts.
+func (l Launch) environ(job Job) []string {
+	env := append(slices.Clone(job.Env), l.Env...)
+	return append(env,
+		"REPRISE_RUN="+job.Run, "REPRISE_STEP="+job.Step, "REPRISE_ATTEMPT="+strconv.Itoa(job.Attempt),
+		"REPRISE_ROLE="+job.Role, "REPRISE_RESULT="+job.Result,
+		"REPRISE_TRAILER="+reprise.TrailerKey+": "+job.Key, "REPRISE_TOKEN="+job.Token)
+}
+
+// advice says what a person can do about a command that cannot be started.
+func advice(err error, dir string) string {
+	_, missing := errors.AsType[*shim.NotFoundError](err)
+	switch {
+	case errors.Is(err, shim.ErrNotReady):
+		return "call shim.Main at the top of main, or name a shim"
+	case missing:
+		return "install it, or name it by its full path in the settings; the PATH of agents is the one their environment has"
+	case errors.Is(err, syscall.ENOEXEC):
+		return "it is no program: a script needs a first line such as #!/bin/sh"
+	case errors.Is(err, fs.ErrPermission):
+		return "it may not be executed: chmod +x it, or start it through its interpreter"
+	case errors.Is(err, syscall.E2BIG):
+		return "its arguments and environment are too long: pass less of the environment"
+	case errors.Is(err, fs.ErrNotExist):
+		return "the file, the interpreter in its first line, or the folder " + dir + " is missing"
+	}
+	return "try to start it by hand in " + dir
 }
 
 // StartError tells that a command could not be started.

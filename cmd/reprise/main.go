@@ -6,6 +6,12 @@ import (
 	"os"
 
 	"reprise/internal/cli"
+	"reprise/internal/shim"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) }
+func main() {
+	if handled, code := shim.Main(os.Args[1:]); handled {
+		os.Exit(code)
+	}
+	os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv))
+}

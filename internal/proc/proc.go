@@ -3,11 +3,16 @@
 // proof of death, and what cannot be seen from here is unknown: a live owner is
 // never called dead.
 //
-// Nothing is signalled and nothing is written. The only system call beside
+// Looking signals nothing and writes nothing; the only system call beside
 // reading /proc asks whether a pid exists.
+//
+// The package also keeps hold of a command and of all it starts (Tree), and
+// finds and stops what is left of one that lost its keeper (Orphans, Adopted,
+// Stop).
 package proc
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -26,8 +31,22 @@ type Identity struct {
 
 // Process is one process that runs now.
 type Process struct {
-	PID  int
-	Name string // as the process calls itself: text of others, not to be trusted
+	PID  int    `json:"pid"`
+	Name string `json:"name"` // as the process calls itself: text of others, not to be trusted
+	// Command is its command line, shortened; text of others too. It is empty
+	// where nobody asked for it.
+	Command string `json:"command,omitempty"`
+	// StartTicks tells it from a later process with the same pid.
+	StartTicks uint64 `json:"ticks,omitempty"`
+}
+
+// String names the process and its command line in one line.
+func (p Process) String() string {
+	text := p.Command
+	if text == "" {
+		text = p.Name
+	}
+	return fmt.Sprintf("%d %s", p.PID, strings.ToValidUTF8(text, "?"))
 }
 
 // Users is what is known of who uses a file.

@@ -23,3 +23,13 @@ func Of(int) (Identity, error) { return Identity{}, errors.ErrUnsupported }
 func WhoUses(file, program string, dirs ...string) Users {
 	return Users{Blind: "processes cannot be examined on this system"}
 }
+
+// Orphans sees nobody on this system.
+func Orphans(tokens ...string) []Process { return nil }
+
+// Adopted sees nobody on this system.
+func Adopted(since uint64, except func(pid int) bool) []Process { return nil }
+
+// Stop signals nobody on this system: no process can be told from a later one
+// with its number.
+func Stop(grace time.Duration, found ...Process) (left []Process) { return found }

@@ -73,6 +73,8 @@ type stat struct {
 	state   byte
 	threads int
 	ticks   uint64
+
+	parent, group, session int
 }
 
 func (s stat) started(boot time.Time) time.Time {
@@ -112,7 +114,7 @@ func parseStat(b []byte) (stat, error) {
 		return stat{}, fmt.Errorf("process line %.40q is not understood", b)
 	}
 	f := bytes.Fields(b[end+1:])
-	const state, threads, start = 0, 17, 19 // fields 3, 20 and 22 of proc(5)
+	const state, parent, threads, start = 0, 1, 17, 19 // fields 3, 4 and on, 20 and 22 of proc(5)
 	if len(f) <= start || len(f[state]) != 1 {
 		return stat{}, fmt.Errorf("process line %.40q is not understood", b)
 	}
@@ -120,11 +122,13 @@ func parseStat(b []byte) (stat, error) {
 	if err != nil {
 		return stat{}, fmt.Errorf("process line %.40q: %w", b, err)
 	}
-	n, err := strconv.Atoi(string(f[threads]))
-	if err != nil {
-		return stat{}, fmt.Errorf("process line %.40q: %w", b, err)
+	s := stat{name: string(b[open+1 : end]), state: f[state][0], ticks: ticks}
+	for i, n := range map[int]*int{threads: &s.threads, parent: &s.parent, parent + 1: &s.group, parent + 2: &s.session} {
+		if *n, err = strconv.Atoi(string(f[i])); err != nil {
+			return stat{}, fmt.Errorf("process line %.40q: %w", b, err)
+		}
 	}
-	return stat{name: string(b[open+1 : end]), state: f[state][0], threads: n, ticks: ticks}, nil
+	return s, nil
 }
 
 // pids lists the processes that can be seen.

@@ -33,7 +33,7 @@ func (t table) whoUses(file, program string, dirs []string) Users {
 		if err != nil || s.gone() {
 			continue
 		}
-		p := Process{PID: pid, Name: s.name}
+		p := Process{PID: pid, Name: s.name, StartTicks: s.ticks}
 		open, err := t.opens(pid, base, target)
 		if open {
 			u.Open = append(u.Open, p)

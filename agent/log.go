@@ -1,0 +1,256 @@
+package agent
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxTail bounds how much of the end of a long output is kept in memory.
+const maxTail = 1 << 20
+
+// keep is a log of bounded size: the first part of the output goes through at
+// once, the last part is written by Close, with a line between them that says
+// how much is missing. If the process dies before, the first part is there. A
+// log that cannot be written takes no more, and what comes is dropped, so that
+// the agent never waits for it.
+type keep struct {
+	mu      sync.Mutex
+	w       io.Writer
+	head    int64  // what may still go through
+	tail    []byte // a ring once it is full
+	limit   int
+	next    int // where the ring is written next
+	dropped int64
+	err     error
+}
+
+func newKeep(w io.Writer, most int64) *keep {
+	if w == nil {
+		w = io.Discard
+	}
+	limit := min(most/4, maxTail)
+	return &keep{w: w, head: most - limit, limit: int(limit)}
+}
+
+// Write never fails: see err.
+func (k *keep) Write(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	size := len(p)
+	if k.head > 0 {
+		n := int(min(k.head, int64(len(p))))
+		k.head -= int64(n)
+		k.put(p[:n])
+		p = p[n:]
+	}
+	if over := len(p) - k.limit; over > 0 {
+		k.dropped += int64(over)
+		p = p[over:]
+	}
+	if room := k.limit - len(k.tail); room > 0 {
+		n := min(room, len(p))
+		k.tail = append(k.tail, p[:n]...)
+		p = p[n:]
+	}
+	k.dropped += int64(len(p))
+	for len(p) > 0 {
+		n := copy(k.tail[k.next:], p)
+		k.next = (k.next + n) % k.limit
+		p = p[n:]
+	}
+	return size, nil
+}
+
+func (k *keep) put(p []byte) {
+	if k.err != nil {
+		k.dropped += int64(len(p))
+		return
+	}
+	n, err := k.w.Write(p)
+	k.dropped += int64(len(p) - max(0, min(n, len(p))))
+	k.err = err
+}
+
+// Close writes the last part and tells how much is missing and why.
+func (k *keep) Close() (dropped int64, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dropped > 0 && k.err == nil {
+		// The note is ours, not the agent's: it does not count.
+		_, k.err = fmt.Fprintf(k.w, "\n[%d bytes of output were left out here]\n", k.dropped)
+	}
+	k.put(k.tail[k.next:])
+	k.put(k.tail[:k.next])
+	return k.dropped, k.err
+}
+
+// lines cuts a stream into lines for one reader. A line that is too long is cut
+// short; a carriage return ends a line too, where progress is to be shown.
+type lines struct {
+	most    int
+	returns bool
+	each    func(line []byte)
+	part    []byte
+	full    bool
+}
+
+// Write implements io.Writer and never fails.
+func (l *lines) Write(p []byte) (int, error) {
+	for start, i := 0, 0; ; i++ {
+		if i == len(p) {
+			l.more(p[start:])
+			return len(p), nil
+		}
+		if p[i] == '\n' || (l.returns && p[i] == '\r') {
+			l.more(p[start:i])
+			l.flush()
+			start = i + 1
+		}
+	}
+}
+
+func (l *lines) more(p []byte) {
+	if room := l.most - len(l.part); len(p) > room {
+		p, l.full = p[:room], true
+	}
+	l.part = append(l.part, p...)
+}
+
+// flush ends the line.
+func (l *lines) flush() {
+	line := l.part
+	if !l.returns && len(line) > 0 && line[len(line)-1] == '\r' {
+		line = line[:len(line)-1]
+	}
+	if len(line) > 0 && (!l.full || l.returns) {
+		l.each(line)
+	}
+	l.part, l.full = l.part[:0], false
+}
+
+// Of what a person is shown: how often, and how much.
+const (
+	sayEvery = 100 * time.Millisecond
+	sayMost  = 200
+)
+
+// sayer tells a person the last line, not more often than it can be read.
+type sayer struct {
+	tell func(string)
+
+	mu      sync.Mutex
+	last    string
+	said    string
+	at      time.Time
+	pending *time.Timer
+	closed  bool
+}
+
+// say takes a line; the newest one is told in the end.
+func (s *sayer) say(text string) {
+	if text = oneLine(text); s.tell == nil || text == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.last = text
+	if s.pending != nil {
+		return
+	}
+	wait := sayEvery - time.Since(s.at)
+	if wait <= 0 {
+		s.now()
+		return
+	}
+	s.pending = time.AfterFunc(wait, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.pending = nil
+		if !s.closed {
+			s.now()
+		}
+	})
+}
+
+// now tells the last line; the caller holds mu.
+func (s *sayer) now() {
+	if s.last == s.said {
+		return
+	}
+	s.said, s.at = s.last, time.Now()
+	s.tell(s.last)
+}
+
+// close tells what was not told yet; nothing is told after it.
+func (s *sayer) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.pending != nil {
+		s.pending.Stop()
+	}
+	if s.tell != nil {
+		s.now()
+	}
+}
+
+// oneLine makes text fit to be shown: no control or formatting characters, no
+// escape sequences, one line, not too long.
+func oneLine(text string) string {
+	var b strings.Builder
+	count := 0
+	for i := 0; i < len(text) && count < sayMost; {
+		if text[i] == 0x1b {
+			i += escape(text[i:])
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		switch {
+		case r == utf8.RuneError && size == 1:
+			r = '?'
+		case r == '\t' || r == '\n' || r == '\r':
+			r = ' '
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
+			continue
+		}
+		b.WriteRune(r)
+		count++
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// escape is the length of the escape sequence that text begins with.
+func escape(text string) int {
+	if len(text) < 2 {
+		return len(text)
+	}
+	switch text[1] {
+	case '[': // ends with a letter
+		for i := 2; i < len(text); i++ {
+			if text[i] >= 0x40 && text[i] <= 0x7e {
+				return i + 1
+			}
+		}
+		return len(text)
+	case ']', 'P', '_', '^', 'X': // ends with BEL or ESC \
+		for i := 2; i < len(text); i++ {
+			if text[i] == 0x07 {
+				return i + 1
+			}
+			if text[i] == 0x1b && i+1 < len(text) && text[i+1] == '\\' {
+				return i + 2
+			}
+		}
+		return len(text)
+	}
+	return 2
+}
