@@ -54,5 +54,6 @@ const (
 	CodeRolledForward     = "rolled-forward"         // the files were, or will be, brought up to the journal
 	CodeMovedOn           = "moved-on"               // something else changed a file after our last event
 	CodeJournalDamaged    = "journal-damaged"        // our own record of the run cannot be trusted
+	CodeLeftProcess       = "left-process"           // something a step started lived on after it
 	CodeAge               = "age"                    // how long ago the run was active
 )

@@ -16,6 +16,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/flow"
 	"reprise/settings"
 )
 
@@ -53,7 +54,10 @@ type Engine struct {
 	Wait bool
 	// Prompts are the person's own templates, nil for ours alone.
 	Prompts fs.FS
-	flows
+	// Workflow finds the person's own workflow file that a run was started
+	// from, by the path and hash its state names. The error tells why it
+	// cannot be used: it is not there, or not the one that was trusted.
+	Workflow func(file string, hash reprise.Hash) (*flow.Workflow, error)
 
 	AllowNetwork, Adopt bool
 	// StopOrphans lets agents of a dead engine be stopped instead of waited for.

@@ -7,12 +7,18 @@ import (
 	"errors"
 
 	"reprise"
+	"reprise/flow"
 )
 
 var errNotYet = errors.New("the engine is not in this build")
 
 // Begin makes a run from nothing and gives its ref; Resume does the work.
 func (e *Engine) Begin(context.Context, string, reprise.Kind, reprise.Goal) (reprise.Ref, error) {
+	return reprise.Ref{}, errNotYet
+}
+
+// BeginFlow makes a run of a workflow of the person's own.
+func (e *Engine) BeginFlow(context.Context, *flow.Workflow, string, reprise.Hash, reprise.Goal) (reprise.Ref, error) {
 	return reprise.Ref{}, errNotYet
 }
 

@@ -1,5 +1,0 @@
-//go:build !wip
-
-package engine
-
-type flows struct{}
