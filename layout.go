@@ -24,3 +24,27 @@ type Layout interface {
 type Ranker interface {
 	Rank(runs []*Run, o Observed)
 }
+
+// Tracker is implemented by layouts whose runs can be moved on in memory: for
+// steps that take less time than reading the run again would.
+type Tracker interface {
+	// Track prepares a run for that, in a time that grows with its size. r must
+	// be as Load gave it.
+	Track(r *Run) Track
+}
+
+// Track is a run that is moved on in memory, and what its files are to be told
+// of it.
+type Track interface {
+	// Advance moves the run on by an event, in a time that does not grow with
+	// it: Next, progress, status and claims of its steps are what Load would
+	// give once the event is recorded; only the lines of sources are not known
+	// yet. It reports false, and has changed nothing, where only the files can
+	// tell what follows.
+	Advance(ev Event) bool
+	// Edits gives the changes that tell the files of all the events since the
+	// beginning or the last call of Told, as the files are now.
+	Edits(fsys fs.FS) ([]Edit, error)
+	// Told says that the files tell them.
+	Told()
+}

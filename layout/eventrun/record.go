@@ -1,10 +1,8 @@
 package eventrun
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 	"time"
 
@@ -60,9 +58,10 @@ type recording struct {
 	dir    string
 	id     string
 
-	own  string // our log for the event
-	data []byte // what stands in it
-	here bool   // it exists
+	own  string   // our log for the event
+	data []byte   // what stands in it
+	here bool     // it exists
+	full []string // our other logs of the hour
 }
 
 // cannot refuses an event that the format has no place for.
@@ -313,27 +312,4 @@ func (rec *recording) begun() time.Time {
 		}
 	}
 	return last
-}
-
-// open reads our log for the hour of the event.
-func (rec *recording) open() error {
-	folder := path.Join(rec.dir, "events", "reprise")
-	for _, dir := range []string{path.Dir(folder), folder} {
-		if info, err := fs.Stat(rec.reader.FS(), dir); err == nil && !info.IsDir() {
-			return fmt.Errorf("record %s: %s is no folder", rec.ev.Kind, dir)
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("record %s: %w", rec.ev.Kind, err)
-		}
-	}
-	rec.own = path.Join(folder, rec.ev.At.UTC().Format("20060102-15")+"00.jsonl")
-	f := rec.reader.Open(rec.own)
-	if f.Exists() && !f.OK() {
-		why := "it cannot be read"
-		if all := rec.reader.Findings(); len(all) > 0 {
-			why = all[0].Message
-		}
-		return fmt.Errorf("record %s: %s: %s", rec.ev.Kind, rec.own, why)
-	}
-	rec.data, rec.here = f.Data, f.Exists()
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,10 +42,20 @@ func eventID(ev reprise.Event) string {
 	return "reprise-" + hex.EncodeToString(h[:8])
 }
 
-// has reports whether our log holds a whole line with this id. One that was cut
-// off does not count.
+// has reports whether our log of the hour holds a whole line with this id. One
+// that was cut off does not count.
 func (rec *recording) has(id string) bool {
-	for rest := rec.data; len(rest) > 0; {
+	if holds(rec.data, id) {
+		return true
+	}
+	return slices.ContainsFunc(rec.full, func(name string) bool { return holds(rec.reader.Open(name).Data, id) })
+}
+
+func holds(data []byte, id string) bool {
+	if !bytes.Contains(data, []byte(id)) {
+		return false
+	}
+	for rest := data; len(rest) > 0; {
 		var text []byte
 		text, rest, _ = bytes.Cut(rest, []byte("\n"))
 		if !bytes.Contains(text, []byte(id)) {
@@ -63,7 +74,7 @@ func (rec *recording) has(id string) bool {
 // append makes the edit that adds the lines.
 func (rec *recording) append(lines []line) (reprise.Edit, error) {
 	st := rec.style()
-	next := rec.data
+	next := slices.Clip(rec.data)
 	var words []string
 	for i, l := range lines {
 		id := rec.id
@@ -71,16 +82,12 @@ func (rec *recording) append(lines []line) (reprise.Edit, error) {
 			id = fmt.Sprintf("%s-%d", rec.id, i+1)
 		}
 		var err error
-		if next, err = splice.AppendRecord(next, rec.object(l, id, st)); err != nil {
+		if next, err = appendLine(next, rec.object(l, id, st)); err != nil {
 			return reprise.Edit{}, fmt.Errorf("record %s: %s: %w", rec.ev.Kind, rec.own, err)
 		}
 		words = append(words, strings.TrimSpace(st.spell(l.word)+" "+doc.Clip(l.task, 60)))
 	}
-	why := "record " + strings.Join(words, ", ")
-	if !rec.here {
-		return splice.Create(rec.own, next, why), nil
-	}
-	return splice.Tail(rec.own, rec.data, next, why)
+	return rec.edit(next, "record "+strings.Join(words, ", "))
 }
 
 func (rec *recording) object(l line, id string, st style) splice.Object {
@@ -121,7 +128,7 @@ func (rec *recording) style() style {
 	var found, task style
 	files := 0
 	walkEvents(rec.reader.FS(), path.Join(rec.dir, "events"), func(name string) bool {
-		if path.Dir(name) == path.Dir(rec.own) {
+		if path.Dir(name) == ownFolder(rec.dir) {
 			return true
 		}
 		files++
