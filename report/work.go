@@ -52,6 +52,7 @@ type Summary struct {
 	Until     *time.Time     `json:"until" jsonschema:"when a limit ends; null if none is waited for"`
 	Findings  []Finding      `json:"findings"`
 	Snapshot  string         `json:"snapshot" jsonschema:"what reprise undo takes to bring the state before back"`
+	Review    string         `json:"review" jsonschema:"what was built, where that was asked for"`
 	Started   time.Time      `json:"started"`
 	Ended     time.Time      `json:"ended"`
 	Launches  int            `json:"launches" jsonschema:"how many agents were started"`

@@ -23,6 +23,7 @@ import (
 
 	"reprise/project"
 	"reprise/report"
+	"reprise/settings"
 )
 
 // Exit codes. They are part of the contract and documented in the README.
@@ -37,7 +38,9 @@ const (
 	exitChanged     = 13
 	exitHeld        = 20
 	exitUnreadable  = 40
+	exitWait        = 75
 	exitInterrupt   = 130
+	exitTerminated  = 143
 )
 
 // app is what commands share: where to write, and what time it is.
@@ -47,6 +50,7 @@ type app struct {
 	env      func(string) string
 	json     bool
 	code     int
+	typed    chan typed // lines from in, once somebody asked for one
 }
 
 // Main runs the program and returns its exit code.
@@ -63,7 +67,6 @@ func Main(args []string, out, errOut io.Writer, env func(string) string) int {
 }
 
 func (a *app) newRoot() *cobra.Command {
-	status := a.newStatus()
 	root := &cobra.Command{
 		Use:   "reprise",
 		Short: "What was interrupted here, is it safe to resume, and from where",
@@ -72,10 +75,10 @@ func (a *app) newRoot() *cobra.Command {
 		Args:          args(cobra.NoArgs),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return status.RunE(cmd, nil) },
+		RunE:          func(cmd *cobra.Command, _ []string) error { return a.alone(cmd) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(status, a.newDetect(), a.newCheck(), a.newChecks(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo())
+	root.AddCommand(a.newStatus(), a.newDetect(), a.newCheck(), a.newChecks(), a.newRun(), a.newResume(), a.newAnswer(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo())
 	return root
 }
 
@@ -108,6 +111,9 @@ func exitCode(err error) int {
 	if code := upkeepCode(err); code != 0 {
 		return code
 	}
+	if code := workErrorCode(err); code != 0 {
+		return code
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupt
@@ -131,6 +137,14 @@ func (a *app) printError(err error) int {
 			return code
 		}
 	}
+	var problems settings.Problems
+	if errors.As(err, &problems) {
+		// Each shows its line with a mark under it, harmless already.
+		for _, p := range problems {
+			fmt.Fprintf(a.err, "reprise: %s\n", p.String())
+		}
+		return code
+	}
 	fmt.Fprintf(a.err, "reprise: %s\n", plain(err.Error()))
 	if hint != "" {
 		fmt.Fprintf(a.err, "  %s\n", plain(hint))
@@ -142,6 +156,13 @@ func (a *app) writeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// writeLine writes a document on one line, for a stream of them.
+func (a *app) writeLine(v any) error {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
 

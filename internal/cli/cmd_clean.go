@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,15 +22,14 @@ func (a *app) newClean() *cobra.Command {
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: a.completeRuns(&flags.dir),
 		RunE: guarded(func(cmd *cobra.Command, args []string) error {
-			return a.clean(cmd, flags, strings.Join(args, ""))
+			return a.clean(cmd.Context(), flags, strings.Join(args, ""))
 		}),
 	}
 	flags.add(a, cmd, "schema/clean.v1.json")
 	return cmd
 }
 
-func (a *app) clean(cmd *cobra.Command, flags upkeepFlags, arg string) error {
-	ctx := cmd.Context()
+func (a *app) clean(ctx context.Context, flags upkeepFlags, arg string) error {
 	j, run, err := a.chosen(ctx, flags, arg)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (a *app) clean(cmd *cobra.Command, flags upkeepFlags, arg string) error {
 		v.cleanPlan(plan)
 	}
 	if plan.Refused == "" && !idle && !flags.dry {
-		agreed, err := a.confirm(flags, "Do it?")
+		agreed, err := a.confirm(ctx, flags, "Do it?")
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,15 +22,14 @@ func (a *app) newRepair() *cobra.Command {
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: a.completeRuns(&flags.dir),
 		RunE: guarded(func(cmd *cobra.Command, args []string) error {
-			return a.repair(cmd, flags, strings.Join(args, ""))
+			return a.repair(cmd.Context(), flags, strings.Join(args, ""))
 		}),
 	}
 	flags.add(a, cmd, "schema/repair.v1.json")
 	return cmd
 }
 
-func (a *app) repair(cmd *cobra.Command, flags upkeepFlags, arg string) error {
-	ctx := cmd.Context()
+func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
 	j, run, err := a.chosen(ctx, flags, arg)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (a *app) repair(cmd *cobra.Command, flags upkeepFlags, arg string) error {
 			a.code = exitUnreadable
 		}
 	} else if !flags.dry {
-		agreed, err := a.confirm(flags, "Repair it?")
+		agreed, err := a.confirm(ctx, flags, "Repair it?")
 		if err != nil {
 			return err
 		}

@@ -65,6 +65,10 @@ func (a *app) status(cmd *cobra.Command, dir string, flags statusFlags) error {
 	if below != "" {
 		res.Runs = under(res.Runs, below)
 	}
+	return a.showStatus(res, flags)
+}
+
+func (a *app) showStatus(res *project.Judgement, flags statusFlags) error {
 	if a.json {
 		return a.writeJSON(a.out, report.NewStatus(res.Root, res.Runs, res.Decisions, res.Findings))
 	}

@@ -67,7 +67,7 @@ func (a *app) undo(cmd *cobra.Command, flags upkeepFlags, id string) error {
 		v.undoPlan(list[i], doc)
 	}
 	if !flags.dry {
-		agreed, err := a.confirm(flags, "Bring it back?")
+		agreed, err := a.confirm(cmd.Context(), flags, "Bring it back?")
 		if err != nil {
 			return err
 		}

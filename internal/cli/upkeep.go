@@ -1,16 +1,12 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -65,17 +61,16 @@ func (unanswered) Hint() string { return "say --yes, or --dry-run to look only" 
 func (e unanswered) Unwrap() error { return e.error }
 
 // confirm asks a person. Only a terminal is asked; anything but yes is a no.
-func (a *app) confirm(f upkeepFlags, question string) (bool, error) {
+func (a *app) confirm(ctx context.Context, f upkeepFlags, question string) (bool, error) {
 	if f.yes {
 		return true, nil
 	}
-	in, ok := a.in.(*os.File)
-	if _, out := a.terminal(a.err); !ok || !out || !term.IsTerminal(int(in.Fd())) {
+	if !a.asks() {
 		return false, unanswered{errUnanswered}
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	line, _, err := a.readLine(ctx)
+	if err != nil {
 		return false, err
 	}
 	word := strings.ToLower(strings.TrimSpace(line))

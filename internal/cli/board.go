@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// board knows how the steps of a run stand while it is worked on, from what the
+// engine tells, and makes the lines a terminal shows of it. All text from files
+// and agents becomes plain on its way in.
+type board struct {
+	mu    sync.Mutex
+	title string
+	began time.Time
+	now   func() time.Time
+	order []string // ids of steps, children after the run's own
+	steps map[string]*boardStep
+	done  int
+	total int
+	wait  string // what is waited for
+	until time.Time
+	// hint stands at the foot: what a person can do now.
+	hint string
+}
+
+// boardStep is one step on the board.
+type boardStep struct {
+	name, role string
+	mark       string
+	status     reprise.Status
+	attempt    int
+	began      time.Time
+	took       time.Duration
+	line       string // the last line of its agent, or why it ended so
+}
+
+func (s *boardStep) active() bool { return s.status == reprise.InProgress }
+
+func newBoard(r *reprise.Run, now func() time.Time) *board {
+	b := &board{title: subject(r), now: now, began: now(), steps: map[string]*boardStep{}, hint: "Ctrl-C stops the step cleanly"}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		b.order = append(b.order, s.ID)
+		status := s.Status
+		if status == reprise.InProgress {
+			status = reprise.Pending // it was interrupted; nobody is at work yet
+		}
+		b.steps[s.ID] = &boardStep{name: stepName(s.ID, s.Title), role: clip(s.Role, 20), status: status}
+	}
+	p := r.Progress()
+	b.done, b.total = p.Done, p.Total
+	return b
+}
+
+// stepName is what a person calls a step.
+func stepName(id, title string) string {
+	id, title = clip(id, 60), clip(title, 100)
+	switch {
+	case title == "" || title == id:
+		return id
+	case strings.Contains(title, id):
+		return title
+	}
+	return id + " " + title
+}
+
+// tell takes in what happened. Lines of other runs, an epic's stories, have
+// their own steps under the name of their run.
+func (b *board) tell(run string, p engine.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key, prefix := p.Step, ""
+	if p.Run != run {
+		key, prefix = p.Run+"\x00"+p.Step, clip(p.Run, 30)+" / "
+	} else {
+		b.done, b.total = p.Done, max(p.Total, b.total)
+	}
+	switch p.Kind {
+	case engine.Waits:
+		b.wait, b.until = clip(p.Text, 200), p.Until
+		return
+	case engine.Working, engine.Noticed, engine.Questions:
+		return
+	}
+	b.wait = ""
+	s := b.steps[key]
+	if s == nil {
+		s = &boardStep{name: prefix + stepName(p.Step, p.Title)}
+		b.steps[key], b.order = s, append(b.order, key)
+	}
+	if p.Role != "" {
+		s.role = clip(p.Role, 20)
+	}
+	if p.Attempt > 0 {
+		s.attempt = p.Attempt
+	}
+	switch p.Kind {
+	case engine.Began:
+		s.status, s.began, s.line, s.took = reprise.InProgress, p.At, "", 0
+	case engine.Said:
+		s.line = clip(p.Text, 400)
+	case engine.Ended, engine.Resolved:
+		s.status, s.took, s.line = outcomeStatus(p.Outcome), p.Took, clip(p.Text, 400)
+		if s.took == 0 && !s.began.IsZero() {
+			s.took = p.At.Sub(s.began)
+		}
+	}
+}
+
+// outcomeStatus is what the word for the end of an attempt means on the board.
+// A word that is not known is never done.
+func outcomeStatus(outcome string) reprise.Status {
+	switch outcome {
+	case "done", "completed", "approved", "landed", "finished":
+		return reprise.Done
+	case "failed", "killed", "timed-out", "not-started", "refused", "lost", "rejected", "out-of-context", "session-not-found":
+		return reprise.Failed
+	case "blocked", "question", "needs-person", "ask":
+		return reprise.Blocked
+	case "stopped", "limited", "rerun":
+		return reprise.Pending
+	case "skipped":
+		return reprise.Skipped
+	}
+	return reprise.Unknown
+}
+
+var statusColours = map[reprise.Status]string{
+	reprise.InProgress: "33", reprise.Done: "32", reprise.Failed: "31", reprise.Blocked: "36", reprise.Unknown: "31",
+	reprise.Pending: "2", reprise.Skipped: "2",
+}
+
+// frame gives the lines for a terminal of this size: never more than its rows,
+// never wider than its columns.
+func (b *board) frame(columns, rows int, paint func(code, s string) string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	columns = max(columns, 20)
+	v := view{columns: columns}
+	now := b.now()
+	left := max(0, b.total-b.done)
+	head := fmt.Sprintf("%s · %d of %d done, %d left · %s", b.title, b.done, b.total, left, spent(now.Sub(b.began)))
+	lines := []string{paint("1", fit(head, v.columns))}
+	var foot []string
+	if b.wait != "" || b.until.After(now) {
+		foot = append(foot, paint("36", fit("◇ "+waitWords(b.wait, b.until, now), columns)))
+	}
+	if b.hint != "" {
+		foot = append(foot, paint("2", fit("  "+b.hint, columns)))
+	}
+	room := max(1, rows-1-len(lines)-len(foot))
+	body := b.body(columns, room, now, paint)
+	return append(append(lines, body...), foot...)
+}
+
+// waitWords tells what is waited for, and how long still.
+func waitWords(why string, until, now time.Time) string {
+	if until.IsZero() {
+		return "waiting: " + why
+	}
+	text := "waiting until " + clock(until, now)
+	if left := until.Sub(now); left > 0 {
+		text += " (" + spent(left) + " left)"
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return text
+}
+
+// clock tells a time of day, with the day where it is not today.
+func clock(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04:05")
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+// body lists steps in at most so many lines: those at work with what their
+// agents say, and as many before and after as there is room for.
+func (b *board) body(columns, room int, now time.Time, paint func(code, s string) string) []string {
+	first, last := len(b.order), -1
+	need := 0
+	for i, id := range b.order {
+		s := b.steps[id]
+		if s.active() {
+			first, last = min(first, i), max(last, i)
+			need += 2
+		}
+	}
+	if last < 0 { // nobody is at work: around the first that is open
+		first = slices.IndexFunc(b.order, func(id string) bool { return !b.steps[id].status.Closed() })
+		if first < 0 {
+			first = max(0, len(b.order)-1)
+		}
+		last = first
+	}
+	wide := 8
+	from, to := b.window(first, last, room)
+	for _, id := range b.order[from:to] {
+		wide = max(wide, min(columns/2, width(b.steps[id].name)))
+	}
+	var lines []string
+	if from > 0 {
+		lines = append(lines, paint("2", fit(fmt.Sprintf("  … %d before", from), columns)))
+	}
+	for i := from; i < to; i++ {
+		lines = append(lines, b.steps[b.order[i]].lines(columns, wide, now, paint)...)
+	}
+	if n := len(b.order) - to; n > 0 {
+		lines = append(lines, paint("2", fit(fmt.Sprintf("  … %d more", n), columns)))
+	}
+	// Many at work at once on a low terminal: what they say is left out first.
+	if len(lines) > room {
+		lines = slices.DeleteFunc(lines, func(l string) bool { return len(lines) > room && strings.HasPrefix(l, saidIndent) })
+	}
+	if len(lines) > room {
+		lines = lines[:room]
+	}
+	return lines
+}
+
+// window chooses which steps are shown around those at work.
+func (b *board) window(first, last, room int) (from, to int) {
+	size := func(from, to int) int {
+		n := 0
+		for _, id := range b.order[from:to] {
+			n++
+			if s := b.steps[id]; s.active() && s.line != "" {
+				n++
+			}
+		}
+		if from > 0 {
+			n++
+		}
+		if to < len(b.order) {
+			n++
+		}
+		return n
+	}
+	if len(b.order) == 0 {
+		return 0, 0
+	}
+	from, to = first, min(len(b.order), last+1)
+	for grown := true; grown; {
+		grown = false
+		if to < len(b.order) && size(from, to+1) <= room {
+			to, grown = to+1, true
+		}
+		if from > 0 && size(from-1, to) <= room {
+			from, grown = from-1, true
+		}
+	}
+	return from, to
+}
+
+const saidIndent = "      "
+
+func (s *boardStep) lines(columns, wide int, now time.Time, paint func(code, s string) string) []string {
+	mark := orQuestion(statusMarks[s.status])
+	row := pad(fit(s.name, wide), wide)
+	role := ""
+	if s.role != "" {
+		role = "@" + s.role
+	}
+	if columns >= 60 {
+		row += "  " + pad(fit(role, 14), 14)
+	}
+	switch {
+	case s.active():
+		row += "  " + spent(now.Sub(s.began))
+	case s.took > 0:
+		row += "  " + spent(s.took)
+	}
+	if s.attempt > 1 {
+		row += fmt.Sprintf("  attempt %d", s.attempt)
+	}
+	if s.status == reprise.Failed && s.line != "" {
+		row += "  " + s.line
+	}
+	row = strings.TrimRight(fit(row, columns-4), " ")
+	if s.status == reprise.Pending || s.status == reprise.Skipped {
+		row = paint("2", row)
+	}
+	lines := []string{"  " + paint(statusColours[s.status], mark) + " " + row}
+	if s.active() && s.line != "" {
+		lines = append(lines, saidIndent+paint("2", fit(s.line, columns-len(saidIndent))))
+	}
+	return lines
+}
+
+// spent tells a duration short: 7s, 3m12s, 2h05m.
+func spent(d time.Duration) string {
+	d = max(0, d)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d/time.Second))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d/time.Minute), int(d%time.Minute/time.Second))
+	}
+	return fmt.Sprintf("%dh%02dm", int(d/time.Hour), int(d%time.Hour/time.Minute))
+}
+
+func (b *board) setHint(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hint = text
+}

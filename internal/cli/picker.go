@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"reprise/internal/tui"
+	"reprise/project"
+)
+
+// alone is `reprise` without a word: on a terminal, a list of what was
+// interrupted to pick from and go on with; elsewhere, and where nothing was
+// interrupted, the status.
+func (a *app) alone(cmd *cobra.Command) error {
+	in, ok := a.in.(*os.File)
+	out, is := a.out.(*os.File)
+	if !ok || !is || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || a.env("TERM") == "dumb" {
+		return a.status(cmd, ".", statusFlags{})
+	}
+	found, err := a.judge(cmd.Context(), ".", project.JudgeOptions{})
+	if err != nil {
+		return err
+	}
+	list, err := candidates(found, "")
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return a.showStatus(found, statusFlags{})
+	}
+	i, picked, err := tui.Pick(cmd.Context(), in, out, os.Environ(), a.picker(found, list))
+	if errors.Is(err, tui.ErrInterrupted) {
+		return context.Canceled
+	}
+	if err != nil || !picked {
+		return err
+	}
+	return a.resume(cmd.Context(), resumeFlags{workFlags: workFlags{upkeepFlags: upkeepFlags{dir: "."}}}, list[i].run.Layout+":"+list[i].run.Path)
+}
+
+// picker shows the runs of which one is to be chosen.
+func (a *app) picker(found *project.Judgement, list []judged) tui.List {
+	v := view{colour: a.env("NO_COLOR") == "", now: found.Observed.Now}
+	wide, words := 0, 0
+	for _, j := range list {
+		wide = max(wide, min(32, width(plain(j.name))))
+		words = max(words, width(v.age(j.run)))
+	}
+	return tui.List{
+		Rows: len(list),
+		Head: func(columns int) []string {
+			return []string{v.paint("1", fit(fmt.Sprintf("%s in %s", count(len(list), "interrupted run"), plain(filepath.Base(found.Root))), columns)), ""}
+		},
+		Foot: func(columns int) []string {
+			return []string{"", v.paint("2", fit("↑ ↓ choose · Enter go on with it · q leave", columns))}
+		},
+		Row: func(i int, chosen bool, columns int) []string {
+			j := list[i]
+			mark, colour := "  ", ""
+			if chosen {
+				mark, colour = "› ", "1"
+			}
+			p := j.run.Progress()
+			text := pad(fit(plain(j.name), wide), wide) + "  " + pad(fmt.Sprintf("%d/%d", p.Done, p.Total), 7) + pad(v.age(j.run), words) + "  " + nextWords(j.run, j.d)
+			state := symbols[j.d.State]
+			title := workflow(j.run)
+			if t := plain(j.run.Title); t != "" && t != plain(j.run.ID) {
+				title += ": " + t
+			}
+			return []string{
+				v.paint("36", mark) + v.paint(colours[j.d.State], state) + " " + v.paint(colour, fit(text, max(1, columns-4))),
+				"    " + v.paint("2", fit(title, max(1, columns-4))),
+			}
+		},
+	}
+}

@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/project"
+	"reprise/report"
+)
+
+// workCode says what came of the work as an exit code.
+func (s *shift) workCode(sum *engine.Summary, c engine.Choice) int {
+	switch {
+	case s.stopped():
+		return s.signalCode()
+	case sum.Action == reprise.Finish:
+		return exitOK
+	case len(sum.Questions) > 0:
+		return exitNeedsAnswer
+	case len(sum.Refused) > 0:
+		return exitBlocked
+	case sum.Action == reprise.Wait || !sum.Until.IsZero():
+		return exitWait
+	case sum.Action == reprise.Refuse && sum.State == reprise.Running:
+		return exitHeld
+	case sum.Action == reprise.Repair:
+		return exitUnreadable
+	case sum.Action == reprise.Refuse:
+		return exitBlocked
+	case len(sum.Failed) > 0 && !closed(sum, c.Until):
+		return exitUnexpected
+	case sum.Action == reprise.Ask:
+		return exitNeedsAnswer
+	}
+	return exitOK
+}
+
+// closed reports whether the step a person named as the last was reached.
+func closed(sum *engine.Summary, until string) bool {
+	if until == "" {
+		return false
+	}
+	for _, id := range sum.Left {
+		if id == until {
+			return false
+		}
+	}
+	return true
+}
+
+// nextCommand is what a person would type to go on from here, "" if nothing is
+// left.
+func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
+	verb := ""
+	switch code {
+	case exitNeedsAnswer:
+		verb = "check"
+		if len(sum.Questions) > 0 {
+			verb = "answer"
+		}
+	case exitBlocked, exitHeld:
+		verb = "check"
+	case exitUnreadable:
+		verb = "repair"
+	case exitWait, exitInterrupt, exitTerminated:
+		verb = "resume"
+	case exitUnexpected:
+		if len(sum.Failed) > 0 {
+			return s.command("resume", name) + " --from " + quoted(sum.Failed[len(sum.Failed)-1].ID)
+		}
+		verb = "resume"
+	default:
+		if len(sum.Left) == 0 {
+			return ""
+		}
+		verb = "resume"
+	}
+	return s.command(verb, name)
+}
+
+// command is a call of ours for a run of this project.
+func (s *shift) command(verb, name string) string {
+	text := "reprise " + verb + " " + quoted(name)
+	if s.flags.dir != "." && s.flags.dir != "" {
+		text += " -C " + quoted(s.flags.dir)
+	}
+	return text
+}
+
+// outcomeTitles name what came of it, by exit code.
+var outcomeTitles = map[int]string{
+	exitOK: "Finished", exitUnexpected: "Failed", exitBlocked: "Blocked", exitNeedsAnswer: "Waits for you", exitHeld: "Somebody else is at it",
+	exitUnreadable: "Cannot be read", exitWait: "Waits for a time", exitInterrupt: "Stopped", exitTerminated: "Stopped",
+}
+
+var outcomeColours = map[int]string{exitOK: "32", exitUnexpected: "31", exitBlocked: "31", exitNeedsAnswer: "36", exitWait: "36"}
+
+// summary tells what was done, what was not and why, and what to do next.
+func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next string) {
+	title := outcomeTitles[code]
+	if code == exitOK && len(sum.Left) > 0 {
+		title = "Stopped where you said"
+	}
+	f.line("%s", f.paint("1;"+outcomeColours[code], "=== "+fit(title+": "+subject(r), f.columns-8)+" ==="))
+	f.gap()
+	for _, s := range sum.Finished {
+		f.workStep("✓", "32", s)
+	}
+	for _, s := range sum.Failed {
+		f.workStep("✗", "31", s)
+	}
+	f.workLeft(r, sum)
+	if len(sum.Finished)+len(sum.Failed)+len(sum.Left) == 0 {
+		f.line("  nothing was left to do")
+	}
+	if code != exitOK {
+		for i, reason := range sum.Reasons {
+			if i == 0 {
+				f.heading("Why:")
+			}
+			f.para("  - ", reason, linesMessage)
+		}
+	}
+	for _, err := range sum.Refused {
+		f.para("  - ", err.Error(), linesMessage)
+		if h, ok := err.(hinted); ok {
+			f.para("    ", h.Hint(), linesMessage)
+		}
+	}
+	for i, q := range sum.Questions {
+		if i == 0 {
+			f.heading("Asked:")
+		}
+		f.para("  ? "+clip(q.ID, 30)+"  ", q.Text, linesMessage)
+		for k, o := range q.Options {
+			f.para(fmt.Sprintf("      %d. ", k+1), o, linesTitle)
+		}
+	}
+	f.listFindings("Noticed:", sum.Findings, reprise.Warning)
+	f.workEnd(sum, code, next)
+}
+
+// workStep prints one step that was worked on.
+func (f *face) workStep(mark, colour string, s engine.StepReport) {
+	text := stepName(s.ID, s.Title)
+	if s.Role != "" {
+		text += "  @" + clip(s.Role, 20)
+	}
+	if s.Took >= time.Second {
+		text += "  " + spent(s.Took)
+	}
+	if s.Attempt > 1 {
+		text += fmt.Sprintf("  attempt %d", s.Attempt)
+	}
+	if s.Commit != "" {
+		text += "  " + shortHash(s.Commit)
+	}
+	f.marked("  ", mark, colour, text, linesTitle)
+	if s.Resolved {
+		f.line("      found done from before")
+	}
+	if s.Text != "" {
+		f.para("      ", s.Text, linesTitle)
+	}
+	if mark == "✗" && s.Log != "" {
+		f.place("      log: ", s.Log)
+	}
+}
+
+// shownLeft is how many steps that were not begun are listed.
+const shownLeft = 8
+
+func (f *face) workLeft(r *reprise.Run, sum *engine.Summary) {
+	failed := map[string]bool{}
+	for _, s := range sum.Failed {
+		failed[s.ID] = true
+	}
+	n := 0
+	for _, id := range sum.Left {
+		if failed[id] {
+			continue
+		}
+		if n++; n > shownLeft {
+			continue
+		}
+		title := ""
+		if s := r.Step(id); s != nil {
+			title = s.Title
+		}
+		f.marked("  ", "○", "2", stepName(id, title), 1)
+	}
+	if n > shownLeft {
+		f.line("  … and %d more", n-shownLeft)
+	}
+}
+
+// workEnd prints the last lines: time, how to take it back, what is next.
+func (f *face) workEnd(sum *engine.Summary, code int, next string) {
+	f.gap()
+	text := fmt.Sprintf("%s in %s", count(sum.Launches, "agent"), spent(sum.Ended.Sub(sum.Started)))
+	if sum.Snapshot != "" {
+		text += fmt.Sprintf("; `reprise undo %s` takes it all back", plain(sum.Snapshot))
+	}
+	f.say(text + ".")
+	if code == exitWait {
+		f.say("It may go on " + strings.TrimPrefix(waitWords("", sum.Until, f.now), "waiting until ") + ".")
+	}
+	if next != "" {
+		f.line("%s", f.paint("1", "Next: ")+next)
+	}
+}
+
+func summaryDocument(root string, sum *engine.Summary, next string, code int) report.Summary {
+	steps := func(list []engine.StepReport) []report.WorkStep {
+		out := make([]report.WorkStep, 0, len(list))
+		for _, s := range list {
+			out = append(out, report.WorkStep{ID: s.ID, Title: s.Title, Role: s.Role, Attempt: s.Attempt, Seconds: s.Took.Seconds(), Text: s.Text, Commit: s.Commit, Resolved: s.Resolved, Log: s.Log})
+		}
+		return out
+	}
+	reasons := append([]string{}, sum.Reasons...)
+	for _, err := range sum.Refused {
+		reasons = append(reasons, err.Error())
+	}
+	return report.Summary{
+		Schema: report.SummarySchema, Root: root, Layout: sum.Run.Layout, ID: sum.Run.ID, Path: sum.Run.Path, Kind: string(sum.Run.Kind),
+		State: sum.State, Action: sum.Action, Reasons: reasons, Finished: steps(sum.Finished), Failed: steps(sum.Failed), Left: append([]string{}, sum.Left...),
+		Questions: report.NewQuestions(sum.Questions), Until: report.When(sum.Until), Findings: report.NewFindings(sum.Findings), Snapshot: sum.Snapshot,
+		Started: sum.Started.UTC(), Ended: sum.Ended.UTC(), Launches: sum.Launches, Next: next, Exit: code,
+	}
+}
+
+// nothingToResume is the answer where nothing is interrupted: no failure, and
+// what can be done instead.
+func (f *face) nothingToResume(res *project.Result) {
+	if len(res.Runs) == 0 {
+		f.nothing(res)
+	} else {
+		f.uninterrupted(res)
+	}
+	f.gap()
+	f.say("`reprise run KIND` starts something new: " + strings.Join(startable, ", ") + ", or a workflow file.")
+}
+
+// preview tells what would be changed and started.
+func (f *face) workPreview(p *engine.Preview) {
+	for _, text := range p.Would {
+		f.para("  - ", text, linesMessage)
+	}
+	if p.Diff != "" {
+		f.heading("Changes of state files:")
+		f.diff(p.Diff)
+	}
+	for _, st := range p.Starts {
+		f.heading("Starts " + clip(st.Step, 60) + ":")
+		if st.Problem != "" {
+			f.marked("  ", "✗", "31", st.Problem, linesMessage)
+		}
+		f.pair("  role:   ", orDash(st.Role))
+		f.pair("  agent:  ", clip(st.Agent, 60))
+		var parts []string
+		for _, arg := range st.Command {
+			parts = append(parts, quoted(arg))
+		}
+		f.pair("  command:", strings.Join(parts, " "))
+		f.place("  in:      ", st.Dir)
+		for _, e := range st.Expect {
+			f.place("  expects: ", e)
+		}
+		f.line("  prompt:")
+		for line := range strings.Lines(st.Prompt) {
+			line = strings.TrimRight(line, "\r\n")
+			body := strings.TrimLeft(line, " \t")
+			f.line("%s", strings.TrimRight("    | "+fit(strings.Repeat(" ", len(line)-len(body))+plain(body), f.columns-6), " "))
+		}
+	}
+	if len(p.Starts) == 0 && len(p.Would) == 0 && p.Diff == "" {
+		f.line("Nothing would be done.")
+	}
+	f.gap()
+	f.line("Nothing was changed or started.")
+}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"reprise"
+)
+
+// asks reports whether there is a person to ask: a terminal to read from and
+// one to write to. Whoever wants JSON is a program.
+func (a *app) asks() bool {
+	in, ok := a.in.(*os.File)
+	_, out := a.terminal(a.err)
+	return ok && out && !a.json && term.IsTerminal(int(in.Fd()))
+}
+
+// readLine reads what a person types. ok is false at the end of the input. A
+// read that was given up keeps what it gets for the next one.
+func (a *app) readLine(ctx context.Context) (line string, ok bool, err error) {
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.err)
+		return "", false, ctx.Err()
+	case t := <-a.lines():
+		if t.err != nil {
+			a.typed = nil
+			if !errors.Is(t.err, io.EOF) {
+				return "", false, t.err
+			}
+			return t.text, t.text != "", nil
+		}
+		return t.text, true, nil
+	}
+}
+
+// lines begins to read lines, once.
+func (a *app) lines() chan typed {
+	if a.typed == nil {
+		list := make(chan typed)
+		in := bufio.NewReader(a.in)
+		go func() {
+			for {
+				text, err := in.ReadString('\n')
+				list <- typed{strings.TrimRight(text, "\r\n"), err}
+				if err != nil {
+					return
+				}
+			}
+		}()
+		a.typed = list
+	}
+	return a.typed
+}
+
+// forgetTyped drops lines that were typed while nothing was asked: they must not
+// become the answer to the next question.
+func (a *app) forgetTyped() {
+	if !a.asks() {
+		return
+	}
+	for {
+		select {
+		case t := <-a.lines():
+			if t.err != nil {
+				a.typed = nil
+				return
+			}
+		case <-time.After(20 * time.Millisecond):
+			return
+		}
+	}
+}
+
+type typed struct {
+	text string
+	err  error
+}
+
+// choose asks which of the options is taken. The words of the seeds' prompts
+// are understood beside numbers and keys; nothing typed chooses nothing.
+func (a *app) choose(ctx context.Context, options []reprise.Option) (key string, err error) {
+	for {
+		fmt.Fprintf(a.err, "Your choice (1-%d, Enter to leave): ", len(options))
+		line, ok, err := a.readLine(ctx)
+		if err != nil || !ok {
+			return "", err
+		}
+		word := strings.ToLower(strings.TrimSpace(line))
+		switch word {
+		case "", "cancel", "no", "n", "none", "q", "quit":
+			return "", nil
+		case "yes", "y":
+			return options[0].Key, nil
+		}
+		if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(options) {
+			return options[n-1].Key, nil
+		}
+		if key := spoken(options, word); key != "" {
+			return key, nil
+		}
+		fmt.Fprintf(a.err, "  %s is none of them.\n", clip(line, 40))
+	}
+}
+
+// spoken finds the option a word stands for: its key, or "restart", which the
+// seed's prompt offers where the key is fresh.
+func spoken(options []reprise.Option, word string) string {
+	has := func(key string) bool {
+		for _, o := range options {
+			if o.Key == key {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has(word):
+		return word
+	case strings.HasPrefix(word, "restart") && has("fresh"):
+		return "fresh"
+	case (word == "resume" || word == "go on") && has("continue"):
+		return "continue"
+	}
+	return ""
+}
+
+// chooseNumber asks for one of n things; 0 stands for none of them.
+func (a *app) chooseNumber(ctx context.Context, n int) (int, error) {
+	for {
+		fmt.Fprintf(a.err, "Your choice (1-%d, Enter to leave): ", n)
+		line, ok, err := a.readLine(ctx)
+		if err != nil || !ok {
+			return 0, err
+		}
+		word := strings.ToLower(strings.TrimSpace(line))
+		if word == "" || word == "none" || word == "q" {
+			return 0, nil
+		}
+		if i, err := strconv.Atoi(word); err == nil && i >= 1 && i <= n {
+			return i, nil
+		}
+		fmt.Fprintf(a.err, "  %s is none of them.\n", clip(line, 40))
+	}
+}
+
+// answerTo asks a person one question of a run. ok is false if they leave it
+// open. With options a number stands for its text, and any other text is an
+// answer of their own.
+func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, ok bool, err error) {
+	columns, colour := a.terminal(a.err)
+	f := face{view: view{w: a.err, columns: columns, colour: colour && a.env("NO_COLOR") == ""}}
+	f.gap()
+	lead := clip(q.ID, 40)
+	if q.Subject != "" && q.Subject != q.ID {
+		lead += " (" + clip(q.Subject, 40) + ")"
+	}
+	f.marked("", "?", "36", strings.TrimSpace(lead)+": "+q.Text, 40)
+	for i, o := range q.Options {
+		f.para(fmt.Sprintf("  %d. ", i+1), o, linesMessage)
+	}
+	for {
+		fmt.Fprint(a.err, "Answer (Enter to leave it open): ")
+		line, typed, err := a.readLine(ctx)
+		if err != nil || !typed || strings.TrimSpace(line) == "" {
+			return "", false, err
+		}
+		if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && n >= 1 && n <= len(q.Options) {
+			return q.Options[n-1], true, nil
+		}
+		if err := checkAnswer(line); err != nil {
+			fmt.Fprintf(a.err, "  %s\n", plain(err.Error()))
+			continue
+		}
+		return line, true, nil
+	}
+}
+
+// maxAnswer bounds an answer: it goes into state files and prompts whole.
+const maxAnswer = 64 << 10
+
+// checkAnswer refuses what must not reach a state file or a prompt: control
+// characters other than line ends and tabs.
+func checkAnswer(s string) error {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return errors.New("the answer is empty")
+	case len(s) > maxAnswer:
+		return fmt.Errorf("the answer has %d bytes, more than %d", len(s), maxAnswer)
+	case !utf8.ValidString(s):
+		return errors.New("the answer is not UTF-8 text")
+	}
+	for i, r := range s {
+		if r != '\n' && r != '\t' && unicode.Is(unicode.C, r) {
+			return fmt.Errorf("the answer holds the control character U+%04X at byte %d; only line ends and tabs are taken", r, i+1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/internal/tui"
+	"reprise/report"
+)
+
+// workFlags are what the commands that start agents take.
+type workFlags struct {
+	upkeepFlags
+	mode     string
+	until    string
+	parallel int
+	orphans  bool
+	trust    bool
+	wait     bool
+}
+
+var modes = []string{string(engine.Autopilot), string(engine.Interactive), string(engine.Preflight)}
+
+func (f *workFlags) add(a *app, cmd *cobra.Command) {
+	f.upkeepFlags.add(a, cmd, "one object on each line: schema/progress.v1.json, at last schema/summary.v1.json")
+	flags := cmd.Flags()
+	flags.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default: the one the run was started in, else interactive)")
+	flags.StringVar(&f.until, "until", "", "stop once this step is closed")
+	flags.IntVar(&f.parallel, "parallel", 0, "steps at the same time (default: what the settings say)")
+	flags.BoolVar(&f.orphans, "stop-orphans", false, "stop agents that a dead engine left running instead of waiting for them")
+	flags.BoolVar(&f.trust, "trust", false, "trust the project's reprise.yaml as it is now: its commands are started")
+	flags.BoolVar(&f.wait, "wait", false, "sleep through usage limits instead of ending with code 75")
+	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(modes, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (f *workFlags) check() error {
+	switch {
+	case f.mode != "" && !slices.Contains(modes, f.mode):
+		return usageError{fmt.Errorf("--mode is %q; it can be %s", f.mode, strings.Join(modes, ", "))}
+	case f.parallel < 0:
+		return usageError{fmt.Errorf("--parallel is %d; it must be at least 1", f.parallel)}
+	}
+	return nil
+}
+
+// shift is one piece of work on a project, from its first signal handler to its
+// summary.
+type shift struct {
+	*app
+	flags workFlags
+	root  string // absolute
+	ctx   context.Context
+	hard  chan struct{}
+
+	mu     sync.Mutex
+	signal os.Signal // the first that came
+	board  *board
+	screen *tui.Screen
+	plain  *lineLog
+	run    string
+}
+
+// work lets f work with signals in order: the first asks to stop, the second
+// ends everything at once.
+func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error) error {
+	root, err := filepath.Abs(flags.dir)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &shift{app: a, flags: flags, root: root, ctx: ctx, hard: make(chan struct{})}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case sig := <-signals:
+			s.stopping(sig)
+			cancel()
+		case <-over:
+			return
+		}
+		select {
+		case <-signals:
+			s.say("Stopping at once.")
+			close(s.hard)
+		case <-over:
+		}
+	}()
+	err = f(s)
+	if errors.Is(err, context.Canceled) {
+		a.code = s.signalCode()
+		return nil
+	}
+	return err
+}
+
+func (s *shift) stopping(sig os.Signal) {
+	s.mu.Lock()
+	s.signal = sig
+	s.mu.Unlock()
+	s.say("Stopping: the step is ended cleanly and stays open. Once more stops at once.")
+}
+
+// signalCode is the exit code for the signal that stopped us.
+func (s *shift) signalCode() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.signal == syscall.SIGTERM {
+		return exitTerminated
+	}
+	return exitInterrupt
+}
+
+func (s *shift) stopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.signal != nil
+}
+
+// say tells a person something of ours while the work goes on.
+func (s *shift) say(text string) {
+	s.mu.Lock()
+	board, screen := s.board, s.screen
+	s.mu.Unlock()
+	switch {
+	case screen != nil:
+		board.setHint(text)
+		screen.Refresh()
+	case !s.json:
+		fmt.Fprintln(s.err, text)
+	}
+}
+
+// clock gives the time for work. REPRISE_NOW sets where it begins; it goes on
+// from there, since pauses are waited for.
+func (a *app) clock() (func() time.Time, error) {
+	begin, err := a.now()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	if a.env("REPRISE_NOW") == "" {
+		return time.Now, nil
+	}
+	return func() time.Time { return begin.Add(time.Since(start)) }, nil
+}
+
+// carry resumes a run and shows it while it is worked on.
+func (s *shift) carry(e *engine.Engine, r *reprise.Run, c engine.Choice) (*engine.Summary, error) {
+	s.run = r.ID
+	s.show(e, r)
+	defer s.hide()
+	return e.Resume(s.ctx, r.Ref, c)
+}
+
+// show begins to show a run: a live view on a terminal, lines elsewhere,
+// objects for programs.
+func (s *shift) show(e *engine.Engine, r *reprise.Run) {
+	board := newBoard(r, e.Now)
+	s.mu.Lock()
+	s.board = board
+	s.mu.Unlock()
+	s.raise()
+	if s.screen == nil {
+		s.plain = &lineLog{said: map[string]time.Time{}}
+	}
+	e.Tell = s.tell
+	if s.asks() {
+		e.Ask = s.ask
+	}
+}
+
+// raise puts the live view up where there is a terminal for it.
+func (s *shift) raise() {
+	out, ok := s.out.(*os.File)
+	if _, is := s.terminal(s.out); !ok || !is || s.json || s.env("CI") != "" || s.env("TERM") == "dumb" {
+		return
+	}
+	v := view{colour: s.env("NO_COLOR") == ""}
+	board := s.board
+	screen := tui.Open(out, os.Environ(), func(columns, rows int) []string { return board.frame(columns, rows, v.paint) })
+	s.mu.Lock()
+	s.screen = screen
+	s.mu.Unlock()
+}
+
+// hide takes the live view down; what stays is printed by the caller.
+func (s *shift) hide() {
+	s.mu.Lock()
+	screen := s.screen
+	s.screen = nil
+	s.mu.Unlock()
+	if screen != nil {
+		if err := screen.Close(); err != nil && !errors.Is(err, context.Canceled) {
+			fmt.Fprintf(s.err, "reprise: the live view ended: %s\n", plain(err.Error()))
+		}
+		s.forgetTyped()
+	}
+}
+
+// ask is the engine's way to a person. The live view makes room meanwhile.
+func (s *shift) ask(ctx context.Context, q reprise.Question) (string, bool) {
+	s.mu.Lock()
+	live := s.screen != nil
+	s.mu.Unlock()
+	s.hide()
+	answer, ok, err := s.answerTo(ctx, q)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(s.err, "reprise: read the answer: %s\n", plain(err.Error()))
+	}
+	if live {
+		s.raise()
+	}
+	return answer, ok
+}
+
+// tell takes in what the engine tells, from several goroutines.
+func (s *shift) tell(p engine.Progress) {
+	s.mu.Lock()
+	board, screen := s.board, s.screen
+	s.mu.Unlock()
+	switch {
+	case s.json:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_ = s.writeLine(progressDocument(p))
+	case screen != nil:
+		board.tell(s.run, p)
+		if p.Kind == engine.Noticed && p.Text != "" {
+			v := view{colour: s.env("NO_COLOR") == ""}
+			columns, _ := s.terminal(s.out)
+			screen.Print(v.paint("33", "!") + " " + fit(noticeWords(p), columns-2))
+		}
+		screen.Refresh()
+	default:
+		board.tell(s.run, p)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if line := s.plain.line(s.run, p); line != "" {
+			fmt.Fprintln(s.out, line)
+		}
+	}
+}
+
+func progressDocument(p engine.Progress) report.WorkProgress {
+	return report.WorkProgress{
+		Schema: report.ProgressSchema, Kind: string(p.Kind), At: p.At.UTC(), Run: p.Run, Step: p.Step, Title: p.Title, Role: p.Role, Attempt: p.Attempt,
+		Outcome: p.Outcome, Text: p.Text, Until: report.When(p.Until), Seconds: p.Took.Seconds(), Done: p.Done, Total: p.Total, Log: p.Log,
+	}
+}

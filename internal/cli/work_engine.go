@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/agent/script"
+	"reprise/engine"
+	"reprise/flow"
+	"reprise/settings"
+)
+
+// engine makes the engine for this project, its settings read and trusted. nil
+// if a person did not trust them, which has been said then.
+func (s *shift) engine(mode engine.Mode) (*engine.Engine, error) {
+	now, err := s.clock()
+	if err != nil {
+		return nil, err
+	}
+	set, err := s.settings()
+	if err != nil || set == nil {
+		return nil, err
+	}
+	e := &engine.Engine{
+		Dir: s.root, Settings: set, Agent: agentOf(set), Environ: os.Environ(), Now: now, Mode: mode, Parallel: s.flags.parallel, Wait: s.flags.wait,
+		Prompts:      set.Templates,
+		AllowNetwork: s.flags.network, Adopt: s.flags.adopt, StopOrphans: s.flags.orphans, Hard: s.hard,
+	}
+	e.Workflow = s.workflow
+	return e, nil
+}
+
+// settings reads the settings. Those of the project count only once a person
+// trusts them: they name commands.
+func (s *shift) settings() (*settings.Settings, error) {
+	trust, err := settings.OpenTrust(settings.TrustFile(s.env))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range trust.Problems() {
+		fmt.Fprintf(s.err, "! %s\n", plain(p.String()))
+	}
+	o := settings.Options{User: settings.UserFile(s.env), Project: s.root, Trust: trust}
+	set, untrusted, err := settings.Load(o)
+	if err != nil || untrusted == nil {
+		return set, err
+	}
+	if s.flags.dry && !s.flags.trust {
+		return set, &untrustedError{untrusted}
+	}
+	if err := s.askTrust(trust, untrusted); err != nil {
+		return nil, err
+	}
+	if set, untrusted, err = settings.Load(o); err == nil && untrusted != nil {
+		return nil, &untrustedError{untrusted} // changed while a person was reading
+	}
+	return set, err
+}
+
+// askTrust shows what a project's settings would start and asks whether that is
+// trusted. Nothing is an error but a no.
+func (s *shift) askTrust(trust *settings.Trust, u *settings.Untrusted) error {
+	now, err := s.now()
+	if err != nil {
+		return err
+	}
+	if !s.flags.trust {
+		if !s.asks() {
+			return &untrustedError{u}
+		}
+		columns, colour := s.terminal(s.err)
+		f := face{view: view{w: s.err, columns: columns, colour: colour && s.env("NO_COLOR") == ""}}
+		f.trust(u)
+		agreed, err := s.confirm(s.ctx, upkeepFlags{}, "Trust these commands, as they are now?")
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			return &untrustedError{u}
+		}
+	}
+	return trust.Trust(u.Path, u.Hash, now)
+}
+
+// untrustedError tells that a project's settings name commands nobody trusted.
+type untrustedError struct{ *settings.Untrusted }
+
+// Error implements error.
+func (e *untrustedError) Error() string {
+	var starts []string
+	for _, st := range e.Starts {
+		starts = append(starts, startWords(st.Agent))
+	}
+	text := "read " + filepath.Base(e.Path) + ": nobody trusted it as it is now"
+	if len(starts) > 0 {
+		text += "; it would start " + strings.Join(starts, ", ")
+	}
+	return text
+}
+
+// Hint says what to do.
+func (e *untrustedError) Hint() string {
+	return "look at it, then say --trust once; it is asked for again when the file changes"
+}
+
+// startWords shows a command of the settings.
+func startWords(a settings.Agent) string {
+	if len(a.Command) == 0 {
+		return a.Preset
+	}
+	var parts []string
+	for _, arg := range a.Command {
+		parts = append(parts, quoted(arg))
+	}
+	return strings.Join(parts, " ")
+}
+
+// quoted gives a word as a person would type it to a shell.
+func quoted(s string) string {
+	safe := s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@%+=,-") == ""
+	if safe {
+		return s
+	}
+	return "'" + strings.ReplaceAll(plain(s), "'", `'\''`) + "'"
+}
+
+// trust shows what would be started.
+func (f *face) trust(u *settings.Untrusted) {
+	f.place("This project's settings name commands that would be started: ", u.Path)
+	for _, st := range u.Starts {
+		f.gap()
+		f.para("  "+clip(st.Agent.Name, 30)+": ", startWords(st.Agent), linesMessage)
+		if len(st.Roles) > 0 {
+			f.para("    for the roles ", strings.Join(st.Roles, ", "), linesSource)
+		}
+		for name, value := range st.Agent.Env {
+			f.para("    with ", name+"="+value, linesTitle)
+		}
+	}
+	if len(u.Env) > 0 {
+		f.para("  They may see ", strings.Join(u.Env, ", "), linesMessage)
+	}
+	if len(u.Templates) > 0 {
+		f.para("  Prompts are replaced: ", strings.Join(u.Templates, ", "), linesMessage)
+	}
+	f.gap()
+}
+
+// workflow reads the workflow file a run was started from. It names commands and
+// must be the one that was trusted then.
+func (s *shift) workflow(file string, hash reprise.Hash) (*flow.Workflow, error) {
+	w, have, err := s.readFlow(filepath.Join(s.root, filepath.FromSlash(file)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read workflow %s: the file the run was started from is gone", file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if have != hash {
+		return nil, fmt.Errorf("read workflow %s: it was changed since the run was started", file)
+	}
+	return w, nil
+}
+
+// agentOf gives the way to start an agent of these settings.
+func agentOf(set *settings.Settings) func(settings.Agent) (agent.Agent, error) {
+	return func(a settings.Agent) (agent.Agent, error) {
+		if a.Preset == "" || a.Preset == "command" {
+			return script.New(script.Options{Grace: set.Grace, MaxLog: set.MaxLog}), nil
+		}
+		return nil, fmt.Errorf("start agent %s: no way is known to start a %q", a.Name, a.Preset)
+	}
+}
