@@ -73,7 +73,11 @@ func ParseStrict(name string, data []byte) (*Strict, Value) {
 	return s, Value{s: s, y: root.Content[0]}
 }
 
-var yamlLine = regexp.MustCompile(`^line (\d+): `)
+var (
+	yamlLine = regexp.MustCompile(`^line (\d+): `)
+	// zeroBased are messages of the part of the parser that counts lines from 0.
+	zeroBased = regexp.MustCompile(`^did not find expected ('|key|node content|<)`)
+)
 
 // syntax reports what the parser says; it knows the line only.
 func (s *Strict) syntax(err error) {
@@ -82,6 +86,9 @@ func (s *Strict) syntax(err error) {
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		text = text[len(m[0]):]
+		if zeroBased.MatchString(text) {
+			line++
+		}
 	}
 	column := 1
 	if line > 0 && line <= len(s.lines) {

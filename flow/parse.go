@@ -1,0 +1,244 @@
+package flow
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// maxSteps bounds a workflow.
+const maxSteps = 10_000
+
+// The keys of the file, of a step and of a question; schema/workflow.v1.json has
+// the same.
+var (
+	fileKeys = []string{"name", "title", "parallel", "steps"}
+	stepKeys = []string{"id", "title", "needs", "command", "role", "prompt", "ask", "inputs", "outputs", "env", "verify", "on_crash", "attempts", "backoff", "timeout"}
+	askKeys  = []string{"question", "options"}
+)
+
+// idForm is what steps, workflows and roles may be called.
+var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// reserved are ids that stand for something else in the runs of the layout.
+var reserved = []string{"close"}
+
+// Problem is one thing that is wrong in a file, with its place; Problems is the
+// cause of every error of Parse.
+type (
+	Problem  = doc.Problem
+	Problems = doc.Problems
+)
+
+// Parse reads a workflow. name is what the file is called in messages. The error
+// is a Problems that holds everything that is wrong.
+func Parse(name string, data []byte) (*Workflow, error) {
+	strict, root := doc.ParseStrict(name, data)
+	p := &parser{at: map[string]doc.Value{}, folded: map[string]string{}, needs: map[string][]doc.Value{}}
+	top := root.Fields(fileKeys...)
+	p.w.Name = p.name(top["name"], "a workflow")
+	p.w.Title = line(top["title"])
+	p.w.Parallel = top["parallel"].Count(1, 64)
+	if root.Has() && !top["name"].Has() {
+		root.Report("name: release", "the workflow has no name")
+	}
+	if p.w.Title == "" {
+		p.w.Title = p.w.Name
+	}
+	items := top["steps"].List()
+	switch {
+	case !root.Has() && strict.Err() == nil:
+		root.Report("docs/workflows.md has examples", "the file holds no workflow")
+	case root.Has() && !top["steps"].Has():
+		root.Report("steps: [{id: build, command: [make]}]", "the workflow has no steps")
+	case top["steps"].Has() && len(items) == 0 && strict.Err() == nil:
+		top["steps"].Report("", "the workflow has no steps")
+	case len(items) > maxSteps:
+		top["steps"].Report("", "more than %d steps", maxSteps)
+		items = nil
+	}
+	for _, item := range items {
+		p.step(item)
+	}
+	p.resolve()
+	p.cycle()
+	if err := strict.Err(); err != nil {
+		return nil, err
+	}
+	return &p.w, nil
+}
+
+type parser struct {
+	w      Workflow
+	at     map[string]doc.Value   // where a step's id stands
+	folded map[string]string      // ids as the layout compares them
+	needs  map[string][]doc.Value // where a step's needs stand
+}
+
+// name reads an id.
+func (p *parser) name(v doc.Value, of string) string {
+	text := v.Text()
+	if text == "" {
+		return ""
+	}
+	if !idForm.MatchString(text) {
+		v.Report("letters, digits, dot, dash and underscore, at most 64", "%q cannot be the name of %s", doc.Clip(text, 40), of)
+		return ""
+	}
+	return text
+}
+
+// line reads text that stands in one line.
+func line(v doc.Value) string {
+	text := strings.TrimSpace(v.Text())
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		v.Report("", "a title stands in one line, without control characters")
+		return ""
+	}
+	return text
+}
+
+func (p *parser) step(item doc.Value) {
+	f := item.Fields(stepKeys...)
+	s := Step{
+		ID: p.name(f["id"], "a step"), Title: line(f["title"]), Source: item.Source(),
+		Command: f["command"].Argv(), Role: p.name(f["role"], "a role"), Prompt: f["prompt"].Text(), Ask: question(f["ask"]),
+		Inputs: paths(f["inputs"], false), Outputs: paths(f["outputs"], true), Env: f["env"].Env(), Verify: f["verify"].Argv(),
+		OnCrash:  reprise.Ambiguity(f["on_crash"].Word(string(reprise.Verify), string(reprise.Rerun), string(reprise.AskWho))),
+		Attempts: f["attempts"].Count(1, 100), Backoff: f["backoff"].Duration(), Timeout: f["timeout"].Duration(),
+	}
+	for _, need := range f["needs"].List() {
+		if id := need.Text(); id != "" {
+			if slices.Contains(s.Needs, id) {
+				need.Report("", "%q is needed twice", doc.Clip(id, 40))
+				continue
+			}
+			s.Needs = append(s.Needs, id)
+			p.needs[s.ID] = append(p.needs[s.ID], need)
+		}
+	}
+	if item.Has() && !f["id"].Has() {
+		item.Report("give it an id", "a step without an id")
+	}
+	if s.Title == "" {
+		s.Title = s.ID
+	}
+	kind(f)
+	if s.OnCrash == "" {
+		s.OnCrash = usual(&s)
+	}
+	if s.ID == "" || !p.free(s.ID, f["id"]) {
+		return
+	}
+	p.at[s.ID] = f["id"]
+	p.w.Steps = append(p.w.Steps, s)
+}
+
+// free reports an id that is taken: also by one that the layout cannot tell
+// from it.
+func (p *parser) free(id string, v doc.Value) bool {
+	fold := doc.Fold(id)
+	switch other, taken := p.folded[fold]; {
+	case slices.Contains(reserved, id):
+		v.Report("", "%q has a meaning of its own and cannot be the id of a step", id)
+	case taken && other == id:
+		v.Report("", "the id %q is that of the step in line %d already", id, p.at[other].Source().Line)
+	case taken:
+		v.Report("ids must differ in more than case, dots, dashes and underscores", "the id %q is too like %q in line %d", id, other, p.at[other].Source().Line)
+	default:
+		p.folded[fold] = id
+		return true
+	}
+	return false
+}
+
+// kind reports a step that is of two kinds, and what does not go with its kind.
+func kind(f map[string]doc.Value) {
+	var kinds []string
+	for _, k := range []string{"command", "role", "ask"} {
+		if f[k].Has() {
+			kinds = append(kinds, k)
+		}
+	}
+	if len(kinds) > 1 {
+		f[kinds[1]].Report("make two steps of it", "a step has one of command, role and ask; this one has %s", strings.Join(kinds, " and "))
+		return
+	}
+	switch {
+	case f["prompt"].Has() && !f["role"].Has():
+		f["prompt"].Report("add role: NAME", "a prompt needs a role that it is for")
+	case f["role"].Has() && !f["prompt"].Has():
+		f["role"].Report("add prompt: what is to be done", "a role needs a prompt that says what is to be done")
+	}
+	if f["command"].Has() || f["role"].Has() {
+		return
+	}
+	for _, k := range []string{"inputs", "outputs", "env", "verify", "on_crash", "attempts", "backoff", "timeout"} {
+		if f[k].Has() {
+			f[k].Report("", "%s goes with a command or a role; this step starts nothing", k)
+		}
+	}
+}
+
+// usual is what is done about a step that was cut off where its file does not
+// say: what leaves something to look at is looked at, what does not is asked
+// about.
+func usual(s *Step) reprise.Ambiguity {
+	if len(s.Command) > 0 && len(s.Verify) == 0 && len(s.Outputs) == 0 {
+		return reprise.AskWho
+	}
+	return reprise.Verify
+}
+
+func question(v doc.Value) *Question {
+	if !v.Has() {
+		return nil
+	}
+	f := v.Fields(askKeys...)
+	q := &Question{Text: strings.TrimSpace(f["question"].Text())}
+	if !f["question"].Has() {
+		v.Report("ask: {question: Release it?, options: [yes, no]}", "nothing is asked")
+	}
+	for _, item := range f["options"].List() {
+		if o := line(item); slices.Contains(q.Options, o) && o != "" {
+			item.Report("", "the option %q stands twice", doc.Clip(o, 40))
+		} else if o != "" {
+			q.Options = append(q.Options, o)
+		}
+	}
+	return q
+}
+
+// paths reads slash paths in the project. What is made must not lie where git's
+// or our own state is.
+func paths(v doc.Value, made bool) []string {
+	var out []string
+	for _, item := range v.List() {
+		text := item.Text()
+		clean := path.Clean(text)
+		first, _, _ := strings.Cut(strings.ToLower(clean), "/")
+		switch {
+		case text == "":
+		case strings.ContainsFunc(text, unicode.IsControl), strings.Contains(text, `\`):
+			item.Report("paths use slashes", "%q cannot be a path here", doc.Clip(text, 40))
+		case path.IsAbs(text):
+			item.Report("paths count from the project's folder", "%q is absolute", doc.Clip(text, 60))
+		case clean == ".." || strings.HasPrefix(clean, "../"):
+			item.Report("", "%q leaves the project", doc.Clip(text, 60))
+		case clean == ".":
+			item.Report("", "%q is the project itself", doc.Clip(text, 60))
+		case made && (first == ".git" || first == ".reprise"):
+			item.Report("", "%q lies in %s, which no step may be asked to change", doc.Clip(text, 60), first)
+		case slices.Contains(out, clean):
+			item.Report("", "%q stands twice", doc.Clip(text, 60))
+		default:
+			out = append(out, clean)
+		}
+	}
+	return out
+}
