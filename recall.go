@@ -5,14 +5,21 @@ package reprise
 // person was asked and said. Events stand in the order in which they happened; what the files
 // say of a question that nobody else answered stays.
 //
-// A question without an answer makes an open run wait, and so does nothing else:
-// an answer on record lets a run go on that waited for it alone.
+// A question without an answer makes an open run wait, and a stop that nobody
+// took back ends it; nothing else changes its state.
 func (r *Run) Recall(events []Event) {
 	asked := map[string]*Question{}
 	var order []string
+	stopped := false
 	for i, ev := range events {
 		if s := r.Step(ev.Step); s != nil && ev.Step != "" {
 			s.recall(ev, i+1)
+		}
+		switch ev.Kind {
+		case RunStarted, RunResumed:
+			stopped = false
+		case RunStopped:
+			stopped = ev.Outcome != "paused"
 		}
 		if ev.Question == "" {
 			continue
@@ -37,6 +44,9 @@ func (r *Run) Recall(events []Event) {
 	}
 	for _, id := range order {
 		r.recallQuestion(asked[id])
+	}
+	if stopped && r.State.Open() {
+		r.State, r.Reason = Stopped, "it was stopped on purpose"
 	}
 }
 

@@ -7,12 +7,18 @@ package playbook
 import (
 	"reprise"
 	"reprise/playbook/eventrun"
+	"reprise/playbook/orchestrate"
 )
 
 // All lists the playbooks by the kind of run.
 func All() []Entry {
 	return []Entry{
 		{"eventrun", reprise.KindGraph, eventrun.New()},
+		{"orchestrate", reprise.KindStory, orchestrate.Story{}},
+		{"orchestrate", reprise.KindSpecPipeline, orchestrate.Pipeline{}},
+		{"orchestrate", reprise.KindQALoop, orchestrate.Loop{}},
+		{"orchestrate", reprise.KindEpic, orchestrate.Epic{}},
+		{"orchestrate", reprise.KindWorkflow, orchestrate.Workflow{}},
 	}
 }
 

@@ -172,7 +172,7 @@ func (w *world) attempt(book reprise.Playbook, j *journal, r *reprise.Run, a rep
 		case got.GaveUp != "":
 			reply = reprise.Reply{Outcome: "failed", Summary: got.GaveUp}
 		default:
-			reply = reprise.Reply{Outcome: "blocked", Summary: got.Run.Reason}
+			return false // the child waits: its attempt stays open, and so does the parent
 		}
 	} else {
 		w.launches = append(w.launches, a.Role+" "+a.Step)

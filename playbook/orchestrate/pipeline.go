@@ -1,0 +1,172 @@
+package orchestrate
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// Pipeline is the specification pipeline: gather, assess, research, write,
+// critique, and at last the story.
+type Pipeline struct{ alone }
+
+var _ reprise.Playbook = Pipeline{}
+
+const write, critique = "write", "critique"
+
+// outputs are what the phases leave, and who does them.
+var outputs = map[string]struct{ role, file string }{
+	"gather": {"pm", "requirements.json"}, "assess": {"architect", "complexity.json"}, "research": {"analyst", "research.json"},
+	write: {"pm", "spec.md"}, critique: {"qa", "critique.json"},
+}
+
+// Begin implements reprise.Playbook.
+func (Pipeline) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
+	dir, id := g.Path, g.ID
+	if dir == "" {
+		if id == "" {
+			id = slug(g.Text)
+		}
+		if !isName(id) {
+			return reprise.Ref{}, nil, notFromNothing("specification", "a name or a text that says what it is about is needed")
+		}
+		dir = "docs/specs/" + id
+		if stories := "docs/stories/" + id + "/spec"; exists(fsys, stories) {
+			dir = stories
+		}
+	}
+	if id = path.Base(dir); id == "spec" {
+		id = path.Base(path.Dir(dir))
+	}
+	ref := reprise.Ref{Layout: layoutName, ID: id, Path: dir, Kind: reprise.KindSpecPipeline}
+	if exists(fsys, dir) {
+		return ref, nil, nil
+	}
+	if g.Text == "" {
+		return reprise.Ref{}, nil, notFromNothing("specification", "a text that says what it is about is needed")
+	}
+	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "pm", Text: g.Text, Outcome: g.Mode}}, nil
+}
+
+// step is the phase that a unit means. A specification that its critique sent
+// back is written and criticised again before a story is made of it.
+func (Pipeline) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
+	if u.Phase != create {
+		return u.Phase
+	}
+	w, c := r.Step(write), r.Step(critique)
+	switch {
+	case w == nil || c == nil || c.Rejected == 0 && (c.Ended > 0 || !criticised(fsys, r)):
+		return create
+	case w.Ended > c.Ended:
+		return critique
+	}
+	return write
+}
+
+// criticised reports whether the critique on disk does not approve.
+func criticised(fsys fs.FS, r *reprise.Run) bool {
+	for _, a := range r.Artifacts {
+		if a.MadeBy != critique || a.Presence != reprise.Present || path.Ext(a.Path) == ".md" {
+			continue
+		}
+		n := doc.NewReader(fsys).Open(a.Path).YAML()
+		if n == nil || n.Kind != doc.Map {
+			continue
+		}
+		switch rule(n.Get("verdict", "decision", "result").Str()) {
+		case sentBack, held:
+			return true
+		}
+	}
+	return false
+}
+
+// output is the file of a phase: the one that is there, else its usual name.
+func output(r *reprise.Run, phase string) string {
+	for _, a := range r.Artifacts {
+		if a.MadeBy == phase {
+			return a.Path
+		}
+	}
+	return path.Join(r.Path, outputs[phase].file)
+}
+
+// Assign implements reprise.Playbook.
+func (p Pipeline) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
+	step := p.step(fsys, r, u)
+	if step == create {
+		if !isName(r.ID) {
+			return reprise.Assignment{}, fmt.Errorf("assign %s of %s: the name cannot be that of a file", step, r.ID)
+		}
+		a := assignment(r, u, step, cycleRoles[create])
+		p.inputs(fsys, r, &a)
+		story := "docs/stories/" + r.ID + ".story.md"
+		a.Facts["story"] = story
+		a.Expect = []reprise.Expected{{Path: story}}
+		return a, nil
+	}
+	o, ok := outputs[step]
+	if !ok {
+		return reprise.Assignment{}, fmt.Errorf("assign %s: a specification has no phase %q", r.ID, step)
+	}
+	a := assignment(r, u, step, o.role)
+	p.inputs(fsys, r, &a)
+	file := output(r, step)
+	s := r.Step(step)
+	a.Facts["output"] = file
+	a.Expect = []reprise.Expected{{Path: file, Changed: s != nil && s.Status.Closed()}}
+	return a, nil
+}
+
+// inputs adds what earlier phases left and what the whole is about.
+func (Pipeline) inputs(fsys fs.FS, r *reprise.Run, a *reprise.Assignment) {
+	for _, art := range r.Artifacts {
+		if art.Presence == reprise.Present {
+			a.Inputs = append(a.Inputs, art.Path)
+		}
+	}
+	name := path.Join(r.Path, ".pipeline-state.json")
+	if f := doc.NewReader(fsys).Open(name); f.OK() {
+		if goal := f.JSON().Get("goal"); goal.Str() != "" {
+			a.Data = append(a.Data, reprise.Data{Name: "goal", Source: goal.Source(), Text: doc.Clip(goal.Str(), maxSection)})
+		}
+	}
+}
+
+// Conclude implements reprise.Playbook: a phase is over when its output can be
+// read, and the critique when it says something that is understood.
+func (Pipeline) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
+	if a.Step == create {
+		if r.State != reprise.Complete {
+			return reprise.Conclusion{Problem: "no story was written from the specification"}
+		}
+		return reprise.Conclusion{Text: said(reply)}
+	}
+	if s := r.Step(a.Step); s == nil || s.Status != reprise.Done {
+		return reprise.Conclusion{Problem: "the output of " + a.Step + " is not there or cannot be read"}
+	}
+	if a.Step != critique {
+		return reprise.Conclusion{Text: said(reply)}
+	}
+	known := silent
+	for _, art := range r.Artifacts {
+		if art.MadeBy == critique && path.Ext(art.Path) != ".md" {
+			if n := doc.NewReader(fsys).Open(art.Path).YAML(); n != nil && n.Kind == doc.Map {
+				known = rule(n.Get("verdict", "decision", "result").Str())
+			}
+		}
+	}
+	return judge(reply, known)
+}
+
+// Settle implements reprise.Playbook.
+func (Pipeline) Settle(_ fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Event, error) {
+	if out := answers(r, ended); len(out) > 0 {
+		return out, nil
+	}
+	return escalations(r), nil
+}
