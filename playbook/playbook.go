@@ -7,6 +7,7 @@ package playbook
 import (
 	"reprise"
 	"reprise/playbook/eventrun"
+	"reprise/playbook/specloop"
 	"reprise/playbook/orchestrate"
 )
 
@@ -14,6 +15,7 @@ import (
 func All() []Entry {
 	return []Entry{
 		{"eventrun", reprise.KindGraph, eventrun.New()},
+		{"specloop", reprise.KindSpecLoop, specloop.New()},
 		{"orchestrate", reprise.KindStory, orchestrate.Story{}},
 		{"orchestrate", reprise.KindSpecPipeline, orchestrate.Pipeline{}},
 		{"orchestrate", reprise.KindQALoop, orchestrate.Loop{}},

@@ -10,19 +10,60 @@ import (
 	"reprise/internal/splice"
 )
 
-// task records a task of a plan in the checkpoint, in its version. The first
-// version counts: it has no place for a task that is begun, fails or is left
-// out, and none for one that is done before those in front of it.
+// task records a task of a plan in the checkpoint, in its version, and whose
+// agent is at it. The first version counts: it has no place for a task that
+// fails or is left out, and none for one that is done before those in front of
+// it.
 func (w *runRecorder) task(p *plan, task int) error {
-	if w.ev.Kind == reprise.StepFinished {
-		return w.finishTask(p, task)
-	}
-	c := p.checkpoint
-	if c == nil || !c.second || !c.known || task != c.completed+1 || task > c.total {
-		return cannot("the checkpoint of plan %s has no place for task %d", p.id, task)
-	}
 	switch w.ev.Kind {
+	case reprise.StepFinished:
+		return w.finishTask(p, task)
 	case reprise.StepStarted:
+		return w.startTask(p, task)
+	case reprise.StepReset:
+		// Whoever was at it stopped on the way; the next one goes on there.
+		if e := lastAgent(p.agents); e != nil && e.status == reprise.InProgress {
+			return w.closeEntry(p.agents, "", "interrupted")
+		}
+		return nil
+	}
+	if c := p.checkpoint; w.ev.Kind == reprise.StepFailed && c != nil && c.second && c.known && task == c.completed+1 && task <= c.total {
+		return w.checkpointStatus(p, "failed")
+	}
+	return cannot("the checkpoint of plan %s has no place for it", p.id)
+}
+
+// startTask: an agent is put to the next task of a plan. The plan keeps one
+// agent for as long as the events name no other; one that another takes over
+// from has ended.
+func (w *runRecorder) startTask(p *plan, task int) error {
+	done, total := 0, len(p.tasks)
+	if c := p.checkpoint; c != nil {
+		if !c.known {
+			return fmt.Errorf("%s: does not say how many tasks are done: %w", c.source.File, splice.ErrUnreadable)
+		}
+		done, total = c.completed, c.total
+	}
+	if task != done+1 || task > total {
+		return cannot("task %d of plan %s is not the next one", task, p.id)
+	}
+	last, id := lastAgent(p.agents), agentID(w.ev.Agent)
+	if last != nil && last.status == reprise.InProgress && last.id != "" {
+		var err error
+		switch {
+		case id != "" && id != last.id:
+			err = w.setAgent(w.l.dir, last, "completed", w.ev.At)
+		case doc.Fold(last.word) == "interrupted":
+			err = w.setEntry(last, "resumed")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := w.enter(p); err != nil {
+		return err
+	}
+	if c := p.checkpoint; c != nil && c.second {
 		if err := w.openCheckpoint(p); err != nil {
 			return err
 		}
@@ -32,11 +73,11 @@ func (w *runRecorder) task(p *plan, task int) error {
 		if err := w.putCheckpoint(p, "current_task_index", task-1); err != nil {
 			return err
 		}
-		return w.checkpointStatus(p, "in_progress")
-	case reprise.StepFailed:
-		return w.checkpointStatus(p, "failed")
+		if err := w.checkpointStatus(p, "in_progress"); err != nil {
+			return err
+		}
 	}
-	return cannot("the checkpoint of plan %s has no place for it", p.id)
+	return w.state(stateChange{status: wordExecuting, at: p, row: reprise.InProgress, what: fmt.Sprintf("Task %d of plan %s", task, p.id)})
 }
 
 func (w *runRecorder) finishTask(p *plan, task int) error {

@@ -75,11 +75,11 @@ func (w *runRecorder) step() (*plan, error) {
 	if c := p.checkpoint; c != nil && !c.read {
 		return nil, fmt.Errorf("%s: %w", c.source.File, splice.ErrUnreadable)
 	}
-	if task > 0 {
-		return p, w.task(p, task)
-	}
 	if w.l.agent.exists && !w.l.agent.read {
 		return nil, fmt.Errorf("%s: %w", path.Join(w.l.dir, "agent-history.json"), splice.ErrUnreadable)
+	}
+	if task > 0 {
+		return p, w.task(p, task)
 	}
 	switch w.ev.Kind {
 	case reprise.StepStarted:
@@ -119,8 +119,26 @@ func (w *runRecorder) start(p *plan) error {
 	return w.state(stateChange{status: wordExecuting, at: p, row: reprise.InProgress, what: "Started plan " + p.id})
 }
 
-// reset takes back that a plan was begun. Tasks that are done stay done.
+// restart is the outcome of a reset that takes back the tasks as well.
+const restart = "restart"
+
+// reset takes back that a plan was begun. Tasks that are done stay done, unless
+// the whole plan is to be done again.
 func (w *runRecorder) reset(p *plan) error {
+	if c := p.checkpoint; w.ev.Outcome == restart && c != nil && c.completed > 0 {
+		if c.second {
+			return cannot("%s lists its tasks; those that are done cannot be taken back one by one", c.source.File)
+		}
+		if err := w.openCheckpoint(p); err != nil {
+			return err
+		}
+		if err := w.putCheckpoint(p, "last_completed_task", 0); err != nil {
+			return err
+		}
+		if err := w.touchCheckpoint(p); err != nil {
+			return err
+		}
+	}
 	if e := lastAgent(p.agents); e != nil && e.status == reprise.InProgress {
 		if err := w.closeEntry(p.agents, "", "queued"); err != nil {
 			return err
@@ -132,7 +150,7 @@ func (w *runRecorder) reset(p *plan) error {
 		}
 	}
 	row := reprise.Pending
-	if p.checkpoint != nil && p.checkpoint.completed > 0 {
+	if p.checkpoint != nil && p.checkpoint.completed > 0 && w.ev.Outcome != restart {
 		row = reprise.InProgress
 	}
 	return w.state(stateChange{at: p, row: row, what: "Reset plan " + p.id})
@@ -324,6 +342,9 @@ func (w *runRecorder) begin() error {
 	b.WriteString("# Long-Run Implementation State\n\n## Spec Reference\nSpec: " + path.Dir(w.l.dir) + "/\n")
 	if !w.ev.At.IsZero() {
 		b.WriteString("Started: " + timeLike("", w.ev.At) + "\n")
+	}
+	if goal := line(w.ev.Text, 2000); goal != "" {
+		b.WriteString("Goal: " + goal + "\n")
 	}
 	b.WriteString("\n## Current Position\n")
 	status, plan := "Initializing", "[X] of [Y]"

@@ -252,13 +252,24 @@ func (rec *recorder) applyIndex(q *reprise.Question) ([]reprise.Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(s.ix.questions, func(o question) bool { return o.id == q.ID })
+	at := s.ix.questionAt(q.ID)
 	if at < 0 {
 		return nil, rec.cannot("question %q is not in %s", doc.Clip(q.ID, 60), s.ix.file.Path)
 	}
+	if err := s.apply(&s.ix.questions[at]); err != nil {
+		return nil, err
+	}
+	if err := s.keep(q.ID, "B2"); err != nil {
+		return nil, err
+	}
+	return s.edits("apply the answer to " + q.ID)
+}
+
+// apply resolves the gaps of one answer, in the file and as it was read.
+func (s *sheet) apply(q *question) error {
 	iteration := max(s.ix.iteration.n, 1)
 	closed := 0
-	for _, id := range s.ix.questions[at].gaps {
+	for _, id := range q.gaps {
 		g := s.ix.gap(id)
 		if g == nil {
 			continue
@@ -268,27 +279,28 @@ func (rec *recorder) applyIndex(q *reprise.Question) ([]reprise.Edit, error) {
 			continue
 		}
 		if err := s.setGap(g.id, "resolved", fmt.Sprintf("Applied in iteration %d", iteration)); err != nil {
-			return nil, err
+			return err
 		}
 		if err := s.history(g, q, iteration); err != nil {
-			return nil, err
+			return err
 		}
+		g.status = gapResolved
 	}
-	if closed == 0 {
-		if err := s.setRow(questionKeys, q.ID, "applied", []string{"Status"}, questionTitles...); err != nil {
-			return nil, err
-		}
+	q.applied = true
+	if closed > 0 {
+		return nil
 	}
-	if err := s.keep(q.ID, "B2"); err != nil {
-		return nil, err
-	}
-	return s.edits("apply the answer to " + q.ID)
+	return s.setRow(questionKeys, q.id, "applied", []string{"Status"}, questionTitles...)
 }
 
-func (s *sheet) history(g *gap, q *reprise.Question, iteration int) error {
+func (ix *index) questionAt(id string) int {
+	return slices.IndexFunc(ix.questions, func(q question) bool { return q.id == id })
+}
+
+func (s *sheet) history(g *gap, q *question, iteration int) error {
 	return s.addRow([]string{"Gap ID", "ID", "Gap"}, []string{"Gap ID", "Iteration", "Action", "Details", "Timestamp"}, map[string]string{
 		"Gap ID/ID/Gap": g.id, "Iteration": itoa(iteration), "Action": "resolved", "Timestamp": s.stamp,
-		"Details/Resolution": strings.TrimSpace(fmt.Sprintf("Answer to %s: %s", q.ID, doc.Clip(q.Answer, 200))),
-		"Resolved Via":       q.ID, "Priority": g.priority,
+		"Details/Resolution": strings.TrimSpace(fmt.Sprintf("Answer to %s: %s", q.id, doc.Clip(q.answer, 200))),
+		"Resolved Via":       q.id, "Priority": g.priority,
 	}, "Gap Resolution History")
 }

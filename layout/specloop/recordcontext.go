@@ -68,7 +68,7 @@ func (rec *recorder) turn(s *reprise.Step) ([]reprise.Edit, error) {
 	case reprise.StepFinished:
 		// The turn of a person ends with the analyst's next one: a turn that
 		// is not at work is over.
-		told = s.Status.Closed() || s.Status == reprise.Pending && strings.HasSuffix(s.ID, ".user")
+		told = s.Status.Closed() || s.Status == reprise.Pending && strings.HasSuffix(s.ID, ".user") && !rec.awaitsUser(s)
 	default:
 		return nil, rec.cannot("the status of a context file has no word for it")
 	}
@@ -86,6 +86,13 @@ func (rec *recorder) turn(s *reprise.Step) ([]reprise.Edit, error) {
 	return t.edits(fmt.Sprintf("%s %s", s.ID, strings.TrimPrefix(string(rec.ev.Kind), "step_")))
 }
 
+// awaitsUser reports whether the context file still says that it is a person's
+// turn: their answers may be in the log while nobody has ended the turn.
+func (rec *recorder) awaitsUser(s *reprise.Step) bool {
+	t, err := rec.letter(s.Source.File)
+	return err == nil && doc.Fold(t.c.word) == "awaiting user"
+}
+
 // step gives the fields that say a step was started or is over.
 func (t *letter) step(s *reprise.Step) []splice.Member {
 	_, name, _ := strings.Cut(s.ID, ".")
@@ -101,6 +108,8 @@ func (t *letter) step(s *reprise.Step) []splice.Member {
 			return []splice.Member{set("status", "awaiting-"+name)}
 		case name == "analyst":
 			return []splice.Member{set("status", "awaiting-advocate")}
+		case name == "advocate" && t.rec.ev.Outcome == "approved":
+			return []splice.Member{set("status", "completed")}
 		case name == "advocate":
 			return []splice.Member{set("status", "awaiting-user")}
 		}

@@ -44,6 +44,11 @@ func (rec *recorder) loopStep(step *reprise.Step) ([]reprise.Edit, error) {
 	if err := s.gaps(mk); err != nil {
 		return nil, err
 	}
+	if mk.word == markDone {
+		if err := s.use(); err != nil {
+			return nil, err
+		}
+	}
 	mk.ok = true
 	stands, _ := mk.stands(s.ix)
 	if err := s.count(mk, stands); err != nil {
@@ -104,7 +109,7 @@ func (s *sheet) count(mk mark, stands string) error {
 	if err := s.setCount("Stale Count", s.ix.stale, stale, maxStale); err != nil {
 		return err
 	}
-	return s.setCount("Current Iteration", it, it.n+1, maxIteration)
+	return s.setCount("Current Iteration", it, min(it.n+1, max(it.n, maxIteration)), maxIteration)
 }
 
 // resolvedIn reports whether the history has a row of an iteration.
@@ -128,27 +133,49 @@ func (s *sheet) setCount(key string, old counter, n, limit int) error {
 	return s.put(key, text)
 }
 
-// found is what a validator or classifier hands over with its end.
+// found is what the text of an event hands over: the gaps that a validator or
+// classifier found, and the questions whose answers were applied.
 type found struct {
 	Gaps []struct {
 		ID       string `json:"id"`
 		Priority string `json:"priority"`
 		Question string `json:"question"`
 	} `json:"gaps"`
+	Applied []string `json:"applied"`
+}
+
+// handed reads the text of the event; words that happen to begin with a brace
+// hand over nothing.
+func (rec *recorder) handed() (f found) {
+	text := strings.TrimSpace(rec.ev.Text)
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &f) != nil {
+		return found{}
+	}
+	return f
+}
+
+// use applies the answers that the event names, in the same edit as its end:
+// no crash can part the two.
+func (s *sheet) use() error {
+	for _, id := range s.rec.handed().Applied {
+		at := s.ix.questionAt(id)
+		if at < 0 || s.ix.questions[at].status != answered || s.ix.questions[at].applied {
+			continue
+		}
+		if err := s.apply(&s.ix.questions[at]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // gaps adds the gaps that the text of the event lists as JSON to the queue,
 // those that are not in it.
 func (s *sheet) gaps(mk mark) error {
-	text := strings.TrimSpace(s.rec.ev.Text)
-	if mk.word != markDone || !strings.HasPrefix(text, "{") {
+	if mk.word != markDone {
 		return nil
 	}
-	var f found
-	if json.Unmarshal([]byte(text), &f) != nil {
-		return nil // words that happen to begin with a brace
-	}
-	for _, g := range f.Gaps {
+	for _, g := range s.rec.handed().Gaps {
 		id := cell(g.ID, 60)
 		if !plainGap(id) {
 			return s.rec.wrong("%q cannot be the id of a gap", doc.Clip(g.ID, 60))
@@ -208,6 +235,9 @@ func (rec *recorder) wholeLoop() ([]reprise.Edit, error) {
 			return nil, err
 		}
 		return s.edits("resume the loop")
+	}
+	if err := s.use(); err != nil {
+		return nil, err
 	}
 	reason, done := rec.reasonWord()
 	word := "terminated"

@@ -9,7 +9,7 @@ import (
 // newIndex is the index.md of a feature that is begun: the sections the loop
 // needs, empty, in the columns of the format.
 func newIndex(id, description, stamp, status string) []byte {
-	if description = cell(description, 300); !filled(description) {
+	if description = cell(description, 4000); !filled(description) {
 		description = id
 	}
 	lines := []string{
