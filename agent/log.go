@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -101,17 +102,21 @@ type lines struct {
 
 // Write implements io.Writer and never fails.
 func (l *lines) Write(p []byte) (int, error) {
-	for start, i := 0, 0; ; i++ {
-		if i == len(p) {
-			l.more(p[start:])
-			return len(p), nil
+	size := len(p)
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if l.returns {
+			end = bytes.IndexAny(p, "\r\n")
 		}
-		if p[i] == '\n' || (l.returns && p[i] == '\r') {
-			l.more(p[start:i])
-			l.flush()
-			start = i + 1
+		if end < 0 {
+			l.more(p)
+			break
 		}
+		l.more(p[:end])
+		l.flush()
+		p = p[end+1:]
 	}
+	return size, nil
 }
 
 func (l *lines) more(p []byte) {

@@ -186,50 +186,59 @@ func (r *Redactor) Writer(w io.Writer) io.WriteCloser { return &redacting{r: r, 
 type redacting struct {
 	r    *Redactor
 	w    io.Writer
-	held []byte
+	held []byte // may be the beginning of a secret
+	out  []byte
 }
 
 func (d *redacting) Write(p []byte) (int, error) {
 	if len(d.r.forms) == 0 {
 		return d.w.Write(p)
 	}
-	d.held = append(d.held, p...)
-	return len(p), d.pass(true)
+	b := p
+	if len(d.held) > 0 {
+		b = append(d.held, p...)
+	}
+	return len(p), d.pass(b, true)
 }
 
-func (d *redacting) Close() error { return d.pass(false) }
+func (d *redacting) Close() error { return d.pass(d.held, false) }
 
-func (d *redacting) pass(more bool) error {
-	b := d.held
-	var out []byte
+func (d *redacting) pass(b []byte, more bool) error {
+	d.out = d.out[:0]
 	for {
 		at, size := d.r.find(b, more)
-		out = append(out, b[:at]...)
+		d.out = append(d.out, b[:at]...)
 		b = b[at+size:]
 		if size == 0 {
 			break
 		}
-		out = append(out, mask...)
+		d.out = append(d.out, mask...)
 	}
 	if !more {
 		b = nil
 	}
-	d.held = append(d.held[:0], b...)
-	if len(out) == 0 {
+	d.held = append(d.held[:0:0], b...)
+	if len(d.out) == 0 {
 		return nil
 	}
-	_, err := d.w.Write(out)
+	_, err := d.w.Write(d.out)
 	return err
 }
 
 // result takes the secrets out of all that a result says in words: it is kept
 // in the journal.
 func (r *Redactor) result(res *Result) {
-	for _, text := range []*string{&res.Reason, &res.ReplyProblem, &res.LastText} {
+	for _, text := range []*string{&res.Reason, &res.ReplyProblem, &res.LastText, &res.Stderr} {
 		*text = r.String(*text)
 	}
 	for i := range res.LeftOver {
 		res.LeftOver[i] = r.String(res.LeftOver[i])
+	}
+	for i := range res.Open {
+		res.Open[i].Input = r.String(res.Open[i].Input)
+	}
+	for i := range res.Asks {
+		res.Asks[i] = r.String(res.Asks[i])
 	}
 	if res.Reply != nil {
 		r.reply(res.Reply)

@@ -29,6 +29,7 @@ type session struct {
 	stdin   *os.File
 	outputs []*os.File
 	readers sync.WaitGroup
+	stderr  tail // of a process whose standard output is a protocol
 
 	why    error // why we asked it to stop, nil if we did not
 	done   chan struct{}
@@ -169,6 +170,8 @@ func (s *session) read(f *os.File, stdout bool) {
 		l := &lines{most: maxStreamLine, each: s.stream}
 		defer l.flush()
 		protocol = l
+	} else if s.launch.Stream != nil {
+		protocol = &s.stderr
 	}
 	buf := make([]byte, 64<<10)
 	for {
@@ -192,7 +195,29 @@ func (s *session) output() io.Writer {
 		return s.keep
 	}
 	show := &lines{most: 4 << 10, returns: true, each: func(line []byte) { s.say.say(string(line)) }}
-	return io.MultiWriter(s.keep, show)
+	return io.MultiWriter(s.keep, lastOf{show})
+}
+
+// tail keeps the end of what is written to it.
+type tail []byte
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	const most = 8 << 10
+	*t = append(*t, p...)
+	*t = append((*t)[:0], (*t)[max(0, len(*t)-most):]...)
+	return len(p), nil
+}
+
+// lastOf passes on the end of a large block alone: only the last line of it is
+// shown anyway.
+type lastOf struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (l lastOf) Write(p []byte) (int, error) {
+	const enough = 8 << 10
+	_, err := l.w.Write(p[max(0, len(p)-enough):])
+	return len(p), err
 }
 
 func (s *session) stream(line []byte) {
@@ -210,7 +235,7 @@ func (s *session) stream(line []byte) {
 
 // conclude makes the result of how it ended and what it left.
 func (s *session) conclude(ctx context.Context, report shim.Report, err error) {
-	r := Result{Exit: report.Code, Signal: report.Signal, Session: s.job.Session, Bytes: s.bytes.Load()}
+	r := Result{Exit: report.Code, Signal: report.Signal, Session: s.job.Session, Bytes: s.bytes.Load(), Stderr: string(s.stderr)}
 	for _, p := range report.Left {
 		r.LeftOver = append(r.LeftOver, oneLine(p.String()))
 	}

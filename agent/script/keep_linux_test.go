@@ -89,7 +89,7 @@ func engine(args []string) int {
 	}
 	j := agent.Job{
 		Token: args[1], Dir: args[0], Inherit: []*os.File{store.LockFile()},
-		Env:     []string{"PATH=" + os.Getenv("PATH"), partVar + "=fork-away"},
+		Env:     append([]string{"PATH=" + os.Getenv("PATH"), partVar + "=fork-away"}, raceEnv...),
 		Command: []string{os.Args[0], "stay", args[2]},
 	}
 	ready := make(chan string, 8)

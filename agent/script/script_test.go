@@ -62,7 +62,7 @@ func job(t testing.TB, command ...string) (agent.Job, *log) {
 	return agent.Job{
 		Run: "run-1", Step: "step-1", Attempt: 2, Role: "coder", Key: "run-1/step-1/2", Token: token(t),
 		Dir: dir, Prompt: "the prompt\n", Result: filepath.Join(dir, "result.json"),
-		Command: command, Env: []string{"PATH=" + os.Getenv("PATH")}, Log: out,
+		Command: command, Env: append([]string{"PATH=" + os.Getenv("PATH")}, raceEnv...), Log: out,
 	}, out
 }
 
@@ -149,7 +149,7 @@ func TestContract_environment_prompt_and_folder(t *testing.T) {
 	for line := range strings.Lines(text) {
 		name, _, _ := strings.Cut(line, "=")
 		switch name {
-		case "PATH", "A", "PWD", "OLDPWD", "SHLVL", "_": // the last four are the shell's own
+		case "PATH", "A", "GORACE", "PWD", "OLDPWD", "SHLVL", "_": // the last four are the shell's own
 		default:
 			if strings.Contains(line, "=") && !strings.HasPrefix(name, "REPRISE_") {
 				t.Errorf("it sees %q", line)
@@ -290,7 +290,7 @@ func TestPrompt_that_nobody_reads(t *testing.T) {
 
 func TestFlood_fills_neither_memory_nor_log(t *testing.T) {
 	t.Parallel()
-	const total, most = 200 << 20, 1 << 20
+	const total, most = floodMB << 20, 1 << 20
 	j, out := job(t, "true")
 	j = part(j, "flood")
 	j.Secrets = []string{"a-secret-of-some-length"}
@@ -311,7 +311,7 @@ func TestFlood_fills_neither_memory_nor_log(t *testing.T) {
 	if said == 0 || time.Duration(said)*50*time.Millisecond > time.Since(began)+time.Second {
 		t.Errorf("%d lines were told in %s", said, time.Since(began))
 	}
-	t.Logf("200 MB in %s", time.Since(began))
+	t.Logf("%d MB in %s", floodMB, time.Since(began))
 }
 
 func TestT13_secrets_do_not_reach_log_line_or_result(t *testing.T) {
@@ -406,7 +406,7 @@ func play(part string) int {
 	switch part {
 	case "flood":
 		block := bytes.Repeat([]byte("flood "), 1<<20/6+1)[:1<<20]
-		for range 200 {
+		for range floodMB {
 			if _, err := os.Stdout.Write(block); err != nil {
 				return 1
 			}

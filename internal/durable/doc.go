@@ -62,4 +62,6 @@
 // named under index/STAGE/. archive/TIME-NAME/ holds what was moved away, undo
 // the number of the snapshot to which an undo was begun, reserve the room for
 // stopped, which says why the last process ended when the disk was full.
+// work/NAME/ is the folder of one attempt and logs/NAME.log what it printed; no
+// decision depends on either.
 package durable
