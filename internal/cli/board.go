@@ -32,7 +32,6 @@ type board struct {
 // boardStep is one step on the board.
 type boardStep struct {
 	name, role string
-	mark       string
 	status     reprise.Status
 	attempt    int
 	began      time.Time
@@ -77,7 +76,7 @@ func (b *board) tell(run string, p engine.Progress) {
 	defer b.mu.Unlock()
 	key, prefix := p.Step, ""
 	if p.Run != run {
-		key, prefix = p.Run+"\x00"+p.Step, clip(p.Run, 30)+" / "
+		key, prefix = p.Run+"\x00"+p.Step, "└ "+clip(p.Run, 30)+" / "
 	} else {
 		b.done, b.total = p.Done, max(p.Total, b.total)
 	}
@@ -92,7 +91,8 @@ func (b *board) tell(run string, p engine.Progress) {
 	s := b.steps[key]
 	if s == nil {
 		s = &boardStep{name: prefix + stepName(p.Step, p.Title)}
-		b.steps[key], b.order = s, append(b.order, key)
+		b.steps[key] = s
+		b.insert(p.Run, key)
 	}
 	if p.Role != "" {
 		s.role = clip(p.Role, 20)
@@ -111,6 +111,19 @@ func (b *board) tell(run string, p engine.Progress) {
 			s.took = p.At.Sub(s.began)
 		}
 	}
+}
+
+// insert puts a step that was not known at its place: that of another run below
+// the step it does, after what was put there before.
+func (b *board) insert(run, key string) {
+	at := slices.Index(b.order, run) + 1
+	if at == 0 {
+		at = len(b.order)
+	}
+	for at < len(b.order) && strings.HasPrefix(b.order[at], run+"\x00") {
+		at++
+	}
+	b.order = slices.Insert(b.order, at, key)
 }
 
 // outcomeStatus is what the word for the end of an attempt means on the board.
@@ -176,7 +189,7 @@ func waitWords(why string, until, now time.Time) string {
 
 // clock tells a time of day, with the day where it is not today.
 func clock(t, now time.Time) string {
-	t, now = t.Local(), now.Local()
+	t = t.In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04:05")
 	}
@@ -187,12 +200,9 @@ func clock(t, now time.Time) string {
 // agents say, and as many before and after as there is room for.
 func (b *board) body(columns, room int, now time.Time, paint func(code, s string) string) []string {
 	first, last := len(b.order), -1
-	need := 0
 	for i, id := range b.order {
-		s := b.steps[id]
-		if s.active() {
+		if b.steps[id].active() {
 			first, last = min(first, i), max(last, i)
-			need += 2
 		}
 	}
 	if last < 0 { // nobody is at work: around the first that is open
@@ -202,17 +212,21 @@ func (b *board) body(columns, room int, now time.Time, paint func(code, s string
 		}
 		last = first
 	}
-	wide := 8
+	wide, role := 8, 0
 	from, to := b.window(first, last, room)
 	for _, id := range b.order[from:to] {
 		wide = max(wide, min(columns/2, width(b.steps[id].name)))
+		role = max(role, min(14, width(b.steps[id].role)+1))
+	}
+	if columns < 60 {
+		role = 0
 	}
 	var lines []string
 	if from > 0 {
 		lines = append(lines, paint("2", fit(fmt.Sprintf("  … %d before", from), columns)))
 	}
 	for i := from; i < to; i++ {
-		lines = append(lines, b.steps[b.order[i]].lines(columns, wide, now, paint)...)
+		lines = append(lines, b.steps[b.order[i]].lines(columns, wide, role, now, paint)...)
 	}
 	if n := len(b.order) - to; n > 0 {
 		lines = append(lines, paint("2", fit(fmt.Sprintf("  … %d more", n), columns)))
@@ -263,15 +277,15 @@ func (b *board) window(first, last, room int) (from, to int) {
 
 const saidIndent = "      "
 
-func (s *boardStep) lines(columns, wide int, now time.Time, paint func(code, s string) string) []string {
+func (s *boardStep) lines(columns, wide, roles int, now time.Time, paint func(code, s string) string) []string {
 	mark := orQuestion(statusMarks[s.status])
 	row := pad(fit(s.name, wide), wide)
-	role := ""
-	if s.role != "" {
-		role = "@" + s.role
-	}
-	if columns >= 60 {
-		row += "  " + pad(fit(role, 14), 14)
+	if roles > 0 {
+		role := ""
+		if s.role != "" {
+			role = "@" + s.role
+		}
+		row += "  " + pad(fit(role, roles), roles)
 	}
 	switch {
 	case s.active():

@@ -162,7 +162,7 @@ func (s *shift) listQuestions(found *project.Judgement, arg string) error {
 		}
 		f.marked("", "◇", "36", subject(j.run), linesTitle)
 		for _, q := range j.run.PendingQuestions() {
-			f.para("  ? "+clip(q.ID, 30)+"  ", q.Text, linesMessage)
+			f.para("  ? "+clip(q.ID, f.columns/3)+"  ", q.Text, linesMessage)
 			for k, o := range q.Options {
 				f.para(fmt.Sprintf("      %d. ", k+1), o, linesTitle)
 			}
@@ -310,7 +310,7 @@ func (s *shift) keep(j judged, answers map[string]string) error {
 		f.say("Nothing was answered.")
 	}
 	for _, q := range left {
-		f.para("  ? "+clip(q.ID, 30)+"  ", q.Text, linesMessage)
+		f.para("  ? "+clip(q.ID, f.columns/3)+"  ", q.Text, linesMessage)
 	}
 	f.line("%s", f.paint("1", "Next: ")+next)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -86,6 +87,7 @@ func presentations() map[string]func(f *face) {
 		"x9-hostile-prompt-autoclaude":  hostile(func(f *face, j judged) { f.asking = true; f.layout(j) }, "autoclaude"),
 		"x9-hostile-others":             hostile(func(f *face, j judged) { hostileRest(f, j) }, "orchestrate"),
 	}
+	maps.Copy(out, workPresentations())
 	return out
 }
 

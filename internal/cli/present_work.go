@@ -63,6 +63,9 @@ func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
 		}
 	case exitBlocked, exitHeld:
 		verb = "check"
+		if len(sum.Refused) > 0 { // once the settings are right
+			verb = "resume"
+		}
 	case exitUnreadable:
 		verb = "repair"
 	case exitWait, exitInterrupt, exitTerminated:
@@ -96,15 +99,13 @@ var outcomeTitles = map[int]string{
 	exitUnreadable: "Cannot be read", exitWait: "Waits for a time", exitInterrupt: "Stopped", exitTerminated: "Stopped",
 }
 
-var outcomeColours = map[int]string{exitOK: "32", exitUnexpected: "31", exitBlocked: "31", exitNeedsAnswer: "36", exitWait: "36"}
-
 // summary tells what was done, what was not and why, and what to do next.
 func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next string) {
 	title := outcomeTitles[code]
 	if code == exitOK && len(sum.Left) > 0 {
 		title = "Stopped where you said"
 	}
-	f.line("%s", f.paint("1;"+outcomeColours[code], "=== "+fit(title+": "+subject(r), f.columns-8)+" ==="))
+	f.banner(title + ": " + subject(r))
 	f.gap()
 	for _, s := range sum.Finished {
 		f.workStep("✓", "32", s)
@@ -113,14 +114,11 @@ func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 		f.workStep("✗", "31", s)
 	}
 	f.workLeft(r, sum)
-	if len(sum.Finished)+len(sum.Failed)+len(sum.Left) == 0 {
-		f.line("  nothing was left to do")
-	}
-	if code != exitOK {
-		for i, reason := range sum.Reasons {
-			if i == 0 {
-				f.heading("Why:")
-			}
+	if code == exitOK && len(sum.Left) == 0 {
+		f.line("  Nothing is left to do.")
+	} else if len(sum.Reasons)+len(sum.Refused) > 0 {
+		f.heading("Why:")
+		for _, reason := range sum.Reasons {
 			f.para("  - ", reason, linesMessage)
 		}
 	}
@@ -134,7 +132,7 @@ func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 		if i == 0 {
 			f.heading("Asked:")
 		}
-		f.para("  ? "+clip(q.ID, 30)+"  ", q.Text, linesMessage)
+		f.para("  ? "+clip(q.ID, f.columns/3)+"  ", q.Text, linesMessage)
 		for k, o := range q.Options {
 			f.para(fmt.Sprintf("      %d. ", k+1), o, linesTitle)
 		}
@@ -200,13 +198,13 @@ func (f *face) workLeft(r *reprise.Run, sum *engine.Summary) {
 // workEnd prints the last lines: time, how to take it back, what is next.
 func (f *face) workEnd(sum *engine.Summary, code int, next string) {
 	f.gap()
-	text := fmt.Sprintf("%s in %s", count(sum.Launches, "agent"), spent(sum.Ended.Sub(sum.Started)))
+	text := count(sum.Launches, "agent") + " started in " + spent(sum.Ended.Sub(sum.Started))
 	if sum.Snapshot != "" {
 		text += fmt.Sprintf("; `reprise undo %s` takes it all back", plain(sum.Snapshot))
 	}
 	f.say(text + ".")
 	if code == exitWait {
-		f.say("It may go on " + strings.TrimPrefix(waitWords("", sum.Until, f.now), "waiting until ") + ".")
+		f.say(fmt.Sprintf("It may go on at %s, in %s; --wait sleeps until then.", clock(sum.Until, f.now), spent(sum.Until.Sub(f.now))))
 	}
 	if next != "" {
 		f.line("%s", f.paint("1", "Next: ")+next)

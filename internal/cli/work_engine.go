@@ -132,10 +132,11 @@ func quoted(s string) string {
 
 // trust shows what would be started.
 func (f *face) trust(u *settings.Untrusted) {
-	f.place("This project's settings name commands that would be started: ", u.Path)
+	f.say("This file names commands that would be started:")
+	f.place("  ", u.Path)
 	for _, st := range u.Starts {
 		f.gap()
-		f.para("  "+clip(st.Agent.Name, 30)+": ", startWords(st.Agent), linesMessage)
+		f.para("  "+clip(st.Agent.Name, f.columns/3)+": ", startWords(st.Agent), linesMessage)
 		if len(st.Roles) > 0 {
 			f.para("    for the roles ", strings.Join(st.Roles, ", "), linesSource)
 		}
