@@ -33,6 +33,11 @@ func (w *work) loop(ctx context.Context) error {
 		}
 		d := w.decide()
 		w.tell(Progress{Kind: Working})
+		if again, err := w.burst(ctx, d); err != nil {
+			return err
+		} else if again {
+			continue
+		}
 		var wake time.Time
 		if ctx.Err() == nil && !w.reached() {
 			var err error

@@ -230,11 +230,13 @@ func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 		job.Session, job.Resume = h.Session, true
 	}
 	job.Inherit = w.inherit()
-	text, err := prompt.Render(w.task(f), w.Prompts)
-	if err != nil {
+	if len(f.a.Command) > 0 {
+		return job, nil // a command of the person's own is told by its arguments
+	}
+	var err error
+	if job.Prompt, err = prompt.Render(w.task(f), w.Prompts); err != nil {
 		return agent.Job{}, fmt.Errorf("write the prompt of %s: %w", f.a.Step, err)
 	}
-	job.Prompt = text
 	return job, nil
 }
 

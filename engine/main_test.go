@@ -1,0 +1,207 @@
+//go:build wip
+
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/agent/script"
+	"reprise/engine"
+	"reprise/flow"
+	"reprise/internal/durable"
+	"reprise/internal/shim"
+	"reprise/journal"
+	"reprise/settings"
+)
+
+// TestMain lets the test program be what it starts: the keeper of an attempt,
+// and an engine of its own that can be killed.
+func TestMain(m *testing.M) {
+	if handled, code := shim.Main(os.Args[1:]); handled {
+		os.Exit(code)
+	}
+	if len(os.Args) > 2 && os.Args[1] == "work-on" {
+		os.Exit(workOn(os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+// Exit codes of workOn.
+const (
+	exitDone = 0
+	exitLeft = 3
+	exitHeld = 20
+)
+
+// workOn is an engine in a process of its own: DIR RUN FILE.
+func workOn(args []string) int {
+	dir, run, file := args[0], args[1], args[2]
+	e := newEngine(dir)
+	e.StopOrphans = true
+	ctx := context.Background()
+	ref := refOf(run)
+	if _, err := os.Stat(filepath.Join(dir, ref.Path)); err != nil {
+		w, hash, err := readFlow(filepath.Join(dir, file))
+		if err == nil {
+			_, err = e.BeginFlow(ctx, w, file, hash, reprise.Goal{ID: run})
+		}
+		if code := codeOf(err); code != exitDone && !strings.Contains(err.Error(), "there already") {
+			return code
+		}
+	}
+	sum, err := e.Resume(ctx, ref, engine.Choice{})
+	if code := codeOf(err); code != exitDone {
+		return code
+	}
+	if sum.State != reprise.Complete {
+		fmt.Fprintf(os.Stderr, "%v %v %q failed %v\n", sum.State, sum.Action, sum.Reasons, sum.Failed)
+		return exitLeft
+	}
+	return exitDone
+}
+
+func codeOf(err error) int {
+	var held *durable.HeldError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &held):
+		return exitHeld
+	}
+	fmt.Fprintln(os.Stderr, "work-on:", err)
+	return 1
+}
+
+func refOf(run string) reprise.Ref {
+	return reprise.Ref{Layout: "eventrun", ID: run, Path: ".agent-memory/runs/" + run, Kind: reprise.KindGraph}
+}
+
+func readFlow(name string) (*flow.Workflow, reprise.Hash, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, reprise.Hash{}, err
+	}
+	w, err := flow.Parse(filepath.Base(name), data)
+	return w, reprise.HashOf(data), err
+}
+
+// newEngine is an engine with plain commands and short pauses.
+func newEngine(dir string) *engine.Engine {
+	set := settings.Default()
+	set.Backoff, set.Grace, set.Cutoffs, set.Silence, set.Timeout = time.Millisecond, 200*time.Millisecond, 10_000, 0, time.Minute
+	set.Parallel = 3
+	return &engine.Engine{
+		Dir: dir, Settings: set, Environ: os.Environ(), Now: time.Now, Mode: engine.Autopilot,
+		Agent: func(a settings.Agent) (agent.Agent, error) {
+			return script.New(script.Options{Grace: set.Grace, MaxLog: set.MaxLog}), nil
+		},
+		Workflow: func(file string, hash reprise.Hash) (*flow.Workflow, error) {
+			w, have, err := readFlow(filepath.Join(dir, file))
+			if err == nil && have != hash {
+				err = errors.New("the workflow was changed")
+			}
+			return w, err
+		},
+	}
+}
+
+// put writes a file of a project.
+func put(t testing.TB, dir, name, text string) {
+	t.Helper()
+	name = filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t testing.TB, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// git runs git in a project.
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// repository makes a project in a repository with one commit.
+func repository(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	git(t, dir, "init", "-q")
+	put(t, dir, "README.md", "# project\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "begin")
+	return dir
+}
+
+// events reads the journal of a run.
+func events(t testing.TB, dir string, ref reprise.Ref) []reprise.Event {
+	t.Helper()
+	store, err := durable.Open(dir, durable.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, _, err := journal.Read(store, journal.Name(ref))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []reprise.Event
+	for _, e := range entries {
+		out = append(out, e.Event)
+	}
+	return out
+}
+
+// count counts events of a kind about a step; "" stands for any.
+func count(all []reprise.Event, kind reprise.EventKind, step string) int {
+	n := 0
+	for _, ev := range all {
+		if ev.Kind == kind && (step == "" || ev.Step == step) {
+			n++
+		}
+	}
+	return n
+}
+
+// begin starts a workflow file and works on it in this process.
+func begin(t testing.TB, e *engine.Engine, run, file string) *engine.Summary {
+	t.Helper()
+	w, hash, err := readFlow(filepath.Join(e.Dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := e.BeginFlow(t.Context(), w, file, hash, reprise.Goal{ID: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
