@@ -85,7 +85,13 @@ func (s *Store) archiveBox(base string) (string, error) {
 
 // checkSecrets refuses what is or holds a file of secrets.
 func (s *Store) checkSecrets(name string, info Info) error {
-	under := name == ".auto-claude" || strings.HasPrefix(name, ".auto-claude/") || strings.Contains(name, "/.auto-claude/")
+	// A checkout kept there is a project of its own: its files are not those of
+	// the folder it is kept in.
+	at := name
+	if _, in, ok := strings.Cut(name, ".auto-claude/worktrees/tasks/"); ok {
+		_, at, _ = strings.Cut(in, "/")
+	}
+	under := at == ".auto-claude" || strings.HasPrefix(at, ".auto-claude/") || strings.Contains(at, "/.auto-claude/")
 	if under && strings.HasPrefix(path.Base(name), ".env") {
 		return &SecretError{Path: name}
 	}

@@ -58,6 +58,23 @@ func (r *Repo) Linked() []Linked {
 	return out
 }
 
+// Ours reports whether the .git in a folder is, or was going to be, a link to a
+// record of this repository, whatever has become of the record. One that was
+// not written to its end counts.
+func (r *Repo) Ours(dir string) bool {
+	file := filepath.Join(dir, ".git")
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	text, err := readSmall(file)
+	if err != nil {
+		return false
+	}
+	head := "gitdir: " + filepath.Join(r.commonDir, "worktrees") + string(filepath.Separator)
+	return strings.HasPrefix(text, head) || strings.HasPrefix(head, text)
+}
+
 // ofGit are the names that git itself puts into a record while it makes a
 // checkout; anything else there is from work in it.
 var ofGit = map[string]bool{

@@ -150,6 +150,45 @@ func (r *Repo) KeepIndex(ctx context.Context, l Linked, ref string) (string, err
 	return commit, err
 }
 
+// KeepCommit keeps a commit that no branch holds at a ref of ours.
+func (r *Repo) KeepCommit(ctx context.Context, ref, commit string) error {
+	if !strings.HasPrefix(ref, "refs/reprise/") || !validBranch(ref) || !objectName(commit) {
+		return fmt.Errorf("keep %s at %q: one of them is not fit for it", commit, ref)
+	}
+	git, err := r.main(ctx, "keep in")
+	if err != nil {
+		return err
+	}
+	_, err = git.output(ctx, 4096, "update-ref", "--end-of-options", ref, commit)
+	return err
+}
+
+// HasRef reports whether there is a ref of this full name.
+func (r *Repo) HasRef(ctx context.Context, ref string) (bool, error) {
+	if !strings.HasPrefix(ref, "refs/") || !validBranch(ref) {
+		return false, fmt.Errorf("look for %q: this is no ref", ref)
+	}
+	_, err := r.git.output(ctx, 4096, "show-ref", "--verify", "--quiet", ref)
+	var failed *callError
+	if errors.As(err, &failed) && exitCode(failed.err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Files lists the names of the files in a commit or at the head of a branch.
+func (r *Repo) Files(ctx context.Context, rev string) ([]string, error) {
+	at, err := r.resolveAll(ctx, rev)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.git.output(ctx, 64<<20, "ls-tree", "-r", "-z", "--name-only", "--full-tree", at[0])
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
 // Merge merges a branch into the branch that is checked out, always with a
 // commit of its own, and gives that. Uncommitted changes (those of Kept do not
 // count), a detached head or an operation under way are refused. Where changes

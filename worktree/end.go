@@ -1,0 +1,253 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"reprise"
+	"reprise/internal/gitx"
+)
+
+// Review tells in words what was built: the commits, the files and what is not
+// committed. It changes nothing.
+func Review(ctx context.Context, p Project) (string, error) {
+	s, err := p.open()
+	if err != nil {
+		return "", err
+	}
+	head, ok, err := s.Repo.Resolve(ctx, s.branch)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "nothing was built yet: there is no branch " + s.branch, nil
+	}
+	base, err := s.Repo.MergeBase(ctx, s.branch, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	if base == "" {
+		base = head // nothing in common: there is nothing to compare with
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "branch %s at %.12s\n", s.branch, head)
+	commits, err := s.Repo.Subjects(ctx, base, head, maxListed)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&b, "%d commits that are not in the project's branch\n", len(commits))
+	for _, line := range commits {
+		hash, subject, _ := strings.Cut(line, " ")
+		fmt.Fprintf(&b, "  %.10s %s\n", hash, plain(subject))
+	}
+	files, err := s.Repo.DiffStat(ctx, base, head)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&b, "%d files changed\n", len(files))
+	for _, f := range files[:min(len(files), maxListed)] {
+		if f.Binary {
+			fmt.Fprintf(&b, "  %s (binary)\n", plain(f.Path))
+		} else {
+			fmt.Fprintf(&b, "  %s +%d -%d\n", plain(f.Path), f.Added, f.Removed)
+		}
+	}
+	return b.String() + s.reviewFolder(ctx), nil
+}
+
+// maxListed is how many of a kind a review lists.
+const maxListed = 200
+
+func (s *site) reviewFolder(ctx context.Context) string {
+	place, c, _, err := s.find(ctx)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("the checkout cannot be looked at: %v\n", err)
+	case c == absent || c == gone:
+		return "there is no checkout of it\n"
+	case c == half:
+		return fmt.Sprintf("the checkout in %s was never finished\n", place)
+	}
+	in, err := s.Repo.In(ctx, s.abs(place))
+	if err != nil {
+		return fmt.Sprintf("the checkout cannot be looked at: %v\n", err)
+	}
+	changed, err := in.Uncommitted(ctx)
+	if err != nil {
+		return fmt.Sprintf("what is not committed cannot be told: %v\n", err)
+	}
+	text := fmt.Sprintf("checkout in %s, %d files not committed\n", place, len(changed))
+	for _, ch := range changed[:min(len(changed), maxListed)] {
+		text += "  " + plain(ch.Path) + "\n"
+	}
+	return text
+}
+
+// plain shows a text from the repository on one line without control characters.
+func plain(s string) string {
+	return strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return '?'
+		}
+		return c
+	}, s)
+}
+
+// Merged is what came of a merge.
+type Merged struct {
+	Commit string // the commit that holds it
+	Text   string // one sentence
+	Before bool   // it was merged already
+}
+
+// Merge merges what was built into the branch the project is on, and brings the
+// project's copy of the spec up to date. Changes in the checkout that are not
+// committed are refused, so that nothing is left behind unseen.
+//
+// If the process dies here, merging again comes to the same end: what is merged
+// is not merged twice.
+func Merge(ctx context.Context, p Project) (Merged, error) {
+	s, err := p.open()
+	if err != nil {
+		return Merged{}, err
+	}
+	place, c, _, err := s.find(ctx)
+	if err != nil {
+		return Merged{}, err
+	}
+	if c == whole {
+		in, err := s.Repo.In(ctx, s.abs(place))
+		if err != nil {
+			return Merged{}, err
+		}
+		left, err := in.Uncommitted(ctx)
+		if err != nil {
+			return Merged{}, err
+		}
+		if len(left) > 0 {
+			return Merged{}, &RefusedError{
+				Path: place, Reason: fmt.Sprintf("%d files in it are not committed, %q among them", len(left), left[0].Path), Todo: "commit or remove them there first",
+			}
+		}
+	}
+	key := "merge/" + s.spec
+	merged := Merged{Text: fmt.Sprintf("%s was merged before", s.branch), Before: true}
+	if merged.Before, err = s.Repo.IsAncestor(ctx, s.branch, "HEAD"); err != nil {
+		return Merged{}, err
+	}
+	if merged.Before {
+		// Without a commit of ours it was merged by hand, or holds nothing.
+		if merged.Commit, _, err = s.Repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, key); err != nil {
+			return Merged{}, err
+		}
+	} else {
+		merged.Commit, err = s.Repo.Merge(ctx, s.branch, "Merge "+s.branch, reprise.TrailerKey+": "+key)
+		if err != nil {
+			return Merged{}, err
+		}
+		merged.Text = fmt.Sprintf("%s was merged as %.12s", s.branch, merged.Commit)
+	}
+	// crash: merged
+	if c == whole {
+		if err := s.copyBack(ctx, place); err != nil {
+			return Merged{}, err
+		}
+	}
+	return merged, s.Store.Flush()
+}
+
+// Discarded is where everything is kept that was given up.
+type Discarded struct {
+	Branch string // the name the branch has now, "" if there was none
+	Text   string
+}
+
+// Discard gives up what was built and keeps all of it: what was not committed is
+// committed, the folder is archived, the branch gets another name.
+//
+// If the process dies here, discarding again comes to the same end.
+func Discard(ctx context.Context, p Project) (Discarded, error) {
+	s, err := p.open()
+	if err != nil {
+		return Discarded{}, err
+	}
+	for range 4 {
+		place, c, linked, err := s.find(ctx)
+		if err != nil {
+			return Discarded{}, err
+		}
+		if c == absent {
+			break
+		}
+		if c == whole {
+			if err := s.commitRest(ctx, place); err != nil {
+				return Discarded{}, err
+			}
+			// crash: rest-committed
+			if err := s.shelve(ctx, place, "the checkout"); err != nil {
+				return Discarded{}, err
+			}
+			if linked != nil {
+				err = s.forget(ctx, place, linked)
+			}
+		} else {
+			err = s.clear(ctx, place, c, linked)
+		}
+		if err != nil {
+			return Discarded{}, err
+		}
+	}
+	out, err := s.renameBranch(ctx)
+	if err != nil {
+		return Discarded{}, err
+	}
+	return out, s.Store.Flush()
+}
+
+// commitRest commits what is not committed. Where that cannot be done, as in the
+// middle of a merge, the folder that is archived has it.
+func (s *site) commitRest(ctx context.Context, place string) error {
+	in, err := s.Repo.In(ctx, s.abs(place))
+	if err != nil {
+		return err
+	}
+	commit, err := in.Commit(ctx, "auto-claude: work that was not finished when it was given up", reprise.TrailerKey+": discard/"+s.spec)
+	var not *gitx.NotReadyError
+	switch {
+	case errors.As(err, &not):
+		s.notes = append(s.notes, fmt.Sprintf("what was not committed is in the archived folder only: %s", not.Reason))
+		return nil
+	case err != nil:
+		return err
+	case commit != "":
+		s.notes = append(s.notes, fmt.Sprintf("what was not committed is in %.12s", commit))
+	}
+	return s.Store.Flush()
+}
+
+func (s *site) renameBranch(ctx context.Context) (Discarded, error) {
+	var out Discarded
+	_, have, err := s.Repo.Resolve(ctx, s.branch)
+	if err != nil {
+		return out, err
+	}
+	if have {
+		ref, err := s.freeRef(ctx, "refs/heads/reprise/discarded/"+s.spec)
+		if err != nil {
+			return out, err
+		}
+		out.Branch = strings.TrimPrefix(ref, "refs/heads/")
+		if err := s.Repo.RenameBranch(ctx, s.branch, out.Branch); err != nil {
+			return out, err
+		}
+		s.notes = append(s.notes, fmt.Sprintf("its commits are kept as branch %s", out.Branch))
+	}
+	out.Text = "there was nothing to give up"
+	if len(s.notes) > 0 {
+		out.Text = strings.Join(s.notes, "; ")
+	}
+	return out, nil
+}

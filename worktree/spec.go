@@ -1,0 +1,147 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"reprise"
+	"reprise/internal/gitx"
+)
+
+// What is copied between the two folders of a spec.
+const (
+	maxSpecFiles = 400
+	maxSpecFile  = 8 << 20
+)
+
+// copyDir is where the second copy of the spec is, in a checkout.
+func (s *site) copyDir(place string) string {
+	state := ".auto-claude"
+	if path.Base(path.Dir(path.Dir(s.Run.Path))) == "auto-claude" {
+		state = "auto-claude"
+	}
+	return path.Join(place, state, "specs", s.spec)
+}
+
+// copySpec gives the checkout its copy of the spec, which agents work on. A file
+// that is there already stays, unless it is what the checkout began with: then
+// nobody has worked on it, and the project's is newer.
+func (s *site) copySpec(ctx context.Context, place, base string) error {
+	from, to := s.Run.Path, s.copyDir(place)
+	if from == to || strings.HasPrefix(from, place+"/") {
+		return nil // the only copy is the one in the checkout
+	}
+	names, err := s.specFiles(from)
+	if err != nil {
+		return err
+	}
+	var there []gitx.At
+	have := map[string][]byte{}
+	for _, name := range names {
+		data, err := fs.ReadFile(s.Store, path.Join(to, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		have[name] = data
+		there = append(there, gitx.At{Commit: base, Path: path.Join(from, name)})
+	}
+	began, err := s.Repo.Contents(ctx, there)
+	if err != nil {
+		return err
+	}
+	var edits []reprise.Edit
+	for _, name := range names {
+		data, err := fs.ReadFile(s.Store, path.Join(from, name))
+		if err != nil {
+			return err
+		}
+		edit := reprise.Edit{Path: path.Join(to, name), Content: data, Why: "the checkout's copy of the spec"}
+		if old, ok := have[name]; ok {
+			first, tracked := began[gitx.At{Commit: base, Path: path.Join(from, name)}]
+			if !tracked || !bytes.Equal(old, first) || bytes.Equal(old, data) {
+				continue
+			}
+			edit.Base = reprise.HashOf(old)
+		}
+		edits = append(edits, edit)
+	}
+	if len(edits) == 0 {
+		return nil
+	}
+	return s.Store.Apply(ctx, edits)
+}
+
+// copyBack brings the project's copy of the spec up to the checkout's, where
+// that is the one that counts: it is about to be merged or given up.
+func (s *site) copyBack(ctx context.Context, place string) error {
+	from, to := s.copyDir(place), s.Run.Path
+	counts := false
+	for i := range s.Run.Steps {
+		counts = counts || strings.HasPrefix(s.Run.Steps[i].Source.File, from+"/")
+	}
+	if !counts || from == to {
+		return nil
+	}
+	names, err := s.specFiles(from)
+	if err != nil {
+		return err
+	}
+	var edits []reprise.Edit
+	for _, name := range names {
+		data, err := fs.ReadFile(s.Store, path.Join(from, name))
+		if err != nil {
+			return err
+		}
+		edit := reprise.Edit{Path: path.Join(to, name), Content: data, Why: "the state of the checkout, which counts"}
+		switch old, err := fs.ReadFile(s.Store, path.Join(to, name)); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return err
+		case bytes.Equal(old, data):
+			continue
+		default:
+			edit.Base = reprise.HashOf(old)
+		}
+		edits = append(edits, edit)
+	}
+	if len(edits) == 0 {
+		return nil
+	}
+	return s.Store.Apply(ctx, edits)
+}
+
+// specFiles lists the files of a spec folder that are copied: not those with
+// secrets, not what is left of a write, not what is too large to be state.
+func (s *site) specFiles(dir string) ([]string, error) {
+	var out []string
+	err := fs.WalkDir(s.Store, dir, func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && name == dir {
+			return fs.SkipAll
+		}
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if strings.HasPrefix(d.Name(), ".") && name != dir {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if strings.HasPrefix(d.Name(), ".") || !d.Type().IsRegular() || len(out) == maxSpecFiles {
+			return nil
+		}
+		if info, err := d.Info(); err != nil || info.Size() > maxSpecFile {
+			return err
+		}
+		out = append(out, strings.TrimPrefix(name, dir+"/"))
+		return nil
+	})
+	return out, err
+}
