@@ -27,6 +27,9 @@ func WhoUses(file, program string, dirs ...string) Users {
 // Orphans sees nobody on this system.
 func Orphans(tokens ...string) []Process { return nil }
 
+// Holders sees nobody on this system.
+func Holders(file string) []Process { return nil }
+
 // Adopted sees nobody on this system.
 func Adopted(since uint64, except func(pid int) bool) []Process { return nil }
 

@@ -17,8 +17,8 @@ import (
 // Orphans finds what lives of attempts whose engine is dead: the processes that
 // have one of these values as REPRISE_TOKEN in their environment, and all below
 // them. Our own process and those above it are never among them. A process that
-// cleared its environment and lost its parents is not seen: WhoUses of the
-// lease's lock file finds it, if it did not close its files as well.
+// cleared its environment and lost its parents is not seen: Holders of the
+// lease's lock finds it, if it did not close its files as well.
 func Orphans(tokens ...string) []Process {
 	var marks [][]byte
 	for _, token := range tokens {
@@ -68,7 +68,7 @@ func Adopted(since uint64, except func(pid int) bool) []Process {
 }
 
 // below gives the live processes that are chosen, and all that have one of them
-// above them. This process and those above it are left out.
+// above them. This process and those above it are not asked about and left out.
 func (t table) below(chosen func(pid int, s stat) bool) []Process {
 	all := map[int]stat{}
 	for _, pid := range t.pids() {
@@ -82,19 +82,19 @@ func (t table) below(chosen func(pid int, s stat) bool) []Process {
 	}
 	in := map[int]bool{}
 	for pid, s := range all {
-		in[pid] = chosen(pid, s)
+		in[pid] = !spared[pid] && chosen(pid, s)
 	}
 	for changed := true; changed; {
 		changed = false
 		for pid, s := range all {
-			if !in[pid] && in[s.parent] {
+			if !in[pid] && !spared[pid] && in[s.parent] {
 				in[pid], changed = true, true
 			}
 		}
 	}
 	var out []Process
 	for pid, s := range all {
-		if in[pid] && !spared[pid] && !s.gone() {
+		if in[pid] && !s.gone() {
 			out = append(out, Process{PID: pid, Name: s.name, Command: t.command(pid), StartTicks: s.ticks})
 		}
 	}

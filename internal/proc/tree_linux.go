@@ -146,7 +146,7 @@ func (t *Tree) signal(signals ...unix.Signal) {
 	table := system()
 	self, own := os.Getpid(), unix.Getpgrp()
 	groups := map[int]bool{}
-	for _, p := range table.below(func(pid int, _ stat) bool { return pid == self }) {
+	for _, p := range table.below(func(_ int, s stat) bool { return s.parent == self }) {
 		if s, err := table.read(p.PID); err == nil {
 			groups[s.group] = true
 		}

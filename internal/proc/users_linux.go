@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -53,13 +54,20 @@ func (t table) whoUses(file, program string, dirs []string) Users {
 	return u
 }
 
-// opens reports whether a process has the file open. The name is compared
-// first: most of what is open is no file at all.
+// opens reports whether a process has the file open.
 func (t table) opens(pid int, base string, target os.FileInfo) (bool, error) {
+	open := false
+	err := t.descriptors(pid, base, target, func(string) { open = true })
+	return open, err
+}
+
+// descriptors names those by which a process has the file open. The name of the
+// file is compared first: most of what is open is no file at all.
+func (t table) descriptors(pid int, base string, target os.FileInfo, each func(fd string)) error {
 	dir := filepath.Join(t.root, strconv.Itoa(pid), "fd")
 	d, err := os.Open(dir)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer d.Close()
 	names, err := d.Readdirnames(-1)
@@ -70,10 +78,30 @@ func (t table) opens(pid int, base string, target os.FileInfo) (bool, error) {
 			continue
 		}
 		if info, err := os.Stat(fd); err == nil && os.SameFile(info, target) {
-			return true, nil
+			each(name)
 		}
 	}
-	return false, err
+	return err
+}
+
+// Holders finds the processes that hold a flock on a file, because they took it
+// or because they inherited it, and all below them. One that only has the file
+// open, to look at it or to try, is not among them, nor are our own process and
+// those above it.
+func Holders(file string) []Process {
+	t := system()
+	target, err := os.Stat(file)
+	if err != nil {
+		return nil
+	}
+	return t.below(func(pid int, s stat) bool {
+		holds := false
+		_ = t.descriptors(pid, filepath.Base(file), target, func(fd string) {
+			info, err := os.ReadFile(filepath.Join(t.root, strconv.Itoa(pid), "fdinfo", fd))
+			holds = holds || err == nil && bytes.Contains(info, []byte("FLOCK"))
+		}) // of another user, or gone: nothing that we could signal
+		return holds
+	})
 }
 
 func inAny(p string, dirs []string) bool {

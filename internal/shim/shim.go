@@ -151,7 +151,15 @@ func start(argv []string, files []*os.File) (*proc.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return proc.StartTree(proc.Spec{Path: path, Argv: argv, Env: os.Environ(), Files: files})
+	for try := 0; ; try++ {
+		tree, err := proc.StartTree(proc.Spec{Path: path, Argv: argv, Env: os.Environ(), Files: files})
+		// A program that was written a moment ago can still be open in a process
+		// that is about to become another one.
+		if !errors.Is(err, syscall.ETXTBSY) || try == 10 {
+			return tree, err
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // keeper carries out orders.
