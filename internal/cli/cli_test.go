@@ -15,12 +15,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"reprise/internal/cli"
+	"reprise/internal/shim"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"reprise": func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) },
-	})
+	if handled, code := shim.Main(os.Args[1:]); handled {
+		os.Exit(code)
+	}
+	program := func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) }
+	if os.Getenv("REPRISE_TEST_PROGRAM") != "" {
+		program()
+	}
+	testscript.Main(m, map[string]func(){"reprise": program})
 }
 
 // TestScripts runs the program as a user would. A bug is one more file.

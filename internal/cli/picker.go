@@ -55,7 +55,7 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 	return tui.List{
 		Rows: len(list),
 		Head: func(columns int) []string {
-			return []string{v.paint("1", fit(fmt.Sprintf("%s in %s", count(len(list), "interrupted run"), plain(filepath.Base(found.Root))), columns)), ""}
+			return []string{v.paint("1", fit(fmt.Sprintf("Go on with which run? %d open in %s", len(list), plain(filepath.Base(found.Root))), columns)), ""}
 		},
 		Foot: func(columns int) []string {
 			return []string{"", v.paint("2", fit("↑ ↓ choose · Enter go on with it · q leave", columns))}

@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/agent"
-	"reprise/agent/script"
 	"reprise/engine"
 	"reprise/flow"
 	"reprise/settings"
@@ -28,7 +28,7 @@ func (s *shift) engine(mode engine.Mode) (*engine.Engine, error) {
 		return nil, err
 	}
 	e := &engine.Engine{
-		Dir: s.root, Settings: set, Agent: agentOf(set), Environ: os.Environ(), Now: now, Mode: mode, Parallel: s.flags.parallel, Wait: s.flags.wait,
+		Dir: s.root, Settings: set, Agent: agentOf(set, now), Environ: os.Environ(), Now: now, Mode: mode, Parallel: s.flags.parallel, Wait: s.flags.wait,
 		Prompts:      set.Templates,
 		AllowNetwork: s.flags.network, Adopt: s.flags.adopt, StopOrphans: s.flags.orphans, Hard: s.hard,
 	}
@@ -170,11 +170,8 @@ func (s *shift) workflow(file string, hash reprise.Hash) (*flow.Workflow, error)
 }
 
 // agentOf gives the way to start an agent of these settings.
-func agentOf(set *settings.Settings) func(settings.Agent) (agent.Agent, error) {
+func agentOf(set *settings.Settings, now func() time.Time) func(settings.Agent) (agent.Agent, error) {
 	return func(a settings.Agent) (agent.Agent, error) {
-		if a.Preset == "" || a.Preset == "command" {
-			return script.New(script.Options{Grace: set.Grace, MaxLog: set.MaxLog}), nil
-		}
-		return nil, fmt.Errorf("start agent %s: no way is known to start a %q", a.Name, a.Preset)
+		return agent.New(agent.Options{Preset: a.Preset, Command: a.Command, Model: a.Model, Grace: set.Grace, MaxLog: set.MaxLog, Now: now})
 	}
 }

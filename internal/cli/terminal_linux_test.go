@@ -1,0 +1,78 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// examplesCopy is the project of the examples, without git.
+func examplesCopy(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "examples")
+	if err := os.CopyFS(dir, os.DirFS("../../examples")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+var fixedNow = []string{"REPRISE_NOW=2026-03-20T12:00:00Z"}
+
+func TestEV1_alone_on_a_terminal_it_offers_what_was_interrupted(t *testing.T) {
+	t.Parallel()
+	c := onTerminal(t, examplesCopy(t), 100, 40, fixedNow)
+	c.waitFor("Go on with which run? 9 open in examples")
+	c.waitFor("› ◐ EPIC-2")
+	c.send("j")
+	c.waitFor("› ◐ qa-loop-2.2")
+	c.send("q")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if strings.Contains(c.raw(), "\x1b[?1049h") {
+		t.Error("it took the whole screen")
+	}
+}
+
+func TestOR6_a_pick_leads_to_the_prompt_of_the_seed(t *testing.T) {
+	t.Parallel()
+	dir := examplesCopy(t)
+	c := onTerminal(t, dir, 90, 16, fixedNow)
+	c.waitFor("› ◐ EPIC-2")
+	c.send("\x1b[B\x1b[B\x1b[B\x1b[B") // on a low terminal the window follows
+	c.waitFor("› ◐ 004")
+	c.send("\r")
+	c.waitFor("Existing build found: 004-remove-secrets-from-config")
+	c.waitFor("1. continue")
+	c.waitFor("Your choice (1-")
+	c.send("nonsense\r")
+	c.waitFor("nonsense is none of them")
+	c.send("\r")
+	c.waitFor("Nothing was started.")
+	if code := c.end(); code != 12 {
+		t.Errorf("exit %d", code)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".reprise")); err == nil {
+		t.Error("looking made a state folder")
+	}
+}
+
+func TestX10_ctrl_c_at_a_prompt_ends_with_130(t *testing.T) {
+	t.Parallel()
+	c := onTerminal(t, examplesCopy(t), 90, 24, fixedNow, "resume", "004")
+	c.waitFor("Your choice")
+	c.send("\x03")
+	if code := c.end(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func TestX10_in_a_pipe_it_is_the_status(t *testing.T) {
+	dir := examplesCopy(t)
+	t.Chdir(dir)
+	out, _, code := run(t, map[string]string{"REPRISE_NOW": "2026-03-20T12:00:00Z"})
+	if code != 0 || !strings.Contains(out, "11 runs in examples") || strings.Contains(out, "\x1b") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
