@@ -29,6 +29,8 @@ type Job struct {
 	Prompt string
 	// Result is the absolute path where it may leave its Reply as JSON.
 	Result string
+	// Expect are the files that must be there afterwards, as paths below Dir.
+	Expect []string
 
 	// Command and Env come from a person's own settings, never from state.
 	Command []string

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -86,6 +87,7 @@ func (l Launch) environ(job Job) []string {
 	return append(env,
 		"REPRISE_RUN="+job.Run, "REPRISE_STEP="+job.Step, "REPRISE_ATTEMPT="+strconv.Itoa(job.Attempt),
 		"REPRISE_ROLE="+job.Role, "REPRISE_RESULT="+job.Result,
+		"REPRISE_EXPECT="+strings.Join(job.Expect, "\n"),
 		"REPRISE_TRAILER="+reprise.TrailerKey+": "+job.Key, "REPRISE_TOKEN="+job.Token)
 }
 

@@ -224,6 +224,9 @@ func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 			return w.j.Note(reprise.Event{Kind: reprise.SessionKnown, At: w.Now(), Step: f.a.Step, Attempt: f.attempt, Agent: session})
 		},
 	}
+	for _, e := range f.a.Expect {
+		job.Expect = append(job.Expect, strings.TrimPrefix(e.Path, f.inside+"/"))
+	}
 	if h := w.hist.Step(f.a.Step); bound.continues && h.Session != "" && w.goesOn(f.a.Step) {
 		job.Session, job.Resume = h.Session, true
 	}
