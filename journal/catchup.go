@@ -12,81 +12,142 @@ import (
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// standing is how the files of the layout stand to the last event.
-type standing struct {
-	entry Entry
-	// behind are files that are still as they were before the event, changed
-	// those that are neither that nor what the event made of them.
-	behind, changed []string
-}
-
-// stand compares the files of the last event that has any with what they are.
-// Only the very last event can be on its way: the next is recorded after its
-// files have followed. An earlier one whose files are as they were before it was
-// taken back.
-func stand(store *durable.Store, entries []Entry) (s standing, found bool, err error) {
-	for i := len(entries) - 1; i >= 0; i-- {
-		if len(entries[i].Files) == 0 {
-			continue
-		}
-		s.entry = entries[i]
-		for _, t := range entries[i].Files {
-			now, err := hash(store, t.Path)
-			if err != nil {
-				return s, true, err
-			}
-			switch now {
-			case t.After:
-			case t.Before:
-				if i == len(entries)-1 {
-					s.behind = append(s.behind, t.Path)
-				}
-			default:
-				s.changed = append(s.changed, t.Path)
-			}
-		}
-		return s, true, nil
-	}
-	return s, false, nil
-}
-
-// CatchUp brings the layout's files up to the journal after a crash: only the
-// last event can be on its way. Files that somebody else has changed since are
-// left as they are, and a finding says so; the journal keeps the event.
+// CatchUp brings the layout's files up to the journal after a crash: to the
+// event, or to the deferred ones, that were on their way. Files that somebody else
+// has changed since are left as they are, and a finding says so; the journal keeps
+// the events.
 func (j *Journal) CatchUp(ctx context.Context) ([]reprise.Finding, error) {
-	entries, _, err := Read(j.store, j.name)
+	if err := j.Project(ctx); err != nil {
+		return nil, err
+	}
+	if err := j.refresh(); err != nil {
+		return nil, err
+	}
+	t := &j.trail
+	behind, changed, err := t.stand(j.store)
 	if err != nil {
 		return nil, err
 	}
-	s, found, err := stand(j.store, entries)
-	if err != nil || !found {
-		return nil, err
+	late := t.waiting
+	if len(behind) > 0 && len(changed) == 0 && !t.single {
+		t.takeBack()
+		late = t.waiting
 	}
-	if len(s.changed) > 0 {
-		return []reprise.Finding{changedElsewhere(j.ref, s)}, nil
-	}
-	if len(s.behind) == 0 {
+	switch {
+	case len(changed) > 0:
+		return []reprise.Finding{changedElsewhere(j.ref, changed[0], t.last())}, j.leave()
+	case len(behind) > 0 && t.single:
+		// The files are what they were when the event was recorded, so the
+		// layout gives the same edits again.
+		if err := j.redo(ctx, t.last()); err != nil {
+			return nil, err
+		}
+		return []reprise.Finding{broughtUp(j.ref, behind[0], t.last(), 1)}, nil
+	case len(late) == 0:
 		return nil, nil
 	}
-	// The files are what they were when the event was recorded, so the layout
-	// gives the same edits again.
-	edits, _, err := j.edits(s.entry.Event)
-	if err != nil {
+	last, n := late[len(late)-1], len(late)
+	moved, err := j.bring(ctx, append([]reprise.Event(nil), late...))
+	switch {
+	case err != nil:
 		return nil, err
+	case moved != "":
+		return []reprise.Finding{changedElsewhere(j.ref, moved, last)}, j.leave()
+	}
+	return []reprise.Finding{broughtUp(j.ref, j.ref.Path, last, n)}, nil
+}
+
+// refresh reads the journal again if somebody else in this process has added to
+// it.
+func (j *Journal) refresh() error {
+	if j.seq == j.log.Seq() {
+		return nil
+	}
+	var fresh trail
+	var read reader
+	_, err := j.store.ReadLog(j.name, func(rec durable.Record) error {
+		_, err := read.record(rec, &fresh)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	j.trail, j.seq = fresh, j.log.Seq()
+	return nil
+}
+
+// redo makes the changes of an event that is in the journal.
+func (j *Journal) redo(ctx context.Context, ev reprise.Event) error {
+	run, err := j.load()
+	if err != nil {
+		return err
+	}
+	edits, _, err := j.edits(run, ev)
+	if err != nil {
+		return err
 	}
 	if err := j.store.Apply(ctx, edits); err != nil {
-		return nil, fmt.Errorf("catch up with %s: %w", s.entry.Event.Kind, err)
+		return fmt.Errorf("catch up with %s: %w", ev.Kind, err)
 	}
-	return []reprise.Finding{{
-		Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: j.ref.ID, Source: reprise.Source{File: s.behind[0]},
-		Message: fmt.Sprintf("%s was on its way when the work was cut off; its files have been brought up to it", words(s.entry.Event)),
-	}}, nil
+	return nil
+}
+
+// bring brings the files up to the deferred events, in order. moved is a file
+// that is not as the journal left it: then nothing more is changed.
+func (j *Journal) bring(ctx context.Context, late []reprise.Event) (moved string, err error) {
+	for len(late) > 0 {
+		run, err := j.load()
+		if err != nil {
+			return "", err
+		}
+		n := 0
+		var edits []reprise.Edit
+		if tracker, ok := j.layout.(reprise.Tracker); ok {
+			t := tracker.Track(run)
+			for n < len(late) && t.Advance(late[n]) {
+				n++
+			}
+			if edits, err = t.Edits(j.store); err != nil {
+				return "", err
+			}
+		}
+		if n == 0 {
+			// It takes the files to tell what the first one means.
+			if edits, _, err = j.edits(run, late[0]); err != nil {
+				return "", err
+			}
+			n = 1
+		}
+		for _, e := range edits {
+			if was, known := j.trail.known[e.Path]; known && was != e.Base {
+				return e.Path, nil
+			}
+		}
+		if err := j.carry(ctx, n, edits); err != nil {
+			return "", fmt.Errorf("catch up with %d events: %w", n, err)
+		}
+		late = late[n:]
+	}
+	return "", nil
+}
+
+// leave lets the files be: what waits for them stays in the journal alone.
+func (j *Journal) leave() error {
+	if n := len(j.trail.waiting); n > 0 {
+		return j.tell(projection{Events: n, Left: true})
+	}
+	return nil
 }
 
 // Look tells, without changing anything, how the layout's files stand to the
 // journal of a run.
 func Look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
-	entries, info, err := Read(store, Name(ref))
+	var t trail
+	var read reader
+	info, err := store.ReadLog(Name(ref), func(rec durable.Record) error {
+		_, err := read.record(rec, &t)
+		return err
+	})
 	var damage *durable.DamageError
 	if errors.As(err, &damage) {
 		return []reprise.Finding{{
@@ -104,26 +165,44 @@ func Look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
 			Message: fmt.Sprintf("an earlier repair of the journal gave records up: %+v", lost),
 		})
 	}
-	s, found, err := stand(store, entries)
+	behind, changed, err := t.stand(store)
+	late := len(t.waiting)
+	if len(behind) > 0 {
+		late += len(t.group)
+	}
 	switch {
-	case err != nil || !found:
+	case err != nil:
 		return out, err
-	case len(s.changed) > 0:
-		out = append(out, changedElsewhere(ref, s))
-	case len(s.behind) > 0:
+	case len(changed) > 0:
+		out = append(out, changedElsewhere(ref, changed[0], t.last()))
+	case late == 1 && len(behind) > 0:
 		out = append(out, reprise.Finding{
-			Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: s.behind[0]},
-			Message: words(s.entry.Event) + " was on its way when the work was cut off; its files are one event behind the journal",
+			Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: behind[0]},
+			Message: words(t.last()) + " was on its way when the work was cut off; its files are one event behind the journal",
+			Hint:    "the next resume brings them up to it",
+		})
+	case late > 0:
+		out = append(out, reprise.Finding{
+			Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: ref.Path},
+			Message: fmt.Sprintf("the work was cut off; its files are %d events behind the journal", late),
 			Hint:    "the next resume brings them up to it",
 		})
 	}
 	return out, nil
 }
 
-func changedElsewhere(ref reprise.Ref, s standing) reprise.Finding {
+func broughtUp(ref reprise.Ref, file string, last reprise.Event, n int) reprise.Finding {
+	what := words(last) + " was on its way when the work was cut off; its files have been brought up to it"
+	if n > 1 {
+		what = fmt.Sprintf("%d events up to %s were on their way when the work was cut off; the files have been brought up to them", n, words(last))
+	}
+	return reprise.Finding{Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: file}, Message: what}
+}
+
+func changedElsewhere(ref reprise.Ref, file string, last reprise.Event) reprise.Finding {
 	return reprise.Finding{
-		Code: reprise.CodeMovedOn, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: s.changed[0]},
-		Message: fmt.Sprintf("the file was changed by something else since %s was recorded; the file counts", words(s.entry.Event)),
+		Code: reprise.CodeMovedOn, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: file},
+		Message: fmt.Sprintf("the file was changed by something else since %s was recorded; the file counts", words(last)),
 		Hint:    "`reprise log` shows what was recorded",
 	}
 }

@@ -83,7 +83,8 @@ func (h *History) Add(ev reprise.Event) {
 			h.Mode = ev.Outcome
 		}
 	case reprise.WorktreeReady:
-		h.Worktree = &ev
+		ready := ev
+		h.Worktree = &ready
 	case reprise.StateRestored:
 		// What an earlier state took back is neither under way nor failed.
 		for _, s := range h.Steps {
@@ -120,14 +121,16 @@ func (s *StepHistory) add(ev reprise.Event) {
 	}
 	switch ev.Kind {
 	case reprise.StepStarted:
-		s.Open, s.DeferredUntil = &ev, time.Time{}
+		start := ev // a copy of its own: most events are not kept
+		s.Open, s.DeferredUntil = &start, time.Time{}
 	case reprise.StepFinished, reprise.StepSkipped:
 		s.end(ev)
 		s.forgive()
 	case reprise.StepFailed:
 		s.end(ev)
 		s.Failures++
-		s.LastFailure = &ev
+		failure := ev
+		s.LastFailure = &failure
 	case reprise.StepBlocked:
 		s.end(ev)
 	case reprise.StepDeferred:

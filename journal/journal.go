@@ -30,6 +30,9 @@ type Entry struct {
 	Files []Touch `json:"files,omitempty"`
 	// Nowhere tells that the layout has no place for the event.
 	Nowhere bool `json:"nowhere,omitempty"`
+	// Deferred tells that the files follow later, together with those of other
+	// events.
+	Deferred bool `json:"deferred,omitempty"`
 }
 
 // Touch is what an event does to one file.
@@ -39,8 +42,11 @@ type Touch struct {
 	After  reprise.Hash `json:"after"`
 }
 
-// kindEvent is the kind of our records in the log.
-const kindEvent = "event"
+// The kinds of our records in the log.
+const (
+	kindEvent = "event"
+	kindFiles = "files" // deferred events are on their way into the files
+)
 
 // Journal is the journal of one run, open for recording.
 type Journal struct {
@@ -49,6 +55,10 @@ type Journal struct {
 	layout reprise.Layout
 	ref    reprise.Ref
 	name   string
+
+	seq     uint64 // of the last record that the trail knows
+	trail   trail
+	pending reprise.Track // whose files have not been told of all its events
 }
 
 // Name is the name of a run's log: readable, unambiguous, and a file name
@@ -86,31 +96,38 @@ func stem(ref reprise.Ref) string {
 	return ref.Layout + "-" + slug + "-"
 }
 
-// Open opens the journal of a run for recording. The store's lease must be held.
-func Open(store *durable.Store, layout reprise.Layout, ref reprise.Ref) (*Journal, error) {
-	name := Name(ref)
-	log, err := store.Log(name)
+// Open opens the journal of a run for recording and hands what is on record to
+// each, in order. The store's lease must be held.
+func Open(store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(Entry)) (*Journal, error) {
+	j := &Journal{store: store, layout: layout, ref: ref, name: Name(ref)}
+	var read reader
+	log, err := store.OpenLog(j.name, func(rec durable.Record) error {
+		e, err := read.record(rec, &j.trail)
+		if err == nil && rec.Kind == kindEvent {
+			for _, fn := range each {
+				fn(e)
+			}
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open journal of %s: %w", ref.ID, err)
 	}
-	return &Journal{store: store, log: log, layout: layout, ref: ref, name: name}, nil
+	j.log, j.seq = log, log.Seq()
+	return j, nil
 }
 
 // Read reads a journal by its name without the lease and changes nothing. One
 // that does not exist has no entries.
 func Read(store *durable.Store, name string) ([]Entry, durable.LogInfo, error) {
 	var out []Entry
+	var read reader
 	info, err := store.ReadLog(name, func(rec durable.Record) error {
-		if rec.Kind != kindEvent {
-			return nil
+		e, err := read.record(rec, nil)
+		if err == nil && rec.Kind == kindEvent {
+			out = append(out, e)
 		}
-		var e Entry
-		if err := json.Unmarshal(rec.Payload, &e); err != nil {
-			return fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
-		}
-		e.Seq, e.Generation = rec.Seq, rec.Gen
-		out = append(out, e)
-		return nil
+		return err
 	})
 	return out, info, err
 }
@@ -121,24 +138,32 @@ func Read(store *durable.Store, name string) ([]Entry, durable.LogInfo, error) {
 // If the process dies after the event is in the journal, CatchUp of the next one
 // brings the files up to it. An error after that point leaves the event recorded.
 func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit, error) {
-	edits, nowhere, err := j.edits(ev)
+	if err := j.Project(ctx); err != nil {
+		return nil, err
+	}
+	run, err := j.load()
 	if err != nil {
 		return nil, err
 	}
-	entry := Entry{Event: ev, Nowhere: nowhere}
-	for _, e := range edits {
-		after, err := j.after(e)
-		if err != nil {
-			return nil, err
-		}
-		entry.Files = append(entry.Files, Touch{Path: e.Path, Before: e.Base, After: after})
+	return j.RecordFor(ctx, run, ev)
+}
+
+// RecordFor is Record for a run that the caller has: it must be what Load gives
+// now, or a tracked run that every event was advanced by.
+func (j *Journal) RecordFor(ctx context.Context, run *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
+	if err := j.Project(ctx); err != nil {
+		return nil, err
 	}
-	payload, err := json.Marshal(entry)
+	edits, nowhere, err := j.edits(run, ev)
 	if err != nil {
-		return nil, fmt.Errorf("record %s: %w", ev.Kind, err)
+		return nil, err
+	}
+	files, err := j.touches(edits)
+	if err != nil {
+		return nil, err
 	}
 	// crash: before-event
-	if _, err := j.log.Append(kindEvent, payload); err != nil {
+	if err := j.append(Entry{Event: ev, Nowhere: nowhere, Files: files}); err != nil {
 		return nil, fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
 	// crash: event-recorded
@@ -152,12 +177,16 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 	return edits, nil
 }
 
-// edits asks the layout what an event means in its files as they are now.
-func (j *Journal) edits(ev reprise.Event) (edits []reprise.Edit, nowhere bool, err error) {
+func (j *Journal) load() (*reprise.Run, error) {
 	run, err := j.layout.Load(j.store, j.ref)
 	if err != nil {
-		return nil, false, fmt.Errorf("load %s: %w", j.ref.Path, err)
+		return nil, fmt.Errorf("load %s: %w", j.ref.Path, err)
 	}
+	return run, nil
+}
+
+// edits asks the layout what an event means in its files as they are now.
+func (j *Journal) edits(run *reprise.Run, ev reprise.Event) (edits []reprise.Edit, nowhere bool, err error) {
 	edits, err = j.layout.Record(j.store, run, ev)
 	if errors.Is(err, reprise.ErrCannotRecord) {
 		return nil, true, nil
@@ -166,6 +195,58 @@ func (j *Journal) edits(ev reprise.Event) (edits []reprise.Edit, nowhere bool, e
 		return nil, false, fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
 	return edits, false, nil
+}
+
+// append makes an entry durable.
+func (j *Journal) append(e Entry) error {
+	if err := j.put(kindEvent, e); err != nil {
+		return err
+	}
+	j.trail.add(e)
+	return nil
+}
+
+// tell makes a record of files durable.
+func (j *Journal) tell(p projection) error {
+	p.Again = j.trail.again
+	if err := j.put(kindFiles, p); err != nil {
+		return err
+	}
+	j.trail.project(p)
+	return nil
+}
+
+func (j *Journal) put(kind string, v any) error {
+	was := j.log.Seq()
+	if err := appendTo(j.log, kind, v); err != nil {
+		return err
+	}
+	if j.seq == was {
+		j.seq = j.log.Seq()
+	}
+	return nil
+}
+
+func appendTo(log *durable.Log, kind string, v any) error {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = log.Append(kind, payload)
+	return err
+}
+
+// touches tells what edits do to their files.
+func (j *Journal) touches(edits []reprise.Edit) ([]Touch, error) {
+	var out []Touch
+	for _, e := range edits {
+		after, err := j.after(e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Touch{Path: e.Path, Before: e.Base, After: after})
+	}
+	return out, nil
 }
 
 // after is the hash of a file once an edit is made.
@@ -197,7 +278,12 @@ func hash(store *durable.Store, name string) (reprise.Hash, error) {
 
 // Note records an event in the journal alone, for what happens to the state as
 // a whole and not in it.
-func (j *Journal) Note(ev reprise.Event) error { return note(j.log, ev) }
+func (j *Journal) Note(ev reprise.Event) error {
+	if err := j.append(Entry{Event: ev, Nowhere: true}); err != nil {
+		return fmt.Errorf("record %s: %w", ev.Kind, err)
+	}
+	return nil
+}
 
 // Restored tells every journal of a project that an earlier state is about to be
 // brought back, so that nobody takes what is undone for what is unfinished.
@@ -211,20 +297,9 @@ func Restored(store *durable.Store, ev reprise.Event) error {
 		if err != nil {
 			return err
 		}
-		if err := note(log, ev); err != nil {
-			return err
+		if err := appendTo(log, kindEvent, Entry{Event: ev, Nowhere: true}); err != nil {
+			return fmt.Errorf("record %s: %w", ev.Kind, err)
 		}
-	}
-	return nil
-}
-
-func note(log *durable.Log, ev reprise.Event) error {
-	payload, err := json.Marshal(Entry{Event: ev, Nowhere: true})
-	if err != nil {
-		return fmt.Errorf("record %s: %w", ev.Kind, err)
-	}
-	if _, err := log.Append(kindEvent, payload); err != nil {
-		return fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
 	return nil
 }

@@ -34,12 +34,16 @@ func unseal(line []byte) (version string, text []byte, ok bool) {
 		return "", nil, false
 	}
 	want, err := strconv.ParseUint(string(rest[:8]), 16, 32)
-	if err != nil || string(bytes.ToLower(rest[:8])) != string(rest[:8]) {
+	if err != nil || bytes.ContainsAny(rest[:8], "ABCDEF") {
 		return "", nil, false
 	}
 	text = rest[9:]
 	sum := crc32.Update(crc32.Checksum(line[:len(v)+1], castagnoli()), castagnoli(), text)
-	return string(v), text, uint32(want) == sum
+	version = recordVersion // without making it anew for every line of a log
+	if string(v) != recordVersion {
+		version = string(v)
+	}
+	return version, text, uint32(want) == sum
 }
 
 // chainHash names a line in the one that follows it.
@@ -56,11 +60,12 @@ func (h chainHash) String() string { return hex.EncodeToString(h[:]) }
 func (h chainHash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 func (h *chainHash) UnmarshalText(b []byte) error {
-	raw, err := hex.DecodeString(string(b))
-	if err != nil || len(raw) != len(h) {
+	if len(b) != hex.EncodedLen(len(h)) {
 		return fmt.Errorf("parse chain hash: %q is none", b)
 	}
-	copy(h[:], raw)
+	if _, err := hex.Decode(h[:], b); err != nil {
+		return fmt.Errorf("parse chain hash: %q is none", b)
+	}
 	return nil
 }
 
@@ -93,10 +98,14 @@ func parseFrame(line []byte, trust bool) (frame, error) {
 		}
 		return frame{}, fmt.Errorf("not a record")
 	}
-	parts := bytes.SplitN(text, []byte(" "), 5)
-	if len(parts) != 5 {
-		return frame{}, fmt.Errorf("not a record")
+	var parts [5][]byte
+	for i := range parts[:4] {
+		var found bool
+		if parts[i], text, found = bytes.Cut(text, []byte(" ")); !found {
+			return frame{}, fmt.Errorf("not a record")
+		}
 	}
+	parts[4] = text
 	var f frame
 	var err error
 	if f.seq, err = strconv.ParseUint(string(parts[0]), 10, 64); err != nil {
@@ -109,7 +118,7 @@ func parseFrame(line []byte, trust bool) (frame, error) {
 		return frame{}, err
 	}
 	f.kind, f.payload, f.hash = string(parts[3]), parts[4], hashLine(line)
-	if len(f.payload) == 0 {
+	if len(f.payload) == 0 || f.kind == "" {
 		return frame{}, fmt.Errorf("the payload is missing")
 	}
 	return f, nil

@@ -43,6 +43,13 @@ type Log struct {
 // older generations among it.
 func (l *Log) Notes() []Note { return l.notes }
 
+// Seq is the number of the last record, those of the log itself included.
+func (l *Log) Seq() uint64 {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	return l.seq
+}
+
 // Lost lists what earlier repairs gave up.
 func (l *Log) Lost() []Lost { return l.lost }
 
@@ -54,11 +61,21 @@ func (l *Log) Lost() []Lost { return l.lost }
 //
 // If the process dies here, the log is the old or the new one, and opening it
 // again gives the same records.
-func (s *Store) Log(name string) (*Log, error) {
+func (s *Store) Log(name string) (*Log, error) { return s.OpenLog(name, nil) }
+
+// OpenLog opens a log as Log does and hands the records that count to fn on the
+// way, in order, so that it need not be read twice. Payloads are as they were
+// appended and belong to fn during its call only. An error of fn ends it, and
+// nothing is changed. fn must not use the store.
+func (s *Store) OpenLog(name string, fn func(Record) error) (*Log, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.logs[name]; l != nil {
-		return l, nil
+		if fn == nil {
+			return l, nil
+		}
+		_, err := s.ReadLog(name, fn)
+		return l, err
 	}
 	if !validName(name) {
 		return nil, fmt.Errorf("open log %q: not a name", name)
@@ -69,7 +86,7 @@ func (s *Store) Log(name string) (*Log, error) {
 	if err := s.sweep(journalDir); err != nil {
 		return nil, err
 	}
-	t, err := s.walk(name, nil)
+	t, err := s.walk(name, s.handing(name, fn))
 	var damage *DamageError
 	if errors.As(err, &damage) && t != nil && len(t.whole) > 0 && len(t.segs) > 0 {
 		kept, keepErr := s.keepDamaged(damage)
@@ -88,6 +105,26 @@ func (s *Store) Log(name string) (*Log, error) {
 	}
 	s.logs[name] = l
 	return l, nil
+}
+
+// handing gives what walk calls for a reader of records.
+func (s *Store) handing(name string, fn func(Record) error) func(frame, string, int64) error {
+	if fn == nil {
+		return nil
+	}
+	return func(f frame, file string, off int64) error {
+		if f.kind[0] == '_' {
+			return nil
+		}
+		payload := f.payload
+		if payload[0] == '@' {
+			var err error
+			if payload, err = s.resolve(name, file, off, payload); err != nil {
+				return err
+			}
+		}
+		return fn(Record{Seq: f.seq, Gen: f.gen, Kind: f.kind, Payload: payload})
+	}
 }
 
 func (s *Store) keepDamaged(damage *DamageError) (string, error) {

@@ -34,7 +34,7 @@ const (
 	conflictDir  = StateDir + "/conflicts"
 	maxFile      = 64 << 20 // the largest file that is read into memory
 	defaultRoom  = 1 << 20
-	defaultBlock = 4 << 20
+	defaultBlock = 1 << 20
 )
 
 // Options are the conditions under which a project is opened.
@@ -46,7 +46,7 @@ type Options struct {
 	// Reserve is the size of the file that is freed to record a full disk;
 	// zero stands for 1 MiB, a negative value for none.
 	Reserve int64
-	// SegmentSize is when a log goes on in a new file; zero stands for 4 MiB.
+	// SegmentSize is when a log goes on in a new file; zero stands for 1 MiB.
 	SegmentSize int64
 	// Rand names temporary files and Now dates what is kept; nil stands for
 	// the real ones. No decision depends on the time.

@@ -1,0 +1,176 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"reprise"
+	"reprise/internal/durable"
+)
+
+// reader reads the records of one journal.
+type reader struct {
+	words map[string]string // that stand in many entries
+}
+
+// record reads one record, and moves the trail on by it if there is one.
+func (r *reader) record(rec durable.Record, t *trail) (e Entry, err error) {
+	switch rec.Kind {
+	case kindEvent:
+		if !r.quick(rec.Payload, &e) {
+			e = Entry{}
+			if err := json.Unmarshal(rec.Payload, &e); err != nil {
+				return e, fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
+			}
+		}
+		e.Seq, e.Generation = rec.Seq, rec.Gen
+		if t != nil {
+			t.add(e)
+		}
+	case kindFiles:
+		var p projection
+		if err := json.Unmarshal(rec.Payload, &p); err != nil {
+			return e, fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
+		}
+		if t != nil {
+			t.project(p)
+		}
+	}
+	return e, nil
+}
+
+// quick reads an entry in the form in which most are written: known keys with
+// plain text. It reports false for anything else, which the strict reading
+// decides about; e may be half filled then.
+func (r *reader) quick(b []byte, e *Entry) bool {
+	s := scan{b: b}
+	if !s.skip(`{"event":{`) {
+		return false
+	}
+	for first := true; !s.skip("}"); first = false {
+		if !first && !s.skip(",") || !r.field(&s, &e.Event) {
+			return false
+		}
+	}
+	e.Nowhere = s.skip(`,"nowhere":true`)
+	e.Deferred = s.skip(`,"deferred":true`)
+	return s.skip("}") && s.at == len(b)
+}
+
+// field reads one field of an event.
+func (r *reader) field(s *scan, ev *reprise.Event) bool {
+	key, ok := s.text()
+	if !ok || !s.skip(":") {
+		return false
+	}
+	if string(key) == "attempt" {
+		ev.Attempt, ok = s.number()
+		return ok
+	}
+	v, ok := s.text()
+	if !ok {
+		return false
+	}
+	switch string(key) {
+	case "kind":
+		ev.Kind = reprise.EventKind(r.word(v))
+	case "at":
+		return ev.At.UnmarshalText(v) == nil
+	case "step":
+		ev.Step = string(v)
+	case "phase":
+		ev.Phase = r.word(v)
+	case "question":
+		ev.Question = string(v)
+	case "actor":
+		ev.Actor = r.word(v)
+	case "agent":
+		ev.Agent = string(v)
+	case "commit":
+		ev.Commit = string(v)
+	case "text":
+		ev.Text = string(v)
+	case "outcome":
+		ev.Outcome = r.word(v)
+	case "policy":
+		ev.Policy = reprise.Ambiguity(r.word(v))
+	case "key":
+		ev.Key = string(v)
+	case "cause":
+		ev.Cause = string(v)
+	case "until":
+		var t time.Time
+		if t.UnmarshalText(v) != nil {
+			return false
+		}
+		ev.Until = t
+	default:
+		return false
+	}
+	return true
+}
+
+// maxWords bounds what is kept of words that many entries share.
+const maxWords = 256
+
+// word gives a text that stands in many entries without making it anew.
+func (r *reader) word(b []byte) string {
+	if w, ok := r.words[string(b)]; ok {
+		return w
+	}
+	w := string(b)
+	if r.words == nil {
+		r.words = map[string]string{}
+	}
+	if len(r.words) < maxWords {
+		r.words[w] = w
+	}
+	return w
+}
+
+// scan is a place in the JSON of an entry.
+type scan struct {
+	b  []byte
+	at int
+}
+
+func (s *scan) skip(what string) bool {
+	if len(s.b)-s.at < len(what) || string(s.b[s.at:s.at+len(what)]) != what {
+		return false
+	}
+	s.at += len(what)
+	return true
+}
+
+// text reads a string of printable ASCII without escapes.
+func (s *scan) text() ([]byte, bool) {
+	if !s.skip(`"`) {
+		return nil, false
+	}
+	for i := s.at; i < len(s.b); i++ {
+		switch c := s.b[i]; {
+		case c == '"':
+			out := s.b[s.at:i]
+			s.at = i + 1
+			return out, true
+		case c == '\\' || c < 0x20 || c >= 0x80:
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+func (s *scan) number() (int, bool) {
+	from := s.at
+	for s.at < len(s.b) && s.b[s.at] >= '0' && s.b[s.at] <= '9' {
+		s.at++
+	}
+	digits := s.b[from:s.at]
+	if len(digits) == 0 || digits[0] == '0' || len(digits) > 9 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(digits))
+	return n, err == nil
+}

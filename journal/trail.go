@@ -1,0 +1,100 @@
+package journal
+
+import (
+	"reprise"
+	"reprise/internal/durable"
+)
+
+// trail is what a journal tells about how far the layout's files have followed
+// it.
+type trail struct {
+	// files are those of the last record that has any, group the events they
+	// follow, and newest whether nothing was recorded behind it: only then can
+	// they be on their way. An earlier one whose files are as they were before
+	// it was taken back.
+	files  []Touch
+	group  []reprise.Event
+	single bool // the group is one event that was recorded by itself
+	newest bool
+	// waiting are deferred events that no record of files covers.
+	waiting []reprise.Event
+	again   bool // what the last record of files covered waits again; not on record yet
+	// known is what each file was to be after the last record about it.
+	known map[string]reprise.Hash
+}
+
+// add moves the trail on by an entry.
+func (t *trail) add(e Entry) {
+	t.newest = len(e.Files) > 0
+	switch {
+	case e.Event.Kind == reprise.StateRestored:
+		t.waiting = nil
+	case e.Deferred:
+		t.waiting = append(t.waiting, e.Event)
+	case len(e.Files) > 0:
+		t.single = true
+		t.follow([]reprise.Event{e.Event}, e.Files)
+	}
+}
+
+// project moves the trail on by a record of files.
+func (t *trail) project(p projection) {
+	if p.Again && !t.again {
+		t.takeBack()
+	}
+	t.again = false
+	n := min(p.Events, len(t.waiting))
+	if t.newest = len(p.Files) > 0; t.newest {
+		t.single = false
+		t.follow(append([]reprise.Event(nil), t.waiting[:n]...), p.Files)
+	}
+	t.waiting = append(t.waiting[:0], t.waiting[n:]...)
+}
+
+func (t *trail) follow(group []reprise.Event, files []Touch) {
+	t.group, t.files = group, files
+	if t.known == nil {
+		t.known = map[string]reprise.Hash{}
+	}
+	for _, f := range files {
+		t.known[f.Path] = f.After
+	}
+}
+
+// takeBack takes the last record of files back: they did not follow, the events
+// wait.
+func (t *trail) takeBack() {
+	t.waiting = append(append([]reprise.Event(nil), t.group...), t.waiting...)
+	for _, f := range t.files {
+		t.known[f.Path] = f.Before
+	}
+	t.files, t.group, t.newest, t.again = nil, nil, false, true
+}
+
+// stand compares the files of the last record that has any with what they are:
+// behind are those that are still as they were before it, changed those that are
+// neither that nor what it made of them.
+func (t *trail) stand(store *durable.Store) (behind, changed []string, err error) {
+	for _, f := range t.files {
+		now, err := hash(store, f.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case now == f.After:
+		case now != f.Before:
+			changed = append(changed, f.Path)
+		case t.newest:
+			behind = append(behind, f.Path)
+		}
+	}
+	return behind, changed, nil
+}
+
+// last is the event that the last record of files ends with.
+func (t *trail) last() reprise.Event {
+	if len(t.group) == 0 {
+		return reprise.Event{}
+	}
+	return t.group[len(t.group)-1]
+}
