@@ -38,6 +38,7 @@ var rooms = map[string][]string{
 	"agent":                    {".", "internal/proc", "internal/shim"},
 	"agent/*":                  {".", "agent", "internal/proc", "internal/shim"},
 	"internal/shim":            {"internal/proc"},
+	"internal/modelstub":       {},
 	"playbook":                 {".", "playbook/*"},
 	"playbook/*":               {".", "internal/doc"},
 	"playbook/playbooktest":    {".", "layout/layouttest"},

@@ -61,24 +61,32 @@ func (r *Redactor) learn(secret string) {
 	r.add(secret)
 	r.add(hex.EncodeToString([]byte(secret)))
 	r.add(strings.ToUpper(hex.EncodeToString([]byte(secret))))
-	for _, escaped := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
-		r.add(escaped)
-		r.add(lowerHex(escaped))
+	for _, form := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
+		r.add(form)
+		r.add(lowerHex(form))
 	}
-	if b, err := json.Marshal(secret); err == nil {
-		r.add(strings.Trim(string(b), `"`))
-	}
-	var plain strings.Builder
-	enc := json.NewEncoder(&plain)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(secret) == nil {
-		r.add(strings.Trim(strings.TrimSpace(plain.String()), `"`))
+	for _, html := range []bool{false, true} {
+		once := escaped(secret, html)
+		r.add(once)
+		r.add(escaped(once, html)) // an event that quotes what a tool printed as JSON
 	}
 	for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for shift := range 3 {
 			r.add(inner(alphabet, secret, shift))
 		}
 	}
+}
+
+// escaped is how JSON writes a text between its quotes.
+func escaped(text string, html bool) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if enc.Encode(text) != nil {
+		return ""
+	}
+	quoted := strings.TrimSuffix(b.String(), "\n")
+	return quoted[1 : len(quoted)-1]
 }
 
 // inner is the part of a base64 text that is the secret's alone when shift bytes

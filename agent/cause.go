@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// cause is why something did not work, by the status and the words of an error.
+type cause struct {
+	outcome Outcome
+	reason  string
+	until   time.Time
+}
+
+// phrases are the words of errors, most telling first. They are looked for in
+// errors only, never in what a model says.
+var phrases = []struct {
+	outcome Outcome
+	words   []string
+}{
+	{OutOfContext, []string{
+		"context window", "context_length_exceeded", "prompt is too long", "maximum context length", "contextoverflow",
+		"exceeds the maximum number of tokens", "ran out of room", "context limit reached", "input is too long", "prompt as too long",
+	}},
+	{SessionNotFound, []string{
+		"no conversation found", "no rollout found", "session not found", "no saved session found", "no session, task, or name matched",
+		"invalid session identifier", "no previous sessions found", "requires a valid session id",
+	}},
+	{NeedsPerson, []string{
+		"invalid api key", "invalid x-api-key", "incorrect api key", "api key is not valid", "api key not valid", "authentication_failed", "authentication_error",
+		"401 unauthorized", "unauthenticated", "not logged in", "please run /login", "codex login", "please sign in", "set an auth method",
+		"cannot be used with root", "trusted folder", "untrusted", "error_max_budget_usd",
+	}},
+	{Limited, []string{
+		"usage limit", "rate limit", "rate_limit", "ratelimit", "quota", "too many requests", "hit your limit", "hit your session limit", "hit your weekly limit",
+		"credit balance is too low", "resource_exhausted", "resource has been exhausted", "status: 429", "(429)", "billing_error", "insufficient_quota",
+	}},
+	{Refused, []string{"content_filter", "content-filter", "usage policy", "policy_violation", "refused to", "safety_stop"}},
+}
+
+// explain says what an error means. What is not understood is Failed: it may be
+// tried again, and it is never done.
+func explain(status int, message string, now time.Time) cause {
+	c := cause{outcome: Failed, reason: firstLine(message)}
+	low := strings.ToLower(message)
+search:
+	for _, p := range phrases {
+		for _, w := range p.words {
+			if strings.Contains(low, w) {
+				c.outcome = p.outcome
+				break search
+			}
+		}
+	}
+	switch {
+	case c.outcome != Failed && c.outcome != Refused:
+	case status == 429:
+		c.outcome = Limited
+	case status == 401 || status == 403 || status == 407:
+		c.outcome = NeedsPerson
+	case status == 413:
+		c.outcome = OutOfContext
+	}
+	if c.outcome == Limited {
+		c.until = resetTime(message, now)
+	}
+	return c
+}
+
+// The ways a reset time is written.
+var (
+	byEpoch  = regexp.MustCompile(`\|(\d{10})(?:\d{3})?\b`)
+	byStamp  = regexp.MustCompile(`\b(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))`)
+	bySpan   = regexp.MustCompile(`(?i)(?:again|retry|resets?|available)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])[\s,]*(?:and\s+)?)+)`)
+	spanPart = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])`)
+	byClock  = regexp.MustCompile(`(?i)(?:again at|resets?(?: at)?|available at)\s+(?:(?:([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s*(?:(\d{4}),?\s*)?(?:at\s+)?)?)(\d{1,2})(?::(\d\d))?\s*([ap]m)(?:\s*\(([A-Za-z0-9_+/-]+)\))?`)
+)
+
+// farthest is the latest reset that is believed.
+const farthest = 35 * 24 * time.Hour
+
+// resetTime finds the time in the prose of a limit. Zero stands for none, or one
+// that cannot be.
+func resetTime(text string, now time.Time) time.Time {
+	var at time.Time
+	if m := byEpoch.FindStringSubmatch(text); m != nil {
+		if sec, err := strconv.ParseInt(m[1], 10, 64); err == nil {
+			at = time.Unix(sec, 0)
+		}
+	} else if m := byStamp.FindStringSubmatch(text); m != nil {
+		if t, err := time.Parse(time.RFC3339, m[1]); err == nil {
+			at = t
+		}
+	} else if m := bySpan.FindStringSubmatch(text); m != nil {
+		at = now.Add(span(m[1]))
+	} else if m := byClock.FindStringSubmatch(text); m != nil {
+		at = clock(m, now)
+	}
+	if !at.After(now) || at.After(now.Add(farthest)) {
+		return time.Time{}
+	}
+	return at.UTC()
+}
+
+func span(text string) time.Duration {
+	var total time.Duration
+	for _, m := range spanPart.FindAllStringSubmatch(text, -1) {
+		n, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return 0
+		}
+		unit := time.Second
+		switch u := strings.ToLower(m[2]); {
+		case u == "ms":
+			unit = time.Millisecond
+		case u[0] == 'd':
+			unit = 24 * time.Hour
+		case u[0] == 'h':
+			unit = time.Hour
+		case u[0] == 'm':
+			unit = time.Minute
+		}
+		total += time.Duration(n * float64(unit))
+	}
+	return total
+}
+
+// clock reads "Nov 20, 2026 7:30pm (Europe/Berlin)", most of which may be
+// missing; a time without a day is the next such time.
+func clock(m []string, now time.Time) time.Time {
+	zone := time.Local
+	if m[7] != "" {
+		z, err := time.LoadLocation(m[7])
+		if err != nil {
+			return time.Time{}
+		}
+		zone = z
+	}
+	now = now.In(zone)
+	hour, _ := strconv.Atoi(m[4])   // the expression admits digits only
+	minute, _ := strconv.Atoi(m[5]) // "" stands for zero
+	if hour < 1 || hour > 12 || minute > 59 {
+		return time.Time{}
+	}
+	hour %= 12
+	if strings.EqualFold(m[6], "pm") {
+		hour += 12
+	}
+	if m[1] == "" {
+		at := time.Date(now.Year(), now.Month(), now.Day(), hour, minute, 0, 0, zone)
+		if !at.After(now) {
+			at = at.AddDate(0, 0, 1)
+		}
+		return at
+	}
+	month, err := time.Parse("Jan", strings.ToUpper(m[1][:1])+strings.ToLower(m[1][1:]))
+	if err != nil {
+		return time.Time{}
+	}
+	day, _ := strconv.Atoi(m[2])
+	year := now.Year()
+	if m[3] != "" {
+		year, _ = strconv.Atoi(m[3])
+	}
+	at := time.Date(year, month.Month(), day, hour, minute, 0, 0, zone)
+	if m[3] == "" && !at.After(now) {
+		at = at.AddDate(1, 0, 0)
+	}
+	return at
+}

@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Preset is what is known of one kind of agent: how it is started without a
+// terminal, how a session is named and gone on with, and how to read what it
+// prints.
+type Preset struct {
+	Name    string
+	Program string // as it is usually called
+	Tested  string // the version its recordings are of
+	// Chooses tells that we choose the id of a new session; otherwise it is
+	// learned from the first event.
+	Chooses bool
+
+	session *regexp.Regexp // the form of its ids
+	env     []string       // set unless a person set them
+	// argv gives the arguments; the prompt is on standard input.
+	argv func(o Options, session string, resume bool) []string
+	// read takes one event and returns what a person would want to see.
+	read func(*stream, []byte) string
+	// soft tells that nothing it prints is a sure end.
+	soft bool
+	// native finds the program behind a wrapper that would outlive it.
+	native []string
+}
+
+// Command is the preset for everything else: the command of the settings, and
+// the contract of docs/agents.md.
+const Command = "command"
+
+// Presets are the known kinds, by name.
+func Presets() []Preset {
+	return []Preset{claude, codex, copilot, gemini, opencode, qwen, {Name: Command}}
+}
+
+// Approval is what an agent may do without asking.
+type Approval string
+
+// The approvals. Each is the nearest a program has; Edits is what stands for "".
+const (
+	ApproveNone  Approval = "none"  // only what its own settings allow
+	ApproveEdits Approval = "edits" // change files of the folder it works in
+	ApproveAll   Approval = "all"   // everything: for a machine that can be lost
+)
+
+// Options say which kind of agent to start and how.
+type Options struct {
+	Preset string
+	// Command is the program, if it is not the usual one, and further
+	// arguments; for the preset "command" the command. The command of a job
+	// counts more.
+	Command []string
+	Model   string
+	Approve Approval
+	// Account is what a usage limit closes; "" stands for the preset.
+	Account string
+
+	Grace  time.Duration
+	MaxLog int64
+	Shim   []string
+	Now    func() time.Time // nil stands for the clock
+}
+
+// UnknownPresetError tells of a preset nobody knows.
+type UnknownPresetError struct{ Name string }
+
+// Error implements error.
+func (e *UnknownPresetError) Error() string { return "choose agent: no preset is called " + e.Name }
+
+// Hint says what a person can do.
+func (e *UnknownPresetError) Hint() string {
+	var names []string
+	for _, p := range Presets() {
+		names = append(names, p.Name)
+	}
+	return "the presets are " + strings.Join(names, ", ")
+}
+
+// New gives the agent that the options describe.
+func New(o Options) (Agent, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	name := cmp.Or(o.Preset, Command)
+	for _, p := range Presets() {
+		if p.Name == name {
+			o.Preset = name
+			return &driver{p, o}, nil
+		}
+	}
+	return nil, &UnknownPresetError{o.Preset}
+}
+
+// driver starts agents of one preset.
+type driver struct {
+	preset  Preset
+	options Options
+}
+
+// Start implements Agent. The id of a session that we choose is told before the
+// process exists: if this process dies in between, the id names a session that
+// never began, and resuming it is SessionNotFound.
+func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
+	p, o := d.preset, d.options
+	if len(job.Command) > 0 {
+		o.Command = job.Command
+	}
+	l := Launch{Stdin: job.Prompt, Grace: o.Grace, MaxLog: o.MaxLog, Shim: o.Shim}
+	if p.Name == Command {
+		l.Argv = o.Command
+		return l.Start(ctx, job)
+	}
+	s := &stream{now: o.Now, soft: p.soft}
+	switch {
+	case job.Resume && !p.session.MatchString(job.Session):
+		// Some begin a new session for a name they do not know.
+		return over{Result{Outcome: SessionNotFound, Session: job.Session, Reason: "that is no id of a " + p.Name + " session"}}, nil
+	case job.Resume:
+		s.want = job.Session
+	case p.Chooses:
+		s.want = job.Session
+		if s.want == "" {
+			s.want = newID()
+		}
+		if !p.session.MatchString(s.want) {
+			return nil, &StartError{Command: p.Program, Cause: errors.New("the session to begin has no id of the right form")}
+		}
+		if job.Learned != nil {
+			if err := job.Learned(s.want); err != nil {
+				return nil, &StartError{Command: p.Program, Cause: err}
+			}
+		}
+	}
+	program, more := p.Program, o.Command
+	if len(more) > 0 && !strings.HasPrefix(more[0], "-") {
+		program, more = more[0], more[1:]
+	}
+	program = behind(program, p.native, job.Env)
+	l.Argv = slices.Concat([]string{program}, p.argv(o, s.want, job.Resume), more, p.last())
+	l.Env = unset(p.env, job.Env)
+	learned := job.Learned
+	if p.Chooses && !job.Resume {
+		learned = nil // it was told
+	}
+	l.Stream = func(line []byte) (string, error) { return s.line(line, p.read, learned) }
+	l.Finish = func(r *Result) { s.judge(r, cmp.Or(o.Account, p.Name)) }
+	return l.Start(ctx, job)
+}
+
+// last are arguments that have to stand behind a person's own.
+func (p Preset) last() []string {
+	if p.Name == "codex" {
+		return []string{"-"} // the prompt is on standard input
+	}
+	return nil
+}
+
+// unset leaves out variables that the environment has.
+func unset(add, env []string) []string {
+	return slices.DeleteFunc(slices.Clone(add), func(a string) bool {
+		name, _, _ := strings.Cut(a, "=")
+		return slices.ContainsFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+	})
+}
+
+// over is a session that ended before it began.
+type over struct{ result Result }
+
+func (over) PID() int       { return 0 }
+func (o over) Wait() Result { return o.result }
+func (over) Kill()          {}
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
+
+// newID makes a random UUID.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: the program ends instead
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:])
+	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+}

@@ -1,0 +1,28 @@
+package agent
+
+// qwen prints what claude prints. An error of the provider it calls a success
+// whose text begins with "[API Error", and it waits for a limit to end without a
+// word.
+var qwen = Preset{
+	Name: "qwen", Program: "qwen", Tested: "0.15.10", Chooses: true, session: uuid,
+	argv: qwenArgs, read: readClaude,
+	env: []string{"QWEN_CODE_NO_RELAUNCH=true"},
+}
+
+func qwenArgs(o Options, session string, resume bool) []string {
+	args := []string{"-o", "stream-json"}
+	switch o.Approve {
+	case ApproveAll:
+		args = append(args, "--approval-mode", "yolo")
+	case ApproveNone:
+	default:
+		args = append(args, "--approval-mode", "auto-edit")
+	}
+	if o.Model != "" {
+		args = append(args, "-m", o.Model)
+	}
+	if resume {
+		return append(args, "--resume", session)
+	}
+	return append(args, "--session-id", session)
+}

@@ -1,0 +1,295 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"reprise/internal/modelstub"
+)
+
+// mainPresets are those whose every end is tried; of the others the way there and
+// back.
+var mainPresets = []Preset{codex, claude}
+
+func forPresets(t *testing.T, list []Preset, test func(t *testing.T, p Preset)) {
+	t.Helper()
+	for _, p := range list {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, p)
+		})
+	}
+}
+
+func (r *rig) job(t *testing.T) Job {
+	t.Helper()
+	return Job{
+		Run: "run-1", Step: "step-1", Attempt: 1, Role: "coder", Key: "run-1/step-1/1",
+		Token:   fmt.Sprintf("%s-%d-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid(), time.Now().UnixNano()),
+		Dir:     r.dir,
+		Prompt:  "Do what the task says.\n",
+		Result:  filepath.Join(r.tmp, "result.json"),
+		Command: []string{r.program}, Env: r.environ(), Timeout: 90 * time.Second, Silence: 60 * time.Second,
+	}
+}
+
+func (r *rig) start(ctx context.Context, t *testing.T, job Job) Session {
+	t.Helper()
+	a, err := New(Options{Preset: r.preset.Name, Approve: ApproveAll, Model: models[r.preset.Name], Grace: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := a.Start(ctx, job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// run starts a job and waits for its end; nothing of it may be left then.
+func (r *rig) run(t *testing.T, job Job) Result {
+	t.Helper()
+	res := r.start(t.Context(), t, job).Wait()
+	r.noneLeft(t, job)
+	return res
+}
+
+// noneLeft looks through the process table for anything of a job: by what it was
+// given in its environment and by where it works.
+func (r *rig) noneLeft(t *testing.T, job Job) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Log("the process table is not compared here")
+		return
+	}
+	pids, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pids {
+		env, _ := os.ReadFile(p + "/environ") // gone, or somebody else's
+		cwd, _ := os.Readlink(p + "/cwd")
+		if strings.Contains(string(env), "REPRISE_TOKEN="+job.Token) || strings.HasPrefix(cwd, filepath.Dir(r.dir)) {
+			cmd, _ := os.ReadFile(p + "/cmdline")
+			t.Errorf("%s lives on: %s", p, strings.ReplaceAll(string(cmd), "\x00", " "))
+		}
+	}
+}
+
+func (r *rig) file(name string) string {
+	b, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// await waits until the project has a file.
+func (r *rig) await(t *testing.T, name string) {
+	t.Helper()
+	for range 1200 {
+		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
+			return
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	t.Fatalf("%s never came", name)
+}
+
+func wantOutcome(t *testing.T, r Result, want Outcome) {
+	t.Helper()
+	if r.Outcome != want {
+		t.Errorf("outcome %s (%s), want %s; exit %d %s\n%s", r.Outcome, r.Reason, want, r.Exit, r.Signal, r.Stderr)
+	}
+}
+
+func TestAC_real_a_run_of_two_turns_makes_a_file(t *testing.T) {
+	t.Parallel()
+	forPresets(t, Presets()[:len(Presets())-1], func(t *testing.T, p Preset) {
+		r := newRig(t, p, `{"turns":[{"text":"I write the file.","shell":"echo hello > made.txt"},{"text":"The file is written."}]}`)
+		job := r.job(t)
+		var learned []string
+		job.Learned = func(id string) error {
+			learned = append(learned, id)
+			if p.Chooses && len(r.model.Requests()) > 0 {
+				t.Error("the id was told after the work began")
+			}
+			return nil
+		}
+		res := r.run(t, job)
+		wantOutcome(t, res, Done)
+		if got := r.file("made.txt"); got != "hello\n" {
+			t.Errorf("made.txt is %q", got)
+		}
+		if res.LastText != "The file is written." || len(res.Open) > 0 {
+			t.Errorf("last text %q, open %+v", res.LastText, res.Open)
+		}
+		if len(learned) != 1 || learned[0] != res.Session {
+			t.Errorf("learned %v, session %s", learned, res.Session)
+		}
+		if !slices.ContainsFunc(r.model.Requests(), func(q modelstub.Request) bool { return strings.Contains(string(q.Body), "Do what the task says.") }) {
+			t.Error("the model never saw the prompt")
+		}
+	})
+}
+
+func TestAC_real_killed_in_a_tool_call_and_resumed_in_the_same_session(t *testing.T) {
+	t.Parallel()
+	forPresets(t, Presets()[:len(Presets())-1], func(t *testing.T, p Preset) {
+		r := newRig(t, p, `{"turns":[{"text":"First part.","shell":"echo one >> log.txt"},
+			{"text":"Second part.","shell":"touch started; sleep 30; echo late > late.txt"},{"text":"Never said."}]}`)
+		job := r.job(t)
+		var session string
+		job.Learned = func(id string) error { session = id; return nil }
+		s := r.start(t.Context(), t, job)
+		r.await(t, "started")
+		time.Sleep(500 * time.Millisecond) // it says what it does after it began
+		if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		res := s.Wait()
+		r.noneLeft(t, job)
+		if res.Outcome != Killed && res.Outcome != Lost {
+			t.Errorf("outcome %s (%s)", res.Outcome, res.Reason)
+		}
+		if session == "" || res.Session != session {
+			t.Fatalf("session %q, learned %q", res.Session, session)
+		}
+		if p.Name != "opencode" && (len(res.Open) != 1 || !strings.Contains(res.Open[0].Input, "touch started")) {
+			t.Errorf("open calls %+v", res.Open)
+		}
+		r.script(t, `{"turns":[{"text":"Going on.","shell":"echo two >> log.txt"},{"text":"All is done."}]}`)
+		job = r.job(t)
+		job.Session, job.Resume = session, true
+		res = r.run(t, job)
+		wantOutcome(t, res, Done)
+		if res.Session != session {
+			t.Errorf("resumed in %s, want %s", res.Session, session)
+		}
+		if got := r.file("log.txt"); got != "one\ntwo\n" {
+			t.Errorf("log.txt is %q: the finished part was done again, or the rest was not", got)
+		}
+		if r.file("late.txt") != "" {
+			t.Error("the tool lived on after the agent was dead")
+		}
+		if q := r.model.Requests(); len(q) == 0 || !strings.Contains(string(q[0].Body), "First part.") {
+			t.Error("the model was not told what came before")
+		}
+	})
+}
+
+func TestAC_real_ends_of_a_session(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		turns string
+		want  Outcome
+	}{
+		"limit":    {`{"error":"rate_limit","headers":{"retry-after":"1"},"repeat":true}`, Limited},
+		"quota":    {`{"error":"quota","headers":{"retry-after":"1"},"repeat":true}`, Limited},
+		"overflow": {`{"error":"overflow","repeat":true}`, OutOfContext},
+		"auth":     {`{"error":"auth","repeat":true}`, NeedsPerson},
+		"cut":      {`{"text":"Half a sen","cut":true,"repeat":true}`, Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forPresets(t, mainPresets, func(t *testing.T, p Preset) {
+				r := newRig(t, p, `{"turns":[`+tc.turns+`]}`)
+				res := r.run(t, r.job(t))
+				wantOutcome(t, res, tc.want)
+				if res.Reason == "" {
+					t.Error("no reason")
+				}
+				if tc.want == Limited && res.Account != p.Name {
+					t.Errorf("account %q", res.Account)
+				}
+			})
+		})
+	}
+}
+
+func TestAC_real_dead_endpoint(t *testing.T) {
+	t.Parallel()
+	forPresets(t, mainPresets, func(t *testing.T, p Preset) {
+		r := newRig(t, p, `{"turns":[]}`)
+		if err := r.model.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wantOutcome(t, r.run(t, r.job(t)), Failed)
+	})
+}
+
+func TestAC_real_unknown_session(t *testing.T) {
+	t.Parallel()
+	forPresets(t, mainPresets, func(t *testing.T, p Preset) {
+		r := newRig(t, p, `{"turns":[{"shell":"echo oops > made.txt"},{"text":"Done."}]}`)
+		for _, id := range []string{"00000000-0000-4000-8000-000000000000", "a-name", ""} {
+			job := r.job(t)
+			job.Session, job.Resume = id, true
+			wantOutcome(t, r.run(t, job), SessionNotFound)
+		}
+		if r.file("made.txt") != "" || len(r.model.Requests()) > 0 {
+			t.Error("a session that does not exist did work")
+		}
+	})
+}
+
+func TestAC_real_silence_is_ended(t *testing.T) {
+	t.Parallel()
+	forPresets(t, mainPresets, func(t *testing.T, p Preset) {
+		r := newRig(t, p, `{"turns":[{"text":"One moment","hang":true,"repeat":true}]}`)
+		job := r.job(t)
+		job.Silence = 4 * time.Second
+		wantOutcome(t, r.run(t, job), TimedOut)
+	})
+}
+
+// One that waits for the end of a limit in silence is ended by the same watchdog,
+// but it is the limit that counts.
+func TestAC_real_silence_in_a_limit_is_a_limit(t *testing.T) {
+	t.Parallel()
+	forPresets(t, mainPresets, func(t *testing.T, p Preset) {
+		r := newRig(t, p, `{"turns":[{"error":"rate_limit","headers":{"retry-after":"3600"},"repeat":true}]}`)
+		job := r.job(t)
+		job.Silence = 4 * time.Second
+		wantOutcome(t, r.run(t, job), Limited)
+	})
+}
+
+func TestAC_real_stopped_in_a_tool_call(t *testing.T) {
+	t.Parallel()
+	forPresets(t, mainPresets, func(t *testing.T, p Preset) {
+		r := newRig(t, p, longTool)
+		job := r.job(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s := r.start(ctx, t, job)
+		r.await(t, "started")
+		cancel()
+		wantOutcome(t, s.Wait(), Stopped)
+		r.noneLeft(t, job)
+		if r.file("late.txt") != "" {
+			t.Error("the tool lived on")
+		}
+	})
+}
+
+// A fail of writing the id down ends the agent before its work counts.
+func TestAC_real_an_id_that_cannot_be_kept_stops_the_agent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, codex, `{"turns":[{"delay_ms":3000,"shell":"echo oops > made.txt"},{"text":"Done."}]}`)
+	job := r.job(t)
+	job.Learned = func(string) error { return errors.New("the disk is full") }
+	res := r.run(t, job)
+	if res.Outcome == Done || r.file("made.txt") != "" {
+		t.Errorf("%s (%s)", res.Outcome, res.Reason)
+	}
+}

@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// OpenCall is a tool call that was begun and whose end nobody saw.
+type OpenCall struct {
+	Tool  string
+	Input string // its command or its file, shortened; words of an agent, not ours
+
+	id string
+}
+
+// stream is what is known of a session from what its program printed.
+type stream struct {
+	want    string // the session asked for, "" for a new one without a name
+	session string // the session it says it is
+	wrong   bool   // it is another one
+
+	text   string // the last thing said in words
+	more   bool   // text is being added to
+	open   []OpenCall
+	asks   []string // what was refused or left without an answer
+	limit  window
+	waits  cause  // what it tries again after, as long as nothing came since
+	error  cause  // the last error that was not the end
+	ending ending // the last end, as long as nothing came after it
+
+	// soft tells that there is no end event: its last step only ends a session
+	// whose process ended well. mended tells of an error that was overcome, which
+	// still shows in the exit code.
+	soft, mended, folding bool
+
+	events int
+	cut    objects
+	now    func() time.Time
+}
+
+// window is a usage limit told of in so many words.
+type window struct {
+	closed bool
+	until  time.Time
+	kind   string
+}
+
+// ending is how a session said it ended; without an outcome it did not say.
+type ending struct {
+	outcome Outcome
+	reason  string
+	until   time.Time
+}
+
+// line takes a line of output. It returns what a person would want to see.
+func (s *stream) line(line []byte, read func(*stream, []byte) string, learned func(string) error) (string, error) {
+	show := ""
+	for _, raw := range s.cut.feed(line) {
+		before := s.session
+		shown := read(s, raw)
+		s.events++
+		if s.wrong {
+			return "", &otherSession{s.want, s.session}
+		}
+		if before == "" && s.session != "" && learned != nil {
+			if err := learned(s.session); err != nil {
+				return "", err
+			}
+		}
+		show = cmp.Or(shown, show)
+	}
+	return show, nil
+}
+
+// otherSession tells that a program went on with, or began, another session than
+// the one it was asked for.
+type otherSession struct{ want, got string }
+
+func (e *otherSession) Error() string {
+	return fmt.Sprintf("resume session %s: the agent is in session %s", e.want, e.got)
+}
+
+// in notes which session an event belongs to.
+func (s *stream) in(session string) {
+	if session == "" || s.wrong {
+		return
+	}
+	if s.want != "" && session != s.want {
+		s.session, s.wrong = session, true
+		return
+	}
+	if s.session == "" {
+		s.session = session
+	}
+}
+
+// begin notes that work goes on: what was said to be the end was none.
+func (s *stream) begin() { s.ending, s.waits = ending{}, cause{} }
+
+// say notes words of the agent; delta adds to the words before.
+func (s *stream) say(text string, delta bool) string {
+	s.begin()
+	if delta && s.more {
+		s.text += text
+	} else {
+		s.text = text
+	}
+	s.more = delta
+	return firstLine(s.text)
+}
+
+// started notes the begin of a tool call.
+func (s *stream) started(id, tool, input string) string {
+	s.begin()
+	s.more = false
+	s.finished(id)
+	s.open = append(s.open, OpenCall{Tool: tool, Input: input, id: id})
+	return strings.TrimSpace(tool + " " + input)
+}
+
+// finished notes the end of one.
+func (s *stream) finished(id string) {
+	s.more, s.waits = false, cause{}
+	s.open = slices.DeleteFunc(s.open, func(c OpenCall) bool { return c.id == id })
+}
+
+// refused notes what was not allowed, or not answered.
+func (s *stream) refused(what string) {
+	if !slices.Contains(s.asks, what) {
+		s.asks = append(s.asks, what)
+	}
+}
+
+// failed notes an error as the end.
+func (s *stream) failed(status int, message string) {
+	c := explain(status, message, s.now())
+	s.ending = ending{c.outcome, c.reason, c.until}
+}
+
+// decode reads an event. odd tells that a value has another shape than it is
+// known to have: then nothing good may be concluded from the event.
+func decode(raw []byte, into any) (odd bool) {
+	err := json.Unmarshal(raw, into)
+	var shape *json.UnmarshalTypeError
+	return err != nil && errors.As(err, &shape)
+}
+
+// inputSummary makes a line of a tool's input: its command or its file if it has
+// one, otherwise the whole.
+func inputSummary(raw json.RawMessage) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) == nil {
+		for _, name := range []string{"command", "cmd", "file_path", "path", "filePath", "url", "pattern", "prompt", "query"} {
+			var text string
+			if json.Unmarshal(fields[name], &text) == nil && text != "" {
+				return firstLine(text)
+			}
+		}
+	}
+	if len(raw) == 0 || string(raw) == "{}" || string(raw) == "null" {
+		return ""
+	}
+	return firstLine(string(raw))
+}
+
+const maxLine = 240
+
+// firstLine makes one printable, bounded line of a text.
+func firstLine(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(text))
+	clean = strings.Join(strings.Fields(clean), " ")
+	if runes := []rune(clean); len(runes) > maxLine {
+		return string(runes[:maxLine-1]) + "…"
+	}
+	return clean
+}
