@@ -61,7 +61,7 @@ func (f *finder) specRuns(t *census) {
 		k := nameKey(id)
 		taken := false
 		for _, s := range t.stories {
-			taken = taken || (k.same(s.key) || strings.EqualFold(k.id, s.key.id)) && projectOf(s.path) == projectOf(path.Join(dir, "x"))
+			taken = taken || (k.same(s.key) || strings.EqualFold(k.id, s.key.id)) && projectOf(s.path) == specProject(dir)
 		}
 		if !taken {
 			f.add(id, dir, reprise.KindSpecPipeline)
@@ -150,11 +150,19 @@ func (l *loader) pipeline() {
 	run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Phase: p.phase, Role: p.role, Reason: "its output is the first that is missing"}}
 }
 
+// specProject is the project that the folder of a specification belongs to.
+func specProject(dir string) string {
+	if path.Base(dir) == "spec" {
+		return projectOf(path.Join(dir, "x")) // it lies among the stories
+	}
+	return (&loader{run: &reprise.Run{Ref: reprise.Ref{Path: dir}}}).project()
+}
+
 // specStory finds the story that was written from the specification.
 func (l *loader) specStory() string {
 	k := nameKey(l.run.ID)
 	for _, s := range l.storyFiles() {
-		if (k.same(s.key) || strings.EqualFold(k.id, s.key.id)) && projectOf(s.path) == projectOf(path.Join(l.run.Path, "x")) {
+		if (k.same(s.key) || strings.EqualFold(k.id, s.key.id)) && projectOf(s.path) == specProject(l.run.Path) {
 			return s.path
 		}
 	}

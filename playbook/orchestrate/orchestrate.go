@@ -171,10 +171,13 @@ func answers(r *reprise.Run, stop func(step string) []reprise.Event) []reprise.E
 	for _, q := range unused(r) {
 		step, ours := strings.CutPrefix(q.ID, "escalation-")
 		if !ours {
-			if q.Source.File != "" {
-				return []reprise.Event{applied(q)}
+			switch {
+			case q.Source.File == "":
+				continue
+			case doc.Fold(q.Answer) == stopIt && r.State.Open():
+				return append(stop(""), applied(q))
 			}
-			continue
+			return []reprise.Event{applied(q)}
 		}
 		for i := range r.Steps {
 			if escalation(r.Steps[i].ID) == q.ID {

@@ -98,6 +98,7 @@ func output(r *reprise.Run, phase string) string {
 // Assign implements reprise.Playbook.
 func (p Pipeline) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
 	step := p.step(fsys, r, u)
+	u.Phase = step
 	if step == create {
 		if !isName(r.ID) {
 			return reprise.Assignment{}, fmt.Errorf("assign %s of %s: the name cannot be that of a file", step, r.ID)
@@ -118,7 +119,7 @@ func (p Pipeline) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 	file := output(r, step)
 	s := r.Step(step)
 	a.Facts["output"] = file
-	a.Expect = []reprise.Expected{{Path: file, Changed: s != nil && s.Status.Closed()}}
+	a.Expect = []reprise.Expected{{Path: file, Changed: step != critique && s != nil && s.Status.Closed()}}
 	return a, nil
 }
 

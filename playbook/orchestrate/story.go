@@ -56,6 +56,7 @@ func (p Story) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assig
 	if step != u.Phase || role == "" {
 		role = cycleRoles[step]
 	}
+	u.Phase = step
 	a := assignment(r, u, step, role)
 	withStory(fsys, &a, r.Path)
 	a.Expect = []reprise.Expected{{Path: r.Path, Changed: step == create}}

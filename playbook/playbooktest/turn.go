@@ -67,7 +67,8 @@ func (w *world) turn(book reprise.Playbook, j *journal, res *Result) bool {
 	switch d.Action {
 	case reprise.Start:
 	case reprise.Ask:
-		return w.ask(j, r)
+		// One that was stopped on purpose is not asked about.
+		return r.State != reprise.Stopped && w.ask(j, r)
 	case reprise.Finish:
 		return false
 	default:
