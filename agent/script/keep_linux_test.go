@@ -3,7 +3,6 @@ package script_test
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -91,6 +90,9 @@ func engine(args []string) int {
 		Token: args[1], Dir: args[0], Inherit: []*os.File{store.LockFile()},
 		Env:     append([]string{"PATH=" + os.Getenv("PATH"), partVar + "=fork-away"}, raceEnv...),
 		Command: []string{os.Args[0], "stay", args[2]},
+	}
+	if len(args) > 3 {
+		j.Command = args[3:]
 	}
 	ready := make(chan string, 8)
 	j.Line = func(text string) { ready <- text }
@@ -245,23 +247,77 @@ func free(dir string) bool {
 	return err == nil
 }
 
+// startEngine starts an engine with an attempt; it gives the agent's pid.
+func startEngine(t *testing.T, args ...string) (cmd *exec.Cmd, pid int) {
+	t.Helper()
+	cmd = exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), partVar+"=engine")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	if _, err := fmt.Sscanf(line, "forked %d", &pid); err != nil {
+		t.Fatal(line, err)
+	}
+	return cmd, pid
+}
+
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, err := strconv.Atoi(strings.Fields(string(b[strings.LastIndexByte(string(b), ')'):]))[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parent
+}
+
+// ended reports whether a process is gone, or only waits to be collected.
+func ended(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(b), ") Z ")
+}
+
+func TestO4_engine_and_shim_killed_together_leave_what_can_be_found(t *testing.T) {
+	t.Parallel()
+	dir, arg, tok := t.TempDir(), unique(), token(t)
+	// One tool keeps the token, one only the lease.
+	cmd, pid := startEngine(t, dir, tok, arg, "sh", "-c", "setsid sleep "+arg+" & env -i setsid sleep "+arg+" & sleep 0.1; echo forked; wait")
+	shim := parentOf(t, pid)
+	for _, stop := range []int{shim, cmd.Process.Pid} {
+		if err := syscall.Kill(stop, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, kill := range []int{cmd.Process.Pid, shim} {
+		if err := syscall.Kill(kill, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = cmd.Wait()
+	eventually(t, 5*time.Second, "the agent died with its shim", func() bool { return ended(pid) })
+	holders := proc.Holders(filepath.Join(dir, ".reprise", "lock"))
+	if len(holders) != 2 || len(proc.Orphans(tok)) != 1 || free(dir) {
+		t.Errorf("%v hold the lease, %v have the token", holders, proc.Orphans(tok))
+	}
+	if left := proc.Stop(time.Second, holders...); len(left) > 0 || len(with(t, arg)) > 0 {
+		t.Errorf("%v do not end", left)
+	}
+	eventually(t, 5*time.Second, "the lease is free", func() bool { return free(dir) })
+}
+
 func TestO4_killed_engine_leaves_no_process_and_a_free_lease(t *testing.T) {
 	t.Parallel()
 	for round := range 5 {
 		dir, arg, tok := t.TempDir(), unique(), token(t)
-		cmd := exec.Command(os.Args[0], dir, tok, arg)
-		cmd.Env = append(os.Environ(), partVar+"=engine")
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, _ := bufio.NewReader(out).ReadString('\n')
-		if !strings.HasPrefix(line, "forked ") {
-			t.Fatal(line)
-		}
+		cmd, _ := startEngine(t, dir, tok, arg)
 		if len(with(t, arg)) != 1 || len(proc.Orphans(tok)) < 2 || free(dir) {
 			t.Fatal("the attempt does not run as it should")
 		}
@@ -287,15 +343,7 @@ func TestO4_killed_shim_leaves_no_process(t *testing.T) {
 	j.Line = func(text string) { forked <- text }
 	s := start(t, j, script.Options{})
 	<-forked
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.PID()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shim, err := strconv.Atoi(strings.Fields(string(b))[3])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(shim, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(parentOf(t, s.PID()), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	r := s.Wait()
@@ -329,7 +377,7 @@ func TestO4_lease_is_held_as_long_as_anything_lives(t *testing.T) {
 	if err := store.Release(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 5*time.Second, "the agent has ended", func() bool { return errors.Is(syscall.Kill(s.PID(), 0), syscall.ESRCH) })
+	eventually(t, 5*time.Second, "the agent has ended", func() bool { return ended(s.PID()) })
 	if free(j.Dir) {
 		t.Error("the lease is free while a descendant lives")
 	}
