@@ -48,6 +48,7 @@ var rooms = map[string][]string{
 	"worktree":                 {".", "internal/gitx", "internal/durable", "journal"},
 	"engine":                   {".", "agent", "agent/*", "settings", "flow", "prompt", "playbook", "playbook/*", "layout", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc"},
 	"internal/tui":             {".", "engine"},
+	"internal/demo":            {"."},
 	"internal/cli":             {".", "layout", "examine", "project", "report", "upkeep", "journal", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "playbook", "worktree", "internal/tui", "internal/shim"},
 	"cmd/reprise":              {"internal/cli", "internal/shim"},
 	"schema":                   {"report"},
@@ -167,7 +168,7 @@ var writes = []string{
 
 // scratch are files that write to a temporary folder of their own, outside the
 // project: the throw-away copy that a person's command is run in.
-var scratch = []string{"evidence/verify.go", "internal/gitx/contents.go"}
+var scratch = []string{"evidence/verify.go", "internal/gitx/contents.go", "internal/demo/actor.go"}
 
 // remains are files that remove what a killed git left in git's own folder, for
 // which git has no command.

@@ -16,6 +16,7 @@ import (
 	"reprise/agent/script"
 	"reprise/engine"
 	"reprise/flow"
+	"reprise/internal/demo"
 	"reprise/internal/durable"
 	"reprise/internal/shim"
 	"reprise/journal"
@@ -27,6 +28,13 @@ import (
 func TestMain(m *testing.M) {
 	if handled, code := shim.Main(os.Args[1:]); handled {
 		os.Exit(code)
+	}
+	if len(os.Args) > 1 && os.Args[1] == "act" {
+		if err := demo.Act(os.Getenv); err != nil {
+			fmt.Fprintln(os.Stderr, "act:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	if len(os.Args) > 2 && os.Args[1] == "work-on" {
 		os.Exit(workOn(os.Args[2:]))
@@ -98,6 +106,10 @@ func newEngine(dir string) *engine.Engine {
 	set := settings.Default()
 	set.Backoff, set.Grace, set.Cutoffs, set.Silence, set.Timeout = time.Millisecond, 200*time.Millisecond, 10_000, 0, time.Minute
 	set.Parallel = 3
+	set.Agents["actor"] = settings.Agent{Name: "actor", Preset: "command", Command: []string{os.Args[0], "act"}, Env: map[string]string{
+		"DEMO_LAUNCHES": filepath.Join(dir, "launched"), "DEMO_GAPS": "1",
+	}}
+	set.Roles["default"] = "actor"
 	return &engine.Engine{
 		Dir: dir, Settings: set, Environ: os.Environ(), Now: time.Now, Mode: engine.Autopilot,
 		Agent: func(a settings.Agent) (agent.Agent, error) {

@@ -16,6 +16,11 @@ func (e *Engine) abandoned(h durable.Holder) bool {
 	if h.PID == 0 {
 		return false
 	}
+	if self, err := proc.Self(); err == nil && h.PID == self.PID && h.StartTicks == self.StartTicks {
+		// We gave it back a moment ago; a process that is just being started
+		// holds every file of ours until it becomes the program it is to be.
+		return true
+	}
 	life := proc.Look(reprise.Owner{Host: h.Host, BootID: h.BootID, PID: h.PID, StartTicks: h.StartTicks}, e.Now())
 	return life.Life == reprise.Dead
 }

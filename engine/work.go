@@ -234,7 +234,7 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 			return nil, nil, err
 		}
 		if time.Now().After(deadline) {
-			if !e.StopOrphans {
+			if !e.StopOrphans || held.Holder.PID == os.Getpid() {
 				return nil, nil, orphans(held, e.holders())
 			}
 			if err := e.stopOrphans(); err != nil {
