@@ -3,7 +3,7 @@ GO ?= go
 FUZZTIME ?= 60s
 BIN := bin/reprise
 
-.PHONY: all build test check generate fuzz crash bench clean
+.PHONY: all build test check generate fuzz crash bench clean agents agents-all record-agents
 
 all: build
 
@@ -37,6 +37,41 @@ crash: ## every layout's recording, crashed at every operation and again in reco
 bench: build ## speed, beside a peer in the same run
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	REPRISE_BENCH=1 $(GO) test -run '^TestBench' -v -count 1 ./internal/bench
+
+# The coding agents the tests drive, pinned. They are fetched with the ordinary npm
+# client into a folder that is never committed; where one is absent its tests say so.
+AGENTS := bin/agents
+PLATFORM := $(shell uname -s | tr A-Z a-z)-$(shell uname -m | sed 's/x86_64/x64/;s/aarch64/arm64/')
+
+agents: $(AGENTS)/codex-0.166.0 $(AGENTS)/claude-2.1.197 ## two real agents, as single programs without Node
+
+agents-all: agents $(AGENTS)/opencode-1.18.33 $(AGENTS)/gemini-0.61.0 $(AGENTS)/qwen-0.15.10 $(AGENTS)/copilot-1.0.102 ## all of them; needs Node
+
+# One program out of a platform package: $(call program,package,file in it,name).
+define program
+	rm -rf $@.part && mkdir -p $@.part
+	cd $@.part && npm pack --silent '$(1)' && tar -xzf ./*.tgz && rm ./*.tgz
+	mv $@.part/package/$(2) $@.part/$(3) && rm -rf $@.part/package
+	mv $@.part $@
+endef
+
+$(AGENTS)/codex-%:
+	$(call program,@openai/codex@$*-$(PLATFORM),vendor/*/bin/codex,codex)
+
+$(AGENTS)/claude-%:
+	$(call program,@anthropic-ai/claude-code-$(PLATFORM)@$*,claude,claude)
+
+$(AGENTS)/opencode-%:
+	$(call program,opencode-$(PLATFORM)@$*,bin/opencode,opencode)
+
+$(AGENTS)/gemini-%: PACKAGE = @google/gemini-cli
+$(AGENTS)/qwen-%: PACKAGE = @qwen-code/qwen-code
+$(AGENTS)/copilot-%: PACKAGE = @github/copilot
+$(AGENTS)/gemini-% $(AGENTS)/qwen-% $(AGENTS)/copilot-%:
+	rm -rf $@.part && npm install --silent --no-fund --no-audit --prefix $@.part '$(PACKAGE)@$*' && mv $@.part $@
+
+record-agents: agents-all ## what the real agents print, recorded anew for the replay tests; look at the changes
+	REPRISE_RECORD=all $(GO) test -count 1 -timeout 30m -parallel 1 -run '^TestRecord$$' -v ./agent
 
 clean:
 	rm -rf bin
