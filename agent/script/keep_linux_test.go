@@ -386,3 +386,27 @@ func TestO4_lease_is_held_as_long_as_anything_lives(t *testing.T) {
 		t.Error("the lease is not free when all is gone")
 	}
 }
+
+func TestO4_engine_killed_at_any_moment(t *testing.T) {
+	t.Parallel()
+	for round := range 20 {
+		dir, arg, tok := t.TempDir(), unique(), token(t)
+		cmd := exec.Command(os.Args[0], dir, tok, arg)
+		cmd.Env = append(os.Environ(), partVar+"=engine")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(round) * 4 * time.Millisecond)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		eventually(t, 10*time.Second, "the lease is free", func() bool { return free(dir) })
+		if left := with(t, arg); len(left) > 0 {
+			t.Errorf("round %d: %v live on with the lease free", round, left)
+		}
+		if left := proc.Orphans(tok); len(left) > 0 {
+			t.Errorf("round %d: %v live on with the lease free", round, left)
+		}
+	}
+}
