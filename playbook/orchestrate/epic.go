@@ -38,7 +38,7 @@ func (Epic) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Un
 		if len(out) > 0 && u.Phase != out[0].Phase {
 			return out
 		}
-		if s.Status != reprise.Blocked && !slices.Contains(busy, s.ID) {
+		if !isBlocked(s) && !slices.Contains(busy, s.ID) {
 			out = append(out, u)
 		}
 	}
@@ -187,12 +187,19 @@ func (Epic) stuck(r *reprise.Run) []reprise.Event {
 	}}
 }
 
+// isBlocked reports whether the state or the story itself calls an open story
+// blocked. Either is enough: only a person takes it back.
+func isBlocked(s *reprise.Step) bool {
+	return !s.Status.Closed() && (s.Status == reprise.Blocked ||
+		slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return c.Status == reprise.Blocked }))
+}
+
 // blockedStories are those of the first wave that has any.
 func blockedStories(r *reprise.Run) []*reprise.Step {
 	var out []*reprise.Step
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.Status == reprise.Blocked && s.Phase != "prerequisites" && (len(out) == 0 || out[0].Phase == s.Phase) {
+		if isBlocked(s) && s.Phase != "prerequisites" && (len(out) == 0 || out[0].Phase == s.Phase) {
 			out = append(out, s)
 		}
 	}

@@ -54,7 +54,10 @@ type Player struct {
 	Between func(turn int, files fstest.MapFS)
 	// Kill is the instruction at which the process dies, counted from 1; zero
 	// stands for never. It is started again and does not die a second time.
-	Kill     int
+	Kill int
+	// Stride makes EveryKill die at every so many instructions only; zero
+	// stands for each.
+	Stride   int
 	Attempts int // failures of a step in a row; zero stands for 3
 	Turns    int // zero stands for 300
 }
@@ -110,7 +113,7 @@ func (p Player) EveryKill(t *testing.T, fsys fstest.MapFS, check func(t testing.
 	p.Kill = 0
 	whole := p.Play(t, fsys)
 	check(t, whole)
-	for at := 1; at <= whole.Ticks && !t.Failed(); at++ {
+	for at := 1; at <= whole.Ticks && !t.Failed(); at += max(p.Stride, 1) {
 		p.Kill = at
 		r := p.Play(t, fsys)
 		check(t, r)
