@@ -113,8 +113,12 @@ func updatePrivate(disk FS, name string, change func(old []byte) ([]byte, error)
 		return err
 	}
 	content, err := change(old)
-	if err != nil || (old != nil && string(content) == string(old)) {
+	if err != nil {
 		return err
+	}
+	if old != nil && string(content) == string(old) {
+		// Whoever renamed it here may have been killed before it was durable.
+		return disk.SyncDir(".")
 	}
 	// The lock makes the name of the temporary file ours; one that is there was
 	// left by a process that died.

@@ -1,0 +1,4 @@
+package durable
+
+// UpdatePrivateOn is UpdatePrivate on any disk.
+var UpdatePrivateOn = updatePrivate
