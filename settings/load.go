@@ -97,7 +97,7 @@ func Load(o Options) (*Settings, *Untrusted, error) {
 			if o.Trust.Trusted(name, hash) {
 				s.overlay(project)
 			} else {
-				untrusted = project.untrusted(name, hash)
+				untrusted = project.untrusted(name, hash, s)
 			}
 		}
 	}
@@ -159,17 +159,29 @@ func (f *file) hash(data []byte) reprise.Hash {
 	return reprise.HashOf(all)
 }
 
-func (f *file) untrusted(name string, hash reprise.Hash) *Untrusted {
+// untrusted says what a file would start if it were laid over the settings: the
+// agents it declares, also for roles that are bound elsewhere, and agents
+// declared elsewhere for the roles it binds.
+func (f *file) untrusted(name string, hash reprise.Hash, over *Settings) *Untrusted {
 	u := &Untrusted{Path: name, Hash: hash, Env: f.Env}
-	for _, agent := range slices.Sorted(maps.Keys(f.Agents)) {
-		start := Start{Agent: f.Agents[agent]}
-		for role, by := range f.Roles {
-			if by == agent {
-				start.Roles = append(start.Roles, role)
-			}
+	agents, roles := maps.Clone(over.Agents), maps.Clone(over.Roles)
+	maps.Copy(agents, f.Agents)
+	maps.Copy(roles, f.Roles)
+	starts := map[string]*Start{}
+	for agent := range f.Agents {
+		starts[agent] = &Start{}
+	}
+	for _, agent := range f.Roles {
+		starts[agent] = &Start{}
+	}
+	for _, role := range slices.Sorted(maps.Keys(roles)) {
+		if start := starts[roles[role]]; start != nil {
+			start.Roles = append(start.Roles, role)
 		}
-		slices.Sort(start.Roles)
-		u.Starts = append(u.Starts, start)
+	}
+	for _, agent := range slices.Sorted(maps.Keys(starts)) {
+		starts[agent].Agent = agents[agent]
+		u.Starts = append(u.Starts, *starts[agent])
 	}
 	if t, ok := f.Templates.(templates); ok {
 		u.Templates = slices.Sorted(maps.Keys(t))
