@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"reprise"
 	"reprise/agent"
@@ -28,13 +30,13 @@ func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
 	w.flights[a.Step] = f
 	w.tell(Progress{Kind: Began, Step: a.Step, Title: a.Unit.Title, Role: a.Role, Attempt: f.attempt})
 	go func() {
-		sum, err := w.Engine.runChild(ctx, w, *a.Child)
+		sum, err := w.Engine.runChild(ctx, w, *a.Child, a.Unit.Title)
 		w.landed <- landing{step: a.Step, child: sum, err: err}
 	}()
 	return nil
 }
 
-func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref) (*Summary, error) {
+func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref, title string) (*Summary, error) {
 	book, err := e.bookOf(parent.store, ref)
 	if err != nil {
 		return nil, err
@@ -49,6 +51,17 @@ func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref) (*
 	quiet := *e
 	quiet.Ask = nil
 	child.Engine = &quiet
+	if _, err := fs.Stat(parent.store, ref.Path); errors.Is(err, fs.ErrNotExist) {
+		_, events, err := book.Begin(parent.store, reprise.Goal{ID: ref.ID, Path: ref.Path, Text: title, Now: e.Now(), Mode: string(e.Mode)})
+		if err != nil {
+			return nil, err
+		}
+		for _, ev := range events {
+			if err := child.record(ctx, e.begun(ev)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return child.sum, child.loop(ctx)
 }
 

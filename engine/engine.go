@@ -17,6 +17,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/flow"
+	"reprise/internal/durable"
 	"reprise/settings"
 )
 
@@ -60,6 +61,9 @@ type Engine struct {
 	Workflow func(file string, hash reprise.Hash) (*flow.Workflow, error)
 
 	AllowNetwork, Adopt bool
+	// Disk, if set, is put between the engine and the disk, for tests that
+	// crash here.
+	Disk func(durable.FS) durable.FS
 	// StopOrphans lets agents of a dead engine be stopped instead of waited for.
 	StopOrphans bool
 	// Hard, once closed, ends everything at once: the second Ctrl-C.

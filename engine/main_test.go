@@ -163,7 +163,7 @@ func repository(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
 	git(t, dir, "init", "-q")
-	put(t, dir, "README.md", "# project\n")
+	put(t, dir, "NOTES.md", "# project\n")
 	git(t, dir, "add", ".")
 	git(t, dir, "commit", "-q", "-m", "begin")
 	return dir

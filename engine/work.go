@@ -219,7 +219,7 @@ const heldFor = 5 * time.Second
 // take opens the project and takes its lease. An engine that was killed leaves
 // agents that are being stopped; they are waited for, a live holder is not.
 func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, error) {
-	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
+	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now, Disk: e.Disk})
 	if err != nil {
 		return nil, nil, err
 	}

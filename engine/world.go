@@ -117,7 +117,7 @@ func (w *work) worldState(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return repo.State(ctx)
+	return repo.State(ctx, w.isState)
 }
 
 // commitOf finds the commit that carries the trailer of an attempt, "" if there

@@ -103,8 +103,11 @@ func (a *actor) work() error {
 		}, strings.TrimLeft(a.step, ".")) + ".txt"
 		return write(name, "made for "+a.step+"\n")
 	}
-	if a.step == "transform" {
+	switch phase, planning := strings.CutPrefix(a.step, "phase-"); {
+	case a.step == "transform":
 		return a.plans()
+	case planning && a.role == "planner":
+		return a.phase(phase)
 	}
 	return nil
 }
@@ -122,6 +125,20 @@ func (a *actor) plans() error {
 		}
 	}
 	return nil
+}
+
+// phase plans one phase of a GSD project.
+func (a *actor) phase(number string) error {
+	found, err := filepath.Glob(".planning/phases/" + number + "-*")
+	if err != nil {
+		return err
+	}
+	dir := ".planning/phases/" + number + "-more"
+	if len(found) > 0 {
+		dir = found[0]
+	}
+	text := "---\nphase: " + number + "\nplan: 01\n---\n\n# Plan\n\n<tasks>\n<task type=\"auto\"><name>Task 1: Make it</name></task>\n</tasks>\n"
+	return write(filepath.Join(dir, number+"-01-PLAN.md"), text)
 }
 
 // reply leaves the result.

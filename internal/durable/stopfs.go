@@ -59,3 +59,12 @@ func (f *stopFile) WriteAt(p []byte, off int64) (int, error) {
 }
 func (f *stopFile) Sync() error  { f.s.count(); return f.File.Sync() }
 func (f *stopFile) Close() error { f.s.count(); return f.File.Close() }
+
+// OS gives the file of the operating system below, for the lease that is passed
+// on to processes.
+func (f *stopFile) OS() *os.File {
+	if under, ok := f.File.(interface{ OS() *os.File }); ok {
+		return under.OS()
+	}
+	return nil
+}

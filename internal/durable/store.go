@@ -48,6 +48,8 @@ type Options struct {
 	Reserve int64
 	// SegmentSize is when a log goes on in a new file; zero stands for 1 MiB.
 	SegmentSize int64
+	// Disk, if set, is put between the store and the disk: crash here, trace.
+	Disk func(FS) FS
 	// Rand names temporary files and Now dates what is kept; nil stands for
 	// the real ones. No decision depends on the time.
 	Rand io.Reader
@@ -91,6 +93,9 @@ func Open(dir string, o Options) (*Store, error) {
 	disk, err := OpenFS(abs)
 	if err != nil {
 		return nil, err
+	}
+	if o.Disk != nil {
+		disk = o.Disk(disk)
 	}
 	s := OpenOn(disk, o)
 	s.dir = abs

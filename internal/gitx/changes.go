@@ -34,8 +34,9 @@ func (r *Repo) Changes(ctx context.Context) ([]string, error) {
 const maxListed = 100_000
 
 // State is a fingerprint of a checkout: its head, and the size and time of every
-// file that no commit holds. Two equal ones mean that nothing happened there.
-func (r *Repo) State(ctx context.Context) (string, error) {
+// file that no commit holds, except those to be left out. Two equal ones mean
+// that nothing else happened there.
+func (r *Repo) State(ctx context.Context, except func(name string) bool) (string, error) {
 	head, err := r.git.output(ctx, 256, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
 		head = []byte("none")
@@ -47,6 +48,9 @@ func (r *Repo) State(ctx context.Context) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", head)
 	for _, name := range changed {
+		if except(name) {
+			continue
+		}
 		fmt.Fprintf(h, "%q", name)
 		if info, err := os.Lstat(filepath.Join(r.top, filepath.FromSlash(name))); err == nil {
 			fmt.Fprintf(h, " %v %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano())
