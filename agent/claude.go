@@ -10,7 +10,7 @@ import (
 
 var claude = Preset{
 	Name: "claude", Program: "claude", Tested: "2.1.197", Chooses: true, session: uuid,
-	argv: claudeArgs, read: readClaude,
+	argv: claudeArgs, read: readClaude, approves: []string{"--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"},
 }
 
 func claudeArgs(o Options, session string, resume bool) []string {

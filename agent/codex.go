@@ -7,7 +7,7 @@ import (
 
 var codex = Preset{
 	Name: "codex", Program: "codex", Tested: "0.166.0", session: uuid,
-	argv: codexArgs, read: readCodex,
+	argv: codexArgs, read: readCodex, approves: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto", "--sandbox", "-s"},
 	native: []string{"codex.js", "../node_modules/@openai/codex-*/vendor/*/bin/codex", "../../codex-*/vendor/*/bin/codex"},
 }
 

@@ -11,7 +11,7 @@ import (
 // one it was given.
 var copilot = Preset{
 	Name: "copilot", Program: "copilot", Tested: "1.0.102", Chooses: true, session: uuid,
-	argv: copilotArgs, read: readCopilot,
+	argv: copilotArgs, read: readCopilot, approves: []string{"--allow-all-tools", "--allow-all", "--allow-tool", "--yolo"},
 	native: []string{"npm-loader.js", "../node_modules/@github/copilot-*/copilot", "node_modules/@github/copilot-*/copilot", "../copilot-*/copilot"},
 }
 

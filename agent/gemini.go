@@ -7,7 +7,7 @@ import (
 
 var gemini = Preset{
 	Name: "gemini", Program: "gemini", Tested: "0.61.0", Chooses: true, session: uuid,
-	argv: geminiArgs, read: readGemini,
+	argv: geminiArgs, read: readGemini, approves: []string{"--approval-mode", "--yolo", "-y"},
 	// Otherwise it starts itself again as a child that outlives it and ignores
 	// the request to stop.
 	env: []string{"GEMINI_CLI_NO_RELAUNCH=true"},

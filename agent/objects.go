@@ -44,7 +44,10 @@ func (o *objects) feed(line []byte) [][]byte {
 	}
 	found, rest, ok := split(line)
 	if !ok {
-		return append(found, o.embedded(line[len(line)-len(rest):])...)
+		if bytes.ContainsRune([]byte(`]},:"`), rune(rest[0])) {
+			found = nil // the end of an object that was dropped: parts of it
+		}
+		return append(found, o.embedded(rest)...)
 	}
 	if len(rest) > 0 {
 		o.begin(rest)

@@ -14,7 +14,7 @@ import (
 // that was cut off is not among the open ones.
 var opencode = Preset{
 	Name: "opencode", Program: "opencode", Tested: "1.18.33", session: regexp.MustCompile(`^ses_[0-9A-Za-z]{10,64}$`),
-	argv: opencodeArgs, read: readOpencode, soft: true,
+	argv: opencodeArgs, read: readOpencode, approves: []string{"--auto"}, soft: true,
 }
 
 func opencodeArgs(o Options, session string, resume bool) []string {

@@ -24,7 +24,10 @@ type Preset struct {
 	Chooses bool
 
 	session *regexp.Regexp // the form of its ids
-	env     []string       // set unless a person set them
+	// approves are its flags for what it may do without asking; if a person
+	// gives one, ours is left out.
+	approves []string
+	env      []string // set unless a person set them
 	// argv gives the arguments; the prompt is on standard input.
 	argv func(o Options, session string, resume bool) []string
 	// read takes one event and returns what a person would want to see.
@@ -122,40 +125,48 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 		return l.Start(ctx, job)
 	}
 	s := &stream{now: o.Now, soft: p.soft}
-	switch {
-	case job.Resume && !p.session.MatchString(job.Session):
+	if job.Resume && !p.session.MatchString(job.Session) {
 		// Some begin a new session for a name they do not know.
 		return over{Result{Outcome: SessionNotFound, Session: job.Session, Reason: "that is no id of a " + p.Name + " session"}}, nil
+	}
+	learned := job.Learned
+	switch {
 	case job.Resume:
 		s.want = job.Session
 	case p.Chooses:
-		s.want = job.Session
-		if s.want == "" {
-			s.want = newID()
+		s.want = cmp.Or(job.Session, newID())
+		if err := p.chosen(s.want, learned); err != nil {
+			return nil, &StartError{Command: p.Program, Cause: err}
 		}
-		if !p.session.MatchString(s.want) {
-			return nil, &StartError{Command: p.Program, Cause: errors.New("the session to begin has no id of the right form")}
-		}
-		if job.Learned != nil {
-			if err := job.Learned(s.want); err != nil {
-				return nil, &StartError{Command: p.Program, Cause: err}
-			}
-		}
+		learned = nil // it was told
 	}
 	program, more := p.Program, o.Command
 	if len(more) > 0 && !strings.HasPrefix(more[0], "-") {
 		program, more = more[0], more[1:]
 	}
+	if slices.ContainsFunc(more, func(a string) bool {
+		flag, _, _ := strings.Cut(a, "=")
+		return slices.Contains(p.approves, flag)
+	}) {
+		o.Approve = ApproveNone
+	}
 	program = behind(program, p.native, job.Env)
 	l.Argv = slices.Concat([]string{program}, p.argv(o, s.want, job.Resume), more, p.last())
 	l.Env = unset(p.env, job.Env)
-	learned := job.Learned
-	if p.Chooses && !job.Resume {
-		learned = nil // it was told
-	}
 	l.Stream = func(line []byte) (string, error) { return s.line(line, p.read, learned) }
 	l.Finish = func(r *Result) { s.judge(r, cmp.Or(o.Account, p.Name)) }
 	return l.Start(ctx, job)
+}
+
+// chosen tells the id of a session that we name, before it begins.
+func (p Preset) chosen(id string, learned func(string) error) error {
+	if !p.session.MatchString(id) {
+		return errors.New("the session to begin has no id of the right form")
+	}
+	if learned == nil {
+		return nil
+	}
+	return learned(id)
 }
 
 // last are arguments that have to stand behind a person's own.

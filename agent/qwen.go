@@ -5,7 +5,7 @@ package agent
 // word.
 var qwen = Preset{
 	Name: "qwen", Program: "qwen", Tested: "0.15.10", Chooses: true, session: uuid,
-	argv: qwenArgs, read: readClaude,
+	argv: qwenArgs, read: readClaude, approves: []string{"--approval-mode", "--yolo", "-y"},
 	env: []string{"QWEN_CODE_NO_RELAUNCH=true"},
 }
 

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAC_words_of_errors(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		status int
+		text   string
+		want   Outcome
+	}{
+		{0, "Codex ran out of room in the model's context window. Start a new thread.", OutOfContext},
+		{400, "prompt is too long: 213456 tokens > 200000 maximum", OutOfContext},
+		{400, "The input token count (1213456) exceeds the maximum number of tokens allowed (1048576).", OutOfContext},
+		{413, "", OutOfContext},
+		{0, "No conversation found with session ID: 0", SessionNotFound},
+		{0, "thread/resume failed: no rollout found for thread id 0", SessionNotFound},
+		{0, "exceeded retry limit, last status: 429 Too Many Requests", Limited},
+		{0, "You've hit your usage limit. Try again at 3:05 PM.", Limited},
+		{0, "Credit balance is too low", Limited},
+		{429, "Server is temporarily limiting requests", Limited},
+		{401, "", NeedsPerson},
+		{403, "forbidden", NeedsPerson},
+		{0, "Invalid API key · Please run /login", NeedsPerson},
+		{0, "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons", NeedsPerson},
+		{529, "Overloaded", Failed},
+		{0, "stream disconnected before completion", Failed},
+		{0, "Selected model is at capacity", Failed},
+		{0, "thread 0 already has an active writer", Failed},
+		{0, "", Failed},
+	} {
+		if got := explain(tc.status, tc.text, noon); got.outcome != tc.want {
+			t.Errorf("%d %q is %s, want %s", tc.status, tc.text, got.outcome, tc.want)
+		}
+	}
+}
+
+func TestAC_reset_times_in_prose(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip("no time zones here: ", err)
+	}
+	local := noon.In(time.Local)
+	for text, want := range map[string]time.Time{
+		"Claude AI usage limit reached|1767366000":                        time.Unix(1767366000, 0),
+		"Claude AI usage limit reached|1767366000000":                     time.Unix(1767366000, 0),
+		"You've hit your session limit · resets 7pm (Europe/Berlin)":      time.Date(2026, 1, 2, 19, 0, 0, 0, berlin),
+		"You've hit your session limit · resets 7:30am (Europe/Berlin)":   time.Date(2026, 1, 3, 7, 30, 0, 0, berlin),
+		"You've hit your weekly limit · resets Jan 9, 10am (UTC)":         time.Date(2026, 1, 9, 10, 0, 0, 0, time.UTC),
+		"You've hit your weekly limit · resets Jan 9 at 10:30am (UTC)":    time.Date(2026, 1, 9, 10, 30, 0, 0, time.UTC),
+		"You've hit your usage limit. Try again at Jan 4th, 2026 1:02 AM": time.Date(2026, 1, 4, 1, 2, 0, 0, time.Local),
+		"Try again at 12:00 AM.":                                          time.Date(local.Year(), local.Month(), local.Day()+1, 0, 0, 0, 0, time.Local),
+		"Try again in 2 days 3 hours 5 minutes.":                          noon.Add(51*time.Hour + 5*time.Minute),
+		"Please try again in 1.5s.":                                       noon.Add(1500 * time.Millisecond),
+		"Your quota will reset after 3h20m10s.":                           noon.Add(3*time.Hour + 20*time.Minute + 10*time.Second),
+		"Please retry in 250ms":                                           noon.Add(250 * time.Millisecond),
+		"quota resets 2026-01-05T00:00:00Z":                               time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC),
+		"Quota exceeded. Check your plan and billing details.":            {},
+		"resets 7pm (Nowhere/Land)":                                       {},
+		"resets 13pm (UTC)":                                               {},
+		"Try again in 900 days":                                           {},
+		"Claude AI usage limit reached|1000000000":                        {},
+	} {
+		if got := resetTime(text, noon); !got.Equal(want) {
+			t.Errorf("%q: %v, want %v", text, got, want.UTC())
+		}
+	}
+}
