@@ -18,6 +18,8 @@ const (
 	maxBlock  = 8_000
 	maxAll    = 60_000
 	maxBlocks = 200
+
+	maxSentence = 2_000 // of our own words in one fact
 )
 
 // What may stand in our own sentences: names and paths without room for more.
@@ -39,7 +41,7 @@ func inside(p string) bool {
 // sentence reports whether a text can be one of our own: a line of plain
 // characters. Whether it is one is for whoever wrote it to know.
 func sentence(s string) bool {
-	return s != "" && utf8.RuneCountInString(s) <= 1000 && !strings.ContainsFunc(s, func(r rune) bool {
+	return s != "" && utf8.RuneCountInString(s) <= maxSentence && !strings.ContainsFunc(s, func(r rune) bool {
 		return r != ' ' && !unicode.IsGraphic(r) || hidden(r)
 	}) && !strings.Contains(s, "<<<") && !strings.Contains(s, ">>>")
 }
