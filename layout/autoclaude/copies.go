@@ -1,6 +1,7 @@
 package autoclaude
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ func (l *loader) readCopies() {
 		p := readPlan(l.fsys, dir)
 		l.copies = append(l.copies, p)
 		broken = broken || p.broken
-		if p.ok() && (l.plan == nil || p.ahead(l.plan)) {
+		if p.ok() && (l.plan == nil || p.ahead(l.plan) || p.same(l.plan)) {
 			l.plan = p
 		}
 	}
@@ -55,6 +56,12 @@ func (p *plan) ahead(q *plan) bool {
 		return p.qa > q.qa
 	}
 	return p.latest().After(q.latest())
+}
+
+// same reports whether p is a later copy of q, byte for byte. Then it says the
+// same, and it is the one in the checkout where the work goes on.
+func (p *plan) same(q *plan) bool {
+	return len(p.items) > 0 && bytes.Equal(p.file.Data, q.file.Data)
 }
 
 func (p *plan) latest() time.Time {

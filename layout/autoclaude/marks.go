@@ -88,15 +88,45 @@ func (l *loader) readHuman() {
 		})
 	}
 	if f, ok := l.find("QA_ESCALATION.md"); ok {
-		l.marks.escalated = true
-		text := oneLine(string(bytes.ToValidUTF8(f.Data, nil)), 300)
-		if md := f.Markdown(); md != nil && md.Title() != "" {
-			text = oneLine(md.Title(), 300)
-		}
-		l.run.Questions = append(l.run.Questions, reprise.Question{
-			ID: "QA_ESCALATION.md", Text: text, Subject: "qa", Source: f.At(1),
-		})
+		q := readEscalation(string(bytes.ToValidUTF8(f.Data, nil)))
+		q.Source = f.At(1)
+		l.marks.escalated = !q.Answered
+		l.run.Questions = append(l.run.Questions, q)
 	}
+}
+
+// The headings under which an answer to an escalation, and that it was used, are
+// put down behind it.
+const (
+	headAnswer  = "## Answer"
+	headApplied = "## Applied"
+)
+
+// readEscalation reads what QA asks. The last first-level heading is the latest
+// question; what a person said stands behind it.
+func readEscalation(text string) reprise.Question {
+	q := reprise.Question{ID: askQA, Subject: "qa"}
+	answering := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\r\n")
+		switch {
+		case strings.HasPrefix(line, "# "):
+			q.Text, q.Answer, q.Answered, q.Applied, answering = oneLine(line[2:], 300), "", false, false, false
+		case line == headAnswer:
+			q.Answered, answering = true, true
+		case line == headApplied:
+			q.Applied, answering = q.Answered, false
+		case answering:
+			q.Answer = strings.TrimSpace(q.Answer + "\n" + line)
+		}
+	}
+	if q.Text == "" {
+		q.Text = oneLine(text, 300)
+	}
+	if q.Answer = doc.Clip(q.Answer, 4000); !q.Answered {
+		q.Answer = ""
+	}
+	return q
 }
 
 // settleQuestions marks what was asked of a person as answered where the run
@@ -104,7 +134,7 @@ func (l *loader) readHuman() {
 func (l *loader) settleQuestions() {
 	beyond := !l.run.State.Open() || l.plan != nil && l.plan.qa == qaApproved
 	for i := range l.run.Questions {
-		if q := &l.run.Questions[i]; q.ID == "QA_ESCALATION.md" && beyond {
+		if q := &l.run.Questions[i]; q.ID == askQA && beyond {
 			q.Answered, q.Applied = true, true
 		}
 	}

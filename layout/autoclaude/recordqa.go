@@ -1,6 +1,8 @@
 package autoclaude
 
 import (
+	"strings"
+
 	"reprise"
 	"reprise/internal/doc"
 	"reprise/internal/splice"
@@ -120,19 +122,26 @@ func (w *writer) signMap(p *plan, t *target, word string, ready bool) error {
 	return w.touch(t, p.timeSample(), at, "timestamp")
 }
 
-// addRound adds a verdict to the rounds of QA, where the plan keeps them: the
-// program gives up after fifty.
+// addRound adds a verdict to the rounds of QA: the program gives up after fifty.
+// A plan that keeps none yet gets them with the first rejection, so that it is
+// on record how often there was one.
 func (w *writer) addRound(p *plan, t *target, word string) error {
 	rounds := t.at(nil, "qa_iteration_history")
-	if rounds == nil || rounds.Kind != doc.List || w.ev.Step != stepQAReview {
+	if w.ev.Step != stepQAReview || rounds.IsNull() && word != "rejected" || !rounds.IsNull() && rounds.Kind != doc.List {
 		return nil
 	}
-	number := len(rounds.Items) + 1
+	number := 1
+	if !rounds.IsNull() {
+		number += len(rounds.Items)
+	}
 	round := splice.Object{{Key: "iteration", Value: number}, {Key: "status", Value: word}}
 	if !w.ev.At.IsZero() {
 		round = append(round, splice.Member{Key: "timestamp", Value: respell(p.timeSample(), w.ev.At)})
 	}
-	round = append(round, splice.Member{Key: "issues", Value: []any{}})
+	round = append(round, splice.Member{Key: "issues", Value: w.issues(word)})
+	if rounds.IsNull() {
+		return t.put([]any{round}, nil, "qa_iteration_history")
+	}
 	if err := t.add(round, "qa_iteration_history"); err != nil {
 		return err
 	}
@@ -145,4 +154,18 @@ func (w *writer) addRound(p *plan, t *target, word string) error {
 		}
 	}
 	return nil
+}
+
+// issues are what a rejection names, one for each line of the event's text.
+func (w *writer) issues(word string) []any {
+	out := []any{}
+	if word != "rejected" {
+		return out
+	}
+	for line := range strings.Lines(tidy(w.ev.Text, 16<<10)) {
+		if line = oneLine(line, 500); line != "" && len(out) < 100 {
+			out = append(out, splice.Object{{Key: "title", Value: line}})
+		}
+	}
+	return out
 }

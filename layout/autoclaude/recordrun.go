@@ -143,7 +143,7 @@ func (w *writer) reopen() error {
 // resumeRun lifts what holds the run: a closed plan is opened again, and a file
 // RESUME ends a pause for a limit or a sign-in. PAUSE would have to be removed.
 func (w *writer) resumeRun() error {
-	if at, held := w.l.pathOf("PAUSE"); held && w.l.run.State.Open() {
+	if at, held := w.l.pathOf("PAUSE"); held {
 		return cannot("%s holds it until the file is removed", at)
 	}
 	if err := w.reopen(); err != nil {
@@ -229,23 +229,61 @@ func (w *writer) recordQuestion() error {
 			w.write(f.Path, "the instructions were used", f.Data, []byte{})
 		}
 		return nil
-	case q == askQA && w.ev.Kind == reprise.QuestionAsked:
-		if at, present := w.l.pathOf(askQA); !present {
-			text := tidy(w.ev.Text, 16<<10)
-			if text == "" {
-				text = "QA asks for a person"
-			}
-			w.write(at, "QA asks for a person", nil, []byte("# "+text+"\n"))
-		}
-		return nil
 	case q == askQA && w.ev.Kind == reprise.AnswerApplied && w.l.plan != nil && w.l.plan.qa == qaApproved:
 		return nil
-	case q == askQA && approves(w.ev.Text):
+	case q == askQA && w.ev.Kind == reprise.QuestionAnswered && approves(w.ev.Text):
 		return w.signOff("approved")
+	case q == askQA:
+		return w.recordEscalation()
 	case q == askApproval:
 		return w.recordApproval()
 	}
 	return cannot("%s of %s has no file", w.ev.Kind, quoteWord(w.ev.Question))
+}
+
+// recordEscalation puts down in QA_ESCALATION.md what QA asks and, behind it,
+// what a person said and that it was used. Nothing is taken out of it.
+func (w *writer) recordEscalation() error {
+	at, present := w.l.pathOf(askQA)
+	var have []byte
+	if present {
+		f := w.l.rd.Open(at)
+		if !f.OK() {
+			return unreadable(at, w.l.rd)
+		}
+		have = notNil(f.Data)
+	}
+	q := readEscalation(string(bytes.ToValidUTF8(have, nil)))
+	text, add, why := tidy(w.ev.Text, 16<<10), "", ""
+	switch w.ev.Kind {
+	case reprise.QuestionAsked:
+		if text == "" {
+			text = "QA asks for a person"
+		}
+		if !present || q.Answered && q.Applied {
+			add, why = "# "+text, "QA asks for a person"
+		}
+	case reprise.QuestionAnswered:
+		if !present {
+			return cannot("QA asked nothing")
+		}
+		if !q.Answered {
+			add, why = headAnswer+"\n\n"+strings.ReplaceAll("\n"+text, "\n#", "\n #")[1:], "what a person said"
+		}
+	default:
+		if q.Answered && !q.Applied {
+			add, why = headApplied, "the answer was used"
+		}
+	}
+	if add == "" {
+		return nil
+	}
+	head := bytes.TrimRight(have, "\r\n")
+	if len(head) > 0 {
+		add = "\n\n" + add
+	}
+	w.write(at, why, have, append(bytes.Clone(head), add+"\n"...))
+	return nil
 }
 
 func approves(answer string) bool {
