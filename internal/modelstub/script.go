@@ -7,6 +7,7 @@ package modelstub
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Script is what the model answers, turn by turn, whoever asks.
@@ -44,7 +45,9 @@ type Turn struct {
 // mistake would otherwise be a test that tests nothing.
 func Parse(text string) (Script, error) {
 	var s Script
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s); err != nil {
 		return s, fmt.Errorf("read model script: %w", err)
 	}
 	for i, t := range s.Turns {
