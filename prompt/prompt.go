@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"reprise"
@@ -83,17 +84,30 @@ func Render(task Task, custom fs.FS) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if v.Guide, err = execute(name, text, v); err != nil {
+	guide, err := parse(name, text)
+	if err != nil {
+		return "", err
+	}
+	if v.Guide, err = fill(name, guide, v); err != nil {
 		return "", err
 	}
 	v.Guide = strings.TrimSpace(v.Guide)
 	v.close(v.Guide, task.Prompt)
-	whole, err := builtin.ReadFile("templates/" + frame + ".md")
+	whole, err := parsedFrame()
 	if err != nil {
 		return "", err
 	}
-	return execute(frame, string(whole), v)
+	return fill(frame, whole, v)
 }
+
+// parsedFrame is the frame, parsed once: it is part of every prompt.
+var parsedFrame = sync.OnceValues(func() (*template.Template, error) {
+	b, err := builtin.ReadFile("templates/" + frame + ".md")
+	if err != nil {
+		return nil, err
+	}
+	return parse(frame, string(b))
+})
 
 // find gives the first template there is, the person's own before ours.
 func find(custom fs.FS, names ...string) (name, text string, err error) {
@@ -117,11 +131,15 @@ func find(custom fs.FS, names ...string) (name, text string, err error) {
 	return "", "", fmt.Errorf("find prompt template %s: there is none", strings.Join(names, ", "))
 }
 
-func execute(name, text string, v *view) (string, error) {
+func parse(name, text string) (*template.Template, error) {
 	t, err := template.New(name + ".md").Option("missingkey=zero").Parse(text)
 	if err != nil {
-		return "", &TemplateError{Name: name, Cause: err}
+		return nil, &TemplateError{Name: name, Cause: err}
 	}
+	return t, nil
+}
+
+func fill(name string, t *template.Template, v *view) (string, error) {
 	var b strings.Builder
 	if err := t.Execute(&b, v); err != nil {
 		return "", &TemplateError{Name: name, Cause: err}

@@ -422,3 +422,12 @@ func FuzzRender(f *testing.F) {
 		plain(t, got)
 	})
 }
+
+func BenchmarkRender(b *testing.B) {
+	task := sample("dev")
+	for b.Loop() {
+		if _, err := Render(task, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
