@@ -6,15 +6,19 @@ package playbook
 
 import (
 	"reprise"
+	"reprise/playbook/autoclaude"
 	"reprise/playbook/eventrun"
-	"reprise/playbook/specloop"
+	"reprise/playbook/longrun"
 	"reprise/playbook/orchestrate"
+	"reprise/playbook/specloop"
 )
 
 // All lists the playbooks by the kind of run.
 func All() []Entry {
 	return []Entry{
+		{"autoclaude", reprise.KindBuild, autoclaude.New()},
 		{"eventrun", reprise.KindGraph, eventrun.New()},
+		{"longrun", reprise.KindPlans, longrun.New()},
 		{"specloop", reprise.KindSpecLoop, specloop.New()},
 		{"orchestrate", reprise.KindStory, orchestrate.Story{}},
 		{"orchestrate", reprise.KindSpecPipeline, orchestrate.Pipeline{}},
