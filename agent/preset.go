@@ -154,7 +154,7 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 	l.Argv = slices.Concat([]string{program}, p.argv(o, s.want, job.Resume), more, p.last())
 	l.Env = unset(p.env, job.Env)
 	l.Stream = func(line []byte) (string, error) { return s.line(line, p.read, learned) }
-	l.Finish = func(r *Result) { s.judge(r, cmp.Or(o.Account, p.Name)) }
+	l.Finish = func(r *Result) { s.judge(r, o.LimitedBy()) }
 	return l.Start(ctx, job)
 }
 
