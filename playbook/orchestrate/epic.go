@@ -136,7 +136,7 @@ func (p Epic) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Eve
 	if !r.State.Open() {
 		return nil, nil
 	}
-	if out := elsewhere(r); len(out) > 0 {
+	if out := elsewhere(r, "epic state"); len(out) > 0 {
 		return out, nil
 	}
 	switch {
@@ -149,12 +149,12 @@ func (p Epic) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Eve
 	return nil, nil
 }
 
-// elsewhere brings the state up to stories that were closed outside of it.
-func elsewhere(r *reprise.Run) []reprise.Event {
+// elsewhere brings a state up to stories that were closed outside of it.
+func elsewhere(r *reprise.Run, ledger string) []reprise.Event {
 	var out []reprise.Event
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		lags := slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return c.Ledger == "epic state" && !c.Status.Closed() })
+		lags := slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return c.Ledger == ledger && !c.Status.Closed() })
 		if !s.Status.Closed() || !lags || s.Phase == "prerequisites" {
 			continue
 		}

@@ -122,7 +122,18 @@ func (Loop) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 
 // Settle implements reprise.Playbook: when the iterations are used up, the
 // person who is asked finds that in the state.
-func (Loop) Settle(_ fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Event, error) {
+func (Loop) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
+	if q, yes, ok := closes(r); ok {
+		out := []reprise.Event{applied(q)}
+		if yes {
+			// In the state of a loop this is an accepted last iteration.
+			out = append([]reprise.Event{{Kind: reprise.AnswerApplied, Question: "escalation", Text: acceptIt, Actor: "person"}}, out...)
+		}
+		return out, nil
+	}
+	if out := outside(r, d); len(out) > 0 {
+		return out, nil
+	}
 	if out := answers(r, ended); len(out) > 0 {
 		return out, nil
 	}

@@ -127,13 +127,16 @@ func TestOR11_loop_story_closed_outside(t *testing.T) {
 	files := tree("docs/stories/1.2.login.md", inReview, "qa/1.2/loop-status.json", loops["first dialect"])
 	p := player(reprise.KindQALoop, reprise.Goal{ID: "1.2"}, reviewer(-1, team))
 	p.Between = func(turn int, files fstest.MapFS) {
-		if turn == 3 {
+		if turn >= 2 {
 			files["docs/stories/1.2.login.md"] = &fstest.MapFile{Data: []byte(strings.Replace(draft, "Draft", "Done", 1))}
 		}
 	}
-	if r := p.Play(t, files); r.Run.State != reprise.Complete {
-		t.Errorf("it is %s: %s", r.Run.State, r.Run.Reason)
+	r := p.Play(t, files)
+	if r.Run.State != reprise.Complete || r.Decision.Action != reprise.Ask || len(r.Run.PendingQuestions()) != 1 {
+		t.Errorf("it is %s: %s %v", r.Run.State, r.Run.Reason, r.Run.Questions)
 	}
+	p.Answer = func(reprise.Question) (string, bool) { return "close it", true }
+	over()(t, p.Play(t, files))
 }
 
 func TestOR11_pipeline(t *testing.T) {

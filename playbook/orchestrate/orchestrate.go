@@ -203,11 +203,42 @@ func ended(string) []reprise.Event {
 	return []reprise.Event{{Kind: reprise.RunStopped, Actor: "person", Text: "stopped by a person"}}
 }
 
+// closeState is the question about a state whose story was closed outside of it,
+// or of which nobody knows whether more would follow.
+const closeState = "close-workflow"
+
+// outside asks about a state that was left open while its story was closed.
+func outside(r *reprise.Run, d reprise.Decision) []reprise.Event {
+	if r.State != reprise.Complete || d.Action != reprise.Ask || pending(r, closeState) {
+		return nil
+	}
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.Phase != "story" && !s.Status.Closed() {
+			return []reprise.Event{{
+				Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"},
+				Text: fmt.Sprintf("The story was completed outside this workflow, and %s is open. Close it?", s.ID),
+			}}
+		}
+	}
+	return nil
+}
+
+// closes gives the answer to closeState that is on record and was not used;
+// yes tells that it is to be closed.
+func closes(r *reprise.Run) (q reprise.Question, yes, ok bool) {
+	for _, q := range unused(r) {
+		if q.ID == closeState {
+			return q, strings.HasPrefix(doc.Fold(q.Answer), "close"), true
+		}
+	}
+	return q, false, false
+}
+
 // told lists the answers that the next attempt at a step should use.
 func told(r *reprise.Run) []string {
 	var out []string
 	for _, q := range unused(r) {
-		if q.Source.File == "" && !strings.HasPrefix(q.ID, "escalation-") {
+		if q.Source.File == "" && !strings.HasPrefix(q.ID, "escalation-") && q.ID != closeState {
 			out = append(out, q.ID)
 		}
 	}

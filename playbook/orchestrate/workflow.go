@@ -18,8 +18,8 @@ type Workflow struct{ alone }
 
 var _ reprise.Playbook = Workflow{}
 
-// Phases of the development cycle executor that lead back.
-const bobDevelop, bobGate = "2_development", "4_quality_gate"
+// Phases of the development cycle executor that are not like the others.
+const bobDevelop, bobGate, bobEnd = "2_development", "4_quality_gate", "6_checkpoint"
 
 // Begin implements reprise.Playbook: a state that is there, or a new one whose
 // steps the text lists, one in a line as "role: what is to be done".
@@ -146,25 +146,53 @@ func (Workflow) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 }
 
 // Settle implements reprise.Playbook: where all steps are on record and behind
-// it, the workflow is closed; where nobody knows whether more would follow, a
-// person is asked.
-func (Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
-	for _, q := range unused(r) {
-		if q.ID != "close-workflow" {
-			continue
+// it, the workflow is closed; where nobody knows whether more would follow, or
+// its story was closed outside of it, a person is asked.
+func (p Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
+	if q, yes, ok := closes(r); ok {
+		if !yes {
+			return []reprise.Event{applied(q)}, nil
 		}
-		var out []reprise.Event
-		if strings.HasPrefix(doc.Fold(q.Answer), "close") && r.State.Open() {
-			out = []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Actor: "person"}}
+		return append(p.close(r), applied(q)), nil
+	}
+	if isSession(r) {
+		if out := elsewhere(r, "session state"); len(out) > 0 {
+			return out, nil
 		}
-		return append(out, applied(q)), nil
+		return answers(r, ended), nil
 	}
-	if out := answers(r, ended); len(out) > 0 {
-		return out, nil
+	for _, next := range []func() []reprise.Event{
+		func() []reprise.Event { return answers(r, ended) },
+		func() []reprise.Event { return outside(r, d) },
+		func() []reprise.Event { return escalations(r) },
+	} {
+		if out := next(); len(out) > 0 {
+			return out, nil
+		}
 	}
-	if out := escalations(r); len(out) > 0 || !r.State.Open() || d.Action != reprise.Start || isSession(r) {
-		return out, nil
+	if !r.State.Open() || d.Action != reprise.Start {
+		return nil, nil
 	}
+	return p.end(r), nil
+}
+
+// close ends a workflow on a person's word: what is open is skipped.
+func (Workflow) close(r *reprise.Run) []reprise.Event {
+	var out []reprise.Event
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.Phase != "story" && !s.Status.Closed() {
+			ev := reprise.Event{Kind: reprise.StepSkipped, Step: s.ID, Phase: s.Phase, Actor: "person", Text: "closed by a person"}
+			if s.ID == bobEnd {
+				ev.Kind = reprise.StepFinished // the person's word is the checkpoint
+			}
+			out = append(out, ev)
+		}
+	}
+	return append(out, reprise.Event{Kind: reprise.RunEnded, Outcome: "completed", Actor: "person"})
+}
+
+// end closes a workflow whose steps are all behind it.
+func (Workflow) end(r *reprise.Run) []reprise.Event {
 	own := 0
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -172,21 +200,21 @@ func (Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.E
 			continue
 		}
 		if own++; !s.Status.Closed() {
-			return nil, nil
+			return nil
 		}
 	}
+	// Only these list all of their steps; others tell what was done and what
+	// is being done.
 	whole := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return strings.HasPrefix(s.ID, "step ") }) ||
 		path.Base(path.Dir(r.Path)) == "master-orchestrator"
 	switch {
-	case own == 0:
-		return nil, nil
+	case own == 0 || pending(r, closeState):
+		return nil
 	case whole:
-		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all its steps are behind it"}}, nil
-	case pending(r, "close-workflow"):
-		return nil, nil
+		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all its steps are behind it"}}
 	}
 	return []reprise.Event{{
-		Kind: reprise.QuestionAsked, Question: "close-workflow", Options: []string{"close the workflow", "leave it open"},
+		Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"},
 		Text: "All phases on record are behind it, and its state does not say which follows. Close it?",
-	}}, nil
+	}}
 }

@@ -185,6 +185,14 @@ func (w *world) attempt(book reprise.Playbook, j *journal, r *reprise.Run, a rep
 	return w.conclude(book, j, a, *start, reply)
 }
 
+// left reports whether everything is there that an attempt should leave.
+func (w *world) left(start reprise.Event) bool {
+	return !slices.ContainsFunc(start.Expect, func(e reprise.Expected) bool {
+		data, err := fs.ReadFile(w.files, e.Path)
+		return err != nil || e.Changed && reprise.HashOf(data) == e.Before
+	})
+}
+
 // conclude judges an attempt that ended.
 func (w *world) conclude(book reprise.Playbook, j *journal, a reprise.Assignment, start reprise.Event, reply reprise.Reply) bool {
 	w.t.Helper()
@@ -203,13 +211,10 @@ func (w *world) conclude(book reprise.Playbook, j *journal, a reprise.Assignment
 		}
 		return true
 	}
-	for _, e := range start.Expect {
-		data, err := fs.ReadFile(w.files, e.Path)
-		if err != nil || e.Changed && reprise.HashOf(data) == e.Before {
-			end.Text = "it did not leave " + e.Path
-			w.record(j, end)
-			return true
-		}
+	if !w.left(start) {
+		end.Text = "it did not leave what it should"
+		w.record(j, end)
+		return true
 	}
 	c := book.Conclude(w.files, w.load(j), a, reply)
 	if c.Text != "" {
@@ -283,6 +288,9 @@ func (w *world) settleCutOff(book reprise.Playbook, j *journal) bool {
 	}
 	for _, start := range open {
 		reply, ok := w.replies[start.Key]
+		if st := w.load(j).Step(start.Step); !ok && st != nil && st.Status.Closed() && w.left(start) {
+			ok = true // the agent wrote the state itself before it died
+		}
 		if !ok {
 			w.record(j, reprise.Event{Kind: reprise.StepResolved, Step: start.Step, Attempt: start.Attempt, Outcome: string(reprise.Rerun)})
 			return true
