@@ -158,7 +158,7 @@ type sayer struct {
 
 // say takes a line; the newest one is told in the end.
 func (s *sayer) say(text string) {
-	if text = oneLine(text); s.tell == nil || text == "" {
+	if text = oneLine(text); text == "" {
 		return
 	}
 	s.mu.Lock()
@@ -167,7 +167,7 @@ func (s *sayer) say(text string) {
 		return
 	}
 	s.last = text
-	if s.pending != nil {
+	if s.tell == nil || s.pending != nil {
 		return
 	}
 	wait := sayEvery - time.Since(s.at)
@@ -194,8 +194,9 @@ func (s *sayer) now() {
 	s.tell(s.last)
 }
 
-// close tells what was not told yet; nothing is told after it.
-func (s *sayer) close() {
+// close tells what was not told yet and gives the last line; nothing is told
+// after it.
+func (s *sayer) close() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -205,6 +206,7 @@ func (s *sayer) close() {
 	if s.tell != nil {
 		s.now()
 	}
+	return s.last
 }
 
 // oneLine makes text fit to be shown: no control or formatting characters, no

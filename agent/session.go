@@ -117,8 +117,7 @@ func (s *session) run(ctx context.Context) {
 	s.readers.Wait()
 	_ = s.stdin.SetWriteDeadline(time.Now())
 	feeding.Wait()
-	s.say.close()
-	s.conclude(ctx, report, err)
+	s.conclude(report, err)
 }
 
 // feed gives the process its input. One that ends or closes its input without
@@ -163,16 +162,23 @@ func (s *session) watch(ctx context.Context) error {
 // read passes one output on until it ends.
 func (s *session) read(f *os.File, stdout bool) {
 	defer f.Close()
-	log := s.redact.Writer(s.output())
-	defer log.Close()
+	// Everything but the protocol is made of redacted text only.
+	var second io.Writer = io.Discard
 	var protocol io.Writer = io.Discard
-	if stdout && s.launch.Stream != nil {
+	switch {
+	case s.launch.Stream == nil:
+		show := &lines{most: 4 << 10, returns: true, each: func(line []byte) { s.say.say(string(line)) }}
+		defer show.flush()
+		second = lastOf{show}
+	case stdout:
 		l := &lines{most: maxStreamLine, each: s.stream}
 		defer l.flush()
 		protocol = l
-	} else if s.launch.Stream != nil {
-		protocol = &s.stderr
+	default:
+		second = &s.stderr
 	}
+	log := s.redact.Writer(io.MultiWriter(s.keep, second))
+	defer log.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := f.Read(buf)
@@ -186,16 +192,6 @@ func (s *session) read(f *os.File, stdout bool) {
 			return
 		}
 	}
-}
-
-// output is where redacted output goes: to the log and, unless a stream says
-// what to show, line by line to a person.
-func (s *session) output() io.Writer {
-	if s.launch.Stream != nil || s.job.Line == nil {
-		return s.keep
-	}
-	show := &lines{most: 4 << 10, returns: true, each: func(line []byte) { s.say.say(string(line)) }}
-	return io.MultiWriter(s.keep, lastOf{show})
 }
 
 // tail keeps the end of what is written to it.
@@ -234,8 +230,11 @@ func (s *session) stream(line []byte) {
 }
 
 // conclude makes the result of how it ended and what it left.
-func (s *session) conclude(ctx context.Context, report shim.Report, err error) {
+func (s *session) conclude(report shim.Report, err error) {
 	r := Result{Exit: report.Code, Signal: report.Signal, Session: s.job.Session, Bytes: s.bytes.Load(), Stderr: string(s.stderr)}
+	if last := s.say.close(); s.launch.Stream == nil {
+		r.LastText = last
+	}
 	for _, p := range report.Left {
 		r.LeftOver = append(r.LeftOver, oneLine(p.String()))
 	}

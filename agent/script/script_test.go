@@ -343,12 +343,12 @@ printf 'end s3cr3t/"key"+wi'`)
 
 func TestLine_is_fit_for_a_terminal(t *testing.T) {
 	t.Parallel()
-	j, _ := job(t, `printf 'one\033[31mred\033[0m\033]0;title\007 two\001\342\200\256\r\n'`)
+	j, _ := job(t, `printf 'one\033[31mred\033[0m\033]0;title\007 two\001\342\200\256'`)
 	var last string
 	j.Line = func(text string) { last = text }
-	start(t, j, script.Options{}).Wait()
-	if last != "onered two" {
-		t.Errorf("%q", last)
+	r := start(t, j, script.Options{}).Wait()
+	if last != "onered two" || r.LastText != last {
+		t.Errorf("%q, %+v", last, r)
 	}
 }
 
