@@ -30,6 +30,8 @@ type planRecorder struct {
 	g    *gsd
 	ev   reprise.Event
 	care care
+	// behind: the plan reads as done, and nothing else was told of it.
+	behind bool
 }
 
 func recordPlanning(fsys fs.FS, ref reprise.Ref, ev reprise.Event) ([]reprise.Edit, error) {
@@ -223,7 +225,12 @@ func (w *planRecorder) finish(k planKey) error {
 	if err := w.summary(k, reprise.Done, "complete"); err != nil {
 		return err
 	}
+	// An agent that wrote the summary itself leaves the rest behind: the box
+	// that nobody ticked shows it.
+	box, boxed := w.g.road.boxes[k]
 	counted := w.g.done[k] || w.g.recorded[k]
+	w.behind = w.g.done[k] && boxed && !box.ticked
+	counted = counted && !w.behind
 	if err := w.tick(k, !counted); err != nil {
 		return err
 	}

@@ -215,7 +215,7 @@ func (w *planRecorder) stateCounts(m *splice.Markdown) error {
 	done, okDone := number(child(progress, "completed_plans"))
 	total, okTotal := number(child(progress, "total_plans"))
 	shares := w.shares()
-	if okDone && okTotal && done < total {
+	if okDone && okTotal && done < total && (!w.behind || [2]int{done, total} == shares[0]) {
 		shares = append([][2]int{{done, total}}, shares...)
 		old, ok := number(child(progress, "percent"))
 		if err := m.SetFront(splice.Path{"progress", "completed_plans"}, done+1); err != nil {
@@ -252,7 +252,7 @@ func (w *planRecorder) shares() [][2]int {
 	all, inPhase := [2]int{}, [2]int{}
 	for _, other := range w.g.stepKeys() {
 		n := 0
-		if w.g.done[other] || w.g.recorded[other] {
+		if (w.g.done[other] || w.g.recorded[other]) && !(w.behind && other == k) {
 			n = 1
 		}
 		all[0], all[1] = all[0]+n, all[1]+1

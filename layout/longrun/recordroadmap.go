@@ -34,7 +34,11 @@ func (w *planRecorder) tick(k planKey, count bool) error {
 	header, cells := rowAt(m, ph.row)
 	for i, c := range cells {
 		done, total, rest, ok := share(c.Text)
-		if ok && done == w.g.doneIn(k.phase) && done < total {
+		before := w.g.doneIn(k.phase)
+		if w.behind {
+			before--
+		}
+		if ok && done == before && done < total {
 			return inFile(name, m.SetCell(splice.Where{Line: ph.row}, splice.Row{}, header[i].Text, fmt.Sprintf("%d/%d%s", done+1, total, rest)))
 		}
 	}

@@ -67,7 +67,17 @@ func (w *runRecorder) planOf(id string) (p *plan, task int, err error) {
 	return p, task, nil
 }
 
+// transform is the step that writes the plans. Its end is the only thing of it
+// that has a place: the run is ready to execute.
+const transform = "transform"
+
 func (w *runRecorder) step() (*plan, error) {
+	if w.ev.Step == transform && w.ev.Kind == reprise.StepFinished && w.l.firstOpen() != nil {
+		if w.l.state.status != wordSetup && w.l.state.status != wordNone {
+			return nil, nil // told before; the work has begun since
+		}
+		return nil, w.stateOnly(stateChange{status: wordReady, at: w.l.firstOpen(), what: "Planned"})
+	}
 	p, task, err := w.planOf(w.ev.Step)
 	if err != nil {
 		return nil, err

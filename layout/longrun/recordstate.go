@@ -20,7 +20,7 @@ type stateChange struct {
 
 // runWords are the words of the convention for the status of a run.
 var runWords = map[runWord]string{
-	wordExecuting: "Executing", wordStopped: "Stopped", wordFailed: "Failed", wordComplete: "Complete",
+	wordReady: "Ready to Execute", wordExecuting: "Executing", wordStopped: "Stopped", wordFailed: "Failed", wordComplete: "Complete",
 }
 
 // stateOnly is for events that stand nowhere else.

@@ -36,7 +36,6 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 		a.write(fsys, r, answers)
 	case "A3", "B3":
 		a.Facts["task"] = "Read the specification as somebody who must build it. Report what it leaves open as gaps, each with an id, a priority (Critical, Important or Minor) and the question that would close it. Report none that the list calls closed unless it is open again. Change no file."
-		a.Policy = reprise.Rerun
 		a.gaps(r, s)
 	case "A4":
 		a.checklist(fsys, r)
@@ -45,7 +44,6 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 			return a.local("no critical or important gap is open"), nil
 		}
 		a.Facts["task"] = "Make questions to a person of the open gaps that are critical or important, as few as will do: name the ids of the gaps a question covers as its subject, and offer options where that helps. Change no file."
-		a.Policy = reprise.Rerun
 		a.gaps(r, s)
 	case "B1":
 		return a.local("no gap is open that a person would have to be asked about"), nil
@@ -193,7 +191,6 @@ func assignOther(fsys fs.FS, r *reprise.Run, a *order) (reprise.Assignment, erro
 		a.write(fsys, r, answers)
 	case st.ID == "specify.advocate":
 		a.Facts["task"] = "Read the specification as its opponent. Report critical and important gaps with the question that would close each, and questions for a person; none if it is ready."
-		a.Policy = reprise.Rerun
 	default:
 		a.answers(answers)
 	}
