@@ -202,7 +202,7 @@ func question(v doc.Value) *Question {
 	f := v.Fields(askKeys...)
 	q := &Question{Text: strings.TrimSpace(f["question"].Text())}
 	if !f["question"].Has() {
-		v.Report("ask: {question: Release it?, options: [yes, no]}", "nothing is asked")
+		v.Report(`ask: {question: "Release it?", options: [go on, stop]}`, "nothing is asked")
 	}
 	for _, item := range f["options"].List() {
 		if o := line(item); slices.Contains(q.Options, o) && o != "" {

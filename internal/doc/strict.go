@@ -94,7 +94,7 @@ func (s *Strict) syntax(err error) {
 	if line > 0 && line <= len(s.lines) {
 		column += len(s.lines[line-1]) - len(strings.TrimLeft(s.lines[line-1], " \t"))
 	}
-	s.report(line, column, "", "not valid YAML: %s", showable(text))
+	s.report(line, column, "text with brackets, a comma, or one of : ? # in it needs quotes; lines are indented with spaces", "not valid YAML: %s", showable(text))
 }
 
 func (s *Strict) report(line, column int, hint, format string, args ...any) {
