@@ -355,6 +355,37 @@ func TestO4_killed_shim_leaves_no_process(t *testing.T) {
 	}
 }
 
+func TestO4_shim_killed_at_any_moment(t *testing.T) {
+	// Not in parallel, for the same reason.
+	for round := range 12 {
+		arg := unique()
+		j, _ := job(t, "true")
+		j = part(j, "fork-away", "stay", arg)
+		s := start(t, j, script.Options{})
+		shim := parentOf(t, s.PID())
+		time.Sleep(time.Duration(round) * 2 * time.Millisecond)
+		if err := syscall.Kill(shim, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		r := s.Wait()
+		if left := append(with(t, arg), pids(proc.Orphans(j.Token))...); len(left) > 0 || r.Outcome != agent.Lost {
+			t.Errorf("round %d: %v live on, %+v", round, left, r)
+		}
+	}
+}
+
+func TestStop_signal_to_the_shim_is_a_request(t *testing.T) {
+	t.Parallel()
+	j, _ := job(t, "sleep 60")
+	s := start(t, j, script.Options{})
+	if err := syscall.Kill(parentOf(t, s.PID()), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Wait(); r.Outcome != agent.Stopped {
+		t.Errorf("%+v", r)
+	}
+}
+
 func pids(ps []proc.Process) (out []int) {
 	for _, p := range ps {
 		out = append(out, p.PID)

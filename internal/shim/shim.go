@@ -117,6 +117,9 @@ func run(args []string) error {
 	for fd := controlFile; fd < firstInherited+inherited; fd++ {
 		closeOnExec(fd)
 	}
+	// Before the agent exists: a signal must not end the shim alone.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	out := json.NewEncoder(report)
 	tree, err := start(args[2:], files)
 	if err != nil {
@@ -132,7 +135,7 @@ func run(args []string) error {
 	_ = out.Encode(message{PID: tree.PID()})
 	k := &keeper{tree: tree, grace: grace, now: make(chan struct{})}
 	go k.obey(control)
-	go k.heed()
+	go k.heed(signals)
 	<-tree.Ended()
 	// An engine that is gone reads nothing; what must be done stays the same.
 	_ = out.Encode(message{Ended: true})
@@ -189,9 +192,7 @@ func (k *keeper) obey(control io.Reader) {
 }
 
 // heed takes a signal that a person sends to the shim for the engine's order.
-func (k *keeper) heed() {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+func (k *keeper) heed(signals <-chan os.Signal) {
 	for range signals {
 		k.stop(k.grace)
 	}
