@@ -47,6 +47,7 @@ func TestOR11_loop_dialects(t *testing.T) {
 		files := tree("docs/stories/1.2.login.md", inReview, "qa/1.2/loop-status.json", text, "kept", "x")
 		for _, back := range []int{0, 2} {
 			p := player(reprise.KindQALoop, reprise.Goal{ID: "1.2"}, reviewer(back, team))
+			p.Stride = 1 + back
 			p.EveryKill(t, files, func(t testing.TB, r playbooktest.Result) {
 				over()(t, r)
 				for _, s := range []string{"review-1", "fix-1", "review-2", "fix-2", "review-3"} {
@@ -78,6 +79,7 @@ func TestOR11_loop_escalates_at_its_maximum(t *testing.T) {
 	for name, text := range loops {
 		files := tree("docs/stories/1.2.login.md", inReview, "qa/1.2/loop-status.json", text)
 		p := player(reprise.KindQALoop, reprise.Goal{ID: "1.2"}, reviewer(-1, team))
+		p.Stride = 5
 		p.EveryKill(t, files, func(t testing.TB, r playbooktest.Result) {
 			if r.Run.State != reprise.Waiting || len(r.Run.PendingQuestions()) != 1 || r.GaveUp != "" {
 				t.Errorf("%s: it is %s: %s %v", name, r.Run.State, r.Run.Reason, r.Run.Questions)
@@ -87,6 +89,7 @@ func TestOR11_loop_escalates_at_its_maximum(t *testing.T) {
 			}
 		})
 		p.Answer = func(reprise.Question) (string, bool) { return "accept as it is", true }
+		p.Stride = 3
 		p.EveryKill(t, files, over())
 		asked := 0
 		p.Answer = func(reprise.Question) (string, bool) { asked++; return "allow more iterations", asked < 2 }

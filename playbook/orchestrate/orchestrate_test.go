@@ -179,6 +179,7 @@ func TestOR11_story_never_approved(t *testing.T) {
 			}
 		}
 		if answer == "accept as it is" {
+			p.Stride = 5
 			p.EveryKill(t, files, check)
 		} else {
 			check(t, p.Play(t, files))
