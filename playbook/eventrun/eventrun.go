@@ -124,6 +124,7 @@ func (b Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 		if !ok {
 			return a, fmt.Errorf("assign %q: %w", doc.Clip(u.ID, 60), ErrNotInFile)
 		}
+		own(r, &a)
 		a.Unit, a.Step, a.Answers = u, u.ID, append(a.Answers, answers(r, u.ID)...)
 		return a, nil
 	}
@@ -166,6 +167,23 @@ func (b Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 		a.Answers = append(a.Answers, planApproval)
 	}
 	return a, nil
+}
+
+// own brings what a person answered into a step of their own workflow: a question
+// that has its answer is done, and every step that names its answer is told,
+// also where another one used it before.
+func own(r *reprise.Run, a *reprise.Assignment) {
+	for _, q := range r.Questions {
+		switch {
+		case !q.Answered:
+		case a.Ask != nil && q.ID == a.Ask.ID:
+			a.Ask, a.Local = nil, "a person answered: "+doc.Clip(q.Answer, 200)
+		case q.Applied && slices.Contains(a.Answers, q.ID):
+			a.Data = append(a.Data,
+				reprise.Data{Name: "question that was asked", Source: q.Source, Text: q.Text},
+				reprise.Data{Name: "answer of a person", Source: q.Source, Text: q.Answer})
+		}
+	}
 }
 
 // task is the work on a task of the graph, or its verification.
