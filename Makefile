@@ -3,7 +3,7 @@ GO ?= go
 FUZZTIME ?= 60s
 BIN := bin/reprise
 
-.PHONY: all build test check generate fuzz crash bench clean agents agents-all record-agents
+.PHONY: all build test check generate fuzz crash bench clean agents agents-all test-agents record-agents
 
 all: build
 
@@ -69,6 +69,9 @@ $(AGENTS)/qwen-%: PACKAGE = @qwen-code/qwen-code
 $(AGENTS)/copilot-%: PACKAGE = @github/copilot
 $(AGENTS)/gemini-% $(AGENTS)/qwen-% $(AGENTS)/copilot-%:
 	rm -rf $@.part && npm install --silent --no-fund --no-audit --prefix $@.part '$(PACKAGE)@$*' && mv $@.part $@
+
+test-agents: agents-all ## the tests that drive real agents, with all of them
+	REPRISE_AGENTS=all $(GO) test -count 1 -timeout 30m -run '^TestAC_real' -v ./agent
 
 record-agents: agents-all ## what the real agents print, recorded anew for the replay tests; look at the changes
 	REPRISE_RECORD=all $(GO) test -count 1 -timeout 30m -parallel 1 -run '^TestRecord$$' -v ./agent
