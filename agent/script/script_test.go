@@ -233,8 +233,8 @@ func TestStop_ways_to_end_an_agent(t *testing.T) {
 		"too long":        {command: hang, change: func(j *agent.Job) { j.Timeout = 200 * time.Millisecond }, outcome: agent.TimedOut, reason: "200ms"},
 		"silent":          {command: hang, change: func(j *agent.Job) { j.Silence = 200 * time.Millisecond }, outcome: agent.TimedOut, reason: "printed nothing"},
 		"silent and deaf": {command: deaf, change: func(j *agent.Job) { j.Silence = 200 * time.Millisecond }, outcome: agent.TimedOut, killed: true},
-		"talks": {command: `for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done`, outcome: agent.Done,
-			change: func(j *agent.Job) { j.Silence = 500 * time.Millisecond }},
+		"talks": {command: `for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done`, outcome: agent.Done,
+			change: func(j *agent.Job) { j.Silence = time.Second }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

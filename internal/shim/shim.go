@@ -51,7 +51,7 @@ const (
 	deserted = 50 * time.Millisecond
 	// settle is how long children may take to end after the agent before they
 	// count as left over.
-	settle = 50 * time.Millisecond
+	settle = 100 * time.Millisecond
 )
 
 // Report is what the shim says last, when nothing of the attempt is left.
