@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -296,8 +297,14 @@ func TestFlood_fills_neither_memory_nor_log(t *testing.T) {
 	j.Secrets = []string{"a-secret-of-some-length"}
 	said := 0
 	j.Line = func(string) { said++ }
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	began := time.Now()
 	r := start(t, j, script.Options{MaxLog: most}).Wait()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 64<<20 {
+		t.Errorf("memory grew by %d MB", grown>>20)
+	}
 	text := out.String()
 	if r.Outcome != agent.Done || r.Bytes != total+int64(len("the end\n")) {
 		t.Errorf("%+v", r)
