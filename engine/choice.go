@@ -93,6 +93,9 @@ func (w *work) current(l look) string {
 		return r.Plan
 	}
 	if l.d.Point != nil {
+		if w.run != nil && w.run.Step(l.d.Point.ID) != nil {
+			return l.d.Point.ID // a plan, and not the task of it that comes next
+		}
 		if a, err := w.book.Assign(w.store, w.run, *l.d.Point); err == nil && a.Step != "" {
 			return a.Step
 		}

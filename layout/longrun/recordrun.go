@@ -129,13 +129,10 @@ func (w *runRecorder) start(p *plan) error {
 	return w.state(stateChange{status: wordExecuting, at: p, row: reprise.InProgress, what: "Started plan " + p.id})
 }
 
-// restart is the outcome of a reset that takes back the tasks as well.
-const restart = "restart"
-
-// reset takes back that a plan was begun. Tasks that are done stay done, unless
-// the whole plan is to be done again.
-func (w *runRecorder) reset(p *plan) error {
-	if c := p.checkpoint; w.ev.Outcome == restart && c != nil && c.completed > 0 {
+// restart: a person wants the whole plan done again, the tasks that are done
+// included. A summary that called it ended is partial from then on.
+func (w *runRecorder) restart(p *plan) error {
+	if c := p.checkpoint; c != nil && c.completed > 0 {
 		if c.second {
 			return cannot("%s lists its tasks; those that are done cannot be taken back one by one", c.source.File)
 		}
@@ -146,6 +143,21 @@ func (w *runRecorder) reset(p *plan) error {
 			return err
 		}
 		if err := w.touchCheckpoint(p); err != nil {
+			return err
+		}
+	}
+	if s := p.summary; s != nil && s.status.Closed() {
+		return w.summaryStatus(p, reprise.InProgress, "partial")
+	}
+	return nil
+}
+
+// reset takes back that a plan was begun. Tasks that are done stay done, unless
+// a person wants it all done again.
+func (w *runRecorder) reset(p *plan) error {
+	again := w.ev.Actor == "person"
+	if again {
+		if err := w.restart(p); err != nil {
 			return err
 		}
 	}
@@ -160,7 +172,7 @@ func (w *runRecorder) reset(p *plan) error {
 		}
 	}
 	row := reprise.Pending
-	if p.checkpoint != nil && p.checkpoint.completed > 0 && w.ev.Outcome != restart {
+	if p.checkpoint != nil && p.checkpoint.completed > 0 && !again {
 		row = reprise.InProgress
 	}
 	return w.state(stateChange{at: p, row: row, what: "Reset plan " + p.id})

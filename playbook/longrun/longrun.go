@@ -168,21 +168,26 @@ func (Book) Settle(fsys fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Ev
 	return settlePlanning(fsys, r), nil
 }
 
-// Choose gives the events by which a person's choice is recorded before work
-// goes on: "restart" does a plan again from its first task, "skip" leaves it
-// out. Other choices need none.
-func (Book) Choose(r *reprise.Run, option, step string) ([]reprise.Event, error) {
-	id, _, _ := strings.Cut(step, "/")
-	if option != "restart" && option != "skip" {
-		return nil, nil
+// GoalOf tells what a run was started for.
+func (Book) GoalOf(fsys fs.FS, r *reprise.Run) string {
+	if d := goal(fsys, r); len(d) > 0 {
+		return d[0].Text
 	}
-	if st := r.Step(id); st == nil || st.Status.Closed() {
-		return nil, fmt.Errorf("%s %s: no such plan is open", option, doc.Clip(step, 40))
+	return ""
+}
+
+// goal is what STATE.md says the run is for.
+func goal(fsys fs.FS, r *reprise.Run) []reprise.Data {
+	name := path.Join(r.Path, "STATE.md")
+	md := doc.NewReader(fsys).Open(name).Markdown()
+	if md == nil {
+		return nil
 	}
-	if option == "skip" {
-		return []reprise.Event{{Kind: reprise.StepSkipped, Step: id, Text: "a person chose to skip it"}}, nil
+	l, ok := md.All().Label("Goal")
+	if !ok || l.Value == "" {
+		return nil
 	}
-	return []reprise.Event{{Kind: reprise.StepReset, Step: id, Outcome: "restart", Text: "a person chose to begin it again"}}, nil
+	return []reprise.Data{{Name: "goal", Source: reprise.Source{File: name, Line: l.Line}, Text: l.Value}}
 }
 
 // ask gives questions of an agent ids that nobody has used.

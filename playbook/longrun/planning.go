@@ -57,6 +57,7 @@ func carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *reprise.Ste
 	}
 	a.Expect = []reprise.Expected{{Path: name}}
 	a.Inputs = append([]string{st.Path}, a.Inputs...)
+	a.Inputs = append(a.Inputs, present(fsys, path.Join(r.Path, "HANDOFF.json"), path.Join(r.Path, ".continue-here.md"), path.Join(path.Dir(st.Path), ".continue-here.md"))...)
 	for i := range r.Steps {
 		if s := &r.Steps[i]; s.ID != st.ID && s.Status == reprise.Done && (s.Phase == st.Phase || slices.Contains(st.Needs, s.ID)) && len(a.Inputs) < 12 {
 			if c, ok := summarised(s); ok {

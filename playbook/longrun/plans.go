@@ -176,12 +176,7 @@ func assignTransform(fsys fs.FS, r *reprise.Run, a reprise.Assignment) reprise.A
 	a.Facts["task"] = "Write the plans for what is to be done, one file for each group of tasks, numbered in the order of the work and beginning with " + first +
 		". Front matter: task_group, depends_on (numbers of plans). Body: a <task> for each task with <name>, <files>, <action> and <verify>, each tag and its text on one line. Complete what is there; leave plans alone that were begun."
 	a.Expect = []reprise.Expected{{Path: first}}
-	state := path.Join(r.Path, "STATE.md")
-	if md := doc.NewReader(fsys).Open(state).Markdown(); md != nil {
-		if goal, ok := md.All().Label("Goal"); ok && goal.Value != "" {
-			a.Data = append(a.Data, reprise.Data{Name: "goal", Source: reprise.Source{File: state, Line: goal.Line}, Text: goal.Value})
-		}
-	}
+	a.Data = append(a.Data, goal(fsys, r)...)
 	return a
 }
 

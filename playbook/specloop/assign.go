@@ -147,6 +147,9 @@ func about(fsys fs.FS, r *reprise.Run) []reprise.Data {
 	return []reprise.Data{d}
 }
 
+// GoalOf tells what a run was started for.
+func (Book) GoalOf(fsys fs.FS, r *reprise.Run) string { return about(fsys, r)[0].Text }
+
 // present leaves the files that are there.
 func present(fsys fs.FS, names ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
