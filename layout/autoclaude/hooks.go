@@ -85,22 +85,31 @@ func itemTraces(id string, since time.Time) []reprise.Trace {
 	}
 }
 
-// begin is the earliest time at which any copy of the plan says it was made.
-// Older commits with the same ids belong to other specs. A time without a zone
-// may be hours off, and one without seconds was made up by an agent; both are
-// taken back by as much as that can cost.
+// begin is the earliest time at which any copy of the plan says it was made; of
+// a plan that does not say it, as planners leave it, that of the record of its
+// attempts. Older commits with the same ids belong to other specs. A time
+// without a zone may be hours off, and one without seconds was made up by an
+// agent; both are taken back by as much as that can cost.
 func (l *loader) begin() time.Time {
 	var first time.Time
-	for _, p := range l.copies {
-		t := p.created.Time()
+	take := func(n *doc.Node) {
+		t := n.Time()
 		if t.IsZero() {
-			continue
+			return
 		}
-		if t.Second() == 0 && t.Nanosecond() == 0 || !zoned(p.created.Text) {
+		if t.Second() == 0 && t.Nanosecond() == 0 || !zoned(n.Text) {
 			t = t.Add(-reprise.ClockSlack)
 		}
 		if first.IsZero() || t.Before(first) {
 			first = t
+		}
+	}
+	for _, p := range l.copies {
+		take(p.created)
+	}
+	if first.IsZero() {
+		for _, n := range l.memory.created {
+			take(n)
 		}
 	}
 	return first

@@ -17,6 +17,7 @@ type memory struct {
 	stuckAt  map[string]int // id to stuck
 	commits  map[string][]commit
 	times    []*doc.Node
+	created  []*doc.Node // when the record of attempts was begun
 	at       reprise.Source
 }
 
@@ -73,6 +74,7 @@ func (l *loader) readAttempts() {
 	}
 	meta := root.Get("metadata")
 	m.times = append(m.times, meta.Get("last_updated", "lastUpdated"))
+	m.created = append(m.created, meta.Get("created_at", "createdAt"))
 }
 
 func (m *memory) add(field doc.Field) {

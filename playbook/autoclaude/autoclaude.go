@@ -47,6 +47,10 @@ func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	if g.Path != "" {
 		dir := path.Clean(g.Path)
 		info, err := fs.Stat(fsys, dir)
+		if errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(path.Dir(dir), specsDir) && strings.TrimSpace(g.Text) != "" {
+			// It was archived and is to be made anew.
+			return ref(path.Base(dir), dir), []reprise.Event{started(g)}, nil
+		}
 		if err != nil {
 			return reprise.Ref{}, nil, fmt.Errorf("begin a build from %s: %w", g.Path, err)
 		}
@@ -81,7 +85,21 @@ func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	if there {
 		return at, nil, nil
 	}
-	return at, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Text: g.Text, Outcome: g.Mode}}, nil
+	return at, []reprise.Event{started(g)}, nil
+}
+
+func started(g reprise.Goal) reprise.Event {
+	return reprise.Event{Kind: reprise.RunStarted, At: g.Now, Text: g.Text, Outcome: g.Mode}
+}
+
+// GoalOf implements reprise.Goaler: what the spec was made for, in words.
+func (Book) GoalOf(fsys fs.FS, r *reprise.Run) string {
+	for _, dir := range folders(r) {
+		if text := doc.NewReader(fsys).Open(path.Join(dir, "requirements.json")).JSON().Get("task_description").Str(); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 func ref(id, at string) reprise.Ref {

@@ -334,13 +334,14 @@ func TestAC9_Begin_numbers_and_finds(t *testing.T) {
 		{reprise.Goal{ID: "007-old"}, "007-old", 0},
 		{reprise.Goal{ID: "020-mine", Text: "x"}, "020-mine", 1},
 		{reprise.Goal{Path: ".auto-claude/specs/007-old/requirements.json"}, "007-old", 0},
+		{reprise.Goal{ID: "005-again", Path: ".auto-claude/specs/005-again", Text: "archived"}, "005-again", 1},
 	} {
 		ref, events, err := autoclaude.New().Begin(fsys, c.goal)
 		if err != nil || ref.ID != c.id || len(events) != c.events || ref.Path != ".auto-claude/specs/"+c.id {
 			t.Errorf("%+v: %+v %v %v", c.goal, ref, events, err)
 		}
 	}
-	for _, bad := range []reprise.Goal{{}, {ID: "../x", Text: "x"}, {ID: ".git", Text: "x"}, {Path: "no"}, {ID: "099-none"}} {
+	for _, bad := range []reprise.Goal{{}, {ID: "../x", Text: "x"}, {ID: ".git", Text: "x"}, {Path: "no"}, {Path: "no/005-x", Text: "x"}, {Path: ".auto-claude/specs/005-x"}, {ID: "099-none"}} {
 		if ref, _, err := autoclaude.New().Begin(fsys, bad); err == nil {
 			t.Errorf("%+v: %+v", bad, ref)
 		}
