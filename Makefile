@@ -16,7 +16,7 @@ test: check ## formatting, vet, every test, and the concurrent packages under th
 	else echo "race detector: left out, it needs a C compiler"; fi
 
 # The packages that share memory between goroutines.
-CONCURRENT := ./internal/tree ./internal/proc ./evidence/... ./layout/eventrun
+CONCURRENT := ./internal/tree ./internal/proc ./evidence/... ./layout/eventrun ./agent/script ./internal/shim
 
 check:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }

@@ -48,7 +48,7 @@ func (e *Engine) BeginFlow(ctx context.Context, wf *flow.Workflow, file string, 
 		return reprise.Ref{}, err
 	}
 	g.Text = text
-	return e.begin(ctx, eventrun.WithSteps(wf.Assignment), g)
+	return e.begin(ctx, ownFlow(wf), g)
 }
 
 func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goal) (reprise.Ref, error) {
@@ -101,5 +101,18 @@ func (e *Engine) bookOf(store *durable.Store, ref reprise.Ref) (reprise.Playbook
 	if err != nil {
 		return nil, fmt.Errorf("resume %s: %w", ref.ID, err)
 	}
-	return eventrun.WithSteps(wf.Assignment), nil
+	return ownFlow(wf), nil
+}
+
+// own is the playbook of a workflow file.
+type own struct {
+	reprise.Playbook
+	parallel int
+}
+
+// Parallel is how many steps at once the file asks for, zero if it does not.
+func (o own) Parallel() int { return o.parallel }
+
+func ownFlow(wf *flow.Workflow) reprise.Playbook {
+	return own{eventrun.WithSteps(wf.Assignment), wf.Parallel}
 }

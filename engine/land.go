@@ -27,9 +27,6 @@ func (w *work) land(ctx context.Context, l landing) error {
 		return w.landChild(ctx, f, l.child)
 	}
 	r := l.result
-	if r.Session != "" && w.hist.Step(l.step).Session != r.Session {
-		w.hist.Add(reprise.Event{Kind: reprise.SessionKnown, Step: l.step, Attempt: f.attempt, Agent: r.Session})
-	}
 	for _, left := range r.LeftOver {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeLeftProcess, Severity: reprise.Warning, Subject: l.step,

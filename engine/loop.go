@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/agent"
 )
 
 // maxSettle bounds how many rounds of events may follow each other with no step
@@ -20,6 +21,9 @@ func (w *work) loop(ctx context.Context) error {
 	for {
 		if err := w.load(); err != nil {
 			return err
+		}
+		if err := w.takeIn(ctx); err != nil {
+			return w.drain(ctx, err)
 		}
 		if len(w.flights) == 0 && ctx.Err() == nil {
 			if err := w.settleCutoffs(ctx); err != nil {
@@ -167,17 +171,42 @@ func (w *work) await(ctx context.Context, wake time.Time) error {
 		defer t.Stop()
 		timer = t.C
 	}
-	select {
-	case l := <-w.landed:
-		return w.land(ctx, l)
-	case <-timer:
-		return nil
-	case <-w.Hard:
-		for _, f := range w.flights {
-			f.kill()
+	hard := w.Hard
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+			if waiting, _, err := w.letters(); err == nil && len(waiting) > 0 {
+				return nil
+			}
+		case l := <-w.landed:
+			return w.land(ctx, l)
+		case n := <-w.notes:
+			n.done <- w.record(ctx, n.ev)
+		case <-timer:
+			return nil
+		case <-hard:
+			hard = nil
+			for _, f := range w.flights {
+				f.kill()
+			}
 		}
-		return w.land(ctx, <-w.landed)
 	}
+}
+
+// note is something an attempt wants on record while it is at work. The journal
+// has one writer, the loop; the attempt waits for it.
+type note struct {
+	ev   reprise.Event
+	done chan error
+}
+
+// noted records an event for an attempt, from its goroutine.
+func (w *work) noted(ev reprise.Event) error {
+	n := note{ev, make(chan error, 1)}
+	w.notes <- n
+	return <-n.done
 }
 
 // drain ends what is at work after an error of our own, and gives the error.
@@ -186,14 +215,18 @@ func (w *work) drain(ctx context.Context, cause error) error {
 		f.cancel()
 	}
 	for len(w.flights) > 0 {
-		l := <-w.landed
-		if w.store.Poisoned() == nil {
-			l.result.Outcome = "stopped"
-			if err := w.land(ctx, l); err == nil {
-				continue
+		select {
+		case n := <-w.notes:
+			n.done <- cause
+		case l := <-w.landed:
+			if w.store.Poisoned() == nil && l.err == nil {
+				l.result.Outcome = agent.Stopped
+				if err := w.land(ctx, l); err == nil {
+					continue
+				}
 			}
+			delete(w.flights, l.step)
 		}
-		delete(w.flights, l.step)
 	}
 	return cause
 }

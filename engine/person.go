@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"reprise"
+	"reprise/internal/durable"
 )
 
 // questionOf names a question of ours about a step.
@@ -83,14 +85,22 @@ func (w *work) answer(ctx context.Context, q reprise.Question, text string) erro
 
 // Answer records answers to the questions of a run, by their ids, all of them on
 // disk before it returns. An id that nobody asked is an error, and so is one that
-// was answered before in other words.
+// was answered before in other words. While somebody works on the project, they
+// are left for them.
 func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string]string) error {
 	store, _, err := e.take(ctx)
+	if _, held := errors.AsType[*durable.HeldError](err); held {
+		return e.postKnown(ctx, ref, answers)
+	}
 	if err != nil {
 		return err
 	}
 	defer store.Release()
-	w, err := e.open(ctx, store, ref, nil)
+	book, err := e.bookOf(store, ref)
+	if err != nil {
+		return err
+	}
+	w, err := e.open(ctx, store, ref, book)
 	if err != nil {
 		return err
 	}
@@ -112,6 +122,28 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 		}
 	}
 	return w.j.Note(reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
+}
+
+// postKnown leaves answers to questions that the files ask for whoever works on
+// the project.
+func (e *Engine) postKnown(ctx context.Context, ref reprise.Ref, answers map[string]string) error {
+	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
+	if err != nil {
+		return err
+	}
+	w, err := e.looking(store, ref, nil)
+	if err != nil {
+		return err
+	}
+	if err := w.load(); err != nil {
+		return err
+	}
+	for id := range answers {
+		if _, ok := w.question(id); !ok {
+			return &UnknownQuestionError{Run: ref.ID, Question: id}
+		}
+	}
+	return e.post(ref, answers)
 }
 
 func (w *work) question(id string) (reprise.Question, bool) {

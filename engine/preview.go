@@ -21,22 +21,12 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if err != nil {
 		return nil, err
 	}
-	l := layout.Find(ref.Layout)
-	if l == nil {
-		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
-	}
-	dry := durable.NewDryRun(store)
-	w := &work{
-		Engine: e, store: store, layout: l, book: book, ref: ref, hist: &journal.History{}, choice: c,
-		flights: map[string]*flight{}, parked: map[string]string{}, fresh: map[string]bool{}, sum: &Summary{Run: ref, Started: e.Now()},
-	}
-	entries, _, err := journal.Read(store, journal.Name(ref))
+	w, err := e.looking(store, ref, book)
 	if err != nil {
 		return nil, err
 	}
-	for _, entry := range entries {
-		w.remember(entry.Event)
-	}
+	w.choice = c
+	dry := durable.NewDryRun(store)
 	look, err := w.judge(ctx)
 	if err != nil {
 		return nil, err
@@ -46,6 +36,21 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
 	return p, w.preview(ctx, dry, look, p)
+}
+
+// looking is a work that only looks: without the lease, without a journal to
+// write to.
+func (e *Engine) looking(store *durable.Store, ref reprise.Ref, book reprise.Playbook) (*work, error) {
+	l := layout.Find(ref.Layout)
+	if l == nil {
+		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
+	}
+	w := e.newWork(store, ref, book, l)
+	entries, _, err := journal.Read(store, journal.Name(ref))
+	for _, entry := range entries {
+		w.remember(entry.Event)
+	}
+	return w, err
 }
 
 // preview plays the first turn on a store that keeps its changes to itself.

@@ -42,7 +42,7 @@ func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 		return at, reasonOf(h.LastFailure)
 	}
 	if h.LastFailure != nil {
-		pause := w.Settings.Backoff << min(h.Failures-1, 20)
+		pause := pick(a.Backoff, w.Settings.Backoff) << min(h.Failures-1, 20)
 		at = h.LastFailure.At.Add(min(pause, maxBackoff))
 		if at.Sub(w.Now()) > maxBackoff {
 			// The clock was set back since; no pause is longer than this one.

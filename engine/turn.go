@@ -220,8 +220,7 @@ func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 		Timeout: bound.timeout, Silence: bound.silence,
 		Line: func(text string) { w.tellLine(f, text) },
 		Learned: func(session string) error {
-			// Its own goroutine: the journal is safe for that, the history is not.
-			return w.j.Note(reprise.Event{Kind: reprise.SessionKnown, At: w.Now(), Step: f.a.Step, Attempt: f.attempt, Agent: session})
+			return w.noted(reprise.Event{Kind: reprise.SessionKnown, At: w.Now(), Step: f.a.Step, Attempt: f.attempt, Agent: session})
 		},
 	}
 	for _, e := range f.a.Expect {

@@ -30,6 +30,7 @@ type work struct {
 	run     *reprise.Run // as it was last read
 	flights map[string]*flight
 	landed  chan landing
+	notes   chan note
 	// parked are steps that nothing more can be done about in this process,
 	// and why.
 	parked map[string]string
@@ -61,11 +62,8 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 	if err != nil {
 		return nil, err
 	}
-	w := &work{
-		Engine: e, store: store, layout: l, book: book, ref: ref, j: j,
-		flights: map[string]*flight{}, landed: make(chan landing, 64), parked: map[string]string{}, fresh: map[string]bool{}, hist: &journal.History{},
-		sum: &Summary{Run: ref, Started: e.Now()},
-	}
+	w := e.newWork(store, ref, book, l)
+	w.j = j
 	if err := w.catchUp(ctx); err != nil {
 		return nil, err
 	}
@@ -77,6 +75,14 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: ref.ID, Message: "git cannot be used here: " + err.Error()})
 	}
 	return w, nil
+}
+
+func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Playbook, l reprise.Layout) *work {
+	return &work{
+		Engine: e, store: store, layout: l, book: book, ref: ref, hist: &journal.History{},
+		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, fresh: map[string]bool{},
+		sum: &Summary{Run: ref, Started: e.Now()},
+	}
 }
 
 // catchUp brings the layout's files up to the journal and folds it.
@@ -254,6 +260,9 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 func (w *work) parallel() int {
 	if w.Parallel > 0 {
 		return w.Parallel
+	}
+	if own, ok := w.book.(interface{ Parallel() int }); ok && own.Parallel() > 0 {
+		return own.Parallel()
 	}
 	return max(1, w.Settings.Parallel)
 }
