@@ -82,12 +82,15 @@ func (b *board) tell(run string, p engine.Progress) {
 	}
 	switch p.Kind {
 	case engine.Waits:
+		if brief(p) {
+			return
+		}
 		b.wait, b.until = clip(p.Text, 200), p.Until
 		return
 	case engine.Working, engine.Noticed, engine.Questions:
 		return
 	}
-	b.wait = ""
+	b.wait, b.until = "", time.Time{}
 	s := b.steps[key]
 	if s == nil {
 		s = &boardStep{name: prefix + stepName(p.Step, p.Title)}

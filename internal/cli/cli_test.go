@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":  exits,
 			"schema": matchesSchema,
+			"lines":  linesMatch,
 			"fits":   fits,
 			"printf": printf,
 		},
@@ -74,6 +75,21 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 func matchesSchema(ts *testscript.TestScript, neg bool, args []string) {
 	if err := validate(args[0], []byte(ts.ReadFile(args[1]))); err != nil {
 		ts.Fatalf("%v", err)
+	}
+}
+
+// lines EACH LAST FILE: every line is JSON of the one schema, the last of the
+// other.
+func linesMatch(ts *testscript.TestScript, neg bool, args []string) {
+	list := strings.Split(strings.TrimSpace(ts.ReadFile(args[2])), "\n")
+	for i, line := range list {
+		name := args[0]
+		if i == len(list)-1 {
+			name = args[1]
+		}
+		if err := validate(name, []byte(line)); err != nil {
+			ts.Fatalf("line %d: %v: %s", i+1, err, line)
+		}
 	}
 }
 

@@ -97,7 +97,14 @@ func (s *shift) asking(found *project.Judgement, arg string, flags answerFlags) 
 			return nil, err
 		}
 	}
-	if flags.question != "" && arg == "" {
+	if flags.question != "" && len(list) > 0 {
+		var open []reprise.Question
+		for _, j := range list {
+			open = append(open, j.run.PendingQuestions()...)
+		}
+		if _, err := questionOf(open, flags.question); err != nil {
+			return nil, err
+		}
 		list = slices.DeleteFunc(list, func(j judged) bool {
 			return !slices.ContainsFunc(j.run.PendingQuestions(), func(q reprise.Question) bool { return q.ID == flags.question })
 		})

@@ -11,7 +11,6 @@ import (
 // that build: the time, the step, what happened; no escapes, nothing in place.
 type lineLog struct {
 	said map[string]time.Time // when a step's agent was last quoted
-	done int
 }
 
 // quoteEvery is how often the last line of an agent is shown in a log.
@@ -56,6 +55,9 @@ func (l *lineLog) line(run string, p engine.Progress) string {
 		}
 		text += fmt.Sprintf(" (%d of %d done)", p.Done, p.Total)
 	case engine.Waits:
+		if brief(p) {
+			return ""
+		}
 		text = waitWords(plain(p.Text), p.Until, p.At)
 	case engine.Questions:
 		text = "asks: " + plain(p.Text)
@@ -68,6 +70,11 @@ func (l *lineLog) line(run string, p engine.Progress) string {
 		text = step + "  " + text
 	}
 	return fit(p.At.UTC().Format(time.TimeOnly)+"  "+text, longest)
+}
+
+// brief reports whether a wait is over before anybody could read of it.
+func brief(p engine.Progress) bool {
+	return !p.Until.IsZero() && p.Until.Sub(p.At) < time.Second
 }
 
 // noticeWords tells a finding of the engine.
