@@ -92,6 +92,10 @@ func (s *stream) cutShort(r *Result) {
 		r.Reason = cmp.Or(r.Reason, "it was killed before it came to an end")
 		return
 	}
+	if len(s.asks) > 0 && r.Exit == 0 {
+		r.Outcome, r.Reason = NeedsPerson, "it needed a person: "+s.asks[0]
+		return
+	}
 	// Its last error, then its last words on standard error.
 	for _, c := range []cause{s.error, s.waits, explain(0, lastWords(r.Stderr), s.now())} {
 		if c.outcome != "" && c.outcome != Failed {

@@ -47,7 +47,11 @@ func (r *rig) job(t *testing.T) Job {
 
 func (r *rig) start(ctx context.Context, t *testing.T, job Job) Session {
 	t.Helper()
-	a, err := New(Options{Preset: r.preset.Name, Approve: ApproveAll, Model: models[r.preset.Name], Grace: 2 * time.Second})
+	approve := ApproveAll
+	if r.edits {
+		approve = ApproveEdits
+	}
+	a, err := New(Options{Preset: r.preset.Name, Approve: approve, Model: models[r.preset.Name], Grace: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,4 +358,28 @@ func TestAC_real_killed_between_turns(t *testing.T) {
 			t.Errorf("log.txt is %q", got)
 		}
 	})
+}
+
+// What it may do by default is understood by the program, on a new session and
+// on resuming; where it is not enough, a person is asked.
+func TestAC_real_default_approval(t *testing.T) {
+	t.Parallel()
+	for preset, want := range map[*Preset]Outcome{&codex: Done, &claude: NeedsPerson} {
+		t.Run(preset.Name, func(t *testing.T) {
+			t.Parallel()
+			const script = `{"turns":[{"text":"I try.","shell":"curl http://127.0.0.1:1/ > made.txt"},{"text":"That is all."}]}`
+			r := newRig(t, *preset, script)
+			r.edits = true
+			job := r.job(t)
+			res := r.run(t, job)
+			wantOutcome(t, res, want)
+			if want == NeedsPerson && (len(res.Asks) != 1 || !strings.Contains(res.Asks[0], "curl")) {
+				t.Errorf("asks %q", res.Asks)
+			}
+			r.script(t, script)
+			job = r.job(t)
+			job.Session, job.Resume = res.Session, true
+			wantOutcome(t, r.run(t, job), want)
+		})
+	}
 }

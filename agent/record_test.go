@@ -114,9 +114,9 @@ func (r *rig) record(t *testing.T, rec *recording, argv []string, sig syscall.Si
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	patience := 90 * time.Second
-	if rec.Case == "limit" || rec.Case == "quota" {
-		patience = 25 * time.Second
+	patience := 2 * time.Minute
+	if rec.Want == TimedOut || rec.Preset == "gemini" && rec.Case == "limit" || rec.Preset == "copilot" && rec.Case == "quota" {
+		patience = 25 * time.Second // they go on trying
 	}
 	timer := time.AfterFunc(patience, func() {
 		rec.Ours = TimedOut

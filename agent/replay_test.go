@@ -105,7 +105,7 @@ func TestAC_recorded_streams_give_their_outcome(t *testing.T) {
 			if r.Outcome != rec.Want {
 				t.Errorf("outcome %s (%s), want %s", r.Outcome, r.Reason, rec.Want)
 			}
-			if r.Outcome != Done && r.Outcome != Killed && r.Reason == "" {
+			if r.Outcome != TimedOut && r.Outcome != Killed && r.Reason == "" {
 				t.Error("no reason")
 			}
 			if rec.Case == "killed-in-tool" && rec.Preset != "opencode" {
@@ -158,6 +158,9 @@ func TestAC_glued_split_and_strange_lines_change_nothing(t *testing.T) {
 		t.Run(rec.Preset+"/"+rec.Case, func(t *testing.T) {
 			t.Parallel()
 			all := rec.lines()
+			if len(all) > 12 {
+				all = slices.Concat(all[:6], all[len(all)-6:]) // the middle is more of the same
+			}
 			want, _ := rec.replay(all)
 			same := func(how string, lines []string) {
 				t.Helper()

@@ -26,7 +26,7 @@ type rig struct {
 	home    string
 	dir     string
 	tmp     string
-	more    []string // further environment
+	edits   bool // approve edits only
 }
 
 // realProgram finds the pinned program of a preset, or skips the test.
@@ -143,7 +143,7 @@ func (r *rig) environ() []string {
 		env = append(env, "COPILOT_PROVIDER_BASE_URL="+url+"/v1", "COPILOT_PROVIDER_TYPE=openai", "COPILOT_PROVIDER_API_KEY=test-key",
 			"COPILOT_MODEL=stub-model", "COPILOT_OFFLINE=true")
 	}
-	return append(env, r.more...)
+	return env
 }
 
 // model names that need no look-up.
