@@ -59,7 +59,7 @@ func (s *Step) recall(ev Event, at int) {
 		s.Attempts = max(s.Attempts, ev.Attempt)
 	case ev.Kind == StepFinished && ev.Outcome == "rejected":
 		s.Rejected++
-	case ev.Kind == StepFinished, ev.Kind == StepReset:
+	case ev.Kind == StepFinished, ev.Kind == StepReset && ev.Actor == "person":
 		s.Rejected = 0
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -62,25 +63,35 @@ func slug(text string) string {
 	return out
 }
 
-// storyID is what a story is called: the number its file name begins with, else
-// the name.
+// storyNumber is the id at the beginning of a story's name: 1.2, 4-1, US-21,
+// CP-8.1, m1; epicFolder a folder that gives a bare number its epic.
+var (
+	storyNumber = regexp.MustCompile(`^(?:[A-Za-z]\d{1,3}|(?:[A-Za-z]+-)*\d+(?:[.-]\d{1,4})*)(?:[-._]|$)`)
+	epicFolder  = regexp.MustCompile(`^(?i:epic)-(\d+)$`)
+)
+
+// storyID is what a story is called, as the layout calls it: the number its file
+// name begins with, else the name.
 func storyID(name string) string {
 	base := path.Base(name)
 	for _, ext := range []string{path.Ext(base), ".story"} {
 		base = strings.TrimSuffix(base, ext)
 	}
+	if strings.Contains(strings.ToLower(base), "-story-") {
+		return base
+	}
 	rest := base
 	for _, word := range []string{"STORY-", "story-", "Story-"} {
 		rest = strings.TrimPrefix(rest, word)
 	}
-	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && !unicode.IsDigit(r) })
-	if end < 0 {
-		end = len(rest)
+	id := strings.TrimRight(storyNumber.FindString(rest), "-._")
+	if id == "" {
+		return base
 	}
-	if id := strings.Trim(rest[:end], "."); strings.Contains(id, ".") {
-		return id
+	if m := epicFolder.FindStringSubmatch(path.Base(path.Dir(name))); m != nil && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsDigit(r) }) {
+		return m[1] + "." + id
 	}
-	return base
+	return id
 }
 
 // maxWalk bounds how many entries are looked at for a story.

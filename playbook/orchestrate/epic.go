@@ -112,20 +112,30 @@ func (Epic) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	case r.State == reprise.Unreadable:
 		return reprise.Conclusion{Problem: "the state of the epic cannot be read any more: " + r.Reason}
 	case s != nil && s.Phase == "prerequisites":
-		return reprise.Conclusion{Text: said(reply)}
+		return finished(reply)
 	case s != nil && !s.Status.Closed():
 		return reprise.Conclusion{Problem: "the story is not done: " + s.Status.String()}
 	case s != nil:
-		return reprise.Conclusion{Text: said(reply)}
+		return finished(reply)
 	}
 	c := judge(reply, silent)
 	if c.Outcome == rejected || c.Blocked {
 		c = reprise.Conclusion{Outcome: rejected, Text: c.Text, Finished: true, Questions: []reprise.Asked{{
-			ID: "gate-" + a.Step, Subject: a.Step, Options: []string{gateAgain, acceptIt, stopIt},
+			ID: gateQuestion(r, a.Step), Subject: a.Step, Options: []string{gateAgain, acceptIt, stopIt},
 			Text: strings.TrimSpace(fmt.Sprintf("The gate %s was not passed. How should it go on? %s", a.Step, c.Text)),
 		}}}
 	}
 	return c
+}
+
+// gateQuestion names the question about a gate; one that was asked and used
+// before is another one.
+func gateQuestion(r *reprise.Run, step string) string {
+	id := "gate-" + step
+	for n := 2; slices.ContainsFunc(r.Questions, func(q reprise.Question) bool { return q.ID == id }); n++ {
+		id = fmt.Sprintf("gate-%s.%d", step, n)
+	}
+	return id
 }
 
 // Settle implements reprise.Playbook.
@@ -220,7 +230,7 @@ func (Epic) answers(r *reprise.Run) []reprise.Event {
 				out = ended("")
 			}
 		case isGate && strings.HasPrefix(answer, "accept"):
-			wave := strings.TrimSuffix(gate, "-gate")
+			wave, _, _ := strings.Cut(gate, "-gate")
 			out = append(out, reprise.Event{Kind: reprise.PhaseEnded, Phase: strings.ReplaceAll(wave, "wave-", "wave "), Outcome: approved, Actor: "person", Text: "accepted as it is by a person"})
 		case !isGate:
 			for _, s := range blockedStories(r) {

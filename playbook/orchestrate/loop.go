@@ -110,7 +110,7 @@ func (Loop) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 		return reprise.Conclusion{Problem: "the state of the loop cannot be read any more: " + r.Reason}
 	}
 	if !strings.HasPrefix(a.Step, "review-") {
-		return reprise.Conclusion{Text: said(reply)}
+		return finished(reply)
 	}
 	// A reviewer may have written the verdict into the state itself.
 	known := silent

@@ -104,6 +104,12 @@ func judge(reply reprise.Reply, known ruling) reprise.Conclusion {
 	return c
 }
 
+// finished is for steps that judge nothing: whatever verdict they give, it is
+// about their own work.
+func finished(reply reprise.Reply) reprise.Conclusion {
+	return reprise.Conclusion{Outcome: "completed", Text: said(reply)}
+}
+
 // said is what a reply says in words: the summary and what is to be changed.
 func said(reply reprise.Reply) string {
 	parts := append([]string{reply.Summary}, reply.Issues...)

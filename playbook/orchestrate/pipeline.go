@@ -51,38 +51,39 @@ func (Pipeline) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "pm", Text: g.Text, Outcome: g.Mode}}, nil
 }
 
-// step is the phase that a unit means. A specification that its critique sent
-// back is written and criticised again before a story is made of it.
+// step is the phase that a unit means. A story is made of a specification whose
+// critique approved it, and of no other: one that was sent back is written and
+// criticised again, one whose critique says nothing is criticised.
 func (Pipeline) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
 	if u.Phase != create {
 		return u.Phase
 	}
 	w, c := r.Step(write), r.Step(critique)
-	switch {
-	case w == nil || c == nil || c.Rejected == 0 && (c.Ended > 0 || !criticised(fsys, r)):
+	if w == nil || c == nil {
 		return create
-	case w.Ended > c.Ended:
+	}
+	word := onDisk(fsys, r)
+	switch {
+	case c.Ended > 0 && c.Rejected == 0, c.Ended == 0 && word == passed:
+		return create
+	case c.Ended == 0 && word != sentBack && word != held, w.Ended > c.Ended:
 		return critique
 	}
 	return write
 }
 
-// criticised reports whether the critique on disk does not approve.
-func criticised(fsys fs.FS, r *reprise.Run) bool {
+// onDisk is the verdict that the critique's own file gives.
+func onDisk(fsys fs.FS, r *reprise.Run) ruling {
 	for _, a := range r.Artifacts {
 		if a.MadeBy != critique || a.Presence != reprise.Present || path.Ext(a.Path) == ".md" {
 			continue
 		}
-		n := doc.NewReader(fsys).Open(a.Path).YAML()
-		if n == nil || n.Kind != doc.Map {
-			continue
-		}
-		switch rule(n.Get("verdict", "decision", "result").Str()) {
-		case sentBack, held:
-			return true
+		// YAML reads JSON too.
+		if n := doc.NewReader(fsys).Open(a.Path).YAML(); n != nil && n.Kind == doc.Map {
+			return rule(n.Get("verdict", "decision", "result").Str())
 		}
 	}
-	return false
+	return silent
 }
 
 // output is the file of a phase: the one that is there, else its usual name.
@@ -145,23 +146,15 @@ func (Pipeline) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply
 		if r.State != reprise.Complete {
 			return reprise.Conclusion{Problem: "no story was written from the specification"}
 		}
-		return reprise.Conclusion{Text: said(reply)}
+		return finished(reply)
 	}
 	if s := r.Step(a.Step); s == nil || s.Status != reprise.Done {
 		return reprise.Conclusion{Problem: "the output of " + a.Step + " is not there or cannot be read"}
 	}
 	if a.Step != critique {
-		return reprise.Conclusion{Text: said(reply)}
+		return finished(reply)
 	}
-	known := silent
-	for _, art := range r.Artifacts {
-		if art.MadeBy == critique && path.Ext(art.Path) != ".md" {
-			if n := doc.NewReader(fsys).Open(art.Path).YAML(); n != nil && n.Kind == doc.Map {
-				known = rule(n.Get("verdict", "decision", "result").Str())
-			}
-		}
-	}
-	return judge(reply, known)
+	return judge(reply, onDisk(fsys, r))
 }
 
 // Settle implements reprise.Playbook.

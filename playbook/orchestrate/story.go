@@ -85,7 +85,7 @@ func (Story) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 			return reprise.Conclusion{Problem: "the story has neither acceptance criteria nor tasks"}
 		}
 		if a.Step == create {
-			return reprise.Conclusion{Text: said(reply)}
+			return finished(reply)
 		}
 		known := silent
 		if is(validate, reprise.Done) {
@@ -107,7 +107,7 @@ func (Story) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 		}
 		return judge(reply, known)
 	}
-	return reprise.Conclusion{Text: said(reply)}
+	return finished(reply)
 }
 
 // Settle implements reprise.Playbook.

@@ -137,10 +137,10 @@ func (Workflow) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 		if s := r.Step(a.Step); s == nil || !s.Status.Closed() && r.State != reprise.Complete {
 			return reprise.Conclusion{Problem: "the story is not done"}
 		}
-		return reprise.Conclusion{Text: said(reply)}
+		return finished(reply)
 	}
 	if a.Step != bobGate && rule(reply.Verdict) == silent {
-		return reprise.Conclusion{Text: said(reply)}
+		return finished(reply)
 	}
 	return judge(reply, silent)
 }

@@ -173,7 +173,8 @@ func (w *world) attempt(book reprise.Playbook, j *journal, r *reprise.Run, a rep
 		case got.GaveUp != "":
 			reply = reprise.Reply{Outcome: "failed", Summary: got.GaveUp}
 		default:
-			return false // the child waits: its attempt stays open, and so does the parent
+			w.record(j, reprise.Event{Kind: reprise.StepReset, Step: a.Step, Attempt: start.Attempt, Outcome: "waiting", Text: got.Run.Reason})
+			return false // the parent waits with it
 		}
 	} else {
 		w.launches = append(w.launches, a.Role+" "+a.Step)
@@ -209,6 +210,7 @@ func (w *world) conclude(book reprise.Playbook, j *journal, a reprise.Assignment
 		for _, q := range reply.Questions {
 			w.question(j, a.Step, q)
 		}
+		w.record(j, reprise.Event{Kind: reprise.StepReset, Step: a.Step, Attempt: start.Attempt, Outcome: "question"})
 		return true
 	}
 	if !w.left(start) {
@@ -282,7 +284,7 @@ func (w *world) settleCutOff(book reprise.Playbook, j *journal) bool {
 		switch ev.Kind {
 		case reprise.StepStarted:
 			open[ev.Step] = ev
-		case reprise.StepFinished, reprise.StepFailed, reprise.StepBlocked, reprise.StepResolved, reprise.QuestionAsked:
+		case reprise.StepFinished, reprise.StepFailed, reprise.StepBlocked, reprise.StepResolved, reprise.StepReset, reprise.QuestionAsked:
 			delete(open, ev.Step)
 		}
 	}
@@ -293,6 +295,7 @@ func (w *world) settleCutOff(book reprise.Playbook, j *journal) bool {
 		}
 		if !ok {
 			w.record(j, reprise.Event{Kind: reprise.StepResolved, Step: start.Step, Attempt: start.Attempt, Outcome: string(reprise.Rerun)})
+			w.record(j, reprise.Event{Kind: reprise.StepReset, Step: start.Step, Attempt: start.Attempt, Outcome: "cut-off"})
 			return true
 		}
 		a := reprise.Assignment{
