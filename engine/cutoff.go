@@ -107,8 +107,8 @@ func (w *work) proof(ctx context.Context, f *flight) (agent.Result, string) {
 	if w.missing(f) != "" {
 		return done, ""
 	}
-	if commit := w.commitOf(ctx, f); commit != "" {
-		return done, "commit " + commit[:min(12, len(commit))] + " carries its trailer"
+	if commit := w.commitOf(ctx, f, f.key+accepted); commit != "" {
+		return done, "commit " + commit[:min(12, len(commit))] + " was made when everything was there"
 	}
 	if done.Reply != nil && (done.Reply.Outcome == "done" || done.Reply.Outcome == "question" || done.Reply.Outcome == "failed" || done.Reply.Outcome == "blocked") {
 		return done, "it left a result that says " + done.Reply.Outcome

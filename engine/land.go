@@ -42,6 +42,8 @@ func (w *work) land(ctx context.Context, l landing) error {
 
 // outcome records how an attempt ended.
 func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
+	// What ended is taken in wholly, also while we are being stopped.
+	ctx = context.WithoutCancel(ctx)
 	switch r.Outcome {
 	case agent.Done:
 		return w.conclude(ctx, f, r)
@@ -219,7 +221,23 @@ func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, repl
 	}
 	w.sum.Finished = append(w.sum.Finished, w.report(f, ev.Text, commit))
 	w.ended(f, "done", ev.Text)
+	w.stuck(f.a, ev.Outcome)
 	return nil
+}
+
+// maxAgain bounds how often a step that needs nobody may be finished in one
+// process: rounds of a loop are far below it.
+const maxAgain = 200
+
+// stuck leaves a step to a person that was finished and is finished again with
+// nothing in between: the files do not take it in, and doing it for ever costs
+// money.
+func (w *work) stuck(a reprise.Assignment, outcome string) {
+	again := w.lastDone == a.Step+" "+outcome
+	w.lastDone = a.Step + " " + outcome
+	if w.times[a.Step]++; again && a.Local == "" || w.times[a.Step] > maxAgain {
+		w.park(a, "was finished and is asked for again; its files do not take it in")
+	}
 }
 
 // fail records a failed attempt and whether trying again has any use.

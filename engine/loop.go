@@ -136,8 +136,15 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 			}
 			continue
 		}
+		before := w.hist.Events
 		if err := w.start(ctx, a); err != nil {
 			return wake, err
+		}
+		if w.flights[a.Step] == nil && w.hist.Events == before {
+			if w.parked[a.Step] == "" {
+				w.park(a, "nothing comes of it: what it asks was answered before")
+			}
+			continue
 		}
 		if w.flights[a.Step] == nil {
 			// It needed nobody and is recorded: what may be started is

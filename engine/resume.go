@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"reprise"
@@ -20,6 +21,7 @@ import (
 // *StaleError or *OptionError if nothing was started; what is left open, failed
 // or asked is no error and stands in the summary.
 func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (*Summary, error) {
+	e = e.orderly()
 	store, report, err := e.take(ctx)
 	if err != nil {
 		return nil, err
@@ -46,6 +48,21 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (*Summar
 		return w.sum, err
 	}
 	return w.sum, w.loop(ctx)
+}
+
+// orderly is the same engine with a Tell that is called by one at a time: child
+// runs and agents speak from goroutines of their own.
+func (e *Engine) orderly() *Engine {
+	o := *e
+	if tell := e.Tell; tell != nil {
+		var mu sync.Mutex
+		o.Tell = func(p Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			tell(p)
+		}
+	}
+	return &o
 }
 
 // look is what a close look at a run said before it is taken up.

@@ -23,6 +23,7 @@ type flight struct {
 	began   time.Time
 	dir     string // where it works, absolute
 	inside  string // the same as a path in the project
+	head    string // the commit that was checked out there when it began
 	// dirty is what no commit held there when it began, nil where that is not
 	// known.
 	dirty   *[]string
@@ -126,6 +127,7 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 		return nil, err
 	}
 	f.dir = w.absolute(f.inside)
+	f.head = w.head(ctx, f.dir)
 	if a.Commit {
 		if dirty, err := w.dirty(ctx, f.dir); err == nil {
 			f.dirty = &dirty
@@ -215,7 +217,7 @@ func policyOf(a reprise.Assignment) reprise.Ambiguity {
 // job makes what the agent is started with.
 func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 	job := agent.Job{
-		Run: w.ref.ID, Step: f.a.Step, Attempt: f.attempt, Role: f.a.Role, Key: f.key,
+		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: f.a.Role, Key: f.key,
 		Dir: f.dir, Result: f.result, Command: bound.command, Env: bound.env, Secrets: bound.secrets,
 		Timeout: bound.timeout, Silence: bound.silence,
 		Line: func(text string) { w.tellLine(f, text) },
@@ -239,6 +241,9 @@ func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 	}
 	return job, nil
 }
+
+// noNul makes a text that can be a value in an environment.
+func noNul(s string) string { return strings.ReplaceAll(s, "\x00", "") }
 
 // tellLine passes on what an agent says. It is called from the agent's
 // goroutine and reads nothing that the loop changes.

@@ -38,6 +38,10 @@ type work struct {
 	sum    *Summary
 	// told are the events that tell what the files may have no place for.
 	told []reprise.Event
+	// lastDone is the last step that was finished and how, times how often
+	// each was.
+	lastDone string
+	times    map[string]int
 	// fresh are steps whose next attempt needs a new session.
 	fresh map[string]bool
 	// newSessions lets no attempt go on with a session of before.
@@ -80,7 +84,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Playbook, l reprise.Layout) *work {
 	return &work{
 		Engine: e, store: store, layout: l, book: book, ref: ref, hist: &journal.History{},
-		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, fresh: map[string]bool{},
+		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, fresh: map[string]bool{}, times: map[string]int{},
 		sum: &Summary{Run: ref, Started: e.Now()},
 	}
 }

@@ -120,9 +120,14 @@ func (w *work) worldState(ctx context.Context, dir string) (string, error) {
 	return repo.State(ctx, w.isState)
 }
 
-// commitOf finds the commit that carries the trailer of an attempt, "" if there
-// is none.
-func (w *work) commitOf(ctx context.Context, f *flight) string {
+// accepted marks the trailer of commits that we make ourselves, once everything
+// an attempt must leave is there. A commit with the plain trailer is an agent's
+// own and may be one of several.
+const accepted = "+accepted"
+
+// commitOf finds the commit of this checkout that carries a trailer, "" if there
+// is none or it cannot be told.
+func (w *work) commitOf(ctx context.Context, f *flight, value string) string {
 	if w.repo == nil || f.key == "" {
 		return ""
 	}
@@ -130,7 +135,24 @@ func (w *work) commitOf(ctx context.Context, f *flight) string {
 	if err != nil {
 		return ""
 	}
-	commit, _, err := repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, f.key)
+	commit, _, err := repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, value)
+	if err != nil {
+		return ""
+	}
+	return commit
+}
+
+// head is the commit that is checked out where an attempt works, "" if there is
+// none.
+func (w *work) head(ctx context.Context, dir string) string {
+	if w.repo == nil {
+		return ""
+	}
+	repo, err := w.repoAt(ctx, dir)
+	if err != nil {
+		return ""
+	}
+	commit, _, err := repo.Resolve(ctx, "HEAD")
 	if err != nil {
 		return ""
 	}
@@ -142,12 +164,28 @@ func (w *work) commitOf(ctx context.Context, f *flight) string {
 // not changed before the attempt began. It gives the commit that holds the work,
 // "" if there is none. The trailer makes it at most one for each attempt.
 func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (string, error) {
-	if w.repo == nil {
+	if w.repo == nil || f.dir == "" {
 		return "", nil
 	}
-	if found := w.commitOf(ctx, f); found != "" || !f.a.Commit {
-		return found, nil
+	if made := w.commitOf(ctx, f, f.key+accepted); made != "" {
+		return made, nil
 	}
+	if f.a.Commit {
+		made, err := w.commitRest(ctx, f, reply)
+		if made != "" || err != nil {
+			return made, err
+		}
+	}
+	if own := w.commitOf(ctx, f, f.key); own != "" {
+		return own, nil
+	}
+	if now := w.head(ctx, f.dir); f.head != "" && now != f.head && len(w.flights) == 0 {
+		return now, nil
+	}
+	return "", nil
+}
+
+func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (string, error) {
 	repo, err := w.repoAt(ctx, f.dir)
 	if err != nil {
 		return "", err
@@ -156,21 +194,22 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 	if err != nil {
 		return "", err
 	}
-	if f.inside == "" {
-		if len(w.flights) > 0 || f.dirty == nil {
-			w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})
+	trailer := reprise.TrailerKey + ": " + f.key + accepted
+	if f.inside != "" {
+		if len(changed) == 0 {
 			return "", nil
 		}
-		mine := slices.DeleteFunc(changed, func(name string) bool { return slices.Contains(*f.dirty, name) || w.isState(name) })
-		if len(mine) == 0 {
-			return "", nil
-		}
-		return repo.CommitPaths(ctx, mine, w.message(f, reply), reprise.TrailerKey+": "+f.key)
+		return repo.Commit(ctx, w.message(f, reply), trailer)
 	}
-	if len(changed) == 0 {
+	if len(w.flights) > 0 || f.dirty == nil {
+		w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})
 		return "", nil
 	}
-	return repo.Commit(ctx, w.message(f, reply), reprise.TrailerKey+": "+f.key)
+	mine := slices.DeleteFunc(changed, func(name string) bool { return slices.Contains(*f.dirty, name) || w.isState(name) })
+	if len(mine) == 0 {
+		return "", nil
+	}
+	return repo.CommitPaths(ctx, mine, w.message(f, reply), trailer)
 }
 
 // isState reports whether a file is part of the run's state or of ours: it
