@@ -17,16 +17,33 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // has changed since are left as they are, and a finding says so; the journal keeps
 // the events.
 func (j *Journal) CatchUp(ctx context.Context) ([]reprise.Finding, error) {
+	findings, _, err := j.catchUp(ctx)
+	return findings, err
+}
+
+// Resume is CatchUp and Load at once, for less than both: the run is what its
+// files tell now, but that steps of deferred events may lack the lines of their
+// sources.
+func (j *Journal) Resume(ctx context.Context) ([]reprise.Finding, *reprise.Run, error) {
+	findings, run, err := j.catchUp(ctx)
+	if err == nil && run == nil {
+		run, err = j.load()
+	}
+	return findings, run, err
+}
+
+// catchUp gives the run where it had to be read.
+func (j *Journal) catchUp(ctx context.Context) ([]reprise.Finding, *reprise.Run, error) {
 	if err := j.Project(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := j.refresh(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t := &j.trail
 	behind, changed, err := t.stand(j.store)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	late := t.waiting
 	if len(behind) > 0 && len(changed) == 0 && !t.single {
@@ -35,26 +52,26 @@ func (j *Journal) CatchUp(ctx context.Context) ([]reprise.Finding, error) {
 	}
 	switch {
 	case len(changed) > 0:
-		return []reprise.Finding{changedElsewhere(j.ref, changed[0], t.last())}, j.leave()
+		return []reprise.Finding{changedElsewhere(j.ref, changed[0], t.last())}, nil, j.leave()
 	case len(behind) > 0 && t.single:
 		// The files are what they were when the event was recorded, so the
 		// layout gives the same edits again.
 		if err := j.redo(ctx, t.last()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return []reprise.Finding{broughtUp(j.ref, behind[0], t.last(), 1)}, nil
+		return []reprise.Finding{broughtUp(j.ref, behind[0], t.last(), 1)}, nil, nil
 	case len(late) == 0:
-		return nil, nil
+		return nil, nil, nil
 	}
 	last, n := late[len(late)-1], len(late)
-	moved, err := j.bring(ctx, append([]reprise.Event(nil), late...))
+	run, moved, err := j.bring(ctx, append([]reprise.Event(nil), late...))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case moved != "":
-		return []reprise.Finding{changedElsewhere(j.ref, moved, last)}, j.leave()
+		return []reprise.Finding{changedElsewhere(j.ref, moved, last)}, nil, j.leave()
 	}
-	return []reprise.Finding{broughtUp(j.ref, j.ref.Path, last, n)}, nil
+	return []reprise.Finding{broughtUp(j.ref, j.ref.Path, last, n)}, run, nil
 }
 
 // refresh reads the journal again if somebody else in this process has added to
@@ -92,13 +109,13 @@ func (j *Journal) redo(ctx context.Context, ev reprise.Event) error {
 	return nil
 }
 
-// bring brings the files up to the deferred events, in order. moved is a file
-// that is not as the journal left it: then nothing more is changed.
-func (j *Journal) bring(ctx context.Context, late []reprise.Event) (moved string, err error) {
+// bring brings the files up to the deferred events, in order, and gives the run
+// if it could be moved on to the last of them in memory. moved is a file that is
+// not as the journal left it: then nothing more is changed.
+func (j *Journal) bring(ctx context.Context, late []reprise.Event) (run *reprise.Run, moved string, err error) {
 	for len(late) > 0 {
-		run, err := j.load()
-		if err != nil {
-			return "", err
+		if run, err = j.load(); err != nil {
+			return nil, "", err
 		}
 		n := 0
 		var edits []reprise.Edit
@@ -108,27 +125,30 @@ func (j *Journal) bring(ctx context.Context, late []reprise.Event) (moved string
 				n++
 			}
 			if edits, err = t.Edits(j.store); err != nil {
-				return "", err
+				return nil, "", err
 			}
 		}
+		tracked := n == len(late)
 		if n == 0 {
 			// It takes the files to tell what the first one means.
 			if edits, _, err = j.edits(run, late[0]); err != nil {
-				return "", err
+				return nil, "", err
 			}
 			n = 1
 		}
 		for _, e := range edits {
 			if was, known := j.trail.known[e.Path]; known && was != e.Base {
-				return e.Path, nil
+				return nil, e.Path, nil
 			}
 		}
 		if err := j.carry(ctx, n, edits); err != nil {
-			return "", fmt.Errorf("catch up with %d events: %w", n, err)
+			return nil, "", fmt.Errorf("catch up with %d events: %w", n, err)
 		}
-		late = late[n:]
+		if late = late[n:]; !tracked {
+			run = nil
+		}
 	}
-	return "", nil
+	return run, "", nil
 }
 
 // leave lets the files be: what waits for them stays in the journal alone.

@@ -46,7 +46,7 @@ type StepHistory struct {
 func Fold(entries []Entry) *History {
 	h := &History{}
 	for i := range entries {
-		h.Add(entries[i].Event)
+		h.add(&entries[i].Event)
 	}
 	return h
 }
@@ -72,7 +72,9 @@ func (h *History) Open() []reprise.Event {
 }
 
 // Add moves the history on by one event.
-func (h *History) Add(ev reprise.Event) {
+func (h *History) Add(ev reprise.Event) { h.add(&ev) }
+
+func (h *History) add(ev *reprise.Event) {
 	h.Events++
 	if h.Began.IsZero() {
 		h.Began = ev.At
@@ -83,7 +85,7 @@ func (h *History) Add(ev reprise.Event) {
 			h.Mode = ev.Outcome
 		}
 	case reprise.WorktreeReady:
-		ready := ev
+		ready := *ev
 		h.Worktree = &ready
 	case reprise.StateRestored:
 		// What an earlier state took back is neither under way nor failed.
@@ -114,14 +116,14 @@ func (h *History) step(id string) *StepHistory {
 // person is the actor of what a person did.
 const person = "person"
 
-func (s *StepHistory) add(ev reprise.Event) {
+func (s *StepHistory) add(ev *reprise.Event) {
 	s.Attempts = max(s.Attempts, ev.Attempt)
 	if ev.Agent != "" {
 		s.Session = ev.Agent
 	}
 	switch ev.Kind {
 	case reprise.StepStarted:
-		start := ev // a copy of its own: most events are not kept
+		start := *ev // a copy of its own: most events are not kept
 		s.Open, s.DeferredUntil = &start, time.Time{}
 	case reprise.StepFinished, reprise.StepSkipped:
 		s.end(ev)
@@ -129,7 +131,7 @@ func (s *StepHistory) add(ev reprise.Event) {
 	case reprise.StepFailed:
 		s.end(ev)
 		s.Failures++
-		failure := ev
+		failure := *ev
 		s.LastFailure = &failure
 	case reprise.StepBlocked:
 		s.end(ev)
@@ -153,7 +155,7 @@ func (s *StepHistory) add(ev reprise.Event) {
 
 // end closes the open attempt if the event is about it. An end without a number
 // is about whatever is open.
-func (s *StepHistory) end(ev reprise.Event) {
+func (s *StepHistory) end(ev *reprise.Event) {
 	if s.Open != nil && (ev.Attempt == 0 || ev.Attempt >= s.Open.Attempt) {
 		s.Open = nil
 	}

@@ -49,10 +49,7 @@ func resume(t testing.TB, dir string) *session {
 	if s.j, err = journal.Open(store, l, flow, func(e journal.Entry) { s.hist.Add(e.Event) }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.j.CatchUp(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if s.run, err = l.Load(store, flow); err != nil {
+	if _, s.run, err = s.j.Resume(ctx); err != nil {
 		t.Fatal(err)
 	}
 	s.track = l.Track(s.run)

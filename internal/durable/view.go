@@ -32,6 +32,22 @@ func (s *Store) Open(name string) (fs.File, error) {
 	return newView(info, b), nil
 }
 
+// Stat tells of a file or a folder of the project without reading it. What is
+// neither gives a *NotRegularError, as Open does.
+func (s *Store) Stat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
+	}
+	info, err := s.fs.Stat(name)
+	if err == nil && !info.Mode.IsDir() && !info.Regular() {
+		err = &NotRegularError{Path: name, Mode: info.Mode}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return statOf{info}, nil
+}
+
 func newView(info Info, b []byte) *view {
 	info.Size = int64(len(b))
 	return &view{info: info, Reader: bytes.NewReader(b)}

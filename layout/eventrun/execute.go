@@ -16,19 +16,16 @@ func (l *loading) execute() {
 		l.state(reprise.Unreadable, "no event could be read, so that it is not known which tasks are done")
 		return
 	}
-	closed := map[string]bool{}
 	bootOpen := false
 	for _, s := range l.steps {
-		closed[s.ID] = s.Status.Closed()
 		bootOpen = bootOpen || isBootstrap(s.ID) && !s.Status.Closed()
 	}
 	bootOnly := l.bootstrapOnly()
 	groups := make([][]reprise.Unit, 5)
 	var stuck []string
 	for _, s := range l.steps {
-		ready := !slices.ContainsFunc(s.Needs, func(id string) bool { return !closed[id] })
 		switch {
-		case closed[s.ID]:
+		case s.Status.Closed():
 		case s.Status == reprise.Blocked:
 			stuck = append(stuck, s.ID+" is blocked")
 			l.askAboutBlock(s)
@@ -37,7 +34,7 @@ func (l *loading) execute() {
 			l.askAboutFailure(s)
 		case l.askedTasks[s.ID] != "":
 			stuck = append(stuck, s.ID+" waits for an answer")
-		case !ready || isDevelopment(s.ID) && bootOpen || bootOnly && !isBootstrap(s.ID):
+		case !s.ready() || isDevelopment(s.ID) && bootOpen || bootOnly && !isBootstrap(s.ID):
 		default:
 			g, u := l.offer(s)
 			groups[g] = append(groups[g], u)

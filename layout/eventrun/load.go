@@ -70,6 +70,9 @@ func load(fsys fs.FS, ref reprise.Ref) *loading {
 	l.makeSteps()
 	l.describe()
 	l.decide()
+	if len(l.steps) > 0 {
+		l.run.Steps = make([]reprise.Step, 0, len(l.steps))
+	}
 	for _, s := range l.steps {
 		l.run.Steps = append(l.run.Steps, s.Step)
 	}

@@ -15,17 +15,33 @@ type step struct {
 	reprise.Step
 	node   *node
 	events *task
+	needs  []*step // what Needs names; nil for what is no task
+	color  uint8   // where the search for circles is with it
+	placed bool    // it has its place in the order
+}
+
+// ready reports whether all that a step needs is closed.
+func (s *step) ready() bool {
+	return !slices.ContainsFunc(s.needs, func(n *step) bool { return n == nil || !n.Status.Closed() })
 }
 
 // stepIndex finds steps by their ids. Models do not keep to one spelling:
 // task-003 is TASK-003, where only one task has that name.
 type stepIndex struct {
 	exact  map[string]*step
-	folded map[string]*step // nil where several tasks have the name
+	all    []*step
+	folded map[string]*step // nil where several tasks have the name; made when it is needed
 }
 
 func (x *stepIndex) add(s *step) {
 	x.exact[s.ID] = s
+	x.all = append(x.all, s)
+	if x.folded != nil {
+		x.fold(s)
+	}
+}
+
+func (x *stepIndex) fold(s *step) {
 	f := doc.Fold(s.ID)
 	if _, taken := x.folded[f]; taken {
 		s = nil
@@ -37,13 +53,21 @@ func (x *stepIndex) find(id string) *step {
 	if s := x.exact[id]; s != nil {
 		return s
 	}
+	if x.folded == nil {
+		x.folded = make(map[string]*step, len(x.all))
+		for _, s := range x.all {
+			x.fold(s)
+		}
+	}
 	return x.folded[doc.Fold(id)]
 }
 
 // makeSteps joins graph, events and contracts to steps in the order in which
 // they would be done.
 func (l *loading) makeSteps() {
-	index := &stepIndex{map[string]*step{}, map[string]*step{}}
+	index := &stepIndex{exact: make(map[string]*step, len(l.graph.nodes))}
+	l.steps = make([]*step, 0, len(l.graph.nodes))
+	made := make([]step, 0, len(l.graph.nodes)) // at once: a graph may be large
 	add := func(s *step) {
 		index.add(s)
 		l.steps = append(l.steps, s)
@@ -57,7 +81,8 @@ func (l *loading) makeSteps() {
 			})
 			continue
 		}
-		add(&step{Step: reprise.Step{ID: n.id, Title: n.title, Phase: n.phase, Needs: n.needs, Source: n.source}, node: n})
+		made = append(made, step{Step: reprise.Step{ID: n.id, Title: n.title, Phase: n.phase, Needs: n.needs, Source: n.source}, node: n})
+		add(&made[len(made)-1])
 	}
 	for _, id := range sortedKeys(l.log.tasks) {
 		t := l.log.tasks[id]
@@ -85,10 +110,16 @@ func (l *loading) makeSteps() {
 	}
 	for _, s := range l.steps {
 		l.judge(s)
+		if len(s.Needs) > 0 {
+			s.needs = make([]*step, len(s.Needs))
+			for i, id := range s.Needs {
+				s.needs[i] = index.exact[id]
+			}
+		}
 	}
 	l.reportStrangers()
-	l.checkNeeds(index.exact)
-	l.sortSteps(index.exact)
+	l.checkNeeds()
+	l.sortSteps()
 }
 
 // judge gathers the claims about a step and lets the latest event win.
@@ -171,10 +202,10 @@ func (l *loading) reportStrangers() {
 }
 
 // checkNeeds reports dependencies that lead nowhere or in a circle.
-func (l *loading) checkNeeds(byID map[string]*step) {
+func (l *loading) checkNeeds() {
 	for _, s := range l.steps {
-		for _, need := range s.Needs {
-			if byID[need] == nil && !s.Status.Closed() {
+		for i, need := range s.Needs {
+			if s.needs[i] == nil && !s.Status.Closed() {
 				l.r.Report(reprise.Finding{
 					Code: reprise.CodeUnknownDependency, Severity: reprise.Warning, Subject: s.ID, Source: s.Source,
 					Message: fmt.Sprintf("%s waits for %q, which is no task of this run", s.ID, doc.Clip(need, 60)),
@@ -188,27 +219,26 @@ func (l *loading) checkNeeds(byID map[string]*step) {
 		grey
 		black
 	)
-	color := map[string]int{}
 	var trail []string
 	var visit func(s *step)
 	visit = func(s *step) {
-		color[s.ID] = grey
+		s.color = grey
 		trail = append(trail, s.ID)
-		for _, need := range s.Needs {
-			n := byID[need]
+		for i, n := range s.needs {
 			switch {
 			case n == nil:
-			case color[need] == white:
+			case n.color == white:
 				visit(n)
-			case color[need] == grey && l.cycles < 10:
+			case n.color == grey && l.cycles < 10:
+				need := s.Needs[i]
 				l.cycle(append(slices.Clone(trail[slices.Index(trail, need):]), need), s)
 			}
 		}
 		trail = trail[:len(trail)-1]
-		color[s.ID] = black
+		s.color = black
 	}
 	for _, s := range l.steps {
-		if color[s.ID] == white {
+		if s.color == white {
 			visit(s)
 		}
 	}
@@ -229,7 +259,7 @@ func (l *loading) cycle(ids []string, s *step) {
 
 // sortSteps puts bootstrap tasks first, then follows the graph's own order as
 // far as dependencies allow.
-func (l *loading) sortSteps(byID map[string]*step) {
+func (l *loading) sortSteps() {
 	rank := map[string]int{}
 	for i, id := range l.graph.order {
 		if _, twice := rank[id]; !twice {
@@ -237,6 +267,9 @@ func (l *loading) sortSteps(byID map[string]*step) {
 		}
 	}
 	place := func(s *step) int {
+		if len(rank) == 0 {
+			return 1
+		}
 		if n := rank[s.ID]; n > 0 {
 			return n
 		}
@@ -252,16 +285,15 @@ func (l *loading) sortSteps(byID map[string]*step) {
 		}
 		return place(a) - place(b)
 	})
-	done := map[*step]bool{}
 	l.steps = l.steps[:0]
 	var put func(s *step)
 	put = func(s *step) {
-		if done[s] {
+		if s.placed {
 			return
 		}
-		done[s] = true
-		for _, need := range s.Needs {
-			if n := byID[need]; n != nil {
+		s.placed = true
+		for _, n := range s.needs {
+			if n != nil {
 				put(n)
 			}
 		}
