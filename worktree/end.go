@@ -235,6 +235,9 @@ func (s *site) renameBranch(ctx context.Context) (Discarded, error) {
 		return out, err
 	}
 	if have {
+		if err := s.Repo.ClearBranchLock(ctx, s.branch, s.Age); err != nil {
+			return out, err
+		}
 		ref, err := s.freeRef(ctx, "refs/heads/reprise/discarded/"+s.spec)
 		if err != nil {
 			return out, err

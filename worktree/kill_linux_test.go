@@ -18,8 +18,12 @@ import (
 	"reprise/worktree"
 )
 
-// childEnv makes the test binary a process that makes one checkout.
-const childEnv = "REPRISE_TEST_WORKTREE"
+// childEnv makes the test binary a process that makes one checkout, or does with
+// it what verbEnv says.
+const (
+	childEnv = "REPRISE_TEST_WORKTREE"
+	verbEnv  = "REPRISE_TEST_WORKTREE_VERB"
+)
 
 func TestMain(m *testing.M) {
 	dir := os.Getenv(childEnv)
@@ -28,7 +32,14 @@ func TestMain(m *testing.M) {
 	}
 	p, err := project(context.Background(), dir, os.Environ())
 	if err == nil {
-		_, err = worktree.Ensure(context.Background(), p)
+		switch os.Getenv(verbEnv) {
+		case "discard":
+			_, err = worktree.Discard(context.Background(), p)
+		case "merge":
+			_, err = worktree.Merge(context.Background(), p)
+		default:
+			_, err = worktree.Ensure(context.Background(), p)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,8 +51,13 @@ func TestMain(m *testing.M) {
 // started, at some moment. It reports whether that came before its end.
 func (b *bench) killed(at time.Duration, aimed bool) bool {
 	b.t.Helper()
+	return b.killedAt("", at, aimed, true)
+}
+
+func (b *bench) killedAt(verb string, at time.Duration, aimed, gits bool) bool {
+	b.t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append([]string{childEnv + "=" + b.dir}, b.env...)
+	cmd.Env = append([]string{childEnv + "=" + b.dir, verbEnv + "=" + verb}, b.env...)
 	var said strings.Builder
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
@@ -68,7 +84,7 @@ func (b *bench) killed(at time.Duration, aimed bool) bool {
 	}
 	alive := cmd.Process.Kill() == nil
 	<-done
-	for b.killGits() > 0 {
+	for gits && b.killGits() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	return alive
@@ -236,5 +252,70 @@ func TestAC9_D9_Ensure_after_git_was_killed_at_every_call(t *testing.T) {
 				done.Add(1)
 			}
 		})
+	}
+}
+
+func TestAC3_Discard_killed_loses_nothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(3, 17))
+	kills := 0
+	for i := range 25 {
+		b.ensure()
+		b.write(place+"/new.txt", fmt.Sprint("committed ", i))
+		b.gitIn(place, "add", "-A")
+		b.gitIn(place, "commit", "-qm", "work")
+		b.write(place+"/more.txt", fmt.Sprint("uncommitted ", i))
+		b.write(place+"/ignored", fmt.Sprint("ignored ", i))
+		if b.killedAt("discard", time.Duration(20+rng.IntN(180))*time.Millisecond, false, i%2 == 0) {
+			kills++
+		}
+		b.with(func(p worktree.Project) {
+			if _, err := worktree.Discard(t.Context(), p); err != nil {
+				// A git that was killed in the middle of a commit leaves its
+				// lock, which is for a person to look at.
+				if i%2 != 0 || !strings.Contains(err.Error(), "lock") {
+					t.Fatal(err)
+				}
+			}
+		})
+		for _, text := range []string{"committed %d", "uncommitted %d", "ignored %d"} {
+			if !b.holds(fmt.Sprintf(text, i)) {
+				t.Fatalf("lost: "+text, i)
+			}
+		}
+		if out := b.git("fsck", "--strict", "--no-dangling"); out != "" {
+			t.Errorf("fsck: %s", out)
+		}
+	}
+	if kills < 10 {
+		t.Errorf("only %d kills", kills)
+	}
+}
+
+// Killed alone, we leave a git behind that goes on; the next process waits for
+// it and does not merge again.
+func TestAC9_O6_Merge_killed_merges_once(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	rng := rand.New(rand.NewPCG(5, 17))
+	for i := range 15 {
+		b.ensure()
+		b.write(place+"/new.txt", fmt.Sprint("built ", i))
+		b.gitIn(place, "add", "-A")
+		b.gitIn(place, "commit", "-qm", "work")
+		b.killedAt("merge", time.Duration(20+rng.IntN(180))*time.Millisecond, false, false)
+		b.with(func(p worktree.Project) {
+			if _, err := worktree.Merge(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got := b.git("rev-list", "--count", "--merges", "main"); got != strconv.Itoa(i+1) || b.read("new.txt") != fmt.Sprint("built ", i) {
+			t.Fatalf("round %d: %s merges, %q", i, got, b.read("new.txt"))
+		}
+		if got := b.git("status", "--porcelain"); got != "" {
+			t.Errorf("%s", got)
+		}
+		b.reset()
 	}
 }
