@@ -151,28 +151,48 @@ func settlePlanning(fsys fs.FS, r *reprise.Run) []reprise.Event {
 	switch {
 	case forPerson(r, u) && !slices.ContainsFunc(r.Next, func(o reprise.Unit) bool { return !forPerson(r, o) }):
 		return gate(r, u)
-	case r.State == reprise.Waiting && u.Role == "planner" && strings.HasPrefix(r.Reason, "between phases") && hasStatus(fsys, r):
+	case r.State == reprise.Waiting && u.Role == "planner" && strings.HasPrefix(r.Reason, "between phases") && canGoOn(fsys, r):
 		return []reprise.Event{{Kind: reprise.RunResumed}}
 	}
 	return nil
 }
 
+// canGoOn reports whether STATE.md can be made to say that the work goes on: it
+// has a place for it that does not say so yet, and no plan counts as done only
+// because the phase is called complete there.
+func canGoOn(fsys fs.FS, r *reprise.Run) bool {
+	for i := range r.Steps {
+		if _, ok := summarised(&r.Steps[i]); !ok && r.Steps[i].Status == reprise.Done {
+			return false
+		}
+	}
+	return slices.ContainsFunc(statuses(fsys, r), func(word string) bool {
+		return word != "executing" && word != "in progress"
+	})
+}
+
 // hasStatus reports whether STATE.md has a line that a change of the status can
 // be written to.
-func hasStatus(fsys fs.FS, r *reprise.Run) bool {
+func hasStatus(fsys fs.FS, r *reprise.Run) bool { return len(statuses(fsys, r)) > 0 }
+
+// statuses are the words for the status in STATE.md, above and below.
+func statuses(fsys fs.FS, r *reprise.Run) []string {
 	md := doc.NewReader(fsys).Open(path.Join(r.Path, "STATE.md")).Markdown()
 	if md == nil {
-		return false
+		return nil
 	}
+	var out []string
 	if md.Front != nil && md.Front.Kind == doc.Map && md.Front.Has("status") {
-		return true
+		out = append(out, doc.Fold(md.Front.Get("status").Str()))
 	}
 	s, ok := md.Section("Current Position")
 	if !ok {
 		s = md.All()
 	}
-	_, ok = s.Label("Status")
-	return ok
+	if l, ok := s.Label("Status"); ok {
+		out = append(out, doc.Fold(l.Value))
+	}
+	return out
 }
 
 const gatePrefix = "gate-"
@@ -216,7 +236,9 @@ func passed(r *reprise.Run, u reprise.Unit, answer string) []reprise.Event {
 	case plan && (word == "skip" || word == "skipped"):
 		return append([]reprise.Event{{Kind: reprise.StepSkipped, Step: u.ID, Text: answer}}, phaseOver(r, u.ID)...)
 	case !plan && (word == "approved" || word == "accepted" || word == "yes") && u.Phase != "":
-		return []reprise.Event{{Kind: reprise.PhaseEnded, Phase: u.Phase}}
+		// Where ROADMAP.md has no place for the end of the phase, that the
+		// work goes on shows that it was judged.
+		return []reprise.Event{{Kind: reprise.PhaseEnded, Phase: u.Phase}, {Kind: reprise.RunResumed}}
 	case !plan && (word == "approved" || word == "accepted" || word == "yes"):
 		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed"}}
 	}
