@@ -81,6 +81,9 @@ func (c *scribe) record() error {
 	if c.run.Kind == reprise.KindSpecPipeline {
 		return c.recordSpec()
 	}
+	if (sh == noShape || sh == epicShape) && c.goesOn() {
+		return nil
+	}
 	if sh == noShape {
 		return c.recordStory()
 	}
@@ -108,6 +111,19 @@ func (c *scribe) record() error {
 		c.logResumed() // the state tells it too
 	}
 	return err
+}
+
+// goesOn reports whether an attempt was taken back only to be made again: what
+// it began stays begun, and a story stays where its phases brought it.
+func (c *scribe) goesOn() bool {
+	if c.ev.Kind != reprise.StepReset {
+		return false
+	}
+	switch c.ev.Outcome {
+	case "cut-off", "question", "waiting":
+		return true
+	}
+	return false
 }
 
 // cannot is the answer where the files have no place for the event.
