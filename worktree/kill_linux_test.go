@@ -232,7 +232,7 @@ func TestAC9_D9_Ensure_after_git_was_killed_at_every_call(t *testing.T) {
 			traced := append([]string(nil), b.env...)
 			traced[0] = "PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")
 			for n := 1 + lane; n < 400; n += 2 {
-				script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *'worktree add'*|*update-ref*)\nexec %s -f -qq -o /dev/null -e inject=openat,mkdir,rename,unlink,write,symlink,link:signal=KILL:when=%d %s \"$@\";;\nesac\nexec %s \"$@\"\n", strace, 6*n, git, git)
+				script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *'worktree add'*|*update-ref*)\nexec %s -f -qq -o /dev/null -e inject=openat,mkdir,rename,unlink,write,symlink,link:signal=KILL:when=%d %s \"$@\";;\nesac\nexec %s \"$@\"\n", strace, 9*n, git, git)
 				if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -244,7 +244,7 @@ func TestAC9_D9_Ensure_after_git_was_killed_at_every_call(t *testing.T) {
 				if releaseErr := p.Store.Release(); releaseErr != nil {
 					t.Fatal(releaseErr)
 				}
-				b.again(fmt.Sprint("call ", 6*n), n%3 == 0)
+				b.again(fmt.Sprint("call ", 9*n), n%3 == 0)
 				b.reset()
 				if err == nil {
 					return // it does not make so many calls
@@ -260,7 +260,7 @@ func TestAC3_Discard_killed_loses_nothing(t *testing.T) {
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(3, 17))
 	kills := 0
-	for i := range 25 {
+	for i := range 14 {
 		b.ensure()
 		b.write(place+"/new.txt", fmt.Sprint("committed ", i))
 		b.gitIn(place, "add", "-A")
@@ -288,7 +288,7 @@ func TestAC3_Discard_killed_loses_nothing(t *testing.T) {
 			t.Errorf("fsck: %s", out)
 		}
 	}
-	if kills < 10 {
+	if kills < 5 {
 		t.Errorf("only %d kills", kills)
 	}
 }
@@ -299,7 +299,7 @@ func TestAC9_O6_Merge_killed_merges_once(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	rng := rand.New(rand.NewPCG(5, 17))
-	for i := range 15 {
+	for i := range 8 {
 		b.ensure()
 		b.write(place+"/new.txt", fmt.Sprint("built ", i))
 		b.gitIn(place, "add", "-A")
