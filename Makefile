@@ -11,6 +11,7 @@ build: ## the program, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -o $(BIN) ./cmd/reprise
 
 test: check ## formatting, vet, every test, and the concurrent packages under the race detector
+	@for a in $(PINNED); do test -e $(AGENTS)/$$a || echo "agents: $$a is not here, the tests that drive it are left out; make agents fetches it"; done
 	$(GO) test ./...
 	@if command -v gcc >/dev/null 2>&1; then echo "$(GO) test -race $(CONCURRENT)"; $(GO) test -race $(CONCURRENT); \
 	else echo "race detector: left out, it needs a C compiler"; fi
@@ -41,9 +42,10 @@ bench: build ## speed, beside a peer in the same run
 # The coding agents the tests drive, pinned. They are fetched with the ordinary npm
 # client into a folder that is never committed; where one is absent its tests say so.
 AGENTS := bin/agents
+PINNED := codex-0.166.0 claude-2.1.197
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(shell uname -m | sed 's/x86_64/x64/;s/aarch64/arm64/')
 
-agents: $(AGENTS)/codex-0.166.0 $(AGENTS)/claude-2.1.197 ## two real agents, as single programs without Node
+agents: $(PINNED:%=$(AGENTS)/%) ## two real agents, as single programs without Node
 
 agents-all: agents $(AGENTS)/opencode-1.18.33 $(AGENTS)/gemini-0.61.0 $(AGENTS)/qwen-0.15.10 $(AGENTS)/copilot-1.0.102 ## all of them; needs Node
 

@@ -37,14 +37,14 @@ var phrases = []struct {
 		"usage limit", "rate limit", "rate_limit", "ratelimit", "quota", "too many requests", "hit your limit", "hit your session limit", "hit your weekly limit",
 		"credit balance is too low", "resource_exhausted", "resource has been exhausted", "status: 429", "(429)", "billing_error", "insufficient_quota",
 	}},
-	{Refused, []string{"content_filter", "content-filter", "usage policy", "policy_violation", "refused to", "safety_stop"}},
+	{Refused, []string{"content_filter", "content-filter", "usage policy", "policy_violation", "safety_stop"}},
 }
 
 // explain says what an error means. What is not understood is Failed: it may be
 // tried again, and it is never done.
 func explain(status int, message string, now time.Time) cause {
 	c := cause{outcome: Failed, reason: firstLine(message)}
-	low := strings.ToLower(message)
+	low := strings.ReplaceAll(strings.ToLower(message), "disk quota", "")
 search:
 	for _, p := range phrases {
 		for _, w := range p.words {

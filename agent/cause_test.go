@@ -27,6 +27,8 @@ func TestAC_words_of_errors(t *testing.T) {
 		{0, "Invalid API key · Please run /login", NeedsPerson},
 		{0, "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons", NeedsPerson},
 		{529, "Overloaded", Failed},
+		{0, "write made.txt: disk quota exceeded", Failed},
+		{0, "connection refused to 127.0.0.1", Failed},
 		{0, "stream disconnected before completion", Failed},
 		{0, "Selected model is at capacity", Failed},
 		{0, "thread 0 already has an active writer", Failed},

@@ -14,12 +14,15 @@ import (
 // that are whole, and no part of an object may pass for an object.
 type objects struct {
 	rest  []byte // the beginning of an object whose end has not come
+	parts int    // lines it is made of
 	stray int    // lines since then that did not continue it
 	lost  int    // lines nothing could be made of
 }
 
+// What is waited for: more is not seen of any program, and would cost time.
 const (
-	maxRest  = 16 << 20
+	maxRest  = 8 << 20
+	maxParts = 32
 	maxStray = 4
 )
 
@@ -30,12 +33,19 @@ func (o *objects) feed(line []byte) [][]byte {
 		// The rest first: a piece of it can look like an object of its own.
 		joined := append(bytes.Clone(o.rest), line...)
 		found, rest, ok := split(joined)
-		if ok && len(joined) <= maxRest {
+		if o.parts++; ok {
+			if len(found) > 0 {
+				o.parts = 1
+			}
 			o.rest, o.stray = rest, 0
+			if len(rest) > maxRest || o.parts > maxParts {
+				o.rest = nil
+				o.lost++
+			}
 			return found
 		}
-		if o.stray++; o.stray > maxStray || len(joined) > maxRest {
-			o.rest, o.stray = nil, 0
+		if o.stray++; o.stray > maxStray {
+			o.rest = nil
 			o.lost++
 		}
 	}
@@ -59,7 +69,7 @@ func (o *objects) begin(rest []byte) {
 	if len(o.rest) > 0 {
 		o.lost++
 	}
-	o.rest, o.stray = bytes.Clone(rest), 0
+	o.rest, o.parts, o.stray = bytes.Clone(rest), 1, 0
 }
 
 // split reads objects up to the first place where that is not possible. rest is

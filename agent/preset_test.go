@@ -156,3 +156,17 @@ func TestAC_look_for_programs(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// What the tests fetch is what the presets say they were tested with.
+func TestAC_pinned_versions(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range Presets() {
+		if p.Name != Command && !strings.Contains(string(makefile), p.Name+"-"+p.Tested) {
+			t.Errorf("make does not fetch %s %s", p.Name, p.Tested)
+		}
+	}
+}

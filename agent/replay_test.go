@@ -17,7 +17,7 @@ import (
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // recordings reads all that were made.
-func recordings(t *testing.T) []recording {
+func recordings(t testing.TB) []recording {
 	t.Helper()
 	var out []recording
 	for _, p := range Presets() {

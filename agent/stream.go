@@ -111,6 +111,9 @@ func (s *stream) say(text string, delta bool) string {
 	} else {
 		s.text = text
 	}
+	if over := len(s.text) - maxText; over > 0 {
+		s.text = strings.ToValidUTF8(s.text[over:], "")
+	}
 	s.more = delta
 	return firstLine(s.text)
 }
@@ -120,7 +123,9 @@ func (s *stream) started(id, tool, input string) string {
 	s.begin()
 	s.more = false
 	s.finished(id)
-	s.open = append(s.open, OpenCall{Tool: tool, Input: input, id: id})
+	if len(s.open) < maxKept {
+		s.open = append(s.open, OpenCall{Tool: firstLine(tool), Input: input, id: id})
+	}
 	return strings.TrimSpace(tool + " " + input)
 }
 
@@ -132,7 +137,7 @@ func (s *stream) finished(id string) {
 
 // refused notes what was not allowed, or not answered.
 func (s *stream) refused(what string) {
-	if !slices.Contains(s.asks, what) {
+	if len(s.asks) < maxKept && !slices.Contains(s.asks, what) {
 		s.asks = append(s.asks, what)
 	}
 }
@@ -169,10 +174,17 @@ func inputSummary(raw json.RawMessage) string {
 	return firstLine(string(raw))
 }
 
-const maxLine = 240
+// Bounds of what is kept of a session: a line, the last words, open calls.
+const (
+	maxLine = 240
+	maxText = 64 << 10
+	maxKept = 100
+)
 
 // firstLine makes one printable, bounded line of a text.
 func firstLine(text string) string {
+	text = strings.TrimSpace(text)
+	text = text[:min(len(text), 16*maxLine)]
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
@@ -181,7 +193,7 @@ func firstLine(text string) string {
 			return -1
 		}
 		return r
-	}, strings.TrimSpace(text))
+	}, strings.ToValidUTF8(text, ""))
 	clean = strings.Join(strings.Fields(clean), " ")
 	if runes := []rune(clean); len(runes) > maxLine {
 		return string(runes[:maxLine-1]) + "…"

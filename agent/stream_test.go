@@ -83,3 +83,27 @@ func TestAC_no_part_of_an_object_is_an_object(t *testing.T) {
 		}
 	}
 }
+
+// However its output is mangled, a session without its end is not done, and
+// what is kept of it is bounded.
+func FuzzStream(f *testing.F) {
+	for _, rec := range recordings(f) {
+		f.Add(rec.Preset, rec.Stdout)
+	}
+	ends := map[string]string{"claude": "is_error", "codex": "turn.completed", "copilot": "exitCode", "gemini": "success", "opencode": "step_finish", "qwen": "is_error"}
+	f.Fuzz(func(t *testing.T, preset, output string) {
+		end, known := ends[preset]
+		if !known {
+			t.Skip()
+		}
+		rec := recording{Preset: preset}
+		r, s := rec.replay(strings.Split(output, "\n"))
+		// Escapes can spell a word in many ways, and names are read in any case.
+		if r.Outcome == Done && !strings.Contains(output, `\u`) && !strings.Contains(strings.ToLower(output), strings.ToLower(end)) {
+			t.Errorf("done without %s", end)
+		}
+		if len(s.text) > maxText || len(s.open) > maxKept || len(s.cut.rest) > maxRest {
+			t.Error("more is kept than may be")
+		}
+	})
+}
