@@ -165,6 +165,9 @@ func assignOther(fsys fs.FS, r *reprise.Run, a *order) (reprise.Assignment, erro
 	if st == nil {
 		return reprise.Assignment{}, &notOurs{a.Unit}
 	}
+	if st.Ended > 0 && !st.Status.Closed() && !strings.Contains(st.ID, ".") && !strings.HasSuffix(st.Source.File, ".json") {
+		return reprise.Assignment{}, &noPlace{st}
+	}
 	a.Template = a.Role
 	a.Facts["task"] = "Do this part of the workflow: " + st.Phase
 	a.Data = append(a.Data, reprise.Data{Name: "part", Source: st.Source, Text: st.ID + ": " + st.Title})
@@ -224,4 +227,18 @@ func (e *notOurs) Error() string {
 // Hint says what a person can do.
 func (e *notOurs) Hint() string {
 	return "let the tool that keeps " + e.u.Path + " choose what comes next, then go on"
+}
+
+// noPlace is a phase of a later workflow that was carried out and that the files
+// still call open: they tell its workflow and not its phases.
+type noPlace struct{ st *reprise.Step }
+
+// Error implements error.
+func (e *noPlace) Error() string {
+	return "work on " + e.st.ID + ": it was carried out, and " + e.st.Source.File + " has no place that could say so"
+}
+
+// Hint says what a person can do.
+func (e *noPlace) Hint() string {
+	return "add the table of the phases of " + e.st.Phase + " to it, or set its row in the workflow table to what is true"
 }
