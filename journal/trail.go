@@ -44,11 +44,14 @@ func (t *trail) project(p projection) {
 	}
 	t.again = false
 	n := min(p.Events, len(t.waiting))
-	if t.newest = len(p.Files) > 0; t.newest {
-		t.single = false
-		t.follow(append([]reprise.Event(nil), t.waiting[:n]...), p.Files)
+	if t.newest = len(p.Files) > 0; !t.newest {
+		t.waiting = append(t.waiting[:0], t.waiting[n:]...)
+		return
 	}
-	t.waiting = append(t.waiting[:0], t.waiting[n:]...)
+	// The two change places: a long journal has many of them.
+	told, rest := t.waiting[:n:n], append(t.group[:0], t.waiting[n:]...)
+	t.single, t.waiting = false, rest
+	t.follow(told, p.Files)
 }
 
 func (t *trail) follow(group []reprise.Event, files []Touch) {

@@ -1,6 +1,7 @@
 package eventrun
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -16,7 +17,7 @@ func quickGraph(g *graph, data []byte) bool {
 	if !utf8.Valid(data) {
 		return false
 	}
-	q := &quick{b: data, file: g.file, line: 1}
+	q := &quick{b: data, file: g.file, line: 1, nodes: make([]node, 0, bytes.Count(data, []byte(`"id"`)))}
 	var title string
 	var seen uint8
 	ok := q.object(func(key []byte) bool {
@@ -150,33 +151,47 @@ func (q *quick) list(item func() bool) bool {
 	}
 }
 
+// task reads one task. It is written out, since a graph may hold many.
 func (q *quick) task() bool {
 	q.space()
-	n := node{source: reprise.Source{File: q.file, Line: q.line}}
-	var title string
-	var seen uint8
-	ok := q.object(func(key []byte) bool {
-		switch string(key) {
-		case "id":
-			id, ok := q.text()
-			n.id = strings.TrimSpace(string(id))
-			return ok && once(&seen, 1)
-		case "title":
-			return once(&seen, 2) && q.any(&title)
-		case "phase":
-			return once(&seen, 4) && q.any(&n.phase)
-		case "dependencies":
-			return once(&seen, 8) && q.list(func() bool { return q.need(&n) })
-		case "files":
-			return once(&seen, 16) && q.list(func() bool { return q.touches(&n) })
-		}
-		return false
-	})
-	if n.title = oneLine(title); !ok || n.id == "" {
+	q.nodes = append(q.nodes, node{source: reprise.Source{File: q.file, Line: q.line}})
+	n := &q.nodes[len(q.nodes)-1]
+	if !q.next('{') {
 		return false
 	}
-	q.nodes = append(q.nodes, n)
-	return true
+	var seen uint8
+	for {
+		key, ok := q.text()
+		if !ok || !q.next(':') || !q.field(n, key, &seen) {
+			return false
+		}
+		if q.next('}') {
+			return n.id != ""
+		}
+		if !q.next(',') {
+			return false
+		}
+	}
+}
+
+func (q *quick) field(n *node, key []byte, seen *uint8) bool {
+	switch string(key) {
+	case "id":
+		id, ok := q.text()
+		n.id = strings.TrimSpace(string(id))
+		return ok && once(seen, 1)
+	case "title":
+		ok := q.any(&n.title)
+		n.title = oneLine(n.title)
+		return ok && once(seen, 2)
+	case "phase":
+		return once(seen, 4) && q.any(&n.phase)
+	case "dependencies":
+		return once(seen, 8) && q.list(func() bool { return q.need(n) })
+	case "files":
+		return once(seen, 16) && q.list(func() bool { return q.touches(n) })
+	}
+	return false
 }
 
 func (q *quick) need(n *node) bool {
