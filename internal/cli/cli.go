@@ -6,6 +6,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,7 +51,8 @@ type app struct {
 	env      func(string) string
 	json     bool
 	code     int
-	typed    chan typed // lines from in, once somebody asked for one
+	input    *bufio.Reader // over in, once somebody asked for a line
+	typed    chan typed    // the line that is being read
 }
 
 // Main runs the program and returns its exit code.

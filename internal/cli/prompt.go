@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -27,59 +26,33 @@ func (a *app) asks() bool {
 }
 
 // readLine reads what a person types. ok is false at the end of the input. A
-// read that was given up keeps what it gets for the next one.
+// read that was given up keeps what it gets for the next one; nothing is read
+// while nobody asks, so that a live view can have the keys.
 func (a *app) readLine(ctx context.Context) (line string, ok bool, err error) {
+	if a.input == nil {
+		a.input = bufio.NewReader(a.in)
+	}
+	if a.typed == nil {
+		got := make(chan typed, 1)
+		go func() {
+			text, err := a.input.ReadString('\n')
+			got <- typed{strings.TrimRight(text, "\r\n"), err}
+		}()
+		a.typed = got
+	}
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.err)
 		return "", false, ctx.Err()
-	case t := <-a.lines():
-		if t.err != nil {
-			a.typed = nil
-			if !errors.Is(t.err, io.EOF) {
-				return "", false, t.err
-			}
+	case t := <-a.typed:
+		a.typed = nil
+		switch {
+		case errors.Is(t.err, io.EOF):
 			return t.text, t.text != "", nil
+		case t.err != nil:
+			return "", false, t.err
 		}
 		return t.text, true, nil
-	}
-}
-
-// lines begins to read lines, once.
-func (a *app) lines() chan typed {
-	if a.typed == nil {
-		list := make(chan typed)
-		in := bufio.NewReader(a.in)
-		go func() {
-			for {
-				text, err := in.ReadString('\n')
-				list <- typed{strings.TrimRight(text, "\r\n"), err}
-				if err != nil {
-					return
-				}
-			}
-		}()
-		a.typed = list
-	}
-	return a.typed
-}
-
-// forgetTyped drops lines that were typed while nothing was asked: they must not
-// become the answer to the next question.
-func (a *app) forgetTyped() {
-	if !a.asks() {
-		return
-	}
-	for {
-		select {
-		case t := <-a.lines():
-			if t.err != nil {
-				a.typed = nil
-				return
-			}
-		case <-time.After(20 * time.Millisecond):
-			return
-		}
 	}
 }
 

@@ -144,3 +144,14 @@ func (c *console) end() int {
 	<-c.read
 	return c.cmd.ProcessState.ExitCode()
 }
+
+// eventually waits until something holds.
+func eventually(t *testing.T, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatal("it never came to that")
+}

@@ -71,6 +71,7 @@ type shift struct {
 	screen *tui.Screen
 	plain  *lineLog
 	run    string
+	done   map[string][2]int // steps done and in all, by run
 }
 
 // work lets f work with signals in order: the first asks to stop, the second
@@ -82,7 +83,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &shift{app: a, flags: flags, root: root, ctx: ctx, hard: make(chan struct{})}
+	s := &shift{app: a, flags: flags, root: root, ctx: ctx, hard: make(chan struct{}), done: map[string][2]int{}}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -193,9 +194,13 @@ func (s *shift) raise() {
 	if _, is := s.terminal(s.out); !ok || !is || s.json || s.env("CI") != "" || s.env("TERM") == "dumb" {
 		return
 	}
+	var keys *os.File
+	if s.asks() {
+		keys = s.in.(*os.File)
+	}
 	v := view{colour: s.env("NO_COLOR") == ""}
 	board := s.board
-	screen := tui.Open(out, os.Environ(), func(columns, rows int) []string { return board.frame(columns, rows, v.paint) })
+	screen := tui.Open(keys, out, os.Environ(), func(columns, rows int) []string { return board.frame(columns, rows, v.paint) })
 	s.mu.Lock()
 	s.screen = screen
 	s.mu.Unlock()
@@ -211,7 +216,6 @@ func (s *shift) hide() {
 		if err := screen.Close(); err != nil && !errors.Is(err, context.Canceled) {
 			fmt.Fprintf(s.err, "reprise: the live view ended: %s\n", plain(err.Error()))
 		}
-		s.forgetTyped()
 	}
 }
 
@@ -235,6 +239,10 @@ func (s *shift) ask(ctx context.Context, q reprise.Question) (string, bool) {
 func (s *shift) tell(p engine.Progress) {
 	s.mu.Lock()
 	board, screen := s.board, s.screen
+	if p.Done < 0 { // not known where it was said
+		p.Done, p.Total = s.done[p.Run][0], s.done[p.Run][1]
+	}
+	s.done[p.Run] = [2]int{p.Done, p.Total}
 	s.mu.Unlock()
 	switch {
 	case s.json:

@@ -92,7 +92,7 @@ func (m *picker) key(key string) (tea.Model, tea.Cmd) {
 // View implements tea.Model.
 func (m *picker) View() tea.View {
 	if m.gone || m.columns == 0 {
-		return tea.NewView("")
+		return nothing()
 	}
 	head, foot := m.list.Head(m.columns), m.list.Foot(m.columns)
 	each := max(1, len(m.list.Row(0, false, m.columns)))

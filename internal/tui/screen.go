@@ -15,9 +15,6 @@ import (
 type Frame func(columns, rows int) []string
 
 // Screen shows a frame below what was printed before, not on a page of its own.
-//
-// The terminal stays in its usual mode: Ctrl-C is a signal as ever, and a
-// process that is killed leaves nothing behind that has to be reset.
 type Screen struct {
 	program *tea.Program
 	ended   chan struct{}
@@ -27,42 +24,23 @@ type Screen struct {
 // tick is how often the frame is drawn again without news: clocks go on.
 const tick = 250 * time.Millisecond
 
-// Open begins to show a frame. frame is called from another goroutine.
-func Open(out *os.File, environ []string, frame Frame) *Screen {
+// Open begins to show a frame. frame is called from another goroutine. Keys from
+// in, nil if there are none, are swallowed so that they do not garble the frame;
+// Ctrl-C becomes the signal it usually is.
+func Open(in, out *os.File, environ []string, frame Frame) *Screen {
 	s := &Screen{ended: make(chan struct{})}
-	s.program = tea.NewProgram(&screen{frame: frame},
-		tea.WithInput(nil), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20), tea.WithEnvironment(silent(environ)))
+	options := []tea.ProgramOption{tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20)}
+	if in != nil {
+		options = append(options, tea.WithInput(in), tea.WithEnvironment(environ))
+	} else {
+		options = append(options, tea.WithInput(nil), tea.WithEnvironment(append([]string{"SSH_TTY=none"}, environ...)))
+	}
+	s.program = tea.NewProgram(&screen{frame: frame}, options...)
 	go func() {
 		defer close(s.ended)
 		_, s.err = s.program.Run()
 	}()
 	return s
-}
-
-// silent makes an environment in which the terminal is asked nothing: nobody
-// reads the answers, and they would appear as if somebody had typed them. Over
-// a remote connection no question is asked, so that is what it says.
-func silent(environ []string) []string {
-	var out []string
-	for _, v := range environ {
-		name, _, _ := strings.Cut(v, "=")
-		switch name {
-		case "TERM":
-			if strings.ContainsAny(v, "\x1b\n") {
-				continue
-			}
-			// Some names mean that questions are asked all the same.
-			for _, asks := range []string{"ghostty", "wezterm", "alacritty", "kitty", "rio"} {
-				if strings.Contains(v, asks) {
-					v = "TERM=xterm-256color"
-				}
-			}
-			out = append(out, v)
-		case "COLORTERM", "NO_COLOR", "CLICOLOR", "LANG", "LC_ALL", "LC_CTYPE":
-			out = append(out, v)
-		}
-	}
-	return append(out, "SSH_TTY=none")
 }
 
 // Refresh has the frame drawn again soon.
@@ -100,6 +78,7 @@ type (
 type screen struct {
 	frame         Frame
 	columns, rows int
+	height        int // of the highest frame so far
 	gone          bool
 }
 
@@ -115,6 +94,13 @@ func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.columns, m.rows = msg.Width, msg.Height
 	case time.Time:
 		return m, again()
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "ctrl+c":
+			return m, func() tea.Msg { return interrupt() }
+		case "ctrl+z":
+			return m, tea.Suspend
+		}
 	case leave:
 		m.gone = true
 		return m, tea.Quit
@@ -125,9 +111,32 @@ func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // View implements tea.Model.
 func (m *screen) View() tea.View {
 	if m.gone || m.columns == 0 {
-		return tea.NewView("")
+		return nothing()
 	}
 	lines := m.frame(m.columns, m.rows)
 	// The last row is left free: a line there would make the terminal scroll.
-	return tea.NewView(strings.Join(lines[:min(len(lines), max(1, m.rows-1))], "\n"))
+	lines = lines[:min(len(lines), max(1, m.rows-1))]
+	// A frame that was higher before stays as high: each change of the height
+	// has the terminal draw all of it anew.
+	m.height = min(max(m.height, len(lines)), max(1, m.rows-1))
+	for len(lines) < m.height {
+		lines = append(lines, "")
+	}
+	return tea.NewView(strings.Join(lines, "\n"))
+}
+
+// nothing is an empty frame: one blank line, on which the cursor is left. A frame
+// without any line would leave what was shown before.
+func nothing() tea.View { return tea.NewView(" ") }
+
+// interrupt sends the signal that Ctrl-C stands for.
+func interrupt() tea.Msg {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(os.Interrupt)
+	}
+	if err != nil {
+		return tea.QuitMsg{}
+	}
+	return nil
 }

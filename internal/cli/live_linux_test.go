@@ -1,0 +1,141 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// shop is a project in git with a workflow of its own.
+func shop(t *testing.T, workflow string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "flow.yaml"), []byte(workflow), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "base"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return dir
+}
+
+const askingFlow = `
+name: release
+title: Ship the shop
+steps:
+  - id: build
+    command: [sh, -c, "printf 'compiling \\033[2Jall\\n'; while ! test -e go; do sleep 0.05; done; touch built"]
+    outputs: [built]
+  - id: ask
+    needs: [build]
+    ask: {question: "Ship it?", options: ["yes", "no"]}
+  - id: ship
+    needs: [ask]
+    command: [sh, -c, "touch shipped"]
+    outputs: [shipped]
+`
+
+func TestX10_live_view_trust_and_an_answer_in_the_same_process(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, askingFlow)
+	c := onTerminal(t, dir, 80, 24, nil, "run", "flow.yaml")
+	c.waitFor("step build: sh -c")
+	c.waitFor("Trust these commands, as they are now? [y/N]")
+	c.send("y\r")
+	c.waitFor("0 of 3 done, 3 left")
+	c.waitFor("◐ build")
+	c.waitFor("compiling")
+	c.resize(60, 12)
+	c.send("typed into the void\r")
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.waitFor("? ask: Ship it?")
+	c.send("1\r")
+	c.waitFor("=== Finished: Task graph")
+	c.waitFor("a person answered: yes")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+	if _, err := os.Stat(filepath.Join(dir, "shipped")); err != nil {
+		t.Error(err)
+	}
+	if raw := c.raw(); strings.Contains(raw, "\x1b[2Jall") || strings.Contains(raw, "\x1b[?1049h") {
+		t.Error("an agent reached the terminal, or the whole screen was taken")
+	}
+}
+
+const hangingFlow = `
+name: hang
+title: It hangs
+steps:
+  - id: hang
+    command: [sh, -c, "trap 'touch asked; exit 0' TERM; echo waiting; touch begun; while :; do sleep 0.05; done"]
+`
+
+func TestX10_ctrl_c_stops_the_step_cleanly_and_says_how_to_go_on(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, hangingFlow)
+	c := onTerminal(t, dir, 80, 24, nil, "run", "flow.yaml", "--trust", "--id", "hang")
+	c.waitFor("◐ hang")
+	c.waitFor("waiting")
+	c.send("\x03")
+	c.waitFor("=== Stopped: Task graph hang")
+	c.waitFor("Next: reprise resume hang")
+	if code := c.end(); code != 130 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+	if _, err := os.Stat(filepath.Join(dir, "asked")); err != nil {
+		t.Error("the agent was not asked to stop:", err)
+	}
+}
+
+func TestX10_sigterm_ends_with_143_in_a_pipe(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, hangingFlow)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "run", "flow.yaml", "--trust", "--id", "hang")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "REPRISE_TEST_PROGRAM=1", "HOME="+t.TempDir(), "XDG_STATE_HOME=")
+	var out strings.Builder
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 143 {
+		t.Errorf("exit %d: %s", code, out.String())
+	}
+	if !strings.Contains(out.String(), "Next: reprise resume hang") || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("%q", out.String())
+	}
+}
+
+func TestX10_no_live_view_where_CI_is_set(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, "name: one\ntitle: One\nsteps:\n  - id: one\n    command: [sh, -c, \"true\"]\n")
+	c := onTerminal(t, dir, 80, 24, []string{"CI=1"}, "run", "flow.yaml", "--trust")
+	c.waitFor("one  started")
+	c.waitFor("one  done after")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+	if strings.Contains(c.raw(), "\x1b[?25l") {
+		t.Error("the live view was shown")
+	}
+}
