@@ -134,7 +134,7 @@ func (w *work) remember(ev reprise.Event) {
 	switch ev.Kind {
 	case reprise.RunStarted:
 		w.told = nil
-	case reprise.StepStarted, reprise.StepFinished, reprise.StepReset, reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
+	case reprise.RunStopped, reprise.RunResumed, reprise.StepStarted, reprise.StepFinished, reprise.StepReset, reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
 		w.told = append(w.told, ev)
 	}
 }
