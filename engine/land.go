@@ -152,6 +152,9 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 	if err != nil {
 		return w.lied(ctx, f, r, err.Error())
 	}
+	if f.a.Commit && w.repo != nil && commit == "" && r.Reply == nil && len(f.a.Expect) == 0 && !w.changedAnything(ctx, f) {
+		return w.lied(ctx, f, r, "it ended without a result, a commit or a changed file")
+	}
 	return w.finish(ctx, f, c, reply, commit)
 }
 

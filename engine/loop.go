@@ -74,14 +74,17 @@ func (w *work) loop(ctx context.Context) error {
 
 // settle records what is due while nothing is at work.
 func (w *work) settle(ctx context.Context) error {
+	last := ""
 	for range maxSettle {
 		events, err := w.book.Settle(w.store, w.run, w.decide())
 		if err != nil {
 			return err
 		}
-		if len(events) == 0 {
-			return nil
+		same := fmt.Sprintf("%q", events)
+		if len(events) == 0 || same == last {
+			return nil // nothing is due, or the files do not take it in
 		}
+		last = same
 		for _, ev := range events {
 			if err := w.record(ctx, ev); err != nil {
 				return err

@@ -70,6 +70,21 @@ type look struct {
 	run    *reprise.Run
 	d      reprise.Decision
 	digest string
+	git    *reprise.Git
+}
+
+// older reports whether a commit was made before the run was started: it cannot
+// hold anything of it, whatever its subject says.
+func (w *work) older(l look, commit string) bool {
+	if !w.ours || l.git == nil {
+		return false
+	}
+	for _, c := range l.git.Commits {
+		if c.Hash == commit {
+			return c.At.Before(w.hist.Began.Truncate(time.Second))
+		}
+	}
+	return false
 }
 
 // judge looks closely at the run: evidence of git and processes, every check.
@@ -83,7 +98,7 @@ func (w *work) judge(ctx context.Context) (look, error) {
 	}
 	for _, r := range j.Runs {
 		if r.Layout == w.ref.Layout && r.Path == w.ref.Path {
-			return look{run: r, d: j.Decisions[r], digest: j.Digests[r]}, nil
+			return look{run: r, d: j.Decisions[r], digest: j.Digests[r], git: j.Observed.Git}, nil
 		}
 	}
 	// It is not where runs are looked for; its files still say what they say.
@@ -189,7 +204,7 @@ func (w *work) acceptLanded(ctx context.Context, l look) error {
 			continue
 		}
 		for _, proof := range s.Evidence {
-			if !proof.For || proof.Kind != reprise.EvidenceCommit {
+			if !proof.For || proof.Kind != reprise.EvidenceCommit || w.older(l, proof.Source) {
 				continue
 			}
 			ev := reprise.Event{Kind: reprise.StepResolved, At: w.Now(), Step: u.ID, Actor: actor, Outcome: "landed", Text: proof.Text}

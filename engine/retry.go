@@ -44,9 +44,8 @@ func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 	if h.LastFailure != nil {
 		pause := pick(a.Backoff, w.Settings.Backoff) << min(h.Failures-1, 20)
 		at = h.LastFailure.At.Add(min(pause, maxBackoff))
-		if at.Sub(w.Now()) > maxBackoff {
-			// The clock was set back since; no pause is longer than this one.
-			at = w.Now().Add(maxBackoff)
+		if h.LastFailure.At.After(w.Now()) {
+			at = time.Time{} // the clock was set back since; nobody knows how long ago it was
 		}
 	}
 	if h.DeferredUntil.After(at) {

@@ -46,7 +46,8 @@ type work struct {
 	fresh map[string]bool
 	// newSessions lets no attempt go on with a session of before.
 	newSessions bool
-	depth       int // of a child among its parents
+	ours        bool // the run was started here: nothing of it is older than its journal
+	depth       int  // of a child among its parents
 }
 
 // open prepares to work on a run whose project is taken: its journal is read,
@@ -75,6 +76,10 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 	switch {
 	case err == nil:
 		w.repo = repo
+		if lock := store.LockFile(); lock != nil {
+			// A git that outlives us keeps others away until it is done.
+			repo.Inherit(lock)
+		}
 	case !errors.Is(err, gitx.ErrNone) && !errors.Is(err, gitx.ErrNoGit):
 		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: ref.ID, Message: "git cannot be used here: " + err.Error()})
 	}
@@ -133,7 +138,7 @@ func (w *work) remember(ev reprise.Event) {
 	w.hist.Add(ev)
 	switch ev.Kind {
 	case reprise.RunStarted:
-		w.told = nil
+		w.told, w.ours = nil, true
 	case reprise.RunStopped, reprise.RunResumed, reprise.StepStarted, reprise.StepFinished, reprise.StepReset, reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
 		w.told = append(w.told, ev)
 	}
@@ -149,6 +154,11 @@ var journalOnly = map[reprise.EventKind]bool{
 func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	if ev.At.IsZero() {
 		ev.At = w.Now()
+	}
+	if w.run != nil && !ev.At.After(w.run.LastActivity) {
+		// Time does not run backwards in a ledger, whatever the clock says: an
+		// event that seems older than what is on record would not count.
+		ev.At = w.run.LastActivity.Add(time.Second)
 	}
 	// What has happened is recorded also while we are being stopped.
 	ctx = context.WithoutCancel(ctx)

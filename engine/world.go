@@ -79,6 +79,9 @@ func (w *work) place(ctx context.Context, a reprise.Assignment) (string, error) 
 	if err != nil {
 		return "", fmt.Errorf("make the checkout of %s: %w", w.ref.ID, err)
 	}
+	for _, text := range made.Notes {
+		w.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Info, Subject: w.ref.ID, Message: text})
+	}
 	if made.Record != nil {
 		if err := w.record(ctx, *made.Record); err != nil {
 			return "", err
@@ -92,7 +95,7 @@ func (w *work) repoAt(ctx context.Context, dir string) (*gitx.Repo, error) {
 	if dir == w.Dir {
 		return w.repo, nil
 	}
-	return gitx.Open(ctx, dir, gitx.Options{Environ: w.Environ})
+	return w.repo.In(ctx, dir)
 }
 
 // dirty lists what no commit holds where an attempt works, nil where that cannot
@@ -185,6 +188,16 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 	return "", nil
 }
 
+// changedAnything reports whether something is uncommitted where an attempt
+// worked that was not before; it does where that cannot be told.
+func (w *work) changedAnything(ctx context.Context, f *flight) bool {
+	now, err := w.dirty(ctx, f.dir)
+	if err != nil || f.dirty == nil {
+		return true
+	}
+	return slices.ContainsFunc(now, func(name string) bool { return !slices.Contains(*f.dirty, name) && !w.isState(name) })
+}
+
 func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (string, error) {
 	repo, err := w.repoAt(ctx, f.dir)
 	if err != nil {
@@ -195,11 +208,19 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 		return "", err
 	}
 	trailer := reprise.TrailerKey + ": " + f.key + accepted
-	if f.inside != "" {
+	if f.inside != "" && len(w.flights) == 0 {
 		if len(changed) == 0 {
 			return "", nil
 		}
 		return repo.Commit(ctx, w.message(f, reply), trailer)
+	}
+	if step := w.run.Step(f.a.Step); f.inside != "" && step != nil && len(step.Files) > 0 {
+		// Others work in the same checkout, on other files.
+		mine := slices.DeleteFunc(changed, func(name string) bool { return !slices.Contains(step.Files, name) })
+		if len(mine) == 0 {
+			return "", nil
+		}
+		return repo.CommitPaths(ctx, mine, w.message(f, reply), trailer)
 	}
 	if len(w.flights) > 0 || f.dirty == nil {
 		w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})

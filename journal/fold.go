@@ -80,7 +80,11 @@ func (h *History) add(ev *reprise.Event) {
 		h.Began = ev.At
 	}
 	switch ev.Kind {
-	case reprise.RunStarted, reprise.RunResumed:
+	case reprise.RunStarted:
+		// A run that is started again under its name has nothing to do with
+		// the one before.
+		h.Steps, h.Worktree, h.Limit, h.Began, h.Mode = nil, nil, time.Time{}, ev.At, ev.Outcome
+	case reprise.RunResumed:
 		if ev.Outcome != "" {
 			h.Mode = ev.Outcome
 		}
