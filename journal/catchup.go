@@ -32,6 +32,34 @@ func (j *Journal) Resume(ctx context.Context) ([]reprise.Finding, *reprise.Run, 
 	return findings, run, err
 }
 
+// OpenRun is Open and Resume at once: the files of the run are read while its
+// journal is.
+func OpenRun(ctx context.Context, store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(Entry)) (*Journal, []reprise.Finding, *reprise.Run, error) {
+	ahead := make(chan loaded, 1)
+	go func() {
+		run, err := layout.Load(store, ref)
+		ahead <- loaded{run, err}
+	}()
+	j, err := Open(store, layout, ref, each...)
+	if err != nil {
+		<-ahead // nobody reads the files behind the caller's back
+		return nil, nil, nil, err
+	}
+	j.ahead = ahead
+	findings, run, err := j.Resume(ctx)
+	if j.ahead != nil {
+		<-j.ahead
+		j.ahead = nil
+	}
+	return j, findings, run, err
+}
+
+// loaded is a run that was read ahead.
+type loaded struct {
+	run *reprise.Run
+	err error
+}
+
 // catchUp gives the run where it had to be read.
 func (j *Journal) catchUp(ctx context.Context) ([]reprise.Finding, *reprise.Run, error) {
 	if err := j.Project(ctx); err != nil {

@@ -187,16 +187,15 @@ func TestX7_deferred_events_are_caught_up_with(t *testing.T) {
 	die(t, s)
 	s = take(t, dir)
 	var seen []string
-	j, err := journal.Open(s, l, flowRef, func(e journal.Entry) { seen = append(seen, string(e.Event.Kind)+" "+e.Event.Step) })
+	j, findings, caught, err := journal.OpenRun(context.Background(), s, l, flowRef, func(e journal.Entry) { seen = append(seen, string(e.Event.Kind)+" "+e.Event.Step) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]string{"step_started S1", "step_finished S1", "step_started S2", "step_finished S2"}, seen); d != "" {
 		t.Error(d)
 	}
-	findings, err = j.CatchUp(context.Background())
-	if err != nil || len(findings) != 1 || findings[0].Code != reprise.CodeRolledForward {
-		t.Errorf("%+v, %v", findings, err)
+	if len(findings) != 1 || findings[0].Code != reprise.CodeRolledForward || caught.Step("S2").Status != reprise.Done {
+		t.Errorf("%+v, %+v", findings, caught)
 	}
 	if _, err := followed(s, l, 4); err != nil {
 		t.Error(err)

@@ -59,6 +59,7 @@ type Journal struct {
 	seq     uint64 // of the last record that the trail knows
 	trail   trail
 	pending reprise.Track // whose files have not been told of all its events
+	ahead   chan loaded   // the run as it was when the journal was opened; nil once it is used
 }
 
 // Name is the name of a run's log: readable, unambiguous, and a file name
@@ -178,7 +179,14 @@ func (j *Journal) RecordFor(ctx context.Context, run *reprise.Run, ev reprise.Ev
 }
 
 func (j *Journal) load() (*reprise.Run, error) {
-	run, err := j.layout.Load(j.store, j.ref)
+	var run *reprise.Run
+	var err error
+	if j.ahead != nil {
+		l := <-j.ahead
+		run, err, j.ahead = l.run, l.err, nil
+	} else {
+		run, err = j.layout.Load(j.store, j.ref)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", j.ref.Path, err)
 	}

@@ -46,10 +46,7 @@ func resume(t testing.TB, dir string) *session {
 	}
 	s := &session{store: store, hist: journal.Fold(nil), at: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)}
 	l := eventrun.Layout{}
-	if s.j, err = journal.Open(store, l, flow, func(e journal.Entry) { s.hist.Add(e.Event) }); err != nil {
-		t.Fatal(err)
-	}
-	if _, s.run, err = s.j.Resume(ctx); err != nil {
+	if s.j, _, s.run, err = journal.OpenRun(ctx, store, l, flow, func(e journal.Entry) { s.hist.Add(e.Event) }); err != nil {
 		t.Fatal(err)
 	}
 	s.track = l.Track(s.run)
