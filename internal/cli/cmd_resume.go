@@ -269,6 +269,10 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 	if mode == engine.Autopilot || flags.chosen() {
 		if choice.Option == "" && flags.from == "" {
 			choice.Option = usual(j)
+			if givesUp(choice.Option) || choice.Option == "repair" {
+				// Nobody chose to give up what was made so far.
+				choice.Option, blocked = "", true
+			}
 		}
 		ok, err := s.byItself(f, j, mode, choice.Option, blocked, flags)
 		if err != nil || ok {
@@ -294,6 +298,9 @@ func usual(j judged) string {
 	return ""
 }
 
+// givesUp reports whether an option gives up what was made so far.
+func givesUp(option string) bool { return option == "clean" || option == "fresh" || option == "discard" }
+
 // unattended is returned where a person must choose and none is there.
 type unattended struct{ run string }
 
@@ -314,7 +321,7 @@ func (s *shift) byItself(f *face, j judged, mode engine.Mode, option string, blo
 	if option == "answer" && mode == engine.Autopilot && !s.asks() {
 		return false, &waitsError{run: j.run, name: j.name}
 	}
-	mends := option == "clean" || option == "repair" || option == "fresh" || option == "discard"
+	mends := option == "repair" || givesUp(option)
 	if blocked && !mends && option != "answer" {
 		if s.asks() && !flags.yes {
 			return false, nil

@@ -139,3 +139,79 @@ func TestX10_no_live_view_where_CI_is_set(t *testing.T) {
 		t.Error("the live view was shown")
 	}
 }
+
+const story = `# Story 4.2: Search
+
+**Status:** InProgress
+
+## Acceptance Criteria
+
+- [ ] Results are shown
+
+## Change Log
+
+| Date | Agent | Change |
+|---|---|---|
+| 2026-03-01 | @dev | Ready → InProgress |
+`
+
+// storyProject is a story that was interrupted, and somebody who can do it.
+func storyProject(t *testing.T) string {
+	t.Helper()
+	dir := shop(t, "")
+	for name, text := range map[string]string{
+		"docs/stories/4.2.story.md": story,
+		"reprise.yaml":              "agents:\n  any: {command: [sh, agent.sh]}\nroles:\n  default: any\n",
+		"agent.sh":                  "cat > /dev/null\nsed 's/- \\[ \\]/- [x]/' docs/stories/4.2.story.md > new\ncat new > docs/stories/4.2.story.md\nrm new\necho '{\"outcome\":\"done\",\"verdict\":\"PASS\"}' > \"$REPRISE_RESULT\"\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"config", "user.name", "t"}, {"config", "user.email", "t@example.org"}, {"add", "-A"}, {"commit", "-q", "-m", "story 4.2"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-03-01T11:15:00Z", "GIT_COMMITTER_DATE=2026-03-01T11:15:00Z")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return dir
+}
+
+func TestOR1_interactive_takes_the_words_of_the_seed(t *testing.T) {
+	t.Parallel()
+	c := onTerminal(t, storyProject(t), 90, 40, []string{"REPRISE_NOW=2026-03-01T12:00:00Z"}, "resume", "4.2", "--trust")
+	c.waitFor("Resume this workflow? (yes / restart from scratch / cancel)")
+	c.waitFor("Your choice")
+	c.send("yes\r")
+	c.waitFor("=== Resuming: SDC for story 4.2 ===")
+	c.waitFor("=== Finished: SDC for story 4.2 ===")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+}
+
+func TestOR1_preflight_wants_the_word_proceed(t *testing.T) {
+	t.Parallel()
+	dir := storyProject(t)
+	env := []string{"REPRISE_NOW=2026-03-01T12:00:00Z"}
+	c := onTerminal(t, dir, 90, 40, env, "resume", "4.2", "--mode", "preflight", "--trust")
+	c.waitFor(`Type "proceed" to go on.`)
+	c.send("yes\r")
+	c.waitFor("Nothing was started.")
+	if code := c.end(); code != 12 {
+		t.Errorf("exit %d", code)
+	}
+	c = onTerminal(t, dir, 90, 40, env, "resume", "4.2", "--mode", "preflight", "--trust")
+	c.waitFor("Plan from here to the end")
+	c.waitFor(`Type "proceed" to go on.`)
+	c.send("proceed\r")
+	c.waitFor("=== Finished: SDC for story 4.2 ===")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+}

@@ -272,7 +272,14 @@ func (f *face) workPreview(p *engine.Preview) {
 		for line := range strings.Lines(st.Prompt) {
 			line = strings.TrimRight(line, "\r\n")
 			body := strings.TrimLeft(line, " \t")
-			f.line("%s", strings.TrimRight("    | "+fit(strings.Repeat(" ", len(line)-len(body))+plain(body), f.columns-6), " "))
+			lead := "    | " + strings.Repeat(" ", min(len(line)-len(body), 8))
+			parts := wrap(plain(body), f.columns-width(lead))
+			if len(parts) == 0 {
+				parts = []string{""}
+			}
+			for _, part := range parts {
+				f.line("%s", strings.TrimRight(lead+part, " "))
+			}
 		}
 	}
 	if len(p.Starts) == 0 && len(p.Would) == 0 && p.Diff == "" {
