@@ -144,7 +144,7 @@ func (s *scan) skip(what string) bool {
 	return true
 }
 
-// text reads a string of printable ASCII without escapes.
+// text reads a string of printable ASCII, with the escapes that most texts have.
 func (s *scan) text() ([]byte, bool) {
 	if !s.skip(`"`) {
 		return nil, false
@@ -155,11 +155,48 @@ func (s *scan) text() ([]byte, bool) {
 			out := s.b[s.at:i]
 			s.at = i + 1
 			return out, true
-		case c == '\\' || c < 0x20 || c >= 0x80:
+		case c == '\\':
+			return s.escaped(i)
+		case c < 0x20 || c >= 0x80:
 			return nil, false
 		}
 	}
 	return nil, false
+}
+
+// escaped reads the rest of a string whose first escape stands at i.
+func (s *scan) escaped(i int) ([]byte, bool) {
+	end := i
+	for ; end < len(s.b) && s.b[end] != '"'; end++ {
+		if s.b[end] == '\\' {
+			end++
+		}
+	}
+	if end >= len(s.b) {
+		return nil, false
+	}
+	out := append(make([]byte, 0, end-s.at), s.b[s.at:i]...)
+	for ; i < end; i++ {
+		c := s.b[i]
+		if c == '\\' {
+			i++
+			switch s.b[i] {
+			case '"', '\\', '/':
+				c = s.b[i]
+			case 'n':
+				c = '\n'
+			case 't':
+				c = '\t'
+			default:
+				return nil, false
+			}
+		} else if c < 0x20 || c >= 0x80 {
+			return nil, false
+		}
+		out = append(out, c)
+	}
+	s.at = end + 1
+	return out, true
 }
 
 func (s *scan) number() (int, bool) {

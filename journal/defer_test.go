@@ -324,3 +324,35 @@ func TestD5_entries_are_read_as_they_were_written(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func FuzzEntries_are_read_as_encoding_json_reads_them(f *testing.F) {
+	for _, text := range []string{`{"event":{"kind":"x","at":"2026-03-20T12:00:00Z","text":"a\nb"},"deferred":true}`, `{"event":{}}`, "", "a", "a\"b", `\`, "\n\t", "ü", "<", "a\\\"", "x}"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want := journal.Entry{Event: reprise.Event{Kind: reprise.StepFailed, At: at, Step: text, Attempt: 3, Text: text}, Deferred: true}
+		raw, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var strict journal.Entry
+		if err := json.Unmarshal(raw, &strict); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := journal.Quick(raw); ok {
+			if d := cmp.Diff(strict, got); d != "" {
+				t.Error(d)
+			}
+		}
+		// Any other bytes: what is accepted is what the strict reading accepts.
+		if got, ok := journal.Quick([]byte(text)); ok {
+			var strict journal.Entry
+			if err := json.Unmarshal([]byte(text), &strict); err != nil {
+				t.Fatalf("%q is accepted, strictly it is not: %v", text, err)
+			}
+			if d := cmp.Diff(strict, got); d != "" {
+				t.Error(d)
+			}
+		}
+	})
+}

@@ -230,10 +230,11 @@ func TestBenchRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// The best of each: what else the machine does only adds.
 	slices.Sort(ours)
 	slices.Sort(cats)
-	ratio := float64(ours[3]) / float64(cats[3])
-	t.Logf("%d events behind, %d MB: next step after %v, cat %v: %.1f times (wanted under 10)", left, size>>20, ours[3], cats[3], ratio)
+	ratio := float64(ours[0]) / float64(cats[0])
+	t.Logf("%d events behind, %d MB: next step after %v, cat %v: %.1f times (wanted under 10)", left, size>>20, ours[0], cats[0], ratio)
 	if ratio >= 10 {
 		t.Errorf("the next step starts after %.1f times what cat needs", ratio)
 	}
