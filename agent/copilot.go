@@ -82,6 +82,8 @@ func readCopilot(s *stream, raw []byte) string {
 		}
 		s.waits = s.error
 	case "abort":
+		// Whatever it calls its end after this.
+		s.error = cause{outcome: Killed, reason: "it was interrupted"}
 		s.ending = ending{Killed, "it was interrupted", time.Time{}}
 	case "result":
 		switch {

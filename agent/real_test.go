@@ -20,6 +20,11 @@ import (
 // back.
 var mainPresets = []Preset{codex, claude}
 
+// allPresets are those with a program of their own.
+func allPresets() []Preset {
+	return slices.DeleteFunc(Presets(), func(p Preset) bool { return p.Name == Command })
+}
+
 func forPresets(t *testing.T, list []Preset, test func(t *testing.T, p Preset)) {
 	t.Helper()
 	for _, p := range list {
@@ -121,7 +126,7 @@ func wantOutcome(t *testing.T, r Result, want Outcome) {
 
 func TestAC_real_a_run_of_two_turns_makes_a_file(t *testing.T) {
 	t.Parallel()
-	forPresets(t, Presets()[:len(Presets())-1], func(t *testing.T, p Preset) {
+	forPresets(t, allPresets(), func(t *testing.T, p Preset) {
 		r := newRig(t, p, `{"turns":[{"text":"I write the file.","shell":"echo hello > made.txt"},{"text":"The file is written."}]}`)
 		job := r.job(t)
 		var learned []string
@@ -151,7 +156,7 @@ func TestAC_real_a_run_of_two_turns_makes_a_file(t *testing.T) {
 
 func TestAC_real_killed_in_a_tool_call_and_resumed_in_the_same_session(t *testing.T) {
 	t.Parallel()
-	forPresets(t, Presets()[:len(Presets())-1], func(t *testing.T, p Preset) {
+	forPresets(t, allPresets(), func(t *testing.T, p Preset) {
 		r := newRig(t, p, `{"turns":[{"text":"First part.","shell":"echo one >> log.txt"},
 			{"text":"Second part.","shell":"touch started; sleep 30; echo late > late.txt"},{"text":"Never said."}]}`)
 		job := r.job(t)
@@ -271,7 +276,7 @@ func TestAC_real_silence_in_a_limit_is_a_limit(t *testing.T) {
 
 func TestAC_real_stopped_in_a_tool_call(t *testing.T) {
 	t.Parallel()
-	forPresets(t, mainPresets, func(t *testing.T, p Preset) {
+	forPresets(t, allPresets(), func(t *testing.T, p Preset) {
 		r := newRig(t, p, longTool)
 		job := r.job(t)
 		ctx, cancel := context.WithCancel(t.Context())

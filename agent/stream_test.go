@@ -53,6 +53,7 @@ func TestAC_single_ends(t *testing.T) {
 			`{"type":"step_finish","sessionID":"s","part":{"reason":"stop"}}` + "\n" +
 			`{"type":"text","sessionID":"s","part":{"synthetic":true,"text":"Continue","metadata":{"compaction_continue":true}}}` + "\n" +
 			`{"type":"step_start","sessionID":"s"}` + "\n" + `{"type":"step_finish","sessionID":"s","part":{"reason":"stop"}}`, 1, Done, ""},
+		"copilot interrupted":     {copilot, `{"type":"abort","data":{"reason":"user_abort"}}` + "\n" + `{"type":"result","sessionId":"s","exitCode":0}`, 0, Killed, "interrupted"},
 		"copilot exit in the end": {copilot, `{"type":"result","sessionId":"s","exitCode":3}`, 0, Failed, "3"},
 	} {
 		rec := recording{Preset: tc.preset.Name, Session: "s", Exit: tc.exit}
