@@ -80,7 +80,7 @@ func (w *work) settle(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		same := fmt.Sprintf("%q", events)
+		same := fmt.Sprintf("%+v", events)
 		if len(events) == 0 || same == last {
 			return nil // nothing is due, or the files do not take it in
 		}

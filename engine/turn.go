@@ -186,6 +186,12 @@ func (w *work) keyOf(step string, attempt int) string {
 	return fmt.Sprintf("%s/%s#%d@%x", word(w.ref.ID), word(step), attempt, began.UnixMilli()&0xffffffffff)
 }
 
+// token marks the processes of an attempt. Whoever comes after us can tell it
+// from what is on record; no other attempt in any project has it.
+func (w *work) token(f *flight) string {
+	return reprise.HashOf([]byte(w.Dir + "\x00" + w.ref.Layout + "\x00" + f.key)).String()[:32]
+}
+
 // word makes an id that can stand in a trailer, a file name and a sentence.
 func word(id string) string {
 	safe := strings.Map(func(r rune) rune {
@@ -217,7 +223,7 @@ func policyOf(a reprise.Assignment) reprise.Ambiguity {
 // job makes what the agent is started with.
 func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 	job := agent.Job{
-		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: f.a.Role, Key: f.key,
+		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: f.a.Role, Key: f.key, Token: w.token(f),
 		Dir: f.dir, Result: f.result, Command: bound.command, Env: bound.env, Secrets: bound.secrets,
 		Timeout: bound.timeout, Silence: bound.silence,
 		Line: func(text string) { w.tellLine(f, text) },
