@@ -36,6 +36,7 @@ var rooms = map[string][]string{
 	"evidence":                 {".", "internal/gitx", "internal/proc", "evidence/grade"},
 	"evidence/grade":           {"."},
 	"agent":                    {".", "internal/proc", "internal/shim"},
+	"agent/agenttest":          {"internal/modelstub"},
 	"agent/*":                  {".", "agent", "internal/proc", "internal/shim"},
 	"internal/shim":            {"internal/proc"},
 	"internal/modelstub":       {},
@@ -48,9 +49,9 @@ var rooms = map[string][]string{
 	"worktree":                 {".", "internal/gitx", "internal/durable", "journal"},
 	"engine":                   {".", "agent", "agent/*", "settings", "flow", "prompt", "playbook", "playbook/*", "layout", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc"},
 	"internal/tui":             {".", "engine"},
-	"internal/demo":            {"."},
-	"internal/cli":             {".", "layout", "examine", "project", "report", "upkeep", "journal", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "playbook", "worktree", "internal/tui", "internal/shim"},
-	"cmd/reprise":              {"internal/cli", "internal/shim"},
+	"internal/demo":            {".", "internal/proc"},
+	"internal/cli":             {".", "layout", "examine", "project", "report", "upkeep", "journal", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "playbook", "worktree", "internal/tui", "internal/shim", "internal/demo"},
+	"cmd/reprise":              {"internal/cli", "internal/shim", "internal/demo"},
 	"schema":                   {"report"},
 }
 
@@ -168,7 +169,7 @@ var writes = []string{
 
 // scratch are files that write to a temporary folder of their own, outside the
 // project: the throw-away copy that a person's command is run in.
-var scratch = []string{"evidence/verify.go", "internal/gitx/contents.go", "internal/demo/actor.go"}
+var scratch = []string{"agent/agenttest/agenttest.go", "evidence/verify.go", "internal/gitx/contents.go", "internal/demo/actor.go", "internal/demo/scene.go"}
 
 // remains are files that remove what a killed git left in git's own folder, for
 // which git has no command.

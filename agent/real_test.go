@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -43,10 +42,10 @@ func (r *rig) job(t *testing.T) Job {
 	return Job{
 		Run: "run-1", Step: "step-1", Attempt: 1, Role: "coder", Key: "run-1/step-1/1",
 		Token:   fmt.Sprintf("%s-%d-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid(), time.Now().UnixNano()),
-		Dir:     r.dir,
+		Dir:     r.Dir,
 		Prompt:  "Do what the task says.\n",
-		Result:  filepath.Join(r.tmp, "result.json"),
-		Command: []string{r.program}, Env: r.environ(), Timeout: 3 * time.Minute, Silence: 2 * time.Minute,
+		Result:  filepath.Join(r.Tmp, "result.json"),
+		Command: []string{r.Program}, Env: r.Environ(), Timeout: 3 * time.Minute, Silence: 2 * time.Minute,
 	}
 }
 
@@ -56,7 +55,7 @@ func (r *rig) start(ctx context.Context, t *testing.T, job Job) Session {
 	if r.edits {
 		approve = ApproveEdits
 	}
-	a, err := New(Options{Preset: r.preset.Name, Approve: approve, Model: models[r.preset.Name], Grace: 2 * time.Second})
+	a, err := New(Options{Preset: r.preset.Name, Approve: approve, Model: r.ModelName(), Grace: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,45 +70,15 @@ func (r *rig) start(ctx context.Context, t *testing.T, job Job) Session {
 func (r *rig) run(t *testing.T, job Job) Result {
 	t.Helper()
 	res := r.start(t.Context(), t, job).Wait()
-	r.noneLeft(t, job)
+	r.NoneLeft(t, job.Token)
 	return res
-}
-
-// noneLeft looks through the process table for anything of a job: by what it was
-// given in its environment and by where it works.
-func (r *rig) noneLeft(t *testing.T, job Job) {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Log("the process table is not compared here")
-		return
-	}
-	pids, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range pids {
-		env, _ := os.ReadFile(p + "/environ") // gone, or somebody else's
-		cwd, _ := os.Readlink(p + "/cwd")
-		if strings.Contains(string(env), "REPRISE_TOKEN="+job.Token) || strings.HasPrefix(cwd, filepath.Dir(r.dir)) {
-			cmd, _ := os.ReadFile(p + "/cmdline")
-			t.Errorf("%s lives on: %s", p, strings.ReplaceAll(string(cmd), "\x00", " "))
-		}
-	}
-}
-
-func (r *rig) file(name string) string {
-	b, err := os.ReadFile(filepath.Join(r.dir, name))
-	if err != nil {
-		return ""
-	}
-	return string(b)
 }
 
 // await waits until the project has a file.
 func (r *rig) await(t *testing.T, name string) {
 	t.Helper()
 	for range 2400 {
-		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
+		if _, err := os.Stat(filepath.Join(r.Dir, name)); err == nil {
 			return
 		}
 		time.Sleep(25 * time.Millisecond)
@@ -132,14 +101,14 @@ func TestAC_real_a_run_of_two_turns_makes_a_file(t *testing.T) {
 		var learned []string
 		job.Learned = func(id string) error {
 			learned = append(learned, id)
-			if p.Chooses && len(r.model.Requests()) > 0 {
+			if p.Chooses && len(r.Model.Requests()) > 0 {
 				t.Error("the id was told after the work began")
 			}
 			return nil
 		}
 		res := r.run(t, job)
 		wantOutcome(t, res, Done)
-		if got := r.file("made.txt"); got != "hello\n" {
+		if got := r.File("made.txt"); got != "hello\n" {
 			t.Errorf("made.txt is %q", got)
 		}
 		if res.LastText != "The file is written." || len(res.Open) > 0 {
@@ -148,7 +117,7 @@ func TestAC_real_a_run_of_two_turns_makes_a_file(t *testing.T) {
 		if len(learned) != 1 || learned[0] != res.Session {
 			t.Errorf("learned %v, session %s", learned, res.Session)
 		}
-		if !slices.ContainsFunc(r.model.Requests(), func(q modelstub.Request) bool { return strings.Contains(string(q.Body), "Do what the task says.") }) {
+		if !slices.ContainsFunc(r.Model.Requests(), func(q modelstub.Request) bool { return strings.Contains(string(q.Body), "Do what the task says.") }) {
 			t.Error("the model never saw the prompt")
 		}
 	})
@@ -169,7 +138,7 @@ func TestAC_real_killed_in_a_tool_call_and_resumed_in_the_same_session(t *testin
 			t.Fatal(err)
 		}
 		res := s.Wait()
-		r.noneLeft(t, job)
+		r.NoneLeft(t, job.Token)
 		if res.Outcome != Killed && res.Outcome != Lost {
 			t.Errorf("outcome %s (%s)", res.Outcome, res.Reason)
 		}
@@ -179,7 +148,7 @@ func TestAC_real_killed_in_a_tool_call_and_resumed_in_the_same_session(t *testin
 		if p.Name != "opencode" && (len(res.Open) != 1 || !strings.Contains(res.Open[0].Input, "touch started")) {
 			t.Errorf("open calls %+v", res.Open)
 		}
-		r.script(t, `{"turns":[{"text":"Going on.","shell":"echo two >> log.txt"},{"text":"All is done."}]}`)
+		r.Script(t, `{"turns":[{"text":"Going on.","shell":"echo two >> log.txt"},{"text":"All is done."}]}`)
 		job = r.job(t)
 		job.Session, job.Resume = session, true
 		res = r.run(t, job)
@@ -187,13 +156,13 @@ func TestAC_real_killed_in_a_tool_call_and_resumed_in_the_same_session(t *testin
 		if res.Session != session {
 			t.Errorf("resumed in %s, want %s", res.Session, session)
 		}
-		if got := r.file("log.txt"); got != "one\ntwo\n" {
+		if got := r.File("log.txt"); got != "one\ntwo\n" {
 			t.Errorf("log.txt is %q: the finished part was done again, or the rest was not", got)
 		}
-		if r.file("late.txt") != "" {
+		if r.File("late.txt") != "" {
 			t.Error("the tool lived on after the agent was dead")
 		}
-		if q := r.model.Requests(); len(q) == 0 || !strings.Contains(string(q[0].Body), "First part.") {
+		if q := r.Model.Requests(); len(q) == 0 || !strings.Contains(string(q[0].Body), "First part.") {
 			t.Error("the model was not told what came before")
 		}
 	})
@@ -232,7 +201,7 @@ func TestAC_real_dead_endpoint(t *testing.T) {
 	t.Parallel()
 	forPresets(t, mainPresets, func(t *testing.T, p Preset) {
 		r := newRig(t, p, `{"turns":[]}`)
-		if err := r.model.Close(); err != nil {
+		if err := r.Model.Close(); err != nil {
 			t.Fatal(err)
 		}
 		wantOutcome(t, r.run(t, r.job(t)), Failed)
@@ -248,7 +217,7 @@ func TestAC_real_unknown_session(t *testing.T) {
 			job.Session, job.Resume = id, true
 			wantOutcome(t, r.run(t, job), SessionNotFound)
 		}
-		if r.file("made.txt") != "" || len(r.model.Requests()) > 0 {
+		if r.File("made.txt") != "" || len(r.Model.Requests()) > 0 {
 			t.Error("a session that does not exist did work")
 		}
 	})
@@ -285,8 +254,8 @@ func TestAC_real_stopped_in_a_tool_call(t *testing.T) {
 		r.await(t, "started")
 		cancel()
 		wantOutcome(t, s.Wait(), Stopped)
-		r.noneLeft(t, job)
-		if r.file("late.txt") != "" {
+		r.NoneLeft(t, job.Token)
+		if r.File("late.txt") != "" {
 			t.Error("the tool lived on")
 		}
 	})
@@ -299,7 +268,7 @@ func TestAC_real_an_id_that_cannot_be_kept_stops_the_agent(t *testing.T) {
 	job := r.job(t)
 	job.Learned = func(string) error { return errors.New("the disk is full") }
 	res := r.run(t, job)
-	if res.Outcome == Done || r.file("made.txt") != "" {
+	if res.Outcome == Done || r.File("made.txt") != "" {
 		t.Errorf("%s (%s)", res.Outcome, res.Reason)
 	}
 }
@@ -316,7 +285,7 @@ func TestAC_real_killed_before_its_first_event(t *testing.T) {
 			t.Fatal(err)
 		}
 		res := s.Wait()
-		r.noneLeft(t, job)
+		r.NoneLeft(t, job.Token)
 		wantOutcome(t, res, Killed)
 		if len(res.Open) > 0 || (res.Session != "") != p.Chooses {
 			t.Errorf("session %q, open %+v", res.Session, res.Open)
@@ -324,7 +293,7 @@ func TestAC_real_killed_before_its_first_event(t *testing.T) {
 		job = r.job(t)
 		job.Session, job.Resume = res.Session, true
 		wantOutcome(t, r.run(t, job), SessionNotFound)
-		if r.file("made.txt") != "" {
+		if r.File("made.txt") != "" {
 			t.Error("it did work")
 		}
 	})
@@ -341,7 +310,7 @@ func TestAC_real_killed_between_turns(t *testing.T) {
 		s := r.start(t.Context(), t, job)
 		r.await(t, "log.txt")
 		for range 400 {
-			if len(r.model.Requests()) > 1 {
+			if len(r.Model.Requests()) > 1 {
 				break
 			}
 			time.Sleep(25 * time.Millisecond)
@@ -350,16 +319,16 @@ func TestAC_real_killed_between_turns(t *testing.T) {
 			t.Fatal(err)
 		}
 		res := s.Wait()
-		r.noneLeft(t, job)
+		r.NoneLeft(t, job.Token)
 		wantOutcome(t, res, Killed)
 		if len(res.Open) > 0 {
 			t.Errorf("open calls %+v", res.Open)
 		}
-		r.script(t, `{"turns":[{"text":"Nothing is left to do."}]}`)
+		r.Script(t, `{"turns":[{"text":"Nothing is left to do."}]}`)
 		job = r.job(t)
 		job.Session, job.Resume = session, true
 		wantOutcome(t, r.run(t, job), Done)
-		if got := r.file("log.txt"); got != "one\n" {
+		if got := r.File("log.txt"); got != "one\n" {
 			t.Errorf("log.txt is %q", got)
 		}
 	})
@@ -381,7 +350,7 @@ func TestAC_real_default_approval(t *testing.T) {
 			if want == NeedsPerson && (len(res.Asks) != 1 || !strings.Contains(res.Asks[0], "curl")) {
 				t.Errorf("asks %q", res.Asks)
 			}
-			r.script(t, script)
+			r.Script(t, script)
 			job = r.job(t)
 			job.Session, job.Resume = res.Session, true
 			wantOutcome(t, r.run(t, job), want)

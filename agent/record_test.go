@@ -93,7 +93,7 @@ func TestRecord(t *testing.T) {
 				if !rec.Resume && p.Chooses {
 					rec.Session = newID()
 				}
-				argv := slices.Concat(p.argv(Options{Approve: approve, Model: models[p.Name]}, rec.Session, rec.Resume), p.last())
+				argv := slices.Concat(p.argv(Options{Approve: approve, Model: r.ModelName()}, rec.Session, rec.Resume), p.last())
 				r.record(t, &rec, argv, s.signal)
 				rec.save(t, r)
 			})
@@ -105,8 +105,8 @@ func TestRecord(t *testing.T) {
 // call. A program that would try for ever is ended by us.
 func (r *rig) record(t *testing.T, rec *recording, argv []string, sig syscall.Signal) {
 	t.Helper()
-	cmd := exec.Command(behind(r.program, r.preset.native, nil), argv...)
-	cmd.Dir, cmd.Env = r.dir, append(r.environ(), r.preset.env...)
+	cmd := exec.Command(behind(r.Program, r.preset.native, nil), argv...)
+	cmd.Dir, cmd.Env = r.Dir, append(r.Environ(), r.preset.env...)
 	cmd.Stdin = strings.NewReader("Do what the task says.\n")
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
@@ -125,7 +125,7 @@ func (r *rig) record(t *testing.T, rec *recording, argv []string, sig syscall.Si
 	defer timer.Stop()
 	if sig != 0 {
 		for range 600 {
-			if _, err := os.Stat(filepath.Join(r.dir, "started")); err == nil {
+			if _, err := os.Stat(filepath.Join(r.Dir, "started")); err == nil {
 				break
 			}
 			time.Sleep(50 * time.Millisecond)
@@ -147,7 +147,7 @@ func (r *rig) record(t *testing.T, rec *recording, argv []string, sig syscall.Si
 		rec.Exit = status.ExitStatus()
 	}
 	rec.Stdout, rec.Stderr = out.String(), stderr.String()
-	t.Logf("%s: exit %d %s, %d requests", rec.Case, rec.Exit, rec.Signal, len(r.model.Requests()))
+	t.Logf("%s: exit %d %s, %d requests", rec.Case, rec.Exit, rec.Signal, len(r.Model.Requests()))
 }
 
 var (
@@ -177,8 +177,8 @@ func (rec *recording) save(t *testing.T, r *rig) {
 		text = frames.ReplaceAllString(text, "")
 		agents, _ := filepath.Abs("../bin/agents")
 		for _, p := range [][2]string{
-			{r.home, "/home/agent"}, {r.dir, "/project"}, {r.tmp, "/scratch"}, {filepath.Dir(r.home), "/base"}, {agents, "/agents"},
-			{strings.ReplaceAll(r.dir, "/", "-"), "-project"},
+			{r.Home, "/home/agent"}, {r.Dir, "/project"}, {r.Tmp, "/scratch"}, {filepath.Dir(r.Home), "/base"}, {agents, "/agents"},
+			{strings.ReplaceAll(r.Dir, "/", "-"), "-project"},
 		} {
 			text = strings.ReplaceAll(text, p[0], p[1])
 		}
