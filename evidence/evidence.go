@@ -40,6 +40,9 @@ type Options struct {
 	MaxCommits, MaxFileCommits int
 }
 
+// Life says whether the owner of a record is alive, and why.
+func Life(o reprise.Owner, now time.Time) reprise.OwnerLife { return proc.Look(o, now) }
+
 // Gather looks at the world around the runs of a project. It never fails: what
 // could not be asked is said in GitError, and a part that is missing there is
 // nil or empty in the answer. The number of processes it starts does not

@@ -9,8 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,9 +19,7 @@ import (
 	"reprise/evidence/grade"
 	"reprise/examine"
 	"reprise/internal/doc"
-	"reprise/internal/durable"
 	"reprise/internal/tree"
-	"reprise/journal"
 )
 
 // JudgeOptions say how closely runs are looked at.
@@ -61,6 +57,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		return nil, err
 	}
 	j.Result = res
+	j.recallJournals(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{Cheap: !opts.Full})
 	j.Observed.Peers = runs
 	if opts.Full {
@@ -77,9 +74,6 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	set := examine.Cheap
 	if opts.Full {
 		set = examine.Every
-	}
-	if opts.Full {
-		j.lookAtJournals(runs)
 	}
 	grader := grade.New(j.Observed)
 	for _, r := range runs {
@@ -98,35 +92,6 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	res.Runs = order(runs, res.entries, j.Observed)
 	return j, nil
-}
-
-// lookAtJournals adds what our own journals say of the runs, if there are any:
-// files that are behind, or that something else changed. It only reads.
-func (j *Judgement) lookAtJournals(runs []*reprise.Run) {
-	if _, err := os.Stat(filepath.Join(j.Root, durable.StateDir)); err != nil {
-		return
-	}
-	store, err := durable.Open(j.Root, durable.Options{AllowNetwork: true, Adopt: true})
-	if err != nil {
-		j.report(journalProblem(durable.StateDir, err))
-		return
-	}
-	for _, r := range runs {
-		findings, err := journal.Look(store, r.Ref)
-		if err != nil {
-			r.Report(journalProblem(r.ID, err))
-		}
-		for _, f := range findings {
-			r.Report(f)
-		}
-	}
-}
-
-func journalProblem(subject string, err error) reprise.Finding {
-	return reprise.Finding{
-		Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: subject, Source: reprise.Source{File: durable.StateDir},
-		Message: "the journal cannot be read: " + err.Error(), Hint: "`reprise repair` shows what can be saved",
-	}
 }
 
 // refine gives a day on record its time of day, where git has a commit of that

@@ -1,0 +1,85 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"reprise"
+	"reprise/evidence"
+	"reprise/internal/durable"
+	"reprise/journal"
+)
+
+// recallJournals adds to the runs what our own journals tell and their files
+// have no place for: questions, attempts, and who works on them right now. It
+// only reads; without a state folder it does nothing.
+func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
+	if _, err := os.Stat(filepath.Join(j.Root, durable.StateDir)); err != nil {
+		return
+	}
+	store, err := durable.Open(j.Root, durable.Options{AllowNetwork: true, Adopt: true})
+	if err != nil {
+		j.report(journalProblem(durable.StateDir, err))
+		return
+	}
+	names, err := store.Logs()
+	if err != nil {
+		j.report(journalProblem(durable.StateDir, err))
+		return
+	}
+	holder, _ := store.Who()
+	for _, r := range runs {
+		name := journal.Name(r.Ref)
+		if !slices.Contains(names, name) {
+			continue
+		}
+		entries, _, err := journal.Read(store, name)
+		if err != nil {
+			r.Report(journalProblem(r.ID, err))
+			continue
+		}
+		events := make([]reprise.Event, len(entries))
+		for i := range entries {
+			events[i] = entries[i].Event
+		}
+		r.Recall(events)
+		if n := len(entries); n > 0 && entries[n-1].Generation == holder.Generation && entries[n-1].Event.Kind != reprise.EngineLeft {
+			takeOwner(r, holder, opts)
+		}
+		if opts.Full {
+			j.lookAtJournal(store, r)
+		}
+	}
+}
+
+// takeOwner makes whoever holds our lease the owner of the run that its journal
+// says it works on, if it is alive. We are not in our own way.
+func takeOwner(r *reprise.Run, h durable.Holder, opts JudgeOptions) {
+	owner := reprise.Owner{
+		Host: h.Host, BootID: h.BootID, PID: h.PID, StartTicks: h.StartTicks, Agent: "reprise",
+		Source: reprise.Source{File: durable.StateDir + "/lock"},
+	}
+	if h.PID != os.Getpid() && evidence.Life(owner, opts.Now).Life == reprise.Alive {
+		r.Owner = &owner
+	}
+}
+
+// lookAtJournal adds how the files of a run stand to its journal: behind it, or
+// changed by something else.
+func (j *Judgement) lookAtJournal(store *durable.Store, r *reprise.Run) {
+	findings, err := journal.Look(store, r.Ref)
+	if err != nil {
+		r.Report(journalProblem(r.ID, err))
+	}
+	for _, f := range findings {
+		r.Report(f)
+	}
+}
+
+func journalProblem(subject string, err error) reprise.Finding {
+	return reprise.Finding{
+		Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: subject, Source: reprise.Source{File: durable.StateDir},
+		Message: "the journal cannot be read: " + err.Error(), Hint: "`reprise repair` shows what can be saved",
+	}
+}
