@@ -195,6 +195,9 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 	if flags.digest != "" && flags.digest != j.digest {
 		return &engine.StaleError{Want: flags.digest, Have: j.digest}
 	}
+	if err := flags.names(j); err != nil {
+		return err
+	}
 	mode, err := s.modeOf(j.run)
 	if err != nil {
 		return err
@@ -229,6 +232,48 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 		choice.Option, choice.If = "", ""
 	}
 	return s.toTheEnd(e, j, choice)
+}
+
+// names refuses steps that the run does not have, before anything is touched.
+func (f *resumeFlags) names(j judged) error {
+	for flag, steps := range map[string][]string{"from": {f.from}, "until": {f.until}, "skip": f.skip} {
+		for _, step := range steps {
+			if step != "" && j.run.Step(step) == nil {
+				return &stepError{flag: flag, step: step, run: j.run}
+			}
+		}
+	}
+	if f.option == "from-phase" && f.from == "" {
+		return &stepError{flag: "from", run: j.run}
+	}
+	return nil
+}
+
+// stepError is returned for a step that a run does not have.
+type stepError struct {
+	flag, step string
+	run        *reprise.Run
+}
+
+// Error implements error.
+func (e *stepError) Error() string {
+	if e.step == "" {
+		return "resume " + e.run.ID + ": --" + e.flag + " has to name a step"
+	}
+	return fmt.Sprintf("resume %s: --%s is %q, and it has no such step", e.run.ID, e.flag, e.step)
+}
+
+// Hint lists the steps.
+func (e *stepError) Hint() string {
+	var ids []string
+	for i := range e.run.Steps {
+		if i == 20 {
+			ids = append(ids, "…")
+			break
+		}
+		ids = append(ids, e.run.Steps[i].ID)
+	}
+	return "its steps are " + strings.Join(ids, ", ")
 }
 
 // leave is the choice of somebody who wants nothing done.
@@ -299,7 +344,9 @@ func usual(j judged) string {
 }
 
 // givesUp reports whether an option gives up what was made so far.
-func givesUp(option string) bool { return option == "clean" || option == "fresh" || option == "discard" }
+func givesUp(option string) bool {
+	return option == "clean" || option == "fresh" || option == "discard"
+}
 
 // unattended is returned where a person must choose and none is there.
 type unattended struct{ run string }

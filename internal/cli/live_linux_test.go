@@ -215,3 +215,18 @@ func TestOR1_preflight_wants_the_word_proceed(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, c.text())
 	}
 }
+
+func TestX10_a_second_ctrl_c_ends_it_at_once(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, strings.Replace(hangingFlow, "touch asked; exit 0", "touch asked", 1))
+	c := onTerminal(t, dir, 80, 24, nil, "run", "flow.yaml", "--trust", "--id", "hang")
+	c.waitFor("◐ hang")
+	eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
+	c.send("\x03")
+	c.waitFor("Stopping: the step is ended cleanly")
+	c.send("\x03")
+	c.waitFor("=== Stopped: Task graph hang")
+	if code := c.end(); code != 130 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+}

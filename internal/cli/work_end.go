@@ -177,6 +177,7 @@ func workErrorCode(err error) int {
 	var unbound *settings.UnboundError
 	var problems settings.Problems
 	var kind *playbook.UnknownKindError
+	var step *stepError
 	switch {
 	case errors.Is(err, errLeft):
 		return exitNeedsAnswer
@@ -184,7 +185,7 @@ func workErrorCode(err error) int {
 		return exitBlocked
 	case errors.As(err, &stale):
 		return exitChanged
-	case errors.As(err, &option), errors.As(err, &question), errors.As(err, &problems), errors.As(err, &kind), errors.Is(err, reprise.ErrNotFromNothing):
+	case errors.As(err, &option), errors.As(err, &question), errors.As(err, &problems), errors.As(err, &kind), errors.As(err, &step), errors.Is(err, reprise.ErrNotFromNothing):
 		return exitUsage
 	}
 	return 0
