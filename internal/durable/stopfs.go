@@ -10,21 +10,24 @@ import (
 // from 0: the crash-here decorator of the seam itself. stop must not return if
 // the operation is not to happen.
 func StopBefore(under FS, n int, stop func()) FS {
-	return &stopFS{FS: under, n: int64(n), stop: stop}
+	return BeforeEach(under, func(at int) {
+		if at == n {
+			stop()
+		}
+	})
 }
+
+// BeforeEach calls look before every operation that changes the disk, with its
+// number, counted from 0.
+func BeforeEach(under FS, look func(n int)) FS { return &stopFS{FS: under, look: look} }
 
 type stopFS struct {
 	FS
-	n    int64
 	seen atomic.Int64
-	stop func()
+	look func(int)
 }
 
-func (s *stopFS) count() {
-	if s.seen.Add(1) == s.n+1 {
-		s.stop()
-	}
-}
+func (s *stopFS) count() { s.look(int(s.seen.Add(1)) - 1) }
 
 func (s *stopFS) Open(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&(os.O_CREATE|os.O_TRUNC) != 0 {
