@@ -222,15 +222,37 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 		}
 		return repo.CommitPaths(ctx, mine, w.message(f, reply), trailer)
 	}
-	if len(w.flights) > 0 || f.dirty == nil {
-		w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})
-		return "", nil
-	}
-	mine := slices.DeleteFunc(changed, func(name string) bool { return slices.Contains(*f.dirty, name) || w.isState(name) })
+	mine := slices.DeleteFunc(changed, func(name string) bool { return !w.made(f, repo.Prefix(), name) })
 	if len(mine) == 0 {
+		if len(w.flights) > 0 || f.dirty == nil {
+			w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})
+		}
 		return "", nil
 	}
 	return repo.CommitPaths(ctx, mine, w.message(f, reply), trailer)
+}
+
+// made reports whether a changed file of the project's own checkout is the work
+// of this attempt: what it was to leave and, where nobody else is at work, all
+// that was not changed before it began. What was changed by then may be a
+// person's; only what an earlier attempt was to leave, too, can be ours.
+func (w *work) made(f *flight, prefix, name string) bool {
+	if f.dirty == nil || w.isState(name) {
+		return false
+	}
+	if slices.Contains(*f.dirty, name) {
+		return f.attempt > 1 && f.leaves(prefix, name)
+	}
+	return len(w.flights) == 0 || f.leaves(prefix, name)
+}
+
+// leaves reports whether a file of the repository is one that the attempt was to
+// leave, or in a folder that it was to.
+func (f *flight) leaves(prefix, name string) bool {
+	return slices.ContainsFunc(f.a.Expect, func(e reprise.Expected) bool {
+		own := prefix + strings.TrimPrefix(e.Path, f.inside+"/")
+		return name == own || strings.HasPrefix(name, own+"/")
+	})
 }
 
 // isState reports whether a file is part of the run's state or of ours: it
