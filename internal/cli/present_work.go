@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
 		verb = "check"
 		if len(sum.Questions) > 0 {
 			verb = "answer"
+			if sum.Run.Kind == reprise.KindEpic { // its stories ask, each for itself
+				return s.command(verb, "--list")
+			}
 		}
 	case exitBlocked, exitHeld:
 		verb = "check"
@@ -116,9 +120,9 @@ func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 	f.workLeft(r, sum)
 	if code == exitOK && len(sum.Left) == 0 {
 		f.line("  Nothing is left to do.")
-	} else if len(sum.Reasons)+len(sum.Refused) > 0 {
+	} else if reasons := unasked(sum); len(reasons)+len(sum.Refused) > 0 {
 		f.heading("Why:")
-		for _, reason := range sum.Reasons {
+		for _, reason := range reasons {
 			f.para("  - ", reason, linesMessage)
 		}
 	}
@@ -139,6 +143,15 @@ func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 	}
 	f.listFindings("Noticed:", sum.Findings, reprise.Warning)
 	f.workEnd(sum, code, next)
+}
+
+// unasked are the reasons beside those that only repeat a question.
+func unasked(sum *engine.Summary) []string {
+	return slices.DeleteFunc(slices.Clone(sum.Reasons), func(reason string) bool {
+		return slices.ContainsFunc(sum.Questions, func(q reprise.Question) bool {
+			return q.Text != "" && strings.HasSuffix(reason, ": "+q.Text)
+		})
+	})
 }
 
 // workStep prints one step that was worked on.
