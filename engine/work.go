@@ -63,12 +63,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 			return nil, err
 		}
 	}
-	j, err := journal.Open(store, l, ref)
-	if err != nil {
-		return nil, err
-	}
 	w := e.newWork(store, ref, book, l)
-	w.j = j
 	if err := w.catchUp(ctx); err != nil {
 		return nil, err
 	}
@@ -94,25 +89,24 @@ func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Pla
 	}
 }
 
-// catchUp brings the layout's files up to the journal and folds it.
+// catchUp opens the journal, brings the layout's files up to it and folds it.
 func (w *work) catchUp(ctx context.Context) error {
-	findings, err := w.j.CatchUp(ctx)
-	if err != nil {
-		return err
-	}
-	entries, _, err := journal.Read(w.store, journal.Name(w.ref))
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
+	var last reprise.Event
+	j, findings, run, err := journal.OpenRun(ctx, w.store, w.layout, w.ref, func(e journal.Entry) {
 		w.remember(e.Event)
+		last = e.Event
+	})
+	if err != nil {
+		return err
 	}
+	w.j, w.run = j, run
+	run.Recall(w.told)
 	for _, f := range findings {
 		// After a crash in the very moment in which an agent wrote the same
 		// file, the last event may not have reached it. One that left in good
 		// order has nothing on its way: then the file was changed on purpose.
-		if n := len(entries); f.Code == reprise.CodeMovedOn && n > 0 && entries[n-1].Event.Kind != reprise.EngineLeft {
-			if err := w.project(ctx, entries[n-1].Event); err != nil {
+		if f.Code == reprise.CodeMovedOn && last.Kind != "" && last.Kind != reprise.EngineLeft {
+			if err := w.project(ctx, last); err != nil {
 				return err
 			}
 			continue
