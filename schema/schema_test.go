@@ -34,6 +34,7 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 		"summary.v1.json":  generate[report.Summary](t, "What came of working on a run."),
 		"preview.v1.json":  generate[report.Preview](t, "What would be changed and started."),
 		"answer.v1.json":   generate[report.Answers](t, "Which questions were answered, and which still wait."),
+		"demo.v1.json":     generate[report.Demo](t, "What the demo shows, and whether that is proven."),
 		"error.v1.json":    generate[report.Error](t, "Why a command could not answer."),
 	}
 }

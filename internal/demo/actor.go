@@ -17,11 +17,28 @@ import (
 	"reprise"
 )
 
+// Word is the hidden first argument that makes this program an actor.
+const Word = "__play-agent"
+
+// Main makes the process an actor if its arguments say so; main calls it before
+// anything else and exits with code if it was handled.
+func Main(args []string, getenv func(string) string) (handled bool, code int) {
+	if len(args) == 0 || args[0] != Word {
+		return false, 0
+	}
+	if err := Act(getenv); err != nil {
+		fmt.Fprintln(os.Stderr, "play an agent:", err)
+		return true, 1
+	}
+	return true, 0
+}
+
 // Act plays the agent of one attempt: what it is told by its environment (see
 // docs/agents.md) it does in the folder it is started in, quickly and without
 // thinking. It writes only below that folder and to its result file; every
 // attempt leaves a line in the file that DEMO_LAUNCHES names, so that it can be
-// counted.
+// counted. The first attempt at the step that DEMO_HOLD names writes half a file
+// and then waits to be killed.
 func Act(getenv func(string) string) error {
 	a := actor{getenv: getenv, step: getenv("REPRISE_STEP"), role: getenv("REPRISE_ROLE")}
 	if err := a.sign(); err != nil {
@@ -29,6 +46,9 @@ func Act(getenv func(string) string) error {
 	}
 	if pause, err := time.ParseDuration(getenv("DEMO_PAUSE")); err == nil {
 		time.Sleep(pause)
+	}
+	if a.step == getenv("DEMO_HOLD") && getenv("REPRISE_ATTEMPT") == "1" {
+		return a.hold()
 	}
 	for _, name := range strings.Split(getenv("REPRISE_EXPECT"), "\n") {
 		if name == "" {
@@ -60,12 +80,40 @@ func (a *actor) sign() error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "%s %s %s\n", a.getenv("REPRISE_RUN"), a.step, a.getenv("REPRISE_ATTEMPT"))
+	_, err = fmt.Fprintf(f, "%s %s %s %s\n", a.getenv("REPRISE_RUN"), a.step, a.getenv("REPRISE_ATTEMPT"), a.getenv("REPRISE_TOKEN"))
 	return errors.Join(err, f.Close())
 }
 
-// make writes a file that the step must leave. One that is there is added to:
-// an actor never throws away what somebody else wrote.
+// held is how long an attempt waits to be killed: far longer than that takes.
+const held = time.Minute
+
+// half is what an attempt that is cut off leaves in a file.
+const half = "half of "
+
+// heldMark is added to the name of the launch log for a file that tells that
+// the attempt waits.
+const heldMark = ".held"
+
+// hold leaves half of what the step must leave and never gets to the rest.
+func (a *actor) hold() error {
+	name, _, _ := strings.Cut(a.getenv("REPRISE_EXPECT"), "\n")
+	if _, err := os.Stat(name); name != "" && errors.Is(err, fs.ErrNotExist) {
+		if err := write(name, half); err != nil {
+			return err
+		}
+	}
+	if log := a.getenv("DEMO_LAUNCHES"); log != "" {
+		if err := write(log+heldMark, a.step+"\n"); err != nil {
+			return err
+		}
+	}
+	fmt.Println("half-way through", a.step)
+	time.Sleep(held)
+	return errors.New("nobody killed it")
+}
+
+// make writes a file that the step must leave. One that is there is added to,
+// unless it is half of one: an actor never throws away what somebody else wrote.
 func (a *actor) make(name string) error {
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("write %s: it is not below the working folder", name)
@@ -76,6 +124,9 @@ func (a *actor) make(name string) error {
 	old, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if string(old) == half {
+		old = nil
 	}
 	text, replace := content(name, string(old), a.step)
 	if !replace && len(old) > 0 {
@@ -147,7 +198,7 @@ func (a *actor) reply() error {
 	if name == "" {
 		return nil
 	}
-	a.said.Outcome, a.said.Summary = "done", "played "+a.step
+	a.said.Outcome, a.said.Summary = "done", "played the "+a.role
 	switch {
 	case a.role == "qa" || a.role == "po" || strings.Contains(a.role, "review") || a.role == "verifier" || strings.HasPrefix(a.step, "qa"):
 		a.said.Verdict = "approved"

@@ -1,0 +1,114 @@
+package demo
+
+// Play is a workflow that is started, killed and carried to its end.
+type Play struct {
+	Layout string
+	Title  string // what it is, as a part of a sentence
+	// Files are what the project holds before, by name.
+	Files map[string]string
+	// Run are the arguments of `reprise run`.
+	Run []string
+	// Hold is the step that is at work when the engine is killed, After the
+	// steps that must be finished by then.
+	Hold  string
+	After []string
+	// Person are the commands of a person that the workflow needs at last,
+	// each with why.
+	Person []Command
+	// Gaps lets the actor find something that has to be asked.
+	Gaps bool
+}
+
+// Command is a call of the program, and what it is for.
+type Command struct {
+	Why  string
+	Args []string
+}
+
+// Plays are the plays, one for each layout, the usual one first.
+func Plays() []Play {
+	return []Play{
+		{
+			Layout: "eventrun", Title: "a file of your own, six steps",
+			Files: map[string]string{"export.yaml": exportFlow}, Run: []string{"export.yaml", "--id", "export"},
+			Hold: "page", After: []string{"plan", "stream"},
+		},
+		{
+			Layout: "longrun", Title: "plans, one after the other",
+			Files: map[string]string{
+				"specs/checkout/spec.md":  "# Checkout\n\nSell things.\n",
+				"specs/checkout/tasks.md": "# Tasks\n\n- [ ] 1. Cart\n- [ ] 2. Payment\n",
+			},
+			Run: []string{"plans", "--path", "specs/checkout"}, Hold: "02", After: []string{"transform", "01"},
+		},
+		{
+			Layout: "orchestrate", Title: "a story, from draft to review",
+			Run: []string{"sdc", "--id", "4.2", "Refunds"}, Hold: "implement", After: []string{"create", "validate"},
+		},
+		{
+			Layout: "autoclaude", Title: "a build, from goal to merge",
+			Run: []string{"build", "--id", "001-health", "Health endpoint"}, Hold: "subtask-1-2", After: []string{"planning", "subtask-1-1"},
+			Person: []Command{{Why: "A build waits for a person to look at it. You have, and like it:", Args: []string{"resume", "001-health", "--option", "merge", "--yes"}}},
+		},
+		{
+			Layout: "specloop", Title: "a specification and its gaps",
+			Run: []string{"spec-loop", "Team invites"}, Hold: "A2", After: []string{"A1"}, Gaps: true,
+			Person: []Command{
+				{Why: "The validation found a gap that only a person can close:", Args: []string{"answer", "--option", "1"}},
+				{Why: "The answer is kept and is never asked for again:", Args: []string{"resume", "--mode", "autopilot"}},
+			},
+		},
+	}
+}
+
+// PlayOf is the play of a layout.
+func PlayOf(layout string) (Play, bool) {
+	for _, p := range Plays() {
+		if p.Layout == layout {
+			return p, true
+		}
+	}
+	return Play{}, false
+}
+
+const exportFlow = `name: export
+title: Export a month as CSV
+parallel: 2
+steps:
+  - id: plan
+    title: Write down how it is done
+    role: planner
+    prompt: Write down how a month is exported as CSV.
+    outputs: [docs/plan.md]
+  - id: stream
+    title: Stream the rows
+    needs: [plan]
+    role: builder
+    prompt: Stream the rows of a month.
+    inputs: [docs/plan.md]
+    outputs: [export/stream.txt]
+  - id: page
+    title: Offer it on the page
+    needs: [plan]
+    role: builder
+    prompt: Offer the export on the page of the month.
+    inputs: [docs/plan.md]
+    outputs: [export/page.txt]
+  - id: tests
+    title: Test it
+    needs: [stream, page]
+    role: tester
+    prompt: Test the export, and say what is wrong with it.
+    outputs: [export/tests.txt]
+  - id: notes
+    title: Tell users of it
+    needs: [page]
+    role: writer
+    prompt: Tell users of it.
+    outputs: [docs/notes.md]
+  - id: package
+    title: Pack it up
+    needs: [tests, notes]
+    command: [git, archive, --output, export.tar, HEAD]
+    outputs: [export.tar]
+`
