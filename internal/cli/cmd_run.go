@@ -267,11 +267,16 @@ func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) erro
 	if err != nil {
 		return err
 	}
-	abs := filepath.Join(s.root, filepath.FromSlash(name))
-	if trust.Trusted(abs, hash) {
+	u := s.untrustedFlow(name, w, hash)
+	if trust.Trusted(u.Path, hash) {
 		return nil
 	}
-	u := &settings.Untrusted{Path: abs, Hash: hash}
+	return s.askTrust(trust, u)
+}
+
+// untrustedFlow says what a workflow file would start.
+func (s *shift) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) *settings.Untrusted {
+	u := &settings.Untrusted{Path: filepath.Join(s.root, filepath.FromSlash(name)), Hash: hash}
 	for _, st := range w.Steps {
 		for _, command := range [][]string{st.Command, st.Verify} {
 			if len(command) > 0 {
@@ -279,5 +284,5 @@ func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) erro
 			}
 		}
 	}
-	return s.askTrust(trust, u)
+	return u
 }

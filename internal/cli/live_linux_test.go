@@ -230,3 +230,34 @@ func TestX10_a_second_ctrl_c_ends_it_at_once(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, c.text())
 	}
 }
+
+func TestLR8_an_answer_at_the_prompt_goes_on_in_the_same_process(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, askingFlow)
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := onTerminal(t, dir, 80, 40, []string{"CI=1"}, "run", "flow.yaml", "--trust", "--id", "shop")
+	c.waitFor("? ask: Ship it?")
+	c.send("\r") // left open
+	c.waitFor("=== Waits for you: Task graph shop")
+	c.waitFor("Next: reprise answer shop")
+	if code := c.end(); code != 12 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+	c = onTerminal(t, dir, 80, 40, nil, "resume")
+	c.waitFor("1. answer")
+	c.waitFor("Your choice")
+	c.send("answer\r")
+	// Another home: whoever finds a run with its workflow file in a project has
+	// trusted nothing yet.
+	c.waitFor("Trust these commands")
+	c.send("y\r")
+	c.waitFor("? ask: Ship it?")
+	c.send("no, wait: yes\r")
+	c.waitFor("=== Finished: Task graph shop")
+	c.waitFor("a person answered: no, wait: yes")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+}

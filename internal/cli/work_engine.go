@@ -153,8 +153,9 @@ func (f *face) trust(u *settings.Untrusted) {
 	f.gap()
 }
 
-// workflow reads the workflow file a run was started from. It names commands and
-// must be the one that was trusted then.
+// workflow reads the workflow file a run was started from. It names commands: it
+// must be the one the run was started from, and trusted on this machine; what
+// state files say of it proves nothing.
 func (s *shift) workflow(file string, hash reprise.Hash) (*flow.Workflow, error) {
 	w, have, err := s.readFlow(filepath.Join(s.root, filepath.FromSlash(file)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +167,35 @@ func (s *shift) workflow(file string, hash reprise.Hash) (*flow.Workflow, error)
 	if have != hash {
 		return nil, fmt.Errorf("read workflow %s: it was changed since the run was started", file)
 	}
+	trust, err := settings.OpenTrust(settings.TrustFile(s.env))
+	if err != nil {
+		return nil, err
+	}
+	if u := s.untrustedFlow(file, w, hash); !trust.Trusted(u.Path, hash) {
+		return nil, &untrustedError{u}
+	}
 	return w, nil
+}
+
+// trustOrigin asks for trust in the workflow file a run was started from, before
+// the engine wants to read it.
+func (s *shift) trustOrigin(ref reprise.Ref) error {
+	if ref.Kind != reprise.KindGraph {
+		return nil
+	}
+	data, err := os.ReadFile(filepath.Join(s.root, filepath.FromSlash(ref.Path), "task-graph.json"))
+	if err != nil {
+		return nil // the engine says what is wrong with it
+	}
+	file, hash, own := flow.Origin(data)
+	if !own || !filepath.IsLocal(filepath.FromSlash(file)) {
+		return nil
+	}
+	w, have, err := s.readFlow(filepath.Join(s.root, filepath.FromSlash(file)))
+	if err != nil || have != hash {
+		return nil // likewise
+	}
+	return s.trustFlow(file, w, hash)
 }
 
 // agentOf gives the way to start an agent of these settings.
