@@ -66,6 +66,13 @@ type Event struct {
 	// in an unchanged world failed the same way.
 	Cause string    `json:"cause,omitempty"`
 	Until time.Time `json:"until,omitzero"` // a limit ends
+	// Account is what a limit holds for.
+	Account string `json:"account,omitempty"`
+	// By is the step that asked, where the question is about something else.
+	By string `json:"by,omitempty"`
+	// Answers are the questions whose answers an attempt was told, with its
+	// start, and used, with its end.
+	Answers []string `json:"answers,omitempty"`
 }
 
 // Ambiguity is the policy for a step that was started and whose end nobody saw.

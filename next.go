@@ -43,6 +43,9 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	case r.State == Waiting:
 		d.because(r.Reason)
 		d.ask(r)
+	case r.State.Open() && r.Until.After(o.Now):
+		d.State, d.Action = Waiting, Wait
+		d.because("waits for a limit until " + r.Until.UTC().Format("2006-01-02 15:04 MST"))
 	default:
 		d.start(r)
 	}

@@ -1,5 +1,7 @@
 package reprise
 
+import "time"
+
 // Recall adds to a run what its journal tells and its files have no place for:
 // how often each step was started and sent back, when it ended last, and what a
 // person was asked and said. Events stand in the order in which they happened; what the files
@@ -11,7 +13,9 @@ func (r *Run) Recall(events []Event) {
 	asked := map[string]*Question{}
 	var order []string
 	stopped := false
+	var limits limits
 	for i, ev := range events {
+		limits.add(ev)
 		if s := r.Step(ev.Step); s != nil && ev.Step != "" {
 			s.recall(ev, i+1)
 		}
@@ -32,7 +36,7 @@ func (r *Run) Recall(events []Event) {
 		}
 		switch ev.Kind {
 		case QuestionAsked:
-			*q = Question{ID: ev.Question, Subject: ev.Step, Text: ev.Text, Options: ev.Options, AskedAt: ev.At}
+			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, Text: ev.Text, Options: ev.Options, AskedAt: ev.At}
 		case QuestionAnswered:
 			q.Answered, q.Answer = true, ev.Text
 			if s := r.Step(q.Subject); s != nil && q.Subject != "" {
@@ -45,9 +49,38 @@ func (r *Run) Recall(events []Event) {
 	for _, id := range order {
 		r.recallQuestion(asked[id])
 	}
+	r.Until = limits.first()
 	if stopped && r.State.Open() {
 		r.State, r.Reason = Stopped, "it was stopped on purpose"
 	}
+}
+
+// limits are those that steps ran into and that nobody has tried again since.
+type limits map[string]time.Time
+
+func (l *limits) add(ev Event) {
+	switch ev.Kind {
+	case RunStarted:
+		*l = nil
+	case StepDeferred:
+		if *l == nil {
+			*l = limits{}
+		}
+		(*l)[ev.Step] = ev.Until
+	case StepStarted, StepFinished, StepSkipped, StepFailed, StepBlocked:
+		delete(*l, ev.Step)
+	}
+}
+
+// first is when the first of them ends: something can be done from then on.
+func (l limits) first() time.Time {
+	var at time.Time
+	for _, until := range l {
+		if at.IsZero() || until.Before(at) {
+			at = until
+		}
+	}
+	return at
 }
 
 func (s *Step) recall(ev Event, at int) {
@@ -85,6 +118,7 @@ func (r *Run) recallQuestion(q *Question) {
 		if len(have.Options) == 0 {
 			have.Options = q.Options
 		}
+		have.By = q.By
 		return
 	}
 	if q.Text == "" {

@@ -131,6 +131,7 @@ type Question struct {
 	ID       string
 	Text     string
 	Subject  string // what it is about: a task group, a gap, a wave
+	By       string // the step that asked, if that is on record and not the subject
 	Options  []string
 	Answer   string // what a person said, if it is on record
 	Answered bool   // an answer is on record
@@ -169,6 +170,9 @@ type Run struct {
 	State  State
 	Reason string // why it is in that state, one sentence
 	Phase  string // where it stands, in the layout's own words
+	// Until is when the limit ends that its next step ran into, zero if none
+	// is on record. Whether that time is over is for whoever knows the clock.
+	Until time.Time
 
 	// Steps stand in the order in which they would be done.
 	Steps []Step

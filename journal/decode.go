@@ -98,6 +98,8 @@ func (r *reader) field(s *scan, ev *reprise.Event) bool {
 		ev.Policy = reprise.Ambiguity(r.word(v))
 	case "key":
 		ev.Key = string(v)
+	case "account":
+		ev.Account = r.word(v)
 	case "cause":
 		ev.Cause = string(v)
 	case "until":

@@ -37,6 +37,7 @@ type Run struct {
 	Verdict      reprise.Verdict `json:"verdict" jsonschema:"none where nobody judged or nothing is to be resumed"`
 	Progress     Progress        `json:"progress"`
 	LastActivity *time.Time      `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
+	Until        *time.Time      `json:"until,omitempty" jsonschema:"when the limit ends that it ran into; absent if none is on record"`
 	Next         []Unit          `json:"next" jsonschema:"what may be started now, the recommended unit first"`
 	Questions    []Question      `json:"questions" jsonschema:"what a person was asked and has not answered"`
 	Findings     []Finding       `json:"findings"`
@@ -117,7 +118,7 @@ func NewRun(r *reprise.Run) Run {
 	out := Run{
 		Layout: r.Layout, ID: r.ID, Path: r.Path, Kind: string(r.Kind), Title: r.Title,
 		State: r.State, Verdict: reprise.VerdictNone,
-		Progress: Progress{p.Done, p.Total}, LastActivity: when(r.LastActivity),
+		Progress: Progress{p.Done, p.Total}, LastActivity: when(r.LastActivity), Until: when(r.Until),
 		Next: []Unit{}, Questions: NewQuestions(r.PendingQuestions()), Findings: NewFindings(r.Findings),
 	}
 	for _, u := range r.Next {
