@@ -99,7 +99,7 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 	// itself goes on until they are gone.
 	ctx, f.cancel = context.WithCancel(ctx)
 	w.sum.Launches++
-	f.session, err = bound.agent.Start(ctx, job)
+	f.session, err = w.startAgent(ctx, bound.agent, job)
 	if err != nil {
 		f.cancel()
 		out.Close()
@@ -113,6 +113,24 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 		w.landed <- landing{step: f.a.Step, result: r}
 	}()
 	return nil
+}
+
+// startAgent starts an agent and meanwhile records what it wants on record: the
+// id of a session that we choose is there before its process is.
+func (w *work) startAgent(ctx context.Context, a agent.Agent, job agent.Job) (session agent.Session, err error) {
+	started := make(chan struct{})
+	go func() {
+		session, err = a.Start(ctx, job)
+		close(started)
+	}()
+	for {
+		select {
+		case n := <-w.notes:
+			n.done <- w.record(ctx, n.ev)
+		case <-started:
+			return session, err
+		}
+	}
 }
 
 // prepare gathers what an attempt needs before it is on record.
