@@ -23,6 +23,8 @@ type Workflow struct {
 	Title    string
 	Parallel int    // steps at the same time; 0 leaves it to the settings
 	Steps    []Step // in the order of the file
+
+	place map[string]int // of a step, by its id; made by Parse
 }
 
 // Step is one step. Exactly one of Command, Role and Ask is set, or none: a
@@ -57,6 +59,12 @@ type Question struct {
 
 // Step gives a step by its id, nil if there is none.
 func (w *Workflow) Step(id string) *Step {
+	if w.place != nil {
+		if i, ok := w.place[id]; ok {
+			return &w.Steps[i]
+		}
+		return nil
+	}
 	for i := range w.Steps {
 		if w.Steps[i].ID == id {
 			return &w.Steps[i]

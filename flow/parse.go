@@ -70,6 +70,10 @@ func Parse(name string, data []byte) (*Workflow, error) {
 	if err := strict.Err(); err != nil {
 		return nil, err
 	}
+	p.w.place = make(map[string]int, len(p.w.Steps))
+	for i := range p.w.Steps {
+		p.w.place[p.w.Steps[i].ID] = i
+	}
 	return &p.w, nil
 }
 

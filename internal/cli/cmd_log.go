@@ -105,7 +105,11 @@ func (v *view) log(name string, doc report.Log) {
 	v.line("%s, %s", plain(name), count(len(doc.Entries), "event"))
 	for _, e := range doc.Entries {
 		text := e.At.UTC().Format(time.RFC3339) + "  " + strings.ReplaceAll(string(e.Kind), "_", " ")
-		if id := plain(e.Step + e.Question); id != "" {
+		id := e.Question
+		if id == "" {
+			id = e.Step
+		}
+		if id = plain(id); id != "" {
 			text += " " + id
 		}
 		if e.Actor != "" {

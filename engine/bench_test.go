@@ -1,0 +1,140 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// chain is a workflow of n milestones and one command behind all but the last
+// hundred of them.
+func chain(n int) string {
+	var b strings.Builder
+	b.WriteString("name: chain\nsteps:\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  - {id: s%d", i)
+		if i > 0 {
+			fmt.Fprintf(&b, ", needs: [s%d]", i-1)
+		}
+		if i == n-100 {
+			b.WriteString(", command: [sh, stop.sh], on_crash: rerun")
+		}
+		b.WriteString("}\n")
+	}
+	return b.String()
+}
+
+// TestBench_cost_of_steps_and_restart measures the engine beside the limits of
+// the machine, in one run: a step that needs nobody beside two raw appends with
+// fsync, and the time to the next step of a killed run beside reading its files.
+func TestBench_cost_of_steps_and_restart(t *testing.T) {
+	if os.Getenv("REPRISE_BENCH") == "" {
+		t.Skip("measures time: set REPRISE_BENCH=1, or `make bench`")
+	}
+	per := map[int]float64{}
+	for _, n := range []int{200, 10_000} {
+		dir := t.TempDir()
+		put(t, dir, "flow.yaml", chain(n))
+		put(t, dir, "stop.sh", "exit 0\n")
+		raw := rawAppends(t, dir, 1000)
+		began := time.Now()
+		sum := begin(t, newEngine(dir), "chain", "flow.yaml")
+		if sum.State != reprise.Complete {
+			t.Fatalf("%+v", sum)
+		}
+		per[n] = float64(time.Since(began)) / float64(n) / float64(2*raw)
+		t.Logf("%d steps: %v a step, %.2f times two raw appends (%v each)", n, time.Since(began)/time.Duration(n), per[n], raw)
+	}
+	if per[10_000] > 3 {
+		t.Errorf("a step of 10,000 costs %.2f times two raw appends, more than 3", per[10_000])
+	}
+
+	dir := t.TempDir()
+	put(t, dir, "flow.yaml", chain(10_000))
+	put(t, dir, "stop.sh", "sleep 30\n")
+	e := newEngine(dir)
+	w, hash, err := readFlow(filepath.Join(dir, "flow.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "chain"}); err != nil {
+		t.Fatal(err)
+	}
+	var starts, cats []time.Duration
+	for range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		e := newEngine(dir)
+		e.Settings.Attempts = 100
+		began, first := time.Now(), time.Duration(0)
+		e.Tell = func(p engine.Progress) {
+			if p.Kind == engine.Began && first == 0 {
+				first = time.Since(began)
+				cancel()
+			}
+		}
+		if _, err := e.Resume(ctx, refOf("chain"), engine.Choice{}); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		starts = append(starts, first)
+		cats = append(cats, cat(t, dir))
+	}
+	start, raw := slices.Min(starts[1:]), slices.Min(cats)
+	t.Logf("restart: %v to the next step, %v to read the files: %.1f times (%v)", start, raw, float64(start)/float64(raw), starts)
+	if start > 10*raw {
+		t.Errorf("the next step starts after %.1f times the time to read the files, more than 10", float64(start)/float64(raw))
+	}
+}
+
+// rawAppends is what one append with fsync takes.
+func rawAppends(t *testing.T, dir string, n int) time.Duration {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "raw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	line := []byte(strings.Repeat("x", 250) + "\n")
+	began := time.Now()
+	for range n {
+		if _, err := f.Write(line); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return time.Since(began) / time.Duration(n)
+}
+
+// cat reads all files of the run and of its journal with the system's cat.
+func cat(t *testing.T, dir string) time.Duration {
+	t.Helper()
+	var names []string
+	for _, root := range []string{".agent-memory", ".reprise/journal"} {
+		err := filepath.WalkDir(filepath.Join(dir, root), func(p string, d os.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				names = append(names, p)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := time.Now()
+	cmd := exec.Command("cat", names...)
+	if out, err := cmd.Output(); err != nil || len(out) == 0 {
+		t.Fatal(err)
+	}
+	return time.Since(began)
+}
