@@ -106,7 +106,7 @@ func (e *Engine) bookOf(store *durable.Store, ref reprise.Ref) (reprise.Playbook
 
 // own is the playbook of a workflow file.
 type own struct {
-	reprise.Playbook
+	eventrun.Book
 	parallel int
 }
 

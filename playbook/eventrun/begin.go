@@ -25,6 +25,9 @@ var ErrNotInFile = errors.New("the workflow file has no such step")
 // instead, or the folder of a run that is there already.
 func (b Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	text := strings.TrimSpace(g.Text)
+	if g.Path == path.Join(runsDir, g.ID) {
+		g.Path = "" // the run's own folder, which is archived where it starts afresh
+	}
 	if g.Path != "" {
 		info, err := fs.Stat(fsys, g.Path)
 		if err != nil {
@@ -63,6 +66,16 @@ func (b Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, e
 		}
 	}
 	return ref(g.ID, path.Join(runsDir, g.ID)), []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Text: text, Outcome: g.Mode}}, nil
+}
+
+// GoalOf implements reprise.Goaler: of a workflow file of the person's own it is
+// the graph that names the file; of others the title says it.
+func (b Book) GoalOf(fsys fs.FS, r *reprise.Run) string {
+	data, err := fs.ReadFile(fsys, path.Join(r.Path, "task-graph.json"))
+	if b.steps == nil || err != nil {
+		return ""
+	}
+	return string(data)
 }
 
 func ref(id, at string) reprise.Ref {

@@ -32,7 +32,10 @@ type Book struct {
 	steps func(id string) (reprise.Assignment, bool)
 }
 
-var _ reprise.Playbook = Book{}
+var _ interface {
+	reprise.Playbook
+	reprise.Goaler
+} = Book{}
 
 // New returns the playbook of the layout's own workflow.
 func New() reprise.Playbook { return Book{} }
@@ -40,7 +43,7 @@ func New() reprise.Playbook { return Book{} }
 // WithSteps returns the playbook of a workflow of a person's own: lookup gives
 // what its file says of a step. Nothing else decides what is started, and the
 // run ends when every task is closed.
-func WithSteps(lookup func(id string) (reprise.Assignment, bool)) reprise.Playbook {
+func WithSteps(lookup func(id string) (reprise.Assignment, bool)) Book {
 	return Book{steps: lookup}
 }
 
