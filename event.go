@@ -68,7 +68,7 @@ type Event struct {
 	Until time.Time `json:"until,omitzero"` // a limit ends
 	// Account is what a limit holds for.
 	Account string `json:"account,omitempty"`
-	// By is the step that asked, where the question is about something else.
+	// By is the step that waits for the answer to a question.
 	By string `json:"by,omitempty"`
 	// Answers are the questions whose answers an attempt was told, with its
 	// start, and used, with its end.

@@ -131,7 +131,7 @@ type Question struct {
 	ID       string
 	Text     string
 	Subject  string // what it is about: a task group, a gap, a wave
-	By       string // the step that asked, if that is on record and not the subject
+	By       string // the step that waits for the answer, if that is on record
 	Options  []string
 	Answer   string // what a person said, if it is on record
 	Answered bool   // an answer is on record

@@ -32,6 +32,10 @@ type Job struct {
 	// Expect are the files that must be there afterwards, as paths below Dir.
 	Expect []string
 
+	// Answers are what a person said, by question, for commands that are told
+	// by their environment.
+	Answers map[string]string
+
 	// Command and Env come from a person's own settings, never from state.
 	Command []string
 	Env     []string // NAME=VALUE, all of it

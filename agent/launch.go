@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"slices"
@@ -84,6 +85,11 @@ func (l Launch) Start(ctx context.Context, job Job) (Session, error) {
 // and what every agent is told. A later entry counts.
 func (l Launch) environ(job Job) []string {
 	env := append(slices.Clone(job.Env), l.Env...)
+	if len(job.Answers) > 0 {
+		if text, err := json.Marshal(job.Answers); err == nil { // a map of texts always can be
+			env = append(env, "REPRISE_ANSWERS="+string(text))
+		}
+	}
 	return append(env,
 		"REPRISE_RUN="+job.Run, "REPRISE_STEP="+job.Step, "REPRISE_ATTEMPT="+strconv.Itoa(job.Attempt),
 		"REPRISE_ROLE="+job.Role, "REPRISE_RESULT="+job.Result,

@@ -58,11 +58,11 @@ func (w *work) burst(ctx context.Context, d reprise.Decision) (bool, error) {
 func (w *work) local() (reprise.Assignment, bool) {
 	for _, u := range w.run.Next {
 		a, err := w.book.Assign(w.store, w.run, u)
-		if err != nil || a.Local == "" {
-			continue // the ordinary turn deals with it
-		}
 		if a.Step == "" {
 			a.Step = u.ID
+		}
+		if err != nil || a.Local == "" || len(w.answersFor(a)) > 0 {
+			continue // the ordinary turn deals with it
 		}
 		return a, true
 	}

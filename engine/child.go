@@ -20,9 +20,9 @@ func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
 	if w.depth >= maxDepth {
 		return w.refuse(ctx, a, fmt.Errorf("work on %s: it lies %d runs deep", a.Child.ID, w.depth))
 	}
-	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now()}
+	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), answers: w.toldTo(a)}
 	started := w.about(f, reprise.StepStarted)
-	started.Policy, started.Key = reprise.Rerun, w.keyOf(a.Step, f.attempt)
+	started.Answers, started.Policy, started.Key = f.answers, reprise.Rerun, w.keyOf(a.Step, f.attempt)
 	if err := w.record(ctx, started); err != nil {
 		return err
 	}
@@ -87,8 +87,11 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 		return w.fail(ctx, f, agent.Result{Outcome: agent.Failed, Reason: why})
 	}
 	w.sum.Questions = append(w.sum.Questions, child.Questions...)
-	if !child.Until.IsZero() {
-		w.sum.Until = child.Until
+	if !child.Until.IsZero() && ctx.Err() == nil && len(child.Questions) == 0 {
+		ev := w.about(f, reprise.StepDeferred)
+		ev.Until, ev.Account, ev.Text = child.Until, child.Account, why
+		w.ended(f, "waiting", why)
+		return w.postpone(ctx, f, ev)
 	}
 	if ctx.Err() == nil {
 		w.parked[f.a.Step] = "waits: " + why

@@ -58,7 +58,7 @@ func (w *work) resumed(ctx context.Context, ev reprise.Event) (*flight, error) {
 		return nil, err
 	}
 	a.Expect = ev.Expect
-	f := &flight{a: a, attempt: ev.Attempt, key: ev.Key, began: ev.At}
+	f := &flight{a: a, attempt: ev.Attempt, key: ev.Key, began: ev.At, answers: ev.Answers}
 	if a.Child != nil {
 		return f, nil
 	}

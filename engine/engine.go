@@ -68,6 +68,9 @@ type Engine struct {
 	StopOrphans bool
 	// Hard, once closed, ends everything at once: the second Ctrl-C.
 	Hard <-chan struct{}
+
+	// gate keeps the accounts that a limit closed, for a run and its children.
+	gate *agent.Gate
 }
 
 // Choice is what a person chose for a run.
@@ -90,9 +93,11 @@ type Summary struct {
 	Finished []StepReport
 	Failed   []StepReport
 	Left     []string
-	// Questions wait for a person; Until is when a limit ends.
+	// Questions wait for a person; Until is when a limit ends, Account what it
+	// closed.
 	Questions []reprise.Question
 	Until     time.Time
+	Account   string
 	Findings  []reprise.Finding
 	// Refused are mistakes in the settings that kept steps from being started.
 	Refused  []error

@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/journal"
 )
 
 // land takes in an attempt that ended. The disk is read again first: agents
@@ -27,6 +28,7 @@ func (w *work) land(ctx context.Context, l landing) error {
 		return w.landChild(ctx, f, l.child)
 	}
 	r := l.result
+	w.left(f.account, r.Outcome)
 	for _, left := range r.LeftOver {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeLeftProcess, Severity: reprise.Warning, Subject: l.step,
@@ -55,18 +57,12 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 	case agent.Limited:
 		return w.limited(ctx, f, r)
 	case agent.NeedsPerson:
-		asked := []reprise.Asked{{Text: first(r.Reason, "the agent needs a person")}}
-		if r.Reply != nil && len(r.Reply.Questions) > 0 {
-			asked = r.Reply.Questions
-		}
-		w.ended(f, string(r.Outcome), r.Reason)
-		return w.waitForPerson(ctx, f, asked)
+		return w.waitForPerson(ctx, f, r, wanted(r))
 	case agent.OutOfContext, agent.SessionNotFound:
 		// Not a failure of the work: a new session takes over, told what is
 		// known. It is bounded like attempts that were cut off.
 		ev := w.about(f, reprise.StepResolved)
-		ev.Outcome, ev.Text = string(reprise.Rerun), string(r.Outcome)+": a new session takes over"
-		w.fresh[f.a.Step] = true
+		ev.Outcome, ev.Text, ev.Cause = string(reprise.Rerun), lostWords[r.Outcome], journal.SessionLost
 		w.ended(f, string(r.Outcome), r.Reason)
 		if err := w.record(ctx, ev); err != nil {
 			return err
@@ -76,23 +72,6 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 		return w.record(ctx, reset)
 	}
 	return w.fail(ctx, f, r)
-}
-
-// limited records that a limit stands in the way. It costs no attempt.
-func (w *work) limited(ctx context.Context, f *flight, r agent.Result) error {
-	until := r.Until
-	if until.IsZero() {
-		until = w.Now().Add(maxBackoff)
-	}
-	ev := w.about(f, reprise.StepDeferred)
-	ev.Until, ev.Text = until, first(r.Reason, "a usage limit")
-	w.ended(f, string(r.Outcome), ev.Text)
-	if err := w.record(ctx, ev); err != nil {
-		return err
-	}
-	reset := w.about(f, reprise.StepReset)
-	reset.Text, reset.Outcome = ev.Text, "limited"
-	return w.record(ctx, reset)
 }
 
 // about makes an event about an attempt.
@@ -145,8 +124,7 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 	case c.Blocked:
 		return w.blocked(ctx, f, c.Text)
 	case len(c.Questions) > 0 && !c.Finished:
-		w.ended(f, "question", c.Questions[0].Text)
-		return w.waitForPerson(ctx, f, c.Questions)
+		return w.waitForPerson(ctx, f, r, c.Questions)
 	}
 	commit, err := w.commit(ctx, f, reply)
 	if err != nil {
@@ -156,6 +134,12 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 		return w.lied(ctx, f, r, "it ended without a result, a commit or a changed file")
 	}
 	return w.finish(ctx, f, c, reply, commit)
+}
+
+// lostWords say why a session is not gone on with.
+var lostWords = map[agent.Outcome]string{
+	agent.OutOfContext:    "the context of its session was used up; a new session takes over",
+	agent.SessionNotFound: "its session could not be found; a new session takes over",
 }
 
 // lied records an attempt that says it is done and is not.
@@ -198,16 +182,14 @@ func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, repl
 	ev := w.about(f, reprise.StepFinished)
 	ev.Commit, ev.Outcome = commit, first(c.Outcome, reply.Verdict)
 	ev.Text = first(c.Text, reply.Summary)
-	ev.Key = f.key
+	ev.Key, ev.Answers = f.key, f.answers
 	// crash: effect-durable
 	if err := w.record(ctx, ev); err != nil {
 		return err
 	}
 	// crash: finished-recorded
-	for _, q := range w.answersFor(f.a) {
-		if err := w.record(ctx, reprise.Event{Kind: reprise.AnswerApplied, At: w.Now(), Step: f.a.Step, Question: q.ID, Text: q.Answer, Actor: actor}); err != nil {
-			return err
-		}
+	if err := w.apply(ctx); err != nil {
+		return err
 	}
 	for _, then := range c.Then {
 		if err := w.record(ctx, then); err != nil {

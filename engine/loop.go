@@ -18,6 +18,7 @@ const maxSettle = 200
 // loop takes turns until nothing is left to do, a person or a time is needed,
 // or going on would be unsafe. Everything it knows is on disk when it returns.
 func (w *work) loop(ctx context.Context) error {
+	w.recallLimits()
 	for {
 		if err := w.load(); err != nil {
 			return err
@@ -26,6 +27,9 @@ func (w *work) loop(ctx context.Context) error {
 			return w.drain(ctx, err)
 		}
 		if len(w.flights) == 0 && ctx.Err() == nil {
+			if err := w.apply(ctx); err != nil {
+				return err
+			}
 			if err := w.settleCutoffs(ctx); err != nil {
 				return err
 			}
@@ -139,9 +143,19 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 			}
 			continue
 		}
+		account := w.account(a)
+		if at, ok := w.enter(account); !ok {
+			if wake.IsZero() || at.Before(wake) {
+				wake = at
+			}
+			continue
+		}
 		before := w.hist.Events
 		if err := w.start(ctx, a); err != nil {
 			return wake, err
+		}
+		if w.flights[a.Step] == nil {
+			w.left(account, agent.NotStarted)
 		}
 		if w.flights[a.Step] == nil && w.hist.Events == before {
 			if w.parked[a.Step] == "" {
@@ -168,11 +182,6 @@ func (w *work) busy() []string {
 	return out
 }
 
-// unanswered reports whether a question about a step waits for a person.
-func (w *work) unanswered(step string) bool {
-	return slices.ContainsFunc(w.run.PendingQuestions(), func(q reprise.Question) bool { return q.Subject == step })
-}
-
 // await waits for an attempt to end, for a time, or to be stopped.
 func (w *work) await(ctx context.Context, wake time.Time) error {
 	var timer <-chan time.Time
@@ -187,6 +196,9 @@ func (w *work) await(ctx context.Context, wake time.Time) error {
 	for {
 		select {
 		case <-look.C:
+			if !wake.IsZero() && !w.Now().Before(wake) {
+				return nil // the clock moves on while the machine sleeps, a timer does not
+			}
 			if waiting, _, err := w.letters(); err == nil && len(waiting) > 0 {
 				return nil
 			}
@@ -255,9 +267,12 @@ func (w *work) sleep(ctx context.Context, until time.Time) error {
 		if left <= 0 {
 			return nil
 		}
+		if waiting, _, err := w.letters(); err == nil && len(waiting) > 0 {
+			return nil
+		}
 		// Short naps: the clock moves on while the machine sleeps, a timer
 		// does not.
-		t := time.NewTimer(min(left, 10*time.Second))
+		t := time.NewTimer(min(left, lookEvery))
 		select {
 		case <-ctx.Done():
 			t.Stop()
@@ -277,6 +292,15 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 	s.Questions = append(s.Questions, w.run.PendingQuestions()...)
 	if !wake.IsZero() && d.Action == reprise.Start {
 		s.Action, s.Until = reprise.Wait, wake
+		s.Reasons = append([]string{"waits for a limit until " + wake.UTC().Format("2006-01-02 15:04 MST")}, s.Reasons...)
+		for account, until := range w.hist.Limits {
+			if until.Equal(wake) {
+				s.Account = account
+			}
+		}
+		if s.State == reprise.Interrupted || s.State == reprise.NotStarted {
+			s.State = reprise.Waiting
+		}
 	}
 	for i := range w.run.Steps {
 		if st := &w.run.Steps[i]; !st.Status.Closed() {

@@ -4,57 +4,186 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise"
+	"reprise/agent"
 	"reprise/internal/durable"
 )
 
 // questionOf names a question of ours about a step.
 func questionOf(step string) string { return "ask-" + word(step) }
 
-// ask records questions to a person about a unit of work.
+// ask records questions to a person about a unit of work. A question that is on
+// record is never asked again.
 func (w *work) ask(ctx context.Context, a reprise.Assignment, asked []reprise.Asked) error {
-	taken := map[string]bool{}
-	for _, q := range w.run.Questions {
-		taken[q.ID] = true
-	}
-	for i, q := range asked {
-		id := q.ID
-		for n := 1; id == "" || taken[id] && q.ID == ""; n++ {
-			id = fmt.Sprintf("%s.%d", questionOf(a.Step), i+n)
-			if !taken[id] {
-				break
-			}
-			id = ""
-		}
-		if taken[id] {
-			continue // asked before; it is never asked for again
-		}
-		taken[id] = true
-		ev := reprise.Event{Kind: reprise.QuestionAsked, At: w.Now(), Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Actor: a.Role}
-		if q.Subject != "" {
-			ev.Step = q.Subject
-		}
-		if err := w.record(ctx, ev); err != nil {
+	for _, q := range asked {
+		if err := w.askOne(ctx, a, q, ""); err != nil {
 			return err
 		}
-		w.tell(Progress{Kind: Questions, Step: a.Step, Text: q.Text})
 	}
 	return w.load()
 }
 
+// askOne records one question, unless it is there. by is the step that waits for
+// the answer.
+func (w *work) askOne(ctx context.Context, a reprise.Assignment, q reprise.Asked, by string) error {
+	id := q.ID
+	for n := 1; id == ""; n++ {
+		if next := fmt.Sprintf("%s.%d", questionOf(a.Step), n); !w.isAsked(next) {
+			id = next
+		}
+	}
+	if w.isAsked(id) {
+		return nil
+	}
+	ev := reprise.Event{Kind: reprise.QuestionAsked, At: w.Now(), Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Actor: a.Role, By: by}
+	if q.Subject != "" {
+		ev.Step = q.Subject
+	}
+	if err := w.record(ctx, ev); err != nil {
+		return err
+	}
+	w.tell(Progress{Kind: Questions, Step: a.Step, Text: q.Text})
+	return nil
+}
+
+// isAsked reports whether a question of this name is on record.
+func (w *work) isAsked(id string) bool {
+	if _, ok := w.question(id); ok {
+		return true
+	}
+	return slices.ContainsFunc(w.told, func(ev reprise.Event) bool { return ev.Kind == reprise.QuestionAsked && ev.Question == id })
+}
+
+// before finds the question that a unit asked in the same words and whose answer
+// no work has used yet, "" if there is none.
+func (w *work) before(step, text string) string {
+	id := ""
+	for _, ev := range w.told {
+		switch {
+		case ev.Kind == reprise.QuestionAsked && ev.Text == text && (ev.Step == step || ev.By == step):
+			id = ev.Question
+		case ev.Kind == reprise.AnswerApplied && ev.Question == id:
+			id = ""
+		}
+	}
+	return id
+}
+
+// wanted is what an attempt that needs a person wants of them.
+func wanted(r agent.Result) []reprise.Asked {
+	if r.Reply != nil && len(r.Reply.Questions) > 0 {
+		return r.Reply.Questions
+	}
+	var asked []reprise.Asked
+	for _, text := range r.Asks {
+		asked = append(asked, reprise.Asked{Text: text})
+	}
+	if len(asked) == 0 {
+		asked = append(asked, reprise.Asked{Text: first(r.Reason, "the agent needs a person")})
+	}
+	return asked
+}
+
 // waitForPerson ends an attempt with questions: the step is open again and is
-// not started before they are answered.
-func (w *work) waitForPerson(ctx context.Context, f *flight, asked []reprise.Asked) error {
+// not started before they are answered. An attempt that asks only what it was
+// told the answer of has failed.
+func (w *work) waitForPerson(ctx context.Context, f *flight, r agent.Result, asked []reprise.Asked) error {
+	again := ""
+	var open []reprise.Asked
+	for _, q := range asked {
+		id := w.before(f.a.Step, q.Text)
+		if have, ok := w.question(id); ok && have.Answered {
+			again = q.Text
+			continue
+		}
+		if id != "" {
+			q.ID = id
+		} else if w.isAsked(q.ID) && q.ID != "" && fromAgent(r, q) {
+			// Agents number what they ask from one, each time.
+			q.ID = ""
+		}
+		open = append(open, q)
+	}
+	if len(open) == 0 {
+		return w.lied(ctx, f, r, "it asks again what was answered: "+again)
+	}
+	w.ended(f, "question", open[0].Text)
 	// The questions first: if we die in between, the attempt is settled with
 	// its questions already on record.
-	if err := w.ask(ctx, f.a, asked); err != nil {
+	for _, q := range open {
+		if err := w.askOne(ctx, f.a, q, f.a.Step); err != nil {
+			return err
+		}
+	}
+	if err := w.load(); err != nil {
 		return err
 	}
 	reset := w.about(f, reprise.StepReset)
 	reset.Text, reset.Outcome = "waits for an answer", "question"
 	return w.record(ctx, reset)
+}
+
+// fromAgent reports whether a question is in an agent's own words and name.
+func fromAgent(r agent.Result, q reprise.Asked) bool {
+	return r.Reply != nil && slices.ContainsFunc(r.Reply.Questions, func(own reprise.Asked) bool { return own.ID == q.ID && own.Text == q.Text })
+}
+
+// unanswered reports whether a question about a step waits for a person.
+func (w *work) unanswered(step string) bool {
+	return slices.ContainsFunc(w.run.PendingQuestions(), func(q reprise.Question) bool { return q.Subject == step || q.By == step })
+}
+
+// answersFor lists answers that a unit uses and that were not used before.
+func (w *work) answersFor(a reprise.Assignment) []reprise.Question {
+	var out []reprise.Question
+	for _, q := range w.run.Questions {
+		if !q.Answered || q.Applied || w.due[q.ID] != "" {
+			continue
+		}
+		if q.Subject == a.Step || q.By == a.Step || q.ID == questionOf(a.Step) || strings.HasPrefix(q.ID, questionOf(a.Step)+".") || slices.Contains(a.Answers, q.ID) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// toldTo names the answers that an attempt at a unit is told.
+func (w *work) toldTo(a reprise.Assignment) []string {
+	var ids []string
+	for _, q := range w.answersFor(a) {
+		ids = append(ids, q.ID)
+	}
+	return ids
+}
+
+// remembered keeps which answers were used by a step that is finished: they are
+// to be recorded as applied, by us or by whoever comes after us.
+func (w *work) remembered(ev reprise.Event) {
+	switch ev.Kind {
+	case reprise.RunStarted, reprise.StateRestored:
+		clear(w.due)
+	case reprise.StepFinished:
+		for _, id := range ev.Answers {
+			w.due[id] = ev.Step
+		}
+	case reprise.AnswerApplied:
+		delete(w.due, ev.Question)
+	}
+}
+
+// apply records the answers as applied that a finished step used. If the process
+// dies before, the next one does: an answer reaches no second step.
+func (w *work) apply(ctx context.Context) error {
+	for _, id := range slices.Sorted(mapKeys(w.due)) {
+		q, _ := w.question(id)
+		if err := w.record(ctx, reprise.Event{Kind: reprise.AnswerApplied, At: w.Now(), Step: w.due[id], Question: id, Text: q.Answer, Actor: actor}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // askPerson asks a person what is open, if one can be asked. again reports
@@ -80,7 +209,7 @@ func (w *work) askPerson(ctx context.Context) (again bool, err error) {
 // answer records what a person said. It is durable before anything is done with
 // it.
 func (w *work) answer(ctx context.Context, q reprise.Question, text string) error {
-	return w.record(ctx, reprise.Event{Kind: reprise.QuestionAnswered, At: w.Now(), Step: q.Subject, Question: q.ID, Text: text, Actor: person})
+	return w.record(ctx, reprise.Event{Kind: reprise.QuestionAnswered, At: w.Now(), Step: q.Subject, By: q.By, Question: q.ID, Text: text, Actor: person})
 }
 
 // Answer records answers to the questions of a run, by their ids, all of them on

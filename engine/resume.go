@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/agent"
 	"reprise/internal/durable"
 	"reprise/project"
 	"reprise/upkeep"
@@ -54,6 +55,7 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (*Summar
 // runs and agents speak from goroutines of their own.
 func (e *Engine) orderly() *Engine {
 	o := *e
+	o.gate = &agent.Gate{}
 	if tell := e.Tell; tell != nil {
 		var mu sync.Mutex
 		o.Tell = func(p Progress) {

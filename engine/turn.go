@@ -27,8 +27,10 @@ type flight struct {
 	// dirty is what no commit held there when it began, nil where that is not
 	// known.
 	dirty   *[]string
-	result  string // where it leaves its reply, absolute
-	log     string // where its output is kept, a path in the project
+	account string   // what a limit that it runs into closes
+	answers []string // questions whose answers it is told
+	result  string   // where it leaves its reply, absolute
+	log     string   // where its output is kept, a path in the project
 	logfile io.Closer
 	session agent.Session
 	child   *Summary
@@ -60,7 +62,7 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	case a.Ask != nil:
 		return w.ask(ctx, a, []reprise.Asked{*a.Ask})
 	case a.Local != "":
-		return w.finish(ctx, &flight{a: a, began: w.Now()}, reprise.Conclusion{Text: a.Local}, reprise.Reply{}, "")
+		return w.finish(ctx, &flight{a: a, began: w.Now(), answers: w.toldTo(a)}, reprise.Conclusion{Text: a.Local}, reprise.Reply{}, "")
 	case a.Child != nil:
 		return w.startChild(ctx, a)
 	}
@@ -78,7 +80,7 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	}
 	started := reprise.Event{
 		Kind: reprise.StepStarted, At: f.began, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: f.attempt,
-		Agent: job.Session, Policy: policyOf(a), Expect: f.a.Expect, Key: f.key,
+		Agent: job.Session, Policy: policyOf(a), Expect: f.a.Expect, Key: f.key, Answers: f.answers,
 	}
 	// crash: before-intent
 	if err := w.record(ctx, started); err != nil {
@@ -135,7 +137,7 @@ func (w *work) startAgent(ctx context.Context, a agent.Agent, job agent.Job) (se
 
 // prepare gathers what an attempt needs before it is on record.
 func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, error) {
-	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now()}
+	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), account: w.account(a), answers: w.toldTo(a)}
 	if s := w.run.Step(a.Step); s != nil {
 		f.attempt = max(f.attempt, s.Attempts+1)
 	}
@@ -256,6 +258,11 @@ func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 		job.Session, job.Resume = h.Session, true
 	}
 	job.Inherit = w.inherit()
+	job.Answers = map[string]string{}
+	for _, id := range f.answers {
+		q, _ := w.question(id)
+		job.Answers[id] = noNul(q.Answer)
+	}
 	if len(f.a.Command) > 0 {
 		return job, nil // a command of the person's own is told by its arguments
 	}
@@ -291,26 +298,9 @@ func (w *work) task(f *flight) prompt.Task {
 		t.Earlier = append(t.Earlier, fmt.Sprintf("The last attempt failed (%s so far).", times(h.Failures)))
 		t.Data = append(t.Data, reprise.Data{Name: "why the last attempt failed", Text: h.LastFailure.Text})
 	}
-	for _, q := range w.answersFor(f.a) {
+	for _, id := range f.answers {
+		q, _ := w.question(id)
 		t.Answers = append(t.Answers, prompt.Answer{Question: q.Text, Text: q.Answer})
 	}
 	return t
-}
-
-// answersFor lists answers that a unit uses and that were not used before.
-func (w *work) answersFor(a reprise.Assignment) []reprise.Question {
-	var out []reprise.Question
-	for _, q := range w.run.Questions {
-		if !q.Answered || q.Applied {
-			continue
-		}
-		uses := q.Subject == a.Step || q.ID == questionOf(a.Step) || strings.HasPrefix(q.ID, questionOf(a.Step)+".")
-		for _, id := range a.Answers {
-			uses = uses || id == q.ID
-		}
-		if uses {
-			out = append(out, q)
-		}
-	}
-	return out
 }

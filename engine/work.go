@@ -42,8 +42,8 @@ type work struct {
 	// each was.
 	lastDone string
 	times    map[string]int
-	// fresh are steps whose next attempt needs a new session.
-	fresh map[string]bool
+	// due are answers that a finished step used, by question, with the step.
+	due map[string]string
 	// newSessions lets no attempt go on with a session of before.
 	newSessions bool
 	ours        bool // the run was started here: nothing of it is older than its journal
@@ -84,7 +84,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Playbook, l reprise.Layout) *work {
 	return &work{
 		Engine: e, store: store, layout: l, book: book, ref: ref, hist: &journal.History{},
-		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, fresh: map[string]bool{}, times: map[string]int{},
+		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, due: map[string]string{}, times: map[string]int{},
 		sum: &Summary{Run: ref, Started: e.Now()},
 	}
 }
@@ -130,6 +130,7 @@ func (w *work) load() error {
 // remember keeps what an event tells beside what the files say.
 func (w *work) remember(ev reprise.Event) {
 	w.hist.Add(ev)
+	w.remembered(ev)
 	switch ev.Kind {
 	case reprise.RunStarted:
 		w.told, w.ours = nil, true

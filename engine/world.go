@@ -66,7 +66,7 @@ func pick(all ...time.Duration) time.Duration {
 
 // goesOn reports whether the next attempt of a step goes on with the session of
 // the last one: it was cut off or stopped, not full and not unknown.
-func (w *work) goesOn(step string) bool { return !w.fresh[step] && !w.newSessions }
+func (w *work) goesOn(string) bool { return !w.newSessions }
 
 // place gives the folder a unit is worked on in, as a path in the project; ""
 // stands for the project itself. A checkout that is to be made is made whole

@@ -19,6 +19,9 @@ type History struct {
 	Worktree *reprise.Event
 	// Limit is when the latest limit of any step ends, zero if there was none.
 	Limit time.Time
+	// Limits tells, by account, when the limit ends that closed it and that
+	// nothing has been finished after.
+	Limits map[string]time.Time
 	// Events counts all of them.
 	Events int
 }
@@ -38,9 +41,17 @@ type StepHistory struct {
 	LastFailure *reprise.Event
 	// DeferredUntil is when a limit ends, zero if none is on record.
 	DeferredUntil time.Time
-	// Session is the last agent or session on record.
+	// Session is the last agent or session on record; "" once it cannot be
+	// gone on with.
 	Session string
+	// Lost is why the last session cannot be gone on with, "" if it can or
+	// there was none: whoever takes over has to be told where things stand.
+	Lost string
 }
+
+// SessionLost marks, as the cause of a step_resolved, a session that nobody can
+// go on with.
+const SessionLost = "session-lost"
 
 // Fold adds up the entries of a journal.
 func Fold(entries []Entry) *History {
@@ -83,7 +94,7 @@ func (h *History) add(ev *reprise.Event) {
 	case reprise.RunStarted:
 		// A run that is started again under its name has nothing to do with
 		// the one before.
-		h.Steps, h.Worktree, h.Limit, h.Began, h.Mode = nil, nil, time.Time{}, ev.At, ev.Outcome
+		h.Steps, h.Worktree, h.Limit, h.Limits, h.Began, h.Mode = nil, nil, time.Time{}, nil, ev.At, ev.Outcome
 	case reprise.RunResumed:
 		if ev.Outcome != "" {
 			h.Mode = ev.Outcome
@@ -97,10 +108,34 @@ func (h *History) add(ev *reprise.Event) {
 			s.Open, s.LastFailure, s.Failures = nil, nil, 0
 		}
 	}
+	if ev.Kind == reprise.QuestionAnswered && ev.By != "" {
+		h.step(ev.By).forgive()
+	}
 	if ev.Step != "" {
 		h.step(ev.Step).add(ev)
-		if ev.Kind == reprise.StepDeferred && ev.Until.After(h.Limit) {
+		h.limit(ev)
+	}
+}
+
+// limit keeps which accounts are closed. A step that was finished after the time
+// of a limit shows that it is over.
+func (h *History) limit(ev *reprise.Event) {
+	switch {
+	case ev.Kind == reprise.StepDeferred:
+		if ev.Until.After(h.Limit) {
 			h.Limit = ev.Until
+		}
+		if h.Limits == nil {
+			h.Limits = map[string]time.Time{}
+		}
+		if ev.Until.After(h.Limits[ev.Account]) {
+			h.Limits[ev.Account] = ev.Until
+		}
+	case ev.Kind == reprise.StepFinished && ev.Attempt > 0:
+		for account, until := range h.Limits {
+			if !ev.At.Before(until) {
+				delete(h.Limits, account)
+			}
 		}
 	}
 }
@@ -132,6 +167,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	case reprise.StepFinished, reprise.StepSkipped:
 		s.end(ev)
 		s.forgive()
+		s.Lost = ""
 	case reprise.StepFailed:
 		s.end(ev)
 		s.Failures++
@@ -151,6 +187,9 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		if ev.Outcome == string(reprise.Rerun) {
 			s.end(ev)
 			s.Cutoffs++
+		}
+		if ev.Cause == SessionLost {
+			s.Session, s.Lost = "", ev.Text
 		}
 	case reprise.QuestionAnswered:
 		s.forgive()

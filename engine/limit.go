@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+)
+
+// again is how soon an account is asked for again that an attempt elsewhere is
+// trying out.
+const again = time.Second
+
+// account is what a usage limit of whoever does a unit closes, "" for what no
+// limit can: commands of a person's own, and what needs nobody.
+func (w *work) account(a reprise.Assignment) string {
+	if len(a.Command) > 0 || a.Ask != nil || a.Local != "" || a.Child != nil {
+		return ""
+	}
+	s, err := w.Settings.For(a.Role)
+	if err != nil {
+		return "" // starting it says why
+	}
+	return accountOf(s.Preset, s.Name)
+}
+
+// accountOf names the account of an agent: the known kinds share one each, any
+// other command has its own.
+func accountOf(preset, name string) string {
+	if preset == "" || preset == agent.Command {
+		return name
+	}
+	return preset
+}
+
+// recallLimits closes the accounts that the journal knows as closed. One whose
+// time is over is tried by one attempt first.
+func (w *work) recallLimits() {
+	for account, until := range w.hist.Limits {
+		w.gate.Close(account, until, w.Now())
+	}
+}
+
+// enter asks whether an attempt may begin as far as limits are concerned; else
+// it says when to ask again. An attempt that may begin has to leave.
+func (w *work) enter(account string) (wake time.Time, ok bool) {
+	if account == "" {
+		return wake, true
+	}
+	wake, ok = w.gate.Enter(account, w.Now())
+	if !ok && wake.IsZero() {
+		wake = w.Now().Add(again) // one goes first
+	}
+	return wake, ok
+}
+
+// left tells how an attempt ended that was let in.
+func (w *work) left(account string, o agent.Outcome) {
+	if account == "" || o == agent.Limited {
+		return
+	}
+	answered := o == agent.Done || o == agent.Failed || o == agent.Refused || o == agent.NeedsPerson || o == agent.OutOfContext
+	w.gate.Left(account, answered, w.Now())
+}
+
+// limited records that a limit stands in the way, of all steps with the same
+// account. It costs no attempt.
+func (w *work) limited(ctx context.Context, f *flight, r agent.Result) error {
+	account := first(f.account, r.Account)
+	until := r.Until
+	if !until.After(w.Now()) {
+		until = time.Time{} // over already, and still there: nobody knows how long
+	}
+	ev := w.about(f, reprise.StepDeferred)
+	ev.Until, ev.Account = w.gate.Close(account, until, w.Now()), account
+	ev.Text = first(r.Reason, "a usage limit")
+	w.ended(f, string(r.Outcome), ev.Text)
+	return w.postpone(ctx, f, ev)
+}
+
+// postpone records that a step is not to be started before a time. It is open
+// again.
+func (w *work) postpone(ctx context.Context, f *flight, ev reprise.Event) error {
+	if err := w.record(ctx, ev); err != nil {
+		return err
+	}
+	reset := w.about(f, reprise.StepReset)
+	reset.Text, reset.Outcome = ev.Text, "limited"
+	return w.record(ctx, reset)
+}
