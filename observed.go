@@ -18,6 +18,11 @@ type Observed struct {
 	// Sections tells, by path, which sections of a document changed since the
 	// run that rests on it was last active.
 	Sections map[string][]SectionChange
+	// Sessions are those of agent CLIs that worked in the project or in a
+	// checkout of it, the latest first; SessionsUnread says what was not looked
+	// at, and why.
+	Sessions       []Session
+	SessionsUnread []string
 }
 
 // SectionChange is a section of a Markdown document that is not what it was.

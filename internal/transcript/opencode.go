@@ -1,0 +1,203 @@
+package transcript
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+)
+
+// Of the latest messages and parts of all sessions, so many are looked through,
+// and of those that are wanted, so many bytes are kept.
+const (
+	opencodeParts = 20_000
+	opencodeBytes = 64 << 20
+)
+
+type opencodeMessage struct {
+	Role   text `json:"role"`
+	Finish text `json:"finish"`
+	Error  any  `json:"error"`
+	Time   struct {
+		Created   moment `json:"created"`
+		Completed moment `json:"completed"`
+	} `json:"time"`
+}
+
+type opencodePart struct {
+	Type   text `json:"type"`
+	Tool   text `json:"tool"`
+	CallID text `json:"callID"`
+	State  struct {
+		Status text            `json:"status"`
+		Input  json.RawMessage `json:"input"`
+		Time   struct {
+			Start moment `json:"start"`
+		} `json:"time"`
+	} `json:"state"`
+}
+
+// errMoved says that a database was written while it was read.
+var errMoved = errors.New("it was written to while it was read")
+
+// readOpencode reads the latest sessions of opencode.db that worked in a folder
+// that is wanted.
+func readOpencode(fsys fs.FS, name string, wanted func(dir string) bool, most int) ([]*Session, error) {
+	for try := 0; ; try++ {
+		before := stamp(fsys, name)
+		out, err := opencodeOnce(fsys, name, wanted, most)
+		if stamp(fsys, name) == before {
+			return out, err
+		}
+		if try == 2 {
+			return nil, errMoved
+		}
+	}
+}
+
+// stamp changes when a database or its log is written to.
+func stamp(fsys fs.FS, name string) (out [4]int64) {
+	for i, n := range []string{name, name + "-wal"} {
+		if info, err := fs.Stat(fsys, n); err == nil {
+			out[2*i], out[2*i+1] = info.Size(), info.ModTime().UnixNano()
+		}
+	}
+	return out
+}
+
+func opencodeOnce(fsys fs.FS, name string, wanted func(dir string) bool, most int) ([]*Session, error) {
+	db, err := openLite(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	defer db.close()
+	tables, err := db.tables()
+	if err != nil {
+		return nil, err
+	}
+	for _, need := range []string{"session", "message", "part"} {
+		if tables[need].root == 0 {
+			return nil, errLite
+		}
+	}
+	builders := map[string]*builder{}
+	var order []string
+	sessions := tables["session"]
+	err = db.backward(sessions.root, func(row []any) error {
+		dir := asText(sessions.get(row, "directory"))
+		if !wanted(dir) {
+			return nil
+		}
+		b := newBuilder(Opencode, name)
+		b.about(asText(sessions.get(row, "id")), dir, asText(sessions.get(row, "version")))
+		b.at(asTime(sessions.get(row, "time_created")))
+		b.at(asTime(sessions.get(row, "time_updated")))
+		builders[b.s.ID], order = b, append(order, b.s.ID)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errBound) {
+		return nil, err
+	}
+	if len(order) == 0 {
+		return nil, err
+	}
+	slices.SortFunc(order, func(a, b string) int { return builders[b].s.Last.Compare(builders[a].s.Last) })
+	order = order[:min(len(order), most)]
+	for id := range builders {
+		if !slices.Contains(order, id) {
+			delete(builders, id)
+		}
+	}
+	if err := db.opencodeEvents(tables, builders); err != nil {
+		return nil, err
+	}
+	var out []*Session
+	for _, id := range order {
+		out = append(out, builders[id].finish(nil))
+	}
+	return out, nil
+}
+
+// opencodeEvents gives the messages and parts of the sessions to their
+// builders, in the order in which they were made.
+func (l *lite) opencodeEvents(tables map[string]table, builders map[string]*builder) error {
+	type event struct {
+		at   int64
+		make func()
+	}
+	events := map[*builder][]event{}
+	kept := 0
+	for _, kind := range []string{"message", "part"} {
+		t, n := tables[kind], 0
+		err := l.backward(t.root, func(row []any) error {
+			if n++; n > opencodeParts {
+				return errBound
+			}
+			b := builders[asText(t.get(row, "session_id"))]
+			if b == nil {
+				return nil
+			}
+			created, _ := t.get(row, "time_created").(int64)
+			data, _ := t.get(row, "data").([]byte)
+			if kept += len(data); kept > opencodeBytes {
+				return errBound
+			}
+			b.at(asTime(t.get(row, "time_updated")))
+			events[b] = append(events[b], event{created, func() { b.opencode(kind, data, asTime(created)) }})
+			return nil
+		})
+		if errors.Is(err, errBound) {
+			for _, b := range builders {
+				b.s.Part = true
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+	for _, list := range events {
+		slices.Reverse(list)
+		slices.SortStableFunc(list, func(a, b event) int { return int(max(-1, min(1, a.at-b.at))) })
+		for _, e := range list {
+			e.make()
+		}
+	}
+	return nil
+}
+
+func (b *builder) opencode(kind string, data []byte, at time.Time) {
+	if !isObject(data) {
+		b.s.Lost++
+		return
+	}
+	if kind == "message" {
+		var m opencodeMessage
+		decode(data, &m)
+		if m.Role == "user" {
+			b.prompt()
+		} else {
+			// The last message of a turn is the one that says so.
+			b.answer(!m.Time.Completed.IsZero() && m.Error == nil && m.Finish != "tool-calls" && m.Finish != "")
+		}
+		return
+	}
+	var p opencodePart
+	decode(data, &p)
+	if p.Type != "tool" {
+		return
+	}
+	over := b.over
+	b.start(Call{ID: string(p.CallID), Tool: string(p.Tool), Input: parseInput(p.State.Input), Started: at})
+	switch p.State.Status {
+	case "completed", "error":
+		b.result(string(p.CallID), "")
+		b.over = over
+	}
+}
+
+func asTime(v any) time.Time {
+	if n, ok := v.(int64); ok && n > 0 {
+		return time.UnixMilli(n).UTC()
+	}
+	return time.Time{}
+}

@@ -1,0 +1,173 @@
+// Package transcript reads what agent CLIs write down of their own sessions:
+// claude, codex, gemini, opencode, qwen and copilot. It is pure over an fs.FS
+// and changes nothing, takes no lock and creates no file.
+//
+// The formats belong to others and change without notice, so reading is
+// tolerant: a record it does not know is passed over, one that cannot be read
+// is counted, a torn last line is taken for what it may have been, a call whose
+// result was not seen is unfinished. The version of the CLI is kept with what
+// was read. Memory is bounded whatever the size of a transcript: of a large one
+// the beginning and the end are read.
+package transcript
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// The programs whose sessions are read.
+const (
+	Claude   = "claude"
+	Codex    = "codex"
+	Gemini   = "gemini"
+	Opencode = "opencode"
+	Qwen     = "qwen"
+	Copilot  = "copilot"
+)
+
+// Session is one conversation as its transcript tells it.
+type Session struct {
+	CLI     string
+	ID      string
+	Version string
+	Path    string // in the store it was found in
+	Dir     string // where it was started, as recorded
+	Started time.Time
+	Last    time.Time
+	// Ended tells that the last turn came to its end, with nothing under way.
+	Ended bool
+	Lost  int  // records that could not be read
+	Part  bool // the middle of the file was not read
+	// Calls are those without a result, oldest first. A last record that was
+	// cut off while it was written is a call without a name.
+	Calls []Call
+}
+
+// Call is a use of a tool that was started.
+type Call struct {
+	ID      string
+	Tool    string
+	Dir     string // where it was to happen, as recorded; "" for that of the session
+	Input   Input
+	Started time.Time
+	// Torn tells that nothing but a part of its record is there.
+	Torn bool
+	// Background tells that its result said no more than that it goes on.
+	Background bool
+	// Passed tells that the session was given something else to do after it,
+	// and answered.
+	Passed bool
+}
+
+// maxCalls bounds how many unfinished calls of one session are kept.
+const maxCalls = 50
+
+// builder puts a session together record by record.
+type builder struct {
+	s     Session
+	calls map[string]*Call
+	order []string
+
+	turn     int            // counts prompts
+	began    map[string]int // by call: the prompt it belongs to
+	answered int            // the latest prompt that was answered
+	over     bool           // the last turn came to its end
+}
+
+func newBuilder(cli, path string) *builder {
+	return &builder{s: Session{CLI: cli, Path: path}, calls: map[string]*Call{}, began: map[string]int{}}
+}
+
+// at notes the time of a record.
+func (b *builder) at(t time.Time) {
+	if t.IsZero() {
+		return
+	}
+	if b.s.Started.IsZero() || t.Before(b.s.Started) {
+		b.s.Started = t
+	}
+	if t.After(b.s.Last) {
+		b.s.Last = t
+	}
+}
+
+// about notes what a record says of the session; the first one counts, but for
+// the version: a session may be resumed by a later one.
+func (b *builder) about(id, dir, version string) {
+	b.s.ID, b.s.Dir, b.s.Version = cmp.Or(b.s.ID, id), cmp.Or(b.s.Dir, dir), cmp.Or(version, b.s.Version)
+}
+
+// prompt begins a turn.
+func (b *builder) prompt() { b.turn, b.over = b.turn+1, false }
+
+// answer notes that the agent spoke; done, that it has nothing more to do.
+func (b *builder) answer(done bool) { b.answered, b.over = b.turn, done }
+
+// start notes a call. A second record about the same call adds to the first.
+func (b *builder) start(c Call) {
+	b.over = false
+	if old := b.calls[c.ID]; old != nil && c.ID != "" {
+		if old.Input.empty() {
+			old.Input = c.Input
+		}
+		old.Tool, old.Dir = cmp.Or(old.Tool, c.Tool), cmp.Or(old.Dir, c.Dir)
+		return
+	}
+	if c.ID == "" { // without an id no result can be told to be its own
+		c.ID = "#" + string(rune('a'+len(b.order)%26)) + c.Started.Format(time.RFC3339Nano)
+	}
+	b.calls[c.ID], b.began[c.ID] = &c, b.turn
+	b.order = append(b.order, c.ID)
+	if len(b.order) > 4*maxCalls {
+		b.prune()
+	}
+}
+
+// prune forgets the oldest of very many calls without a result.
+func (b *builder) prune() {
+	for _, id := range b.order[:len(b.order)-maxCalls] {
+		b.forget(id)
+	}
+}
+
+func (b *builder) forget(id string) {
+	delete(b.calls, id)
+	delete(b.began, id)
+	if i := slices.Index(b.order, id); i >= 0 {
+		b.order = slices.Delete(b.order, i, i+1)
+	}
+}
+
+// result notes that a call has its result. One that only says that the command
+// goes on is no end.
+func (b *builder) result(id, text string) {
+	if c := b.calls[id]; c != nil && goesOn(text) {
+		c.Background = true
+		return
+	}
+	b.forget(id)
+}
+
+// finish closes the session with what is known of its file.
+func (b *builder) finish(r *records) *Session {
+	if r != nil {
+		b.s.Lost, b.s.Part = r.lost, r.part
+		if r.torn {
+			b.start(Call{ID: "torn", Torn: true, Started: b.s.Last})
+		}
+	}
+	for _, id := range b.order {
+		c := b.calls[id]
+		c.Passed = b.began[id] < b.answered
+		if c.Background && (b.over || c.Passed) {
+			continue // the program ends what it left running when it ends
+		}
+		b.s.Calls = append(b.s.Calls, *c)
+	}
+	if n := len(b.s.Calls) - maxCalls; n > 0 {
+		b.s.Calls = b.s.Calls[n:]
+	}
+	b.s.Ended = b.over && !slices.ContainsFunc(b.s.Calls, func(c Call) bool { return !c.Passed })
+	return &b.s
+}

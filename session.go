@@ -1,0 +1,113 @@
+package reprise
+
+import "time"
+
+// Session is a conversation with an agent CLI that worked in the project, as
+// the store of that CLI tells it. All text in it was written by others.
+type Session struct {
+	CLI     string // claude, codex, gemini, opencode, qwen or copilot
+	ID      string
+	Version string // of the CLI that wrote it, "" if it does not say
+	Path    string // of the transcript, absolute
+	// Dir is where it worked: a slash path relative to the project folder,
+	// "." for the folder itself, "../" and on for a checkout outside of it.
+	Dir     string
+	Started time.Time
+	Last    time.Time // of its latest record
+	// Ended tells that the transcript ends in good order: nothing was under
+	// way. False is no proof of the contrary.
+	Ended bool
+	// Lost counts records that could not be read; Part tells that the middle
+	// of a large transcript was left out.
+	Lost int
+	Part bool
+	// Owner is what is known of the process that works on it. Dead needs two
+	// signs that agree.
+	Owner OwnerLife
+	// Caller tells that it is the session this process was started from. What
+	// it has under way includes this very look, and holds nothing up.
+	Caller bool
+	// Calls are those that were started and have no result, oldest first.
+	Calls []Call
+}
+
+// Call is something an agent set out to do without a result on record.
+type Call struct {
+	ID      string
+	Tool    string
+	Text    string // the command or the files, shortened
+	Started time.Time
+	Effect  Effect
+	Landing Landing
+	// Signs say what the landing rests on, one sentence each.
+	Signs []string
+	// Passed tells that the session went on after it, so that whoever worked
+	// there had the chance to look.
+	Passed bool
+}
+
+// Open reports whether somebody must find out what became of the call before
+// the same is done again.
+func (c Call) Open() bool {
+	return !c.Passed && c.Effect != EffectNone && c.Landing != Landed && c.Landing != NotLanded
+}
+
+// Effect is what a call can change.
+type Effect uint8
+
+// The effects, mildest first, so that the worst of several can be found.
+const (
+	EffectNone      Effect = iota + 1 // it only reads
+	EffectFile                        // files of this machine
+	EffectGit                         // the local repository
+	EffectProcess                     // starts or stops something that lives on
+	EffectNetwork                     // something elsewhere
+	EffectRemoteGit                   // another repository
+	EffectUnknown                     // nobody can tell
+)
+
+var effectWords = []string{"", "none", "local-file", "local-git", "process", "network", "remote-git", "unknown"}
+
+// String returns the frozen word.
+func (e Effect) String() string { return word(effectWords, e) }
+
+// MarshalText writes the frozen word.
+func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads a frozen word and refuses any other.
+func (e *Effect) UnmarshalText(b []byte) (err error) {
+	*e, err = parse[Effect]("effect", effectWords, b)
+	return err
+}
+
+// EffectWords lists the words for schemas.
+func EffectWords() []string { return append([]string{}, effectWords[1:]...) }
+
+// Landing is what became of a call without a result.
+type Landing uint8
+
+// The landings. Unset counts as unknown: nothing is taken as done that nobody
+// looked at.
+const (
+	Landed         Landing = iota + 1 // its effect is there, whole
+	NotLanded                         // its effect is not there
+	LandedPartly                      // some of it is there
+	LandingUnknown                    // nobody can tell
+)
+
+var landingWords = []string{"", "landed", "not_landed", "partly", "unknown"}
+
+// String returns the frozen word.
+func (l Landing) String() string { return word(landingWords, l) }
+
+// MarshalText writes the frozen word.
+func (l Landing) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads a frozen word and refuses any other.
+func (l *Landing) UnmarshalText(b []byte) (err error) {
+	*l, err = parse[Landing]("landing", landingWords, b)
+	return err
+}
+
+// LandingWords lists the words for schemas.
+func LandingWords() []string { return append([]string{}, landingWords[1:]...) }
