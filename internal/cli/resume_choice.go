@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// decide finds out how to go on: from the flags, by the rules of the mode, or
+// from a person.
+func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (engine.Choice, error) {
+	choice := flags.choice()
+	blocked := j.d.Verdict == reprise.BlockedVerdict
+	if mode == engine.Autopilot || flags.chosen() {
+		if choice.Option == "" && flags.from == "" {
+			choice.Option = usual(j)
+			if givesUp(choice.Option) || choice.Option == "repair" {
+				// Nobody chose to give up what was made so far.
+				choice.Option, blocked = "", true
+			}
+		}
+		ok, err := s.byItself(f, j, mode, choice.Option, blocked, flags)
+		if err != nil || ok {
+			return choice, err
+		}
+	}
+	if !s.asks() {
+		return choice, unattended{j.name}
+	}
+	f.asking, f.preflight = true, mode == engine.Preflight
+	if f.preflight {
+		f.check(j)
+		return s.proceed(f, j, choice)
+	}
+	return s.choice(f, j, choice)
+}
+
+// usual is the first way to go on that is offered.
+func usual(j judged) string {
+	if options := j.d.Options(j.run); len(options) > 0 {
+		return options[0].Key
+	}
+	return ""
+}
+
+// givesUp reports whether an option gives up what was made so far.
+func givesUp(option string) bool {
+	return option == "clean" || option == "fresh" || option == "discard"
+}
+
+// unattended is returned where a person must choose and none is there.
+type unattended struct{ run string }
+
+// Error implements error.
+func (e unattended) Error() string { return "resume " + e.run + ": nobody can be asked here" }
+
+// Hint says what to do.
+func (e unattended) Hint() string {
+	return "say --yes, --option KEY or --mode autopilot; --dry-run only looks"
+}
+
+// Unwrap says that an answer is needed.
+func (e unattended) Unwrap() error { return errUnanswered }
+
+// byItself goes on without asking how, where that is allowed. A conflict turns
+// autopilot to a person, and so does what cannot be taken back lightly.
+func (s *shift) byItself(f *face, j judged, mode engine.Mode, option string, blocked bool, flags resumeFlags) (bool, error) {
+	if option == "answer" && mode == engine.Autopilot && !s.asks() {
+		return false, &waitsError{run: j.run, name: j.name}
+	}
+	mends := option == "repair" || givesUp(option)
+	if blocked && !mends && option != "answer" {
+		if s.asks() && !flags.yes {
+			return false, nil
+		}
+		return false, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
+	}
+	if mends && option != "clean" && option != "repair" { // those two ask for themselves
+		agreed, err := s.confirm(s.ctx, flags.upkeepFlags, "The old state is archived and the work starts from scratch. Do it?")
+		if err != nil {
+			return false, err
+		}
+		if !agreed {
+			return false, errLeft
+		}
+	}
+	if !s.json && !mends {
+		s.confirmation(f, j)
+	}
+	return true, nil
+}
+
+// errLeft is returned where a person said no.
+var errLeft = errors.New("nothing was started")
+
+// confirmation is shown before the work goes on.
+func (s *shift) confirmation(f *face, j judged) {
+	if j.run.Layout == "eventrun" {
+		f.asking = true
+		f.eventrun(j)
+	} else {
+		f.confirmation(j)
+	}
+	if !f.preflight {
+		f.listFindings("Warnings:", j.run.Findings, reprise.Warning)
+	}
+	f.gap()
+}
+
+// choice shows the run as its seed does and lets a person choose.
+func (s *shift) choice(f *face, j judged, choice engine.Choice) (engine.Choice, error) {
+	options := j.d.Options(j.run)
+	if j.run.Layout == "eventrun" { // its own report is what is shown when it goes on
+		f.headline(j)
+		f.validation(j)
+	} else {
+		f.layout(j)
+	}
+	if j.d.Verdict == reprise.BlockedVerdict && j.run.Layout != "orchestrate" {
+		f.listFindings("Must be resolved before it goes on:", j.run.Findings, reprise.Blocking)
+	}
+	if len(options) == 0 {
+		f.gap()
+		f.say("There is no way to go on from here; `reprise check` tells why.")
+		s.code = exitBlocked
+		choice.Option = leave
+		return choice, nil
+	}
+	if !listsOptions(j) {
+		f.heading("Options:")
+		f.numbered(options)
+	}
+	f.gap()
+	key, err := s.choose(s.ctx, options)
+	if err != nil {
+		return choice, err
+	}
+	return s.picked(f, j, choice, key)
+}
+
+// listsOptions reports whether the presentation of the layout lists them.
+func listsOptions(j judged) bool {
+	switch j.run.Layout {
+	case "specloop", "longrun", "autoclaude":
+		return true
+	case "orchestrate":
+		return j.d.Unrecoverable(j.run)
+	}
+	return false
+}
+
+// picked takes in what a person picked, and asks for what it needs.
+func (s *shift) picked(f *face, j judged, choice engine.Choice, key string) (engine.Choice, error) {
+	choice.Option = key
+	switch key {
+	case "":
+		choice.Option = leave
+		s.code = exitNeedsAnswer
+		f.say("Nothing was started.")
+	case "fresh", "discard":
+		agreed, err := s.confirm(s.ctx, s.flags.upkeepFlags, "The old state is archived and the work starts from scratch. Do it?")
+		if err != nil {
+			return choice, err
+		}
+		if !agreed {
+			choice.Option, s.code = leave, exitNeedsAnswer
+			f.say("Nothing was started.")
+		}
+	case "from-phase":
+		step, err := s.chooseStep(f, j)
+		choice.From = step
+		if err != nil || step == "" {
+			choice.Option, s.code = leave, exitNeedsAnswer
+			return choice, err
+		}
+	case "continue", "resume", "resume-agent", "respawn", "restart", "skip":
+		if j.d.Verdict == reprise.BlockedVerdict {
+			return choice, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
+		}
+		f.gap()
+		s.confirmation(f, j)
+	}
+	return choice, nil
+}
+
+// chooseStep asks at which step to begin again.
+func (s *shift) chooseStep(f *face, j judged) (string, error) {
+	f.heading("Steps:")
+	for i := range j.run.Steps {
+		st := &j.run.Steps[i]
+		f.para(fmt.Sprintf("  %d. ", i+1), stepName(st.ID, st.Title)+" -- "+stepWords(st), linesTitle)
+	}
+	n, err := s.chooseNumber(s.ctx, len(j.run.Steps))
+	if err != nil || n == 0 {
+		return "", err
+	}
+	return j.run.Steps[n-1].ID, nil
+}
+
+// proceed wants the word that a pre-flight check ends with.
+func (s *shift) proceed(f *face, j judged, choice engine.Choice) (engine.Choice, error) {
+	if j.d.Verdict == reprise.BlockedVerdict {
+		return choice, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
+	}
+	if choice.Option == "" && choice.From == "" {
+		choice.Option = usual(j)
+	}
+	fmt.Fprint(s.err, "> ")
+	line, _, err := s.readLine(s.ctx)
+	if err != nil {
+		return choice, err
+	}
+	if strings.ToLower(strings.TrimSpace(line)) != "proceed" {
+		f.say("Nothing was started.")
+		choice.Option, s.code = leave, exitNeedsAnswer
+		return choice, nil
+	}
+	return choice, nil
+}
