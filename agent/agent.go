@@ -57,7 +57,9 @@ type Job struct {
 	// not block.
 	Line func(string)
 	// Learned, if set, is told the session id as soon as it is known, before
-	// any work of that session is accepted. An error stops the agent.
+	// any work of that session is accepted. An error stops the agent. Where we
+	// choose the id, Start calls it before the process exists; otherwise a
+	// goroutine of the session does.
 	Learned func(session string) error
 }
 
