@@ -15,11 +15,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"reprise/internal/cli"
+	"reprise/internal/demo"
 	"reprise/internal/shim"
 )
 
 func TestMain(m *testing.M) {
 	if handled, code := shim.Main(os.Args[1:]); handled {
+		os.Exit(code)
+	}
+	if handled, code := demo.Main(os.Args[1:], os.Getenv); handled {
 		os.Exit(code)
 	}
 	program := func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) }
