@@ -89,7 +89,7 @@ func (s *Step) recall(ev Event, at int) {
 	}
 	switch {
 	case ev.Kind == StepStarted:
-		s.Attempts = max(s.Attempts, ev.Attempt)
+		s.Attempts, s.Ours = max(s.Attempts, ev.Attempt), true
 	case ev.Kind == StepFinished && ev.Outcome == "rejected":
 		s.Rejected++
 	case ev.Kind == StepFinished, ev.Kind == StepReset && ev.Actor == "person":

@@ -156,6 +156,10 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			continue
 		}
 		d, ok := driftBetween(saved, own)
+		if s.Ours && saved.Status == reprise.InProgress && own.Status == reprise.Pending {
+			// We began it, and its first phases leave the unit's file as it is.
+			d = Drift{reprise.Info, "it was begun here and its file is not marked yet", hintUpdate}
+		}
 		if !ok || d.Severity == 0 {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,18 +25,18 @@ const (
 
 // What may stand in our own sentences: names and paths without room for more.
 var (
-	file    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	word    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+/-]{0,119}$`)
-	count   = regexp.MustCompile(`^[0-9]{1,9}( of [0-9]{1,9})?$`)
-	safe    = regexp.MustCompile(`^[A-Za-z0-9._@+~/-]{1,300}$`)
-	label   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/-]{0,79}$`)
-	place   = regexp.MustCompile(`^/[\p{L}\p{N} ._@+~/,()-]{1,999}$`)
-	trailer = regexp.MustCompile(`^` + reprise.TrailerKey + `: [A-Za-z0-9][A-Za-z0-9._:@+/-]{0,199}$`)
+	file    = lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	word    = lazy(`^[A-Za-z0-9][A-Za-z0-9._:@+/-]{0,119}$`)
+	count   = lazy(`^[0-9]{1,9}( of [0-9]{1,9})?$`)
+	safe    = lazy(`^[A-Za-z0-9._@+~/-]{1,300}$`)
+	label   = lazy(`^[A-Za-z0-9][A-Za-z0-9 ._/-]{0,79}$`)
+	place   = lazy(`^/[\p{L}\p{N} ._@+~/,()-]{1,999}$`)
+	trailer = lazy(`^` + reprise.TrailerKey + `: [A-Za-z0-9][A-Za-z0-9._:@+/-]{0,199}$`)
 )
 
 // inside reports whether a slash path is plain and stays in the working folder.
 func inside(p string) bool {
-	return safe.MatchString(p) && !path.IsAbs(p) && p[0] != '-' && p[0] != '~' && p != ".." && !strings.HasPrefix(path.Clean(p), "../")
+	return safe().MatchString(p) && !path.IsAbs(p) && p[0] != '-' && p[0] != '~' && p != ".." && !strings.HasPrefix(path.Clean(p), "../")
 }
 
 // sentence reports whether a text can be one of our own: a line of plain
@@ -74,7 +75,7 @@ func (v *view) block(name, text string, source reprise.Source) {
 		return
 	}
 	b := block{name: name, cleaned: clean(text)}
-	if !label.MatchString(name) {
+	if !label().MatchString(name) {
 		b.name = "text"
 		b.text = "name: " + clean(name).text + "\n" + b.text
 	}
@@ -214,4 +215,10 @@ func (v *view) fence(ours []string) string {
 		}
 		fmt.Fprint(sum, word)
 	}
+}
+
+// lazy compiles a pattern when it is first needed: a program that only looks
+// needs none of them.
+func lazy(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

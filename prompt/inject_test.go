@@ -77,7 +77,7 @@ func TestT6_odd_names_and_paths_are_referred_to(t *testing.T) {
 	}
 	want := outside(t, render(t, with("an odd name?\n")))
 	for i, text := range injections(t) {
-		if strings.TrimSpace(text) == "" || word.MatchString(text) || inside(text) || len(clean(text).text) == 0 || sentence("Do this: "+text) {
+		if strings.TrimSpace(text) == "" || word().MatchString(text) || inside(text) || len(clean(text).text) == 0 || sentence("Do this: "+text) {
 			continue
 		}
 		got := render(t, with(text))

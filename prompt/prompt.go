@@ -112,7 +112,7 @@ var parsedFrame = sync.OnceValues(func() (*template.Template, error) {
 // find gives the first template there is, the person's own before ours.
 func find(custom fs.FS, names ...string) (name, text string, err error) {
 	for _, name := range names {
-		if !file.MatchString(name) || name == frame {
+		if !file().MatchString(name) || name == frame {
 			continue
 		}
 		if custom != nil {
@@ -189,12 +189,12 @@ type view struct {
 func newView(t Task) *view {
 	v := &view{
 		Attempt: t.Attempt, Facts: map[string]string{}, Commit: t.Commit, Worktree: t.Worktree,
-		Dir: shown(t.Dir, place), Result: shown(t.Result, place), Trailer: shown(t.Trailer, trailer),
+		Dir: shown(t.Dir, place()), Result: shown(t.Result, place()), Trailer: shown(t.Trailer, trailer()),
 		seed: []string{t.Run, t.Step, fmt.Sprint(t.Attempt)},
 	}
-	v.Role = v.inline("role", t.Role, word)
-	v.Run = v.inline("run", t.Run, word)
-	v.Step = v.inline("step", t.Step, word)
+	v.Role = v.inline("role", t.Role, word())
+	v.Run = v.inline("run", t.Run, word())
+	v.Step = v.inline("step", t.Step, word())
 	v.block("title of the unit", t.Unit.Title, reprise.Source{})
 	v.block("phase of the unit", t.Unit.Phase, reprise.Source{})
 	v.block("why this unit is next", t.Unit.Reason, reprise.Source{})
@@ -237,10 +237,10 @@ func (v *view) facts(facts map[string]string) {
 	for _, name := range names {
 		value := facts[name]
 		switch {
-		case value == "" || !word.MatchString(name):
+		case value == "" || !word().MatchString(name):
 		case name == TaskFact && sentence(value):
 			v.Task = value // what it quotes of the state is taken out by untaint
-		case count.MatchString(value) || inside(value):
+		case count().MatchString(value) || inside(value):
 			v.Facts[name] = value
 			v.FactNames = append(v.FactNames, name)
 		default:
@@ -266,7 +266,7 @@ func (v *view) untaint(t Task) {
 	}
 	slices.SortFunc(quoted, func(a, b string) int { return len(b) - len(a) }) // a path before its parts
 	for _, q := range quoted {
-		if q != "" && !inside(q) && !count.MatchString(q) {
+		if q != "" && !inside(q) && !count().MatchString(q) {
 			v.Task = strings.ReplaceAll(v.Task, q, "(see the data)")
 		}
 	}
