@@ -280,6 +280,19 @@ func (e *stepError) Hint() string {
 	return "its steps are " + strings.Join(ids, ", ")
 }
 
+// finishedError is returned where a finished run is to begin again at a step.
+type finishedError struct{ run string }
+
+// Error implements error.
+func (e finishedError) Error() string {
+	return "resume " + e.run + ": it is finished, no step of it can begin again"
+}
+
+// Hint says what can be done.
+func (finishedError) Hint() string {
+	return "--fresh starts it from scratch; the old state is archived first"
+}
+
 // leave is the choice of somebody who wants nothing done.
 const leave = "leave"
 
@@ -288,7 +301,9 @@ func (s *shift) refused(f *face, j judged, flags resumeFlags) (bool, error) {
 	switch {
 	case j.d.Action == reprise.Refuse && j.d.State == reprise.Running:
 		s.code = exitHeld
-	case j.d.Action == reprise.Finish && flags.option == "" && flags.from == "":
+	case j.d.Action == reprise.Finish && flags.from != "" && flags.option != "fresh":
+		return true, usageError{finishedError{j.run.ID}}
+	case j.d.Action == reprise.Finish && flags.option == "":
 		s.code = exitNothing
 	default:
 		return false, nil
