@@ -22,7 +22,7 @@ type Problems = doc.Problems
 // The keys of the file and of one agent; schema/settings.v1.json has the same.
 var (
 	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "grace", "max_log", "prompts"}
-	agentKeys = []string{"preset", "command", "model", "env", "timeout", "silence"}
+	agentKeys = []string{"preset", "command", "model", "approve", "account", "env", "timeout", "silence"}
 )
 
 // nameForm is what agents and roles may be called.
@@ -103,6 +103,7 @@ func readAgent(e doc.Entry) (Agent, bool) {
 	a := Agent{
 		Name: e.Name, Source: e.Key.Source(),
 		Preset: f["preset"].Word(Presets()...), Command: f["command"].Argv(), Model: f["model"].Text(), Env: f["env"].Env(),
+		Approve: f["approve"].Word("none", "edits", "all"), Account: f["account"].Text(),
 		Timeout: f["timeout"].Duration(), Silence: f["silence"].Duration(),
 	}
 	switch {
@@ -113,8 +114,10 @@ func readAgent(e doc.Entry) (Agent, bool) {
 	case a.Preset == "command" && !f["command"].Has():
 		f["preset"].Report("add command: [program, argument]", "an agent of the preset command needs a command")
 	}
-	if a.Preset == "command" && f["model"].Has() {
-		f["model"].Report("give it to the program as an argument of the command", "a plain command takes no model")
+	for _, key := range []string{"model", "approve"} {
+		if a.Preset == "command" && f[key].Has() {
+			f[key].Report("give it to the program as an argument of the command", "a plain command takes no %s", key)
+		}
 	}
 	return a, true
 }

@@ -52,9 +52,12 @@ type Agent struct {
 	Command []string // argv; for a preset the program, if it is not the usual one, and further arguments
 	Env     map[string]string
 	Model   string
-	Timeout time.Duration  // zero stands for that of all
-	Silence time.Duration  // likewise
-	Source  reprise.Source // where it is declared
+	// Approve is what a preset may do without asking: none, edits or all; ""
+	// stands for edits. Account names what its usage limits hold for.
+	Approve, Account string
+	Timeout          time.Duration  // zero stands for that of all
+	Silence          time.Duration  // likewise
+	Source           reprise.Source // where it is declared
 }
 
 // For gives the agent that does the work of a role, its limits filled in.

@@ -201,6 +201,6 @@ func (s *shift) trustOrigin(ref reprise.Ref) error {
 // agentOf gives the way to start an agent of these settings.
 func agentOf(set *settings.Settings, now func() time.Time) func(settings.Agent) (agent.Agent, error) {
 	return func(a settings.Agent) (agent.Agent, error) {
-		return agent.New(agent.Options{Preset: a.Preset, Command: a.Command, Model: a.Model, Grace: set.Grace, MaxLog: set.MaxLog, Now: now})
+		return agent.New(agent.Options{Preset: a.Preset, Command: a.Command, Model: a.Model, Approve: agent.Approval(a.Approve), Account: a.Account, Grace: set.Grace, MaxLog: set.MaxLog, Now: now})
 	}
 }
