@@ -294,7 +294,7 @@ func (s *boardStep) lines(columns, wide, roles int, now time.Time, paint func(co
 	case s.active():
 		row += "  " + spent(now.Sub(s.began))
 	case s.took > 0:
-		row += "  " + spent(s.took)
+		row += "  " + took(s.took)
 	}
 	if s.attempt > 1 {
 		row += fmt.Sprintf("  attempt %d", s.attempt)
@@ -323,6 +323,15 @@ func spent(d time.Duration) string {
 		return fmt.Sprintf("%dm%02ds", int(d/time.Minute), int(d%time.Minute/time.Second))
 	}
 	return fmt.Sprintf("%dh%02dm", int(d/time.Hour), int(d%time.Hour/time.Minute))
+}
+
+// took is how long something took that is over: a second in tenths, or what
+// short steps take would be nothing.
+func took(d time.Duration) string {
+	if d > 0 && d < time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return spent(d)
 }
 
 func (b *board) setHint(text string) {

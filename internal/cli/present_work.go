@@ -211,7 +211,7 @@ func (f *face) workLeft(r *reprise.Run, sum *engine.Summary) {
 // workEnd prints the last lines: time, how to take it back, what is next.
 func (f *face) workEnd(sum *engine.Summary, code int, next string) {
 	f.gap()
-	text := count(sum.Launches, "agent") + " started in " + spent(sum.Ended.Sub(sum.Started))
+	text := count(sum.Launches, "agent") + " started in " + took(sum.Ended.Sub(sum.Started))
 	if sum.Snapshot != "" {
 		text += fmt.Sprintf("; `reprise undo %s` takes it all back", plain(sum.Snapshot))
 	}

@@ -48,7 +48,7 @@ func (l *lineLog) line(run string, p engine.Progress) string {
 		if p.Kind == engine.Resolved {
 			text = "was cut off before: " + text
 		} else if p.Took > 0 {
-			text += " after " + spent(p.Took)
+			text += " after " + took(p.Took)
 		}
 		if p.Text != "" {
 			text += ": " + plain(p.Text)
