@@ -288,6 +288,8 @@ func (r *Result) weigh() {
 	case r.ReplyProblem != "":
 		r.Outcome, r.Reason = Failed, r.ReplyProblem
 	case r.Reply == nil:
+	case r.Reply.Outcome == "question" && len(r.Reply.Questions) == 0:
+		r.Outcome, r.Reason = Failed, "it says that it has a question and asks none"
 	case r.Reply.Outcome == "question" || len(r.Reply.Questions) > 0:
 		r.Outcome, r.Reason = NeedsPerson, "it has a question"
 	case r.Reply.Outcome == "failed" || r.Reply.Outcome == "blocked":

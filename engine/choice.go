@@ -148,6 +148,11 @@ func (w *work) reset(ctx context.Context, step string) error {
 // beginAt makes a step and all that come after it open again.
 func (w *work) beginAt(ctx context.Context, step string) error {
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
+	failed := w.hist.Step(step).LastFailure != nil
+	if at < 0 && failed {
+		// The files tell of it only once it is done: it is forgiven.
+		return w.reset(ctx, step)
+	}
 	if at < 0 {
 		return fmt.Errorf("begin at %s: %s has no such step", step, w.ref.ID)
 	}
@@ -164,7 +169,7 @@ func (w *work) beginAt(ctx context.Context, step string) error {
 			return err
 		}
 	}
-	if s := w.run.Step(step); s != nil && s.Status.Closed() {
+	if s := w.run.Step(step); s != nil && s.Status.Closed() && !failed {
 		return fmt.Errorf("begin at %s: the files of %s cannot take back that it is done", step, w.ref.ID)
 	}
 	return nil

@@ -56,6 +56,20 @@ func (e *UnsafeError) Error() string {
 // Hint says what a person can do.
 func (e *UnsafeError) Hint() string { return "`reprise check` shows what blocks and what can be done" }
 
+// GoneError tells that the files of a run that was worked on are not there any
+// more.
+type GoneError struct{ Run, Path string }
+
+// Error implements error.
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("work on %s: its state in %s is gone", e.Run, e.Path)
+}
+
+// Hint says what a person can do.
+func (e *GoneError) Hint() string {
+	return "`reprise undo` brings back what was kept before it was taken up"
+}
+
 // StaleError tells that the state a choice was made for is not the state any
 // more.
 type StaleError struct{ Want, Have string }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -130,7 +131,7 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 	if err != nil {
 		return w.lied(ctx, f, r, err.Error())
 	}
-	if f.a.Commit && w.repo != nil && commit == "" && r.Reply == nil && len(f.a.Expect) == 0 && !w.changedAnything(ctx, f) {
+	if f.a.Commit && w.repo != nil && commit == "" && r.Reply == nil && !w.madeAny(f) && !w.changedAnything(ctx, f) {
 		return w.lied(ctx, f, r, "it ended without a result, a commit or a changed file")
 	}
 	return w.finish(ctx, f, c, reply, commit)
@@ -140,6 +141,21 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 var lostWords = map[agent.Outcome]string{
 	agent.OutOfContext:    "the context of its session was used up; a new session takes over",
 	agent.SessionNotFound: "its session could not be found; a new session takes over",
+}
+
+// madeAny reports whether a file that was expected is there and was not before,
+// or not so.
+func (w *work) madeAny(f *flight) bool {
+	return slices.ContainsFunc(f.a.Expect, func(e reprise.Expected) bool {
+		now, err := w.hash(e.Path)
+		return err == nil && !f.unchanged(e, now)
+	})
+}
+
+// unchanged reports whether a file is what it was before the attempt.
+func (f *flight) unchanged(e reprise.Expected, now reprise.Hash) bool {
+	started, known := f.atStart[e.Path]
+	return now == e.Before || known && now == started
 }
 
 // lied records an attempt that says it is done and is not.
@@ -159,7 +175,7 @@ func (w *work) missing(f *flight) string {
 			lacks = append(lacks, e.Path+" cannot be read")
 		case now.IsZero():
 			lacks = append(lacks, e.Path+" is not there")
-		case e.Changed && now == e.Before:
+		case e.Changed && f.unchanged(e, now):
 			lacks = append(lacks, e.Path+" is what it was before")
 		}
 	}

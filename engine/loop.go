@@ -307,6 +307,12 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 			s.Left = append(s.Left, st.ID)
 		}
 	}
+	for i := range w.run.Steps {
+		st := &w.run.Steps[i]
+		if h := w.hist.Step(st.ID); st.Status == reprise.Failed && h.LastFailure != nil && w.parked[st.ID] == "" {
+			s.Reasons = append(s.Reasons, fmt.Sprintf("%s: failed %s: %s", st.ID, times(h.Failures), reasonOf(h.LastFailure)))
+		}
+	}
 	for _, step := range slices.Sorted(mapKeys(w.parked)) {
 		s.Reasons = append(s.Reasons, step+": "+w.parked[step])
 		if s.Action == reprise.Start {

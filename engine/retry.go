@@ -116,7 +116,8 @@ func contains(units []reprise.Unit, id string) bool {
 func (w *work) cause(ctx context.Context, f *flight, r agent.Result) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %d %s %s\n", r.Outcome, r.Exit, r.Signal, r.Reason)
-	fmt.Fprintf(h, "%q %q %q %q\n", f.a.Facts, f.a.Data, f.a.Inputs, f.a.Command)
+	// Not what it was told of the state: every failure adds to that.
+	fmt.Fprintf(h, "%q %q\n", f.a.Command, f.answers)
 	state, err := w.worldState(ctx, f.dir)
 	if err != nil {
 		return "" // what cannot be compared is never the same

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,10 +28,11 @@ type flight struct {
 	// dirty is what no commit held there when it began, nil where that is not
 	// known.
 	dirty   *[]string
-	account string   // what a limit that it runs into closes
-	answers []string // questions whose answers it is told
-	result  string   // where it leaves its reply, absolute
-	log     string   // where its output is kept, a path in the project
+	atStart map[string]reprise.Hash // what it is to leave, when its agent was started; nil where nobody knows
+	account string                  // what a limit that it runs into closes
+	answers []string                // questions whose answers it is told
+	result  string                  // where it leaves its reply, absolute
+	log     string                  // where its output is kept, a path in the project
 	logfile io.Closer
 	session agent.Session
 	child   *Summary
@@ -85,6 +87,13 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	// crash: before-intent
 	if err := w.record(ctx, started); err != nil {
 		return err
+	}
+	f.atStart = map[string]reprise.Hash{}
+	for _, e := range f.a.Expect {
+		// Recording the start may have changed it.
+		if now, err := w.hash(e.Path); err == nil {
+			f.atStart[e.Path] = now
+		}
 	}
 	// crash: intent-recorded
 	return w.launch(ctx, f, bound, job)
@@ -141,8 +150,11 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 	if s := w.run.Step(a.Step); s != nil {
 		f.attempt = max(f.attempt, s.Attempts+1)
 	}
-	f.key = w.keyOf(a.Step, f.attempt)
 	var err error
+	if f.result, err = w.unused(f); err != nil {
+		return nil, err
+	}
+	f.key = w.keyOf(a.Step, f.attempt)
 	if f.inside, err = w.place(ctx, a); err != nil {
 		return nil, err
 	}
@@ -161,12 +173,25 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 		}
 		f.a.Expect = append(f.a.Expect, e)
 	}
-	scratch, err := w.store.Scratch(w.attemptName(f))
-	if err != nil {
-		return nil, err
-	}
-	f.result = filepath.Join(scratch, resultName)
 	return f, nil
+}
+
+// unused gives the place for the result of a new attempt. One that is there
+// before the attempt began is somebody else's word: the next number is taken.
+func (w *work) unused(f *flight) (string, error) {
+	for range 1000 {
+		scratch, err := w.store.Scratch(w.attemptName(f))
+		if err != nil {
+			return "", err
+		}
+		result := filepath.Join(scratch, resultName)
+		if _, err := os.Lstat(result); errors.Is(err, fs.ErrNotExist) {
+			return result, nil
+		}
+		w.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Warning, Subject: f.a.Step, Message: fmt.Sprintf("a result of attempt %d of %s was there before it began; it does not count", f.attempt, f.a.Step)})
+		f.attempt++
+	}
+	return "", fmt.Errorf("prepare %s: results of its next attempts are there already", f.a.Step)
 }
 
 // resultName is the file an agent leaves its reply in.
@@ -243,7 +268,7 @@ func policyOf(a reprise.Assignment) reprise.Ambiguity {
 // job makes what the agent is started with.
 func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 	job := agent.Job{
-		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: f.a.Role, Key: f.key, Token: w.token(f),
+		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: noNul(f.a.Role), Key: f.key, Token: w.token(f),
 		Dir: f.dir, Result: f.result, Command: bound.command, Env: bound.env, Secrets: bound.secrets,
 		Timeout: bound.timeout, Silence: bound.silence,
 		Line: func(text string) { w.tellLine(f, text) },
@@ -252,7 +277,7 @@ func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 		},
 	}
 	for _, e := range f.a.Expect {
-		job.Expect = append(job.Expect, strings.TrimPrefix(e.Path, f.inside+"/"))
+		job.Expect = append(job.Expect, noNul(strings.TrimPrefix(e.Path, f.inside+"/")))
 	}
 	if h := w.hist.Step(f.a.Step); bound.continues && h.Session != "" && w.goesOn(f.a.Step) {
 		job.Session, job.Resume = h.Session, true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -121,6 +122,9 @@ func (w *work) load() error {
 	run, err := w.layout.Load(w.store, w.ref)
 	if err != nil {
 		return fmt.Errorf("load %s: %w", w.ref.ID, err)
+	}
+	if _, err := fs.Stat(w.store, w.ref.Path); errors.Is(err, fs.ErrNotExist) && w.hist.Events > 0 {
+		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
 	}
 	w.run = run
 	run.Recall(w.told)

@@ -196,7 +196,8 @@ func (j *Journal) load() (*reprise.Run, error) {
 // edits asks the layout what an event means in its files as they are now.
 func (j *Journal) edits(run *reprise.Run, ev reprise.Event) (edits []reprise.Edit, nowhere bool, err error) {
 	edits, err = j.layout.Record(j.store, run, ev)
-	if errors.Is(err, reprise.ErrCannotRecord) {
+	if errors.Is(err, reprise.ErrCannotRecord) || err != nil && run.State == reprise.Unreadable {
+		// Files that cannot be read take nothing in; they are mended first.
 		return nil, true, nil
 	}
 	if err != nil {

@@ -245,7 +245,7 @@ func content(name, old, step string) (text string, replace bool) {
 	case strings.HasSuffix(base, ".md") && strings.Contains(filepath.ToSlash(name), "stories/"):
 		return story(old), true
 	case strings.HasSuffix(base, "SUMMARY.md"):
-		return "# Summary\n\nAll tasks of the plan are done.\n", false
+		return "# Summary\n\nAll tasks of the plan are done.\n", old != ""
 	case strings.HasSuffix(base, "-PLAN.md"):
 		return "# Plan\n\n## Tasks\n\n### Task 1: Make it\n\nMake it.\n", false
 	case base == "prd.md", base == "plan.md", base == "constitution.md":

@@ -14,7 +14,7 @@ var (
 	ErrNoLease = errors.New("the lease of this project is not held")
 	// ErrFenced is the cause when the lock or the log was replaced by somebody
 	// else while we held the lease. Nothing more is written.
-	ErrFenced = errors.New("the lock or the log was replaced under us")
+	ErrFenced error = fenced{}
 	// ErrPoisoned is the cause of every refusal after a failed operation.
 	ErrPoisoned = errors.New("an earlier write failed")
 	// ErrTooLarge is returned for what exceeds a documented limit.
@@ -22,6 +22,17 @@ var (
 	// ErrClosed is returned after Release.
 	ErrClosed = errors.New("the store was released")
 )
+
+// fenced is ErrFenced.
+type fenced struct{}
+
+// Error implements error.
+func (fenced) Error() string { return "the lock or the log was replaced under us" }
+
+// Hint says what a person can do.
+func (fenced) Hint() string {
+	return "something removed or replaced files in " + StateDir + " while the work was under way; when it is gone, resume again"
+}
 
 // NotRegularError tells that a file is none: a link, a FIFO, a device, a folder.
 type NotRegularError struct {

@@ -9,6 +9,7 @@
 package orchestrate
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -327,4 +328,10 @@ func unwritten(fsys fs.FS, story string) bool {
 	md := f.Markdown()
 	s, ok := md.Section(criteriaTitles...)
 	return ok && strings.TrimSpace(s.Text()) == "" && len(md.All().Checks()) == 0
+}
+
+// emptied reports whether nothing is left of a story.
+func emptied(fsys fs.FS, story string) bool {
+	f := doc.NewReader(fsys).Open(story)
+	return f.OK() && len(bytes.TrimSpace(f.Data)) == 0
 }

@@ -94,6 +94,8 @@ func (Story) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 		return judge(reply, known)
 	case implement:
 		switch {
+		case emptied(fsys, r.Path):
+			return reprise.Conclusion{Problem: "the story is empty now"}
 		case is(implement, reprise.Blocked):
 			return reprise.Conclusion{Blocked: true, Text: said(reply)}
 		case is(review, reprise.Done):
