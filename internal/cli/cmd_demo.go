@@ -229,6 +229,7 @@ func (d *performance) startAndKill(ctx context.Context) (demo.Moment, error) {
 			break
 		}
 	}
+	time.Sleep(100 * time.Millisecond) // for a line about it
 	if err := cmd.Process.Kill(); err != nil {
 		return demo.Moment{}, err
 	}
@@ -243,13 +244,20 @@ func (d *performance) halfway(ctx context.Context) (bool, error) {
 	if !d.scene.Held() {
 		return false, nil
 	}
-	_, events, err := d.journal(ctx)
+	run, events, err := d.journal(ctx)
 	if err != nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(d.play.After, func(step string) bool {
-		return !slices.ContainsFunc(events, func(ev reprise.Event) bool { return ev.Kind == reprise.StepFinished && ev.Step == step })
-	}), nil
+	for _, step := range d.play.After {
+		if !slices.ContainsFunc(events, func(ev reprise.Event) bool { return ev.Kind == reprise.StepFinished && ev.Step == step }) {
+			return false, nil
+		}
+		// The files follow the journal; a kill in between is another play.
+		if s := run.Step(step); s != nil && !s.Status.Closed() {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // moment looks at how far it had come, and waits until nothing of it lives.
