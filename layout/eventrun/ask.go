@@ -96,7 +96,9 @@ func (l *loading) askAlarm(r *alarmState) {
 		r.answered = r.answered || r.answer != "" || r.body.text("resolved_at", "resolved_by") != ""
 	}
 	s := l.step(r.task)
-	moved := s != nil && s.events != nil && s.events.word != nil && s.events.last.after(r.key) && !inTrouble(s.Status)
+	// Whoever went on with the task did not need the answer any more; one that
+	// was only taken back waits for it.
+	moved := s != nil && s.events != nil && s.events.word != nil && s.events.last.after(r.key) && !inTrouble(s.Status) && s.Status != reprise.Pending
 	if r.key.at == never && s != nil {
 		moved = s.Status.Closed()
 	}
