@@ -34,6 +34,8 @@ const (
 	CodeStaleRun          = "stale-run"              // nothing happened for a long time
 	CodeIntegrity         = "integrity"              // a rule of the format is broken
 	CodeLiveOwner         = "live-owner"             // a process that is alive holds the run
+	CodeSessionLive       = "session-live"           // an agent is at work where the run works
+	CodeCallInAir         = "call-in-air"            // an agent began something there and left no result
 	CodeGitOperation      = "git-mid-operation"      // a merge, rebase or the like is not finished
 	CodeIndexLock         = "index-lock"             // git's index is locked
 	CodeWrongBranch       = "wrong-branch"           // the checkout is on another branch than the run

@@ -18,6 +18,8 @@ func TestX1_words_are_frozen(t *testing.T) {
 		"severity": {list(severityWords), []string{"", "info", "warning", "blocking"}},
 		"grade":    {list(gradeWords), []string{"", "claimed", "evidenced", "verified"}},
 		"life":     {list(lifeWords), []string{"", "alive", "dead", "unknown"}},
+		"effect":   {list(effectWords), []string{"", "none", "local-file", "local-git", "process", "network", "remote-git", "unknown"}},
+		"landing":  {list(landingWords), []string{"", "landed", "not_landed", "partly", "unknown"}},
 		"presence": {list(presenceWords), []string{"", "present", "missing", "unchecked", "damaged"}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {

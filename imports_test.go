@@ -33,7 +33,8 @@ var rooms = map[string][]string{
 	"journal":                  {".", "internal/durable"},
 	"internal/gitx":            {"."},
 	"internal/proc":            {"."},
-	"evidence":                 {".", "internal/gitx", "internal/proc", "evidence/grade"},
+	"internal/transcript":      {"."},
+	"evidence":                 {".", "internal/gitx", "internal/proc", "internal/transcript", "evidence/grade"},
 	"evidence/grade":           {"."},
 	"agent":                    {".", "internal/proc", "internal/shim"},
 	"agent/agenttest":          {"internal/modelstub"},
@@ -61,7 +62,7 @@ var noEffects = []string{"os", "os/exec", "net", "net/http", "syscall", "path/fi
 // system are the rooms that may speak to the operating system directly.
 var system = []string{"internal/tree", "internal/durable", "internal/proc", "internal/shim"}
 
-var pure = []string{".", "layout/*", "examine", "report", "evidence/grade", "playbook", "playbook/*", "prompt", "flow"}
+var pure = []string{".", "layout/*", "examine", "report", "evidence/grade", "playbook", "playbook/*", "prompt", "flow", "internal/transcript"}
 
 // owners lists third-party packages and the one room that may import each, so
 // that it can be replaced in a day.

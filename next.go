@@ -23,6 +23,16 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	case live:
 		d.refuse(Running, "it is being worked on: "+o.Owners[r.Owner.Source].Reason)
 		return d
+	case o.liveSession(r) != nil:
+		// Somebody works in the folder, whether or not on this very run: a
+		// second one beside them would cost work.
+		s := o.liveSession(r)
+		state := Running
+		if r.State == NotStarted {
+			state = NotStarted
+		}
+		d.refuse(state, fmt.Sprintf("a session of %s is at work in the same folder: %s", s.CLI, s.Owner.Reason))
+		return d
 	case r.State == Complete && len(d.open(r)) == 0:
 		d.Action, d.Units, d.Point = Finish, nil, nil
 		d.because(r.Reason)
@@ -50,7 +60,24 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.start(r)
 	}
 	d.judge(r)
+	d.suspend(r, o)
 	return d
+}
+
+// suspend makes a decision cautious where an agent began something, left no
+// result, and nobody can tell what became of it.
+func (d *Decision) suspend(r *Run, o Observed) {
+	for _, s := range o.SessionsOn(r) {
+		for _, c := range s.Calls {
+			if !c.Open() {
+				continue
+			}
+			if d.Verdict == Safe {
+				d.Verdict = Caution
+			}
+			d.because(fmt.Sprintf("%s began something and left no result; find out whether it took effect: %s", s.CLI, c.Tool))
+		}
+	}
 }
 
 // weigh sorts the steps by what evidence says beside their ledgers.

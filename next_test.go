@@ -57,6 +57,18 @@ func anyObserved(t *rapid.T) Observed {
 	if rapid.Bool().Draw(t, "looked at the owner") {
 		o.Owners = map[Source]OwnerLife{{File: "lock"}: {Life: rapid.SampledFrom([]Life{Alive, Dead, LifeUnknown}).Draw(t, "life"), Reason: "r"}}
 	}
+	for range rapid.IntRange(0, 2).Draw(t, "sessions") {
+		s := Session{
+			CLI: "claude", Dir: rapid.SampledFrom([]string{".", "sub", "../other"}).Draw(t, "dir"), Caller: rapid.Bool().Draw(t, "caller"),
+			Owner: OwnerLife{Life: rapid.SampledFrom([]Life{0, Alive, Dead, LifeUnknown}).Draw(t, "session life"), Reason: "r"},
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "calls") {
+			s.Calls = append(s.Calls, Call{
+				Tool: "Bash", Effect: Effect(rapid.IntRange(0, 7).Draw(t, "effect")), Landing: Landing(rapid.IntRange(0, 4).Draw(t, "landing")), Passed: rapid.Bool().Draw(t, "passed"),
+			})
+		}
+		o.Sessions = append(o.Sessions, s)
+	}
 	return o
 }
 
@@ -117,6 +129,16 @@ func TestX1_X4_next_holds_its_promises(t *testing.T) {
 		}
 		if o.Owners != nil && r.Owner != nil && o.Owners[r.Owner.Source].Life == Alive && d.Action != Refuse {
 			t.Fatalf("a live owner is not respected: %+v", d)
+		}
+		for _, s := range o.SessionsOn(r) {
+			if s.Owner.Life == Alive && d.Action != Refuse {
+				t.Fatalf("a live session is not respected: %+v", d)
+			}
+			for _, c := range s.Calls {
+				if unsure := c.Landing == 0 || c.Landing == LandedPartly || c.Landing == LandingUnknown; unsure && !c.Passed && c.Effect != EffectNone && d.Verdict == Safe {
+					t.Fatalf("safe with a call in the air: %+v", d)
+				}
+			}
 		}
 		for i := range r.Steps {
 			if s := &r.Steps[i]; s.Status == Unknown && slices.Contains(d.Keep, s.ID) {

@@ -1,6 +1,9 @@
 package reprise
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Session is a conversation with an agent CLI that worked in the project, as
 // the store of that CLI tells it. All text in it was written by others.
@@ -111,3 +114,63 @@ func (l *Landing) UnmarshalText(b []byte) (err error) {
 
 // LandingWords lists the words for schemas.
 func LandingWords() []string { return append([]string{}, landingWords[1:]...) }
+
+// sessionAge is how long after the last record of a session a run must have
+// been active for what the session left open to be history. Times on record may
+// be days without hours.
+const sessionAge = 24 * time.Hour
+
+// SessionsOn lists the sessions that worked where a run does and that its next
+// step could meet. Those of another checkout, and those that the run has left
+// behind, are none of its concern.
+func (o Observed) SessionsOn(r *Run) []Session {
+	if !r.State.Open() {
+		return nil
+	}
+	here := r.Worktree
+	if here == "" {
+		here = "."
+	}
+	var out []Session
+	for _, s := range o.Sessions {
+		switch {
+		case s.Caller || !within(s.Dir, here) || here == "." && o.elsewhere(s.Dir):
+		case s.Owner.Life != Alive && r.LastActivity.After(s.Last.Add(sessionAge)):
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// liveSession is a session that is alive where a run works, nil if none is.
+func (o Observed) liveSession(r *Run) *Session {
+	for _, s := range o.SessionsOn(r) {
+		if s.Owner.Life == Alive {
+			return &s
+		}
+	}
+	return nil
+}
+
+// elsewhere reports whether a folder belongs to a checkout of its own.
+func (o Observed) elsewhere(dir string) bool {
+	for _, p := range o.Peers {
+		if p != nil && p.Worktree != "" && p.Worktree != "." && within(dir, p.Worktree) {
+			return true
+		}
+	}
+	if o.Git != nil {
+		for _, w := range o.Git.Worktrees {
+			if !w.Main && w.Path != "." && !strings.HasPrefix(w.Path, "../") && within(dir, w.Path) {
+				return true
+			}
+		}
+	}
+	return strings.HasPrefix(dir, "../")
+}
+
+// within reports whether a slash path is a folder or below it.
+func within(dir, folder string) bool {
+	return dir == folder || folder == "." && !strings.HasPrefix(dir, "../") || strings.HasPrefix(dir, folder+"/")
+}

@@ -1,6 +1,7 @@
-// Package evidence gathers what the world says beside the state files: git and
-// processes. It reads only: after Gather every file of the project and of its
-// git folder is what it was, to the byte and to the time stamp.
+// Package evidence gathers what the world says beside the state files: git,
+// processes, and the sessions of agent CLIs. It reads only: after Gather every
+// file of the project, of its git folder and of the CLIs' stores is what it was,
+// to the byte and to the time stamp.
 //
 // What it returns is plain data about one moment. Whoever decides on it stays
 // pure; package grade, below this one, is the first of those.
@@ -29,8 +30,8 @@ type Options struct {
 	// commit, relative to the project. Empty stands for those the runs are in;
 	// in cheap mode for the folders of stories.
 	Paths []string
-	// Environ is what git's environment is picked from; nil stands for that
-	// of this process.
+	// Environ is what git's environment is picked from, and what says where the
+	// sessions of agent CLIs are; nil stands for that of this process.
 	Environ []string
 	// Timeout limits each call of git; zero stands for ten seconds, in cheap
 	// mode for two.
@@ -38,6 +39,10 @@ type Options struct {
 	// MaxCommits and MaxFileCommits bound how far back is looked; zero stands
 	// for 20,000 and 2,000.
 	MaxCommits, MaxFileCommits int
+	// Logs is the folder with what attempts of ours printed, absolute; empty
+	// stands for none. In cheap mode it is not looked at, nor are the sessions
+	// of agent CLIs.
+	Logs string
 }
 
 // Life says whether the owner of a record is alive, and why.
@@ -82,6 +87,9 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 	}
 	if o.Git != nil && o.Git.IndexLock != nil {
 		judgeLock(root, o.Git.IndexLock)
+	}
+	if !opts.Cheap {
+		o.Sessions, o.SessionsUnread = sessions(ctx, root, runs, o, opts)
 	}
 	return o
 }

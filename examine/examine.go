@@ -42,9 +42,11 @@ func Checks() []Check {
 	const info, warning, blocking = reprise.Info, reprise.Warning, reprise.Blocking
 	return []Check{
 		{reprise.CodeLiveOwner, blocking, "A process that is alive holds the run; a second resume would do the work twice.", false, liveOwner},
+		{reprise.CodeSessionLive, blocking, "A session of an agent CLI is alive in the folder the run works in, or a command it started still runs there.", false, sessionLive},
 		{reprise.CodeConcurrent, blocking, "Another open workflow works on the same story; it blocks if it is alive or was active later, and is worth knowing if it is older.", false, concurrent},
 		{reprise.CodeGitOperation, blocking, "A merge, rebase, cherry-pick, revert, bisect or am is not finished in the checkout; it is a warning where the run works in another checkout.", false, gitOperation},
 		{reprise.CodeIndexLock, warning, "Git's index is locked, so that nothing can be committed; it blocks while the holder is alive.", false, indexLock},
+		{reprise.CodeCallInAir, warning, "An agent that worked in the run's folder began something and left no result: it is worth knowing where it has landed or was not begun, and a warning where nobody can tell or a part is missing.", false, callInAir},
 		{reprise.CodeUnreadable, warning, "A file of the run cannot be read or parsed; it blocks where nothing else says where the run stands.", false, nil},
 		{reprise.CodePermission, warning, "The file system does not let a file or folder be read; what stands in it is unknown.", false, nil},
 		{reprise.CodeMissingArtifact, blocking, "A file the run refers to is missing or damaged: blocking if it is critical and the open work needs it, a warning if what makes it must run again, else worth knowing.", true, missingArtifact},

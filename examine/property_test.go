@@ -125,6 +125,15 @@ func drawObserved(t *rapid.T, r *reprise.Run) reprise.Observed {
 	if r.Owner != nil && rapid.Bool().Draw(t, "looked") {
 		o.Owners = map[reprise.Source]reprise.OwnerLife{r.Owner.Source: {Life: life(t), Reason: word.Draw(t, "reason")}}
 	}
+	o.Sessions = few(rapid.Custom(func(t *rapid.T) reprise.Session {
+		return reprise.Session{
+			CLI: word.Draw(t, "cli"), ID: word.Draw(t, "id"), Dir: file.Draw(t, "dir"), Last: moment.Draw(t, "last"), Caller: rapid.Bool().Draw(t, "caller"),
+			Owner: reprise.OwnerLife{Life: life(t), Reason: word.Draw(t, "reason")},
+			Calls: few(rapid.Custom(func(t *rapid.T) reprise.Call {
+				return reprise.Call{Tool: word.Draw(t, "tool"), Text: word.Draw(t, "text"), Signs: few(word).Draw(t, "signs"), Effect: reprise.Effect(rapid.IntRange(0, 9).Draw(t, "effect")), Landing: reprise.Landing(rapid.IntRange(0, 6).Draw(t, "landing"))}
+			})).Draw(t, "calls"),
+		}
+	})).Draw(t, "sessions")
 	o.Sections = rapid.MapOfN(file, few(rapid.Custom(func(t *rapid.T) reprise.SectionChange {
 		return reprise.SectionChange{Title: titles.Draw(t, "title"), Added: rapid.Bool().Draw(t, "added"), Removed: rapid.Bool().Draw(t, "removed"), Commit: word.Draw(t, "commit")}
 	})), 0, 3).Draw(t, "sections")

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"reprise/evidence/grade"
 	"reprise/examine"
 	"reprise/internal/doc"
+	"reprise/internal/durable"
 	"reprise/internal/tree"
 )
 
@@ -33,6 +35,9 @@ type JudgeOptions struct {
 	// Verify, with Full, is a command that is run in a throw-away copy of the
 	// project; if it succeeds, what is evidenced counts as verified.
 	Verify string
+	// Environ says where git and the stores of agent CLIs are; nil stands for
+	// the environment of this process.
+	Environ []string
 }
 
 // Judgement is a project that was read and judged.
@@ -58,7 +63,9 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	j.Result = res
 	j.recallJournals(runs, opts)
-	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{Cheap: !opts.Full})
+	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
+		Cheap: !opts.Full, Environ: opts.Environ, Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
+	})
 	j.Observed.Peers = runs
 	if opts.Full {
 		var problem string
@@ -120,11 +127,13 @@ func (j *Judgement) digest(r *reprise.Run, opts JudgeOptions) string {
 		fmt.Fprintf(h, "%s %s\n", name, j.read[r][name])
 	}
 	seen := struct {
-		Run    *reprise.Run
-		Git    *reprise.Git
-		Owner  reprise.OwnerLife
-		Policy reprise.Grade
-	}{Run: r, Git: settled(j.Observed.Git), Policy: opts.Grade}
+		Run   *reprise.Run
+		Git   *reprise.Git
+		Owner reprise.OwnerLife
+		// What sessions left open, without the ages that their reasons hold.
+		Sessions []seenSession
+		Policy   reprise.Grade
+	}{Run: r, Sessions: seenSessions(j.Observed.SessionsOn(r)), Git: settled(j.Observed.Git), Policy: opts.Grade}
 	if r.Owner != nil {
 		seen.Owner = j.Observed.Owners[r.Owner.Source]
 	}
@@ -136,6 +145,22 @@ func (j *Judgement) digest(r *reprise.Run, opts JudgeOptions) string {
 		panic(fmt.Sprintf("encode digest: %v", err)) // plain data of our own
 	}
 	return "v1:" + hex.EncodeToString(h.Sum(nil))[:32]
+}
+
+// seenSession is what of a session a judgement rests on.
+type seenSession struct {
+	CLI, ID string
+	Alive   bool
+	Last    time.Time
+	Calls   []reprise.Call
+}
+
+func seenSessions(list []reprise.Session) []seenSession {
+	var out []seenSession
+	for _, s := range list {
+		out = append(out, seenSession{s.CLI, s.ID, s.Owner.Life == reprise.Alive, s.Last, s.Calls})
+	}
+	return out
 }
 
 // settled leaves out what changes without anybody doing anything, and the

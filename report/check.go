@@ -25,6 +25,8 @@ type Check struct {
 	Artifacts  []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
 	Git        *Git             `json:"git" jsonschema:"the repository as it was found; null if there is none or nobody looked"`
 	Owner      *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if nobody is"`
+	Sessions   []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first"`
+	Unread     []string         `json:"sessions_unread" jsonschema:"which sessions were not looked at, and why"`
 	Verified   *Verified        `json:"verified" jsonschema:"how the command given for verification ended; null if none was run"`
 	Options    []reprise.Option `json:"options" jsonschema:"ways to go on, the usual one first"`
 	Findings   []Finding        `json:"findings" jsonschema:"the most severe first; those about the folder stand last"`
@@ -171,7 +173,7 @@ func NewCheck(root, digest, mode string, r *reprise.Run, d reprise.Decision, o r
 	c := Check{
 		Schema: CheckSchema, Root: root, Digest: digest, Mode: mode,
 		Steps: []Step{}, Artifacts: []Artifact{}, Options: []reprise.Option{}, Findings: []Finding{}, Candidates: []Run{},
-		Git: newGit(o.Git),
+		Git: newGit(o.Git), Sessions: []Session{}, Unread: list(o.SessionsUnread),
 	}
 	if r == nil {
 		return c
@@ -187,6 +189,9 @@ func NewCheck(root, digest, mode string, r *reprise.Run, d reprise.Decision, o r
 	c.Options = append(c.Options, d.Options(r)...)
 	c.Findings = NewFindings(Sorted(r.Findings))
 	c.Owner = newOwner(r.Owner, o)
+	for _, s := range o.SessionsOn(r) {
+		c.Sessions = append(c.Sessions, newSession(s))
+	}
 	return c
 }
 

@@ -56,6 +56,8 @@ func generate[T any](t *testing.T, about string) *jsonschema.Schema {
 		reflect.TypeFor[reprise.Grade]():         words(reprise.GradeWords()),
 		reflect.TypeFor[reprise.Presence]():      words(reprise.PresenceWords()),
 		reflect.TypeFor[reprise.Life]():          words(reprise.LifeWords()),
+		reflect.TypeFor[reprise.Effect]():        words(reprise.EffectWords()),
+		reflect.TypeFor[reprise.Landing]():       words(reprise.LandingWords()),
 		reflect.TypeFor[reprise.Action]():        words(reprise.ActionWords()),
 		reflect.TypeFor[reprise.ResumeType]():    words([]string{"active_agent", "partial_plan", "between_plans", "pending_clarification"}),
 		reflect.TypeFor[[]reprise.ResumeState](): {Type: "array", Items: &jsonschema.Schema{Type: "object"}, Description: "what else was found behind the first match, in the same form"},

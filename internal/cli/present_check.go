@@ -19,6 +19,7 @@ func (f *face) check(j judged) {
 	}
 	f.attention(j)
 	f.findingsBySeverity(report.Sorted(j.run.Findings))
+	f.air(j)
 	f.evidence(j)
 	f.files(j)
 	f.remaining(j)

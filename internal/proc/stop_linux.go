@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -103,16 +102,7 @@ func (t table) below(chosen func(pid int, s stat) bool) []Process {
 }
 
 // command is the command line of a process, at most 200 bytes of it.
-func (t table) command(pid int) string {
-	f, err := os.Open(filepath.Join(t.root, strconv.Itoa(pid), "cmdline"))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	b := make([]byte, 200)
-	n, _ := f.Read(b)
-	return strings.TrimSpace(strings.ReplaceAll(string(b[:n]), "\x00", " "))
-}
+func (t table) command(pid int) string { return t.commandLine(pid, 200) }
 
 // send signals exactly this process, never a later one with its number.
 func send(p Process, sig unix.Signal) error {

@@ -29,9 +29,6 @@ type Query struct {
 	Stop func() bool
 }
 
-// geminiRoot names the folder that a store of chats belongs to.
-const geminiRoot = ".project_root"
-
 // maxLooked bounds how many transcripts are looked into for where they worked.
 const maxLooked = 400
 
@@ -152,7 +149,7 @@ func (s Store) candidates(q Query) (out []candidate, trouble []error) {
 		})
 	case Gemini:
 		below("tmp", func(dir string) {
-			if root, err := fs.ReadFile(s.FS, path.Join(dir, geminiRoot)); err == nil && q.Wants(strings.TrimSpace(string(root))) {
+			if root, err := geminiFolder(s.FS, dir); err == nil && q.Wants(root) {
 				add(path.Join(dir, "chats"), func(name string) bool { return lines(name) || strings.HasSuffix(name, ".json") })
 			}
 		})

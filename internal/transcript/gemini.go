@@ -79,16 +79,30 @@ type geminiMessage struct {
 // alone, see Stream.
 func readGemini(fsys fs.FS, name string) (*Session, error) {
 	b := newBuilder(Gemini, name)
-	root, err := fs.ReadFile(fsys, path.Join(path.Dir(path.Dir(name)), geminiRoot))
+	root, err := geminiFolder(fsys, path.Dir(path.Dir(name)))
 	if err != nil {
 		return nil, err
 	}
-	b.about("", strings.TrimSpace(string(root)), "")
+	b.about("", root, "")
 	r, err := readFile(fsys, name, b.gemini)
 	if err != nil {
 		return nil, err
 	}
 	return b.finish(r), nil
+}
+
+// geminiFolder is the folder that a folder of the store belongs to.
+func geminiFolder(fsys fs.FS, dir string) (string, error) {
+	name := path.Join(dir, ".project_root")
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > 64<<10 {
+		return "", &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+	}
+	b, err := fs.ReadFile(fsys, name)
+	return strings.TrimSpace(string(b)), err
 }
 
 func (b *builder) gemini(raw []byte) {

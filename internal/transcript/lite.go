@@ -46,6 +46,10 @@ func openLite(fsys fs.FS, name string) (l *lite, err error) {
 		}
 	}()
 	open := func(name string) (io.ReaderAt, int64, error) {
+		// What is no plain file might keep whoever opens it.
+		if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
+			return nil, 0, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+		}
 		f, err := fsys.Open(name)
 		if err != nil {
 			return nil, 0, err

@@ -44,7 +44,7 @@ func (c Call) Marks() (marks []Mark, whole bool) {
 	for _, line := range inner {
 		whole = whole && commandEffect(line, 1) == reprise.EffectNone
 	}
-	dir, after := "", true
+	dir, after, staged := "", true, false
 	for _, cmd := range commands {
 		after = after && (cmd.join == "" || cmd.join == "&&")
 		if name, args := cmd.program(); name == "cd" {
@@ -57,6 +57,10 @@ func (c Call) Marks() (marks []Mark, whole bool) {
 		if cmd.effect(0) == reprise.EffectNone {
 			continue
 		}
+		if name, args := cmd.program(); name == "git" && len(args) > 0 && args[0].text == "add" && len(cmd.outs) == 0 {
+			staged = true // the commit after it speaks for it
+			continue
+		}
 		found := cmd.marks(inner)
 		// What hangs on a condition, or runs beside the rest, need not have
 		// happened at all.
@@ -66,9 +70,10 @@ func (c Call) Marks() (marks []Mark, whole bool) {
 		for _, m := range found {
 			m.Dir, m.After = dir, after
 			marks = append(marks, m)
+			staged = staged && m.Commit == ""
 		}
 	}
-	return marks, whole
+	return marks, whole && !staged
 }
 
 func join(dir, name string) string {

@@ -1,0 +1,73 @@
+package examine
+
+import (
+	"fmt"
+
+	"reprise"
+)
+
+// sessionLive tells of agents that work where the run does: a second one beside
+// them would do the same work, or undo it.
+func sessionLive(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	var out []reprise.Finding
+	for _, s := range o.SessionsOn(r) {
+		if s.Owner.Life != reprise.Alive {
+			continue
+		}
+		out = append(out, reprise.Finding{
+			Code: reprise.CodeSessionLive, Severity: reprise.Blocking, Subject: sessionName(s), Source: reprise.Source{File: s.Path},
+			Message: fmt.Sprintf("a session of %s is at work in %s: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
+			Hint:    "end it, or wait until it has ended, before going on here",
+		})
+	}
+	return out
+}
+
+// callInAir tells of calls without a result, and of what became of them.
+func callInAir(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	var out []reprise.Finding
+	for _, s := range o.SessionsOn(r) {
+		for i, c := range s.Calls {
+			if c.Passed || c.Effect == reprise.EffectNone {
+				continue
+			}
+			f := reprise.Finding{
+				Code: reprise.CodeCallInAir, Severity: reprise.Warning, Subject: fmt.Sprintf("%s call %d", sessionName(s), i+1), Source: reprise.Source{File: s.Path},
+				Message: callWords(s, c), Hint: "look whether it took effect before the same is done again",
+			}
+			if !c.Open() {
+				f.Severity, f.Hint = reprise.Info, ""
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func sessionName(s reprise.Session) string {
+	if s.ID == "" {
+		return s.CLI
+	}
+	return s.CLI + " " + s.ID
+}
+
+var landingWords = map[reprise.Landing]string{
+	reprise.Landed: "it took effect", reprise.NotLanded: "it did not take effect", reprise.LandedPartly: "it took effect in part",
+}
+
+// callWords says what was begun, and what became of it.
+func callWords(s reprise.Session, c reprise.Call) string {
+	what := quote(c.Tool)
+	if c.Text != "" {
+		what += " " + quote(c.Text)
+	}
+	became := landingWords[c.Landing]
+	if became == "" {
+		became = "whether it took effect cannot be told"
+	}
+	text := fmt.Sprintf("%s began %s and left no result; %s", quote(s.CLI), what, became)
+	if len(c.Signs) > 0 {
+		text += ": " + c.Signs[0]
+	}
+	return text
+}
