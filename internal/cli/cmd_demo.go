@@ -97,6 +97,12 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	if !flags.keep {
 		err = errors.Join(err, scene.Remove())
 	}
+	if errors.Is(err, context.Canceled) {
+		a.code = exitInterrupt
+		d.line("")
+		d.say("Stopped. " + map[bool]string{true: "What there is stays in ", false: "Nothing is left of "}[flags.keep] + plain(scene.Dir) + ".")
+		return nil
+	}
 	if err != nil {
 		if a.json {
 			fmt.Fprintf(a.err, "%s", d.unseen.Bytes())

@@ -3,8 +3,6 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -42,44 +40,5 @@ func TestX10_readme_shows_real_output(t *testing.T) {
 	}
 	if block != out {
 		t.Errorf("the README shows\n%s\nthe program prints\n%s", block, out)
-	}
-}
-
-// changing is what differs between two performances of the demo.
-var changing = regexp.MustCompile(`\d\d:\d\d:\d\d|kill -9 \d+|\d+ ms later|after [\d.]+s`)
-
-// TestX10_readme_shows_the_demo asks that every line the README shows of the
-// demo is one of its lines, in this order; "…" stands for lines left out.
-func TestX10_readme_shows_the_demo(t *testing.T) {
-	t.Parallel()
-	raw, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, ok := strings.Cut(string(raw), "$ reprise demo\n")
-	if !ok {
-		t.Fatal("the README does not show the demo")
-	}
-	block, _, _ := strings.Cut(rest, "\n```")
-	if first := strings.Index(string(raw), "go run ./cmd/reprise "); !strings.HasPrefix(string(raw[first:]), "go run ./cmd/reprise demo") {
-		t.Error("the demo is not the first command")
-	}
-	s := program(t, t.TempDir(), t.TempDir(), "demo", "--dir", filepath.Join(t.TempDir(), "d"), "--pause", "50ms")
-	if code := s.end(); code != 0 {
-		t.Fatalf("exit %d\n%s", code, s.text())
-	}
-	shown := strings.Split(changing.ReplaceAllString(s.out.String(), "*"), "\n")
-	at, skip := 0, false
-	for _, line := range strings.Split(changing.ReplaceAllString(block, "*"), "\n") {
-		if line == "…" {
-			skip = true
-			continue
-		}
-		n := slices.Index(shown[at:], line)
-		if n < 0 || n > 0 && !skip {
-			t.Errorf("the README shows %q where the program prints\n%s", line, strings.Join(shown[at:], "\n"))
-			return
-		}
-		at, skip = at+n+1, false
 	}
 }

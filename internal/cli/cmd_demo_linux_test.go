@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,5 +82,58 @@ func TestX10_demo_called_wrongly(t *testing.T) {
 		if _, stderr, code := run(t, nil, append([]string{"demo"}, c.args...)...); code != 2 || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit %d, %s", c.args, code, stderr)
 		}
+	}
+}
+
+func TestX10_demo_stopped_by_a_person(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "d")
+	s := program(t, t.TempDir(), t.TempDir(), "demo", "--dir", dir, "--pause", "30s")
+	eventually(t, func() bool { return exists(dir, "launches") })
+	s.signal(os.Interrupt)
+	if code := s.end(); code != 130 || !strings.Contains(s.out.String(), "Stopped. What there is stays in") {
+		t.Errorf("exit %d\n%s", code, s.text())
+	}
+	if left := livesOf(dir); len(left) > 0 {
+		t.Errorf("left over: %q", left)
+	}
+}
+
+// changing is what differs between two performances of the demo.
+var changing = regexp.MustCompile(`\d\d:\d\d:\d\d|kill -9 \d+|\d+ ms later|after [\d.]+s`)
+
+// TestX10_readme_shows_the_demo asks that every line the README shows of the
+// demo is one of its lines, in this order; "…" stands for lines left out.
+func TestX10_readme_shows_the_demo(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(raw), "$ reprise demo\n")
+	if !ok {
+		t.Fatal("the README does not show the demo")
+	}
+	block, _, _ := strings.Cut(rest, "\n```")
+	if first := strings.Index(string(raw), "go run ./cmd/reprise "); !strings.HasPrefix(string(raw[first:]), "go run ./cmd/reprise demo") {
+		t.Error("the demo is not the first command")
+	}
+	s := program(t, t.TempDir(), t.TempDir(), "demo", "--dir", filepath.Join(t.TempDir(), "d"), "--pause", "50ms")
+	if code := s.end(); code != 0 {
+		t.Fatalf("exit %d\n%s", code, s.text())
+	}
+	shown := strings.Split(changing.ReplaceAllString(s.out.String(), "*"), "\n")
+	at, skip := 0, false
+	for _, line := range strings.Split(changing.ReplaceAllString(block, "*"), "\n") {
+		if line == "…" {
+			skip = true
+			continue
+		}
+		n := slices.Index(shown[at:], line)
+		if n < 0 || n > 0 && !skip {
+			t.Errorf("the README shows %q where the program prints\n%s", line, strings.Join(shown[at:], "\n"))
+			return
+		}
+		at, skip = at+n+1, false
 	}
 }
