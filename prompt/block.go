@@ -152,26 +152,60 @@ func (v *view) close(ours ...string) {
 	limit := v.limit()
 	var out strings.Builder
 	for i, b := range v.blocks {
-		text, left := cut(b.text, limit)
-		fmt.Fprintf(&out, "<<<DATA %s %d\nname: %s\n", v.Fence, i+1, b.name)
-		if b.source != "" {
-			fmt.Fprintf(&out, "source: %s\n", b.source)
-		}
-		fmt.Fprintf(&out, "characters: %d", utf8.RuneCountInString(b.text))
-		if left > 0 {
-			fmt.Fprintf(&out, ", %d of them left out", left)
-		}
-		if b.removed > 0 {
-			fmt.Fprintf(&out, ", %d invisible ones removed", b.removed)
-		}
-		out.WriteString("\n")
-		for line := range strings.SplitSeq(text, "\n") {
-			out.WriteString(strings.TrimRight("| "+line, " ") + "\n")
-		}
-		fmt.Fprintf(&out, ">>>DATA %s %d\n\n", v.Fence, i+1)
+		out.WriteString(b.between(v.Fence, i+1, limit) + "\n")
 	}
 	v.Blocks = strings.TrimSpace(out.String())
 }
+
+// between writes a block between its fences, its text cut to a limit.
+func (b block) between(fence string, number, limit int) string {
+	var out strings.Builder
+	text, left := cut(b.text, limit)
+	fmt.Fprintf(&out, "<<<DATA %s %d\nname: %s\n", fence, number, b.name)
+	if b.source != "" {
+		fmt.Fprintf(&out, "source: %s\n", b.source)
+	}
+	fmt.Fprintf(&out, "characters: %d", utf8.RuneCountInString(b.text))
+	if left > 0 {
+		fmt.Fprintf(&out, ", %d of them left out", left)
+	}
+	if b.removed > 0 {
+		fmt.Fprintf(&out, ", %d invisible ones removed", b.removed)
+	}
+	out.WriteString("\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		out.WriteString(strings.TrimRight("| "+line, " ") + "\n")
+	}
+	fmt.Fprintf(&out, ">>>DATA %s %d\n", fence, number)
+	return out.String()
+}
+
+// Quote gives the data blocks of a text that is not a prompt but is read by an
+// agent, one for each of data, and the fence they have. ours is what stands
+// around them: the fence does not occur in it. An empty text has an empty block.
+func Quote(data []reprise.Data, ours ...string) (fence string, blocks []string) {
+	var v view
+	at := make([]int, len(data))
+	for i, d := range data {
+		before := len(v.blocks)
+		if v.block(d.Name, d.Text, d.Source); len(v.blocks) > before {
+			at[i] = len(v.blocks)
+		}
+	}
+	fence = v.fence(ours)
+	for _, n := range at {
+		if n == 0 {
+			blocks = append(blocks, "")
+			continue
+		}
+		blocks = append(blocks, v.blocks[n-1].between(fence, n, maxBlock))
+	}
+	return fence, blocks
+}
+
+// Plain reports whether a text may stand in a sentence of ours that an agent
+// reads: a name or a path without room for more.
+func Plain(s string) bool { return word().MatchString(s) }
 
 // limit is how many characters each block may have so that all fit.
 func (v *view) limit() int {

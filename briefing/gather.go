@@ -1,0 +1,296 @@
+package briefing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+)
+
+func (g *gathering) goal() {
+	r := g.Run
+	g.add(Goal, fmt.Sprintf("the run %s (%s)", r.ID, r.Kind), r.Path)
+	if r.Title != "" && r.Title != r.ID {
+		g.add(Goal, r.Title, r.Path)
+	}
+	if g.Goal != "" && g.Goal != r.Title {
+		g.add(Goal, g.Goal, r.Path)
+	}
+	for _, a := range r.Artifacts {
+		if a.Critical && a.Presence == reprise.Present {
+			g.add(Goal, "described in "+a.Path, a.Source.String(), a.Path)
+		}
+	}
+}
+
+// name is a step as a person would call it.
+func name(id, title string) string {
+	if title == "" || title == id {
+		return id
+	}
+	return id + " " + title
+}
+
+// steps sorts what the ledgers say by how well it is founded.
+func (g *gathering) steps() {
+	doubtful := map[string]string{}
+	for _, u := range append(slices.Clone(g.Decision.Doubtful), g.Decision.Verify...) {
+		doubtful[u.ID] = u.Reason
+	}
+	for i := range g.Run.Steps {
+		s := &g.Run.Steps[i]
+		text, sources := name(s.ID, s.Title), g.sourcesOf(s)
+		switch {
+		case doubtful[s.ID] != "":
+			g.add(Unknown, fmt.Sprintf("%s: called %s, but %s%s", text, s.Status, doubtful[s.ID], evidenceOf(s)), sources...)
+		case s.Status.Closed() && s.Grade >= reprise.Evidenced:
+			g.add(Verified, fmt.Sprintf("%s: %s, %s%s", text, s.Status, s.Grade, evidenceOf(s)), sources...)
+		case s.Status.Closed():
+			g.add(Claimed, text+": "+s.Status.String(), sources...)
+		case s.Status == reprise.Unknown:
+			g.add(Unknown, text+": its status cannot be read as anything known", sources...)
+		case s.Status == reprise.Failed || s.Status == reprise.Blocked:
+			g.add(Unknown, text+": "+s.Status.String(), sources...)
+		case s.Status != reprise.Pending || evidenceOf(s) != "":
+			g.add(Progress, fmt.Sprintf("%s: %s%s", text, s.Status, evidenceOf(s)), sources...)
+		}
+	}
+}
+
+// evidenceOf says what speaks for and against a step.
+func evidenceOf(s *reprise.Step) string {
+	var parts []string
+	for _, e := range s.Evidence {
+		if text := oneLine(e.Text); text != "" && !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(parts, "; ")
+}
+
+// sourcesOf names where a step's status and evidence stand.
+func (g *gathering) sourcesOf(s *reprise.Step) []string {
+	var out []string
+	for _, c := range s.Claims {
+		if c.Won {
+			out = append(out, c.Source.String())
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, s.Source.String())
+	}
+	for _, e := range s.Evidence {
+		source := e.Source
+		if strings.HasSuffix(e.Kind, "commit") && source != "" {
+			source = "commit " + source[:min(12, len(source))]
+		}
+		out = append(out, source)
+	}
+	return out
+}
+
+func journal(seq uint64) string { return fmt.Sprintf("journal #%d", seq) }
+
+// attempts tells of those whose end nobody saw, and of the last failures.
+func (g *gathering) attempts() {
+	open, cut, failed := map[string]Recorded{}, map[string]Recorded{}, map[string]Recorded{}
+	var order []string
+	for _, ev := range g.Journal {
+		if ev.Step != "" && !slices.Contains(order, ev.Step) {
+			order = append(order, ev.Step)
+		}
+		switch ev.Kind {
+		case reprise.RunStarted:
+			clear(open)
+			clear(cut)
+			clear(failed)
+		case reprise.StepStarted:
+			open[ev.Step] = ev
+		case reprise.StepResolved:
+			if ev.Outcome == string(reprise.Rerun) {
+				cut[ev.Step] = ev
+				delete(open, ev.Step)
+			}
+		case reprise.StepFailed:
+			failed[ev.Step] = ev
+			delete(open, ev.Step)
+		case reprise.StepFinished, reprise.StepSkipped:
+			delete(open, ev.Step)
+			delete(cut, ev.Step)
+			delete(failed, ev.Step)
+		case reprise.StepReset, reprise.StepDeferred, reprise.StepBlocked:
+			delete(open, ev.Step)
+		}
+	}
+	for _, step := range order {
+		if ev, ok := open[step]; ok {
+			g.add(Unknown, fmt.Sprintf("%s: attempt %d was started at %s and its end is not on record", step, ev.Attempt, clock(ev.At)), journal(ev.Seq))
+		}
+		if ev, ok := cut[step]; ok {
+			g.add(Progress, fmt.Sprintf("%s: attempt %d was cut off: %s", step, ev.Attempt, ev.Text), journal(ev.Seq))
+		}
+		if ev, ok := failed[step]; ok {
+			g.add(Progress, fmt.Sprintf("%s: attempt %d failed: %s", step, ev.Attempt, ev.Text), journal(ev.Seq))
+		}
+	}
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
+// calls tells what sessions set out to do without a result on record.
+func (g *gathering) calls() {
+	for _, s := range g.Observed.Sessions {
+		if s.Caller {
+			continue
+		}
+		for _, c := range s.Calls {
+			if !c.Open() {
+				continue
+			}
+			text := fmt.Sprintf("%s session %s began %s: %s; %s effect, %s", s.CLI, s.ID, c.Tool, c.Text, c.Effect, c.Landing)
+			if len(c.Signs) > 0 {
+				text += ": " + strings.Join(c.Signs, "; ")
+			}
+			g.add(Unknown, text, fmt.Sprintf("%s transcript of %s", s.CLI, s.ID))
+		}
+	}
+}
+
+func (g *gathering) findings() {
+	for _, f := range g.Run.Findings {
+		if f.Severity >= reprise.Warning {
+			g.add(Unknown, f.Message, f.Source.String())
+		}
+	}
+}
+
+// changes tells what is not as the state files left it.
+func (g *gathering) changes() {
+	git := g.Observed.Git
+	if git == nil {
+		if g.Observed.GitError != "" {
+			g.add(Unknown, "git could not be asked: "+g.Observed.GitError, "git")
+		}
+		return
+	}
+	if git.Operation != "" {
+		g.add(Changed, "a "+git.Operation+" is under way in the repository", "git status")
+	}
+	for _, c := range git.Changed {
+		what := "is changed and not committed"
+		switch {
+		case c.Conflict:
+			what = "is in conflict"
+		case c.Untracked:
+			what = "is new and in no commit"
+		}
+		from := "git status"
+		if c.Worktree != "" {
+			from += " in " + c.Worktree
+		}
+		g.add(Changed, c.Path+" "+what, from)
+	}
+	if git.ChangedMore > 0 {
+		g.add(Changed, fmt.Sprintf("%d more files are changed", git.ChangedMore), "git status")
+	}
+	paths := make([]string, 0, len(g.Observed.Sections))
+	for p := range g.Observed.Sections {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	for _, p := range paths {
+		for _, c := range g.Observed.Sections[p] {
+			what := "was changed"
+			switch {
+			case c.Added:
+				what = "was added"
+			case c.Removed:
+				what = "was removed"
+			}
+			g.add(Changed, fmt.Sprintf("the section %q of %s %s", c.Title, p, what), p, commit(c.Commit))
+		}
+	}
+	for _, c := range git.Commits {
+		if !g.Run.LastActivity.IsZero() && c.At.After(g.Run.LastActivity) && c.OnHead && !c.Merge {
+			g.add(Changed, "committed since: "+c.Subject, commit(c.Hash))
+		}
+	}
+}
+
+func commit(hash string) string {
+	if hash == "" {
+		return ""
+	}
+	return "commit " + hash[:min(12, len(hash))]
+}
+
+func (g *gathering) next() {
+	d := g.Decision
+	from := func(u *reprise.Unit) []string {
+		if s := g.Run.Step(u.ID); s != nil {
+			return append([]string{u.Path}, s.Source.String())
+		}
+		return []string{u.Path}
+	}
+	point := d.Point
+	if s := g.Run.Step(g.Step); s != nil && g.Step != "" {
+		point = &reprise.Unit{ID: s.ID, Title: s.Title, Phase: s.Phase, Path: s.Path, Role: s.Role}
+	}
+	if point != nil {
+		text := name(point.ID, point.Title)
+		if point.Phase != "" && point.Phase != point.ID {
+			text += ", in " + point.Phase
+		}
+		if point.Role != "" {
+			text += ", for the role " + point.Role
+		}
+		g.add(Next, text, from(point)...)
+		if s := g.Run.Step(point.ID); s != nil && len(s.Files) > 0 {
+			g.add(Next, "it touches "+strings.Join(s.Files, ", "), s.Source.String())
+		}
+	} else {
+		g.add(Next, "nothing may be started: "+d.Action.String(), g.Run.Path)
+	}
+	for _, reason := range d.Reasons {
+		g.add(Next, "because: "+reason, g.Run.Path)
+	}
+	for _, a := range d.Missing {
+		g.add(Next, a.Path+" is needed and is "+a.Presence.String(), a.Source.String(), a.Path)
+	}
+}
+
+func (g *gathering) doNot() {
+	for _, q := range g.Run.Questions {
+		switch {
+		case !q.Answered:
+			g.add(DoNot, fmt.Sprintf("do not decide what a person was asked (%s): %s", q.ID, q.Text), q.Source.String())
+		case !q.Applied && q.Answer != "":
+			g.add(DoNot, fmt.Sprintf("do not ask again (%s): %s -- the answer is: %s", q.ID, q.Text, q.Answer), q.Source.String())
+		}
+	}
+	if g.Decision.Action == reprise.Wait {
+		g.add(DoNot, "do not start before the limit ends at "+clock(g.Run.Until), "journal")
+	}
+	if o := g.Run.Owner; o != nil {
+		if life, ok := g.Observed.Owners[o.Source]; ok && life.Life == reprise.Alive {
+			g.add(DoNot, "do not begin at all while somebody is at work on it: "+life.Reason, o.Source.String())
+		}
+	}
+	for _, u := range g.Decision.Verify {
+		g.add(DoNot, "do not do "+name(u.ID, u.Title)+" again: check and mark it", u.Path)
+	}
+	if keep := g.Decision.Keep; len(keep) > 0 {
+		g.add(DoNot, fmt.Sprintf("do not redo what stays valid: %s", strings.Join(keep, ", ")), g.Run.Path)
+	}
+	if g.Run.Branch != "" {
+		g.add(DoNot, "do not work on another branch than "+g.Run.Branch, g.Run.Path)
+	}
+	for _, w := range g.Run.Also {
+		g.add(DoNot, "do not take the other copy of this run for another run: "+w.Path, w.Path)
+	}
+}
