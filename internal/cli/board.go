@@ -109,7 +109,7 @@ func (b *board) tell(run string, p engine.Progress) {
 	case engine.Said:
 		s.line = clip(p.Text, 400)
 	case engine.Ended, engine.Resolved:
-		s.status, s.took, s.line = outcomeStatus(p.Outcome), p.Took, clip(p.Text, 400)
+		s.status, s.took, s.line = outcomeStatus(p.Outcome), p.Took, clip(readable(p.Text), 400)
 		if s.took == 0 && !s.began.IsZero() {
 			s.took = p.At.Sub(s.began)
 		}

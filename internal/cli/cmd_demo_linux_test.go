@@ -34,8 +34,8 @@ func TestX10_demo_of_every_layout(t *testing.T) {
 					t.Errorf("no %q in\n%s", want, s.text())
 				}
 			}
-			if strings.Contains(s.text(), "\x1b") {
-				t.Error("escapes in a pipe")
+			if strings.Contains(s.text(), "\x1b") || strings.Contains(s.text(), `{"`) {
+				t.Errorf("escapes or objects in what a person reads:\n%s", s.text())
 			}
 			if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
 				t.Errorf("it touched the user's own settings: %v %v", left, err)

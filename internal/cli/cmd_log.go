@@ -115,8 +115,8 @@ func (v *view) log(name string, doc report.Log) {
 		if e.Actor != "" {
 			text += " (" + plain(e.Actor) + ")"
 		}
-		if e.Text != "" {
-			text += ": " + plain(e.Text)
+		if said := readable(e.Text); said != "" {
+			text += ": " + plain(said)
 		}
 		v.line("  %s", fit(text, v.columns-2))
 		for _, f := range e.Files {

@@ -58,7 +58,7 @@ func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
 	verb := ""
 	switch code {
 	case exitNeedsAnswer:
-		verb = "check"
+		verb = "resume" // shows what there is to decide
 		if len(sum.Questions) > 0 {
 			verb = "answer"
 			if sum.Run.Kind == reprise.KindEpic { // its stories ask, each for itself
@@ -173,8 +173,8 @@ func (f *face) workStep(mark, colour string, s engine.StepReport) {
 	if s.Resolved {
 		f.line("      found done from before")
 	}
-	if s.Text != "" {
-		f.para("      ", s.Text, linesTitle)
+	if said := readable(s.Text); said != "" {
+		f.para("      ", said, linesTitle)
 	}
 	if mark == "✗" && s.Log != "" {
 		f.place("      log: ", s.Log)

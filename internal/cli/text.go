@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -51,6 +52,15 @@ func plain(s string) string {
 		i += max(n, 1)
 	}
 	return strings.TrimRight(b.String(), " ")
+}
+
+// readable is a text that somebody can read: one that is an object for programs is
+// left out where there is room for a sentence only.
+func readable(s string) string {
+	if strings.HasPrefix(strings.TrimSpace(s), "{") && json.Valid([]byte(s)) {
+		return ""
+	}
+	return s
 }
 
 // width is the number of columns a text takes on a terminal.

@@ -50,8 +50,8 @@ func (l *lineLog) line(run string, p engine.Progress) string {
 		} else if p.Took > 0 {
 			text += " after " + took(p.Took)
 		}
-		if p.Text != "" {
-			text += ": " + plain(p.Text)
+		if said := readable(p.Text); said != "" {
+			text += ": " + plain(said)
 		}
 		text += fmt.Sprintf(" (%d of %d done)", p.Done, p.Total)
 	case engine.Waits:
