@@ -20,7 +20,7 @@ func (r *Run) Recall(events []Event) {
 			s.recall(ev, i+1)
 		}
 		switch ev.Kind {
-		case RunStarted, RunResumed:
+		case RunStarted, RunResumed, StateRestored:
 			stopped = false
 		case RunStopped:
 			stopped = ev.Outcome != "paused"

@@ -24,6 +24,8 @@ func TestX_Recall(t *testing.T) {
 		"answered":               {[]Event{rejected, asked, answered}, Interrupted, 0, 0, false},
 		"applied":                {[]Event{rejected, asked, answered, applied}, Interrupted, 0, 0, true},
 		"asked again":            {[]Event{asked, answered, applied, rejected, asked}, Waiting, 1, 1, false},
+		"stopped":                {[]Event{{Kind: RunStopped, Outcome: "archived"}}, Stopped, 0, 0, false},
+		"stopped, brought back":  {[]Event{{Kind: RunStopped, Outcome: "archived"}, {Kind: StateRestored}}, Interrupted, 0, 0, false},
 		"answer without a place": {[]Event{answered}, Interrupted, 0, 0, false},
 	} {
 		r := &Run{State: Interrupted, Steps: []Step{{ID: "qa"}}}
