@@ -66,6 +66,10 @@ type Event struct {
 	// in an unchanged world failed the same way.
 	Cause string    `json:"cause,omitempty"`
 	Until time.Time `json:"until,omitzero"` // a limit ends
+	// Then are the events that are to follow at once. They stand in the journal
+	// with the first, so that a process that dies between two of them leaves
+	// nothing undone: the next one records the rest.
+	Then []Event `json:"then,omitempty"`
 	// Account is what a limit holds for.
 	Account string `json:"account,omitempty"`
 	// By is the step that waits for the answer to a question.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"time"
 
 	"reprise"
@@ -27,6 +28,14 @@ func (e *Engine) begun(ev reprise.Event) reprise.Event {
 		ev.Outcome = string(e.Mode)
 	}
 	return ev
+}
+
+func (e *Engine) allBegun(events []reprise.Event) []reprise.Event {
+	out := slices.Clone(events)
+	for i := range out {
+		out[i] = e.begun(out[i])
+	}
+	return out
 }
 
 // Begin makes a run from nothing and gives its ref; Resume does the work. A run
@@ -69,10 +78,15 @@ func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goa
 	if err != nil {
 		return ref, err
 	}
-	for _, ev := range events {
-		if err := w.record(ctx, e.begun(ev)); err != nil {
+	if w.ours {
+		// Somebody began it and was killed before its files were there; they
+		// are by now.
+		if _, events, err = book.Begin(store, g); err != nil {
 			return ref, err
 		}
+	}
+	if err := w.recordAll(ctx, e.allBegun(events)...); err != nil {
+		return ref, err
 	}
 	return ref, w.j.Note(reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
 }

@@ -37,11 +37,7 @@ func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
 }
 
 func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref, title string) (*Summary, error) {
-	book, err := e.bookOf(parent.store, ref)
-	if err != nil {
-		return nil, err
-	}
-	child, err := e.open(ctx, parent.store, ref, book)
+	child, err := e.open(ctx, parent.store, ref, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +48,12 @@ func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref, ti
 	quiet.Ask = nil
 	child.Engine = &quiet
 	if _, err := fs.Stat(parent.store, ref.Path); errors.Is(err, fs.ErrNotExist) {
-		_, events, err := book.Begin(parent.store, reprise.Goal{ID: ref.ID, Path: ref.Path, Text: title, Now: e.Now(), Mode: string(e.Mode)})
+		_, events, err := child.book.Begin(parent.store, reprise.Goal{ID: ref.ID, Path: ref.Path, Text: title, Now: e.Now(), Mode: string(e.Mode)})
 		if err != nil {
 			return nil, err
 		}
-		for _, ev := range events {
-			if err := child.record(ctx, e.begun(ev)); err != nil {
-				return nil, err
-			}
+		if err := child.recordAll(ctx, e.allBegun(events)...); err != nil {
+			return nil, err
 		}
 	}
 	return child.sum, child.loop(ctx)

@@ -60,6 +60,9 @@ func keysOf(options []reprise.Option) []string {
 // goOn takes the run up where it stands, unless that is unsafe.
 func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 	if l.d.Action == reprise.Finish {
+		if w.hist.Events > 0 && !w.orderly {
+			return false, nil // whoever was killed may have left something to settle
+		}
 		return true, w.end(l.d, zeroTime)
 	}
 	if l.d.Verdict == reprise.BlockedVerdict {
@@ -222,10 +225,8 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 		next.sum.Snapshot, next.choice = w.sum.Snapshot, w.choice
 		*w = *next
 	}
-	for _, ev := range events {
-		if err := w.record(ctx, w.begun(ev)); err != nil {
-			return true, err
-		}
+	if err := w.recordAll(ctx, w.allBegun(events)...); err != nil {
+		return true, err
 	}
 	return false, w.load()
 }

@@ -140,17 +140,13 @@ func (w *work) landedBy(ctx context.Context, f *flight, r agent.Result, proof st
 }
 
 // runAgain gives an attempt up; the step is open again.
-func (w *work) runAgain(ctx context.Context, f *flight, why string) error {
+func (w *work) runAgain(ctx context.Context, f *flight, why string, then ...reprise.Event) error {
 	ev := w.about(f, reprise.StepResolved)
 	ev.Outcome, ev.Text, ev.Actor = string(reprise.Rerun), why, actor
-	// The layout first: an attempt that is settled is not looked at again.
 	reset := w.about(f, reprise.StepReset)
 	reset.Text, reset.Outcome, reset.Actor = why, "cut-off", actor
-	if err := w.record(ctx, ev); err != nil {
-		return err
-	}
 	w.tell(Progress{Kind: Resolved, Step: f.a.Step, Title: f.a.Unit.Title, Attempt: f.attempt, Outcome: "rerun", Text: why})
-	return w.record(ctx, reset)
+	return w.recordAll(ctx, append([]reprise.Event{ev, reset}, then...)...)
 }
 
 // The answers to what happened to an attempt.
@@ -169,28 +165,25 @@ func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
 		ev := w.about(f, reprise.StepResolved)
 		ev.Outcome, ev.Actor = "ask", actor
 		ev.Text = "it may have been done and must not be done twice by accident"
-		if err := w.record(ctx, ev); err != nil {
-			return err
-		}
-		return w.ask(ctx, f.a, []reprise.Asked{{
+		asks := w.questions(f.a, []reprise.Asked{{
 			ID: id, Subject: f.a.Step, Options: []string{saidLanded, saidRerun, saidSkip},
 			Text: fmt.Sprintf("%s was started at %s and cut off. Was it finished?", f.a.Step, f.began.UTC().Format("2006-01-02 15:04:05 MST")),
-		}})
+		}}, "")
+		return w.recordAll(ctx, append([]reprise.Event{ev}, asks...)...)
 	case !q.Answered:
 		w.parked[f.a.Step] = "was cut off, and only a person can tell what came of it"
 		return nil
 	}
 	delete(w.parked, f.a.Step)
-	if err := w.record(ctx, reprise.Event{Kind: reprise.AnswerApplied, At: w.Now(), Step: f.a.Step, Question: id, Actor: actor}); err != nil {
-		return err
-	}
+	used := reprise.Event{Kind: reprise.AnswerApplied, Step: f.a.Step, Question: id, Text: q.Answer, Actor: actor}
 	switch strings.ToLower(strings.TrimSpace(q.Answer)) {
 	case saidLanded, "1", "yes", "y":
+		f.answers = append(f.answers, id)
 		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "a person said that it was finished")
 	case saidSkip, "3", "skip":
 		ev := w.about(f, reprise.StepSkipped)
 		ev.Actor, ev.Text = person, "left out by a person after it was cut off"
-		return w.record(ctx, ev)
+		return w.recordAll(ctx, ev, used)
 	}
-	return w.runAgain(ctx, f, "a person said to run it again")
+	return w.runAgain(ctx, f, "a person said to run it again", used)
 }

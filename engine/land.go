@@ -58,6 +58,11 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 	case agent.Limited:
 		return w.limited(ctx, f, r)
 	case agent.NeedsPerson:
+		if r.Reply != nil && r.Reply.Outcome == "done" && r.Exit == 0 && r.Signal == "" {
+			// Done, with something to ask: what that means for the step is
+			// the playbook's to say, now as after a crash.
+			return w.conclude(ctx, f, r)
+		}
 		return w.waitForPerson(ctx, f, r, wanted(r))
 	case agent.OutOfContext, agent.SessionNotFound:
 		// Not a failure of the work: a new session takes over, told what is
@@ -65,12 +70,9 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 		ev := w.about(f, reprise.StepResolved)
 		ev.Outcome, ev.Text, ev.Cause = string(reprise.Rerun), lostWords[r.Outcome], journal.SessionLost
 		w.ended(f, string(r.Outcome), r.Reason)
-		if err := w.record(ctx, ev); err != nil {
-			return err
-		}
 		reset := w.about(f, reprise.StepReset)
-		reset.Text = ev.Text
-		return w.record(ctx, reset)
+		reset.Text, reset.Agent = ev.Text, "" // nobody goes on with it
+		return w.recordAll(ctx, ev, reset)
 	}
 	return w.fail(ctx, f, r)
 }
@@ -106,17 +108,22 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 		return w.blocked(ctx, f, first(reply.Summary, "the agent says that it is blocked"))
 	case reply.Outcome == "question" && len(reply.Questions) == 0:
 		return w.lied(ctx, f, r, "it says that it has a question and asks none")
+	case reply.Outcome == "question":
+		return w.waitForPerson(ctx, f, r, reply.Questions)
 	}
-	if missing := w.missing(f); missing != "" && reply.Outcome != "question" {
-		return w.lied(ctx, f, r, missing)
-	}
-	if len(f.a.Verify) > 0 && reply.Outcome != "question" {
+	problem := w.missing(f)
+	if problem == "" && len(f.a.Verify) > 0 {
 		if err := w.verify(ctx, f); err != nil {
-			return w.lied(ctx, f, r, err.Error())
+			problem = err.Error()
 		}
 	}
-	c := w.book.Conclude(w.store, w.run, f.a, reply)
+	c := reprise.Conclusion{Problem: problem}
+	if problem == "" {
+		c = w.book.Conclude(w.store, w.run, f.a, reply)
+	}
 	switch {
+	case len(reply.Questions) > 0 && !takesIn(c):
+		return w.waitForPerson(ctx, f, r, reply.Questions)
 	case c.Problem != "":
 		return w.lied(ctx, f, r, c.Problem)
 	case c.Failed:
@@ -135,6 +142,12 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 		return w.lied(ctx, f, r, "it ended without a result, a commit or a changed file")
 	}
 	return w.finish(ctx, f, c, reply, commit)
+}
+
+// takesIn reports whether a conclusion does something about what was asked.
+func takesIn(c reprise.Conclusion) bool {
+	return c.Problem == "" && (c.Failed || c.Blocked || len(c.Questions) > 0 ||
+		slices.ContainsFunc(c.Then, func(ev reprise.Event) bool { return ev.Kind == reprise.QuestionAsked }))
 }
 
 // lostWords say why a session is not gone on with.
@@ -199,24 +212,13 @@ func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, repl
 	ev.Commit, ev.Outcome = commit, first(c.Outcome, reply.Verdict)
 	ev.Text = first(c.Text, reply.Summary)
 	ev.Key, ev.Answers = f.key, f.answers
+	all := append([]reprise.Event{ev}, w.applied(ev)...)
+	all = append(append(all, c.Then...), w.questions(f.a, c.Questions, "")...)
 	// crash: effect-durable
-	if err := w.record(ctx, ev); err != nil {
+	if err := w.recordAll(ctx, all...); err != nil {
 		return err
 	}
 	// crash: finished-recorded
-	if err := w.apply(ctx); err != nil {
-		return err
-	}
-	for _, then := range c.Then {
-		if err := w.record(ctx, then); err != nil {
-			return err
-		}
-	}
-	if len(c.Questions) > 0 {
-		if err := w.ask(ctx, f.a, c.Questions); err != nil {
-			return err
-		}
-	}
 	if err := w.load(); err != nil {
 		return err
 	}

@@ -82,10 +82,7 @@ func (w *work) limited(ctx context.Context, f *flight, r agent.Result) error {
 // postpone records that a step is not to be started before a time. It is open
 // again.
 func (w *work) postpone(ctx context.Context, f *flight, ev reprise.Event) error {
-	if err := w.record(ctx, ev); err != nil {
-		return err
-	}
 	reset := w.about(f, reprise.StepReset)
 	reset.Text, reset.Outcome = ev.Text, "limited"
-	return w.record(ctx, reset)
+	return w.recordAll(ctx, ev, reset)
 }

@@ -89,10 +89,8 @@ func (w *work) settle(ctx context.Context) error {
 			return nil // nothing is due, or the files do not take it in
 		}
 		last = same
-		for _, ev := range events {
-			if err := w.record(ctx, ev); err != nil {
-				return err
-			}
+		if err := w.recordAll(ctx, slices.Clone(events)...); err != nil {
+			return err
 		}
 		if err := w.load(); err != nil {
 			return err

@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "work-on" {
 		os.Exit(workOn(os.Args[2:]))
 	}
+	if len(os.Args) > 4 && os.Args[1] == "carry" {
+		os.Exit(carry(os.Args[2:]))
+	}
 	os.Exit(m.Run())
 }
 

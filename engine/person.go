@@ -18,35 +18,36 @@ func questionOf(step string) string { return "ask-" + word(step) }
 // ask records questions to a person about a unit of work. A question that is on
 // record is never asked again.
 func (w *work) ask(ctx context.Context, a reprise.Assignment, asked []reprise.Asked) error {
-	for _, q := range asked {
-		if err := w.askOne(ctx, a, q, ""); err != nil {
-			return err
-		}
+	if err := w.recordAll(ctx, w.questions(a, asked, "")...); err != nil {
+		return err
 	}
 	return w.load()
 }
 
-// askOne records one question, unless it is there. by is the step that waits for
-// the answer.
-func (w *work) askOne(ctx context.Context, a reprise.Assignment, q reprise.Asked, by string) error {
-	id := q.ID
-	for n := 1; id == ""; n++ {
-		if next := fmt.Sprintf("%s.%d", questionOf(a.Step), n); !w.isAsked(next) {
-			id = next
+// questions are the events that ask what is not on record as asked. by is the
+// step that waits for the answers.
+func (w *work) questions(a reprise.Assignment, asked []reprise.Asked, by string) []reprise.Event {
+	var out []reprise.Event
+	taken := map[string]bool{}
+	for _, q := range asked {
+		id := q.ID
+		for n := 1; id == ""; n++ {
+			if next := fmt.Sprintf("%s.%d", questionOf(a.Step), n); !taken[next] && !w.isAsked(next) {
+				id = next
+			}
 		}
+		if taken[id] || w.isAsked(id) {
+			continue
+		}
+		taken[id] = true
+		ev := reprise.Event{Kind: reprise.QuestionAsked, At: w.Now(), Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Actor: a.Role, By: by}
+		if q.Subject != "" {
+			ev.Step = q.Subject
+		}
+		out = append(out, ev)
+		w.tell(Progress{Kind: Questions, Step: a.Step, Text: q.Text})
 	}
-	if w.isAsked(id) {
-		return nil
-	}
-	ev := reprise.Event{Kind: reprise.QuestionAsked, At: w.Now(), Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Actor: a.Role, By: by}
-	if q.Subject != "" {
-		ev.Step = q.Subject
-	}
-	if err := w.record(ctx, ev); err != nil {
-		return err
-	}
-	w.tell(Progress{Kind: Questions, Step: a.Step, Text: q.Text})
-	return nil
+	return out
 }
 
 // isAsked reports whether a question of this name is on record.
@@ -111,19 +112,9 @@ func (w *work) waitForPerson(ctx context.Context, f *flight, r agent.Result, ask
 		return w.lied(ctx, f, r, "it asks again what was answered: "+again)
 	}
 	w.ended(f, "question", open[0].Text)
-	// The questions first: if we die in between, the attempt is settled with
-	// its questions already on record.
-	for _, q := range open {
-		if err := w.askOne(ctx, f.a, q, f.a.Step); err != nil {
-			return err
-		}
-	}
-	if err := w.load(); err != nil {
-		return err
-	}
 	reset := w.about(f, reprise.StepReset)
 	reset.Text, reset.Outcome = "waits for an answer", "question"
-	return w.record(ctx, reset)
+	return w.recordAll(ctx, append(w.questions(f.a, open, f.a.Step), reset)...)
 }
 
 // fromAgent reports whether a question is in an agent's own words and name.
@@ -140,7 +131,7 @@ func (w *work) unanswered(step string) bool {
 func (w *work) answersFor(a reprise.Assignment) []reprise.Question {
 	var out []reprise.Question
 	for _, q := range w.run.Questions {
-		if !q.Answered || q.Applied || w.due[q.ID] != "" {
+		if !q.Answered || q.Applied || w.due[q.ID] != "" || q.By != "" && q.By != a.Step {
 			continue
 		}
 		if q.Subject == a.Step || q.By == a.Step || q.ID == questionOf(a.Step) || strings.HasPrefix(q.ID, questionOf(a.Step)+".") || slices.Contains(a.Answers, q.ID) {
@@ -177,13 +168,27 @@ func (w *work) remembered(ev reprise.Event) {
 // apply records the answers as applied that a finished step used. If the process
 // dies before, the next one does: an answer reaches no second step.
 func (w *work) apply(ctx context.Context) error {
+	if len(w.due) == 0 {
+		return nil
+	}
 	for _, id := range slices.Sorted(mapKeys(w.due)) {
 		q, _ := w.question(id)
 		if err := w.record(ctx, reprise.Event{Kind: reprise.AnswerApplied, At: w.Now(), Step: w.due[id], Question: id, Text: q.Answer, Actor: actor}); err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.load()
+}
+
+// applied are the events that say that the answers a finished step used are
+// applied.
+func (w *work) applied(finished reprise.Event) []reprise.Event {
+	var out []reprise.Event
+	for _, id := range slices.Sorted(slices.Values(finished.Answers)) {
+		q, _ := w.question(id)
+		out = append(out, reprise.Event{Kind: reprise.AnswerApplied, Step: finished.Step, Question: id, Text: q.Answer, Actor: actor})
+	}
+	return out
 }
 
 // askPerson asks a person what is open, if one can be asked. again reports
@@ -225,11 +230,7 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 		return err
 	}
 	defer store.Release()
-	book, err := e.bookOf(store, ref)
-	if err != nil {
-		return err
-	}
-	w, err := e.open(ctx, store, ref, book)
+	w, err := e.open(ctx, store, ref, nil)
 	if err != nil {
 		return err
 	}

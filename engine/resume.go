@@ -28,11 +28,7 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (*Summar
 		return nil, err
 	}
 	defer store.Release()
-	book, err := e.bookOf(store, ref)
-	if err != nil {
-		return nil, err
-	}
-	w, err := e.open(ctx, store, ref, book)
+	w, err := e.open(ctx, store, ref, nil)
 	if err != nil {
 		return nil, err
 	}

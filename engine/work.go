@@ -13,7 +13,6 @@ import (
 	"reprise/internal/gitx"
 	"reprise/journal"
 	"reprise/layout"
-	"reprise/playbook"
 )
 
 // work is one run being worked on. Only the goroutine of its loop touches it;
@@ -43,6 +42,11 @@ type work struct {
 	// each was.
 	lastDone string
 	times    map[string]int
+	// follows are events that the last one said would follow and that are not
+	// on record yet; orderly is set while the last one is that of somebody who
+	// left in good order.
+	follows []reprise.Event
+	orderly bool
 	// due are answers that a finished step used, by question, with the step.
 	due map[string]string
 	// newSessions lets no attempt go on with a session of before.
@@ -52,21 +56,24 @@ type work struct {
 }
 
 // open prepares to work on a run whose project is taken: its journal is read,
-// its files are brought up to it.
+// its files are brought up to it. Without a playbook it is worked on as its files
+// say.
 func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref, book reprise.Playbook) (*work, error) {
 	l := layout.Find(ref.Layout)
 	if l == nil {
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}
-	if book == nil {
-		var err error
-		if book, err = playbook.For(ref.Layout, ref.Kind); err != nil {
-			return nil, err
-		}
-	}
 	w := e.newWork(store, ref, book, l)
 	if err := w.catchUp(ctx); err != nil {
 		return nil, err
+	}
+	if book == nil {
+		// Only now: what the files say of how it is worked on may have been on
+		// its way to them.
+		var err error
+		if w.book, err = e.bookOf(store, ref); err != nil {
+			return nil, err
+		}
 	}
 	repo, err := gitx.Open(ctx, e.Dir, gitx.Options{Environ: e.Environ})
 	switch {
@@ -79,7 +86,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 	case !errors.Is(err, gitx.ErrNone) && !errors.Is(err, gitx.ErrNoGit):
 		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: ref.ID, Message: "git cannot be used here: " + err.Error()})
 	}
-	return w, nil
+	return w, w.follow(ctx)
 }
 
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Playbook, l reprise.Layout) *work {
@@ -135,6 +142,7 @@ func (w *work) load() error {
 func (w *work) remember(ev reprise.Event) {
 	w.hist.Add(ev)
 	w.remembered(ev)
+	w.followed(ev)
 	switch ev.Kind {
 	case reprise.RunStarted:
 		w.told, w.ours = nil, true

@@ -160,6 +160,10 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			// We began it, and its first phases leave the unit's file as it is.
 			d = Drift{reprise.Info, "it was begun here and its file is not marked yet", hintUpdate}
 		}
+		if s.Ours && saved.Status == reprise.InProgress && own.Status == reprise.Done {
+			// We began it; whoever was to record its end was stopped before.
+			d = Drift{reprise.Info, "it was begun here and is done; only the saved state was not moved on", hintUpdate}
+		}
 		if !ok || d.Severity == 0 {
 			continue
 		}

@@ -139,7 +139,13 @@ func write(name, text string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(name, []byte(text), 0o644)
+	// Whole or not at all: a file that is cut off in the middle is for a person
+	// to look at, and that is shown elsewhere.
+	temp := name + ".tmp"
+	if err := os.WriteFile(temp, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temp, name)
 }
 
 // work is what roles do beside the files that are expected of them.
