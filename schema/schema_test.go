@@ -35,6 +35,7 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 		"preview.v1.json":  generate[report.Preview](t, "What would be changed and started."),
 		"answer.v1.json":   generate[report.Answers](t, "Which questions were answered, and which still wait."),
 		"demo.v1.json":     generate[report.Demo](t, "What the demo shows, and whether that is proven."),
+		"brief.v1.json":    generate[report.Brief](t, "Where a run stands, for a session that takes it over."),
 		"error.v1.json":    generate[report.Error](t, "Why a command could not answer."),
 	}
 }

@@ -1,0 +1,152 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/engine"
+	"reprise/project"
+)
+
+const sharing = `name: sharing
+title: Steps of two accounts
+steps:
+  - {id: a, role: first, prompt: Make a., outputs: [a.txt]}
+  - {id: b, role: first, prompt: Make b., outputs: [b.txt]}
+  - {id: c, role: first, prompt: Make c., outputs: [c.txt]}
+  - {id: d, role: second, prompt: Make d., outputs: [d.txt]}
+`
+
+var begun = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
+// shared plays both accounts; the first one is closed until a time.
+func shared(dir string, c *clock, until time.Time, seen *launches) *engine.Engine {
+	play := func(job agent.Job) *agent.Result {
+		seen.begin(job.Step)
+		defer seen.end()
+		if job.Role == "first" && c.now().Before(until) {
+			return &agent.Result{Outcome: agent.Limited, Until: until, Reason: "the window is used up"}
+		}
+		time.Sleep(20 * time.Millisecond)
+		return made(job)
+	}
+	e := stubbed(dir, map[string]func(agent.Job) *agent.Result{"first": play, "second": play})
+	second := e.Settings.Agents["second"]
+	second.Preset = "codex"
+	e.Settings.Agents["second"] = second
+	e.Now, e.Parallel = c.now, 1
+	return e
+}
+
+// judged is what a look from outside says at a time.
+func judged(t *testing.T, dir string, at time.Time) reprise.Decision {
+	t.Helper()
+	j, err := project.Judge(t.Context(), dir, project.JudgeOptions{Options: project.Options{Now: at}, Full: true})
+	if err != nil || len(j.Runs) != 1 {
+		t.Fatal(j, err)
+	}
+	return j.Decisions[j.Runs[0]]
+}
+
+func TestX8_a_limit_stops_all_steps_of_its_account(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	put(t, dir, "flow.yaml", sharing)
+	until := begun.Add(5 * time.Hour)
+	seen := &launches{}
+	sum := begin(t, shared(dir, newClock(begun, 1), until, seen), "one", "flow.yaml")
+	if sum.Action != reprise.Wait || !sum.Until.Equal(until) || sum.Account != "claude" || sum.State != reprise.Waiting {
+		t.Errorf("%s until %s for %q, %s", sum.Action, sum.Until, sum.Account, sum.State)
+	}
+	if got := seen.String(); got != "[a d]" {
+		t.Errorf("launched %s: a runs into the limit, b and c must not, d has another account", got)
+	}
+	if len(sum.Failed) > 0 || len(sum.Finished) != 1 {
+		t.Errorf("failed %+v finished %+v", sum.Failed, sum.Finished)
+	}
+
+	// Whoever looks before the time sees a run that waits, after it one that
+	// can be gone on with.
+	if d := judged(t, dir, begun.Add(time.Hour)); d.State != reprise.Waiting || d.Action != reprise.Wait || !strings.Contains(strings.Join(d.Reasons, " "), "waits for a limit until 2026-03-02 14:00 UTC") {
+		t.Errorf("before: %s %s %q", d.State, d.Action, d.Reasons)
+	}
+	if d := judged(t, dir, until.Add(time.Minute)); d.State != reprise.Interrupted || d.Action != reprise.Start {
+		t.Errorf("after: %s %s %q", d.State, d.Action, d.Reasons)
+	}
+
+	// Another process before the time starts nothing.
+	sum, err := shared(dir, newClock(begun.Add(time.Hour), 1), until, seen).Resume(t.Context(), refOf("one"), engine.Choice{})
+	if err != nil || sum.Action != reprise.Wait || !sum.Until.Equal(until) || sum.Launches != 0 {
+		t.Errorf("%+v %v", sum, err)
+	}
+}
+
+func TestX8_after_a_limit_one_goes_first_and_the_others_follow(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	put(t, dir, "flow.yaml", sharing)
+	until := begun.Add(5 * time.Hour)
+	first := &launches{}
+	begin(t, shared(dir, newClock(begun, 1), until, first), "one", "flow.yaml")
+	seen := &launches{}
+	var starts []time.Time
+	c := newClock(until.Add(time.Second), 60)
+	e := shared(dir, c, until, seen)
+	e.Parallel = 3
+	e.Tell = func(p engine.Progress) {
+		if p.Kind == engine.Began {
+			starts = append(starts, p.At)
+		}
+	}
+	sum, err := e.Resume(t.Context(), refOf("one"), engine.Choice{})
+	if err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v %v", sum, err)
+	}
+	if len(starts) != 3 {
+		t.Fatalf("launched %s", seen)
+	}
+	if gap := starts[2].Sub(starts[1]); gap < 4*time.Second {
+		t.Errorf("the others follow each other after %s", gap)
+	}
+	all := events(t, dir, refOf("one"))
+	for _, ev := range all {
+		if ev.Kind == reprise.StepFinished && ev.Step == seen.steps[0] && starts[1].Before(ev.At) {
+			t.Errorf("the second was started at %s, before the first was through at %s", starts[1], ev.At)
+		}
+	}
+	if n := count(all, reprise.StepFailed, ""); n != 0 {
+		t.Errorf("a limit counts as %d failures", n)
+	}
+}
+
+func TestX8_waiting_sleeps_through_limits_that_come_back(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	put(t, dir, "flow.yaml", sharing)
+	// Told too early twice: the window is closed until later than it says.
+	c := newClock(begun, 10_000)
+	open := begun.Add(4 * time.Hour)
+	seen := &launches{}
+	play := func(job agent.Job) *agent.Result {
+		seen.begin(job.Step)
+		defer seen.end()
+		if now := c.now(); now.Before(open) {
+			return &agent.Result{Outcome: agent.Limited, Until: now.Add(2 * time.Hour)}
+		}
+		return made(job)
+	}
+	e := stubbed(dir, map[string]func(agent.Job) *agent.Result{"first": play, "second": play})
+	e.Now, e.Parallel, e.Wait, e.Settings.Attempts = c.now, 1, true, 1
+	sum := begin(t, e, "one", "flow.yaml")
+	if sum.State != reprise.Complete || len(sum.Failed) > 0 {
+		t.Fatalf("%+v", sum)
+	}
+	all := events(t, dir, refOf("one"))
+	deferred := count(all, reprise.StepDeferred, "")
+	if deferred < 2 || deferred > 4 || count(all, reprise.StepFinished, "") != 4 {
+		t.Errorf("%d times deferred, launched %s", deferred, seen)
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reprise"
+	"reprise/briefing"
+	"reprise/internal/durable"
+	"reprise/playbook"
+	"reprise/project"
+	"reprise/report"
+)
+
+func (a *app) newBrief() *cobra.Command {
+	var flags upkeepFlags
+	reader := ""
+	cmd := &cobra.Command{
+		Use:   "brief [RUN]",
+		Short: "Say where a run stands, for a new session that takes it over",
+		Long: "Write a briefing from evidence: the goal, what is verified done and what is only\n" +
+			"claimed, what is in progress, unknown or changed since, the next step and what not to\n" +
+			"do. Every statement has its source; text from state files is quoted as data. At most\n" +
+			"10,000 characters. Changes nothing.\n\n" +
+			"Exit code: 0, or 3 if there is no run.",
+		Example:           "  reprise brief\n  reprise brief 4.2 --for codex\n  reprise brief 004 --for claude | claude -p",
+		Args:              args(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: a.completeRuns(&flags.dir),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.brief(cmd.Context(), flags, strings.Join(args, ""), reader)
+		},
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/brief.v1.json)")
+	cmd.Flags().StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
+	cmd.Flags().StringVar(&reader, "for", "", "the CLI that is to read it: "+strings.Join(briefing.CLIs(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(briefing.CLIs(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) error {
+	if reader != "" && !slices.Contains(briefing.CLIs(), reader) {
+		return usageError{fmt.Errorf("--for is %q; it can be %s", reader, strings.Join(briefing.CLIs(), ", "))}
+	}
+	found, err := a.judge(ctx, flags.dir, project.JudgeOptions{Full: true})
+	if err != nil {
+		return err
+	}
+	list, err := candidates(found, arg)
+	switch {
+	case err != nil:
+		return err
+	case len(list) > 1:
+		return &severalError{list: list}
+	case len(list) == 0:
+		a.code = exitNothing
+		if a.json {
+			return a.writeJSON(a.out, report.Brief{Schema: report.BriefSchema, Root: found.Root, Sections: []report.BriefSection{}, Notes: []string{}})
+		}
+		f := a.newFace(found)
+		f.nothingToResume(found.Result)
+		return nil
+	}
+	in, err := a.briefingOf(found, list[0], flags)
+	if err != nil {
+		return err
+	}
+	in.For = reader
+	b := briefing.Make(in)
+	if a.json {
+		return a.writeJSON(a.out, briefDocument(found.Root, b))
+	}
+	_, err = fmt.Fprint(a.out, b.Text())
+	return err
+}
+
+// briefingOf gathers what a briefing of a run is made of.
+func (a *app) briefingOf(found *project.Judgement, j judged, flags upkeepFlags) (briefing.Input, error) {
+	in := briefing.Input{Run: j.run, Decision: j.d, Observed: j.o}
+	t, err := a.tender(flags)
+	if err != nil {
+		return in, err
+	}
+	h, err := t.Log(j.run)
+	if err != nil {
+		return in, err
+	}
+	for _, e := range h.Entries {
+		in.Journal = append(in.Journal, briefing.Recorded{Seq: e.Seq, Event: e.Event})
+	}
+	store, err := durable.Open(found.Root, durable.Options{AllowNetwork: true, Adopt: true})
+	if err != nil {
+		return in, err
+	}
+	if book, err := playbook.For(j.run.Layout, j.run.Kind); err == nil {
+		if g, ok := book.(reprise.Goaler); ok {
+			in.Goal = g.GoalOf(store, j.run)
+		}
+	}
+	return in, nil
+}
+
+func briefDocument(root string, b briefing.Briefing) report.Brief {
+	doc := report.Brief{Schema: report.BriefSchema, Root: root, Layout: b.Run.Layout, ID: b.Run.ID, For: b.For, Notes: append([]string{}, b.Notes...), Text: b.Text()}
+	for _, s := range b.Sections {
+		sec := report.BriefSection{Key: s.Key, Title: s.Title, Lead: s.Lead, Left: s.Left, Items: []report.BriefItem{}}
+		for _, item := range s.Items {
+			sec.Items = append(sec.Items, report.BriefItem{Text: item.Text, Source: item.Source})
+		}
+		doc.Sections = append(doc.Sections, sec)
+	}
+	return doc
+}
