@@ -15,7 +15,8 @@ func (g *gathering) goal() {
 	if r.Title != "" && r.Title != r.ID {
 		g.add(Goal, r.Title, r.Path)
 	}
-	if g.Goal != "" && g.Goal != r.Title {
+	// A graph is no goal in words; its tasks are told below.
+	if g.Goal != "" && g.Goal != r.Title && !strings.HasPrefix(g.Goal, "{") {
 		g.add(Goal, g.Goal, r.Path)
 	}
 	for _, a := range r.Artifacts {

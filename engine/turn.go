@@ -76,7 +76,7 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	if err != nil {
 		return err
 	}
-	job, err := w.job(f, bound)
+	job, err := w.job(ctx, f, bound)
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func policyOf(a reprise.Assignment) reprise.Ambiguity {
 }
 
 // job makes what the agent is started with.
-func (w *work) job(f *flight, bound binding) (agent.Job, error) {
+func (w *work) job(ctx context.Context, f *flight, bound binding) (agent.Job, error) {
 	job := agent.Job{
 		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: noNul(f.a.Role), Key: f.key, Token: w.token(f),
 		Dir: f.dir, Result: f.result, Command: bound.command, Env: bound.env, Secrets: bound.secrets,
@@ -291,8 +291,14 @@ func (w *work) job(f *flight, bound binding) (agent.Job, error) {
 	if len(f.a.Command) > 0 {
 		return job, nil // a command of the person's own is told by its arguments
 	}
+	task := w.task(f)
+	if w.takesOver(f.a.Step, bound, job.Resume) {
+		if err := w.brief(ctx, f, &task); err != nil {
+			return agent.Job{}, err
+		}
+	}
 	var err error
-	if job.Prompt, err = prompt.Render(w.task(f), w.Prompts); err != nil {
+	if job.Prompt, err = prompt.Render(task, w.Prompts); err != nil {
 		return agent.Job{}, fmt.Errorf("write the prompt of %s: %w", f.a.Step, err)
 	}
 	return job, nil

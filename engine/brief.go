@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"reprise"
+	"reprise/briefing"
+	"reprise/journal"
+	"reprise/project"
+	"reprise/prompt"
+)
+
+// takesOver reports whether an attempt is the first of a new session at a step
+// that another one was at.
+func (w *work) takesOver(step string, bound binding, resumes bool) bool {
+	h := w.hist.Step(step)
+	return h.Lost != "" || bound.continues && h.Session != "" && !resumes
+}
+
+// brief adds to the prompt of a session that takes over what is known of where
+// things stand, from a close look taken now.
+func (w *work) brief(ctx context.Context, f *flight, t *prompt.Task) error {
+	j, err := project.Judge(ctx, w.Dir, project.JudgeOptions{Options: project.Options{Now: w.Now()}, Full: true})
+	if err != nil {
+		return fmt.Errorf("brief a new session: %w", err)
+	}
+	entries, _, err := journal.Read(w.store, journal.Name(w.ref))
+	if err != nil {
+		return fmt.Errorf("brief a new session: %w", err)
+	}
+	in := briefing.Input{Run: w.run, Decision: w.decide(), Observed: j.Observed, Step: f.a.Step}
+	for _, r := range j.Runs {
+		if r.Layout == w.ref.Layout && r.Path == w.ref.Path {
+			in.Run, in.Decision = r, j.Decisions[r]
+		}
+	}
+	for _, e := range entries {
+		in.Journal = append(in.Journal, briefing.Recorded{Seq: e.Seq, Event: e.Event})
+	}
+	if g, ok := w.book.(reprise.Goaler); ok {
+		in.Goal = g.GoalOf(w.store, in.Run)
+	}
+	why := first(w.hist.Step(f.a.Step).Lost, "an earlier session was at this and is not gone on with")
+	t.Earlier = append(t.Earlier, fmt.Sprintf("You are new to this: %s. The blocks named `briefing` say what is known of where things stand, each line with its source.", why))
+	t.Data = append(t.Data, briefing.Make(in).Data()...)
+	return nil
+}
