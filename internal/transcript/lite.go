@@ -32,19 +32,23 @@ var errLite = errors.New("it is not a database file as expected")
 
 // Bounds of a database that is read.
 const (
-	litePages   = 60_000  // read for one question
+	litePages   = 60_000 // read for one question
+	liteBytes   = 256 << 20
 	liteFrames  = 400_000 // of the log
 	litePayload = 16 << 20
 	liteDepth   = 24
 )
 
-func openLite(fsys fs.FS, name string) (l *lite, err error) {
-	l = &lite{left: litePages}
-	defer func() {
-		if err != nil {
-			l.close()
-		}
-	}()
+func openLite(fsys fs.FS, name string) (*lite, error) {
+	l := &lite{}
+	if err := l.open(fsys, name); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *lite) open(fsys fs.FS, name string) (err error) {
 	open := func(name string) (io.ReaderAt, int64, error) {
 		// What is no plain file might keep whoever opens it.
 		if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
@@ -67,28 +71,29 @@ func openLite(fsys fs.FS, name string) (l *lite, err error) {
 	}
 	var size int64
 	if l.db, size, err = open(name); err != nil {
-		return nil, err
+		return err
 	}
 	head := make([]byte, 100)
 	if _, err := l.db.ReadAt(head, 0); err != nil || !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
-		return nil, errLite
+		return errLite
 	}
 	l.pageSize = int(binary.BigEndian.Uint16(head[16:]))
 	if l.pageSize == 1 {
 		l.pageSize = 65536
 	}
 	l.usable = l.pageSize - int(head[20])
+	l.left = min(litePages, liteBytes/max(l.pageSize, 1))
 	if l.pageSize < 512 || l.pageSize&(l.pageSize-1) != 0 || l.usable < 480 || binary.BigEndian.Uint32(head[56:]) > 1 {
-		return nil, errLite // 0 and 1 stand for UTF-8
+		return errLite // 0 and 1 stand for UTF-8
 	}
 	l.pages = uint32(size / int64(l.pageSize))
 	switch l.wal, l.walSize, err = open(name + "-wal"); {
 	case errors.Is(err, fs.ErrNotExist):
 		l.wal, err = nil, nil
 	case err != nil:
-		return nil, err
+		return err
 	}
-	return l, l.log()
+	return l.log()
 }
 
 func (l *lite) close() {

@@ -89,15 +89,13 @@ func (r *records) one(line []byte, tooLong, begun, whole, end bool, each func([]
 		each(line)
 	case !whole && !end: // cut by us, not by its writer
 	default:
-		if rest := glued(line); rest != nil {
-			r.lost++
-			each(rest)
+		if !whole {
+			r.torn = true
 			return
 		}
-		if whole {
-			r.lost++
-		} else {
-			r.torn = true
+		r.lost++
+		if rest := glued(line); rest != nil {
+			each(rest)
 		}
 	}
 }
@@ -107,7 +105,7 @@ func isObject(b []byte) bool { return len(b) > 1 && b[0] == '{' && json.Valid(b)
 // glued finds a whole record behind one that was cut off, nil if there is none.
 func glued(line []byte) []byte {
 	from := 1
-	for range 64 {
+	for range 16 {
 		at := -1
 		for _, b := range beginnings {
 			if i := bytes.Index(line[min(from, len(line)):], b); i >= 0 && (at < 0 || i < at) {
