@@ -104,6 +104,9 @@ func (w *work) catchUp(ctx context.Context) error {
 		w.remember(e.Event)
 		last = e.Event
 	})
+	if _, gone := fs.Stat(w.store, w.ref.Path); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
+	}
 	if err != nil {
 		return err
 	}

@@ -83,6 +83,9 @@ func (e *PoisonedError) Hint() string {
 	if IsFull(e.Cause) {
 		return "make room on the disk and start again; nothing that was reported as done is lost"
 	}
+	if errors.Is(e.Cause, ErrFenced) {
+		return fenced{}.Hint()
+	}
 	return "find out why the disk refused it, then start again; nothing that was reported as done is lost"
 }
 

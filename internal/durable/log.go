@@ -286,7 +286,9 @@ func (l *Log) Append(kind string, payload json.RawMessage) (Record, error) {
 	if err := s.writable(); err != nil {
 		return Record{}, err
 	}
-	if info, err := l.f.Stat(); err != nil || info.Links == 0 {
+	// Shorter than what we wrote: somebody cut it, and what follows would make
+	// no sense to a reader.
+	if info, err := l.f.Stat(); err != nil || info.Links == 0 || info.Size < l.size && !s.has(faultAckFirst) {
 		return Record{}, s.fail("append to "+l.name, errors.Join(ErrFenced, err))
 	}
 	body := compact.Bytes()

@@ -63,6 +63,9 @@ func (s *Store) keepTree(ctx context.Context, snap *Snapshot, o SnapshotOptions)
 		return err
 	}
 	if g.line(ctx, "rev-parse", "--verify", "--quiet", tree.Ref) == "" {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		return fmt.Errorf("snapshot: git did not keep %s", tree.Ref)
 	}
 	return nil

@@ -1,0 +1,182 @@
+package engine_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// TestX10_an_agent_that_kills_the_engine kills the whole process group of the
+// engine, once; the next engine settles what it left.
+func TestX10_an_agent_that_kills_the_engine(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("needs /proc to find the engine")
+	}
+	dir := repository(t)
+	put(t, dir, "flow.yaml", `name: group
+steps:
+  - {id: a, command: [sh, kill.sh], outputs: [a.txt], on_crash: verify}
+  - {id: b, needs: [a], command: [sh, -c, 'echo b > b.txt'], outputs: [b.txt]}
+`)
+	// The parent of an agent is its keeper, whose parent is the engine.
+	put(t, dir, "kill.sh", `echo launched >> launched
+if [ ! -e once ]; then
+	: > once
+	engine=$(sed 's/.*) . //' /proc/$PPID/stat | cut -d' ' -f1)
+	kill -9 "-$engine"
+	sleep 100
+fi
+echo a > a.txt
+`)
+	start := func() (string, int) {
+		v := &victim{t: t, dir: dir, run: "group-" + filepath.Base(filepath.Dir(dir))}
+		p := &process{cmd: exec.Command(os.Args[0], "work-on", v.dir, v.run, "flow.yaml")}
+		p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = &p.out, &p.out, 3*time.Second
+		p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := p.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return p.end(time.Minute)
+	}
+	began := time.Now()
+	if out, code := start(); code != -1 || time.Since(began) > 30*time.Second {
+		t.Fatalf("the engine was not killed: %d %s", code, out)
+	}
+	if out, code := start(); code != exitDone {
+		t.Fatalf("%d %s", code, out)
+	}
+	if n := len(strings.Fields(get(t, dir, "launched"))); n != 2 {
+		t.Errorf("launched %d times", n)
+	}
+	if left := marked("group-" + filepath.Base(filepath.Dir(dir))); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// TestX10_a_full_disk lets an agent fill the disk of the project.
+func TestX10_a_full_disk(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "small")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=16m", "small", dir).CombinedOutput(); err != nil {
+		t.Skipf("a small disk cannot be made here: %v %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v %s", err, out)
+		}
+	})
+	put(t, dir, "flow.yaml", `name: full
+steps:
+  - {id: a, command: [sh, -c, 'echo a > a.txt'], outputs: [a.txt]}
+  - {id: b, needs: [a], command: [sh, -c, 'echo >> launched; if [ ! -e room ]; then cat /dev/zero > big; exit 1; fi; echo b > b.txt'], outputs: [b.txt], attempts: 2}
+`)
+	w, hash, err := readFlow(filepath.Join(dir, "flow.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(dir)
+	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "full"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	t.Logf("full: %v %+v", err, sum)
+	told := fmt.Sprint(err)
+	if sum != nil {
+		told += fmt.Sprint(sum.Reasons, sum.Failed)
+	}
+	if !strings.Contains(told, "space") && !strings.Contains(told, "exit code 1") {
+		t.Errorf("nobody says that the disk is full: %s", told)
+	}
+	if n := len(strings.Split(get(t, dir, "launched"), "\n")) - 1; n > 2 {
+		t.Errorf("launched %d times", n)
+	}
+	// A person makes room.
+	if err := os.Remove(filepath.Join(dir, "big")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "room", "")
+	e.Ask = answering
+	if sum, err = e.Resume(t.Context(), ref, engine.Choice{From: "b"}); err != nil || sum.State != reprise.Complete {
+		t.Errorf("%v %+v", err, sum)
+	}
+}
+
+// TestX10_OR11_retries_are_counted_across_restarts runs one attempt in each
+// process and looks at when and how often there is another.
+func TestX10_OR11_retries_are_counted_across_restarts(t *testing.T) {
+	t.Parallel()
+	dir, out := repository(t), t.TempDir()
+	put(t, dir, "flow.yaml", fmt.Sprintf(`name: retries
+steps:
+  - {id: a, command: [sh, -c, 'echo "$REPRISE_ATTEMPT" >> %[1]s/launches; date +%%s%%N > noise; [ -e %[1]s/good ] && echo a > a.txt'], outputs: [a.txt], attempts: 3, backoff: 1h}
+`, out))
+	var ahead atomic.Int64 // of the real clock
+	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	resume := func(c engine.Choice) *engine.Summary {
+		t.Helper()
+		sum, err := newEngineAt(dir, clock).Resume(t.Context(), refOf("retries"), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	launches := func() int {
+		data, _ := os.ReadFile(filepath.Join(out, "launches"))
+		return strings.Count(string(data), "\n")
+	}
+	e := newEngineAt(dir, clock)
+	w, hash, err := readFlow(filepath.Join(dir, "flow.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "retries"}); err != nil {
+		t.Fatal(err)
+	}
+	// The pause is the longest there is, five minutes: too long to sit out in
+	// a test, and on record for the next process.
+	for attempt := 1; attempt <= 3; attempt++ {
+		ctx, cancel := contextOnceLaunched(t, launches, attempt)
+		sum, err := newEngineAt(dir, clock).Resume(ctx, refOf("retries"), engine.Choice{})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if launches() != attempt {
+			t.Fatalf("%d launches after %d rounds: %+v", launches(), attempt, sum)
+		}
+		// Too early: the back-off is on record.
+		ahead.Add(int64(time.Minute))
+		if attempt < 3 {
+			ctx, cancel := contextSoon(t)
+			if _, err := newEngineAt(dir, clock).Resume(ctx, refOf("retries"), engine.Choice{}); err != nil {
+				t.Fatal(err)
+			}
+			cancel()
+			if launches() != attempt {
+				t.Errorf("a restart did not keep the pause: %d launches", launches())
+			}
+		}
+		ahead.Add(int64(10 * time.Minute))
+	}
+	if sum := resume(engine.Choice{}); launches() != 3 || sum.State == reprise.Complete {
+		t.Errorf("the budget was not kept: %d launches, %+v", launches(), sum)
+	}
+	put(t, out, "good", "")
+	if sum := resume(engine.Choice{From: "a"}); sum.State != reprise.Complete || launches() != 4 {
+		t.Errorf("--from does not forgive: %d launches, %+v", launches(), sum)
+	}
+}
