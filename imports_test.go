@@ -46,6 +46,7 @@ var rooms = map[string][]string{
 	"playbook/playbooktest":    {".", "layout/layouttest"},
 	"prompt":                   {"."},
 	"briefing":                 {".", "prompt"},
+	"doctor":                   {"agent", "settings", "internal/durable", "internal/proc"},
 	"settings":                 {".", "internal/doc", "internal/durable"},
 	"flow":                     {".", "internal/doc"},
 	"worktree":                 {".", "internal/gitx", "internal/durable", "journal"},

@@ -36,6 +36,7 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 		"answer.v1.json":   generate[report.Answers](t, "Which questions were answered, and which still wait."),
 		"demo.v1.json":     generate[report.Demo](t, "What the demo shows, and whether that is proven."),
 		"brief.v1.json":    generate[report.Brief](t, "Where a run stands, for a session that takes it over."),
+		"doctor.v1.json":   generate[report.Doctor](t, "What works on this machine and in this project, and what would not."),
 		"error.v1.json":    generate[report.Error](t, "Why a command could not answer."),
 	}
 }

@@ -80,7 +80,7 @@ func (a *app) newRoot() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.alone(cmd) },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(a.newStatus(), a.newDetect(), a.newCheck(), a.newChecks(), a.newBrief(), a.newRun(), a.newResume(), a.newAnswer(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo(), a.newDemo())
+	root.AddCommand(a.newStatus(), a.newDetect(), a.newCheck(), a.newChecks(), a.newBrief(), a.newRun(), a.newResume(), a.newAnswer(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo(), a.newDoctor(), a.newDemo())
 	return root
 }
 

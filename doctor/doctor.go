@@ -1,0 +1,309 @@
+// Package doctor looks whether reprise can work on this machine and in this
+// project: which agents there are, git, the file system, processes, settings.
+// It changes nothing, and starts nothing but `--version` of programs.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/agent"
+	"reprise/internal/durable"
+	"reprise/internal/proc"
+	"reprise/settings"
+)
+
+// Level is how well something is.
+type Level string
+
+// The levels, best first.
+const (
+	Fine    Level = "fine"
+	Absent  Level = "absent"  // not here, and not needed
+	Limited Level = "limited" // something does not work, or is not sure to
+	Missing Level = "missing" // something essential is not here
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Group string // agents, git, files, processes, settings
+	Name  string
+	Level Level
+	Says  string // what was found
+	Means string // what would not work, and why; "" if nothing
+	Do    string // what a person can do; "" if nothing is to be done
+}
+
+// Options say what to look at.
+type Options struct {
+	Dir     string // the project, absolute
+	Environ []string
+	Getenv  func(string) string
+}
+
+// Worst gives the worst level.
+func Worst(checks []Check) Level {
+	order := []Level{Fine, Absent, Limited, Missing}
+	worst := Fine
+	for _, c := range checks {
+		if slices.Index(order, c.Level) > slices.Index(order, worst) {
+			worst = c.Level
+		}
+	}
+	return worst
+}
+
+// Look looks at everything. The order is always the same.
+func Look(ctx context.Context, o Options) []Check {
+	set, checks := o.settings()
+	env, _ := set.Environ(o.Environ, settings.Agent{})
+	roles, bound := o.roles(set)
+	out := agents(ctx, env, bound)
+	out = append(out, git(ctx, env), o.files())
+	out = append(out, processes()...)
+	return append(append(out, checks...), roles...)
+}
+
+// agents looks for the known CLIs. bound tells that the settings name who does
+// the work.
+func agents(ctx context.Context, env []string, bound bool) []Check {
+	var out []Check
+	found := false
+	for _, i := range agent.Look(ctx, env) {
+		c := Check{Group: "agents", Name: i.Preset.Name, Level: Fine, Says: i.Version + ", as tested"}
+		switch {
+		case i.Path == "":
+			c.Level, c.Says = Absent, "not installed"
+			out = append(out, c)
+			continue
+		case i.Version == "":
+			c.Level, c.Says = Limited, i.Problem
+			c.Means, c.Do = "it may hang or fail in the same way when a step is given to it", "run `"+i.Preset.Program+" --version` and see"
+		case i.Problem != "":
+			c.Level, c.Says = Limited, i.Version+"; tested with "+i.Preset.Tested
+			c.Means = "what it prints may have changed: limits, ends and sessions may not be understood"
+			c.Do = "try it on something small first, or install " + i.Preset.Tested
+		}
+		if i.Hidden() {
+			c.Level, c.Says = Limited, c.Says+", behind a wrapper script"
+			c.Means = cmp.Or(c.Means, "a wrapper that is killed leaves its program at work; it has to be swept up after")
+			c.Do = cmp.Or(c.Do, "name the program itself in "+settings.FileName+", or install it without a wrapper")
+		}
+		found = true
+		out = append(out, c)
+	}
+	if !found && !bound {
+		out = append(out, Check{
+			Group: "agents", Name: "any agent", Level: Missing, Says: "none is installed, and the settings name no command",
+			Means: "nothing can be started; status, check and brief work", Do: "install one of them, or name a command in " + settings.FileName,
+		})
+	}
+	return out
+}
+
+// wanted is the oldest git that everything works with.
+var wanted = [2]int{2, 36}
+
+var gitVersion = regexp.MustCompile(`(\d+)\.(\d+)(\.\d+)*`)
+
+func git(ctx context.Context, env []string) Check {
+	c := Check{Group: "git", Name: "git", Level: Fine}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	at := find("git", "", env)
+	if at == "" {
+		c.Level, c.Says = Missing, "not installed"
+		c.Means, c.Do = "no evidence from commits, no checkout of a run's own, no commit of what a step left", "install git "+minimum()+" or later"
+		return c
+	}
+	cmd := exec.CommandContext(ctx, at, "--version")
+	cmd.Env, cmd.WaitDelay = append(slices.Clone(env), "LC_ALL=C"), time.Second
+	proc.Group(cmd)
+	text, err := cmd.Output()
+	m := gitVersion.FindStringSubmatch(string(text))
+	if m == nil {
+		c.Level, c.Says, c.Do = Limited, fmt.Sprintf("does not tell its version: %v", err), "run `git --version` and see"
+		return c
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2])
+	c.Says = m[0]
+	if major < wanted[0] || major == wanted[0] && minor < wanted[1] {
+		c.Level = Limited
+		c.Means = "before " + minimum() + " git lists checkouts by lines: those with a line break in their path are not seen"
+		c.Do = "install git " + minimum() + " or later"
+	}
+	return c
+}
+
+func minimum() string { return fmt.Sprintf("%d.%d", wanted[0], wanted[1]) }
+
+// files looks at the file system that the state would be on.
+func (o Options) files() Check {
+	c := Check{Group: "files", Name: "state folder", Level: Fine}
+	p, err := durable.LookAt(o.Dir)
+	if err != nil {
+		c.Level, c.Says, c.Do = Missing, err.Error(), "name a folder that can be read with -C"
+		return c
+	}
+	c.Says = p.Kind
+	switch {
+	case !p.Locks:
+		c.Level, c.Says = Missing, p.Kind+", locks do not work"
+		c.Means, c.Do = "two engines could work on the same run at once", "move the project to a local disk"
+	case p.Network:
+		c.Level = Limited
+		c.Means = "locks and writes are another machine's word: run and resume refuse to work here"
+		c.Do = "move the project to a local disk, or say --allow-network-fs if you know that its locks hold"
+	case p.Volatile:
+		c.Level, c.Means, c.Do = Limited, "it is in memory: after a restart nothing is left to resume", "move the project to a disk"
+	case p.Layered:
+		c.Level = Limited
+		c.Means, c.Do = "it is laid over another file system, as in a container: the state may be gone with it", "put the project on a volume"
+	}
+	return c
+}
+
+// processes looks whether agents can be watched and stopped here.
+func processes() []Check {
+	c := Check{Group: "processes", Name: "processes", Level: Fine, Says: "agents and all they start can be watched and stopped"}
+	self, err := proc.Self()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		c.Level, c.Says = Limited, "this system ("+runtime.GOOS+") tells little about processes"
+		c.Means = "nobody can tell whether a recorded owner is alive, and what leaves its process group outlives an agent unseen"
+	case err != nil || self.PID != os.Getpid():
+		c.Level, c.Says = Limited, "/proc does not tell about this process"
+		c.Means, c.Do = "nobody can tell whether a recorded owner is alive, nor find what an agent left", "mount /proc of this process namespace"
+	default:
+		if err := proc.Adopt(); err != nil {
+			c.Level, c.Says = Limited, "orphans cannot be adopted: "+err.Error()
+			c.Means = "what an agent starts in the background may outlive it unseen"
+		}
+	}
+	out := []Check{c}
+	if _, err := os.ReadFile("/proc/1/stat"); runtime.GOOS == "linux" && c.Level == Fine && err != nil {
+		out = append(out, Check{
+			Group: "processes", Name: "other users", Level: Limited, Says: "their processes are hidden here",
+			Means: "an owner that another user started counts as unknown, never as dead",
+		})
+	}
+	return out
+}
+
+// settings reads the settings as a command would.
+func (o Options) settings() (*settings.Settings, []Check) {
+	c := Check{Group: "settings", Name: "settings", Level: Fine, Says: "the built-in ones"}
+	trust, err := settings.OpenTrust(settings.TrustFile(o.Getenv))
+	if err != nil {
+		c.Level, c.Says, c.Means = Missing, err.Error(), "nothing of the project's "+settings.FileName+" can count"
+		return settings.Default(), []Check{c}
+	}
+	set, untrusted, err := settings.Load(settings.Options{User: settings.UserFile(o.Getenv), Project: o.Dir, Trust: trust})
+	var problems settings.Problems
+	switch {
+	case errors.As(err, &problems) && len(problems) > 0:
+		p := problems[0]
+		c.Level, c.Says = Missing, fmt.Sprintf("line %d: %s", p.Line, p.Message)
+		c.Means, c.Do = "run and resume refuse to work", "correct "+p.File
+		return settings.Default(), []Check{c}
+	case err != nil:
+		c.Level, c.Says, c.Means = Missing, err.Error(), "run and resume refuse to work"
+		return settings.Default(), []Check{c}
+	}
+	var files []string
+	for whose, name := range map[string]string{"your own": settings.UserFile(o.Getenv), "the project's": filepath.Join(o.Dir, settings.FileName)} {
+		if _, err := os.Stat(name); name != "" && err == nil {
+			files = append(files, whose)
+		}
+	}
+	if slices.Sort(files); len(files) > 0 {
+		c.Says = strings.Join(files, " and ") + " " + settings.FileName
+	}
+	out := []Check{c}
+	if untrusted != nil {
+		out = append(out, Check{
+			Group: "settings", Name: "trust", Level: Limited, Says: "nobody trusted the project's " + settings.FileName + " as it is now",
+			Means: "nothing of it counts", Do: "look at it, then say `reprise resume --trust` once",
+		})
+	}
+	return set, out
+}
+
+// roles looks whether what is bound to roles exists, and whether anything is.
+func (o Options) roles(set *settings.Settings) (out []Check, bound bool) {
+	names := make([]string, 0, len(set.Roles))
+	for role := range set.Roles {
+		names = append(names, role)
+	}
+	slices.Sort(names)
+	for _, role := range names {
+		c := Check{Group: "settings", Name: "role " + role, Level: Fine}
+		a, err := set.For(role)
+		if err != nil {
+			c.Level, c.Says, c.Means = Missing, err.Error(), "steps of this role are not started"
+			out = append(out, c)
+			continue
+		}
+		program := programOf(a)
+		env, _ := set.Environ(o.Environ, a)
+		c.Says = a.Name + ": " + program
+		bound = true
+		if program == "" || find(program, o.Dir, env) == "" {
+			c.Level, c.Says = Missing, c.Says+" is not there"
+			c.Means, c.Do = "steps of this role are not started", "install it, or bind the role to another agent in "+settings.FileName
+		}
+		out = append(out, c)
+	}
+	return out, bound
+}
+
+// programOf is the program that an agent of the settings starts.
+func programOf(a settings.Agent) string {
+	if len(a.Command) > 0 && !strings.HasPrefix(a.Command[0], "-") {
+		return a.Command[0]
+	}
+	for _, p := range agent.Presets() {
+		if p.Name == a.Preset {
+			return p.Program
+		}
+	}
+	return ""
+}
+
+// find looks a program up in the PATH of an environment; one that is named by a
+// path is looked for from a folder. "" if it is not there.
+func find(program, dir string, env []string) string {
+	if strings.ContainsRune(program, filepath.Separator) {
+		if !filepath.IsAbs(program) {
+			program = filepath.Join(dir, program)
+		}
+		if at, err := exec.LookPath(program); err == nil {
+			return at
+		}
+		return ""
+	}
+	for _, e := range env {
+		list, ok := strings.CutPrefix(e, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, folder := range filepath.SplitList(list) {
+			if at, err := exec.LookPath(filepath.Join(folder, program)); err == nil && filepath.IsAbs(at) {
+				return at
+			}
+		}
+	}
+	return ""
+}

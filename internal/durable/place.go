@@ -1,0 +1,42 @@
+package durable
+
+// Place is what is known of the file system of a folder.
+type Place struct {
+	Kind string // its name, or its number where that is not known
+	// Network tells that its locks and its durability are another machine's or
+	// another program's word.
+	Network bool
+	// Volatile tells that nothing of it is left after a restart.
+	Volatile bool
+	// Layered tells that it is laid over another one, as in containers: what is
+	// written may be gone with the container.
+	Layered bool
+	// Locks tells that a lock keeps a second one away.
+	Locks bool
+}
+
+// kinds are names of common file systems.
+var kinds = map[string]string{
+	"type 0xef53": "ext4", "type 0x9123683e": "Btrfs", "type 0x58465342": "XFS", "type 0x2fc12fc1": "ZFS", "type 0xf2f52010": "F2FS",
+	"type 0xca451a4e": "bcachefs", tmpfs: "tmpfs", overlay: "overlay",
+}
+
+const (
+	tmpfs   = "type 0x1021994"
+	overlay = "type 0x794c7630"
+)
+
+// LookAt tells what is known of the file system of a folder that exists. Nothing
+// is changed: the lock that is tried is one on the folder itself.
+func LookAt(dir string) (Place, error) {
+	kind, network, err := fileSystemKind(dir)
+	if err != nil {
+		return Place{}, err
+	}
+	p := Place{Kind: kind, Network: network, Volatile: kind == tmpfs, Layered: kind == overlay}
+	if name, ok := kinds[kind]; ok {
+		p.Kind = name
+	}
+	p.Locks, err = excludes(dir)
+	return p, err
+}
