@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"reprise"
 	"reprise/agent"
@@ -282,8 +283,9 @@ func (w *work) message(f *flight, reply reprise.Reply) string {
 	return subject
 }
 
+// printable takes out what nobody sees or what changes how the rest looks.
 func printable(r rune) rune {
-	if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 {
+	if !unicode.IsGraphic(r) || unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == unicode.ReplacementChar {
 		return ' '
 	}
 	return r
