@@ -38,7 +38,7 @@ func Main(args []string, getenv func(string) string) (handled bool, code int) {
 // thinking. It writes only below that folder and to its result file; every
 // attempt leaves a line in the file that DEMO_LAUNCHES names, so that it can be
 // counted. The first attempt at the step that DEMO_HOLD names writes half a file
-// and then waits to be killed.
+// and then waits to be killed; with DEMO_FAIL every first attempt fails.
 func Act(getenv func(string) string) error {
 	a := actor{getenv: getenv, step: getenv("REPRISE_STEP"), role: getenv("REPRISE_ROLE")}
 	if err := a.sign(); err != nil {
@@ -46,6 +46,9 @@ func Act(getenv func(string) string) error {
 	}
 	if pause, err := time.ParseDuration(getenv("DEMO_PAUSE")); err == nil {
 		time.Sleep(pause)
+	}
+	if getenv("DEMO_FAIL") != "" && getenv("REPRISE_ATTEMPT") == "1" {
+		return errors.New("it comes to grief at first")
 	}
 	if a.step == getenv("DEMO_HOLD") && getenv("REPRISE_ATTEMPT") == "1" {
 		return a.hold()

@@ -120,7 +120,7 @@ func (c *scribe) goesOn() bool {
 		return false
 	}
 	switch c.ev.Outcome {
-	case "cut-off", "question", "waiting":
+	case "cut-off", "question", "waiting", "stopped", "limited", "lost":
 		return true
 	}
 	return false

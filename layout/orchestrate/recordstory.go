@@ -74,7 +74,12 @@ func (c *scribe) storyStep(p, step string) error {
 		}
 		return c.finishPhase(p, step)
 	case reprise.StepFailed:
-		return c.storyFailed(p, step)
+		switch c.ev.Outcome {
+		case "", "rejected":
+			return c.storyFailed(p, step)
+		}
+		// An attempt that came to grief says nothing about the story.
+		return c.noteStep(p, step, "failed")
 	case reprise.StepBlocked:
 		if step == "implement" {
 			return c.moveStory(p, blocked, c.ev.Text)
