@@ -75,7 +75,11 @@ func (d *Decision) suspend(r *Run, o Observed) {
 			if d.Verdict == Safe {
 				d.Verdict = Caution
 			}
-			d.because(fmt.Sprintf("%s began something and left no result; find out whether it took effect: %s", s.CLI, c.Tool))
+			what := []rune(c.Text)
+			if len(what) == 0 {
+				what = []rune(c.Tool)
+			}
+			d.because(fmt.Sprintf("%s began %q and left no result: find out whether it took effect", s.CLI, string(what[:min(len(what), 60)])))
 		}
 	}
 }

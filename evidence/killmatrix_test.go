@@ -124,7 +124,7 @@ func none(list []reprise.Session) bool {
 
 const inTool = `{"turns":[{"text":"First.","shell":"echo one > one.txt"},{"text":"Running.","shell":"touch started; sleep 97; echo late > late.txt"},{"text":"Done."}]}`
 
-func TestAC_kill_matrix(t *testing.T) {
+func TestAC_real_kill_matrix(t *testing.T) {
 	t.Parallel()
 	for _, p := range agent.Presets() {
 		if headless[p.Name] == nil {

@@ -24,7 +24,7 @@ func (f *face) air(j judged) {
 			continue
 		}
 		if first {
-			f.heading("What agents had under way (✓ took effect, ○ did not, ◐ in part, ? cannot be told):")
+			f.heading("What agents had under way (✓ landed, ○ not, ◐ in part, ? cannot be told):")
 			first = false
 		}
 		f.session(s)
@@ -73,10 +73,12 @@ func (f *face) call(c reprise.Call) {
 		mark, became = "?", "whether it took effect cannot be told"
 	}
 	text := c.Tool
-	if text == "" {
+	switch {
+	case text == "" && c.Text == "":
 		text = "a call"
-	}
-	if c.Text != "" {
+	case text == "":
+		text = c.Text
+	case c.Text != "":
 		text += ": " + c.Text
 	}
 	f.marked("    ", mark, "", text, linesSource)

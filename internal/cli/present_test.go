@@ -88,6 +88,7 @@ func presentations() map[string]func(f *face) {
 		"x9-hostile-others":             hostile(func(f *face, j judged) { hostileRest(f, j) }, "orchestrate"),
 	}
 	maps.Copy(out, workPresentations())
+	maps.Copy(out, airPresentations())
 	return out
 }
 

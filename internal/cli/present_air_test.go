@@ -1,0 +1,34 @@
+package cli
+
+import "reprise"
+
+// airPresentations show sessions of agents that left something open.
+func airPresentations() map[string]func(*face) {
+	began := fixtureNow.Add(-1)
+	sessions := func(text string) []reprise.Session {
+		return []reprise.Session{
+			{
+				CLI: "claude", ID: "94281cd5-0274-431a-bdca-ec3e3497d904", Version: "2.1.197" + text, Path: "/home/dev/.claude/projects/x/s.jsonl", Dir: ".", Last: began, Lost: 1,
+				Owner: reprise.OwnerLife{Life: reprise.Dead, Reason: "there is no process 4711, which it was registered for, and no process of claude works in its folder" + text},
+				Calls: []reprise.Call{
+					{Tool: "Read", Text: "src/a.ts" + text, Effect: reprise.EffectNone, Landing: reprise.NotLanded, Signs: []string{"it only reads: there is nothing that could have landed"}},
+					{Tool: "Write", Text: "src/b.ts", Effect: reprise.EffectFile, Landing: reprise.Landed, Signs: []string{`"src/b.ts" has exactly the content it should get`}},
+					{Tool: "Bash", Text: "touch started; make; echo late > late.txt", Effect: reprise.EffectUnknown, Landing: reprise.LandedPartly, Signs: []string{`"started" is there`, `"late.txt" is not there` + text}},
+					{Tool: "Bash" + text, Text: "git push", Effect: reprise.EffectRemoteGit, Landing: reprise.LandingUnknown, Passed: true},
+					{Effect: reprise.EffectUnknown, Text: "a call whose record was cut off while it was written"},
+				},
+			},
+			{CLI: "codex" + text, Dir: "packages/api" + text, Last: began, Owner: reprise.OwnerLife{Life: reprise.LifeUnknown, Reason: "nothing tells"}, Calls: []reprise.Call{{Tool: "exec_command", Text: "./deploy", Effect: reprise.EffectUnknown, Landing: reprise.LandingUnknown}}},
+			{CLI: "gemini", Dir: ".", Last: began, Owner: reprise.OwnerLife{Life: reprise.Dead, Reason: "it is shown by preflight only"}},
+		}
+	}
+	seen := func(text string) reprise.Observed {
+		return reprise.Observed{Sessions: sessions(text), SessionsUnread: []string{"qwen: older sessions than the latest were not looked at" + text}}
+	}
+	return map[string]func(*face){
+		"check-air":           func(f *face) { f.air(judgedRun(storyRun(), seen(""))) },
+		"check-air-preflight": func(f *face) { f.preflight = true; f.air(judgedRun(storyRun(), seen(""))) },
+		"check-air-caution":   func(f *face) { f.check(judgedRun(storyRun(), seen(""))) },
+		"x9-hostile-air":      func(f *face) { f.preflight = true; f.air(judgedRun(storyRun(), seen(evil))) },
+	}
+}
