@@ -34,7 +34,7 @@ func (a *app) newCheck() *cobra.Command {
 			"the resume plan and what can be chosen. Changes nothing.\n\n" +
 			"Without RUN: the one that was interrupted, or the list if there are several.\n\n" +
 			"Exit code: 0 safe, 3 nothing interrupted, 10 caution, 11 blocked, 12 needs an\n" +
-			"answer, 20 held by a live run, 40 its files cannot be read.",
+			"answer, 20 held by a live run, 40 its files cannot be read, 75 waits for a limit.",
 		Example: "  reprise check\n  reprise check 4.2 --mode preflight\n  reprise check 004 --json\n" +
 			"  reprise check 004 --verify 'make test' --grade verified",
 		Args:              args(cobra.MaximumNArgs(1)),
@@ -184,6 +184,8 @@ func checkCode(d reprise.Decision) int {
 		return exitBlocked
 	case d.Action == reprise.Ask:
 		return exitNeedsAnswer
+	case d.Action == reprise.Wait:
+		return exitWait
 	case d.Verdict == reprise.Caution:
 		return exitCaution
 	}
