@@ -204,7 +204,17 @@ func TestAC_a_live_session_is_told_by_what_the_program_keeps(t *testing.T) {
 		if s, _ := only(t, d.gather()); s.Owner.Life != reprise.Dead || !strings.Contains(s.Owner.Reason, ", and ") {
 			t.Errorf("the number was used again: %+v", s.Owner)
 		}
+		entry(ticks(t, p.Process.Pid))
 		_ = p.Process.Kill()
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			s, _ := only(t, d.gather())
+			if s.Owner.Life == reprise.Dead {
+				break // ended, and not collected by us yet
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("ended: %+v", s.Owner)
+			}
+		}
 		_ = p.Wait()
 		if s, _ := only(t, d.gather()); s.Owner.Life != reprise.Dead {
 			t.Errorf("gone: %+v", s.Owner)

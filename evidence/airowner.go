@@ -121,7 +121,7 @@ func (a *air) recorded(s *transcript.Session, registry []entry) (signs []string,
 		if e.cli != s.CLI || e.id != s.ID {
 			continue
 		}
-		id, err := proc.Of(e.pid)
+		id, err := proc.Running(e.pid)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			signs = append(signs, fmt.Sprintf("there is no process %d, which it was registered for", e.pid))

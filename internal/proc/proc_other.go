@@ -20,6 +20,9 @@ func Self() (Identity, error) { return Identity{}, errors.ErrUnsupported }
 // Of returns errors.ErrUnsupported on this system.
 func Of(int) (Identity, error) { return Identity{}, errors.ErrUnsupported }
 
+// Running returns errors.ErrUnsupported on this system.
+func Running(int) (Identity, error) { return Identity{}, errors.ErrUnsupported }
+
 // WhoUses sees nobody on this system, and says so.
 func WhoUses(file, program string, dirs ...string) Users {
 	return Users{Blind: "processes cannot be examined on this system"}

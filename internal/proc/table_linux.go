@@ -170,6 +170,20 @@ func (t table) innerPID(pid int) (inner int, nested bool) {
 // Self identifies this process.
 func Self() (Identity, error) { return Of(os.Getpid()) }
 
+// Running identifies a process of this machine that has not ended: to it, one
+// that only waits to be collected is not there. The error is fs.ErrNotExist if
+// there is none.
+func Running(pid int) (Identity, error) {
+	s, err := system().read(pid)
+	if err == nil && s.gone() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return Identity{}, fmt.Errorf("identify process %d: %w", pid, err)
+	}
+	return Of(pid)
+}
+
 // Of identifies a process of this machine. The error is fs.ErrNotExist if there
 // is none.
 func Of(pid int) (Identity, error) {

@@ -1,0 +1,91 @@
+package proc
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestX5_who_works_in_a_folder(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(dir, "below")
+	if err := os.Mkdir(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sleep", "61")
+	cmd.Dir = below
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		t.Skip("there is no sleep program")
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	w := Working(dir)
+	if len(w.Found) != 1 || w.Found[0].PID != cmd.Process.Pid || w.Found[0].Dir != below || w.Found[0].Above || !strings.HasSuffix(w.Found[0].Command, "sleep 61") {
+		t.Fatalf("%+v", w)
+	}
+	if age := w.Found[0].Started.Sub(began); age < -3*time.Second || age > 3*time.Second {
+		t.Errorf("started %s off", age)
+	}
+	if w := Working(dir + "x"); len(w.Found) != 0 {
+		t.Errorf("%+v", w.Found)
+	}
+	if !IsAbove(os.Getpid()) || !IsAbove(os.Getppid()) || IsAbove(cmd.Process.Pid) {
+		t.Error("who started whom is not told")
+	}
+	if _, err := Running(cmd.Process.Pid); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Process.Kill()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := Running(cmd.Process.Pid); errors.Is(err, fs.ErrNotExist) {
+			break // it is a zombie: nobody has waited for it
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("a zombie is called running")
+		}
+	}
+	if w := Working(dir); len(w.Found) != 0 {
+		t.Errorf("%+v", w.Found)
+	}
+}
+
+func TestX5_a_lock_is_seen_without_being_taken(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "lock")
+	if _, err := LockOf(name); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if l, err := LockOf(name); err != nil || l.Held || l.Blind != "" {
+		t.Errorf("free: %+v %v", l, err)
+	}
+	if l, err := system().tryLock(name); err != nil || l.Held {
+		t.Errorf("tried while free: %+v %v", l, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := LockOf(name); err != nil || !l.Held && l.Blind == "" || l.Held && l.PID != os.Getpid() {
+		t.Errorf("held: %+v %v", l, err)
+	}
+	if l, err := system().tryLock(name); err != nil || !l.Held {
+		t.Errorf("tried while held: %+v %v", l, err)
+	}
+	if _, err := os.Stat(name + "x"); err == nil {
+		t.Error("a file was made")
+	}
+}
