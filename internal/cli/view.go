@@ -197,6 +197,9 @@ func nextWords(r *reprise.Run, d reprise.Decision) string {
 	if qs := r.PendingQuestions(); d.State == reprise.Waiting && len(qs) > 0 {
 		return "answer: " + plain(qs[0].Text)
 	}
+	if d.Action == reprise.Wait && len(d.Reasons) > 0 {
+		return plain(d.Reasons[0])
+	}
 	if len(d.Units) == 0 {
 		if d.State.Open() && len(d.Reasons) > 0 {
 			return plain(d.Reasons[0])
