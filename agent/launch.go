@@ -117,6 +117,10 @@ func advice(err error, dir string) string {
 	return "try to start it by hand in " + dir
 }
 
+// ErrLost is the cause where the keeper of an attempt was gone before it could
+// tell of the agent: nothing is known against the command.
+var ErrLost = shim.ErrLost
+
 // StartError tells that a command could not be started.
 type StartError struct {
 	Command string

@@ -71,6 +71,8 @@ type Engine struct {
 
 	// gate keeps the accounts that a limit closed, for a run and its children.
 	gate *agent.Gate
+	// yard keeps who works where, for the same.
+	yard *yard
 }
 
 // Choice is what a person chose for a run.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,7 +42,8 @@ mv "out.$REPRISE_STEP.tmp" "out.$REPRISE_STEP"
 `
 
 // TestO1_O4_O8_L1_random_kills kills engines at random moments, one to eight of
-// them at the same project, until the run is finished, again and again.
+// them at the same project, until the run is finished, again and again. Some are
+// paused or asked to stop instead, and some kills are of a keeper or of an agent.
 func TestO1_O4_O8_L1_random_kills(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -50,34 +53,62 @@ func TestO1_O4_O8_L1_random_kills(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("REPRISE_KILLS")); err == nil {
 		want = n
 	}
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("REPRISE_SEED"), 10, 64); err == nil {
-		seed = s
+	seed := seedOf(t)
+	// How long an engine needs tells over what time kills have to be spread.
+	calm := &victim{t: t, r: rand.New(rand.NewPCG(seed, 99)), dir: t.TempDir(), run: "calm", tally: &tally{}}
+	calm.prepare()
+	began := time.Now()
+	if out, code := calm.engine().end(time.Minute); code != exitDone {
+		t.Fatalf("undisturbed it ends with %d: %s", code, out)
 	}
-	t.Logf("REPRISE_SEED=%d", seed)
+	needs := time.Since(began)
 	var mu sync.Mutex
-	kills, runs, launches, locked := 0, 0, 0, 0
+	var sum tally
+	runs := 0
 	var wg sync.WaitGroup
-	for worker := range 4 {
+	for worker := range 3 {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(seed, uint64(worker)))
 			for n := 0; ; n++ {
 				mu.Lock()
-				enough := kills >= want || t.Failed()
+				enough := sum.kills >= want || t.Failed()
 				mu.Unlock()
 				if enough {
 					return
 				}
-				v := &victim{t: t, r: r, dir: t.TempDir(), run: fmt.Sprintf("k%d-%d", worker, n), git: n%8 == 7}
+				v := &victim{t: t, r: r, dir: t.TempDir(), run: fmt.Sprintf("k%d-%d", worker, n), git: n%8 == 7, needs: needs, tally: &tally{}}
 				v.play()
+				os.RemoveAll(v.dir)
 				mu.Lock()
-				kills, runs, launches, locked = kills+v.kills, runs+1, launches+v.launches, locked+v.locked
+				sum.add(v.tally)
+				runs++
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%d kills in %d runs, %d launches, %d times locked out", kills, runs, launches, locked)
+	t.Logf("%d runs, undisturbed %v: %+v", runs, needs.Round(time.Millisecond), sum)
+	if want >= 1000 && !t.Failed() && (sum.landed == 0 || sum.rerun == 0 || sum.inside == 0 || sum.locked == 0 || sum.below == 0 || sum.asked == 0 || sum.paused == 0) {
+		t.Errorf("not everything was tried: %+v", sum)
+	}
+}
+
+// tally counts what was done to runs and how they took it.
+type tally struct {
+	kills    int // of engines
+	inside   int // of them while an attempt was at work
+	below    int // of keepers and agents
+	asked    int // engines that were asked to stop
+	paused   int
+	locked   int // engines that found somebody else at it
+	launches int
+	landed   int // attempts that were cut off and had landed
+	rerun    int // and had not
+}
+
+func (s *tally) add(o *tally) {
+	s.kills, s.inside, s.below, s.asked, s.paused = s.kills+o.kills, s.inside+o.inside, s.below+o.below, s.asked+o.asked, s.paused+o.paused
+	s.locked, s.launches, s.landed, s.rerun = s.locked+o.locked, s.launches+o.launches, s.landed+o.landed, s.rerun+o.rerun
 }
 
 // victim is one run that is killed until it is finished.
@@ -86,20 +117,24 @@ type victim struct {
 	r        *rand.Rand
 	dir, run string
 	git      bool
-	kills    int
-	launches int
-	locked   int
+	needs    time.Duration
+	mu       sync.Mutex
+	*tally
+}
+
+func (v *victim) prepare() {
+	if v.git {
+		git(v.t, v.dir, "init", "-q")
+	}
+	put(v.t, v.dir, "flow.yaml", murdered)
+	put(v.t, v.dir, "work.sh", workScript)
 }
 
 func (v *victim) play() {
 	t := v.t
-	if v.git {
-		git(t, v.dir, "init", "-q")
-	}
-	put(t, v.dir, "flow.yaml", murdered)
-	put(t, v.dir, "work.sh", workScript)
+	v.prepare()
 	// Kills stop after a while: once faults stop the run must finish.
-	most := 5 + v.r.IntN(60)
+	most := 10 + v.r.IntN(80)
 	began := time.Now()
 	for v.kills < most {
 		if v.round(1 + v.r.IntN(8)) {
@@ -124,28 +159,53 @@ func (v *victim) play() {
 	v.check()
 }
 
-// round starts some engines at once, kills each at a moment of its own, and
-// reports whether one of them finished the run.
+// round starts some engines at once, does something to each at a moment of its
+// own, and reports whether one of them finished the run.
 func (v *victim) round(engines int) (finished bool) {
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	for range engines {
-		// Most of what can go wrong lies in the first tenths of a second.
-		after := time.Duration(v.r.IntN(1+v.r.IntN(400))) * time.Millisecond
+	for i := range engines {
+		after := time.Duration(v.r.Int64N(int64(v.needs*6/5) + 1))
+		switch {
+		case i > 0:
+			after /= 32 // most would find somebody at it, and are killed before they do
+		case v.r.IntN(4) > 0:
+			after /= 3 // few get to the end
+		}
+		aimed, what, short := i == 0 && v.r.IntN(3) == 0, v.r.IntN(20), time.Duration(v.r.IntN(30))*time.Millisecond
 		wg.Go(func() {
 			e := v.engine()
-			out, code := e.end(after)
-			mu.Lock()
-			defer mu.Unlock()
-			switch code {
-			case -1:
+			done := make(chan struct{})
+			defer close(done)
+			go func() {
+				if aimed {
+					v.nextLaunch(done, v.needs*2)
+					after = short
+				}
+				select {
+				case <-done:
+				case <-time.After(after):
+					v.strike(e, what)
+				}
+			}()
+			out, code := e.end(time.Minute)
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			switch {
+			case code == -1:
 				v.kills++
-			case exitDone:
+			case code == exitDone:
 				finished = true
-			case exitHeld:
+			case code == exitHeld:
 				v.locked++
+			case (code == exitLeft || code == exitStopped) && e.asked.Load():
+				v.asked++
 			default:
 				v.t.Errorf("%s: an engine ends with %d: %s", v.run, code, out)
+				for name, all := range journals(v.t, v.dir) {
+					for _, ev := range all {
+						v.t.Logf("%s %s %s %d %s %s", name, ev.Kind, ev.Step, ev.Attempt, ev.Outcome, ev.Text)
+					}
+				}
 			}
 		})
 	}
@@ -153,10 +213,75 @@ func (v *victim) round(engines int) (finished bool) {
 	return finished
 }
 
+// nextLaunch waits until one more attempt has begun.
+func (v *victim) nextLaunch(done <-chan struct{}, most time.Duration) {
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(v.dir, "launched"))
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	was := size()
+	for end := time.Now().Add(most); time.Now().Before(end) && size() == was; {
+		select {
+		case <-done:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// strike does to an engine, or to what it started, what was drawn for it.
+func (v *victim) strike(e *process, what int) {
+	below := marked(v.run)
+	count := func(n *int) { v.mu.Lock(); *n++; v.mu.Unlock() }
+	switch {
+	case what == 0:
+		e.asked.Store(true)
+		_ = e.cmd.Process.Signal(syscall.SIGTERM)
+		time.Sleep(v.needs)
+	case what == 1:
+		e.asked.Store(true)
+		_ = e.cmd.Process.Signal(os.Interrupt)
+		time.Sleep(v.needs)
+	case what < 4:
+		// Longer than anybody waits for a dying one; others try meanwhile.
+		count(&v.paused)
+		_ = e.cmd.Process.Signal(syscall.SIGSTOP)
+		time.Sleep(v.needs / 2)
+		if what == 2 {
+			_ = e.cmd.Process.Signal(syscall.SIGCONT)
+			time.Sleep(v.needs / 2)
+		}
+	case what < 6 && len(below) > 0 && v.spare():
+		// A keeper or an agent: its engine sees that and goes on.
+		pid, _, _ := strings.Cut(below[len(below)/2], " ")
+		if n, err := strconv.Atoi(pid); err == nil && syscall.Kill(n, syscall.SIGKILL) == nil {
+			count(&v.below)
+		}
+		time.Sleep(v.needs / 2)
+		below = marked(v.run)
+	}
+	if len(below) > 0 {
+		count(&v.inside)
+	}
+	_ = e.cmd.Process.Kill()
+}
+
+// spare allows a single kill below an engine for each run: an attempt that fails
+// twice in the same way is left to a person, which is shown elsewhere.
+func (v *victim) spare() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.below == 0
+}
+
 // process is an engine in a process of its own.
 type process struct {
-	cmd *exec.Cmd
-	out bytes.Buffer
+	cmd   *exec.Cmd
+	out   bytes.Buffer
+	asked atomic.Bool // to stop
 }
 
 func (v *victim) engine() *process {
@@ -188,31 +313,45 @@ func (v *victim) check() {
 		launched[step]++
 		v.launches++
 	}
+	bad := false
+	wrong := func(format string, args ...any) {
+		bad = true
+		t.Errorf(v.run+": "+format, args...)
+	}
 	for _, step := range []string{"a", "b", "c", "d", "e", "f"} {
 		if n := count(all, reprise.StepFinished, step); n != 1 {
-			t.Errorf("%s: %s has %d accepted completions", v.run, step, n)
+			wrong("%s has %d accepted completions", step, n)
 		}
-		cut := 0
+		ended := count(all, reprise.StepFailed, step) // and those that were stopped or cut off
 		for _, ev := range all {
-			if ev.Kind == reprise.StepResolved && ev.Step == step && ev.Outcome == string(reprise.Rerun) {
-				cut++
+			switch {
+			case ev.Step != step:
+			case ev.Kind == reprise.StepReset && ev.Outcome == "stopped":
+				ended++
+			case ev.Kind == reprise.StepResolved && ev.Outcome == string(reprise.Rerun):
+				ended, v.rerun = ended+1, v.rerun+1
+			case ev.Kind == reprise.StepResolved:
+				v.landed++
 			}
 		}
-		if launched[step] > 1+cut {
-			t.Errorf("%s: %s was launched %d times with %d attempts cut off", v.run, step, launched[step], cut)
+		if launched[step] > 1+ended {
+			wrong("%s was launched %d times with %d attempts that failed, were stopped or cut off", step, launched[step], ended)
 		}
 		if step != "e" {
 			if got := strings.TrimSpace(get(t, v.dir, "out."+step)); got != "half" {
-				t.Errorf("%s: out.%s is %q", v.run, step, got)
+				wrong("out.%s is %q", step, got)
 			}
 		}
 	}
 	if left := marked(v.run); len(left) > 0 {
-		t.Errorf("%s: processes are left over: %v", v.run, left)
+		wrong("processes are left over: %v", left)
 	}
-	if t.Failed() {
+	if v.git {
+		git(t, v.dir, "fsck", "--no-dangling", "--no-progress")
+	}
+	if bad {
 		for _, ev := range all {
-			t.Logf("%s %s %d %s %s", ev.Kind, ev.Step, ev.Attempt, ev.Outcome, ev.Text)
+			t.Logf("%s %s %s %d %s %s", v.run, ev.Kind, ev.Step, ev.Attempt, ev.Outcome, ev.Text)
 		}
 	}
 }

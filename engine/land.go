@@ -28,6 +28,7 @@ func (w *work) land(ctx context.Context, l landing) error {
 	if f.a.Child != nil {
 		return w.landChild(ctx, f, l.child)
 	}
+	w.yard.leave(f.dir)
 	r := l.result
 	w.left(f.account, r.Outcome)
 	for _, left := range r.LeftOver {
@@ -71,7 +72,7 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 		ev.Outcome, ev.Text, ev.Cause = string(reprise.Rerun), lostWords[r.Outcome], journal.SessionLost
 		w.ended(f, string(r.Outcome), r.Reason)
 		reset := w.about(f, reprise.StepReset)
-		reset.Text, reset.Agent = ev.Text, "" // nobody goes on with it
+		reset.Text, reset.Outcome, reset.Agent = ev.Text, "lost", "" // nobody goes on with it
 		return w.recordAll(ctx, ev, reset)
 	}
 	return w.fail(ctx, f, r)
@@ -280,7 +281,7 @@ func (w *work) ended(f *flight, outcome, text string) {
 func (w *work) report(f *flight, text, commit string) StepReport {
 	return StepReport{
 		ID: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Took: w.Now().Sub(f.began),
-		Text: text, Commit: commit, Resolved: f.session == nil && f.attempt > 0, Log: f.log,
+		Text: text, Commit: commit, Resolved: f.session == nil && f.attempt > 0 && f.a.Child == nil, Log: f.log,
 	}
 }
 

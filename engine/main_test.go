@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,17 +49,19 @@ func TestMain(m *testing.M) {
 
 // Exit codes of workOn.
 const (
-	exitDone = 0
-	exitLeft = 3
-	exitHeld = 20
+	exitDone    = 0
+	exitLeft    = 3
+	exitHeld    = 20
+	exitStopped = 21
 )
 
 // workOn is an engine in a process of its own: DIR RUN FILE.
 func workOn(args []string) int {
 	dir, run, file := args[0], args[1], args[2]
 	e := newEngine(dir)
-	e.StopOrphans = true
-	ctx := context.Background()
+	e.StopOrphans, e.Settings.Attempts = true, 1000
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	ref := refOf(run)
 	if _, err := os.Stat(filepath.Join(dir, ref.Path)); err != nil {
 		w, hash, err := readFlow(filepath.Join(dir, file))
@@ -86,6 +90,8 @@ func codeOf(err error) int {
 		return exitDone
 	case errors.As(err, &held):
 		return exitHeld
+	case errors.Is(err, context.Canceled):
+		return exitStopped
 	}
 	fmt.Fprintln(os.Stderr, "work-on:", err)
 	return 1

@@ -51,7 +51,7 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (*Summar
 // runs and agents speak from goroutines of their own.
 func (e *Engine) orderly() *Engine {
 	o := *e
-	o.gate = &agent.Gate{}
+	o.gate, o.yard = &agent.Gate{}, newYard()
 	if tell := e.Tell; tell != nil {
 		var mu sync.Mutex
 		o.Tell = func(p Progress) {

@@ -108,14 +108,23 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 	f.log, f.logfile, job.Log = name, out, out
 	// Being asked to stop reaches every agent through this context; the engine
 	// itself goes on until they are gone.
+	stopped := ctx
 	ctx, f.cancel = context.WithCancel(ctx)
 	w.sum.Launches++
 	f.session, err = w.startAgent(ctx, bound.agent, job)
 	if err != nil {
 		f.cancel()
 		out.Close()
-		return w.fail(ctx, f, agent.Result{Outcome: agent.NotStarted, Reason: err.Error()})
+		if stopped.Err() != nil {
+			return w.outcome(ctx, f, agent.Result{Outcome: agent.Stopped})
+		}
+		r := agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}
+		if errors.Is(err, agent.ErrLost) {
+			r.Outcome = agent.Killed // the command may well start the next time
+		}
+		return w.fail(ctx, f, r)
 	}
+	w.yard.enter(f.dir)
 	// crash: agent-started
 	w.flights[f.a.Step] = f
 	w.tell(Progress{Kind: Began, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Log: f.log})

@@ -171,6 +171,8 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 	if w.repo == nil || f.dir == "" {
 		return "", nil
 	}
+	w.yard.commit.Lock()
+	defer w.yard.commit.Unlock()
 	if made := w.commitOf(ctx, f, f.key+accepted); made != "" {
 		return made, nil
 	}
@@ -183,7 +185,7 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 	if own := w.commitOf(ctx, f, f.key); own != "" {
 		return own, nil
 	}
-	if now := w.head(ctx, f.dir); f.head != "" && now != f.head && len(w.flights) == 0 {
+	if now := w.head(ctx, f.dir); f.head != "" && now != f.head && !w.yard.shared(f.dir) {
 		return now, nil
 	}
 	return "", nil
@@ -209,7 +211,7 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 		return "", err
 	}
 	trailer := reprise.TrailerKey + ": " + f.key + accepted
-	if f.inside != "" && len(w.flights) == 0 {
+	if f.inside != "" && !w.yard.shared(f.dir) {
 		if len(changed) == 0 {
 			return "", nil
 		}
@@ -225,7 +227,7 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 	}
 	mine := slices.DeleteFunc(changed, func(name string) bool { return !w.made(f, repo.Prefix(), name) })
 	if len(mine) == 0 {
-		if len(w.flights) > 0 || f.dirty == nil {
+		if w.yard.shared(f.dir) || f.dirty == nil {
 			w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})
 		}
 		return "", nil
@@ -244,7 +246,7 @@ func (w *work) made(f *flight, prefix, name string) bool {
 	if slices.Contains(*f.dirty, name) {
 		return f.attempt > 1 && f.leaves(prefix, name)
 	}
-	return len(w.flights) == 0 || f.leaves(prefix, name)
+	return !w.yard.shared(f.dir) || f.leaves(prefix, name)
 }
 
 // leaves reports whether a file of the repository is one that the attempt was to

@@ -131,6 +131,9 @@ func (s *Store) snapshot(ctx context.Context, o SnapshotOptions) (*Snapshot, err
 	}
 	snap := &Snapshot{ID: id, At: s.o.Now().UTC(), Gen: s.lease.holder.Generation, Note: o.Note, Ignored: o.Ignored, MaxFile: o.MaxFile}
 	for _, name := range o.Files {
+		if isTemp(path.Base(name)) {
+			continue // left by a process that died; no part of any state
+		}
 		if err := checkPath(name); err != nil {
 			return nil, err
 		}
