@@ -63,10 +63,16 @@ func (a *air) owners(raw []*transcript.Session, query transcript.Query) holders 
 		}
 	}
 	for _, s := range raw {
-		out[s] = a.holder(s, registry, latest[s.CLI+"\x00"+s.Dir] == s)
+		held := a.holder(s, registry, latest[s.CLI+"\x00"+s.Dir] == s)
+		held.caller = held.caller || s.ID != "" && s.ID == a.env(calls[s.CLI])
+		out[s] = held
 	}
 	return out
 }
+
+// calls are the variables by which CLIs tell the commands they run which session
+// that is. From inside a sandbox the process above us may not be seen.
+var calls = map[string]string{transcript.Claude: "CLAUDE_CODE_SESSION_ID", transcript.Codex: "CODEX_THREAD_ID"}
 
 // holder says whether somebody works on a session. A program that is provably
 // at it makes it alive; dead needs two signs that agree and a view of every
