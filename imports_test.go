@@ -41,6 +41,7 @@ var rooms = map[string][]string{
 	"agent/*":                  {".", "agent", "internal/proc", "internal/shim"},
 	"internal/shim":            {"internal/proc"},
 	"internal/modelstub":       {},
+	"internal/hostile":         {},
 	"playbook":                 {".", "playbook/*"},
 	"playbook/*":               {".", "internal/doc"},
 	"playbook/playbooktest":    {".", "layout/layouttest"},

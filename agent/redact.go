@@ -249,11 +249,12 @@ func (r *Redactor) result(res *Result) {
 		res.Asks[i] = r.String(res.Asks[i])
 	}
 	if res.Reply != nil {
-		r.reply(res.Reply)
+		r.Reply(res.Reply)
 	}
 }
 
-func (r *Redactor) reply(p *reprise.Reply) {
+// Reply takes the secrets out of a reply.
+func (r *Redactor) Reply(p *reprise.Reply) {
 	p.Summary, p.Verdict = r.String(p.Summary), r.String(p.Verdict)
 	for i := range p.Questions {
 		q := &p.Questions[i]
@@ -263,7 +264,8 @@ func (r *Redactor) reply(p *reprise.Reply) {
 		}
 	}
 	for i := range p.Gaps {
-		p.Gaps[i].ID, p.Gaps[i].Question = r.String(p.Gaps[i].ID), r.String(p.Gaps[i].Question)
+		g := &p.Gaps[i]
+		g.ID, g.Priority, g.Question = r.String(g.ID), r.String(g.Priority), r.String(g.Question)
 	}
 	for i := range p.Issues {
 		p.Issues[i] = r.String(p.Issues[i])

@@ -8,6 +8,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/settings"
 )
 
 // settleCutoffs settles attempts that were started and whose end nobody saw, by
@@ -122,10 +123,22 @@ func (w *work) proof(ctx context.Context, f *flight) (agent.Result, string) {
 // reply is what an attempt left as its result, nil if that cannot be used.
 func (w *work) reply(f *flight) *reprise.Reply {
 	reply, err := agent.ReadReply(f.result)
-	if err != nil {
+	if err != nil || reply == nil {
 		return nil
 	}
+	agent.NewRedactor(w.secrets(f.a.Env)).Reply(reply)
 	return reply
+}
+
+// secrets are the values that no agent of the settings may have told: who did an
+// attempt of an earlier process is not on record.
+func (w *work) secrets(env map[string]string) []string {
+	_, all := w.Settings.Environ(w.Environ, settings.Agent{Env: env})
+	for _, a := range w.Settings.Agents {
+		_, more := w.Settings.Environ(w.Environ, a)
+		all = append(all, more...)
+	}
+	return all
 }
 
 // landedBy accepts an attempt whose end was found and not seen.

@@ -21,6 +21,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
+	evil "reprise/internal/hostile"
 	"reprise/layout/layouttest"
 	"reprise/project"
 	"reprise/settings"
@@ -93,8 +94,8 @@ func TestX9_S4_hostile_text_in_every_field(t *testing.T) {
 		for name, tree := range trees {
 			t.Run(layout+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				for i, m := range layouttest.Hostile(tree, len(name)+len(layout), nth) {
-					started.Add(hostile(t, m, layouttest.Payloads[i%len(layouttest.Payloads)], i%8 == 0))
+				for i, m := range evil.Mutate(tree, len(name)+len(layout), nth) {
+					started.Add(hostile(t, m, evil.Payloads[i%len(evil.Payloads)], i%8 == 0))
 				}
 			})
 		}
@@ -120,7 +121,7 @@ func treeOf(t testing.TB, dir string) fstest.MapFS {
 
 // hostile works on one project with hostile text in it, and gives how many agents
 // were started.
-func hostile(t *testing.T, m layouttest.Mutation, says string, inGit bool) (started int64) {
+func hostile(t *testing.T, m evil.Mutation, says string, inGit bool) (started int64) {
 	t.Helper()
 	around := t.TempDir()
 	dir := filepath.Join(around, "project")
@@ -230,7 +231,7 @@ func safeJob(t *testing.T, name, dir string, job agent.Job) {
 		t.Errorf("%q: argv %q", name, job.Command)
 	}
 	for _, pair := range job.Env {
-		if strings.Contains(pair, layouttest.Mark) {
+		if strings.Contains(pair, evil.Mark) {
 			t.Errorf("%q: environment %q", name, pair)
 		}
 	}
@@ -266,8 +267,8 @@ func safeJob(t *testing.T, name, dir string, job agent.Job) {
 	own := block.ReplaceAllString(job.Prompt, "")
 	// What is left of an id in a path of ours has only letters and dashes.
 	own = strings.NewReplacer(job.Result, "", job.Key, "").Replace(own)
-	if strings.Contains(own, layouttest.Mark) {
-		at := strings.Index(own, layouttest.Mark)
+	if strings.Contains(own, evil.Mark) {
+		at := strings.Index(own, evil.Mark)
 		t.Errorf("%q: outside of a block: %q", name, own[max(0, at-120):min(len(own), at+80)])
 	}
 }
@@ -305,7 +306,7 @@ func safeCommits(t *testing.T, name, dir string) {
 // TestX9_commits_say_clean_lines commits work whose description is hostile.
 func TestX9_commits_say_clean_lines(t *testing.T) {
 	t.Parallel()
-	for i, payload := range layouttest.Payloads {
+	for i, payload := range evil.Payloads {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			quoted, err := json.Marshal(payload)

@@ -74,6 +74,9 @@ func (p Project) open() (*site, error) {
 	if id == "" || id != path.Base(id) || strings.HasPrefix(id, ".") || strings.HasPrefix(id, "-") || !fs.ValidPath(id) {
 		return nil, &RefusedError{Path: id, Reason: "this is no name for a folder", Todo: "rename the spec"}
 	}
+	if p.Repo == nil {
+		return nil, &RefusedError{Path: id, Reason: "the project is in no git repository", Todo: "what was built stands in its files; `reprise resume` without a choice goes on"}
+	}
 	s := &site{Project: p, root: string(p.Repo.Dir()), spec: id, branch: p.Run.Branch, base: "."}
 	if s.branch == "" {
 		s.branch = "auto-claude/" + id

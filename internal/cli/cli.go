@@ -7,6 +7,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +17,11 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -155,17 +159,46 @@ func (a *app) printError(err error) int {
 }
 
 func (a *app) writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	return encode(w, v, "  ")
+}
+
+// encode writes JSON that is also fit for a terminal: characters that change how
+// text looks are written as escapes, which mean the same to a program.
+func encode(w io.Writer, v any, indent string) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	text := b.String()
+	if strings.ContainsFunc(text, unseen) {
+		b.Reset()
+		for _, r := range text {
+			switch high, low := utf16.EncodeRune(r); {
+			case !unseen(r):
+				b.WriteRune(r)
+			case high != unicode.ReplacementChar:
+				fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+			default:
+				fmt.Fprintf(&b, `\u%04x`, r)
+			}
+		}
+		text = b.String()
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// unseen reports characters that a terminal obeys instead of showing them.
+func unseen(r rune) bool {
+	return r >= 0x7f && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point))
 }
 
 // writeLine writes a document on one line, for a stream of them.
 func (a *app) writeLine(v any) error {
-	enc := json.NewEncoder(a.out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	return encode(a.out, v, "")
 }
 
 // now is the clock; REPRISE_NOW sets it, for output that can be repeated.

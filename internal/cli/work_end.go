@@ -170,6 +170,7 @@ func (s *shift) repairRun(j judged, flags resumeFlags) error {
 // workErrorCode maps the errors of working to exit codes; 0 for others.
 func workErrorCode(err error) int {
 	var unsafe *engine.UnsafeError
+	var gone *engine.GoneError
 	var stale *engine.StaleError
 	var option *engine.OptionError
 	var question *engine.UnknownQuestionError
@@ -181,7 +182,7 @@ func workErrorCode(err error) int {
 	switch {
 	case errors.Is(err, errLeft):
 		return exitNeedsAnswer
-	case errors.As(err, &unsafe), errors.As(err, &untrusted), errors.As(err, &unbound):
+	case errors.As(err, &unsafe), errors.As(err, &gone), errors.As(err, &untrusted), errors.As(err, &unbound):
 		return exitBlocked
 	case errors.As(err, &stale):
 		return exitChanged

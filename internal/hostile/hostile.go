@@ -1,4 +1,6 @@
-package layouttest
+// Package hostile makes trees of files with hostile text in the place of their
+// values, for tests.
+package hostile
 
 import (
 	"encoding/json"
@@ -46,9 +48,9 @@ type Mutation struct {
 	FS   fstest.MapFS
 }
 
-// Hostile makes mutations of a tree: every nth value of its files, counted from
+// Mutate makes mutations of a tree: every nth value of its files, counted from
 // first, each with the next payload.
-func Hostile(tree fstest.MapFS, first, nth int) []Mutation {
+func Mutate(tree fstest.MapFS, first, nth int) []Mutation {
 	var out []Mutation
 	at := 0
 	take := func(what string, change func(m fstest.MapFS, payload string) bool) {
