@@ -7,12 +7,13 @@ import "time"
 // person was asked and said. Events stand in the order in which they happened; what the files
 // say of a question that nobody else answered stays.
 //
-// A question without an answer makes an open run wait, and a stop that nobody
-// took back ends it; nothing else changes its state.
+// A question without an answer makes an open run wait, a step that was started
+// makes one that its files call not begun an interrupted one, and a stop that
+// nobody took back ends it; nothing else changes its state.
 func (r *Run) Recall(events []Event) {
 	asked := map[string]*Question{}
 	var order []string
-	stopped := false
+	stopped, begun := false, false
 	var limits limits
 	for i, ev := range events {
 		limits.add(ev)
@@ -20,8 +21,12 @@ func (r *Run) Recall(events []Event) {
 			s.recall(ev, i+1)
 		}
 		switch ev.Kind {
-		case RunStarted, RunResumed, StateRestored:
+		case RunStarted, StateRestored:
+			stopped, begun = false, false
+		case RunResumed:
 			stopped = false
+		case StepStarted:
+			begun = true
 		case RunStopped:
 			stopped = ev.Outcome != "paused"
 		}
@@ -50,6 +55,9 @@ func (r *Run) Recall(events []Event) {
 		r.recallQuestion(asked[id])
 	}
 	r.Until = limits.first()
+	if begun && r.State == NotStarted {
+		r.State = Interrupted
+	}
 	if stopped && r.State.Open() {
 		r.State, r.Reason = Stopped, "it was stopped on purpose"
 	}

@@ -37,6 +37,15 @@ func TestX_Recall(t *testing.T) {
 			t.Errorf("%s: %+v", name, r.Questions[0])
 		}
 	}
+	for want, events := range map[State][]Event{
+		NotStarted:  {{Kind: RunStarted}},
+		Interrupted: {{Kind: RunStarted}, {Kind: StepStarted, Step: "qa"}},
+	} {
+		r := &Run{State: NotStarted, Steps: []Step{{ID: "qa"}}}
+		if r.Recall(events); r.State != want {
+			t.Errorf("%v: %s, want %s", events, r.State, want)
+		}
+	}
 	r := &Run{State: Waiting, Questions: []Question{{ID: "escalation", Text: "How?"}}}
 	if r.Recall([]Event{answered}); !r.Questions[0].Answered || r.Questions[0].Answer != "go on" {
 		t.Errorf("the answer to a question of the files: %+v", r.Questions)
