@@ -42,6 +42,20 @@ func (w *work) recallLimits() {
 	}
 }
 
+// closedUntil is when a unit may be started as far as limits on record are
+// concerned, zero if none is.
+func (w *work) closedUntil(a reprise.Assignment) time.Time {
+	until := w.hist.Step(a.Step).DeferredUntil
+	if at := w.hist.Limits[w.account(a)]; at.After(until) {
+		return at
+	}
+	return until
+}
+
+func untilWords(t time.Time) string {
+	return "waits for a limit until " + t.UTC().Format("2006-01-02 15:04 MST")
+}
+
 // enter asks whether an attempt may begin as far as limits are concerned; else
 // it says when to ask again. An attempt that may begin has to leave.
 func (w *work) enter(account string) (wake time.Time, ok bool) {

@@ -9,6 +9,7 @@ import (
 	"reprise/agent"
 	"reprise/engine"
 	"reprise/project"
+	"reprise/settings"
 )
 
 const sharing = `name: sharing
@@ -148,5 +149,54 @@ func TestX8_waiting_sleeps_through_limits_that_come_back(t *testing.T) {
 	deferred := count(all, reprise.StepDeferred, "")
 	if deferred < 2 || deferred > 4 || count(all, reprise.StepFinished, "") != 4 {
 		t.Errorf("%d times deferred, launched %s", deferred, seen)
+	}
+}
+
+// TestX8_a_limit_in_a_run_below_stops_the_whole: the stories of an epic are runs
+// of their own; one that runs into a limit closes the account for all.
+func TestX8_a_limit_in_a_run_below_stops_the_whole(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	put(t, dir, "docs/stories/epics/EPIC-3-EXECUTION.yaml", epicPlan)
+	for _, id := range []string{"3.1", "3.2", "3.3"} {
+		put(t, dir, "docs/stories/"+id+".story.md", strings.ReplaceAll(storyReady, "N.N", id))
+	}
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "epic")
+	until := begun.Add(5 * time.Hour)
+	work := func(c *clock) (*engine.Summary, []string) {
+		e := newEngine(dir)
+		e.Ask, e.Now, e.Parallel = answering, c.now, 1
+		var limited []string
+		real := e.Agent
+		e.Agent = func(s settings.Agent) (agent.Agent, error) {
+			behind, err := real(s)
+			return stub{behind: behind, play: func(job agent.Job) *agent.Result {
+				if c.now().Before(until) {
+					limited = append(limited, job.Run+" "+job.Step)
+					return &agent.Result{Outcome: agent.Limited, Until: until}
+				}
+				return nil
+			}}, err
+		}
+		ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindEpic, reprise.Goal{Path: "docs/stories/epics/EPIC-3-EXECUTION.yaml"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum, limited
+	}
+	sum, limited := work(newClock(begun, 1))
+	if sum.Action != reprise.Wait || !sum.Until.Equal(until) || len(limited) != 1 || len(sum.Failed) > 0 {
+		t.Errorf("%s until %s, into the limit ran %q, failed %+v: %q", sum.Action, sum.Until, limited, sum.Failed, sum.Reasons)
+	}
+	if sum, limited = work(newClock(begun.Add(time.Hour), 1)); sum.Action != reprise.Wait || len(limited) != 0 {
+		t.Errorf("an hour later: %s, into the limit ran %q", sum.Action, limited)
+	}
+	if sum, _ = work(newClock(until.Add(time.Second), 60)); sum.State != reprise.Complete {
+		t.Errorf("after it: %s %s %q failed %+v", sum.State, sum.Action, sum.Reasons, sum.Failed)
 	}
 }

@@ -290,7 +290,7 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 	s.Questions = append(s.Questions, w.run.PendingQuestions()...)
 	if !wake.IsZero() && d.Action == reprise.Start {
 		s.Action, s.Until = reprise.Wait, wake
-		s.Reasons = append([]string{"waits for a limit until " + wake.UTC().Format("2006-01-02 15:04 MST")}, s.Reasons...)
+		s.Reasons = append([]string{untilWords(wake)}, s.Reasons...)
 		for account, until := range w.hist.Limits {
 			if until.Equal(wake) {
 				s.Account = account

@@ -129,7 +129,11 @@ func (w *work) previewUnit(dry *durable.DryRun, u reprise.Unit, p *Preview, play
 		p.Would = append(p.Would, fmt.Sprintf("%s is done by its own run, %s.", a.Step, a.Child.ID))
 		return nil
 	}
-	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), dir: w.Dir}
+	if until := w.closedUntil(a); until.After(w.Now()) {
+		p.Would = append(p.Would, a.Step+" "+untilWords(until)+".")
+		return nil
+	}
+	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), dir: w.Dir, answers: w.toldTo(a)}
 	f.key = w.keyOf(a.Step, f.attempt)
 	f.result = w.absolute(durable.StateDir + "/work/" + w.attemptName(f) + "/" + resultName)
 	step := PreviewStep{Step: a.Step, Title: u.Title, Role: a.Role, Attempt: f.attempt, Dir: "."}

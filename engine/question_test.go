@@ -189,7 +189,7 @@ func TestX7_X9_answers_are_delivered_exactly_once(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
 	}
-	points := 12
+	points := 8
 	if n, err := strconv.Atoi(os.Getenv("REPRISE_KILLS")); err == nil {
 		points = n
 	}
