@@ -3,7 +3,7 @@ GO ?= go
 FUZZTIME ?= 60s
 BIN := bin/reprise
 
-.PHONY: all build test check generate fuzz crash bench clean agents agents-all test-agents record-agents
+.PHONY: all build test check generate fuzz crash soak bench clean agents agents-all test-agents record-agents
 
 all: build
 
@@ -34,6 +34,9 @@ fuzz: ## every fuzz target for FUZZTIME each
 
 crash: ## every layout's recording, crashed at every operation and again in recovery (hours)
 	REPRISE_CRASH=1 $(GO) test -timeout 12h -run '^TestD1_' -v ./journal
+
+soak: ## the engine, killed before every operation and 150,000 times at random (hours)
+	REPRISE_MATRIX=all REPRISE_KILLS=150000 $(GO) test -count 1 -timeout 48h -run '^TestO1_' -v ./engine
 
 bench: build ## speed, beside a peer in the same run
 	$(GO) test -run '^$$' -bench . -benchmem ./...
