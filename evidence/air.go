@@ -233,19 +233,22 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 }
 
 // overtake marks the calls of sessions after which another one worked in the
-// same folder and came to a good end: whoever worked there had the chance to
-// look.
+// same folder and came to a good end, or that took the same call over and went
+// on: whoever worked there had the chance to look.
 func overtake(found []reprise.Session) {
 	for i := range found {
 		for _, later := range found {
-			if later.Dir != found[i].Dir || !later.Ended || !later.Started.After(found[i].Last) {
-				continue
-			}
+			ended := later.Dir == found[i].Dir && later.Ended && later.Started.After(found[i].Last)
 			for j := range found[i].Calls {
 				c := &found[i].Calls[j]
-				if !c.Passed {
+				switch {
+				case c.Passed:
+				case ended:
 					c.Passed = true
 					c.Signs = append(c.Signs, fmt.Sprintf("a later session of %s worked in the same folder to a good end", later.CLI))
+				case later.CLI == found[i].CLI && slices.ContainsFunc(later.Calls, func(o reprise.Call) bool { return o.Passed && o.ID == c.ID && c.ID != "torn" }):
+					c.Passed = true // a resumed session may begin with a copy of the old one
+					c.Signs = append(c.Signs, fmt.Sprintf("session %q went on after it", later.ID))
 				}
 			}
 		}

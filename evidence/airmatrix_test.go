@@ -88,10 +88,10 @@ func TestAC_kill_matrix_of_recorded_sessions(t *testing.T) {
 			says("in a tool call", p[0]+"\n"+p[1]+"\n", true)
 			says("between turns", p[0]+"\n"+p[1]+"\n"+p[2]+"\n", false)
 			says("at the end", strings.Join(p[:], "\n")+"\n", false)
-			for cut := 1; cut < len(p[1]); cut += 7 {
+			for cut := 1; cut < len(p[1]); cut += 13 {
 				says(fmt.Sprintf("writing the call, byte %d", cut), p[0]+"\n"+p[1][:cut], true)
 			}
-			for cut := 1; cut < len(p[2]); cut += 7 {
+			for cut := 1; cut < len(p[2]); cut += 13 {
 				says(fmt.Sprintf("writing its result, byte %d", cut), p[0]+"\n"+p[1]+"\n"+p[2][:cut], true)
 			}
 		})

@@ -210,7 +210,7 @@ func (s *scene) tear(path string) {
 	if i := bytes.IndexByte(whole[max(begin, 0):], '\n'); begin >= 0 && i >= 0 {
 		end = begin + i // of the record of the call
 	}
-	for cut := end; cut > last && cut > end-4000; cut -= 41 {
+	for cut := end; cut > last && cut > end-4000; cut -= 113 {
 		if err := os.WriteFile(path, whole[:cut], 0o600); err != nil {
 			s.t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -113,6 +114,10 @@ func programEffect(name string, args []word, depth int) reprise.Effect {
 		}
 		if has("-i", "--in-place") || len(args) > 0 {
 			return reprise.EffectFile // its scripts can write files
+		}
+	case "sort", "tree": // -o writes a file
+		if !slices.ContainsFunc(args, func(a word) bool { return !a.plain || strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "o") }) {
+			return reprise.EffectNone
 		}
 	case "find":
 		if !has("-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fls", "-fprintf") {

@@ -60,7 +60,9 @@ func TestAC_the_worst_part_of_a_command_line_counts(t *testing.T) {
 		"diff <(ls) x":                                 unknown,
 		"echo 'open":                                   unknown,
 		"git commit -m \"$(cat <<'EOF'\nIt's done\n\nbody\nEOF\n)\"": git,
-		"kill 12": process,
+		"ls | sort -u": none,
+		"sort -uo x y": file,
+		"kill 12":      process,
 	} {
 		c := Call{Tool: "Bash", Input: Input{Command: line}}
 		if got := c.Effect(); got != want {

@@ -62,6 +62,8 @@ func (s Store) Find(q Query) (found []*Session, unread []string) {
 		list, err := readOpencode(s.FS, "opencode.db", q.Wants, q.Most)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			unread = append(unread, s.CLI+": opencode.db: "+cause(err))
+		} else if _, old := fs.Stat(s.FS, "storage/session"); err != nil && old == nil {
+			unread = append(unread, s.CLI+": sessions of versions that had no database are not read")
 		}
 		return list, unread
 	}

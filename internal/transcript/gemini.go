@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"path"
@@ -84,9 +85,34 @@ func readGemini(fsys fs.FS, name string) (*Session, error) {
 		return nil, err
 	}
 	b.about("", root, "")
+	if path.Ext(name) == ".json" {
+		return b.geminiObject(fsys, name)
+	}
 	r, err := readFile(fsys, name, b.gemini)
 	if err != nil {
 		return nil, err
+	}
+	return b.finish(r), nil
+}
+
+// geminiObject reads the older form: one object, written anew every time.
+func (b *builder) geminiObject(fsys fs.FS, name string) (*Session, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > wholeFile {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errBound}
+	}
+	raw, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	r := &records{}
+	if raw = bytes.TrimSpace(raw); isObject(raw) {
+		b.gemini(raw)
+	} else {
+		r.lost, r.torn = 1, true
 	}
 	return b.finish(r), nil
 }

@@ -189,6 +189,15 @@ func TestAC_gemini(t *testing.T) {
 	if s := look(glued); s.Lost != 1 || s.ID != "s1" {
 		t.Errorf("glued: %+v", s)
 	}
+	old := fstest.MapFS{"tmp/x/.project_root": {Data: []byte("/project")}, "tmp/x/chats/session-1.json": {Data: []byte(`{
+  "sessionId": "s1",
+  "messages": [{"id": "a", "type": "gemini", "timestamp": "2026-11-15T00:00:00Z", "content": "x",
+    "toolCalls": [{"id": "c1", "name": "write_file", "args": {"file_path": "a", "content": "b"}, "status": "executing"}]}]
+}`)}}
+	found, unread := Store{CLI: Gemini, FS: old}.Find(Query{Dirs: []string{"/project"}, Most: 3})
+	if len(found) != 1 || len(unread) > 0 || found[0].Lost > 0 || len(found[0].Calls) != 1 || found[0].Calls[0].ID != "c1" {
+		t.Errorf("the older form: %+v %q", found, unread)
+	}
 	read := func(texts ...string) []*Session {
 		logs, names := fstest.MapFS{}, []string{}
 		for i, text := range texts {
