@@ -68,11 +68,17 @@ func workOn(args []string) int {
 		if err == nil {
 			_, err = e.BeginFlow(ctx, w, file, hash, reprise.Goal{ID: run})
 		}
+		if err != nil && ctx.Err() != nil {
+			return exitStopped
+		}
 		if code := codeOf(err); code != exitDone && !strings.Contains(err.Error(), "there already") {
 			return code
 		}
 	}
 	sum, err := e.Resume(ctx, ref, engine.Choice{})
+	if err != nil && ctx.Err() != nil {
+		return exitStopped // whatever was cut short by it
+	}
 	if code := codeOf(err); code != exitDone {
 		return code
 	}
