@@ -67,7 +67,7 @@ func (e *GoneError) Error() string {
 
 // Hint says what a person can do.
 func (e *GoneError) Hint() string {
-	return "`reprise undo` brings back what was kept before it was taken up"
+	return "`reprise undo` lists what was kept before; `reprise undo NUMBER` brings it back"
 }
 
 // StaleError tells that the state a choice was made for is not the state any
