@@ -36,6 +36,8 @@ func LookAt(dir string) (Place, error) {
 	p := Place{Kind: kind, Network: network, Volatile: kind == tmpfs, Layered: kind == overlay}
 	if name, ok := kinds[kind]; ok {
 		p.Kind = name
+	} else if kind == "" {
+		p.Kind = "of an unknown kind"
 	}
 	p.Locks, err = excludes(dir)
 	return p, err
