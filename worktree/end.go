@@ -105,7 +105,8 @@ type Merged struct {
 
 // Merge merges what was built into the branch the project is on, and brings the
 // project's copy of the spec up to date. Changes in the checkout that are not
-// committed are refused, so that nothing is left behind unseen.
+// committed are refused, so that nothing is left behind unseen; so is a checkout
+// of another branch in its place.
 //
 // If the process dies here, merging again comes to the same end: what is merged
 // is not merged twice.
@@ -114,11 +115,14 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 	if err != nil {
 		return Merged{}, err
 	}
-	place, c, _, err := s.find(ctx)
+	place, c, linked, err := s.find(ctx)
 	if err != nil {
 		return Merged{}, err
 	}
 	if c == whole {
+		if err := s.own(place, linked); err != nil {
+			return Merged{}, err
+		}
 		in, err := s.Repo.In(ctx, s.abs(place))
 		if err != nil {
 			return Merged{}, err
@@ -166,7 +170,8 @@ type Discarded struct {
 }
 
 // Discard gives up what was built and keeps all of it: what was not committed is
-// committed, the folder is archived, the branch gets another name.
+// committed, the folder is archived, the branch gets another name. A checkout of
+// another branch in its place is refused, and nothing is changed then.
 //
 // If the process dies here, discarding again comes to the same end.
 func Discard(ctx context.Context, p Project) (Discarded, error) {
@@ -174,13 +179,20 @@ func Discard(ctx context.Context, p Project) (Discarded, error) {
 	if err != nil {
 		return Discarded{}, err
 	}
-	for range 4 {
+	for i := range 4 {
 		place, c, linked, err := s.find(ctx)
 		if err != nil {
 			return Discarded{}, err
 		}
-		if c == absent {
-			break
+		foreign := error(nil)
+		if c == whole {
+			foreign = s.own(place, linked)
+		}
+		if foreign != nil && i == 0 {
+			return Discarded{}, foreign
+		}
+		if c == absent || foreign != nil {
+			break // what is left at another place is not the run's
 		}
 		if c == whole {
 			if err := s.commitRest(ctx, place); err != nil {

@@ -235,12 +235,8 @@ func Ensure(ctx context.Context, p Project) (Made, error) {
 
 // use finishes a checkout that is whole.
 func (s *site) use(ctx context.Context, place string, linked *gitx.Linked, head string) (Made, error) {
-	if linked == nil || linked.Branch != s.branch {
-		on := "no branch"
-		if linked != nil && linked.Branch != "" {
-			on = linked.Branch
-		}
-		return Made{}, &RefusedError{Path: place, Reason: fmt.Sprintf("%s is checked out there, not %s", on, s.branch), Todo: "check out " + s.branch + " there, or move the checkout away"}
+	if err := s.own(place, linked); err != nil {
+		return Made{}, err
 	}
 	made := Made{Path: place, Branch: s.branch, Notes: s.notes}
 	if s.Ready != nil && s.Ready.Text == place {
@@ -261,6 +257,19 @@ func (s *site) use(ctx context.Context, place string, linked *gitx.Linked, head 
 	made.Base = base
 	made.Record = &reprise.Event{Kind: reprise.WorktreeReady, Text: place, Commit: base, Outcome: strings.Join(s.notes, "; ")}
 	return made, nil
+}
+
+// own refuses a checkout that is whole and not on the run's branch: it is a
+// person's, and nothing in it is ours to commit, to copy from or to move.
+func (s *site) own(place string, linked *gitx.Linked) error {
+	if linked != nil && linked.Branch == s.branch {
+		return nil
+	}
+	on := "no branch"
+	if linked != nil && linked.Branch != "" {
+		on = linked.Branch
+	}
+	return &RefusedError{Path: place, Reason: fmt.Sprintf("%s is checked out there, not %s", on, s.branch), Todo: "check out " + s.branch + " there, or move the checkout away"}
 }
 
 // clear takes what is half made or gone out of the way: the folder into the

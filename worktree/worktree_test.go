@@ -399,3 +399,36 @@ func TestAC3_Discard_loses_nothing(t *testing.T) {
 	b.ensure()
 	b.sound()
 }
+
+// A person's own branch is checked out where the run's checkout would be.
+func TestAC3_a_checkout_of_another_branch_is_left_alone(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(context.Context, worktree.Project) error{
+		"discard": func(ctx context.Context, p worktree.Project) error { _, err := worktree.Discard(ctx, p); return err },
+		"merge":   func(ctx context.Context, p worktree.Project) error { _, err := worktree.Merge(ctx, p); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.git("branch", branch)
+			b.git("worktree", "add", "-q", "-b", "my-feature", ".worktrees/"+specID)
+			head := b.git("rev-parse", "my-feature")
+			if name == "discard" {
+				b.write(".worktrees/"+specID+"/mine.txt", "mine\n")
+			}
+			b.with(func(p worktree.Project) {
+				var refused *worktree.RefusedError
+				if err := end(t.Context(), p); !errors.As(err, &refused) {
+					t.Errorf("it is not refused: %v", err)
+				}
+			})
+			if now := b.git("rev-parse", "my-feature"); now != head {
+				t.Errorf("my-feature moved: %s", b.git("log", "-1", "--format=%s", "my-feature"))
+			}
+			if name == "discard" && b.read(".worktrees/"+specID+"/mine.txt") == "" {
+				t.Errorf("the checkout is gone: %s", b.git("worktree", "list"))
+			}
+			b.git("rev-parse", "--verify", branch)
+		})
+	}
+}
