@@ -301,6 +301,19 @@ func TestAC_a_live_session_is_told_by_what_the_program_keeps(t *testing.T) {
 			t.Errorf("%+v", o.Sessions)
 		}
 	})
+	t.Run("a program that came later", func(t *testing.T) {
+		t.Parallel()
+		d := newDesk(t)
+		folder := strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(d.dir)
+		d.put(".qwen/projects/"+folder+"/chats/s1.jsonl", `{"uuid":"a","sessionId":"s1","timestamp":"2026-01-02T03:04:05Z","type":"user","cwd":"DIR","version":"0.15.10","message":{"parts":[{"text":"go"}]}}
+{"uuid":"b","sessionId":"s1","timestamp":"2026-01-02T03:04:06Z","type":"assistant","message":{"parts":[{"functionCall":{"id":"c1","name":"run_shell_command","args":{"command":"./deploy"}}}]}}
+`)
+		d.start("qwen", "60")
+		o := d.gather()
+		if len(o.Sessions) != 2 || o.Sessions[0].ID != "" || o.Sessions[0].Owner.Life != reprise.Alive || o.Sessions[1].ID != "s1" || o.Sessions[1].Owner.Life != reprise.LifeUnknown {
+			t.Errorf("%+v", o.Sessions)
+		}
+	})
 	t.Run("a session elsewhere", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t)

@@ -78,15 +78,15 @@ var calls = map[string]string{transcript.Claude: "CLAUDE_CODE_SESSION_ID", trans
 // at it makes it alive; dead needs two signs that agree and a view of every
 // process; all else is unknown.
 func (a *air) holder(s *transcript.Session, registry []entry, latest bool) holderOf {
-	var signs []string
 	seen, own := a.recorded(s, registry)
 	if own.Life == reprise.Alive {
 		return own
 	}
-	signs = append(signs, seen...)
+	// A process in the folder is at this session if nothing says otherwise: a
+	// later one, a record of its own, a start after the last that was written.
 	near, blind := a.near(s, registry)
 	switch {
-	case len(near) > 0 && latest:
+	case len(near) > 0 && latest && len(seen) == 0 && !near[0].Started.After(s.Last.Add(clockSlack)):
 		w := near[0]
 		return holderOf{OwnerLife: alive("process %d (%q) works in its folder", w.PID, w.Name), caller: w.Above, pid: w.PID}
 	case len(near) > 0:
@@ -94,7 +94,7 @@ func (a *air) holder(s *transcript.Session, registry []entry, latest bool) holde
 	case blind != "":
 		return holderOf{OwnerLife: unknownLife("%s", blind)}
 	}
-	signs = append(signs, "no process of "+s.CLI+" works in its folder")
+	signs := append(seen, "no process of "+s.CLI+" works in its folder")
 	if s.Ended {
 		signs = append(signs, "its transcript ends in good order")
 	}
@@ -236,6 +236,7 @@ func (h holders) strangers(a *air) []reprise.Session {
 			if known[w.PID] || !runsCLI(w.Command, cli) || a.partOf(w, known) {
 				continue
 			}
+			known[w.PID] = true
 			out = append(out, reprise.Session{
 				CLI: cli, Dir: a.relative(w.Dir), Started: w.Started, Last: w.Started, Caller: w.Above,
 				Owner: alive("process %d (%q) works there, in a session that was not found", w.PID, w.Name),
