@@ -38,15 +38,30 @@ func accountOf(preset, name string) string {
 // time is over is tried by one attempt first.
 func (w *work) recallLimits() {
 	for account, until := range w.hist.Limits {
-		w.gate.Close(account, until, w.Now())
+		if until = w.believed(until); !until.IsZero() {
+			w.gate.Close(account, until, w.Now())
+		}
 	}
+}
+
+// maxLimit is the longest time that a usage limit is believed to last: weekly
+// ones are the longest there are. One that seems longer was recorded by a clock
+// that was wrong.
+const maxLimit = 8 * 24 * time.Hour
+
+// believed is when a limit ends, zero if that cannot be true.
+func (w *work) believed(until time.Time) time.Time {
+	if until.Sub(w.Now()) > maxLimit {
+		return time.Time{}
+	}
+	return until
 }
 
 // closedUntil is when a unit may be started as far as limits on record are
 // concerned, zero if none is.
 func (w *work) closedUntil(a reprise.Assignment) time.Time {
-	until := w.hist.Step(a.Step).DeferredUntil
-	if at := w.hist.Limits[w.account(a)]; at.After(until) {
+	until := w.believed(w.hist.Step(a.Step).DeferredUntil)
+	if at := w.believed(w.hist.Limits[w.account(a)]); at.After(until) {
 		return at
 	}
 	return until
@@ -67,6 +82,21 @@ func (w *work) enter(account string) (wake time.Time, ok bool) {
 		wake = w.Now().Add(again) // one goes first
 	}
 	return wake, ok
+}
+
+// proven is how long an attempt is at work before it counts as let through: a
+// limit shows with the first answer.
+const proven = time.Minute
+
+// letThrough tells of attempts that have been at work long enough to show that
+// no limit stands in their way, so that others need not wait for their end.
+func (w *work) letThrough() {
+	for _, f := range w.flights {
+		if f.account != "" && !f.through && w.Now().Sub(f.began) >= proven {
+			f.through = true
+			w.gate.Left(f.account, true, w.Now())
+		}
+	}
 }
 
 // left tells how an attempt ended that was let in.

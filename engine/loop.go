@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,7 +22,7 @@ func (w *work) loop(ctx context.Context) error {
 	w.recallLimits()
 	for {
 		if err := w.load(); err != nil {
-			return err
+			return w.drain(ctx, err)
 		}
 		if err := w.takeIn(ctx); err != nil {
 			return w.drain(ctx, err)
@@ -33,14 +34,16 @@ func (w *work) loop(ctx context.Context) error {
 			if err := w.settleCutoffs(ctx); err != nil {
 				return err
 			}
-			if err := w.settle(ctx); err != nil {
-				return err
+			if len(w.owed()) == 0 {
+				if err := w.settle(ctx); err != nil {
+					return err
+				}
 			}
 		}
 		d := w.decide()
 		w.tell(Progress{Kind: Working})
 		if again, err := w.burst(ctx, d); err != nil {
-			return err
+			return w.drain(ctx, err)
 		} else if again {
 			continue
 		}
@@ -114,6 +117,7 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 	if d.Action != reprise.Start && len(w.flights) == 0 || d.Verdict == reprise.BlockedVerdict {
 		return wake, nil
 	}
+	w.letThrough()
 	units := w.book.Pick(w.run, d, w.busy())
 	units = append(units, w.retryable(units)...)
 	for _, u := range units {
@@ -122,7 +126,10 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 		}
 		a, err := w.book.Assign(w.store, w.run, u)
 		if err != nil {
-			return wake, fmt.Errorf("prepare %s: %w", u.ID, err)
+			if a = (reprise.Assignment{Unit: u, Step: u.ID}); w.parked[u.ID] == "" {
+				_ = w.refuse(ctx, a, err)
+			}
+			continue
 		}
 		if a.Step == "" {
 			a.Step = u.ID
@@ -150,6 +157,12 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 		}
 		before := w.hist.Events
 		if err := w.start(ctx, a); err != nil {
+			if unready, ok := errors.AsType[*unreadyError](err); ok && w.store.Poisoned() == nil && ctx.Err() == nil {
+				// One step that cannot be prepared does not hold up the others.
+				_ = w.refuse(ctx, a, unready.error)
+				w.left(account, agent.NotStarted)
+				continue
+			}
 			return wake, err
 		}
 		if w.flights[a.Step] == nil {
@@ -240,7 +253,9 @@ func (w *work) drain(ctx context.Context, cause error) error {
 			n.done <- cause
 		case l := <-w.landed:
 			if w.store.Poisoned() == nil && l.err == nil {
-				l.result.Outcome = agent.Stopped
+				if l.result.Outcome != agent.Done {
+					l.result.Outcome = agent.Stopped
+				}
 				if err := w.land(ctx, l); err == nil {
 					continue
 				}

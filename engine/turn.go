@@ -31,6 +31,7 @@ type flight struct {
 	atStart map[string]reprise.Hash // what it is to leave, when its agent was started; nil where nobody knows
 	account string                  // what a limit that it runs into closes
 	answers []string                // questions whose answers it is told
+	through bool                    // it has shown that no limit stands in its way
 	result  string                  // where it leaves its reply, absolute
 	log     string                  // where its output is kept, a path in the project
 	logfile io.Closer
@@ -74,11 +75,11 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	}
 	f, err := w.prepare(ctx, a)
 	if err != nil {
-		return err
+		return &unreadyError{err}
 	}
 	job, err := w.job(ctx, f, bound)
 	if err != nil {
-		return err
+		return &unreadyError{err}
 	}
 	started := reprise.Event{
 		Kind: reprise.StepStarted, At: f.began, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: f.attempt,
@@ -98,6 +99,13 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	// crash: intent-recorded
 	return w.launch(ctx, f, bound, job)
 }
+
+// unreadyError tells that one step could not be prepared; nothing is on record of
+// the attempt.
+type unreadyError struct{ error }
+
+// Unwrap gives the cause.
+func (e *unreadyError) Unwrap() error { return e.error }
 
 // launch starts the process of an attempt that is on record.
 func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.Job) error {
