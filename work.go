@@ -55,6 +55,9 @@ type Assignment struct {
 	Policy Ambiguity
 	// Worktree asks for the run's own checkout instead of the project.
 	Worktree bool
+	// Place is the folder it was worked on in, a slash path in the project: the
+	// engine sets it for a checkout, before Conclude.
+	Place string
 	// Commit lets the engine commit what the agent left uncommitted, where
 	// that is nobody else's.
 	Commit bool

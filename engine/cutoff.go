@@ -66,7 +66,7 @@ func (w *work) resumed(ctx context.Context, ev reprise.Event) (*flight, error) {
 	if f.inside, err = w.place(ctx, a); err != nil {
 		return nil, err
 	}
-	f.dir = w.absolute(f.inside)
+	f.dir, f.a.Place = w.absolute(f.inside), f.inside
 	scratch, err := w.store.Scratch(w.attemptName(f))
 	if err != nil {
 		return nil, err

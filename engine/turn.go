@@ -175,7 +175,7 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 	if f.inside, err = w.place(ctx, a); err != nil {
 		return nil, err
 	}
-	f.dir = w.absolute(f.inside)
+	f.dir, f.a.Place = w.absolute(f.inside), f.inside
 	f.head = w.head(ctx, f.dir)
 	if a.Commit {
 		if dirty, err := w.dirty(ctx, f.dir); err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,7 +71,8 @@ func pick(all ...time.Duration) time.Duration {
 func (w *work) goesOn(string) bool { return !w.newSessions }
 
 // place gives the folder a unit is worked on in, as a path in the project; ""
-// stands for the project itself. A checkout that is to be made is made whole
+// stands for the project itself. In a checkout it is the folder the project has
+// in its repository. A checkout that is to be made is made whole
 // before it is on record, and a half-made one is made again.
 func (w *work) place(ctx context.Context, a reprise.Assignment) (string, error) {
 	if !a.Worktree || w.repo == nil {
@@ -88,7 +90,7 @@ func (w *work) place(ctx context.Context, a reprise.Assignment) (string, error) 
 			return "", err
 		}
 	}
-	return made.Path, w.load()
+	return path.Join(made.Path, w.repo.Prefix()), w.load()
 }
 
 // repoAt opens the repository of the folder an attempt works in.
@@ -96,7 +98,7 @@ func (w *work) repoAt(ctx context.Context, dir string) (*gitx.Repo, error) {
 	if dir == w.Dir {
 		return w.repo, nil
 	}
-	return w.repo.In(ctx, dir)
+	return w.repo.In(ctx, strings.TrimSuffix(dir, filepath.FromSlash(path.Join("/", w.repo.Prefix()))))
 }
 
 // dirty lists what no commit holds where an attempt works, nil where that cannot
@@ -219,13 +221,13 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 	}
 	if step := w.run.Step(f.a.Step); f.inside != "" && step != nil && len(step.Files) > 0 {
 		// Others work in the same checkout, on other files.
-		mine := slices.DeleteFunc(changed, func(name string) bool { return !slices.Contains(step.Files, name) })
+		mine := slices.DeleteFunc(changed, func(name string) bool { return !slices.Contains(step.Files, strings.TrimPrefix(name, w.repo.Prefix())) })
 		if len(mine) == 0 {
 			return "", nil
 		}
 		return repo.CommitPaths(ctx, mine, w.message(f, reply), trailer)
 	}
-	mine := slices.DeleteFunc(changed, func(name string) bool { return !w.made(f, repo.Prefix(), name) })
+	mine := slices.DeleteFunc(changed, func(name string) bool { return !w.made(f, w.repo.Prefix(), name) })
 	if len(mine) == 0 {
 		if w.yard.shared(f.dir) || f.dirty == nil {
 			w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})

@@ -18,13 +18,14 @@ const (
 	maxSpecFile  = 8 << 20
 )
 
-// copyDir is where the second copy of the spec is, in a checkout.
+// copyDir is where the second copy of the spec is, in a checkout: in the folder
+// the project has in its repository.
 func (s *site) copyDir(place string) string {
 	state := ".auto-claude"
 	if path.Base(path.Dir(path.Dir(s.Run.Path))) == "auto-claude" {
 		state = "auto-claude"
 	}
-	return path.Join(place, state, "specs", s.spec)
+	return path.Join(place, s.Repo.Prefix(), state, "specs", s.spec)
 }
 
 // copySpec gives the checkout its copy of the spec, which agents work on. A file

@@ -34,7 +34,7 @@ func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply rep
 	case tasks[a.Step] != "" && (r.Step(a.Step) == nil || r.Step(a.Step).Phase == "spec"):
 		return concludeSpec(r, a.Step, reply)
 	}
-	return concludeItem(fsys, r, a.Step, reply)
+	return concludeItem(fsys, r, a, reply)
 }
 
 // concludeSpec asks that the phase left a file that can be read.
@@ -68,7 +68,8 @@ func concludePlan(r *reprise.Run, reply reprise.Reply) reprise.Conclusion {
 
 // concludeItem honours what the coder itself wrote about the item, and asks for
 // the files that the item was to make.
-func concludeItem(fsys fs.FS, r *reprise.Run, id string, reply reprise.Reply) reprise.Conclusion {
+func concludeItem(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
+	id := a.Step
 	s := r.Step(id)
 	if s == nil {
 		return reprise.Conclusion{Problem: fmt.Sprintf("it left a plan without the item %q", doc.Clip(id, 60))}
@@ -82,7 +83,7 @@ func concludeItem(fsys fs.FS, r *reprise.Run, id string, reply reprise.Reply) re
 		return reprise.Conclusion{Problem: "it left a status in the plan that has no meaning"}
 	}
 	p, _ := plan(fsys, r)
-	if missing := unmade(fsys, r, item(any(p), id)); missing != "" {
+	if missing := unmade(fsys, orElse(a.Place, r.Worktree), item(any(p), id)); missing != "" {
 		return reprise.Conclusion{Problem: fmt.Sprintf("none of the files it was to make is there, such as %q", missing)}
 	}
 	return reprise.Conclusion{Text: reply.Summary}
@@ -90,7 +91,7 @@ func concludeItem(fsys fs.FS, r *reprise.Run, id string, reply reprise.Reply) re
 
 // unmade gives the first file that an item was to make, if not one of them is
 // there. Plans are loose about names, so one is enough.
-func unmade(fsys fs.FS, r *reprise.Run, it map[string]any) string {
+func unmade(fsys fs.FS, place string, it map[string]any) string {
 	list, _ := it["files_to_create"].([]any)
 	first := ""
 	for _, v := range list {
@@ -99,7 +100,7 @@ func unmade(fsys fs.FS, r *reprise.Run, it map[string]any) string {
 		if name == "." || path.IsAbs(name) || !fs.ValidPath(name) || strings.ContainsAny(name, "*?") {
 			return "" // prose or a pattern: nothing to look for
 		}
-		if _, err := fs.Stat(fsys, path.Join(r.Worktree, name)); err == nil {
+		if _, err := fs.Stat(fsys, path.Join(place, name)); err == nil {
 			return ""
 		}
 		if first == "" {
