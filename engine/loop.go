@@ -34,10 +34,8 @@ func (w *work) loop(ctx context.Context) error {
 			if err := w.settleCutoffs(ctx); err != nil {
 				return err
 			}
-			if len(w.owed()) == 0 {
-				if err := w.settle(ctx); err != nil {
-					return err
-				}
+			if err := w.settle(ctx); err != nil {
+				return err
 			}
 		}
 		d := w.decide()
