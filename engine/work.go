@@ -104,7 +104,7 @@ func (w *work) catchUp(ctx context.Context) error {
 		w.remember(e.Event)
 		last = e.Event
 	})
-	if _, gone := fs.Stat(w.store, w.ref.Path); err != nil && errors.Is(gone, fs.ErrNotExist) {
+	if err != nil && w.gone() {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
 	}
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *work) catchUp(ctx context.Context) error {
 		// After a crash in the very moment in which an agent wrote the same
 		// file, the last event may not have reached it. One that left in good
 		// order has nothing on its way: then the file was changed on purpose.
-		if f.Code == reprise.CodeMovedOn && last.Kind != "" && last.Kind != reprise.EngineLeft {
+		if f.Code == reprise.CodeMovedOn && last.Kind != "" && last.Kind != reprise.EngineLeft && !w.gone() {
 			if err := w.project(ctx, last); err != nil {
 				return err
 			}
@@ -133,12 +133,18 @@ func (w *work) load() error {
 	if err != nil {
 		return fmt.Errorf("load %s: %w", w.ref.ID, err)
 	}
-	if _, err := fs.Stat(w.store, w.ref.Path); errors.Is(err, fs.ErrNotExist) && w.hist.Events > 0 {
+	if w.hist.Events > 0 && w.gone() {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
 	}
 	w.run = run
 	run.Recall(w.told)
 	return nil
+}
+
+// gone reports whether nothing is where the run's files should be.
+func (w *work) gone() bool {
+	_, err := fs.Stat(w.store, w.ref.Path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // remember keeps what an event tells beside what the files say.
