@@ -91,10 +91,11 @@ func Mutate(tree fstest.MapFS, first, nth int) []Mutation {
 			})
 		}
 		take("name "+name, func(m fstest.MapFS, payload string) bool {
-			// What a name can hold of it: no slash, no NUL, not too long.
+			// What a name can hold of it: no slash, no NUL, not too long; and
+			// never a plain one.
 			payload = strings.NewReplacer("/", "_", "\x00", "_").Replace(payload)
 			dir, base := path.Split(name)
-			renamed := dir + strings.TrimSuffix(base, path.Ext(base)) + payload[:min(len(payload), 120)] + path.Ext(base)
+			renamed := dir + strings.TrimSuffix(base, path.Ext(base)) + payload[:min(len(payload), 120)] + "; $" + path.Ext(base)
 			if !fs.ValidPath(renamed) {
 				return false
 			}
