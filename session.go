@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -143,10 +144,15 @@ func (o Observed) SessionsOn(r *Run) []Session {
 	return out
 }
 
-// liveSession is a session that is alive where a run works, nil if none is.
+// Busy reports whether the session has something under way, or may have.
+func (s Session) Busy() bool {
+	return !s.Ended || slices.ContainsFunc(s.Calls, Call.Open)
+}
+
+// liveSession is a session that is at work where a run works, nil if none is.
 func (o Observed) liveSession(r *Run) *Session {
 	for _, s := range o.SessionsOn(r) {
-		if s.Owner.Life == Alive {
+		if s.Owner.Life == Alive && s.Busy() {
 			return &s
 		}
 	}

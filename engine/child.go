@@ -77,7 +77,7 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 			return w.lied(ctx, f, agent.Result{}, c.Problem)
 		}
 		return w.finish(ctx, f, c, reprise.Reply{}, "")
-	case len(child.Failed) > 0 || len(child.Refused) > 0:
+	case ctx.Err() == nil && len(child.Questions) == 0 && child.Until.IsZero() && (len(child.Failed) > 0 || len(child.Refused) > 0):
 		return w.fail(ctx, f, agent.Result{Outcome: agent.Failed, Reason: why})
 	}
 	w.sum.Questions = append(w.sum.Questions, child.Questions...)

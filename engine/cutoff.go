@@ -34,10 +34,13 @@ func (w *work) settleCutoff(ctx context.Context, ev reprise.Event) error {
 		return err
 	}
 	if f.a.Child != nil {
-		// The child run has a journal of its own and goes on where it stands.
-		return w.runAgain(ctx, f, "its own run goes on where it stands")
+		// The child run has a journal of its own and goes on where it stands;
+		// that is no attempt that anything was lost of.
+		reset := w.about(f, reprise.StepReset)
+		reset.Text, reset.Outcome, reset.Actor = "its own run goes on where it stands", "cut-off", actor
+		return w.record(ctx, reset)
 	}
-	if step := w.run.Step(ev.Step); step != nil && step.Status.Closed() && w.missing(f) == "" {
+	if step := w.run.Step(ev.Step); step != nil && step.Status.Closed() && !byPresence(step, ev.Expect) && w.missing(f) == "" {
 		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "its files call it "+step.Status.String())
 	}
 	if ev.Policy != reprise.Rerun {
@@ -97,6 +100,63 @@ func (w *work) assignmentOf(step string) (reprise.Assignment, error) {
 	}
 	a.Step = step
 	return a, nil
+}
+
+// byPresence reports whether a step is called done because something it was to
+// leave is there. A file that is there may be half of what it was to become.
+func byPresence(s *reprise.Step, expect []reprise.Expected) bool {
+	for _, c := range s.Claims {
+		if !c.Won {
+			continue
+		}
+		for _, e := range expect {
+			if c.Source.File == e.Path || strings.HasPrefix(e.Path, c.Source.File+"/") && c.Source.Line == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// owed lists steps whose last attempt was not accepted although the files call
+// them done, or do not offer them any more, because of what it left. They come
+// before everything else. What somebody has changed since counts as it is.
+func (w *work) owed() []reprise.Unit {
+	var out []reprise.Unit
+	for _, id := range slices.Sorted(mapKeys(w.hist.Steps)) {
+		h := w.hist.Steps[id]
+		if h.Owed == nil || h.Open != nil || w.flights[id] != nil || w.parked[id] != "" || !w.untouched(h.Owed.Expect) {
+			continue
+		}
+		step := w.run.Step(id)
+		switch {
+		case step == nil && !w.offered(id) && len(h.Owed.Expect) > 0:
+			out = append(out, reprise.Unit{ID: id, Phase: first(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: "its last attempt was not accepted"})
+		case step != nil && step.Status.Closed() && byPresence(step, h.Owed.Expect):
+			out = append(out, reprise.Unit{ID: step.ID, Path: step.Path, Title: step.Title, Phase: step.Phase, Role: step.Role, Reason: "its last attempt was not accepted"})
+		}
+	}
+	return out
+}
+
+// untouched reports whether files are what they were when an attempt was given up.
+func (w *work) untouched(files []reprise.Expected) bool {
+	for _, e := range files {
+		if now, err := w.hash(e.Path); err != nil || now != e.Before {
+			return false
+		}
+	}
+	return true
+}
+
+// offered reports whether the files offer a step.
+func (w *work) offered(step string) bool {
+	for _, u := range w.run.Next {
+		if a, err := w.book.Assign(w.store, w.run, u); err == nil && (a.Step == step || a.Step == "" && u.ID == step) {
+			return true
+		}
+	}
+	return false
 }
 
 // proof looks for something that only a finished attempt leaves: its commit, a

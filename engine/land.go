@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,11 +52,8 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 	switch r.Outcome {
 	case agent.Done:
 		return w.conclude(ctx, f, r)
-	case agent.Stopped:
-		ev := w.about(f, reprise.StepReset)
-		ev.Text, ev.Outcome = "stopped before it was finished", "stopped"
-		w.ended(f, string(r.Outcome), ev.Text)
-		return w.record(ctx, ev)
+	case agent.Stopped, agent.TimedOut, agent.Killed, agent.Lost:
+		return w.unseen(ctx, f, r)
 	case agent.Limited:
 		return w.limited(ctx, f, r)
 	case agent.NeedsPerson:
@@ -78,9 +76,50 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 	return w.fail(ctx, f, r)
 }
 
-// about makes an event about an attempt.
+// unseen records an attempt that did not end by itself: it may have come to its
+// end before it was stopped, killed or given up on, just as one whose engine
+// died. What proves that it landed counts; else its policy says what follows.
+func (w *work) unseen(ctx context.Context, f *flight, r agent.Result) error {
+	policy := policyOf(f.a)
+	if policy != reprise.Rerun {
+		quick := *f
+		if r.Outcome == agent.Stopped {
+			quick.a.Verify = nil // a person wants it to stop now
+		}
+		if found, proof := w.proof(ctx, &quick); proof != "" {
+			return w.landedBy(ctx, f, found, proof)
+		}
+	}
+	switch {
+	case policy == reprise.AskWho:
+		w.ended(f, string(r.Outcome), "only a person can tell what came of it")
+		return w.askWhatHappened(ctx, f)
+	case r.Outcome != agent.Stopped:
+		return w.fail(ctx, f, r)
+	case policy != reprise.Rerun && len(f.a.Verify) > 0:
+		// Its command will tell; the attempt stays open on record until then.
+		w.ended(f, string(r.Outcome), "stopped; what came of it is looked at when the work goes on")
+		return nil
+	}
+	ev := w.about(f, reprise.StepReset)
+	ev.Text, ev.Outcome = "stopped before it was finished", "stopped"
+	w.ended(f, string(r.Outcome), ev.Text)
+	return w.record(ctx, ev)
+}
+
+// about makes an event about an attempt. One that does not accept it tells what
+// stands in the place of what it was to leave.
 func (w *work) about(f *flight, kind reprise.EventKind) reprise.Event {
-	return reprise.Event{Kind: kind, At: w.Now(), Step: f.a.Step, Phase: f.a.Unit.Phase, Attempt: f.attempt, Actor: f.a.Role, Agent: w.hist.Step(f.a.Step).Session}
+	ev := reprise.Event{Kind: kind, At: w.Now(), Step: f.a.Step, Phase: f.a.Unit.Phase, Attempt: f.attempt, Actor: f.a.Role, Agent: w.hist.Step(f.a.Step).Session}
+	switch kind {
+	case reprise.StepFailed, reprise.StepReset, reprise.StepResolved:
+		for _, e := range f.a.Expect {
+			if now, err := w.hash(e.Path); err == nil && !now.IsZero() {
+				ev.Expect = append(ev.Expect, reprise.Expected{Path: e.Path, Before: now})
+			}
+		}
+	}
+	return ev
 }
 
 func first(texts ...string) string {
@@ -114,7 +153,12 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 	}
 	problem := w.missing(f)
 	if problem == "" && len(f.a.Verify) > 0 {
-		if err := w.verify(ctx, f); err != nil {
+		err := w.verify(ctx, f)
+		if errors.Is(err, errCutShort) {
+			w.ended(f, string(agent.Stopped), "stopped while it was verified; that is done again when the work goes on")
+			return nil // the attempt stays open on record
+		}
+		if err != nil {
 			problem = err.Error()
 		}
 	}

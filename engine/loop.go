@@ -34,8 +34,10 @@ func (w *work) loop(ctx context.Context) error {
 			if err := w.settleCutoffs(ctx); err != nil {
 				return err
 			}
-			if err := w.settle(ctx); err != nil {
-				return err
+			if len(w.owed()) == 0 {
+				if err := w.settle(ctx); err != nil {
+					return err
+				}
 			}
 		}
 		d := w.decide()
@@ -112,12 +114,15 @@ func (w *work) reached() bool {
 // startWhatMay starts what may be started now. wake is when something that must
 // not be started yet may be, zero if nothing is waiting for a time.
 func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.Time, err error) {
-	if d.Action != reprise.Start && len(w.flights) == 0 || d.Verdict == reprise.BlockedVerdict {
+	units := w.owed()
+	if len(units) == 0 && (d.Action != reprise.Start && len(w.flights) == 0 || d.Verdict == reprise.BlockedVerdict) {
 		return wake, nil
 	}
 	w.letThrough()
-	units := w.book.Pick(w.run, d, w.busy())
-	units = append(units, w.retryable(units)...)
+	if len(units) == 0 {
+		units = w.book.Pick(w.run, d, w.busy())
+		units = append(units, w.retryable(units)...)
+	}
 	for _, u := range units {
 		if len(w.flights) >= w.parallel() {
 			break

@@ -269,8 +269,12 @@ func (e *Engine) postKnown(ctx context.Context, ref reprise.Ref, answers map[str
 		return err
 	}
 	for id := range answers {
-		if _, ok := w.question(id); !ok {
+		q, ok := w.question(id)
+		switch {
+		case !ok:
 			return &UnknownQuestionError{Run: ref.ID, Question: id}
+		case q.Answered && strings.TrimSpace(q.Answer) != strings.TrimSpace(answers[id]):
+			return fmt.Errorf("answer %s: it was answered before: %q", id, q.Answer)
 		}
 	}
 	return e.post(ref, answers)

@@ -194,8 +194,8 @@ func (w *work) lift(ctx context.Context) error {
 // not done again.
 func (w *work) acceptLanded(ctx context.Context, l look) error {
 	for _, u := range l.d.Verify {
-		if w.hist.Step(u.ID).Open != nil {
-			continue // an attempt of ours; its own policy settles it
+		if w.hist.Step(u.ID).Attempts > 0 {
+			continue // attempts of ours; what came of them is on record
 		}
 		s := l.run.Step(u.ID)
 		if s == nil {

@@ -48,8 +48,8 @@ func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 			at = time.Time{} // the clock was set back since; nobody knows how long ago it was
 		}
 	}
-	if h.DeferredUntil.After(at) {
-		at = h.DeferredUntil
+	if until := w.believed(h.DeferredUntil); until.After(at) {
+		at = until
 	}
 	return at, ""
 }

@@ -100,11 +100,14 @@ func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Pla
 // catchUp opens the journal, brings the layout's files up to it and folds it.
 func (w *work) catchUp(ctx context.Context) error {
 	var last reprise.Event
+	told := false
 	j, findings, run, err := journal.OpenRun(ctx, w.store, w.layout, w.ref, func(e journal.Entry) {
 		w.remember(e.Event)
-		last = e.Event
+		last, told = e.Event, len(e.Files) > 0
 	})
-	if err != nil && w.gone() {
+	// A run that was only begun has no files yet; and being stopped, or a disk that
+	// refuses, says nothing about them.
+	if err != nil && w.gone() && last.Kind != reprise.RunStarted && ctx.Err() == nil && w.store.Poisoned() == nil {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
 	}
 	if err != nil {
@@ -116,7 +119,12 @@ func (w *work) catchUp(ctx context.Context) error {
 		// After a crash in the very moment in which an agent wrote the same
 		// file, the last event may not have reached it. One that left in good
 		// order has nothing on its way: then the file was changed on purpose.
-		if f.Code == reprise.CodeMovedOn && last.Kind != "" && last.Kind != reprise.EngineLeft && !w.gone() {
+		_, gone := fs.Stat(w.store, w.ref.Path)
+		closed := last.Kind == reprise.RunStopped || gone != nil
+		if s := run.Step(last.Step); s != nil && last.Kind == reprise.StepStarted {
+			closed = s.Status.Closed() // the agent wrote that itself, later
+		}
+		if f.Code == reprise.CodeMovedOn && told && !closed && !w.gone() {
 			if err := w.project(ctx, last); err != nil {
 				return err
 			}
@@ -171,7 +179,7 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	if ev.At.IsZero() {
 		ev.At = w.Now()
 	}
-	if w.run != nil && !ev.At.After(w.run.LastActivity) {
+	if w.run != nil && !ev.At.After(w.run.LastActivity) && w.run.LastActivity.Year() < 9000 {
 		// Time does not run backwards in a ledger, whatever the clock says: an
 		// event that seems older than what is on record would not count.
 		ev.At = w.run.LastActivity.Add(time.Second)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -295,6 +296,9 @@ func printable(r rune) rune {
 	return r
 }
 
+// errCutShort is returned where a person wanted everything to stop at once.
+var errCutShort = errors.New("stopped before it ended")
+
 // verify runs the person's own command that says whether a step is done.
 func (w *work) verify(ctx context.Context, f *flight) error {
 	env, secrets := w.Settings.Environ(w.Environ, settings.Agent{Env: f.a.Env})
@@ -303,6 +307,15 @@ func (w *work) verify(ctx context.Context, f *flight) error {
 		return err
 	}
 	defer out.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-w.Hard:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	session, err := script.New(script.Options{Grace: w.Settings.Grace, MaxLog: w.Settings.MaxLog, Shim: w.Shim}).Start(ctx, agent.Job{
 		Run: w.ref.ID, Step: f.a.Step, Attempt: f.attempt, Role: "verify", Dir: f.dir, Command: f.a.Verify, Env: env, Secrets: secrets,
 		Result: filepath.Join(filepath.Dir(f.result), "verify.json"), Timeout: pick(f.a.Timeout, w.Settings.Timeout), Log: out, Inherit: w.inherit(),
@@ -310,7 +323,11 @@ func (w *work) verify(ctx context.Context, f *flight) error {
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", f.a.Step, err)
 	}
-	if r := session.Wait(); r.Outcome != agent.Done {
+	r := session.Wait()
+	if r.Outcome == agent.Stopped {
+		return errCutShort
+	}
+	if r.Outcome != agent.Done {
 		return fmt.Errorf("verify %s: %s did not succeed: %s (%s)", f.a.Step, f.a.Verify[0], first(r.Reason, string(r.Outcome)), name)
 	}
 	return nil

@@ -42,7 +42,7 @@ func Checks() []Check {
 	const info, warning, blocking = reprise.Info, reprise.Warning, reprise.Blocking
 	return []Check{
 		{reprise.CodeLiveOwner, blocking, "A process that is alive holds the run; a second resume would do the work twice.", false, liveOwner},
-		{reprise.CodeSessionLive, blocking, "A session of an agent CLI is alive in the folder the run works in, or a command it started still runs there.", false, sessionLive},
+		{reprise.CodeSessionLive, blocking, "A session of an agent CLI is at work in the folder the run works in, or a command it started still runs there; one that is open with nothing under way is a warning.", false, sessionLive},
 		{reprise.CodeConcurrent, blocking, "Another open workflow works on the same story; it blocks if it is alive or was active later, and is worth knowing if it is older.", false, concurrent},
 		{reprise.CodeGitOperation, blocking, "A merge, rebase, cherry-pick, revert, bisect or am is not finished in the checkout; it is a warning where the run works in another checkout.", false, gitOperation},
 		{reprise.CodeIndexLock, warning, "Git's index is locked, so that nothing can be committed; it blocks while the holder is alive.", false, indexLock},

@@ -14,6 +14,14 @@ func sessionLive(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		if s.Owner.Life != reprise.Alive {
 			continue
 		}
+		if !s.Busy() {
+			out = append(out, reprise.Finding{
+				Code: reprise.CodeSessionLive, Severity: reprise.Warning, Subject: sessionName(s), Source: reprise.Source{File: s.Path},
+				Message: fmt.Sprintf("a session of %s is open in %s and has nothing under way: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
+				Hint:    "make sure that nobody works in it while the run goes on",
+			})
+			continue
+		}
 		out = append(out, reprise.Finding{
 			Code: reprise.CodeSessionLive, Severity: reprise.Blocking, Subject: sessionName(s), Source: reprise.Source{File: s.Path},
 			Message: fmt.Sprintf("a session of %s is at work in %s: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),

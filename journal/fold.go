@@ -37,6 +37,9 @@ type StepHistory struct {
 	Cutoffs int
 	// Open is the start of an attempt without an end on record.
 	Open *reprise.Event
+	// Owed is how the last attempt ended, if it was not accepted: the step has
+	// to be done whatever it left. nil once it is finished or left out.
+	Owed *reprise.Event
 	// LastFailure is the latest failure since then, nil if there is none.
 	LastFailure *reprise.Event
 	// DeferredUntil is when a limit ends, zero if none is on record.
@@ -105,7 +108,7 @@ func (h *History) add(ev *reprise.Event) {
 	case reprise.StateRestored:
 		// What an earlier state took back is neither under way nor failed.
 		for _, s := range h.Steps {
-			s.Open, s.LastFailure, s.Failures = nil, nil, 0
+			s.Open, s.Owed, s.LastFailure, s.Failures = nil, nil, nil, 0
 		}
 	}
 	if ev.Kind == reprise.QuestionAnswered && ev.By != "" {
@@ -163,16 +166,16 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	switch ev.Kind {
 	case reprise.StepStarted:
 		start := *ev // a copy of its own: most events are not kept
-		s.Open, s.DeferredUntil = &start, time.Time{}
+		s.Open, s.Owed, s.DeferredUntil = &start, nil, time.Time{}
 	case reprise.StepFinished, reprise.StepSkipped:
 		s.end(ev)
 		s.forgive()
-		s.Lost = ""
+		s.Lost, s.Owed = "", nil
 	case reprise.StepFailed:
 		s.end(ev)
 		s.Failures++
 		failure := *ev
-		s.LastFailure = &failure
+		s.LastFailure, s.Owed = &failure, &failure
 	case reprise.StepBlocked:
 		s.end(ev)
 	case reprise.StepDeferred:
@@ -180,12 +183,15 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		s.DeferredUntil = ev.Until
 	case reprise.StepReset:
 		s.end(ev)
+		s.owe(ev)
 		if ev.Actor == person {
 			s.forgive()
+			s.Owed, s.Session = nil, ""
 		}
 	case reprise.StepResolved:
 		if ev.Outcome == string(reprise.Rerun) {
 			s.end(ev)
+			s.owe(ev)
 			s.Cutoffs++
 		}
 		if ev.Cause == SessionLost {
@@ -205,5 +211,11 @@ func (s *StepHistory) end(ev *reprise.Event) {
 }
 
 func (s *StepHistory) forgive() {
-	s.Failures, s.LastFailure, s.DeferredUntil = 0, nil, time.Time{}
+	s.Failures, s.Cutoffs, s.LastFailure, s.DeferredUntil = 0, 0, nil, time.Time{}
+}
+
+// owe tells that an attempt ended without being accepted.
+func (s *StepHistory) owe(ev *reprise.Event) {
+	e := *ev
+	s.Owed = &e
 }
