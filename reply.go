@@ -1,5 +1,10 @@
 package reprise
 
+import (
+	"strings"
+	"unicode"
+)
+
 // Reply is what an agent says of its own work when it ends: the result file of
 // docs/agents.md. It is a claim like any other; what it says is made is looked
 // for before it counts.
@@ -31,4 +36,42 @@ type Gap struct {
 	ID       string `json:"id"`
 	Priority string `json:"priority,omitempty"` // Critical, Important, Minor
 	Question string `json:"question,omitempty"`
+}
+
+// Ruling is what a reviewer's verdict means.
+type Ruling uint8
+
+// What a verdict can mean. Only Passes lets anything pass; what concerns mean is
+// for each kind of work to say.
+const (
+	NoRuling           Ruling = iota // no verdict was given
+	Passes                           // approved
+	PassesWithConcerns               // approved by some conventions, not by others
+	SendsBack                        // to be done again
+	Holds                            // the reviewer cannot go on
+	UnclearRuling                    // a word without a meaning
+)
+
+// RulingOf gives the meaning of a verdict, whatever its case and punctuation.
+// Only whole phrases count: "not approved" is not approved, and a word that is
+// not known passes nothing.
+func RulingOf(verdict string) Ruling {
+	words := strings.FieldsFunc(strings.ToLower(verdict), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	switch strings.Join(words, " ") {
+	case "":
+		if strings.TrimSpace(verdict) != "" {
+			return UnclearRuling // a sign, such as a cross
+		}
+		return NoRuling
+	case "approve", "approved", "pass", "passed", "go", "accept", "accepted", "waived", "ready", "ok", "verified":
+		return Passes
+	case "concerns":
+		return PassesWithConcerns
+	case "reject", "rejected", "fail", "failed", "needs work", "needs revision", "needs changes", "changes requested",
+		"request changes", "revise", "no", "no go", "nogo", "not approved", "not accepted", "not passed", "not ready", "not verified":
+		return SendsBack
+	case "block", "blocked":
+		return Holds
+	}
+	return UnclearRuling
 }

@@ -143,10 +143,10 @@ func concludeReview(fsys fs.FS, r *reprise.Run, reply reprise.Reply) reprise.Con
 
 // verdict maps what reviewers say to what the plan can hold.
 func verdict(word string) (string, bool) {
-	switch doc.Fold(word) {
-	case "approved", "approve", "pass", "passed", "accepted", "concerns":
+	switch reprise.RulingOf(word) {
+	case reprise.Passes, reprise.PassesWithConcerns:
 		return "approved", true
-	case "rejected", "reject", "needs work", "fail", "failed", "changes requested":
+	case reprise.SendsBack:
 		return "rejected", true
 	}
 	return "", false

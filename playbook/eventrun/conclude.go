@@ -1,6 +1,7 @@
 package eventrun
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -29,7 +30,6 @@ func (b Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply r
 // concludeTask ends the work on a task, or its verification.
 func (b Book) concludeTask(fsys fs.FS, r *reprise.Run, a reprise.Assignment, s *reprise.Step, reply reprise.Reply) reprise.Conclusion {
 	c := reprise.Conclusion{Text: reply.Summary}
-	verdict := doc.Fold(reply.Verdict)
 	switch {
 	case s.Status == reprise.Blocked:
 		// The agent's own last word about the task, which it wrote itself.
@@ -38,13 +38,11 @@ func (b Book) concludeTask(fsys fs.FS, r *reprise.Run, a reprise.Assignment, s *
 		return reprise.Conclusion{Failed: true, Text: reply.Summary}
 	case b.steps != nil:
 		return c
-	case a.Role == verifierRole && rejects(verdict):
-		c.Failed = true
-		if len(reply.Issues) > 0 {
-			c.Text = reply.Issues[0]
+	case a.Role == verifierRole:
+		if c = verified(s, reply); c.Failed || c.Blocked || c.Problem != "" {
+			return c
 		}
-		return c
-	case a.Role != verifierRole && (verdict == "implemented" || s.Role == verifierRole || verifies(fsys, r)):
+	case doc.Fold(reply.Verdict) == "implemented" || s.Role == verifierRole || verifies(fsys, r):
 		c.Outcome = Implemented
 		return c
 	}
@@ -57,12 +55,27 @@ func (b Book) concludeTask(fsys fs.FS, r *reprise.Run, a reprise.Assignment, s *
 // Implemented is the outcome of a task that is made and awaits its verification.
 const Implemented = "implemented"
 
-func rejects(verdict string) bool {
-	switch verdict {
-	case "rejected", "needs work", "failed", "fail", "concerns", "not verified":
-		return true
+// verified ends a verification: only a known approval verifies the task, given
+// as the verdict or written into the files by the verifier itself.
+func verified(s *reprise.Step, reply reprise.Reply) reprise.Conclusion {
+	c := reprise.Conclusion{Text: reply.Summary}
+	switch reprise.RulingOf(reply.Verdict) {
+	case reprise.Passes:
+	case reprise.SendsBack, reprise.PassesWithConcerns:
+		c.Failed = true
+		if len(reply.Issues) > 0 {
+			c.Text = reply.Issues[0]
+		}
+	case reprise.Holds:
+		c.Blocked = true
+	case reprise.NoRuling:
+		if s.Status != reprise.Done {
+			c.Problem = "the verification gave no verdict"
+		}
+	default:
+		c.Problem = fmt.Sprintf("the verdict %q has no meaning here", doc.Clip(reply.Verdict, 40))
 	}
-	return false
+	return c
 }
 
 // verifies reports whether tasks of this run are verified by somebody else than

@@ -355,3 +355,20 @@ func TestEV9_names_and_goals(t *testing.T) {
 		}
 	}
 }
+
+// Only a known approval verifies a task.
+func TestEV3_a_verifier_that_does_not_approve_verifies_nothing(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]reprise.Conclusion{
+		"reject": {Failed: true}, "not approved": {Failed: true}, "changes requested": {Failed: true}, "no": {Failed: true}, "concerns": {Failed: true},
+		"blocked": {Blocked: true}, "": {Problem: "the verification gave no verdict"}, "hm": {Problem: `the verdict "hm" has no meaning here`},
+		"Approved.": {}, "verified": {},
+	} {
+		r := &reprise.Run{Ref: reprise.Ref{Layout: "eventrun", ID: "r", Path: "runs/r", Kind: reprise.KindGraph}, State: reprise.Interrupted,
+			Steps: []reprise.Step{{ID: "T1", Status: reprise.InProgress, Role: "verifier"}, {ID: "T2"}}}
+		c := eventrun.New().Conclude(fstest.MapFS{}, r, reprise.Assignment{Step: "T1", Role: "verifier"}, reprise.Reply{Outcome: "done", Verdict: word})
+		if c.Failed != want.Failed || c.Blocked != want.Blocked || c.Problem != want.Problem {
+			t.Errorf("%q: %+v", word, c)
+		}
+	}
+}

@@ -118,7 +118,7 @@ func (Epic) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	case s != nil:
 		return finished(reply)
 	}
-	c := judge(reply, silent)
+	c := judge(reply, reprise.NoRuling)
 	if c.Outcome == rejected || c.Blocked {
 		c = reprise.Conclusion{Outcome: rejected, Text: c.Text, Finished: true, Questions: []reprise.Asked{{
 			ID: gateQuestion(r, a.Step), Subject: a.Step, Options: []string{gateAgain, acceptIt, stopIt},

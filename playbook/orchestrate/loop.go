@@ -113,7 +113,7 @@ func (Loop) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 		return finished(reply)
 	}
 	// A reviewer may have written the verdict into the state itself.
-	known := silent
+	known := reprise.NoRuling
 	if s := r.Step(a.Step); s != nil && len(s.Claims) > 0 {
 		known = rule(s.Claims[0].Word)
 	}

@@ -108,7 +108,7 @@ func TestOR11_loop_words(t *testing.T) {
 	files := tree("docs/stories/1.2.login.md", inReview, "qa/1.2/loop-status.json", loops["first dialect"])
 	for word, want := range map[string]reprise.State{
 		"approved": reprise.Complete, "PASS": reprise.Complete, "concerns": reprise.Complete, "waived": reprise.Complete,
-		"blocked": reprise.Waiting, "": reprise.Interrupted, "lgtm?": reprise.Interrupted, "not approved": reprise.Interrupted,
+		"blocked": reprise.Waiting, "": reprise.Interrupted, "lgtm?": reprise.Interrupted, "approved, mostly": reprise.Interrupted, "not approved": reprise.Waiting,
 	} {
 		p := player(reprise.KindQALoop, reprise.Goal{ID: "1.2"}, func(job playbooktest.Job) reprise.Reply {
 			return reprise.Reply{Outcome: "done", Verdict: word}

@@ -54,50 +54,31 @@ func (alone) Pick(_ *reprise.Run, d reprise.Decision, busy []string) []reprise.U
 	return d.Units[:1]
 }
 
-// ruling is what a verdict means.
-type ruling uint8
-
-const (
-	silent ruling = iota // no verdict was given
-	passed
-	sentBack
-	held    // the reviewer cannot go on
-	unclear // a word without a meaning here
-)
-
-// rule gives the meaning of a verdict. Only whole phrases count: "not approved"
-// is not approved.
-func rule(word string) ruling {
-	switch doc.Fold(word) {
-	case "":
-		return silent
-	case "approve", "approved", "pass", "passed", "go", "accept", "accepted", "concerns", "waived", "ready":
-		return passed
-	case "reject", "rejected", "fail", "failed", "needs work", "needs revision", "needs changes", "changes requested",
-		"request changes", "revise", "no go", "nogo":
-		return sentBack
-	case "block", "blocked":
-		return held
+// rule gives the meaning of a verdict. In these workflows concerns are noted and
+// the work passes.
+func rule(word string) reprise.Ruling {
+	if r := reprise.RulingOf(word); r != reprise.PassesWithConcerns {
+		return r
 	}
-	return unclear
+	return reprise.Passes
 }
 
 // judge turns a reviewer's verdict into what follows. known is what the files
 // say where the reviewer left the verdict there instead.
-func judge(reply reprise.Reply, known ruling) reprise.Conclusion {
+func judge(reply reprise.Reply, known reprise.Ruling) reprise.Conclusion {
 	word := rule(reply.Verdict)
-	if word == silent {
+	if word == reprise.NoRuling {
 		word = known
 	}
 	c := reprise.Conclusion{Text: said(reply)}
 	switch word {
-	case passed:
+	case reprise.Passes:
 		c.Outcome = approved
-	case sentBack:
+	case reprise.SendsBack:
 		c.Outcome = rejected
-	case held:
+	case reprise.Holds:
 		c.Blocked = true
-	case silent:
+	case reprise.NoRuling:
 		c.Problem = "the review gave no verdict"
 	default:
 		c.Problem = fmt.Sprintf("the verdict %s has no meaning here", strconv.Quote(doc.Clip(reply.Verdict, 40)))

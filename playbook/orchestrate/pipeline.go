@@ -64,16 +64,16 @@ func (Pipeline) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
 	}
 	word := onDisk(fsys, r)
 	switch {
-	case c.Ended > 0 && c.Rejected == 0, c.Ended == 0 && word == passed:
+	case c.Ended > 0 && c.Rejected == 0, c.Ended == 0 && word == reprise.Passes:
 		return create
-	case c.Ended == 0 && word != sentBack && word != held, w.Ended > c.Ended:
+	case c.Ended == 0 && word != reprise.SendsBack && word != reprise.Holds, w.Ended > c.Ended:
 		return critique
 	}
 	return write
 }
 
 // onDisk is the verdict that the critique's own file gives.
-func onDisk(fsys fs.FS, r *reprise.Run) ruling {
+func onDisk(fsys fs.FS, r *reprise.Run) reprise.Ruling {
 	for _, a := range r.Artifacts {
 		if a.MadeBy != critique || a.Presence != reprise.Present || path.Ext(a.Path) == ".md" {
 			continue
@@ -83,7 +83,7 @@ func onDisk(fsys fs.FS, r *reprise.Run) ruling {
 			return rule(n.Get("verdict", "decision", "result").Str())
 		}
 	}
-	return silent
+	return reprise.NoRuling
 }
 
 // output is the file of a phase: the one that is there, else its usual name.

@@ -87,9 +87,9 @@ func (Story) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 		if a.Step == create {
 			return finished(reply)
 		}
-		known := silent
+		known := reprise.NoRuling
 		if is(validate, reprise.Done) {
-			known = passed
+			known = reprise.Passes
 		}
 		return judge(reply, known)
 	case implement:
@@ -103,9 +103,9 @@ func (Story) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 			return reprise.Conclusion{Outcome: "unreviewed", Text: said(reply)}
 		}
 	case review:
-		known := silent
+		known := reprise.NoRuling
 		if is(review, reprise.Done) || r.Phase == closing {
-			known = passed
+			known = reprise.Passes
 		}
 		return judge(reply, known)
 	}

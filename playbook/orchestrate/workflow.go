@@ -139,10 +139,10 @@ func (Workflow) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 		}
 		return finished(reply)
 	}
-	if a.Step != bobGate && rule(reply.Verdict) == silent {
+	if a.Step != bobGate && rule(reply.Verdict) == reprise.NoRuling {
 		return finished(reply)
 	}
-	return judge(reply, silent)
+	return judge(reply, reprise.NoRuling)
 }
 
 // Settle implements reprise.Playbook: where all steps are on record and behind

@@ -1,6 +1,7 @@
 package specloop
 
 import (
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -79,13 +80,25 @@ func words(reply reprise.Reply) string {
 	return text
 }
 
-// refuses reports whether a verdict says that something is left.
-func refuses(verdict string) bool {
-	switch doc.Fold(verdict) {
-	case "", "approved", "ready", "passed", "pass", "done", "ok", "accepted":
-		return false
+// judged tells of a verdict that lets nothing pass: why a word of no meaning, or
+// none, does not count, and whether a known one sends the work back.
+func judged(verdict string) (problem string, back bool) {
+	switch reprise.RulingOf(verdict) {
+	case reprise.Passes:
+		return "", false
+	case reprise.NoRuling:
+		return "it gave no verdict", false
+	case reprise.UnclearRuling:
+		return fmt.Sprintf("its verdict %q has no meaning here", doc.Clip(verdict, 40)), false
 	}
-	return true
+	return "", true
+}
+
+// refuses reports whether the verdict of a phase says that something is left. A
+// phase answers with the gaps it found; none and no verdict is an answer, too.
+func refuses(verdict string) bool {
+	problem, back := judged(verdict)
+	return back || problem != "" && reprise.RulingOf(verdict) != reprise.NoRuling
 }
 
 // found gives the gaps of a reply that are to be added to the queue. Questions
@@ -161,8 +174,10 @@ func concludeOther(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repri
 		return advocate(r, reply, c)
 	case isNode && len(reply.Questions) > 0 && reply.Outcome == "question":
 		c.Blocked, c.Text = true, "it asks "+reply.Questions[0].Text+"; a graph asks by its own nodes"
-	case kind == "gate" && refuses(reply.Verdict):
-		c.Failed, c.Text = true, "the gate was not passed: "+words(reply)
+	case kind == "gate":
+		if c.Problem, c.Failed = judged(reply.Verdict); c.Failed {
+			c.Text = "the gate was not passed: " + words(reply)
+		}
 	case reply.Outcome == "question":
 		c.Questions = fresh(r, sheet{}, reply.Questions)
 	}
@@ -180,14 +195,17 @@ func advocate(r *reprise.Run, reply reprise.Reply, c reprise.Conclusion) reprise
 		}
 	}
 	asked = fresh(r, sheet{}, asked)
+	problem, back := judged(reply.Verdict)
 	switch {
 	case len(asked) > 0:
 		c.Outcome = "rejected"
 		for _, q := range asked {
 			c.Then = append(c.Then, reprise.Event{Kind: reprise.QuestionAsked, Question: q.ID, Text: q.Text, Options: q.Options})
 		}
-	case refuses(reply.Verdict):
-		c.Problem = "it says " + reply.Verdict + " and names no gap"
+	case back:
+		c.Problem = "it says " + doc.Clip(reply.Verdict, 40) + " and names no gap"
+	case problem != "":
+		c.Problem = problem
 	default:
 		c.Outcome = "approved"
 	}

@@ -30,7 +30,11 @@ func TestSL9_turns_of_a_context_file(t *testing.T) {
 		if j.Role == "advocate" && !strings.Contains(j.Read(spec), "C1.") {
 			return reprise.Reply{Outcome: "done", Verdict: "rejected", Gaps: []reprise.Gap{{ID: "G-1", Priority: "Critical", Question: "How long?"}, {ID: "G-2", Priority: "Minor", Question: "Colour?"}}}
 		}
-		return (&crew{}).work(j)
+		reply := (&crew{}).work(j)
+		if j.Role == "advocate" {
+			reply.Verdict = "approved"
+		}
+		return reply
 	}
 	check := func(t testing.TB, r playbooktest.Result) {
 		if r.Run.State != reprise.Complete {
@@ -136,5 +140,25 @@ func TestSL9_a_later_workflow_goes_on(t *testing.T) {
 	r := p.Play(t, tree)
 	if r.Run.State != reprise.Complete || len(r.Launches) != 3 {
 		t.Errorf("%s: %s (%s) %v\n%s\n%s", r.Run.State, r.Run.Reason, r.GaveUp, r.Launches, r.Story(), r.Files[index].Data)
+	}
+}
+
+// Who reviews and says nothing, or a word without a meaning, has approved nothing.
+func TestSL9_only_a_known_approval_passes(t *testing.T) {
+	t.Parallel()
+	tree := graph(nodes)
+	gate, err := layout.New().Load(tree, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	advocate := &reprise.Run{Ref: ref, State: reprise.Interrupted, Steps: []reprise.Step{{ID: "specify.advocate", Status: reprise.InProgress}}}
+	for _, word := range []string{"", "hm", "approved, mostly", "needs_work", "no", "blocked", "concerns"} {
+		reply := reprise.Reply{Outcome: "done", Verdict: word}
+		if c := specloop.New().Conclude(tree, gate, reprise.Assignment{Step: "review"}, reply); !c.Failed && c.Problem == "" {
+			t.Errorf("%q passes the gate: %+v", word, c)
+		}
+		if c := specloop.New().Conclude(tree, advocate, reprise.Assignment{Step: "specify.advocate"}, reply); c.Problem == "" || c.Outcome == "approved" {
+			t.Errorf("%q of the advocate approves: %+v", word, c)
+		}
 	}
 }
