@@ -119,8 +119,7 @@ func (w *work) catchUp(ctx context.Context) error {
 		// After a crash in the very moment in which an agent wrote the same
 		// file, the last event may not have reached it. One that left in good
 		// order has nothing on its way: then the file was changed on purpose.
-		_, gone := fs.Stat(w.store, w.ref.Path)
-		closed := last.Kind == reprise.RunStopped || gone != nil
+		closed := last.Kind == reprise.RunStopped
 		if s := run.Step(last.Step); s != nil && last.Kind == reprise.StepStarted {
 			closed = s.Status.Closed() // the agent wrote that itself, later
 		}
