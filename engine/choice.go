@@ -69,6 +69,9 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 		return true, &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
 	}
 	if err := w.takeUp(ctx, l); err != nil {
+		if ctx.Err() != nil && w.store.Poisoned() == nil {
+			return true, w.end(w.decide(), zeroTime) // stopped before anything was begun
+		}
 		return true, err
 	}
 	for _, step := range w.choice.Skip {
