@@ -11,6 +11,7 @@ import "time"
 // makes one that its files call not begun an interrupted one, and a stop that
 // nobody took back ends it; nothing else changes its state.
 func (r *Run) Recall(events []Event) {
+	events = latestLife(events)
 	asked := map[string]*Question{}
 	var order []string
 	stopped, begun := false, false
@@ -21,7 +22,13 @@ func (r *Run) Recall(events []Event) {
 			s.recall(ev, i+1)
 		}
 		switch ev.Kind {
-		case RunStarted, StateRestored:
+		case StateRestored:
+			// What was asked since then was taken back with the rest; what is
+			// still open is asked again.
+			stopped, begun = false, false
+			clear(asked)
+			order = nil
+		case RunStarted:
 			stopped, begun = false, false
 		case RunResumed:
 			stopped = false
@@ -43,7 +50,7 @@ func (r *Run) Recall(events []Event) {
 		case QuestionAsked:
 			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, Text: ev.Text, Options: ev.Options, AskedAt: ev.At}
 		case QuestionAnswered:
-			q.Answered, q.Answer = true, ev.Text
+			q.Answered, q.Applied, q.Answer = true, false, ev.Text
 			if s := r.Step(q.Subject); s != nil && q.Subject != "" {
 				s.Rejected = 0 // a person had a say
 			}
@@ -61,6 +68,17 @@ func (r *Run) Recall(events []Event) {
 	if stopped && r.State.Open() {
 		r.State, r.Reason = Stopped, "it was stopped on purpose"
 	}
+}
+
+// latestLife leaves out what happened before a run was last started, or archived,
+// under its name.
+func latestLife(events []Event) []Event {
+	for i := len(events) - 1; i >= 0; i-- {
+		if ev := events[i]; ev.Kind == RunStarted || ev.Kind == RunStopped && ev.Outcome == "archived" {
+			return events[i:]
+		}
+	}
+	return events
 }
 
 // limits are those that steps ran into and that nobody has tried again since.

@@ -51,3 +51,32 @@ func TestX_Recall(t *testing.T) {
 		t.Errorf("the answer to a question of the files: %+v", r.Questions)
 	}
 }
+
+func TestSL7_X8_a_run_started_again_knows_nothing_of_the_one_before(t *testing.T) {
+	t.Parallel()
+	r := &Run{State: Interrupted, Steps: []Step{{ID: "a"}}}
+	r.Recall([]Event{
+		{Kind: RunStarted},
+		{Kind: StepStarted, Step: "a", Attempt: 3},
+		{Kind: QuestionAsked, Step: "a", Question: "q1", Text: "which?"},
+		{Kind: RunStopped, Outcome: "archived"},
+		{Kind: RunStarted},
+	})
+	if len(r.PendingQuestions()) != 0 || r.State != Interrupted || r.Steps[0].Attempts != 0 {
+		t.Errorf("%v %+v attempts %d", r.State, r.Questions, r.Steps[0].Attempts)
+	}
+}
+
+func TestSL4_what_is_asked_again_can_be_answered_again(t *testing.T) {
+	t.Parallel()
+	r := &Run{State: Interrupted, Questions: []Question{{ID: "q1", Text: "which?"}}}
+	r.Recall([]Event{
+		{Kind: QuestionAsked, Question: "q1", Text: "which?"},
+		{Kind: QuestionAnswered, Question: "q1", Text: "this"},
+		{Kind: AnswerApplied, Question: "q1"},
+		{Kind: QuestionAnswered, Question: "q1", Text: "that"},
+	})
+	if !r.Questions[0].Answered || r.Questions[0].Answer != "that" {
+		t.Errorf("%+v", r.Questions[0])
+	}
+}
