@@ -43,10 +43,9 @@ func (w *work) settleCutoff(ctx context.Context, ev reprise.Event) error {
 	if step := w.run.Step(ev.Step); step != nil && step.Status.Closed() && !byPresence(step, ev.Expect) && w.missing(f) == "" {
 		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "its files call it "+step.Status.String())
 	}
-	if ev.Policy != reprise.Rerun {
-		if r, proof := w.proof(ctx, f); proof != "" {
-			return w.landedBy(ctx, f, r, proof)
-		}
+	// Also what may be done twice is not, where it surely landed.
+	if r, proof := w.proof(ctx, f); proof != "" {
+		return w.landedBy(ctx, f, r, proof)
 	}
 	if ev.Policy == reprise.AskWho {
 		return w.askWhatHappened(ctx, f)

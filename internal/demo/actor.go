@@ -144,7 +144,7 @@ func write(name, text string) error {
 	}
 	// Whole or not at all: a file that is cut off in the middle is for a person
 	// to look at, and that is shown elsewhere.
-	temp := name + ".tmp"
+	temp := fmt.Sprintf("%s.%d.tmp", name, os.Getpid()) // others may make the same
 	if err := os.WriteFile(temp, []byte(text), 0o644); err != nil {
 		return err
 	}
