@@ -152,6 +152,9 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 		return w.waitForPerson(ctx, f, r, reply.Questions)
 	}
 	problem := w.missing(f)
+	if problem != "" && reply.Outcome == "done" && w.madeBefore(f) {
+		problem = "" // it says that nothing was left to do
+	}
 	if problem == "" && len(f.a.Verify) > 0 {
 		err := w.verify(ctx, f)
 		if errors.Is(err, errCutShort) {
@@ -241,6 +244,28 @@ func (w *work) missing(f *flight) string {
 		return ""
 	}
 	return "it ended without leaving what it should: " + strings.Join(lacks, ", ")
+}
+
+// madeBefore reports whether everything an attempt should have changed was
+// changed by the attempts before it, which were not accepted: it may have found
+// that their work was whole.
+func (w *work) madeBefore(f *flight) bool {
+	first := w.hist.Step(f.a.Step).First
+	if first == nil || first.Attempt == f.attempt {
+		return false
+	}
+	before := map[string]reprise.Hash{}
+	for _, e := range first.Expect {
+		before[e.Path] = e.Before
+	}
+	for _, e := range f.a.Expect {
+		now, err := w.hash(e.Path)
+		was, known := before[e.Path]
+		if err != nil || now.IsZero() || e.Changed && (!known || now == was) {
+			return false
+		}
+	}
+	return true
 }
 
 // finish records a step as finished, with what follows from it. The effect is

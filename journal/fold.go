@@ -37,6 +37,8 @@ type StepHistory struct {
 	Cutoffs int
 	// Open is the start of an attempt without an end on record.
 	Open *reprise.Event
+	// First is the start of the first attempt since the step was last accepted.
+	First *reprise.Event
 	// Owed is how the last attempt ended, if it was not accepted: the step has
 	// to be done whatever it left. nil once it is finished or left out.
 	Owed *reprise.Event
@@ -166,11 +168,14 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	switch ev.Kind {
 	case reprise.StepStarted:
 		start := *ev // a copy of its own: most events are not kept
+		if s.Owed == nil {
+			s.First = &start
+		}
 		s.Open, s.Owed, s.DeferredUntil = &start, nil, time.Time{}
 	case reprise.StepFinished, reprise.StepSkipped:
 		s.end(ev)
 		s.forgive()
-		s.Lost, s.Owed = "", nil
+		s.Lost, s.Owed, s.First = "", nil, nil
 	case reprise.StepFailed:
 		s.end(ev)
 		s.Failures++
