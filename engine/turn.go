@@ -255,20 +255,7 @@ func (w *work) token(f *flight) string {
 }
 
 // word makes an id that can stand in a trailer, a file name and a sentence.
-func word(id string) string {
-	safe := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
-			return r
-		}
-		return '-'
-	}, id)
-	if safe == id && len(id) <= 60 && id != "" && id[0] != '.' {
-		return id
-	}
-	sum := reprise.HashOf([]byte(id))
-	return strings.TrimLeft(safe[:min(len(safe), 40)], ".-") + "-" + sum.String()[:8]
-}
+func word(id string) string { return reprise.TrailerWord(id) }
 
 // attemptName names the files of an attempt.
 func (w *work) attemptName(f *flight) string {

@@ -130,7 +130,7 @@ func (w *work) worldState(ctx context.Context, dir string) (string, error) {
 // accepted marks the trailer of commits that we make ourselves, once everything
 // an attempt must leave is there. A commit with the plain trailer is an agent's
 // own and may be one of several.
-const accepted = "+accepted"
+const accepted = reprise.TrailerAccepted
 
 // commitOf finds the commit of this checkout that carries a trailer, "" if there
 // is none or it cannot be told.

@@ -10,7 +10,9 @@
 //     then it is Evidenced, and must not be done again unseen.
 //   - Facts are: a commit on record that the repository has; a commit whose
 //     trailer names run and step; a commit whose subject follows the layout's
-//     convention; an artifact of the step that is there.
+//     convention; an artifact of the step that is there. The engine's trailer
+//     tells of the whole step if it says accepted, and unless the step was
+//     finished and opened again since; else of a piece of it.
 //   - Against a step speak: a commit on record that the repository does not
 //     have, a commit that was reverted, an artifact of a step called done that
 //     is not there. In a shallow clone a missing commit speaks for nothing.
@@ -41,13 +43,20 @@ type Grader struct {
 	byHash   []int // positions in git.Commits, sorted by hash
 	bySubj   []int // the same, sorted by subject, newest first among equals
 	byStep   map[string][]int
+	byWord   map[string][]ours // the engine's own trailers
 	branches map[string]string // name to head
+}
+
+// ours is a commit that the engine asked for or made.
+type ours struct {
+	at       int
+	accepted bool
 }
 
 // New prepares for grading: one pass over the history, whatever the number of
 // runs.
 func New(o reprise.Observed) *Grader {
-	g := &Grader{git: o.Git, byStep: map[string][]int{}, branches: map[string]string{}}
+	g := &Grader{git: o.Git, byStep: map[string][]int{}, byWord: map[string][]ours{}, branches: map[string]string{}}
 	if g.git == nil {
 		return g
 	}
@@ -55,6 +64,9 @@ func New(o reprise.Observed) *Grader {
 	for i := range commits {
 		g.byHash, g.bySubj = append(g.byHash, i), append(g.bySubj, i)
 		for _, value := range commits[i].Steps {
+			if run, step, accepted, ok := reprise.TrailerStep(value); ok {
+				g.byWord[run+"/"+step] = append(g.byWord[run+"/"+step], ours{i, accepted})
+			}
 			for _, key := range stepKeys(value) {
 				g.byStep[key] = append(g.byStep[key], i)
 			}
@@ -168,6 +180,9 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 	}
 	for _, i := range g.byStep[r.ID+"/"+s.ID] {
 		add(i, "names this step in its trailer", false)
+	}
+	for _, c := range g.byWord[reprise.TrailerWord(r.ID)+"/"+reprise.TrailerWord(s.ID)] {
+		add(c.at, "names this step in its trailer", !c.accepted || s.Ended > 0)
 	}
 	n := 0
 	for _, t := range s.Traces {

@@ -194,3 +194,38 @@ func TestAC6_a_subject_makes_a_recorded_piece_the_whole(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// Commits of the engine's own tell of their steps where nothing else does.
+func TestOR12_the_engines_own_trailer(t *testing.T) {
+	t.Parallel()
+	const odd = "Größe & co/two"
+	for name, c := range map[string]struct {
+		run   string
+		step  reprise.Step
+		value string
+		kind  string // "" for none
+		grade reprise.Grade
+	}{
+		"accepted":                     {"4.2", reprise.Step{ID: "implement"}, "4.2/implement#1@a1ddf11e14+accepted", reprise.EvidenceCommit, reprise.Evidenced},
+		"on the way":                   {"4.2", reprise.Step{ID: "implement"}, "4.2/implement#1@a1ddf11e14", reprise.EvidencePartial, 0},
+		"finished and opened again":    {"4.2", reprise.Step{ID: "implement", Ended: 7}, "4.2/implement#1@a1ddf11e14+accepted", reprise.EvidencePartial, 0},
+		"ids that no trailer can hold": {odd, reprise.Step{ID: "a b"}, reprise.TrailerWord(odd) + "/" + reprise.TrailerWord("a b") + "#12@0+accepted", reprise.EvidenceCommit, reprise.Evidenced},
+		"another step":                 {"4.2", reprise.Step{ID: "implement"}, "4.2/qa#1@a1ddf11e14+accepted", "", 0},
+		"another run":                  {"4.2", reprise.Step{ID: "implement"}, "4.21/implement#1@a1ddf11e14+accepted", "", 0},
+		"no attempt":                   {"4.2", reprise.Step{ID: "implement"}, "4.2/implement#@a1+accepted", "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.step.Status = reprise.Pending
+			r := &reprise.Run{Ref: reprise.Ref{ID: c.run}, Steps: []reprise.Step{c.step}}
+			grade.Run(r, history(reprise.Commit{Steps: []string{c.value}}))
+			var kind string
+			for _, e := range r.Steps[0].Evidence {
+				kind = e.Kind
+			}
+			if kind != c.kind || r.Steps[0].Grade != c.grade {
+				t.Errorf("%v, %v", r.Steps[0].Evidence, r.Steps[0].Grade)
+			}
+		})
+	}
+}

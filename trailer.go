@@ -1,0 +1,39 @@
+package reprise
+
+import "strings"
+
+// TrailerAccepted stands behind the key in the trailer of a commit that the
+// engine makes once everything an attempt must leave is there. Without it the
+// commit is an agent's own, and may be one of several.
+const TrailerAccepted = "+accepted"
+
+// TrailerWord gives an id as it stands in a trailer, a file name and a sentence:
+// unchanged where it is made of letters, digits, dots, dashes and underscores
+// and is not long, else made so, with a sum that keeps different ids apart.
+func TrailerWord(id string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, id)
+	if safe == id && len(id) <= 60 && id != "" && id[0] != '.' {
+		return id
+	}
+	sum := HashOf([]byte(id))
+	return strings.TrimLeft(safe[:min(len(safe), 40)], ".-") + "-" + sum.String()[:8]
+}
+
+// TrailerStep reads the value of a trailer of ours, RUN/STEP#ATTEMPT@BEGUN with
+// or without TrailerAccepted. Run and step are words of TrailerWord. ok is false
+// for anything else.
+func TrailerStep(value string) (run, step string, accepted, ok bool) {
+	value, accepted = strings.CutSuffix(value, TrailerAccepted)
+	name, begun, hasBegun := strings.Cut(value, "@")
+	name, attempt, hasAttempt := strings.Cut(name, "#")
+	run, step, hasStep := strings.Cut(name, "/")
+	ok = hasBegun && hasAttempt && hasStep && run != "" && step != "" && !strings.Contains(step, "/") &&
+		attempt != "" && strings.Trim(attempt, "0123456789") == "" && begun != "" && strings.Trim(begun, "0123456789abcdef") == ""
+	return run, step, accepted, ok
+}
