@@ -71,7 +71,7 @@ func (d Decision) without(options []Option) []Option {
 	if d.Action != Repair {
 		return options
 	}
-	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "continue" || o.Key == "resume" })
+	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "continue" || o.Key == "resume" || o.Key == "from-phase" })
 }
 
 // stagedOptions are the choices of seed 001: resume or restart, or, where it
@@ -82,7 +82,7 @@ func (d Decision) stagedOptions(r *Run) []Option {
 	switch {
 	case d.Unrecoverable(r):
 		options := []Option{fresh}
-		if len(d.Keep) > 0 {
+		if len(d.Keep) > 0 && d.Action != Repair {
 			options = append(options, Option{"from-phase", "Start from a specific phase"})
 		}
 		return append(options, clean)

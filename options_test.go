@@ -62,6 +62,11 @@ func TestOR6_LR8_AC3_EV5_options_follow_the_decision(t *testing.T) {
 			r.Kind, r.State, r.Options = reprise.KindSpecLoop, reprise.Unreadable, []reprise.Option{{Key: "resume"}, {Key: "fresh"}}
 			return r
 		}, reprise.Observed{}, []string{"fresh"}},
+		{"an unreadable state has no phase to start from", func() *reprise.Run {
+			r := story()
+			r.State, r.Steps[0].Status = reprise.Unreadable, reprise.Done
+			return r
+		}, reprise.Observed{}, []string{"fresh", "clean"}},
 		{"a graph goes on with a task", func() *reprise.Run {
 			r := story()
 			r.Kind = reprise.KindGraph
