@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"fmt"
+	"path"
 	"slices"
 )
 
@@ -11,6 +12,18 @@ import (
 // works on or where nothing is left, and no plain continuing of a run whose
 // state must be mended first.
 func (d Decision) Options(r *Run) []Option {
+	options := d.options(r)
+	if !r.Refreshable() {
+		options = slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "fresh" })
+	}
+	return options
+}
+
+// Refreshable reports whether the run can be started afresh, which archives its
+// folder: not where that holds a person's own plans beside the state.
+func (r *Run) Refreshable() bool { return r.Kind != KindPlans || path.Base(r.Path) != ".planning" }
+
+func (d Decision) options(r *Run) []Option {
 	switch {
 	case d.Action == Finish, d.Action == Refuse && d.State == Running:
 		return nil

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/upkeep"
@@ -43,8 +45,10 @@ func (w *work) choose(ctx context.Context, l look) (done bool, err error) {
 // and cleaning up always do.
 func (w *work) offers(l look, option string) bool {
 	switch option {
-	case "", "continue", "resume", "fresh", "clean", "from-phase":
+	case "", "continue", "resume", "clean", "from-phase":
 		return true
+	case "fresh":
+		return l.run.Refreshable()
 	}
 	return slices.Contains(keysOf(l.d.Options(l.run)), option)
 }
@@ -190,21 +194,27 @@ func (w *work) keep(ctx context.Context, l look, note string) (err error) {
 	return err
 }
 
-// startFresh archives the state and begins again with the same goal.
+// startFresh archives the state and begins again with the same goal. Where that
+// could not be begun from what stays, it is refused and nothing is changed.
 func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
+	goal := w.goalOf(l)
+	story := l.run.Kind == reprise.KindStory && len(w.run.Steps) > 0
+	if !story {
+		if _, _, err := w.book.Begin(without{w.store, w.ref.Path}, goal); err != nil {
+			return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
+		}
+	}
 	if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
 		return true, err
 	}
-	goal := reprise.Goal{ID: w.ref.ID, Path: w.ref.Path, Text: l.run.Title, Now: w.Now(), Mode: string(w.Mode)}
-	if g, ok := w.book.(reprise.Goaler); ok {
-		goal.Text = first(g.GoalOf(w.store, l.run), goal.Text)
-	}
-	if l.run.Kind == reprise.KindStory && len(w.run.Steps) > 0 {
-		// A story is a person's document; its phases begin again in it.
-		if err := w.beginAt(ctx, w.run.Steps[0].ID); err != nil {
-			return true, err
+	if story {
+		// A story is a person's document; its phases begin again in it, after
+		// the one that wrote it.
+		at := w.run.Steps[0]
+		if at.Status.Closed() && len(w.run.Steps) > 1 {
+			at = w.run.Steps[1]
 		}
-		return false, nil
+		return false, w.beginAt(ctx, at.ID)
 	}
 	archived, err := upkeep.GiveUp(ctx, w.store, l.run, w.Now())
 	if err != nil {
@@ -212,11 +222,6 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	}
 	w.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: w.ref.ID, Message: "the old state was archived", Source: reprise.Source{File: archived.Archived}})
 	ref, events, err := w.book.Begin(w.store, goal)
-	if errors.Is(err, reprise.ErrNotFromNothing) {
-		w.sum.Reasons = append(w.sum.Reasons, "its state is archived; "+err.Error())
-		w.sum.State, w.sum.Action, w.sum.Ended = reprise.Stopped, reprise.Ask, w.Now()
-		return true, nil
-	}
 	if err != nil {
 		return true, err
 	}
@@ -232,6 +237,39 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 		return true, err
 	}
 	return false, w.load()
+}
+
+// goalOf is what the run was started for: as its playbook tells, else its title.
+func (w *work) goalOf(l look) reprise.Goal {
+	goal := reprise.Goal{ID: w.ref.ID, Path: w.ref.Path, Now: w.Now(), Mode: string(w.Mode)}
+	if g, ok := w.book.(reprise.Goaler); ok {
+		goal.Text = g.GoalOf(w.store, l.run)
+	}
+	goal.Text = first(goal.Text, l.run.Title)
+	return goal
+}
+
+// without is a project as it would be without a file or a folder.
+type without struct {
+	fs.FS
+	gone string
+}
+
+// Open finds nothing of what is gone.
+func (p without) Open(name string) (fs.File, error) {
+	if name == p.gone || strings.HasPrefix(name, p.gone+"/") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return p.FS.Open(name)
+}
+
+// ReadDir leaves out what is gone.
+func (p without) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == p.gone || strings.HasPrefix(name, p.gone+"/") {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
+	}
+	all, err := fs.ReadDir(p.FS, name)
+	return slices.DeleteFunc(slices.Clone(all), func(e fs.DirEntry) bool { return path.Join(name, e.Name()) == p.gone }), err
 }
 
 // cleanUp gives the run up: statuses left in the middle are reset, its state is

@@ -253,7 +253,12 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	base := path.Base(g.Path)
 	if strings.HasSuffix(base, "-state.yaml") || strings.HasSuffix(base, "-state.yml") {
 		if !exists(fsys, g.Path) {
-			return none, nil, notFromNothing("epic", g.Path+" is not there")
+			if !strings.Contains(g.Text, ";") {
+				return none, nil, notFromNothing("epic", g.Path+" is not there")
+			}
+			// Begun afresh, with the stories it had.
+			g.Path = ""
+			return Epic{}.Begin(fsys, g)
 		}
 		id := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(base, path.Ext(base)), "-state"), "epic-")
 		return reprise.Ref{Layout: layoutName, ID: id, Path: g.Path, Kind: reprise.KindEpic}, nil, nil
@@ -286,6 +291,28 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 		return ref, nil, nil
 	}
 	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "po", Text: g.Path, Options: steps, Outcome: g.Mode}}, nil
+}
+
+// GoalOf implements reprise.Goaler: the stories of the epic, wave by wave, each
+// ended by a semicolon.
+func (Epic) GoalOf(_ fs.FS, r *reprise.Run) string {
+	var text strings.Builder
+	wave := ""
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Phase == "prerequisites" || !isName(s.ID) {
+			continue
+		}
+		if s.Phase != wave && text.Len() > 0 {
+			text.WriteString("; ")
+		}
+		wave = s.Phase
+		text.WriteString(s.ID + " ")
+	}
+	if text.Len() == 0 {
+		return ""
+	}
+	return text.String() + ";"
 }
 
 // listed reads stories from words: 1.1 1.2; 1.3.

@@ -25,7 +25,7 @@ func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 		return reprise.Ref{Layout: layoutName, ID: loopID(fsys, g.Path), Path: g.Path, Kind: reprise.KindQALoop}, nil, nil
 	}
 	story := g.Path
-	if story == "" {
+	if story == "" || strings.HasPrefix(path.Base(story), "loop-status.") {
 		var err error
 		if story, err = findStory(fsys, strings.TrimPrefix(g.ID, "qa-loop-")); err != nil {
 			return none, nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -49,6 +50,15 @@ func (Pipeline) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 		return reprise.Ref{}, nil, notFromNothing("specification", "a text that says what it is about is needed")
 	}
 	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "pm", Text: g.Text, Outcome: g.Mode}}, nil
+}
+
+// GoalOf implements reprise.Goaler: the title, or the name, which is made of the
+// first words of what was asked for.
+func (Pipeline) GoalOf(_ fs.FS, r *reprise.Run) string {
+	if r.Title != "" {
+		return r.Title
+	}
+	return strings.ReplaceAll(r.ID, "-", " ")
 }
 
 // step is the phase that a unit means. A story is made of a specification whose
