@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/internal/durable"
 	"reprise/upkeep"
 	"reprise/worktree"
 )
@@ -71,6 +73,11 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 	}
 	if l.d.Verdict == reprise.BlockedVerdict {
 		return true, &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
+	}
+	if w.choice.From != "" {
+		if _, err := w.resetsFrom(ctx, w.choice.From); err != nil {
+			return true, err
+		}
 	}
 	if err := w.takeUp(ctx, l); err != nil {
 		if ctx.Err() != nil && w.store.Poisoned() == nil {
@@ -155,16 +162,33 @@ func (w *work) reset(ctx context.Context, step string) error {
 	return w.load()
 }
 
-// beginAt makes a step and all that come after it open again.
+// beginAt makes a step and all that come after it open again. Where the files
+// cannot take that, it is refused and nothing is recorded.
 func (w *work) beginAt(ctx context.Context, step string) error {
+	again, err := w.resetsFrom(ctx, step)
+	if err != nil {
+		return err
+	}
+	for _, id := range again {
+		if err := w.reset(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resetsFrom gives the steps that are to be made open again to begin at one of
+// them, in the order in which that is done. It plays them first on a store that
+// keeps its changes to itself.
+func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
 	failed := w.hist.Step(step).LastFailure != nil
 	if at < 0 && failed {
 		// The files tell of it only once it is done: it is forgiven.
-		return w.reset(ctx, step)
+		return []string{step}, nil
 	}
 	if at < 0 {
-		return fmt.Errorf("begin at %s: %s has no such step", step, w.ref.ID)
+		return nil, fmt.Errorf("begin at %s: %s has no such step", step, w.ref.ID)
 	}
 	var again []string
 	for _, s := range w.run.Steps[at:] {
@@ -174,15 +198,27 @@ func (w *work) beginAt(ctx context.Context, step string) error {
 	}
 	// The last first, so that no step is open while one that needs it is closed.
 	slices.Reverse(again)
+	dry := durable.NewDryRun(w.store)
+	run := w.run
 	for _, id := range again {
-		if err := w.reset(ctx, id); err != nil {
-			return err
+		edits, err := w.layout.Record(dry, run, reprise.Event{Kind: reprise.StepReset, At: w.Now(), Step: id, Actor: person})
+		if errors.Is(err, reprise.ErrCannotRecord) {
+			continue // the journal alone holds it
+		}
+		if err == nil {
+			err = dry.Apply(ctx, edits)
+		}
+		if err == nil {
+			run, err = w.layout.Load(dry, w.ref)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("begin at %s: %w", step, err)
 		}
 	}
-	if s := w.run.Step(step); s != nil && s.Status.Closed() && !failed {
-		return fmt.Errorf("begin at %s: the files of %s cannot take back that it is done", step, w.ref.ID)
+	if s := run.Step(step); s != nil && s.Status.Closed() && !failed {
+		return nil, fmt.Errorf("begin at %s: the files of %s cannot take back that it is done", step, w.ref.ID)
 	}
-	return nil
+	return again, nil
 }
 
 // keep keeps the state before a choice that gives it up.
