@@ -173,7 +173,8 @@ func contents(t testing.TB, dir string) map[string]string {
 			return err
 		}
 		out[plainTimes(rel)] = settled(string(data))
-		if d.Name() == "attempt_history.json" || d.Name() == "agent-history.json" {
+		switch d.Name() {
+		case "attempt_history.json", "agent-history.json", "current-agent-id.txt":
 			out[plainTimes(rel)] = "" // it tells of every attempt
 		}
 		return nil
