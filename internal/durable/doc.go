@@ -58,7 +58,7 @@
 // the first change until after the last. conflicts/NNNN are intents of which an
 // edit could not be carried out. objects/ab/cdef… are contents by their SHA-256.
 // snapshots/NNNNNN.json ("p1") are snapshots; their trees are commits at
-// refs/reprise/snap/NNNNNN with the files under files/ and what git's index
+// refs/reprise/snap/NNNNNN-GEN with the files under files/ and what git's index
 // named under index/STAGE/. archive/TIME-NAME/ holds what was moved away, undo
 // the number of the snapshot to which an undo was begun, reserve the room for
 // stopped, which says why the last process ended when the disk was full.

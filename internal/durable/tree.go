@@ -30,7 +30,9 @@ func (s *Store) keepTree(ctx context.Context, snap *Snapshot, o SnapshotOptions)
 	if err != nil {
 		return err
 	}
-	tree := &TreeState{Ref: snapshotRefs + snap.ID, Head: g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD"), Branch: g.line(ctx, "symbolic-ref", "--quiet", "HEAD")}
+	// The generation makes it a name that no git of a dead process can have
+	// locked, or be about to write.
+	tree := &TreeState{Ref: fmt.Sprintf("%s%s-%d", snapshotRefs, snap.ID, snap.Gen), Head: g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD"), Branch: g.line(ctx, "symbolic-ref", "--quiet", "HEAD")}
 	snap.Tree = tree
 	if err := s.keepIndex(g, tree, snap); err != nil {
 		return err
