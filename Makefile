@@ -12,7 +12,7 @@ build: ## the program, in bin/
 
 test: check ## formatting, vet, every test, and the concurrent packages under the race detector
 	@for a in $(PINNED); do test -e $(AGENTS)/$$a || echo "agents: $$a is not here, the tests that drive it are left out; make agents fetches it"; done
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 	@if command -v gcc >/dev/null 2>&1; then echo "$(GO) test -race $(CONCURRENT)"; $(GO) test -race $(CONCURRENT); \
 	else echo "race detector: left out, it needs a C compiler"; fi
 

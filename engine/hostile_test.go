@@ -79,7 +79,7 @@ func TestX9_S4_hostile_text_in_every_field(t *testing.T) {
 		}
 	})
 	for _, layout := range []string{"autoclaude", "eventrun", "longrun", "gsd", "orchestrate", "specloop"} {
-		nth, scenarios := 19, 31
+		nth, scenarios := 61, 97
 		if os.Getenv("REPRISE_ALL") != "" {
 			nth, scenarios = 1, 1
 		}
