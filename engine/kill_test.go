@@ -169,9 +169,9 @@ func (v *victim) round(engines int) (finished bool) {
 		case i > 0:
 			after /= 32 // most would find somebody at it, and are killed before they do
 		case v.r.IntN(4) > 0:
-			after /= 3 // few get to the end
+			after /= 12 // few get to the end
 		}
-		aimed, what, short := i == 0 && v.r.IntN(3) == 0, v.r.IntN(20), time.Duration(v.r.IntN(30))*time.Millisecond
+		aimed, what, short := i == 0 && v.r.IntN(8) == 0, v.r.IntN(40), time.Duration(v.r.IntN(30))*time.Millisecond
 		wg.Go(func() {
 			e := v.engine()
 			done := make(chan struct{})
@@ -234,7 +234,10 @@ func (v *victim) nextLaunch(done <-chan struct{}, most time.Duration) {
 
 // strike does to an engine, or to what it started, what was drawn for it.
 func (v *victim) strike(e *process, what int) {
-	below := marked(v.run)
+	var below []string
+	if what == 4 || what == 5 {
+		below = marked(v.run)
+	}
 	count := func(n *int) { v.mu.Lock(); *n++; v.mu.Unlock() }
 	switch {
 	case what == 0:
