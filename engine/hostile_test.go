@@ -74,12 +74,12 @@ func TestX9_S4_hostile_text_in_every_field(t *testing.T) {
 	t.Parallel()
 	var started atomic.Int64
 	t.Cleanup(func() {
-		if t.Logf("%d agents were started", started.Load()); started.Load() < 100 {
+		if t.Logf("%d agents were started", started.Load()); started.Load() < 50 {
 			t.Errorf("only %d agents were started: the text reaches nobody", started.Load())
 		}
 	})
 	for _, layout := range []string{"autoclaude", "eventrun", "longrun", "gsd", "orchestrate", "specloop"} {
-		nth, scenarios := 61, 97
+		nth, scenarios := 43, 67
 		if os.Getenv("REPRISE_ALL") != "" {
 			nth, scenarios = 1, 1
 		}

@@ -261,7 +261,8 @@ func (w *work) madeBefore(f *flight) bool {
 	for _, e := range f.a.Expect {
 		now, err := w.hash(e.Path)
 		was, known := before[e.Path]
-		if err != nil || now.IsZero() || e.Changed && (!known || now == was) {
+		// What we write to the run's own file ourselves is no work of an agent.
+		if err != nil || now.IsZero() || e.Changed && (!known || now == was || e.Path == w.ref.Path) {
 			return false
 		}
 	}
