@@ -40,7 +40,7 @@ soak: ## the engine, killed before every operation and 150,000 times at random (
 
 bench: build ## speed, beside a peer in the same run
 	$(GO) test -run '^$$' -bench . -benchmem ./...
-	REPRISE_BENCH=1 $(GO) test -run '^TestBench' -v -count 1 ./internal/bench
+	REPRISE_BENCH=1 $(GO) test -run '^TestBench' -v -count 1 ./internal/bench ./engine
 
 # The coding agents the tests drive, pinned. They are fetched with the ordinary npm
 # client into a folder that is never committed; where one is absent its tests say so.
