@@ -35,6 +35,9 @@ const (
 	EngineLeft    EventKind = "engine_left"    // whoever worked on the run left in good order
 )
 
+// Person is the actor of what a person decided.
+const Person = "person"
+
 // Event is one thing that happened, or is about to be recorded. Its JSON form
 // stands in the journal: fields are added, never renamed.
 type Event struct {

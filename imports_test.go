@@ -65,7 +65,7 @@ var noEffects = []string{"os", "os/exec", "net", "net/http", "syscall", "path/fi
 // system are the rooms that may speak to the operating system directly.
 var system = []string{"internal/tree", "internal/durable", "internal/proc", "internal/shim"}
 
-var pure = []string{".", "layout/*", "examine", "report", "evidence/grade", "playbook", "playbook/*", "prompt", "flow", "internal/transcript"}
+var pure = []string{".", "layout/*", "examine", "report", "evidence/grade", "playbook", "playbook/*", "prompt", "flow", "briefing", "internal/transcript"}
 
 // owners lists third-party packages and the one room that may import each, so
 // that it can be replaced in a day.

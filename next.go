@@ -53,7 +53,7 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	case r.State == Waiting:
 		d.because(r.Reason)
 		d.ask(r)
-	case r.State.Open() && r.Until.After(o.Now):
+	case r.State.Open() && r.Until.After(o.Now) && r.Until.Sub(o.Now) <= LongestLimit:
 		d.State, d.Action = Waiting, Wait
 		d.because("waits for a limit until " + r.Until.UTC().Format("2006-01-02 15:04 MST"))
 	default:

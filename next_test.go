@@ -231,3 +231,14 @@ func TestX5_a_live_owner_blocks(t *testing.T) {
 		}
 	}
 }
+
+func TestC5_a_limit_of_a_wrong_clock_holds_nothing_up(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for until, want := range map[time.Duration]Action{time.Hour: Wait, 10 * 365 * 24 * time.Hour: Start} {
+		r := &Run{State: Interrupted, Until: now.Add(until), Steps: []Step{{ID: "a", Status: Pending}}, Next: []Unit{{ID: "a"}}}
+		if d := Next(r, Observed{Now: now}, Policy{}); d.Action != want {
+			t.Errorf("a limit for another %s: %s, want %s", until, d.Action, want)
+		}
+	}
+}

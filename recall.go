@@ -81,6 +81,11 @@ func latestLife(events []Event) []Event {
 	return events
 }
 
+// LongestLimit is how long a usage limit is believed to last: weekly ones are the
+// longest there are. One that seems longer was recorded by a clock that was wrong,
+// and holds nothing up.
+const LongestLimit = 8 * 24 * time.Hour
+
 // limits are those that steps ran into and that nobody has tried again since.
 type limits map[string]time.Time
 
@@ -118,7 +123,7 @@ func (s *Step) recall(ev Event, at int) {
 		s.Attempts, s.Ours = max(s.Attempts, ev.Attempt), true
 	case ev.Kind == StepFinished && ev.Outcome == "rejected":
 		s.Rejected++
-	case ev.Kind == StepFinished, ev.Kind == StepReset && ev.Actor == "person":
+	case ev.Kind == StepFinished, ev.Kind == StepReset && ev.Actor == Person:
 		s.Rejected = 0
 	}
 }

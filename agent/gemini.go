@@ -14,19 +14,25 @@ var gemini = Preset{
 }
 
 func geminiArgs(o Options, session string, resume bool) []string {
+	return geminiLike(o, session, resume, "auto_edit", "-r")
+}
+
+// geminiLike are the arguments of gemini and of what descends from it, which
+// spell two of them in their own way.
+func geminiLike(o Options, session string, resume bool, edits, again string) []string {
 	args := []string{"-o", "stream-json"}
 	switch o.Approve {
 	case ApproveAll:
 		args = append(args, "--approval-mode", "yolo")
 	case ApproveNone:
 	default:
-		args = append(args, "--approval-mode", "auto_edit")
+		args = append(args, "--approval-mode", edits)
 	}
 	if o.Model != "" {
 		args = append(args, "-m", o.Model)
 	}
 	if resume {
-		return append(args, "-r", session)
+		return append(args, again, session)
 	}
 	return append(args, "--session-id", session)
 }

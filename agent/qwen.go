@@ -10,19 +10,5 @@ var qwen = Preset{
 }
 
 func qwenArgs(o Options, session string, resume bool) []string {
-	args := []string{"-o", "stream-json"}
-	switch o.Approve {
-	case ApproveAll:
-		args = append(args, "--approval-mode", "yolo")
-	case ApproveNone:
-	default:
-		args = append(args, "--approval-mode", "auto-edit")
-	}
-	if o.Model != "" {
-		args = append(args, "-m", o.Model)
-	}
-	if resume {
-		return append(args, "--resume", session)
-	}
-	return append(args, "--session-id", session)
+	return geminiLike(o, session, resume, "auto-edit", "--resume")
 }

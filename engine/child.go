@@ -18,7 +18,8 @@ const maxDepth = 4
 // whatever was cut off before.
 func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
 	if w.depth >= maxDepth {
-		return w.refuse(ctx, a, fmt.Errorf("work on %s: it lies %d runs deep", a.Child.ID, w.depth))
+		w.refuse(a, fmt.Errorf("work on %s: it lies %d runs deep", a.Child.ID, w.depth))
+		return nil
 	}
 	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), answers: w.toldTo(a)}
 	started := w.about(f, reprise.StepStarted)

@@ -35,14 +35,7 @@ func TestOR9_fresh_begins_again(t *testing.T) {
 	for _, w := range workflows {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			dir := repository(t)
-			for name, text := range w.files {
-				put(t, dir, name, text)
-			}
-			git(t, dir, "add", "-A")
-			git(t, dir, "commit", "-q", "--allow-empty", "-m", "state")
-			e := newEngine(dir)
-			e.Ask = answering
+			e := w.project(t)
 			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
 			if err != nil {
 				t.Fatal(err)

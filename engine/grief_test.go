@@ -15,14 +15,8 @@ func TestO1_a_failed_attempt_makes_nothing_finished_run_again(t *testing.T) {
 	for _, w := range workflows {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			dir := repository(t)
-			for name, text := range w.files {
-				put(t, dir, name, text)
-			}
-			git(t, dir, "add", "-A")
-			git(t, dir, "commit", "-q", "--allow-empty", "-m", "state")
-			e := newEngine(dir)
-			e.Ask = answering
+			e := w.project(t)
+			dir := e.Dir
 			env := e.Settings.Agents["actor"].Env
 			env["DEMO_FAIL"] = "1"
 			delete(env, "DEMO_GAPS")

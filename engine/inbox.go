@@ -45,12 +45,23 @@ func (e *Engine) post(ref reprise.Ref, answers map[string]string) error {
 	})
 }
 
-// letters are the answers that wait for this run, with their lines.
+// letters are the answers that wait for this run, with their lines. One that
+// cannot be read stays where it is and is told of once.
 func (w *work) letters() (lines [][]byte, out []letter, err error) {
 	data, err := durable.ReadPrivate(w.inbox())
 	for line := range bytes.Lines(data) {
 		var l letter
-		if json.Unmarshal(line, &l) == nil && l.Layout == w.ref.Layout && l.Path == w.ref.Path {
+		if bad := json.Unmarshal(line, &l); bad != nil {
+			if !w.inboxTold {
+				w.notice(reprise.Finding{
+					Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: inboxName},
+					Message: "an answer that was left for a working engine cannot be read: " + bad.Error(), Hint: "give it again with `reprise answer`",
+				})
+			}
+			w.inboxTold = true
+			continue
+		}
+		if l.Layout == w.ref.Layout && l.Path == w.ref.Path {
 			lines, out = append(lines, bytes.Clone(line)), append(out, l)
 		}
 	}

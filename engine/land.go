@@ -357,8 +357,7 @@ func (w *work) report(f *flight, text, commit string) StepReport {
 
 // refuse records that nobody can do the work of a role: a mistake in the
 // settings that trying again does not mend.
-func (w *work) refuse(ctx context.Context, a reprise.Assignment, cause error) error {
+func (w *work) refuse(a reprise.Assignment, cause error) {
 	w.park(a, fmt.Sprintf("cannot be started: %v", cause))
 	w.sum.Refused = append(w.sum.Refused, cause)
-	return nil
 }

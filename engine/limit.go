@@ -6,6 +6,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/settings"
 )
 
 // again is how soon an account is asked for again that an attempt elsewhere is
@@ -22,16 +23,19 @@ func (w *work) account(a reprise.Assignment) string {
 	if err != nil {
 		return "" // starting it says why
 	}
-	return accountOf(s.Preset, s.Name)
+	return accountOf(s)
 }
 
-// accountOf names the account of an agent: the known kinds share one each, any
-// other command has its own.
-func accountOf(preset, name string) string {
-	if preset == "" || preset == agent.Command {
-		return name
+// accountOf names the account of an agent: the one a person set; else the known
+// kinds share one each, any other command has its own.
+func accountOf(s settings.Agent) string {
+	switch {
+	case s.Account != "":
+		return s.Account
+	case s.Preset == "" || s.Preset == agent.Command:
+		return s.Name
 	}
-	return preset
+	return s.Preset
 }
 
 // recallLimits closes the accounts that the journal knows as closed. One whose
@@ -44,14 +48,9 @@ func (w *work) recallLimits() {
 	}
 }
 
-// maxLimit is the longest time that a usage limit is believed to last: weekly
-// ones are the longest there are. One that seems longer was recorded by a clock
-// that was wrong.
-const maxLimit = 8 * 24 * time.Hour
-
 // believed is when a limit ends, zero if that cannot be true.
 func (w *work) believed(until time.Time) time.Time {
-	if until.Sub(w.Now()) > maxLimit {
+	if until.Sub(w.Now()) > reprise.LongestLimit {
 		return time.Time{}
 	}
 	return until

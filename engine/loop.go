@@ -130,7 +130,7 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 		a, err := w.book.Assign(w.store, w.run, u)
 		if err != nil {
 			if a = (reprise.Assignment{Unit: u, Step: u.ID}); w.parked[u.ID] == "" {
-				_ = w.refuse(ctx, a, err)
+				w.refuse(a, err)
 			}
 			continue
 		}
@@ -162,7 +162,7 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 		if err := w.start(ctx, a); err != nil {
 			if unready, ok := errors.AsType[*unreadyError](err); ok && w.store.Poisoned() == nil && ctx.Err() == nil {
 				// One step that cannot be prepared does not hold up the others.
-				_ = w.refuse(ctx, a, unready.error)
+				w.refuse(a, unready.error)
 				w.left(account, agent.NotStarted)
 				continue
 			}

@@ -27,7 +27,7 @@ func (e *Engine) abandoned(h durable.Holder) bool {
 
 // holders are the processes that keep the lease of a dead engine.
 func (e *Engine) holders() []proc.Process {
-	return proc.Holders(filepath.Join(e.Dir, durable.StateDir, "lock"))
+	return proc.Holders(filepath.Join(e.Dir, filepath.FromSlash(durable.LockPath)))
 }
 
 // stopOrphans ends what a dead engine left, each process only if it still is the

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"reprise"
@@ -65,8 +66,11 @@ func (w *work) preview(ctx context.Context, dry *durable.DryRun, l look, p *Prev
 			return err
 		}
 		edits, err := w.layout.Record(dry, run, ev)
-		if err != nil {
+		if errors.Is(err, reprise.ErrCannotRecord) {
 			return nil // the journal alone holds it
+		}
+		if err != nil {
+			return err
 		}
 		return dry.Apply(ctx, edits)
 	}
@@ -135,7 +139,7 @@ func (w *work) previewUnit(dry *durable.DryRun, u reprise.Unit, p *Preview, play
 	}
 	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), dir: w.Dir, answers: w.toldTo(a)}
 	f.key = w.keyOf(a.Step, f.attempt)
-	f.result = w.absolute(durable.StateDir + "/work/" + w.attemptName(f) + "/" + resultName)
+	f.result = w.absolute(durable.ScratchPath(w.attemptName(f)) + "/" + resultName)
 	step := PreviewStep{Step: a.Step, Title: u.Title, Role: a.Role, Attempt: f.attempt, Dir: "."}
 	if a.Worktree && w.repo != nil {
 		step.Dir = "the run's own checkout"

@@ -16,7 +16,7 @@ import (
 // actor is what our own events are signed with, person what a person decided.
 const (
 	actor  = "reprise"
-	person = "person"
+	person = reprise.Person
 )
 
 // maxBackoff is the longest pause between two attempts.

@@ -71,7 +71,8 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	}
 	bound, err := w.bind(a)
 	if err != nil {
-		return w.refuse(ctx, a, err)
+		w.refuse(a, err)
+		return nil
 	}
 	f, err := w.prepare(ctx, a)
 	if err != nil {

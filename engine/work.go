@@ -51,6 +51,7 @@ type work struct {
 	due map[string]string
 	// newSessions lets no attempt go on with a session of before.
 	newSessions bool
+	inboxTold   bool // of answers that cannot be read
 	ours        bool // the run was started here: nothing of it is older than its journal
 	depth       int  // of a child among its parents
 }

@@ -9,8 +9,8 @@ import (
 	"reprise/engine"
 )
 
-// workflows are all the kinds, each with what it is started from.
-var workflows = []struct {
+// workflow is one kind of run with what it is started from.
+type workflow struct {
 	name   string
 	layout string
 	kind   reprise.Kind
@@ -18,7 +18,24 @@ var workflows = []struct {
 	goal   reprise.Goal
 	// waits is set where the end of the work is a person's decision.
 	waits bool
-}{
+}
+
+// project makes a project that holds what the workflow is started from, and an
+// engine for it that answers what it is asked.
+func (w workflow) project(t *testing.T) *engine.Engine {
+	t.Helper()
+	dir := repository(t)
+	for name, text := range w.files {
+		put(t, dir, name, text)
+	}
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "state")
+	e := newEngine(dir)
+	e.Ask = answering
+	return e
+}
+
+var workflows = []workflow{
 	{name: "sdc", layout: "orchestrate", kind: reprise.KindStory, goal: reprise.Goal{ID: "4.2", Text: "Refunds"}},
 	{name: "spec-pipeline", layout: "orchestrate", kind: reprise.KindSpecPipeline, goal: reprise.Goal{Text: "Login with a link"}},
 	{name: "qa-loop", layout: "orchestrate", kind: reprise.KindQALoop, files: map[string]string{"docs/stories/2.2.story.md": storyInReview}, goal: reprise.Goal{Path: "docs/stories/2.2.story.md"}},
@@ -89,14 +106,8 @@ func TestOR11_EV9_AC9_SL9_LR9_every_workflow_from_nothing_to_the_end(t *testing.
 	for _, w := range workflows {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			dir := repository(t)
-			for name, text := range w.files {
-				put(t, dir, name, text)
-			}
-			git(t, dir, "add", "-A")
-			git(t, dir, "commit", "-q", "--allow-empty", "-m", "state")
-			e := newEngine(dir)
-			e.Ask = answering
+			e := w.project(t)
+			dir := e.Dir
 			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
 			if err != nil {
 				t.Fatal(err)

@@ -144,6 +144,7 @@ func (w *work) commitOf(ctx context.Context, f *flight, value string) string {
 	}
 	commit, _, err := repo.HasTrailer(ctx, "HEAD", reprise.TrailerKey, value)
 	if err != nil {
+		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: f.a.Step, Message: "the commit of the step was not found out: " + err.Error()})
 		return ""
 	}
 	return commit

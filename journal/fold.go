@@ -157,9 +157,6 @@ func (h *History) step(id string) *StepHistory {
 	return s
 }
 
-// person is the actor of what a person did.
-const person = "person"
-
 func (s *StepHistory) add(ev *reprise.Event) {
 	s.Attempts = max(s.Attempts, ev.Attempt)
 	if ev.Agent != "" {
@@ -189,7 +186,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	case reprise.StepReset:
 		s.end(ev)
 		s.owe(ev)
-		if ev.Actor == person {
+		if ev.Actor == reprise.Person {
 			s.forgive()
 			s.Owed, s.Session = nil, ""
 		}

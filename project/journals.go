@@ -58,7 +58,7 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 func takeOwner(r *reprise.Run, h durable.Holder, opts JudgeOptions) {
 	owner := reprise.Owner{
 		Host: h.Host, BootID: h.BootID, PID: h.PID, StartTicks: h.StartTicks, Agent: "reprise",
-		Source: reprise.Source{File: durable.StateDir + "/lock"},
+		Source: reprise.Source{File: durable.LockPath},
 	}
 	if h.PID != os.Getpid() && evidence.Life(owner, opts.Now).Life == reprise.Alive {
 		r.Owner = &owner

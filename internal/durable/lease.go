@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// LockPath is the file that is locked, below the project.
+const LockPath = StateDir + "/lock"
+
 // Holder says who holds the lease, in a form that no later process can share: a
 // pid is used again, a pid with its start time and the boot it belongs to is not.
 // It is for people and for fencing; only the lock excludes.

@@ -28,6 +28,9 @@ func checkWord(name string) error {
 	return nil
 }
 
+// ScratchPath is where the folder of an attempt is, or would be, below the project.
+func ScratchPath(name string) string { return path.Join(workDir, name) }
+
 // Scratch makes a folder for one attempt in the state folder, for its owner
 // alone, and gives its absolute path. One that is there already is given again
 // as it is. It needs the lease. If the process dies here, the folder is there or
@@ -44,7 +47,7 @@ func (s *Store) Scratch(name string) (string, error) {
 	if s.dir == "" {
 		return "", fmt.Errorf("make a work folder %s: this store is not on the disk: %w", name, errors.ErrUnsupported)
 	}
-	dir := path.Join(workDir, name)
+	dir := ScratchPath(name)
 	if err := s.makeDirs(dir, 0o700); err != nil {
 		return "", err
 	}

@@ -21,7 +21,7 @@ const StateDir = ".reprise"
 
 // Places in the state folder.
 const (
-	lockFile     = StateDir + "/lock"
+	lockFile     = LockPath
 	stampFile    = StateDir + "/stamp"
 	intentFile   = StateDir + "/intent"
 	reserveFile  = StateDir + "/reserve"

@@ -155,7 +155,7 @@ func (w *runRecorder) restart(p *plan) error {
 // reset takes back that a plan was begun. Tasks that are done stay done, unless
 // a person wants it all done again.
 func (w *runRecorder) reset(p *plan) error {
-	again := w.ev.Actor == "person"
+	again := w.ev.Actor == reprise.Person
 	if again {
 		if err := w.restart(p); err != nil {
 			return err
