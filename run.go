@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -236,6 +237,27 @@ type Owner struct {
 	StartedAt  time.Time
 	Expires    time.Time // when the marker itself says it is void
 	Source     Source
+}
+
+// Clone gives a run that can be changed without changing this one: its steps with
+// their claims, what may be started, questions and findings.
+func (r *Run) Clone() *Run {
+	c := *r
+	c.Steps, c.Questions, c.Findings = slices.Clone(r.Steps), slices.Clone(r.Questions), slices.Clone(r.Findings)
+	c.Next, c.Also, c.Artifacts = slices.Clone(r.Next), slices.Clone(r.Also), slices.Clone(r.Artifacts)
+	claims := 0
+	for i := range c.Steps {
+		claims += len(c.Steps[i].Claims)
+	}
+	all := make([]Claim, 0, claims) // one piece of memory for the claims of thousands of steps
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		from := len(all)
+		all = append(all, s.Claims...)
+		s.Claims = all[from:len(all):len(all)]
+		s.Commits, s.Evidence = slices.Clip(s.Commits), slices.Clip(s.Evidence)
+	}
+	return &c
 }
 
 // Progress counts closed steps.

@@ -30,10 +30,8 @@ func (w *work) brief(ctx context.Context, f *flight, t *prompt.Task) error {
 		return fmt.Errorf("brief a new session: %w", err)
 	}
 	in := briefing.Input{Run: w.run, Decision: w.decide(), Observed: j.Observed, Step: f.a.Step}
-	for _, r := range j.Runs {
-		if r.Layout == w.ref.Layout && r.Path == w.ref.Path {
-			in.Run, in.Decision = r, j.Decisions[r]
-		}
+	if r := j.Find(w.ref); r != nil {
+		in.Run, in.Decision = r, j.Decisions[r]
 	}
 	for _, e := range entries {
 		in.Journal = append(in.Journal, briefing.Recorded{Seq: e.Seq, Event: e.Event})

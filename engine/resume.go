@@ -85,19 +85,28 @@ func (w *work) older(l look, commit string) bool {
 	return false
 }
 
-// judge looks closely at the run: evidence of git and processes, every check.
+// judge looks closely at the run: evidence of git and processes, every check. What
+// was read when the run was opened is not read again, unless a person named what
+// their choice rests on.
 func (w *work) judge(ctx context.Context) (look, error) {
-	j, err := project.Judge(ctx, w.Dir, project.JudgeOptions{Options: project.Options{Now: w.Now()}, Full: true})
+	opts := project.JudgeOptions{Options: project.Options{Now: w.Now()}, Full: true}
+	if w.j != nil && w.choice.If == "" {
+		files, err := w.readFiles()
+		if err != nil {
+			return look{}, err
+		}
+		opts.Held = &project.Held{Run: files, Events: w.past, Findings: w.behind}
+	}
+	w.judged, w.past, w.behind = true, nil, nil
+	j, err := project.Judge(ctx, w.Dir, opts)
 	if err != nil {
 		return look{}, err
 	}
 	if err := w.load(); err != nil {
 		return look{}, err
 	}
-	for _, r := range j.Runs {
-		if r.Layout == w.ref.Layout && r.Path == w.ref.Path {
-			return look{run: r, d: j.Decisions[r], digest: j.Digests[r], git: j.Observed.Git}, nil
-		}
+	if r := j.Find(w.ref); r != nil {
+		return look{run: r, d: j.Decisions[r], digest: j.Digests[r], git: j.Observed.Git}, nil
 	}
 	// It is not where runs are looked for; its files still say what they say.
 	return look{run: w.run, d: w.decide()}, nil

@@ -27,7 +27,9 @@ type work struct {
 	hist   *journal.History
 	repo   *gitx.Repo // nil where the project is in no repository
 
-	run     *reprise.Run // as it was last read
+	run     *reprise.Run // as it was last read, with what the journal adds to it
+	files   *reprise.Run // what of it the files tell; the journal's, never changed
+	known   int          // how many events run was told of
 	flights map[string]*flight
 	landed  chan landing
 	notes   chan note
@@ -38,6 +40,11 @@ type work struct {
 	sum    *Summary
 	// told are the events that tell what the files may have no place for.
 	told []reprise.Event
+	// past is all that is on record, and behind how the files were found to stand
+	// to it, until the run was judged.
+	past   []reprise.Event
+	behind []reprise.Finding
+	judged bool
 	// lastDone is the last step that was finished and how, times how often
 	// each was.
 	lastDone string
@@ -114,14 +121,14 @@ func (w *work) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.j, w.run = j, run
-	run.Recall(w.told)
+	w.j = j
+	w.standOn(run)
 	for _, f := range findings {
 		// After a crash in the very moment in which an agent wrote the same
 		// file, the last event may not have reached it. One that left in good
 		// order has nothing on its way: then the file was changed on purpose.
 		closed := last.Kind == reprise.RunStopped
-		if s := run.Step(last.Step); s != nil && last.Kind == reprise.StepStarted {
+		if s := w.run.Step(last.Step); s != nil && last.Kind == reprise.StepStarted {
 			closed = s.Status.Closed() // the agent wrote that itself, later
 		}
 		if f.Code == reprise.CodeMovedOn && told && !closed && !w.gone() {
@@ -130,23 +137,40 @@ func (w *work) catchUp(ctx context.Context) error {
 			}
 			continue
 		}
+		w.behind = append(w.behind, f)
 		w.notice(f)
 	}
 	return nil
 }
 
-// load reads the run as it is on disk now.
+// load reads the run as it is on disk now. Files that are as they were are not
+// read again.
 func (w *work) load() error {
-	run, err := w.layout.Load(w.store, w.ref)
+	run, err := w.readFiles()
 	if err != nil {
 		return fmt.Errorf("load %s: %w", w.ref.ID, err)
 	}
 	if w.hist.Events > 0 && w.gone() {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
 	}
-	w.run = run
-	run.Recall(w.told)
+	if run != w.files || w.known != w.hist.Events {
+		w.standOn(run)
+	}
 	return nil
+}
+
+// readFiles gives what the files tell now; the caller must not change it.
+func (w *work) readFiles() (*reprise.Run, error) {
+	if w.j == nil {
+		return w.layout.Load(w.store, w.ref)
+	}
+	return w.j.Current()
+}
+
+// standOn goes on from what the files tell and the journal adds to it.
+func (w *work) standOn(files *reprise.Run) {
+	w.files, w.run, w.known = files, files.Clone(), w.hist.Events
+	w.run.Recall(w.told)
 }
 
 // gone reports whether nothing is where the run's files should be.
@@ -160,6 +184,9 @@ func (w *work) remember(ev reprise.Event) {
 	w.hist.Add(ev)
 	w.remembered(ev)
 	w.followed(ev)
+	if !w.judged {
+		w.past = append(w.past, ev)
+	}
 	switch ev.Kind {
 	case reprise.RunStarted:
 		w.told, w.ours = nil, true

@@ -9,6 +9,7 @@
 package flow
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -146,12 +147,28 @@ func (w *Workflow) Graph(file string, hash reprise.Hash) (string, error) {
 }
 
 // Origin tells from which workflow file a task graph was made; own is false for
-// one that comes from elsewhere. A graph that cannot be read is none of ours:
-// the layout reports what is wrong with it.
+// one that comes from elsewhere. It reads no further than that: whether the rest
+// can be read is for the layout to say.
 func Origin(taskGraph []byte) (file string, hash reprise.Hash, own bool) {
-	var g graph
-	if json.Unmarshal(taskGraph, &g) != nil || g.Workflow == nil || g.Workflow.File == "" || g.Workflow.SHA256.IsZero() {
-		return "", reprise.Hash{}, false
+	in := json.NewDecoder(bytes.NewReader(taskGraph))
+	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+		return "", hash, false
 	}
-	return g.Workflow.File, g.Workflow.SHA256, true
+	for in.More() {
+		key, err := in.Token()
+		if err != nil {
+			return "", hash, false
+		}
+		var o origin
+		if key != "workflow" {
+			var other json.RawMessage
+			err = in.Decode(&other)
+		} else if err = in.Decode(&o); err == nil && o.File != "" && !o.SHA256.IsZero() {
+			return o.File, o.SHA256, true
+		}
+		if err != nil {
+			return "", hash, false
+		}
+	}
+	return "", hash, false
 }

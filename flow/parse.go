@@ -39,29 +39,32 @@ type (
 // is a Problems that holds everything that is wrong.
 func Parse(name string, data []byte) (*Workflow, error) {
 	strict, root := doc.ParseStrict(name, data)
-	p := &parser{at: map[string]doc.Value{}, folded: map[string]string{}, needs: map[string][]doc.Value{}}
+	p := &parser{}
 	top := root.Fields(fileKeys...)
-	p.w.Name = p.name(top["name"], "a workflow")
-	p.w.Title = line(top["title"])
-	p.w.Parallel = top["parallel"].Count(1, 64)
-	if root.Has() && !top["name"].Has() {
+	p.w.Name = p.name(top.At("name"), "a workflow")
+	p.w.Title = line(top.At("title"))
+	p.w.Parallel = top.At("parallel").Count(1, 64)
+	if root.Has() && !top.At("name").Has() {
 		root.Report("name: release", "the workflow has no name")
 	}
 	if p.w.Title == "" {
 		p.w.Title = p.w.Name
 	}
-	items := top["steps"].List()
+	items := top.At("steps").List()
 	switch {
 	case !root.Has() && strict.Err() == nil:
 		root.Report("docs/workflows.md has examples", "the file holds no workflow")
-	case root.Has() && !top["steps"].Has():
+	case root.Has() && !top.At("steps").Has():
 		root.Report("steps: [{id: build, command: [make]}]", "the workflow has no steps")
-	case top["steps"].Has() && len(items) == 0 && strict.Err() == nil:
-		top["steps"].Report("", "the workflow has no steps")
+	case top.At("steps").Has() && len(items) == 0 && strict.Err() == nil:
+		top.At("steps").Report("", "the workflow has no steps")
 	case len(items) > maxSteps:
-		top["steps"].Report("", "more than %d steps", maxSteps)
+		top.At("steps").Report("", "more than %d steps", maxSteps)
 		items = nil
 	}
+	n := len(items)
+	p.at, p.folded, p.needs = make(map[string]doc.Value, n), make(map[string]string, n), make(map[string][]doc.Value, n)
+	p.w.Steps = make([]Step, 0, n)
 	for _, item := range items {
 		p.step(item)
 	}
@@ -110,13 +113,13 @@ func line(v doc.Value) string {
 func (p *parser) step(item doc.Value) {
 	f := item.Fields(stepKeys...)
 	s := Step{
-		ID: p.name(f["id"], "a step"), Title: line(f["title"]), Source: item.Source(),
-		Command: f["command"].Argv(), Role: p.name(f["role"], "a role"), Prompt: f["prompt"].Text(), Ask: question(f["ask"]),
-		Inputs: paths(f["inputs"], false), Outputs: paths(f["outputs"], true), Env: f["env"].Env(), Verify: f["verify"].Argv(),
-		OnCrash:  reprise.Ambiguity(f["on_crash"].Word(string(reprise.Verify), string(reprise.Rerun), string(reprise.AskWho))),
-		Attempts: f["attempts"].Count(1, 100), Backoff: f["backoff"].Duration(), Timeout: f["timeout"].Duration(),
+		ID: p.name(f.At("id"), "a step"), Title: line(f.At("title")), Source: item.Source(),
+		Command: f.At("command").Argv(), Role: p.name(f.At("role"), "a role"), Prompt: f.At("prompt").Text(), Ask: question(f.At("ask")),
+		Inputs: paths(f.At("inputs"), false), Outputs: paths(f.At("outputs"), true), Env: f.At("env").Env(), Verify: f.At("verify").Argv(),
+		OnCrash:  reprise.Ambiguity(f.At("on_crash").Word(string(reprise.Verify), string(reprise.Rerun), string(reprise.AskWho))),
+		Attempts: f.At("attempts").Count(1, 100), Backoff: f.At("backoff").Duration(), Timeout: f.At("timeout").Duration(),
 	}
-	for _, need := range f["needs"].List() {
+	for _, need := range f.At("needs").List() {
 		if id := need.Text(); id != "" {
 			if slices.Contains(s.Needs, id) {
 				need.Report("", "%q is needed twice", doc.Clip(id, 40))
@@ -126,7 +129,7 @@ func (p *parser) step(item doc.Value) {
 			p.needs[s.ID] = append(p.needs[s.ID], need)
 		}
 	}
-	if item.Has() && !f["id"].Has() {
+	if item.Has() && !f.At("id").Has() {
 		item.Report("give it an id", "a step without an id")
 	}
 	if s.Title == "" {
@@ -136,10 +139,10 @@ func (p *parser) step(item doc.Value) {
 	if s.OnCrash == "" {
 		s.OnCrash = usual(&s)
 	}
-	if s.ID == "" || !p.free(s.ID, f["id"]) {
+	if s.ID == "" || !p.free(s.ID, f.At("id")) {
 		return
 	}
-	p.at[s.ID] = f["id"]
+	p.at[s.ID] = f.At("id")
 	p.w.Steps = append(p.w.Steps, s)
 }
 
@@ -162,29 +165,29 @@ func (p *parser) free(id string, v doc.Value) bool {
 }
 
 // kind reports a step that is of two kinds, and what does not go with its kind.
-func kind(f map[string]doc.Value) {
+func kind(f doc.Fields) {
 	var kinds []string
 	for _, k := range []string{"command", "role", "ask"} {
-		if f[k].Has() {
+		if f.At(k).Has() {
 			kinds = append(kinds, k)
 		}
 	}
 	if len(kinds) > 1 {
-		f[kinds[1]].Report("make two steps of it", "a step has one of command, role and ask; this one has %s", strings.Join(kinds, " and "))
+		f.At(kinds[1]).Report("make two steps of it", "a step has one of command, role and ask; this one has %s", strings.Join(kinds, " and "))
 		return
 	}
 	switch {
-	case f["prompt"].Has() && !f["role"].Has():
-		f["prompt"].Report("add role: NAME", "a prompt needs a role that it is for")
-	case f["role"].Has() && !f["prompt"].Has():
-		f["role"].Report("add prompt: what is to be done", "a role needs a prompt that says what is to be done")
+	case f.At("prompt").Has() && !f.At("role").Has():
+		f.At("prompt").Report("add role: NAME", "a prompt needs a role that it is for")
+	case f.At("role").Has() && !f.At("prompt").Has():
+		f.At("role").Report("add prompt: what is to be done", "a role needs a prompt that says what is to be done")
 	}
-	if f["command"].Has() || f["role"].Has() {
+	if f.At("command").Has() || f.At("role").Has() {
 		return
 	}
 	for _, k := range []string{"inputs", "outputs", "env", "verify", "on_crash", "attempts", "backoff", "timeout"} {
-		if f[k].Has() {
-			f[k].Report("", "%s goes with a command or a role; this step starts nothing", k)
+		if f.At(k).Has() {
+			f.At(k).Report("", "%s goes with a command or a role; this step starts nothing", k)
 		}
 	}
 }
@@ -204,11 +207,11 @@ func question(v doc.Value) *Question {
 		return nil
 	}
 	f := v.Fields(askKeys...)
-	q := &Question{Text: strings.TrimSpace(f["question"].Text())}
-	if !f["question"].Has() {
+	q := &Question{Text: strings.TrimSpace(f.At("question").Text())}
+	if !f.At("question").Has() {
 		v.Report(`ask: {question: "Release it?", options: [go on, stop]}`, "nothing is asked")
 	}
-	for _, item := range f["options"].List() {
+	for _, item := range f.At("options").List() {
 		if o := line(item); slices.Contains(q.Options, o) && o != "" {
 			item.Report("", "the option %q stands twice", doc.Clip(o, 40))
 		} else if o != "" {

@@ -23,11 +23,11 @@ func (j *Journal) CatchUp(ctx context.Context) ([]reprise.Finding, error) {
 
 // Resume is CatchUp and Load at once, for less than both: the run is what its
 // files tell now, but that steps of deferred events may lack the lines of their
-// sources.
+// sources. The caller must not change it.
 func (j *Journal) Resume(ctx context.Context) ([]reprise.Finding, *reprise.Run, error) {
 	findings, run, err := j.catchUp(ctx)
 	if err == nil && run == nil {
-		run, err = j.load()
+		run, err = j.Current()
 	}
 	return findings, run, err
 }
@@ -35,11 +35,8 @@ func (j *Journal) Resume(ctx context.Context) ([]reprise.Finding, *reprise.Run, 
 // OpenRun is Open and Resume at once: the files of the run are read while its
 // journal is.
 func OpenRun(ctx context.Context, store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(Entry)) (*Journal, []reprise.Finding, *reprise.Run, error) {
-	ahead := make(chan loaded, 1)
-	go func() {
-		run, err := layout.Load(store, ref)
-		ahead <- loaded{run, err}
-	}()
+	ahead := make(chan reading, 1)
+	go func() { ahead <- read(store, layout, ref) }()
 	j, err := Open(store, layout, ref, each...)
 	if err != nil {
 		<-ahead // nobody reads the files behind the caller's back
@@ -52,12 +49,6 @@ func OpenRun(ctx context.Context, store *durable.Store, layout reprise.Layout, r
 		j.ahead = nil
 	}
 	return j, findings, run, err
-}
-
-// loaded is a run that was read ahead.
-type loaded struct {
-	run *reprise.Run
-	err error
 }
 
 // catchUp gives the run where it had to be read.
@@ -123,7 +114,7 @@ func (j *Journal) refresh() error {
 
 // redo makes the changes of an event that is in the journal.
 func (j *Journal) redo(ctx context.Context, ev reprise.Event) error {
-	run, err := j.load()
+	run, err := j.Current()
 	if err != nil {
 		return err
 	}
@@ -142,9 +133,10 @@ func (j *Journal) redo(ctx context.Context, ev reprise.Event) error {
 // not as the journal left it: then nothing more is changed.
 func (j *Journal) bring(ctx context.Context, late []reprise.Event) (run *reprise.Run, moved string, err error) {
 	for len(late) > 0 {
-		if run, err = j.load(); err != nil {
+		if run, err = j.Current(); err != nil {
 			return nil, "", err
 		}
+		j.read = reading{} // it is moved on here
 		n := 0
 		var edits []reprise.Edit
 		if tracker, ok := j.layout.(reprise.Tracker); ok {

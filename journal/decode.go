@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -13,32 +14,34 @@ import (
 // reader reads the records of one journal.
 type reader struct {
 	words map[string]string // that stand in many entries
+	e     Entry             // the one being read; made once for all of them
 }
 
 // record reads one record, and moves the trail on by it if there is one.
-func (r *reader) record(rec durable.Record, t *trail) (e Entry, err error) {
+func (r *reader) record(rec durable.Record, t *trail) (Entry, error) {
+	r.e = Entry{}
 	switch rec.Kind {
 	case kindEvent:
-		if !r.quick(rec.Payload, &e) {
-			e = Entry{}
-			if err := json.Unmarshal(rec.Payload, &e); err != nil {
-				return e, fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
+		if !r.quick(rec.Payload, &r.e) {
+			r.e = Entry{}
+			if err := json.Unmarshal(rec.Payload, &r.e); err != nil {
+				return Entry{}, fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
 			}
 		}
-		e.Seq, e.Generation = rec.Seq, rec.Gen
+		r.e.Seq, r.e.Generation = rec.Seq, rec.Gen
 		if t != nil {
-			t.add(e)
+			t.add(&r.e)
 		}
 	case kindFiles:
 		var p projection
 		if err := json.Unmarshal(rec.Payload, &p); err != nil {
-			return e, fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
+			return Entry{}, fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
 		}
 		if t != nil {
 			t.project(p)
 		}
 	}
-	return e, nil
+	return r.e, nil
 }
 
 // quick reads an entry in the form in which most are written: known keys with
@@ -53,6 +56,9 @@ func (r *reader) quick(b []byte, e *Entry) bool {
 		if !first && !s.skip(",") || !r.field(&s, &e.Event) {
 			return false
 		}
+	}
+	if s.skip(`,"files":`) && !s.files(&e.Files) {
+		return false
 	}
 	e.Nowhere = s.skip(`,"nowhere":true`)
 	e.Deferred = s.skip(`,"deferred":true`)
@@ -199,6 +205,17 @@ func (s *scan) escaped(i int) ([]byte, bool) {
 	}
 	s.at = end + 1
 	return out, true
+}
+
+// files reads the list of touched files. It holds no bracket but its own where all
+// names are plain.
+func (s *scan) files(out *[]Touch) bool {
+	end := bytes.IndexByte(s.b[s.at:], ']')
+	if end < 0 || json.Unmarshal(s.b[s.at:s.at+end+1], out) != nil {
+		return false
+	}
+	s.at += end + 1
+	return true
 }
 
 func (s *scan) number() (int, bool) {

@@ -59,7 +59,15 @@ type Journal struct {
 	seq     uint64 // of the last record that the trail knows
 	trail   trail
 	pending reprise.Track // whose files have not been told of all its events
-	ahead   chan loaded   // the run as it was when the journal was opened; nil once it is used
+	ahead   chan reading  // the run as it was when the journal was opened; nil once it is used
+	read    reading       // the last one
+}
+
+// reading is a run and what it was read from.
+type reading struct {
+	run  *reprise.Run
+	from *durable.Watch
+	err  error
 }
 
 // Name is the name of a run's log: readable, unambiguous, and a file name
@@ -142,7 +150,7 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 	if err := j.Project(ctx); err != nil {
 		return nil, err
 	}
-	run, err := j.load()
+	run, err := j.Current()
 	if err != nil {
 		return nil, err
 	}
@@ -178,19 +186,26 @@ func (j *Journal) RecordFor(ctx context.Context, run *reprise.Run, ev reprise.Ev
 	return edits, nil
 }
 
-func (j *Journal) load() (*reprise.Run, error) {
-	var run *reprise.Run
-	var err error
+// Current gives the run as its files tell it now. They are read again only where
+// one of them, or of the folders that were looked through, is not as it was; so it
+// may be the run of the last call, and the caller must not change it.
+func (j *Journal) Current() (*reprise.Run, error) {
 	if j.ahead != nil {
-		l := <-j.ahead
-		run, err, j.ahead = l.run, l.err, nil
-	} else {
-		run, err = j.layout.Load(j.store, j.ref)
+		j.read, j.ahead = <-j.ahead, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("load %s: %w", j.ref.Path, err)
+	if j.read.from == nil || !j.read.from.Same() {
+		j.read = read(j.store, j.layout, j.ref)
 	}
-	return run, nil
+	if j.read.err != nil {
+		return nil, fmt.Errorf("load %s: %w", j.ref.Path, j.read.err)
+	}
+	return j.read.run, nil
+}
+
+func read(store *durable.Store, layout reprise.Layout, ref reprise.Ref) reading {
+	from := store.Watch()
+	run, err := layout.Load(from, ref)
+	return reading{run, from, err}
 }
 
 // edits asks the layout what an event means in its files as they are now.
@@ -211,7 +226,7 @@ func (j *Journal) append(e Entry) error {
 	if err := j.put(kindEvent, e); err != nil {
 		return err
 	}
-	j.trail.add(e)
+	j.trail.add(&e)
 	return nil
 }
 

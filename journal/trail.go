@@ -24,7 +24,7 @@ type trail struct {
 }
 
 // add moves the trail on by an entry.
-func (t *trail) add(e Entry) {
+func (t *trail) add(e *Entry) {
 	t.newest = len(e.Files) > 0
 	switch {
 	case e.Event.Kind == reprise.StateRestored:

@@ -30,6 +30,11 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 	}
 	holder, _ := store.Who()
 	for _, r := range runs {
+		if opts.Held.is(r.Ref) {
+			r.Recall(opts.Held.Events)
+			r.Findings = append(r.Findings, opts.Held.Findings...)
+			continue
+		}
 		name := journal.Name(r.Ref)
 		if !slices.Contains(names, name) {
 			continue

@@ -35,9 +35,25 @@ type JudgeOptions struct {
 	// Verify, with Full, is a command that is run in a throw-away copy of the
 	// project; if it succeeds, what is evidenced counts as verified.
 	Verify string
+	// Held is a run that the caller works on, if there is one. Then the judgement
+	// has no digests: they are of what is read here.
+	Held *Held
 	// Environ says where git and the stores of agent CLIs are; nil stands for
 	// the environment of this process.
 	Environ []string
+}
+
+// Held is a run whose lease the caller holds and that it has just read, with its
+// journal: it is judged as it is given, and not read again.
+type Held struct {
+	Run      *reprise.Run      // what its files tell; it is not changed
+	Events   []reprise.Event   // all that are on record
+	Findings []reprise.Finding // how its files stand to its journal
+}
+
+// is reports whether this is the run.
+func (h *Held) is(ref reprise.Ref) bool {
+	return h != nil && h.Run.Layout == ref.Layout && h.Run.Path == ref.Path
 }
 
 // Judgement is a project that was read and judged.
@@ -47,7 +63,8 @@ type Judgement struct {
 	Decisions map[*reprise.Run]reprise.Decision
 	// Digests identify everything that a full judgement of an open run rests
 	// on: its files, what git and the process table said, and the rules asked
-	// for. They are equal exactly as long as none of it has changed.
+	// for. They are equal exactly as long as none of it has changed. None are
+	// made beside a run that is held.
 	Digests map[*reprise.Run]string
 	// Verified tells how the command of Verify ended; nil if none was run.
 	Verified *evidence.Outcome
@@ -57,7 +74,8 @@ type Judgement struct {
 // nothing on disk: a command given with Verify runs in a folder of its own.
 func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, error) {
 	j := &Judgement{Decisions: map[*reprise.Run]reprise.Decision{}, Digests: map[*reprise.Run]string{}}
-	res, runs, err := gatherRuns(ctx, dir, opts.Options, opts.Full)
+	digests := opts.Full && opts.Held == nil
+	res, runs, err := gatherRuns(ctx, dir, opts.Options, digests, opts.Held)
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +111,21 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	for _, r := range runs {
 		j.Decisions[r] = reprise.Next(r, j.Observed, reprise.Policy{Grade: opts.Grade})
-		if opts.Full && r.State.Open() {
+		if digests && r.State.Open() {
 			j.Digests[r] = j.digest(r, opts)
 		}
 	}
 	res.Runs = order(runs, res.entries, j.Observed)
 	return j, nil
+}
+
+// Find gives the run that a ref names, nil if it is not there.
+func (j *Judgement) Find(ref reprise.Ref) *reprise.Run {
+	i := slices.IndexFunc(j.Runs, func(r *reprise.Run) bool { return r.Layout == ref.Layout && r.Path == ref.Path })
+	if i < 0 {
+		return nil
+	}
+	return j.Runs[i]
 }
 
 // refine gives a day on record its time of day, where git has a commit of that

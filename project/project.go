@@ -51,6 +51,7 @@ type Result struct {
 
 	entries []layout.Entry
 	watch   bool
+	held    *Held // not to be loaded
 	// read holds, for each run, the hashes of the files it was loaded from.
 	mu   sync.Mutex
 	read map[*reprise.Run]map[string]string
@@ -60,7 +61,7 @@ type Result struct {
 // folder that cannot be opened or an unknown layout name; everything else is a
 // finding.
 func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
-	res, runs, err := gatherRuns(ctx, dir, opts, false)
+	res, runs, err := gatherRuns(ctx, dir, opts, false, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +74,8 @@ func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 }
 
 // gatherRuns finds and loads the runs of a folder and of the other checkouts of
-// its repository, in no particular order.
-func gatherRuns(ctx context.Context, dir string, opts Options, watch bool) (*Result, []*reprise.Run, error) {
+// its repository, in no particular order. A run that is held is not loaded.
+func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held *Held) (*Result, []*reprise.Run, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, nil, err
@@ -89,11 +90,12 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool) (*Res
 	}
 	defer fsys.Close()
 
-	res := &Result{Root: root, entries: entries, watch: watch, read: map[*reprise.Run]map[string]string{}}
+	res := &Result{Root: root, entries: entries, watch: watch, held: held, read: map[*reprise.Run]map[string]string{}}
 	runs, err := res.load(ctx, fsys, entries, opts)
 	if err != nil {
 		return nil, nil, err
 	}
+	res.held = nil // other checkouts have files of their own under the same names
 	runs, err = res.joinCheckouts(ctx, fsys, runs, entries, opts)
 	if err != nil {
 		return nil, nil, err
@@ -194,6 +196,9 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []layout.Ent
 // loadOne loads a run. A layout that cannot go on, for whatever reason, costs
 // the user that run's details and not the list.
 func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
+	if res.held.is(j.ref) {
+		return res.held.Run.Clone()
+	}
 	var fsys fs.FS = files
 	if res.watch {
 		w := &watched{FS: files, hashes: map[string]string{}}

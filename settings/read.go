@@ -45,13 +45,13 @@ func read(name string, data []byte) *file {
 	f := &file{strict: strict}
 	top := root.Fields(fileKeys...)
 	f.Agents = map[string]Agent{}
-	for _, e := range top["agents"].Entries() {
+	for _, e := range top.At("agents").Entries() {
 		if a, ok := readAgent(e); ok {
 			f.Agents[e.Name] = a
 		}
 	}
 	f.Roles = map[string]string{}
-	for _, e := range top["roles"].Entries() {
+	for _, e := range top.At("roles").Entries() {
 		if !nameForm.MatchString(e.Name) {
 			e.Key.Report("letters, digits, dot, dash and underscore", "%q cannot be the name of a role", doc.Clip(e.Name, 40))
 			continue
@@ -61,17 +61,17 @@ func read(name string, data []byte) *file {
 			f.binds = append(f.binds, e)
 		}
 	}
-	f.Env = names(top["env"], allowForm)
-	f.Secrets = names(top["secrets"], doc.EnvName)
-	f.Parallel = top["parallel"].Count(1, 64)
-	f.Attempts = top["attempts"].Count(1, 100)
-	f.Cutoffs = top["cutoffs"].Count(1, 1000)
-	f.Backoff = top["backoff"].Duration()
-	f.Timeout = top["timeout"].Duration()
-	f.Silence = top["silence"].Duration()
-	f.Grace = top["grace"].Duration()
-	f.MaxLog = top["max_log"].Size()
-	f.prompts = top["prompts"]
+	f.Env = names(top.At("env"), allowForm)
+	f.Secrets = names(top.At("secrets"), doc.EnvName)
+	f.Parallel = top.At("parallel").Count(1, 64)
+	f.Attempts = top.At("attempts").Count(1, 100)
+	f.Cutoffs = top.At("cutoffs").Count(1, 1000)
+	f.Backoff = top.At("backoff").Duration()
+	f.Timeout = top.At("timeout").Duration()
+	f.Silence = top.At("silence").Duration()
+	f.Grace = top.At("grace").Duration()
+	f.MaxLog = top.At("max_log").Size()
+	f.prompts = top.At("prompts")
 	f.Prompts = f.prompts.Text()
 	return f
 }
@@ -102,21 +102,21 @@ func readAgent(e doc.Entry) (Agent, bool) {
 	f := e.Value.Fields(agentKeys...)
 	a := Agent{
 		Name: e.Name, Source: e.Key.Source(),
-		Preset: f["preset"].Word(Presets()...), Command: f["command"].Argv(), Model: f["model"].Text(), Env: f["env"].Env(),
-		Approve: f["approve"].Word("none", "edits", "all"), Account: f["account"].Text(),
-		Timeout: f["timeout"].Duration(), Silence: f["silence"].Duration(),
+		Preset: f.At("preset").Word(Presets()...), Command: f.At("command").Argv(), Model: f.At("model").Text(), Env: f.At("env").Env(),
+		Approve: f.At("approve").Word("none", "edits", "all"), Account: f.At("account").Text(),
+		Timeout: f.At("timeout").Duration(), Silence: f.At("silence").Duration(),
 	}
 	switch {
-	case !f["preset"].Has() && !f["command"].Has():
+	case !f.At("preset").Has() && !f.At("command").Has():
 		e.Key.Report("preset: claude, or command: [program, argument]", "agent %s has neither a preset nor a command", e.Name)
-	case !f["preset"].Has():
+	case !f.At("preset").Has():
 		a.Preset = "command"
-	case a.Preset == "command" && !f["command"].Has():
-		f["preset"].Report("add command: [program, argument]", "an agent of the preset command needs a command")
+	case a.Preset == "command" && !f.At("command").Has():
+		f.At("preset").Report("add command: [program, argument]", "an agent of the preset command needs a command")
 	}
 	for _, key := range []string{"model", "approve"} {
-		if a.Preset == "command" && f[key].Has() {
-			f[key].Report("give it to the program as an argument of the command", "a plain command takes no %s", key)
+		if a.Preset == "command" && f.At(key).Has() {
+			f.At(key).Report("give it to the program as an argument of the command", "a plain command takes no %s", key)
 		}
 	}
 	return a, true

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -189,33 +190,61 @@ func (v Value) Entries() []Entry {
 	if !v.is(yaml.MappingNode, "a map") {
 		return nil
 	}
-	var out []Entry
-	seen := map[string]int{}
+	out := make([]Entry, 0, len(v.y.Content)/2)
+	var seen map[string]int // only where there are so many that looking through them takes longer
 	for i := 0; i+1 < len(v.y.Content); i += 2 {
 		key := Value{v.s, v.y.Content[i]}
 		if !key.is(yaml.ScalarNode, "a key") {
 			continue
 		}
 		name := key.y.Value
-		if line, twice := seen[name]; twice {
-			key.Report("", "key %q stands in line %d already", Clip(name, 40), line)
+		if seen == nil && len(out) >= fewKeys {
+			seen = make(map[string]int, len(v.y.Content)/2)
+			for i, e := range out {
+				seen[e.Name] = i
+			}
+		}
+		before, twice := seen[name]
+		if seen == nil {
+			before = slices.IndexFunc(out, func(e Entry) bool { return e.Name == name })
+			twice = before >= 0
+		}
+		if twice {
+			key.Report("", "key %q stands in line %d already", Clip(name, 40), out[before].Key.y.Line)
 			continue
 		}
-		seen[name] = key.y.Line
+		if seen != nil {
+			seen[name] = len(out)
+		}
 		out = append(out, Entry{name, key, Value{v.s, v.y.Content[i+1]}})
 	}
 	return out
 }
 
-// Fields gives the entries of a map that may have these keys and no others.
-func (v Value) Fields(known ...string) map[string]Value {
-	out := make(map[string]Value, len(known))
-	for _, k := range known {
-		out[k] = Value{s: v.s}
+// fewKeys is up to how many keys of a map are compared one by one.
+const fewKeys = 16
+
+// Fields are the entries of a map whose keys are known before.
+type Fields struct {
+	of      Value
+	entries []Entry
+}
+
+// At gives the value of a key, absent where it is not written.
+func (f Fields) At(key string) Value {
+	for i := range f.entries {
+		if f.entries[i].Name == key {
+			return f.entries[i].Value
+		}
 	}
-	for _, e := range v.Entries() {
-		if _, ok := out[e.Name]; ok {
-			out[e.Name] = e.Value
+	return Value{s: f.of.s}
+}
+
+// Fields gives the entries of a map that may have these keys and no others.
+func (v Value) Fields(known ...string) Fields {
+	out := Fields{v, v.Entries()}
+	for _, e := range out.entries {
+		if slices.Contains(known, e.Name) {
 			continue
 		}
 		hint := "known here: " + strings.Join(known, ", ")
@@ -375,6 +404,9 @@ var EnvName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // Env gives environment variables by name. Names that begin with REPRISE_ are
 // ours to set.
 func (v Value) Env() map[string]string {
+	if !v.Has() {
+		return nil
+	}
 	out := map[string]string{}
 	for _, e := range v.Entries() {
 		switch {

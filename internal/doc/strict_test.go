@@ -33,7 +33,7 @@ func TestX2_problems_show_their_line_with_a_caret(t *testing.T) {
 		}
 	}
 	strict, root := doc.ParseStrict("f", []byte(long))
-	root.Fields("k")["k"].Texts()
+	root.Fields("k").At("k").Texts()
 	var problems doc.Problems
 	if !errors.As(strict.Err(), &problems) || len(problems) != 1 {
 		t.Fatalf("%v", strict.Err())

@@ -8,9 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+func changed(st *syscall.Stat_t) time.Time { return time.Unix(st.Ctim.Unix()) }
 
 func syncFile(f *os.File) error {
 	for {
