@@ -94,28 +94,72 @@ func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goa
 // bookOf finds how a run is worked on. One that was started from a workflow
 // file of the person's own needs that file: its commands stand nowhere else.
 func (e *Engine) bookOf(store *durable.Store, ref reprise.Ref) (reprise.Playbook, error) {
+	f := e.findBook(store, ref)
+	return f.book, f.err
+}
+
+// found is how a run is worked on, and what its files say of that.
+type found struct {
+	origin
+	book reprise.Playbook
+	err  error
+}
+
+// origin is the workflow file that a run was started from, empty for a run that
+// was started in another way.
+type origin struct {
+	file string
+	hash reprise.Hash
+}
+
+func (e *Engine) findBook(store *durable.Store, ref reprise.Ref) (f found) {
+	if f.origin, f.err = originOf(store, ref); f.err != nil {
+		return f
+	}
+	switch {
+	case f.file == "":
+		f.book, f.err = playbook.For(ref.Layout, ref.Kind)
+	case e.Workflow == nil:
+		f.err = fmt.Errorf("resume %s: it was started from %s, which is not read here", ref.ID, f.file)
+	default:
+		wf, err := e.Workflow(f.file, f.hash)
+		if err != nil {
+			f.err = fmt.Errorf("resume %s: %w", ref.ID, err)
+			return f
+		}
+		f.book = ownFlow(wf)
+	}
+	return f
+}
+
+// bookAhead finds how a run is worked on while its journal is read. The function
+// it gives waits for that, and must be called; if the files say something else by
+// then, it finds it anew.
+func (e *Engine) bookAhead(store *durable.Store, ref reprise.Ref) func() (reprise.Playbook, error) {
+	ahead := make(chan found, 1)
+	go func() { ahead <- e.findBook(store, ref) }()
+	return func() (reprise.Playbook, error) {
+		f := <-ahead
+		if now, err := originOf(store, ref); err != nil || now != f.origin || f.err != nil {
+			f = e.findBook(store, ref)
+		}
+		return f.book, f.err
+	}
+}
+
+func originOf(store *durable.Store, ref reprise.Ref) (origin, error) {
 	if ref.Kind != reprise.KindGraph {
-		return playbook.For(ref.Layout, ref.Kind)
+		return origin{}, nil
 	}
 	data, err := store.ReadFile(path.Join(ref.Path, "task-graph.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return playbook.For(ref.Layout, ref.Kind)
+		return origin{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("resume %s: %w", ref.ID, err)
+		return origin{}, fmt.Errorf("resume %s: %w", ref.ID, err)
 	}
-	file, hash, own := flow.Origin(data)
-	if !own {
-		return playbook.For(ref.Layout, ref.Kind)
-	}
-	if e.Workflow == nil {
-		return nil, fmt.Errorf("resume %s: it was started from %s, which is not read here", ref.ID, file)
-	}
-	wf, err := e.Workflow(file, hash)
-	if err != nil {
-		return nil, fmt.Errorf("resume %s: %w", ref.ID, err)
-	}
-	return ownFlow(wf), nil
+	file, hash, _ := flow.Origin(data)
+	return origin{file, hash}, nil
 }
 
 // own is the playbook of a workflow file.

@@ -94,7 +94,7 @@ func (w *work) preview(ctx context.Context, dry *durable.DryRun, l look, p *Prev
 	if err != nil {
 		return err
 	}
-	run.Recall(w.told)
+	w.recall(run)
 	w.run = run
 	d := w.decide()
 	if d.Action != reprise.Start {

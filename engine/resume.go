@@ -95,9 +95,8 @@ func (w *work) judge(ctx context.Context) (look, error) {
 		if err != nil {
 			return look{}, err
 		}
-		opts.Held = &project.Held{Run: files, Events: w.past, Findings: w.behind}
+		opts.Held = &project.Held{Run: files, Events: w.told, Findings: w.behind}
 	}
-	w.judged, w.past, w.behind = true, nil, nil
 	j, err := project.Judge(ctx, w.Dir, opts)
 	if err != nil {
 		return look{}, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"reprise"
@@ -38,13 +39,10 @@ type work struct {
 	parked map[string]string
 	choice Choice
 	sum    *Summary
-	// told are the events that tell what the files may have no place for.
+	// told are the events since the run was started.
 	told []reprise.Event
-	// past is all that is on record, and behind how the files were found to stand
-	// to it, until the run was judged.
-	past   []reprise.Event
+	// behind tells how the files stood to the journal when it was opened.
 	behind []reprise.Finding
-	judged bool
 	// lastDone is the last step that was finished and how, times how often
 	// each was.
 	lastDone string
@@ -72,17 +70,21 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}
 	w := e.newWork(store, ref, book, l)
-	if err := w.catchUp(ctx); err != nil {
+	find := func() (reprise.Playbook, error) { return book, nil }
+	if book == nil {
+		find = e.bookAhead(store, ref)
+	}
+	caught := w.catchUp(ctx)
+	// Only now: what the files say of how it is worked on may have been on its way
+	// to them.
+	book, err := find()
+	if caught != nil {
+		return nil, caught
+	}
+	if err != nil {
 		return nil, err
 	}
-	if book == nil {
-		// Only now: what the files say of how it is worked on may have been on
-		// its way to them.
-		var err error
-		if w.book, err = e.bookOf(store, ref); err != nil {
-			return nil, err
-		}
-	}
+	w.book = book
 	repo, err := gitx.Open(ctx, e.Dir, gitx.Options{Environ: e.Environ})
 	switch {
 	case err == nil:
@@ -170,7 +172,14 @@ func (w *work) readFiles() (*reprise.Run, error) {
 // standOn goes on from what the files tell and the journal adds to it.
 func (w *work) standOn(files *reprise.Run) {
 	w.files, w.run, w.known = files, files.Clone(), w.hist.Events
-	w.run.Recall(w.told)
+	w.recall(w.run)
+}
+
+// recall adds what the journal tells to a run. Limits are left out: they close an
+// account, and what else may be started is not for the run to say.
+func (w *work) recall(run *reprise.Run) {
+	run.Recall(w.told)
+	run.Until = time.Time{}
 }
 
 // gone reports whether nothing is where the run's files should be.
@@ -184,15 +193,14 @@ func (w *work) remember(ev reprise.Event) {
 	w.hist.Add(ev)
 	w.remembered(ev)
 	w.followed(ev)
-	if !w.judged {
-		w.past = append(w.past, ev)
-	}
-	switch ev.Kind {
-	case reprise.RunStarted:
+	if ev.Kind == reprise.RunStarted {
 		w.told, w.ours = nil, true
-	case reprise.RunStopped, reprise.RunResumed, reprise.StepStarted, reprise.StepFinished, reprise.StepReset, reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
-		w.told = append(w.told, ev)
+		return
 	}
+	if len(w.told) == cap(w.told) {
+		w.told = slices.Grow(w.told, max(64, len(w.told))) // events are large: fewer copies than append makes
+	}
+	w.told = append(w.told, ev)
 }
 
 // journalOnly are events that no layout has a place for.

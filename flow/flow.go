@@ -20,10 +20,10 @@ import (
 
 // Workflow is a file of steps.
 type Workflow struct {
-	Name     string
-	Title    string
-	Parallel int    // steps at the same time; 0 leaves it to the settings
-	Steps    []Step // in the order of the file
+	Name     string `json:"name"`
+	Title    string `json:"title"`
+	Parallel int    `json:"parallel,omitempty"` // steps at the same time; 0 leaves it to the settings
+	Steps    []Step `json:"steps"`              // in the order of the file
 
 	place map[string]int // of a step, by its id; made by Parse
 }
@@ -31,31 +31,31 @@ type Workflow struct {
 // Step is one step. Exactly one of Command, Role and Ask is set, or none: a
 // milestone, which is done when all it needs is.
 type Step struct {
-	ID    string
-	Title string
-	Needs []string
+	ID    string   `json:"id"`
+	Title string   `json:"title"`
+	Needs []string `json:"needs,omitempty"`
 
-	Command []string
-	Role    string
-	Prompt  string // with Role
-	Ask     *Question
+	Command []string  `json:"command,omitempty"`
+	Role    string    `json:"role,omitempty"`
+	Prompt  string    `json:"prompt,omitempty"` // with Role
+	Ask     *Question `json:"ask,omitempty"`
 
-	Inputs  []string // slash paths in the project
-	Outputs []string // that must be there afterwards
-	Env     map[string]string
-	Verify  []string // a command that says whether it is done
-	OnCrash reprise.Ambiguity
+	Inputs  []string          `json:"inputs,omitempty"`  // slash paths in the project
+	Outputs []string          `json:"outputs,omitempty"` // that must be there afterwards
+	Env     map[string]string `json:"env,omitempty"`
+	Verify  []string          `json:"verify,omitempty"` // a command that says whether it is done
+	OnCrash reprise.Ambiguity `json:"on_crash,omitempty"`
 
-	Attempts int // 0 leaves it to the settings, as below
-	Backoff  time.Duration
-	Timeout  time.Duration
-	Source   reprise.Source
+	Attempts int           `json:"attempts,omitempty"` // 0 leaves it to the settings, as below
+	Backoff  time.Duration `json:"backoff,omitempty"`
+	Timeout  time.Duration `json:"timeout,omitempty"`
+	Line     int           `json:"line"` // where it stands in the file
 }
 
 // Question is what a person is asked.
 type Question struct {
-	Text    string
-	Options []string
+	Text    string   `json:"text"`
+	Options []string `json:"options,omitempty"`
 }
 
 // Step gives a step by its id, nil if there is none.

@@ -126,11 +126,11 @@ func TestEV9_workflow_is_read(t *testing.T) {
 		{ID: "announce", Title: "announce", Needs: []string{"package"}, Command: []string{"./scripts/announce", "--list", "users"}, OnCrash: reprise.AskWho},
 		{ID: "released", Title: "Everything is out", Needs: []string{"announce"}, OnCrash: reprise.Verify},
 	}}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Step{}, "Source"), cmpopts.IgnoreUnexported(Workflow{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Step{}, "Line"), cmpopts.IgnoreUnexported(Workflow{})); diff != "" {
 		t.Error(diff)
 	}
-	if src := got.Step("notes").Source.String(); src != "release.yaml:9" {
-		t.Errorf("notes is declared at %s", src)
+	if line := got.Step("notes").Line; line != 9 {
+		t.Errorf("notes is declared in line %d", line)
 	}
 	if got.Step("nothing") != nil {
 		t.Error("a step from nowhere")
@@ -380,6 +380,12 @@ func FuzzParse(f *testing.F) {
 		}
 		if w.Name == "" || len(w.Steps) == 0 {
 			t.Fatalf("a workflow of nothing: %+v", w)
+		}
+		hash := reprise.HashOf([]byte(content))
+		if kept, err := w.Keep(hash); err != nil {
+			t.Fatal(err)
+		} else if d := cmp.Diff(w, Kept(kept, hash), cmp.AllowUnexported(Workflow{})); d != "" {
+			t.Fatalf("what is kept is another workflow: %s", d)
 		}
 		for _, s := range w.Steps {
 			for _, need := range s.Needs {

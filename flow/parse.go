@@ -73,10 +73,7 @@ func Parse(name string, data []byte) (*Workflow, error) {
 	if err := strict.Err(); err != nil {
 		return nil, err
 	}
-	p.w.place = make(map[string]int, len(p.w.Steps))
-	for i := range p.w.Steps {
-		p.w.place[p.w.Steps[i].ID] = i
-	}
+	p.w.index()
 	return &p.w, nil
 }
 
@@ -113,7 +110,7 @@ func line(v doc.Value) string {
 func (p *parser) step(item doc.Value) {
 	f := item.Fields(stepKeys...)
 	s := Step{
-		ID: p.name(f.At("id"), "a step"), Title: line(f.At("title")), Source: item.Source(),
+		ID: p.name(f.At("id"), "a step"), Title: line(f.At("title")), Line: item.Source().Line,
 		Command: f.At("command").Argv(), Role: p.name(f.At("role"), "a role"), Prompt: f.At("prompt").Text(), Ask: question(f.At("ask")),
 		Inputs: paths(f.At("inputs"), false), Outputs: paths(f.At("outputs"), true), Env: f.At("env").Env(), Verify: f.At("verify").Argv(),
 		OnCrash:  reprise.Ambiguity(f.At("on_crash").Word(string(reprise.Verify), string(reprise.Rerun), string(reprise.AskWho))),

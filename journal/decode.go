@@ -2,8 +2,10 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"time"
 
@@ -157,54 +159,63 @@ func (s *scan) text() ([]byte, bool) {
 	if !s.skip(`"`) {
 		return nil, false
 	}
-	for i := s.at; i < len(s.b); i++ {
-		switch c := s.b[i]; {
-		case c == '"':
-			out := s.b[s.at:i]
-			s.at = i + 1
-			return out, true
-		case c == '\\':
-			return s.escaped(i)
-		case c < 0x20 || c >= 0x80:
-			return nil, false
-		}
+	end := plain(s.b, s.at)
+	switch {
+	case end == len(s.b):
+		return nil, false
+	case s.b[end] == '\\':
+		return s.escaped(end)
+	case s.b[end] != '"':
+		return nil, false
 	}
-	return nil, false
+	out := s.b[s.at:end]
+	s.at = end + 1
+	return out, true
 }
 
 // escaped reads the rest of a string whose first escape stands at i.
 func (s *scan) escaped(i int) ([]byte, bool) {
-	end := i
-	for ; end < len(s.b) && s.b[end] != '"'; end++ {
-		if s.b[end] == '\\' {
-			end++
-		}
-	}
-	if end >= len(s.b) {
-		return nil, false
-	}
-	out := append(make([]byte, 0, end-s.at), s.b[s.at:i]...)
-	for ; i < end; i++ {
-		c := s.b[i]
-		if c == '\\' {
-			i++
-			switch s.b[i] {
-			case '"', '\\', '/':
-				c = s.b[i]
-			case 'n':
-				c = '\n'
-			case 't':
-				c = '\t'
-			default:
-				return nil, false
-			}
-		} else if c < 0x20 || c >= 0x80 {
+	out := append(make([]byte, 0, len(s.b)-s.at), s.b[s.at:i]...)
+	for i < len(s.b) && s.b[i] != '"' {
+		if s.b[i] != '\\' || i+1 == len(s.b) {
 			return nil, false
 		}
-		out = append(out, c)
+		c := s.b[i+1]
+		switch c {
+		case '"', '\\', '/':
+		case 'n':
+			c = '\n'
+		case 't':
+			c = '\t'
+		default:
+			return nil, false
+		}
+		end := plain(s.b, i+2)
+		out = append(append(out, c), s.b[i+2:end]...)
+		i = end
 	}
-	s.at = end + 1
-	return out, true
+	s.at = i + 1
+	return out, i < len(s.b)
+}
+
+// plain gives the place from i on of the first byte that is not plain text of a
+// string: a quote, a backslash, a control character or no ASCII.
+func plain(b []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	// Eight bytes at once; borrows reach only bytes behind the first hit.
+	for i+8 <= len(b) {
+		x := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := x^(ones*'"'), x^(ones*'\\')
+		hit := ((quote-ones)&^quote | (slash-ones)&^slash | (x-ones*0x20)&^x | x) & highs
+		if hit != 0 {
+			return i + bits.TrailingZeros64(hit)>>3
+		}
+		i += 8
+	}
+	for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20 && b[i] < 0x80 {
+		i++
+	}
+	return i
 }
 
 // files reads the list of touched files. It holds no bracket but its own where all

@@ -154,7 +154,29 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 	if err != nil {
 		return nil, err
 	}
-	return j.RecordFor(ctx, run, ev)
+	edits, err := j.RecordFor(ctx, run, ev)
+	if err == nil && len(edits) > 0 && ev.Step == "" {
+		j.moveOn(ev)
+	}
+	return edits, err
+}
+
+// moveOn spares reading a large run again after an event about the run as a
+// whole, where the layout can tell without that what the run is now. The event and
+// its files are the last that were recorded.
+func (j *Journal) moveOn(ev reprise.Event) {
+	tracker, ok := j.layout.(reprise.Tracker)
+	if !ok {
+		return
+	}
+	run := j.read.run.Clone()
+	if !tracker.Track(run).Advance(ev) {
+		return
+	}
+	j.read.run = run
+	for _, f := range j.trail.files {
+		j.read.from.Wrote(f.Path, f.After)
+	}
 }
 
 // RecordFor is Record for a run that the caller has: it must be what Load gives

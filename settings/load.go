@@ -51,6 +51,12 @@ func TrustFile(getenv func(string) string) string {
 	return under(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"), "trust")
 }
 
+// KeptFolder is where things are kept that were made of what is trusted, "" where
+// there is no place for it.
+func KeptFolder(getenv func(string) string) string {
+	return under(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"), "kept")
+}
+
 func under(getenv func(string) string, variable, usual, name string) string {
 	if dir := getenv(variable); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "reprise", name)

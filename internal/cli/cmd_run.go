@@ -252,12 +252,7 @@ func judgedRef(found *project.Judgement, ref reprise.Ref) (judged, error) {
 
 // readFlow reads a workflow file.
 func (s *shift) readFlow(name string) (*flow.Workflow, reprise.Hash, error) {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, reprise.Hash{}, err
-	}
-	w, err := flow.Parse(filepath.Base(name), data)
-	return w, reprise.HashOf(data), err
+	return engine.ReadFlow(name, settings.KeptFolder(s.env))
 }
 
 // trustFlow asks whether the commands of a workflow file may be started, once
@@ -271,7 +266,10 @@ func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) erro
 	if trust.Trusted(u.Path, hash) {
 		return nil
 	}
-	return s.askTrust(trust, u)
+	if err := s.askTrust(trust, u); err != nil {
+		return err
+	}
+	return engine.KeepFlow(settings.KeptFolder(s.env), w, hash)
 }
 
 // untrustedFlow says what a workflow file would start.

@@ -120,7 +120,7 @@ func (r *Reader) Open(name string) *File {
 	f.MTime = info.ModTime()
 	var buf bytes.Buffer
 	if n := info.Size(); n > 0 && n <= MaxSize {
-		buf.Grow(int(n) + 1)
+		buf.Grow(int(n) + bytes.MinRead) // else it is made larger to find the end
 	}
 	_, err = io.Copy(&buf, io.LimitReader(in, MaxSize+1))
 	f.Data = buf.Bytes()

@@ -1,9 +1,9 @@
 package durable
 
 import (
-	"fmt"
 	"io/fs"
-	"strings"
+	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,19 +17,26 @@ type Watch struct {
 	s    *Store
 	mu   sync.Mutex
 	seen map[string]sight
+	// wrote are files that were changed on purpose since, and what they are to be;
+	// grown the folders above them.
+	wrote map[string]reprise.Hash
+	grown map[string]bool
 }
 
 // Watch begins a reading.
-func (s *Store) Watch() *Watch { return &Watch{s: s, seen: map[string]sight{}} }
+func (s *Store) Watch() *Watch {
+	return &Watch{s: s, seen: map[string]sight{}, wrote: map[string]reprise.Hash{}, grown: map[string]bool{}}
+}
 
 // sight is what a name stood for before it was read.
 type sight struct {
 	err  string // why it could not be looked at, "" if it could
 	info Info
 	// content is the hash of a file whose times cannot tell whether it changes
-	// from now on, and of the list of a folder.
+	// from now on.
 	content reprise.Hash
 	hashed  bool
+	list    []Info // of a folder
 }
 
 // settled is how old the last change of a file must be for its times to tell of
@@ -65,20 +72,58 @@ func (w *Watch) note(name string) {
 	}
 }
 
-// Same reports whether everything that was read is as it was.
+// Wrote tells that a file was changed to this content by whoever keeps the watch,
+// and that what it was read for is known without reading it again.
+func (w *Watch) Wrote(name string, content reprise.Hash) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrote[name] = content
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		w.grown[dir] = true
+	}
+}
+
+// Same reports whether everything that was read is as it was, or as Wrote told.
 func (w *Watch) Same() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for name, want := range w.wrote {
+		if now := w.s.sight(name, true); !now.hashed || now.content != want {
+			return false
+		}
+	}
 	for name, was := range w.seen {
-		if now := w.s.sight(name, was.hashed); now != was {
+		if _, ours := w.wrote[name]; ours {
+			continue
+		}
+		now := w.s.sight(name, was.hashed)
+		created := w.grown[name] && was.err != "" && now.info.Mode.IsDir()
+		if !created && (now.err != was.err || now.info != was.info || now.content != was.content || now.hashed != was.hashed) {
+			return false
+		}
+		if !w.sameList(name, was.list, now.list) {
 			return false
 		}
 	}
 	return true
 }
 
-// sight looks at a name. The content is looked at only where the times do not
-// tell enough, or where that is asked for.
+// sameList compares what a folder lists, sizes and times included: whoever lists
+// it sees those too. What was written on purpose may be new in it or other.
+func (w *Watch) sameList(dir string, was, now []Info) bool {
+	ours := func(e Info) bool {
+		name := path.Join(dir, e.Name)
+		_, wrote := w.wrote[name]
+		return wrote && e.Regular() || w.grown[name] && e.Mode.IsDir()
+	}
+	was, now = slices.DeleteFunc(slices.Clone(was), ours), slices.DeleteFunc(now, ours)
+	return slices.EqualFunc(was, now, func(a, b Info) bool {
+		return a.Name == b.Name && a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime)
+	})
+}
+
+// sight looks at a name. The content of a file is looked at only where the times
+// do not tell enough, or where that is asked for.
 func (s *Store) sight(name string, content bool) sight {
 	if !fs.ValidPath(name) {
 		return sight{err: "not a name"}
@@ -87,32 +132,19 @@ func (s *Store) sight(name string, content bool) sight {
 	if err != nil {
 		return sight{err: err.Error()}
 	}
-	out := sight{info: info}
 	switch {
 	case info.Mode.IsDir():
-		out.content, out.hashed = s.listed(name)
-		out.info = Info{Mode: info.Mode, Ino: info.Ino} // the rest is about the list
+		list, err := s.fs.List(name)
+		if err != nil {
+			return sight{err: err.Error()}
+		}
+		return sight{info: Info{Mode: info.Mode, Ino: info.Ino}, list: list}
 	case content || s.o.AllowNetwork || info.Changed.IsZero() || time.Since(info.Changed) < settled:
 		b, _, err := s.readFile(name)
 		if err != nil {
 			return sight{err: err.Error()}
 		}
-		out.content, out.hashed = reprise.HashOf(b), true
-		out.info = Info{Mode: info.Mode, ModTime: info.ModTime}
+		return sight{info: Info{Mode: info.Mode, ModTime: info.ModTime}, content: reprise.HashOf(b), hashed: true}
 	}
-	return out
-}
-
-// listed is the hash of what a folder lists, sizes and times included: whoever
-// lists it sees those too.
-func (s *Store) listed(name string) (reprise.Hash, bool) {
-	var b strings.Builder
-	entries, err := s.fs.List(name)
-	for _, e := range entries {
-		fmt.Fprintf(&b, "%q %v %d %d\n", e.Name, e.Mode, e.Size, e.ModTime.UnixNano())
-	}
-	if err != nil {
-		b.WriteString(err.Error())
-	}
-	return reprise.HashOf([]byte(b.String())), true
+	return sight{info: info}
 }

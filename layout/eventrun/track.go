@@ -92,8 +92,12 @@ func (t *track) index() {
 }
 
 // Advance implements reprise.Track for the start, the end and the skipping of a
-// task. What fails, is blocked or closes the last task changes more than the task.
+// task, and for going on with the run. What fails, is blocked or closes the last
+// task changes more than the task.
 func (t *track) Advance(ev reprise.Event) bool {
+	if ev.Kind == reprise.RunResumed {
+		return t.resume(ev)
+	}
 	i, known := t.place[ev.Step]
 	if !known || ev.At.IsZero() || ev.Outcome != "" {
 		return false
@@ -132,6 +136,21 @@ func (t *track) Advance(ev reprise.Event) bool {
 	}
 	t.run.Active(lines[0].at, reprise.Source{File: s.Claims[0].Source.File})
 	t.explain()
+	return true
+}
+
+// resume tells that somebody goes on with the run, which changes nothing in it.
+func (t *track) resume(ev reprise.Event) bool {
+	if t.place == nil || ev.At.IsZero() {
+		return false
+	}
+	rec := &recording{run: t.run, ev: ev, dir: t.run.Path}
+	lines, err := rec.lines()
+	if err != nil || len(lines) != 1 {
+		return false
+	}
+	t.lines = append(t.lines, told{ev, lines[0]})
+	t.run.Active(lines[0].at, reprise.Source{File: ownFolder(t.run.Path)})
 	return true
 }
 

@@ -125,6 +125,9 @@ func TestX8_a_tracked_run_is_the_run_on_disk(t *testing.T) {
 					ev.Kind, ev.Commit = reprise.StepSkipped, ""
 				}
 			}
+			if rnd.IntN(6) == 0 {
+				ev = reprise.Event{Kind: reprise.RunResumed, At: ev.At, Actor: "reprise", Outcome: "autopilot", Text: "Resume point: " + u.ID}
+			}
 			edits, err := l.Record(each, load(each), ev)
 			if err != nil {
 				t.Fatal(err)
