@@ -122,8 +122,7 @@ func byPresence(s *reprise.Step, expect []reprise.Expected) bool {
 // before everything else. What somebody has changed since counts as it is.
 func (w *work) owed() []reprise.Unit {
 	var out []reprise.Unit
-	for _, id := range slices.Sorted(mapKeys(w.hist.Steps)) {
-		h := w.hist.Steps[id]
+	for id, h := range w.hist.Steps {
 		if h.Owed == nil || h.Open != nil || w.flights[id] != nil || w.parked[id] != "" || !w.untouched(h.Owed.Expect) {
 			continue
 		}
@@ -135,6 +134,7 @@ func (w *work) owed() []reprise.Unit {
 			out = append(out, reprise.Unit{ID: step.ID, Path: step.Path, Title: step.Title, Phase: step.Phase, Role: step.Role, Reason: "its last attempt was not accepted"})
 		}
 	}
+	slices.SortFunc(out, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -38,7 +38,7 @@ func ReadFlow(name, keep string) (*flow.Workflow, reprise.Hash, error) {
 // KeepFlow keeps a large workflow for ReadFlow, once a person trusts it. There is
 // room for a few; a new one takes the place of an old one.
 func KeepFlow(keep string, w *flow.Workflow, hash reprise.Hash) error {
-	if keep == "" || len(w.Steps) < largeFlow {
+	if keep == "" || w.Len() < largeFlow {
 		return nil
 	}
 	data, err := w.Keep(hash)

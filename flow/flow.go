@@ -18,14 +18,15 @@ import (
 	"reprise"
 )
 
-// Workflow is a file of steps.
+// Workflow is a file of steps. It is not safe for concurrent use.
 type Workflow struct {
 	Name     string `json:"name"`
 	Title    string `json:"title"`
 	Parallel int    `json:"parallel,omitempty"` // steps at the same time; 0 leaves it to the settings
-	Steps    []Step `json:"steps"`              // in the order of the file
 
-	place map[string]int // of a step, by its id; made by Parse
+	steps []Step         // in the order of the file
+	place map[string]int // of a step, by its id
+	kept  [][]byte       // what is kept of the steps that were not read yet; nil where all were
 }
 
 // Step is one step. Exactly one of Command, Role and Ask is set, or none: a
@@ -58,20 +59,24 @@ type Question struct {
 	Options []string `json:"options,omitempty"`
 }
 
+// Len counts the steps.
+func (w *Workflow) Len() int { return len(w.steps) }
+
+// Steps gives all steps, in the order of the file.
+func (w *Workflow) Steps() []Step {
+	for i := range w.kept {
+		w.step(i)
+	}
+	return w.steps
+}
+
 // Step gives a step by its id, nil if there is none.
 func (w *Workflow) Step(id string) *Step {
-	if w.place != nil {
-		if i, ok := w.place[id]; ok {
-			return &w.Steps[i]
-		}
+	i, ok := w.place[id]
+	if !ok {
 		return nil
 	}
-	for i := range w.Steps {
-		if w.Steps[i].ID == id {
-			return &w.Steps[i]
-		}
-	}
-	return nil
+	return w.step(i)
 }
 
 // Template is the prompt of a step that a role does.
@@ -132,7 +137,7 @@ type task struct {
 // found again. No command, prompt or variable is in it.
 func (w *Workflow) Graph(file string, hash reprise.Hash) (string, error) {
 	g := graph{Title: w.Title, Workflow: &origin{file, hash}, Tasks: []task{}}
-	for _, s := range w.Steps {
+	for _, s := range w.Steps() {
 		needs := s.Needs
 		if needs == nil {
 			needs = []string{}

@@ -12,11 +12,11 @@ const maxShown = 12
 
 // resolve reports needs that no step meets.
 func (p *parser) resolve() {
-	ids := make([]string, len(p.w.Steps))
-	for i, s := range p.w.Steps {
+	ids := make([]string, len(p.w.steps))
+	for i, s := range p.w.steps {
 		ids[i] = s.ID
 	}
-	for _, s := range p.w.Steps {
+	for _, s := range p.w.steps {
 		for i, need := range s.Needs {
 			if _, ok := p.at[need]; ok {
 				continue
@@ -33,14 +33,14 @@ func (p *parser) resolve() {
 // cycle reports the first circle of needs, with the way around it. The search
 // keeps its own stack: a chain of thousands of steps is no reason to recurse.
 func (p *parser) cycle() {
-	index := make(map[string]int, len(p.w.Steps))
-	for i, s := range p.w.Steps {
+	index := make(map[string]int, len(p.w.steps))
+	for i, s := range p.w.steps {
 		index[s.ID] = i
 	}
 	const onPath, closed = 1, 2
-	state := make([]int, len(p.w.Steps))
+	state := make([]int, len(p.w.steps))
 	type visit struct{ step, next int }
-	for start := range p.w.Steps {
+	for start := range p.w.steps {
 		if state[start] != 0 {
 			continue
 		}
@@ -48,7 +48,7 @@ func (p *parser) cycle() {
 		stack := []visit{{start, 0}}
 		for len(stack) > 0 {
 			top := &stack[len(stack)-1]
-			s := &p.w.Steps[top.step]
+			s := &p.w.steps[top.step]
 			if top.next == len(s.Needs) {
 				state[top.step] = closed
 				stack = stack[:len(stack)-1]
@@ -62,7 +62,7 @@ func (p *parser) cycle() {
 				from := slices.IndexFunc(stack, func(v visit) bool { return v.step == need })
 				var way []string
 				for _, v := range stack[from:] {
-					way = append(way, p.w.Steps[v.step].ID)
+					way = append(way, p.w.steps[v.step].ID)
 				}
 				p.needs[s.ID][top.next-1].Report("one of them must not need the other", "the steps need each other in a circle: %s", circle(way))
 				return

@@ -64,7 +64,7 @@ func Parse(name string, data []byte) (*Workflow, error) {
 	}
 	n := len(items)
 	p.at, p.folded, p.needs = make(map[string]doc.Value, n), make(map[string]string, n), make(map[string][]doc.Value, n)
-	p.w.Steps = make([]Step, 0, n)
+	p.w.steps = make([]Step, 0, n)
 	for _, item := range items {
 		p.step(item)
 	}
@@ -73,7 +73,10 @@ func Parse(name string, data []byte) (*Workflow, error) {
 	if err := strict.Err(); err != nil {
 		return nil, err
 	}
-	p.w.index()
+	p.w.place = make(map[string]int, n)
+	for i := range p.w.steps {
+		p.w.place[p.w.steps[i].ID] = i
+	}
 	return &p.w, nil
 }
 
@@ -140,7 +143,7 @@ func (p *parser) step(item doc.Value) {
 		return
 	}
 	p.at[s.ID] = f.At("id")
-	p.w.Steps = append(p.w.Steps, s)
+	p.w.steps = append(p.w.steps, s)
 }
 
 // free reports an id that is taken: also by one that the layout cannot tell

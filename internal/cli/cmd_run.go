@@ -275,7 +275,7 @@ func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) erro
 // untrustedFlow says what a workflow file would start.
 func (s *shift) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) *settings.Untrusted {
 	u := &settings.Untrusted{Path: filepath.Join(s.root, filepath.FromSlash(name)), Hash: hash}
-	for _, st := range w.Steps {
+	for _, st := range w.Steps() {
 		for _, command := range [][]string{st.Command, st.Verify} {
 			if len(command) > 0 {
 				u.Starts = append(u.Starts, settings.Start{Agent: settings.Agent{Name: "step " + st.ID, Command: command, Env: st.Env}})

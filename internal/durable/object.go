@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,10 +19,10 @@ func objectPath(h reprise.Hash) string {
 // putObject makes a content durable under its hash. What is there already and
 // whole is left alone.
 func (s *Store) putObject(h reprise.Hash, content []byte) error {
-	if _, err := s.getObject(h); err == nil {
+	name := objectPath(h)
+	if have, _, err := s.readFile(name); err == nil && bytes.Equal(have, content) {
 		return nil
 	}
-	name := objectPath(h)
 	if info, err := s.fs.Stat(name); err == nil && !info.Regular() {
 		return &NotRegularError{Path: name, Mode: info.Mode}
 	}
