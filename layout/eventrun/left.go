@@ -21,7 +21,22 @@ const (
 // leaves reports whether an event may name what its task left: commits, or
 // files. Only such events are kept.
 func leaves(raw []byte) bool {
-	return len(raw) <= maxNote && (bytes.Contains(raw, []byte(`"commit`)) || bytes.Contains(raw, []byte(`"files_`)))
+	return len(raw) <= maxNote && (quotes(raw, "commit") || quotes(raw, "files_"))
+}
+
+// quotes reports whether a word stands behind a quote. The word is looked for
+// first: quotes are everywhere.
+func quotes(raw []byte, word string) bool {
+	for at := 0; ; {
+		i := bytes.Index(raw[at:], []byte(word))
+		if i < 0 {
+			return false
+		}
+		if at += i; at > 0 && raw[at-1] == '"' {
+			return true
+		}
+		at++
+	}
 }
 
 // leave fills the files of a task from the graph and the events, and its

@@ -84,7 +84,16 @@ func (l *loading) makeSteps() {
 		made = append(made, step{Step: reprise.Step{ID: n.id, Title: n.title, Phase: n.phase, Needs: n.needs, Source: n.source}, node: n})
 		add(&made[len(made)-1])
 	}
-	for _, id := range sortedKeys(l.log.tasks) {
+	left := len(l.log.tasks)
+	for _, s := range l.steps {
+		if t := l.log.tasks[s.ID]; t != nil {
+			left--
+			if t.word != nil {
+				s.events = t
+			}
+		}
+	}
+	for _, id := range l.unnamed(index, left) {
 		t := l.log.tasks[id]
 		if t.word == nil {
 			continue // named in passing, without a word about its state
@@ -120,6 +129,22 @@ func (l *loading) makeSteps() {
 	l.reportStrangers()
 	l.checkNeeds()
 	l.sortSteps()
+}
+
+// unnamed lists the tasks of the events that no step has the name of, n of them,
+// in an order of their own.
+func (l *loading) unnamed(index *stepIndex, n int) []string {
+	if n == 0 {
+		return nil
+	}
+	out := make([]string, 0, n)
+	for id := range l.log.tasks {
+		if index.exact[id] == nil {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // judge gathers the claims about a step and lets the latest event win.
