@@ -16,7 +16,8 @@ func (r *Run) Recall(events []Event) {
 	var order []string
 	stopped, begun := false, false
 	var limits limits
-	for i, ev := range events {
+	for i := range events {
+		ev := &events[i]
 		limits.add(ev)
 		if s := r.Step(ev.Step); s != nil && ev.Step != "" {
 			s.recall(ev, i+1)
@@ -74,7 +75,7 @@ func (r *Run) Recall(events []Event) {
 // under its name.
 func latestLife(events []Event) []Event {
 	for i := len(events) - 1; i >= 0; i-- {
-		if ev := events[i]; ev.Kind == RunStarted || ev.Kind == RunStopped && ev.Outcome == "archived" {
+		if ev := &events[i]; ev.Kind == RunStarted || ev.Kind == RunStopped && ev.Outcome == "archived" {
 			return events[i:]
 		}
 	}
@@ -89,7 +90,7 @@ const LongestLimit = 8 * 24 * time.Hour
 // limits are those that steps ran into and that nobody has tried again since.
 type limits map[string]time.Time
 
-func (l *limits) add(ev Event) {
+func (l *limits) add(ev *Event) {
 	switch ev.Kind {
 	case RunStarted:
 		*l = nil
@@ -114,7 +115,7 @@ func (l limits) first() time.Time {
 	return at
 }
 
-func (s *Step) recall(ev Event, at int) {
+func (s *Step) recall(ev *Event, at int) {
 	if ev.Kind == StepFinished {
 		s.Ended = at
 	}

@@ -242,6 +242,9 @@ type Owner struct {
 // Clone gives a run that can be changed without changing this one: its steps with
 // their claims, what may be started, questions and findings.
 func (r *Run) Clone() *Run {
+	if len(r.Steps) > indexed {
+		r.find("") // one index for both
+	}
 	c := *r
 	c.Steps, c.Questions, c.Findings = slices.Clone(r.Steps), slices.Clone(r.Questions), slices.Clone(r.Findings)
 	c.Next, c.Also, c.Artifacts = slices.Clone(r.Next), slices.Clone(r.Also), slices.Clone(r.Artifacts)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -127,14 +128,20 @@ func rawAppends(t *testing.T, dir string, n int) time.Duration {
 	return time.Since(began) / time.Duration(n)
 }
 
-// cat reads all files of the run and of its journal with the system's cat.
+// cat reads all files of the run with the system's cat: those of its layout, its
+// journal with what that keeps in files of their own, and its workflow file.
 func cat(t *testing.T, dir string) time.Duration {
 	t.Helper()
-	var names []string
+	names := []string{filepath.Join(dir, "flow.yaml")}
 	for _, root := range []string{".agent-memory", ".reprise/journal"} {
 		err := filepath.WalkDir(filepath.Join(dir, root), func(p string, d os.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() {
-				names = append(names, p)
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			names = append(names, p)
+			text, err := os.ReadFile(p)
+			for _, m := range apart.FindAllStringSubmatch(string(text), -1) {
+				names = append(names, filepath.Join(dir, ".reprise/objects", m[1][:2], m[1][2:]))
 			}
 			return err
 		})
@@ -149,3 +156,6 @@ func cat(t *testing.T, dir string) time.Duration {
 	}
 	return time.Since(began)
 }
+
+// apart is how a journal names a record that is kept in a file of its own.
+var apart = regexp.MustCompile(`(?m) @([0-9a-f]{64}):[0-9]+$`)

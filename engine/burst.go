@@ -41,7 +41,7 @@ func (w *work) burst(ctx context.Context, d reprise.Decision) (bool, error) {
 			break
 		}
 		any = true
-		w.remember(ev)
+		w.remember(&ev)
 		w.sum.Finished = append(w.sum.Finished, StepReport{ID: a.Step, Title: a.Unit.Title, Text: a.Local})
 		if w.j.Deferred() >= burstEvents || time.Since(since) > burstTime {
 			if err := w.j.Project(ctx); err != nil {

@@ -31,16 +31,16 @@ func (w *work) recordAll(ctx context.Context, events ...reprise.Event) error {
 
 // followed keeps what is still to follow. Anything else than the next of it means
 // that the rest was given up.
-func (w *work) followed(ev reprise.Event) {
+func (w *work) followed(ev *reprise.Event) {
 	w.orderly = ev.Kind == reprise.EngineLeft
-	if len(w.follows) > 0 && sameEvent(w.follows[0], ev) {
+	if len(w.follows) > 0 && sameEvent(&w.follows[0], ev) {
 		w.follows = w.follows[1:]
 		return
 	}
 	w.follows = ev.Then
 }
 
-func sameEvent(a, b reprise.Event) bool {
+func sameEvent(a, b *reprise.Event) bool {
 	return a.Kind == b.Kind && a.Step == b.Step && a.Phase == b.Phase && a.Question == b.Question
 }
 

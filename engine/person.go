@@ -152,7 +152,7 @@ func (w *work) toldTo(a reprise.Assignment) []string {
 
 // remembered keeps which answers were used by a step that is finished: they are
 // to be recorded as applied, by us or by whoever comes after us.
-func (w *work) remembered(ev reprise.Event) {
+func (w *work) remembered(ev *reprise.Event) {
 	switch ev.Kind {
 	case reprise.RunStarted, reprise.StateRestored:
 		clear(w.due)

@@ -48,8 +48,8 @@ func (e *Engine) looking(store *durable.Store, ref reprise.Ref, book reprise.Pla
 	}
 	w := e.newWork(store, ref, book, l)
 	entries, _, err := journal.Read(store, journal.Name(ref))
-	for _, entry := range entries {
-		w.remember(entry.Event)
+	for i := range entries {
+		w.remember(&entries[i].Event)
 	}
 	return w, err
 }

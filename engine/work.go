@@ -111,8 +111,8 @@ func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Pla
 func (w *work) catchUp(ctx context.Context) error {
 	var last reprise.Event
 	told := false
-	j, findings, run, err := journal.OpenRun(ctx, w.store, w.layout, w.ref, func(e journal.Entry) {
-		w.remember(e.Event)
+	j, findings, run, err := journal.OpenRun(ctx, w.store, w.layout, w.ref, func(e *journal.Entry) {
+		w.remember(&e.Event)
 		last, told = e.Event, len(e.Files) > 0
 	})
 	// A run that was only begun has no files yet; and being stopped, or a disk that
@@ -189,7 +189,7 @@ func (w *work) gone() bool {
 }
 
 // remember keeps what an event tells beside what the files say.
-func (w *work) remember(ev reprise.Event) {
+func (w *work) remember(ev *reprise.Event) {
 	w.hist.Add(ev)
 	w.remembered(ev)
 	w.followed(ev)
@@ -200,7 +200,7 @@ func (w *work) remember(ev reprise.Event) {
 	if len(w.told) == cap(w.told) {
 		w.told = slices.Grow(w.told, max(64, len(w.told))) // events are large: fewer copies than append makes
 	}
-	w.told = append(w.told, ev)
+	w.told = append(w.told, *ev)
 }
 
 // journalOnly are events that no layout has a place for.
@@ -233,7 +233,7 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	} else if err != nil {
 		return err
 	}
-	w.remember(ev)
+	w.remember(&ev)
 	return nil
 }
 

@@ -34,7 +34,7 @@ func (j *Journal) Resume(ctx context.Context) ([]reprise.Finding, *reprise.Run, 
 
 // OpenRun is Open and Resume at once: the files of the run are read while its
 // journal is.
-func OpenRun(ctx context.Context, store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(Entry)) (*Journal, []reprise.Finding, *reprise.Run, error) {
+func OpenRun(ctx context.Context, store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(*Entry)) (*Journal, []reprise.Finding, *reprise.Run, error) {
 	ahead := make(chan reading, 1)
 	go func() { ahead <- read(store, layout, ref) }()
 	j, err := Open(store, layout, ref, each...)
@@ -102,8 +102,7 @@ func (j *Journal) refresh() error {
 	var fresh trail
 	var read reader
 	_, err := j.store.ReadLog(j.name, func(rec durable.Record) error {
-		_, err := read.record(rec, &fresh)
-		return err
+		return read.record(rec, &fresh)
 	})
 	if err != nil {
 		return err
@@ -185,8 +184,7 @@ func Look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
 	var t trail
 	var read reader
 	info, err := store.ReadLog(Name(ref), func(rec durable.Record) error {
-		_, err := read.record(rec, &t)
-		return err
+		return read.record(rec, &t)
 	})
 	var damage *durable.DamageError
 	if errors.As(err, &damage) {

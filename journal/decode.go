@@ -16,18 +16,18 @@ import (
 // reader reads the records of one journal.
 type reader struct {
 	words map[string]string // that stand in many entries
-	e     Entry             // the one being read; made once for all of them
+	e     Entry             // the last one; made once for all of them
 }
 
 // record reads one record, and moves the trail on by it if there is one.
-func (r *reader) record(rec durable.Record, t *trail) (Entry, error) {
+func (r *reader) record(rec durable.Record, t *trail) error {
 	r.e = Entry{}
 	switch rec.Kind {
 	case kindEvent:
 		if !r.quick(rec.Payload, &r.e) {
 			r.e = Entry{}
 			if err := json.Unmarshal(rec.Payload, &r.e); err != nil {
-				return Entry{}, fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
+				return fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
 			}
 		}
 		r.e.Seq, r.e.Generation = rec.Seq, rec.Gen
@@ -37,13 +37,13 @@ func (r *reader) record(rec durable.Record, t *trail) (Entry, error) {
 	case kindFiles:
 		var p projection
 		if err := json.Unmarshal(rec.Payload, &p); err != nil {
-			return Entry{}, fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
+			return fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
 		}
 		if t != nil {
 			t.project(p)
 		}
 	}
-	return r.e, nil
+	return nil
 }
 
 // quick reads an entry in the form in which most are written: known keys with

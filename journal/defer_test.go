@@ -187,7 +187,7 @@ func TestX7_deferred_events_are_caught_up_with(t *testing.T) {
 	die(t, s)
 	s = take(t, dir)
 	var seen []string
-	j, findings, caught, err := journal.OpenRun(context.Background(), s, l, flowRef, func(e journal.Entry) { seen = append(seen, string(e.Event.Kind)+" "+e.Event.Step) })
+	j, findings, caught, err := journal.OpenRun(context.Background(), s, l, flowRef, func(e *journal.Entry) { seen = append(seen, string(e.Event.Kind)+" "+e.Event.Step) })
 	if err != nil {
 		t.Fatal(err)
 	}

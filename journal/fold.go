@@ -62,7 +62,7 @@ const SessionLost = "session-lost"
 func Fold(entries []Entry) *History {
 	h := &History{}
 	for i := range entries {
-		h.add(&entries[i].Event)
+		h.Add(&entries[i].Event)
 	}
 	return h
 }
@@ -87,10 +87,8 @@ func (h *History) Open() []reprise.Event {
 	return out
 }
 
-// Add moves the history on by one event.
-func (h *History) Add(ev reprise.Event) { h.add(&ev) }
-
-func (h *History) add(ev *reprise.Event) {
+// Add moves the history on by one event, which is not kept.
+func (h *History) Add(ev *reprise.Event) {
 	h.Events++
 	if h.Began.IsZero() {
 		h.Began = ev.At

@@ -106,15 +106,15 @@ func stem(ref reprise.Ref) string {
 }
 
 // Open opens the journal of a run for recording and hands what is on record to
-// each, in order. The store's lease must be held.
-func Open(store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(Entry)) (*Journal, error) {
+// each, in order; it must not keep the entry. The store's lease must be held.
+func Open(store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(*Entry)) (*Journal, error) {
 	j := &Journal{store: store, layout: layout, ref: ref, name: Name(ref)}
 	var read reader
 	log, err := store.OpenLog(j.name, func(rec durable.Record) error {
-		e, err := read.record(rec, &j.trail)
+		err := read.record(rec, &j.trail)
 		if err == nil && rec.Kind == kindEvent {
 			for _, fn := range each {
-				fn(e)
+				fn(&read.e)
 			}
 		}
 		return err
@@ -132,9 +132,9 @@ func Read(store *durable.Store, name string) ([]Entry, durable.LogInfo, error) {
 	var out []Entry
 	var read reader
 	info, err := store.ReadLog(name, func(rec durable.Record) error {
-		e, err := read.record(rec, nil)
+		err := read.record(rec, nil)
 		if err == nil && rec.Kind == kindEvent {
-			out = append(out, e)
+			out = append(out, read.e)
 		}
 		return err
 	})

@@ -46,9 +46,10 @@ func resume(t testing.TB, dir string) *session {
 	}
 	s := &session{store: store, hist: journal.Fold(nil), at: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)}
 	l := eventrun.Layout{}
-	if s.j, _, s.run, err = journal.OpenRun(ctx, store, l, flow, func(e journal.Entry) { s.hist.Add(e.Event) }); err != nil {
+	if s.j, _, s.run, err = journal.OpenRun(ctx, store, l, flow, func(e *journal.Entry) { s.hist.Add(&e.Event) }); err != nil {
 		t.Fatal(err)
 	}
+	s.run = s.run.Clone()
 	s.track = l.Track(s.run)
 	s.at = s.at.Add(time.Duration(s.hist.Events) * time.Millisecond)
 	return s
@@ -65,7 +66,7 @@ func (s *session) step(t testing.TB) {
 		if !ok || err != nil {
 			t.Fatalf("%s of %s: %v %v", kind, id, ok, err)
 		}
-		s.hist.Add(ev)
+		s.hist.Add(&ev)
 	}
 	if s.j.Deferred() >= group {
 		if err := s.j.Project(context.Background()); err != nil {

@@ -16,16 +16,16 @@ var _ reprise.Tracker = Layout{}
 // nothing in doubt. Of any other run nothing can be told without its files.
 func (Layout) Track(r *reprise.Run) reprise.Track {
 	t := &track{run: r}
-	if t.plain() {
-		t.index()
-	}
+	t.known = t.plain()
 	return t
 }
 
 // track is a run that is moved on in memory.
 type track struct {
-	run   *reprise.Run
-	place map[string]int // of a step in the run; nil where nothing can be told
+	run     *reprise.Run
+	known   bool           // something can be told of it
+	indexed bool           // what follows is filled
+	place   map[string]int // of a step in the run; nil where nothing can be told of them
 	// dependents are the steps that wait for one, and left counts the open
 	// ones each waits for.
 	dependents [][]int32
@@ -58,6 +58,7 @@ func (t *track) plain() bool {
 }
 
 func (t *track) index() {
+	t.indexed = true
 	steps := t.run.Steps
 	place := make(map[string]int, len(steps))
 	for i := range steps {
@@ -97,6 +98,9 @@ func (t *track) index() {
 func (t *track) Advance(ev reprise.Event) bool {
 	if ev.Kind == reprise.RunResumed {
 		return t.resume(ev)
+	}
+	if t.known && !t.indexed {
+		t.index()
 	}
 	i, known := t.place[ev.Step]
 	if !known || ev.At.IsZero() || ev.Outcome != "" {
@@ -141,7 +145,7 @@ func (t *track) Advance(ev reprise.Event) bool {
 
 // resume tells that somebody goes on with the run, which changes nothing in it.
 func (t *track) resume(ev reprise.Event) bool {
-	if t.place == nil || ev.At.IsZero() {
+	if !t.known || ev.At.IsZero() {
 		return false
 	}
 	rec := &recording{run: t.run, ev: ev, dir: t.run.Path}
