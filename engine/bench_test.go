@@ -78,7 +78,7 @@ func TestBench_cost_of_steps_and_restart(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the program does
 	var starts, cats []time.Duration
-	for range 12 {
+	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		e := newEngine(dir)
 		e.Settings.Attempts = 100

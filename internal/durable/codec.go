@@ -33,8 +33,8 @@ func unseal(line []byte) (version string, text []byte, ok bool) {
 	if !found || len(v) == 0 || len(v) > 8 || len(rest) < 9 || rest[8] != ' ' {
 		return "", nil, false
 	}
-	want, err := strconv.ParseUint(string(rest[:8]), 16, 32)
-	if err != nil || bytes.ContainsAny(rest[:8], "ABCDEF") {
+	want, ok := checksum(rest[:8])
+	if !ok {
 		return "", nil, false
 	}
 	text = rest[9:]
@@ -43,7 +43,23 @@ func unseal(line []byte) (version string, text []byte, ok bool) {
 	if string(v) != recordVersion {
 		version = string(v)
 	}
-	return version, text, uint32(want) == sum
+	return version, text, want == sum
+}
+
+// checksum reads eight hexadecimal digits; capitals are none.
+func checksum(b []byte) (sum uint32, ok bool) {
+	for _, c := range b {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		default:
+			return 0, false
+		}
+		sum = sum<<4 | uint32(c)
+	}
+	return sum, true
 }
 
 // chainHash names a line in the one that follows it.
