@@ -1,6 +1,7 @@
 package project
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,9 +83,21 @@ func (j *Judgement) lookAtJournal(store *durable.Store, r *reprise.Run) {
 	}
 }
 
+// journalProblem tells that a journal cannot be read. Where records are lost or
+// cannot be understood, nobody knows what was begun: the run is not gone on with
+// until that is repaired.
 func journalProblem(subject string, err error) reprise.Finding {
-	return reprise.Finding{
+	f := reprise.Finding{
 		Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: subject, Source: reprise.Source{File: durable.StateDir},
 		Message: "the journal cannot be read: " + err.Error(), Hint: "`reprise repair` shows what can be saved",
 	}
+	var damage *durable.DamageError
+	var future *durable.FutureError
+	switch {
+	case errors.As(err, &damage):
+		f.Severity, f.Source.File, f.Message = reprise.Blocking, damage.Path, "the journal of this run is damaged: "+damage.Cause
+	case errors.As(err, &future):
+		f.Severity, f.Source.File, f.Hint = reprise.Blocking, future.Path, future.Hint()
+	}
+	return f
 }

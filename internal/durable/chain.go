@@ -23,6 +23,9 @@ const (
 	anchorSuffix = ".anchor"
 )
 
+// emptyFile is what is wrong with a file of a log that holds nothing.
+const emptyFile = "the file is empty; all that was in it is gone"
+
 // anchor names the last record that is known to be durable. It is written
 // after the record and so never ahead of it.
 type anchor struct {
@@ -33,7 +36,8 @@ type anchor struct {
 
 func anchorPath(name string) string { return path.Join(journalDir, name+anchorSuffix) }
 
-// readAnchor gives the newest anchor; a file that is missing is fs.ErrNotExist.
+// readAnchor gives the newest anchor, zero and damaged if the file holds none; a
+// file that is missing is fs.ErrNotExist.
 func (s *Store) readAnchor(file string) (a anchor, damaged bool, err error) {
 	f, err := s.fs.Open(file, 0, 0)
 	if err != nil {
@@ -44,7 +48,7 @@ func (s *Store) readAnchor(file string) (a anchor, damaged bool, err error) {
 	if err != nil {
 		return a, false, err
 	}
-	if body.data != nil && json.Unmarshal(body.data, &a) != nil {
+	if body.data == nil || json.Unmarshal(body.data, &a) != nil {
 		return anchor{}, true, nil
 	}
 	return a, body.damaged, nil
@@ -156,6 +160,18 @@ func segmentPath(name string, n int) string {
 	return path.Join(journalDir, fmt.Sprintf("%s-%06d%s", name, n, logSuffix))
 }
 
+// segmentOf gives the log that a file of this name is one of, and its number; ""
+// if it is none.
+func segmentOf(file string) (name string, n int) {
+	stem, ok := strings.CutSuffix(file, logSuffix)
+	at := len(stem) - 7
+	if !ok || at < 1 || stem[at] != '-' || strings.Trim(stem[at+1:], "0123456789") != "" {
+		return "", 0
+	}
+	n, _ = strconv.Atoi(stem[at+1:])
+	return stem[:at], n
+}
+
 // segments lists the files of a log in order. A gap in their numbers is filled
 // with a segment of size -1.
 func (s *Store) segments(name string) ([]segment, error) {
@@ -168,12 +184,10 @@ func (s *Store) segments(name string) ([]segment, error) {
 	}
 	var out []segment
 	for _, e := range entries {
-		mid, ok := strings.CutPrefix(e.Name, name+"-")
-		mid, ok2 := strings.CutSuffix(mid, logSuffix)
-		if !ok || !ok2 || len(mid) != 6 || strings.Trim(mid, "0123456789") != "" {
+		of, n := segmentOf(e.Name)
+		if of != name {
 			continue
 		}
-		n, _ := strconv.Atoi(mid)
 		if !e.Regular() {
 			return nil, &NotRegularError{Path: path.Join(journalDir, e.Name), Mode: e.Mode}
 		}
@@ -197,20 +211,26 @@ type tail struct {
 }
 
 // walk reads a log from its beginning and hands every record that counts to fn.
-// It returns a *DamageError for anything that a crash cannot have left. fn may
-// be nil.
+// It returns a *DamageError for anything that a crash cannot have left: files
+// that are missing or were emptied among it. fn may be nil.
 func (s *Store) walk(name string, fn func(frame, string, int64) error) (*tail, error) {
 	// The anchor is read first: records that come later are only more.
 	a, damaged, err := s.readAnchor(anchorPath(name))
 	if err != nil && !missing(err) {
 		return nil, err
 	}
+	anchored := err == nil
 	t := &tail{chain: newChain(a, s.o.fault)}
 	if damaged {
 		t.notes = append(t.notes, Note{Path: anchorPath(name), Text: "one of its two places cannot be read"})
 	}
 	if t.segs, err = s.segments(name); err != nil {
 		return nil, err
+	}
+	if anchored && len(t.segs) == 0 && a.Seq == 0 {
+		// The first file is durable before there is an anchor. One that can be
+		// read says below what is missing.
+		return t, &DamageError{Log: name, Path: segmentPath(name, 1), Cause: "the file is missing"}
 	}
 	for i, seg := range t.segs {
 		if seg.size < 0 {
@@ -237,6 +257,12 @@ func (s *Store) walk(name string, fn func(frame, string, int64) error) (*tail, e
 func (s *Store) walkSegment(t *tail, name string, seg segment, b []byte, last bool, fn func(frame, string, int64) error) error {
 	var off int64
 	t.whole, t.good, t.torn = b, nil, nil
+	if last && len(b) == 0 {
+		// A file of a log gets its name when its first record is durable in it,
+		// so no crash leaves one without. Of those before the last, the records
+		// that follow tell what is missing; a repair may have left them empty.
+		return &DamageError{Log: name, Path: seg.path, Cause: emptyFile}
+	}
 	for rest := b; len(rest) > 0; {
 		line, more, ended := bytes.Cut(rest, []byte("\n"))
 		f, err := parseFrame(line, s.has(faultNoChecksum))
@@ -251,7 +277,7 @@ func (s *Store) walkSegment(t *tail, name string, seg segment, b []byte, last bo
 			future.Path = seg.path
 			return err
 		}
-		if err != nil && last && tornTail(rest, off) {
+		if err != nil && last && off > 0 && tornTail(rest, off) {
 			t.good, t.torn = b[:off], rest
 			return nil
 		}

@@ -44,7 +44,10 @@
 // What stands behind the last valid line is a torn write if it is no longer than
 // one record and has no line end, or holds unwritten blocks; it is copied to
 // NAME.broken-N and cut. All else is damage, and so is a log that ends before
-// the record its anchor names.
+// the record its anchor names, a last file without a whole record, and an anchor
+// without a log: a file gets its name when its first record is durable in it, and
+// the first file is there before the anchor. A log whose anchor alone is gone is
+// read as it is.
 //
 // journal/NAME.anchor and lock hold a small fact in two places of 512 bytes that
 // are written in turn, "s1 CRC COUNTER JSON" and spaces: the last record that is

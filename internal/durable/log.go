@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -364,7 +365,10 @@ func (l *Log) rotate() error {
 	}
 	// crash: rotated
 	l.seq, l.last = l.seq+1, hash
-	return l.s.fail("sync the anchor of "+l.name, l.anchor.f.Sync())
+	// From now on the loss of the new file is known, whatever becomes of the
+	// anchor's later writes.
+	err := l.anchor.put(anchor{Seq: l.seq, Gen: l.s.lease.holder.Generation, Hash: hash})
+	return l.s.fail("sync the anchor of "+l.name, errors.Join(err, l.anchor.f.Sync()))
 }
 
 // close makes the anchor durable, so that a clean end leaves no doubt about the
@@ -439,7 +443,8 @@ func (s *Store) resolve(name, file string, off int64, payload []byte) (json.RawM
 	return b, nil
 }
 
-// Logs lists the logs of the project by name.
+// Logs lists the logs of the project by name: all of which a file is left, the
+// anchor or one of records.
 func (s *Store) Logs() ([]string, error) {
 	entries, err := s.fs.List(journalDir)
 	if missing(err) {
@@ -447,9 +452,14 @@ func (s *Store) Logs() ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name, anchorSuffix); ok && validName(name) {
+		name, ok := strings.CutSuffix(e.Name, anchorSuffix)
+		if !ok {
+			name, _ = segmentOf(e.Name)
+		}
+		if validName(name) {
 			out = append(out, name)
 		}
 	}
-	return out, err
+	slices.Sort(out)
+	return slices.Compact(out), err
 }

@@ -141,9 +141,16 @@ func (r *repairPlan) rebuild() error {
 		}
 		i = next
 	}
+	last := len(r.segs) - 1
+	lost := Lost{Path: r.segs[last].path, Offset: int64(len(r.in[last]))}
 	if err := r.chain.end(); err != nil {
-		last := len(r.segs) - 1
-		return r.mark(last, Lost{Path: r.segs[last].path, Offset: int64(len(r.in[last])), Cause: err.Error()}, len(r.lines))
+		lost.Cause = err.Error()
+		return r.mark(last, lost, len(r.lines))
+	}
+	if len(r.out[last]) == 0 {
+		// The last file is never left empty: that would be damage again.
+		lost.Offset, lost.Cause = 0, emptyFile
+		return r.mark(last, lost, len(r.lines))
 	}
 	return nil
 }
