@@ -75,8 +75,13 @@ func (j *Journal) catchUp(ctx context.Context) ([]reprise.Finding, *reprise.Run,
 	case len(behind) > 0 && t.single:
 		// The files are what they were when the event was recorded, so the
 		// layout gives the same edits again.
-		if err := j.redo(ctx, t.last()); err != nil {
+		done, err := j.redo(ctx, t.last())
+		if err != nil {
 			return nil, nil, err
+		}
+		if !done {
+			// It does not: what stands beside them is not what it was.
+			return []reprise.Finding{changedElsewhere(j.ref, behind[0], t.last())}, nil, nil
 		}
 		return []reprise.Finding{broughtUp(j.ref, behind[0], t.last(), 1)}, nil, nil
 	case len(late) == 0:
@@ -111,20 +116,21 @@ func (j *Journal) refresh() error {
 	return nil
 }
 
-// redo makes the changes of an event that is in the journal.
-func (j *Journal) redo(ctx context.Context, ev reprise.Event) error {
+// redo makes the changes of an event that is in the journal, and reports whether
+// there are any.
+func (j *Journal) redo(ctx context.Context, ev reprise.Event) (bool, error) {
 	run, err := j.Current()
 	if err != nil {
-		return err
+		return false, err
 	}
 	edits, _, err := j.edits(run, ev)
-	if err != nil {
-		return err
+	if err != nil || len(edits) == 0 {
+		return false, err
 	}
 	if err := j.store.Apply(ctx, edits); err != nil {
-		return fmt.Errorf("catch up with %s: %w", ev.Kind, err)
+		return false, fmt.Errorf("catch up with %s: %w", ev.Kind, err)
 	}
-	return nil
+	return true, nil
 }
 
 // bring brings the files up to the deferred events, in order, and gives the run

@@ -69,7 +69,7 @@ type tree interface {
 
 func (c *scribe) record() error {
 	sh := shapeOf(c.run.Path)
-	if c.ev.Kind == reprise.RunStarted && (c.run.Path == "" || !c.r.Exists(c.run.Path)) {
+	if c.ev.Kind == reprise.RunStarted && !c.there() {
 		return c.begin()
 	}
 	if c.ev.Kind == reprise.RunStarted && c.run.Kind == reprise.KindSpecPipeline {

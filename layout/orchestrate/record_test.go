@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"reprise"
 	"reprise/layout/layouttest"
@@ -184,4 +186,31 @@ func changedLines(old, next string) string {
 		}
 	}
 	return out.String()
+}
+
+// OR11: a specification that was being begun when its process was killed is begun:
+// the folder alone, or what a killed write left in it, is nothing of it.
+func TestOR11_a_specification_is_begun_in_the_folder_a_killed_start_left(t *testing.T) {
+	t.Parallel()
+	const dir = "docs/specs/login"
+	ev := reprise.Event{Kind: reprise.RunStarted, At: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC), Text: "Login with a link"}
+	ref := reprise.Ref{Layout: "orchestrate", ID: "login", Path: dir, Kind: reprise.KindSpecPipeline}
+	for left, begun := range map[string]bool{"": true, ".reprise-0001.tmp": true, "notes.md": true, "requirements.json": false, ".pipeline-state.json": false} {
+		fsys := fstest.MapFS{dir: &fstest.MapFile{Mode: fs.ModeDir | 0o755}}
+		if left != "" {
+			fsys[dir+"/"+left] = &fstest.MapFile{Data: []byte("{}"), Mode: 0o644}
+		}
+		run, err := (&orchestrate.Layout{}).Load(fsys, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Ref = ref
+		edits, err := (&orchestrate.Layout{}).Record(fsys, run, ev)
+		if err != nil {
+			t.Fatalf("%q: %v", left, err)
+		}
+		if begun != (len(edits) == 1) || begun && edits[0].Path != dir+"/.pipeline-state.json" {
+			t.Errorf("beside %q: %+v", left, edits)
+		}
+	}
 }

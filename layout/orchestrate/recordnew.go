@@ -3,7 +3,9 @@ package orchestrate
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +13,19 @@ import (
 	"reprise"
 	"reprise/internal/doc"
 )
+
+// there reports whether anything of the run is on disk. The folder of a
+// specification alone is not: whoever made it may have been killed before its first
+// file was in place.
+func (c *scribe) there() bool {
+	dir := c.run.Path
+	if dir == "" || !c.r.Exists(dir) {
+		return false
+	}
+	return c.run.Kind != reprise.KindSpecPipeline || slices.ContainsFunc(c.r.Dir(dir), func(e fs.DirEntry) bool {
+		return isSpecArtifact(path.Join(dir, e.Name()))
+	})
+}
 
 // begin makes the files of a run that is not there yet: a story, the state of a
 // QA loop, or an epic or workflow state for the steps the run was given.
