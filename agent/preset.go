@@ -140,6 +140,15 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 		}
 		learned = nil // it was told
 	}
+	l.Argv = p.line(o, job, s.want)
+	l.Env = unset(p.env, job.Env)
+	l.Stream = func(line []byte) (string, error) { return s.line(line, p.read, learned) }
+	l.Finish = func(r *Result) { s.judge(r, o.LimitedBy()) }
+	return l.Start(ctx, job)
+}
+
+// line is the command line for a job with this session.
+func (p Preset) line(o Options, job Job, session string) []string {
 	program, more := p.Program, o.Command
 	if len(more) > 0 && !strings.HasPrefix(more[0], "-") {
 		program, more = more[0], more[1:]
@@ -151,11 +160,27 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 		o.Approve = ApproveNone
 	}
 	program = behind(program, p.native, job.Env)
-	l.Argv = slices.Concat([]string{program}, p.argv(o, s.want, job.Resume), more, p.last())
-	l.Env = unset(p.env, job.Env)
-	l.Stream = func(line []byte) (string, error) { return s.line(line, p.read, learned) }
-	l.Finish = func(r *Result) { s.judge(r, o.LimitedBy()) }
-	return l.Start(ctx, job)
+	return slices.Concat([]string{program}, p.argv(o, session, job.Resume), more, p.last())
+}
+
+// NewSession stands in a CommandLine for the id of a session that is chosen when
+// it begins.
+const NewSession = "NEW-SESSION"
+
+// CommandLine tells what Start would start for a job. It starts nothing.
+func (d *driver) CommandLine(job Job) []string {
+	p, o := d.preset, d.options
+	if len(job.Command) > 0 {
+		o.Command = job.Command
+	}
+	if p.Name == Command {
+		return slices.Clone(o.Command)
+	}
+	session := job.Session
+	if !job.Resume && session == "" && p.Chooses {
+		session = NewSession
+	}
+	return p.line(o, job, session)
 }
 
 // chosen tells the id of a session that we name, before it begins.

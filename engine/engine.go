@@ -126,6 +126,7 @@ type Preview struct {
 
 // PreviewStep is one agent that would be started.
 type PreviewStep struct {
+	Run     string // the run of its own that the step is of, "" for the run itself
 	Step    string
 	Title   string
 	Role    string

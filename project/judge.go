@@ -128,6 +128,16 @@ func (j *Judgement) Find(ref reprise.Ref) *reprise.Run {
 	return j.Runs[i]
 }
 
+// Imagine judges a run that is not on disk beside what is: what would be decided
+// of it once its files were there. The run gets its grades and findings.
+func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
+	o := j.Observed
+	o.Peers = append(slices.Clone(o.Peers), r)
+	grade.New(o).Run(r)
+	examine.Apply(r, o, examine.Every)
+	return reprise.Next(r, o, reprise.Policy{})
+}
+
 // refine gives a day on record its time of day, where git has a commit of that
 // day that touched the run's own file. Nothing else of git moves the last
 // activity: a commit may be a mere reformatting.

@@ -89,9 +89,11 @@ type Preview struct {
 
 // PreviewStart is one agent that would be started.
 type PreviewStart struct {
+	Run     string   `json:"run,omitempty" jsonschema:"the run of its own that the step is of"`
 	Step    string   `json:"step"`
 	Role    string   `json:"role"`
 	Agent   string   `json:"agent"`
+	Problem string   `json:"problem,omitempty" jsonschema:"why it could not be started"`
 	Command []string `json:"command"`
 	Dir     string   `json:"dir"`
 	Prompt  string   `json:"prompt"`

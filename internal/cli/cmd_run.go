@@ -43,7 +43,8 @@ func (a *app) newRun() *cobra.Command {
 			"would be unsafe. KIND is one of " + strings.Join(startable, ", ") + ";\n" +
 			"FILE is a workflow of your own (docs/workflows.md). GOAL is what is to be done, in\n" +
 			"words. Where the same thing was interrupted before, that is gone on with: starting\n" +
-			"and resuming are one and the same.\n\n" +
+			"and resuming are one and the same. --dry-run shows which files would be made and\n" +
+			"what would be started first, with which command and prompt, and changes nothing.\n\n" +
 			"Exit codes are those of `reprise resume`.",
 		Example: "  reprise run sdc --story docs/stories/4.2.story.md\n  reprise run build --id 005-export 'Export the list as CSV'\n" +
 			"  reprise run spec-loop --spec specs/012/spec.md\n  reprise run release.yaml",
@@ -130,8 +131,12 @@ func (s *shift) start(kind reprise.Kind, g reprise.Goal) error {
 	if g.Text == "" && g.ID == "" && g.Path == "" && kind != reprise.KindPlans {
 		return usageError{fmt.Errorf("run %s: say what is to be done: GOAL, --id or a file", kind)}
 	}
-	return s.begin(func(r *reprise.Run) bool { return r.Kind == kind && sameGoal(r, g) }, func(e *engine.Engine) (reprise.Ref, error) {
-		return e.Begin(s.ctx, layout, kind, g)
+	return s.begin(beginning{
+		same: func(r *reprise.Run) bool { return r.Kind == kind && sameGoal(r, g) },
+		make: func(e *engine.Engine) (reprise.Ref, error) { return e.Begin(s.ctx, layout, kind, g) },
+		preview: func(e *engine.Engine, c engine.Choice) (*engine.Preview, error) {
+			return e.PreviewBegin(s.ctx, layout, kind, g, c)
+		},
 	})
 }
 
@@ -164,12 +169,24 @@ func (s *shift) startFlow(what string, g reprise.Goal) error {
 	if err := s.trustFlow(name, w, hash); err != nil {
 		return err
 	}
-	same := func(r *reprise.Run) bool { return r.Kind == reprise.KindGraph && g.ID != "" && r.ID == g.ID }
-	return s.begin(same, func(e *engine.Engine) (reprise.Ref, error) { return e.BeginFlow(s.ctx, w, name, hash, g) })
+	return s.begin(beginning{
+		same: func(r *reprise.Run) bool { return r.Kind == reprise.KindGraph && g.ID != "" && r.ID == g.ID },
+		make: func(e *engine.Engine) (reprise.Ref, error) { return e.BeginFlow(s.ctx, w, name, hash, g) },
+		preview: func(e *engine.Engine, c engine.Choice) (*engine.Preview, error) {
+			return e.PreviewFlow(s.ctx, w, name, hash, g, c)
+		},
+	})
+}
+
+// beginning is how a run of one kind comes to be.
+type beginning struct {
+	same    func(*reprise.Run) bool // a run is the one that is asked for
+	make    func(*engine.Engine) (reprise.Ref, error)
+	preview func(*engine.Engine, engine.Choice) (*engine.Preview, error) // changes nothing
 }
 
 // begin makes the run, or finds the one that was interrupted, and works on it.
-func (s *shift) begin(same func(*reprise.Run) bool, make func(*engine.Engine) (reprise.Ref, error)) error {
+func (s *shift) begin(b beginning) error {
 	found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true})
 	if err != nil {
 		return err
@@ -179,7 +196,7 @@ func (s *shift) begin(same func(*reprise.Run) bool, make func(*engine.Engine) (r
 		return err
 	}
 	flags := resumeFlags{workFlags: s.flags}
-	if i := slices.IndexFunc(list, func(j judged) bool { return same(j.run) }); i >= 0 {
+	if i := slices.IndexFunc(list, func(j judged) bool { return b.same(j.run) }); i >= 0 {
 		return s.insteadOfSecond(list[i], found, flags)
 	}
 	mode := engine.Interactive
@@ -191,9 +208,13 @@ func (s *shift) begin(same func(*reprise.Run) bool, make func(*engine.Engine) (r
 		return err
 	}
 	if s.flags.dry {
-		return s.previewStart(e, make)
+		p, err := b.preview(e, engine.Choice{Until: s.flags.until})
+		if err != nil {
+			return err
+		}
+		return s.showPreview(e, p)
 	}
-	ref, err := make(e)
+	ref, err := b.make(e)
 	if err != nil {
 		return err
 	}
@@ -233,12 +254,6 @@ func (s *shift) insteadOfSecond(j judged, found *project.Judgement, flags resume
 	return s.resume(j, found, flags)
 }
 
-// previewStart tells what starting would mean. Nothing is there yet that could
-// be looked at, so only the workflow itself is named.
-func (s *shift) previewStart(e *engine.Engine, make func(*engine.Engine) (reprise.Ref, error)) error {
-	return usageError{errors.New("--dry-run needs a run that is there: start it with --until, or look at `reprise resume RUN --dry-run`")}
-}
-
 // judgedRef finds a run that was just made.
 func judgedRef(found *project.Judgement, ref reprise.Ref) (judged, error) {
 	names := reprise.Names(found.Runs)
@@ -256,7 +271,7 @@ func (s *shift) readFlow(name string) (*flow.Workflow, reprise.Hash, error) {
 }
 
 // trustFlow asks whether the commands of a workflow file may be started, once
-// for each content.
+// for each content. A dry run asks nobody: it would write the answer down.
 func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) error {
 	trust, err := settings.OpenTrust(settings.TrustFile(s.env))
 	if err != nil {
@@ -265,6 +280,9 @@ func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) erro
 	u := s.untrustedFlow(name, w, hash)
 	if trust.Trusted(u.Path, hash) {
 		return nil
+	}
+	if s.flags.dry && !s.flags.trust {
+		return &untrustedError{u}
 	}
 	if err := s.askTrust(trust, u); err != nil {
 		return err

@@ -266,11 +266,17 @@ func (f *face) workPreview(p *engine.Preview) {
 		f.diff(p.Diff)
 	}
 	for _, st := range p.Starts {
-		f.heading("Starts " + clip(st.Step, 60) + ":")
+		what := clip(st.Step, 60)
+		if st.Run != "" {
+			what = clip(st.Step, f.columns/3) + " of " + clip(st.Run, f.columns/3)
+		}
+		f.heading("Starts " + what + ":")
 		if st.Problem != "" {
 			f.marked("  ", "✗", "31", st.Problem, linesMessage)
 		}
-		f.pair("  role:   ", orDash(st.Role))
+		if st.Role != "" {
+			f.pair("  role:   ", st.Role)
+		}
 		f.pair("  agent:  ", clip(st.Agent, 60))
 		var parts []string
 		for _, arg := range st.Command {
@@ -281,7 +287,9 @@ func (f *face) workPreview(p *engine.Preview) {
 		for _, e := range st.Expect {
 			f.place("  expects: ", e)
 		}
-		f.line("  prompt:")
+		if st.Prompt != "" {
+			f.line("  prompt:")
+		}
 		for line := range strings.Lines(st.Prompt) {
 			line = strings.TrimRight(line, "\r\n")
 			body := strings.TrimLeft(line, " \t")

@@ -70,6 +70,12 @@ func (s *shift) preview(e *engine.Engine, ref reprise.Ref, c engine.Choice) erro
 	if err != nil {
 		return err
 	}
+	return s.showPreview(e, p)
+}
+
+// showPreview shows a preview.
+func (s *shift) showPreview(e *engine.Engine, p *engine.Preview) error {
+	ref := p.Run
 	if s.json {
 		doc := report.Preview{
 			Schema: report.PreviewSchema, Root: s.root, Layout: ref.Layout, ID: ref.ID, Action: p.Decision.Action,
@@ -77,7 +83,7 @@ func (s *shift) preview(e *engine.Engine, ref reprise.Ref, c engine.Choice) erro
 		}
 		for _, st := range p.Starts {
 			doc.Starts = append(doc.Starts, report.PreviewStart{
-				Step: st.Step, Role: st.Role, Agent: st.Agent, Command: append([]string{}, st.Command...), Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...),
+				Run: st.Run, Step: st.Step, Role: st.Role, Agent: st.Agent, Problem: st.Problem, Command: append([]string{}, st.Command...), Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...),
 			})
 		}
 		return s.writeJSON(s.out, doc)

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,15 +33,87 @@ func NewDryRun(under reprise.Store) *DryRun {
 	return &DryRun{under: under, was: map[string][]byte{}, now: map[string][]byte{}}
 }
 
-// Open shows files as they would be. New files are not listed in their folders.
+// Open shows files and folders as they would be: new files are listed in their
+// folders, and folders that would be made for them are there.
 func (d *DryRun) Open(name string) (fs.File, error) {
 	d.mu.Lock()
 	b, changed := d.now[name]
 	d.mu.Unlock()
-	if !changed {
-		return d.under.Open(name)
+	if changed {
+		return newView(Info{Name: path.Base(name), Mode: 0o644}, b), nil
 	}
-	return newView(Info{Name: path.Base(name), Mode: 0o644}, b), nil
+	f, err := d.under.Open(name)
+	if err != nil && !missing(err) {
+		return nil, err
+	}
+	made := d.inside(name)
+	if len(made) == 0 {
+		return f, err
+	}
+	list := &viewDir{view: view{info: Info{Name: path.Base(name), Mode: fs.ModeDir | 0o755}}}
+	if err == nil {
+		defer f.Close()
+		if list.entries, list.info, err = d.entries(f); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range list.entries {
+		if have, ok := made[e.Name]; !ok || have.Mode.IsDir() {
+			made[e.Name] = e
+		}
+	}
+	list.entries = list.entries[:0]
+	for _, e := range slices.Sorted(maps.Keys(made)) {
+		list.entries = append(list.entries, made[e])
+	}
+	return list, nil
+}
+
+// inside lists what the edits made or changed right in a folder.
+func (d *DryRun) inside(dir string) map[string]Info {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	made := map[string]Info{}
+	for name, b := range d.now {
+		rest := name
+		if dir != "." {
+			below, ok := strings.CutPrefix(name, dir+"/")
+			if !ok {
+				continue
+			}
+			rest = below
+		}
+		if first, _, deeper := strings.Cut(rest, "/"); deeper {
+			made[first] = Info{Name: first, Mode: fs.ModeDir | 0o755}
+		} else {
+			made[first] = Info{Name: first, Mode: 0o644, Size: int64(len(b))}
+		}
+	}
+	return made
+}
+
+// entries lists a folder of the store below.
+func (d *DryRun) entries(f fs.File) ([]Info, Info, error) {
+	of := func(i fs.FileInfo) Info {
+		return Info{Name: i.Name(), Mode: i.Mode(), Size: i.Size(), ModTime: i.ModTime()}
+	}
+	at, err := f.Stat()
+	if err != nil {
+		return nil, Info{}, err
+	}
+	dir, ok := f.(fs.ReadDirFile)
+	if !ok {
+		return nil, Info{}, &NotRegularError{Path: at.Name(), Mode: at.Mode()}
+	}
+	list, err := dir.ReadDir(-1)
+	var out []Info
+	for _, e := range list {
+		// One that is gone by now is no longer listed.
+		if i, err := e.Info(); err == nil {
+			out = append(out, of(i))
+		}
+	}
+	return out, of(at), err
 }
 
 // Apply checks the edits as the store would and keeps them.
