@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"reprise"
@@ -34,6 +36,9 @@ func (e *Engine) inbox() string { return filepath.Join(e.Dir, filepath.FromSlash
 // returns.
 func (e *Engine) post(ref reprise.Ref, answers map[string]string) error {
 	return durable.UpdatePrivate(e.inbox(), func(old []byte) ([]byte, error) {
+		if len(old) > 0 && old[len(old)-1] != '\n' {
+			old = append(old, '\n') // a line that was torn must not take the next one with it
+		}
 		for id, text := range answers {
 			line, err := json.Marshal(letter{ref.Layout, ref.Path, id, text, e.Now()})
 			if err != nil {
@@ -45,37 +50,59 @@ func (e *Engine) post(ref reprise.Ref, answers map[string]string) error {
 	})
 }
 
-// letters are the answers that wait for this run, with their lines. One that
-// cannot be read stays where it is and is told of once.
-func (w *work) letters() (lines [][]byte, out []letter, err error) {
+// readLetter reads one line of the inbox.
+func readLetter(line []byte) (l letter, err error) {
+	if err := json.Unmarshal(line, &l); err != nil {
+		return l, err
+	}
+	switch {
+	case l.Layout == "" || l.Path == "" || l.Question == "":
+		return l, errors.New("it names no question of a run")
+	case l.Answer == "":
+		return l, errors.New("it holds no answer")
+	}
+	return l, nil
+}
+
+// letters are the answers that wait for this run, with their lines. A line that
+// cannot be read stays where it is and is told of once, by whichever run sees it
+// first; so is an inbox that cannot be read, which holds up nobody's work.
+func (w *work) letters() (lines [][]byte, out []letter) {
 	data, err := durable.ReadPrivate(w.inbox())
+	if err != nil && w.yard.tells("inbox: "+err.Error()) {
+		w.notice(reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: inboxName},
+			Message: "answers that are left for a working engine cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` makes a new one",
+		})
+	}
+	n := 0
 	for line := range bytes.Lines(data) {
-		var l letter
-		if bad := json.Unmarshal(line, &l); bad != nil {
-			if !w.inboxTold {
+		n++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		l, bad := readLetter(line)
+		if bad != nil {
+			if w.yard.tells("inbox line: " + string(bytes.TrimSpace(line))) {
 				w.notice(reprise.Finding{
-					Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: inboxName},
+					Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: inboxName, Line: n},
 					Message: "an answer that was left for a working engine cannot be read: " + bad.Error(), Hint: "give it again with `reprise answer`",
 				})
 			}
-			w.inboxTold = true
 			continue
 		}
 		if l.Layout == w.ref.Layout && l.Path == w.ref.Path {
 			lines, out = append(lines, bytes.Clone(line)), append(out, l)
 		}
 	}
-	return lines, out, err
+	return lines, out
 }
 
 // takeIn records the answers that wait for this run, each durable in the journal
 // before it is taken out of the inbox. One that is taken in twice is the same
 // answer to the same question.
 func (w *work) takeIn(ctx context.Context) error {
-	mine, letters, err := w.letters()
-	if err != nil {
-		return err
-	}
+	mine, letters := w.letters()
 	for _, l := range letters {
 		q, ok := w.question(l.Question)
 		switch {
@@ -88,15 +115,33 @@ func (w *work) takeIn(ctx context.Context) error {
 			if err := w.load(); err != nil {
 				return err
 			}
+		case strings.TrimSpace(q.Answer) != strings.TrimSpace(l.Answer):
+			w.notice(reprise.Finding{
+				Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: l.Question,
+				Message: fmt.Sprintf("another answer came to %s after it was answered; the first one counts", l.Question),
+			})
 		}
 	}
 	if len(mine) == 0 {
 		return nil
 	}
-	return durable.UpdatePrivate(w.inbox(), func(old []byte) ([]byte, error) {
-		for _, line := range mine {
-			old = bytes.Replace(old, line, nil, 1)
+	return durable.UpdatePrivate(w.inbox(), func(old []byte) ([]byte, error) { return withoutLines(old, mine), nil })
+}
+
+// withoutLines leaves lines out, each as often as it is given. The file may have
+// been changed since they were read: what is not exactly one of them stays.
+func withoutLines(text []byte, lines [][]byte) []byte {
+	left := map[string]int{}
+	for _, line := range lines {
+		left[string(bytes.TrimRight(line, "\r\n"))]++
+	}
+	var out []byte
+	for line := range bytes.Lines(text) {
+		if key := string(bytes.TrimRight(line, "\r\n")); left[key] > 0 {
+			left[key]--
+			continue
 		}
-		return old, nil
-	})
+		out = append(out, line...)
+	}
+	return out
 }

@@ -213,7 +213,7 @@ func (w *work) await(ctx context.Context, wake time.Time) error {
 			if !wake.IsZero() && !w.Now().Before(wake) {
 				return nil // the clock moves on while the machine sleeps, a timer does not
 			}
-			if waiting, _, err := w.letters(); err == nil && len(waiting) > 0 {
+			if waiting, _ := w.letters(); len(waiting) > 0 {
 				return nil
 			}
 		case l := <-w.landed:
@@ -283,7 +283,7 @@ func (w *work) sleep(ctx context.Context, until time.Time) error {
 		if left <= 0 {
 			return nil
 		}
-		if waiting, _, err := w.letters(); err == nil && len(waiting) > 0 {
+		if waiting, _ := w.letters(); len(waiting) > 0 {
 			return nil
 		}
 		// Short naps: the clock moves on while the machine sleeps, a timer
