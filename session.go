@@ -39,7 +39,7 @@ type Session struct {
 type Call struct {
 	ID      string
 	Tool    string
-	Text    string // the command or the files, shortened
+	Text    string // the command or the files, shortened and without what looks like a secret
 	Started time.Time
 	Effect  Effect
 	Landing Landing

@@ -146,7 +146,7 @@ func (e *Engine) looking(store *durable.Store, ref reprise.Ref, book reprise.Pla
 
 // imagine looks closely at the project around a run that is not there yet.
 func (w *work) imagine(ctx context.Context) (look, error) {
-	j, err := project.Judge(ctx, w.Dir, project.JudgeOptions{Options: project.Options{Now: w.Now()}, Full: true})
+	j, err := project.Judge(ctx, w.Dir, w.closely())
 	if err != nil {
 		return look{}, err
 	}

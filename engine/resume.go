@@ -89,7 +89,7 @@ func (w *work) older(l look, commit string) bool {
 // was read when the run was opened is not read again, unless a person named what
 // their choice rests on.
 func (w *work) judge(ctx context.Context) (look, error) {
-	opts := project.JudgeOptions{Options: project.Options{Now: w.Now()}, Full: true}
+	opts := w.closely()
 	if w.j != nil && w.choice.If == "" {
 		files, err := w.readFiles()
 		if err != nil {
@@ -109,6 +109,13 @@ func (w *work) judge(ctx context.Context) (look, error) {
 	}
 	// It is not where runs are looked for; its files still say what they say.
 	return look{run: w.run, d: w.decide()}, nil
+}
+
+// closely asks for a close look in which no secret is told that is known.
+func (e *Engine) closely() project.JudgeOptions {
+	return project.JudgeOptions{
+		Options: project.Options{Now: e.Now()}, Full: true, Hide: agent.NewRedactor(e.Settings.Known(e.Environ)).String,
+	}
 }
 
 // noteTaking passes on what taking the project found.

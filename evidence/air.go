@@ -32,14 +32,29 @@ type air struct {
 	env     func(name string) string
 	workers proc.Workers
 	stores  map[string]string // by CLI: where its store is
+	hide    func(string) string
 	unread  []string
 }
+
+// Of text of a transcript: how much is shown, and of a name.
+const (
+	shownText = 300
+	shownName = 200
+)
+
+// shown gives text of a transcript as it may leave this package. Everything that
+// was written by a session goes through here before it is put together with words
+// of ours: a quoted secret may have another form.
+func (a *air) shown(text string) string { return transcript.Shown(text, shownText, a.hide) }
+
+// named is shown for a name or an id.
+func (a *air) named(text string) string { return transcript.Shown(text, shownName, a.hide) }
 
 // sessions finds the sessions of agent CLIs that worked in the project or in a
 // checkout of a run, tells whether somebody works on them and what became of
 // the calls they left without a result. unread says what was not looked at.
 func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed, opts Options) (found []reprise.Session, unread []string) {
-	a := &air{root: root, real: root, now: o.Now, git: o.Git, env: lookup(opts.Environ)}
+	a := &air{root: root, real: root, now: o.Now, git: o.Git, env: lookup(opts.Environ), hide: opts.Hide}
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		a.real = real
 	}
@@ -217,7 +232,7 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 			where = filepath.Join(store, filepath.FromSlash(where))
 		}
 		one := reprise.Session{
-			CLI: s.CLI, ID: s.ID, Version: s.Version, Path: where, Dir: a.relative(s.Dir), Started: s.Started, Last: s.Last,
+			CLI: s.CLI, ID: a.named(s.ID), Version: a.named(s.Version), Path: where, Dir: a.relative(s.Dir), Started: s.Started, Last: s.Last,
 			Ended: s.Ended, Lost: s.Lost, Part: s.Part, Owner: owners[s].OwnerLife, Caller: owners[s].caller,
 		}
 		for _, c := range s.Calls {

@@ -29,8 +29,10 @@ const clockSlack = 2 * time.Second
 // call tells what became of a call without a result. running says which process
 // still carries it out, if one does.
 func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) (out reprise.Call, running string) {
-	out = reprise.Call{ID: c.ID, Tool: c.Tool, Text: summary(c), Started: c.Started, Effect: c.Effect(), Landing: reprise.LandingUnknown, Passed: c.Passed}
-	sign := func(format string, args ...any) { out.Signs = append(out.Signs, fmt.Sprintf(format, args...)) }
+	out = reprise.Call{ID: a.named(c.ID), Tool: a.named(c.Tool), Text: a.shown(summary(c)), Started: c.Started, Effect: c.Effect(), Landing: reprise.LandingUnknown, Passed: c.Passed}
+	sign := func(format string, args ...any) {
+		out.Signs = append(out.Signs, transcript.Shown(fmt.Sprintf(format, args...), 2*shownText, a.hide))
+	}
 	if c.Torn {
 		out.Text = "a call whose record was cut off while it was written"
 		sign("the transcript ends in the middle of a record, so that nobody can tell what was begun")
@@ -97,7 +99,7 @@ func landing(answers []answer, whole bool) reprise.Landing {
 	return reprise.LandingUnknown
 }
 
-// summary names a call in one line.
+// summary names a call. It is as the session wrote it.
 func summary(c transcript.Call) string {
 	text := c.Input.Command
 	if text == "" {
@@ -107,11 +109,11 @@ func summary(c transcript.Call) string {
 		}
 		text = strings.Join(names, ", ")
 	}
-	if cut := 300; len(text) > cut {
-		text = strings.ToValidUTF8(text[:cut], "") + "…"
-	}
 	return text
 }
+
+// quoted is a name from a transcript within a sentence of ours.
+func (a *air) quoted(name string) string { return fmt.Sprintf("%q", a.shown(name)) }
 
 func workdir(s *transcript.Session, c transcript.Call) string {
 	dir := s.Dir
@@ -180,11 +182,11 @@ func before(info fs.FileInfo, began time.Time) bool {
 
 // file tells whether a file is what a call was to make of it.
 func (a *air) file(dir string, f transcript.File, began time.Time) (answer, string) {
-	shown := fmt.Sprintf("%q", f.Path)
+	shown := a.quoted(f.Path)
 	name := resolve(dir, f.Path)
 	if f.MoveTo != "" {
 		name = resolve(dir, f.MoveTo)
-		shown = fmt.Sprintf("%q", f.MoveTo)
+		shown = a.quoted(f.MoveTo)
 	}
 	text, info, why := a.content(name)
 	switch {
@@ -252,7 +254,7 @@ func (a *air) mark(dir string, m transcript.Mark, began time.Time) (answer, stri
 	case m.Branch != "":
 		return a.branch(dir, m.Branch)
 	}
-	shown, name := fmt.Sprintf("%q", m.Path), resolve(dir, m.Path)
+	shown, name := a.quoted(m.Path), resolve(dir, m.Path)
 	if !a.inside(name) {
 		return maybe, shown + " lies outside of the project and is not looked at"
 	}
@@ -284,7 +286,7 @@ func (a *air) mark(dir string, m transcript.Mark, began time.Time) (answer, stri
 // commit looks for a commit with this subject since the call began.
 func (a *air) commit(dir, subject string, began time.Time) (answer, string) {
 	if a.git == nil || !a.inside(filepath.Join(dir, "x")) {
-		return maybe, "git was not asked whether there is a commit " + fmt.Sprintf("%q", subject)
+		return maybe, "git was not asked whether there is a commit " + a.quoted(subject)
 	}
 	for _, c := range a.git.Commits {
 		if c.Subject == subject && !c.At.Add(clockSlack).Before(began.Truncate(time.Second)) {
@@ -299,14 +301,14 @@ func (a *air) commit(dir, subject string, began time.Time) (answer, string) {
 
 func (a *air) branch(dir, name string) (answer, string) {
 	if a.git == nil || !a.inside(filepath.Join(dir, "x")) {
-		return maybe, "git was not asked whether there is a branch " + fmt.Sprintf("%q", name)
+		return maybe, "git was not asked whether there is a branch " + a.quoted(name)
 	}
 	for _, b := range a.git.Branches {
 		if b.Name == name {
-			return yes, fmt.Sprintf("there is a branch %q", name)
+			return yes, "there is a branch " + a.quoted(name)
 		}
 	}
-	return no, fmt.Sprintf("there is no branch %q", name)
+	return no, "there is no branch " + a.quoted(name)
 }
 
 // running names a process that still carries a call out: one that works in the

@@ -43,6 +43,10 @@ type Options struct {
 	// stands for none. In cheap mode it is not looked at, nor are the sessions
 	// of agent CLIs.
 	Logs string
+	// Hide takes values that are known to be secret out of a text; nil stands for
+	// none. What sessions tell has been through it, and through what finds secrets
+	// by their form.
+	Hide func(string) string
 }
 
 // Life says whether the owner of a record is alive, and why.

@@ -41,6 +41,10 @@ type JudgeOptions struct {
 	// Environ says where git and the stores of agent CLIs are; nil stands for
 	// the environment of this process.
 	Environ []string
+	// Hide takes values that are known to be secret out of what agents' sessions
+	// tell; nil stands for none. Those that only look like secrets are left out
+	// anyway.
+	Hide func(string) string
 }
 
 // Held is a run whose lease the caller holds and that it has just read, with its
@@ -82,7 +86,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	j.Result = res
 	j.recallJournals(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full, Environ: opts.Environ, Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
+		Cheap: !opts.Full, Environ: opts.Environ, Hide: opts.Hide, Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
 	})
 	j.Observed.Peers = runs
 	if opts.Full {

@@ -27,7 +27,7 @@ type Session struct {
 type Call struct {
 	ID      string          `json:"id"`
 	Tool    string          `json:"tool"`
-	Text    string          `json:"text" jsonschema:"the command or the files, shortened"`
+	Text    string          `json:"text" jsonschema:"the command or the files, shortened; a secret is left out, and what it was is said in its place"`
 	Started *time.Time      `json:"started" jsonschema:"null if unknown"`
 	Effect  reprise.Effect  `json:"effect" jsonschema:"what it can change, at worst"`
 	Landing reprise.Landing `json:"landing" jsonschema:"what became of it; only landed means that it is done"`

@@ -56,18 +56,55 @@ func (s *Settings) Environ(environ []string, a Agent) (env, secrets []string) {
 		}
 	}
 	slices.Sort(env)
-	for value := range values {
-		if len(value) >= minSecret {
-			secrets = append(secrets, value)
+	maps.DeleteFunc(values, func(value string, _ bool) bool { return len(value) < minSecret })
+	return env, longestFirst(values)
+}
+
+// minKnown is the shortest value of the whole environment that is taken for a
+// secret by its name alone.
+const minKnown = 8
+
+// Known lists the values that are not shown where sessions of agents are told of,
+// the longest first: those of the variables the settings call secret, of the agents'
+// own variables whose names speak of one, and of all variables of an environment
+// whose names end in a word for one. A session that a person began may have seen all
+// of it. There, what is short or the path of a file is left out: a path is no
+// secret, and would be missed.
+func (s *Settings) Known(environ []string) []string {
+	values := map[string]bool{}
+	_, own := s.Environ(environ, Agent{})
+	for _, a := range s.Agents {
+		_, more := s.Environ(environ, a)
+		own = append(own, more...)
+	}
+	for _, value := range own {
+		values[value] = true
+	}
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		if ends(name) && len(value) >= minKnown && !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "~/") {
+			values[value] = true
 		}
 	}
-	slices.SortFunc(secrets, func(a, b string) int {
+	return longestFirst(values)
+}
+
+// ends reports whether a name ends in a word that makes its value secret.
+func ends(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.HasSuffix(name, w) })
+}
+
+// longestFirst sorts values so that one that is part of another comes after it.
+func longestFirst(values map[string]bool) []string {
+	out := slices.Collect(maps.Keys(values))
+	slices.SortFunc(out, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(b) - len(a)
 		}
 		return strings.Compare(a, b)
 	})
-	return env, secrets
+	return out
 }
 
 func matches(name string, list []string) bool {

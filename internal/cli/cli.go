@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,6 +27,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"reprise/agent"
 	"reprise/project"
 	"reprise/report"
 	"reprise/settings"
@@ -238,10 +240,29 @@ func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) 
 		return nil, err
 	}
 	opts.Now = now
+	if opts.Full {
+		opts.Hide = a.hide(dir)
+	}
 	progress := a.newProgress()
 	opts.Progress = progress.show
 	defer progress.clear()
 	return project.Judge(ctx, dir, opts)
+}
+
+// hide takes the secrets that are known out of a text: those of the environment and
+// of the settings. Settings that cannot be read, or that nobody trusts, name none.
+func (a *app) hide(dir string) func(string) string {
+	set := settings.Default()
+	if trust, err := settings.OpenTrust(settings.TrustFile(a.env)); err == nil {
+		root, err := filepath.Abs(dir)
+		if err != nil {
+			root = ""
+		}
+		if read, _, err := settings.Load(settings.Options{User: settings.UserFile(a.env), Project: root, Trust: trust}); err == nil {
+			set = read
+		}
+	}
+	return agent.NewRedactor(set.Known(os.Environ())).String
 }
 
 // progressLine is one line on standard error, shown only on a terminal and only

@@ -1,0 +1,484 @@
+package transcript
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// Of a text that is shown, no more than this is looked at.
+const maxHide = 4 << 10
+
+// Shown gives a text of a transcript as it may be shown or told to an agent: what
+// known finds and what looks like a secret is left out, then it is cut to most
+// bytes. known takes out values that are known to be secret; nil stands for none.
+//
+// Secrets nobody knows are found by their form: tokens of well-known services,
+// private keys, headers that authorize, passwords in URLs, and what is given to an
+// option or a variable whose name says that it is secret. Each is replaced by a
+// mark that says what it was. A secret that has no form, in a place that has no
+// name, is not found.
+func Shown(text string, most int, known func(string) string) string {
+	if known != nil {
+		text = known(text) // before anything is cut: half of a value is not known
+	}
+	if len(text) > maxHide {
+		// A word that is cut in two has no form any more.
+		end := strings.LastIndexFunc(text[:maxHide], unicode.IsSpace)
+		text = text[:max(end, 0)] + " …"
+	}
+	text = hide(text)
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// form is a regular expression that is compiled when it is first needed: most
+// commands show nothing of a transcript.
+type form func() *regexp.Regexp
+
+func lazily(expr string) form {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+func mark(kind string) string { return "[redacted: " + kind + "]" }
+
+// hide replaces everything in a text that looks like a secret.
+func hide(text string) string {
+	if strings.Contains(text, "PRIVATE KEY") {
+		text = privateKey().ReplaceAllLiteralString(text, mark("private key"))
+	}
+	for _, t := range tokens {
+		if !hasAny(text, t.hints) {
+			continue
+		}
+		text = replace(text, t.form, func(string, string) string { return mark(t.kind) })
+	}
+	if strings.Contains(text, "://") {
+		text = hideURLs(text)
+	}
+	if strings.Contains(text, "--password-stdin") || strings.Contains(text, "--with-token") || strings.Contains(text, "--token-stdin") {
+		text = hidePiped(text)
+	}
+	low := strings.ToLower(text)
+	for _, p := range places {
+		if hasAny(low, p.hints) {
+			text = replaceValues(text, p)
+		}
+	}
+	return text
+}
+
+func hideURLs(text string) string {
+	text = replace(text, inURL, func(value, after string) string {
+		if stands(value) || strings.HasPrefix(after, "@sha256:") { // the digest of an image
+			return value
+		}
+		return mark("password")
+	})
+	return replace(text, userURL, func(value, _ string) string {
+		if !mixed(value) {
+			return value
+		}
+		return mark("token")
+	})
+}
+
+func hidePiped(text string) string {
+	return replace(text, piped, func(value, _ string) string {
+		if stands(value) || strings.ContainsAny(value, "$`") {
+			return value
+		}
+		return mark("password")
+	})
+}
+
+// privateKey is one in the armour of PEM or PGP, whole or cut off. A header with
+// nothing behind it is what somebody searches for.
+var privateKey = lazily(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16}|Proc-Type:|Version:|Comment:)(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)
+
+// token is the form of the tokens of one service. The first group is what stands
+// before it, the second the token. A text with none of the hints, separated by
+// spaces, has none: most have not, and need not be searched.
+type token struct {
+	kind  string
+	hints []string
+	form  form
+}
+
+func tokenOf(kind, hints, form string) token {
+	return token{kind, strings.Fields(hints), lazily(`(^|[^A-Za-z0-9_]|\\[nrt])(` + form + `)`)}
+}
+
+func hasAny(text string, hints []string) bool {
+	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(text, h) })
+}
+
+// tokens are forms that nothing but a token has.
+var tokens = []token{
+	tokenOf("JWT", "eyJ", `eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`),
+	tokenOf("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", `gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`),
+	tokenOf("GitLab token", "gl GR1348941", `gl(?:pat|dt|rt|ptt|ft|soat|cbt|imt|agent|oas|ffct)-[A-Za-z0-9_.-]{16,}|GR1348941[A-Za-z0-9_-]{16,}`),
+	tokenOf("Bitbucket token", "ATBB", `ATBB[A-Za-z0-9]{24,}`),
+	tokenOf("Atlassian token", "ATATT3 ATCTT3", `AT[AC]TT3[A-Za-z0-9_=-]{20,}`),
+	tokenOf("AWS access key", "AKIA ASIA ABIA ACCA", `(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`),
+	tokenOf("Google key", "AIza ya29. GOCSPX- 1//0", `AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,}`),
+	tokenOf("Azure secret", "7Q~ 8Q~", `[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}`),
+	tokenOf("Alibaba Cloud key", "LTAI", `LTAI[A-Za-z0-9]{16,24}\b`),
+	tokenOf("DigitalOcean token", "_v1_", `do[oprt]_v1_[a-f0-9]{40,}`),
+	tokenOf("Heroku token", "HRKU-", `HRKU-[A-Za-z0-9_-]{30,}`),
+	tokenOf("Anthropic key", "sk-ant-", `sk-ant-[A-Za-z0-9_-]{16,}`),
+	tokenOf("OpenRouter key", "sk-or-", `sk-or-v1-[A-Za-z0-9]{20,}`),
+	tokenOf("OpenAI key", "sk-", `sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}`),
+	tokenOf("model key", "sk- xai- gsk_ pplx- nvapi- r8_ lsv2_", `sk-[A-Za-z0-9]{32,}|xai-[A-Za-z0-9]{40,}|gsk_[A-Za-z0-9]{30,}|pplx-[A-Za-z0-9]{32,}|nvapi-[A-Za-z0-9_-]{40,}|csk-[a-z0-9]{40,}|r8_[A-Za-z0-9]{30,}|lsv2_(?:pt|sk)_[A-Za-z0-9_]{30,}`),
+	tokenOf("Hugging Face token", "hf_", `hf_[A-Za-z0-9]{30,}`),
+	tokenOf("npm token", "npm_", `npm_[A-Za-z0-9]{36,}`),
+	tokenOf("PyPI token", "pypi-", `pypi-[A-Za-z0-9_-]{50,}`),
+	tokenOf("RubyGems key", "rubygems_", `rubygems_[a-f0-9]{48}`),
+	tokenOf("Docker token", "dckr_", `dckr_[po]at_[A-Za-z0-9_-]{20,}`),
+	tokenOf("Slack token", "xox xapp-", `xox[abceoprs]-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,}`),
+	tokenOf("Slack webhook", "hooks.slack.com", `hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/]{20,}`),
+	tokenOf("Discord webhook", "/api/webhooks/", `discord(?:app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{20,}`),
+	tokenOf("Telegram token", ":AA", `[0-9]{8,10}:AA[A-Za-z0-9_-]{33}`),
+	tokenOf("Stripe key", "k_live_ k_test_ whsec_", `[spr]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{20,}`),
+	tokenOf("SendGrid key", "SG.", `SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),
+	tokenOf("Twilio key", "SK", `SK[0-9a-f]{32}\b`),
+	tokenOf("Shopify token", "shp", `shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`),
+	tokenOf("Databricks token", "dapi", `dapi[a-f0-9]{32}\b`),
+	tokenOf("Grafana token", "glsa_ glc_", `glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|glc_[A-Za-z0-9+/=]{32,}`),
+	tokenOf("New Relic key", "NRAK-", `NRAK-[A-Z0-9]{27}`),
+	tokenOf("Sentry token", "sntry", `sntry[us]_[A-Za-z0-9+/=_-]{40,}`),
+	tokenOf("Linear key", "lin_api_", `lin_api_[A-Za-z0-9]{32,}`),
+	tokenOf("Notion token", "ntn_", `ntn_[A-Za-z0-9]{40,}`),
+	tokenOf("Netlify token", "nfp_", `nfp_[A-Za-z0-9]{36,}`),
+	tokenOf("Supabase key", "sbp_ sb_secret_", `sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,}`),
+	tokenOf("PlanetScale token", "pscale_", `pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}`),
+	tokenOf("Doppler token", "dp.", `dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.-]{40,}`),
+	tokenOf("Vault token", "hvs. hvb. hvr.", `hv[sbr]\.[A-Za-z0-9_-]{20,}`),
+	tokenOf("Terraform token", ".atlasv1.", `[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}`),
+	tokenOf("Postman key", "PMAK-", `PMAK-[a-f0-9]{24}-[a-f0-9]{34}`),
+	tokenOf("age key", "AGE-SECRET-KEY-", `AGE-SECRET-KEY-1[0-9A-Z]{50,}`),
+}
+
+// inURL is a password in a URL, userURL a name in one that may be a token, piped
+// what a program is given that reads a secret from its input.
+var (
+	piped   = lazily(`(\b(?:echo|printf)\s+(?:-n\s+)?(?:["']?%s(?:\\n)?["']?\s+)?)("[^"]*"|'[^']*'|[^\s|;&"']+)\s*\|[^|;&\n]*\s--(?:password-stdin|with-token|token-stdin)`)
+	inURL   = lazily(`([A-Za-z][A-Za-z0-9+.-]*://[^\s/@:"'` + "`" + `]*:)([^\s/"'` + "`" + `]+)@`)
+	userURL = lazily(`(https?://)([A-Za-z0-9_-]{20,})@`)
+)
+
+// mixed reports whether a word has letters and digits, as tokens do and names
+// seldom.
+func mixed(s string) bool {
+	return strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, unicode.IsLetter)
+}
+
+// replace replaces the second group of a form; by is given what it is and what
+// comes after it.
+func replace(text string, f form, by func(value, after string) string) string {
+	var out strings.Builder
+	at := 0
+	for _, m := range f().FindAllStringSubmatchIndex(text, -1) {
+		out.WriteString(text[at:m[4]])
+		out.WriteString(by(text[m[4]:m[5]], text[m[5]:]))
+		at = m[5]
+	}
+	out.WriteString(text[at:])
+	return out.String()
+}
+
+// place is where a value stands that its surroundings call secret. The form ends
+// where the value begins; its group "name", if it has one, is what it is called.
+type place struct {
+	kind string // "" stands for what the name says
+	// hints are words, in small letters: a text with none of them has no such place.
+	hints []string
+	form  form
+	// header tells that the value goes to the end of what is quoted, or of the
+	// line; quoted that it has quotes of its own; alone that nothing follows it on
+	// its line.
+	header, quoted, alone bool
+	// keeps, if set, says that a value is none.
+	keeps func(name, value string) bool
+}
+
+// Parts of forms: the remainder of a simple command before an option of it, what
+// stands before a name, and a name.
+const (
+	rest   = `(?:[^|;&\n]*?\s)?`
+	before = `(?:^|[^A-Za-z0-9_.\\-]|\\[nt])`
+	named  = `(?P<name>[A-Za-z_][A-Za-z0-9_.-]*)`
+)
+
+// secretWords are in every name that calls its value secret.
+var secretWords = []string{"pass", "secret", "token", "key", "credential", "pwd", "pat"}
+
+var places = []place{
+	// Headers: the scheme stays.
+	{kind: "authorization", hints: []string{"authorization"}, form: lazily(`(?i)\b(?:proxy-)?authorization\\?["']?\s*:\s*\\?["']?\s*(?:(?:bearer|basic|token|apikey|digest|negotiate)\s+)?`), header: true, keeps: isScheme},
+	{kind: "token", hints: []string{"bearer"}, form: lazily(`(?i)\bbearer\s+`), keeps: func(_, value string) bool { return len(value) < 16 || !mixed(value) }},
+	{kind: "secret header", hints: secretWords, form: lazily(`(?i)\b(?:x-[a-z-]*(?:key|token|secret)|private-token|job-token|deploy-token|api-key|circle-token)\s*:\s*`), header: true},
+	{kind: "cookie", hints: []string{"cookie"}, form: lazily(`(?i)\b(?:set-)?cookie:\s*`), header: true},
+	{kind: "signature", hints: []string{"sig"}, form: lazily(`[?&](?:sig|Signature|X-Amz-Signature|X-Goog-Signature)=`), keeps: func(_, value string) bool { return len(value) < 10 }},
+
+	// Options by what they are called, and those of well-known programs.
+	{hints: secretWords, form: lazily(`(?i)(?:^|[\s"'])--?(?P<name>(?:[a-z0-9]+[-_])*(?:password|passwd|passphrase|(?:store|key|src|dest|deststore|srcstore)?pass|token|api-?key|secret|secret-?key|access-?key|auth-?key))["']?\s+`), keeps: isNext},
+	{kind: "password", hints: []string{"curl", "http", "xh", "wget"}, form: lazily(`\b(?:curl|http|https|xh|wget)\s` + rest + `(?:-u|--user|--proxy-user|-a|--auth)[\s=]*["']?(?P<name>[^\s:"'$]+):`)},
+	{kind: "password", hints: []string{"login"}, form: lazily(`\b(?:docker|podman|buildah|skopeo|helm|oras|az|heroku|crane)\s` + rest + `login\s` + rest + `-p[\s=]*`), keeps: isNext},
+	{kind: "password", hints: []string{"mysql", "mariadb"}, form: lazily(`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\s` + rest + `-p`)},
+	{kind: "password", hints: secretWords, form: lazily(`\bsshpass\s+-p\s*`)},
+	{kind: "password", hints: []string{"redis-cli"}, form: lazily(`\bredis-cli\s` + rest + `-a\s+`)},
+	{kind: "password", hints: secretWords, form: lazily(`\s-pass(?:in|out)\s+["']?(?P<name>pass):`)},
+	{kind: "secret", hints: secretWords, form: lazily(`\bgh\s+secret\s+set\s` + rest + `(?:--body|-b)[\s=]+`)},
+	{kind: "secret", hints: secretWords, form: lazily(`\bcreate\s+secret\s` + rest + `--from-literal[\s=]+["']?(?P<name>[^\s="']+)=`)},
+	{kind: "secret", hints: secretWords, form: lazily(`\bsecrets?\s+set\s` + rest + `["']?` + named + `=`)},
+	{hints: secretWords, form: lazily(`\b(?:set\s+-[a-zA-Z]+|setenv|aws\s+configure\s+set)\s+` + named + `\s+`), keeps: notSecret},
+	{kind: "token", hints: []string{":_auth", ":_password"}, form: lazily(`(?i):_(?:authToken|auth|password)["']?[\s=]+`), keeps: isNext},
+
+	// Variables and fields by what they are called.
+	{hints: secretWords, form: lazily(before + `-{0,2}\\?["']?` + named + `\\?["']?=`), keeps: notSecret},
+	{hints: secretWords, form: lazily(before + named + ` ?:?= ?`), quoted: true, keeps: notSecret},
+	{hints: secretWords, form: lazily(`\\?["']` + named + `\\?["']\s*:\s*`), keeps: notSecret},
+	{hints: secretWords, form: lazily(`(?m)^[ \t]*(?:- )?` + named + `:[ \t]+`), alone: true, keeps: notSecret},
+	{hints: secretWords, form: lazily(`\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*):?[-=]`), keeps: notSecret},
+}
+
+// secretName finds the word in a name that makes its value secret. One in the
+// middle of a name says something about a secret and not what it is.
+var secretName = lazily(`(?i)(?:(password|passwd|passphrase|passwort)|(secret|credentials?)|(token)|(api[_-]?key|access[_-]?key(?:[_-]?id)?|secret[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|master[_-]?key|account[_-]?key|[_-]key)|([_-]pwd|[_-]pass|(?:gh|git|github|gitlab|azure|ado|devops)[_-]pat))$`)
+
+// openKeys are names of keys that open nothing.
+var openKeys = lazily(`(?i)(?:^|[_-])(?:public|primary|foreign|sort|partition|cache|lookup|group|index|row|hash|range|map|dict|object|route|translation|i18n|unique|natural|composite|hot|shortcut|registry|storage|idempotency)[_-]key$`)
+
+// kindOf says what a name calls its value, "" if nothing secret.
+func kindOf(name string) string {
+	m := secretName().FindStringSubmatch(name)
+	switch {
+	case m == nil || openKeys().MatchString(name):
+		return ""
+	case m[1] != "" || m[5] != "":
+		return "password"
+	case m[3] != "":
+		return "token"
+	case m[4] != "":
+		return "key"
+	}
+	return "secret"
+}
+
+// words are values that are no secrets, whatever their name.
+var words = []string{
+	"true", "false", "yes", "no", "on", "off", "null", "none", "nil", "undefined", "required", "optional", "string", "str", "int", "bool", "number", "any", "unset", "disabled", "enabled", "auto", "default", "prompt", "stdin", "file", "env", "inherit", "include", "omit", "same-origin",
+}
+
+// stands reports whether a value only stands for another, or for none.
+func stands(value string) bool {
+	bare := strings.Trim(value, `"'\`)
+	switch {
+	case bare == "", bare == "$", strings.HasPrefix(bare, "[redacted"), reference().MatchString(bare), slices.Contains(words, strings.ToLower(strings.TrimRight(bare, ",;)]}!?"))):
+		return true
+	case strings.HasPrefix(bare, "<"), strings.HasPrefix(bare, "{{"), strings.HasPrefix(bare, "%("), strings.Trim(bare, "*") == "", strings.Trim(bare, "xX") == "", strings.Trim(bare, ".…") == "":
+		return true // left open by whoever wrote it
+	}
+	return false
+}
+
+// reference is a value that is taken from somewhere else, perhaps with a path
+// behind it.
+var reference = lazily("^(?:\\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$]|\\{[A-Za-z0-9_.]*\\}|\\(.*|\\{\\{.*)(?:/[A-Za-z0-9_./-]*)?|`.*|%[A-Za-z_]+%|@[A-Za-z0-9_./~-]*|(?:env|file|fd|stdin):.*)[:.,;)\\]}]*$")
+
+// expression is a value in a program that is computed.
+var expression = lazily(`^(?:os|process|env|settings|config|cfg|conf|self|this|args|opts|options|flags|ctx|req|request|response|resp|res|data|params|props|event|user|account|secrets|vars|inputs|github|matrix|steps|state|store|session|credentials|result|body|payload)(?:\.[A-Za-z_][A-Za-z0-9_]*|\[[^\]]*\]?)+[,;]?$|^[A-Za-z_][A-Za-z0-9_]*\[[^\]]*\]?$|^await$`)
+
+// file is a value that is the path of one.
+var file = lazily(`^(?:~|\.{1,2})?/?(?:[A-Za-z0-9_.@-]+/)*[A-Za-z0-9_@-][A-Za-z0-9_.@-]*\.(?:pem|key|crt|cer|pub|p12|pfx|asc|gpg|json|ya?ml|txt|env|toml|ini|conf|cfg|md|go|py|ts|tsx|js|jsx|rs|rb|java|kt|sh|sql|html|css)$|^(?:~|\.{1,2})/[A-Za-z0-9_./@-]+$|^(?:/[a-z0-9_.@-]+)+/?$`)
+
+// isFile reports whether a value is the path of a file, with no part that looks as
+// if it were drawn.
+func isFile(value string) bool {
+	return file().MatchString(value) && !slices.ContainsFunc(strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("/._-@~", r) }), func(part string) bool {
+		return len(part) >= 10 && (mixed(part) || part != strings.ToLower(part) && part != strings.ToUpper(part))
+	})
+}
+
+// notSecret keeps what a name does not call secret, and what cannot be one.
+func notSecret(name, value string) bool {
+	kind := kindOf(name)
+	switch {
+	case kind == "", expression().MatchString(value), isFile(value), strings.EqualFold(strings.TrimRight(value, ",;"), name):
+		return true
+	case kind != "password" && strings.Trim(value, "0123456789") == "":
+		return true // a count, or an index
+	case kind == "key" && len(value) < 6:
+		return true
+	case strings.HasPrefix(value, "id=") || strings.HasPrefix(value, "type="):
+		return true // of a build that is given a secret by its name
+	}
+	return false
+}
+
+// isNext keeps what follows an option that has no value, or a number of a pass.
+func isNext(_, value string) bool {
+	return strings.HasPrefix(value, "-") || len(value) < 3 && strings.Trim(value, "0123456789") == "" || isFile(value) || strings.HasPrefix(value, "id=") || strings.HasPrefix(value, "type=")
+}
+
+// isScheme keeps a header that somebody only searches for.
+func isScheme(_, value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "bearer", "basic", "token", "digest", "apikey", "negotiate":
+		return true
+	}
+	return strings.ContainsAny(value[:1], "$`{<*.\\")
+}
+
+// replaceValues replaces the values that stand in a place.
+func replaceValues(text string, p place) string {
+	group := p.form().SubexpIndex("name")
+	var out strings.Builder
+	at := 0
+	for at < len(text) {
+		m := p.form().FindStringSubmatchIndex(text[at:])
+		if m == nil {
+			break
+		}
+		name, begin, first := "", at+m[1], at+m[0]
+		if group > 0 && m[2*group] >= 0 {
+			first = at + m[2*group]
+			name = text[first : at+m[2*group+1]]
+		}
+		from, to := p.valueAt(text, first, len(name), begin)
+		value := text[from:to]
+		if stands(value) || p.keeps != nil && p.keeps(name, value) || p.quoted && from == begin || p.alone && !lastOnLine(text, to) || isCall(text, to) {
+			// What is kept may hold another place.
+			next := max(begin, at+1)
+			out.WriteString(text[at:next])
+			at = next
+			continue
+		}
+		kind := p.kind
+		if kind == "" {
+			if kind = kindOf(name); kind == "" {
+				kind = "password"
+			}
+		}
+		out.WriteString(text[at:from] + mark(kind))
+		at = to
+	}
+	out.WriteString(text[min(at, len(text)):])
+	return out.String()
+}
+
+// isCall reports whether what ends here is the name of a function that is called.
+func isCall(text string, at int) bool {
+	return at > 0 && at < len(text) && text[at] == '(' && text[at-1] != '$' && text[at-1] != ' '
+}
+
+// lastOnLine reports whether nothing of weight follows on the line.
+func lastOnLine(text string, at int) bool {
+	line, _, _ := strings.Cut(text[at:], "\n")
+	line, _, _ = strings.Cut(line, `\n`)
+	line = strings.TrimLeft(line, "\"'`,; \t\r")
+	return line == "" || line[0] == '#' || line[0] == '}' || line[0] == ']'
+}
+
+// valueAt finds the value that begins at a place in a text: a quoted one without
+// its quotes, else a word as a shell would take it. name is where what names it
+// begins, and how long that is. Where the text ends in the middle of the value, all
+// there is counts.
+func (p place) valueAt(text string, name, size, at int) (from, to int) {
+	for _, open := range []string{`\"`, `\'`, `"`, `'`, `$'`, `$"`} {
+		if p.header || !strings.HasPrefix(text[at:], open) {
+			continue
+		}
+		begin := at + len(open)
+		closing := strings.TrimPrefix(open, "$")
+		end := closed(text, begin, closing)
+		after := min(end+len(closing), len(text))
+		if ends(text, after) {
+			return begin, end
+		}
+		return at, wordEnd(text, after) // more of the same word follows
+	}
+	quote := within(text, name, size)
+	switch {
+	case quote != "":
+		return at, closed(text, at, quote)
+	case p.header && text[at-1] != ':':
+		end := strings.IndexAny(text[at:], "\"'\r\n`")
+		if end < 0 {
+			end = len(text) - at
+		}
+		return at, at + end
+	}
+	return at, wordEnd(text, at)
+}
+
+// script are the words after which a quoted text is a command line and not one
+// word.
+var script = lazily(`(?:\s-[a-z]*c|\beval|\bssh\s+\S+)\s+$`)
+
+// within gives the quote that a name and its value stand in together, "" if they do
+// not.
+func within(text string, name, size int) string {
+	start := strings.TrimRight(text[:name], "-")
+	for _, quote := range []string{`\"`, `\'`, `"`, `'`} {
+		head, ok := strings.CutSuffix(start, quote)
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(text[name+size:], quote) || script().MatchString(head[max(0, len(head)-200):]) {
+			return ""
+		}
+		return quote
+	}
+	return ""
+}
+
+// closed finds the end of a quoted text.
+func closed(text string, at int, closing string) int {
+	for i := at; i < len(text); i++ {
+		if strings.HasPrefix(text[i:], closing) {
+			return i
+		}
+		if text[i] == '\\' && closing == `"` {
+			i++
+		}
+	}
+	return len(text)
+}
+
+// breaks are characters that end a word outside of quotes.
+const breaks = " \t\r\n;|&<>()`"
+
+func ends(text string, at int) bool {
+	return at >= len(text) || strings.IndexByte(breaks+`,]}"'\:`, text[at]) >= 0
+}
+
+// wordEnd finds the end of a word. A quote with something right behind it opens a
+// part of the word; another one closes what the word stands in.
+func wordEnd(text string, at int) int {
+	for i := at; i < len(text); i++ {
+		switch c := text[i]; {
+		case strings.IndexByte(breaks, c) >= 0:
+			return i
+		case c == '\\':
+			if nextLine().MatchString(text[i:]) {
+				return i
+			}
+			i++
+		case c == '"' || c == '\'':
+			if i == at || ends(text, i+1) {
+				return i
+			}
+			i = closed(text, i+1, string(c))
+		}
+	}
+	return len(text)
+}
+
+// nextLine is an escaped end of a line, or of what a word is quoted in.
+var nextLine = lazily(`^\\(?:\r?\n|[nrt](?:$|["'\s\\}]|[A-Za-z_][A-Za-z0-9_.-]*\s*[=:])|["'])`)
