@@ -33,6 +33,7 @@ const (
 	WorktreeReady EventKind = "worktree_ready" // a checkout was made whole; Text is its path, Commit its base
 	SessionKnown  EventKind = "session_known"  // the attempt runs in the session Agent
 	EngineLeft    EventKind = "engine_left"    // whoever worked on the run left in good order
+	RunRenewed    EventKind = "run_renewed"    // the run is to start afresh: its state is archived, then it begins again with Then
 )
 
 // Person is the actor of what a person decided.
@@ -80,6 +81,10 @@ type Event struct {
 	// Answers are the questions whose answers an attempt was told, with its
 	// start, and used, with its end.
 	Answers []string `json:"answers,omitempty"`
+	// Run is the run that is renewed, Old what is archived for it where that has
+	// another place.
+	Run *Place `json:"run,omitempty"`
+	Old *Place `json:"old,omitempty"`
 }
 
 // Ambiguity is the policy for a step that was started and whose end nobody saw.

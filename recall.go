@@ -71,11 +71,11 @@ func (r *Run) Recall(events []Event) {
 	}
 }
 
-// latestLife leaves out what happened before a run was last started, or archived,
-// under its name.
+// latestLife leaves out what happened before a run was last started, renewed or
+// archived, under its name.
 func latestLife(events []Event) []Event {
 	for i := len(events) - 1; i >= 0; i-- {
-		if ev := &events[i]; ev.Kind == RunStarted || ev.Kind == RunStopped && ev.Outcome == "archived" {
+		if ev := &events[i]; ev.Kind == RunStarted || ev.Kind == RunRenewed || ev.Kind == RunStopped && ev.Outcome == "archived" {
 			return events[i:]
 		}
 	}

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
 	"slices"
-	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -156,10 +153,14 @@ func (w *work) leaveOut(ctx context.Context, step string) error {
 
 // reset records that a person wants a step done again.
 func (w *work) reset(ctx context.Context, step string) error {
-	if err := w.record(ctx, reprise.Event{Kind: reprise.StepReset, At: w.Now(), Step: step, Actor: person, Text: "to be done again, says a person"}); err != nil {
+	if err := w.record(ctx, resetBy(step)); err != nil {
 		return err
 	}
 	return w.load()
+}
+
+func resetBy(step string) reprise.Event {
+	return reprise.Event{Kind: reprise.StepReset, Step: step, Actor: person, Text: "to be done again, says a person"}
 }
 
 // beginAt makes a step and all that come after it open again. Where the files
@@ -169,12 +170,14 @@ func (w *work) beginAt(ctx context.Context, step string) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range again {
-		if err := w.reset(ctx, id); err != nil {
-			return err
-		}
+	events := make([]reprise.Event, len(again))
+	for i, id := range again {
+		events[i] = resetBy(id)
 	}
-	return nil
+	if err := w.recordAll(ctx, events...); err != nil {
+		return err
+	}
+	return w.load()
 }
 
 // resetsFrom gives the steps that are to be made open again to begin at one of
@@ -232,18 +235,17 @@ func (w *work) keep(ctx context.Context, l look, note string) (err error) {
 
 // startFresh archives the state and begins again with the same goal. Where that
 // could not be begun from what stays, it is refused and nothing is changed.
+//
+// If the process dies once that is decided, whoever opens the run next carries it
+// to its end.
 func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
-	goal := w.goalOf(l)
-	story := l.run.Kind == reprise.KindStory && len(w.run.Steps) > 0
-	if !story {
-		if _, _, err := w.book.Begin(without{w.store, w.ref.Path}, goal); err != nil {
-			return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
+	if w.renewed {
+		return w.goOn(ctx, l) // it was cut off, and has been carried to its end just now
+	}
+	if l.run.Kind == reprise.KindStory && len(w.run.Steps) > 0 {
+		if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
+			return true, err
 		}
-	}
-	if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
-		return true, err
-	}
-	if story {
 		// A story is a person's document; its phases begin again in it, after
 		// the one that wrote it.
 		at := w.run.Steps[0]
@@ -252,24 +254,17 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 		}
 		return false, w.beginAt(ctx, at.ID)
 	}
-	archived, err := upkeep.GiveUp(ctx, w.store, l.run, w.Now())
+	ref, events, err := w.beginnings(l)
 	if err != nil {
+		return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
+	}
+	if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
 		return true, err
 	}
-	w.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: w.ref.ID, Message: "the old state was archived", Source: reprise.Source{File: archived.Archived}})
-	ref, events, err := w.book.Begin(w.store, goal)
-	if err != nil {
+	if err := w.decideRenewal(ctx, l, ref, events); err != nil {
 		return true, err
 	}
-	if ref.Path != w.ref.Path {
-		next, err := w.Engine.open(ctx, w.store, ref, w.book)
-		if err != nil {
-			return true, err
-		}
-		next.sum.Snapshot, next.choice = w.sum.Snapshot, w.choice
-		*w = *next
-	}
-	if err := w.recordAll(ctx, w.allBegun(events)...); err != nil {
+	if err := w.renew(ctx); err != nil {
 		return true, err
 	}
 	return false, w.load()
@@ -283,29 +278,6 @@ func (w *work) goalOf(l look) reprise.Goal {
 	}
 	goal.Text = first(goal.Text, l.run.Title)
 	return goal
-}
-
-// without is a project as it would be without a file or a folder.
-type without struct {
-	fs.FS
-	gone string
-}
-
-// Open finds nothing of what is gone.
-func (p without) Open(name string) (fs.File, error) {
-	if name == p.gone || strings.HasPrefix(name, p.gone+"/") {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return p.FS.Open(name)
-}
-
-// ReadDir leaves out what is gone.
-func (p without) ReadDir(name string) ([]fs.DirEntry, error) {
-	if name == p.gone || strings.HasPrefix(name, p.gone+"/") {
-		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
-	}
-	all, err := fs.ReadDir(p.FS, name)
-	return slices.DeleteFunc(slices.Clone(all), func(e fs.DirEntry) bool { return path.Join(name, e.Name()) == p.gone }), err
 }
 
 // cleanUp gives the run up: statuses left in the middle are reset, its state is

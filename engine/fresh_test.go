@@ -3,12 +3,23 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/durable"
+	"reprise/project"
 )
 
 // Plans of a person's own are not moved away to start afresh.
@@ -80,4 +91,353 @@ func TestOR9_fresh_without_what_it_needs_changes_nothing(t *testing.T) {
 	if get(t, dir, at) != before {
 		t.Error("the state was changed")
 	}
+}
+
+// What cannot be archived is not started afresh, and nothing is decided.
+func TestAC9_fresh_beside_secrets_changes_nothing(t *testing.T) {
+	t.Parallel()
+	dir, ref := stopped(t, "build")
+	put(t, dir, ref.Path+"/.env", "KEY=1\n")
+	before, all := oldState(t, dir, ref), len(events(t, dir, ref))
+	var secret *durable.SecretError
+	if sum, err := newEngine(dir).Resume(t.Context(), ref, engine.Choice{Option: "fresh"}); !errors.As(err, &secret) {
+		t.Errorf("%v %v", sum, err)
+	}
+	if !maps.EqualFunc(oldState(t, dir, ref), before, slices.Equal[[]string]) || len(events(t, dir, ref)) != all {
+		t.Error("something was changed")
+	}
+}
+
+// afresh is an engine in a process of its own that takes up the run of a workflow
+// as a person would who sees it in a list: DIR NAME OPTION N SITES. N and SITES are
+// as for carry.
+func afresh(args []string) int {
+	dir, name, option, sites := args[0], args[1], args[2], args[4]
+	n, err := strconv.Atoi(args[3])
+	if err != nil {
+		return codeOf(err)
+	}
+	e := newEngine(dir)
+	e.StopOrphans, e.Ask, e.Adopt, e.Now = true, answering, true, shiftedNow
+	e.Environ = append(e.Environ, "DEMO_LAUNCHES="+launchesOf(dir))
+	e.Settings.Agents["actor"].Env["DEMO_LAUNCHES"] = launchesOf(dir)
+	e.Settings.Env = append(e.Settings.Env, "DEMO_LAUNCHES")
+	ref, err := listed(dir, name)
+	if err != nil {
+		return codeOf(err)
+	}
+	e.Disk = killedBefore(n, sites)
+	sum, err := e.Resume(context.Background(), ref, engine.Choice{Option: option})
+	if code := codeOf(err); code != exitDone {
+		return code
+	}
+	if sum.State == reprise.Complete || sum.State == reprise.Waiting && waits(name) {
+		return exitDone
+	}
+	fmt.Fprintf(os.Stderr, "%v %v %q failed %+v left %v questions %+v\n", sum.State, sum.Action, sum.Reasons, sum.Failed, sum.Left, sum.Questions)
+	return exitLeft
+}
+
+// clockShift is what the clocks of a test and its engines are behind: they begin at
+// a full hour, for some files are named after it.
+var clockShift = sync.OnceValue(func() time.Duration {
+	if shift, err := time.ParseDuration(os.Getenv("REPRISE_TEST_SHIFT")); err == nil {
+		return shift
+	}
+	now := time.Now()
+	return now.Truncate(time.Hour).Sub(now)
+})
+
+func shiftedNow() time.Time { return time.Now().Add(clockShift()) }
+
+// listed finds the run of a workflow in the list of runs that can be resumed.
+func listed(dir, name string) (reprise.Ref, error) {
+	j, err := project.Judge(context.Background(), dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true})
+	if err != nil {
+		return reprise.Ref{}, err
+	}
+	layout, kind := kindOf(name)
+	var found []*reprise.Run
+	for _, r := range j.Runs {
+		if r.Layout == layout && r.Kind == kind {
+			found = append(found, r)
+		}
+	}
+	if len(found) != 1 {
+		return reprise.Ref{}, fmt.Errorf("of %d runs %d are of %s", len(j.Runs), len(found), name)
+	}
+	d := j.Decisions[found[0]]
+	if !d.State.Open() || d.State == reprise.NotStarted || d.Verdict == reprise.BlockedVerdict {
+		return reprise.Ref{}, fmt.Errorf("the run of %s is not to be resumed: %v %v %q", name, d.State, d.Verdict, d.Reasons)
+	}
+	return found[0].Ref, nil
+}
+
+func kindOf(name string) (string, reprise.Kind) {
+	for _, w := range workflows {
+		if w.name == name {
+			return w.layout, w.kind
+		}
+	}
+	return "eventrun", reprise.KindGraph // the workflow file
+}
+
+// stopped makes a project with a run that was stopped on the way.
+func stopped(t *testing.T, name string) (dir string, ref reprise.Ref) {
+	t.Helper()
+	dir = template(t, name)
+	e := newEngine(dir)
+	e.Ask, e.Now = answering, shiftedNow
+	e.Settings.Agents["actor"].Env["DEMO_LAUNCHES"] = launchesOf(dir)
+	e.Environ = append(e.Environ, "DEMO_LAUNCHES="+launchesOf(dir))
+	e.Settings.Env = append(e.Settings.Env, "DEMO_LAUNCHES")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n, enough := 0, 2
+	if name == "qa-loop" {
+		enough = 1
+	}
+	e.Tell = func(p engine.Progress) {
+		if p.Kind == engine.Began {
+			if n++; n == enough {
+				cancel()
+			}
+		}
+	}
+	var err error
+	if name == "file" {
+		w, hash, readErr := readFlow(filepath.Join(dir, "flow.yaml"))
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		ref, err = e.BeginFlow(ctx, w, "flow.yaml", hash, reprise.Goal{ID: "small"})
+	} else {
+		for _, w := range workflows {
+			if w.name == name {
+				ref, err = e.Begin(ctx, w.layout, w.kind, w.goal)
+			}
+		}
+	}
+	if err == nil {
+		_, err = e.Resume(ctx, ref, engine.Choice{})
+	}
+	if err != nil || n < enough {
+		t.Fatalf("%s: %v after %d steps", name, err, n)
+	}
+	return dir, ref
+}
+
+// restore makes a folder what another one is.
+func restore(dir, from string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.CopyFS(dir, os.DirFS(from))
+}
+
+// archivedAs gives what the archive holds, by the path in its boxes. Boxes that
+// were made and not used are left out.
+func archivedAs(t *testing.T, dir string) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	boxes, err := filepath.Glob(filepath.Join(dir, ".reprise/archive/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, box := range boxes {
+		err := filepath.WalkDir(box, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			rel, _ := filepath.Rel(box, name)
+			data, err := os.ReadFile(name)
+			out[rel] = append(out[rel], string(data))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// TestO1_OR9_a_fresh_start_that_is_killed_is_carried_to_its_end kills an engine
+// that starts a run afresh before each of its operations on the disk up to the
+// first agent, and lets another take up what is listed: what comes of it is what
+// comes of an undisturbed fresh start, and the old state is in the archive, once.
+// Before the decision is on record nothing has changed, and it is made again; of
+// the operations before that only some are tried. REPRISE_MATRIX=1 does it with
+// every workflow, REPRISE_MATRIX=all before every operation.
+func TestO1_OR9_a_fresh_start_that_is_killed_is_carried_to_its_end(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills many processes: left out by -short")
+	}
+	t.Parallel()
+	names := []string{"graph", "build", "spec-loop"}
+	if os.Getenv("REPRISE_MATRIX") != "" {
+		names = []string{"graph", "file", "build", "spec-loop", "epic", "qa-loop", "spec-pipeline", "plans"}
+	}
+	if only := os.Getenv("REPRISE_WORKFLOW"); only != "" {
+		names = strings.Split(only, ",")
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, ref := stopped(t, name)
+			if kinds := freshKills(t, name, dir, ref); kinds["gone"] == 0 || kinds["decided"] == 0 {
+				t.Error("no kill was where the state is gone")
+			}
+		})
+	}
+}
+
+// The loop of the project as a whole begins again as the loop of its story, in
+// another place and with another journal.
+func TestO1_OR9_a_fresh_start_in_another_place_is_carried_to_its_end(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("kills many processes: left out by -short")
+	}
+	dir := template(t, "qa-loop")
+	const at = "qa/loop-status.json"
+	put(t, dir, at, `{"storyId": "2.2", "currentIteration": 1, "maxIterations": 5, "status": "in_progress", "history": [{"iteration": 1, "reviewedAt": "2026-02-12T10:20:00Z", "verdict": "REJECT", "issuesFound": 3}]}`)
+	ref, err := listed(dir, "qa-loop")
+	if err != nil || ref.Path != at {
+		t.Fatal(ref, err)
+	}
+	freshKills(t, "qa-loop", dir, ref)
+	if _, err := os.Stat(filepath.Join(dir, "qa/2.2/loop-status.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+// freshKills starts the run of a project afresh, is killed on the way, and counts
+// where.
+func freshKills(t *testing.T, name, dir string, ref reprise.Ref) map[string]int {
+	t.Helper()
+	from := filepath.Join(t.TempDir(), "from")
+	if err := os.CopyFS(from, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	launched, _ := os.ReadFile(launchesOf(dir))
+	old := oldState(t, dir, ref)
+	decided := decisions(t, dir)
+	k := killed{name: name, dir: dir}
+	begin := func() {
+		t.Helper()
+		if err := restore(dir, from); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(launchesOf(dir), launched, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin()
+	if out, code := k.afresh("fresh", -1); code != exitDone {
+		t.Fatalf("undisturbed it ends with %d: %s", code, out)
+	}
+	undisturbed := k.outcome(t)
+	archive := archivedAs(t, dir)
+	// In an epic, stories that were at work are taken back, too.
+	if name != "epic" && !maps.EqualFunc(archive, old, slices.Equal[[]string]) {
+		t.Fatalf("undisturbed the archive holds %v, the old state was %v", slices.Sorted(maps.Keys(archive)), slices.Sorted(maps.Keys(old)))
+	}
+	sites := k.lines(t)
+	last := slices.IndexFunc(sites, func(s string) bool { return strings.Contains(s, "engine/loop.go") })
+	if last < 10 {
+		t.Fatalf("the loop begins at operation %d of %d", last, len(sites))
+	}
+	decision := slices.IndexFunc(sites, func(s string) bool {
+		return strings.Contains(s, "engine/choice.go") && strings.Contains(s, "journal/journal.go")
+	})
+	kinds := map[string]int{}
+	for n := 0; n <= last; n++ {
+		if n < decision-1 && n%9 != 0 && os.Getenv("REPRISE_MATRIX") != "all" {
+			continue // nothing of it is decided yet
+		}
+		begin()
+		if out, code := k.afresh("fresh", n); code != -1 {
+			t.Fatalf("killed before operation %d it ends with %d: %s", n, code, out)
+		}
+		cut := k.lines(t)[n]
+		option, kind := "", "decided"
+		if decisions(t, dir) == decided {
+			option, kind = "fresh", "undecided"
+			if now := oldState(t, dir, ref); !maps.EqualFunc(now, old, slices.Equal[[]string]) {
+				t.Errorf("killed before operation %d (%s): the state has changed", n, cut)
+			}
+		} else if _, err := os.Stat(filepath.Join(dir, ref.Path)); err != nil {
+			kind = "gone"
+		}
+		kinds[kind]++
+		if out, code := k.afresh(option, -1); code != exitDone {
+			t.Errorf("killed before operation %d (%s), %s: the next one ends with %d: %s", n, cut, kind, code, out)
+			continue
+		}
+		problems := undisturbed.compare(k.outcome(t))
+		if got := archivedAs(t, dir); !maps.EqualFunc(got, archive, alike) {
+			problems = append(problems, fmt.Sprintf("the archive holds %v", slices.Sorted(maps.Keys(got))))
+		}
+		if len(problems) > 0 {
+			t.Errorf("killed before operation %d (%s), %s:\n  %s", n, cut, kind, strings.Join(problems, "\n  "))
+		}
+	}
+	t.Logf("killed before operations up to %d, decided from %d on: %v", last, decision, kinds)
+	return kinds
+}
+
+// oldState are the files of a run, each as the archive would name it.
+func oldState(t *testing.T, dir string, ref reprise.Ref) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	top := filepath.Join(dir, ref.Path)
+	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(filepath.Dir(top), name)
+		data, err := os.ReadFile(name)
+		out[rel] = []string{string(data)}
+		return err
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatal(err, out)
+	}
+	return out
+}
+
+// alike compares contents without times.
+func alike(a, b []string) bool {
+	return slices.EqualFunc(a, b, func(x, y string) bool { return plainTimes(x) == plainTimes(y) })
+}
+
+// decisions counts fresh starts in all journals of a project.
+func decisions(t *testing.T, dir string) int {
+	t.Helper()
+	n := 0
+	for _, all := range journals(t, dir) {
+		n += count(all, reprise.RunRenewed, "")
+	}
+	return n
+}
+
+// lines are the ways to the disk of the last engine.
+func (k *killed) lines(t *testing.T) []string {
+	t.Helper()
+	data, err := os.ReadFile(k.dir + ".sites")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// afresh takes the run up in a process that dies before its n-th operation.
+func (k *killed) afresh(option string, n int) (string, int) {
+	cmd := exec.Command(os.Args[0], "afresh", k.dir, k.name, option, strconv.Itoa(n), k.dir+".sites")
+	cmd.Env = append(os.Environ(), "REPRISE_TEST_SHIFT="+clockShift().String())
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		return err.Error(), 99
+	}
+	return string(out), cmd.ProcessState.ExitCode()
 }

@@ -33,20 +33,20 @@ func (w *work) recordAll(ctx context.Context, events ...reprise.Event) error {
 // that the rest was given up.
 func (w *work) followed(ev *reprise.Event) {
 	w.orderly = ev.Kind == reprise.EngineLeft
-	if len(w.follows) > 0 && sameEvent(&w.follows[0], ev) {
+	w.renewal.Add(ev)
+	if len(w.follows) > 0 && ev.Same(w.follows[0]) {
 		w.follows = w.follows[1:]
 		return
 	}
 	w.follows = ev.Then
 }
 
-func sameEvent(a, b *reprise.Event) bool {
-	return a.Kind == b.Kind && a.Step == b.Step && a.Phase == b.Phase && a.Question == b.Question
-}
-
 // follow records what an earlier process said would follow and did not get to.
 // What the files refuse by now is given up and said.
 func (w *work) follow(ctx context.Context) error {
+	if w.renewal.Open() {
+		return w.renewAgain(ctx)
+	}
 	for len(w.follows) > 0 {
 		ev := w.follows[0]
 		err := w.record(ctx, ev)

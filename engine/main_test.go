@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 4 && os.Args[1] == "carry" {
 		os.Exit(carry(os.Args[2:]))
 	}
+	if len(os.Args) > 6 && os.Args[1] == "afresh" {
+		os.Exit(afresh(os.Args[2:]))
+	}
 	os.Exit(m.Run())
 }
 

@@ -52,11 +52,14 @@ type work struct {
 	// left in good order.
 	follows []reprise.Event
 	orderly bool
+	// renewal is a fresh start that was decided and may not be carried to its
+	// end; renewed is set once one that was cut off has been.
+	renewal reprise.Renewal
+	renewed bool
 	// due are answers that a finished step used, by question, with the step.
 	due map[string]string
 	// newSessions lets no attempt go on with a session of before.
 	newSessions bool
-	inboxTold   bool // of answers that cannot be read
 	ours        bool // the run was started here: nothing of it is older than its journal
 	depth       int  // of a child among its parents
 }
@@ -126,6 +129,9 @@ func (w *work) catchUp(ctx context.Context) error {
 	w.j = j
 	w.standOn(run)
 	for _, f := range findings {
+		if w.renewal.Open() && w.gone() {
+			continue // what it tells of is in the archive
+		}
 		// After a crash in the very moment in which an agent wrote the same
 		// file, the last event may not have reached it. One that left in good
 		// order has nothing on its way: then the file was changed on purpose.
@@ -151,6 +157,9 @@ func (w *work) load() error {
 	run, err := w.readFiles()
 	if err != nil {
 		return fmt.Errorf("load %s: %w", w.ref.ID, err)
+	}
+	if w.renewal.Open() && w.gone() {
+		return &betweenError{w.ref.ID}
 	}
 	if w.hist.Events > 0 && w.gone() {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
@@ -206,6 +215,7 @@ func (w *work) remember(ev *reprise.Event) {
 // journalOnly are events that no layout has a place for.
 var journalOnly = map[reprise.EventKind]bool{
 	reprise.StepResolved: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
+	reprise.RunRenewed: true,
 }
 
 // record makes an event durable, first in the journal and then in the layout's

@@ -53,7 +53,13 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		if n := len(entries); n > 0 && entries[n-1].Generation == holder.Generation && entries[n-1].Event.Kind != reprise.EngineLeft {
 			takeOwner(r, holder, opts)
 		}
-		if opts.Full {
+		// Of a fresh start that was cut off, the files of before are no longer
+		// those of the run.
+		var renewal reprise.Renewal
+		for i := range events {
+			renewal.Add(&events[i])
+		}
+		if opts.Full && len(renewal.Left) == 0 {
 			j.lookAtJournal(store, r)
 		}
 	}
@@ -95,7 +101,10 @@ func journalProblem(subject string, err error) reprise.Finding {
 	var future *durable.FutureError
 	switch {
 	case errors.As(err, &damage):
-		f.Severity, f.Source.File, f.Message = reprise.Blocking, damage.Path, "the journal of this run is damaged: "+damage.Cause
+		// The reason why it is not gone on with is all that some get to see.
+		f.Severity, f.Source.File = reprise.Blocking, damage.Path
+		f.Message = "the journal of this run is damaged, `reprise repair` shows what can be saved: " + damage.Cause
+		f.Hint = "repair it; what the run's own files say still counts"
 	case errors.As(err, &future):
 		f.Severity, f.Source.File, f.Hint = reprise.Blocking, future.Path, future.Hint()
 	}

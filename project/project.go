@@ -95,6 +95,7 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	if err != nil {
 		return nil, nil, err
 	}
+	runs = res.addRenewed(ctx, runs, entries)
 	res.held = nil // other checkouts have files of their own under the same names
 	runs, err = res.joinCheckouts(ctx, fsys, runs, entries, opts)
 	if err != nil {

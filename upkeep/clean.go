@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"reprise"
@@ -42,7 +43,7 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 		return nil, err
 	}
 	dry := durable.NewDryRun(store)
-	for _, ev := range resets(r, t.Now) {
+	for _, ev := range Resets(r, t.Now) {
 		edits, err := record(dry, r, ev)
 		if err != nil {
 			return nil, err
@@ -59,9 +60,9 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 	return plan, nil
 }
 
-// resets are the events that take transitional statuses back. A unit whose
-// status is archived with the state needs none.
-func resets(r *reprise.Run, now time.Time) []reprise.Event {
+// Resets are the events that take transitional statuses of a run back when it is
+// given up. A unit whose status is archived with the state needs none.
+func Resets(r *reprise.Run, now time.Time) []reprise.Event {
 	var out []reprise.Event
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -142,7 +143,7 @@ func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.
 	if _, err := j.CatchUp(ctx); err != nil {
 		return done, err
 	}
-	for _, ev := range resets(r, now) {
+	for _, ev := range Resets(r, now) {
 		edits, err := j.Record(ctx, ev)
 		if err != nil {
 			return done, err
@@ -159,5 +160,8 @@ func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.
 		return done, err
 	}
 	done.Archived, err = store.Archive(r.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return done, nil // it was begun, and nothing of it is there yet
+	}
 	return done, err
 }

@@ -36,14 +36,7 @@ func (s *Store) Archive(name string) (string, error) {
 }
 
 func (s *Store) archive(name string) (string, error) {
-	if err := checkPath(name); err != nil {
-		return "", err
-	}
-	info, err := s.fs.Stat(name)
-	if err != nil {
-		return "", err
-	}
-	if err := s.checkSecrets(name, info); err != nil {
+	if err := s.CanArchive(name); err != nil {
 		return "", err
 	}
 	box, err := s.archiveBox(path.Base(name))
@@ -63,6 +56,19 @@ func (s *Store) archive(name string) (string, error) {
 		return "", err
 	}
 	return to, s.syncDirs(name)
+}
+
+// CanArchive tells why Archive would refuse to move something, nil if it would
+// not. It changes nothing.
+func (s *Store) CanArchive(name string) error {
+	if err := checkPath(name); err != nil {
+		return err
+	}
+	info, err := s.fs.Stat(name)
+	if err != nil {
+		return err
+	}
+	return s.checkSecrets(name, info)
 }
 
 // archiveBox makes a folder of its own for one thing that is archived.

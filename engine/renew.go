@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/journal"
+	"reprise/layout"
+	"reprise/upkeep"
+)
+
+// A fresh start is one event that says all of it, in the journal before anything
+// is changed: statuses that are taken back elsewhere, and the events that begin
+// the run again. What it asks for can be done again: a status that is reset stays
+// reset, a state is archived once because it is moved, and an event that is on
+// record is not recorded a second time. So a process that dies on the way leaves
+// the decision as the last word of the journal, and the next one goes on there.
+
+// beginnings tells where a run begins again and with which events. The error tells
+// why it cannot; nothing is changed.
+func (w *work) beginnings(l look) (reprise.Ref, []reprise.Event, error) {
+	if err := w.store.CanArchive(w.ref.Path); err != nil {
+		return w.ref, nil, err
+	}
+	left := durable.Without(w.store, w.ref.Path)
+	ref, events, err := w.book.Begin(left, w.goalOf(l))
+	if err != nil {
+		return ref, nil, err
+	}
+	if strings.HasPrefix(ref.Path, w.ref.Path+"/") {
+		return ref, nil, fmt.Errorf("it would begin again in %s, which is archived", ref.Path)
+	}
+	if len(events) == 0 && ref.Path == w.ref.Path {
+		return ref, nil, reprise.ErrNotFromNothing
+	}
+	events = w.allBegun(events)
+	return ref, events, rehearse(left, ref, events)
+}
+
+// decideRenewal makes the decision durable, in the journal of the run that begins
+// again, and goes on from that run. Where that run is there already, the old one is
+// given up, and nothing else is to be done.
+func (w *work) decideRenewal(ctx context.Context, l look, ref reprise.Ref, events []reprise.Event) error {
+	place, was := reprise.Place(ref), reprise.Place(w.ref)
+	decided := reprise.Event{Kind: reprise.RunRenewed, Actor: person, Text: "to be started afresh, says a person; the state is archived", Run: &place}
+	resets := upkeep.Resets(l.run, w.Now())
+	if ref.Path == w.ref.Path {
+		decided.Then = append(resets, events...)
+		return w.record(ctx, decided)
+	}
+	next, err := w.Engine.open(ctx, w.store, ref, w.book)
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		if _, err := upkeep.GiveUp(ctx, w.store, l.run, w.Now()); err != nil {
+			return err
+		}
+	} else {
+		// What is taken back stands in the old journal, and can be done again.
+		for _, ev := range resets {
+			if err := w.record(ctx, ev); err != nil {
+				return err
+			}
+		}
+		decided.Old, decided.Then = &was, events
+		if err := next.record(ctx, decided); err != nil {
+			return err
+		}
+	}
+	next.sum.Snapshot, next.choice = w.sum.Snapshot, w.choice
+	*w = *next
+	return nil
+}
+
+// rehearse tells why events would not make a run, nil if they would.
+func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event) error {
+	l := layout.Find(ref.Layout)
+	if l == nil {
+		return fmt.Errorf("no layout is called %q", ref.Layout)
+	}
+	dry := durable.NewDryRun(store)
+	for _, ev := range events {
+		run, err := l.Load(dry, ref)
+		if err != nil {
+			return err
+		}
+		edits, err := l.Record(dry, run, ev)
+		if err != nil {
+			return err
+		}
+		if err := dry.Apply(context.Background(), edits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renew carries a fresh start to its end that is the last word of the journal.
+func (w *work) renew(ctx context.Context) error {
+	for len(w.renewal.Left) > 0 && w.renewal.Left[0].Kind == reprise.StepReset {
+		ev := w.renewal.Left[0]
+		err := w.record(ctx, ev)
+		if err != nil && w.store.Poisoned() != nil {
+			return err
+		}
+		if err != nil {
+			// Its file takes nothing in; that keeps nobody from beginning again.
+			w.renewal.Left = w.renewal.Left[1:]
+			w.notice(reprise.Finding{
+				Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: ev.Step,
+				Message: fmt.Sprintf("it could not be taken back that it was begun: %v", err),
+			})
+		}
+	}
+	if err := w.putAway(); err != nil {
+		return err
+	}
+	for len(w.renewal.Left) > 0 {
+		if err := w.record(ctx, w.renewal.Left[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putAway archives the old state, if it is there. Where it has the place of the
+// new one, it is there only as long as nothing of that is on record.
+func (w *work) putAway() error {
+	old := w.renewal.Old
+	if !w.putsAway() {
+		return nil
+	}
+	if old.Path != w.ref.Path {
+		j, err := journal.Open(w.store, w.layout, old)
+		if err == nil {
+			err = j.Note(reprise.Event{Kind: reprise.RunStopped, At: w.Now(), Actor: actor, Outcome: "archived", Text: "the state was archived"})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	to, err := w.store.Archive(old.Path)
+	if err != nil {
+		return err
+	}
+	w.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: w.ref.ID, Message: "the old state was archived", Source: reprise.Source{File: to}})
+	return nil
+}
+
+// putsAway reports whether there is an old state to be archived.
+func (w *work) putsAway() bool {
+	old := w.renewal.Old
+	if old.Path == w.ref.Path && len(w.renewal.Left) == 0 {
+		return false
+	}
+	_, err := fs.Stat(w.store, old.Path)
+	return err == nil
+}
+
+// renewAgain carries a fresh start to its end that somebody else decided and did
+// not get to. Where its state cannot be archived any more, the fresh start is given
+// up and said: the run is as it was.
+func (w *work) renewAgain(ctx context.Context) error {
+	if w.putsAway() {
+		if err := w.store.CanArchive(w.renewal.Old.Path); err != nil {
+			w.renewal, w.follows = reprise.Renewal{}, nil
+			w.notice(reprise.Finding{
+				Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: w.ref.ID,
+				Message: fmt.Sprintf("it was to start afresh before a crash and cannot any more: %v", err),
+			})
+			return nil
+		}
+	}
+	if err := w.renew(ctx); err != nil {
+		return err
+	}
+	w.renewed, w.follows = true, nil
+	w.notice(reprise.Finding{
+		Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: w.ref.ID,
+		Message: "it was being started afresh when the work was cut off; that has been carried to its end",
+	})
+	// What its files say of how it is worked on was not there before.
+	var err error
+	if w.book, err = w.bookOf(w.store, w.ref); err != nil {
+		return err
+	}
+	return w.load()
+}
+
+// betweenError tells somebody who only looks that a run is between its old state
+// and its new one.
+type betweenError struct{ run string }
+
+// Error implements error.
+func (e *betweenError) Error() string {
+	return "look at " + e.run + ": it was being started afresh when the work was cut off, its files are not there yet"
+}
+
+// Hint says what a person can do.
+func (e *betweenError) Hint() string {
+	return "`reprise resume " + e.run + "` carries the fresh start to its end; the old state is in the archive"
+}
