@@ -228,7 +228,7 @@ func (h holders) strangers(a *air) []reprise.Session {
 	for s, o := range h {
 		known[o.pid] = true
 		if o.unwritten && o.Life == reprise.Alive {
-			out = append(out, reprise.Session{CLI: s.CLI, ID: s.ID, Version: s.Version, Path: filepath.Join(a.stores[s.CLI], s.Path), Dir: a.relative(s.Dir), Started: s.Started, Last: s.Last, Owner: o.OwnerLife, Caller: o.caller})
+			out = append(out, reprise.Session{CLI: s.CLI, ID: a.named(s.ID), Version: a.named(s.Version), Path: filepath.Join(a.stores[s.CLI], s.Path), Dir: a.relative(s.Dir), Started: s.Started, Last: s.Last, Owner: o.OwnerLife, Caller: o.caller})
 		}
 	}
 	for _, w := range a.workers.Found {

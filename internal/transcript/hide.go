@@ -242,8 +242,8 @@ var places = []place{
 	// Variables and fields by what they are called.
 	{hints: secretWords, form: lazily(before + `-{0,2}\\?["']?` + named + `\\?["']?=`), keeps: notSecret},
 	{hints: secretWords, form: lazily(before + named + ` ?:?= ?`), quoted: true, keeps: notSecret},
-	{hints: secretWords, form: lazily(`\\?["']` + named + `\\?["']\s*:\s*`), keeps: notSecret},
-	{hints: secretWords, form: lazily(`(?m)^[ \t]*(?:- )?` + named + `:[ \t]+`), alone: true, keeps: notSecret},
+	{hints: secretWords, form: lazily(`\\?["']` + named + `\\?["']\s*:\s*`), keeps: notSecretField},
+	{hints: secretWords, form: lazily(`(?m)^[ \t]*(?:- )?` + named + `:[ \t]+`), alone: true, keeps: notSecretField},
 	{hints: secretWords, form: lazily(`\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*):?[-=]`), keeps: notSecret},
 }
 
@@ -320,6 +320,14 @@ func notSecret(name, value string) bool {
 	}
 	return false
 }
+
+// notSecretField is notSecret for a field: one that is set to a variable of a program
+// holds no secret.
+func notSecretField(name, value string) bool {
+	return notSecret(name, value) || variable().MatchString(value)
+}
+
+var variable = lazily(`^[&*]?[A-Za-z_][A-Za-z0-9_.]*,$`)
 
 // isNext keeps what follows an option that has no value, or a number of a pass.
 func isNext(_, value string) bool {

@@ -102,6 +102,7 @@ var ordinary = []string{
 	"cat > types.ts <<'EOF'\ninterface Login {\n  user: string;\n  password: string;\n  token?: Token;\n}\nEOF",
 	"cat > auth.py <<'EOF'\ndef login(user, password=None):\n    token = make_token(user)\n    return token == expected\nEOF",
 	"git commit -F - <<'EOF'\ntoken: handle expiry of the session\n\npassword: no longer asked for twice\nEOF",
+	"cat > c.go <<'EOF'\n\tc := Config{\n\t\tPrivateKey: testKey,\n\t\tToken: &token,\n\t}\nEOF",
 	`find . -name '*.key' -o -name '*token*' -not -path './node_modules/*'`,
 	`jq '.token' response.json`,
 	`uuidgen; date +%s; openssl rand -hex 32`,
