@@ -160,9 +160,9 @@ var (
 
 // contents are the files of a project as far as they are to be the same however
 // often it was interrupted: without times, commits and the numbers of attempts,
-// and a line that was written twice once.
+// and a line that was written twice once. Logs of several hours are one.
 func contents(t testing.TB, dir string) map[string]string {
-	out := map[string]string{}
+	out, raw := map[string]string{}, map[string]string{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(dir, name)
 		switch {
@@ -177,18 +177,25 @@ func contents(t testing.TB, dir string) map[string]string {
 		if err != nil {
 			return err
 		}
-		out[plainTimes(rel)] = settled(string(data))
+		rel = hourly.ReplaceAllString(plainTimes(rel), "#.jsonl")
 		switch d.Name() {
 		case "attempt_history.json", "agent-history.json", "current-agent-id.txt":
-			out[plainTimes(rel)] = "" // it tells of every attempt
+			data = nil // it tells of every attempt
 		}
+		raw[rel] += string(data)
 		return nil
 	})
 	if err != nil {
 		t.Error(err)
 	}
+	for name, text := range raw {
+		out[name] = settled(text)
+	}
 	return out
 }
+
+// hourly is the end of the name of a log that begins anew every hour.
+var hourly = regexp.MustCompile(`-[0-9]{4}(-[0-9]{3})?\.jsonl$`)
 
 func plainTimes(s string) string {
 	for _, re := range []*regexp.Regexp{times, commits, spans} {
