@@ -263,7 +263,8 @@ func archivedAs(t *testing.T, dir string) map[string][]string {
 
 // TestO1_OR9_a_fresh_start_that_is_killed_is_carried_to_its_end kills an engine
 // that starts a run afresh before each of its operations on the disk up to the
-// first agent, and lets another take up what is listed: what comes of it is what
+// first agent, and whoever takes up what is listed then, and lets a third one do
+// that: what comes of it is what
 // comes of an undisturbed fresh start, and the old state is in the archive, once.
 // Before the decision is on record nothing has changed, and it is made again; of
 // the operations before that only some are tried. REPRISE_MATRIX=1 does it with
@@ -370,6 +371,13 @@ func freshKills(t *testing.T, name, dir string, ref reprise.Ref) map[string]int 
 			kind = "gone"
 		}
 		kinds[kind]++
+		// Whoever carries it on is killed on the way, too.
+		if out, code := k.afresh(option, n*7%50); code != -1 {
+			t.Fatalf("killed before operations %d and %d it ends with %d: %s", n, n*7%50, code, out)
+		}
+		if decisions(t, dir) > decided {
+			option = ""
+		}
 		if out, code := k.afresh(option, -1); code != exitDone {
 			t.Errorf("killed before operation %d (%s), %s: the next one ends with %d: %s", n, cut, kind, code, out)
 			continue
