@@ -258,7 +258,7 @@ func (r *Run) Clone() *Run {
 		from := len(all)
 		all = append(all, s.Claims...)
 		s.Claims = all[from:len(all):len(all)]
-		s.Commits, s.Evidence = slices.Clip(s.Commits), slices.Clip(s.Evidence)
+		s.Commits, s.Evidence = slices.Clip(s.Commits), slices.Clone(s.Evidence)
 	}
 	return &c
 }

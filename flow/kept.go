@@ -2,15 +2,40 @@ package flow
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
+	"sync"
 
 	"reprise"
 )
 
 // keptForm names the form in which a workflow is kept. It changes with the fields
-// of Workflow and Step and with what Parse makes of a file: a test holds the former.
+// of Workflow and Step, which a test holds. What another build of the program kept
+// does not count: it may have read the file by other rules.
 const keptForm = "reprise-workflow-1"
+
+// build tells one build of the program from another, as far as that is known.
+var build = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	of := info.GoVersion + " " + info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" || s.Key == "vcs.modified" {
+			of += " " + s.Value
+		}
+	}
+	sum := reprise.HashOf([]byte(of))
+	return hex.EncodeToString(sum[:4])
+})
+
+// heading is the first line of what is kept of a file.
+func heading(of reprise.Hash, body []byte) string {
+	return fmt.Sprintf("%s %s %s %s", keptForm, build(), of, reprise.HashOf(body))
+}
 
 // idFirst is how the line of a step begins. Ids need no escapes.
 const idFirst = `{"id":"`
@@ -31,7 +56,7 @@ func (w *Workflow) Keep(of reprise.Hash) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keep workflow %s: %w", w.Name, err)
 	}
-	return append(fmt.Appendf(nil, "%s %s %s\n", keptForm, of, reprise.HashOf(body.Bytes())), body.Bytes()...), nil
+	return append([]byte(heading(of, body.Bytes())+"\n"), body.Bytes()...), nil
 }
 
 // Kept gives the workflow that Keep was asked to keep. It is nil where this is not
@@ -39,7 +64,7 @@ func (w *Workflow) Keep(of reprise.Hash) ([]byte, error) {
 // when they are asked for.
 func Kept(data []byte, of reprise.Hash) *Workflow {
 	head, body, _ := bytes.Cut(data, []byte("\n"))
-	if string(head) != fmt.Sprintf("%s %s %s", keptForm, of, reprise.HashOf(body)) {
+	if string(head) != heading(of, body) {
 		return nil
 	}
 	whole, rest, _ := bytes.Cut(body, []byte("\n"))

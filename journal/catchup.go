@@ -29,7 +29,7 @@ func (j *Journal) Resume(ctx context.Context) ([]reprise.Finding, *reprise.Run, 
 	if err == nil && run == nil {
 		run, err = j.Current()
 	}
-	return findings, run, err
+	return append(givenUp(j.ref, j.log.Lost()), findings...), run, err
 }
 
 // OpenRun is Open and Resume at once: the files of the run are read while its
@@ -202,13 +202,7 @@ func Look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []reprise.Finding
-	for _, lost := range info.Lost {
-		out = append(out, reprise.Finding{
-			Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: ref.ID,
-			Message: fmt.Sprintf("an earlier repair of the journal gave records up: %+v", lost),
-		})
-	}
+	out := givenUp(ref, info.Lost)
 	behind, changed, err := t.stand(store)
 	late := len(t.waiting)
 	if len(behind) > 0 {
@@ -233,6 +227,17 @@ func Look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
 		})
 	}
 	return out, nil
+}
+
+// givenUp tells what earlier repairs of a journal gave up.
+func givenUp(ref reprise.Ref, all []durable.Lost) (out []reprise.Finding) {
+	for _, lost := range all {
+		out = append(out, reprise.Finding{
+			Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: ref.ID,
+			Message: fmt.Sprintf("an earlier repair of the journal gave records up: %+v", lost),
+		})
+	}
+	return out
 }
 
 func broughtUp(ref reprise.Ref, file string, last reprise.Event, n int) reprise.Finding {

@@ -154,11 +154,21 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 	if err != nil {
 		return nil, err
 	}
-	edits, err := j.RecordFor(ctx, run, ev)
-	if err == nil && len(edits) > 0 && ev.Step == "" {
+	edits, nowhere, err := j.edits(run, ev)
+	if err != nil {
+		return nil, err
+	}
+	// The edits are for the files as they are now. The run can be moved on by them
+	// only if that is what it was read from: whoever wrote in between would not be
+	// heard of.
+	moves := len(edits) > 0 && ev.Step == "" && j.read.from.Same()
+	if err := j.carryOut(ctx, ev, edits, nowhere); err != nil {
+		return nil, err
+	}
+	if moves {
 		j.moveOn(ev)
 	}
-	return edits, err
+	return edits, nil
 }
 
 // moveOn spares reading a large run again after an event about the run as a
@@ -189,23 +199,31 @@ func (j *Journal) RecordFor(ctx context.Context, run *reprise.Run, ev reprise.Ev
 	if err != nil {
 		return nil, err
 	}
+	if err := j.carryOut(ctx, ev, edits, nowhere); err != nil {
+		return nil, err
+	}
+	return edits, nil
+}
+
+// carryOut makes an event durable, first in the journal and then in the files.
+func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []reprise.Edit, nowhere bool) error {
 	files, err := j.touches(edits)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	// crash: before-event
 	if err := j.append(Entry{Event: ev, Nowhere: nowhere, Files: files}); err != nil {
-		return nil, fmt.Errorf("record %s: %w", ev.Kind, err)
+		return fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
 	// crash: event-recorded
 	if len(edits) == 0 {
-		return nil, nil
+		return nil
 	}
 	if err := j.store.Apply(ctx, edits); err != nil {
-		return nil, fmt.Errorf("project %s: %w", ev.Kind, err)
+		return fmt.Errorf("project %s: %w", ev.Kind, err)
 	}
 	// crash: event-projected
-	return edits, nil
+	return nil
 }
 
 // Current gives the run as its files tell it now. They are read again only where
@@ -215,7 +233,7 @@ func (j *Journal) Current() (*reprise.Run, error) {
 	if j.ahead != nil {
 		j.read, j.ahead = <-j.ahead, nil
 	}
-	if j.read.from == nil || !j.read.from.Same() {
+	if j.read.from == nil || j.read.err != nil || !j.read.from.Same() {
 		j.read = read(j.store, j.layout, j.ref)
 	}
 	if j.read.err != nil {

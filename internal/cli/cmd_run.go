@@ -287,7 +287,11 @@ func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) erro
 	if err := s.askTrust(trust, u); err != nil {
 		return err
 	}
-	return engine.KeepFlow(settings.KeptFolder(s.env), w, hash)
+	if err := engine.KeepFlow(settings.KeptFolder(s.env), w, hash); err != nil {
+		// What is kept only spares time.
+		fmt.Fprintf(s.err, "reprise: %s is read anew every time: %s\n", plain(name), plain(err.Error()))
+	}
+	return nil
 }
 
 // untrustedFlow says what a workflow file would start.

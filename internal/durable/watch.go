@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -21,6 +22,9 @@ type Watch struct {
 	// grown the folders above them.
 	wrote map[string]reprise.Hash
 	grown map[string]bool
+	// unsure is set once a reading failed for a reason that may pass: what stands
+	// under the name does not tell whether it has.
+	unsure bool
 }
 
 // Watch begins a reading.
@@ -39,27 +43,52 @@ type sight struct {
 	list    []Info // of a folder
 }
 
-// settled is how old the last change of a file must be for its times to tell of
-// the next one: the system's clock for them ticks every few milliseconds, and two
-// changes within a tick look like one.
-const settled = 100 * time.Millisecond
+// How old the last change of a file must be for its times to tell of the next one:
+// the system's clock for them ticks every few milliseconds, and two changes within
+// a tick look like one. Some disks keep whole seconds, or every other one.
+const (
+	settled       = 100 * time.Millisecond
+	settledCoarse = 3 * time.Second
+)
+
+// recent reports whether the next change of a file may leave its times as they are.
+func recent(changed time.Time) bool {
+	if changed.Nanosecond() == 0 {
+		return time.Since(changed) < settledCoarse
+	}
+	return time.Since(changed) < settled
+}
 
 // Open implements fs.FS.
 func (w *Watch) Open(name string) (fs.File, error) {
 	w.note(name)
-	return w.s.Open(name)
+	f, err := w.s.Open(name)
+	return f, w.failed(err)
 }
 
 // Stat implements fs.StatFS.
 func (w *Watch) Stat(name string) (fs.FileInfo, error) {
 	w.note(name)
-	return w.s.Stat(name)
+	info, err := w.s.Stat(name)
+	return info, w.failed(err)
 }
 
 // ReadFile implements fs.ReadFileFS.
 func (w *Watch) ReadFile(name string) ([]byte, error) {
 	w.note(name)
-	return w.s.ReadFile(name)
+	b, err := w.s.ReadFile(name)
+	return b, w.failed(err)
+}
+
+// failed gives the error back, and keeps in mind if it is one that may pass.
+func (w *Watch) failed(err error) error {
+	var odd *NotRegularError
+	if err != nil && !missing(err) && !errors.As(err, &odd) && !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, ErrTooLarge) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.unsure = true
+	}
+	return err
 }
 
 // note keeps what stands under a name. That is done before it is read: a change
@@ -78,7 +107,7 @@ func (w *Watch) Wrote(name string, content reprise.Hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wrote[name] = content
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+	for _, dir := range parents(name) {
 		w.grown[dir] = true
 	}
 }
@@ -87,6 +116,9 @@ func (w *Watch) Wrote(name string, content reprise.Hash) {
 func (w *Watch) Same() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.unsure {
+		return false
+	}
 	for name, want := range w.wrote {
 		if now := w.s.sight(name, true); !now.hashed || now.content != want {
 			return false
@@ -97,6 +129,9 @@ func (w *Watch) Same() bool {
 			continue
 		}
 		now := w.s.sight(name, was.hashed)
+		if w.grown[name] && now.info.Mode.IsDir() {
+			now.info.ModTime, was.info.ModTime = time.Time{}, time.Time{} // ours
+		}
 		created := w.grown[name] && was.err != "" && now.info.Mode.IsDir()
 		if !created && (now.err != was.err || now.info != was.info || now.content != was.content || now.hashed != was.hashed) {
 			return false
@@ -115,6 +150,16 @@ func (w *Watch) sameList(dir string, was, now []Info) bool {
 		name := path.Join(dir, e.Name)
 		_, wrote := w.wrote[name]
 		return wrote && e.Regular() || w.grown[name] && e.Mode.IsDir()
+	}
+	for _, e := range now {
+		// A folder that came with what was written: nobody has looked into it, so
+		// there may be nothing else in it.
+		name := path.Join(dir, e.Name)
+		if w.grown[name] && e.Mode.IsDir() && !slices.ContainsFunc(was, func(o Info) bool { return o.Name == e.Name }) {
+			if in := w.s.sight(name, false); in.err != "" || !w.sameList(name, nil, in.list) {
+				return false
+			}
+		}
 	}
 	was, now = slices.DeleteFunc(slices.Clone(was), ours), slices.DeleteFunc(now, ours)
 	return slices.EqualFunc(was, now, func(a, b Info) bool {
@@ -138,8 +183,8 @@ func (s *Store) sight(name string, content bool) sight {
 		if err != nil {
 			return sight{err: err.Error()}
 		}
-		return sight{info: Info{Mode: info.Mode, Ino: info.Ino}, list: list}
-	case content || s.o.AllowNetwork || info.Changed.IsZero() || time.Since(info.Changed) < settled:
+		return sight{info: Info{Mode: info.Mode, Ino: info.Ino, ModTime: info.ModTime}, list: list}
+	case content || s.o.AllowNetwork || info.Changed.IsZero() || recent(info.Changed):
 		b, _, err := s.readFile(name)
 		if err != nil {
 			return sight{err: err.Error()}

@@ -134,10 +134,16 @@ func (l *loading) branch() string {
 			return led.branch
 		}
 	}
-	if n := &l.log.latest[runStarted]; n.set {
-		if name := n.body().text("branch_name", "work_branch", "branch"); plainBranch(name) {
-			return name
-		}
+	if n := &l.log.branch; n.set {
+		return branchOf(n.body())
+	}
+	return ""
+}
+
+// branchOf gives the branch an event names, "" if it names none.
+func branchOf(b body) string {
+	if name := b.text("branch_name", "work_branch", "branch"); plainBranch(name) {
+		return name
 	}
 	return ""
 }

@@ -303,7 +303,8 @@ func after(t, last time.Time) time.Time {
 // everything. A time that only a file's date gives is none on record.
 func (rec *recording) begun() time.Time {
 	var last time.Time
-	if rec.run.LastActivitySource.Line > 0 {
+	// A run that was moved on in memory does not know the lines of our log.
+	if at := rec.run.LastActivitySource; at.Line > 0 || at.File == ownFolder(rec.dir) {
 		last = rec.run.LastActivity
 	}
 	for i := range rec.run.Steps {

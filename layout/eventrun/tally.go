@@ -199,6 +199,7 @@ const maxAlarms = 1000
 type tally struct {
 	tasks  map[string]*task
 	latest [kinds]note
+	branch note // the latest start that names a branch; going on does not
 	alarms []alarm
 	last   key // of all events
 	events int
@@ -244,6 +245,9 @@ func (t *tally) record(k key, w *word, id []byte, tk *task, raw []byte) {
 		}
 	default:
 		t.latest[kd].keep(k, w, raw)
+		if kd == runStarted && (quotes(raw, "branch") || quotes(raw, "work_branch")) && branchOf(parseBody(raw)) != "" {
+			t.branch.keep(k, w, raw)
+		}
 	}
 }
 
@@ -267,6 +271,9 @@ func (t *tally) join(o *tally) {
 		if n := &o.latest[i]; n.set {
 			t.latest[i].keep(n.key, n.word, n.raw)
 		}
+	}
+	if n := &o.branch; n.set {
+		t.branch.keep(n.key, n.word, n.raw)
 	}
 	t.alarms = append(t.alarms, o.alarms...)
 	if o.last.after(t.last) {
