@@ -118,3 +118,39 @@ func TestX10_O2_a_preview_of_a_resume_is_what_resuming_does(t *testing.T) {
 		}
 	}
 }
+
+// TestX10_O2_a_preview_shows_what_is_settled_first previews a run of another tool
+// that left two steps in progress: both are open again before one is started.
+func TestX10_O2_a_preview_shows_what_is_settled_first(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir() // in no repository, so that it is worked on where it is
+	put(t, dir, ".auto-claude/specs/001-a/spec.md", "# A\n")
+	put(t, dir, ".auto-claude/specs/001-a/implementation_plan.json", `{
+  "feature": "A",
+  "phases": [
+    {"id": "p", "name": "P", "subtasks": [
+      {"id": "s1", "description": "one", "status": "completed"},
+      {"id": "s2", "description": "two", "status": "in_progress"},
+      {"id": "s3", "description": "three", "status": "in_progress"}
+    ]}
+  ]
+}
+`)
+	ref := reprise.Ref{Layout: "autoclaude", ID: "001-a", Path: ".auto-claude/specs/001-a", Kind: reprise.KindBuild}
+	e := newEngine(dir)
+	e.Parallel = 1
+	at := time.Now().Add(time.Minute).Truncate(time.Second)
+	e.Now = func() time.Time { return at }
+	before := files(t, dir)
+	p, err := e.Preview(t.Context(), ref, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := launchFirst(t, e, func() (reprise.Ref, error) { return ref, nil })
+	if len(p.Starts) != 1 || p.Starts[0].Step != next.job.Step || p.Starts[0].Prompt != next.job.Prompt {
+		t.Errorf("previewed %+v; started %s", p.Starts, next.job.Step)
+	}
+	if want, have := difference(before, next.files), perFile(p.Diff); !slices.Equal(want, have) || !strings.Contains(p.Diff, "three") {
+		t.Errorf("previewed\n%s\nresuming did\n%s", strings.Join(have, ""), strings.Join(want, ""))
+	}
+}
