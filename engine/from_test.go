@@ -30,3 +30,22 @@ func TestOR3_from_a_phase_that_cannot_be_taken_back_changes_nothing(t *testing.T
 		t.Errorf("%v %v", sum, err)
 	}
 }
+
+// A person may stop behind a phase that leaves no step in the files: what the plan
+// of a build is made by is none of the plan.
+func TestAC3_until_a_phase_that_the_files_do_not_keep(t *testing.T) {
+	t.Parallel()
+	w := workflow{layout: "autoclaude", kind: reprise.KindBuild, goal: reprise.Goal{Text: "Health endpoint"}}
+	e := w.project(t)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{Until: "planning"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(sum.Finished); n == 0 || sum.Finished[n-1].ID != "planning" || len(sum.Left) == 0 {
+		t.Errorf("finished %+v, left %v", sum.Finished, sum.Left)
+	}
+}

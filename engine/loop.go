@@ -107,8 +107,16 @@ func (w *work) reached() bool {
 	if w.choice.Until == "" {
 		return false
 	}
-	s := w.run.Step(w.choice.Until)
-	return s != nil && s.Status.Closed()
+	if s := w.run.Step(w.choice.Until); s != nil {
+		return s.Status.Closed()
+	}
+	// Not every step stays in the files: planning is none of a plan's.
+	for i := len(w.told) - 1; i >= 0; i-- {
+		if ev := &w.told[i]; ev.Step == w.choice.Until && !journalOnly[ev.Kind] {
+			return ev.Kind == reprise.StepFinished || ev.Kind == reprise.StepSkipped
+		}
+	}
+	return false
 }
 
 // startWhatMay starts what may be started now. wake is when something that must

@@ -234,7 +234,7 @@ func givenUp(ref reprise.Ref, all []durable.Lost) (out []reprise.Finding) {
 	for _, lost := range all {
 		out = append(out, reprise.Finding{
 			Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: ref.ID,
-			Message: fmt.Sprintf("an earlier repair of the journal gave records up: %+v", lost),
+			Message: "an earlier repair of the journal gave up " + lost.String(), Source: reprise.Source{File: lost.Copy},
 		})
 	}
 	return out

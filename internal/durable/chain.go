@@ -66,6 +66,18 @@ type Lost struct {
 	Copy   string `json:"copy,omitempty"`
 }
 
+// String says what was lost, in words.
+func (l Lost) String() string {
+	what := "what cannot be read"
+	switch {
+	case l.From > 0 && l.To > l.From:
+		what = fmt.Sprintf("records %d to %d", l.From, l.To)
+	case l.From > 0:
+		what = fmt.Sprintf("record %d", l.From)
+	}
+	return fmt.Sprintf("%s in %s, %d bytes: %s", what, path.Base(l.Path), l.Bytes, l.Cause)
+}
+
 // repairMark is the payload of a repair record: what was lost and how the chain
 // goes on behind it.
 type repairMark struct {
