@@ -101,7 +101,9 @@ func (c *scribe) logEntry() (entry, head string) {
 	case worst == reprise.Warning:
 		check = "warnings"
 	}
-	if c.ev.Text != "" {
+	if _, looked, ok := strings.Cut(c.ev.Text, "Validation: "); ok {
+		check = oneLine(looked, 100) // whoever resumed it has looked further than its files
+	} else if c.ev.Text != "" {
 		check += " (" + c.ev.Text + ")"
 	}
 	return head + fmt.Sprintf("Resume point: %s\nInterruption duration: %s\nValidation: %s\n", point, gone, check), head
