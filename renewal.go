@@ -42,6 +42,13 @@ func (n *Renewal) Add(ev *Event) {
 	n.Left = n.Left[next+1:]
 }
 
+// Of reports whether it is the fresh start of this run: a journal speaks for no
+// other.
+func (n *Renewal) Of(ref Ref) bool { return n.Run.Layout == ref.Layout && n.Run.Path == ref.Path }
+
+// Moves reports whether the run begins again in another place than it was.
+func (n *Renewal) Moves() bool { return n.Old.Layout != n.Run.Layout || n.Old.Path != n.Run.Path }
+
 // Open reports whether a fresh start is the last word. Where nothing of it is left
 // to be recorded, the files of the run may still have to follow.
 func (n *Renewal) Open() bool { return n.Run.Path != "" }

@@ -40,6 +40,7 @@ type Call struct {
 	ID      string
 	Tool    string
 	Text    string // the command or the files, shortened and without what looks like a secret
+	Wrote   Hash   // of id, tool and text as the session wrote them, whoever looks
 	Started time.Time
 	Effect  Effect
 	Landing Landing

@@ -112,8 +112,17 @@ func (w *work) reached() bool {
 	}
 	// Not every step stays in the files: planning is none of a plan's.
 	for i := len(w.told) - 1; i >= 0; i-- {
-		if ev := &w.told[i]; ev.Step == w.choice.Until && !journalOnly[ev.Kind] {
-			return ev.Kind == reprise.StepFinished || ev.Kind == reprise.StepSkipped
+		switch ev := &w.told[i]; ev.Kind {
+		case reprise.StateRestored:
+			return false // what was done before it need not be any more
+		case reprise.StepFinished, reprise.StepSkipped:
+			if ev.Step == w.choice.Until {
+				return true
+			}
+		case reprise.StepStarted, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset:
+			if ev.Step == w.choice.Until {
+				return false
+			}
 		}
 	}
 	return false

@@ -44,8 +44,31 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if c.If != "" && look.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
-	r := newRehearsal(ctx, w, durable.NewDryRun(store), &Preview{Run: ref, Decision: look.d, Digest: look.digest})
+	p := &Preview{Run: ref, Decision: look.d, Digest: look.digest}
+	if len(w.renewal.Left) == 0 || w.mayPutAway() != nil {
+		r := newRehearsal(ctx, w, durable.NewDryRun(store), p)
+		return r.told(r.resume(ctx, look))
+	}
+	r := newRehearsal(ctx, w, durable.NewDryRun(durable.Without(store, w.renewal.Old.Path)), p)
+	if err := r.renewAgain(ctx); err != nil {
+		return nil, err
+	}
 	return r.told(r.resume(ctx, look))
+}
+
+// renewAgain plays how a fresh start is carried to its end that was cut off before
+// the old state was archived.
+func (r *rehearsal) renewAgain(ctx context.Context) error {
+	r.would("It was being started afresh when the work was cut off: %s is archived, and it begins again.", r.renewal.Old.Path)
+	for _, ev := range r.renewal.Left {
+		if ev.Kind == reprise.StepReset {
+			continue // in files of others
+		}
+		if err := r.play(ctx, ev); err != nil {
+			return err
+		}
+	}
+	return r.reload()
 }
 
 // PreviewBegin tells what Begin, and then Resume, would do. It takes no lease and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -155,29 +156,66 @@ func (w *work) putAway() error {
 // putsAway reports whether there is an old state to be archived.
 func (w *work) putsAway() bool {
 	old := w.renewal.Old
-	if old.Path == w.ref.Path && len(w.renewal.Left) == 0 {
+	if old.Path == w.ref.Path && (len(w.renewal.Left) == 0 || begins(w.renewal.Left) < begins(w.renewal.Then)) {
 		return false
 	}
 	_, err := fs.Stat(w.store, old.Path)
 	return err == nil
 }
 
-// renewAgain carries a fresh start to its end that somebody else decided and did
-// not get to. Where its state cannot be archived any more, the fresh start is given
-// up and said: the run is as it was.
-func (w *work) renewAgain(ctx context.Context) error {
-	if w.putsAway() {
-		if err := w.store.CanArchive(w.renewal.Old.Path); err != nil {
-			w.renewal, w.follows = reprise.Renewal{}, nil
-			w.notice(reprise.Finding{
-				Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: w.ref.ID,
-				Message: fmt.Sprintf("it was to start afresh before a crash and cannot any more: %v", err),
-			})
-			return nil
+// begins counts the events that make the new state.
+func begins(events []reprise.Event) (n int) {
+	for i := range events {
+		if events[i].Kind != reprise.StepReset {
+			n++
 		}
 	}
-	if err := w.renew(ctx); err != nil {
-		return err
+	return n
+}
+
+// mayPutAway tells why what a journal names is not archived, nil if it is: only
+// the state of a run is, whoever wrote the journal.
+func (w *work) mayPutAway() error {
+	old := w.renewal.Old
+	if !w.renewal.Of(w.ref) {
+		return fmt.Errorf("its journal speaks of another run, %s", w.renewal.Run.Path)
+	}
+	if w.renewal.Moves() {
+		l := layout.Find(old.Layout)
+		if l == nil {
+			return fmt.Errorf("no layout is called %q", old.Layout)
+		}
+		refs, err := l.Find(w.store)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(refs, func(ref reprise.Ref) bool { return ref.Path == old.Path }) {
+			return fmt.Errorf("%s is no run", old.Path)
+		}
+	}
+	return w.store.CanArchive(old.Path)
+}
+
+// renewAgain carries a fresh start to its end that somebody else decided and did
+// not get to. Where its state cannot be archived, or not any more, the fresh start
+// is given up and said: the run is as it was.
+func (w *work) renewAgain(ctx context.Context) error {
+	var err error
+	if w.putsAway() || !w.renewal.Of(w.ref) {
+		err = w.mayPutAway()
+	}
+	if err == nil {
+		if err = w.renew(ctx); err != nil && (w.store.Poisoned() != nil || !w.putsAway()) {
+			return err
+		}
+	}
+	if err != nil {
+		w.renewal, w.follows = reprise.Renewal{}, nil
+		w.notice(reprise.Finding{
+			Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: w.ref.ID,
+			Message: fmt.Sprintf("it was to start afresh before a crash and cannot any more: %v", err),
+		})
+		return nil
 	}
 	w.renewed, w.follows = true, nil
 	w.notice(reprise.Finding{
@@ -185,7 +223,6 @@ func (w *work) renewAgain(ctx context.Context) error {
 		Message: "it was being started afresh when the work was cut off; that has been carried to its end",
 	})
 	// What its files say of how it is worked on was not there before.
-	var err error
 	if w.book, err = w.bookOf(w.store, w.ref); err != nil {
 		return err
 	}

@@ -29,7 +29,8 @@ const clockSlack = 2 * time.Second
 // call tells what became of a call without a result. running says which process
 // still carries it out, if one does.
 func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) (out reprise.Call, running string) {
-	out = reprise.Call{ID: a.named(c.ID), Tool: a.named(c.Tool), Text: a.shown(summary(c)), Started: c.Started, Effect: c.Effect(), Landing: reprise.LandingUnknown, Passed: c.Passed}
+	wrote := reprise.HashOf([]byte(c.ID + "\x00" + c.Tool + "\x00" + summary(c)))
+	out = reprise.Call{ID: a.named(c.ID), Tool: a.named(c.Tool), Text: a.shown(summary(c)), Wrote: wrote, Started: c.Started, Effect: c.Effect(), Landing: reprise.LandingUnknown, Passed: c.Passed}
 	sign := func(format string, args ...any) {
 		out.Signs = append(out.Signs, transcript.Shown(fmt.Sprintf(format, args...), 2*shownText, a.hide))
 	}

@@ -199,7 +199,13 @@ type seenSession struct {
 func seenSessions(list []reprise.Session) []seenSession {
 	var out []seenSession
 	for _, s := range list {
-		out = append(out, seenSession{s.CLI, s.ID, s.Owner.Life == reprise.Alive, s.Last, s.Calls})
+		calls := slices.Clone(s.Calls)
+		for i := range calls {
+			// What of these words is left out depends on whose secrets are known:
+			// Wrote and Landing stand for them.
+			calls[i].ID, calls[i].Tool, calls[i].Text, calls[i].Signs = "", "", "", nil
+		}
+		out = append(out, seenSession{s.CLI, s.ID, s.Owner.Life == reprise.Alive, s.Last, calls})
 	}
 	return out
 }

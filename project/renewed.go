@@ -35,12 +35,18 @@ func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries 
 	if err != nil {
 		return runs
 	}
+	copied := store.Copied() != nil
 	for name, kind := range last {
 		if !slices.Contains(mayRenew, kind) {
 			continue
 		}
 		renewal := renewalIn(store, name)
 		if !renewal.Open() || res.held.is(renewal.Run) {
+			continue
+		}
+		// A journal speaks for its own run, and one that came with a copy hides
+		// no other.
+		if journal.Name(renewal.Run) != name || renewal.Moves() && copied {
 			continue
 		}
 		i := slices.IndexFunc(entries, func(e layout.Entry) bool { return e.Name() == renewal.Run.Layout })

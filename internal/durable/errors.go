@@ -109,13 +109,21 @@ func (e *HeldError) Hint() string {
 }
 
 // CopiedError tells that this project was copied from another place together
-// with its state: two copies must not go on with the same run by accident.
+// with its state: two copies must not go on with the same run by accident. From is
+// "" where nobody can tell; then Cause says why.
 type CopiedError struct {
 	From, Here string
+	Cause      error
 }
+
+// Unwrap gives what is wrong with the record of where it was made.
+func (e *CopiedError) Unwrap() error { return e.Cause }
 
 // Error implements error.
 func (e *CopiedError) Error() string {
+	if e.From == "" {
+		return fmt.Sprintf("open the state of %s: nothing says that it was made here: %v", e.Here, e.Cause)
+	}
 	return fmt.Sprintf("open the state of %s: it is a copy of %s", e.Here, e.From)
 }
 

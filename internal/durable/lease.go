@@ -264,16 +264,53 @@ func (s *Store) readStamp() (st stamp, err error) {
 
 // checkStamp returns a *CopiedError if the state folder was copied here: both
 // its inode and its path are others than on record. Moving keeps the inode,
-// restoring a backup keeps the path.
+// restoring a backup keeps the path. The stamp is durable before there is a
+// journal or an intent, so one of them without it was not made here.
 func (s *Store) checkStamp(dir Info) error {
 	st, err := s.readStamp()
 	if err != nil {
-		return nil // writeStamp reports what is wrong with it
+		var future *FutureError
+		if errors.As(err, &future) {
+			return err
+		}
+		if missing(err) {
+			err = &DamageError{Path: stampFile, Cause: "the file is missing"}
+		}
+		var damage *DamageError
+		var odd *NotRegularError
+		wrong := errors.As(err, &damage) || errors.As(err, &odd) && !odd.Mode.IsRegular()
+		if !wrong || !s.begun() {
+			return nil // somebody writes it just now, or writeStamp reports what is wrong with it
+		}
+		return &CopiedError{Here: s.place(), Cause: err}
 	}
-	if st.Ino != dir.Ino && st.Path != s.place() && !s.o.Adopt {
+	if st.Ino != dir.Ino && st.Path != s.place() {
 		return &CopiedError{From: st.Path, Here: s.place()}
 	}
 	return nil
+}
+
+// begun reports whether something was ever decided with this state folder.
+func (s *Store) begun() bool {
+	if _, err := s.fs.Stat(intentFile); !missing(err) {
+		return true
+	}
+	logs, err := s.fs.List(journalDir)
+	return len(logs) > 0 || err != nil && !missing(err)
+}
+
+// Copied returns a *CopiedError if the state folder came from another place and
+// nobody has accepted it here yet, whatever the store was opened with. It changes
+// nothing.
+func (s *Store) Copied() error {
+	info, err := s.fs.Stat(StateDir)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.checkStamp(info)
 }
 
 func (s *Store) writeStamp(rep *Report) error {

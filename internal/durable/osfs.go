@@ -28,6 +28,20 @@ func OpenFS(dir string) (FS, error) {
 }
 
 func (d *osFS) Open(name string, flag int, perm fs.FileMode) (File, error) {
+	for try := 1; ; try++ {
+		f, err := d.open(name, flag, perm)
+		// A regular file that took the place of another one meanwhile is as good.
+		var odd *NotRegularError
+		if !errors.As(err, &odd) || !odd.Mode.IsRegular() || try == maxReplaced {
+			return f, err
+		}
+	}
+}
+
+// maxReplaced is how often a file may be replaced while it is opened.
+const maxReplaced = 10
+
+func (d *osFS) open(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL {
 		// The kernel makes a new file or none; there is nothing to follow.
 		f, err := d.root.OpenFile(name, flag, perm)

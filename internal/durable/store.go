@@ -345,6 +345,9 @@ func (s *Store) checkPlace() error {
 	case !info.Mode.IsDir():
 		return &NotRegularError{Path: StateDir, Mode: info.Mode}
 	}
+	if s.o.Adopt {
+		return nil
+	}
 	return s.checkStamp(info)
 }
 

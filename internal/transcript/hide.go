@@ -221,18 +221,20 @@ var places = []place{
 	// Headers: the scheme stays.
 	{kind: "authorization", hints: []string{"authorization"}, form: lazily(`(?i)\b(?:proxy-)?authorization\\?["']?\s*:\s*\\?["']?\s*(?:(?:bearer|basic|token|apikey|digest|negotiate)\s+)?`), header: true, keeps: isScheme},
 	{kind: "token", hints: []string{"bearer"}, form: lazily(`(?i)\bbearer\s+`), keeps: func(_, value string) bool { return len(value) < 16 || !mixed(value) }},
-	{kind: "secret header", hints: secretWords, form: lazily(`(?i)\b(?:x-[a-z-]*(?:key|token|secret)|private-token|job-token|deploy-token|api-key|circle-token)\s*:\s*`), header: true},
-	{kind: "cookie", hints: []string{"cookie"}, form: lazily(`(?i)\b(?:set-)?cookie:\s*`), header: true},
+	{kind: "secret header", hints: secretWords, form: lazily(`(?i)\b(?:x-[a-z-]*(?:key|token|secret)|private-token|job-token|deploy-token|api-key|circle-token)\s*:\s*`), header: true, keeps: isProse},
+	{kind: "cookie", hints: []string{"cookie"}, form: lazily(`(?i)\b(?:set-)?cookie:\s*`), header: true, keeps: isProse},
 	{kind: "signature", hints: []string{"sig"}, form: lazily(`[?&](?:sig|Signature|X-Amz-Signature|X-Goog-Signature)=`), keeps: func(_, value string) bool { return len(value) < 10 }},
 
 	// Options by what they are called, and those of well-known programs.
-	{hints: secretWords, form: lazily(`(?i)(?:^|[\s"'])--?(?P<name>(?:[a-z0-9]+[-_])*(?:password|passwd|passphrase|(?:store|key|src|dest|deststore|srcstore)?pass|token|api-?key|secret|secret-?key|access-?key|auth-?key))["']?\s+`), keeps: isNext},
-	{kind: "password", hints: []string{"curl", "http", "xh", "wget"}, form: lazily(`\b(?:curl|http|https|xh|wget)\s` + rest + `(?:-u|--user|--proxy-user|-a|--auth)[\s=]*["']?(?P<name>[^\s:"'$]+):`)},
+	{hints: secretWords, form: lazily(`(?i)(?:^|[\s"'])--?(?P<name>(?:[a-z0-9]+[-_])*(?:password|passwd|passphrase|(?:store|key|src|dest|deststore|srcstore)?pass|token|api-?key|secret|secret-?key|access-?key|auth-?key|(?:access|auth|bearer|client|refresh|session)-?(?:token|secret)))["']?\s+`), keeps: isNext},
+	{kind: "password", hints: []string{"curl", "http", "xh", "wget"}, form: lazily(`\b(?:curl|http|https|xh|wget)\s` + rest + `(?:-[A-Za-z]*[uU]|--user|--proxy-user|-a|--auth)[\s=]*["']?(?P<name>[^\s:"'$]+):`)},
 	{kind: "password", hints: []string{"login"}, form: lazily(`\b(?:docker|podman|buildah|skopeo|helm|oras|az|heroku|crane)\s` + rest + `login\s` + rest + `-p[\s=]*`), keeps: isNext},
 	{kind: "password", hints: []string{"mysql", "mariadb"}, form: lazily(`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\s` + rest + `-p`)},
 	{kind: "password", hints: secretWords, form: lazily(`\bsshpass\s+-p\s*`)},
 	{kind: "password", hints: []string{"redis-cli"}, form: lazily(`\bredis-cli\s` + rest + `-a\s+`)},
 	{kind: "password", hints: secretWords, form: lazily(`\s-pass(?:in|out)\s+["']?(?P<name>pass):`)},
+	{kind: "password", hints: []string{"<<<"}, form: lazily(`\s--(?:password-stdin|with-token|token-stdin)\b[^|;&\n]*?<<<\s*`)},
+	{kind: "password", hints: []string{"machine"}, form: lazily(`\bmachine\s+\S+\s+login\s+\S+\s+password\s+`)},
 	{kind: "secret", hints: secretWords, form: lazily(`\bgh\s+secret\s+set\s` + rest + `(?:--body|-b)[\s=]+`)},
 	{kind: "secret", hints: secretWords, form: lazily(`\bcreate\s+secret\s` + rest + `--from-literal[\s=]+["']?(?P<name>[^\s="']+)=`)},
 	{kind: "secret", hints: secretWords, form: lazily(`\bsecrets?\s+set\s` + rest + `["']?` + named + `=`)},
@@ -242,6 +244,8 @@ var places = []place{
 	// Variables and fields by what they are called.
 	{hints: secretWords, form: lazily(before + `-{0,2}\\?["']?` + named + `\\?["']?=`), keeps: notSecret},
 	{hints: secretWords, form: lazily(before + named + ` ?:?= ?`), quoted: true, keeps: notSecret},
+	{hints: secretWords, form: lazily(`(?m)^[ \t]*` + named + `[ \t]*=[ \t]+`), alone: true, keeps: notDrawn},
+	{hints: secretWords, form: lazily(`\[\\?["']` + named + `\\?["']\]\s*=\s*`), quoted: true, keeps: notSecret},
 	{hints: secretWords, form: lazily(`\\?["']` + named + `\\?["']\s*:\s*`), keeps: notSecretField},
 	{hints: secretWords, form: lazily(`(?m)^[ \t]*(?:- )?` + named + `:[ \t]+`), alone: true, keeps: notSecretField},
 	{hints: secretWords, form: lazily(`\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*):?[-=]`), keeps: notSecret},
@@ -327,6 +331,12 @@ func notSecretField(name, value string) bool {
 	return notSecret(name, value) || variable().MatchString(value)
 }
 
+// notDrawn is notSecret for a line that may be one of a program: only what looks as
+// if it were drawn is taken for a secret.
+func notDrawn(name, value string) bool {
+	return notSecret(name, value) || len(value) < 16 || !mixed(value) || strings.Contains(value, ".")
+}
+
 var variable = lazily(`^[&*]?[A-Za-z_][A-Za-z0-9_.]*,$`)
 
 // isNext keeps what follows an option that has no value, or a number of a pass.
@@ -340,7 +350,16 @@ func isScheme(_, value string) bool {
 	case "bearer", "basic", "token", "digest", "apikey", "negotiate":
 		return true
 	}
-	return strings.ContainsAny(value[:1], "$`{<*.\\")
+	return strings.ContainsAny(value[:1], "$`{<*.\\") || isProse("", value)
+}
+
+// isProse keeps what is said about a header, in the subject of a commit as a rule:
+// several words, none of which is set to something or looks as if it were drawn.
+func isProse(_, value string) bool {
+	words := strings.Fields(value)
+	return len(words) > 2 && !slices.ContainsFunc(words, func(w string) bool {
+		return strings.Contains(w, "=") || len(w) >= 8 && mixed(w) || len(w) >= 20
+	})
 }
 
 // replaceValues replaces the values that stand in a place.
@@ -354,6 +373,7 @@ func replaceValues(text string, p place) string {
 			break
 		}
 		name, begin, first := "", at+m[1], at+m[0]
+		begin += len(text[begin:]) - len(continued().ReplaceAllString(text[begin:], ""))
 		if group > 0 && m[2*group] >= 0 {
 			first = at + m[2*group]
 			name = text[first : at+m[2*group+1]]
@@ -398,6 +418,10 @@ func lastOnLine(text string, at int) bool {
 // begins, and how long that is. Where the text ends in the middle of the value, all
 // there is counts.
 func (p place) valueAt(text string, name, size, at int) (from, to int) {
+	quote := within(text, name, size)
+	if !p.header && quote != "" && strings.HasPrefix(text[at:], quote) {
+		return at, at // it closes what the name stands in
+	}
 	for _, open := range []string{`\"`, `\'`, `"`, `'`, `$'`, `$"`} {
 		if p.header || !strings.HasPrefix(text[at:], open) {
 			continue
@@ -411,7 +435,6 @@ func (p place) valueAt(text string, name, size, at int) (from, to int) {
 		}
 		return at, wordEnd(text, after) // more of the same word follows
 	}
-	quote := within(text, name, size)
 	switch {
 	case quote != "":
 		return at, closed(text, at, quote)
@@ -487,6 +510,9 @@ func wordEnd(text string, at int) int {
 	}
 	return len(text)
 }
+
+// continued is the end of a line that goes on in the next one.
+var continued = lazily(`^(?:\\\r?\n[ \t]*)+`)
 
 // nextLine is an escaped end of a line, or of what a word is quoted in.
 var nextLine = lazily(`^\\(?:\r?\n|[nrt](?:$|["'\s\\}]|[A-Za-z_][A-Za-z0-9_.-]*\s*[=:])|["'])`)
