@@ -274,7 +274,7 @@ func TestO1_OR9_a_fresh_start_that_is_killed_is_carried_to_its_end(t *testing.T)
 		t.Skip("kills many processes: left out by -short")
 	}
 	t.Parallel()
-	names := []string{"graph", "build", "spec-loop"}
+	names := []string{"graph", "spec-loop"}
 	if os.Getenv("REPRISE_MATRIX") != "" {
 		names = []string{"graph", "file", "build", "spec-loop", "epic", "qa-loop", "spec-pipeline", "plans"}
 	}
