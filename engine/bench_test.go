@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -77,7 +78,7 @@ func TestBench_cost_of_steps_and_restart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the program does
-	var starts, cats []time.Duration
+	var starts, cats, pipes []time.Duration
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
 		e := newEngine(dir)
@@ -98,10 +99,11 @@ func TestBench_cost_of_steps_and_restart(t *testing.T) {
 		}
 		cancel()
 		starts = append(starts, first)
-		cats = append(cats, cat(t, dir))
+		cats, pipes = append(cats, cat(t, dir, false)), append(pipes, cat(t, dir, true))
 	}
-	start, raw := slices.Min(starts[1:]), slices.Min(cats)
-	t.Logf("restart: %v to the next step, %v to read the files: %.1f times (%v)", start, raw, float64(start)/float64(raw), starts)
+	start, raw, piped := slices.Min(starts[1:]), slices.Min(cats), slices.Min(pipes)
+	t.Logf("restart: %v to the next step, %v to read the files: %.1f times; %.1f times what cat takes where somebody reads its output (%v)",
+		start, raw, float64(start)/float64(raw), float64(start)/float64(piped), starts)
 	if start > 10*raw {
 		t.Errorf("the next step starts after %.1f times the time to read the files, more than 10", float64(start)/float64(raw))
 	}
@@ -129,8 +131,9 @@ func rawAppends(t *testing.T, dir string, n int) time.Duration {
 }
 
 // cat reads all files of the run with the system's cat: those of its layout, its
-// journal with what that keeps in files of their own, and its workflow file.
-func cat(t *testing.T, dir string) time.Duration {
+// journal with what that keeps in files of their own, and its workflow file. Its
+// output is read through a pipe, or goes nowhere.
+func cat(t *testing.T, dir string, piped bool) time.Duration {
 	t.Helper()
 	names := []string{filepath.Join(dir, "flow.yaml")}
 	for _, root := range []string{".agent-memory", ".reprise/journal"} {
@@ -151,7 +154,10 @@ func cat(t *testing.T, dir string) time.Duration {
 	}
 	began := time.Now()
 	cmd := exec.Command("cat", names...)
-	if out, err := cmd.Output(); err != nil || len(out) == 0 {
+	if piped {
+		cmd.Stdout = &bytes.Buffer{}
+	}
+	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
 	return time.Since(began)
