@@ -99,7 +99,11 @@ func (w *work) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("work on %s: its playbook does not come to rest", w.ref.ID)
+	return restless(w.ref)
+}
+
+func restless(ref reprise.Ref) error {
+	return fmt.Errorf("work on %s: its playbook does not come to rest", ref.ID)
 }
 
 // reached reports whether the step a person named as the last is closed.

@@ -86,15 +86,7 @@ func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event) erro
 	}
 	dry := durable.NewDryRun(store)
 	for _, ev := range events {
-		run, err := l.Load(dry, ref)
-		if err != nil {
-			return err
-		}
-		edits, err := l.Record(dry, run, ev)
-		if err != nil {
-			return err
-		}
-		if err := dry.Apply(context.Background(), edits); err != nil {
+		if err := journal.Play(context.Background(), dry, l, ref, ev); err != nil {
 			return err
 		}
 	}

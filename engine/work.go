@@ -221,14 +221,7 @@ var journalOnly = map[reprise.EventKind]bool{
 // record makes an event durable, first in the journal and then in the layout's
 // files. If the process dies in between, the next one brings the files up to it.
 func (w *work) record(ctx context.Context, ev reprise.Event) error {
-	if ev.At.IsZero() {
-		ev.At = w.Now()
-	}
-	if w.run != nil && !ev.At.After(w.run.LastActivity) && w.run.LastActivity.Year() < 9000 {
-		// Time does not run backwards in a ledger, whatever the clock says: an
-		// event that seems older than what is on record would not count.
-		ev.At = w.run.LastActivity.Add(time.Second)
-	}
+	ev.At = w.timeOf(ev)
 	// What has happened is recorded also while we are being stopped.
 	ctx = context.WithoutCancel(ctx)
 	if journalOnly[ev.Kind] {
@@ -245,6 +238,20 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	}
 	w.remember(&ev)
 	return nil
+}
+
+// timeOf is when an event counts as having happened. Time does not run backwards in
+// a ledger, whatever the clock says: an event that seems older than what is on
+// record would not count.
+func (w *work) timeOf(ev reprise.Event) time.Time {
+	at := ev.At
+	if at.IsZero() {
+		at = w.Now()
+	}
+	if w.run != nil && !at.After(w.run.LastActivity) && w.run.LastActivity.Year() < 9000 {
+		at = w.run.LastActivity.Add(time.Second)
+	}
+	return at
 }
 
 // project writes an event that is in the journal to the layout's files, as they

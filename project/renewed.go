@@ -33,14 +33,18 @@ func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries 
 	defer store.Release()
 	last, err := journal.LastKinds(store)
 	if err != nil {
-		return runs
+		return runs // likewise
 	}
 	copied := store.Copied() != nil
 	for name, kind := range last {
 		if !slices.Contains(mayRenew, kind) {
 			continue
 		}
-		renewal := renewalIn(store, name)
+		renewal, err := renewalIn(store, name)
+		if err != nil && !slices.ContainsFunc(runs, func(r *reprise.Run) bool { return journal.Name(r.Ref) == name }) {
+			// Nobody else would tell of it: a run without files has only its journal.
+			res.report(journalProblem(name, err))
+		}
 		if !renewal.Open() || res.held.is(renewal.Run) {
 			continue
 		}
@@ -67,17 +71,16 @@ func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries 
 }
 
 // renewalIn reads a journal for a fresh start that is its last word. One that
-// cannot be read has none: that is said elsewhere.
-func renewalIn(store *durable.Store, name string) reprise.Renewal {
-	var renewal reprise.Renewal
+// cannot be read has none.
+func renewalIn(store *durable.Store, name string) (renewal reprise.Renewal, err error) {
 	entries, _, err := journal.Read(store, name)
 	if err != nil {
-		return renewal
+		return renewal, err
 	}
 	for i := range entries {
 		renewal.Add(&entries[i].Event)
 	}
-	return renewal
+	return renewal, nil
 }
 
 // imagine gives a run as it will be once it has begun again.
@@ -99,15 +102,7 @@ func played(ctx context.Context, dry *durable.DryRun, l reprise.Layout, renewal 
 		if ev.Kind == reprise.StepReset {
 			continue // in files of others
 		}
-		run, err := l.Load(dry, renewal.Run)
-		if err != nil {
-			return nil, err
-		}
-		edits, err := l.Record(dry, run, ev)
-		if err != nil {
-			return nil, err
-		}
-		if err := dry.Apply(ctx, edits); err != nil {
+		if err := journal.Play(ctx, dry, l, renewal.Run, ev); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,379 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/internal/durable"
+	"reprise/internal/gitx"
+	"reprise/journal"
+	"reprise/prompt"
+)
+
+// maxAlone bounds how many steps that need nobody a preview plays.
+const maxAlone = 100
+
+// rehearsal plays the first turn of a run on a store that keeps its changes to
+// itself: what is recorded until agents are at work.
+type rehearsal struct {
+	*work
+	dry   *durable.DryRun
+	p     *Preview
+	busy  []string // steps that would be at work
+	alone int      // steps that needed nobody
+	child string   // the run of its own that this is, "" for the outermost
+}
+
+func newRehearsal(ctx context.Context, w *work, dry *durable.DryRun, p *Preview) *rehearsal {
+	quiet := *w.Engine
+	quiet.Tell, quiet.Ask = nil, nil
+	w.Engine = &quiet
+	// Without git nothing is done in a checkout, as when it is resumed.
+	if repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}); err == nil {
+		w.repo = repo
+	}
+	return &rehearsal{work: w, dry: dry, p: p}
+}
+
+// told closes the preview.
+func (r *rehearsal) told(err error) (*Preview, error) {
+	if err != nil {
+		return nil, err
+	}
+	r.p.Diff = r.dry.Diff()
+	return r.p, nil
+}
+
+func (r *rehearsal) would(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(r.p.Would, text) {
+		r.p.Would = append(r.p.Would, text)
+	}
+}
+
+// play does what recording an event would do.
+func (r *rehearsal) play(ctx context.Context, ev reprise.Event) error {
+	ev.At = r.timeOf(ev)
+	if err := r.write(ctx, ev); err != nil {
+		return err
+	}
+	r.remember(&ev)
+	return nil
+}
+
+// write changes the layout's files as an event would.
+func (r *rehearsal) write(ctx context.Context, ev reprise.Event) error {
+	if journalOnly[ev.Kind] {
+		return nil
+	}
+	err := journal.Play(ctx, r.dry, r.layout, r.ref, ev)
+	if errors.Is(err, reprise.ErrCannotRecord) {
+		return nil // the journal alone holds it
+	}
+	return err
+}
+
+// reload reads the run as it would be.
+func (r *rehearsal) reload() error {
+	run, err := r.layout.Load(r.dry, r.ref)
+	if err != nil {
+		return fmt.Errorf("load %s: %w", r.ref.ID, err)
+	}
+	r.standOn(run)
+	return nil
+}
+
+// renewAgain plays how a fresh start is carried to its end that was cut off before
+// the old state was archived.
+func (r *rehearsal) renewAgain(ctx context.Context) error {
+	r.would("It was being started afresh when the work was cut off: %s is archived, and it begins again.", r.renewal.Old.Path)
+	for _, ev := range r.renewal.Left {
+		if ev.Kind == reprise.StepReset {
+			continue // in files of others
+		}
+		if err := r.play(ctx, ev); err != nil {
+			return err
+		}
+	}
+	return r.reload()
+}
+
+// resume plays what Resume does until agents are at work.
+func (r *rehearsal) resume(ctx context.Context, l look) error {
+	if l.d.Verdict == reprise.BlockedVerdict || l.d.Action == reprise.Finish {
+		r.would("Nothing would be started.")
+		if l.d.Verdict == reprise.BlockedVerdict {
+			r.because(l.d)
+		}
+		return nil
+	}
+	r.would("The state and the working tree are kept first; `reprise undo` brings them back.")
+	if err := r.play(ctx, r.resumedEvent(l)); err != nil {
+		return err
+	}
+	for _, u := range l.d.Verify {
+		r.would("%s is marked as done: %s", u.ID, u.Reason)
+		if err := r.play(ctx, reprise.Event{Kind: reprise.StepFinished, Step: u.ID, Phase: u.Phase, Actor: u.Role}); err != nil {
+			return err
+		}
+	}
+	return r.turns(ctx)
+}
+
+// because says why it is decided as it is.
+func (r *rehearsal) because(d reprise.Decision) {
+	for _, reason := range d.Reasons {
+		r.would("%s", reason)
+	}
+}
+
+// turns plays the loop until agents are at work, a person is needed or nothing
+// is left to do.
+func (r *rehearsal) turns(ctx context.Context) error {
+	if err := r.cutOff(ctx); err != nil {
+		return err
+	}
+	for {
+		if err := r.reload(); err != nil {
+			return err
+		}
+		if len(r.busy) == 0 && len(r.owed()) == 0 {
+			if err := r.settleDry(ctx); err != nil {
+				return err
+			}
+		}
+		d := r.decide()
+		if r.reached() {
+			r.would("%s is closed: that is as far as it goes.", r.choice.Until)
+			return nil
+		}
+		units := r.owed()
+		if len(units) == 0 && (d.Action != reprise.Start && len(r.busy) == 0 || d.Verdict == reprise.BlockedVerdict) {
+			r.would("Then: %s.", d.Action)
+			r.because(d)
+			return nil
+		}
+		if len(units) == 0 {
+			units = r.book.Pick(r.run, d, r.busy)
+			units = append(units, r.retryable(units)...)
+		}
+		if again, err := r.turn(ctx, units); err != nil || !again {
+			return err
+		}
+	}
+}
+
+// cutOff plays how attempts are settled that were started and whose end nobody
+// saw. What proves that one was finished is not looked for.
+func (r *rehearsal) cutOff(ctx context.Context) error {
+	open := r.hist.Open()
+	slices.SortFunc(open, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
+	for _, ev := range open {
+		r.would("Attempt %d of %s was cut off and is settled by its policy, %s.", ev.Attempt, ev.Step, first(string(ev.Policy), string(reprise.Verify)))
+		for _, settled := range []reprise.Event{
+			{Kind: reprise.StepResolved, Step: ev.Step, Attempt: ev.Attempt, Actor: actor, Outcome: string(reprise.Rerun)},
+			{Kind: reprise.StepReset, Step: ev.Step, Attempt: ev.Attempt, Actor: actor, Outcome: "cut-off"},
+		} {
+			if err := r.play(ctx, settled); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settleDry plays what is due while nothing is at work.
+func (r *rehearsal) settleDry(ctx context.Context) error {
+	last := ""
+	for range maxSettle {
+		events, err := r.book.Settle(r.dry, r.run, r.decide())
+		if err != nil {
+			return err
+		}
+		same := fmt.Sprintf("%+v", events)
+		if len(events) == 0 || same == last {
+			return nil
+		}
+		last = same
+		for _, ev := range events {
+			if err := r.play(ctx, ev); err != nil {
+				return err
+			}
+		}
+		if err := r.reload(); err != nil {
+			return err
+		}
+	}
+	return restless(r.ref)
+}
+
+// turn plays the start of what may be started. again reports that what may be
+// started is another question now.
+func (r *rehearsal) turn(ctx context.Context, units []reprise.Unit) (again bool, err error) {
+	for _, u := range units {
+		if len(r.busy) >= r.parallel() {
+			return false, nil
+		}
+		a, err := r.book.Assign(r.dry, r.run, u)
+		if err != nil {
+			r.would("%s cannot be prepared: %v", u.ID, err)
+			continue
+		}
+		if a.Step == "" {
+			a.Step = u.ID
+		}
+		if slices.Contains(r.busy, a.Step) || r.unanswered(a.Step) {
+			continue
+		}
+		if _, never := r.mayStart(a); never != "" {
+			r.would("%s is left to a person: %s", a.Step, never)
+			continue
+		}
+		switch {
+		case a.Ask != nil:
+			r.would("A person is asked: %s", a.Ask.Text)
+			for _, ev := range r.questions(a, []reprise.Asked{*a.Ask}, "") {
+				if err := r.play(ctx, ev); err != nil {
+					return false, err
+				}
+			}
+			err = r.reload()
+		case a.Local != "":
+			if r.alone++; r.alone > maxAlone {
+				r.would("More steps that need nobody follow.")
+				return false, nil
+			}
+			r.would("%s is recorded as done: %s", a.Step, a.Local)
+			return true, r.play(ctx, reprise.Event{Kind: reprise.StepFinished, Step: a.Step, Phase: u.Phase, Actor: a.Role, Text: a.Local, Answers: r.toldTo(a)})
+		case a.Child != nil:
+			err = r.own(ctx, a)
+		default:
+			if until := r.closedUntil(a); until.After(r.Now()) {
+				r.would("%s %s.", a.Step, untilWords(until))
+				continue
+			}
+			err = r.unit(ctx, a)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// own plays the first turn of a run of its own that does a unit.
+func (r *rehearsal) own(ctx context.Context, a reprise.Assignment) error {
+	if r.depth >= maxDepth {
+		r.would("%s cannot be prepared: its run %s lies %d runs deep.", a.Step, a.Child.ID, r.depth)
+		return nil
+	}
+	r.would("%s is done by its own run, %s.", a.Step, a.Child.ID)
+	if err := r.play(ctx, reprise.Event{Kind: reprise.StepStarted, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: r.hist.Step(a.Step).Attempts + 1}); err != nil {
+		return err
+	}
+	r.busy = append(r.busy, a.Step)
+	book, err := r.bookOf(r.store, *a.Child)
+	if err != nil {
+		return err
+	}
+	w, err := r.looking(r.store, *a.Child, book)
+	if err != nil {
+		return err
+	}
+	w.depth = r.depth + 1
+	child := newRehearsal(ctx, w, r.dry, r.p)
+	child.child = a.Child.ID
+	if _, err := fs.Stat(r.dry, a.Child.Path); errors.Is(err, fs.ErrNotExist) {
+		_, events, err := book.Begin(r.dry, reprise.Goal{ID: a.Child.ID, Path: a.Child.Path, Text: a.Unit.Title, Now: r.Now(), Mode: string(r.Mode)})
+		if err != nil {
+			return err
+		}
+		for _, ev := range r.allBegun(events) {
+			if err := child.play(ctx, ev); err != nil {
+				return err
+			}
+		}
+	}
+	if err := child.reload(); err != nil {
+		return err
+	}
+	return child.turns(ctx)
+}
+
+// unit plays the start of an agent.
+func (r *rehearsal) unit(ctx context.Context, a reprise.Assignment) error {
+	f := &flight{a: a, attempt: r.hist.Step(a.Step).Attempts + 1, began: r.Now(), dir: r.Dir, answers: r.toldTo(a)}
+	if s := r.run.Step(a.Step); s != nil {
+		f.attempt = max(f.attempt, s.Attempts+1)
+	}
+	f.key = r.keyOf(a.Step, f.attempt)
+	f.result = r.absolute(durable.ScratchPath(r.attemptName(f)) + "/" + resultName)
+	step := PreviewStep{Run: r.child, Step: a.Step, Title: a.Unit.Title, Role: a.Role, Attempt: f.attempt, Dir: "."}
+	if a.Worktree && r.repo != nil {
+		step.Dir = "the run's own checkout"
+		f.dir = "" // not known before it is made
+		if made := r.hist.Worktree; made != nil {
+			f.inside = path.Join(made.Text, r.repo.Prefix())
+			f.dir, f.a.Place = r.absolute(f.inside), f.inside
+		}
+	}
+	for _, e := range a.Expect {
+		step.Expect = append(step.Expect, r.placed(f, e.Path))
+	}
+	bound, err := r.bind(a)
+	if err != nil {
+		step.Problem = err.Error()
+	} else {
+		step.Agent, step.Command = bound.name, r.command(f, bound)
+	}
+	if len(a.Command) == 0 { // one of the person's own is told by its arguments
+		if step.Prompt, err = r.prompt(ctx, f, bound); err != nil {
+			return err
+		}
+	}
+	r.p.Starts = append(r.p.Starts, step)
+	if step.Problem != "" {
+		return nil // it stays open
+	}
+	r.busy = append(r.busy, a.Step)
+	return r.play(ctx, reprise.Event{Kind: reprise.StepStarted, At: f.began, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: f.attempt})
+}
+
+// session is the one that the next attempt would go on with, "" for a new one.
+func (r *rehearsal) session(f *flight, bound binding) string {
+	if h := r.hist.Step(f.a.Step); bound.continues && h.Session != "" && r.goesOn(f.a.Step) {
+		return h.Session
+	}
+	return ""
+}
+
+// command is the command line that the agent would be started with.
+func (r *rehearsal) command(f *flight, bound binding) []string {
+	known, ok := bound.agent.(interface{ CommandLine(agent.Job) []string })
+	if !ok {
+		return bound.command
+	}
+	session := r.session(f, bound)
+	return known.CommandLine(agent.Job{Command: bound.command, Env: bound.env, Session: session, Resume: session != ""})
+}
+
+// prompt is what the agent would be told.
+func (r *rehearsal) prompt(ctx context.Context, f *flight, bound binding) (string, error) {
+	task := r.task(f)
+	if r.takesOver(f.a.Step, bound, r.session(f, bound) != "") {
+		if err := r.brief(ctx, f, &task); err != nil {
+			return "", err
+		}
+	}
+	text, err := prompt.Render(task, r.Prompts)
+	if err != nil {
+		return "", fmt.Errorf("write the prompt of %s: %w", f.a.Step, err)
+	}
+	return text, nil
+}

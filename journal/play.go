@@ -1,0 +1,22 @@
+package journal
+
+import (
+	"context"
+
+	"reprise"
+)
+
+// Play changes the files of a run as recording an event would, and no journal: on
+// a store that keeps its changes to itself it tells what would come of the event.
+// The error is reprise.ErrCannotRecord where the files have no place for it.
+func Play(ctx context.Context, store reprise.Store, layout reprise.Layout, ref reprise.Ref, ev reprise.Event) error {
+	run, err := layout.Load(store, ref)
+	if err != nil {
+		return err
+	}
+	edits, err := layout.Record(store, run, ev)
+	if err != nil {
+		return err
+	}
+	return store.Apply(ctx, edits)
+}
