@@ -35,10 +35,11 @@ func ReadFlow(name, keep string) (*flow.Workflow, reprise.Hash, error) {
 	return w, hash, err
 }
 
-// KeepFlow keeps a large workflow for ReadFlow, once a person trusts it. There is
-// room for a few; a new one takes the place of an old one.
+// KeepFlow keeps a large workflow for ReadFlow, once a person trusts it; one that
+// was kept already is left there. There is room for a few; a new one takes the place
+// of an old one.
 func KeepFlow(keep string, w *flow.Workflow, hash reprise.Hash) error {
-	if keep == "" || w.Len() < largeFlow {
+	if keep == "" || w.Len() < largeFlow || w.FromKept() {
 		return nil
 	}
 	data, err := w.Keep(hash)

@@ -105,7 +105,7 @@ func (w *work) judge(ctx context.Context) (look, error) {
 		return look{}, err
 	}
 	if r := j.Find(w.ref); r != nil {
-		return look{run: r, d: j.Decisions[r], digest: j.Digests[r], git: j.Observed.Git}, nil
+		return look{run: r, d: j.Decisions[r], digest: j.Digest(r), git: j.Observed.Git}, nil
 	}
 	// It is not where runs are looked for; its files still say what they say.
 	return look{run: w.run, d: w.decide()}, nil

@@ -86,6 +86,9 @@ func Kept(data []byte, of reprise.Hash) *Workflow {
 	return w
 }
 
+// FromKept reports whether the workflow was given by Kept.
+func (w *Workflow) FromKept() bool { return w.kept != nil }
+
 // step gives a step by its place, nil if what is kept of it cannot be read.
 func (w *Workflow) step(i int) *Step {
 	if w.kept != nil && w.kept[i] != nil {

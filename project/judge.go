@@ -36,7 +36,7 @@ type JudgeOptions struct {
 	// project; if it succeeds, what is evidenced counts as verified.
 	Verify string
 	// Held is a run that the caller works on, if there is one. Then the judgement
-	// has no digests: they are of what is read here.
+	// has no digest: that is of what is read here.
 	Held *Held
 	// Environ says where git and the stores of agent CLIs are; nil stands for
 	// the environment of this process.
@@ -65,21 +65,17 @@ type Judgement struct {
 	*Result
 	Observed  reprise.Observed
 	Decisions map[*reprise.Run]reprise.Decision
-	// Digests identify everything that a full judgement of an open run rests
-	// on: its files, what git and the process table said, and the rules asked
-	// for. They are equal exactly as long as none of it has changed. None are
-	// made beside a run that is held.
-	Digests map[*reprise.Run]string
 	// Verified tells how the command of Verify ended; nil if none was run.
 	Verified *evidence.Outcome
+
+	grade reprise.Grade
 }
 
 // Judge reads a project, gathers evidence, examines and decides. It changes
 // nothing on disk: a command given with Verify runs in a folder of its own.
 func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, error) {
-	j := &Judgement{Decisions: map[*reprise.Run]reprise.Decision{}, Digests: map[*reprise.Run]string{}}
-	digests := opts.Full && opts.Held == nil
-	res, runs, err := gatherRuns(ctx, dir, opts.Options, digests, opts.Held)
+	j := &Judgement{Decisions: map[*reprise.Run]reprise.Decision{}, grade: opts.Grade}
+	res, runs, err := gatherRuns(ctx, dir, opts.Options, opts.Full && opts.Held == nil, opts.Held)
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +111,6 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	for _, r := range runs {
 		j.Decisions[r] = reprise.Next(r, j.Observed, reprise.Policy{Grade: opts.Grade})
-		if digests && r.State.Open() {
-			j.Digests[r] = j.digest(r, opts)
-		}
 	}
 	res.Runs = order(runs, res.entries, j.Observed)
 	return j, nil
@@ -161,11 +154,18 @@ func refine(r *reprise.Run, git *reprise.Git) {
 	}
 }
 
-// digest is the hash of everything a judgement rests on.
-func (j *Judgement) digest(r *reprise.Run, opts JudgeOptions) string {
+// Digest identifies everything that a full judgement of an open run rests on: its
+// files, what git and the process table said, and the rules asked for. It is the
+// same exactly as long as none of it has changed. It is "" for any other run, and
+// where one is held.
+func (j *Judgement) Digest(r *reprise.Run) string {
+	if !j.watch || !r.State.Open() {
+		return ""
+	}
+	files := j.read[r]
 	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(j.read[r])) {
-		fmt.Fprintf(h, "%s %s\n", name, j.read[r][name])
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(h, "%s %s\n", name, files[name])
 	}
 	seen := struct {
 		Run   *reprise.Run
@@ -174,7 +174,7 @@ func (j *Judgement) digest(r *reprise.Run, opts JudgeOptions) string {
 		// What sessions left open, without the ages that their reasons hold.
 		Sessions []seenSession
 		Policy   reprise.Grade
-	}{Run: r, Sessions: seenSessions(j.Observed.SessionsOn(r)), Git: settled(j.Observed.Git), Policy: opts.Grade}
+	}{Run: r, Sessions: seenSessions(j.Observed.SessionsOn(r)), Git: settled(j.Observed.Git), Policy: j.grade}
 	if r.Owner != nil {
 		seen.Owner = j.Observed.Owners[r.Owner.Source]
 	}

@@ -146,7 +146,7 @@ func waiting(found *project.Judgement, arg string) []judged {
 	var list []judged
 	for _, r := range runs {
 		if len(r.PendingQuestions()) > 0 {
-			list = append(list, newJudged(r, names[r], found.Digests[r], found.Decisions[r], found.Observed))
+			list = append(list, newJudged(r, names[r], found))
 		}
 	}
 	return list

@@ -126,7 +126,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 func candidates(found *project.Judgement, arg string) ([]judged, error) {
 	names := reprise.Names(found.Runs)
 	judge := func(r *reprise.Run) judged {
-		return newJudged(r, names[r], found.Digests[r], found.Decisions[r], found.Observed)
+		return newJudged(r, names[r], found)
 	}
 	if arg != "" {
 		r, err := pick(found.Runs, arg)
@@ -157,7 +157,7 @@ func checkDocument(found *project.Judgement, list []judged, mode string) report.
 		}
 	}
 	j := list[0]
-	doc := report.NewCheck(found.Root, j.digest, mode, j.run, j.d, j.o).About(found.Findings, runs)
+	doc := report.NewCheck(found.Root, j.digest(), mode, j.run, j.d, j.o).About(found.Findings, runs)
 	doc.Verified = verification(found)
 	return doc
 }

@@ -191,8 +191,10 @@ func (s *shift) modeOf(r *reprise.Run) (engine.Mode, error) {
 // resume goes on with one run: asks what has to be asked, works, and says what
 // came of it.
 func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) error {
-	if flags.digest != "" && flags.digest != j.digest {
-		return &engine.StaleError{Want: flags.digest, Have: j.digest}
+	if flags.digest != "" {
+		if have := j.digest(); have != flags.digest {
+			return &engine.StaleError{Want: flags.digest, Have: have}
+		}
 	}
 	if err := flags.names(j); err != nil {
 		return err

@@ -156,7 +156,7 @@ func sameGoal(r *reprise.Run, g reprise.Goal) bool {
 // startFlow starts a workflow of the person's own.
 func (s *shift) startFlow(what string, g reprise.Goal) error {
 	name := s.inside(what)
-	w, hash, err := s.readFlow(filepath.Join(s.root, filepath.FromSlash(name)))
+	w, hash, err := s.readFlow(s.flowPath(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return usageError{fmt.Errorf("%q is no workflow and no file; the workflows are %s", what, strings.Join(startable, ", "))}
 	}
@@ -259,7 +259,7 @@ func judgedRef(found *project.Judgement, ref reprise.Ref) (judged, error) {
 	names := reprise.Names(found.Runs)
 	for _, r := range found.Runs {
 		if r.Layout == ref.Layout && (r.Path == ref.Path || slices.ContainsFunc(r.Also, func(also reprise.Ref) bool { return also.Path == ref.Path })) {
-			return newJudged(r, names[r], found.Digests[r], found.Decisions[r], found.Observed), nil
+			return newJudged(r, names[r], found), nil
 		}
 	}
 	return judged{}, fmt.Errorf("start %s: it was made at %s and is not found there", ref.ID, ref.Path)
@@ -270,6 +270,11 @@ func (s *shift) readFlow(name string) (*flow.Workflow, reprise.Hash, error) {
 	return engine.ReadFlow(name, settings.KeptFolder(s.env))
 }
 
+// flowPath is the place of a workflow file, as trust names it.
+func (s *shift) flowPath(name string) string {
+	return filepath.Join(s.root, filepath.FromSlash(name))
+}
+
 // trustFlow asks whether the commands of a workflow file may be started, once
 // for each content. A dry run asks nobody: it would write the answer down.
 func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) error {
@@ -277,16 +282,20 @@ func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) erro
 	if err != nil {
 		return err
 	}
-	u := s.untrustedFlow(name, w, hash)
-	if trust.Trusted(u.Path, hash) {
+	if !trust.Trusted(s.flowPath(name), hash) {
+		u := s.untrustedFlow(name, w, hash)
+		if s.flags.dry && !s.flags.trust {
+			return &untrustedError{u}
+		}
+		if err := s.askTrust(trust, u); err != nil {
+			return err
+		}
+	}
+	if s.flags.dry {
 		return nil
 	}
-	if s.flags.dry && !s.flags.trust {
-		return &untrustedError{u}
-	}
-	if err := s.askTrust(trust, u); err != nil {
-		return err
-	}
+	// Also of one that was trusted long ago: another build of the program may have
+	// kept it.
 	if err := engine.KeepFlow(settings.KeptFolder(s.env), w, hash); err != nil {
 		// What is kept only spares time.
 		fmt.Fprintf(s.err, "reprise: %s is read anew every time: %s\n", plain(name), plain(err.Error()))
@@ -296,7 +305,7 @@ func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) erro
 
 // untrustedFlow says what a workflow file would start.
 func (s *shift) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) *settings.Untrusted {
-	u := &settings.Untrusted{Path: filepath.Join(s.root, filepath.FromSlash(name)), Hash: hash}
+	u := &settings.Untrusted{Path: s.flowPath(name), Hash: hash}
 	for _, st := range w.Steps() {
 		for _, command := range [][]string{st.Command, st.Verify} {
 			if len(command) > 0 {

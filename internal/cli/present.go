@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/project"
 	"reprise/report"
 )
 
@@ -16,10 +17,14 @@ type judged struct {
 	d      reprise.Decision
 	o      reprise.Observed
 	plan   report.Plan
-	digest string
+	digest func() string // of a large run it takes a moment, and few ask for it
 }
 
-func newJudged(r *reprise.Run, name, digest string, d reprise.Decision, o reprise.Observed) judged {
+func newJudged(r *reprise.Run, name string, found *project.Judgement) judged {
+	return presented(r, name, found.Decisions[r], found.Observed, func() string { return found.Digest(r) })
+}
+
+func presented(r *reprise.Run, name string, d reprise.Decision, o reprise.Observed, digest func() string) judged {
 	return judged{run: r, name: name, d: d, o: o, plan: report.NewPlan(r, d, o), digest: digest}
 }
 

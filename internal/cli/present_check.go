@@ -63,8 +63,8 @@ func (f *face) world(j judged) {
 	if text := gitWords(j.o); text != "" {
 		f.para("Git:    ", text, linesSource)
 	}
-	if j.digest != "" {
-		f.para("Digest: ", j.digest, linesSource)
+	if digest := j.digest(); digest != "" {
+		f.para("Digest: ", digest, linesSource)
 	}
 }
 

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the golden files of the present
 // judgedRun decides about a run as `check` does.
 func judgedRun(r *reprise.Run, o reprise.Observed) judged {
 	o.Now = fixtureNow
-	return newJudged(r, r.ID, "sha256:5f1c0a9e", reprise.Next(r, o, reprise.Policy{}), o)
+	return presented(r, r.ID, reprise.Next(r, o, reprise.Policy{}), o, func() string { return "sha256:5f1c0a9e" })
 }
 
 // presentations maps every golden to what prints it.
@@ -145,7 +145,7 @@ func hostile(show func(*face, judged), layout string) func(*face) {
 		d.Point = &r.Next[0]
 		d.Units, d.Verify, d.Doubtful = r.Next, r.Next, r.Next
 		d.Missing, d.Keep, d.Again = r.Artifacts, []string{evil}, []string{evil}
-		show(f, newJudged(r, evil, evil, d, o))
+		show(f, presented(r, evil, d, o, func() string { return evil }))
 	}
 }
 

@@ -157,7 +157,7 @@ func (f *face) trust(u *settings.Untrusted) {
 // must be the one the run was started from, and trusted on this machine; what
 // state files say of it proves nothing.
 func (s *shift) workflow(file string, hash reprise.Hash) (*flow.Workflow, error) {
-	w, have, err := s.readFlow(filepath.Join(s.root, filepath.FromSlash(file)))
+	w, have, err := s.readFlow(s.flowPath(file))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read workflow %s: the file the run was started from is gone", file)
 	}
@@ -171,8 +171,8 @@ func (s *shift) workflow(file string, hash reprise.Hash) (*flow.Workflow, error)
 	if err != nil {
 		return nil, err
 	}
-	if u := s.untrustedFlow(file, w, hash); !trust.Trusted(u.Path, hash) {
-		return nil, &untrustedError{u}
+	if !trust.Trusted(s.flowPath(file), hash) {
+		return nil, &untrustedError{s.untrustedFlow(file, w, hash)}
 	}
 	return w, nil
 }
@@ -191,7 +191,7 @@ func (s *shift) trustOrigin(ref reprise.Ref) error {
 	if !own || !filepath.IsLocal(filepath.FromSlash(file)) {
 		return nil
 	}
-	w, have, err := s.readFlow(filepath.Join(s.root, filepath.FromSlash(file)))
+	w, have, err := s.readFlow(s.flowPath(file))
 	if err != nil || have != hash {
 		return nil // likewise
 	}
