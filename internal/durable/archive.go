@@ -3,7 +3,6 @@ package durable
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"strings"
 	"syscall"
@@ -25,7 +24,8 @@ func (e *SecretError) Hint() string { return "move it by hand if it is not neede
 // state folder, in one step, and gives its new place. Nothing is ever deleted.
 // .env files under .auto-claude are never moved: *SecretError.
 //
-// If the process dies here, it is in one of the two places.
+// If the process dies here, it is in one of the two places; a box that was made for
+// it may stay empty, and is none of what Archived lists.
 func (s *Store) Archive(name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,15 +116,29 @@ func (s *Store) checkSecrets(name string, info Info) error {
 	return nil
 }
 
-// Archived lists what the archive holds: the boxes, oldest name first.
+// Archived lists what the archive holds: the boxes, oldest name first. One that a
+// process made and died before it put something there holds nothing, and is none.
 func (s *Store) Archived() ([]string, error) {
 	entries, err := s.fs.List(archiveDir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if missing(err) {
 		return nil, nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	var out []string
 	for _, e := range entries {
-		out = append(out, path.Join(archiveDir, e.Name))
+		box := path.Join(archiveDir, e.Name)
+		if e.Mode.IsDir() {
+			inside, err := s.fs.List(box)
+			if err != nil {
+				return nil, err
+			}
+			if len(inside) == 0 {
+				continue
+			}
+		}
+		out = append(out, box)
 	}
-	return out, err
+	return out, nil
 }

@@ -294,7 +294,12 @@ func archiveScenario(fault string) crashfs.Scenario {
 			return s.Release()
 		},
 		Recover: func(d *crashfs.FS, acked []string) (string, error) {
-			if _, _, err := taken(d, testOptions(fault)); err != nil {
+			s, _, err := taken(d, testOptions(fault))
+			if err != nil {
+				return "", err
+			}
+			boxes, err := s.Archived()
+			if err != nil {
 				return "", err
 			}
 			where := map[string]string{}
@@ -309,6 +314,9 @@ func archiveScenario(fault string) crashfs.Scenario {
 			}
 			if len(acked) > 0 && !strings.HasPrefix(old, ".reprise/archive/") || len(acked) > 1 && !strings.HasPrefix(folder, ".reprise/archive/") {
 				return "", fmt.Errorf("acknowledged and not archived: %q", where)
+			}
+			if n := strings.Count(old+folder, ".reprise/archive/"); len(boxes) != n {
+				return "", fmt.Errorf("%d things are archived, and shown are %q", n, boxes)
 			}
 			return old + folder, nil
 		},
