@@ -93,6 +93,7 @@ func loadPlanning(r *doc.Reader, run *reprise.Run) *gsd {
 	g.readRoadmap()
 	g.scan(g.dir, phaseNo{}, false, 0)
 	g.tidyKeys()
+	g.tidyRecords()
 	g.agent = readAgents(r, run, g.dir)
 	g.parallel = g.readParallel()
 	g.classify()

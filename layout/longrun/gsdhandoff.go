@@ -71,6 +71,7 @@ func (g *gsd) judgeHandoffs() {
 	var list []*handoff
 	for _, f := range g.handoffs {
 		if h := g.readHandoff(f); h != nil {
+			h.plan = g.meant(h.plan)
 			list = append(list, h)
 			g.run.Active(h.at, h.source)
 		}
@@ -283,7 +284,7 @@ func (g *gsd) judgeAgent() {
 		return
 	}
 	e := a.entry
-	k, ok := entryPlan(e)
+	k, ok := g.entryPlan(e)
 	switch ticked, _ := g.ticked(k); {
 	case e.status != reprise.InProgress:
 		f := a.markerFinding(true, fmt.Sprintf("its entry says %q", doc.Clip(e.word, 40)))
@@ -310,18 +311,18 @@ func (g *gsd) judgeAgent() {
 
 // entryPlan reads phase and plan of an entry: phase "03", "15.4", "03-name" or
 // "idi-02".
-func entryPlan(e *agentEntry) (planKey, bool) {
+func (g *gsd) entryPlan(e *agentEntry) (planKey, bool) {
 	phase, ok := phaseOfFolder(e.phase, false)
 	if k, whole := planIn(e.plan); whole {
-		return k, true
+		return g.meant(k), true
 	}
-	num, suffix, numOK := parsePlanNo(strings.TrimSpace(e.plan))
+	num, suffix, numOK := planName(strings.TrimSpace(e.plan))
 	if !numOK {
 		if nums := doc.Numbers(e.plan); len(nums) > 0 {
 			num, numOK = nums[0], true
 		}
 	}
-	return planKey{phase, num, suffix}, ok && numOK
+	return g.meant(planKey{phase, num, suffix}), ok && numOK
 }
 
 // planInMarker reads ids such as phase7-plan02-1780361661 and 23-01-1772315649.

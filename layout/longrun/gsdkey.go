@@ -3,6 +3,7 @@ package longrun
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -44,13 +45,18 @@ func (p phaseNo) String() string {
 	return s
 }
 
-// planKey identifies a plan. plan 0 is the only, unnumbered plan of its phase;
-// suffix is a letter (02b) or the name of a fix (fix, fix2).
+// planKey identifies a plan. suffix is a letter (02b), the letter that is the
+// plan's whole name (03-B), or the name of a fix (fix, fix2).
 type planKey struct {
 	phase  phaseNo
-	plan   int
+	plan   int // counted from 0 in some projects, or one of the two below
 	suffix string
 }
+
+const (
+	lettered = -2 // named by its suffix alone
+	solePlan = -1 // the only, unnumbered plan of its phase
+)
 
 func (k planKey) compare(o planKey) int {
 	return cmp.Or(k.phase.compare(o.phase), cmp.Compare(k.plan, o.plan), cmp.Compare(k.suffix, o.suffix))
@@ -58,8 +64,11 @@ func (k planKey) compare(o planKey) int {
 
 // String gives PHASE-PLAN.
 func (k planKey) String() string {
-	if k.plan == 0 {
+	switch k.plan {
+	case solePlan:
 		return k.phase.String()
+	case lettered:
+		return k.phase.String() + "-" + strings.ToUpper(k.suffix)
 	}
 	return fmt.Sprintf("%s-%02d%s", k.phase, k.plan, k.suffix)
 }
@@ -136,13 +145,14 @@ func phaseOfFolder(name string, strict bool) (phaseNo, bool) {
 
 // fileKey reads which plan a PLAN or SUMMARY file is about. The spellings met:
 // 03-02-PLAN, 04-PLAN-01, PLAN-01, 03-02-slug-PLAN, 04-slug-04-01-PLAN,
-// CK-01-02-PLAN, 05-PLAN, PLAN, 08-01-FIX, 08-01-FIX-PLAN. id is the plan as
-// the file name spells it.
-func fileKey(name string, folder phaseNo, kind string) (k planKey, id string, ok bool) {
+// 04-slug-01-PLAN, CK-01-02-PLAN, 03-B-PLAN, 05-PLAN, PLAN, 08-01-FIX,
+// 08-01-FIX-PLAN. id is the plan as the file name spells it.
+func fileKey(file string, folder phaseNo, kind string) (k planKey, id string, ok bool) {
+	name := path.Base(file)
 	if len(name) < 4 || !strings.EqualFold(name[len(name)-3:], ".md") {
 		return k, "", false
 	}
-	stem := name[:len(name)-3]
+	stem := withoutFolder(name[:len(name)-3], path.Base(path.Dir(file)))
 	if low := strings.ToLower(stem); strings.Contains(low, "outline") || strings.Contains(low, "pre-bounce") {
 		return k, "", false
 	}
@@ -163,11 +173,26 @@ func fileKey(name string, folder phaseNo, kind string) (k planKey, id string, ok
 	} else {
 		k, id, ok = keyBefore(head, folder)
 	}
-	if !ok || fix != "" && k.plan == 0 {
+	if !ok || fix != "" && k.plan < 0 {
 		return planKey{}, "", false
 	}
 	k.suffix += fix
 	return k, id + fixText(fix), true
+}
+
+// withoutFolder drops the slug of the folder that a file name repeats:
+// 08-sprint-3/08-sprint-3-PLAN is the plan of phase 8 and not its third one.
+func withoutFolder(stem, folder string) string {
+	number, _, slug := strings.Cut(folder, "-")
+	rest, repeated := strings.CutPrefix(stem, folder+"-")
+	p, ok := parsePhase(number)
+	if !slug || !repeated || !ok {
+		return stem
+	}
+	if _, _, whole := pairIn(words(rest), p); whole {
+		return rest
+	}
+	return number + "-" + rest
 }
 
 func fixText(fix string) string {
@@ -218,7 +243,7 @@ func keyAfter(head, tail []string, folder phaseNo) (planKey, string, bool) {
 // keyBefore reads NN-MM, NN and nothing before the word.
 func keyBefore(head []string, folder phaseNo) (planKey, string, bool) {
 	if len(head) == 0 {
-		return planKey{phase: folder}, folder.String(), !folder.none()
+		return planKey{phase: folder, plan: solePlan}, folder.String(), !folder.none()
 	}
 	if k, id, ok := pairIn(head, folder); ok {
 		return k, id, true
@@ -228,24 +253,28 @@ func keyBefore(head []string, folder phaseNo) (planKey, string, bool) {
 	case !ok:
 		return planKey{}, "", false
 	case folder.none() || p == folder:
-		return planKey{phase: p}, head[0], true
+		return planKey{phase: p, plan: solePlan}, head[0], true
 	}
 	num, suffix, ok := parsePlanNo(head[0])
 	return planKey{folder, num, suffix}, folder.String() + "-" + head[0], ok
 }
 
-// pairIn finds NN-MM among words. Of several pairs one of the folder's phase is
-// preferred, and the one that ends the name before the first: slugs repeat.
+// pairIn finds NN-MM among words, or NN-slug-MM. Of several pairs one of the
+// folder's phase is preferred, or without a folder of the phase that stands
+// first, and the one that ends the name before the first: slugs repeat.
 func pairIn(ws []string, folder phaseNo) (k planKey, id string, ok bool) {
 	type pair struct {
 		key planKey
 		id  string
 		end int
 	}
+	if p, ok := first(ws); ok && folder.none() {
+		folder = p
+	}
 	var all, same []pair
 	for i := 0; i+1 < len(ws); i++ {
 		p, ok1 := parsePhase(ws[i])
-		num, suffix, ok2 := parsePlanNo(ws[i+1])
+		num, suffix, ok2 := planName(ws[i+1])
 		if !ok1 || !ok2 {
 			continue
 		}
@@ -258,13 +287,43 @@ func pairIn(ws []string, folder phaseNo) (k planKey, id string, ok bool) {
 	}
 	if len(same) > 0 {
 		all = same
-	}
-	if len(all) == 0 {
-		return k, "", false
+	} else if k, id, ok := pairAround(ws, folder); ok || len(all) == 0 {
+		return k, id, ok
 	}
 	chosen := all[0]
 	if last := all[len(all)-1]; last.end == len(ws) {
 		chosen = last
 	}
 	return chosen.key, chosen.id, true
+}
+
+// pairAround reads NN-slug-MM.
+func pairAround(ws []string, folder phaseNo) (planKey, string, bool) {
+	if len(ws) < 3 {
+		return planKey{}, "", false
+	}
+	last := ws[len(ws)-1]
+	p, ok := first(ws)
+	num, suffix, numOK := parsePlanNo(last)
+	if !ok || !numOK || len(last) > 3 || p != folder {
+		return planKey{}, "", false
+	}
+	return planKey{p, num, suffix}, ws[0] + "-" + last, true
+}
+
+// first reads the phase that begins a name.
+func first(ws []string) (phaseNo, bool) {
+	if len(ws) == 0 {
+		return phaseNo{}, false
+	}
+	return parsePhase(ws[0])
+}
+
+// planName reads a plan's number, or the capital letter some projects give
+// their plans instead.
+func planName(word string) (num int, suffix string, ok bool) {
+	if len(word) == 1 && word[0] >= 'A' && word[0] <= 'Z' {
+		return lettered, strings.ToLower(word), true
+	}
+	return parsePlanNo(word)
 }

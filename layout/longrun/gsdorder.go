@@ -78,7 +78,7 @@ func (g *gsd) waves(phase phaseNo) map[planKey]int {
 		}
 		p := g.plans[k]
 		switch {
-		case p != nil && p.wave > 0:
+		case p != nil && p.wave >= 0:
 			w[k] = p.wave
 		case p != nil && p.declared:
 			w[k] = 1
@@ -196,7 +196,7 @@ func (g *gsd) byWave(keys []planKey, w map[planKey]int) []planKey {
 		for _, k := range keys {
 			if w[k] == w[keys[0]] && g.personFirst(k, keys[0]) == 0 {
 				group = append(group, k)
-				declared = declared && g.plans[k].wave > 0
+				declared = declared && g.plans[k].wave >= 0
 				least = min(least, g.plans[k].size)
 			}
 		}

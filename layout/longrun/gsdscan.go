@@ -3,6 +3,7 @@ package longrun
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -19,7 +20,7 @@ type gsdPlan struct {
 	id         string
 	path       string
 	title      string
-	wave       int // 0: not declared
+	wave       int // -1: not declared; some projects begin with 0
 	needs      []planKey
 	declared   bool // depends_on is there
 	human      bool // autonomous: false
@@ -85,7 +86,7 @@ func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, depth int) {
 	if phase.none() || depth == 0 {
 		return
 	}
-	if k, id, ok := fileKey(base, phase, "SUMMARY"); ok {
+	if k, id, ok := fileKey(name, phase, "SUMMARY"); ok {
 		if g.sums[k] == nil {
 			g.sums[k] = g.readGSDSummary(name, id)
 		} else {
@@ -93,7 +94,7 @@ func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, depth int) {
 		}
 		return
 	}
-	if k, id, ok := fileKey(base, phase, "PLAN"); ok {
+	if k, id, ok := fileKey(name, phase, "PLAN"); ok {
 		if g.plans[k] == nil {
 			g.plans[k] = g.readGSDPlan(name, k, id)
 		} else {
@@ -119,7 +120,7 @@ var supersededWords = []string{"supersed", "abandon", "cancel", "obsolete", "dro
 
 func (g *gsd) readGSDPlan(name string, k planKey, id string) *gsdPlan {
 	f := g.r.Open(name)
-	p := &gsdPlan{key: k, id: id, path: name, size: len(f.Data), source: f.At(0)}
+	p := &gsdPlan{key: k, id: id, path: name, wave: -1, size: len(f.Data), source: f.At(0)}
 	m := f.Markdown()
 	if m == nil {
 		return p
@@ -264,12 +265,12 @@ func gsdSummaryStatus(word string) reprise.Status {
 func (g *gsd) tidyKeys() {
 	counted := map[phaseNo]bool{}
 	for _, k := range g.allKeys() {
-		if k.plan != 0 && singleNumber(g.pathOf(k)) {
+		if k.plan != solePlan && singleNumber(g.pathOf(k)) {
 			counted[k.phase] = true
 		}
 	}
 	for _, k := range g.allKeys() {
-		if k.plan != 0 || !counted[k.phase] || !singleNumber(g.pathOf(k)) {
+		if k.plan != solePlan || !counted[k.phase] || !singleNumber(g.pathOf(k)) {
 			continue
 		}
 		num, suffix, _ := parsePlanNo(words(path.Base(g.pathOf(k)))[0])
@@ -287,11 +288,44 @@ func (g *gsd) tidyKeys() {
 	}
 	numbered := map[phaseNo]bool{}
 	for _, k := range g.allKeys() {
-		numbered[k.phase] = numbered[k.phase] || k.plan != 0
+		numbered[k.phase] = numbered[k.phase] || k.plan != solePlan
 	}
 	for _, k := range g.allKeys() {
-		if k.plan == 0 && numbered[k.phase] {
+		if k.plan == solePlan && numbered[k.phase] {
 			delete(g.plans, k)
+		}
+	}
+}
+
+// meant gives the plan that a record speaks of. Where the only plan of a phase
+// has no number, its first one is that plan.
+func (g *gsd) meant(k planKey) planKey {
+	sole := planKey{phase: k.phase, plan: solePlan}
+	if k.plan != 0 && k.plan != 1 || k.suffix != "" || g.plans[sole] == nil && g.sums[sole] == nil || g.plans[k] != nil || g.sums[k] != nil {
+		return k
+	}
+	return sole
+}
+
+// tidyRecords brings the records of ROADMAP.md and STATE.md to the plans they
+// mean. Several boxes of one phase are its parts, and none of them the whole.
+func (g *gsd) tidyRecords() {
+	boxes := map[phaseNo]int{}
+	for k := range g.road.boxes {
+		boxes[k.phase]++
+	}
+	for _, k := range slices.Collect(maps.Keys(g.road.boxes)) {
+		if to := g.meant(k); to != k && boxes[k.phase] == 1 {
+			g.road.boxes[to] = g.road.boxes[k]
+			delete(g.road.boxes, k)
+		}
+	}
+	for _, record := range []map[planKey]reprise.Source{g.state.metric, g.state.said} {
+		for _, k := range slices.Collect(maps.Keys(record)) {
+			if to := g.meant(k); to != k {
+				record[to] = record[k]
+				delete(record, k)
+			}
 		}
 	}
 }

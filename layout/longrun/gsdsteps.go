@@ -21,7 +21,7 @@ func (g *gsd) stepKeys() []planKey {
 	}
 	if g.onlyAgents() {
 		for _, e := range g.agent.entries {
-			if k, ok := entryPlan(e); ok && !slices.Contains(keys, k) {
+			if k, ok := g.entryPlan(e); ok && !slices.Contains(keys, k) {
 				keys = append(keys, k)
 			}
 		}
@@ -37,7 +37,7 @@ func (g *gsd) stepKeys() []planKey {
 func (g *gsd) steps() {
 	latest, launches := map[planKey]*agentEntry{}, map[planKey]int{}
 	for _, e := range g.agent.entries {
-		if k, ok := entryPlan(e); ok {
+		if k, ok := g.entryPlan(e); ok {
 			latest[k] = e
 			launches[k]++
 		}

@@ -130,7 +130,7 @@ func (g *gsd) traces(k planKey) []reprise.Trace {
 		if !again || !since.IsZero() {
 			out = append(out, reprise.Trace{Subject: "docs(" + id + "): complete", Since: since})
 		}
-		if k.plan != 0 {
+		if k.plan != solePlan {
 			out = append(out, reprise.Trace{Subject: "(" + id + "): ", Anywhere: true, Partial: true, Since: since})
 			continue
 		}

@@ -148,7 +148,7 @@ func (w *planRecorder) step(k planKey) error {
 // entry is the latest entry of an agent about a plan.
 func (w *planRecorder) entry(k planKey) (last *agentEntry) {
 	for _, e := range w.g.agent.entries {
-		if at, ok := entryPlan(e); ok && at == k {
+		if at, ok := w.g.entryPlan(e); ok && at == k {
 			last = e
 		}
 	}
@@ -179,7 +179,7 @@ func (w *planRecorder) enter(k planKey) error {
 	if id == "" {
 		launches := 1
 		for _, e := range w.g.agent.entries {
-			if at, ok := entryPlan(e); ok && at == k {
+			if at, ok := w.g.entryPlan(e); ok && at == k {
 				launches++
 			}
 		}
@@ -301,13 +301,13 @@ func (w *planRecorder) summaryName(k planKey) (string, error) {
 		if base[i:i+4] == "plan" {
 			word = "summary"
 		}
-		if got, _, ok := fileKey(base[:i]+word+base[i+4:], phase, "SUMMARY"); ok && got == k {
+		if got, _, ok := fileKey(path.Join(dir, base[:i]+word+base[i+4:]), phase, "SUMMARY"); ok && got == k {
 			name = base[:i] + word + base[i+4:]
 		}
 	} else if stem, ok := strings.CutSuffix(base, ".md"); ok {
 		name = stem + "-SUMMARY.md" // NN-MM-FIX.md
 	}
-	if got, _, ok := fileKey(name, phase, "SUMMARY"); !ok || got != k || w.r.Exists(path.Join(dir, name)) {
+	if got, _, ok := fileKey(path.Join(dir, name), phase, "SUMMARY"); !ok || got != k || w.r.Exists(path.Join(dir, name)) {
 		return "", cannot("the summary of plan %s has no name of its own", w.g.id(k))
 	}
 	return path.Join(dir, name), nil
@@ -321,7 +321,7 @@ func (w *planRecorder) newSummary(k planKey, status reprise.Status, word string)
 		folder = k.phase.String()
 	}
 	b.WriteString("---\nphase: " + quotedIfOdd(folder) + "\n")
-	if k.plan > 0 {
+	if k.plan != solePlan {
 		b.WriteString("plan: " + planText(k) + "\n")
 	}
 	if status != reprise.Done {
@@ -334,7 +334,7 @@ func (w *planRecorder) newSummary(k planKey, status reprise.Status, word string)
 		b.WriteString("completed: " + timeLike("2006-01-02", w.ev.At) + "\n")
 	}
 	b.WriteString("---\n\n# Phase " + k.phase.String())
-	if k.plan > 0 {
+	if k.plan != solePlan {
 		b.WriteString(" Plan " + planText(k))
 	}
 	if title := line(p.title, 120); title != "" {
@@ -352,8 +352,15 @@ func (w *planRecorder) newSummary(k planKey, status reprise.Status, word string)
 	return b.String()
 }
 
-// planText is the number of a plan in its phase: 02, 02b, 02-FIX.
+// planText is the number of a plan in its phase: 02, 02b, 02-FIX, B. The only
+// plan of a phase is its first.
 func planText(k planKey) string {
+	switch k.plan {
+	case lettered:
+		return strings.ToUpper(k.suffix)
+	case solePlan:
+		return "01"
+	}
 	if i := strings.Index(k.suffix, "fix"); i >= 0 {
 		return fmt.Sprintf("%02d%s%s", k.plan, k.suffix[:i], fixText(k.suffix[i:]))
 	}
