@@ -187,11 +187,7 @@ func (j *Journal) leave() error {
 // Look tells, without changing anything, how the layout's files stand to the
 // journal of a run.
 func Look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
-	var t trail
-	var read reader
-	info, err := store.ReadLog(Name(ref), func(rec durable.Record) error {
-		return read.record(rec, &t)
-	})
+	a, err := ReadAccount(store, Name(ref))
 	var damage *durable.DamageError
 	if errors.As(err, &damage) {
 		return []reprise.Finding{{
@@ -202,7 +198,13 @@ func Look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := givenUp(ref, info.Lost)
+	return a.Stand(store, ref)
+}
+
+// Stand tells how the layout's files stand to the journal.
+func (a *Account) Stand(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
+	t := &a.trail
+	out := givenUp(ref, a.Info.Lost)
 	behind, changed, err := t.stand(store)
 	late := len(t.waiting)
 	if len(behind) > 0 {

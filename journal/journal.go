@@ -126,19 +126,34 @@ func Open(store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...
 	return j, nil
 }
 
-// Read reads a journal by its name without the lease and changes nothing. One
-// that does not exist has no entries.
-func Read(store *durable.Store, name string) ([]Entry, durable.LogInfo, error) {
-	var out []Entry
+// Account is a journal that was read without the lease.
+type Account struct {
+	Entries []Entry
+	Info    durable.LogInfo
+	trail   trail
+}
+
+// ReadAccount reads a journal by its name without the lease and changes nothing.
+// One that does not exist has no entries. With an error the account holds what
+// stands before the place of damage.
+func ReadAccount(store *durable.Store, name string) (*Account, error) {
+	a := &Account{}
 	var read reader
-	info, err := store.ReadLog(name, func(rec durable.Record) error {
-		err := read.record(rec, nil)
+	var err error
+	a.Info, err = store.ReadLog(name, func(rec durable.Record) error {
+		err := read.record(rec, &a.trail)
 		if err == nil && rec.Kind == kindEvent {
-			out = append(out, read.e)
+			a.Entries = append(a.Entries, read.e)
 		}
 		return err
 	})
-	return out, info, err
+	return a, err
+}
+
+// Read is ReadAccount for the entries alone.
+func Read(store *durable.Store, name string) ([]Entry, durable.LogInfo, error) {
+	a, err := ReadAccount(store, name)
+	return a.Entries, a.Info, err
 }
 
 // Record records an event: durable in the journal first, then in the files of

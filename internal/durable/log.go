@@ -391,7 +391,8 @@ type LogInfo struct {
 
 // ReadLog reads a log without the lease, while somebody may write to it. It
 // changes nothing and waits for nobody. fn gets the records that count, in
-// order; its error ends the reading. A log that does not exist has no records.
+// order; a payload belongs to fn during its call only, and fn's error ends the
+// reading. A log that does not exist has no records.
 //
 // The error is a *DamageError where the log cannot be trusted any more; the
 // records before were handed to fn.
@@ -428,7 +429,7 @@ func (s *Store) resolve(name, file string, off int64, payload []byte) (json.RawM
 		if !json.Valid(payload) {
 			return nil, &DamageError{Log: name, Path: file, Offset: off, Cause: "its payload is no JSON"}
 		}
-		return bytes.Clone(payload), nil
+		return payload, nil
 	}
 	text, size, _ := strings.Cut(string(payload[1:]), ":")
 	var hash reprise.Hash

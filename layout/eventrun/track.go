@@ -118,7 +118,10 @@ func (t *track) Advance(ev reprise.Event) bool {
 			return false
 		}
 	case reprise.StepFinished, reprise.StepSkipped:
-		if closes = true; t.done+1 == len(t.run.Steps) {
+		// Where nothing is at work any more that was when the files were read,
+		// the ledgers beside the events may say that the run is paused.
+		last := t.begun == 1 && at == 0 && !t.started[i]
+		if closes = true; last || t.done+1 == len(t.run.Steps) {
 			return false
 		}
 	default:

@@ -175,14 +175,18 @@ func TestX8_what_cannot_be_tracked_is_not(t *testing.T) {
 		fsys fstest.MapFS
 		ev   reprise.Event
 	}{
-		"a failure":        {project(), step(reprise.StepFailed, "T001", 1)},
-		"a block":          {project(), step(reprise.StepBlocked, "T001", 1)},
-		"not runnable":     {project(), step(reprise.StepStarted, "T002", 1)},
-		"no task":          {project(), step(reprise.StepStarted, "cleanup", 1)},
-		"no approval":      {project("constitution.md", "-"), step(reprise.StepStarted, "T001", 1)},
-		"a cycle":          {project("task-graph.json", `{"tasks":[{"id":"T001"},{"id":"A","dependencies":["B"]},{"id":"B","dependencies":["A"]}]}`), step(reprise.StepStarted, "T001", 1)},
-		"the last task":    {project("task-graph.json", `{"tasks":[{"id":"T001"}]}`), step(reprise.StepFinished, "T001", 1)},
-		"a question":       {project("events/x/1.jsonl", `{"event_type":"escalation","escalation_id":"e","description":"?","timestamp":"2026-03-01T09:00:00Z"}`+"\n"), step(reprise.StepStarted, "T001", 1)},
+		"a failure":     {project(), step(reprise.StepFailed, "T001", 1)},
+		"a block":       {project(), step(reprise.StepBlocked, "T001", 1)},
+		"not runnable":  {project(), step(reprise.StepStarted, "T002", 1)},
+		"no task":       {project(), step(reprise.StepStarted, "cleanup", 1)},
+		"no approval":   {project("constitution.md", "-"), step(reprise.StepStarted, "T001", 1)},
+		"a cycle":       {project("task-graph.json", `{"tasks":[{"id":"T001"},{"id":"A","dependencies":["B"]},{"id":"B","dependencies":["A"]}]}`), step(reprise.StepStarted, "T001", 1)},
+		"the last task": {project("task-graph.json", `{"tasks":[{"id":"T001"}]}`), step(reprise.StepFinished, "T001", 1)},
+		"a question":    {project("events/x/1.jsonl", `{"event_type":"escalation","escalation_id":"e","description":"?","timestamp":"2026-03-01T09:00:00Z"}`+"\n"), step(reprise.StepStarted, "T001", 1)},
+		"the last at work": {
+			project("workflow-state.json", `{"status":"paused"}`, "events/x/1.jsonl", `{"event_type":"task-started","task_id":"T001","timestamp":"2026-03-01T09:00:00Z"}`+"\n"),
+			step(reprise.StepFinished, "T001", 1),
+		},
 		"others' attempts": {project("events/x/1.jsonl", `{"event_type":"task-started","task_id":"T001","timestamp":"2026-03-01T09:00:00Z"}`+"\n"), attempt(step(reprise.StepStarted, "T001", 1), 2)},
 	} {
 		r, err := l.Load(tc.fsys, ref)
