@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"reprise"
@@ -206,10 +205,7 @@ func (w *work) remember(ev *reprise.Event) {
 		w.told, w.ours = nil, true
 		return
 	}
-	if len(w.told) == cap(w.told) {
-		w.told = slices.Grow(w.told, max(64, len(w.told))) // events are large: fewer copies than append makes
-	}
-	w.told = append(w.told, *ev)
+	w.told = journal.Push(w.told, *ev)
 }
 
 // journalOnly are events that no layout has a place for.

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -143,11 +144,20 @@ func ReadAccount(store *durable.Store, name string) (*Account, error) {
 	a.Info, err = store.ReadLog(name, func(rec durable.Record) error {
 		err := read.record(rec, &a.trail)
 		if err == nil && rec.Kind == kindEvent {
-			a.Entries = append(a.Entries, read.e)
+			a.Entries = Push(a.Entries, read.e)
 		}
 		return err
 	})
 	return a, err
+}
+
+// Push is append for events and entries. They are large and there may be many: it
+// copies them less often.
+func Push[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(64, len(list)))
+	}
+	return append(list, v)
 }
 
 // Read is ReadAccount for the entries alone.
