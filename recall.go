@@ -3,14 +3,16 @@ package reprise
 import "time"
 
 // Recall adds to a run what its journal tells and its files have no place for:
-// how often each step was started and sent back, when it ended last, and what a
-// person was asked and said. Events stand in the order in which they happened; what the files
-// say of a question that nobody else answered stays.
+// how often each step was started and sent back, when it ended last, what a person
+// was asked and said, and in which mode it was worked on. Events stand in the order
+// in which they happened; what the files say of a question that nobody else answered
+// stays.
 //
 // A question without an answer makes an open run wait, a step that was started
 // makes one that its files call not begun an interrupted one, and a stop that
 // nobody took back ends it; nothing else changes its state.
 func (r *Run) Recall(events []Event) {
+	r.Mode = modeIn(events)
 	events = latestLife(events)
 	asked := map[string]*Question{}
 	var order []string
@@ -69,6 +71,16 @@ func (r *Run) Recall(events []Event) {
 	if stopped && r.State.Open() {
 		r.State, r.Reason = Stopped, "it was stopped on purpose"
 	}
+}
+
+// modeIn is the mode in which a run was last started or resumed.
+func modeIn(events []Event) (mode string) {
+	for i := range events {
+		if ev := &events[i]; ev.Kind == RunStarted || ev.Kind == RunResumed && ev.Outcome != "" {
+			mode = ev.Outcome
+		}
+	}
+	return mode
 }
 
 // latestLife leaves out what happened before a run was last started, renewed or

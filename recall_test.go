@@ -80,3 +80,22 @@ func TestSL4_what_is_asked_again_can_be_answered_again(t *testing.T) {
 		t.Errorf("%+v", r.Questions[0])
 	}
 }
+
+func TestX_Recall_the_mode(t *testing.T) {
+	for _, tc := range []struct {
+		want   string
+		events []Event
+	}{
+		{"", nil},
+		{"autopilot", []Event{{Kind: RunStarted, Outcome: "interactive"}, {Kind: RunResumed, Outcome: "autopilot"}, {Kind: RunResumed}}},
+		{"", []Event{{Kind: RunResumed, Outcome: "autopilot"}, {Kind: RunStarted}}},
+		// A fresh start that was cut off goes on as the run did.
+		{"preflight", []Event{{Kind: RunStarted, Outcome: "preflight"}, {Kind: RunRenewed, Outcome: "fresh"}}},
+		{"preflight", []Event{{Kind: RunStarted, Outcome: "preflight"}, {Kind: StepFinished, Step: "a", Outcome: "rejected"}}},
+	} {
+		r := Run{State: Interrupted}
+		if r.Recall(tc.events); r.Mode != tc.want {
+			t.Errorf("%v: mode %q, want %q", tc.events, r.Mode, tc.want)
+		}
+	}
+}

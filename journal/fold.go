@@ -12,8 +12,6 @@ type History struct {
 	Steps map[string]*StepHistory
 	// Began is the time of the first event on record.
 	Began time.Time
-	// Mode is the one the run was last started or resumed in.
-	Mode string
 	// Worktree is the last event that tells of a checkout that was made whole,
 	// nil if there is none.
 	Worktree *reprise.Event
@@ -97,11 +95,7 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.RunStarted:
 		// A run that is started again under its name has nothing to do with
 		// the one before.
-		h.Steps, h.Worktree, h.Limit, h.Limits, h.Began, h.Mode = nil, nil, time.Time{}, nil, ev.At, ev.Outcome
-	case reprise.RunResumed:
-		if ev.Outcome != "" {
-			h.Mode = ev.Outcome
-		}
+		h.Steps, h.Worktree, h.Limit, h.Limits, h.Began = nil, nil, time.Time{}, nil, ev.At
 	case reprise.WorktreeReady:
 		ready := *ev
 		h.Worktree = &ready

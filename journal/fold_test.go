@@ -93,7 +93,7 @@ func TestO2_the_run_s_own_history(t *testing.T) {
 		{Event: reprise.Event{Kind: reprise.RunResumed, At: at.Add(3), Outcome: "autopilot"}},
 		{Event: reprise.Event{Kind: reprise.RunResumed, At: at.Add(4)}},
 	})
-	if h.Began != at || h.Mode != "autopilot" || h.Worktree == nil || h.Worktree.Text != "w/t" || h.Limit != at.Add(time.Hour) || h.Events != 5 {
+	if h.Began != at || h.Worktree == nil || h.Worktree.Text != "w/t" || h.Limit != at.Add(time.Hour) || h.Events != 5 {
 		t.Errorf("%+v", h)
 	}
 	if open := h.Open(); len(open) != 0 {

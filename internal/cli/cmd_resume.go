@@ -10,7 +10,6 @@ import (
 
 	"reprise"
 	"reprise/engine"
-	"reprise/journal"
 	"reprise/project"
 	"reprise/report"
 )
@@ -170,22 +169,14 @@ func (a *app) newFace(found *project.Judgement) face {
 
 // modeOf is the mode for a run: the one asked for, else the one it was started
 // in, else interactive.
-func (s *shift) modeOf(r *reprise.Run) (engine.Mode, error) {
-	if s.flags.mode != "" {
-		return engine.Mode(s.flags.mode), nil
+func (s *shift) modeOf(r *reprise.Run) engine.Mode {
+	switch {
+	case s.flags.mode != "":
+		return engine.Mode(s.flags.mode)
+	case slices.Contains(modes, r.Mode):
+		return engine.Mode(r.Mode)
 	}
-	t, err := s.tender(s.flags.upkeepFlags)
-	if err != nil {
-		return "", err
-	}
-	h, err := t.Log(r)
-	if err != nil {
-		return "", err
-	}
-	if m := journal.Fold(h.Entries).Mode; slices.Contains(modes, m) {
-		return engine.Mode(m), nil
-	}
-	return engine.Interactive, nil
+	return engine.Interactive
 }
 
 // resume goes on with one run: asks what has to be asked, works, and says what
@@ -199,16 +190,14 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 	if err := flags.names(j); err != nil {
 		return err
 	}
-	mode, err := s.modeOf(j.run)
-	if err != nil {
-		return err
-	}
+	mode := s.modeOf(j.run)
 	f := s.newFace(found)
 	if done, err := s.refused(&f, j, flags); done || err != nil {
 		return err
 	}
 	choice := flags.choice()
 	if !flags.dry {
+		var err error
 		if choice, err = s.decide(&f, j, mode, flags); err != nil || choice.Option == leave {
 			return err
 		}
