@@ -125,8 +125,8 @@ func (g *gsd) readParallel() bool {
 // open. A missing summary is often bookkeeping; a single record can run ahead
 // of the work. So a plan counts as done without a summary only where two
 // records agree, of: its box (or, without a box of its own, its phase's) in
-// ROADMAP.md; its row in the metrics of STATE.md; "Completed NN-MM" there;
-// STATE.md being beyond it.
+// ROADMAP.md; its row in the metrics of STATE.md; "Completed NN-MM" there; its
+// phase in the list of phases there; STATE.md being beyond it.
 func (g *gsd) classify() {
 	g.done, g.recorded, g.closed, g.orphan = map[planKey]bool{}, map[planKey]bool{}, map[planKey]bool{}, map[planKey]bool{}
 	for k, s := range g.sums {
@@ -144,13 +144,16 @@ func (g *gsd) classify() {
 		_, metric := g.state.metric[k]
 		_, said := g.state.said[k]
 		past := g.beyond(k)
+		_, boxed := g.road.boxes[k]
+		_, closed := g.state.phases[k.phase]
+		listed := closed && !boxed
 		switch {
 		case g.sums[k] != nil:
 			// Its own summary says that it is not done; nothing overrules that.
 			g.live = append(g.live, k)
-		case (tick || metric || said) && count(tick, metric, said, past) >= 2:
+		case (tick || metric || said || listed) && count(tick, metric, said, listed, past) >= 2:
 			g.recorded[k] = true
-		case g.road.done(k.phase) && count(true, metric, said, past) >= 2:
+		case (g.road.done(k.phase) || closed) && count(true, metric, said, past) >= 2:
 			g.closed[k] = true
 		case k.phase != g.state.phase && (len(g.road.phases) > 0 && g.road.phases[k.phase] == nil || k.phase.n[0] == backlog):
 			g.orphan[k] = true

@@ -110,7 +110,7 @@ func (g *gsd) decideOpen() {
 	switch {
 	case s == gsdWaiting:
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("STATE.md says %q", doc.Clip(g.state.word, 80))
-	case len(g.done) == 0 && !g.anyTick() && s != gsdExecuting && s != gsdPaused:
+	case len(g.done) == 0 && !g.anyTick() && g.live[0].phase.compare(g.state.phase) >= 0 && s != gsdExecuting && s != gsdPaused:
 		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", plural(len(g.live), "plan"))
 	case g.needsPerson(first):
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("plan %s needs a person (autonomous: false)", g.id(first))
@@ -167,7 +167,7 @@ func (g *gsd) verify() {
 func (g *gsd) pendingPhases() []phaseNo {
 	var out []phaseNo
 	for _, p := range g.road.sorted() {
-		if g.road.done(p) || p.n[0] == backlog {
+		if _, listed := g.state.phases[p]; listed || g.road.done(p) || p.n[0] == backlog {
 			continue
 		}
 		plans, open := 0, 0
@@ -187,10 +187,13 @@ func (g *gsd) pendingPhases() []phaseNo {
 }
 
 func (g *gsd) allDone() bool {
-	if g.state.status == gsdMilestone || g.state.front == gsdDone {
+	if g.state.status == gsdMilestone || g.state.frontDone() {
 		return true
 	}
-	return len(g.road.phases) > 0 && len(g.pendingPhases()) == 0 && (len(g.done) > 0 || g.state.exists)
+	if len(g.pendingPhases()) > 0 {
+		return false
+	}
+	return g.state.body == gsdMilestone || len(g.road.phases) > 0 && (len(g.done) > 0 || g.state.exists)
 }
 
 func (g *gsd) decideComplete() {
@@ -199,7 +202,7 @@ func (g *gsd) decideComplete() {
 	g.leaveOut()
 	why := "every phase of ROADMAP.md is finished"
 	if g.state.whole() {
-		why = fmt.Sprintf("STATE.md says %q and no plan is open", doc.Clip(g.state.word, 60))
+		why = fmt.Sprintf("STATE.md says %q and no plan is open", doc.Clip(g.state.wholeWord(), 60))
 	}
 	run.Reason = why + "; a new milestone can be begun"
 	for _, p := range g.pendingPhases() {
@@ -294,7 +297,12 @@ func (g *gsd) decideBetween() {
 		run.State, run.Reason = reprise.NotStarted, "no plan is written yet"
 	}
 	unit := reprise.Unit{ID: "plan", Path: g.dir, Title: "Plan the next phase", Role: "planner", Reason: run.Reason}
-	if !target.none() {
+	switch {
+	case target.none():
+	case len(pending) == 0 && g.started(target):
+		// Its plans are all done, and no roadmap says what follows.
+		unit.Title = "Plan what follows " + g.phaseName(target)
+	default:
 		unit.ID, unit.Title, unit.Phase = "phase-"+target.String(), "Plan "+g.phaseName(target), "phase "+target.String()
 	}
 	run.Next = append([]reprise.Unit{unit}, run.Next...)

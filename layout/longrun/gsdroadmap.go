@@ -150,23 +150,41 @@ func (r *roadmap) row(text string, at reprise.Source) {
 	if len(cells) < 3 {
 		return
 	}
-	first := strings.TrimPrefix(strings.ToLower(strings.Trim(cells[0], " *")), "phase ")
-	word := first
-	if i := strings.IndexAny(first, " :)"); i >= 0 {
-		word = first[:i]
-	}
-	p, ok := parsePhase(strings.TrimRight(word, "."))
+	p, ok := rowPhase(cells[0])
 	if !ok {
 		return
 	}
 	ph := r.phase(p, at)
 	ph.row = at.Line
 	for _, c := range cells[1:] {
-		c = strings.Trim(c, " *")
-		if ws := strings.Fields(doc.Fold(c)); len(ws) > 0 && slices.Contains(doneWords, ws[0]) || slices.ContainsFunc(doneMarks, func(m string) bool { return strings.HasPrefix(c, m) }) {
+		if startsDone(c) {
 			ph.done = true
 		}
 	}
+}
+
+// rowPhase reads the phase in the first cell of a row: "3", "3. Mail", "Phase 3:
+// Mail", "03-mail".
+func rowPhase(cell string) (phaseNo, bool) {
+	text := strings.TrimPrefix(strings.ToLower(strings.Trim(cell, " *`")), "phase ")
+	if i := strings.IndexAny(text, " :)"); i >= 0 {
+		text = text[:i]
+	}
+	if p, ok := parsePhase(strings.TrimRight(text, ".")); ok {
+		return p, true
+	}
+	number, slug, _ := strings.Cut(text, "-")
+	if slug == "" || slug[0] >= '0' && slug[0] <= '9' {
+		return phaseNo{}, false // a range, a date
+	}
+	return parsePhase(number)
+}
+
+// startsDone reports whether a cell begins with a word or a mark for done.
+func startsDone(cell string) bool {
+	cell = strings.Trim(cell, " *")
+	ws := strings.Fields(doc.Fold(cell))
+	return len(ws) > 0 && slices.Contains(doneWords, ws[0]) || slices.ContainsFunc(doneMarks, func(m string) bool { return strings.HasPrefix(cell, m) })
 }
 
 // item reads a box: of a plan (`- [x] 05-01-PLAN.md`), of a phase, or of "Plan

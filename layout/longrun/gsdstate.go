@@ -23,31 +23,45 @@ type gsdState struct {
 	body       gsdWord
 	word       string // the status as written
 	source     reprise.Source
+	counted    bool // its own counts say that phases are left
+	bodyWord   string
 	date       time.Time
 	milestone  string
 	metric     map[planKey]reprise.Source
 	said       map[planKey]reprise.Source
+	phases     map[phaseNo]reprise.Source // that its own list of phases calls done
 	file       *doc.File
 }
 
 // whole reports whether STATE.md calls the whole milestone done. "Complete" in
 // the body means the phase; only the front matter or a word about the milestone
-// means the whole.
+// means the whole. GSD also copies the word for the phase into the front matter:
+// there it means the whole unless the counts beside it say otherwise.
 func (s *gsdState) whole() bool {
-	return s.front == gsdMilestone || s.body == gsdMilestone || s.front == gsdDone
+	return s.front == gsdMilestone || s.body == gsdMilestone || s.frontDone()
+}
+
+func (s *gsdState) frontDone() bool { return s.front == gsdDone && !s.counted }
+
+// wholeWord is the word that calls the whole done.
+func (s *gsdState) wholeWord() string {
+	if s.body == gsdMilestone && s.front != gsdMilestone && !s.frontDone() {
+		return s.bodyWord
+	}
+	return s.word
 }
 
 func (g *gsd) readState() {
 	f := g.r.Open(path.Join(g.dir, "STATE.md"))
 	s := &g.state
 	s.exists, s.source, s.file = f.Exists(), f.At(0), f
-	s.metric, s.said = map[planKey]reprise.Source{}, map[planKey]reprise.Source{}
+	s.metric, s.said, s.phases = map[planKey]reprise.Source{}, map[planKey]reprise.Source{}, map[phaseNo]reprise.Source{}
 	m := f.Markdown()
 	if m == nil {
 		return
 	}
 	front := g.newestFront(f, m)
-	fields := g.bodyFields(m)
+	fields := g.spoken(m)
 	g.statePhase(front, fields)
 	g.stateStatus(f, front, fields)
 	g.stateTimes(f, front, fields)
@@ -110,45 +124,6 @@ func headlessFront(m *doc.Markdown) *doc.Node {
 		}
 	}
 	return nil
-}
-
-// stateLabels are the labels of the body by what they tell.
-var stateLabels = map[string][]string{
-	"phase":     {"Phase", "Current Phase", "Active Phase"},
-	"plan":      {"Plan", "Current Plan"},
-	"status":    {"Status", "Current Status", "Phase Status", "Project Status"},
-	"activity":  {"Last activity", "Last_activity"},
-	"stopped":   {"Stopped at"},
-	"focus":     {"Current focus"},
-	"session":   {"Last session", "Last updated"},
-	"milestone": {"Milestone", "Current Milestone"},
-}
-
-// bodyFields looks for each label in the section about the position first and
-// in the whole body after that.
-func (g *gsd) bodyFields(m *doc.Markdown) map[string]doc.Label {
-	var scopes []doc.Section
-	for _, sec := range m.Sections() {
-		title := doc.Fold(sec.Title)
-		if strings.HasPrefix(title, "current position") || strings.HasPrefix(title, "current state") || strings.HasPrefix(title, "current status") {
-			scopes = append(scopes, sec)
-			break
-		}
-	}
-	scopes = append(scopes, m.All())
-	out := map[string]doc.Label{}
-	for _, scope := range scopes {
-		labels := statements(scope)
-		for key, names := range stateLabels {
-			if _, found := out[key]; found {
-				continue
-			}
-			if l, ok := pick(labels, names...); ok {
-				out[key] = l
-			}
-		}
-	}
-	return out
 }
 
 func (g *gsd) statePhase(front *doc.Node, fields map[string]doc.Label) {
@@ -245,11 +220,18 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 	s.front = readGSDWord(node.Str())
 	body := fields["status"]
 	s.body = readGSDWord(body.Value)
+	s.bodyWord = body.Value
 	for _, key := range []string{"phase", "plan", "milestone"} {
 		if s.body == gsdNone && holdsDone(fields[key].Value) {
-			s.body = gsdDone
+			s.body, s.bodyWord = gsdDone, fields[key].Value
 		}
 	}
+	if text := fields["phase"].Value; s.body == gsdDone && readGSDWord(text) == gsdMilestone {
+		s.body, s.bodyWord = gsdMilestone, text
+	}
+	done, ok1 := number(child(front.Get("progress"), "completed_phases"))
+	total, ok2 := number(child(front.Get("progress"), "total_phases"))
+	s.counted = ok1 && ok2 && 0 < done && done < total
 	about := strings.ToLower(fields["phase"].Value + " " + fields["milestone"].Value)
 	if strings.Contains(about, "shipped") || strings.Contains(about, "between milestones") || strings.Contains(about, "none (") {
 		switch s.body {
@@ -258,10 +240,10 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 		}
 	}
 	s.status, s.word, s.source = s.front, node.Str(), orSource(node.Source(), f.At(0))
-	if s.front == gsdNone {
-		s.status, s.word, s.source = s.body, body.Value, f.At(body.Line)
+	if s.front == gsdNone || s.front == gsdOther && s.body != gsdNone {
+		s.status, s.word, s.source = s.body, s.bodyWord, f.At(body.Line)
 	}
-	if s.front != gsdNone && s.body != gsdNone && s.front != s.body && !sameSense(s.front, s.body) {
+	if s.front != gsdNone && s.front != gsdOther && s.body != gsdNone && s.front != s.body && !sameSense(s.front, s.body) {
 		f.Report(reprise.Info, reprise.CodeStatusDrift, body.Line,
 			fmt.Sprintf("STATE.md disagrees with itself: %q above, %q below; the front matter counts", doc.Clip(node.Str(), 40), doc.Clip(body.Value, 60)), "")
 	}
@@ -271,12 +253,13 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 	}
 }
 
-// sameSense: a phase can be done or executing while the milestone is either.
+// sameSense: a phase can be done or executing while the milestone is either, and
+// the next milestone is planned when one is done.
 func sameSense(a, b gsdWord) bool {
 	if a > b {
 		a, b = b, a
 	}
-	return a == gsdDone && b == gsdMilestone || a == gsdReady && b == gsdExecuting || a == gsdExecuting && b == gsdDone
+	return (a == gsdDone || a == gsdPlanning) && b == gsdMilestone || a == gsdReady && b == gsdExecuting || a == gsdExecuting && b == gsdDone
 }
 
 func (g *gsd) stateTimes(f *doc.File, front *doc.Node, fields map[string]doc.Label) {
@@ -294,80 +277,4 @@ func (g *gsd) stateTimes(f *doc.File, front *doc.Node, fields map[string]doc.Lab
 	for _, key := range []string{"activity", "session"} {
 		note(anyTime(fields[key].Value), f.At(fields[key].Line))
 	}
-}
-
-// stateRecords collects the plans STATE.md records as finished: rows of its
-// metrics (`| Phase 05-x P01 | 2min |`) and "Completed 05-01" in its prose.
-func (g *gsd) stateRecords(f *doc.File, m *doc.Markdown, front *doc.Node, fields map[string]doc.Label) {
-	s := &g.state
-	for _, l := range m.All().Lines() {
-		cell, ok := strings.CutPrefix(strings.TrimSpace(l.Text), "|")
-		if !ok {
-			continue
-		}
-		cell, _, _ = strings.Cut(cell, "|")
-		ws := strings.Fields(strings.Trim(cell, " *"))
-		if len(ws) < 2 {
-			continue
-		}
-		last := ws[len(ws)-1]
-		if last[0] != 'P' && last[0] != 'p' {
-			continue
-		}
-		num, suffix, ok := parsePlanNo(last[1:])
-		if phase, found := phaseIn(cell, true); ok && found {
-			s.metric[planKey{phase, num, suffix}] = f.At(l.No)
-		}
-	}
-	note := func(text string, line int) {
-		for _, k := range completedIn(text) {
-			s.said[k] = f.At(line)
-		}
-	}
-	for _, key := range []string{"activity", "stopped", "plan"} {
-		note(fields[key].Value, fields[key].Line)
-	}
-	for _, key := range []string{"stopped_at", "last_activity"} {
-		if n := front.Get(key); !n.IsNull() && n.Kind == doc.String {
-			note(n.Text, n.Line)
-		}
-	}
-}
-
-// completedIn finds "Completed 05-01-PLAN.md": a plan right behind a word for
-// done. "05-01 complete" is left to the ledgers that are written for it.
-func completedIn(text string) []planKey {
-	var out []planKey
-	ws := strings.Fields(text)
-	for i, w := range ws {
-		switch doc.Fold(w) {
-		case "complete", "completed", "finished", "완료":
-		default:
-			continue
-		}
-		for j := i + 1; j < min(i+3, len(ws)); j++ {
-			if k, ok := planIn(ws[j]); ok {
-				out = append(out, k)
-				break
-			}
-		}
-	}
-	return out
-}
-
-// planIn reads a word such as 05-01, 05-01-PLAN.md or 05-slug-05-02.
-func planIn(word string) (planKey, bool) {
-	word = strings.Trim(word, "*_`\"'():;,.[]")
-	word = strings.TrimSuffix(word, ".md")
-	var ws []string
-	for _, w := range words(word) {
-		if !strings.EqualFold(w, "plan") && !strings.EqualFold(w, "summary") {
-			ws = append(ws, w)
-		}
-	}
-	k, _, ok := pairIn(ws, phaseNo{})
-	if ok && k.phase.depth == 1 && k.phase.n[0] > 1900 {
-		return planKey{}, false // a date
-	}
-	return k, ok
 }

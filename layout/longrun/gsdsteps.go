@@ -96,6 +96,8 @@ func (g *gsd) claims(k planKey, e *agentEntry) []reprise.Claim {
 		out = append(out, reprise.Claim{Ledger: "STATE.md", Status: reprise.Done, Word: "row of the metrics", Source: at})
 	} else if at, ok := g.state.said[k]; ok {
 		out = append(out, reprise.Claim{Ledger: "STATE.md", Status: reprise.Done, Word: "completed", Source: at})
+	} else if at, ok := g.state.phases[k.phase]; ok {
+		out = append(out, reprise.Claim{Ledger: "STATE.md", Status: reprise.Done, Word: "phase done", Source: at})
 	}
 	if e != nil {
 		out = append(out, reprise.Claim{Ledger: "agent-history.json", Status: e.status, Word: e.word, Source: e.source, At: e.at})
@@ -227,7 +229,7 @@ func (g *gsd) checkState() {
 	}
 	if s.whole() && len(g.live) > 0 {
 		g.r.Report(reprise.Finding{Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: "STATE.md", Source: s.source,
-			Message: fmt.Sprintf("STATE.md says %q, but plans are open: %s", doc.Clip(s.word, 40), g.ids(g.live)), Hint: "finish them, or mark them as superseded"})
+			Message: fmt.Sprintf("STATE.md says %q, but plans are open: %s", doc.Clip(s.wholeWord(), 40), g.ids(g.live)), Hint: "finish them, or mark them as superseded"})
 	}
 }
 

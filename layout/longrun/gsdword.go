@@ -39,9 +39,9 @@ func readGSDWord(text string) gsdWord {
 	switch {
 	case aboutMilestone(s):
 		return gsdMilestone
-	case anyWord(s, "paused", "stopped", "on hold"):
+	case anyWord(s, "paused", "stopped", "on hold", "pausado", "pausada", "pausiert", "en pause") || strings.Contains(s, "暂停"):
 		return gsdPaused
-	case anyWord(s, "blocked", "awaiting", "waiting for", "waiting on"):
+	case anyWord(s, "blocked", "awaiting", "waiting for", "waiting on", "aguardando", "esperando", "bloqueado", "blockiert", "wartet auf", "en attente", "bloque") || strings.Contains(s, "等待"):
 		if strings.Contains(s, "verif") || anyWord(s, "uat") {
 			return gsdVerifying
 		}
@@ -55,7 +55,8 @@ func readGSDWord(text string) gsdWord {
 		return gsdPlanning
 	case beginsWithPlan(s):
 		return gsdExecuting
-	case anyWord(s, "in progress", "active", "executing", "execute", "execution") || strings.Contains(s, "진행"):
+	case anyWord(s, "in progress", "active", "executing", "execute", "execution", "em andamento", "en curso", "en progreso", "en cours", "in arbeit", "в работе", "выполняется") ||
+		strings.Contains(s, "진행") || strings.Contains(s, "进行中") || strings.Contains(s, "進行中"):
 		return gsdExecuting
 	case holdsDone(raw):
 		return gsdDone
@@ -71,7 +72,10 @@ func anyWord(folded string, phrases ...string) bool {
 
 // doneWords are whole words; doneMarks may stand anywhere.
 var (
-	doneWords = []string{"complete", "completed", "done", "shipped", "finished", "abgeschlossen", "termine", "concluido", "concluida"}
+	doneWords = []string{
+		"complete", "completed", "done", "shipped", "finished", "abgeschlossen", "fertig", "erledigt", "termine", "terminee", "concluido", "concluida", "completo", "completa",
+		"completado", "completada", "terminado", "terminada", "finalizado", "finalizada", "completato", "completata", "завершено", "завершена", "завершен", "готово", "tamamlandi", "tamamlandı", "zakonczone", "ukonczone",
+	}
 	doneMarks = []string{"✅", "✓", "✔", "완료", "已完成", "完成", "完了"}
 )
 
@@ -91,18 +95,24 @@ func holdsDone(text string) bool {
 	return false
 }
 
+// aboutMilestone reports whether a folded text says that the milestone or all of
+// its phases are done, or that the next one has not begun.
 func aboutMilestone(s string) bool {
-	if anyWord(s, "between milestones", "project complete", "all phases complete", "all phases completed") {
+	if anyWord(s, "between milestones", "project complete", "project completed", "project is complete", "no active milestone", "next milestone") {
 		return true
 	}
-	closed := []string{"complete", "completed", "shipped", "archived", "done"}
+	for _, word := range []string{"里程碑", "마일스톤", "マイルストーン"} {
+		if strings.Contains(s, word) && holdsDone(s) {
+			return true
+		}
+	}
 	version := func(w string) bool { return len(w) > 1 && w[0] == 'v' && w[1] >= '0' && w[1] <= '9' }
 	ws := strings.Fields(s)
 	for i, w := range ws {
 		rest := ws[i+1:]
 		switch {
-		case w == "milestone":
-			for len(rest) > 0 && (version(rest[0]) || rest[0] == "is") {
+		case w == "milestone" || w == "milestones" || w == "phases" && i > 0 && (ws[i-1] == "all" || i > 1 && ws[i-2] == "all" && allDigits(ws[i-1])):
+			for len(rest) > 0 && (version(rest[0]) || rest[0] == "is" || rest[0] == "are") {
 				rest = rest[1:]
 			}
 		case version(w):
@@ -112,7 +122,12 @@ func aboutMilestone(s string) bool {
 		default:
 			continue
 		}
-		if len(rest) > 0 && slices.Contains(closed, rest[0]) {
+		if len(rest) > 0 && (slices.Contains(doneWords, rest[0]) || rest[0] == "archived") {
+			return true
+		}
+		// A name may stand between: "Milestone v1.0 Account Pages shipped".
+		named := rest[:min(len(rest), 6)]
+		if w != "phases" && (slices.Contains(named, "shipped") || slices.Contains(named, "archived")) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -92,12 +93,13 @@ func statements(s doc.Section) []doc.Label {
 	return out
 }
 
-// pick returns the first label with the first of the keys that is there.
+// pick returns the first label with the first of the keys that is there. A label
+// in two languages, "Phase / Faz", has both keys.
 func pick(labels []doc.Label, keys ...string) (doc.Label, bool) {
 	for _, key := range keys {
 		key = doc.Fold(key)
 		for _, l := range labels {
-			if l.Key == key {
+			if l.Key == key || strings.Contains(l.Key, "/") && slices.Contains(strings.Split(l.Key, " / "), key) {
 				return l, true
 			}
 		}

@@ -1,0 +1,113 @@
+package longrun
+
+import (
+	"slices"
+	"strings"
+
+	"reprise/internal/doc"
+)
+
+// stateLabels are the labels of the body by what they tell, in the languages
+// they were met in. A label in two languages, "Phase / Faz", is either.
+var stateLabels = map[string][]string{
+	"phase": {
+		"Phase", "Current Phase", "Active Phase", "Project Phase",
+		"Fase", "Fase atual", "Fase actual", "Phase actuelle", "Aktuelle Phase", "Fase attuale", "Etapa", "Этап", "Фаза", "Текущая фаза",
+		"阶段", "当前阶段", "階段", "フェーズ", "現在のフェーズ", "단계", "현재 단계", "Faz", "Giai đoạn",
+	},
+	"plan": {"Plan", "Current Plan", "Plano", "Plano atual", "Piano", "План", "计划", "当前计划", "プラン", "계획"},
+	"status": {
+		"Status", "Current Status", "Phase Status", "Project Status",
+		"Estado", "Estado atual", "Estado actual", "Situação", "Statut", "Stato", "Статус", "Состояние",
+		"状态", "当前状态", "狀態", "状態", "ステータス", "상태", "현재 상태", "Durum", "Trạng thái",
+	},
+	"activity":  {"Last activity", "Last_activity", "Última atividade", "Última actividad", "Dernière activité", "Letzte Aktivität", "Последняя активность", "最近活动", "最后活动", "最終アクティビティ", "마지막 활동", "Son aktivite"},
+	"stopped":   {"Stopped at", "Parado em", "Detenido en", "Arrêté à", "停止于", "停止位置"},
+	"focus":     {"Current focus", "Foco atual", "Foco actual", "Aktueller Fokus", "Focus actuel", "当前焦点", "当前重点", "現在のフォーカス"},
+	"session":   {"Last session", "Last updated", "Última sessão", "Última sesión", "Última atualização", "Última actualización", "Letzte Aktualisierung", "Dernière mise à jour", "最后更新", "最終更新", "마지막 업데이트", "마지막 세션"},
+	"milestone": {"Milestone", "Current Milestone", "Marco", "Hito", "Meilenstein", "里程碑", "当前里程碑", "マイルストーン", "마일스톤"},
+}
+
+// positionTitles begin the headings of the section about the position. The
+// first of these lines are GSD's own; the others are met where it is missing.
+var positionTitles = [][]string{
+	{"current position", "current state", "current status"},
+	{
+		"position", "active phase", "current phase", "project status",
+		"posicao atual", "posicion actual", "estado atual", "estado actual", "fase atual", "fase actual", "position actuelle", "phase actuelle", "etat actuel",
+		"aktuelle position", "aktueller stand", "aktueller status", "aktuelle phase", "posizione attuale", "stato attuale", "fase attuale",
+		"текущая позиция", "текущее состояние", "текущая фаза", "mevcut konum", "mevcut durum",
+		"当前位置", "当前阶段", "当前状态", "現在の位置", "現在の状態", "現在地", "현재 위치", "현재 상태", "현재 단계",
+	},
+}
+
+// positions returns the sections about the position, the likeliest first.
+func positions(m *doc.Markdown) (out []doc.Section) {
+	for i, titles := range positionTitles {
+		for _, sec := range m.Sections() {
+			title := doc.Fold(sec.Title)
+			if !slices.ContainsFunc(titles, func(t string) bool {
+				return title == t || strings.HasPrefix(title, t+" ") || t[0] >= 0x80 && strings.HasPrefix(title, t)
+			}) {
+				continue
+			}
+			out = append(out, sec)
+			if i == 0 {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// bodyFields looks for each label in the sections about the position first and
+// in the whole body after that.
+func (g *gsd) bodyFields(m *doc.Markdown) map[string]doc.Label {
+	out := map[string]doc.Label{}
+	for _, scope := range append(positions(m), m.All()) {
+		labels := statements(scope)
+		for key, names := range stateLabels {
+			if _, found := out[key]; found {
+				continue
+			}
+			if l, ok := pick(labels, names...); ok {
+				out[key] = l
+			}
+		}
+	}
+	return out
+}
+
+// maxSpoken bounds how many lines of a section without labels are read.
+const maxSpoken = 8
+
+// spoken adds what the sections about the position say without a label: the
+// phase in a line that begins with it ("Phase 5: Launch"), of several the first
+// that is not done, and that the whole is done. These have no place to write.
+func (g *gsd) spoken(m *doc.Markdown) map[string]doc.Label {
+	fields := g.bodyFields(m)
+	for _, sec := range positions(m) {
+		read := 0
+		for _, l := range sec.Head().Lines() {
+			text := plainText(strings.TrimLeft(l.Text, " \t>-*+"))
+			if text == "" {
+				continue
+			}
+			if read++; read > maxSpoken {
+				break
+			}
+			said := doc.Label{Value: text, Line: l.No}
+			if _, labelled := fields["status"]; !labelled && readGSDWord(text) == gsdMilestone {
+				fields["status"] = said
+			}
+			before, labelled := fields["phase"]
+			if labelled && (before.Key != "" || !holdsDone(before.Value)) || len(text) < 6 || !strings.EqualFold(text[:6], "phase ") {
+				continue
+			}
+			if _, ok := phaseIn(text, false); ok {
+				fields["phase"] = said
+			}
+		}
+	}
+	return fields
+}

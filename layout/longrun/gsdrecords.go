@@ -1,0 +1,191 @@
+package longrun
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"reprise/internal/doc"
+)
+
+// stateRecords collects what STATE.md records as finished: rows of its metrics
+// (`| Phase 05-x P01 | 2min |`), its list of phases, and "Completed 05-01" in
+// its prose.
+func (g *gsd) stateRecords(f *doc.File, m *doc.Markdown, front *doc.Node, fields map[string]doc.Label) {
+	s := &g.state
+	for _, l := range m.All().Lines() {
+		cell, ok := strings.CutPrefix(strings.TrimSpace(l.Text), "|")
+		if !ok {
+			continue
+		}
+		cell, _, _ = strings.Cut(cell, "|")
+		ws := strings.Fields(strings.Trim(cell, " *"))
+		if len(ws) < 2 {
+			continue
+		}
+		last := ws[len(ws)-1]
+		if last[0] != 'P' && last[0] != 'p' {
+			continue
+		}
+		num, suffix, ok := parsePlanNo(last[1:])
+		if phase, found := phaseIn(cell, true); ok && found {
+			s.metric[planKey{phase, num, suffix}] = f.At(l.No)
+		}
+	}
+	g.stateTables(f, m)
+	g.stateBoxes(f, m)
+	note := func(text string, line int) {
+		for _, k := range completedIn(text) {
+			s.said[k] = f.At(line)
+		}
+	}
+	for _, key := range []string{"activity", "stopped", "plan"} {
+		note(fields[key].Value, fields[key].Line)
+	}
+	for _, key := range []string{"stopped_at", "last_activity"} {
+		if n := front.Get(key); !n.IsNull() && n.Kind == doc.String {
+			note(n.Text, n.Line)
+		}
+	}
+}
+
+// completedIn finds "Completed 05-01-PLAN.md, 05-02": plans right behind a word
+// for done, and "Completed Phase 5 Plan 01". "05-01 complete" is left to the
+// ledgers that are written for it.
+func completedIn(text string) []planKey {
+	var out []planKey
+	ws := strings.Fields(text)
+	for i, w := range ws {
+		switch doc.Fold(w) {
+		case "complete", "completed", "finished", "완료":
+		default:
+			continue
+		}
+		behind := ws[i+1:]
+		if k, ok := phaseAndPlan(behind); ok {
+			out = append(out, k)
+			continue
+		}
+		if len(behind) > 1 {
+			if _, ok := planIn(behind[0]); !ok {
+				behind = behind[1:]
+			}
+		}
+		for _, w := range behind {
+			k, ok := planIn(w)
+			if folded := doc.Fold(w); !ok && folded != "" && folded != "and" {
+				break
+			}
+			if ok {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// phaseAndPlan reads "Phase 5 Plan 01" and "Phase 5, Plan 1:".
+func phaseAndPlan(ws []string) (planKey, bool) {
+	var parts []string
+	for _, w := range ws[:min(len(ws), 6)] {
+		if w = strings.Trim(w, "*_`():;,.—–-"); w != "" {
+			parts = append(parts, w)
+		}
+	}
+	if len(parts) < 4 || !strings.EqualFold(parts[0], "phase") || !strings.EqualFold(parts[2], "plan") {
+		return planKey{}, false
+	}
+	p, ok1 := parsePhase(parts[1])
+	num, suffix, ok2 := planName(parts[3])
+	return planKey{p, num, suffix}, ok1 && ok2
+}
+
+// planIn reads a word such as 05-01, 05-01-PLAN.md, 05-slug-05-02 or
+// 05-slug/02-PLAN.md.
+func planIn(word string) (planKey, bool) {
+	word = strings.Trim(word, "*_`\"'():;,.[]")
+	word = strings.TrimSuffix(word, ".md")
+	folder := phaseNo{}
+	if i := strings.LastIndexByte(word, '/'); i >= 0 {
+		folder, _ = phaseOfFolder(path.Base(word[:i]), true)
+		word = word[i+1:]
+	}
+	var ws []string
+	for _, w := range words(word) {
+		if !strings.EqualFold(w, "plan") && !strings.EqualFold(w, "summary") {
+			ws = append(ws, w)
+		}
+	}
+	k, _, ok := pairIn(ws, folder)
+	if ok && k.phase.depth == 1 && k.phase.n[0] > 1900 {
+		return planKey{}, false // a date
+	}
+	if !ok && len(ws) == 1 && !folder.none() {
+		num, suffix, single := planName(ws[0])
+		return planKey{folder, num, suffix}, single
+	}
+	return k, ok
+}
+
+// phaseWords are the headings of a column of phases.
+var phaseWords = []string{"phase", "phases", "fase", "etapa", "阶段", "フェーズ", "단계", "faz", "фаза"}
+
+// column finds the column of a table with one of the headings, -1 if none.
+func column(header []doc.Cell, names ...string) int {
+	return slices.IndexFunc(header, func(c doc.Cell) bool { return slices.Contains(names, doc.Fold(c.Text)) })
+}
+
+// stateTables reads the tables of STATE.md: `| Phase | Plan | Duration |` lists
+// plans that were finished, `| Phase | Name | Status |` all phases with how far
+// they are. Only a table whose first columns hold the phase says something about
+// phases; quick tasks are numbered, too.
+func (g *gsd) stateTables(f *doc.File, m *doc.Markdown) {
+	s := &g.state
+	for _, t := range m.All().Tables() {
+		at := column(t.Header, phaseWords...)
+		if at > 0 && doc.Fold(t.Header[0].Text) == "" && strings.TrimSpace(t.Header[0].Text) == "#" {
+			at = 0
+		}
+		if at != 0 {
+			continue
+		}
+		plan, status := column(t.Header, "plan", "plano"), column(t.Header, stateWords()...)
+		timed := column(t.Header, "duration", "time", "dauer", "duracao", "duracion", "耗时", "시간") >= 0
+		for _, r := range t.Rows {
+			p, ok := rowPhase(r[0].Text)
+			if !ok || status < 0 && !timed || status >= 0 && !startsDone(r[status].Text) {
+				continue
+			}
+			switch {
+			case plan == 1:
+				if num, suffix, ok := parsePlanNo(strings.TrimLeft(strings.Trim(r[1].Text, " *`"), "Pp")); ok {
+					s.metric[planKey{p, num, suffix}] = f.At(r[1].Line)
+				}
+			case status >= 0:
+				s.phases[p] = f.At(r[0].Line)
+			}
+		}
+	}
+}
+
+// stateWords are the labels of a status, folded.
+func stateWords() (out []string) {
+	for _, w := range stateLabels["status"] {
+		out = append(out, doc.Fold(w))
+	}
+	return out
+}
+
+// stateBoxes reads the boxes of phases in STATE.md.
+func (g *gsd) stateBoxes(f *doc.File, m *doc.Markdown) {
+	for _, l := range m.All().Lines() {
+		ticked, rest, ok := checkbox(strings.TrimSpace(l.Text))
+		rest = strings.TrimLeft(rest, "*_`~ ")
+		if !ok || !ticked || len(rest) < 6 || !strings.EqualFold(rest[:6], "phase ") {
+			continue
+		}
+		if p, _, ok := phaseHead(rest); ok {
+			g.state.phases[p] = f.At(l.No)
+		}
+	}
+}
