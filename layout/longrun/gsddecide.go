@@ -27,7 +27,7 @@ func (g *gsd) decide() {
 		g.decideOpen()
 	case g.state.exists && !g.state.file.OK() && len(g.sums) == 0:
 		run.State, run.Reason = reprise.Unreadable, "STATE.md cannot be read and nothing else says where the project stands"
-	case g.state.status == gsdVerifying:
+	case g.state.status == gsdVerifying && g.state.body != gsdMilestone:
 		g.verify()
 	case len(g.closed) > 0 && !g.state.whole():
 		run.State = reprise.Interrupted
@@ -80,7 +80,8 @@ func (g *gsd) decideHandoff() {
 		run.State = reprise.Waiting
 		run.Reason += fmt.Sprintf("; %s for a person", plural(len(open), "matter"))
 	}
-	if len(run.Next) > 0 && (h.hasPlan || h.next == "") {
+	named := h.hasPlan && len(g.offered) > 0 && g.offered[0] == h.plan
+	if len(run.Next) > 0 && (named || h.next == "") {
 		if h.next != "" {
 			run.Next[0].Reason += ": " + doc.Clip(oneLine(h.next), 200)
 		}
@@ -92,6 +93,11 @@ func (g *gsd) decideHandoff() {
 	}
 	if unit.Title == "" {
 		unit.Title = "Go on as " + path.Base(h.file) + " says"
+	}
+	if len(run.Next) > 0 && !h.phase.none() && len(g.liveIn(h.phase)) == 0 {
+		// What was written down is about a phase without plans of its own.
+		run.Next = append([]reprise.Unit{unit}, run.Next[:min(len(run.Next), maxOffered-1)]...)
+		return
 	}
 	if len(run.Next) > 0 {
 		// An open plan comes first; what was written down belongs to it.
@@ -276,9 +282,13 @@ func (g *gsd) decideBetween() {
 		return
 	}
 	pending := g.pendingPhases()
-	target := g.state.phase
+	from := g.state.phase
+	if from.none() {
+		from = g.frontier()
+	}
+	target := from
 	for i := len(pending) - 1; i >= 0; i-- {
-		if g.state.phase.none() || pending[i].compare(g.state.phase) >= 0 {
+		if pending[i].compare(from) >= 0 {
 			target = pending[i]
 		}
 	}

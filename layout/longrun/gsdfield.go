@@ -83,10 +83,15 @@ const maxSpoken = 8
 
 // spoken adds what the sections about the position say without a label: the
 // phase in a line that begins with it ("Phase 5: Launch"), of several the first
-// that is not done, and that the whole is done. These have no place to write.
+// that is not done, and that the whole is done. A file without such a section is
+// read from its beginning. These have no place to write.
 func (g *gsd) spoken(m *doc.Markdown) map[string]doc.Label {
 	fields := g.bodyFields(m)
-	for _, sec := range positions(m) {
+	sections := positions(m)
+	if first := m.Sections(); len(sections) == 0 && len(first) > 0 {
+		sections = first[:1]
+	}
+	for _, sec := range sections {
 		read := 0
 		for _, l := range sec.Head().Lines() {
 			text := plainText(strings.TrimLeft(l.Text, " \t>-*+"))

@@ -72,6 +72,9 @@ func (g *gsd) judgeHandoffs() {
 	for _, f := range g.handoffs {
 		if h := g.readHandoff(f); h != nil {
 			h.plan = g.meant(h.plan)
+			if _, boxed := g.road.boxes[h.plan]; h.hasPlan && h.plan.plan == 0 && !boxed && g.plans[h.plan] == nil && g.sums[h.plan] == nil {
+				h.hasPlan = false // before the first one
+			}
 			list = append(list, h)
 			g.run.Active(h.at, h.source)
 		}
@@ -164,7 +167,11 @@ func (g *gsd) readHandoff(file handoffFile) *handoff {
 }
 
 func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
-	h.at = lenientTime(n.Get("timestamp"))
+	for _, key := range []string{"timestamp", "paused_at", "updated_at", "last_updated", "created_at", "date"} {
+		if h.at = lenientTime(n.Get(key)); !h.at.IsZero() {
+			break
+		}
+	}
 	h.place(n.Get("phase").Str(), n.Get("plan").Str())
 	h.task, h.status = n.Get("task").Str(), n.Get("status").Str()
 	if t := n.Get("total_tasks"); !t.IsNull() && allDigits(t.Text) {
@@ -172,17 +179,7 @@ func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
 	}
 	if list := n.Get("completed_tasks"); !list.IsNull() && list.Kind == doc.List {
 		h.counted = true
-		for _, item := range list.Items {
-			if item.Kind == doc.Map {
-				if word := doc.Fold(item.Get("status").Str()); word == "in progress" || word == "partial" {
-					continue
-				}
-				if sha := item.Get("commit").Str(); sha != "" {
-					h.commits = append(h.commits, sha)
-				}
-			}
-			h.completed++
-		}
+		h.countTasks(list.Items)
 	}
 	h.next = n.Get("next_action").Str()
 	h.readAsks(n, f, "blockers", "description", "blocker", "text")
@@ -195,8 +192,35 @@ func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
 	}
 }
 
+// countTasks counts what is done of the tasks. A task that is listed in several
+// parts is one, and not done before all of them are.
+func (h *handoff) countTasks(items []*doc.Node) {
+	done := map[string]bool{}
+	for i, item := range items {
+		id, ok := itoa(i)+" without id", true
+		if item.Kind == doc.Map {
+			if named := textOf(item.Get("id")); named != "" {
+				id = named
+			}
+			if word := doc.Fold(item.Get("status").Str()); word == "in progress" || word == "partial" {
+				ok = false
+			} else if sha := item.Get("commit").Str(); sha != "" {
+				h.commits = append(h.commits, sha)
+			}
+		}
+		if before, known := done[id]; known {
+			ok = ok && before
+		}
+		done[id] = ok
+	}
+	for _, ok := range done {
+		h.completed += count(ok)
+	}
+}
+
 // readAsks reads one of the lists of what a person must do. Items are texts or
-// maps; one that is not blocking and not answered is left out.
+// maps; one that is not blocking and not answered is left out, and so is a
+// technical one with a way around it, which is the executor's.
 func (h *handoff) readAsks(n *doc.Node, f *doc.File, list string, keys ...string) {
 	for i, item := range n.Get(list).List() {
 		q := reprise.Question{Subject: "hand-off", AskedAt: h.at, Source: f.At(item.Line)}
@@ -205,6 +229,9 @@ func (h *handoff) readAsks(n *doc.Node, f *doc.File, list string, keys ...string
 			q.Answered = q.Answer != ""
 			q.Applied = textOf(item.Get("applied")) == "true"
 			if blocking, ok := item.Get("blocking").Bool(); ok && !blocking && !q.Answered {
+				continue
+			}
+			if doc.Fold(textOf(item.Get("type"))) == "technical" && !placeholder(textOf(item.Get("workaround"))) && !q.Answered {
 				continue
 			}
 		} else {
@@ -236,7 +263,7 @@ func (h *handoff) fromMarkdown(m *doc.Markdown, f *doc.File) {
 	_, rest, ok := strings.Cut(m.All().Text(), "<next_action>")
 	if ok {
 		h.next, _, _ = strings.Cut(rest, "</next_action>")
-	} else if s, found := m.Section("Next Action", "Next Actions", "Next Step", "Next Steps"); found {
+	} else if s, found := m.Section("Next Action", "Next Actions", "Next Step", "Next Steps", "Next", "What's next", "Próximo passo", "Próximos passos", "Siguiente paso", "Nächster Schritt", "下一步"); found {
 		h.next = s.Text()
 	}
 	h.next = strings.TrimSpace(h.next)

@@ -229,11 +229,14 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 	if text := fields["phase"].Value; s.body == gsdDone && readGSDWord(text) == gsdMilestone {
 		s.body, s.bodyWord = gsdMilestone, text
 	}
+	if s.body == gsdNone && s.phase.none() && readGSDWord(s.phaseText) == gsdPlanning {
+		s.body, s.bodyWord = gsdPlanning, s.phaseText // "None (not started)"
+	}
 	done, ok1 := number(child(front.Get("progress"), "completed_phases"))
 	total, ok2 := number(child(front.Get("progress"), "total_phases"))
 	s.counted = ok1 && ok2 && 0 < done && done < total
-	about := strings.ToLower(fields["phase"].Value + " " + fields["milestone"].Value)
-	if strings.Contains(about, "shipped") || strings.Contains(about, "between milestones") || strings.Contains(about, "none (") {
+	about := doc.Fold(fields["phase"].Value + " " + fields["milestone"].Value)
+	if anyWord(about, "shipped") || aboutMilestone(about) {
 		switch s.body {
 		case gsdNone, gsdPlanning, gsdDone, gsdOther:
 			s.body = gsdMilestone
@@ -247,19 +250,22 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 		f.Report(reprise.Info, reprise.CodeStatusDrift, body.Line,
 			fmt.Sprintf("STATE.md disagrees with itself: %q above, %q below; the front matter counts", doc.Clip(node.Str(), 40), doc.Clip(body.Value, 60)), "")
 	}
-	if p, ok := phaseIn(body.Value, false); ok && !s.phase.none() && p != s.phase && s.body == gsdExecuting {
+	p, named := phaseIn(body.Value, false)
+	passed := p.compare(s.phase) < 0 && holdsDone(body.Value) // "In progress (phase 2 complete)"
+	if named && !s.phase.none() && p != s.phase && s.body == gsdExecuting && !passed {
 		f.Report(reprise.Warning, reprise.CodeAmbiguous, body.Line,
 			fmt.Sprintf("STATE.md stands at phase %s and its status speaks of phase %s", s.phase, p), "the files of the phases decide")
 	}
 }
 
-// sameSense: a phase can be done or executing while the milestone is either, and
-// the next milestone is planned when one is done.
+// sameSense: a phase can be done or executing while the milestone is either; the
+// next milestone is planned when one is done, and the last phase of a milestone
+// that is done may still stand as it was before.
 func sameSense(a, b gsdWord) bool {
 	if a > b {
 		a, b = b, a
 	}
-	return (a == gsdDone || a == gsdPlanning) && b == gsdMilestone || a == gsdReady && b == gsdExecuting || a == gsdExecuting && b == gsdDone
+	return (a == gsdDone || a == gsdPlanning) && b == gsdMilestone || a == gsdMilestone && b == gsdVerifying || a == gsdReady && b == gsdExecuting || a == gsdExecuting && b == gsdDone
 }
 
 func (g *gsd) stateTimes(f *doc.File, front *doc.Node, fields map[string]doc.Label) {
