@@ -33,6 +33,10 @@ type sheet struct {
 	fields []field
 	ticked int // boxes outside the status list
 	boxes  int
+	// worked is how many boxes of its tasks and criteria are ticked, of work.
+	// Boxes elsewhere (is it ready, is it done) are ticked by those who plan,
+	// too, or by nobody.
+	worked, work int
 	// criteria: the file has acceptance criteria or tasks of its own
 	criteria bool
 	// waits names a dependency that the story itself calls pending and blocking
@@ -76,8 +80,10 @@ func (s *sheet) readFront(n *doc.Node) {
 		word := f.Value.Str()
 		s.fields = append(s.fields, field{class: classify(word), word: word, line: f.Line, head: true, front: true})
 	}
-	if s.title == "" {
-		s.title = n.Get("title").Str()
+	if s.title == "" || isStoryWord(s.title) {
+		if title := n.Get("title").Str(); title != "" {
+			s.title = title
+		}
 	}
 	if s.branch == "" {
 		s.branch = branchName(n.Get("branch"))
@@ -116,6 +122,18 @@ func (s *sheet) readBody(m *doc.Markdown) {
 		s.notice(l)
 	}
 	for _, sec := range m.Sections() {
+		// The tasks of a gate are done by others.
+		if isWork(sec.Title) && !strings.Contains(doc.Fold(sec.Title), "gate") {
+			for _, c := range sec.Checks() {
+				if boxLines[c.Line] {
+					continue // of the status, or counted with the section above
+				}
+				boxLines[c.Line] = true
+				if s.work++; c.Ticked {
+					s.worked++
+				}
+			}
+		}
 		if isDependencies(sec.Title) {
 			s.dependency(sec)
 		}
@@ -220,6 +238,14 @@ func (s *sheet) labels(m *doc.Markdown) {
 		seen[f.line] = true
 	}
 	head := bodyHead(m)
+	pairs := map[int]bool{} // rows of tables that pair a field with its value
+	for _, t := range m.All().Tables() {
+		for _, row := range t.Rows {
+			if len(t.Header) == 2 && len(row) == 2 {
+				pairs[row[0].Line] = true
+			}
+		}
+	}
 	for _, l := range m.All().Labels() {
 		if l.Line <= head && s.epicLink == "" && doc.Fold(l.Key) == "epic" {
 			s.epicLink = link(s.path, l.Value)
@@ -236,7 +262,7 @@ func (s *sheet) labels(m *doc.Markdown) {
 			word, _, _ = strings.Cut(word, "|")
 		}
 		c := classify(word)
-		if word == "" || c == noClass || (c == unknown && l.Form == doc.TableLabel) {
+		if word == "" || c == noClass || (c == unknown && l.Form == doc.TableLabel && !(l.Line <= head && pairs[l.Line])) {
 			continue // an empty field, or the header of a table with a column Status
 		}
 		seen[l.Line] = true
@@ -257,12 +283,24 @@ func (s *sheet) notice(l doc.Line) {
 	if !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "**") {
 		return
 	}
+	s.criteria = s.criteria || isWork(text) || marked(text, "definition of done")
+}
+
+// isWork reports whether a heading is that of the tasks or criteria.
+func isWork(text string) bool {
+	return marked(text, "acceptance criteria", "criterios de aceit", "criterio de aceit", "criterios de acept", "criteres d acceptation", "akzeptanzkriterien",
+		"验收标准", "接受标准", "受け入れ", "인수 조건", "task", "tarefas", "tareas")
+}
+
+// marked reports whether one of the marks stands near the beginning.
+func marked(text string, marks ...string) bool {
 	fold := doc.Fold(doc.Clip(text, 60))
-	for _, mark := range []string{"acceptance criteria", "criterios de aceit", "criterio de aceit", "criterios de acept", "验收标准", "接受标准", "definition of done", "task", "tarefas"} {
+	for _, mark := range marks {
 		if i := strings.Index(fold, mark); i >= 0 && i <= 20 {
-			s.criteria = true
+			return true
 		}
 	}
+	return false
 }
 
 func isDependencies(title string) bool {
@@ -285,7 +323,8 @@ func (s *sheet) dependency(sec doc.Section) {
 // isStatusKey reports whether a label names the status of the story.
 func isStatusKey(key string) bool {
 	switch doc.Fold(key) {
-	case "status", "story status", "current status", "status atual", "status da story", "estado", "situacao", "状态":
+	case "status", "story status", "current status", "status atual", "status da story", "estado", "estado actual", "situacao",
+		"statut", "stato", "статус", "状态", "状態", "ステータス", "상태":
 		return true
 	}
 	return false

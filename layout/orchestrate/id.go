@@ -64,10 +64,16 @@ func (k key) same(o key) bool {
 }
 
 // storyKey reads the key from a story's path. A bare number takes the epic's
-// from a folder epic-N above it.
+// from a folder epic-N above it. A file called just story.md has the name of
+// its folder: 1.1/story.md.
 func storyKey(p string) key {
 	name := stem(path.Base(p))
 	k := nameKey(name)
+	if isStoryWord(name) {
+		if of := nameKey(path.Base(path.Dir(p))); len(of.nums) > 0 {
+			k = of
+		}
+	}
 	if len(k.nums) == 0 {
 		k.prefix = path.Dir(p) + "/" + strings.ToLower(name)
 	}
@@ -81,6 +87,15 @@ func storyKey(p string) key {
 		}
 	}
 	return k
+}
+
+// isStoryWord reports whether a name says no more than that it is a story.
+func isStoryWord(name string) bool {
+	switch strings.ToLower(name) {
+	case "story", "user-story", "user_story", "historia":
+		return true
+	}
+	return false
 }
 
 // stem strips the endings of a story's file name.
@@ -101,9 +116,15 @@ func nameKey(name string) key {
 		return k
 	}
 	rest := cutWord(name, "story")
+	if isDay(rest) && len(rest) > 11 {
+		rest = cutWord(rest[11:], "story")
+	}
 	k := key{id: rest}
 	s := rest
 	for {
+		if isDay(s) {
+			return k
+		}
 		if nums, letter, n := numberRun(s); n > 0 {
 			k.nums, k.letter = nums, letter
 			k.id = rest[:len(rest)-len(s)+n]
@@ -115,7 +136,7 @@ func nameKey(name string) key {
 			return k
 		}
 		// A short mark of letters and a number at the beginning: m1, P0, h12.
-		if head, nums, ok := markedNumber(s[:n]); ok && s == rest {
+		if head, nums, ok := markedNumber(s[:n]); ok && s == rest && !(strings.EqualFold(head, "v") && ofVersion(s[n:])) {
 			k.id, k.prefix, k.nums = s[:n], strings.ToLower(head), nums
 			return k
 		}
@@ -124,6 +145,38 @@ func nameKey(name string) key {
 		}
 		s = s[n+1:]
 	}
+}
+
+// isDay reports whether s begins with a day, 2026-05-27: that numbers nothing.
+func isDay(s string) bool {
+	const form = "dddd-dd-dd"
+	if len(s) < len(form) || !atBreak(s, len(form)) {
+		return false
+	}
+	for i := range len(form) {
+		if isDigit(s[i]) != (form[i] == 'd') || form[i] == '-' && s[i] != '-' && s[i] != '_' {
+			return false
+		}
+	}
+	return true
+}
+
+// ofVersion reports whether what follows a version mark, as in v1-phase-12-slug,
+// numbers the story itself: then the mark is part of the prefix.
+func ofVersion(s string) bool {
+	if s == "" || (s[0] != '-' && s[0] != '_') {
+		return false
+	}
+	s = s[1:]
+	if _, _, n := numberRun(s); n > 0 {
+		return true
+	}
+	n := wordLen(s)
+	if n == 0 || n == len(s) || (s[n] != '-' && s[n] != '_') {
+		return false
+	}
+	_, _, m := numberRun(s[n+1:])
+	return m > 0
 }
 
 // epicStoryKey reads epic-1-story-2, E1-S2, sprint-3-us-4.

@@ -72,6 +72,9 @@ func storyName(p string) (storyFile, bool) {
 		return storyFile{}, false
 	}
 	f := storyFile{path: p, key: storyKey(p)}
+	if isCollection(name) && len(f.key.nums) < 2 {
+		return storyFile{}, false
+	}
 	if f.key.id == "" {
 		f.key.id = stem(base)
 	}
@@ -99,6 +102,17 @@ func isAbout(name string) bool {
 		}
 	}
 	return len(words) == 0
+}
+
+// isCollection reports whether a name promises several stories in one file:
+// phase-1-stories.
+func isCollection(name string) bool {
+	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_. ", r) })
+	switch words[len(words)-1] {
+	case "stories", "historias":
+		return true
+	}
+	return false
 }
 
 // isTrial reports whether a name says nothing but that something was tried.

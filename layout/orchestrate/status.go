@@ -56,49 +56,60 @@ type phrase struct {
 	words string
 }
 
-// phrases is the vocabulary met in stories of several hundred projects, in
-// English, Portuguese and Chinese. The phrase at the earliest place of a value
-// wins, of several there the longest: "Ready for Review" is never Ready.
+// phrases is the vocabulary met in stories of several hundred projects, English
+// and Portuguese first, then the few words that other languages use for the
+// same. The phrase at the earliest place of a value wins, of several there the
+// longest: "Ready for Review" is never Ready.
 var phrases = []phrase{
-	{inReview, "ready for [_] review|rereview|revisao"},
-	{inReview, "ready for re review"},
-	{inReview, "ready for qa|testing|test|tests|validation|merge|done|approval"},
+	{inReview, "ready for|to [_] review|rereview|retest|revisao"},
+	{inReview, "ready for re review|test"},
+	{inReview, "ready for|to qa|testing|test|tests|validation|validate|merge|done|approval|uat"},
 	{inReview, "ready review"},
-	{inReview, "pending|awaiting|waiting [for] qa|review|approval|validation"},
+	{inReview, "pending|awaiting|waiting [for] qa|review|approval|validation|merge"},
 	{inReview, "in|under|on review"},
 	{inReview, "inreview"},
 	{inReview, "qa|code|peer|po review"},
 	{inReview, "review|reviewing"},
-	{inReview, "em revisao|auditoria|review|qa|validacao|teste|testes"},
+	{inReview, "em revisao|auditoria|review|qa|validacao|teste|testes|pr"},
 	{inReview, "aguardando _"},
 	{inReview, "implementado|implementada|implemented"},
 	{inReview, "dev|development|code|implementation complete|completed|done"},
-	{inReview, "pronto|pronta para revisao|review|qa|validacao"},
-	{inReview, "in qa|testing"},
-	{inReview, "qa"},
+	{inReview, "pronto|pronta para revisao|review|qa|validacao|teste|testes|merge"},
+	{inReview, "in qa|testing|pr|uat"},
+	{inReview, "pr open|opened|created|aberto|aberta|criado"},
+	{inReview, "open pr"},
+	{inReview, "qa|testing|uat"},
 	{inReview, "done|complete|completed|concluido|concluida [_] pending|awaiting|pendente _"},
 
-	{done, "ready for deploy*|release|production"},
+	{done, "ready for|to deploy*|release|production|ship"},
+	{done, "production|release ready"},
 	{done, "pronto|pronta para deploy*|producao|release"},
 	{done, "done|complete|completed|finished|closed|published|accepted|released|deployed|merged|shipped"},
-	{done, "concluido|concluida|concluded|finalizado|finalizada|entregue|publicado|publicada|aceito|aceita"},
+	{done, "concluido|concluida|concluded|finalizado|finalizada|entregue|publicado|publicada|aceito|aceita|feito|feita"},
+	{done, "in|em production|producao"},
 	{done, "superseded"},
 	{done, "qa [gate] pass|passed|approved|aprovado|aprovada"},
-	{done, "approved|aprovado|aprovada by|por qa"},
+	{done, "approved|aprovado|aprovada by|por|pelo|pela qa"},
 
 	{dropped, "cancelled|canceled|cancelado|cancelada|abandoned|rejected|deprecated|obsolete|archived|descartado|descartada|arquivado|arquivada"},
 	{dropped, "wont do|fix"},
+	{dropped, "won t do|fix"},
+	{dropped, "skipped|duplicate|duplicado|duplicada"},
+	{dropped, "not applicable"},
 
 	{blocked, "blocked|bloqueado|bloqueada"},
 	{blocked, "deployment failed"},
 	{blocked, "failed"},
 	{blocked, "on hold"},
-	{blocked, "paused|pausado|pausada|deferred|postponed|adiado|adiada|suspended"},
+	{blocked, "em espera"},
+	{blocked, "paused|pausado|pausada|deferred|postponed|adiado|adiada|suspended|parked"},
 
 	{draft, "ready to draft"},
 	{draft, "draft*"},
-	{draft, "rascunho|backlog|todo|futuro|future|planned|planejado|planejada|pending|pendente|proposed|new|idea|open"},
+	{draft, "rascunho|backlog|todo|futuro|future|planned|planejado|planejada|planejamento|pending|pendente|proposed|new|idea|open"},
+	{draft, "em planejamento|elaboracao"},
 	{draft, "to do|be"},
+	{draft, "a fazer"},
 	{draft, "not|nao started|iniciado|iniciada|ready|begun"},
 
 	{ready, "ready"},
@@ -113,11 +124,64 @@ var phrases = []phrase{
 	{inProgress, "parcial*"},
 	{inProgress, "not|nao done|complete|completed|finished|concluido|concluida"},
 	{inProgress, "almost|nearly|mostly|quase _"},
-	{inProgress, "qa fail|failed"},
+	// Sent back: it is the implementer's turn again.
+	{inProgress, "qa|review fail|failed|rejected|reprovado|reprovada"},
+	{inProgress, "failed|rejected qa|review"},
+	{inProgress, "changes requested|required|needed"},
+	{inProgress, "needs|requires changes|revision|rework|fix|fixes|work"},
+	{inProgress, "rework|reopened|reaberto|reaberta|retrabalho"},
+
+	// Spanish
+	{inReview, "listo|lista para revision|revisar|pruebas|qa"},
+	{inReview, "en revision|pruebas"},
+	{done, "completado|completada|terminado|terminada|hecho|hecha|aceptado|aceptada"},
+	{draft, "borrador|pendiente|planificado|planificada"},
+	{draft, "por hacer"},
+	{draft, "no iniciado|iniciada|empezado|empezada"},
+	{ready, "listo|lista|aprobado|aprobada"},
+	{inProgress, "en progreso|curso|proceso|desarrollo"},
+	// French
+	{inReview, "en revue|relecture"},
+	{done, "termine|terminee|acheve|achevee|livre|livree|fini|finie"},
+	{draft, "brouillon"},
+	{draft, "a faire"},
+	{draft, "non commence|commencee|demarre|demarree"},
+	{ready, "pret|prete|valide|validee|approuve|approuvee"},
+	{inProgress, "en cours|developpement"},
+	{blocked, "bloque|bloquee"},
+	// German
+	{inReview, "in prufung"},
+	{done, "fertig|abgeschlossen|erledigt|umgesetzt"},
+	{draft, "entwurf|offen|geplant"},
+	{draft, "nicht begonnen|gestartet"},
+	{ready, "bereit|freigegeben"},
+	{inProgress, "in bearbeitung|arbeit|umsetzung"},
+	{blocked, "blockiert"},
+	// Italian
+	{inReview, "in revisione"},
+	{done, "completato|completata|terminata|concluso|conclusa"},
+	{draft, "bozza"},
+	{draft, "da fare"},
+	{ready, "pronto|pronta|approvato|approvata"},
+	{inProgress, "in corso"},
+	// Russian
+	{inReview, "на проверке|ревью"},
+	{done, "готово|завершено|завершен|завершена|выполнено|выполнена|сделано"},
+	{draft, "черновик|запланировано"},
+	{draft, "не начато|начата"},
+	{inProgress, "в работе|процессе|разработке"},
+	{blocked, "заблокировано|заблокирована"},
+	// Vietnamese
+	{done, "hoan thanh"},
+	{inProgress, "đang thực hiện"},
+	// Korean, where it is parted
+	{inReview, "검토|리뷰 중|대기"},
+	{draft, "시작 전"},
+	{inProgress, "진행 중"},
 }
 
-// han are the Chinese spellings, matched as text because they are written
-// without spaces. Longer ones stand first.
+// han are the spellings of Chinese, Japanese and Korean, matched as text because
+// they are written without spaces. Longer ones stand first.
 var han = []struct {
 	class class
 	text  string
@@ -128,6 +192,12 @@ var han = []struct {
 	{blocked, "阻塞"}, {blocked, "暂停"},
 	{ready, "已批准"}, {ready, "批准"}, {ready, "就绪"}, {ready, "待开发"},
 	{inProgress, "进行中"}, {inProgress, "开发中"}, {inProgress, "实施中"},
+
+	{inReview, "レビュー待ち"}, {inReview, "レビュー中"}, {draft, "未完了"}, {draft, "未着手"}, {draft, "未開始"}, {draft, "下書き"},
+	{done, "完了"}, {inProgress, "進行中"}, {inProgress, "作業中"}, {inProgress, "実装中"}, {ready, "承認済"},
+
+	{inReview, "검토중"}, {inReview, "리뷰중"}, {draft, "미완료"}, {draft, "미시작"}, {draft, "초안"},
+	{done, "완료"}, {inProgress, "진행중"}, {ready, "승인"},
 }
 
 // longestValue is how many words of a value are looked at: what follows is
@@ -137,6 +207,12 @@ const longestValue = 14
 // classify gives the meaning of a status value with whatever decorates it.
 // unknown is a value with words of which none has a meaning.
 func classify(value string) class {
+	if text, ok := tickedOption(value); ok {
+		if text == "" {
+			return draft // a list of which nothing is ticked yet
+		}
+		value = text
+	}
 	for _, arrow := range []string{"→", "->", "=>"} {
 		// "Draft → Ready (after approval)" announces a change; it is still Draft.
 		if before, _, ok := strings.Cut(value, arrow); ok && strings.TrimSpace(before) != "" {
@@ -156,6 +232,19 @@ func classify(value string) class {
 	if c := awaitsReview(words); c != noClass {
 		return c
 	}
+	c := earliest(words)
+	switch {
+	case c == done && ofAPart(words):
+		return inProgress
+	case c > unknown && c < inReview && anywhere(words, "blocked|bloqueado|bloqueada by|por"):
+		return blocked
+	}
+	return c
+}
+
+// earliest gives the class of the phrase that stands first, of several there
+// the longest.
+func earliest(words []string) class {
 	for at := range words {
 		best, length := noClass, 0
 		for _, p := range phrases {
@@ -178,14 +267,50 @@ func classify(value string) class {
 // awaitsReview finds that a review is still awaited anywhere in the value:
 // "Completed - Ready for Review" is not complete.
 func awaitsReview(words []string) class {
+	if anywhere(words,
+		"ready for|to [_] review|qa", "awaiting|pending|aguardando [_] review|qa|revisao",
+		"review|qa|revisao pending|pendente", "needs|missing|falta qa|review|revisao",
+	) {
+		return inReview
+	}
+	return noClass
+}
+
+// ofAPart reports whether what is called done is a part of the work, with
+// another part left: "Phase 1 complete, phase 2 pending".
+func ofAPart(words []string) bool {
+	const part, ended = "phase|phases|fase|fases|part|parte|etapa|wave|onda|stage|task|tasks", "done|complete|completed|concluido|concluida"
+	return anywhere(words, part+" _ "+ended, part+" _ _ "+ended) &&
+		anywhere(words, "pending|pendente|pendentes|remaining|remain|remains|left|restante|restantes|next|todo", "in progress", "em andamento", "not started")
+}
+
+// anywhere reports whether one of the phrases stands in the words.
+func anywhere(words []string, list ...string) bool {
 	for i := range words {
-		for _, p := range []string{"ready for [_] review|qa", "awaiting|pending|aguardando [_] review|qa|revisao"} {
-			if (phrase{inReview, p}).match(words[i:]) > 0 {
-				return inReview
+		for _, p := range list {
+			if (phrase{words: p}).match(words[i:]) > 0 {
+				return true
 			}
 		}
 	}
-	return noClass
+	return false
+}
+
+// tickedOption reads a value that lists the statuses with a box before each,
+// "[ ] Draft [x] In Progress [ ] Done": the last ticked one holds. It is empty
+// where none is.
+func tickedOption(value string) (text string, ok bool) {
+	rest := strings.TrimLeftFunc(value, func(r rune) bool { return r != '[' && !unicode.IsLetter(r) })
+	for len(rest) >= 3 && rest[0] == '[' && rest[2] == ']' && (rest[1] == ' ' || rest[1]|0x20 == 'x') {
+		option, after, more := strings.Cut(rest[3:], "[")
+		if ok = true; rest[1] != ' ' {
+			text = option
+		}
+		if rest = ""; more {
+			rest = "[" + after
+		}
+	}
+	return strings.TrimSpace(text), ok
 }
 
 // percent reads "80% complete": less than all is in progress, whatever word

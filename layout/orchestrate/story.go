@@ -146,7 +146,7 @@ func folderSay(p string) (say, bool) {
 		if isStories(name) {
 			break
 		}
-		switch strings.ToLower(name) {
+		switch strings.Trim(strings.ToLower(name), "_.-") {
 		case "done", "completed", "complete", "closed", "finished", "concluidas":
 			return say{ledger: "folder", class: done, word: name + "/", at: reprise.Source{File: d}}, true
 		case "archive", "archived", "cancelled", "deprecated", "obsolete":
@@ -207,7 +207,7 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 	if won >= 0 {
 		c = all[won].class
 	}
-	if closed, open, ok := dispute(all, own, won); ok {
+	if closed, open, ok := dispute(all, own, won); ok && !(closed == won && s.allWorked() && rankOf(all[open].class) < rankOf(inReview)) {
 		l.askToClose(all[closed], all[open])
 		return
 	}
@@ -231,6 +231,9 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 	case ready:
 		run.State, run.Phase, run.Reason = reprise.NotStarted, "implement", "validated, implementation not begun"
 		l.next("implement", "dev", "validated and not begun")
+		if s.worked > 0 {
+			l.begunInSilence(s, all[won])
+		}
 	case draft:
 		run.State, run.Phase, run.Reason = reprise.NotStarted, "validate", "written, not validated"
 		l.next("validate", "po", "a draft is validated before it is implemented")
@@ -276,6 +279,22 @@ func (l *loader) begun(s *sheet, won say) {
 		Hint:    "review it, or mark it Done if that has happened",
 	})
 	l.overtaken(s)
+}
+
+// begunInSilence is a story whose status never left Ready while its tasks were
+// ticked: the boxes are moved by those who do the work, the status by hand.
+func (l *loader) begunInSilence(s *sheet, won say) {
+	run := l.run
+	run.State = reprise.Interrupted
+	run.Reason = fmt.Sprintf("its status is still %s, but %d of its %d tasks and criteria are ticked", strconv.Quote(doc.Clip(won.word, 40)), s.worked, s.work)
+	l.next("implement", "dev", fmt.Sprintf("%d of %d tasks and criteria are ticked", s.worked, s.work))
+	l.r.Report(reprise.Finding{
+		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: run.ID, Source: won.at,
+		Message: run.Reason, Hint: "look at what is done before going on",
+	})
+	if s.allWorked() {
+		l.next("qa", "qa", "nothing is left to tick; only the status was not moved")
+	}
 }
 
 // prerequisite: nothing can be implemented or reviewed without criteria; a
@@ -366,6 +385,11 @@ func dispute(all []say, own, won int) (closed, open int, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// allWorked reports whether every task and criterion is ticked. Where one field
+// of a story says done, that is a witness against one that says it was not even
+// handed over; it is none against a review, before which all is ticked, too.
+func (s *sheet) allWorked() bool { return s.work > 0 && s.worked == s.work }
 
 // witnessed reports whether a file beside the story calls it done, too.
 func witnessed(all []say) bool {
