@@ -29,8 +29,8 @@ type Ranker interface {
 // steps that take less time than reading the run again would.
 type Tracker interface {
 	// Track prepares a run for that, in a time that grows with its size. r must
-	// be as Load gave it.
-	Track(r *Run) Track
+	// be as Load gave it from these files.
+	Track(fsys fs.FS, r *Run) Track
 }
 
 // Track is a run that is moved on in memory, and what its files are to be told

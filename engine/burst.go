@@ -32,7 +32,7 @@ func (w *work) burst(ctx context.Context, d reprise.Decision) (bool, error) {
 			break
 		}
 		if track == nil {
-			track = tracker.Track(w.run)
+			track = tracker.Track(w.store, w.run)
 		}
 		ev := reprise.Event{Kind: reprise.StepFinished, At: w.Now(), Step: a.Step, Actor: a.Role, Text: a.Local}
 		if ok, err := w.j.Defer(ctx, track, ev); err != nil {

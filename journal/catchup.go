@@ -145,7 +145,7 @@ func (j *Journal) bring(ctx context.Context, late []reprise.Event) (run *reprise
 		n := 0
 		var edits []reprise.Edit
 		if tracker, ok := j.layout.(reprise.Tracker); ok {
-			t := tracker.Track(run)
+			t := tracker.Track(j.store, run)
 			for n < len(late) && t.Advance(late[n]) {
 				n++
 			}

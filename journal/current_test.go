@@ -216,7 +216,9 @@ func (m meddling) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]repris
 	return m.Layout.Record(fsys, r, ev)
 }
 
-func (m meddling) Track(r *reprise.Run) reprise.Track { return m.Layout.(reprise.Tracker).Track(r) }
+func (m meddling) Track(fsys fs.FS, r *reprise.Run) reprise.Track {
+	return m.Layout.(reprise.Tracker).Track(fsys, r)
+}
 
 // X3, X8: what somebody else adds to our log in the moment in which we do is seen.
 func TestX3_X8_what_is_added_to_our_log_meanwhile_is_seen(t *testing.T) {

@@ -42,7 +42,7 @@ func deferAll(s *durable.Store, l reprise.Layout, steps []string, acked func(int
 	if err != nil {
 		return err
 	}
-	track := l.(reprise.Tracker).Track(run)
+	track := l.(reprise.Tracker).Track(s, run)
 	for i, step := range steps {
 		for k, kind := range []reprise.EventKind{reprise.StepStarted, reprise.StepFinished} {
 			n := 2*i + k + 1
@@ -208,7 +208,7 @@ func TestX7_deferred_events_are_caught_up_with(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	track := l.(reprise.Tracker).Track(run)
+	track := l.(reprise.Tracker).Track(s, run)
 	late := at.Add(time.Hour)
 	if ok, err := j.Defer(context.Background(), track, reprise.Event{Kind: reprise.StepStarted, Step: "S3", At: late, Attempt: 1}); !ok || err != nil {
 		t.Fatal(ok, err)

@@ -186,7 +186,7 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 	// The edits are for the files as they are now. The run can be moved on by them
 	// only if that is what it was read from: whoever wrote in between would not be
 	// heard of.
-	moves := len(edits) > 0 && ev.Step == "" && j.read.from.Same()
+	moves := len(edits) > 0 && j.read.from.Same()
 	if err := j.carryOut(ctx, ev, edits, nowhere); err != nil {
 		return nil, err
 	}
@@ -196,16 +196,16 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 	return edits, nil
 }
 
-// moveOn spares reading a large run again after an event about the run as a
-// whole, where the layout can tell without that what the run is now. The event and
-// its files are the last that were recorded.
+// moveOn spares reading a large run again after an event, where the layout can tell
+// without that what the run is now. The event and its files are the last that were
+// recorded.
 func (j *Journal) moveOn(ev reprise.Event) {
 	tracker, ok := j.layout.(reprise.Tracker)
 	if !ok {
 		return
 	}
 	run := j.read.run.Clone()
-	if !tracker.Track(run).Advance(ev) {
+	if !tracker.Track(j.store, run).Advance(ev) {
 		return
 	}
 	j.read.run = run
@@ -251,9 +251,10 @@ func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []repris
 	return nil
 }
 
-// Current gives the run as its files tell it now. They are read again only where
-// one of them, or of the folders that were looked through, is not as it was; so it
-// may be the run of the last call, and the caller must not change it.
+// Current gives the run as its files tell it now, but that what was recorded here may
+// lack the lines of its sources. The files are read again only where one of them, or
+// of the folders that were looked through, is not as it was; so it may be the run of
+// the last call, and the caller must not change it.
 func (j *Journal) Current() (*reprise.Run, error) {
 	if j.ahead != nil {
 		j.read, j.ahead = <-j.ahead, nil

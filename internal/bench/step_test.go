@@ -50,7 +50,7 @@ func resume(t testing.TB, dir string) *session {
 		t.Fatal(err)
 	}
 	s.run = s.run.Clone()
-	s.track = l.Track(s.run)
+	s.track = l.Track(s.store, s.run)
 	s.at = s.at.Add(time.Duration(s.hist.Events) * time.Millisecond)
 	return s
 }

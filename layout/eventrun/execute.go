@@ -75,7 +75,7 @@ func (l *loading) offer(s *step) (group int, u reprise.Unit) {
 			}
 			return 1, u
 		}
-		u.Reason = fmt.Sprintf("it was started (%s) and no end is on record; look at what it left, the event comes last", where)
+		u.Reason = startedWords(where)
 		return 0, u
 	case reprise.Failed:
 		failures := 1
@@ -89,11 +89,19 @@ func (l *loading) offer(s *step) (group int, u reprise.Unit) {
 		u.Reason = fmt.Sprintf("its state is not understood (%s): find out what is there before anything else", where)
 		return 4, u
 	}
-	u.Reason = "all it depends on is done"
-	if len(s.Needs) == 0 {
-		u.Reason = "it depends on nothing"
-	}
+	u.Reason = readyWords(&s.Step)
 	return 3, u
+}
+
+func startedWords(at reprise.Source) string {
+	return fmt.Sprintf("it was started (%s) and no end is on record; look at what it left, the event comes last", at)
+}
+
+func readyWords(s *reprise.Step) string {
+	if len(s.Needs) == 0 {
+		return "it depends on nothing"
+	}
+	return "all it depends on is done"
 }
 
 // report finds the verification report of a task.

@@ -30,11 +30,14 @@ type graph struct {
 	at      *doc.Node // when it was made
 }
 
+// graphStem begins the names of task graphs.
+const graphStem = "task-graph."
+
 // readGraph reads task-graph.json or task-graph.yaml. Where both are there the
 // JSON counts, being the form the workflow's own readers use.
 func (l *loading) readGraph() graph {
 	var g graph
-	for _, name := range []string{"task-graph.json", "task-graph.yaml", "task-graph.yml"} {
+	for _, name := range []string{graphStem + "json", graphStem + "yaml", graphStem + "yml"} {
 		file := l.find(name)
 		if file == "" {
 			continue

@@ -60,15 +60,18 @@ func (l ledger) says() int {
 	return saysUnknown
 }
 
+// ledgerNames are the files that tell of the run as a whole.
+var ledgerNames = []string{"workflow-state.json", "manifest.yaml", "manifest.yml"}
+
 func (l *loading) readLedgers() {
-	if p := l.find("workflow-state.json"); p != "" {
+	if p := l.find(ledgerNames[0]); p != "" {
 		f := l.r.Open(p)
 		l.seen(f)
 		if root := mapNode(l.json(f)); root != nil {
 			l.addLedger(workflowState(root))
 		}
 	}
-	for _, name := range []string{"manifest.yaml", "manifest.yml"} {
+	for _, name := range ledgerNames[1:] {
 		if p := l.find(name); p != "" {
 			f := l.r.Open(p)
 			l.seen(f)

@@ -3,6 +3,7 @@ package eventrun
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -13,16 +14,20 @@ import (
 var _ reprise.Tracker = Layout{}
 
 // Track implements reprise.Tracker for a run that stands at its execution with
-// nothing in doubt. Of any other run nothing can be told without its files.
-func (Layout) Track(r *reprise.Run) reprise.Track {
-	t := &track{run: r}
-	t.known = t.plain()
+// nothing in doubt and nothing beside its events that says how it is. Of any other
+// run nothing can be told without its files.
+func (Layout) Track(fsys fs.FS, r *reprise.Run) reprise.Track {
+	l := &loading{r: doc.NewReader(fsys), dir: r.Path}
+	t := &track{run: r, fsys: fsys}
+	t.known = t.plain() && !slices.ContainsFunc(ledgerNames, func(name string) bool { return l.find(name) != "" })
 	return t
 }
 
 // track is a run that is moved on in memory.
 type track struct {
 	run     *reprise.Run
+	fsys    fs.FS
+	style   style          // of its events; zero until it is needed
 	known   bool           // something can be told of it
 	indexed bool           // what follows is filled
 	place   map[string]int // of a step in the run; nil where nothing can be told of them
@@ -93,8 +98,8 @@ func (t *track) index() {
 }
 
 // Advance implements reprise.Track for the start, the end and the skipping of a
-// task, and for going on with the run. What fails, is blocked or closes the last
-// task changes more than the task.
+// task, for one that was cut off and is open again, and for going on with the run.
+// What fails, is blocked or closes the last task changes more than the task.
 func (t *track) Advance(ev reprise.Event) bool {
 	if ev.Kind == reprise.RunResumed {
 		return t.resume(ev)
@@ -103,25 +108,25 @@ func (t *track) Advance(ev reprise.Event) bool {
 		t.index()
 	}
 	i, known := t.place[ev.Step]
-	if !known || ev.At.IsZero() || ev.Outcome != "" {
+	if !known || ev.At.IsZero() || ev.Outcome != "" && ev.Kind != reprise.StepReset {
 		return false
 	}
 	s := &t.run.Steps[i]
 	at := t.unit(s.ID)
-	if at < 0 || s.Role == "verifier" {
-		return false
+	if at < 0 || s.Role == "verifier" || !strings.HasPrefix(path.Base(s.Source.File), graphStem) {
+		return false // one that only events or a contract name is found where the last of them is
 	}
-	closes := false
 	switch ev.Kind {
 	case reprise.StepStarted:
 		if s.Attempts > 0 && !t.started[i] || s.Status != reprise.Pending {
 			return false
 		}
 	case reprise.StepFinished, reprise.StepSkipped:
-		// Where nothing is at work any more that was when the files were read,
-		// the ledgers beside the events may say that the run is paused.
-		last := t.begun == 1 && at == 0 && !t.started[i]
-		if closes = true; last || t.done+1 == len(t.run.Steps) {
+		if t.done+1 == len(t.run.Steps) {
+			return false
+		}
+	case reprise.StepReset:
+		if !leftNothing(s) {
 			return false
 		}
 	default:
@@ -134,12 +139,17 @@ func (t *track) Advance(ev reprise.Event) bool {
 	}
 	t.lines = append(t.lines, told{ev, lines[0]})
 	t.claim(s, ev, lines[0])
-	if closes {
-		t.close(i, at)
-	} else {
+	switch ev.Kind {
+	case reprise.StepStarted:
 		s.Attempts++
 		t.started[i] = true
 		t.begin(s, at)
+	case reprise.StepReset:
+		t.take(at)
+		t.offer(i)
+	default:
+		t.take(at)
+		t.close(i)
 	}
 	t.run.Active(lines[0].at, reprise.Source{File: s.Claims[0].Source.File})
 	t.explain()
@@ -175,12 +185,17 @@ func (t *track) claim(s *reprise.Step, ev reprise.Event, l line) {
 		s.Status = reprise.Done
 	case reprise.StepSkipped:
 		s.Status = reprise.Skipped
+	case reprise.StepReset:
+		s.Status = reprise.Pending
 	}
 	if hash := strings.ToLower(ev.Commit); ev.Kind == reprise.StepFinished && isHash(hash) && !slices.Contains(s.Commits, hash) {
 		s.Commits = append(s.Commits, hash)
 		slices.Sort(s.Commits)
 	}
-	c := reprise.Claim{Ledger: "events", Status: s.Status, Word: l.word, Source: reprise.Source{File: ownFolder(t.run.Path)}, At: l.at.UTC(), Won: true}
+	if t.style.key == "" {
+		t.style = (&recording{reader: doc.NewReader(t.fsys), dir: t.run.Path}).style()
+	}
+	c := reprise.Claim{Ledger: "events", Status: s.Status, Word: t.style.spell(l.word), Source: reprise.Source{File: ownFolder(t.run.Path)}, At: l.at.UTC(), Won: true}
 	if len(s.Claims) > 0 && s.Claims[0].Ledger == "events" {
 		s.Claims[0] = c
 		return
@@ -194,15 +209,24 @@ func (t *track) claim(s *reprise.Step, ev reprise.Event, l line) {
 // begin puts the unit of a step that was started among the others that are.
 func (t *track) begin(s *reprise.Step, at int) {
 	u := t.run.Next[at]
-	u.Reason = "it was started and no end is on record; look at what it left, the event comes last"
+	u.Reason = startedWords(s.Claims[0].Source)
 	to, _ := slices.BinarySearchFunc(t.run.Next[:t.begun], t.place[s.ID], func(v reprise.Unit, i int) int { return t.place[v.ID] - i })
 	copy(t.run.Next[to+1:at+1], t.run.Next[to:at])
 	t.run.Next[to] = u
 	t.begun++
 }
 
-// close takes the unit of a step out and puts in what waited for it.
-func (t *track) close(i, at int) {
+// leftNothing reports whether a step is being worked on and its files tell nothing
+// else of it: then taking it back leaves a step that was never begun.
+func leftNothing(s *reprise.Step) bool {
+	if s.Status != reprise.InProgress || len(s.Commits) > 0 || len(s.Files) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return !c.Won && c.Status != reprise.Pending })
+}
+
+// take takes a unit out.
+func (t *track) take(at int) {
 	if at < t.begun {
 		t.begun--
 	}
@@ -211,19 +235,27 @@ func (t *track) close(i, at int) {
 	} else {
 		t.run.Next = slices.Delete(t.run.Next, at, at+1)
 	}
+}
+
+// close puts in what waited for a step.
+func (t *track) close(i int) {
 	t.done++
 	for _, d := range t.dependents[i] {
-		if t.left[d]--; t.left[d] > 0 || t.run.Steps[d].Status != reprise.Pending {
-			continue
+		if t.left[d]--; t.left[d] == 0 && t.run.Steps[d].Status == reprise.Pending {
+			t.offer(int(d))
 		}
-		s := &t.run.Steps[d]
-		to, _ := slices.BinarySearchFunc(t.run.Next[t.begun:], int(d), func(v reprise.Unit, i int) int { return t.place[v.ID] - i })
-		u := reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "all it depends on is done"}
-		if u.Path == "" {
-			u.Path = t.run.Path
-		}
-		t.run.Next = slices.Insert(t.run.Next, t.begun+to, u)
 	}
+}
+
+// offer puts the unit of a step that may be started in its place.
+func (t *track) offer(i int) {
+	s := &t.run.Steps[i]
+	u := reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: readyWords(s)}
+	if u.Path == "" {
+		u.Path = t.run.Path
+	}
+	to, _ := slices.BinarySearchFunc(t.run.Next[t.begun:], i, func(v reprise.Unit, i int) int { return t.place[v.ID] - i })
+	t.run.Next = slices.Insert(t.run.Next, t.begun+to, u)
 }
 
 // explain says where the run stands.

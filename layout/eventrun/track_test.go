@@ -66,11 +66,11 @@ func view(r *reprise.Run) any {
 		Status         reprise.Status
 		At             time.Time
 		Attempts       int
-		Commits        []string
+		Commits, Files []string
 	}
 	var steps []step
 	for _, s := range r.Steps {
-		v := step{ID: s.ID, Role: s.Role, Status: s.Status, Attempts: s.Attempts, Commits: s.Commits}
+		v := step{ID: s.ID, Role: s.Role, Status: s.Status, Attempts: s.Attempts, Commits: s.Commits, Files: s.Files}
 		if len(s.Claims) > 0 {
 			v.Word, v.At = s.Claims[0].Word, s.Claims[0].At
 		}
@@ -106,7 +106,7 @@ func TestX8_a_tracked_run_is_the_run_on_disk(t *testing.T) {
 			return r
 		}
 		run := load(together)
-		track := l.Track(run)
+		track := l.Track(together, run)
 		project := func() {
 			edits, err := track.Edits(together)
 			if err != nil {
@@ -121,8 +121,11 @@ func TestX8_a_tracked_run_is_the_run_on_disk(t *testing.T) {
 			ev := reprise.Event{Kind: reprise.StepStarted, Step: u.ID, At: clock(0).Add(time.Duration(i) * time.Second), Attempt: 1, Actor: "executor"}
 			if run.Step(u.ID).Status == reprise.InProgress {
 				ev.Kind, ev.Commit = reprise.StepFinished, "0123456789abcdef0123456789abcdef01234567"
-				if rnd.IntN(5) == 0 {
+				switch rnd.IntN(5) {
+				case 0:
 					ev.Kind, ev.Commit = reprise.StepSkipped, ""
+				case 1:
+					ev.Kind, ev.Commit, ev.Outcome = reprise.StepReset, "", "cut-off"
 				}
 			}
 			if rnd.IntN(6) == 0 {
@@ -142,7 +145,7 @@ func TestX8_a_tracked_run_is_the_run_on_disk(t *testing.T) {
 				}
 				change(t, together, edits)
 				run = load(together)
-				track = l.Track(run)
+				track = l.Track(together, run)
 			}
 			if d := cmp.Diff(view(load(each)), view(run)); d != "" {
 				t.Fatalf("seed %d, after %s of %s: %s", seed, ev.Kind, ev.Step, d)
@@ -175,15 +178,24 @@ func TestX8_what_cannot_be_tracked_is_not(t *testing.T) {
 		fsys fstest.MapFS
 		ev   reprise.Event
 	}{
-		"a failure":     {project(), step(reprise.StepFailed, "T001", 1)},
-		"a block":       {project(), step(reprise.StepBlocked, "T001", 1)},
-		"not runnable":  {project(), step(reprise.StepStarted, "T002", 1)},
-		"no task":       {project(), step(reprise.StepStarted, "cleanup", 1)},
-		"no approval":   {project("constitution.md", "-"), step(reprise.StepStarted, "T001", 1)},
-		"a cycle":       {project("task-graph.json", `{"tasks":[{"id":"T001"},{"id":"A","dependencies":["B"]},{"id":"B","dependencies":["A"]}]}`), step(reprise.StepStarted, "T001", 1)},
-		"the last task": {project("task-graph.json", `{"tasks":[{"id":"T001"}]}`), step(reprise.StepFinished, "T001", 1)},
-		"a question":    {project("events/x/1.jsonl", `{"event_type":"escalation","escalation_id":"e","description":"?","timestamp":"2026-03-01T09:00:00Z"}`+"\n"), step(reprise.StepStarted, "T001", 1)},
-		"the last at work": {
+		"a failure":            {project(), step(reprise.StepFailed, "T001", 1)},
+		"a block":              {project(), step(reprise.StepBlocked, "T001", 1)},
+		"not runnable":         {project(), step(reprise.StepStarted, "T002", 1)},
+		"no task":              {project(), step(reprise.StepStarted, "cleanup", 1)},
+		"no approval":          {project("constitution.md", "-"), step(reprise.StepStarted, "T001", 1)},
+		"a cycle":              {project("task-graph.json", `{"tasks":[{"id":"T001"},{"id":"A","dependencies":["B"]},{"id":"B","dependencies":["A"]}]}`), step(reprise.StepStarted, "T001", 1)},
+		"the last task":        {project("task-graph.json", `{"tasks":[{"id":"T001"}]}`), step(reprise.StepFinished, "T001", 1)},
+		"a question":           {project("events/x/1.jsonl", `{"event_type":"escalation","escalation_id":"e","description":"?","timestamp":"2026-03-01T09:00:00Z"}`+"\n"), step(reprise.StepStarted, "T001", 1)},
+		"nothing to take back": {project(), step(reprise.StepReset, "T001", 1)},
+		"taken back with files": {
+			project("events/x/1.jsonl", `{"event_type":"task-completed","task_id":"T001","files_modified":["a.go"],"timestamp":"2026-03-01T09:00:00Z"}`+"\n"+
+				`{"event_type":"task-started","task_id":"T001","timestamp":"2026-03-01T09:01:00Z"}`+"\n"), step(reprise.StepReset, "T001", 1),
+		},
+		"taken back against the graph": {
+			project("task-graph.json", `{"tasks":[{"id":"T001","status":"in_progress"},{"id":"T002","dependencies":["T001"]}]}`,
+				"events/x/1.jsonl", `{"event_type":"task-started","task_id":"T001","timestamp":"2026-03-01T09:00:00Z"}`+"\n"), step(reprise.StepReset, "T001", 1),
+		},
+		"beside a ledger": {
 			project("workflow-state.json", `{"status":"paused"}`, "events/x/1.jsonl", `{"event_type":"task-started","task_id":"T001","timestamp":"2026-03-01T09:00:00Z"}`+"\n"),
 			step(reprise.StepFinished, "T001", 1),
 		},
@@ -194,7 +206,7 @@ func TestX8_what_cannot_be_tracked_is_not(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := view(r)
-		track := l.Track(r)
+		track := l.Track(tc.fsys, r)
 		if track.Advance(tc.ev) {
 			t.Errorf("%s: it was moved on", name)
 		}
@@ -219,7 +231,7 @@ func TestEV8_our_log_rolls_over(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	track := l.Track(run)
+	track := l.Track(fsys, run)
 	var first reprise.Event
 	for i := range 950 {
 		for _, kind := range []reprise.EventKind{reprise.StepStarted, reprise.StepFinished} {
