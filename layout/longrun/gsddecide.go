@@ -169,7 +169,7 @@ func (g *gsd) verify() {
 }
 
 // pendingPhases lists the phases of ROADMAP.md that are not finished: not
-// called done, and not with all their plans done or ticked.
+// called done, and not with all their plans done, recorded or ticked.
 func (g *gsd) pendingPhases() []phaseNo {
 	var out []phaseNo
 	for _, p := range g.road.sorted() {
@@ -180,7 +180,7 @@ func (g *gsd) pendingPhases() []phaseNo {
 		for _, k := range g.stepKeys() {
 			if k.phase == p {
 				plans++
-				if !g.done[k] && !g.road.boxes[k].ticked {
+				if !g.done[k] && !g.recorded[k] && !g.road.boxes[k].ticked {
 					open++
 				}
 			}
@@ -319,7 +319,7 @@ func (g *gsd) decideBetween() {
 }
 
 func (g *gsd) anyPhaseDone() bool {
-	return slices.ContainsFunc(g.road.sorted(), g.road.done)
+	return len(g.state.phases) > 0 || slices.ContainsFunc(g.road.sorted(), g.road.done)
 }
 
 // unwritten finds the first unticked plan of ROADMAP.md without a file, in a

@@ -106,7 +106,7 @@ func (g *gsd) spoken(m *doc.Markdown) map[string]doc.Label {
 				fields["status"] = said
 			}
 			before, labelled := fields["phase"]
-			if labelled && (before.Key != "" || !holdsDone(before.Value)) || len(text) < 6 || !strings.EqualFold(text[:6], "phase ") {
+			if _, named := cutPhaseWord(text); !named || labelled && (before.Key != "" || !holdsDone(before.Value)) {
 				continue
 			}
 			if _, ok := phaseIn(text, false); ok {

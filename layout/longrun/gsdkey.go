@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -122,6 +123,20 @@ func words(stem string) []string {
 	return out
 }
 
+// phaseNouns are the words for a phase in the languages they were met in.
+var phaseNouns = []string{"phase", "fase", "etapa", "étape", "фаза", "этап", "giai đoạn", "阶段", "階段", "フェーズ", "단계"}
+
+// cutPhaseWord takes the word for a phase from the beginning of a text, if a
+// blank or a number follows it.
+func cutPhaseWord(text string) (rest string, ok bool) {
+	for _, noun := range phaseNouns {
+		if n := len(noun); len(text) > n && strings.EqualFold(text[:n], noun) && (text[n] == ' ' || text[n] >= '0' && text[n] <= '9') {
+			return text[n:], true
+		}
+	}
+	return text, false
+}
+
 // phaseOfFolder reads the phase from a folder name: 01-foo, 12.1-bar, CK-01-x,
 // phase-03, phase7. strict asks that the number or the word phase stands first,
 // for folders outside phases/.
@@ -136,7 +151,7 @@ func phaseOfFolder(name string, strict bool) (phaseNo, bool) {
 				return p, true
 			}
 		}
-		if i > 2 || strict && low != "phase" {
+		if i > 2 || strict && !slices.Contains(phaseNouns, low) {
 			break
 		}
 	}

@@ -18,17 +18,17 @@ func (g *gsd) stateRecords(f *doc.File, m *doc.Markdown, front *doc.Node, fields
 		if !ok {
 			continue
 		}
-		cell, _, _ = strings.Cut(cell, "|")
+		cell, took, _ := strings.Cut(cell, "|")
 		ws := strings.Fields(strings.Trim(cell, " *"))
 		if len(ws) < 2 {
 			continue
 		}
-		last := ws[len(ws)-1]
-		if last[0] != 'P' && last[0] != 'p' {
-			continue
-		}
-		num, suffix, ok := parsePlanNo(last[1:])
-		if phase, found := phaseIn(cell, true); ok && found {
+		last := strings.TrimLeft(ws[len(ws)-1], "Pp")
+		num, suffix, ok := parsePlanNo(last)
+		phase, found := phaseIn(cell, true)
+		if k, whole := planIn(last); whole && strings.EqualFold(ws[0], "phase") && strings.ContainsAny(took[:min(len(took), 3)], "0123456789") {
+			s.metric[k] = f.At(l.No) // | Phase 05-01 | 2min |
+		} else if ok && found && last != ws[len(ws)-1] {
 			s.metric[planKey{phase, num, suffix}] = f.At(l.No)
 		}
 	}
@@ -41,6 +41,9 @@ func (g *gsd) stateRecords(f *doc.File, m *doc.Markdown, front *doc.Node, fields
 	}
 	for _, key := range []string{"activity", "stopped", "plan"} {
 		note(fields[key].Value, fields[key].Line)
+	}
+	if num, ok := planDone(fields["plan"].Value); ok && !s.phase.none() {
+		s.said[planKey{phase: s.phase, plan: num}] = f.At(fields["plan"].Line)
 	}
 	for _, key := range []string{"stopped_at", "last_activity"} {
 		if n := front.Get(key); !n.IsNull() && n.Kind == doc.String {
@@ -82,6 +85,24 @@ func completedIn(text string) []planKey {
 		}
 	}
 	return out
+}
+
+// planDone reads the label of the plan where it says that the plan is done: "02
+// (complete)", "2 of 3 in current phase — complete".
+func planDone(text string) (num int, ok bool) {
+	ws := strings.Fields(doc.Fold(text))
+	if len(ws) < 2 || !allDigits(ws[0]) || len(ws[0]) > 4 {
+		return 0, false
+	}
+	num, _, _ = parsePlanNo(ws[0])
+	rest := ws[1:]
+	if len(rest) > 2 && rest[0] == "of" && allDigits(rest[1]) {
+		rest = rest[2:]
+	}
+	if len(rest) > 3 && rest[0] == "in" && rest[2] == "phase" {
+		rest = rest[3:]
+	}
+	return num, slices.Contains(doneWords, rest[0])
 }
 
 // phaseAndPlan reads "Phase 5 Plan 01" and "Phase 5, Plan 1:".
@@ -127,9 +148,6 @@ func planIn(word string) (planKey, bool) {
 	return k, ok
 }
 
-// phaseWords are the headings of a column of phases.
-var phaseWords = []string{"phase", "phases", "fase", "etapa", "阶段", "フェーズ", "단계", "faz", "фаза"}
-
 // column finds the column of a table with one of the headings, -1 if none.
 func column(header []doc.Cell, names ...string) int {
 	return slices.IndexFunc(header, func(c doc.Cell) bool { return slices.Contains(names, doc.Fold(c.Text)) })
@@ -142,7 +160,7 @@ func column(header []doc.Cell, names ...string) int {
 func (g *gsd) stateTables(f *doc.File, m *doc.Markdown) {
 	s := &g.state
 	for _, t := range m.All().Tables() {
-		at := column(t.Header, phaseWords...)
+		at := column(t.Header, slices.Concat(phaseNouns, []string{"phases", "etape", "faz"})...)
 		if at > 0 && doc.Fold(t.Header[0].Text) == "" && strings.TrimSpace(t.Header[0].Text) == "#" {
 			at = 0
 		}
@@ -181,7 +199,7 @@ func (g *gsd) stateBoxes(f *doc.File, m *doc.Markdown) {
 	for _, l := range m.All().Lines() {
 		ticked, rest, ok := checkbox(strings.TrimSpace(l.Text))
 		rest = strings.TrimLeft(rest, "*_`~ ")
-		if !ok || !ticked || len(rest) < 6 || !strings.EqualFold(rest[:6], "phase ") {
+		if _, named := cutPhaseWord(rest); !ok || !ticked || !named {
 			continue
 		}
 		if p, _, ok := phaseHead(rest); ok {

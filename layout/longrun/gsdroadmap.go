@@ -59,40 +59,65 @@ func (g *gsd) readRoadmap() {
 	if m == nil {
 		return
 	}
-	var current phaseNo
+	var current, section phaseNo // the phase of the last heading, and while its section lasts
+	level := 0
 	for _, l := range m.All().Lines() {
 		text := strings.TrimSpace(l.Text)
 		switch {
 		case strings.HasPrefix(text, "#"):
-			current = r.heading(text, current, f.At(l.No))
+			deep := len(text) - len(strings.TrimLeft(text, "#"))
+			if p, ok := r.heading(text, f.At(l.No)); ok {
+				current, section, level = p, p, deep
+			} else if deep <= level {
+				section = phaseNo{}
+			}
 		case strings.HasPrefix(text, "|"):
 			r.row(text, f.At(l.No))
 		default:
 			r.item(text, current, f.At(l.No))
+			if !section.none() && statusDone(text) {
+				r.phase(section, f.At(l.No)).done = true
+			}
 		}
 	}
 }
 
+// statusDone recognises `**Status:** Complete` below the heading of a phase.
+func statusDone(text string) bool {
+	text = strings.TrimLeft(text, "-*_ ")
+	if len(text) < 7 || !strings.EqualFold(text[:6], "status") {
+		return false
+	}
+	value, ok := strings.CutPrefix(strings.TrimLeft(text[6:], "*_ "), ":")
+	return ok && startsDone(value)
+}
+
 // heading reads `### Phase 4: Name ✓`. A range of phases ("Phases 1-4") is a
 // milestone and no phase.
-func (r *roadmap) heading(text string, current phaseNo, at reprise.Source) phaseNo {
-	p, rest, ok := phaseHead(strings.TrimLeft(text, "# "))
+func (r *roadmap) heading(text string, at reprise.Source) (phaseNo, bool) {
+	text = strings.TrimLeft(text, "# ")
+	p, rest, ok := phaseHead(text)
 	if !ok {
-		return current
+		return p, false
 	}
 	if after := strings.TrimLeft(rest, " "); len(after) > 1 && strings.ContainsAny(after[:1], "-–—") {
 		if nums := strings.TrimLeft(strings.TrimLeft(after, "-–—"), " "); nums != "" && nums[0] >= '0' && nums[0] <= '9' {
-			return current
+			return phaseNo{}, false
 		}
 	}
 	ph := r.phase(p, at)
 	if ph.title == "" {
 		ph.title = plainText(strings.TrimLeft(rest, ":—–- "))
 	}
-	if headingDone(rest) {
+	if headingDone(rest) || marked(text) {
 		ph.done = true
 	}
-	return p
+	return p, true
+}
+
+// marked reports whether a text begins with a mark for done.
+func marked(text string) bool {
+	return slices.ContainsFunc(doneMarks, func(m string) bool { return strings.HasPrefix(text, m) })
 }
 
 // headingDone reports whether a heading ends with a word for done or bears a
@@ -117,18 +142,15 @@ func headingDone(rest string) bool {
 
 // phaseHead finds the word phase with its number and returns what follows.
 func phaseHead(text string) (p phaseNo, rest string, ok bool) {
-	low := strings.ToLower(text)
-	for from := 0; ; {
-		i := strings.Index(low[from:], "phase ")
-		if i < 0 {
-			return phaseNo{}, "", false
-		}
-		i += from
-		from = i + len("phase ")
-		if i > 0 && isLetter(low[i-1]) || from > len(text) {
+	for i := range text {
+		if i > 0 && isLetter(text[i-1]) {
 			continue
 		}
-		tail := strings.TrimLeft(text[from:], " *")
+		tail, ok := cutPhaseWord(text[i:])
+		if !ok {
+			continue
+		}
+		tail = strings.TrimLeft(tail, " *")
 		end := 0
 		for end < len(tail) && (tail[end] >= '0' && tail[end] <= '9' || tail[end] == '.' || isLetter(tail[end]) || tail[end] == '-' && end > 0 && isLetter(tail[end-1])) {
 			end++
@@ -141,6 +163,7 @@ func phaseHead(text string) (p phaseNo, rest string, ok bool) {
 			return p, tail[end:], true
 		}
 	}
+	return phaseNo{}, "", false
 }
 
 // row reads a row of the progress table: a phase in the first cell and a word
@@ -166,7 +189,10 @@ func (r *roadmap) row(text string, at reprise.Source) {
 // rowPhase reads the phase in the first cell of a row: "3", "3. Mail", "Phase 3:
 // Mail", "03-mail".
 func rowPhase(cell string) (phaseNo, bool) {
-	text := strings.TrimPrefix(strings.ToLower(strings.Trim(cell, " *`")), "phase ")
+	text := strings.ToLower(strings.Trim(cell, " *`"))
+	if rest, ok := cutPhaseWord(text); ok {
+		text = strings.TrimLeft(rest, " ")
+	}
 	if i := strings.IndexAny(text, " :)"); i >= 0 {
 		text = text[:i]
 	}
@@ -184,7 +210,7 @@ func rowPhase(cell string) (phaseNo, bool) {
 func startsDone(cell string) bool {
 	cell = strings.Trim(cell, " *")
 	ws := strings.Fields(doc.Fold(cell))
-	return len(ws) > 0 && slices.Contains(doneWords, ws[0]) || slices.ContainsFunc(doneMarks, func(m string) bool { return strings.HasPrefix(cell, m) })
+	return len(ws) > 0 && slices.Contains(doneWords, ws[0]) || marked(cell)
 }
 
 // item reads a box: of a plan (`- [x] 05-01-PLAN.md`), of a phase, or of "Plan
@@ -197,14 +223,14 @@ func (r *roadmap) item(text string, current phaseNo, at reprise.Source) {
 	rest = strings.TrimLeft(rest, "[*_`~ ")
 	word, _, _ := strings.Cut(rest, " ")
 	low := strings.ToLower(rest)
-	if after, ok := strings.CutPrefix(low, "plan "); ok {
-		word, _, _ = strings.Cut(after, " ")
+	if strings.HasPrefix(low, "plan ") {
+		word, _, _ = strings.Cut(rest[len("plan "):], " ")
 	}
 	if k, ok := planIn(word); ok {
 		r.tick(k, ticked, rest, at)
 		return
 	}
-	if strings.HasPrefix(low, "phase ") {
+	if _, ok := cutPhaseWord(rest); ok {
 		if p, after, ok := phaseHead(rest); ok {
 			ph := r.phase(p, at)
 			ph.done = ph.done || ticked
@@ -217,7 +243,7 @@ func (r *roadmap) item(text string, current phaseNo, at reprise.Source) {
 		return
 	}
 	if strings.HasPrefix(low, "plan ") && !current.none() {
-		if num, suffix, ok := parsePlanNo(strings.Trim(word, "*:.,_")); ok {
+		if num, suffix, ok := planName(strings.Trim(word, "*:.,_")); ok {
 			r.tick(planKey{current, num, suffix}, ticked, rest, at)
 		}
 	}
@@ -236,12 +262,18 @@ func (r *roadmap) tick(k planKey, ticked bool, text string, at reprise.Source) {
 	r.boxes[k] = box{ticked: ticked, text: plainText(strings.TrimLeft(text, " :—–-*`]")), source: at, lines: []int{at.Line}}
 }
 
-// checkbox reads `- [x] text`. Any mark but a tick leaves it open.
+// checkbox reads `- [x] text` and `- ✅ text`. Any mark but a tick leaves it open.
 func checkbox(text string) (ticked bool, rest string, ok bool) {
 	if len(text) < 5 || strings.IndexByte("-*+", text[0]) < 0 {
 		return false, "", false
 	}
-	rest, ok = strings.CutPrefix(strings.TrimLeft(text[1:], " "), "[")
+	text = strings.TrimLeft(text[1:], " ")
+	for _, sign := range []string{"✅", "☑", "✓", "✔", "☐", "⬜"} {
+		if rest, ok := strings.CutPrefix(text, sign); ok {
+			return sign != "☐" && sign != "⬜", strings.TrimLeft(rest, "\ufe0f "), true
+		}
+	}
+	rest, ok = strings.CutPrefix(text, "[")
 	if !ok {
 		return false, "", false
 	}

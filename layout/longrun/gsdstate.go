@@ -11,9 +11,9 @@ import (
 	"reprise/internal/doc"
 )
 
-// gsdState is what STATE.md of `.planning/` says. `Plan: X` is not used: it
-// names the last plan in most projects and the next one in others, and the
-// files on disk say it better.
+// gsdState is what STATE.md of `.planning/` says. `Plan: X` is used only where it
+// says that the plan is done: it names the last plan in most projects and the
+// next one in others, and the files on disk say it better.
 type gsdState struct {
 	exists, ok bool
 	phase      phaseNo
@@ -172,7 +172,7 @@ func phaseIn(text string, leading bool) (phaseNo, bool) {
 	first := slices.IndexFunc(ws, func(w string) bool { return doc.Fold(w) != "" }) // not an emoji
 	for i, w := range ws {
 		low := strings.ToLower(strings.Trim(w, "*_:(),.—–-[]"))
-		if low == "phase" && i+1 < len(ws) {
+		if slices.Contains(phaseNouns, low) && i+1 < len(ws) {
 			if p, ok := number(ws[i+1]); ok {
 				return p, true
 			}
@@ -222,7 +222,7 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 	s.body = readGSDWord(body.Value)
 	s.bodyWord = body.Value
 	for _, key := range []string{"phase", "plan", "milestone"} {
-		if s.body == gsdNone && holdsDone(fields[key].Value) {
+		if (s.body == gsdNone || s.body == gsdOther && key == "phase") && holdsDone(fields[key].Value) {
 			s.body, s.bodyWord = gsdDone, fields[key].Value
 		}
 	}
@@ -234,7 +234,7 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 	}
 	done, ok1 := number(child(front.Get("progress"), "completed_phases"))
 	total, ok2 := number(child(front.Get("progress"), "total_phases"))
-	s.counted = ok1 && ok2 && 0 < done && done < total
+	s.counted = ok1 && ok2 && 0 < done && done < total && !lastPhase(fields["phase"].Value)
 	about := doc.Fold(fields["phase"].Value + " " + fields["milestone"].Value)
 	if anyWord(about, "shipped") || aboutMilestone(about) {
 		switch s.body {
@@ -256,6 +256,13 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 		f.Report(reprise.Warning, reprise.CodeAmbiguous, body.Line,
 			fmt.Sprintf("STATE.md stands at phase %s and its status speaks of phase %s", s.phase, p), "the files of the phases decide")
 	}
+}
+
+// lastPhase recognises "4 of 4".
+func lastPhase(text string) bool {
+	nums := doc.Numbers(text)
+	_, of, ok := strings.Cut(text, " of ")
+	return ok && len(nums) > 1 && nums[0] == nums[1] && strings.HasPrefix(strings.TrimSpace(of), itoa(nums[1]))
 }
 
 // sameSense: a phase can be done or executing while the milestone is either; the

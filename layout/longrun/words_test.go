@@ -1,6 +1,9 @@
 package longrun
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestX2_GSDStatusWords: the vocabulary of STATE.md as met in real projects.
 func TestX2_GSDStatusWords(t *testing.T) {
@@ -98,6 +101,48 @@ func TestLR_Temporary(t *testing.T) {
 	for name, want := range map[string]string{"STATE.md.tmp.12": "STATE.md", "STATE.md.tmp.x": "", "STATE.md.tmp": "", ".tmp.1": "", "a.tmp.1.tmp.2": "a.tmp.1"} {
 		if got, _ := temporary(name); got != want {
 			t.Errorf("%q is a temporary of %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestX2_GSDPlanLabels: where `Plan: X` of STATE.md says that the plan is done.
+func TestX2_GSDPlanLabels(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"01 (complete)": 1, "02 complete (plan 2 of 2)": 2, "1 of 3 in current phase — COMPLETE": 1, "2 of 3 complete": 2,
+		"2 of 3": -1, "3 of 3 (2 complete)": -1, "0 of 3 in current phase": -1, "Not started": -1, "—": -1, "2": -1, "": -1,
+	} {
+		got, ok := planDone(text)
+		if !ok {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("%q is %d, want %d", text, got, want)
+		}
+	}
+}
+
+// TestX2_GSDCompleted: plans that prose calls done.
+func TestX2_GSDCompleted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2026-02-10 — Completed 05-01-PLAN.md":           "05-01",
+		"Completed 05-mail/05-01-PLAN.md — waits":        "05-01",
+		"Completed 05-mail/02-PLAN.md":                   "05-02",
+		"Completed 05-01 + 05-02 (built, not looked at)": "05-01 05-02",
+		"Completed 05-01, 05-02 and 05-03":               "05-01 05-02 05-03",
+		"Completed Phase 5 Plan 02: the queue":           "05-02",
+		"Completed Phase 5, Plan 2":                      "05-02",
+		"Completed quick task 260331-uy2":                "",
+		"Completed Phase 5":                              "",
+		"05-01 complete":                                 "",
+	} {
+		var got []string
+		for _, k := range completedIn(text) {
+			got = append(got, k.String())
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q gives %q, want %q", text, got, want)
 		}
 	}
 }
