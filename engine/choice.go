@@ -8,6 +8,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/journal"
 	"reprise/upkeep"
 	"reprise/worktree"
 )
@@ -202,21 +203,17 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	// The last first, so that no step is open while one that needs it is closed.
 	slices.Reverse(again)
 	dry := durable.NewDryRun(w.store)
-	run := w.run
 	for _, id := range again {
-		edits, err := w.layout.Record(dry, run, reprise.Event{Kind: reprise.StepReset, At: w.Now(), Step: id, Actor: person})
-		if errors.Is(err, reprise.ErrCannotRecord) {
-			continue // the journal alone holds it
-		}
-		if err == nil {
-			err = dry.Apply(ctx, edits)
-		}
-		if err == nil {
-			run, err = w.layout.Load(dry, w.ref)
-		}
-		if err != nil {
+		ev := resetBy(id)
+		ev.At = w.Now()
+		err := journal.Play(ctx, dry, w.layout, w.ref, ev)
+		if err != nil && !errors.Is(err, reprise.ErrCannotRecord) { // what cannot be the journal alone holds
 			return nil, fmt.Errorf("begin at %s: %w", step, err)
 		}
+	}
+	run, err := w.layout.Load(dry, w.ref)
+	if err != nil {
+		return nil, fmt.Errorf("begin at %s: %w", step, err)
 	}
 	if s := run.Step(step); s != nil && s.Status.Closed() && !failed {
 		return nil, fmt.Errorf("begin at %s: the files of %s cannot take back that it is done", step, w.ref.ID)
