@@ -66,6 +66,10 @@ type Event struct {
 	Policy Ambiguity  `json:"policy,omitempty"`
 	Expect []Expected `json:"expect,omitempty"`
 	Key    string     `json:"key,omitempty"`
+	// Left are the files that an attempt which is not accepted changed in the
+	// project and no commit holds, from the root of the repository: a later one
+	// goes on with them.
+	Left []string `json:"left,omitempty"`
 	// Cause is the fingerprint of a failure: two attempts with the same cause
 	// in an unchanged world failed the same way.
 	Cause string    `json:"cause,omitempty"`

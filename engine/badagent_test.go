@@ -106,7 +106,8 @@ var bads = []bad{
 	{name: "interpreter missing", set: file("odd", "#!/no/such/interpreter\n", 0o755, command("OUT/odd")), says: "no such file", most: 1},
 
 	{name: "does nothing", script: `exit 0`, says: lacking, most: 2},
-	{name: "says done and made nothing", not: "sdc", script: say + `exit 0`, says: lacking, most: 2},
+	// Where a plan names no files that it was to make, only QA can tell.
+	{name: "says done and made nothing", not: "sdc build", script: say + `exit 0`, says: lacking, most: 2},
 	{name: "fails the same way", script: `echo no >&2; exit 7`, says: "exit code 7", most: 2},
 	{name: "fails each time in another world", script: `date +%s%N > "noise.$REPRISE_ATTEMPT"; exit 7`, says: "exit code 7", most: 3},
 	{name: "work done and exit code not zero", script: `"$ACTOR" act; exit 5`, says: "exit code 5", most: 3},
@@ -174,7 +175,7 @@ func TestX10_bad_agents_come_to_a_clear_end(t *testing.T) {
 	t.Parallel()
 	for i, b := range bads {
 		for j, s := range stages {
-			if b.only != "" && b.only != s.name || b.not == s.name {
+			if b.only != "" && b.only != s.name || strings.Contains(b.not, s.name) {
 				continue
 			}
 			if b.only == "" && j > 0 && 3*j != 3+i%27 && os.Getenv("REPRISE_ALL") == "" {

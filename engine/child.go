@@ -22,7 +22,7 @@ func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
 		return nil
 	}
 	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), answers: w.toldTo(a)}
-	started := w.about(f, reprise.StepStarted)
+	started := w.about(ctx, f, reprise.StepStarted)
 	started.Answers, started.Policy, started.Key = f.answers, reprise.Rerun, w.keyOf(a.Step, f.attempt)
 	if err := w.record(ctx, started); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 	}
 	w.sum.Questions = append(w.sum.Questions, child.Questions...)
 	if !child.Until.IsZero() && ctx.Err() == nil && len(child.Questions) == 0 {
-		ev := w.about(f, reprise.StepDeferred)
+		ev := w.about(ctx, f, reprise.StepDeferred)
 		ev.Until, ev.Account, ev.Text = child.Until, child.Account, why
 		w.ended(f, "waiting", why)
 		return w.postpone(ctx, f, ev)
@@ -91,7 +91,7 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 	if ctx.Err() == nil {
 		w.parked[f.a.Step] = "waits: " + why
 	}
-	reset := w.about(f, reprise.StepReset)
+	reset := w.about(ctx, f, reprise.StepReset)
 	reset.Outcome, reset.Text, reset.Actor = "waiting", why, actor
 	w.ended(f, "waiting", why)
 	return w.record(ctx, reset)

@@ -36,7 +36,7 @@ func (w *work) settleCutoff(ctx context.Context, ev reprise.Event) error {
 	if f.a.Child != nil {
 		// The child run has a journal of its own and goes on where it stands;
 		// that is no attempt that anything was lost of.
-		reset := w.about(f, reprise.StepReset)
+		reset := w.about(ctx, f, reprise.StepReset)
 		reset.Text, reset.Outcome, reset.Actor = "its own run goes on where it stands", "cut-off", actor
 		return w.record(ctx, reset)
 	}
@@ -202,7 +202,7 @@ func (w *work) secrets(env map[string]string) []string {
 
 // landedBy accepts an attempt whose end was found and not seen.
 func (w *work) landedBy(ctx context.Context, f *flight, r agent.Result, proof string) error {
-	ev := w.about(f, reprise.StepResolved)
+	ev := w.about(ctx, f, reprise.StepResolved)
 	ev.Outcome, ev.Text, ev.Actor = "landed", proof, actor
 	if err := w.record(ctx, ev); err != nil {
 		return err
@@ -213,9 +213,9 @@ func (w *work) landedBy(ctx context.Context, f *flight, r agent.Result, proof st
 
 // runAgain gives an attempt up; the step is open again.
 func (w *work) runAgain(ctx context.Context, f *flight, why string, then ...reprise.Event) error {
-	ev := w.about(f, reprise.StepResolved)
+	ev := w.about(ctx, f, reprise.StepResolved)
 	ev.Outcome, ev.Text, ev.Actor = string(reprise.Rerun), why, actor
-	reset := w.about(f, reprise.StepReset)
+	reset := w.about(ctx, f, reprise.StepReset)
 	reset.Text, reset.Outcome, reset.Actor = why, "cut-off", actor
 	w.tell(Progress{Kind: Resolved, Step: f.a.Step, Title: f.a.Unit.Title, Attempt: f.attempt, Outcome: "rerun", Text: why})
 	return w.recordAll(ctx, append([]reprise.Event{ev, reset}, then...)...)
@@ -234,7 +234,7 @@ func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
 	q, asked := w.question(id)
 	switch {
 	case !asked:
-		ev := w.about(f, reprise.StepResolved)
+		ev := w.about(ctx, f, reprise.StepResolved)
 		ev.Outcome, ev.Actor = "ask", actor
 		ev.Text = "it may have been done and must not be done twice by accident"
 		asks := w.questions(f.a, []reprise.Asked{{
@@ -253,7 +253,7 @@ func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
 		f.answers = append(f.answers, id)
 		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "a person said that it was finished")
 	case saidSkip, "3", "skip":
-		ev := w.about(f, reprise.StepSkipped)
+		ev := w.about(ctx, f, reprise.StepSkipped)
 		ev.Actor, ev.Text = person, "left out by a person after it was cut off"
 		return w.recordAll(ctx, ev, used)
 	}

@@ -66,10 +66,10 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 	case agent.OutOfContext, agent.SessionNotFound:
 		// Not a failure of the work: a new session takes over, told what is
 		// known. It is bounded like attempts that were cut off.
-		ev := w.about(f, reprise.StepResolved)
+		ev := w.about(ctx, f, reprise.StepResolved)
 		ev.Outcome, ev.Text, ev.Cause = string(reprise.Rerun), lostWords[r.Outcome], journal.SessionLost
 		w.ended(f, string(r.Outcome), r.Reason)
-		reset := w.about(f, reprise.StepReset)
+		reset := w.about(ctx, f, reprise.StepReset)
 		reset.Text, reset.Outcome, reset.Agent = ev.Text, "lost", "" // nobody goes on with it
 		return w.recordAll(ctx, ev, reset)
 	}
@@ -101,15 +101,15 @@ func (w *work) unseen(ctx context.Context, f *flight, r agent.Result) error {
 		w.ended(f, string(r.Outcome), "stopped; what came of it is looked at when the work goes on")
 		return nil
 	}
-	ev := w.about(f, reprise.StepReset)
+	ev := w.about(ctx, f, reprise.StepReset)
 	ev.Text, ev.Outcome = "stopped before it was finished", "stopped"
 	w.ended(f, string(r.Outcome), ev.Text)
 	return w.record(ctx, ev)
 }
 
 // about makes an event about an attempt. One that does not accept it tells what
-// stands in the place of what it was to leave.
-func (w *work) about(f *flight, kind reprise.EventKind) reprise.Event {
+// stands in the place of what it was to leave, and what else it changed.
+func (w *work) about(ctx context.Context, f *flight, kind reprise.EventKind) reprise.Event {
 	ev := reprise.Event{Kind: kind, At: w.Now(), Step: f.a.Step, Phase: f.a.Unit.Phase, Attempt: f.attempt, Actor: f.a.Role, Agent: w.hist.Step(f.a.Step).Session}
 	switch kind {
 	case reprise.StepFailed, reprise.StepReset, reprise.StepResolved:
@@ -118,6 +118,9 @@ func (w *work) about(f *flight, kind reprise.EventKind) reprise.Event {
 				ev.Expect = append(ev.Expect, reprise.Expected{Path: e.Path, Before: now})
 			}
 		}
+	}
+	if kind == reprise.StepFailed || kind == reprise.StepReset {
+		ev.Left = w.leftBy(context.WithoutCancel(ctx), f)
 	}
 	return ev
 }
@@ -279,7 +282,7 @@ func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, repl
 			return err
 		}
 	}
-	ev := w.about(f, reprise.StepFinished)
+	ev := w.about(ctx, f, reprise.StepFinished)
 	ev.Commit, ev.Outcome = commit, first(c.Outcome, reply.Verdict)
 	ev.Text = first(c.Text, reply.Summary)
 	ev.Key, ev.Answers = f.key, f.answers
@@ -316,7 +319,7 @@ func (w *work) stuck(a reprise.Assignment, outcome string) {
 
 // fail records a failed attempt and whether trying again has any use.
 func (w *work) fail(ctx context.Context, f *flight, r agent.Result) error {
-	ev := w.about(f, reprise.StepFailed)
+	ev := w.about(ctx, f, reprise.StepFailed)
 	ev.Text = first(r.Reason, string(r.Outcome))
 	ev.Cause = w.cause(context.WithoutCancel(ctx), f, r)
 	last := w.hist.Step(f.a.Step).LastFailure
@@ -335,7 +338,7 @@ func (w *work) fail(ctx context.Context, f *flight, r agent.Result) error {
 
 // blocked records that a step cannot go on without something from outside.
 func (w *work) blocked(ctx context.Context, f *flight, why string) error {
-	ev := w.about(f, reprise.StepBlocked)
+	ev := w.about(ctx, f, reprise.StepBlocked)
 	ev.Text = why
 	w.parked[f.a.Step] = "is blocked: " + why
 	w.sum.Failed = append(w.sum.Failed, w.report(f, why, ""))

@@ -115,7 +115,7 @@ func (w *work) limited(ctx context.Context, f *flight, r agent.Result) error {
 	if !until.After(w.Now()) {
 		until = time.Time{} // over already, and still there: nobody knows how long
 	}
-	ev := w.about(f, reprise.StepDeferred)
+	ev := w.about(ctx, f, reprise.StepDeferred)
 	ev.Until, ev.Account = w.gate.Close(account, until, w.Now()), account
 	ev.Text = first(r.Reason, "a usage limit")
 	w.ended(f, string(r.Outcome), ev.Text)
@@ -125,7 +125,7 @@ func (w *work) limited(ctx context.Context, f *flight, r agent.Result) error {
 // postpone records that a step is not to be started before a time. It is open
 // again.
 func (w *work) postpone(ctx context.Context, f *flight, ev reprise.Event) error {
-	reset := w.about(f, reprise.StepReset)
+	reset := w.about(ctx, f, reprise.StepReset)
 	reset.Text, reset.Outcome = ev.Text, "limited"
 	return w.recordAll(ctx, ev, reset)
 }

@@ -112,7 +112,7 @@ func (w *work) waitForPerson(ctx context.Context, f *flight, r agent.Result, ask
 		return w.lied(ctx, f, r, "it asks again what was answered: "+again)
 	}
 	w.ended(f, "question", open[0].Text)
-	reset := w.about(f, reprise.StepReset)
+	reset := w.about(ctx, f, reprise.StepReset)
 	reset.Text, reset.Outcome = "waits for an answer", "question"
 	return w.recordAll(ctx, append(w.questions(f.a, open, f.a.Step), reset)...)
 }

@@ -28,6 +28,7 @@ type flight struct {
 	// dirty is what no commit held there when it began, nil where that is not
 	// known.
 	dirty   *[]string
+	left    []string                // what of that earlier attempts of the step changed
 	atStart map[string]reprise.Hash // what it is to leave, when its agent was started; nil where nobody knows
 	account string                  // what a limit that it runs into closes
 	answers []string                // questions whose answers it is told
@@ -180,7 +181,7 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 	f.head = w.head(ctx, f.dir)
 	if a.Commit {
 		if dirty, err := w.dirty(ctx, f.dir); err == nil {
-			f.dirty = &dirty
+			f.dirty, f.left = &dirty, w.hist.Step(a.Step).Left
 		}
 	}
 	f.a.Expect = nil

@@ -229,7 +229,21 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 		}
 		return repo.CommitPaths(ctx, mine, w.message(f, reply), trailer)
 	}
-	mine := slices.DeleteFunc(changed, func(name string) bool { return !w.made(f, w.repo.Prefix(), name) })
+	var mine, others []string
+	for _, name := range changed {
+		switch {
+		case w.made(f, w.repo.Prefix(), name):
+			mine = append(mine, name)
+		case !w.isState(name):
+			others = append(others, name)
+		}
+	}
+	if w.hist.Step(f.a.Step).Cutoffs > 0 && len(others) > 0 && f.dirty != nil {
+		w.notice(reprise.Finding{
+			Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step,
+			Message: fmt.Sprintf("%s left uncommitted: whether the attempt that was cut off changed that or a person did, nobody can tell", someOf(others)),
+		})
+	}
 	if len(mine) == 0 {
 		if w.yard.shared(f.dir) || f.dirty == nil {
 			w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})
@@ -239,18 +253,52 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 	return repo.CommitPaths(ctx, mine, w.message(f, reply), trailer)
 }
 
+// someOf names a few of many files.
+func someOf(names []string) string {
+	if more := len(names) - 5; more > 0 {
+		return fmt.Sprintf("%s and %d more files are", strings.Join(names[:5], ", "), more)
+	}
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names, ", ") + " are"
+}
+
 // made reports whether a changed file of the project's own checkout is the work
 // of this attempt: what it was to leave and, where nobody else is at work, all
 // that was not changed before it began. What was changed by then may be a
-// person's; only what an earlier attempt was to leave, too, can be ours.
+// person's; only what an earlier attempt changed or was to leave, too, can be ours.
 func (w *work) made(f *flight, prefix, name string) bool {
 	if f.dirty == nil || w.isState(name) {
 		return false
 	}
 	if slices.Contains(*f.dirty, name) {
-		return f.attempt > 1 && f.leaves(prefix, name)
+		return slices.Contains(f.left, name) || f.attempt > 1 && f.leaves(prefix, name)
 	}
 	return !w.yard.shared(f.dir) || f.leaves(prefix, name)
+}
+
+// maxLeft bounds how many files are kept of an attempt that is not accepted: what
+// changes more than that is a build or an installation, and nobody's to commit.
+const maxLeft = 1000
+
+// leftBy lists what an attempt changed in the project's own checkout and no commit
+// holds; a checkout of the run's own holds nothing else.
+func (w *work) leftBy(ctx context.Context, f *flight) []string {
+	if w.repo == nil || f.dirty == nil || f.inside != "" {
+		return nil
+	}
+	now, err := w.dirty(ctx, f.dir)
+	if err != nil {
+		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: f.a.Step, Message: "what the attempt changed was not found out: " + err.Error()})
+		return nil
+	}
+	prefix := w.repo.Prefix()
+	now = slices.DeleteFunc(now, func(name string) bool { return !w.made(f, prefix, name) })
+	if len(now) > maxLeft {
+		return nil
+	}
+	return now
 }
 
 // leaves reports whether a file of the repository is one that the attempt was to

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"slices"
 	"time"
 
 	"reprise"
@@ -40,6 +41,8 @@ type StepHistory struct {
 	// Owed is how the last attempt ended, if it was not accepted: the step has
 	// to be done whatever it left. nil once it is finished or left out.
 	Owed *reprise.Event
+	// Left are the files that attempts since then changed and no commit holds.
+	Left []string
 	// LastFailure is the latest failure since then, nil if there is none.
 	LastFailure *reprise.Event
 	// DeferredUntil is when a limit ends, zero if none is on record.
@@ -102,7 +105,7 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StateRestored:
 		// What an earlier state took back is neither under way nor failed.
 		for _, s := range h.Steps {
-			s.Open, s.Owed, s.LastFailure, s.Failures = nil, nil, nil, 0
+			s.Open, s.Owed, s.LastFailure, s.Failures, s.Left = nil, nil, nil, 0, nil
 		}
 	}
 	if ev.Kind == reprise.QuestionAnswered && ev.By != "" {
@@ -154,6 +157,11 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	if ev.Agent != "" {
 		s.Session = ev.Agent
 	}
+	for _, name := range ev.Left {
+		if !slices.Contains(s.Left, name) {
+			s.Left = append(s.Left, name)
+		}
+	}
 	switch ev.Kind {
 	case reprise.StepStarted:
 		start := *ev // a copy of its own: most events are not kept
@@ -164,7 +172,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	case reprise.StepFinished, reprise.StepSkipped:
 		s.end(ev)
 		s.forgive()
-		s.Lost, s.Owed, s.First = "", nil, nil
+		s.Lost, s.Owed, s.First, s.Left = "", nil, nil, nil
 	case reprise.StepFailed:
 		s.end(ev)
 		s.Failures++

@@ -1,0 +1,62 @@
+package engine_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// TestO4_a_commit_holds_what_earlier_attempts_changed: an attempt that is not
+// accepted leaves changed files in the project; the one that is accepted commits
+// them with its own, and nothing that was a person's before. What an attempt left
+// whose end nobody saw cannot be told from a person's: that is said, not committed.
+func TestO4_a_commit_holds_what_earlier_attempts_changed(t *testing.T) {
+	t.Parallel()
+	for how, c := range map[string]struct {
+		end       string // of the first attempt
+		committed bool
+	}{
+		"failed":  {"exit 7", true},
+		"stopped": {"touch .git/here; sleep 30", true},
+		"cut off": {"exit 0", false},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(repository(t))
+			a := e.Settings.Agents["actor"]
+			a.Command = []string{"sh", "-c", `if [ "$REPRISE_ATTEMPT" = 1 ]; then mkdir -p src; echo half > src/a.txt; ` + c.end + `; fi; echo rest > b.txt`}
+			e.Settings.Agents["actor"] = a
+			ref := start(t, e, "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [b.txt]}\n")
+			git(t, e.Dir, "add", "-A")
+			git(t, e.Dir, "commit", "-q", "-m", "state")
+			put(t, e.Dir, "mine.txt", "not committed\n")
+			switch how {
+			case "stopped":
+				if _, err := e.Resume(stopAt(t, filepath.Join(e.Dir, ".git/here")), ref, engine.Choice{}); err != nil {
+					t.Fatal(err)
+				}
+			case "cut off":
+				happens(t, e.Dir, &reprise.Run{Ref: ref}, false, reprise.Event{Kind: reprise.StepStarted, Step: "a", Attempt: 1, Policy: reprise.Rerun})
+				put(t, e.Dir, "src/a.txt", "half\n")
+			}
+			sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+			if err != nil || sum.State != reprise.Complete {
+				t.Fatalf("%+v, %v", sum, err)
+			}
+			held := strings.Fields(git(t, e.Dir, "show", "--name-only", "--format=", "HEAD"))
+			if slices.Contains(held, "src/a.txt") != c.committed || !slices.Contains(held, "b.txt") || slices.Contains(held, "mine.txt") {
+				t.Errorf("the commit holds %q", held)
+			}
+			said := slices.ContainsFunc(sum.Findings, func(f reprise.Finding) bool {
+				return f.Code == reprise.CodeUncommitted && strings.Contains(f.Message, "src/a.txt")
+			})
+			if said == c.committed {
+				t.Errorf("said that it is left: %v; %+v", said, sum.Findings)
+			}
+		})
+	}
+}
