@@ -85,7 +85,12 @@ func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goa
 			return ref, err
 		}
 	}
-	if err := w.recordAll(ctx, e.allBegun(events)...); err != nil {
+	if events = e.allBegun(events); len(events) > 0 {
+		// Until its files are there, the journal alone tells of the run.
+		place := reprise.Place(ref)
+		events[0].Run = &place
+	}
+	if err := w.recordAll(ctx, events...); err != nil {
 		return ref, err
 	}
 	return ref, w.j.Note(reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
@@ -93,7 +98,7 @@ func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goa
 
 // bookOf finds how a run is worked on. One that was started from a workflow
 // file of the person's own needs that file: its commands stand nowhere else.
-func (e *Engine) bookOf(store *durable.Store, ref reprise.Ref) (reprise.Playbook, error) {
+func (e *Engine) bookOf(store fs.FS, ref reprise.Ref) (reprise.Playbook, error) {
 	f := e.findBook(store, ref)
 	return f.book, f.err
 }
@@ -112,7 +117,7 @@ type origin struct {
 	hash reprise.Hash
 }
 
-func (e *Engine) findBook(store *durable.Store, ref reprise.Ref) (f found) {
+func (e *Engine) findBook(store fs.FS, ref reprise.Ref) (f found) {
 	if f.origin, f.err = originOf(store, ref); f.err != nil {
 		return f
 	}
@@ -147,11 +152,11 @@ func (e *Engine) bookAhead(store *durable.Store, ref reprise.Ref) func() (repris
 	}
 }
 
-func originOf(store *durable.Store, ref reprise.Ref) (origin, error) {
+func originOf(store fs.FS, ref reprise.Ref) (origin, error) {
 	if ref.Kind != reprise.KindGraph {
 		return origin{}, nil
 	}
-	data, err := store.ReadFile(path.Join(ref.Path, "task-graph.json"))
+	data, err := fs.ReadFile(store, path.Join(ref.Path, "task-graph.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return origin{}, nil
 	}

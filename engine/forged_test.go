@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -14,15 +15,15 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/flow"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 	"reprise/project"
 )
 
-// forge puts an event into the journal of a run, as whoever hands a project on
-// could.
-func forge(t *testing.T, dir string, ref reprise.Ref, ev reprise.Event) {
+// forge puts an event into the journal of a run, and which files it makes, as whoever
+// hands a project on could.
+func forge(t *testing.T, dir string, ref reprise.Ref, ev reprise.Event, files ...string) {
 	t.Helper()
 	store, err := durable.Open(dir, durable.Options{Adopt: true})
 	if err != nil {
@@ -41,12 +42,20 @@ func forge(t *testing.T, dir string, ref reprise.Ref, ev reprise.Event) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	defer store.Release()
-	j, err := journal.Open(store, layout.Find(ref.Layout), ref)
+	log, err := store.Log(journal.Name(ref))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ev.At = shiftedNow()
-	if err := j.Note(ev); err != nil {
+	entry := journal.Entry{Event: ev, Nowhere: len(files) == 0}
+	for _, name := range files {
+		entry.Files = append(entry.Files, journal.Touch{Path: name, After: reprise.HashOf([]byte(name))})
+	}
+	payload, err := json.Marshal(entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append("event", payload); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -154,20 +163,129 @@ func TestX10_OR9_a_preview_tells_of_a_fresh_start_that_was_cut_off(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := ""
+	began := launched(t, e, ref).Step
+	if len(p.Starts) != 1 || p.Starts[0].Step != began || p.Starts[0].Attempt != 1 || !strings.Contains(strings.Join(p.Would, "\n"), ref.Path+" is archived") {
+		t.Errorf("%q would start %d, first %s, and it began with %s", p.Would, len(p.Starts), p.Starts[0].Step, began)
+	}
+}
+
+// The same once the old state is in the archive and nothing is in its place.
+func TestX10_OR9_a_preview_tells_of_a_fresh_start_whose_old_state_is_archived(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"build", "graph", "file", "spec-pipeline"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, ref := stopped(t, name)
+			begun := events(t, dir, ref)[0]
+			place := reprise.Place(ref)
+			begun.Run = nil
+			forge(t, dir, ref, reprise.Event{Kind: reprise.RunRenewed, Actor: "person", Run: &place, Then: []reprise.Event{begun}})
+			put(t, dir, ".reprise/archive/box/note", "")
+			if err := os.Rename(filepath.Join(dir, ref.Path), filepath.Join(dir, ".reprise/archive/box", filepath.Base(ref.Path))); err != nil {
+				t.Fatal(err)
+			}
+			e := newEngine(dir)
+			e.Now, e.Ask = shiftedNow, answering
+			before := stamps(t, dir)
+			p, err := e.Preview(t.Context(), ref, engine.Choice{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stamps(t, dir) != before {
+				t.Error("looking changed something")
+			}
+			first := launched(t, e, ref)
+			if len(p.Starts) == 0 || p.Starts[0].Step != first.Step || p.Starts[0].Attempt != 1 || !strings.Contains(strings.Join(p.Would, "\n"), "in the archive") {
+				t.Errorf("%q would start %+v, and it began with %s", p.Would, p.Starts, first.Step)
+			}
+		})
+	}
+}
+
+// launched resumes a run until the first agent is at work.
+func launched(t *testing.T, e *engine.Engine, ref reprise.Ref) (first engine.Progress) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e.Tell = func(pr engine.Progress) {
-		if pr.Kind == engine.Began && began == "" {
-			began = pr.Step
+		if pr.Kind == engine.Began && first.Step == "" {
+			first = pr
 			cancel()
 		}
 	}
 	if _, err := e.Resume(ctx, ref, engine.Choice{}); err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Starts) != 1 || p.Starts[0].Step != began || p.Starts[0].Attempt != 1 || !strings.Contains(strings.Join(p.Would, "\n"), ref.Path+" is archived") {
-		t.Errorf("%q would start %d, first %s, and it began with %s", p.Would, len(p.Starts), p.Starts[0].Step, began)
+	return first
+}
+
+// A journal that came with a project starts nothing, and speaks of no run that is
+// not where such runs are: what would be begun is shown, and begun once a person
+// has accepted the copy; commands of a workflow file stay those that are trusted.
+func TestX8_a_forged_beginning_starts_nothing(t *testing.T) {
+	t.Parallel()
+	from := template(t, "file")
+	w, hash, err := readFlow(filepath.Join(from, "flow.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, err := w.Graph("flow.yaml", hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := refOf("small")
+	place := reprise.Place(ref)
+	forge(t, from, ref, reprise.Event{Kind: reprise.RunStarted, Run: &place, Text: graph}, ref.Path+"/task-graph.json")
+	for _, adopt := range []bool{false, true} {
+		dir := clone(t, from)
+		at, err := listed(dir, "file")
+		if err != nil || at != ref {
+			t.Fatal(at, err)
+		}
+		e := newEngine(dir)
+		e.Adopt = adopt
+		untrusted := errors.New("nobody trusted it")
+		e.Workflow = func(string, reprise.Hash) (*flow.Workflow, error) { return nil, untrusted }
+		sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+		var copied *durable.CopiedError
+		if !adopt && !errors.As(err, &copied) || adopt && !errors.Is(err, untrusted) {
+			t.Errorf("adopt %v: %+v %v", adopt, sum, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "out.one")); err == nil {
+			t.Errorf("adopt %v: a command was started", adopt)
+		}
+		if _, err := os.Stat(filepath.Join(dir, ref.Path)); err == nil && !adopt {
+			t.Error("files were made before anybody accepted the copy")
+		}
+	}
+}
+
+// Where no run of its kind can be, none is begun or started afresh, and none is
+// listed that a person could pick.
+func TestX8_OR9_a_forged_beginning_elsewhere_is_no_run(t *testing.T) {
+	t.Parallel()
+	for name, ref := range map[string]reprise.Ref{
+		"sources":        {Layout: "eventrun", ID: "src", Path: "src", Kind: reprise.KindGraph},
+		"another id":     {Layout: "eventrun", ID: "it is safe", Path: ".agent-memory/runs/r1", Kind: reprise.KindGraph},
+		"another kind":   {Layout: "eventrun", ID: "r1", Path: ".agent-memory/runs/r1", Kind: reprise.KindStory},
+		"outside":        {Layout: "eventrun", ID: "r1", Path: "../r1", Kind: reprise.KindGraph},
+		"the state":      {Layout: "eventrun", ID: "journal", Path: ".reprise/journal", Kind: reprise.KindGraph},
+		"another layout": {Layout: "orchestrate", ID: "src", Path: "src/main.go", Kind: reprise.KindStory},
+	} {
+		place := reprise.Place(ref)
+		begins := reprise.Event{Kind: reprise.RunStarted, At: shiftedNow(), Run: &place, Text: `{"title": "Again", "tasks": [{"id": "T1", "title": "One", "dependencies": []}]}`}
+		for _, ev := range []reprise.Event{begins, {Kind: reprise.RunRenewed, Actor: "person", Run: &place, Then: []reprise.Event{begins}}} {
+			dir := repository(t)
+			put(t, dir, "src/main.go", "package main\n")
+			forge(t, dir, ref, ev, ref.Path+"/task-graph.json")
+			found, err := project.Read(t.Context(), dir, project.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found.Runs) > 0 || len(found.Findings) == 0 {
+				t.Errorf("%s, %s: %v %+v", name, ev.Kind, found.Runs, found.Findings)
+			}
+		}
 	}
 }
 

@@ -173,6 +173,17 @@ func listed(dir, name string) (reprise.Ref, error) {
 	return found[0].Ref, nil
 }
 
+// previewed previews how the run of a workflow goes on that is in the list.
+func previewed(dir, name string) (*engine.Preview, error) {
+	ref, err := listed(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	e := newEngine(dir)
+	e.Now = shiftedNow
+	return e.Preview(context.Background(), ref, engine.Choice{})
+}
+
 func kindOf(name string) (string, reprise.Kind) {
 	for _, w := range workflows {
 		if w.name == name {
@@ -371,6 +382,11 @@ func freshKills(t *testing.T, name, dir string, ref reprise.Ref) map[string]int 
 			kind = "gone"
 		}
 		kinds[kind]++
+		if kind != "undecided" {
+			if p, err := previewed(dir, name); err != nil || len(p.Starts) == 0 {
+				t.Errorf("killed before operation %d (%s), %s: its preview is %+v: %v", n, cut, kind, p, err)
+			}
+		}
 		// Whoever carries it on is killed on the way, too.
 		if out, code := k.afresh(option, n*7%50); code != -1 {
 			t.Fatalf("killed before operations %d and %d it ends with %d: %s", n, n*7%50, code, out)

@@ -20,32 +20,46 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 		return nil, err
 	}
 	defer store.Release()
-	book, err := e.bookOf(store, ref)
-	if err != nil {
-		return nil, err
-	}
-	w, err := e.looking(store, ref, book)
+	w, err := e.looking(store, ref, nil)
 	if err != nil {
 		return nil, err
 	}
 	w.choice = c
-	look, err := w.judge(ctx)
+	begins, err := w.cutOffBeginning()
+	if err != nil {
+		return nil, err
+	}
+	r := newRehearsal(ctx, w, durable.NewDryRun(begins.Before(store)), &Preview{Run: ref})
+	looks := w
+	if begins.Open() {
+		if err := r.beginAgain(ctx, begins); err != nil {
+			return nil, err
+		}
+		// What there is to be looked at has not followed the journal yet.
+		looks = e.newWork(store, ref, nil, w.layout)
+	}
+	if w.book, err = e.bookOf(r.dry, ref); err != nil {
+		return nil, err
+	}
+	look, err := looks.judge(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if c.If != "" && look.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
-	p := &Preview{Run: ref, Decision: look.d, Digest: look.digest}
-	if len(w.renewal.Left) == 0 || w.mayPutAway() != nil {
-		r := newRehearsal(ctx, w, durable.NewDryRun(store), p)
-		return r.told(r.resume(ctx, look))
-	}
-	r := newRehearsal(ctx, w, durable.NewDryRun(durable.Without(store, w.renewal.Old.Path)), p)
-	if err := r.renewAgain(ctx); err != nil {
-		return nil, err
-	}
+	r.p.Decision, r.p.Digest = look.d, look.digest
 	return r.told(r.resume(ctx, look))
+}
+
+// cutOffBeginning finds a beginning of the run that was cut off and that opening it
+// would carry to its end before anything else.
+func (w *work) cutOffBeginning() (project.Beginning, error) {
+	b, err := project.BeginningOf(w.store, w.ref)
+	if err != nil || !b.Behind(w.store) || b.Afresh() && w.mayRenew() != nil {
+		return project.Beginning{}, err
+	}
+	return b, nil
 }
 
 // PreviewBegin tells what Begin, and then Resume, would do. It takes no lease and
@@ -82,31 +96,19 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 	if err != nil {
 		return nil, err
 	}
-	if len(events) == 0 {
-		return e.Preview(ctx, ref, c)
-	}
 	w, err := e.looking(store, ref, book)
 	if err != nil {
 		return nil, err
 	}
+	begins, err := w.cutOffBeginning()
+	if err != nil {
+		return nil, err
+	}
+	if len(events) == 0 || begins.Open() {
+		return e.Preview(ctx, ref, c)
+	}
 	w.choice = c
 	r := newRehearsal(ctx, w, dry, &Preview{Run: ref})
-	if w.ours {
-		// Somebody began it and was killed before its files were there; whoever
-		// opens it next brings them up to its journal.
-		entries, _, err := journal.Read(store, journal.Name(ref))
-		if err != nil {
-			return nil, err
-		}
-		for _, entry := range entries {
-			if err := r.write(ctx, entry.Event); err != nil {
-				return nil, err
-			}
-		}
-		if _, events, err = book.Begin(dry, g); err != nil {
-			return nil, err
-		}
-	}
 	r.would("It is made in %s.", ref.Path)
 	for _, ev := range e.allBegun(events) {
 		if err := r.play(ctx, ev); err != nil {

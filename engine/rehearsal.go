@@ -13,6 +13,7 @@ import (
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
 	"reprise/journal"
+	"reprise/project"
 	"reprise/prompt"
 )
 
@@ -89,15 +90,26 @@ func (r *rehearsal) reload() error {
 	return nil
 }
 
-// renewAgain plays how a fresh start is carried to its end that was cut off before
-// the old state was archived.
-func (r *rehearsal) renewAgain(ctx context.Context) error {
-	r.would("It was being started afresh when the work was cut off: %s is archived, and it begins again.", r.renewal.Old.Path)
-	for _, ev := range r.renewal.Left {
+// beginAgain plays how a beginning is carried to its end that was cut off.
+func (r *rehearsal) beginAgain(ctx context.Context, b project.Beginning) error {
+	switch {
+	case !b.Afresh():
+		r.would("It was being started when the work was cut off: it is made in %s.", r.ref.Path)
+	case r.putsAway():
+		r.would("It was being started afresh when the work was cut off: %s is archived, and it begins again.", b.Old.Path)
+	default:
+		r.would("It was being started afresh when the work was cut off: the old state is in the archive, and it begins again.")
+	}
+	recorded := len(b.Then) - len(b.Left)
+	for i, ev := range b.Then {
 		if ev.Kind == reprise.StepReset {
 			continue // in files of others
 		}
-		if err := r.play(ctx, ev); err != nil {
+		play := r.play
+		if i < recorded {
+			play = r.write
+		}
+		if err := play(ctx, ev); err != nil {
 			return err
 		}
 	}

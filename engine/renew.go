@@ -188,14 +188,20 @@ func (w *work) mayPutAway() error {
 	return w.store.CanArchive(old.Path)
 }
 
+// mayRenew tells why a fresh start that was cut off is not carried to its end, nil if
+// it is.
+func (w *work) mayRenew() error {
+	if w.putsAway() || !w.renewal.Of(w.ref) {
+		return w.mayPutAway()
+	}
+	return nil
+}
+
 // renewAgain carries a fresh start to its end that somebody else decided and did
 // not get to. Where its state cannot be archived, or not any more, the fresh start
 // is given up and said: the run is as it was.
 func (w *work) renewAgain(ctx context.Context) error {
-	var err error
-	if w.putsAway() || !w.renewal.Of(w.ref) {
-		err = w.mayPutAway()
-	}
+	err := w.mayRenew()
 	if err == nil {
 		if err = w.renew(ctx); err != nil && (w.store.Poisoned() != nil || !w.putsAway()) {
 			return err

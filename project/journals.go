@@ -32,7 +32,7 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 	holder, _ := store.Who()
 	for _, r := range runs {
 		if opts.Held.is(r.Ref) {
-			r.Recall(opts.Held.Events)
+			recall(r, opts.Held.Events)
 			r.Findings = append(r.Findings, opts.Held.Findings...)
 			continue
 		}
@@ -49,19 +49,27 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		for i := range entries {
 			events[i] = entries[i].Event
 		}
-		r.Recall(events)
+		recall(r, events)
 		if n := len(entries); n > 0 && entries[n-1].Generation == holder.Generation && entries[n-1].Event.Kind != reprise.EngineLeft {
 			takeOwner(r, holder, opts)
 		}
-		// Of a fresh start that was cut off, the files of before are no longer
+		// Of a run whose beginning was cut off, the files are not yet, or no longer,
 		// those of the run.
-		var renewal reprise.Renewal
-		for i := range events {
-			renewal.Add(&events[i])
-		}
-		if opts.Full && len(renewal.Left) == 0 {
+		if b := lastBeginning(entries); opts.Full && !b.Behind(store) {
 			j.lookAtJournal(store, r)
 		}
+	}
+}
+
+// takenUp are the last words of somebody who was about to start the first step of a
+// run and did not leave in good order.
+var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
+
+// recall adds what events tell to a run.
+func recall(r *reprise.Run, events []reprise.Event) {
+	r.Recall(events)
+	if n := len(events); n > 0 && r.State == reprise.NotStarted && slices.Contains(takenUp, events[n-1].Kind) {
+		r.State, r.Reason = reprise.Interrupted, "the work was cut off before its first step"
 	}
 }
 

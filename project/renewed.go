@@ -1,8 +1,11 @@
 package project
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,15 +16,100 @@ import (
 	"reprise/layout"
 )
 
-// A run that is started afresh has no files for a moment: the old state is in the
-// archive, and the new one is still on its way. The journal has the decision, so
-// the run is shown as whoever opens it next will make it.
+// A run that is begun has no files for a moment, and one that is started afresh has
+// none again: the old state is in the archive, and the new one is still on its way.
+// The journal has the intention, so the run is shown as whoever opens it next will
+// make it.
 
-// mayRenew are the last words of journals that are worth reading for a fresh start.
-var mayRenew = []reprise.EventKind{reprise.RunRenewed, reprise.StepReset, reprise.RunStarted}
+// Beginning is a run that was being begun when the work was cut off, from nothing or
+// afresh, as its journal tells.
+type Beginning struct {
+	reprise.Renewal
+	// made are the files that events on record were to make.
+	made []journal.Touch
+}
 
-// addRenewed puts runs whose fresh start was cut off in the place of what is left
-// of them, or beside the others. It only reads.
+// Afresh reports whether the run was there before.
+func (b *Beginning) Afresh() bool { return b.Old.Path != "" }
+
+// BeginningOf reads the journal of a run for a beginning that is its last word. Where
+// there is none, or the journal cannot be read, the beginning is not Open.
+func BeginningOf(store *durable.Store, ref reprise.Ref) (Beginning, error) {
+	b, err := beginningIn(store, journal.Name(ref))
+	if !b.Of(ref) {
+		return Beginning{}, err // a journal speaks for its own run
+	}
+	return b, err
+}
+
+func beginningIn(store *durable.Store, name string) (Beginning, error) {
+	entries, _, err := journal.Read(store, name)
+	if err != nil {
+		return Beginning{}, err
+	}
+	return lastBeginning(entries), nil
+}
+
+func lastBeginning(entries []journal.Entry) (b Beginning) {
+	for i := range entries {
+		ev := &entries[i].Event
+		if b.Add(ev); !b.Open() && ev.Kind == reprise.RunStarted && ev.Run != nil && len(entries[i].Files) > 0 {
+			b.Renewal = reprise.Renewal{Run: reprise.Ref(*ev.Run), Then: append([]reprise.Event{*ev}, ev.Then...), Left: ev.Then}
+		}
+		switch {
+		case !b.Open() || len(b.Left) == len(b.Then):
+			b.made = nil
+		case ev.Kind != reprise.StepReset: // in files of others
+			b.made = append(b.made, entries[i].Files...)
+		}
+	}
+	return b
+}
+
+// Before shows a store as it is for whoever begins the run.
+func (b *Beginning) Before(store reprise.Store) reprise.Store {
+	if b.Afresh() {
+		store = durable.Without(store, b.Old.Path)
+	}
+	for _, f := range b.made {
+		if f.Before.IsZero() {
+			store = durable.Without(store, f.Path)
+		}
+	}
+	return store
+}
+
+// Behind reports whether a beginning is under way and the run is not what it will be:
+// events are not on record, or have not reached the files. Files that somebody else
+// has changed since count as they are.
+func (b *Beginning) Behind(store *durable.Store) bool {
+	if !b.Open() {
+		return false
+	}
+	if _, err := fs.Stat(store, b.Run.Path); len(b.Left) > 0 || errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	behind := false
+	for _, f := range b.made {
+		var now reprise.Hash
+		if data, err := store.ReadFile(f.Path); err == nil {
+			now = reprise.HashOf(data)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return false // whoever loads the run says so
+		}
+		if now != f.Before && now != f.After {
+			return false
+		}
+		behind = behind || now != f.After
+	}
+	return behind
+}
+
+// mayBegin are the last words of journals that are worth reading for a beginning.
+var mayBegin = []reprise.EventKind{reprise.RunRenewed, reprise.StepReset, reprise.RunStarted}
+
+// addRenewed puts runs whose beginning was cut off in the place of what is there of
+// them, or beside the others. It only reads.
 func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries []layout.Entry) []*reprise.Run {
 	if _, err := os.Stat(filepath.Join(res.Root, durable.StateDir)); err != nil {
 		return runs
@@ -37,85 +125,98 @@ func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries 
 	}
 	copied := store.Copied() != nil
 	for name, kind := range last {
-		if !slices.Contains(mayRenew, kind) {
+		if !slices.Contains(mayBegin, kind) {
 			continue
 		}
-		renewal, err := renewalIn(store, name)
+		b, err := beginningIn(store, name)
 		if err != nil && !slices.ContainsFunc(runs, func(r *reprise.Run) bool { return journal.Name(r.Ref) == name }) {
 			// Nobody else would tell of it: a run without files has only its journal.
 			res.report(journalProblem(name, err))
 		}
-		if !renewal.Open() || res.held.is(renewal.Run) {
+		if !b.Open() || res.held.is(b.Run) {
 			continue
 		}
 		// A journal speaks for its own run, and one that came with a copy hides
 		// no other.
-		if journal.Name(renewal.Run) != name || renewal.Moves() && copied {
+		if journal.Name(b.Run) != name || b.Afresh() && b.Moves() && copied {
 			continue
 		}
-		i := slices.IndexFunc(entries, func(e layout.Entry) bool { return e.Name() == renewal.Run.Layout })
+		i := slices.IndexFunc(entries, func(e layout.Entry) bool { return e.Name() == b.Run.Layout })
 		if i < 0 {
 			continue
 		}
 		of := func(ref reprise.Ref) func(*reprise.Run) bool {
 			return func(r *reprise.Run) bool { return r.Layout == ref.Layout && r.Path == ref.Path }
 		}
-		if at := slices.IndexFunc(runs, of(renewal.Run)); at >= 0 && len(renewal.Left) == 0 {
-			unfinished(runs[at]) // its files are there
+		if at := slices.IndexFunc(runs, of(b.Run)); at >= 0 && !b.Behind(store) {
+			b.unfinished(runs[at], store) // its files are there
 			continue
 		}
-		runs = slices.DeleteFunc(runs, of(renewal.Old))
-		runs = append(runs, res.imagine(ctx, store, entries[i].Layout, renewal))
+		run, err := b.imagine(ctx, store, entries[i].Layout)
+		if err != nil {
+			res.report(reprise.Finding{
+				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: b.Run.ID, Source: b.source(store),
+				Message: fmt.Sprintf("%s when the work was cut off, and it cannot be told how it begins: %v", b.words(), err),
+			})
+			continue
+		}
+		runs = slices.DeleteFunc(runs, of(b.Run))
+		runs = slices.DeleteFunc(runs, of(b.Old))
+		runs = append(runs, run)
 	}
 	return runs
 }
 
-// renewalIn reads a journal for a fresh start that is its last word. One that
-// cannot be read has none.
-func renewalIn(store *durable.Store, name string) (renewal reprise.Renewal, err error) {
-	entries, _, err := journal.Read(store, name)
-	if err != nil {
-		return renewal, err
-	}
-	for i := range entries {
-		renewal.Add(&entries[i].Event)
-	}
-	return renewal, nil
-}
-
-// imagine gives a run as it will be once it has begun again.
-func (res *Result) imagine(ctx context.Context, store *durable.Store, l reprise.Layout, renewal reprise.Renewal) *reprise.Run {
-	dry := durable.NewDryRun(durable.Without(store, renewal.Old.Path))
-	run, err := played(ctx, dry, l, renewal)
-	if err != nil {
-		run = &reprise.Run{Ref: renewal.Run, State: reprise.Interrupted, Findings: []reprise.Finding{{
-			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: renewal.Run.ID,
-			Message: fmt.Sprintf("it cannot be told how it begins again: %v", err), Source: reprise.Source{File: renewal.Run.Path},
-		}}}
-	}
-	unfinished(run)
-	return run
-}
-
-func played(ctx context.Context, dry *durable.DryRun, l reprise.Layout, renewal reprise.Renewal) (*reprise.Run, error) {
-	for _, ev := range renewal.Then {
+// imagine gives the run as it will be once it has begun. What a journal says of its
+// place and kind counts only if such a run would be found there.
+func (b *Beginning) imagine(ctx context.Context, store *durable.Store, l reprise.Layout) (*reprise.Run, error) {
+	dry := durable.NewDryRun(b.Before(store))
+	for _, ev := range b.Then {
 		if ev.Kind == reprise.StepReset {
 			continue // in files of others
 		}
-		if err := journal.Play(ctx, dry, l, renewal.Run, ev); err != nil {
+		if err := journal.Play(ctx, dry, l, b.Run, ev); err != nil {
 			return nil, err
 		}
 	}
-	return l.Load(dry, renewal.Run)
+	if refs, err := l.Find(dry); !slices.Contains(refs, b.Run) {
+		return nil, cmp.Or(err, fmt.Errorf("%s is no place for it", b.Run.Path))
+	}
+	run, err := l.Load(dry, b.Run)
+	if err != nil {
+		return nil, err
+	}
+	if !run.State.Open() {
+		run.State = reprise.NotStarted // what there is to do is not done yet
+	}
+	b.unfinished(run, store)
+	return run, nil
 }
 
-// unfinished tells that a run was being started afresh when the work was cut off.
-func unfinished(r *reprise.Run) {
-	if !r.State.Open() || r.State == reprise.NotStarted {
-		r.State, r.Reason = reprise.Interrupted, "it was being started afresh"
+// words tells what was cut off.
+func (b *Beginning) words() string {
+	if b.Afresh() {
+		return "it was being started afresh"
+	}
+	return "it was being started"
+}
+
+// unfinished tells of a run that its beginning was cut off.
+func (b *Beginning) unfinished(r *reprise.Run, store *durable.Store) {
+	if r.State == reprise.NotStarted {
+		r.State, r.Reason = reprise.Interrupted, b.words()
 	}
 	r.Report(reprise.Finding{
-		Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: r.Path},
-		Message: "it was being started afresh when the work was cut off", Hint: "the next resume carries that to its end",
+		Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: r.ID, Source: b.source(store),
+		Message: b.words() + " when the work was cut off", Hint: "the next resume carries that to its end",
 	})
+}
+
+// source is where the intention stands: the last file of the journal.
+func (b *Beginning) source(store fs.FS) reprise.Source {
+	names, _ := fs.Glob(store, durable.StateDir+"/journal/"+journal.Name(b.Run)+"-*.log") // the pattern is good
+	if len(names) == 0 {
+		return reprise.Source{File: durable.StateDir}
+	}
+	return reprise.Source{File: names[len(names)-1]}
 }

@@ -116,6 +116,10 @@ func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
 		return nil, err
 	}
 	defer store.Release()
+	// What the journal alone tells is to be in the snapshot, too.
+	if _, err := caughtUp(ctx, store, plan.Run); err != nil {
+		return nil, err
+	}
 	done := &Cleaned{}
 	if done.Snapshot, err = Keep(ctx, store, []*reprise.Run{plan.Run}, "before clean "+plan.Run.ID); err != nil {
 		return nil, err
@@ -132,15 +136,8 @@ func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
 // If the process dies here, giving it up again comes to the same end.
 func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.Time) (*Cleaned, error) {
 	done := &Cleaned{}
-	l, err := layoutOf(r)
+	j, err := caughtUp(ctx, store, r)
 	if err != nil {
-		return done, err
-	}
-	j, err := journal.Open(store, l, r.Ref)
-	if err != nil {
-		return done, err
-	}
-	if _, err := j.CatchUp(ctx); err != nil {
 		return done, err
 	}
 	for _, ev := range Resets(r, now) {
@@ -164,4 +161,18 @@ func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.
 		return done, nil // it was begun, and nothing of it is there yet
 	}
 	return done, err
+}
+
+// caughtUp opens the journal of a run and brings its files up to it.
+func caughtUp(ctx context.Context, store *durable.Store, r *reprise.Run) (*journal.Journal, error) {
+	l, err := layoutOf(r)
+	if err != nil {
+		return nil, err
+	}
+	j, err := journal.Open(store, l, r.Ref)
+	if err != nil {
+		return nil, err
+	}
+	_, err = j.CatchUp(ctx)
+	return j, err
 }

@@ -1,0 +1,155 @@
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// TestO1_O2_a_run_that_was_only_begun_is_listed_and_resumed kills an engine before
+// each operation on the disk by which it begins a run. As soon as the journal tells
+// of the run it is listed as interrupted, with files or without, it can be previewed
+// as what it will be, and whoever resumes what is listed comes to the end that an
+// undisturbed run comes to. Before that nothing is there. Of the
+// operations before it only some are tried. REPRISE_MATRIX=1 resumes it from every
+// operation, too, REPRISE_MATRIX=all kills before every one.
+func TestO1_O2_a_run_that_was_only_begun_is_listed_and_resumed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills many processes: left out by -short")
+	}
+	t.Parallel()
+	names := everyWorkflow()
+	if only := os.Getenv("REPRISE_WORKFLOW"); only != "" {
+		names = strings.Split(only, ",")
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from := template(t, name)
+			whole, err := play(t, from, name, -1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			undisturbed := whole.outcome(t)
+			last := slices.IndexFunc(whole.sites, func(s string) bool { return strings.HasPrefix(s, "engine/resume.go") })
+			recorded := slices.IndexFunc(whole.sites, func(s string) bool {
+				return strings.HasPrefix(s, "engine/begin.go") && strings.Contains(s, "journal/journal.go")
+			})
+			if recorded < 10 || last < recorded {
+				t.Fatalf("it is recorded by operation %d, and resumed by %d", recorded, last)
+			}
+			var without, with int
+			for n := range last {
+				if n < recorded-1 && n%9 != 0 && os.Getenv("REPRISE_MATRIX") != "all" {
+					continue // nothing of it is on record yet
+				}
+				k := killed{name: name, dir: filepath.Join(t.TempDir(), "p")}
+				if err := os.CopyFS(k.dir, os.DirFS(from)); err != nil {
+					t.Fatal(err)
+				}
+				if out, code := k.engine(n); code != -1 {
+					t.Fatalf("killed before operation %d it ends with %d: %s", n, code, out)
+				}
+				begun, left := false, false
+				for _, all := range journals(t, k.dir) {
+					begun = begun || count(all, reprise.RunStarted, "") > 0
+					left = left || count(all, reprise.EngineLeft, "") > 0
+				}
+				if left {
+					break // it was begun in good order, and is one of those that nobody has started
+				}
+				ref, err := listed(k.dir, name)
+				if begun != (err == nil) {
+					t.Errorf("killed before operation %d (%s), on record %v: %v", n, whole.sites[n], begun, err)
+				}
+				if !begun || err != nil {
+					continue
+				}
+				_, missing := os.Stat(filepath.Join(k.dir, ref.Path))
+				if missing == nil {
+					with++
+				} else {
+					without++
+				}
+				before := stamps(t, k.dir)
+				p, err := newEngine(k.dir).Preview(t.Context(), ref, engine.Choice{})
+				if err != nil || len(p.Starts) == 0 {
+					t.Fatalf("killed before operation %d (%s): its preview is %+v: %v", n, whole.sites[n], p, err)
+				}
+				if stamps(t, k.dir) != before {
+					t.Errorf("killed before operation %d (%s): looking changed something", n, whole.sites[n])
+				}
+				if without > 1 && os.Getenv("REPRISE_MATRIX") == "" {
+					continue
+				}
+				e, began := actors(k.dir), ""
+				e.Tell = func(p engine.Progress) {
+					if p.Kind == engine.Began && began == "" {
+						began = p.Step
+					}
+				}
+				sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+				if err != nil || sum.State != reprise.Complete && !(waits(name) && sum.State == reprise.Waiting) {
+					t.Errorf("killed before operation %d (%s): whoever resumes it comes to %+v: %v", n, whole.sites[n], sum, err)
+				} else if st := p.Starts[0]; began != st.Step && began != st.Run { // which may do a step
+					t.Errorf("killed before operation %d (%s): it begins with %s, previewed %s", n, whole.sites[n], began, st.Step)
+				} else if problems := undisturbed.compare(k.outcome(t)); len(problems) > 0 {
+					t.Errorf("killed before operation %d (%s):\n  %s", n, whole.sites[n], strings.Join(problems, "\n  "))
+				}
+			}
+			if without == 0 {
+				t.Error("no kill was where the journal alone tells of the run")
+			}
+			t.Logf("of %d operations %d are behind the journal and before the files, %d behind both", last, without, with)
+		})
+	}
+}
+
+// A run that was given up and is started again under its name is previewed as the
+// new one, whatever its journal tells of the old one.
+func TestX10_a_preview_of_a_run_that_is_begun_a_second_time(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	e.Ask = answering
+	goal := reprise.Goal{ID: "one", Text: "CSV export"}
+	begin := func() (reprise.Ref, error) {
+		return e.Begin(t.Context(), "eventrun", reprise.KindGraph, goal)
+	}
+	ref, err := begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := e.Resume(t.Context(), ref, engine.Choice{Option: "clean"}); err != nil {
+		t.Fatal(sum, err)
+	}
+	at := time.Now().Add(time.Minute).Truncate(time.Second)
+	e.Now = func() time.Time { return at }
+	before := files(t, e.Dir)
+	p, err := e.PreviewBegin(t.Context(), "eventrun", reprise.KindGraph, goal, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := launchFirst(t, e, begin)
+	if len(p.Starts) != 1 || p.Starts[0].Step != next.job.Step || p.Starts[0].Attempt != next.job.Attempt {
+		t.Errorf("%q would start %+v, and it begins with %s", p.Would, p.Starts, next.job.Step)
+	}
+	if want, have := difference(before, next.files), perFile(p.Diff); !slices.Equal(want, have) {
+		t.Errorf("previewed\n%s\nstarting did\n%s", strings.Join(have, ""), strings.Join(want, ""))
+	}
+}
+
+// actors is an engine whose steps are played, and counted, as those of carry are.
+func actors(dir string) *engine.Engine {
+	e := newEngine(dir)
+	e.Ask = answering
+	e.Environ = append(e.Environ, "DEMO_LAUNCHES="+launchesOf(dir))
+	e.Settings.Agents["actor"].Env["DEMO_LAUNCHES"] = launchesOf(dir)
+	e.Settings.Env = append(e.Settings.Env, "DEMO_LAUNCHES")
+	return e
+}

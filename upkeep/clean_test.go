@@ -1,0 +1,74 @@
+package upkeep_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/journal"
+	"reprise/layout"
+	"reprise/upkeep"
+)
+
+// O2: a run that was only begun, and has no files yet, can be given up, and what the
+// snapshot brings back is the run as its journal tells it.
+func TestO2_a_run_that_was_only_begun_is_given_up_and_brought_back(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	ref := reprise.Ref{Layout: "specloop", ID: "001-export", Path: "specs/001-export", Kind: reprise.KindSpecLoop}
+	place := reprise.Place(ref)
+	store, err := durable.Open(dir, durable.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(store, layout.Find(ref.Layout), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Record(t.Context(), reprise.Event{Kind: reprise.RunStarted, At: at, Run: &place, Text: "CSV export"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Release(); err != nil {
+		t.Fatal(err)
+	}
+	// Whoever began it was killed before its files were there.
+	if err := os.RemoveAll(filepath.Join(dir, "specs")); err != nil {
+		t.Fatal(err)
+	}
+	tender := upkeep.Tender{Dir: dir, Now: at.Add(time.Hour)}
+	listed := func() *reprise.Run {
+		found, err := tender.Judge(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.Find(ref)
+	}
+	run := listed()
+	if run == nil {
+		t.Fatal("it is not listed")
+	}
+	plan, err := tender.PlanClean(t.Context(), run, reprise.Decision{State: run.State})
+	if err != nil || plan.Archive != ref.Path {
+		t.Fatalf("%+v %v", plan, err)
+	}
+	done, err := tender.Clean(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := listed(); r != nil {
+		t.Errorf("it is still listed: %v %s", r.State, r.Reason)
+	}
+	if _, err := tender.Undo(t.Context(), done.Snapshot); err != nil {
+		t.Fatal(err)
+	}
+	if r := listed(); r == nil || r.State != reprise.NotStarted {
+		t.Errorf("it is not brought back: %+v", r)
+	}
+}
