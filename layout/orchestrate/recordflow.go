@@ -55,7 +55,47 @@ func (c *scribe) workflowEvent(p *paper, root splice.Path) error {
 	if c.isStoryStep(c.ev.Step) {
 		return c.driveStory(c.run.Step(c.ev.Step).Path)
 	}
+	if results := p.key(root, "step_results", "stepResults"); results != "" {
+		return c.flowResult(p, root, results)
+	}
 	return c.shortPhase(p, root, c.ev.Step)
+}
+
+// flowResult records an event of a step in the form that keeps a result for
+// each, by name.
+func (c *scribe) flowResult(p *paper, root splice.Path, key string) error {
+	name := strings.TrimPrefix(c.ev.Step, "step ")
+	list := p.node(under(root, key))
+	if list.Kind != doc.Map || !list.Has(name) {
+		return c.cannot("%s has no step %q", c.run.ID, oneLine(name, 60))
+	}
+	status, word, ok := c.eventStatus()
+	if !ok {
+		return c.noPlace()
+	}
+	at := under(root, key, name)
+	if p.node(at).Kind == doc.Map {
+		at = under(at, "status")
+	}
+	now := plainText(p.node(at))
+	if now != "" && stateWord(now) == status {
+		return nil
+	}
+	var words []string
+	for _, f := range list.Keys {
+		if f.Value.Kind == doc.Map {
+			words = append(words, plainText(f.Value.Get("status")))
+		}
+	}
+	word = spellState(status, word, words...)
+	p.because("%s is %s", oneLine(c.ev.Step, 40), word)
+	if err := p.set(at, word); err != nil {
+		return err
+	}
+	if k := p.key(root, "last_completed_step", "lastCompletedStep"); k != "" && status == reprise.Done {
+		return p.set(under(root, k), name)
+	}
+	return nil
 }
 
 // driveStory moves a story by an event about the story as a whole.
@@ -184,14 +224,14 @@ func (c *scribe) flowStep(p *paper, root splice.Path, key string, i int) error {
 // flowPoint keeps the fields that name the step at work, as the file counts.
 func (c *scribe) flowPoint(p *paper, root splice.Path, key string) error {
 	list := p.node(under(root, key)).Items
-	point, closed := -1, 0
+	point, closed, past := -1, 0, lastBegun(list)
 	for i, s := range list {
 		if s.Kind != doc.Map {
 			continue
 		}
 		if st := plainText(s.Get("status")); st != "" && stateWord(st).Closed() {
 			closed++
-		} else if point < 0 {
+		} else if point < 0 && !(i < past && dispensable(s)) {
 			point = i
 		}
 	}

@@ -52,8 +52,10 @@ func storyHint(n *doc.Node) *doc.Node {
 	return nil
 }
 
-// workflowSteps reads the list of steps, whatever they are counted from.
+// workflowSteps reads the list of steps, whatever they are counted from, else
+// the results of steps by name, else the phases behind the one at work.
 func (l *loader) workflowSteps(n *doc.Node) {
+	var nodes []*doc.Node // of the steps, at the same places
 	for i, s := range n.Get("steps", "phases").List() {
 		if s.Kind != doc.Map {
 			continue
@@ -77,8 +79,14 @@ func (l *loader) workflowSteps(n *doc.Node) {
 			step.Title = strings.TrimSpace(step.Title + " (optional)")
 		}
 		l.run.Steps = append(l.run.Steps, step)
+		nodes = append(nodes, s)
 	}
 	if len(l.run.Steps) > 0 {
+		l.passOver(n, nodes)
+		return
+	}
+	if results := n.Get("step_results", "stepResults"); results != nil && results.Kind == doc.Map && len(results.Keys) > 0 {
+		l.stepResults(n, results)
 		return
 	}
 	done := n.Get("phases_completed", "phasesCompleted")
@@ -92,6 +100,73 @@ func (l *loader) workflowSteps(n *doc.Node) {
 		l.run.Steps = append(l.run.Steps, reprise.Step{
 			ID: cur.Str(), Phase: "phase " + cur.Str(), Role: role(n.Get("current_agent", "currentAgent").Str()), Status: reprise.InProgress, Source: cur.Source(),
 			Claims: []reprise.Claim{{Ledger: "workflow state", Status: reprise.InProgress, Word: "current_phase", Source: cur.Source(), Won: true}},
+		})
+	}
+}
+
+// passOver marks as left out the steps that need not be done and that the
+// workflow has gone past: one after them was begun, or is the one at work.
+func (l *loader) passOver(n *doc.Node, nodes []*doc.Node) {
+	steps := l.run.Steps
+	past := lastBegun(nodes)
+	if id := n.Get("current_step_id", "currentStepId").Str(); id != "" {
+		for i, s := range nodes {
+			if s.Get("step_id", "id", "action", "name").Str() == id {
+				past = max(past, i)
+				break
+			}
+		}
+	}
+	for i := range steps {
+		if i < past && steps[i].Status == reprise.Pending && dispensable(nodes[i]) {
+			steps[i].Status = reprise.Skipped
+			for j := range steps[i].Claims {
+				steps[i].Claims[j].Status = reprise.Skipped
+			}
+		}
+	}
+}
+
+// lastBegun returns the place of the last step that was begun, -1 if none was.
+func lastBegun(nodes []*doc.Node) int {
+	for i := len(nodes) - 1; i >= 0; i-- {
+		if nodes[i].Kind != doc.Map {
+			continue
+		}
+		if s := stateWord(plainText(nodes[i].Get("status"))); s.Closed() || s == reprise.InProgress || s == reprise.InReview {
+			return i
+		}
+	}
+	return -1
+}
+
+// dispensable reports whether a step is optional or done only on a condition.
+func dispensable(s *doc.Node) bool {
+	if s.Kind != doc.Map {
+		return false
+	}
+	opt, ok := s.Get("optional").Bool()
+	return ok && opt || plainText(s.Get("condition")) != ""
+}
+
+// stepResults reads the form that keeps a result for each step that was begun,
+// by its name. Steps that were not begun are only counted.
+func (l *loader) stepResults(n, results *doc.Node) {
+	for _, f := range results.Keys {
+		st := f.Value
+		if st.Kind == doc.Map {
+			st = st.Get("status")
+		}
+		step := reprise.Step{ID: "step " + f.Name, Phase: f.Name, Status: l.wordStatus("step "+f.Name, st.Str(), f.Value.Source()), Source: f.Value.Source()}
+		step.Claims = []reprise.Claim{{Ledger: "workflow state", Status: step.Status, Word: st.Str(), Source: f.Value.Source(), Won: true}}
+		l.run.Steps = append(l.run.Steps, step)
+	}
+	total := n.Get("action_steps_total", "steps_total", "total_steps")
+	if all, ok := total.Int(); ok && all > len(results.Keys) && stateWord(n.Get("status").Str()) != reprise.Done {
+		l.run.Steps = append(l.run.Steps, reprise.Step{
+			ID: "step " + itoa(len(results.Keys)+1), Title: "what follows in the workflow's definition", Phase: n.Get("current_phase", "currentPhase").Str(),
+			Status: reprise.Pending, Source: total.Source(),
+			Claims: []reprise.Claim{{Ledger: "workflow state", Status: reprise.Pending, Word: "not begun", Source: total.Source(), Won: true}},
 		})
 	}
 }
