@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -81,9 +82,20 @@ func (w *work) loop(ctx context.Context) error {
 
 // settle records what is due while nothing is at work.
 func (w *work) settle(ctx context.Context) error {
+	return w.settleOn(w.store, func(events []reprise.Event) error {
+		if err := w.recordAll(ctx, slices.Clone(events)...); err != nil {
+			return err
+		}
+		return w.load()
+	})
+}
+
+// settleOn takes in what is due while nothing is at work, as long as there is
+// something, for whoever works and for whoever only tells what would be done.
+func (w *work) settleOn(fsys fs.FS, takeIn func([]reprise.Event) error) error {
 	last := ""
 	for range maxSettle {
-		events, err := w.book.Settle(w.store, w.run, w.decide())
+		events, err := w.book.Settle(fsys, w.run, w.decide())
 		if err != nil {
 			return err
 		}
@@ -92,18 +104,11 @@ func (w *work) settle(ctx context.Context) error {
 			return nil // nothing is due, or the files do not take it in
 		}
 		last = same
-		if err := w.recordAll(ctx, slices.Clone(events)...); err != nil {
-			return err
-		}
-		if err := w.load(); err != nil {
+		if err := takeIn(events); err != nil {
 			return err
 		}
 	}
-	return restless(w.ref)
-}
-
-func restless(ref reprise.Ref) error {
-	return fmt.Errorf("work on %s: its playbook does not come to rest", ref.ID)
+	return fmt.Errorf("work on %s: its playbook does not come to rest", w.ref.ID)
 }
 
 // reached reports whether the step a person named as the last is closed.
@@ -135,15 +140,11 @@ func (w *work) reached() bool {
 // startWhatMay starts what may be started now. wake is when something that must
 // not be started yet may be, zero if nothing is waiting for a time.
 func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.Time, err error) {
-	units := w.owed()
-	if len(units) == 0 && (d.Action != reprise.Start && len(w.flights) == 0 || d.Verdict == reprise.BlockedVerdict) {
+	units, ok := w.next(d)
+	if !ok {
 		return wake, nil
 	}
 	w.letThrough()
-	if len(units) == 0 {
-		units = w.book.Pick(w.run, d, w.busy())
-		units = append(units, w.retryable(units)...)
-	}
 	for _, u := range units {
 		if len(w.flights) >= w.parallel() {
 			break
@@ -205,6 +206,19 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 		}
 	}
 	return wake, nil
+}
+
+// next gives the units that come next. ok is false where the decision asks for
+// something else than to start them.
+func (w *work) next(d reprise.Decision) (units []reprise.Unit, ok bool) {
+	if units = w.owed(); len(units) > 0 {
+		return units, true
+	}
+	if d.Action != reprise.Start && len(w.flights) == 0 || d.Verdict == reprise.BlockedVerdict {
+		return nil, false
+	}
+	units = w.book.Pick(w.run, d, w.busy())
+	return append(units, w.retryable(units)...), true
 }
 
 // busy lists the steps at work.

@@ -110,12 +110,7 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 	w.choice = c
 	r := newRehearsal(ctx, w, dry, &Preview{Run: ref})
 	r.would("It is made in %s.", ref.Path)
-	for _, ev := range e.allBegun(events) {
-		if err := r.play(ctx, ev); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.reload(); err != nil {
+	if err := r.playAll(ctx, e.allBegun(events)); err != nil {
 		return nil, err
 	}
 	look, err := w.imagine(ctx)

@@ -26,9 +26,8 @@ type rehearsal struct {
 	*work
 	dry   *durable.DryRun
 	p     *Preview
-	busy  []string // steps that would be at work
-	alone int      // steps that needed nobody
-	child string   // the run of its own that this is, "" for the outermost
+	alone int    // steps that needed nobody
+	child string // the run of its own that this is, "" for the outermost
 }
 
 func newRehearsal(ctx context.Context, w *work, dry *durable.DryRun, p *Preview) *rehearsal {
@@ -66,6 +65,16 @@ func (r *rehearsal) play(ctx context.Context, ev reprise.Event) error {
 	}
 	r.remember(&ev)
 	return nil
+}
+
+// playAll plays events and reads the run as it would be then.
+func (r *rehearsal) playAll(ctx context.Context, events []reprise.Event) error {
+	for _, ev := range events {
+		if err := r.play(ctx, ev); err != nil {
+			return err
+		}
+	}
+	return r.reload()
 }
 
 // write changes the layout's files as an event would.
@@ -155,8 +164,8 @@ func (r *rehearsal) turns(ctx context.Context) error {
 		if err := r.reload(); err != nil {
 			return err
 		}
-		if len(r.busy) == 0 && len(r.owed()) == 0 {
-			if err := r.settleDry(ctx); err != nil {
+		if len(r.flights) == 0 && len(r.owed()) == 0 {
+			if err := r.settleOn(r.dry, func(events []reprise.Event) error { return r.playAll(ctx, events) }); err != nil {
 				return err
 			}
 		}
@@ -165,15 +174,11 @@ func (r *rehearsal) turns(ctx context.Context) error {
 			r.would("%s is closed: that is as far as it goes.", r.choice.Until)
 			return nil
 		}
-		units := r.owed()
-		if len(units) == 0 && (d.Action != reprise.Start && len(r.busy) == 0 || d.Verdict == reprise.BlockedVerdict) {
+		units, ok := r.next(d)
+		if !ok {
 			r.would("Then: %s.", d.Action)
 			r.because(d)
 			return nil
-		}
-		if len(units) == 0 {
-			units = r.book.Pick(r.run, d, r.busy)
-			units = append(units, r.retryable(units)...)
 		}
 		if again, err := r.turn(ctx, units); err != nil || !again {
 			return err
@@ -200,36 +205,11 @@ func (r *rehearsal) cutOff(ctx context.Context) error {
 	return nil
 }
 
-// settleDry plays what is due while nothing is at work.
-func (r *rehearsal) settleDry(ctx context.Context) error {
-	last := ""
-	for range maxSettle {
-		events, err := r.book.Settle(r.dry, r.run, r.decide())
-		if err != nil {
-			return err
-		}
-		same := fmt.Sprintf("%+v", events)
-		if len(events) == 0 || same == last {
-			return nil
-		}
-		last = same
-		for _, ev := range events {
-			if err := r.play(ctx, ev); err != nil {
-				return err
-			}
-		}
-		if err := r.reload(); err != nil {
-			return err
-		}
-	}
-	return restless(r.ref)
-}
-
 // turn plays the start of what may be started. again reports that what may be
 // started is another question now.
 func (r *rehearsal) turn(ctx context.Context, units []reprise.Unit) (again bool, err error) {
 	for _, u := range units {
-		if len(r.busy) >= r.parallel() {
+		if len(r.flights) >= r.parallel() {
 			return false, nil
 		}
 		a, err := r.book.Assign(r.dry, r.run, u)
@@ -240,7 +220,7 @@ func (r *rehearsal) turn(ctx context.Context, units []reprise.Unit) (again bool,
 		if a.Step == "" {
 			a.Step = u.ID
 		}
-		if slices.Contains(r.busy, a.Step) || r.unanswered(a.Step) {
+		if r.flights[a.Step] != nil || r.unanswered(a.Step) {
 			continue
 		}
 		if _, never := r.mayStart(a); never != "" {
@@ -250,12 +230,7 @@ func (r *rehearsal) turn(ctx context.Context, units []reprise.Unit) (again bool,
 		switch {
 		case a.Ask != nil:
 			r.would("A person is asked: %s", a.Ask.Text)
-			for _, ev := range r.questions(a, []reprise.Asked{*a.Ask}, "") {
-				if err := r.play(ctx, ev); err != nil {
-					return false, err
-				}
-			}
-			err = r.reload()
+			err = r.playAll(ctx, r.questions(a, []reprise.Asked{*a.Ask}, ""))
 		case a.Local != "":
 			if r.alone++; r.alone > maxAlone {
 				r.would("More steps that need nobody follow.")
@@ -289,7 +264,7 @@ func (r *rehearsal) own(ctx context.Context, a reprise.Assignment) error {
 	if err := r.play(ctx, reprise.Event{Kind: reprise.StepStarted, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: r.hist.Step(a.Step).Attempts + 1}); err != nil {
 		return err
 	}
-	r.busy = append(r.busy, a.Step)
+	r.flights[a.Step] = &flight{a: a}
 	book, err := r.bookOf(r.store, *a.Child)
 	if err != nil {
 		return err
@@ -306,13 +281,10 @@ func (r *rehearsal) own(ctx context.Context, a reprise.Assignment) error {
 		if err != nil {
 			return err
 		}
-		for _, ev := range r.allBegun(events) {
-			if err := child.play(ctx, ev); err != nil {
-				return err
-			}
+		if err := child.playAll(ctx, r.allBegun(events)); err != nil {
+			return err
 		}
-	}
-	if err := child.reload(); err != nil {
+	} else if err := child.reload(); err != nil {
 		return err
 	}
 	return child.turns(ctx)
@@ -353,7 +325,7 @@ func (r *rehearsal) unit(ctx context.Context, a reprise.Assignment) error {
 	if step.Problem != "" {
 		return nil // it stays open
 	}
-	r.busy = append(r.busy, a.Step)
+	r.flights[a.Step] = f
 	return r.play(ctx, reprise.Event{Kind: reprise.StepStarted, At: f.began, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: f.attempt})
 }
 
