@@ -23,6 +23,7 @@ type gsd struct {
 	plans map[planKey]*gsdPlan
 	sums  map[planKey]*gsdSummary
 
+	left     map[string]phaseNo // folders whose number another folder uses
 	handoffs []handoffFile
 	checks   []handoffFile // VERIFICATION and UAT files
 
@@ -91,6 +92,7 @@ func loadPlanning(r *doc.Reader, run *reprise.Run) *gsd {
 	}
 	g.readState()
 	g.readRoadmap()
+	g.settleRivals()
 	g.scan(g.dir, phaseNo{}, false, 0)
 	g.tidyKeys()
 	g.tidyRecords()
@@ -220,14 +222,14 @@ func (g *gsd) started(p phaseNo) bool {
 }
 
 // frontier is the highest phase with a completed plan, of those ROADMAP.md
-// lists if it lists any of them.
+// lists if it lists any of them. Phases of an earlier milestone do not count.
 func (g *gsd) frontier() phaseNo {
 	var known, any phaseNo
 	for k := range g.done {
 		if any.none() || k.phase.compare(any) > 0 {
 			any = k.phase
 		}
-		listed := len(g.road.phases) == 0 || g.road.phases[k.phase] != nil
+		listed := len(g.road.phases) == 0 || g.road.phases[k.phase] != nil && !g.foreign(k.phase)
 		if listed && k.phase.n[0] != backlog && (known.none() || k.phase.compare(known) > 0) {
 			known = k.phase
 		}

@@ -185,7 +185,7 @@ func (g *gsd) pendingPhases() []phaseNo {
 				}
 			}
 		}
-		if plans == 0 || open > 0 {
+		if plans == 0 || open > 0 || g.foreign(p) {
 			out = append(out, p)
 		}
 	}

@@ -27,6 +27,7 @@ type box struct {
 type roadmapPhase struct {
 	done   bool
 	title  string
+	last   string // the title it has where it is named last
 	source reprise.Source
 	boxes  []int // the lines of its boxes
 	row    int   // the line of its row in the progress table
@@ -106,8 +107,9 @@ func (r *roadmap) heading(text string, at reprise.Source) (phaseNo, bool) {
 		}
 	}
 	ph := r.phase(p, at)
+	ph.last = plainText(strings.TrimLeft(rest, ":—–- "))
 	if ph.title == "" {
-		ph.title = plainText(strings.TrimLeft(rest, ":—–- "))
+		ph.title = ph.last
 	}
 	if headingDone(rest) || marked(text) {
 		ph.done = true
@@ -235,9 +237,10 @@ func (r *roadmap) item(text string, current phaseNo, at reprise.Source) {
 			ph := r.phase(p, at)
 			ph.done = ph.done || ticked
 			ph.boxes = append(ph.boxes, at.Line)
+			title, _, _ := strings.Cut(strings.TrimLeft(after, ":—–- "), "**")
+			ph.last = plainText(title)
 			if ph.title == "" {
-				title, _, _ := strings.Cut(strings.TrimLeft(after, ":—–- "), "**")
-				ph.title = plainText(title)
+				ph.title = ph.last
 			}
 		}
 		return

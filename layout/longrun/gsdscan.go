@@ -56,7 +56,7 @@ func (g *gsd) scan(dir string, phase phaseNo, inside bool, depth int) {
 	for _, e := range g.r.Dir(dir) {
 		name := path.Join(dir, e.Name())
 		if e.IsDir() {
-			if depth >= gsdDepth || slices.Contains(notPhases, strings.ToLower(e.Name())) {
+			if _, left := g.left[name]; left || depth >= gsdDepth || slices.Contains(notPhases, strings.ToLower(e.Name())) {
 				continue
 			}
 			below, in := phase, inside

@@ -144,7 +144,8 @@ func (g *gsd) traces(k planKey) []reprise.Trace {
 }
 
 // readReused finds the phases whose numbers an earlier milestone used: its
-// folders lie in the archive. They map to the day the last milestone shipped.
+// folders lie in the archive, or beside the new ones. They map to the day the
+// last milestone shipped.
 func (g *gsd) readReused() {
 	g.reused = map[phaseNo]time.Time{}
 	dir := path.Join(g.dir, "milestones")
@@ -157,6 +158,9 @@ func (g *gsd) readReused() {
 				g.reused[p] = time.Time{}
 			}
 		}
+	}
+	for _, p := range g.left {
+		g.reused[p] = time.Time{}
 	}
 	if len(g.reused) == 0 {
 		return
