@@ -1,6 +1,7 @@
 package autoclaude
 
 import (
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -53,6 +54,8 @@ func (l *loader) specSteps() []reprise.Step {
 			continue
 		case ph.id == "context" && slices.Contains(wanted, "simple"):
 			continue
+		case ph.id == "discovery" && l.projectIndexed():
+			s.Status = reprise.Skipped
 		case written && ph.id != "planning" && ph.id != "self_critique":
 			s.Status = reprise.Skipped
 		}
@@ -62,6 +65,17 @@ func (l *loader) specSteps() []reprise.Step {
 		steps[i].Needs = []string{steps[i-1].ID}
 	}
 	return steps
+}
+
+// projectIndexed reports whether the project was looked through for an earlier
+// spec: the program takes that index over and does not look again.
+func (l *loader) projectIndexed() bool {
+	specs := path.Dir(l.run.Path)
+	if path.Base(specs) != "specs" {
+		return false
+	}
+	_, err := fs.Stat(l.fsys, path.Join(path.Dir(specs), "project_index.json"))
+	return err == nil
 }
 
 func (l *loader) emptySpec(at string) bool {

@@ -151,15 +151,24 @@ func (l *loader) decideBuild() {
 	if first.Status == reprise.InProgress {
 		r.Reason = fmt.Sprintf("%d of %d items completed, %s was in progress", done, len(r.Steps), strconv.Quote(first.ID))
 	}
-	if p.qa == qaRejected {
+	switch p.qa {
+	case qaRejected:
 		r.Reason += "; QA rejected the build before"
+	case qaApproved:
+		// QA runs only when all is completed, and new work clears its verdict.
+		r.Reason += "; yet QA has approved the build"
+		r.Report(reprise.Finding{
+			Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: r.ID, Source: p.qaAt,
+			Message: fmt.Sprintf("QA approved the build, but %d of %d items are open: they were done and not marked, or opened again since", len(r.Steps)-done, len(r.Steps)),
+			Hint:    "look at the code before an item is done again",
+		})
 	}
 	if _, stuck := l.memory.isStuck(first.ID); stuck {
 		l.waitFor(r.Phase, fmt.Sprintf("%s was given up on after %d attempts and comes next", strconv.Quote(first.ID), first.Attempts), "change the item or what it builds on, then clear its record")
 		return
 	}
 	tried := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Attempts > 0 })
-	if p.begun() || tried || len(l.memory.commits) > 0 {
+	if p.begun() || tried || len(l.memory.commits) > 0 || p.qa != qaNone && p.qa != qaOdd {
 		return
 	}
 	r.State = reprise.NotStarted
