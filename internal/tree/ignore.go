@@ -2,17 +2,13 @@ package tree
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"path"
 	"path/filepath"
 	"strings"
 )
 
-var (
-	errEOF          = io.EOF
-	errLinkedFolder = errors.New("a link to a folder is not looked into")
-)
+var errEOF = io.EOF
 
 // IsWorktreePointer reports whether the content of a .git file belongs to a
 // linked worktree (`gitdir: …/worktrees/NAME`).

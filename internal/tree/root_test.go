@@ -45,11 +45,11 @@ func TestX9_every_root_stays_below(t *testing.T) {
 				if _, _, err := r.open(p); !errors.Is(err, doc.ErrOutside) {
 					t.Errorf("open %s: %v", p, err)
 				}
-				if _, err := r.stat(p); !errors.Is(err, doc.ErrOutside) {
+				if _, _, err := r.stat(p); !errors.Is(err, doc.ErrOutside) {
 					t.Errorf("stat %s: %v", p, err)
 				}
 			}
-			if _, err := r.list("up"); !errors.Is(err, doc.ErrOutside) {
+			if _, _, err := r.list("up"); !errors.Is(err, doc.ErrOutside) {
 				t.Errorf("list up: %v", err)
 			}
 			if _, _, err := r.open("fifo"); !errors.Is(err, doc.ErrNotRegular) {
@@ -58,8 +58,11 @@ func TestX9_every_root_stays_below(t *testing.T) {
 			if _, _, err := r.open("loop"); err == nil {
 				t.Error("a link to itself was opened")
 			}
-			if _, _, err := r.open("dead"); !errors.Is(err, fs.ErrNotExist) {
+			if _, _, err := r.open("dead"); !errors.Is(err, errNowhere) || errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("dead: %v", err)
+			}
+			if _, _, err := r.open("none"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("none: %v", err)
 			}
 			for _, p := range []string{"in", "sub/f"} {
 				f, info, err := r.open(p)
@@ -74,7 +77,7 @@ func TestX9_every_root_stays_below(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			entries, err := r.list("sub")
+			entries, _, err := r.list("sub")
 			if err != nil || len(entries) != 1 {
 				t.Fatal(entries, err)
 			}

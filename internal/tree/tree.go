@@ -1,8 +1,10 @@
 // Package tree opens a project folder for reading only.
 //
-// A tree.FS never writes, never follows a link out of the folder, never opens
-// anything but regular files and folders (so that a FIFO cannot stall a
-// reader), and lists each folder once: what was listed stays as it was seen.
+// A tree.FS never writes, never follows a link out of the folder or into those
+// of git and of our own, never opens anything but regular files and folders (so
+// that a FIFO cannot stall a reader), and lists each folder once: what was listed
+// stays as it was seen. A link is read, and listed, as the file it leads to; one
+// to a folder is listed as that one in hidden folders, where tools keep state.
 // What holds no state — git's folders, vendored packages, what git ignores, other
 // checkouts of the same repository, and files of programs and media — is left
 // out of listings; it can still be opened by name.
@@ -161,7 +163,8 @@ func (t *FS) Stat(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
 	}
-	return t.root.stat(name)
+	info, _, err := t.root.stat(name)
+	return info, err
 }
 
 // ReadDir lists a folder without what holds no state. The result is sorted by
@@ -207,7 +210,7 @@ func (t *FS) ignored(parent *listing, name string) bool {
 
 func (t *FS) scan(name string, above *ignoreRules, kept bool) *listing {
 	l := &listing{rules: above, kept: kept}
-	all, err := t.root.list(name)
+	all, real, err := t.root.list(name)
 	if err != nil {
 		l.err = err
 	}
@@ -220,6 +223,9 @@ func (t *FS) scan(name string, above *ignoreRules, kept bool) *listing {
 		l.rules = t.readRules(name, all, above)
 	}
 	for _, e := range all {
+		if e.Type()&fs.ModeSymlink != 0 {
+			e = t.through(name, real, e)
+		}
 		if t.show(name, e, l) {
 			l.entries = append(l.entries, e)
 		}
@@ -276,16 +282,6 @@ func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
 		return t.opts.All || !program[path.Ext(e.Name())]
 	}
 	name := path.Join(in, e.Name())
-	if e.Type()&fs.ModeSymlink != 0 && slices.Contains(t.opts.Marks, e.Name()) {
-		// A state folder behind a link: said, because it is not looked into.
-		if info, err := t.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
-			if err == nil {
-				err = &fs.PathError{Op: "readdir", Path: name, Err: errLinkedFolder}
-			}
-			t.note(func() { t.problems = append(t.problems, Problem{Path: name, Err: err}) })
-		}
-		return true
-	}
 	if !e.IsDir() {
 		return true
 	}
@@ -301,7 +297,7 @@ func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
 	if t.opts.Within != nil && !t.within(name) {
 		return false
 	}
-	if !l.kept && l.rules.match(name, true) && !slices.Contains(t.opts.Marks, e.Name()) {
+	if !l.kept && l.rules.match(name, true) && !t.mark(e.Name()) {
 		t.note(func() { t.skipped = append(t.skipped, name) })
 		return false
 	}
@@ -311,14 +307,22 @@ func (t *FS) show(in string, e fs.DirEntry, l *listing) bool {
 // within reports whether a folder bears a mark, lies below one that does, or is
 // on the way to one of the paths asked for.
 func (t *FS) within(name string) bool {
+	return t.marked(name) || slices.ContainsFunc(t.opts.Within, func(want string) bool {
+		return want == name || strings.HasPrefix(want, name+"/") || strings.HasPrefix(name, want+"/")
+	})
+}
+
+// mark reports whether a folder of this name may hold state.
+func (t *FS) mark(base string) bool { return slices.Contains(t.opts.Marks, base) }
+
+// marked reports whether a name bears a mark or lies below a folder that does.
+func (t *FS) marked(name string) bool {
 	for p := name; p != "."; p = path.Dir(p) {
-		if slices.Contains(t.opts.Marks, path.Base(p)) {
+		if t.mark(path.Base(p)) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(t.opts.Within, func(want string) bool {
-		return want == name || strings.HasPrefix(want, name+"/") || strings.HasPrefix(name, want+"/")
-	})
+	return false
 }
 
 func (t *FS) note(f func()) {
