@@ -6,14 +6,18 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 )
 
-// osFS is the real disk below one folder. os.Root keeps every path inside.
+// osFS is the real disk below one folder. os.Root keeps every path inside, and
+// no operation goes through a link: what is to be read behind one is named by
+// what it leads to (view.go).
 type osFS struct {
 	root *os.Root
-	dir  string // absolute, links resolved
+	dir  string   // absolute, links resolved
+	at   *os.File // the folder, for atOnce; nil where it has no use for it
 }
 
 var _ FS = (*osFS)(nil)
@@ -24,7 +28,50 @@ func OpenFS(dir string) (FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFS{root: root, dir: dir}, nil
+	d := &osFS{root: root, dir: dir}
+	if d.at, err = openWay(root); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *osFS) close() error {
+	if d.at != nil {
+		d.at.Close() // nothing was written through it
+	}
+	return d.root.Close()
+}
+
+// plain gives a *LinkError if there is a link on the way to a name; the name
+// itself may be one.
+func (d *osFS) plain(name string) error {
+	dir := path.Dir(name)
+	if dir == "." || !fs.ValidPath(name) {
+		return nil // a name that is none is for os.Root to refuse
+	}
+	if f, err := d.atOnce(dir, folderFlags); f != nil || err != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil // that there is none is for the operation to tell
+	}
+	above := parents(name)
+	for i := len(above) - 2; i >= 0; i-- {
+		info, err := d.root.Lstat(above[i])
+		if err != nil {
+			return nil // the operation itself tells
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return d.linkError(name, above[i])
+		}
+	}
+	return nil
+}
+
+func (d *osFS) linkError(name, link string) error {
+	target, _ := d.root.Readlink(link) // only to be told
+	return &LinkError{Path: name, Link: link, Target: target}
 }
 
 func (d *osFS) Open(name string, flag int, perm fs.FileMode) (File, error) {
@@ -44,6 +91,9 @@ const maxReplaced = 10
 func (d *osFS) open(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&(os.O_CREATE|os.O_EXCL) == os.O_CREATE|os.O_EXCL {
 		// The kernel makes a new file or none; there is nothing to follow.
+		if err := d.plain(name); err != nil {
+			return nil, err
+		}
 		f, err := d.root.OpenFile(name, flag, perm)
 		if err != nil {
 			return nil, err
@@ -52,6 +102,8 @@ func (d *osFS) open(name string, flag int, perm fs.FileMode) (File, error) {
 	}
 	before, err := d.Stat(name)
 	switch {
+	case err == nil && before.Mode&fs.ModeSymlink != 0:
+		return nil, d.linkError(name, name)
 	case err == nil && !before.Regular():
 		return nil, &NotRegularError{Path: name, Mode: before.Mode}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -82,15 +134,40 @@ func (d *osFS) open(name string, flag int, perm fs.FileMode) (File, error) {
 }
 
 func (d *osFS) Stat(name string) (Info, error) {
-	info, err := d.root.Lstat(name)
+	var info fs.FileInfo
+	f, err := d.atOnce(name, lookFlags)
+	switch {
+	case err != nil:
+		return Info{}, err
+	case f != nil:
+		defer f.Close()
+		info, err = f.Stat()
+	default:
+		if err := d.plain(name); err != nil {
+			return Info{}, err
+		}
+		info, err = d.root.Lstat(name)
+	}
 	if err != nil {
 		return Info{}, err
 	}
 	return infoOf(info), nil
 }
 
+// folder opens a folder that is one itself.
+func (d *osFS) folder(name string) (*os.File, error) {
+	info, err := d.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode&fs.ModeSymlink != 0 {
+		return nil, d.linkError(name, name)
+	}
+	return d.root.Open(name)
+}
+
 func (d *osFS) List(name string) ([]Info, error) {
-	f, err := d.root.Open(name)
+	f, err := d.folder(name)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +181,43 @@ func (d *osFS) List(name string) ([]Info, error) {
 	return out, err
 }
 
-func (d *osFS) Mkdir(name string, perm fs.FileMode) error { return d.root.Mkdir(name, perm) }
-func (d *osFS) Rename(from, to string) error              { return d.root.Rename(from, to) }
-func (d *osFS) Remove(name string) error                  { return d.root.Remove(name) }
-func (d *osFS) Symlink(target, name string) error         { return d.root.Symlink(target, name) }
-func (d *osFS) Readlink(name string) (string, error)      { return d.root.Readlink(name) }
+func (d *osFS) Mkdir(name string, perm fs.FileMode) error {
+	if err := d.plain(name); err != nil {
+		return err
+	}
+	return d.root.Mkdir(name, perm)
+}
+
+func (d *osFS) Rename(from, to string) error {
+	if err := errors.Join(d.plain(from), d.plain(to)); err != nil {
+		return err
+	}
+	return d.root.Rename(from, to)
+}
+
+func (d *osFS) Remove(name string) error {
+	if err := d.plain(name); err != nil {
+		return err
+	}
+	return d.root.Remove(name)
+}
+
+func (d *osFS) Symlink(target, name string) error {
+	if err := d.plain(name); err != nil {
+		return err
+	}
+	return d.root.Symlink(target, name)
+}
+
+func (d *osFS) Readlink(name string) (string, error) {
+	if err := d.plain(name); err != nil {
+		return "", err
+	}
+	return d.root.Readlink(name)
+}
 
 func (d *osFS) SyncDir(name string) error {
-	f, err := d.root.Open(name)
+	f, err := d.folder(name)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,13 @@ import (
 // changed is not told here: the field has another name on each of these systems.
 func changed(*syscall.Stat_t) time.Time { return time.Time{} }
 
+func openWay(*os.Root) (*os.File, error) { return nil, nil }
+
+// atOnce can tell nothing here.
+func (d *osFS) atOnce(string, uint64) (*os.File, error) { return nil, nil }
+
+const lookFlags, folderFlags = 0, 0
+
 // syncFile uses what the runtime does here: F_FULLFSYNC on macOS, which is the
 // only call there that waits for the drive.
 func syncFile(f *os.File) error {

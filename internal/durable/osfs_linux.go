@@ -16,6 +16,33 @@ import (
 
 func changed(st *syscall.Stat_t) time.Time { return time.Unix(st.Ctim.Unix()) }
 
+// openWay opens the project for atOnce.
+func openWay(root *os.Root) (*os.File, error) { return root.Open(".") }
+
+// atOnce opens what stands at a name, with no link on the way, in one call of the
+// kernel. It gives nil where it cannot be told at once: a link is on the way, or
+// the kernel is too old.
+func (d *osFS) atOnce(name string, flags uint64) (*os.File, error) {
+	how := unix.OpenHow{
+		Flags:   flags | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	fd, err := unix.Openat2(int(d.at.Fd()), name, &how)
+	switch err {
+	case nil:
+		return os.NewFile(uintptr(fd), name), nil
+	case unix.ENOENT:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return nil, nil
+}
+
+// lookFlags open anything without reaching it.
+const (
+	lookFlags   = unix.O_PATH
+	folderFlags = unix.O_PATH | unix.O_DIRECTORY
+)
+
 func syncFile(f *os.File) error {
 	for {
 		if err := unix.Fsync(int(f.Fd())); err != unix.EINTR {

@@ -175,7 +175,8 @@ func (s *Store) token() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// readFile reads a regular file. A file that is missing is fs.ErrNotExist.
+// readFile reads a regular file, and none behind a link: a *LinkError. A file
+// that is missing is fs.ErrNotExist.
 func (s *Store) readFile(name string) ([]byte, Info, error) {
 	f, err := s.fs.Open(name, 0, 0)
 	if err != nil {
@@ -207,13 +208,25 @@ func (s *Store) readFile(name string) ([]byte, Info, error) {
 	}
 }
 
-// ReadFile reads a whole file of the project, at most 64 MiB of it.
-func (s *Store) ReadFile(name string) ([]byte, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+// CanWrite tells why Apply would refuse to change a file, whatever is in it, and
+// nil if it would not: for whoever records first that it will be changed.
+func (s *Store) CanWrite(name string) error {
+	if err := checkPath(name); err != nil {
+		return err
 	}
-	b, _, err := s.readFile(name)
-	return b, err
+	info, err := s.fs.Stat(name)
+	switch {
+	case missing(err):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode&fs.ModeSymlink != 0:
+		target, _ := s.fs.Readlink(name) // only to be told
+		return &LinkError{Path: name, Link: name, Target: target}
+	case !info.Regular():
+		return &NotRegularError{Path: name, Mode: info.Mode}
+	}
+	return nil
 }
 
 // missing reports whether an error means that a file is not there.
@@ -236,7 +249,7 @@ func (s *Store) Release() error {
 	}
 	s.closed, s.lease = true, nil
 	if disk, ok := s.fs.(*osFS); ok {
-		err = errors.Join(err, disk.root.Close())
+		err = errors.Join(err, disk.close())
 	}
 	return err
 }

@@ -112,8 +112,12 @@ func (s *Store) treeFiles(ctx context.Context, g *git, ignored []string, snap *S
 
 func (s *Store) addIgnored(name string, names *[]string, snap *Snapshot) error {
 	info, err := s.fs.Stat(name)
+	var link *LinkError
 	switch {
 	case missing(err):
+		return nil
+	case errors.As(err, &link):
+		snap.Left = append(snap.Left, Left{Path: GitPath(name), Why: "it lies behind a link"})
 		return nil
 	case err != nil:
 		return err
@@ -190,8 +194,11 @@ func (s *Store) readEntry(name string, limit int64) (TreeEntry, []byte, *Left) {
 		return leave(0, "its name is not one that can be brought back")
 	}
 	info, err := s.fs.Stat(name)
-	if missing(err) {
-		return entry, nil, nil // deleted, and recorded as such by its absence
+	var link *LinkError
+	if missing(err) || errors.As(err, &link) {
+		// Deleted, and recorded as such by its absence; also where a link stands
+		// in the place of its folder, which is an entry of its own.
+		return entry, nil, nil
 	}
 	if err != nil {
 		return leave(0, err.Error())

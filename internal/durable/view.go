@@ -2,50 +2,277 @@ package durable
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 )
 
-// Open opens a file or a folder of the project for reading, as io/fs has it.
-// What is neither gives a *NotRegularError; a FIFO does not stop us. A file is
-// read when it is opened, so that its bytes belong together.
+// What is read through a Store may lie behind links, what is written may not. A
+// link is read as the file or folder of the project that it leads to, by the rule
+// of internal/tree, so that whoever looks and whoever works see the same; it stays
+// what it is, and so does what it leads to: a *LinkError tells who wants to write.
+
+// LinkError tells that something is to be done behind a link, where it is not.
+type LinkError struct {
+	Path   string
+	Link   string // the link: Path itself or a folder above it
+	Target string // what the link says, "" if that is not known
+}
+
+// Error implements error.
+func (e *LinkError) Error() string {
+	what := "it"
+	if e.Link != e.Path {
+		what = e.Link
+	}
+	to := ""
+	if e.Target != "" {
+		to = fmt.Sprintf(" (to %q)", e.Target)
+	}
+	return fmt.Sprintf("open %s: %s is a symbolic link%s", e.Path, what, to)
+}
+
+// Hint says what a person can do.
+func (e *LinkError) Hint() string {
+	return fmt.Sprintf("state behind a link is read and never changed: put what %q leads to in its place, then start again", e.Link)
+}
+
+// Unwrap tells that there is no regular file.
+func (e *LinkError) Unwrap() error { return &NotRegularError{Path: e.Link, Mode: fs.ModeSymlink} }
+
+// outsideError is a link that leads out of the project, or into what is no part
+// of it.
+type outsideError string
+
+const errOutside outsideError = "link leads out of the project"
+
+// Error implements error.
+func (e outsideError) Error() string { return string(e) }
+
+// Is makes it the one of internal/doc, which this room does not import, so that
+// both readers report the same.
+func (e outsideError) Is(target error) bool { return target.Error() == string(errOutside) }
+
+// oddError is what a *NotRegularError is to a reader.
+type oddError struct{ *NotRegularError }
+
+// Error implements error; the path stands beside it.
+func (e oddError) Error() string { return "not a regular file" }
+
+// Unwrap gives the kind.
+func (e oddError) Unwrap() error { return e.NotRegularError }
+
+// Is makes it the one of internal/doc, as above.
+func (e oddError) Is(target error) bool { return target.Error() == e.Error() }
+
+var (
+	errNowhere = errors.New("link leads to nothing")
+	errMoved   = errors.New("a link on the way is being changed")
+)
+
+const maxLinks = 40 // on one way, as the kernel has it
+
+// lead gives the name of what a name leads to, one without a link on the way, and
+// what that is.
+func (s *Store) lead(op, name string) (real string, info Info, err error) {
+	real = name
+	for range maxReplaced {
+		info, err = s.fs.Stat(real)
+		var link *LinkError
+		if err == nil && info.Mode&fs.ModeSymlink == 0 || err != nil && !errors.As(err, &link) {
+			info.Name = path.Base(name)
+			return real, info, err
+		}
+		if real, err = s.follow(op, name); errors.Is(err, errMoved) {
+			real = name
+		} else if err != nil {
+			return "", Info{}, err
+		}
+	}
+	return "", Info{}, &fs.PathError{Op: op, Path: name, Err: errMoved}
+}
+
+// follow follows the links on the way to a name. The causes of errors are
+// errOutside, fs.ErrNotExist where no link is to blame for it, errNowhere where
+// one is, syscall.ELOOP, and errMoved.
+func (s *Store) follow(op, name string) (string, error) {
+	fail := func(err error) (string, error) { return "", &fs.PathError{Op: op, Path: name, Err: err} }
+	real, links := ".", 0
+	rest := strings.Split(name, "/")
+	asked := len(rest) // how many of the rest are of the name itself
+	for len(rest) > 0 {
+		part, ofLink := rest[0], len(rest) > asked
+		if rest = rest[1:]; !ofLink {
+			asked--
+		}
+		switch {
+		case part == "" || part == ".":
+			continue
+		case part == ".." && real == ".":
+			return fail(errOutside)
+		case part == "..":
+			real = path.Dir(real)
+			continue
+		}
+		next := path.Join(real, part)
+		info, err := s.fs.Stat(next)
+		var link *LinkError
+		switch {
+		case missing(err) && ofLink:
+			return fail(errNowhere)
+		case missing(err):
+			return fail(syscall.ENOENT)
+		case errors.As(err, &link):
+			return fail(errMoved) // what was a folder is a link by now
+		case err != nil:
+			return "", err
+		case info.Mode&fs.ModeSymlink == 0 && !info.Mode.IsDir() && len(rest) > 0:
+			return fail(syscall.ENOTDIR)
+		case info.Mode&fs.ModeSymlink == 0:
+			real = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return fail(syscall.ELOOP)
+		}
+		target, err := s.fs.Readlink(next)
+		if err != nil {
+			return fail(errMoved)
+		}
+		if path.IsAbs(target) {
+			return fail(errOutside)
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	if own := private(real); links > 0 && own != "" && private(name) == "" {
+		return fail(errOutside + outsideError(": "+own+" is no part of it"))
+	}
+	return real, nil
+}
+
+// private gives the part of a name that is a folder of git's or of our own, ""
+// if there is none: links do not lead in there.
+func private(name string) string {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == StateDir || strings.EqualFold(part, ".git") {
+			return part
+		}
+	}
+	return ""
+}
+
+// entries lists a folder, without git's and our own, as internal/tree does: what
+// is in the archive is no state any more. in is its name and real where it is. A
+// link is listed as the file that it leads to, and as the folder in hidden folders;
+// others are listed as links.
+func (s *Store) entries(in, real string) ([]Info, error) {
+	list, err := s.fs.List(real)
+	for i, e := range list {
+		if e.Mode&fs.ModeSymlink == 0 {
+			continue
+		}
+		target, info, err := s.lead("stat", path.Join(real, e.Name))
+		if err == nil && (info.Regular() || info.Mode.IsDir() && listed(in, real, e.Name, target)) {
+			list[i] = info
+		}
+	}
+	list = slices.DeleteFunc(list, func(e Info) bool { return e.Mode.IsDir() && (e.Name == ".git" || e.Name == StateDir) })
+	return list, err
+}
+
+// listed reports whether a link to a folder is shown as a folder where its own
+// folder, of the name in and at the place real, is listed: in hidden folders, where
+// tools keep their state, and if it is one itself; but not another name of its
+// neighbour. A walk comes to its end: it goes through one such link at most, and
+// none up.
+func listed(in, real, link, target string) bool {
+	inside := hidden(in)
+	switch {
+	case !inside && !hidden(link),
+		path.Dir(target) == real && target != "." && (inside || hidden(path.Base(target))):
+		return false
+	}
+	return in == real && target != "." && target != real && !strings.HasPrefix(real, target+"/")
+}
+
+// hidden reports whether a name is that of a hidden folder, or below one.
+func hidden(name string) bool {
+	return name != "." && (strings.HasPrefix(name, ".") || strings.Contains(name, "/."))
+}
+
+// Open opens a file or a folder of the project for reading, as io/fs has it, also
+// behind links inside of the project. What is neither gives a *NotRegularError; a
+// FIFO does not stop us. A file is read when it is opened, so that its bytes belong
+// together.
 func (s *Store) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	info, err := s.fs.Stat(name)
+	real, info, err := s.lead("open", name)
 	if err != nil {
 		return nil, err
 	}
 	if info.Mode.IsDir() {
-		entries, err := s.fs.List(name)
+		entries, err := s.entries(name, real)
 		if err != nil {
 			return nil, err
 		}
 		return &viewDir{view: view{info: info}, entries: entries}, nil
 	}
-	b, info, err := s.readFile(name)
+	if !info.Regular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: oddError{&NotRegularError{Path: name, Mode: info.Mode}}}
+	}
+	b, info, err := s.readFile(real)
 	if err != nil {
 		return nil, err
 	}
+	info.Name = path.Base(name)
 	return newView(info, b), nil
 }
 
-// Stat tells of a file or a folder of the project without reading it. What is
-// neither gives a *NotRegularError, as Open does.
+// ReadDir lists a folder of the project.
+func (s *Store) ReadDir(name string) ([]fs.DirEntry, error) {
+	f, err := s.Open(name)
+	if dir, ok := f.(fs.ReadDirFile); ok {
+		return dir.ReadDir(-1)
+	}
+	if odd := (*NotRegularError)(nil); err == nil || errors.As(err, &odd) {
+		err = &fs.PathError{Op: "readdir", Path: name, Err: syscall.ENOTDIR}
+	}
+	return nil, err
+}
+
+// Stat tells of what stands at a name of the project, or behind the link there,
+// without reading it.
 func (s *Store) Stat(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
 	}
-	info, err := s.fs.Stat(name)
-	if err == nil && !info.Mode.IsDir() && !info.Regular() {
-		err = &NotRegularError{Path: name, Mode: info.Mode}
-	}
+	_, info, err := s.lead("stat", name)
 	if err != nil {
 		return nil, err
 	}
 	return statOf{info}, nil
+}
+
+// ReadFile reads a whole file of the project, at most 64 MiB of it, also behind
+// links inside of the project.
+func (s *Store) ReadFile(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+	}
+	real, _, err := s.lead("read", name)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := s.readFile(real)
+	return b, err
 }
 
 func newView(info Info, b []byte) *view {

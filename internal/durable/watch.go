@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"reprise"
@@ -35,6 +36,7 @@ func (s *Store) Watch() *Watch {
 // sight is what a name stood for before it was read.
 type sight struct {
 	err  string // why it could not be looked at, "" if it could
+	real string // where the links on the way led
 	info Info
 	// content is the hash of a file whose times cannot tell whether it changes
 	// from now on.
@@ -66,6 +68,13 @@ func (w *Watch) Open(name string) (fs.File, error) {
 	return f, w.failed(err)
 }
 
+// ReadDir implements fs.ReadDirFS.
+func (w *Watch) ReadDir(name string) ([]fs.DirEntry, error) {
+	w.note(name)
+	list, err := w.s.ReadDir(name)
+	return list, w.failed(err)
+}
+
 // Stat implements fs.StatFS.
 func (w *Watch) Stat(name string) (fs.FileInfo, error) {
 	w.note(name)
@@ -82,13 +91,21 @@ func (w *Watch) ReadFile(name string) ([]byte, error) {
 
 // failed gives the error back, and keeps in mind if it is one that may pass.
 func (w *Watch) failed(err error) error {
-	var odd *NotRegularError
-	if err != nil && !missing(err) && !errors.As(err, &odd) && !errors.Is(err, fs.ErrInvalid) && !errors.Is(err, ErrTooLarge) {
+	if err != nil && !missing(err) && !tells(err) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.unsure = true
 	}
 	return err
+}
+
+// tells reports whether an error is one that stays as long as what stands at the
+// names on the way does.
+func tells(err error) bool {
+	var odd *NotRegularError
+	var outside outsideError
+	return errors.As(err, &odd) || errors.As(err, &outside) || errors.Is(err, errNowhere) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, fs.ErrInvalid) || errors.Is(err, ErrTooLarge)
 }
 
 // note keeps what stands under a name. That is done before it is read: a change
@@ -120,7 +137,7 @@ func (w *Watch) Same() bool {
 		return false
 	}
 	for name, want := range w.wrote {
-		if now := w.s.sight(name, true); !now.hashed || now.content != want {
+		if now := w.s.sight(name, true); !now.hashed || now.content != want || now.real != name {
 			return false
 		}
 	}
@@ -133,7 +150,7 @@ func (w *Watch) Same() bool {
 			now.info.ModTime, was.info.ModTime = time.Time{}, time.Time{} // ours
 		}
 		created := w.grown[name] && was.err != "" && now.info.Mode.IsDir()
-		if !created && (now.err != was.err || now.info != was.info || now.content != was.content || now.hashed != was.hashed) {
+		if !created && (now.err != was.err || now.real != was.real || now.info != was.info || now.content != was.content || now.hashed != was.hashed) {
 			return false
 		}
 		if !w.sameList(name, was.list, now.list) {
@@ -173,23 +190,23 @@ func (s *Store) sight(name string, content bool) sight {
 	if !fs.ValidPath(name) {
 		return sight{err: "not a name"}
 	}
-	info, err := s.fs.Stat(name)
+	real, info, err := s.lead("look at", name)
 	if err != nil {
 		return sight{err: err.Error()}
 	}
 	switch {
 	case info.Mode.IsDir():
-		list, err := s.fs.List(name)
+		list, err := s.entries(name, real)
 		if err != nil {
 			return sight{err: err.Error()}
 		}
-		return sight{info: Info{Mode: info.Mode, Ino: info.Ino, ModTime: info.ModTime}, list: list}
+		return sight{real: real, info: Info{Mode: info.Mode, Ino: info.Ino, ModTime: info.ModTime}, list: list}
 	case content || s.o.AllowNetwork || info.Changed.IsZero() || recent(info.Changed):
-		b, _, err := s.readFile(name)
+		b, _, err := s.readFile(real)
 		if err != nil {
 			return sight{err: err.Error()}
 		}
-		return sight{info: Info{Mode: info.Mode, ModTime: info.ModTime}, content: reprise.HashOf(b), hashed: true}
+		return sight{real: real, info: Info{Mode: info.Mode, ModTime: info.ModTime}, content: reprise.HashOf(b), hashed: true}
 	}
-	return sight{info: info}
+	return sight{real: real, info: info}
 }
