@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,20 @@ func (b *Beginning) Before(store reprise.Store) reprise.Store {
 	return store
 }
 
+// Play shows a store as it will be once the run has begun. It changes nothing.
+func (b *Beginning) Play(ctx context.Context, store reprise.Store, l reprise.Layout) (reprise.Store, error) {
+	dry := durable.NewDryRun(b.Before(store))
+	for _, ev := range b.Then {
+		if ev.Kind == reprise.StepReset {
+			continue // in files of others
+		}
+		if err := journal.Play(ctx, dry, l, b.Run, ev); err != nil {
+			return nil, err
+		}
+	}
+	return dry, nil
+}
+
 // Behind reports whether a beginning is under way and the run is not what it will be:
 // events are not on record, or have not reached the files. Files that somebody else
 // has changed since count as they are.
@@ -124,8 +139,8 @@ func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries 
 		return runs // likewise
 	}
 	copied := store.Copied() != nil
-	for name, kind := range last {
-		if !slices.Contains(mayBegin, kind) {
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		if !slices.Contains(mayBegin, last[name]) {
 			continue
 		}
 		b, err := beginningIn(store, name)
@@ -170,14 +185,9 @@ func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries 
 // imagine gives the run as it will be once it has begun. What a journal says of its
 // place and kind counts only if such a run would be found there.
 func (b *Beginning) imagine(ctx context.Context, store *durable.Store, l reprise.Layout) (*reprise.Run, error) {
-	dry := durable.NewDryRun(b.Before(store))
-	for _, ev := range b.Then {
-		if ev.Kind == reprise.StepReset {
-			continue // in files of others
-		}
-		if err := journal.Play(ctx, dry, l, b.Run, ev); err != nil {
-			return nil, err
-		}
+	dry, err := b.Play(ctx, store, l)
+	if err != nil {
+		return nil, err
 	}
 	if refs, err := l.Find(dry); !slices.Contains(refs, b.Run) {
 		return nil, cmp.Or(err, fmt.Errorf("%s is no place for it", b.Run.Path))

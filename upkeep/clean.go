@@ -10,6 +10,7 @@ import (
 	"reprise"
 	"reprise/internal/durable"
 	"reprise/journal"
+	"reprise/project"
 )
 
 // CleanPlan is what giving up a run would do: statuses left in the middle are
@@ -42,7 +43,11 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 	if err != nil {
 		return nil, err
 	}
-	dry := durable.NewDryRun(store)
+	there, err := begun(ctx, store, r)
+	if err != nil {
+		return nil, err
+	}
+	dry := durable.NewDryRun(there)
 	for _, ev := range Resets(r, t.Now) {
 		edits, err := record(dry, r, ev)
 		if err != nil {
@@ -58,6 +63,20 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 	}
 	plan.Diff = dry.Diff()
 	return plan, nil
+}
+
+// begun shows a store as it will be once a run has begun whose beginning was cut off;
+// any other is there.
+func begun(ctx context.Context, store *durable.Store, r *reprise.Run) (reprise.Store, error) {
+	l, err := layoutOf(r)
+	if err != nil {
+		return nil, err
+	}
+	b, err := project.BeginningOf(store, r.Ref)
+	if err != nil || !b.Behind(store) {
+		return store, err
+	}
+	return b.Play(ctx, store, l)
 }
 
 // Resets are the events that take transitional statuses of a run back when it is

@@ -1,6 +1,7 @@
 package upkeep_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,14 +14,43 @@ import (
 	"reprise/upkeep"
 )
 
+const inReview = `# Story 2.2: Vouchers
+
+## Status
+
+Ready for Review
+
+## Acceptance Criteria
+
+1. A voucher is taken once.
+
+## Tasks
+
+- [x] Take it once
+`
+
 // O2: a run that was only begun, and has no files yet, can be given up, and what the
 // snapshot brings back is the run as its journal tells it.
 func TestO2_a_run_that_was_only_begun_is_given_up_and_brought_back(t *testing.T) {
 	t.Parallel()
+	for _, ref := range []reprise.Ref{
+		{Layout: "specloop", ID: "001-export", Path: "specs/001-export", Kind: reprise.KindSpecLoop},
+		{Layout: "orchestrate", ID: "qa-loop-2.2", Path: "qa/2.2/loop-status.json", Kind: reprise.KindQALoop},
+	} {
+		t.Run(ref.Layout, func(t *testing.T) {
+			t.Parallel()
+			givenUpAndBroughtBack(t, ref)
+		})
+	}
+}
+
+func givenUpAndBroughtBack(t *testing.T, ref reprise.Ref) {
 	dir := t.TempDir()
-	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	ref := reprise.Ref{Layout: "specloop", ID: "001-export", Path: "specs/001-export", Kind: reprise.KindSpecLoop}
-	place := reprise.Place(ref)
+	story := filepath.Join(dir, "docs/stories/2.2.story.md")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(story), 0o755), os.WriteFile(story, []byte(inReview), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	at, place := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC), reprise.Place(ref)
 	store, err := durable.Open(dir, durable.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +69,7 @@ func TestO2_a_run_that_was_only_begun_is_given_up_and_brought_back(t *testing.T)
 		t.Fatal(err)
 	}
 	// Whoever began it was killed before its files were there.
-	if err := os.RemoveAll(filepath.Join(dir, "specs")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, ref.Path)); err != nil {
 		t.Fatal(err)
 	}
 	tender := upkeep.Tender{Dir: dir, Now: at.Add(time.Hour)}
@@ -68,7 +98,7 @@ func TestO2_a_run_that_was_only_begun_is_given_up_and_brought_back(t *testing.T)
 	if _, err := tender.Undo(t.Context(), done.Snapshot); err != nil {
 		t.Fatal(err)
 	}
-	if r := listed(); r == nil || r.State != reprise.NotStarted {
+	if r := listed(); r == nil || !r.State.Open() {
 		t.Errorf("it is not brought back: %+v", r)
 	}
 }
