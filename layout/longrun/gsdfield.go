@@ -25,6 +25,8 @@ var stateLabels = map[string][]string{
 	"stopped":   {"Stopped at", "Parado em", "Detenido en", "Arrêté à", "停止于", "停止位置"},
 	"focus":     {"Current focus", "Foco atual", "Foco actual", "Aktueller Fokus", "Focus actuel", "当前焦点", "当前重点", "現在のフォーカス"},
 	"session":   {"Last session", "Last updated", "Última sessão", "Última sesión", "Última atualização", "Última actualización", "Letzte Aktualisierung", "Dernière mise à jour", "最后更新", "最終更新", "마지막 업데이트", "마지막 세션"},
+	"resume":    {"Resume file", "Resume", "Resume action"},
+	"next":      {"Next", "Next plan", "Next action", "Next step", "Next steps", "Next command"},
 	"milestone": {"Milestone", "Current Milestone", "Marco", "Hito", "Meilenstein", "里程碑", "当前里程碑", "マイルストーン", "마일스톤"},
 }
 

@@ -161,7 +161,8 @@ func phaseOfFolder(name string, strict bool) (phaseNo, bool) {
 // fileKey reads which plan a PLAN or SUMMARY file is about. The spellings met:
 // 03-02-PLAN, 04-PLAN-01, PLAN-01, 03-02-slug-PLAN, 04-slug-04-01-PLAN,
 // 04-slug-01-PLAN, CK-01-02-PLAN, 03-B-PLAN, 05-PLAN, PLAN, 08-01-FIX,
-// 08-01-FIX-PLAN. id is the plan as the file name spells it.
+// 08-01-FIX-PLAN, phase-2-plan-1-slug-PLAN. id is the plan as the file name
+// spells it.
 func fileKey(file string, folder phaseNo, kind string) (k planKey, id string, ok bool) {
 	name := path.Base(file)
 	if len(name) < 4 || !strings.EqualFold(name[len(name)-3:], ".md") {
@@ -182,7 +183,7 @@ func fileKey(file string, folder phaseNo, kind string) (k planKey, id string, ok
 	if at < 0 {
 		return k, "", false
 	}
-	head, tail := ws[:at], ws[at+1:]
+	head, tail := numbersOf(ws[:at]), ws[at+1:]
 	if len(tail) > 0 {
 		k, id, ok = keyAfter(head, tail, folder)
 	} else {
@@ -193,6 +194,11 @@ func fileKey(file string, folder phaseNo, kind string) (k planKey, id string, ok
 	}
 	k.suffix += fix
 	return k, id + fixText(fix), true
+}
+
+// numbersOf drops the words that only say what a number is: phase-2-plan-1-slug.
+func numbersOf(ws []string) []string {
+	return slices.DeleteFunc(slices.Clone(ws), func(w string) bool { return strings.EqualFold(w, "phase") || strings.EqualFold(w, "plan") })
 }
 
 // withoutFolder drops the slug of the folder that a file name repeats:

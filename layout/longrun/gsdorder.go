@@ -134,6 +134,12 @@ func (g *gsd) lineUp(phase phaseNo) lineup {
 			l.rest = append(l.rest, k)
 		}
 	}
+	for _, k := range g.state.next {
+		if slices.Contains(l.now, k) {
+			l.now = append([]planKey{k}, without(l.now, []planKey{k})...)
+			break
+		}
+	}
 	l.rest = append(l.rest, without(blocked, l.now)...)
 	l.old = without(old, append(slices.Clone(l.now), l.rest...))
 	slices.SortFunc(l.old, func(a, b planKey) int { return cmp.Or(g.personFirst(a, b), a.compare(b)) })

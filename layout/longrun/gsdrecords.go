@@ -45,6 +45,13 @@ func (g *gsd) stateRecords(f *doc.File, m *doc.Markdown, front *doc.Node, fields
 	if num, ok := planDone(fields["plan"].Value); ok && !s.phase.none() {
 		s.said[planKey{phase: s.phase, plan: num}] = f.At(fields["plan"].Line)
 	}
+	for _, key := range []string{"resume", "next"} {
+		for _, w := range strings.Fields(fields[key].Value) {
+			if k, ok := planIn(w); ok {
+				s.next = append(s.next, k)
+			}
+		}
+	}
 	for _, key := range []string{"stopped_at", "last_activity"} {
 		if n := front.Get(key); !n.IsNull() && n.Kind == doc.String {
 			note(n.Text, n.Line)

@@ -30,6 +30,7 @@ type gsdState struct {
 	metric     map[planKey]reprise.Source
 	said       map[planKey]reprise.Source
 	phases     map[phaseNo]reprise.Source // that its own list of phases calls done
+	next       []planKey                  // that it names to go on with
 	file       *doc.File
 }
 
