@@ -16,9 +16,9 @@ import (
 // each operation on the disk by which it begins a run. As soon as the journal tells
 // of the run it is listed as interrupted, with files or without, it can be previewed
 // as what it will be, and whoever resumes what is listed comes to the end that an
-// undisturbed run comes to. Before that nothing is there. Of the
-// operations before it only some are tried. REPRISE_MATRIX=1 resumes it from every
-// operation, too, REPRISE_MATRIX=all kills before every one.
+// undisturbed run comes to. Before that nothing is there, and only some operations
+// are tried. Without REPRISE_MATRIX it is resumed from the first ones alone, with
+// REPRISE_MATRIX=all every operation is tried.
 func TestO1_O2_a_run_that_was_only_begun_is_listed_and_resumed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills many processes: left out by -short")
