@@ -246,9 +246,9 @@ func cutFix(ws []string, kind string) (rest []string, fix string) {
 	return append(append([]string{}, ws[:at]...), kind), low
 }
 
-// keyAfter reads PLAN-MM and NN-PLAN-MM, with a slug behind.
+// keyAfter reads PLAN-MM, NN-PLAN-MM and NN-PLAN-B, with a slug behind.
 func keyAfter(head, tail []string, folder phaseNo) (planKey, string, bool) {
-	num, suffix, ok := parsePlanNo(tail[0])
+	num, suffix, ok := planName(tail[0])
 	if !ok {
 		return planKey{}, "", false
 	}

@@ -19,6 +19,8 @@ func TestX2_GSDFileNames(t *testing.T) {
 		"04-mail/04-mail-04-02-PLAN.md":    "04-02",
 		"04-mail/04-01-FIX.md":             "04-01fix",
 		"04/PLAN.md":                       "04",
+		"04-mail/04-PLAN-B.md":             "04-B",
+		"04-mail/04-PLAN-notes.md":         "",
 		"04-mail/phase-4-plan-1-x-PLAN.md": "04-01",
 		"04-mail/phase-4-plan-2.md":        "04-02",
 		"phase-4/phase-4-01-PLAN.md":       "04-01",

@@ -72,18 +72,18 @@ func (g *gsd) scan(dir string, phase phaseNo, inside bool, depth int) {
 			g.scan(name, below, in, depth+1)
 			continue
 		}
-		g.scanFile(name, e, phase, depth)
+		g.scanFile(name, e, phase, inside, depth)
 	}
 }
 
-func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, depth int) {
+func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, inside bool, depth int) {
 	base := e.Name()
 	if isHandoff(base) {
 		g.handoffs = append(g.handoffs, handoffFile{name, phase})
 		return
 	}
 	reportTemporary(g.r, path.Dir(name), e)
-	if phase.none() || depth == 0 {
+	if phase.none() && !loose(name, inside && depth == 1, depth == 0) {
 		return
 	}
 	if k, id, ok := fileKey(name, phase, "SUMMARY"); ok {
@@ -106,6 +106,19 @@ func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, depth int) {
 	if strings.HasSuffix(upper, "VERIFICATION.MD") || strings.HasSuffix(upper, "UAT.MD") {
 		g.checks = append(g.checks, handoffFile{name, phase})
 	}
+}
+
+// loose recognises a plan or a summary that lies outside the folder of a phase
+// and names it: in phases/, or at the top with both numbers or the word phase.
+// A date is no phase.
+func loose(name string, inPhases, atTop bool) bool {
+	for _, kind := range []string{"SUMMARY", "PLAN"} {
+		if k, _, ok := fileKey(name, phaseNo{}, kind); ok && k.phase.n[0] <= 1900 {
+			_, named := strings.CutPrefix(strings.ToLower(path.Base(name)), "phase")
+			return inPhases || atTop && (named || k.plan != solePlan)
+		}
+	}
+	return false
 }
 
 func (g *gsd) twice(id, first, second string) {
