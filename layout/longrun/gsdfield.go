@@ -66,18 +66,36 @@ func positions(m *doc.Markdown) (out []doc.Section) {
 // in the whole body after that.
 func (g *gsd) bodyFields(m *doc.Markdown) map[string]doc.Label {
 	out := map[string]doc.Label{}
-	for _, scope := range append(positions(m), m.All()) {
+	scopes := append(positions(m), m.All())
+	for i, scope := range scopes {
 		labels := statements(scope)
 		for key, names := range stateLabels {
 			if _, found := out[key]; found {
 				continue
 			}
-			if l, ok := pick(labels, names...); ok {
+			l, ok := pick(labels, names...)
+			if key == "phase" && ok && holdsDone(l.Value) && i+1 < len(scopes) {
+				l = undone(labels, l, names)
+			}
+			if ok {
 				out[key] = l
 			}
 		}
 	}
 	return out
+}
+
+// undone returns the first label of a phase that is not called done, where a
+// section has several; else the one given.
+func undone(labels []doc.Label, first doc.Label, names []string) doc.Label {
+	for _, l := range labels {
+		if same, ok := pick([]doc.Label{l}, names...); ok && !holdsDone(same.Value) {
+			if _, numbered := phaseIn(same.Value, true); numbered {
+				return same
+			}
+		}
+	}
+	return first
 }
 
 // maxSpoken bounds how many lines of a section without labels are read.

@@ -23,7 +23,7 @@ type gsdState struct {
 	body       gsdWord
 	word       string // the status as written
 	source     reprise.Source
-	counted    bool // its own counts say that phases are left
+	counted    bool // its own counts say that phases are left, or it speaks of a phase
 	bodyWord   string
 	date       time.Time
 	milestone  string
@@ -218,9 +218,9 @@ func withoutCode(s string) string {
 func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.Label) {
 	s := &g.state
 	node := front.Get("status")
-	s.front = readGSDWord(node.Str())
+	s.front = s.ofPhase(readGSDWord(node.Str()), node.Str())
 	body := fields["status"]
-	s.body = readGSDWord(body.Value)
+	s.body = s.ofPhase(readGSDWord(body.Value), body.Value)
 	s.bodyWord = body.Value
 	for _, key := range []string{"phase", "plan", "milestone"} {
 		if (s.body == gsdNone || s.body == gsdOther && key == "phase") && holdsDone(fields[key].Value) {
@@ -235,7 +235,7 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 	}
 	done, ok1 := number(child(front.Get("progress"), "completed_phases"))
 	total, ok2 := number(child(front.Get("progress"), "total_phases"))
-	s.counted = ok1 && ok2 && 0 < done && done < total && !lastPhase(fields["phase"].Value)
+	s.counted = ok1 && ok2 && 0 < done && done < total && !lastPhase(fields["phase"].Value) || anyWord(doc.Fold(node.Str()), "phase")
 	about := doc.Fold(fields["phase"].Value + " " + fields["milestone"].Value)
 	if anyWord(about, "shipped") || aboutMilestone(about) {
 		switch s.body {
@@ -257,6 +257,23 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 		f.Report(reprise.Warning, reprise.CodeAmbiguous, body.Line,
 			fmt.Sprintf("STATE.md stands at phase %s and its status speaks of phase %s", s.phase, p), "the files of the phases decide")
 	}
+}
+
+// ofPhase reads a status that names another phase than the one STATE.md stands
+// at: what is done is the phase before ("Phase 2 complete" at phase 3), and ready
+// for a later one means that this one is done.
+func (s *gsdState) ofPhase(word gsdWord, text string) gsdWord {
+	p, named := phaseIn(text, false)
+	if !named || s.phase.none() {
+		return word
+	}
+	switch c := p.compare(s.phase); {
+	case word == gsdDone && c < 0:
+		return gsdPlanning
+	case word == gsdOther && c > 0 && anyWord(doc.Fold(text), "ready for", "ready to start", "ready to begin", "proceeding to", "moving to", "moving on to"):
+		return gsdDone
+	}
+	return word
 }
 
 // lastPhase recognises "4 of 4".
