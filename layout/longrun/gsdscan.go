@@ -273,8 +273,8 @@ func gsdSummaryStatus(word string) reprise.Status {
 }
 
 // tidyKeys settles what single-number file names mean once all are known: in a
-// folder with several of them they are plan numbers, and an unnumbered PLAN
-// beside numbered ones is an outline.
+// folder with several of them they are plan numbers. An unnumbered PLAN beside
+// numbered ones is an outline, and lettered ones without a summary are drafts.
 func (g *gsd) tidyKeys() {
 	counted := map[phaseNo]bool{}
 	for _, k := range g.allKeys() {
@@ -299,12 +299,13 @@ func (g *gsd) tidyKeys() {
 			g.sums[to] = s
 		}
 	}
-	numbered := map[phaseNo]bool{}
+	numbered, listed := map[phaseNo]bool{}, map[phaseNo]bool{}
 	for _, k := range g.allKeys() {
 		numbered[k.phase] = numbered[k.phase] || k.plan != solePlan
+		listed[k.phase] = listed[k.phase] || k.plan >= 0
 	}
 	for _, k := range g.allKeys() {
-		if k.plan == solePlan && numbered[k.phase] {
+		if k.plan == solePlan && numbered[k.phase] || k.plan == lettered && listed[k.phase] && g.sums[k] == nil {
 			delete(g.plans, k)
 		}
 	}
