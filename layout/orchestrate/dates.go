@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"reprise/internal/doc"
 )
 
 // dated is a day written in a file.
@@ -14,8 +16,9 @@ type dated struct {
 }
 
 // dates returns the days written in a text, at most one a line and the latest
-// there: 2026-03-01, 2026/3/1, 01/03/2026 (day first), March 1, 2026 and
-// 2026年3月1日. Years outside of 2010 to 2099 are no dates of such files.
+// there: 2026-03-01, 2026/3/1, 01/03/2026 (day first), March 1, 2026,
+// 1 de março de 2026 and 2026年3月1日. Years outside of 2010 to 2099 are no dates
+// of such files.
 func dates(data []byte) []dated {
 	var out []dated
 	no := 0
@@ -59,6 +62,9 @@ func lineDate(line []byte) time.Time {
 			keep(year, b, a)
 		}
 		if m, d, ok := named(line[:i]); ok {
+			keep(year, m, d)
+		}
+		if m, d, ok := dayFirst(line[:i]); ok {
 			keep(year, m, d)
 		}
 	}
@@ -132,6 +138,41 @@ func named(s []byte) (month, day int, ok bool) {
 	for m, name := range months {
 		if strings.HasPrefix(word, name) {
 			return m + 1, day, true
+		}
+	}
+	return 0, 0, false
+}
+
+// monthWords are the beginnings of the months' names in the languages stories
+// are written in.
+var monthWords = [...][]string{
+	{"jan", "ene", "gen"}, {"feb", "fev"}, {"mar"}, {"apr", "abr", "avr"}, {"may", "mai", "mag"}, {"jun", "juin", "giu"},
+	{"jul", "juil", "lug"}, {"aug", "ago", "aou"}, {"sep", "set"}, {"oct", "out", "okt", "ott"}, {"nov"}, {"dec", "dez", "dic"},
+}
+
+// dayFirst reads "1 de março de ", "1 March " in front of a year.
+func dayFirst(s []byte) (month, day int, ok bool) {
+	words := strings.Fields(doc.Fold(string(s[max(0, len(s)-28):])))
+	last := func() string {
+		for len(words) > 0 {
+			w := words[len(words)-1]
+			words = words[:len(words)-1]
+			if w != "de" && w != "del" {
+				return w
+			}
+		}
+		return ""
+	}
+	word := last()
+	day, n := number(last())
+	if n == 0 || n > 2 || len(word) < 3 {
+		return 0, 0, false
+	}
+	for m, names := range monthWords {
+		for _, name := range names {
+			if strings.HasPrefix(word, name) {
+				return m + 1, day, true
+			}
 		}
 	}
 	return 0, 0, false

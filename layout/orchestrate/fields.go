@@ -69,6 +69,10 @@ func readSheet(r *doc.Reader, name string) *sheet {
 	return s
 }
 
+// innerStory is the key under which front matter and old YAML stories may hold
+// the fields of the story.
+const innerStory = "story"
+
 func (s *sheet) readFront(n *doc.Node) {
 	if n == nil || n.Kind != doc.Map {
 		return
@@ -80,6 +84,8 @@ func (s *sheet) readFront(n *doc.Node) {
 		word := f.Value.Str()
 		s.fields = append(s.fields, field{class: classify(word), word: word, line: f.Line, head: true, front: true})
 	}
+	// Some keep the story's fields under a key of their own.
+	s.readFront(n.Get(innerStory))
 	if s.title == "" || isStoryWord(s.title) {
 		if title := n.Get("title").Str(); title != "" {
 			s.title = title
@@ -90,11 +96,20 @@ func (s *sheet) readFront(n *doc.Node) {
 	}
 }
 
+// statusKeyAt returns the key of a map that tells the status in a line.
+func statusKeyAt(n *doc.Node, line int) string {
+	if n != nil && n.Kind == doc.Map {
+		for _, k := range n.Keys {
+			if k.Line == line && isStatusKey(k.Name) {
+				return k.Name
+			}
+		}
+	}
+	return ""
+}
+
 func (s *sheet) readYAML(f *doc.File) {
 	n := f.YAML()
-	if inner := n.Get("story"); inner != nil && inner.Kind == doc.Map {
-		s.readFront(inner)
-	}
 	s.readFront(n)
 	s.criteria = n.Has("acceptance_criteria") || n.Has("acceptanceCriteria") || n.Has("tasks")
 	s.dates = dates(f.Data)

@@ -267,10 +267,11 @@ func (c *scribe) setField(m *paper, f field, want class, word string, alone bool
 	}
 	if f.front {
 		for _, front := range append([]*doc.Node{m.md.Doc().Front}, m.md.Doc().MoreFront...) {
-			for _, k := range front.Fields() {
-				if k.Line == f.line && isStatusKey(k.Name) {
-					return m.wrap(m.md.SetFront(splice.Path{k.Name}, word))
-				}
+			if key := statusKeyAt(front, f.line); key != "" {
+				return m.wrap(m.md.SetFront(splice.Path{key}, word))
+			}
+			if key := statusKeyAt(front.Get(innerStory), f.line); key != "" {
+				return m.wrap(m.md.SetFront(splice.Path{innerStory, key}, word))
 			}
 		}
 		return c.cannot("the status in the front matter of %s was not found again", m.path)
@@ -354,15 +355,9 @@ func emojiFits(rest string, want class) bool {
 
 // setYAMLStory sets the status of a story in the old YAML form.
 func setYAMLStory(m *paper, f field, word string) error {
-	for _, at := range []splice.Path{{"story"}, {}} {
-		n := m.node(at)
-		if n == nil || n.Kind != doc.Map {
-			continue
-		}
-		for _, k := range n.Keys {
-			if k.Line == f.line && isStatusKey(k.Name) {
-				return m.set(under(at, k.Name), word)
-			}
+	for _, at := range []splice.Path{{innerStory}, {}} {
+		if key := statusKeyAt(m.node(at), f.line); key != "" {
+			return m.set(under(at, key), word)
 		}
 	}
 	return fmt.Errorf("%s: the status was not found again", m.path)

@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -47,6 +48,7 @@ const (
 	upperCase
 	inPortuguese
 	inChinese
+	inOther // another language
 )
 
 func toneOf(value string) tone {
@@ -60,6 +62,14 @@ func toneOf(value string) tone {
 	for _, p := range portuguese {
 		if strings.HasPrefix(fold, p) {
 			return inPortuguese
+		}
+	}
+	if words := strings.Fields(fold); slices.ContainsFunc(tongues, func(p phrase) bool { return p.match(words) > 0 }) {
+		return inOther
+	}
+	for _, r := range word {
+		if r > unicode.MaxLatin1 && !unicode.Is(unicode.Latin, r) {
+			return inOther
 		}
 	}
 	switch {

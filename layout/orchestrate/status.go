@@ -56,10 +56,9 @@ type phrase struct {
 	words string
 }
 
-// phrases is the vocabulary met in stories of several hundred projects, English
-// and Portuguese first, then the few words that other languages use for the
-// same. The phrase at the earliest place of a value wins, of several there the
-// longest: "Ready for Review" is never Ready.
+// phrases is the vocabulary met in stories of several hundred projects, in
+// English and Portuguese. The phrase at the earliest place of a value wins, of
+// several there the longest: "Ready for Review" is never Ready.
 var phrases = []phrase{
 	{inReview, "ready for|to [_] review|rereview|retest|revisao"},
 	{inReview, "ready for re review|test"},
@@ -130,7 +129,10 @@ var phrases = []phrase{
 	{inProgress, "changes requested|required|needed"},
 	{inProgress, "needs|requires changes|revision|rework|fix|fixes|work"},
 	{inProgress, "rework|reopened|reaberto|reaberta|retrabalho"},
+}
 
+// tongues is what other languages use for the same.
+var tongues = []phrase{
 	// Spanish
 	{inReview, "listo|lista para revision|revisar|pruebas|qa"},
 	{inReview, "en revision|pruebas"},
@@ -247,9 +249,11 @@ func classify(value string) class {
 func earliest(words []string) class {
 	for at := range words {
 		best, length := noClass, 0
-		for _, p := range phrases {
-			if n := p.match(words[at:]); n > length {
-				best, length = p.class, n
+		for _, list := range [][]phrase{phrases, tongues} {
+			for _, p := range list {
+				if n := p.match(words[at:]); n > length {
+					best, length = p.class, n
+				}
 			}
 		}
 		if best != noClass {
