@@ -4,7 +4,7 @@ import "time"
 
 // Recall adds to a run what its journal tells and its files have no place for:
 // how often each step was started and sent back, when it ended last, what a person
-// was asked and said, and in which mode it was worked on. Events stand in the order
+// was asked and said, and in which mode it was started. Events stand in the order
 // in which they happened; what the files say of a question that nobody else answered
 // stays.
 //
@@ -73,10 +73,12 @@ func (r *Run) Recall(events []Event) {
 	}
 }
 
-// modeIn is the mode in which a run was last started or resumed.
+// modeIn is the mode in which a run was last started, or taken up first where
+// somebody else had started it. Resuming it once in another one changes nothing for
+// the next time.
 func modeIn(events []Event) (mode string) {
 	for i := range events {
-		if ev := &events[i]; ev.Kind == RunStarted || ev.Kind == RunResumed && ev.Outcome != "" {
+		if ev := &events[i]; ev.Kind == RunStarted || ev.Kind == RunResumed && mode == "" {
 			mode = ev.Outcome
 		}
 	}

@@ -81,13 +81,14 @@ func TestSL4_what_is_asked_again_can_be_answered_again(t *testing.T) {
 	}
 }
 
-func TestX_Recall_the_mode(t *testing.T) {
+func TestOR1_a_run_keeps_the_mode_it_was_started_in(t *testing.T) {
 	for _, tc := range []struct {
 		want   string
 		events []Event
 	}{
 		{"", nil},
-		{"autopilot", []Event{{Kind: RunStarted, Outcome: "interactive"}, {Kind: RunResumed, Outcome: "autopilot"}, {Kind: RunResumed}}},
+		{"interactive", []Event{{Kind: RunStarted, Outcome: "interactive"}, {Kind: RunResumed, Outcome: "autopilot"}, {Kind: RunResumed}}},
+		{"autopilot", []Event{{Kind: RunResumed, Outcome: "autopilot"}, {Kind: RunResumed, Outcome: "preflight"}}},
 		{"", []Event{{Kind: RunResumed, Outcome: "autopilot"}, {Kind: RunStarted}}},
 		// A fresh start that was cut off goes on as the run did.
 		{"preflight", []Event{{Kind: RunStarted, Outcome: "preflight"}, {Kind: RunRenewed, Outcome: "fresh"}}},
