@@ -102,8 +102,8 @@ func undone(labels []doc.Label, first doc.Label, names []string) doc.Label {
 const maxSpoken = 8
 
 // spoken adds what the sections about the position say without a label: the
-// phase in a line that begins with it ("Phase 5: Launch"), of several the first
-// that is not done, and that the whole is done. A file without such a section is
+// phase in their heading or in a line that begins with it ("Phase 5: Launch"), of
+// several the first that is not done, and that the whole is done. A file without such a section is
 // read from its beginning. These have no place to write.
 func (g *gsd) spoken(m *doc.Markdown) map[string]doc.Label {
 	fields := g.bodyFields(m)
@@ -112,6 +112,12 @@ func (g *gsd) spoken(m *doc.Markdown) map[string]doc.Label {
 		sections = first[:1]
 	}
 	for _, sec := range sections {
+		_, title, _ := strings.Cut(sec.Title, ":")
+		if _, labelled := fields["phase"]; !labelled {
+			if _, ok := phaseIn(title, true); ok { // ## Current Phase: 4 - Launch
+				fields["phase"] = doc.Label{Value: plainText(title), Line: sec.Line}
+			}
+		}
 		read := 0
 		for _, l := range sec.Head().Lines() {
 			text := plainText(strings.TrimLeft(l.Text, " \t>-*+"))

@@ -178,6 +178,9 @@ func (g *gsd) stateTables(f *doc.File, m *doc.Markdown) {
 		timed := column(t.Header, "duration", "time", "dauer", "duracao", "duracion", "耗时", "시간") >= 0
 		for _, r := range t.Rows {
 			p, ok := rowPhase(r[0].Text)
+			if ok && status >= 0 && plan != 1 && !startsDone(r[status].Text) {
+				s.notDone(p)
+			}
 			if !ok || status < 0 && !timed || status >= 0 && !startsDone(r[status].Text) {
 				continue
 			}
@@ -201,11 +204,21 @@ func stateWords() (out []string) {
 	return out
 }
 
+// notDone notes a phase that the list of STATE.md calls open, if it is the first.
+func (s *gsdState) notDone(p phaseNo) {
+	if s.open.none() {
+		s.open = p
+	}
+}
+
 // stateBoxes reads the boxes of phases in STATE.md.
 func (g *gsd) stateBoxes(f *doc.File, m *doc.Markdown) {
 	for _, l := range m.All().Lines() {
 		ticked, rest, ok := checkbox(strings.TrimSpace(l.Text))
 		rest = strings.TrimLeft(rest, "*_`~ ")
+		if p, _, named := phaseHead(rest); ok && !ticked && named {
+			g.state.notDone(p)
+		}
 		if _, named := cutPhaseWord(rest); !ok || !ticked || !named {
 			continue
 		}

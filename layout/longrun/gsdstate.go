@@ -30,6 +30,7 @@ type gsdState struct {
 	metric     map[planKey]reprise.Source
 	said       map[planKey]reprise.Source
 	phases     map[phaseNo]reprise.Source // that its own list of phases calls done
+	open       phaseNo                    // the first that its list does not call done
 	next       []planKey                  // that it names to go on with
 	file       *doc.File
 }
@@ -71,6 +72,9 @@ func (g *gsd) readState() {
 		s.milestone = plainText(fields["milestone"].Value)
 	}
 	g.stateRecords(f, m, front, fields)
+	if s.phase.none() && s.phaseText == "" && !s.whole() {
+		s.phase = s.open
+	}
 	s.ok = !s.phase.none() || s.status != gsdNone || s.milestone != ""
 	if !s.ok {
 		f.Report(reprise.Warning, reprise.CodeAmbiguous, 0, "STATE.md holds neither a phase nor a status that could be read", "the plan and summary files are used instead")
