@@ -114,6 +114,7 @@ type Summary struct {
 // their part.
 type Preview struct {
 	Run      reprise.Ref
+	Steps    []string // of the run, as its files would tell them at first
 	Decision reprise.Decision
 	Digest   string
 	// Would are sentences: what is settled, recorded, waited for.

@@ -48,7 +48,7 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if c.If != "" && look.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
-	r.p.Decision, r.p.Digest = look.d, look.digest
+	r.p.Decision, r.p.Digest, r.p.Steps = look.d, look.digest, stepIDs(look.run)
 	return r.told(r.resume(ctx, look))
 }
 
@@ -117,7 +117,7 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 	if err != nil {
 		return nil, err
 	}
-	r.p.Decision = look.d
+	r.p.Decision, r.p.Steps = look.d, stepIDs(look.run)
 	return r.told(r.resume(ctx, look))
 }
 
@@ -149,4 +149,12 @@ func (w *work) imagine(ctx context.Context) (look, error) {
 	}
 	run := w.run.Clone()
 	return look{run: run, d: j.Imagine(run), git: j.Observed.Git}, nil
+}
+
+func stepIDs(r *reprise.Run) []string {
+	var ids []string
+	for i := range r.Steps {
+		ids = append(ids, r.Steps[i].ID)
+	}
+	return ids
 }

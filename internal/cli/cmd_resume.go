@@ -208,10 +208,8 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 	case "repair":
 		return s.repairRun(j, flags)
 	}
-	if !flags.dry {
-		if err := s.trustOrigin(j.run.Ref); err != nil {
-			return err
-		}
+	if err := s.trustOrigin(j.run.Ref); err != nil {
+		return err
 	}
 	e, err := s.engine(mode)
 	if err != nil || e == nil {

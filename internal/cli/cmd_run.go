@@ -42,8 +42,9 @@ func (a *app) newRun() *cobra.Command {
 		Long: "Start a workflow and work until it is finished, an answer is needed, or going on\n" +
 			"would be unsafe. KIND is one of " + strings.Join(startable, ", ") + ";\n" +
 			"FILE is a workflow of your own (docs/workflows.md). GOAL is what is to be done, in\n" +
-			"words. Where the same thing was interrupted before, that is gone on with: starting\n" +
-			"and resuming are one and the same. --dry-run shows which files would be made and\n" +
+			"words; a FILE says it itself. Where the same thing was interrupted before, that is\n" +
+			"gone on with: starting and resuming are one and the same, and --id NAME starts\n" +
+			"another one beside it. --dry-run shows which files would be made and\n" +
 			"what would be started first, with which command and prompt, and changes nothing.\n\n" +
 			"Exit codes are those of `reprise resume`.",
 		Example: "  reprise run sdc --story docs/stories/4.2.story.md\n  reprise run build --id 005-export 'Export the list as CSV'\n" +
@@ -78,14 +79,26 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 	if err := checkGoal(goal); err != nil {
 		return err
 	}
+	if flags.id != "" && !fs.ValidPath(flags.id) {
+		return usageError{fmt.Errorf("run %s: --id is %q, which cannot be the name of a run", what, flags.id)}
+	}
 	return a.work(ctx, flags.workFlags, func(s *shift) error {
-		g := reprise.Goal{Text: goal, ID: flags.id, Path: s.inside(flags.path)}
-		if slices.Contains(startable, what) {
-			return s.start(reprise.Kind(what), g)
+		if !slices.Contains(startable, what) {
+			if goal != "" || flags.path != "" {
+				return usageError{fmt.Errorf("run %s: the file says what is to be done; a goal, or another file, cannot be given with it", what)}
+			}
+			return s.startFlow(what, reprise.Goal{ID: flags.id})
 		}
-		return s.startFlow(what, g)
+		g := reprise.Goal{Text: goal, ID: flags.id, Path: s.inside(flags.path)}
+		if g.Path != "" && !local(g.Path) {
+			return usageError{fmt.Errorf("run %s: %s is not in the project", what, flags.path)}
+		}
+		return s.start(reprise.Kind(what), g)
 	})
 }
+
+// local reports whether a slash path stays in the project.
+func local(name string) bool { return filepath.IsLocal(filepath.FromSlash(name)) }
 
 // checkGoal refuses text that must not reach a state file.
 func checkGoal(goal string) error {
@@ -132,7 +145,8 @@ func (s *shift) start(kind reprise.Kind, g reprise.Goal) error {
 		return usageError{fmt.Errorf("run %s: say what is to be done: GOAL, --id or a file", kind)}
 	}
 	return s.begin(beginning{
-		same: func(r *reprise.Run) bool { return r.Kind == kind && sameGoal(r, g) },
+		goal: &g, kind: kind,
+		same: func(r *reprise.Run) bool { return sameGoal(r, g) },
 		make: func(e *engine.Engine) (reprise.Ref, error) { return e.Begin(s.ctx, layout, kind, g) },
 		preview: func(e *engine.Engine, c engine.Choice) (*engine.Preview, error) {
 			return e.PreviewBegin(s.ctx, layout, kind, g, c)
@@ -156,6 +170,9 @@ func sameGoal(r *reprise.Run, g reprise.Goal) bool {
 // startFlow starts a workflow of the person's own.
 func (s *shift) startFlow(what string, g reprise.Goal) error {
 	name := s.inside(what)
+	if _, err := os.Stat(filepath.FromSlash(name)); err == nil && !local(name) {
+		return usageError{fmt.Errorf("run %s: the file must be in the project", what)}
+	}
 	w, hash, err := s.readFlow(s.flowPath(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return usageError{fmt.Errorf("%q is no workflow and no file; the workflows are %s", what, strings.Join(startable, ", "))}
@@ -163,14 +180,28 @@ func (s *shift) startFlow(what string, g reprise.Goal) error {
 	if err != nil {
 		return err
 	}
-	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return usageError{fmt.Errorf("run %s: the file must be in the project", what)}
+	if until := s.flags.until; until != "" && w.Step(until) == nil {
+		e := &untilError{what: what, step: until}
+		for _, st := range w.Steps() {
+			e.steps = append(e.steps, st.ID)
+		}
+		return e
+	}
+	if strings.Contains(g.ID, "/") {
+		return usageError{fmt.Errorf("run %s: --id is %q, which cannot be the name of a run", what, g.ID)}
 	}
 	if err := s.trustFlow(name, w, hash); err != nil {
 		return err
 	}
 	return s.begin(beginning{
-		same: func(r *reprise.Run) bool { return r.Kind == reprise.KindGraph && g.ID != "" && r.ID == g.ID },
+		goal: &g, kind: reprise.KindGraph, stepsKnown: true,
+		same: func(r *reprise.Run) bool {
+			if g.ID != "" {
+				return r.ID == g.ID
+			}
+			file, _ := s.originOf(r.Ref)
+			return file == name
+		},
 		make: func(e *engine.Engine) (reprise.Ref, error) { return e.BeginFlow(s.ctx, w, name, hash, g) },
 		preview: func(e *engine.Engine, c engine.Choice) (*engine.Preview, error) {
 			return e.PreviewFlow(s.ctx, w, name, hash, g, c)
@@ -180,9 +211,13 @@ func (s *shift) startFlow(what string, g reprise.Goal) error {
 
 // beginning is how a run of one kind comes to be.
 type beginning struct {
-	same    func(*reprise.Run) bool // a run is the one that is asked for
-	make    func(*engine.Engine) (reprise.Ref, error)
-	preview func(*engine.Engine, engine.Choice) (*engine.Preview, error) // changes nothing
+	goal *reprise.Goal // what the rest is about
+	kind reprise.Kind
+	same func(*reprise.Run) bool // a run of the kind is the one that is asked for
+	make func(*engine.Engine) (reprise.Ref, error)
+	// preview changes nothing.
+	preview    func(*engine.Engine, engine.Choice) (*engine.Preview, error)
+	stepsKnown bool // what --until names is one of its steps
 }
 
 // begin makes the run, or finds the one that was interrupted, and works on it.
@@ -191,13 +226,17 @@ func (s *shift) begin(b beginning) error {
 	if err != nil {
 		return err
 	}
+	b.goal.ID = wholeID(found.Runs, b.kind, b.goal.ID)
 	list, err := candidates(found, "")
 	if err != nil {
 		return err
 	}
-	flags := resumeFlags{workFlags: s.flags}
-	if i := slices.IndexFunc(list, func(j judged) bool { return b.same(j.run) }); i >= 0 {
-		return s.insteadOfSecond(list[i], found, flags)
+	list = slices.DeleteFunc(list, func(j judged) bool { return j.run.Kind != b.kind || !b.same(j.run) })
+	switch {
+	case len(list) == 1:
+		return s.insteadOfSecond(list[0], found, resumeFlags{workFlags: s.flags})
+	case len(list) > 1:
+		return &severalError{list: list}
 	}
 	mode := engine.Interactive
 	if s.flags.mode != "" {
@@ -207,19 +246,31 @@ func (s *shift) begin(b beginning) error {
 	if err != nil || e == nil {
 		return err
 	}
-	if s.flags.dry {
-		p, err := b.preview(e, engine.Choice{Until: s.flags.until})
+	choice := engine.Choice{Until: s.flags.until}
+	preflight := mode == engine.Preflight && !s.flags.yes
+	if s.flags.dry || preflight || choice.Until != "" && !b.stepsKnown {
+		p, err := b.preview(e, choice)
+		if err == nil && !b.stepsKnown {
+			err = until(p, choice.Until)
+		}
 		if err != nil {
 			return err
 		}
-		return s.showPreview(e, p)
+		if s.flags.dry {
+			return s.showPreview(e, p)
+		}
+		if preflight {
+			if agreed, err := s.preflight(found, p); !agreed || err != nil {
+				return err
+			}
+		}
 	}
 	ref, err := b.make(e)
 	if err != nil {
 		return err
 	}
 	// It is there now and is gone on with like any other. Whoever typed the
-	// command wants it started; only a pre-flight check asks once more.
+	// command wants it started; a pre-flight check has asked already.
 	if found, err = s.judge(s.ctx, s.root, project.JudgeOptions{Full: true}); err != nil {
 		return err
 	}
@@ -227,21 +278,78 @@ func (s *shift) begin(b beginning) error {
 	if err != nil {
 		return err
 	}
-	choice := engine.Choice{Until: s.flags.until}
-	if mode == engine.Preflight && !s.flags.yes {
-		if !s.asks() {
-			return unattended{j.name}
-		}
-		f := s.newFace(found)
-		f.asking, f.preflight = true, true
-		f.check(j)
-		if choice, err = s.proceed(&f, j, choice); err != nil || choice.Option == leave {
-			return err
-		}
-	}
-	choice.Option = ""
 	return s.toTheEnd(e, j, choice)
 }
+
+// wholeID gives the id of the run of a kind that is listed under a name; a name that
+// no run has is that of a new one.
+func wholeID(runs []*reprise.Run, kind reprise.Kind, name string) string {
+	if slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r.Kind == kind && r.ID == name }) {
+		return name
+	}
+	for r, short := range reprise.Names(runs) {
+		if r.Kind == kind && short == name {
+			return r.ID
+		}
+	}
+	return name
+}
+
+// preflight shows what starting a run would do, and wants the word. Nothing of the
+// run is made before.
+func (s *shift) preflight(found *project.Judgement, p *engine.Preview) (agreed bool, err error) {
+	if !s.asks() {
+		return false, unattended{p.Run.ID}
+	}
+	if p.Decision.Verdict == reprise.BlockedVerdict {
+		return false, &engine.UnsafeError{Run: p.Run.ID, Reasons: p.Decision.Reasons}
+	}
+	f := s.newFace(found)
+	f.banner("Pre-flight: " + kinds[p.Run.Kind] + " " + plain(p.Run.ID))
+	f.workPreview(p)
+	if len(p.Steps) > 0 {
+		f.para("Steps: ", strings.Join(p.Steps, ", "), linesMessage)
+	}
+	f.say("Type \"proceed\" to start it; anything else leaves it.")
+	return s.saysProceed(&f)
+}
+
+// until refuses a step that a run would not come to, before anything is made.
+func until(p *engine.Preview, step string) error {
+	if step == "" || slices.Contains(p.Steps, step) || playbook.Later(p.Run.Kind, step) {
+		return nil
+	}
+	return &untilError{what: string(p.Run.Kind), step: step, steps: p.Steps, more: playbook.Grows(p.Run.Kind)}
+}
+
+// untilError is returned for a last step that a run does not have.
+type untilError struct {
+	what, step string
+	steps      []string
+	more       bool // others come with the work
+}
+
+// Error implements error.
+func (e *untilError) Error() string {
+	return fmt.Sprintf("run %s: --until is %q, and it has no such step", e.what, e.step)
+}
+
+// Hint lists the steps.
+func (e *untilError) Hint() string {
+	var parts []string
+	if n := len(e.steps); n > 20 {
+		parts = append(parts, "its steps are "+strings.Join(e.steps[:20], ", ")+", …")
+	} else if n > 0 {
+		parts = append(parts, "its steps are "+strings.Join(e.steps, ", "))
+	}
+	if e.more {
+		parts = append(parts, "those that the work plans are known later: `reprise resume RUN --until STEP`")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Unwrap says that the call is mistaken.
+func (e *untilError) Unwrap() error { return usageError{errors.New("no such step")} }
 
 // insteadOfSecond says that the same thing was interrupted, and goes on with it
 // rather than starting a second one.
@@ -278,7 +386,7 @@ func (s *shift) flowPath(name string) string {
 // trustFlow asks whether the commands of a workflow file may be started, once
 // for each content. A dry run asks nobody: it would write the answer down.
 func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) error {
-	trust, err := settings.OpenTrust(settings.TrustFile(s.env))
+	trust, err := s.trusts()
 	if err != nil {
 		return err
 	}

@@ -208,15 +208,25 @@ func (s *shift) proceed(f *face, j judged, choice engine.Choice) (engine.Choice,
 	if choice.Option == "" && choice.From == "" {
 		choice.Option = usual(j)
 	}
+	agreed, err := s.saysProceed(f)
+	if err == nil && !agreed {
+		choice.Option = leave
+	}
+	return choice, err
+}
+
+// saysProceed waits for the word that a pre-flight check ends with. Where another
+// comes, that nothing was started has been said then.
+func (s *shift) saysProceed(f *face) (bool, error) {
 	fmt.Fprint(s.err, "> ")
 	line, _, err := s.readLine(s.ctx)
 	if err != nil {
-		return choice, err
+		return false, err
 	}
-	if strings.ToLower(strings.TrimSpace(line)) != "proceed" {
-		f.say("Nothing was started.")
-		choice.Option, s.code = leave, exitNeedsAnswer
-		return choice, nil
+	if strings.ToLower(strings.TrimSpace(line)) == "proceed" {
+		return true, nil
 	}
-	return choice, nil
+	f.say("Nothing was started.")
+	s.code = exitNeedsAnswer
+	return false, nil
 }

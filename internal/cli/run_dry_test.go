@@ -9,8 +9,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"reprise"
 	"reprise/internal/cli"
+	"reprise/settings"
 )
 
 // unstarted is a project with an agent, a story and a workflow file, and the
@@ -41,6 +44,24 @@ func unstarted(t *testing.T) (dir string, env map[string]string) {
 		}
 	}
 	return dir, env
+}
+
+// trusts is what a person did who trusts files of the project as they are.
+func trusts(t *testing.T, dir string, env map[string]string, names ...string) {
+	t.Helper()
+	trust, err := settings.OpenTrust(settings.TrustFile(func(k string) string { return env[k] }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := trust.Trust(filepath.Join(dir, name), reprise.HashOf(data), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // stamps tells of everything below folders what a change of any kind would change.
@@ -88,12 +109,7 @@ func TestX10_O2_run_dry_run_shows_a_start_and_changes_nothing(t *testing.T) {
 	t.Parallel()
 	dir, env := unstarted(t)
 	home := env["HOME"]
-	// Trust is given once, for both files; what it writes is outside of the project.
-	for _, what := range []string{"release.yaml", "sdc"} {
-		if _, errOut, code := run(t, env, "run", what, "--dry-run", "--trust", "--dir", dir, "--id", "x"); code != 0 {
-			t.Fatalf("%d: %s", code, errOut)
-		}
-	}
+	trusts(t, dir, env, "release.yaml", "reprise.yaml")
 	was := stamps(t, dir, home, env["XDG_STATE_HOME"])
 	for _, s := range starts {
 		args := append([]string{"run", "--dry-run", "--dir", dir}, s.args...)
@@ -153,14 +169,33 @@ func TestS2_run_dry_run_trusts_nothing(t *testing.T) {
 	}
 }
 
+// TestS2_a_dry_run_with_trust_keeps_none: what a person trusts for a look counts for
+// that look alone.
+func TestS2_a_dry_run_with_trust_keeps_none(t *testing.T) {
+	t.Parallel()
+	dir, env := unstarted(t)
+	for _, args := range [][]string{{"run", "sdc", "Export"}, {"run", "release.yaml"}, {"resume", "4.2"}} {
+		args = append(args, "--dry-run", "--dir", dir)
+		for range 2 {
+			out, errOut, code := run(t, env, append(args, "--trust")...)
+			if code != 0 || !strings.Contains(out, "Starts") {
+				t.Errorf("%q: %d: %s%s", args, code, out, errOut)
+			}
+		}
+		if _, errOut, code := run(t, env, args...); code != 11 {
+			t.Errorf("%q without --trust: %d: %s", args, code, errOut)
+		}
+	}
+	if _, err := os.Stat(env["XDG_STATE_HOME"]); err == nil {
+		t.Error("something was written where trust is kept")
+	}
+}
+
 // TestX10_a_preview_of_a_start_as_it_looks holds the words of a preview to what
 // was looked at.
 func TestX10_a_preview_of_a_start_as_it_looks(t *testing.T) {
 	t.Parallel()
 	dir, env := unstarted(t)
-	if _, errOut, code := run(t, env, "run", "release.yaml", "--dry-run", "--trust", "--dir", dir); code != 0 {
-		t.Fatal(errOut)
-	}
 	for _, columns := range []string{"80", "120"} {
 		env["COLUMNS"] = columns
 		out, errOut, code := run(t, env, "run", "spec-loop", "Export the list as CSV", "--dry-run", "--trust", "--dir", dir)

@@ -19,6 +19,7 @@ import (
 	"reprise/engine"
 	"reprise/internal/tui"
 	"reprise/report"
+	"reprise/settings"
 )
 
 // workFlags are what the commands that start agents take.
@@ -64,6 +65,9 @@ type shift struct {
 	root  string // absolute
 	ctx   context.Context
 	hard  chan struct{}
+	// trusts gives what the person trusts, read once: what they trust for a dry run
+	// counts for this shift alone.
+	trusts func() (*settings.Trust, error)
 
 	mu     sync.Mutex
 	signal os.Signal // the first that came
@@ -84,6 +88,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &shift{app: a, flags: flags, root: root, ctx: ctx, hard: make(chan struct{}), done: map[string][2]int{}}
+	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)

@@ -13,6 +13,8 @@ import (
 	"reprise/agent"
 	"reprise/engine"
 	"reprise/flow"
+	"reprise/internal/durable"
+	"reprise/project"
 	"reprise/settings"
 )
 
@@ -39,7 +41,7 @@ func (s *shift) engine(mode engine.Mode) (*engine.Engine, error) {
 // settings reads the settings. Those of the project count only once a person
 // trusts them: they name commands.
 func (s *shift) settings() (*settings.Settings, error) {
-	trust, err := settings.OpenTrust(settings.TrustFile(s.env))
+	trust, err := s.trusts()
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +66,8 @@ func (s *shift) settings() (*settings.Settings, error) {
 }
 
 // askTrust shows what a project's settings would start and asks whether that is
-// trusted. Nothing is an error but a no.
+// trusted. Nothing is an error but a no. A dry run that was told to trust writes
+// nothing down.
 func (s *shift) askTrust(trust *settings.Trust, u *settings.Untrusted) error {
 	now, err := s.now()
 	if err != nil {
@@ -84,6 +87,10 @@ func (s *shift) askTrust(trust *settings.Trust, u *settings.Untrusted) error {
 		if !agreed {
 			return &untrustedError{u}
 		}
+	}
+	if s.flags.dry {
+		trust.Assume(u.Path, u.Hash)
+		return nil
 	}
 	return trust.Trust(u.Path, u.Hash, now)
 }
@@ -167,7 +174,7 @@ func (s *shift) workflow(file string, hash reprise.Hash) (*flow.Workflow, error)
 	if have != hash {
 		return nil, fmt.Errorf("read workflow %s: it was changed since the run was started", file)
 	}
-	trust, err := settings.OpenTrust(settings.TrustFile(s.env))
+	trust, err := s.trusts()
 	if err != nil {
 		return nil, err
 	}
@@ -183,19 +190,54 @@ func (s *shift) trustOrigin(ref reprise.Ref) error {
 	if ref.Kind != reprise.KindGraph {
 		return nil
 	}
-	data, err := os.ReadFile(filepath.Join(s.root, filepath.FromSlash(ref.Path), "task-graph.json"))
-	if err != nil {
-		return nil // the engine says what is wrong with it
-	}
-	file, hash, own := flow.Origin(data)
-	if !own || !filepath.IsLocal(filepath.FromSlash(file)) {
+	file, hash := s.originOf(ref)
+	if file == "" {
 		return nil
 	}
 	w, have, err := s.readFlow(s.flowPath(file))
 	if err != nil || have != hash {
-		return nil // likewise
+		return nil // the engine says what is wrong with it
 	}
 	return s.trustFlow(file, w, hash)
+}
+
+// originOf is the workflow file that a run was started from, "" for a run that was
+// started in another way, or whose files cannot tell.
+func (s *shift) originOf(ref reprise.Ref) (file string, hash reprise.Hash) {
+	if ref.Kind != reprise.KindGraph || !local(ref.Path) {
+		return "", hash
+	}
+	graph, err := os.ReadFile(filepath.Join(s.root, filepath.FromSlash(ref.Path), "task-graph.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		graph = s.begunWith(ref) // only begun: its journal alone tells
+	}
+	file, hash, _ = flow.Origin(graph)
+	if !local(file) {
+		return "", reprise.Hash{}
+	}
+	return file, hash
+}
+
+// begunWith is the graph of a run whose beginning was cut off, as its journal has it.
+func (s *shift) begunWith(ref reprise.Ref) []byte {
+	if _, err := os.Stat(filepath.Join(s.root, durable.StateDir)); err != nil {
+		return nil
+	}
+	store, err := durable.Open(s.root, durable.Options{AllowNetwork: true, Adopt: true})
+	if err != nil {
+		return nil // whoever works on it says why
+	}
+	defer store.Release()
+	b, err := project.BeginningOf(store, ref)
+	if err != nil {
+		return nil // likewise
+	}
+	for _, ev := range b.Then {
+		if ev.Kind == reprise.RunStarted {
+			return []byte(ev.Text)
+		}
+	}
+	return nil
 }
 
 // agentOf gives the way to start an agent of these settings.
