@@ -116,7 +116,7 @@ func (g *gsd) decideOpen() {
 	switch {
 	case s == gsdWaiting:
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("STATE.md says %q", doc.Clip(g.state.word, 80))
-	case len(g.done) == 0 && !g.anyTick() && g.live[0].phase.compare(g.state.phase) >= 0 && s != gsdExecuting && s != gsdPaused:
+	case len(g.done) == 0 && !g.anyTick() && !g.anyPhaseDone() && g.live[0].phase.compare(g.state.phase) >= 0 && s != gsdExecuting && s != gsdPaused:
 		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", plural(len(g.live), "plan"))
 	case g.needsPerson(first):
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("plan %s needs a person (autonomous: false)", g.id(first))

@@ -128,7 +128,9 @@ func (g *gsd) spoken(m *doc.Markdown) map[string]doc.Label {
 				break
 			}
 			said := doc.Label{Value: text, Line: l.No}
-			if _, labelled := fields["status"]; !labelled && readGSDWord(text) == gsdMilestone {
+			word := readGSDWord(text)
+			short := word != gsdNone && word != gsdOther && len(strings.Fields(text)) < 3 // "Complete"
+			if _, labelled := fields["status"]; !labelled && (word == gsdMilestone || short) {
 				fields["status"] = said
 			}
 			before, labelled := fields["phase"]

@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -31,6 +32,31 @@ type roadmapPhase struct {
 	source reprise.Source
 	boxes  []int // the lines of its boxes
 	row    int   // the line of its row in the progress table
+
+	named  [2]string // its title in headings and in boxes
+	reused bool      // the number was that of another phase before
+	tasks  [2]int    // boxes below its heading that are no plans: open, ticked
+}
+
+// The places a phase is named in.
+const (
+	inHeading = iota
+	inBox
+)
+
+// name notes the title of a phase. Where the same number has another title, it
+// is another phase: what was said of the first is dropped, and with it its plans.
+func (r *roadmap) name(p phaseNo, title string, where int, at reprise.Source) *roadmapPhase {
+	ph := r.phase(p, at)
+	if otherTitle(ph.named[where], title) {
+		*ph = roadmapPhase{source: at, reused: true}
+		maps.DeleteFunc(r.boxes, func(k planKey, _ box) bool { return k.phase == p })
+	}
+	ph.named[where], ph.last = title, title
+	if ph.title == "" {
+		ph.title = title
+	}
+	return ph
 }
 
 func (r *roadmap) phase(p phaseNo, at reprise.Source) *roadmapPhase {
@@ -38,6 +64,11 @@ func (r *roadmap) phase(p phaseNo, at reprise.Source) *roadmapPhase {
 		r.phases[p] = &roadmapPhase{source: at}
 	}
 	return r.phases[p]
+}
+
+// otherTitle reports whether two titles have no word in common.
+func otherTitle(a, b string) bool {
+	return shared(a, a) > 0 && shared(b, b) > 0 && shared(a, b) == 0
 }
 
 // done reports whether a phase is called done anywhere in the file.
@@ -62,6 +93,12 @@ func (g *gsd) readRoadmap() {
 	}
 	var current, section phaseNo // the phase of the last heading, and while its section lasts
 	level := 0
+	headers := map[int][]doc.Cell{}
+	for _, t := range m.All().Tables() {
+		for _, row := range t.Rows {
+			headers[row[0].Line] = t.Header
+		}
+	}
 	for _, l := range m.All().Lines() {
 		text := strings.TrimSpace(l.Text)
 		switch {
@@ -73,13 +110,33 @@ func (g *gsd) readRoadmap() {
 				section = phaseNo{}
 			}
 		case strings.HasPrefix(text, "|"):
-			r.row(text, f.At(l.No))
+			r.row(text, headers[l.No], f.At(l.No))
 		default:
-			r.item(text, current, f.At(l.No))
-			if !section.none() && statusDone(text) {
-				r.phase(section, f.At(l.No)).done = true
+			read := r.item(text, current, f.At(l.No))
+			if section.none() {
+				continue
+			}
+			ph := r.phase(section, f.At(l.No))
+			if statusDone(text) {
+				ph.done = true
+			}
+			if ticked, _, ok := checkbox(text); ok && !read {
+				ph.tasks[count(ticked)]++
 			}
 		}
+	}
+	r.finishTasks()
+}
+
+// finishTasks calls a phase done that lists tasks instead of plans, and all of
+// them ticked.
+func (r *roadmap) finishTasks() {
+	planned := map[phaseNo]bool{}
+	for k := range r.boxes {
+		planned[k.phase] = true
+	}
+	for p, ph := range r.phases {
+		ph.done = ph.done || !planned[p] && ph.tasks[0] == 0 && ph.tasks[1] > 0
 	}
 }
 
@@ -106,11 +163,7 @@ func (r *roadmap) heading(text string, at reprise.Source) (phaseNo, bool) {
 			return phaseNo{}, false
 		}
 	}
-	ph := r.phase(p, at)
-	ph.last = plainText(strings.TrimLeft(rest, ":—–- "))
-	if ph.title == "" {
-		ph.title = ph.last
-	}
+	ph := r.name(p, plainText(strings.TrimLeft(rest, ":—–- ")), inHeading, at)
 	if headingDone(rest) || marked(text) {
 		ph.done = true
 	}
@@ -169,8 +222,9 @@ func phaseHead(text string) (p phaseNo, rest string, ok bool) {
 }
 
 // row reads a row of the progress table: a phase in the first cell and a word
-// for done at the beginning of another one.
-func (r *roadmap) row(text string, at reprise.Source) {
+// for done at the beginning of another one. Outside the column of the status the
+// word must stand alone: "Complete the checkout" is a goal.
+func (r *roadmap) row(text string, header []doc.Cell, at reprise.Source) {
 	cells := strings.Split(strings.Trim(text, "|"), "|")
 	if len(cells) < 3 {
 		return
@@ -180,12 +234,22 @@ func (r *roadmap) row(text string, at reprise.Source) {
 		return
 	}
 	ph := r.phase(p, at)
+	if ph.reused && shared(cells[0], ph.last) == 0 {
+		return // the phase that had the number before
+	}
 	ph.row = at.Line
-	for _, c := range cells[1:] {
-		if startsDone(c) {
+	status := column(header, stateWords()...)
+	for i, c := range cells[1:] {
+		if startsDone(c) && (status < 0 || status == i+1 || alone(c)) {
 			ph.done = true
 		}
 	}
+}
+
+// alone reports whether a cell holds one word, or one with numbers behind it.
+func alone(cell string) bool {
+	ws := strings.Fields(doc.Fold(cell))
+	return !slices.ContainsFunc(ws[min(1, len(ws)):], func(w string) bool { return strings.Trim(w, "0123456789/.") != "" })
 }
 
 // rowPhase reads the phase in the first cell of a row: "3", "3. Mail", "Phase 3:
@@ -216,11 +280,12 @@ func startsDone(cell string) bool {
 }
 
 // item reads a box: of a plan (`- [x] 05-01-PLAN.md`), of a phase, or of "Plan
-// 2" below a phase's heading. A plan listed twice is ticked if both boxes are.
-func (r *roadmap) item(text string, current phaseNo, at reprise.Source) {
+// 2" below a phase's heading, and reports whether it was one. A plan listed
+// twice is ticked if both boxes are.
+func (r *roadmap) item(text string, current phaseNo, at reprise.Source) (read bool) {
 	ticked, rest, ok := checkbox(text)
 	if !ok {
-		return
+		return false
 	}
 	rest = strings.TrimLeft(rest, "[*_`~ ")
 	word, _, _ := strings.Cut(rest, " ")
@@ -230,26 +295,28 @@ func (r *roadmap) item(text string, current phaseNo, at reprise.Source) {
 	}
 	if k, ok := planIn(word); ok {
 		r.tick(k, ticked, rest, at)
-		return
+		return true
 	}
 	if _, ok := cutPhaseWord(rest); ok {
 		if p, after, ok := phaseHead(rest); ok {
-			ph := r.phase(p, at)
+			title, _, _ := strings.Cut(strings.TrimLeft(after, ":—–- "), "**")
+			title = plainText(title)
+			if old := r.phases[p]; old != nil && ticked && !old.done && len(old.boxes) > 0 && otherTitle(old.named[inBox], title) {
+				return true // of an earlier milestone, kept below the present one
+			}
+			ph := r.name(p, title, inBox, at)
 			ph.done = ph.done || ticked
 			ph.boxes = append(ph.boxes, at.Line)
-			title, _, _ := strings.Cut(strings.TrimLeft(after, ":—–- "), "**")
-			ph.last = plainText(title)
-			if ph.title == "" {
-				ph.title = ph.last
-			}
 		}
-		return
+		return true
 	}
 	if strings.HasPrefix(low, "plan ") && !current.none() {
 		if num, suffix, ok := planName(strings.Trim(word, "*:.,_")); ok {
 			r.tick(planKey{current, num, suffix}, ticked, rest, at)
+			return true
 		}
 	}
+	return false
 }
 
 func (r *roadmap) tick(k planKey, ticked bool, text string, at reprise.Source) {
