@@ -146,9 +146,9 @@ func (g *gsd) classify() {
 		_, metric := g.state.metric[k]
 		_, said := g.state.said[k]
 		past := g.beyond(k)
-		_, boxed := g.road.boxes[k]
+		own, boxed := g.road.boxes[k]
 		_, closed := g.state.phases[k.phase]
-		listed := closed && !boxed
+		listed := closed && (own.ticked || !boxed)
 		switch {
 		case g.sums[k] != nil:
 			// Its own summary says that it is not done; nothing overrules that.

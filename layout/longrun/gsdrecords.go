@@ -211,18 +211,27 @@ func (s *gsdState) notDone(p phaseNo) {
 	}
 }
 
-// stateBoxes reads the boxes of phases in STATE.md.
+// stateBoxes reads the boxes of phases in STATE.md, before the phase and behind
+// it: `- [x] Phase 1: Base`, `- **Phase 1: Base** - [x] 100%`.
 func (g *gsd) stateBoxes(f *doc.File, m *doc.Markdown) {
 	for _, l := range m.All().Lines() {
-		ticked, rest, ok := checkbox(strings.TrimSpace(l.Text))
+		text := strings.TrimSpace(l.Text)
+		ticked, rest, ok := checkbox(text)
 		rest = strings.TrimLeft(rest, "*_`~ ")
-		if p, _, named := phaseHead(rest); ok && !ticked && named {
-			g.state.notDone(p)
+		if !ok && strings.HasPrefix(text, "- ") {
+			rest = strings.TrimLeft(text, "-*_`~ ")
+			low := strings.ToLower(rest)
+			ticked = strings.Contains(low, "[x]") || strings.ContainsAny(rest, "✅✓✔")
+			_, named := cutPhaseWord(rest)
+			ok = named && (ticked || strings.Contains(low, "[ ]"))
 		}
-		if _, named := cutPhaseWord(rest); !ok || !ticked || !named {
+		p, _, named := phaseHead(rest)
+		if !ok || !named {
 			continue
 		}
-		if p, _, ok := phaseHead(rest); ok {
+		if !ticked {
+			g.state.notDone(p)
+		} else if _, first := cutPhaseWord(rest); first {
 			g.state.phases[p] = f.At(l.No)
 		}
 	}
