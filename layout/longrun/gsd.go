@@ -24,6 +24,7 @@ type gsd struct {
 	sums  map[planKey]*gsdSummary
 
 	left     map[string]phaseNo // folders whose number another folder uses
+	strange  map[phaseNo]bool   // phases whose plans are of an earlier milestone, as far as asked
 	handoffs []handoffFile
 	checks   []handoffFile // VERIFICATION and UAT files
 
@@ -88,7 +89,7 @@ func isHandoff(name string) bool {
 func loadPlanning(r *doc.Reader, run *reprise.Run) *gsd {
 	g := &gsd{
 		r: r, run: run, dir: run.Path,
-		plans: map[planKey]*gsdPlan{}, sums: map[planKey]*gsdSummary{}, why: map[planKey]string{},
+		plans: map[planKey]*gsdPlan{}, sums: map[planKey]*gsdSummary{}, why: map[planKey]string{}, strange: map[phaseNo]bool{},
 	}
 	g.readState()
 	g.readRoadmap()
