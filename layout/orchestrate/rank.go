@@ -24,7 +24,8 @@ import (
 // R3 Where an epic (or, if it is young, the project) leaves its reviews open,
 // a story in review is finished as far as people are concerned and stands
 // behind the others of its epic.
-// R4 So does a review that was left while a later story was closed.
+// R4 So does a review that was left while a later story was closed, and a story
+// still called Ready although its tasks are ticked: its status was forgotten.
 // R5 On the same day what was begun goes before what was not.
 // R6 Of several reviews the latest number is the one just handed in; all
 // others go by number, upwards.
@@ -367,7 +368,8 @@ func (k *ranking) storyRank(e *entry) rankKey {
 	}
 	out.held = e.run.State == reprise.Waiting
 	out.twice = k.offered[e.run.Path]
-	out.aside = e.class == inReview && (k.parked(e) || k.overtaken(e))
+	ticked := e.class == ready && e.run.State == reprise.Interrupted
+	out.aside = e.class == inReview && k.parked(e) || (e.class == inReview || ticked) && k.overtaken(e)
 	out.down = e.class == inReview
 	out.class = slices.Index([]class{inProgress, inReview, ready, draft, blocked}, e.class)
 	return out
