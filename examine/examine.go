@@ -92,6 +92,7 @@ func Checks() []Check {
 		{reprise.CodeUnpushed, info, "Commits of the run's branch are on this machine only.", false, unpushed},
 		{reprise.CodeGitUnavailable, info, "Git could not be asked, so that its evidence is missing from the answer.", false, gitUnavailable},
 		{reprise.CodeJournalDamaged, blocking, "The journal of the run in .reprise/ is damaged before its end, or an earlier repair gave records up; what the layout's own files say still counts.", false, nil},
+		{reprise.CodeElsewhere, blocking, "The run is gone on with from another folder around it, or is in another checkout: the journal there knows what was begun.", false, nil},
 		{reprise.CodeMovedOn, info, "Something else changed a file of the run after our last event in it; the file counts.", false, nil},
 		{reprise.CodeRolledForward, info, "A crash came between an event and the files that tell it; they were, or will be, brought up to the journal.", false, nil},
 		{reprise.CodeLeftProcess, warning, "While a run is worked on: a process that a step started lived on after it, and was stopped.", false, nil},

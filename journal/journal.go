@@ -73,9 +73,18 @@ type reading struct {
 
 // Name is the name of a run's log: readable, unambiguous, and a file name
 // whatever the run is called.
-func Name(ref reprise.Ref) string {
+func Name(ref reprise.Ref) string { return stem(ref) + mark(ref) }
+
+// mark tells two runs of one name apart.
+func mark(ref reprise.Ref) string {
 	sum := reprise.HashOf([]byte(ref.Layout + "\x00" + ref.Path))
-	return stem(ref) + hex.EncodeToString(sum[:4])
+	return hex.EncodeToString(sum[:4])
+}
+
+// Placed reports whether a log is that of a run of this layout at this path,
+// whatever the run is called there.
+func Placed(log string, ref reprise.Ref) bool {
+	return strings.HasPrefix(log, ref.Layout+"-") && strings.HasSuffix(log, "-"+mark(ref))
 }
 
 // Names reports whether a log is one of a run with this layout and id, wherever

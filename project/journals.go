@@ -50,8 +50,8 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 			events[i] = entries[i].Event
 		}
 		recall(r, events)
-		if n := len(entries); n > 0 && entries[n-1].Generation == holder.Generation && entries[n-1].Event.Kind != reprise.EngineLeft {
-			takeOwner(r, holder, opts)
+		if n := len(entries); n > 0 && works(holder, &entries[n-1]) {
+			takeOwner(r, holder, durable.LockPath, opts)
 		}
 		// Of a run whose beginning was cut off, the files are not yet, or no longer,
 		// those of the run.
@@ -73,12 +73,17 @@ func recall(r *reprise.Run, events []reprise.Event) {
 	}
 }
 
-// takeOwner makes whoever holds our lease the owner of the run that its journal
+// works reports whether the last word in a journal is that of who holds the lease.
+func works(h durable.Holder, last *journal.Entry) bool {
+	return last.Generation == h.Generation && last.Event.Kind != reprise.EngineLeft
+}
+
+// takeOwner makes whoever holds a lease of ours the owner of the run that its journal
 // says it works on, if it is alive. We are not in our own way.
-func takeOwner(r *reprise.Run, h durable.Holder, opts JudgeOptions) {
+func takeOwner(r *reprise.Run, h durable.Holder, lock string, opts JudgeOptions) {
 	owner := reprise.Owner{
 		Host: h.Host, BootID: h.BootID, PID: h.PID, StartTicks: h.StartTicks, Agent: "reprise",
-		Source: reprise.Source{File: durable.LockPath},
+		Source: reprise.Source{File: lock},
 	}
 	if h.PID != os.Getpid() && evidence.Life(owner, opts.Now).Life == reprise.Alive {
 		r.Owner = &owner

@@ -134,13 +134,13 @@ func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries 
 		return runs // recallJournals says so
 	}
 	defer store.Release()
-	last, err := journal.LastKinds(store)
+	last, err := journal.LastEntries(store)
 	if err != nil {
 		return runs // likewise
 	}
 	copied := store.Copied() != nil
 	for _, name := range slices.Sorted(maps.Keys(last)) {
-		if !slices.Contains(mayBegin, last[name]) {
+		if !slices.Contains(mayBegin, last[name].Event.Kind) {
 			continue
 		}
 		b, err := beginningIn(store, name)

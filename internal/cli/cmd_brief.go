@@ -45,7 +45,8 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	if reader != "" && !slices.Contains(briefing.CLIs(), reader) {
 		return usageError{fmt.Errorf("--for is %q; it can be %s", reader, strings.Join(briefing.CLIs(), ", "))}
 	}
-	found, err := a.judge(ctx, flags.dir, project.JudgeOptions{Full: true})
+	root, _ := projectFolder(flags.dir)
+	found, err := a.judge(ctx, root, project.JudgeOptions{Full: true})
 	if err != nil {
 		return err
 	}

@@ -106,6 +106,9 @@ func (s *shift) which(arg string) (*judged, *project.Judgement, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if here := under(found.Runs, s.below); s.below != "" && len(here) > 0 {
+		found.Runs = here
+	}
 	list, err := candidates(found, arg)
 	if err != nil {
 		return nil, nil, err

@@ -34,13 +34,15 @@ func (f *upkeepFlags) add(a *app, cmd *cobra.Command, schema string) {
 // tender makes the one who does it.
 func (a *app) tender(f upkeepFlags) (upkeep.Tender, error) {
 	now, err := a.now()
-	return upkeep.Tender{Dir: f.dir, Now: now, AllowNetwork: f.network, Adopt: f.adopt}, err
+	root, _ := projectFolder(f.dir)
+	return upkeep.Tender{Dir: root, Now: now, AllowNetwork: f.network, Adopt: f.adopt}, err
 }
 
 // chosen judges the project and picks the run an argument means; without one,
 // the first that is open. nil if there is none.
 func (a *app) chosen(ctx context.Context, f upkeepFlags, arg string) (*project.Judgement, *reprise.Run, error) {
-	j, err := a.judge(ctx, f.dir, project.JudgeOptions{Full: true})
+	root, _ := projectFolder(f.dir)
+	j, err := a.judge(ctx, root, project.JudgeOptions{Full: true})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -63,6 +63,7 @@ type shift struct {
 	*app
 	flags workFlags
 	root  string // absolute
+	below string // the part of its state that somebody stands in
 	ctx   context.Context
 	hard  chan struct{}
 	// trusts gives what the person trusts, read once: what they trust for a dry run
@@ -81,13 +82,14 @@ type shift struct {
 // work lets f work with signals in order: the first asks to stop, the second
 // ends everything at once.
 func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error) error {
-	root, err := filepath.Abs(flags.dir)
+	root, below := projectFolder(flags.dir)
+	root, err := filepath.Abs(root)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &shift{app: a, flags: flags, root: root, ctx: ctx, hard: make(chan struct{}), done: map[string][2]int{}}
+	s := &shift{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string][2]int{}}
 	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

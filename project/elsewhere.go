@@ -1,0 +1,170 @@
+package project
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/journal"
+)
+
+// tellElsewhere tells of open runs that are gone on with from another folder. A run
+// lies in every folder around it, and each of them may be somebody's project; it has
+// one journal and one lease, those of the folder from which it was last worked on.
+// From another one nobody knows what was begun, nor sees who is at work.
+func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
+	homes := map[string]*home{}
+	for _, r := range runs {
+		if !r.State.Open() {
+			continue
+		}
+		if !filepath.IsLocal(filepath.FromSlash(r.Path)) {
+			top := j.checkoutOf(r.Path)
+			r.Report(elsewhere(r, top, "it is in another checkout of the repository, "+top))
+			continue
+		}
+		ours := j.lastHere(homes, r, opts)
+		for _, dir := range around(j.Root, r.Path) {
+			h := homeAt(homes, dir)
+			if h == nil {
+				continue
+			}
+			rel, err := filepath.Rel(dir, filepath.Join(j.Root, filepath.FromSlash(r.Path)))
+			if err != nil {
+				continue
+			}
+			at, err := filepath.Rel(j.Root, dir)
+			if err != nil {
+				at = dir
+			}
+			at = filepath.ToSlash(at)
+			j.hold(r, h, reprise.Ref{Layout: r.Layout, Path: filepath.ToSlash(rel)}, at, ours, opts)
+		}
+	}
+}
+
+// hold compares what a state folder elsewhere knows of a run with what ours does.
+func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, ours time.Time, opts JudgeOptions) {
+	if h.err != nil {
+		r.Report(journalProblem(path.Join(at, durable.StateDir), h.err))
+		return
+	}
+	lock := path.Join(at, durable.LockPath)
+	last, known := h.last(there)
+	switch {
+	case known && works(h.holder, &last), !known && h.quiet():
+		takeOwner(r, h.holder, lock, opts)
+	}
+	if known && last.Event.At.After(ours) {
+		r.Report(elsewhere(r, at, "it was last worked on from "+at+", whose journal knows what was begun"))
+	}
+}
+
+func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
+	return reprise.Finding{
+		Code: reprise.CodeElsewhere, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: dir},
+		Message: message, Hint: "go on there: `reprise resume -C DIR` with that folder",
+	}
+}
+
+// lastHere is when something was last recorded of a run in the state folder of the
+// project itself.
+func (j *Judgement) lastHere(homes map[string]*home, r *reprise.Run, opts JudgeOptions) (at time.Time) {
+	if opts.Held.is(r.Ref) {
+		if n := len(opts.Held.Events); n > 0 {
+			at = opts.Held.Events[n-1].At
+		}
+		return at
+	}
+	if h := homeAt(homes, j.Root); h != nil {
+		last, _ := h.last(r.Ref)
+		at = last.Event.At
+	}
+	return at
+}
+
+// around lists the folders that a run lies in, but for the project's own: those
+// above it, and those on the way down to the run.
+func around(root, run string) (out []string) {
+	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
+		out = append(out, dir)
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for dir := path.Dir(run); dir != "."; dir = path.Dir(dir) {
+		out = append(out, filepath.Join(root, filepath.FromSlash(dir)))
+	}
+	return out
+}
+
+// checkoutOf is the checkout that holds a file outside of the project.
+func (j *Judgement) checkoutOf(name string) string {
+	for dir := path.Dir(name); strings.Trim(dir, "./") != ""; dir = path.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(j.Root, filepath.FromSlash(dir), ".git")); err == nil {
+			return dir
+		}
+	}
+	return path.Dir(name)
+}
+
+// home is a state folder of ours.
+type home struct {
+	entries map[string]journal.Entry // the last of each journal
+	holder  durable.Holder
+	err     error
+}
+
+// homeAt reads the state folder in a folder, nil if there is none.
+func homeAt(known map[string]*home, dir string) *home {
+	if h, ok := known[dir]; ok {
+		return h
+	}
+	known[dir] = nil
+	if _, err := os.Lstat(filepath.Join(dir, durable.StateDir)); err != nil {
+		return nil
+	}
+	h := &home{}
+	known[dir] = h
+	store, err := durable.Open(dir, durable.Options{AllowNetwork: true, Adopt: true})
+	if err == nil {
+		h.entries, err = journal.LastEntries(store)
+	}
+	if err == nil {
+		if h.holder, err = store.Who(); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	h.err = err
+	return h
+}
+
+// last is what was recorded last of a run.
+func (h *home) last(ref reprise.Ref) (journal.Entry, bool) {
+	for name, e := range h.entries {
+		if journal.Placed(name, ref) {
+			return e, true
+		}
+	}
+	return journal.Entry{}, false
+}
+
+// quiet reports whether its holder has not recorded anything yet: nobody knows what
+// it is about to do.
+func (h *home) quiet() bool {
+	if h.holder.PID == 0 {
+		return false
+	}
+	for _, e := range h.entries {
+		if e.Generation == h.holder.Generation {
+			return false
+		}
+	}
+	return true
+}
