@@ -35,6 +35,9 @@ func (w *work) loop(ctx context.Context) error {
 			if err := w.settleCutoffs(ctx); err != nil {
 				return err
 			}
+			if err := w.settleLost(ctx); err != nil {
+				return err
+			}
 			if len(w.owed()) == 0 {
 				if err := w.settle(ctx); err != nil {
 					return err
@@ -83,6 +86,11 @@ func (w *work) loop(ctx context.Context) error {
 // settle records what is due while nothing is at work.
 func (w *work) settle(ctx context.Context) error {
 	return w.settleOn(w.store, func(events []reprise.Event) error {
+		for _, ev := range events {
+			if ev.Kind == reprise.StepReset && ev.Actor != person {
+				w.tellReopened(ev.Step)
+			}
+		}
 		if err := w.recordAll(ctx, slices.Clone(events)...); err != nil {
 			return err
 		}
@@ -159,7 +167,7 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 		if a.Step == "" {
 			a.Step = u.ID
 		}
-		if w.flights[a.Step] != nil || w.parked[a.Step] != "" || w.unanswered(a.Step) {
+		if w.flights[a.Step] != nil || w.parked[a.Step] != "" || w.unanswered(a.Step) || w.lost(w.run.Step(a.Step)) != nil {
 			continue
 		}
 		at, why := w.mayStart(a)
@@ -179,6 +187,9 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 				wake = at
 			}
 			continue
+		}
+		if a.Local == "" && a.Ask == nil {
+			w.tellReopened(a.Step)
 		}
 		before := w.hist.Events
 		if err := w.start(ctx, a); err != nil {

@@ -43,6 +43,10 @@ type StepHistory struct {
 	Owed *reprise.Event
 	// Left are the files that attempts since then changed and no commit holds.
 	Left []string
+	// Accepted is the end of the last attempt if it was accepted and nothing on
+	// record took that back since: no reset, no new attempt, no earlier state, no
+	// verdict that sent work back, and no answer about the step.
+	Accepted *reprise.Event
 	// LastFailure is the latest failure since then, nil if there is none.
 	LastFailure *reprise.Event
 	// DeferredUntil is when a limit ends, zero if none is on record.
@@ -107,13 +111,32 @@ func (h *History) Add(ev *reprise.Event) {
 		for _, s := range h.Steps {
 			s.Open, s.Owed, s.LastFailure, s.Failures, s.Left = nil, nil, nil, 0, nil
 		}
+		h.sendBack()
+	case reprise.RunRenewed:
+		h.sendBack()
+	case reprise.StepFinished:
+		if ev.Outcome == rejected {
+			h.sendBack()
+		}
 	}
 	if ev.Kind == reprise.QuestionAnswered && ev.By != "" {
-		h.step(ev.By).forgive()
+		by := h.step(ev.By)
+		by.forgive()
+		by.Accepted = nil
 	}
 	if ev.Step != "" {
 		h.step(ev.Step).add(ev)
 		h.limit(ev)
+	}
+}
+
+// rejected is the outcome of a step whose verdict sends work back.
+const rejected = "rejected"
+
+// sendBack tells that any step may have to be done again.
+func (h *History) sendBack() {
+	for _, s := range h.Steps {
+		s.Accepted = nil
 	}
 }
 
@@ -163,6 +186,10 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		}
 	}
 	switch ev.Kind {
+	case reprise.StepStarted, reprise.StepFinished, reprise.StepSkipped, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset, reprise.QuestionAnswered:
+		s.Accepted = nil
+	}
+	switch ev.Kind {
 	case reprise.StepStarted:
 		start := *ev // a copy of its own: most events are not kept
 		if s.Owed == nil {
@@ -173,6 +200,9 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		s.end(ev)
 		s.forgive()
 		s.Lost, s.Owed, s.First, s.Left = "", nil, nil, nil
+		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
+			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key}
+		}
 	case reprise.StepFailed:
 		s.end(ev)
 		s.Failures++

@@ -84,6 +84,40 @@ func TestO2_O3_what_a_journal_adds_up_to(t *testing.T) {
 	}
 }
 
+// TestX4_what_was_accepted_stands_until_something_takes_it_back: an end that was
+// accepted counts until an event says that the step may have to be done again.
+func TestX4_what_was_accepted_stands_until_something_takes_it_back(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		then   reprise.Event
+		stands bool
+	}{
+		"another step":          {reprise.Event{Kind: reprise.StepFinished, Step: "b", Attempt: 1, Outcome: "approved"}, true},
+		"a stop":                {reprise.Event{Kind: reprise.RunStopped}, true},
+		"an answer to another":  {reprise.Event{Kind: reprise.QuestionAnswered, Step: "b", Question: "q"}, true},
+		"a new attempt":         {reprise.Event{Kind: reprise.StepStarted, Step: "a", Attempt: 2}, false},
+		"a reset":               {reprise.Event{Kind: reprise.StepReset, Step: "a"}, false},
+		"left out":              {reprise.Event{Kind: reprise.StepSkipped, Step: "a"}, false},
+		"an earlier state":      {reprise.Event{Kind: reprise.StateRestored}, false},
+		"a fresh start":         {reprise.Event{Kind: reprise.RunStarted}, false},
+		"a renewal":             {reprise.Event{Kind: reprise.RunRenewed}, false},
+		"a verdict":             {reprise.Event{Kind: reprise.StepFinished, Step: "b", Attempt: 1, Outcome: "rejected"}, false},
+		"its own verdict":       {reprise.Event{Kind: reprise.StepFinished, Step: "a", Attempt: 2, Outcome: "rejected"}, false},
+		"an answer about it":    {reprise.Event{Kind: reprise.QuestionAnswered, Step: "a", Question: "q"}, false},
+		"an answer it asked of": {reprise.Event{Kind: reprise.QuestionAnswered, Step: "b", By: "a", Question: "q"}, false},
+	} {
+		h := journal.Fold([]journal.Entry{
+			{Event: reprise.Event{Kind: reprise.StepStarted, Step: "a", Attempt: 1, At: at}},
+			{Event: reprise.Event{Kind: reprise.StepFinished, Step: "a", Attempt: 1, At: at.Add(1), Commit: "abc"}},
+			{Event: c.then},
+		})
+		got := h.Step("a").Accepted
+		if (got != nil) != c.stands || got != nil && (got.Commit != "abc" || !got.At.Equal(at.Add(1))) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestO2_the_run_s_own_history(t *testing.T) {
 	t.Parallel()
 	h := journal.Fold([]journal.Entry{

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// reopened gives the end of a step that was accepted, that nothing on record took
+// back, and that the files call open all the same without a word of it from then or
+// later; nil for any other step.
+func (w *work) reopened(s *reprise.Step) *reprise.Event {
+	if s == nil || s.Status.Closed() || s.Status == reprise.InReview {
+		return nil
+	}
+	end := w.hist.Step(s.ID).Accepted
+	if end == nil || slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return !c.At.Before(end.At) }) {
+		return nil
+	}
+	return end
+}
+
+// lost is reopened for a step whose files only ever add to what they tell: nobody
+// opened it again, they lost that it was finished.
+func (w *work) lost(s *reprise.Step) *reprise.Event {
+	if keeps, ok := w.layout.(interface{ Appends() bool }); !ok || !keeps.Appends() {
+		return nil
+	}
+	return w.reopened(s)
+}
+
+// The answers to what became of steps whose end the files lost.
+const (
+	lostDone  = "it is done"
+	lostAgain = "do it again"
+)
+
+// lostPrefix begins the names of questions about steps whose end the files lost.
+const lostPrefix = "lost-"
+
+// settleLost asks a person about steps that were accepted and whose files lost
+// that, and does what they said: done once must not become done twice because a
+// file was cut. Until then none of them is started.
+func (w *work) settleLost(ctx context.Context) error {
+	var ends []reprise.Event
+	for i := range w.run.Steps {
+		if end := w.lost(&w.run.Steps[i]); end != nil {
+			ends = append(ends, *end)
+		}
+	}
+	id := w.lostQuestion(ends)
+	if err := w.withdraw(ctx, id); err != nil || len(ends) == 0 {
+		return err
+	}
+	q, asked := w.question(id)
+	switch {
+	case !asked:
+		return w.askLost(ctx, id, ends)
+	case !q.Answered:
+		return nil
+	}
+	slices.SortStableFunc(ends, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
+	var then []reprise.Event
+	for _, end := range ends {
+		switch strings.TrimSpace(q.Answer) {
+		case lostDone:
+			then = append(then, end)
+		case lostAgain:
+			then = append(then, resetBy(end.Step))
+		}
+	}
+	// An answer in other words is none: it is used up, and the question comes again.
+	then = append(then, reprise.Event{Kind: reprise.AnswerApplied, Question: id, Text: q.Answer, Actor: actor})
+	then[0].At = w.Now()
+	if err := w.recordAll(ctx, then...); err != nil {
+		return err
+	}
+	if err := w.load(); err != nil || len(then) > 1 {
+		return err
+	}
+	return w.settleLost(ctx)
+}
+
+// lostQuestion names the question about steps whose end the files lost: another
+// one where they are others, or lost it again, or the answer said neither.
+func (w *work) lostQuestion(ends []reprise.Event) string {
+	if len(ends) == 0 {
+		return ""
+	}
+	var which strings.Builder
+	for _, end := range ends {
+		fmt.Fprintf(&which, "%q %d %d\n", end.Step, end.Attempt, end.At.UnixNano())
+	}
+	name := lostPrefix + reprise.HashOf([]byte(which.String())).String()[:8]
+	for n := 1; ; n++ {
+		id := fmt.Sprintf("%s-%d", name, n)
+		if q, asked := w.question(id); !asked || !q.Applied {
+			return id
+		}
+	}
+}
+
+// withdraw takes questions about lost steps back that do not stand any more, all
+// but one.
+func (w *work) withdraw(ctx context.Context, but string) error {
+	any := false
+	for _, q := range w.run.PendingQuestions() {
+		if !strings.HasPrefix(q.ID, lostPrefix) || q.ID == but {
+			continue
+		}
+		any = true
+		if err := w.record(ctx, reprise.Event{Kind: reprise.AnswerApplied, At: w.Now(), Question: q.ID, Text: "the files have changed since; it is not asked any more", Actor: actor}); err != nil {
+			return err
+		}
+	}
+	if !any {
+		return nil
+	}
+	return w.load()
+}
+
+func (w *work) askLost(ctx context.Context, id string, ends []reprise.Event) error {
+	var names []string
+	for _, end := range ends {
+		names = append(names, end.Step)
+	}
+	text := fmt.Sprintf("%s was finished at %s and the files of the run have lost that. Is it done?", names[0], ends[0].At.UTC().Format("2006-01-02 15:04:05 MST"))
+	if len(names) > 1 {
+		text = fmt.Sprintf("%s were finished and the files of the run have lost that. Are they done?", strings.Join(names, ", "))
+	}
+	w.notice(reprise.Finding{
+		Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: names[0], Source: reprise.Source{File: w.ref.Path},
+		Message: fmt.Sprintf("the files have lost that %s finished: nothing of that is done again before a person had a say", are(names)),
+		Hint:    "`reprise log` shows what was recorded",
+	})
+	return w.ask(ctx, reprise.Assignment{}, []reprise.Asked{{ID: id, Text: text, Options: []string{lostDone, lostAgain}}})
+}
+
+func are(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " was"
+	}
+	return strings.Join(names, ", ") + " were"
+}
+
+// tellReopened says that a step is done again that was accepted. Files that keep
+// only how things stand may have been changed on purpose or by a program that
+// wrote what it had read before: they count, but not in silence.
+func (w *work) tellReopened(step string) {
+	s := w.run.Step(step)
+	end := w.reopened(s)
+	if end == nil {
+		return
+	}
+	w.notice(reprise.Finding{
+		Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: step, Source: s.Source,
+		Message: fmt.Sprintf("%s was finished at %s, and its files call it %s now, which nobody here did: it is started again", step, end.At.UTC().Format("2006-01-02 15:04:05 MST"), s.Status),
+		Hint:    "`reprise log` shows what was recorded",
+	})
+}

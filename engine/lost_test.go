@@ -1,0 +1,132 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/settings"
+)
+
+// cutEvents is a command that cuts the run's own event file.
+const cutEvents = `f=$(ls .agent-memory/runs/one/events/reprise/*); head -c %d $f > cut; cat cut > $f`
+
+func lostFlow(cut int) string {
+	return fmt.Sprintf(`name: f
+steps:
+  - {id: a, command: [sh, -c, "echo A >> log"]}
+  - {id: b, needs: [a], command: [sh, -c, %q]}
+  - {id: c, needs: [b], command: [sh, -c, "echo C >> log"]}
+`, fmt.Sprintf(cutEvents, cut))
+}
+
+// TestX4_what_its_files_lost_is_not_done_again_unasked: an agent cuts the event file
+// that tells that a step before was finished. The journal knows better: nothing is
+// done twice before a person had a say, and what they say is done.
+func TestX4_what_its_files_lost_is_not_done_again_unasked(t *testing.T) {
+	t.Parallel()
+	for _, cut := range []int{0, 20} {
+		for answer, want := range map[string]string{"it is done": "A C", "do it again": "A C A"} {
+			t.Run(fmt.Sprint(cut, answer), func(t *testing.T) {
+				t.Parallel()
+				e := newEngine(repository(t))
+				ref := start(t, e, lostFlow(cut))
+				sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Fields(get(t, e.Dir, "log")); count(events(t, e.Dir, ref), reprise.StepStarted, "a") != 1 || slices.Index(got, "A") != 0 {
+					t.Fatalf("a was started again; log %q", got)
+				}
+				if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "a was finished") || sum.Action != reprise.Ask {
+					t.Fatalf("asked %+v, %v", sum.Questions, sum.Action)
+				}
+				if !slices.ContainsFunc(sum.Findings, func(f reprise.Finding) bool {
+					return f.Code == reprise.CodeMovedOn && strings.Contains(f.Message, "lost that a was finished")
+				}) {
+					t.Errorf("nothing was said: %+v", sum.Findings)
+				}
+				// Another process asks the same and nothing else.
+				if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || len(sum.Questions) != 1 {
+					t.Fatalf("%+v, %v", sum, err)
+				}
+				if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: answer}); err != nil {
+					t.Fatal(err)
+				}
+				if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State != reprise.Complete {
+					t.Fatalf("%+v, %v", sum, err)
+				}
+				got := strings.Fields(get(t, e.Dir, "log"))
+				slices.Sort(got)
+				wanted := strings.Fields(want)
+				slices.Sort(wanted)
+				if !slices.Equal(got, wanted) {
+					t.Errorf("done: %q, want %q", got, wanted)
+				}
+			})
+		}
+	}
+}
+
+// TestX4_a_newer_word_opens_a_step_again: whoever adds an event that opens a
+// finished step again is heard without a question.
+func TestX4_a_newer_word_opens_a_step_again(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, "name: f\nsteps:\n  - {id: a, command: [sh, -c, \"echo A >> log\"]}\n  - {id: b, needs: [a], command: [sh, -c, \"test -f go\"], attempts: 1}\n")
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, e.Dir, ".agent-memory/runs/one/events/other/1.jsonl", fmt.Sprintf(`{"ts":%q,"type":"task-started","task":"a","actor":"other"}`+"\n", time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano)))
+	time.Sleep(1100 * time.Millisecond)
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil || len(sum.Questions) > 0 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	if got := get(t, e.Dir, "log"); got != "A\nA\n" {
+		t.Errorf("log %q", got)
+	}
+	if slices.ContainsFunc(sum.Findings, func(f reprise.Finding) bool { return f.Severity == reprise.Warning }) {
+		t.Errorf("it is nagged about: %+v", sum.Findings)
+	}
+}
+
+// TestX4_a_plan_that_takes_a_finished_step_back_is_told: files that keep only how
+// things stand count, also where an agent wrote what it had read before; but a
+// finished step is not begun again in silence.
+func TestX4_a_plan_that_takes_a_finished_step_back_is_told(t *testing.T) {
+	t.Parallel()
+	const at = ".auto-claude/specs/001-dark"
+	dir := repository(t)
+	put(t, dir, ".gitignore", ".auto-claude/\n.reprise/\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "ignore")
+	put(t, dir, at+"/implementation_plan.json", `{"feature": "Dark mode", "workflow_type": "feature", "status": "in_progress", "phases": [{"id": "p", "name": "P", "subtasks": [
+  {"id": "1.1", "description": "one", "status": "pending"},
+  {"id": "1.2", "description": "two", "status": "pending"}]}]}
+`)
+	put(t, dir, at+"/spec.md", "# Dark\n")
+	put(t, dir, at+"/requirements.json", `{"task_description":"x"}`)
+	e := newEngine(dir)
+	e.Settings.Agents["actor"] = settings.Agent{Name: "actor", Preset: "command", Command: []string{"sh", "-c", `mkdir -p src; echo "$REPRISE_ATTEMPT" > "src/$REPRISE_STEP"
+if [ "$REPRISE_STEP" = 1.2 ]; then for f in $(find "` + dir + `" -name implementation_plan.json); do sed -i 's/"completed"/"pending"/' "$f"; done; fi
+echo '{"outcome":"done","verdict":"approved"}' > "$REPRISE_RESULT"`}}
+	ref := reprise.Ref{Layout: "autoclaude", ID: "001-dark", Path: at, Kind: reprise.KindBuild}
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil || count(events(t, dir, ref), reprise.StepStarted, "1.1") != 2 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	told := 0
+	for _, f := range sum.Findings {
+		if f.Code == reprise.CodeMovedOn && f.Subject == "1.1" && strings.Contains(f.Message, "it is started again") {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("told %d times: %+v", told, sum.Findings)
+	}
+}
