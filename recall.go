@@ -3,8 +3,9 @@ package reprise
 import "time"
 
 // Recall adds to a run what its journal tells and its files have no place for:
-// how often each step was started and sent back, when it ended last, what a person
-// was asked and said, and in which mode it was started. Events stand in the order
+// how often each step was started and sent back, when it ended last, which stages
+// were begun that are no steps, what a person was asked and said, and in which mode
+// it was started. Events stand in the order
 // in which they happened; what the files say of a question that nobody else answered
 // stays.
 //
@@ -14,6 +15,8 @@ import "time"
 func (r *Run) Recall(events []Event) {
 	r.Mode = modeIn(events)
 	events = latestLife(events)
+	r.Stages = nil
+	stages := map[string]bool{}
 	asked := map[string]*Question{}
 	var order []string
 	stopped, begun := false, false
@@ -23,6 +26,9 @@ func (r *Run) Recall(events []Event) {
 		limits.add(ev)
 		if s := r.Step(ev.Step); s != nil && ev.Step != "" {
 			s.recall(ev, i+1)
+		} else if ev.Kind == StepStarted && ev.Step != "" && !stages[ev.Step] {
+			stages[ev.Step] = true
+			r.Stages = append(r.Stages, ev.Step)
 		}
 		switch ev.Kind {
 		case StateRestored:

@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"slices"
 	"testing"
 )
 
@@ -98,5 +99,23 @@ func TestOR1_a_run_keeps_the_mode_it_was_started_in(t *testing.T) {
 		if r.Recall(tc.events); r.Mode != tc.want {
 			t.Errorf("%v: mode %q, want %q", tc.events, r.Mode, tc.want)
 		}
+	}
+}
+
+func TestX_Recall_stages_that_the_files_keep_no_step_for(t *testing.T) {
+	t.Parallel()
+	r := &Run{State: Interrupted, Steps: []Step{{ID: "a"}}, Stages: []string{"old"}}
+	r.Recall([]Event{
+		{Kind: StepStarted, Step: "before"},
+		{Kind: RunStarted},
+		{Kind: QuestionAsked, Step: "wave 1", Question: "gate", Text: "Go on?"},
+		{Kind: StepStarted, Step: "qa-review"},
+		{Kind: StepFailed, Step: "qa-review"},
+		{Kind: StepStarted, Step: "a"},
+		{Kind: StepStarted, Step: "qa-fix"},
+		{Kind: StepStarted, Step: "qa-review"},
+	})
+	if !slices.Equal(r.Stages, []string{"qa-review", "qa-fix"}) {
+		t.Errorf("%q", r.Stages)
 	}
 }

@@ -181,6 +181,9 @@ type Run struct {
 
 	// Steps stand in the order in which they would be done.
 	Steps []Step
+	// Stages are parts of the work that our own journal tells were begun and that
+	// the files keep no step for, in the order in which they were first begun.
+	Stages []string
 	// Next is what may be started now according to the files, the
 	// recommended unit first. Empty for a run that is closed.
 	Next []Unit

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"time"
 
 	"reprise"
 	"reprise/agent"
@@ -30,14 +32,59 @@ func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
 	ctx, f.cancel = context.WithCancel(ctx)
 	w.flights[a.Step] = f
 	w.tell(Progress{Kind: Began, Step: a.Step, Title: a.Unit.Title, Role: a.Role, Attempt: f.attempt})
+	again := w.saidAgain(a.Step)
 	go func() {
-		sum, err := w.Engine.runChild(ctx, w, *a.Child, a.Unit.Title)
+		sum, err := w.Engine.runChild(ctx, w, *a.Child, a.Unit.Title, again)
 		w.landed <- landing{step: a.Step, child: sum, err: err}
 	}()
 	return nil
 }
 
-func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref, title string) (*Summary, error) {
+// saidAgain is when a person said that a step is to be done again, zero if it has
+// ended since.
+func (w *work) saidAgain(step string) (at time.Time) {
+	for i := range w.told {
+		ev := &w.told[i]
+		if ev.Step != step {
+			continue
+		}
+		switch ev.Kind {
+		case reprise.StepReset:
+			if ev.Actor == person {
+				at = ev.At
+			}
+		case reprise.StepFinished, reprise.StepSkipped, reprise.StepFailed, reprise.StepBlocked:
+			at = time.Time{}
+		}
+	}
+	return at
+}
+
+// forgive lets the steps be tried again that failed or were cut off for good before
+// a person said so of the whole run.
+func (w *work) forgive(ctx context.Context, said time.Time) error {
+	last := map[string]time.Time{}
+	for i := range w.told {
+		switch ev := &w.told[i]; ev.Kind {
+		case reprise.StepFailed, reprise.StepBlocked, reprise.StepResolved:
+			last[ev.Step] = ev.At
+		}
+	}
+	var events []reprise.Event
+	for _, step := range slices.Sorted(mapKeys(last)) {
+		if (w.tired(step) || w.halted(step)) && last[step].Before(said) {
+			events = append(events, resetBy(step))
+		}
+	}
+	if err := w.recordAll(ctx, events...); err != nil {
+		return err
+	}
+	return w.load()
+}
+
+// runChild works on a run within a run. again is when a person said that it is to be
+// tried again, zero if nobody did.
+func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref, title string, again time.Time) (*Summary, error) {
 	child, err := e.open(ctx, parent.store, ref, nil)
 	if err != nil {
 		return nil, err
@@ -57,6 +104,11 @@ func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref, ti
 			return nil, err
 		}
 	}
+	if !again.IsZero() {
+		if err := child.forgive(ctx, again); err != nil {
+			return nil, err
+		}
+	}
 	return child.sum, child.loop(ctx)
 }
 
@@ -70,6 +122,8 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 	w.sum.Failed = append(w.sum.Failed, child.Failed...)
 	w.sum.Findings = append(w.sum.Findings, child.Findings...)
 	w.sum.Refused = append(w.sum.Refused, child.Refused...)
+	w.sum.Skipped = append(w.sum.Skipped, child.Skipped...)
+	f.child = child
 	why := first(append(child.Reasons, "it stopped")...)
 	switch {
 	case child.State == reprise.Complete || child.Action == reprise.Finish:
@@ -78,7 +132,7 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 			return w.lied(ctx, f, agent.Result{}, c.Problem)
 		}
 		return w.finish(ctx, f, c, reprise.Reply{}, "")
-	case ctx.Err() == nil && len(child.Questions) == 0 && child.Until.IsZero() && (len(child.Failed) > 0 || len(child.Refused) > 0):
+	case ctx.Err() == nil && len(child.Questions) == 0 && child.Until.IsZero() && (len(child.Failed) > 0 || len(child.Parked) > 0 || len(child.Refused) > 0):
 		return w.fail(ctx, f, agent.Result{Outcome: agent.Failed, Reason: why})
 	}
 	w.sum.Questions = append(w.sum.Questions, child.Questions...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -72,10 +73,8 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 	if l.d.Verdict == reprise.BlockedVerdict {
 		return true, &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
 	}
-	if w.choice.From != "" {
-		if _, err := w.resetsFrom(ctx, w.choice.From); err != nil {
-			return true, err
-		}
+	if _, err := w.said(ctx); err != nil {
+		return true, err
 	}
 	if err := w.takeUp(ctx, l); err != nil {
 		if ctx.Err() != nil && w.store.Poisoned() == nil {
@@ -83,17 +82,88 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 		}
 		return true, err
 	}
-	for _, step := range w.choice.Skip {
-		if err := w.leaveOut(ctx, step); err != nil {
-			return true, err
-		}
-	}
+	return false, w.heed(ctx)
+}
+
+// said gives what a person said about single steps, as events in the order in which
+// they count: those to be done again, then those to be left out. What the files
+// cannot take is refused, and nothing is recorded.
+func (w *work) said(ctx context.Context) ([]reprise.Event, error) {
+	var events []reprise.Event
 	if w.choice.From != "" {
-		if err := w.beginAt(ctx, w.choice.From); err != nil {
-			return true, err
+		again, err := w.resetsFrom(ctx, w.choice.From)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range again {
+			events = append(events, resetBy(id))
 		}
 	}
-	return false, nil
+	if len(w.choice.Skip) == 0 {
+		return events, nil
+	}
+	for _, step := range w.choice.Skip {
+		events = append(events, leftOut(step))
+	}
+	run, err := w.imagined(ctx, events)
+	if err != nil {
+		return nil, fmt.Errorf("skip %s: %w", strings.Join(w.choice.Skip, ", "), err)
+	}
+	return events, mustBeOut(run, w.choice.Skip)
+}
+
+// imagined is the run as it would be with events, which are played on a store that
+// keeps its changes to itself.
+func (w *work) imagined(ctx context.Context, events []reprise.Event) (*reprise.Run, error) {
+	dry := durable.NewDryRun(w.store)
+	for _, ev := range events {
+		ev.At = w.Now()
+		err := journal.Play(ctx, dry, w.layout, w.ref, ev)
+		if err != nil && !errors.Is(err, reprise.ErrCannotRecord) { // what cannot be the journal alone holds
+			return nil, err
+		}
+	}
+	return w.layout.Load(dry, w.ref)
+}
+
+// mustBeOut tells which of the steps that are to be left out the files would not
+// leave out.
+func mustBeOut(run *reprise.Run, steps []string) error {
+	for _, step := range steps {
+		switch s := run.Step(step); {
+		case s == nil:
+			return fmt.Errorf("skip %s: the files of %s keep no such step", step, run.ID)
+		case !s.Status.Closed():
+			return fmt.Errorf("skip %s: the files of %s have no place for it: it would still be %s", step, run.ID, s.Status)
+		}
+	}
+	return nil
+}
+
+// heed records what a person said about single steps, all of it or, after a crash,
+// the rest before anything else.
+func (w *work) heed(ctx context.Context) error {
+	events, err := w.said(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.recordAll(ctx, events...); err != nil {
+		return err
+	}
+	if err := w.load(); err != nil {
+		return err
+	}
+	w.tellLeftOut()
+	return nil
+}
+
+// tellLeftOut puts into the summary which steps a person had left out.
+func (w *work) tellLeftOut() {
+	for _, id := range w.choice.Skip {
+		if s := w.run.Step(id); s != nil {
+			w.sum.Skipped = append(w.sum.Skipped, StepReport{ID: id, Title: s.Title, Role: s.Role})
+		}
+	}
 }
 
 // respawn goes on with new sessions.
@@ -130,26 +200,8 @@ func (w *work) restart(ctx context.Context, l look) (bool, error) {
 
 // skipOn leaves the current plan or step out and goes on.
 func (w *work) skipOn(ctx context.Context, l look) (bool, error) {
-	step := w.current(l)
-	if done, err := w.goOn(ctx, l); done || err != nil {
-		return done, err
-	}
-	return false, w.leaveOut(ctx, step)
-}
-
-// leaveOut records that a person wants a step left out, and makes sure that the
-// files have taken it in.
-func (w *work) leaveOut(ctx context.Context, step string) error {
-	if err := w.record(ctx, reprise.Event{Kind: reprise.StepSkipped, At: w.Now(), Step: step, Actor: person, Text: "left out by a person"}); err != nil {
-		return err
-	}
-	if err := w.load(); err != nil {
-		return err
-	}
-	if s := w.run.Step(step); s != nil && !s.Status.Closed() {
-		return fmt.Errorf("skip %s: the files of %s have no place for it: it is still %s", step, w.ref.ID, s.Status)
-	}
-	return nil
+	w.choice.Skip = append(slices.Clone(w.choice.Skip), w.current(l))
+	return w.goOn(ctx, l)
 }
 
 // reset records that a person wants a step done again.
@@ -160,58 +212,50 @@ func (w *work) reset(ctx context.Context, step string) error {
 	return w.load()
 }
 
+// leftOut says that a person wants a step left out.
+func leftOut(step string) reprise.Event {
+	return reprise.Event{Kind: reprise.StepSkipped, Step: step, Actor: person, Text: "left out by a person"}
+}
+
 func resetBy(step string) reprise.Event {
 	return reprise.Event{Kind: reprise.StepReset, Step: step, Actor: person, Text: "to be done again, says a person"}
 }
 
-// beginAt makes a step and all that come after it open again. Where the files
-// cannot take that, it is refused and nothing is recorded.
-func (w *work) beginAt(ctx context.Context, step string) error {
-	again, err := w.resetsFrom(ctx, step)
-	if err != nil {
-		return err
-	}
-	events := make([]reprise.Event, len(again))
-	for i, id := range again {
-		events[i] = resetBy(id)
-	}
-	if err := w.recordAll(ctx, events...); err != nil {
-		return err
-	}
-	return w.load()
-}
-
 // resetsFrom gives the steps that are to be made open again to begin at one of
-// them, in the order in which that is done. It plays them first on a store that
-// keeps its changes to itself.
+// them, in the order in which that is done: the step, what comes after it, and what
+// failed or was cut off there or in a stage that the files do not keep. Where the step
+// is not done, what is done does not rest on it and stays. What the files cannot take
+// back is refused.
 func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
-	failed := w.hist.Step(step).LastFailure != nil
-	if at < 0 && failed {
-		// The files tell of it only once it is done: it is forgiven.
-		return []string{step}, nil
+	failed := w.tired(step) || w.halted(step)
+	if at < 0 && !failed && !w.offered(step) {
+		return nil, fmt.Errorf("begin at %s: %s has no such step, or none that could begin again", step, w.ref.ID)
 	}
+	stages := w.tiredStages()
 	if at < 0 {
-		return nil, fmt.Errorf("begin at %s: %s has no such step", step, w.ref.ID)
+		// The files tell of it only once it is done: it is forgiven.
+		if !slices.Contains(stages, step) {
+			stages = append(stages, step)
+		}
+		return stages, nil
 	}
+	rests := w.restsOn(at)
 	var again []string
-	for _, s := range w.run.Steps[at:] {
-		if s.Status != reprise.Pending || w.hist.Step(s.ID).LastFailure != nil {
+	for i := range w.run.Steps[at:] {
+		s := &w.run.Steps[at+i]
+		if s.Status != reprise.Pending && (!s.Status.Closed() || rests[s.ID]) || w.tired(s.ID) {
 			again = append(again, s.ID)
 		}
 	}
 	// The last first, so that no step is open while one that needs it is closed.
 	slices.Reverse(again)
-	dry := durable.NewDryRun(w.store)
-	for _, id := range again {
-		ev := resetBy(id)
-		ev.At = w.Now()
-		err := journal.Play(ctx, dry, w.layout, w.ref, ev)
-		if err != nil && !errors.Is(err, reprise.ErrCannotRecord) { // what cannot be the journal alone holds
-			return nil, fmt.Errorf("begin at %s: %w", step, err)
-		}
+	again = append(stages, again...)
+	events := make([]reprise.Event, len(again))
+	for i, id := range again {
+		events[i] = resetBy(id)
 	}
-	run, err := w.layout.Load(dry, w.ref)
+	run, err := w.imagined(ctx, events)
 	if err != nil {
 		return nil, fmt.Errorf("begin at %s: %w", step, err)
 	}
@@ -219,6 +263,26 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 		return nil, fmt.Errorf("begin at %s: the files of %s cannot take back that it is done", step, w.ref.ID)
 	}
 	return again, nil
+}
+
+// restsOn gives the steps that may have been built on one, with itself: all that come
+// after it if it is done, or if nothing says what the steps need; else those that need
+// it.
+func (w *work) restsOn(at int) map[string]bool {
+	after := w.run.Steps[at:]
+	needs := slices.ContainsFunc(w.run.Steps, func(s reprise.Step) bool { return len(s.Needs) > 0 })
+	all := after[0].Status.Closed() || !needs
+	out := map[string]bool{after[0].ID: true}
+	for again := true; again; {
+		again = false
+		for i := range after {
+			s := &after[i]
+			if !out[s.ID] && (all || slices.ContainsFunc(s.Needs, func(id string) bool { return out[id] })) {
+				out[s.ID], again = true, true
+			}
+		}
+	}
+	return out
 }
 
 // keep keeps the state before a choice that gives it up.
@@ -249,7 +313,8 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 		if at.Status.Closed() && len(w.run.Steps) > 1 {
 			at = w.run.Steps[1]
 		}
-		return false, w.beginAt(ctx, at.ID)
+		w.choice.From = at.ID
+		return false, w.heed(ctx)
 	}
 	ref, events, err := w.beginnings(l)
 	if err != nil {
@@ -264,7 +329,11 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	if err := w.renew(ctx); err != nil {
 		return true, err
 	}
-	return false, w.load()
+	if err := w.load(); err != nil {
+		return true, err
+	}
+	w.tellLeftOut()
+	return false, nil
 }
 
 // goalOf is what the run was started for: as its playbook tells, else its title.

@@ -91,10 +91,18 @@ type Summary struct {
 	State   reprise.State
 	Action  reprise.Action // what the last decision asked for
 	Reasons []string
-	// Finished, Failed and Left are steps, by id, in the order it happened.
+	// Finished, Failed and Skipped are what was done now, in the order it
+	// happened; an attempt that failed may have been made good by a later one.
+	// Left are the steps that are open.
 	Finished []StepReport
 	Failed   []StepReport
+	Skipped  []StepReport
 	Left     []string
+	// Parked are the steps that failed or were cut off for good: nothing but a
+	// person has them tried again. They stand in the order of the work.
+	Parked []string
+	// Reached tells that the step was closed which a person named as the last.
+	Reached bool
 	// Questions wait for a person; Until is when a limit ends, Account what it
 	// closed.
 	Questions []reprise.Question

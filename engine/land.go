@@ -324,14 +324,14 @@ func (w *work) fail(ctx context.Context, f *flight, r agent.Result) error {
 	ev.Cause = w.cause(context.WithoutCancel(ctx), f, r)
 	last := w.hist.Step(f.a.Step).LastFailure
 	switch {
-	case r.Outcome == agent.NotStarted:
+	case r.Outcome == agent.NotStarted || f.child != nil && len(f.child.Parked) > 0:
 		ev.Outcome = pointless
 	case last != nil && ev.Cause != "" && last.Cause == ev.Cause:
 		ev.Outcome = sameAgain
 	default:
 		ev.Outcome = string(r.Outcome)
 	}
-	w.sum.Failed = append(w.sum.Failed, w.report(f, ev.Text, ""))
+	w.sum.Failed = append(w.sum.Failed, w.notAccepted(f, ev.Text))
 	w.ended(f, string(r.Outcome), ev.Text)
 	return w.record(ctx, ev)
 }
@@ -341,7 +341,7 @@ func (w *work) blocked(ctx context.Context, f *flight, why string) error {
 	ev := w.about(ctx, f, reprise.StepBlocked)
 	ev.Text = why
 	w.parked[f.a.Step] = "is blocked: " + why
-	w.sum.Failed = append(w.sum.Failed, w.report(f, why, ""))
+	w.sum.Failed = append(w.sum.Failed, w.notAccepted(f, why))
 	w.ended(f, "blocked", why)
 	return w.record(ctx, ev)
 }
@@ -351,11 +351,20 @@ func (w *work) ended(f *flight, outcome, text string) {
 	w.tell(Progress{Kind: Ended, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Outcome: outcome, Text: text, Took: w.Now().Sub(f.began), Log: f.log})
 }
 
+// report tells of an attempt that was accepted.
 func (w *work) report(f *flight, text, commit string) StepReport {
 	return StepReport{
 		ID: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Took: w.Now().Sub(f.began),
 		Text: text, Commit: commit, Resolved: f.session == nil && f.attempt > 0 && f.a.Child == nil, Log: f.log,
 	}
+}
+
+// notAccepted is the report of an attempt that was not accepted, whoever saw its
+// end.
+func (w *work) notAccepted(f *flight, text string) StepReport {
+	r := w.report(f, text, "")
+	r.Resolved = false
+	return r
 }
 
 // refuse records that nobody can do the work of a role: a mistake in the

@@ -375,6 +375,7 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 			s.Reasons = append(s.Reasons, fmt.Sprintf("%s: failed %s: %s", st.ID, times(h.Failures), reasonOf(h.LastFailure)))
 		}
 	}
+	s.Parked, s.Reached = w.givenUp(), w.reached()
 	for _, step := range slices.Sorted(mapKeys(w.parked)) {
 		s.Reasons = append(s.Reasons, step+": "+w.parked[step])
 		if s.Action == reprise.Start {

@@ -38,8 +38,14 @@ func (w *work) beginnings(l look) (reprise.Ref, []reprise.Event, error) {
 	if len(events) == 0 && ref.Path == w.ref.Path {
 		return ref, nil, reprise.ErrNotFromNothing
 	}
+	if len(events) == 0 && len(w.choice.Skip) > 0 {
+		return ref, nil, fmt.Errorf("%s is there already, and nothing of it is left out by this", ref.Path)
+	}
+	for _, step := range w.choice.Skip {
+		events = append(events, leftOut(step))
+	}
 	events = w.allBegun(events)
-	return ref, events, rehearse(left, ref, events)
+	return ref, events, rehearse(left, ref, events, w.choice.Skip)
 }
 
 // decideRenewal makes the decision durable, in the journal of the run that begins
@@ -78,8 +84,9 @@ func (w *work) decideRenewal(ctx context.Context, l look, ref reprise.Ref, event
 	return nil
 }
 
-// rehearse tells why events would not make a run, nil if they would.
-func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event) error {
+// rehearse tells why events would not make a run without some of its steps, nil if
+// they would.
+func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event, without []string) error {
 	l := layout.Find(ref.Layout)
 	if l == nil {
 		return fmt.Errorf("no layout is called %q", ref.Layout)
@@ -90,7 +97,14 @@ func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event) erro
 			return err
 		}
 	}
-	return nil
+	if len(without) == 0 {
+		return nil
+	}
+	run, err := l.Load(dry, ref)
+	if err != nil {
+		return err
+	}
+	return mustBeOut(run, without)
 }
 
 // renew carries a fresh start to its end that is the last word of the journal.

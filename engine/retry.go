@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	"reprise"
@@ -78,6 +79,67 @@ func reasonOf(ev *reprise.Event) string {
 func (w *work) park(a reprise.Assignment, why string) {
 	w.parked[a.Step] = why
 	w.tell(Progress{Kind: Noticed, Step: a.Step, Title: a.Unit.Title, Text: why})
+}
+
+// tired reports whether attempts at a step failed or were cut off since a person
+// last had a say.
+func (w *work) tired(step string) bool {
+	h := w.hist.Step(step)
+	return h.LastFailure != nil || h.Cutoffs > 0
+}
+
+// halted reports whether the last attempt at a step ended with that it cannot go on
+// without something from outside.
+func (w *work) halted(step string) bool {
+	for i := len(w.told) - 1; i >= 0; i-- {
+		switch ev := &w.told[i]; ev.Kind {
+		case reprise.StateRestored:
+			return false
+		case reprise.StepBlocked:
+			if ev.Step == step {
+				return true
+			}
+		case reprise.StepStarted, reprise.StepFinished, reprise.StepSkipped, reprise.StepFailed, reprise.StepReset:
+			if ev.Step == step {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// tiredStages lists the stages that the files do not keep and that failed or were cut
+// off since a person last had a say.
+func (w *work) tiredStages() []string {
+	var out []string
+	for _, step := range slices.Sorted(mapKeys(w.hist.Steps)) {
+		if w.run.Step(step) == nil && w.tired(step) {
+			out = append(out, step)
+		}
+	}
+	return out
+}
+
+// givenUp lists the steps that nothing but a person has tried again: those of the
+// files in their order, then stages that the files do not keep.
+func (w *work) givenUp() []string {
+	var out []string
+	for i := range w.run.Steps {
+		s := &w.run.Steps[i]
+		if s.Status.Closed() && w.parked[s.ID] == "" {
+			continue
+		}
+		failed := w.tired(s.ID) && (w.parked[s.ID] != "" || s.Status == reprise.Failed)
+		if failed || (s.Status == reprise.Blocked || w.parked[s.ID] != "") && w.halted(s.ID) {
+			out = append(out, s.ID)
+		}
+	}
+	for _, step := range slices.Sorted(mapKeys(w.parked)) {
+		if w.run.Step(step) == nil && (w.tired(step) || w.halted(step)) {
+			out = append(out, step)
+		}
+	}
+	return out
 }
 
 // retryable lists failed steps that may be tried again and that the files do
