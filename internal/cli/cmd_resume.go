@@ -55,7 +55,7 @@ func (a *app) newResume() *cobra.Command {
 	f.StringVar(&flags.from, "from", "", "begin again at this step")
 	f.StringArrayVar(&flags.skip, "skip", nil, "pass over this step (can be repeated)")
 	f.BoolVar(&flags.fresh, "fresh", false, "start from scratch; the old state is archived first")
-	f.StringVar(&flags.digest, "if", "", "only if the state is still the one with this digest of `check`")
+	f.StringVar(&flags.digest, "if", "", "only if the state is still the one with this `digest`, which check shows")
 	_ = cmd.RegisterFlagCompletionFunc("option", cobra.FixedCompletions(optionKeys, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -73,7 +73,33 @@ func (f *resumeFlags) check() error {
 	if f.option != "" && !slices.Contains(optionKeys, f.option) {
 		return usageError{fmt.Errorf("--option is %q; it can be %s", f.option, strings.Join(optionKeys, ", "))}
 	}
+	starts := f.option == "fresh" || f.option == "discard"
+	for flag, idle := range map[string]bool{
+		"from": f.from != "" && (starts || !goesOn(f.option)),
+		"skip": len(f.skip) > 0 && !starts && !goesOn(f.option),
+	} {
+		if idle {
+			return usageError{fmt.Errorf("--%s and %s cannot both be meant", flag, f.way())}
+		}
+	}
 	return nil
+}
+
+// way is how the flags say to go on, as a person typed it.
+func (f *resumeFlags) way() string {
+	if f.fresh {
+		return "--fresh"
+	}
+	return "--option " + f.option
+}
+
+// goesOn reports whether an option takes the run up where it stands.
+func goesOn(option string) bool {
+	switch option {
+	case "", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "answer", "from-phase":
+		return true
+	}
+	return false
 }
 
 // choice is what the flags say.
@@ -221,6 +247,7 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 	if flags.dry {
 		return s.preview(e, j.run.Ref, choice)
 	}
+	s.opens(&f, j, choice)
 	if choice.Option == "answer" {
 		if ok, err := s.answerFirst(e, j); err != nil || !ok {
 			return err
@@ -230,12 +257,18 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 	return s.toTheEnd(e, j, choice)
 }
 
-// names refuses steps that the run does not have, before anything is touched.
+// names refuses steps that the run does not have, before anything is touched. What
+// is to be left out has to be a step of the files; the work may begin again at, and
+// end behind, any stage of it.
 func (f *resumeFlags) names(j judged) error {
-	for flag, steps := range map[string][]string{"from": {f.from}, "until": {f.until}, "skip": f.skip} {
-		for _, step := range steps {
-			if step != "" && j.run.Step(step) == nil {
-				return &stepError{flag: flag, step: step, run: j.run}
+	for _, named := range []struct {
+		flag   string
+		steps  []string
+		stages bool
+	}{{"from", []string{f.from}, true}, {"until", []string{f.until}, true}, {"skip", f.skip, false}} {
+		for _, step := range named.steps {
+			if step != "" && j.run.Step(step) == nil && !(named.stages && slices.Contains(stagesOf(j), step)) {
+				return &stepError{flag: named.flag, step: step, run: j.run}
 			}
 		}
 	}
@@ -243,6 +276,18 @@ func (f *resumeFlags) names(j judged) error {
 		return &stepError{flag: "from", run: j.run}
 	}
 	return nil
+}
+
+// stagesOf are the stages of the work that are known and that the files keep no step
+// for.
+func stagesOf(j judged) []string {
+	stages := slices.Clone(j.run.Stages)
+	for _, u := range j.d.Units {
+		if j.run.Step(u.ID) == nil && !slices.Contains(stages, u.ID) {
+			stages = append(stages, u.ID)
+		}
+	}
+	return stages
 }
 
 // stepError is returned for a step that a run does not have.
@@ -268,6 +313,9 @@ func (e *stepError) Hint() string {
 			break
 		}
 		ids = append(ids, e.run.Steps[i].ID)
+	}
+	if len(ids) == 0 {
+		return "its files name no steps yet"
 	}
 	return "its steps are " + strings.Join(ids, ", ")
 }

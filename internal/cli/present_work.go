@@ -13,7 +13,7 @@ import (
 )
 
 // workCode says what came of the work as an exit code.
-func (s *shift) workCode(sum *engine.Summary, c engine.Choice) int {
+func (s *shift) workCode(sum *engine.Summary) int {
 	switch {
 	case s.stopped():
 		return s.signalCode()
@@ -31,25 +31,14 @@ func (s *shift) workCode(sum *engine.Summary, c engine.Choice) int {
 		return exitUnreadable
 	case sum.Action == reprise.Refuse:
 		return exitBlocked
-	case len(sum.Failed) > 0 && !closed(sum, c.Until):
+	case sum.Reached:
+		return exitOK
+	case len(sum.Parked) > 0, len(sum.Failed) > 0 && sum.Action == reprise.Start:
 		return exitUnexpected
 	case sum.Action == reprise.Ask:
 		return exitNeedsAnswer
 	}
 	return exitOK
-}
-
-// closed reports whether the step a person named as the last was reached.
-func closed(sum *engine.Summary, until string) bool {
-	if until == "" {
-		return false
-	}
-	for _, id := range sum.Left {
-		if id == until {
-			return false
-		}
-	}
-	return true
 }
 
 // nextCommand is what a person would type to go on from here, "" if nothing is
@@ -75,12 +64,12 @@ func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
 	case exitWait, exitInterrupt, exitTerminated:
 		verb = "resume"
 	case exitUnexpected:
-		if len(sum.Failed) > 0 {
-			return s.command("resume", name) + " --from " + quoted(sum.Failed[len(sum.Failed)-1].ID)
+		if len(sum.Parked) > 0 { // from the first of them on, all are tried again
+			return s.command("resume", name) + " --from " + quoted(sum.Parked[0])
 		}
 		verb = "resume"
 	default:
-		if len(sum.Left) == 0 {
+		if len(sum.Left) == 0 && sum.Action == reprise.Finish {
 			return ""
 		}
 		verb = "resume"
@@ -106,7 +95,7 @@ var outcomeTitles = map[int]string{
 // summary tells what was done, what was not and why, and what to do next.
 func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next string) {
 	title := outcomeTitles[code]
-	if code == exitOK && len(sum.Left) > 0 {
+	if code == exitOK && (len(sum.Left) > 0 || sum.Action != reprise.Finish) {
 		title = "Stopped where you said"
 	}
 	f.banner(title + ": " + subject(r))
@@ -117,8 +106,11 @@ func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 	for _, s := range sum.Failed {
 		f.workStep("✗", "31", s)
 	}
+	for _, s := range sum.Skipped {
+		f.marked("  ", "–", "2", stepName(s.ID, s.Title)+"  left out", linesTitle)
+	}
 	f.workLeft(r, sum)
-	if code == exitOK && len(sum.Left) == 0 {
+	if code == exitOK && len(sum.Left) == 0 && sum.Action == reprise.Finish {
 		f.line("  Nothing is left to do.")
 	} else if reasons := unasked(sum); len(reasons)+len(sum.Refused) > 0 {
 		f.heading("Why:")

@@ -14,7 +14,10 @@ import (
 func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (engine.Choice, error) {
 	choice := flags.choice()
 	blocked := j.d.Verdict == reprise.BlockedVerdict
-	if mode == engine.Autopilot || flags.chosen() {
+	// A pre-flight check wants its word, whatever else is said; what asks for itself
+	// or only looks does not need it.
+	worded := mode == engine.Preflight && !flags.yes && flags.option != "clean" && flags.option != "repair" && flags.option != "review"
+	if mode == engine.Autopilot || flags.chosen() && !worded {
 		if choice.Option == "" && flags.from == "" {
 			choice.Option = usual(j)
 			if givesUp(choice.Option) || choice.Option == "repair" {
@@ -87,17 +90,27 @@ func (s *shift) byItself(f *face, j judged, mode engine.Mode, option string, blo
 			return false, errLeft
 		}
 	}
-	if !s.json && !mends {
-		s.confirmation(f, j)
-	}
 	return true, nil
 }
 
 // errLeft is returned where a person said no.
 var errLeft = errors.New("nothing was started")
 
-// confirmation is shown before the work goes on.
-func (s *shift) confirmation(f *face, j judged) {
+// opens has the confirmation shown where the run is taken up as it stands.
+func (s *shift) opens(f *face, j judged, choice engine.Choice) {
+	s.opening = nil
+	if goesOn(choice.Option) {
+		s.opening = func() { s.confirmation(f, j, choice) }
+	}
+}
+
+// confirmation is shown once the work goes on.
+func (s *shift) confirmation(f *face, j judged, choice engine.Choice) {
+	if at := j.run.Step(choice.From); at != nil {
+		j.d.Point = &reprise.Unit{ID: at.ID, Path: at.Path, Title: at.Title, Phase: at.Phase, Role: at.Role}
+		j.d.Units = []reprise.Unit{*j.d.Point}
+	}
+	j.d.Action = reprise.Start
 	if j.run.Layout == "eventrun" {
 		f.asking = true
 		f.eventrun(j)
@@ -181,7 +194,6 @@ func (s *shift) picked(f *face, j judged, choice engine.Choice, key string) (eng
 			return choice, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
 		}
 		f.gap()
-		s.confirmation(f, j)
 	}
 	return choice, nil
 }
@@ -202,11 +214,14 @@ func (s *shift) chooseStep(f *face, j judged) (string, error) {
 
 // proceed wants the word that a pre-flight check ends with.
 func (s *shift) proceed(f *face, j judged, choice engine.Choice) (engine.Choice, error) {
-	if j.d.Verdict == reprise.BlockedVerdict {
-		return choice, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
-	}
 	if choice.Option == "" && choice.From == "" {
 		choice.Option = usual(j)
+	}
+	if j.d.Verdict == reprise.BlockedVerdict && !givesUp(choice.Option) {
+		return choice, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
+	}
+	if givesUp(choice.Option) {
+		f.say("The old state is archived and the work starts from scratch.")
 	}
 	agreed, err := s.saysProceed(f)
 	if err == nil && !agreed {

@@ -76,7 +76,10 @@ type shift struct {
 	screen *tui.Screen
 	plain  *lineLog
 	run    string
-	done   map[string][2]int // steps done and in all, by run
+	// opening is what a person is shown first, once the engine goes on: before
+	// that it may still refuse.
+	opening func()
+	done    map[string][2]int // steps done and in all, by run
 }
 
 // work lets f work with signals in order: the first asks to stop, the second
@@ -185,9 +188,9 @@ func (s *shift) show(e *engine.Engine, r *reprise.Run) {
 	s.mu.Lock()
 	s.board = board
 	s.mu.Unlock()
-	s.raise()
-	if s.screen == nil {
-		s.plain = &lineLog{said: map[string]time.Time{}}
+	s.plain = &lineLog{said: map[string]time.Time{}}
+	if s.opening == nil {
+		s.raise()
 	}
 	e.Tell = s.tell
 	if s.asks() {
@@ -244,6 +247,13 @@ func (s *shift) ask(ctx context.Context, q reprise.Question) (string, bool) {
 
 // tell takes in what the engine tells, from several goroutines.
 func (s *shift) tell(p engine.Progress) {
+	if open := s.opening; open != nil && p.Kind == engine.Working {
+		s.opening = nil
+		if !s.json {
+			open()
+		}
+		s.raise()
+	}
 	s.mu.Lock()
 	board, screen := s.board, s.screen
 	if p.Done < 0 { // not known where it was said

@@ -21,7 +21,7 @@ func (s *shift) toTheEnd(e *engine.Engine, j judged, c engine.Choice) error {
 	if sum.Review != "" {
 		return s.reviewed(e, j, sum, c)
 	}
-	s.code = s.workCode(sum, c)
+	s.code = s.workCode(sum)
 	next := s.nextCommand(j.name, sum, s.code)
 	if s.json {
 		return s.writeLine(summaryDocument(s.root, sum, next, s.code))
@@ -61,6 +61,7 @@ func (s *shift) reviewed(e *engine.Engine, j judged, sum *engine.Summary, c engi
 	if c, err = s.picked(&f, j, c, key); err != nil || c.Option == leave {
 		return err
 	}
+	s.opens(&f, j, c)
 	return s.toTheEnd(e, j, c)
 }
 
