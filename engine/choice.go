@@ -39,7 +39,8 @@ func (w *work) choose(ctx context.Context, l look) (done bool, err error) {
 	if !known || !w.offers(l, w.choice.Option) {
 		return true, &OptionError{Run: w.ref.ID, Option: w.choice.Option, Known: keysOf(l.d.Options(l.run))}
 	}
-	return way(w, ctx, l)
+	done, err = way(w, ctx, l)
+	return done, inTheWay(err)
 }
 
 // offers reports whether a choice exists for the run. Going on, starting afresh

@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"reprise/internal/durable"
+	"reprise/internal/gitx"
+	"reprise/worktree"
 )
 
 // OrphansError tells that an engine is dead and agents it started still hold the
@@ -94,4 +97,31 @@ func (e *OptionError) Error() string {
 }
 
 // Hint says what a person can do.
-func (e *OptionError) Hint() string { return "one of: " + strings.Join(e.Known, ", ") }
+func (e *OptionError) Hint() string {
+	if len(e.Known) == 0 {
+		return "nothing is left to choose for it: it is finished, or somebody is at it; `reprise check` tells which"
+	}
+	return "one of: " + strings.Join(e.Known, ", ")
+}
+
+// InTheWayError tells that something beside the run stands in the way of what was
+// chosen: branches that conflict, a checkout that cannot be changed. Nothing was
+// changed there. The cause says what a person can do.
+type InTheWayError struct{ Cause error }
+
+// Error implements error.
+func (e *InTheWayError) Error() string { return e.Cause.Error() }
+
+// Unwrap gives the cause.
+func (e *InTheWayError) Unwrap() error { return e.Cause }
+
+// inTheWay marks an error that tells of such a thing.
+func inTheWay(err error) error {
+	var conflict *gitx.ConflictError
+	var busy *gitx.NotReadyError
+	var refused *worktree.RefusedError
+	if errors.As(err, &conflict) || errors.As(err, &busy) || errors.As(err, &refused) {
+		return &InTheWayError{err}
+	}
+	return err
+}

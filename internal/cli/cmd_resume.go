@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/playbook"
 	"reprise/project"
 	"reprise/report"
 )
@@ -93,10 +94,10 @@ func (f *resumeFlags) way() string {
 	return "--option " + f.option
 }
 
-// goesOn reports whether an option takes the run up where it stands.
+// goesOn reports whether an option takes the run up where it stands, mended or not.
 func goesOn(option string) bool {
 	switch option {
-	case "", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "answer", "from-phase":
+	case "", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "answer", "from-phase", "repair":
 		return true
 	}
 	return false
@@ -258,36 +259,27 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 }
 
 // names refuses steps that the run does not have, before anything is touched. What
-// is to be left out has to be a step of the files; the work may begin again at, and
-// end behind, any stage of it.
+// is to be left out has to be a step of the files; the work may begin again at any stage
+// that it came to, and end behind any that it can come to.
 func (f *resumeFlags) names(j judged) error {
-	for _, named := range []struct {
-		flag   string
-		steps  []string
-		stages bool
-	}{{"from", []string{f.from}, true}, {"until", []string{f.until}, true}, {"skip", f.skip, false}} {
-		for _, step := range named.steps {
-			if step != "" && j.run.Step(step) == nil && !(named.stages && slices.Contains(stagesOf(j), step)) {
-				return &stepError{flag: named.flag, step: step, run: j.run}
-			}
+	known := func(step string) bool {
+		return step == "" || j.run.Step(step) != nil || slices.Contains(j.run.Stages, step) || slices.ContainsFunc(j.d.Units, func(u reprise.Unit) bool { return u.ID == step })
+	}
+	if !known(f.from) {
+		return &stepError{flag: "from", step: f.from, run: j.run}
+	}
+	if !known(f.until) && !playbook.Later(j.run.Kind, f.until) {
+		return &stepError{flag: "until", step: f.until, run: j.run}
+	}
+	for _, step := range f.skip {
+		if j.run.Step(step) == nil {
+			return &stepError{flag: "skip", step: step, run: j.run}
 		}
 	}
 	if f.option == "from-phase" && f.from == "" {
 		return &stepError{flag: "from", run: j.run}
 	}
 	return nil
-}
-
-// stagesOf are the stages of the work that are known and that the files keep no step
-// for.
-func stagesOf(j judged) []string {
-	stages := slices.Clone(j.run.Stages)
-	for _, u := range j.d.Units {
-		if j.run.Step(u.ID) == nil && !slices.Contains(stages, u.ID) {
-			stages = append(stages, u.ID)
-		}
-	}
-	return stages
 }
 
 // stepError is returned for a step that a run does not have.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"reprise"
 	"reprise/engine"
@@ -45,12 +46,12 @@ func (s *shift) reviewed(e *engine.Engine, j judged, sum *engine.Summary, c engi
 	columns, colour := s.terminal(s.out)
 	f := face{view: view{w: s.out, columns: columns, colour: colour && s.env("NO_COLOR") == "", now: e.Now()}, asking: true}
 	f.diff(sum.Review)
+	options := slices.DeleteFunc(slices.Clone(j.d.Options(j.run)), func(o reprise.Option) bool { return o.Key == "review" })
 	if !s.asks() {
 		f.gap()
-		f.line("%s", f.paint("1", "Next: ")+next+" --option merge, discard or continue")
+		f.line("%s", f.paint("1", "Next: ")+next+" --option "+anyOf(options))
 		return nil
 	}
-	options := j.d.Options(j.run)
 	f.heading("Options:")
 	f.numbered(options)
 	key, err := s.choose(s.ctx, options)
@@ -63,6 +64,22 @@ func (s *shift) reviewed(e *engine.Engine, j judged, sum *engine.Summary, c engi
 	}
 	s.opens(&f, j, c)
 	return s.toTheEnd(e, j, c)
+}
+
+// anyOf names options as a person would say them.
+func anyOf(options []reprise.Option) string {
+	text := ""
+	for i, o := range options {
+		switch {
+		case i == 0:
+		case i == len(options)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += o.Key
+	}
+	return text
 }
 
 // preview shows what would be done.
@@ -178,6 +195,7 @@ func (s *shift) repairRun(j judged, flags resumeFlags) error {
 func workErrorCode(err error) int {
 	var unsafe *engine.UnsafeError
 	var gone *engine.GoneError
+	var stands *engine.InTheWayError
 	var stale *engine.StaleError
 	var option *engine.OptionError
 	var question *engine.UnknownQuestionError
@@ -189,7 +207,7 @@ func workErrorCode(err error) int {
 	switch {
 	case errors.Is(err, errLeft):
 		return exitNeedsAnswer
-	case errors.As(err, &unsafe), errors.As(err, &gone), errors.As(err, &untrusted), errors.As(err, &unbound):
+	case errors.As(err, &unsafe), errors.As(err, &gone), errors.As(err, &stands), errors.As(err, &untrusted), errors.As(err, &unbound):
 		return exitBlocked
 	case errors.As(err, &stale):
 		return exitChanged
