@@ -238,6 +238,8 @@ func classify(value string) class {
 	switch {
 	case c == done && ofAPart(words):
 		return inProgress
+	case c == done && anywhere(words, "review|qa|revisao pending|pendente", "needs|missing|falta qa|review|revisao"):
+		return inReview
 	case c > unknown && c < inReview && anywhere(words, "blocked|bloqueado|bloqueada by|por"):
 		return blocked
 	}
@@ -271,10 +273,7 @@ func earliest(words []string) class {
 // awaitsReview finds that a review is still awaited anywhere in the value:
 // "Completed - Ready for Review" is not complete.
 func awaitsReview(words []string) class {
-	if anywhere(words,
-		"ready for|to [_] review|qa", "awaiting|pending|aguardando [_] review|qa|revisao",
-		"review|qa|revisao pending|pendente", "needs|missing|falta qa|review|revisao",
-	) {
+	if anywhere(words, "ready for|to [_] review|qa", "awaiting|pending|aguardando [_] review|qa|revisao") {
 		return inReview
 	}
 	return noClass

@@ -21,7 +21,7 @@ func TestOR2_StatusVocabulary(t *testing.T) {
 		ready: {
 			"Ready", "Approved", "APPROVED", "Ready for Development", "READY FOR DEVELOPMENT", "Ready to Start", "Aprovado", "GO", "Validated",
 			"**Ready**", `"Ready"`, "✅ Approved", "Ready (PO 9.5/10)", "已批准",
-			"Aprovado pelo PO", "Listo para desarrollo", "Prêt", "Bereit", "[x] Draft [x] Approved [ ] Done",
+			"Aprovado pelo PO", "Approved (QA pending)", "Listo para desarrollo", "Prêt", "Bereit", "[x] Draft [x] Approved [ ] Done",
 		},
 		inProgress: {
 			"InProgress", "In Progress", "in_progress", "in-progress", "doing", "🚧 DOING", "🚀 ACTIVE", "Active", "Em andamento", "Em execução",
