@@ -15,6 +15,7 @@ import (
 	"reprise/journal"
 	"reprise/project"
 	"reprise/prompt"
+	"reprise/upkeep"
 )
 
 // maxAlone bounds how many steps that need nobody a preview plays.
@@ -133,6 +134,9 @@ func (r *rehearsal) resume(ctx context.Context, l look) error {
 			r.because(l.d)
 		}
 		return nil
+	}
+	if err := upkeep.CanKeep(r.store, l.run); err != nil {
+		return err
 	}
 	r.would("The state and the working tree are kept first; `reprise undo` brings them back.")
 	if err := r.play(ctx, r.resumedEvent(l)); err != nil {

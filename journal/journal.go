@@ -339,6 +339,10 @@ func appendTo(log *durable.Log, kind string, v any) error {
 func (j *Journal) touches(edits []reprise.Edit) ([]Touch, error) {
 	var out []Touch
 	for _, e := range edits {
+		// What the files cannot take is not recorded as on its way to them.
+		if err := j.store.CanWrite(e.Path); err != nil {
+			return nil, err
+		}
 		after, err := j.after(e)
 		if err != nil {
 			return nil, err

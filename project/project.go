@@ -159,6 +159,11 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []layout.Ent
 			})
 		}
 		for _, ref := range refs {
+			// One that is found at its own place is not another run behind a link.
+			own := fsys.Real(ref.Path)
+			if own != ref.Path && slices.ContainsFunc(refs, func(r reprise.Ref) bool { return r.Path == own }) {
+				continue
+			}
 			jobs = append(jobs, job{e.Layout, ref})
 		}
 	}

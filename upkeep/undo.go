@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"path"
 	"slices"
@@ -29,6 +30,18 @@ func Keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note s
 		return "", err
 	}
 	return snap.ID, nil
+}
+
+// CanKeep tells why Keep would refuse to keep the state of a run: some of it lies
+// behind a link. It changes nothing.
+func CanKeep(store *durable.Store, r *reprise.Run) error {
+	for _, name := range stateFiles(store, r) {
+		var link *durable.LinkError
+		if err := store.CanWrite(name); errors.As(err, &link) {
+			return err
+		}
+	}
+	return nil
 }
 
 // stateFiles lists the files a run's state is kept in: what lies below its

@@ -126,6 +126,9 @@ func (d *DryRun) Apply(ctx context.Context, edits []reprise.Edit) error {
 		if _, twice := next[e.Path]; twice {
 			return fmt.Errorf("edit %s: there are two edits of it", e.Path)
 		}
+		if err := canWrite(d.under, e.Path); err != nil {
+			return err
+		}
 		have, err := fs.ReadFile(d, e.Path)
 		if err != nil && !missing(err) {
 			return err
@@ -156,6 +159,14 @@ func (d *DryRun) Apply(ctx context.Context, edits []reprise.Edit) error {
 	}
 	d.edits = append(d.edits, edits...)
 	return ctx.Err()
+}
+
+// canWrite asks the store at the bottom.
+func canWrite(s reprise.Store, name string) error {
+	if s, ok := s.(interface{ CanWrite(string) error }); ok {
+		return s.CanWrite(name)
+	}
+	return nil
 }
 
 // Edits lists what would have been applied, in order.

@@ -275,7 +275,7 @@ func (s *Store) restoreIndex(g *git, tree *TreeState) error {
 	if err != nil {
 		return err
 	}
-	defer disk.(*osFS).root.Close()
+	defer disk.(*osFS).close()
 	side := &Store{fs: disk, o: s.o, lease: s.lease, swept: map[string]bool{}}
 	if tree.Index.IsZero() {
 		// The snapshot that was taken before this undo holds it.

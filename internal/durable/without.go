@@ -31,6 +31,14 @@ func (w without) Open(name string) (fs.File, error) {
 	return f, err
 }
 
+// CanWrite finds nothing in the way of what is gone.
+func (w without) CanWrite(name string) error {
+	if w.hides(name) {
+		return nil
+	}
+	return canWrite(w.Store, name)
+}
+
 func (w without) hides(name string) bool {
 	return name == w.gone || strings.HasPrefix(name, w.gone+"/")
 }

@@ -165,3 +165,12 @@ func (t *FS) through(in, real string, e fs.DirEntry) fs.DirEntry {
 	}
 	return e
 }
+
+// Real gives the name of what a name leads to, one without a link on the way, and
+// the name itself where it leads to nothing that is read.
+func (t *FS) Real(name string) string {
+	if _, real, err := t.root.stat(name); err == nil {
+		return real
+	}
+	return name
+}
