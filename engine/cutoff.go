@@ -15,7 +15,7 @@ import (
 // the policy that was recorded with their start. How each was settled is an
 // event; nothing is settled in silence.
 func (w *work) settleCutoffs(ctx context.Context) error {
-	open := slices.DeleteFunc(w.hist.Open(), func(ev reprise.Event) bool { return w.flights[ev.Step] != nil })
+	open := slices.DeleteFunc(w.hist.Open(), func(ev reprise.Event) bool { return w.flights[ev.Step] != nil || w.held[ev.Step] })
 	slices.SortFunc(open, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
 	for _, ev := range open {
 		if err := w.settleCutoff(ctx, ev); err != nil {

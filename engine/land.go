@@ -29,7 +29,7 @@ func (w *work) land(ctx context.Context, l landing) error {
 	if f.a.Child != nil {
 		return w.landChild(ctx, f, l.child)
 	}
-	w.yard.leave(f.dir)
+	defer w.yard.leave(f.stay)
 	r := l.result
 	w.left(f.account, r.Outcome)
 	for _, left := range r.LeftOver {
@@ -48,10 +48,11 @@ func (w *work) land(ctx context.Context, l landing) error {
 // outcome records how an attempt ended.
 func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 	// What ended is taken in wholly, also while we are being stopped.
+	stop := ctx
 	ctx = context.WithoutCancel(ctx)
 	switch r.Outcome {
 	case agent.Done:
-		return w.conclude(ctx, f, r)
+		return w.conclude(stop, f, r)
 	case agent.Stopped, agent.TimedOut, agent.Killed, agent.Lost:
 		return w.unseen(ctx, f, r)
 	case agent.Limited:
@@ -60,7 +61,7 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 		if r.Reply != nil && r.Reply.Outcome == "done" && r.Exit == 0 && r.Signal == "" {
 			// Done, with something to ask: what that means for the step is
 			// the playbook's to say, now as after a crash.
-			return w.conclude(ctx, f, r)
+			return w.conclude(stop, f, r)
 		}
 		return w.waitForPerson(ctx, f, r, wanted(r))
 	case agent.OutOfContext, agent.SessionNotFound:
@@ -135,8 +136,10 @@ func first(texts ...string) string {
 }
 
 // conclude holds what an attempt claims against what it left, and records it as
-// finished only if all of it is there.
-func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
+// finished only if all of it is there. What it waits for ends with stop; then the
+// attempt stays open on record.
+func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
+	ctx := context.WithoutCancel(stop)
 	reply := reprise.Reply{}
 	if r.Reply != nil {
 		reply = *r.Reply
@@ -185,7 +188,11 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 	case len(c.Questions) > 0 && !c.Finished:
 		return w.waitForPerson(ctx, f, r, c.Questions)
 	}
-	commit, err := w.commit(ctx, f, reply)
+	commit, err := w.commitWhole(stop, f, reply)
+	if isLocked(err) {
+		w.hold(f, err)
+		return nil
+	}
 	if err != nil {
 		return w.lied(ctx, f, r, err.Error())
 	}
@@ -193,6 +200,15 @@ func (w *work) conclude(ctx context.Context, f *flight, r agent.Result) error {
 		return w.lied(ctx, f, r, "it ended without a result, a commit or a changed file")
 	}
 	return w.finish(ctx, f, c, reply, commit)
+}
+
+// hold leaves an attempt open on record whose work is whole and cannot be committed
+// now: whoever goes on settles it, and nothing is done again for it.
+func (w *work) hold(f *flight, why error) {
+	text := "its work is there and cannot be committed yet: " + why.Error()
+	w.held[f.a.Step] = true
+	w.parked[f.a.Step] = text
+	w.ended(f, string(agent.Stopped), text)
 }
 
 // takesIn reports whether a conclusion does something about what was asked.

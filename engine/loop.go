@@ -38,7 +38,7 @@ func (w *work) loop(ctx context.Context) error {
 			if err := w.settleLost(ctx); err != nil {
 				return err
 			}
-			if len(w.owed()) == 0 {
+			if len(w.owed()) == 0 && len(w.flights) == 0 && len(w.held) == 0 {
 				if err := w.settle(ctx); err != nil {
 					return err
 				}

@@ -37,6 +37,7 @@ type flight struct {
 	log     string                  // where its output is kept, a path in the project
 	logfile io.Closer
 	session agent.Session
+	stay    *stay // where it works, nil for an attempt of an earlier process
 	child   *Summary
 	cancel  context.CancelFunc
 }
@@ -76,6 +77,11 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 		return nil
 	}
 	f, err := w.prepare(ctx, a)
+	defer func() {
+		if f != nil && w.flights[a.Step] != f {
+			w.yard.leave(f.stay)
+		}
+	}()
 	if err != nil {
 		return &unreadyError{err}
 	}
@@ -134,7 +140,6 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 		}
 		return w.fail(ctx, f, r)
 	}
-	w.yard.enter(f.dir)
 	// crash: agent-started
 	w.flights[f.a.Step] = f
 	w.tell(Progress{Kind: Began, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Log: f.log})
@@ -163,7 +168,8 @@ func (w *work) startAgent(ctx context.Context, a agent.Agent, job agent.Job) (se
 	}
 }
 
-// prepare gathers what an attempt needs before it is on record.
+// prepare gathers what an attempt needs before it is on record. The flight that it
+// gives, also with an error, has entered the yard.
 func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, error) {
 	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), account: w.account(a), answers: w.toldTo(a)}
 	if s := w.run.Step(a.Step); s != nil {
@@ -178,6 +184,8 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 		return nil, err
 	}
 	f.dir, f.a.Place = w.absolute(f.inside), f.inside
+	// Before anything is looked at there: who is beside it may change that.
+	f.stay = w.yard.enter(f.dir)
 	f.head = w.head(ctx, f.dir)
 	if a.Commit {
 		if dirty, err := w.dirty(ctx, f.dir); err == nil {
@@ -188,7 +196,7 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 	for _, e := range a.Expect {
 		e.Path = w.placed(f, e.Path)
 		if e.Before, err = w.hash(e.Path); err != nil {
-			return nil, fmt.Errorf("prepare %s: %w", a.Step, err)
+			return f, fmt.Errorf("prepare %s: %w", a.Step, err)
 		}
 		f.a.Expect = append(f.a.Expect, e)
 	}

@@ -189,10 +189,41 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 	if own := w.commitOf(ctx, f, f.key); own != "" {
 		return own, nil
 	}
-	if now := w.head(ctx, f.dir); f.head != "" && now != f.head && !w.yard.shared(f.dir) {
+	if now := w.head(ctx, f.dir); f.head != "" && now != f.head && !w.yard.shared(f) {
 		return now, nil
 	}
 	return "", nil
+}
+
+// lockedFor is how long the index of a checkout may be locked before that is taken
+// for what a killed git left.
+const lockedFor = 30 * time.Second
+
+// commitWhole is commit for an attempt whose work is whole: a git of somebody else
+// that has the index for a moment is waited for. It gives a NotReadyError that is
+// Locked where that took too long or a person wanted it to stop.
+func (w *work) commitWhole(stop context.Context, f *flight, reply reprise.Reply) (string, error) {
+	ctx := context.WithoutCancel(stop)
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for last := time.Now().Add(lockedFor); ; {
+		commit, err := w.commit(ctx, f, reply)
+		if !isLocked(err) || time.Now().After(last) {
+			return commit, err
+		}
+		select {
+		case <-stop.Done():
+			return "", err
+		case <-w.Hard:
+			return "", err
+		case <-look.C:
+		}
+	}
+}
+
+func isLocked(err error) bool {
+	busy, ok := errors.AsType[*gitx.NotReadyError](err)
+	return ok && busy.Locked
 }
 
 // changedAnything reports whether something is uncommitted where an attempt
@@ -215,7 +246,7 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 		return "", err
 	}
 	trailer := reprise.TrailerKey + ": " + f.key + accepted
-	if f.inside != "" && !w.yard.shared(f.dir) {
+	if f.inside != "" && w.yard.alone(f) {
 		if len(changed) == 0 {
 			return "", nil
 		}
@@ -245,7 +276,7 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 		})
 	}
 	if len(mine) == 0 {
-		if w.yard.shared(f.dir) || f.dirty == nil {
+		if w.yard.shared(f) || f.dirty == nil {
 			w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})
 		}
 		return "", nil
@@ -275,7 +306,7 @@ func (w *work) made(f *flight, prefix, name string) bool {
 	if slices.Contains(*f.dirty, name) {
 		return slices.Contains(f.left, name) || f.attempt > 1 && f.leaves(prefix, name)
 	}
-	return !w.yard.shared(f.dir) || f.leaves(prefix, name)
+	return !w.yard.shared(f) || f.leaves(prefix, name)
 }
 
 // maxLeft bounds how many files are kept of an attempt that is not accepted: what

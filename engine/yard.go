@@ -1,17 +1,20 @@
 package engine
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // yard keeps what a run and its children share: who works in which folder, since
 // git lets one at a time change the index of a checkout, and what was said already.
 type yard struct {
 	commit sync.Mutex // held while a commit is made
 	mu     sync.Mutex
-	busy   map[string]int
+	busy   map[string][]*stay
 	told   map[string]bool // what was said of files that they share
 }
 
-func newYard() *yard { return &yard{busy: map[string]int{}, told: map[string]bool{}} }
+func newYard() *yard { return &yard{busy: map[string][]*stay{}, told: map[string]bool{}} }
 
 // tells reports whether something is to be said: it is, once.
 func (y *yard) tells(what string) bool {
@@ -24,21 +27,49 @@ func (y *yard) tells(what string) bool {
 	return true
 }
 
-func (y *yard) enter(dir string) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.busy[dir]++
+// stay is an attempt's time in a folder, from before it can change anything there
+// until what it left is committed.
+type stay struct {
+	dir    string
+	beside bool // somebody else was there at some time of it
 }
 
-func (y *yard) leave(dir string) {
+// enter begins a stay in a folder.
+func (y *yard) enter(dir string) *stay {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	y.busy[dir]--
+	s := &stay{dir: dir, beside: len(y.busy[dir]) > 0}
+	for _, other := range y.busy[dir] {
+		other.beside = true
+	}
+	y.busy[dir] = append(y.busy[dir], s)
+	return s
 }
 
-// shared reports whether an attempt is at work in a folder.
-func (y *yard) shared(dir string) bool {
+// leave ends a stay; nil is none.
+func (y *yard) leave(s *stay) {
+	if s == nil {
+		return
+	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return y.busy[dir] > 0
+	y.busy[s.dir] = slices.DeleteFunc(y.busy[s.dir], func(other *stay) bool { return other == s })
+}
+
+// alone reports whether nobody else is in the folder of an attempt now.
+func (y *yard) alone(f *flight) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return !slices.ContainsFunc(y.busy[f.dir], func(other *stay) bool { return other != f.stay })
+}
+
+// shared reports whether somebody else was in the folder of an attempt at any time
+// of its stay. Of one whose stay nobody saw only what is now can be told.
+func (y *yard) shared(f *flight) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if f.stay != nil {
+		return f.stay.beside
+	}
+	return len(y.busy[f.dir]) > 0
 }

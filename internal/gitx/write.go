@@ -54,6 +54,7 @@ type NotReadyError struct {
 	Dir    AbsPath
 	Reason string
 	Paths  []string // what stands in the way, relative to the checkout
+	Locked bool     // another git has its index, or one that was killed left the lock
 }
 
 // Error gives the operation, the folder and the reason.
@@ -181,10 +182,27 @@ func (c *checkout) quiet(op string) error {
 	if what := Operation(AbsPath(c.gitDir)); what != "" {
 		return &NotReadyError{Op: op, Dir: AbsPath(c.dir), Reason: "a " + what + " is under way in it"}
 	}
-	if _, err := os.Lstat(filepath.Join(c.gitDir, "index.lock")); err == nil {
-		return &NotReadyError{Op: op, Dir: AbsPath(c.dir), Reason: "its index is locked: another git works in it, or one was killed there"}
+	if _, err := os.Lstat(filepath.Join(c.gitDir, lockName)); err == nil {
+		return c.locked(op)
 	}
 	return nil
+}
+
+// lockName is what git makes beside the index while it changes it.
+const lockName = "index.lock"
+
+func (c *checkout) locked(op string) error {
+	return &NotReadyError{Op: op, Dir: AbsPath(c.dir), Reason: "its index is locked: another git works in it, or one was killed there", Locked: true}
+}
+
+// met gives the error of a call that met the lock of another git, which came
+// after quiet looked, as such.
+func (c *checkout) met(op string, err error) error {
+	var failed *callError
+	if errors.As(err, &failed) && strings.Contains(failed.stderr, lockName) {
+		return c.locked(op)
+	}
+	return err
 }
 
 // maxChanged bounds how many changed files one commit or check looks at.

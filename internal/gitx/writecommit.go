@@ -82,7 +82,7 @@ func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) 
 	}
 	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
 	if err := c.feed(ctx, paths, append([]string{"add", "--all"}, from...)...); err != nil {
-		return "", err
+		return "", c.met("commit in", err)
 	}
 	// What was staged and removed again is known to nobody any more.
 	staged, err := c.names(ctx, "diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=dirty")
@@ -97,7 +97,7 @@ func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) 
 		args = append(args, "-m", trailer)
 	}
 	if err := c.feed(ctx, staged, append(args, from...)...); err != nil {
-		return "", err
+		return "", c.met("commit in", err)
 	}
 	return c.head(ctx)
 }
