@@ -179,6 +179,19 @@ func TestOR3_LR8_from_and_skip_are_heeded_together(t *testing.T) {
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("launched %q, want %s", got, c.want)
 			}
+			// Whoever is killed on the way has said all of it before: the first
+			// event names those that follow.
+			for _, step := range c.choice.Skip {
+				if c.choice.From == "" && c.choice.Option == "" {
+					break
+				}
+				if !slices.ContainsFunc(events(t, e.Dir, ref), func(ev reprise.Event) bool {
+					decides := ev.Kind == reprise.RunRenewed || ev.Kind == reprise.StepReset && ev.Actor == reprise.Person
+					return decides && slices.ContainsFunc(ev.Then, func(next reprise.Event) bool { return next.Kind == reprise.StepSkipped && next.Step == step })
+				}) {
+					t.Errorf("that %s is left out is not part of what was decided", step)
+				}
+			}
 			var left []string
 			for _, s := range sum.Skipped {
 				left = append(left, s.ID)

@@ -47,6 +47,8 @@ type Summary struct {
 	Reasons   []string       `json:"reasons"`
 	Finished  []WorkStep     `json:"finished" jsonschema:"steps that were finished now, in the order it happened"`
 	Failed    []WorkStep     `json:"failed" jsonschema:"attempts that failed now"`
+	Skipped   []string       `json:"skipped" jsonschema:"ids of steps that a person had left out now"`
+	Parked    []string       `json:"parked" jsonschema:"ids of steps that failed or were cut off for good: only a person has them tried again; in the order of the work"`
 	Left      []string       `json:"left" jsonschema:"ids of steps that are not closed"`
 	Questions []Question     `json:"questions" jsonschema:"what waits for a person"`
 	Until     *time.Time     `json:"until" jsonschema:"when a limit ends; null if none is waited for"`

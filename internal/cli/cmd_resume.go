@@ -167,7 +167,7 @@ func (s *shift) which(arg string) (*judged, *project.Judgement, error) {
 func (s *shift) nothingDocument() report.Summary {
 	return report.Summary{
 		Schema: report.SummarySchema, Root: s.root, State: reprise.Complete, Action: reprise.Finish, Reasons: []string{"nothing is interrupted here"},
-		Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Left: []string{}, Questions: []report.Question{}, Findings: []report.Finding{}, Exit: exitNothing,
+		Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{}, Questions: []report.Question{}, Findings: []report.Finding{}, Exit: exitNothing,
 	}
 }
 

@@ -216,6 +216,27 @@ func TestOR1_preflight_wants_the_word_proceed(t *testing.T) {
 	}
 }
 
+// The word is wanted whatever else is said of how to go on.
+func TestOR1_preflight_wants_the_word_also_where_a_step_is_named(t *testing.T) {
+	t.Parallel()
+	dir := storyProject(t)
+	env := []string{"REPRISE_NOW=2026-03-01T12:00:00Z"}
+	for _, how := range [][]string{{"--from", "implement"}, {"--skip", "implement"}, {"--option", "continue"}, {"--auto-continue"}, {"--fresh"}} {
+		c := onTerminal(t, dir, 90, 40, env, append([]string{"resume", "4.2", "--mode", "preflight", "--trust"}, how...)...)
+		c.waitFor(`Type "proceed" to go on.`)
+		c.send("y\r")
+		c.waitFor("Nothing was started.")
+		if code := c.end(); code != 12 || exists(dir, ".reprise") {
+			t.Errorf("%v: exit %d", how, code)
+		}
+	}
+	c := onTerminal(t, dir, 90, 40, env, "resume", "4.2", "--mode", "preflight", "--trust", "--from", "validate", "--until", "validate")
+	c.waitFor(`Type "proceed" to go on.`)
+	c.send("proceed\r")
+	c.waitFor("Handing off to @po") // not to whoever would have been next
+	c.end()
+}
+
 func TestX10_a_second_ctrl_c_ends_it_at_once(t *testing.T) {
 	t.Parallel()
 	dir := shop(t, strings.Replace(hangingFlow, "touch asked; exit 0", "touch asked", 1))

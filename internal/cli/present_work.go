@@ -224,13 +224,18 @@ func summaryDocument(root string, sum *engine.Summary, next string, code int) re
 		}
 		return out
 	}
+	skipped := []string{}
+	for _, s := range sum.Skipped {
+		skipped = append(skipped, s.ID)
+	}
 	reasons := append([]string{}, sum.Reasons...)
 	for _, err := range sum.Refused {
 		reasons = append(reasons, err.Error())
 	}
 	return report.Summary{
 		Schema: report.SummarySchema, Root: root, Layout: sum.Run.Layout, ID: sum.Run.ID, Path: sum.Run.Path, Kind: string(sum.Run.Kind),
-		State: sum.State, Action: sum.Action, Reasons: reasons, Finished: steps(sum.Finished), Failed: steps(sum.Failed), Left: append([]string{}, sum.Left...),
+		State: sum.State, Action: sum.Action, Reasons: reasons, Finished: steps(sum.Finished), Failed: steps(sum.Failed),
+		Skipped: skipped, Parked: append([]string{}, sum.Parked...), Left: append([]string{}, sum.Left...),
 		Questions: report.NewQuestions(sum.Questions), Until: report.When(sum.Until), Findings: report.NewFindings(sum.Findings), Snapshot: sum.Snapshot,
 		Started: sum.Started.UTC(), Ended: sum.Ended.UTC(), Launches: sum.Launches, Next: next, Exit: code,
 	}

@@ -106,7 +106,7 @@ func (s *shift) opens(f *face, j judged, choice engine.Choice) {
 
 // confirmation is shown once the work goes on.
 func (s *shift) confirmation(f *face, j judged, choice engine.Choice) {
-	if at := j.run.Step(choice.From); at != nil {
+	if at := j.run.Step(choice.From); at != nil && comesFirst(j, at.ID) {
 		j.d.Point = &reprise.Unit{ID: at.ID, Path: at.Path, Title: at.Title, Phase: at.Phase, Role: at.Role}
 		j.d.Units = []reprise.Unit{*j.d.Point}
 	}
@@ -121,6 +121,22 @@ func (s *shift) confirmation(f *face, j judged, choice engine.Choice) {
 		f.listFindings("Warnings:", j.run.Findings, reprise.Warning)
 	}
 	f.gap()
+}
+
+// comesFirst reports whether a step comes before what would be next.
+func comesFirst(j judged, step string) bool {
+	if j.d.Point == nil {
+		return true
+	}
+	for i := range j.run.Steps {
+		switch j.run.Steps[i].ID {
+		case step:
+			return true
+		case j.d.Point.ID, j.d.Point.Phase:
+			return false
+		}
+	}
+	return true
 }
 
 // choice shows the run as its seed does and lets a person choose.
