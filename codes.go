@@ -50,6 +50,7 @@ const (
 	CodeScopeChanged      = "scope-changed"          // the scope or the tasks are not what they were
 	CodeSectionChanged    = "section-changed"        // another section of a document was updated
 	CodeFilesChanged      = "files-changed"          // files of the run were changed by other work
+	CodeWorkflowChanged   = "workflow-changed"       // the workflow file is not what the run was started from
 	CodeNewDependency     = "new-dependency"         // a dependency the saved state does not know
 	CodeConcurrent        = "concurrent-workflow"    // another run works on the same story
 	CodeQuestionHidden    = "question-hidden"        // an open question behind another state

@@ -25,6 +25,7 @@ const (
 	QuestionAsked    EventKind = "question_asked"
 	QuestionAnswered EventKind = "question_answered"
 	AnswerApplied    EventKind = "answer_applied"
+	RunRevised       EventKind = "run_revised"    // the steps are those of Text from now on: the workflow file was changed
 	StateRestored    EventKind = "state_restored" // an earlier state was brought back; journal only
 
 	// These stand in the journal alone.

@@ -57,7 +57,7 @@ func (e *Engine) BeginFlow(ctx context.Context, wf *flow.Workflow, file string, 
 		return reprise.Ref{}, err
 	}
 	g.Text = text
-	return e.begin(ctx, ownFlow(wf), g)
+	return e.begin(ctx, ownFlow(wf, origin{file, hash}, hash), g)
 }
 
 func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goal) (reprise.Ref, error) {
@@ -127,12 +127,12 @@ func (e *Engine) findBook(store fs.FS, ref reprise.Ref) (f found) {
 	case e.Workflow == nil:
 		f.err = fmt.Errorf("resume %s: it was started from %s, which is not read here", ref.ID, f.file)
 	default:
-		wf, err := e.Workflow(f.file, f.hash)
+		wf, have, err := e.Workflow(f.file)
 		if err != nil {
 			f.err = fmt.Errorf("resume %s: %w", ref.ID, err)
 			return f
 		}
-		f.book = ownFlow(wf)
+		f.book = ownFlow(wf, f.origin, have)
 	}
 	return f
 }
@@ -170,12 +170,28 @@ func originOf(store fs.FS, ref reprise.Ref) (origin, error) {
 // own is the playbook of a workflow file.
 type own struct {
 	eventrun.Book
-	parallel int
+	wf   *flow.Workflow
+	from origin       // what the run was started from
+	hash reprise.Hash // of the file as it is now
 }
 
 // Parallel is how many steps at once the file asks for, zero if it does not.
-func (o own) Parallel() int { return o.parallel }
+func (o own) Parallel() int { return o.wf.Parallel }
 
-func ownFlow(wf *flow.Workflow) reprise.Playbook {
-	return own{eventrun.WithSteps(wf.Assignment), wf.Parallel}
+// GoalOf implements reprise.Goaler: a run of the file begins again with the file as
+// it is now.
+func (o own) GoalOf(fsys fs.FS, r *reprise.Run) string {
+	if o.changed() {
+		if text, err := o.wf.Graph(o.from.file, o.hash); err == nil {
+			return text
+		}
+	}
+	return o.Book.GoalOf(fsys, r)
+}
+
+// changed reports whether the file is not what the run was started from.
+func (o own) changed() bool { return o.hash != o.from.hash }
+
+func ownFlow(wf *flow.Workflow, from origin, hash reprise.Hash) reprise.Playbook {
+	return own{eventrun.WithSteps(wf.Assignment), wf, from, hash}
 }

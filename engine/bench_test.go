@@ -83,9 +83,8 @@ func TestBench_cost_of_steps_and_restart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		e := newEngine(dir)
 		e.Settings.Attempts = 100
-		e.Workflow = func(file string, _ reprise.Hash) (*flow.Workflow, error) {
-			w, _, err := engine.ReadFlow(filepath.Join(dir, file), keep)
-			return w, err
+		e.Workflow = func(file string) (*flow.Workflow, reprise.Hash, error) {
+			return engine.ReadFlow(filepath.Join(dir, file), keep)
 		}
 		began, first := time.Now(), time.Duration(0)
 		e.Tell = func(p engine.Progress) {

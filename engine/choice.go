@@ -74,6 +74,9 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 	if l.d.Verdict == reprise.BlockedVerdict {
 		return true, &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
 	}
+	if err := w.mayRevise(); err != nil {
+		return true, err
+	}
 	if _, err := w.said(ctx); err != nil {
 		return true, err
 	}

@@ -55,10 +55,11 @@ type Engine struct {
 	Wait bool
 	// Prompts are the person's own templates, nil for ours alone.
 	Prompts fs.FS
-	// Workflow finds the person's own workflow file that a run was started
-	// from, by the path and hash its state names. The error tells why it
-	// cannot be used: it is not there, or not the one that was trusted.
-	Workflow func(file string, hash reprise.Hash) (*flow.Workflow, error)
+	// Workflow reads the person's own workflow file that a run was started
+	// from, by the path its state names, and gives the hash of its content as
+	// it is now. The error tells why it cannot be used: it is not there, or
+	// nobody trusts that content.
+	Workflow func(file string) (*flow.Workflow, reprise.Hash, error)
 
 	AllowNetwork, Adopt bool
 	// Disk, if set, is put between the engine and the disk, for tests that

@@ -245,7 +245,7 @@ func TestX8_a_forged_beginning_starts_nothing(t *testing.T) {
 		e := newEngine(dir)
 		e.Adopt = adopt
 		untrusted := errors.New("nobody trusted it")
-		e.Workflow = func(string, reprise.Hash) (*flow.Workflow, error) { return nil, untrusted }
+		e.Workflow = func(string) (*flow.Workflow, reprise.Hash, error) { return nil, reprise.Hash{}, untrusted }
 		sum, err := e.Resume(t.Context(), ref, engine.Choice{})
 		var copied *durable.CopiedError
 		if !adopt && !errors.As(err, &copied) || adopt && !errors.Is(err, untrusted) {

@@ -81,7 +81,7 @@ func (e *Engine) PreviewFlow(ctx context.Context, wf *flow.Workflow, file string
 		return nil, err
 	}
 	g.Text = text
-	return e.previewBegin(ctx, ownFlow(wf), g, c)
+	return e.previewBegin(ctx, ownFlow(wf, origin{file, hash}, hash), g, c)
 }
 
 func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g reprise.Goal, c Choice) (*Preview, error) {

@@ -139,6 +139,9 @@ func (r *rehearsal) resume(ctx context.Context, l look) error {
 		return err
 	}
 	r.would("The state and the working tree are kept first; `reprise undo` brings them back.")
+	if err := r.revise(ctx); err != nil {
+		return err
+	}
 	if err := r.play(ctx, r.resumedEvent(l)); err != nil {
 		return err
 	}

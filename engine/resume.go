@@ -142,6 +142,9 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 	if err := w.lift(ctx); err != nil {
 		return err
 	}
+	if err := w.revise(ctx); err != nil {
+		return err
+	}
 	if err := w.record(ctx, w.resumedEvent(l)); err != nil {
 		return err
 	}

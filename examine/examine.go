@@ -59,6 +59,7 @@ func Checks() []Check {
 		{reprise.CodeDetachedHead, warning, "The checkout is on no branch: commits made there are easily lost.", false, detachedHead},
 		{reprise.CodeUncommitted, warning, "Changes that no commit holds lie in the run's checkout; conflicts left in files block, untracked files alone are worth knowing.", false, uncommitted},
 		{reprise.CodeFilesChanged, warning, "Files of the run were changed by commits that do not belong to it, or finished work has uncommitted changes.", false, filesChanged},
+		{reprise.CodeWorkflowChanged, warning, "The workflow file that a run was started from was changed since, or is gone.", false, nil},
 		{reprise.CodeNewDependency, warning, "A dependency was added or changed that the saved state does not account for: a manifest, a Dependencies section, or a step it does not list.", false, newDependency},
 		{reprise.CodeFalseCompletion, warning, "Something is called done while its own evidence says otherwise.", false, falseCompletion},
 		{reprise.CodeVerifyFailed, warning, "The command given with --verify did not succeed on a copy of what is checked out.", false, nil},

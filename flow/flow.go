@@ -9,13 +9,13 @@
 package flow
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"reprise"
+	"reprise/internal/doc"
 )
 
 // Workflow is a file of steps. It is not safe for concurrent use.
@@ -155,25 +155,10 @@ func (w *Workflow) Graph(file string, hash reprise.Hash) (string, error) {
 // one that comes from elsewhere. It reads no further than that: whether the rest
 // can be read is for the layout to say.
 func Origin(taskGraph []byte) (file string, hash reprise.Hash, own bool) {
-	in := json.NewDecoder(bytes.NewReader(taskGraph))
-	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+	var o origin
+	value, ok := doc.Member(taskGraph, "workflow")
+	if !ok || json.Unmarshal(value, &o) != nil || o.File == "" || o.SHA256.IsZero() {
 		return "", hash, false
 	}
-	for in.More() {
-		key, err := in.Token()
-		if err != nil {
-			return "", hash, false
-		}
-		var o origin
-		if key != "workflow" {
-			var other json.RawMessage
-			err = in.Decode(&other)
-		} else if err = in.Decode(&o); err == nil && o.File != "" && !o.SHA256.IsZero() {
-			return o.File, o.SHA256, true
-		}
-		if err != nil {
-			return "", hash, false
-		}
-	}
-	return "", hash, false
+	return o.File, o.SHA256, true
 }

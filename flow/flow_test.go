@@ -206,7 +206,7 @@ func TestEV9_run_of_a_workflow_is_made_in_the_layout_and_finds_its_file_again(t 
 	if err != nil {
 		t.Fatal(err)
 	}
-	fsys := fstest.MapFS{}
+	fsys := fstest.MapFS{"flows/release.yaml": {Data: content}}
 	for _, e := range edits {
 		fsys[e.Path] = &fstest.MapFile{Data: e.Content}
 	}

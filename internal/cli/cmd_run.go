@@ -393,7 +393,7 @@ func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) erro
 	if !trust.Trusted(s.flowPath(name), hash) {
 		u := s.untrustedFlow(name, w, hash)
 		if s.flags.dry && !s.flags.trust {
-			return &untrustedError{u}
+			return &untrustedError{Untrusted: u}
 		}
 		if err := s.askTrust(trust, u); err != nil {
 			return err

@@ -200,6 +200,8 @@ func workErrorCode(err error) int {
 	var option *engine.OptionError
 	var question *engine.UnknownQuestionError
 	var untrusted *untrustedError
+	var revised *engine.FlowError
+	var noFlow *goneFlowError
 	var unbound *settings.UnboundError
 	var problems settings.Problems
 	var kind *playbook.UnknownKindError
@@ -207,7 +209,7 @@ func workErrorCode(err error) int {
 	switch {
 	case errors.Is(err, errLeft):
 		return exitNeedsAnswer
-	case errors.As(err, &unsafe), errors.As(err, &gone), errors.As(err, &stands), errors.As(err, &untrusted), errors.As(err, &unbound):
+	case errors.As(err, &unsafe), errors.As(err, &gone), errors.As(err, &stands), errors.As(err, &untrusted), errors.As(err, &revised), errors.As(err, &noFlow), errors.As(err, &unbound):
 		return exitBlocked
 	case errors.As(err, &stale):
 		return exitChanged

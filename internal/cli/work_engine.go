@@ -54,13 +54,13 @@ func (s *shift) settings() (*settings.Settings, error) {
 		return set, err
 	}
 	if s.flags.dry && !s.flags.trust {
-		return set, &untrustedError{untrusted}
+		return set, &untrustedError{Untrusted: untrusted}
 	}
 	if err := s.askTrust(trust, untrusted); err != nil {
 		return nil, err
 	}
 	if set, untrusted, err = settings.Load(o); err == nil && untrusted != nil {
-		return nil, &untrustedError{untrusted} // changed while a person was reading
+		return nil, &untrustedError{Untrusted: untrusted} // changed while a person was reading
 	}
 	return set, err
 }
@@ -75,7 +75,7 @@ func (s *shift) askTrust(trust *settings.Trust, u *settings.Untrusted) error {
 	}
 	if !s.flags.trust {
 		if !s.asks() {
-			return &untrustedError{u}
+			return &untrustedError{Untrusted: u}
 		}
 		columns, colour := s.terminal(s.err)
 		f := face{view: view{w: s.err, columns: columns, colour: colour && s.env("NO_COLOR") == ""}}
@@ -85,7 +85,7 @@ func (s *shift) askTrust(trust *settings.Trust, u *settings.Untrusted) error {
 			return err
 		}
 		if !agreed {
-			return &untrustedError{u}
+			return &untrustedError{Untrusted: u}
 		}
 	}
 	if s.flags.dry {
@@ -95,8 +95,12 @@ func (s *shift) askTrust(trust *settings.Trust, u *settings.Untrusted) error {
 	return trust.Trust(u.Path, u.Hash, now)
 }
 
-// untrustedError tells that a project's settings name commands nobody trusted.
-type untrustedError struct{ *settings.Untrusted }
+// untrustedError tells that a project's settings, or a workflow file, name commands
+// nobody trusted.
+type untrustedError struct {
+	*settings.Untrusted
+	changed bool // since a run was started from it
+}
 
 // Error implements error.
 func (e *untrustedError) Error() string {
@@ -105,6 +109,9 @@ func (e *untrustedError) Error() string {
 		starts = append(starts, startWords(st.Agent))
 	}
 	text := "read " + filepath.Base(e.Path) + ": nobody trusted it as it is now"
+	if e.changed {
+		text = "read " + filepath.Base(e.Path) + ": it was changed since the run was started, and nobody trusted it as it is now"
+	}
 	if len(starts) > 0 {
 		text += "; it would start " + strings.Join(starts, ", ")
 	}
@@ -160,28 +167,38 @@ func (f *face) trust(u *settings.Untrusted) {
 	f.gap()
 }
 
-// workflow reads the workflow file a run was started from. It names commands: it
-// must be the one the run was started from, and trusted on this machine; what
-// state files say of it proves nothing.
-func (s *shift) workflow(file string, hash reprise.Hash) (*flow.Workflow, error) {
-	w, have, err := s.readFlow(s.flowPath(file))
+// workflow reads the workflow file a run was started from, as it is now. It names
+// commands: it must be trusted on this machine; what state files say of it proves
+// nothing.
+func (s *shift) workflow(file string) (*flow.Workflow, reprise.Hash, error) {
+	w, hash, err := s.readFlow(s.flowPath(file))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read workflow %s: the file the run was started from is gone", file)
+		return nil, hash, &goneFlowError{file}
 	}
 	if err != nil {
-		return nil, err
-	}
-	if have != hash {
-		return nil, fmt.Errorf("read workflow %s: it was changed since the run was started", file)
+		return nil, hash, err
 	}
 	trust, err := s.trusts()
 	if err != nil {
-		return nil, err
+		return nil, hash, err
 	}
 	if !trust.Trusted(s.flowPath(file), hash) {
-		return nil, &untrustedError{s.untrustedFlow(file, w, hash)}
+		return nil, hash, &untrustedError{Untrusted: s.untrustedFlow(file, w, hash)}
 	}
-	return w, nil
+	return w, hash, nil
+}
+
+// goneFlowError tells that the workflow file of a run is not there.
+type goneFlowError struct{ file string }
+
+// Error implements error.
+func (e *goneFlowError) Error() string {
+	return "read workflow " + e.file + ": the file the run was started from is gone"
+}
+
+// Hint says what to do.
+func (e *goneFlowError) Hint() string {
+	return "bring it back: what the steps are to do stands nowhere else; `reprise clean` gives the run up"
 }
 
 // trustOrigin asks for trust in the workflow file a run was started from, before
@@ -195,10 +212,14 @@ func (s *shift) trustOrigin(ref reprise.Ref) error {
 		return nil
 	}
 	w, have, err := s.readFlow(s.flowPath(file))
-	if err != nil || have != hash {
+	if err != nil {
 		return nil // the engine says what is wrong with it
 	}
-	return s.trustFlow(file, w, hash)
+	err = s.trustFlow(file, w, have)
+	if u, ok := errors.AsType[*untrustedError](err); ok {
+		u.changed = have != hash
+	}
+	return err
 }
 
 // originOf is the workflow file that a run was started from, "" for a run that was

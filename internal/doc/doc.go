@@ -13,6 +13,7 @@ package doc
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -157,6 +158,29 @@ func OpenRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return in, info, nil
+}
+
+// Member gives the value of a key of a JSON object, and reads no further than that.
+// ok is false where there is none, or the text up to it is no JSON.
+func Member(object []byte, key string) (value json.RawMessage, ok bool) {
+	in := json.NewDecoder(bytes.NewReader(object))
+	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+		return nil, false
+	}
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return nil, false
+		}
+		var v json.RawMessage
+		if in.Decode(&v) != nil {
+			return nil, false
+		}
+		if name == key {
+			return v, true
+		}
+	}
+	return nil, false
 }
 
 // ErrNotRegular is returned for folders, FIFOs, sockets and devices where a

@@ -28,6 +28,7 @@ type graph struct {
 	order   []string // the order the graph itself proposes
 	title   string
 	at      *doc.Node // when it was made
+	origin  origin
 }
 
 // graphStem begins the names of task graphs.
@@ -52,6 +53,9 @@ func (l *loading) readGraph() graph {
 			continue
 		}
 		next := graph{file: file, exists: true}
+		if name == graphStem+"json" {
+			next.origin = originIn(f.Data)
+		}
 		if strings.HasSuffix(name, ".json") && f.OK() && quickGraph(&next, f.Data) {
 			g = next
 			continue

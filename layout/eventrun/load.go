@@ -70,6 +70,7 @@ func load(fsys fs.FS, ref reprise.Ref) *loading {
 	l.makeSteps()
 	l.describe()
 	l.decide()
+	l.checkOrigin()
 	if len(l.steps) > 0 {
 		l.run.Steps = make([]reprise.Step, 0, len(l.steps))
 	}

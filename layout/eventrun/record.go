@@ -14,7 +14,8 @@ import (
 var _ reprise.Recorder = Layout{}
 
 // Record implements reprise.Recorder: every event is one line, or a few, added
-// to a log of our own, `events/reprise/`. No byte of any other file is changed:
+// to a log of our own, `events/reprise/`. But for the graph of a workflow file that
+// was changed, which replaces the old one, no byte of any other file is changed:
 // the log is append-only with one writer for each actor's folder, and the state
 // files beside it are caches that their own writer keeps.
 //
@@ -32,6 +33,9 @@ func (Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Ed
 	}
 	if rec.dir == "" {
 		return nil, fmt.Errorf("record %s: run %q is not on disk", ev.Kind, doc.Clip(r.ID, 60))
+	}
+	if ev.Kind == reprise.RunRevised {
+		return rec.revise()
 	}
 	if err := rec.open(); err != nil {
 		return nil, err

@@ -1,0 +1,89 @@
+package eventrun
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/splice"
+)
+
+// origin is the workflow file of a person's own that a graph was made from.
+type origin struct {
+	File   string       `json:"file"`
+	SHA256 reprise.Hash `json:"sha256"`
+}
+
+// originIn finds the origin in a graph, the zero value where it has none.
+func originIn(graph []byte) (o origin) {
+	const key = "workflow"
+	if !bytes.Contains(graph, []byte(`"`+key+`"`)) {
+		return o
+	}
+	value, ok := doc.Member(graph, key)
+	if !ok || json.Unmarshal(value, &o) != nil || !fs.ValidPath(o.File) || o.SHA256.IsZero() {
+		return origin{}
+	}
+	return o
+}
+
+// maxOrigin bounds what is read of a workflow file to tell whether it was changed.
+const maxOrigin = 64 << 20
+
+// checkOrigin tells of an open run whose workflow file is not there any more, or not
+// what it was. One that cannot be read is for whoever needs it.
+func (l *loading) checkOrigin() {
+	o := l.graph.origin
+	if o.File == "" || !l.run.State.Open() {
+		return
+	}
+	found := reprise.Finding{Code: reprise.CodeWorkflowChanged, Severity: reprise.Warning, Subject: l.run.ID, Source: reprise.Source{File: o.File}}
+	f, _, err := doc.OpenRegular(l.r.FS(), o.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		found.Message = "the workflow file that the run was started from is gone"
+		found.Hint = "bring it back: what the steps are to do stands nowhere else"
+		l.r.Report(found)
+		return
+	}
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	h := sha256.New()
+	if n, err := io.Copy(h, io.LimitReader(f, maxOrigin)); err != nil || n == maxOrigin || reprise.Hash(h.Sum(nil)) == o.SHA256 {
+		return
+	}
+	found.Message = "the workflow file was changed since the run was started"
+	found.Hint = "resuming takes it over once you trust it, if it still has what was begun; or restore it; --fresh starts over with it"
+	l.r.Report(found)
+}
+
+// revise puts another graph in the place of the one that is there: the workflow file
+// was changed, and a person wants the run to go on with that.
+func (rec *recording) revise() ([]reprise.Edit, error) {
+	text := strings.TrimSpace(rec.ev.Text)
+	if _, err := readOrder(text); err != nil {
+		return nil, fmt.Errorf("record %s: %w", rec.ev.Kind, err)
+	}
+	name := path.Join(rec.dir, graphStem+"json")
+	was, err := fs.ReadFile(rec.reader.FS(), name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, rec.cannot("it has no %s", path.Base(name))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", rec.ev.Kind, err)
+	}
+	next := []byte(text + "\n")
+	if bytes.Equal(was, next) {
+		return nil, nil
+	}
+	return []reprise.Edit{splice.Edit(name, was, next, "take over the steps of the changed workflow file")}, nil
+}
