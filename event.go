@@ -58,6 +58,8 @@ type Event struct {
 	// Options are the answers to choose from, for a question; for the start of
 	// a run the steps it is begun with, "wave: story" or "role: what".
 	Options []string `json:"options,omitempty"`
+	// Closed tells of a question that it takes one of these and nothing else.
+	Closed bool `json:"closed,omitempty"`
 	// Outcome qualifies an end: completed, failed, aborted, approved, rejected.
 	Outcome string `json:"outcome,omitempty"`
 

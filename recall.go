@@ -57,8 +57,11 @@ func (r *Run) Recall(events []Event) {
 		}
 		switch ev.Kind {
 		case QuestionAsked:
-			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, Text: ev.Text, Options: ev.Options, AskedAt: ev.At}
+			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, Text: ev.Text, Options: ev.Options, Closed: ev.Closed, AskedAt: ev.At}
 		case QuestionAnswered:
+			if !q.Takes(ev.Text) {
+				break // nobody said that: it is still asked
+			}
 			q.Answered, q.Applied, q.Answer = true, false, ev.Text
 			if s := r.Step(q.Subject); s != nil && q.Subject != "" {
 				s.Rejected = 0 // a person had a say
@@ -156,19 +159,29 @@ func (r *Run) recallQuestion(q *Question) {
 		if have.ID != q.ID {
 			continue
 		}
+		have.Closed = have.Closed || q.Closed
+		if len(have.Options) == 0 {
+			have.Options = q.Options
+		}
+		if have.Answered && have.Answer != "" && !have.Takes(have.Answer) {
+			// Words that the files keep and that say nothing.
+			switch {
+			case q.Answered && have.Takes(q.Answer):
+				have.Answer, have.Applied = q.Answer, q.Applied
+			case !have.Applied, q.Text != "" && !q.Answered:
+				have.Answered, have.Applied, have.Answer = false, false, ""
+			}
+		}
 		// The files ask still: an answer that was applied did not take it
 		// away, so it is asked anew.
 		switch {
-		case q.Answered && !q.Applied && !have.Answered:
+		case q.Answered && !q.Applied && !have.Answered && have.Takes(q.Answer):
 			have.Answered, have.Answer = true, q.Answer
 		case !q.Answered && !have.Answered && q.Text != "" && r.State.Open():
 			r.State, r.Reason = Waiting, "it waits for an answer: "+q.Text
 		}
 		if have.AskedAt.IsZero() && !q.Applied {
 			have.AskedAt = q.AskedAt
-		}
-		if len(have.Options) == 0 {
-			have.Options = q.Options
 		}
 		have.By = q.By
 		return

@@ -119,3 +119,44 @@ func TestX_Recall_stages_that_the_files_keep_no_step_for(t *testing.T) {
 		t.Errorf("%q", r.Stages)
 	}
 }
+
+// TestO3_Recall_words_that_a_closed_question_does_not_offer are no answer, whoever
+// recorded them: in the journal, in the files, or in both.
+func TestO3_Recall_words_that_a_closed_question_does_not_offer(t *testing.T) {
+	t.Parallel()
+	options := []string{"go on", "stop"}
+	asked := Event{Kind: QuestionAsked, Question: "q", Text: "Go on?", Options: options}
+	closed := asked
+	closed.Closed = true
+	said := func(text string) Event { return Event{Kind: QuestionAnswered, Question: "q", Text: text} }
+	file := Question{ID: "q", Text: "Go on?", Options: options}
+	shut, heard := file, file
+	shut.Closed = true
+	heard.Answered, heard.Answer = true, "no"
+	used := heard
+	used.Applied = true
+	for name, c := range map[string]struct {
+		files  []Question
+		events []Event
+		want   string // the answer, "" where it is still asked
+	}{
+		"in the journal":                       {nil, []Event{closed, said("no")}, ""},
+		"in the journal, then understood":      {nil, []Event{closed, said("no"), said("stop")}, "stop"},
+		"to a question of the files":           {[]Question{shut}, []Event{said("no")}, ""},
+		"to a question of the files, then not": {[]Question{shut}, []Event{said("no"), said("stop")}, "stop"},
+		"in the files":                         {[]Question{heard}, []Event{closed}, ""},
+		"in the files, asked again":            {[]Question{heard}, []Event{asked, said("no"), closed}, ""},
+		"in the files, answered again":         {[]Question{heard}, []Event{asked, said("no"), closed, said("go on")}, "go on"},
+		"used, asked again":                    {[]Question{used}, []Event{asked, said("no"), closed}, ""},
+		"an open question":                     {nil, []Event{asked, said("no")}, "no"},
+	} {
+		r := &Run{State: Interrupted, Questions: slices.Clone(c.files)}
+		r.Recall(c.events)
+		if q := r.Questions[0]; len(r.Questions) != 1 || q.Answered != (c.want != "") || q.Answer != c.want {
+			t.Errorf("%s: %+v", name, r.Questions)
+		}
+		if waits := r.State == Waiting; waits != (c.want == "" && !(len(c.files) > 0 && c.files[0].Closed)) {
+			t.Errorf("%s: %v", name, r.State) // the files of a question that is theirs say themselves that it waits
+		}
+	}
+}

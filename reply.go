@@ -29,6 +29,8 @@ type Asked struct {
 	Text    string   `json:"text"`
 	Subject string   `json:"subject,omitempty"` // a gap, a task group
 	Options []string `json:"options,omitempty"`
+	// Closed is for questions of our own: see Question.
+	Closed bool `json:"-"`
 }
 
 // Gap is something a specification leaves open.

@@ -135,6 +135,7 @@ type Question struct {
 	Subject  string // what it is about: a task group, a gap, a wave
 	By       string // the step that waits for the answer, if that is on record
 	Options  []string
+	Closed   bool   // it takes one of its options and nothing else: other words would start, repeat or end something that nobody meant
 	Answer   string // what a person said, if it is on record
 	Answered bool   // an answer is on record
 	Applied  bool   // the answer was used; it must not be applied again

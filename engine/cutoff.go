@@ -231,31 +231,35 @@ const (
 // askWhatHappened leaves it to a person, and does what they said once they did.
 func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
 	id := fmt.Sprintf("cut-off-%s-%d", word(f.a.Step), f.attempt)
+	ask := []reprise.Asked{{
+		ID: id, Subject: f.a.Step, Options: []string{saidLanded, saidRerun, saidSkip}, Closed: true,
+		Text: fmt.Sprintf("%s was started at %s and cut off. Was it finished?", f.a.Step, f.began.UTC().Format("2006-01-02 15:04:05 MST")),
+	}}
 	q, asked := w.question(id)
 	switch {
 	case !asked:
 		ev := w.about(ctx, f, reprise.StepResolved)
 		ev.Outcome, ev.Actor = "ask", actor
 		ev.Text = "it may have been done and must not be done twice by accident"
-		asks := w.questions(f.a, []reprise.Asked{{
-			ID: id, Subject: f.a.Step, Options: []string{saidLanded, saidRerun, saidSkip},
-			Text: fmt.Sprintf("%s was started at %s and cut off. Was it finished?", f.a.Step, f.began.UTC().Format("2006-01-02 15:04:05 MST")),
-		}}, "")
-		return w.recordAll(ctx, append([]reprise.Event{ev}, asks...)...)
+		return w.recordAll(ctx, append([]reprise.Event{ev}, w.questions(f.a, ask, "")...)...)
 	case !q.Answered:
 		w.parked[f.a.Step] = "was cut off, and only a person can tell what came of it"
 		return nil
 	}
 	delete(w.parked, f.a.Step)
 	used := reprise.Event{Kind: reprise.AnswerApplied, Step: f.a.Step, Question: id, Text: q.Answer, Actor: actor}
-	switch strings.ToLower(strings.TrimSpace(q.Answer)) {
-	case saidLanded, "1", "yes", "y":
+	switch q.Option(q.Answer) {
+	case saidLanded:
 		f.answers = append(f.answers, id)
 		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "a person said that it was finished")
-	case saidSkip, "3", "skip":
+	case saidSkip:
 		ev := w.about(ctx, f, reprise.StepSkipped)
 		ev.Actor, ev.Text = person, "left out by a person after it was cut off"
 		return w.recordAll(ctx, ev, used)
+	case saidRerun:
+		return w.runAgain(ctx, f, "a person said to run it again", used)
 	}
-	return w.runAgain(ctx, f, "a person said to run it again", used)
+	// Words that were taken in when anything was: nobody knows what they mean.
+	w.parked[f.a.Step] = "was cut off, and what a person said of it is none of the answers"
+	return w.recordAll(ctx, w.questions(f.a, ask, "")...)
 }

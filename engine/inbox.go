@@ -109,7 +109,12 @@ func (w *work) takeIn(ctx context.Context) error {
 		case !ok:
 			w.notice(reprise.Finding{Code: reprise.CodePendingQuestion, Severity: reprise.Info, Subject: l.Question, Message: fmt.Sprintf("an answer came to %s, which nobody asks", l.Question)})
 		case !q.Answered:
-			if err := w.answer(ctx, q, l.Answer); err != nil {
+			err := w.answer(ctx, q, l.Answer)
+			if none, ok := errors.AsType[*reprise.NotOfferedError](err); ok {
+				w.notice(reprise.Finding{Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: l.Question, Message: none.Error() + "; it is still asked", Hint: none.Hint()})
+				continue
+			}
+			if err != nil {
 				return err
 			}
 			if err := w.load(); err != nil {

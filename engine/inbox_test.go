@@ -99,9 +99,11 @@ func (o *office) open() *office {
 }
 
 // letter is the line of an answer.
-func (o *office) letter(answer string) string {
+func (o *office) letter(answer string) string { return o.letterTo("colour", answer) }
+
+func (o *office) letterTo(question, answer string) string {
 	ref := refOf("one")
-	line, err := json.Marshal(map[string]any{"layout": ref.Layout, "path": ref.Path, "question": "colour", "answer": answer, "at": time.Now()})
+	line, err := json.Marshal(map[string]any{"layout": ref.Layout, "path": ref.Path, "question": question, "answer": answer, "at": time.Now()})
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 func questionOf(step string) string { return "ask-" + word(step) }
 
 // ask records questions to a person about a unit of work. A question that is on
-// record is never asked again.
+// record is not asked again, unless its answer was none.
 func (w *work) ask(ctx context.Context, a reprise.Assignment, asked []reprise.Asked) error {
 	if err := w.recordAll(ctx, w.questions(a, asked, "")...); err != nil {
 		return err
@@ -36,11 +36,11 @@ func (w *work) questions(a reprise.Assignment, asked []reprise.Asked, by string)
 				id = next
 			}
 		}
-		if taken[id] || w.isAsked(id) {
+		if taken[id] || w.isAsked(id) && !w.unheard(id, q) {
 			continue
 		}
 		taken[id] = true
-		ev := reprise.Event{Kind: reprise.QuestionAsked, At: w.Now(), Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Actor: a.Role, By: by}
+		ev := reprise.Event{Kind: reprise.QuestionAsked, At: w.Now(), Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Closed: q.Closed, Actor: a.Role, By: by}
 		if q.Subject != "" {
 			ev.Step = q.Subject
 		}
@@ -48,6 +48,14 @@ func (w *work) questions(a reprise.Assignment, asked []reprise.Asked, by string)
 		w.tell(Progress{Kind: Questions, Step: a.Step, Text: q.Text})
 	}
 	return out
+}
+
+// unheard reports whether a question that takes only its options was asked before
+// as one that takes anything, and got words that are none of them: it is asked
+// once more.
+func (w *work) unheard(id string, q reprise.Asked) bool {
+	have, ok := w.question(id)
+	return ok && q.Closed && !have.Closed && have.Answered && have.Answer != "" && have.Option(have.Answer) == ""
 }
 
 // isAsked reports whether a question of this name is on record.
@@ -191,19 +199,26 @@ func (w *work) applied(finished reprise.Event) []reprise.Event {
 	return out
 }
 
-// askPerson asks a person what is open, if one can be asked. again reports
-// whether an answer came.
+// askPerson asks a person what is open, if one can be asked. What they leave open
+// is not asked again by this process. again reports whether an answer came.
 func (w *work) askPerson(ctx context.Context) (again bool, err error) {
 	open := w.run.PendingQuestions()
 	if w.Ask == nil || len(open) == 0 {
 		return false, nil
 	}
 	for _, q := range open {
-		answer, ok := w.Ask(ctx, q)
-		if !ok {
-			return again, nil
+		if w.leftOpen[q.ID] || ctx.Err() != nil {
+			continue
 		}
-		if err := w.answer(ctx, q, answer); err != nil {
+		answer, ok := w.Ask(ctx, q)
+		if ok {
+			err = w.answer(ctx, q, answer)
+		}
+		if _, none := errors.AsType[*reprise.NotOfferedError](err); none || !ok {
+			w.leftOpen[q.ID], err = true, nil
+			continue
+		}
+		if err != nil {
 			return again, err
 		}
 		again = true
@@ -212,14 +227,20 @@ func (w *work) askPerson(ctx context.Context) (again bool, err error) {
 }
 
 // answer records what a person said. It is durable before anything is done with
-// it.
+// it. A question that takes only its options takes nothing else, whoever brings
+// it: a *reprise.NotOfferedError.
 func (w *work) answer(ctx context.Context, q reprise.Question, text string) error {
+	text, err := q.Choose(text)
+	if err != nil {
+		return err
+	}
 	return w.record(ctx, reprise.Event{Kind: reprise.QuestionAnswered, At: w.Now(), Step: q.Subject, By: q.By, Question: q.ID, Text: text, Actor: person})
 }
 
 // Answer records answers to the questions of a run, by their ids, all of them on
 // disk before it returns. An id that nobody asked is an error, and so is one that
-// was answered before in other words. While somebody works on the project, they
+// was answered before in other words, or one that does not take the answer, a
+// *reprise.NotOfferedError; then none of them is recorded. While somebody works on the project, they
 // are left for them.
 func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string]string) error {
 	store, _, err := e.take(ctx)
@@ -237,17 +258,16 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 	if err := w.load(); err != nil {
 		return err
 	}
-	for id, text := range answers {
-		q, ok := w.question(id)
-		switch {
-		case !ok:
-			return &UnknownQuestionError{Run: ref.ID, Question: id}
-		case q.Answered && strings.TrimSpace(q.Answer) == strings.TrimSpace(text):
+	answers, err = w.wellGiven(answers)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(mapKeys(answers)) {
+		q, _ := w.question(id)
+		if q.Answered {
 			continue
-		case q.Answered:
-			return fmt.Errorf("answer %s: it was answered before: %q", id, q.Answer)
 		}
-		if err := w.answer(ctx, q, text); err != nil {
+		if err := w.answer(ctx, q, answers[id]); err != nil {
 			return err
 		}
 	}
@@ -268,16 +288,31 @@ func (e *Engine) postKnown(ctx context.Context, ref reprise.Ref, answers map[str
 	if err := w.load(); err != nil {
 		return err
 	}
-	for id := range answers {
-		q, ok := w.question(id)
-		switch {
-		case !ok:
-			return &UnknownQuestionError{Run: ref.ID, Question: id}
-		case q.Answered && strings.TrimSpace(q.Answer) != strings.TrimSpace(answers[id]):
-			return fmt.Errorf("answer %s: it was answered before: %q", id, q.Answer)
-		}
+	if answers, err = w.wellGiven(answers); err != nil {
+		return err
 	}
 	return e.post(ref, answers)
+}
+
+// wellGiven gives answers as they are kept, before any of them is: each to a
+// question that is asked, takes it, and has no other answer.
+func (w *work) wellGiven(answers map[string]string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, id := range slices.Sorted(mapKeys(answers)) {
+		q, ok := w.question(id)
+		if !ok {
+			return nil, &UnknownQuestionError{Run: w.ref.ID, Question: id}
+		}
+		text, err := q.Choose(answers[id])
+		if err != nil {
+			return nil, err
+		}
+		if q.Answered && strings.TrimSpace(q.Answer) != strings.TrimSpace(text) {
+			return nil, fmt.Errorf("answer %s: it was answered before: %q", id, q.Answer)
+		}
+		out[id] = text
+	}
+	return out, nil
 }
 
 func (w *work) question(id string) (reprise.Question, bool) {

@@ -35,7 +35,8 @@ func (a *app) newAnswer() *cobra.Command {
 		Long: "Answer the questions of a run: one after the other at a prompt, or one with --text,\n" +
 			"--option or --file. A file that holds a JSON object answers several at once:\n" +
 			"{\"C1.1\": \"…\", \"C1.2\": \"…\"}; - is standard input. The answer is on disk before this\n" +
-			"returns; `reprise resume` goes on with it.\n\n" +
+			"returns; `reprise resume` goes on with it. Where only the answers that are offered\n" +
+			"are taken, other words are refused: nothing is started by a word nobody understands.\n\n" +
 			"Exit code: 0 kept, 3 nothing is asked, 12 questions are left open.",
 		Example: "  reprise answer --list\n  reprise answer 012 --question C2.1 --text '30 minutes'\n" +
 			"  reprise answer 012 --file answers.json",
@@ -209,7 +210,7 @@ func (s *shift) answers(j judged, flags answerFlags, given bool) (map[string]str
 		}
 		text = q.Options[flags.option-1]
 	}
-	return checked(map[string]string{q.ID: text})
+	return checked(open, map[string]string{q.ID: text})
 }
 
 // questionOf finds the question that is meant: the one with the id, else the
@@ -244,13 +245,13 @@ func (s *shift) fromFile(open []reprise.Question, flags answerFlags) (map[string
 				return nil, err
 			}
 		}
-		return checked(answers)
+		return checked(open, answers)
 	}
 	q, err := questionOf(open, flags.question)
 	if err != nil {
 		return nil, err
 	}
-	return checked(map[string]string{q.ID: strings.TrimRight(string(data), "\n")})
+	return checked(open, map[string]string{q.ID: strings.TrimRight(string(data), "\n")})
 }
 
 func (s *shift) readAnswer(name string) ([]byte, error) {
@@ -270,14 +271,23 @@ func (s *shift) readAnswer(name string) ([]byte, error) {
 	return data, nil
 }
 
-// checked refuses answers that must not be kept.
-func checked(answers map[string]string) (map[string]string, error) {
+// checked gives answers as they are kept, and refuses those that must not be: one
+// that cannot be a text of a state file, or that its question does not take.
+func checked(open []reprise.Question, answers map[string]string) (map[string]string, error) {
+	out := map[string]string{}
 	for id, text := range answers {
 		if err := checkAnswer(text); err != nil {
 			return nil, usageError{fmt.Errorf("answer %s: %w", id, err)}
 		}
+		q, err := questionOf(open, id)
+		if err != nil {
+			return nil, err
+		}
+		if out[id], err = q.Choose(text); err != nil {
+			return nil, usageError{err}
+		}
 	}
-	return answers, nil
+	return out, nil
 }
 
 // keep records the answers and says what is left.

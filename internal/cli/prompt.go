@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -129,8 +130,8 @@ func (a *app) chooseNumber(ctx context.Context, n int) (int, error) {
 }
 
 // answerTo asks a person one question of a run. ok is false if they leave it
-// open. With options a number stands for its text, and any other text is an
-// answer of their own.
+// open. With options a number stands for its text; any other text is an answer of
+// their own where the question takes one, and else it is asked again.
 func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, ok bool, err error) {
 	columns, colour := a.terminal(a.err)
 	f := face{view: view{w: a.err, columns: columns, colour: colour && a.env("NO_COLOR") == ""}}
@@ -149,14 +150,24 @@ func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, 
 		if err != nil || !typed || strings.TrimSpace(line) == "" {
 			return "", false, err
 		}
-		if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && n >= 1 && n <= len(q.Options) {
-			return q.Options[n-1], true, nil
+		if !q.Closed {
+			if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && n >= 1 && n <= len(q.Options) && !slices.Contains(q.Options, strings.TrimSpace(line)) {
+				return q.Options[n-1], true, nil
+			}
 		}
-		if err := checkAnswer(line); err != nil {
+		said, err := q.Choose(line)
+		if err == nil {
+			err = checkAnswer(said)
+		}
+		var none *reprise.NotOfferedError
+		switch {
+		case errors.As(err, &none):
+			fmt.Fprintf(a.err, "  %s is none of them.\n", clip(line, 40))
+		case err != nil:
 			fmt.Fprintf(a.err, "  %s\n", plain(err.Error()))
-			continue
+		default:
+			return said, true, nil
 		}
-		return line, true, nil
 	}
 }
 

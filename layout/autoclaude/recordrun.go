@@ -287,7 +287,8 @@ func (w *writer) recordEscalation() error {
 }
 
 func approves(answer string) bool {
-	switch doc.Fold(answer) {
+	words, _, _ := strings.Cut(answer, ":") // behind it a person says why
+	switch doc.Fold(words) {
 	case "approve", "approved", "yes":
 		return true
 	}

@@ -237,7 +237,7 @@ func (l *loader) checkApproval() {
 	}
 	r.Questions = append(r.Questions, reprise.Question{
 		ID: "plan-approval", Text: "Approve the plan before coding starts?", Subject: "plan",
-		Options: []string{"approve", "send back"}, Source: source,
+		Options: []string{"approve", "send back"}, Closed: true, Source: source,
 	})
 	l.waitFor("plan review", "the plan waits for a person's approval", "approve the plan or send it back")
 }

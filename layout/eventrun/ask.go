@@ -60,6 +60,15 @@ func (a *alarm) asks() bool {
 	return doc.Fold(a.body.text("severity")) != "info"
 }
 
+// answer is what a resolution says.
+func (a *alarm) answer() string { return a.body.text("resolution", "answer", "response") }
+
+// takes reports whether words are an answer to what was raised.
+func (r *alarmState) takes(answer string) bool {
+	closed, _ := r.body.truth("closed")
+	return (&reprise.Question{Options: r.body.texts("options"), Closed: closed && answer != ""}).Takes(answer)
+}
+
 // resolve closes what a resolution names: the escalation by its id, else those
 // of its task, else the latest one before it.
 func resolve(raised []*alarmState, a *alarm) {
@@ -69,19 +78,19 @@ func resolve(raised []*alarmState, a *alarm) {
 			used, _ := a.body.truth("applied")
 			r.applied = r.applied || used
 		}
-		if r.answered {
+		if r.answered || a.id != "" && a.id == r.id && !r.takes(a.answer()) {
 			continue
 		}
 		switch {
 		case a.id != "" && r.id == a.id,
 			a.id == "" && a.task != "" && r.task == a.task && a.key.after(r.key):
-			r.answered, r.answer = true, a.body.text("resolution", "answer", "response")
+			r.answered, r.answer = true, a.answer()
 		case a.id == "" && a.task == "" && a.key.after(r.key):
 			last = r
 		}
 	}
 	if last != nil {
-		last.answered, last.answer = true, a.body.text("resolution", "answer", "response")
+		last.answered, last.answer = true, a.answer()
 	}
 }
 
@@ -102,8 +111,9 @@ func (l *loading) askAlarm(r *alarmState) {
 	if r.key.at == never && s != nil {
 		moved = s.Status.Closed()
 	}
+	closed, _ := r.body.truth("closed")
 	q := reprise.Question{
-		ID: r.id, Subject: r.task, Options: r.body.texts("options"),
+		ID: r.id, Subject: r.task, Options: r.body.texts("options"), Closed: closed,
 		Text:   r.body.text("description", "question", "message", "reason", "title", "summary"),
 		Answer: r.answer, Answered: r.answered || moved, Applied: moved || r.applied,
 		AskedAt: r.key.at.time(), Source: l.sourceOf(r.key),
@@ -157,12 +167,18 @@ func (l *loading) exhausted(s *step) bool {
 	}
 	since := key{at: never}
 	for i := range l.resolved {
-		if a := &l.resolved[i]; (a.task == "" || a.task == s.ID) && a.key.after(since) {
+		a := &l.resolved[i]
+		// Only the word that says so lets it be tried again.
+		unheard := a.id == "retry-"+s.ID && (&reprise.Question{Options: retryOptions}).Option(a.answer()) == ""
+		if (a.task == "" || a.task == s.ID) && a.key.after(since) && !unheard {
 			since = a.key
 		}
 	}
 	return s.events.failuresSince(since) >= attemptLimit
 }
+
+// retryOptions are what can be said about a task that failed too often.
+var retryOptions = []string{"retry", "skip", "stop"}
 
 // askAboutFailures asks what to do with tasks that may not be tried again.
 func (l *loading) askAboutFailure(s *step) {
@@ -177,7 +193,7 @@ func (l *loading) askAboutFailure(s *step) {
 	}
 	l.run.Questions = append(l.run.Questions, reprise.Question{
 		ID: "retry-" + s.ID, Subject: s.ID, Text: fmt.Sprintf("%s failed %d times: try again, skip it, or stop the run?", s.ID, n),
-		Options: []string{"retry", "skip", "stop"}, AskedAt: s.events.last.at.time(), Source: l.sourceOf(s.events.last),
+		Options: retryOptions, Closed: true, AskedAt: s.events.last.at.time(), Source: l.sourceOf(s.events.last),
 	})
 }
 
@@ -186,7 +202,7 @@ func (l *loading) askAboutFailure(s *step) {
 func (l *loading) askRun(q reprise.Question, since key, held string) {
 	for i := range l.resolved {
 		if a := &l.resolved[i]; a.id == q.ID && a.key.after(since) {
-			q.Answered, q.Answer = true, a.body.text("resolution", "answer", "response")
+			q.Answered, q.Answer = true, a.answer()
 			used, _ := a.body.truth("applied")
 			q.Applied = q.Applied || used
 		}
@@ -213,7 +229,7 @@ func (l *loading) askAboutBlock(s *step) {
 
 // askApproval asks for the plan's approval, the hard gate of the workflow.
 func (l *loading) askApproval(id, text, file string, shown *note, options ...string) {
-	q := reprise.Question{ID: id, Subject: "approval", Text: text, Options: options, Source: reprise.Source{File: file}}
+	q := reprise.Question{ID: id, Subject: "approval", Text: text, Options: options, Closed: true, Source: reprise.Source{File: file}}
 	if shown.set {
 		q.AskedAt = shown.key.at.time()
 	}

@@ -221,7 +221,7 @@ func (l *loading) failedRun(end *note, at reprise.Source, inferred stage) bool {
 	if !known {
 		l.run.Questions = append(l.run.Questions, reprise.Question{
 			ID: "run-failed", Subject: l.run.ID, Text: "The run is recorded as failed" + why + ". Take it up again?",
-			Options: []string{"resume", "stop"}, AskedAt: end.key.at.time(), Source: at,
+			Options: []string{"resume", "stop"}, Closed: true, AskedAt: end.key.at.time(), Source: at,
 		})
 		l.held = append(l.held, "the run is recorded as failed"+why)
 	}

@@ -151,10 +151,9 @@ func TestEV5_record_approval(t *testing.T) {
 		state reprise.State
 		next  string
 	}{
-		"approve":            {reprise.Interrupted, "constitution"},
-		"Revise: smaller":    {reprise.Interrupted, "plan"},
-		"cancel":             {reprise.Waiting, ""},
-		"approved? not sure": {reprise.Interrupted, "constitution"},
+		"approve":         {reprise.Interrupted, "constitution"},
+		"Revise: smaller": {reprise.Interrupted, "plan"},
+		"cancel":          {reprise.Waiting, ""},
 	} {
 		fsys := layouttest.Records(t, eventrun.New(), waiting, "r1",
 			layouttest.Recorded{Event: ask(reprise.QuestionAsked, "plan-approval", "?", 1), State: reprise.Waiting},
@@ -186,6 +185,21 @@ func TestEV5_record_answers(t *testing.T) {
 			fsys:  project("events/executor/a.jsonl", fmt.Sprintf(failing+failing+failing, 1, 2, 3)),
 			ev:    ask(reprise.QuestionAnswered, "retry-T001", "skip it", 1),
 			state: reprise.Interrupted, moves: []string{"T001"},
+		},
+		"retry, given up": {
+			fsys:  project("events/executor/a.jsonl", fmt.Sprintf(failing+failing+failing, 1, 2, 3)),
+			ev:    ask(reprise.QuestionAnswered, "retry-T001", "stop", 1),
+			state: reprise.Stopped,
+		},
+		"retry, in words that say nothing": {
+			fsys:   project("events/executor/a.jsonl", fmt.Sprintf(failing+failing+failing, 1, 2, 3)),
+			ev:     ask(reprise.QuestionAnswered, "retry-T001", "no, do not try again", 1),
+			cannot: true,
+		},
+		"failed run, in words that say nothing": {
+			fsys:   project("events/orchestrator/a.jsonl", `{"event_type":"run-failed","timestamp":"2026-03-01T09:00:00Z"}`+"\n"),
+			ev:     ask(reprise.QuestionAnswered, "run-failed", "no", 1),
+			cannot: true,
 		},
 		"blocked, skipped": {
 			fsys:  project("events/executor/a.jsonl", `{"event_type":"task-blocked","task_id":"T001","timestamp":"2026-03-01T09:00:00Z"}`+"\n"),
@@ -303,17 +317,19 @@ func TestEV8_record_refusals(t *testing.T) {
 		ev     reprise.Event
 		cannot bool
 	}{
-		"no time":            {fsys: project(), ev: reprise.Event{Kind: reprise.StepStarted, Step: "T001"}},
-		"a folder":           {fsys: folder, ev: step(reprise.StepStarted, "T001", 1)},
-		"a FIFO":             {fsys: fifo, ev: step(reprise.StepStarted, "T001", 1)},
-		"events is a file":   {fsys: project("events", "x"), ev: step(reprise.StepStarted, "T001", 1)},
-		"an unknown task":    {fsys: project(), ev: step(reprise.StepStarted, "T999", 1), cannot: true},
-		"a skipped document": {fsys: project(), ev: step(reprise.StepSkipped, "prd", 1), cannot: true},
-		"an unknown phase":   {fsys: project(), ev: reprise.Event{Kind: reprise.PhaseEnded, Phase: "9 lunch", At: clock(1)}, cannot: true},
-		"no such question":   {fsys: project(), ev: ask(reprise.QuestionAnswered, "Q9", "a", 1), cannot: true},
-		"nothing to apply":   {fsys: project(), ev: ask(reprise.AnswerApplied, "Q9", "", 1), cannot: true},
-		"an unknown kind":    {fsys: project(), ev: reprise.Event{Kind: "lunch", At: clock(1)}, cannot: true},
-		"a second start":     {fsys: project(), ev: reprise.Event{Kind: reprise.RunStarted, At: clock(1)}},
+		"no time":             {fsys: project(), ev: reprise.Event{Kind: reprise.StepStarted, Step: "T001"}},
+		"a folder":            {fsys: folder, ev: step(reprise.StepStarted, "T001", 1)},
+		"a FIFO":              {fsys: fifo, ev: step(reprise.StepStarted, "T001", 1)},
+		"events is a file":    {fsys: project("events", "x"), ev: step(reprise.StepStarted, "T001", 1)},
+		"an unknown task":     {fsys: project(), ev: step(reprise.StepStarted, "T999", 1), cannot: true},
+		"a skipped document":  {fsys: project(), ev: step(reprise.StepSkipped, "prd", 1), cannot: true},
+		"an unknown phase":    {fsys: project(), ev: reprise.Event{Kind: reprise.PhaseEnded, Phase: "9 lunch", At: clock(1)}, cannot: true},
+		"no word of approval": {fsys: project("constitution.md", "-"), ev: ask(reprise.QuestionAnswered, "plan-approval", "yes", 1), cannot: true},
+		"no clear approval":   {fsys: project("constitution.md", "-"), ev: ask(reprise.QuestionAnswered, "plan-approval", "approved? not sure", 1), cannot: true},
+		"no such question":    {fsys: project(), ev: ask(reprise.QuestionAnswered, "Q9", "a", 1), cannot: true},
+		"nothing to apply":    {fsys: project(), ev: ask(reprise.AnswerApplied, "Q9", "", 1), cannot: true},
+		"an unknown kind":     {fsys: project(), ev: reprise.Event{Kind: "lunch", At: clock(1)}, cannot: true},
+		"a second start":      {fsys: project(), ev: reprise.Event{Kind: reprise.RunStarted, At: clock(1)}},
 	} {
 		edits, err := record(t, tt.fsys, tt.ev)
 		if err == nil || len(edits) > 0 || errors.Is(err, reprise.ErrCannotRecord) != tt.cannot {

@@ -44,6 +44,9 @@ func (rec *recording) asked() []line {
 		}
 		o = append(o, splice.Member{Key: "options", Value: options})
 	}
+	if ev.Closed {
+		o = append(o, splice.Member{Key: "closed", Value: true})
+	}
 	l := rec.line("escalation", append(o, rec.about("", "")...))
 	if s := rec.run.Step(ev.Step); s != nil {
 		l.task = s.ID
@@ -68,10 +71,14 @@ func (rec *recording) answered() ([]line, error) {
 		task, aboutTask = s.ID, true
 	}
 	resolved := rec.resolution("escalation-resolved", q)
+	skip := aboutTask && (q.ID == "blocked-"+task || q.ID == "retry-"+task) && says("skip")
+	option := doc.Fold(q.Option(rec.ev.Text))
 	switch {
+	case !skip && !q.Takes(rec.ev.Text):
+		return nil, rec.cannot("%q is none of the answers to %q", doc.Clip(rec.ev.Text, 60), doc.Clip(q.ID, 60))
 	case q.ID == "plan-approval", q.ID == "bootstrap-approval":
-		return rec.gate(q, says("approve"), says("revise")), nil
-	case q.ID == "run-failed" && says("stop"):
+		return rec.gate(q, strings.HasPrefix(option, "approve"), option == "revise"), nil
+	case option == "stop" && (q.ID == "run-failed" || aboutTask && q.ID == "retry-"+task):
 		return []line{rec.line("run-cancelled", rec.about("reason", rec.ev.Text))}, nil
 	case q.ID == "run-failed":
 		return []line{rec.line("session-resumed", rec.about("resolution", rec.ev.Text))}, nil
@@ -79,7 +86,7 @@ func (rec *recording) answered() ([]line, error) {
 		return nil, rec.cannot("the task graph has to be corrected")
 	case q.ID == "dependencies":
 		return []line{rec.line("dependency-installation-verified", rec.about("resolution", rec.ev.Text))}, nil
-	case aboutTask && (q.ID == "blocked-"+task || q.ID == "retry-"+task) && says("skip"):
+	case skip:
 		resolved.word = "task-skipped"
 		return []line{resolved}, nil
 	case aboutTask && q.ID == "blocked-"+task:

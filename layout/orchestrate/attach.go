@@ -137,7 +137,7 @@ func (l *loader) lostStory(hint, id string, at reprise.Source) {
 		run.Next = nil
 		run.State, run.Reason = reprise.Waiting, "its story "+quote(id)+" has no file: a person has to bring it back or archive the state"
 		run.Questions = append(run.Questions, reprise.Question{
-			ID: "lost-story", Subject: id, Source: at, Options: []string{"archive the state", "bring the story back"},
+			ID: "lost-story", Subject: id, Source: at, Options: []string{"archive the state", "bring the story back"}, Closed: true,
 			Text: "The story of this workflow is gone. Archive its state, or bring the story back?",
 		})
 	}

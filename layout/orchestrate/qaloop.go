@@ -224,7 +224,7 @@ func (l *loader) askEscalation(n *doc.Node, lp loop) {
 	}
 	l.run.Questions = append(l.run.Questions, reprise.Question{
 		ID: "escalation", Subject: "qa loop", Text: text, AskedAt: asked, Source: at,
-		Options: []string{"allow more iterations", "accept as it is", "stop"},
+		Options: []string{"allow more iterations", "accept as it is", "stop"}, Closed: true,
 	})
 }
 

@@ -193,8 +193,8 @@ func (l *loader) rebuilt(f *doc.File, why string) {
 	})
 	run.Questions = []reprise.Question{{
 		ID: "rebuilt", Subject: run.ID, Source: f.At(0),
-		Options: []string{"use the reconstruction", "bring a backup back", "start afresh"},
-		Text:    fmt.Sprintf("The state of %s is corrupted and was rebuilt from %s. Is this where it stands?", run.ID, source),
+		Options: []string{"use the reconstruction", "bring a backup back", "start afresh"}, Closed: true,
+		Text: fmt.Sprintf("The state of %s is corrupted and was rebuilt from %s. Is this where it stands?", run.ID, source),
 	}}
 	run.Next = rebuiltNext(run)
 }

@@ -335,7 +335,7 @@ func (l *loader) overtaken(s *sheet) {
 		l.run.State = reprise.Waiting
 		l.run.Reason = fmt.Sprintf("in progress with all %d boxes ticked, and its successor %s is done: a person has to say whether it is too", s.boxes, f.key.id)
 		l.run.Questions = append(l.run.Questions, reprise.Question{
-			ID: "close-" + l.run.ID, Subject: l.run.ID, Source: after.source(after.fields[i].line), Options: []string{"mark Done", "review it"},
+			ID: "close-" + l.run.ID, Subject: l.run.ID, Source: after.source(after.fields[i].line), Options: []string{"mark Done", "review it"}, Closed: true,
 			Text: fmt.Sprintf("Is story %s done? All its boxes are ticked, and story %s after it is done.", l.run.ID, f.key.id),
 		})
 		return
@@ -409,7 +409,7 @@ func (l *loader) askToClose(closed, open say) {
 	run.Reason = fmt.Sprintf("%s says %s, %s says %s: a person has to say whether it is done",
 		closed.ledger, strconv.Quote(doc.Clip(closed.word, 40)), open.ledger, strconv.Quote(doc.Clip(open.word, 40)))
 	run.Questions = append(run.Questions, reprise.Question{
-		ID: "close-" + run.ID, Subject: run.ID, Options: []string{"mark Done", "go on"}, Source: closed.at,
+		ID: "close-" + run.ID, Subject: run.ID, Options: []string{"mark Done", "go on"}, Closed: true, Source: closed.at,
 		Text: fmt.Sprintf("Is story %s done? %s says %s, %s says %s.", run.ID,
 			closed.ledger, strconv.Quote(doc.Clip(closed.word, 40)), open.ledger, strconv.Quote(doc.Clip(open.word, 40))),
 	})

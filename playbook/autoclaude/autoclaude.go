@@ -228,7 +228,7 @@ func escalate(fsys fs.FS, r *reprise.Run) []reprise.Event {
 	}
 	return []reprise.Event{{
 		Kind: reprise.QuestionAsked, Question: askQA, Step: stepQAFix,
-		Text: fmt.Sprintf("QA rejected the build %d times in a row", n), Options: []string{"approve", "go on"},
+		Text: fmt.Sprintf("QA rejected the build %d times in a row", n), Options: []string{"approve", "go on"}, Closed: true,
 	}}
 }
 

@@ -61,7 +61,7 @@ func (b Book) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Eve
 		return nil, nil
 	}
 	for _, q := range r.Questions {
-		if q.Answered && !q.Applied && givesUp(q) {
+		if q.Answered && !q.Applied && b.givesUp(q) {
 			return []reprise.Event{{Kind: reprise.RunStopped, Text: "a person ended it: " + doc.Clip(q.Answer, 200)}}, nil
 		}
 	}
@@ -82,13 +82,41 @@ func asks(r *reprise.Run, id string) bool {
 	return slices.ContainsFunc(r.PendingQuestions(), func(q reprise.Question) bool { return q.ID == id })
 }
 
-// givesUp reports whether the answer to a question that offers it ends the run.
-func givesUp(q reprise.Question) bool {
-	answer := doc.Fold(q.Answer)
-	return slices.ContainsFunc(q.Options, func(option string) bool {
-		word := doc.Fold(option)
-		return (word == "stop" || word == "cancel") && strings.HasPrefix(answer, word)
+// givesUp reports whether the answer to a question that offers it ends the run: an
+// option of a gate that begins with stop or cancel. What an agent asks may be about
+// stopping something else, and ends the run only where the word stands alone.
+func (b Book) givesUp(q reprise.Question) bool {
+	if _, gate := b.gate(q.ID); gate || q.Closed {
+		return stops(q.Option(q.Answer))
+	}
+	return stops(q.Answer) && slices.ContainsFunc(q.Options, func(option string) bool {
+		return stops(option) && doc.Fold(option) == firstWord(q.Answer)
 	})
+}
+
+func stops(words string) bool {
+	word := firstWord(words)
+	return word == "stop" || word == "cancel"
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(doc.Fold(s), " ")
+	return word
+}
+
+// gate gives the question that a step of a person's own workflow is. One that
+// offers answers takes no other: the steps behind it start with what is said.
+func (b Book) gate(id string) (ask reprise.Asked, ok bool) {
+	if b.steps == nil {
+		return ask, false
+	}
+	a, ok := b.steps(id)
+	if !ok || a.Ask == nil {
+		return ask, false
+	}
+	ask = *a.Ask
+	ask.Closed = len(ask.Options) > 0
+	return ask, true
 }
 
 // document is one of the files that the stages before and behind the tasks
@@ -126,6 +154,9 @@ func (b Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 		a, ok := b.steps(u.ID)
 		if !ok {
 			return a, fmt.Errorf("assign %q: %w", doc.Clip(u.ID, 60), ErrNotInFile)
+		}
+		if ask, ok := b.gate(u.ID); ok {
+			a.Ask = &ask
 		}
 		own(r, &a)
 		a.Unit, a.Step, a.Answers = u, u.ID, append(a.Answers, answers(r, u.ID)...)
@@ -173,13 +204,16 @@ func (b Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 }
 
 // own brings what a person answered into a step of their own workflow: a question
-// that has its answer is done, and every step that names its answer is told,
+// that has an answer which it takes is done, and every step that names its answer is told,
 // also where another one used it before.
 func own(r *reprise.Run, a *reprise.Assignment) {
 	for _, q := range r.Questions {
 		switch {
 		case !q.Answered:
 		case a.Ask != nil && q.ID == a.Ask.ID:
+			if a.Ask.Closed && (&reprise.Question{Options: a.Ask.Options}).Option(q.Answer) == "" {
+				continue // it is asked again
+			}
 			a.Ask, a.Local = nil, "a person answered: "+doc.Clip(q.Answer, 200)
 		case q.Applied && slices.Contains(a.Answers, q.ID):
 			a.Data = append(a.Data,

@@ -121,7 +121,7 @@ func (Epic) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	c := judge(reply, reprise.NoRuling)
 	if c.Outcome == rejected || c.Blocked {
 		c = reprise.Conclusion{Outcome: rejected, Text: c.Text, Finished: true, Questions: []reprise.Asked{{
-			ID: gateQuestion(r, a.Step), Subject: a.Step, Options: []string{gateAgain, acceptIt, stopIt},
+			ID: gateQuestion(r, a.Step), Subject: a.Step, Options: []string{gateAgain, acceptIt, stopIt}, Closed: true,
 			Text: strings.TrimSpace(fmt.Sprintf("The gate %s was not passed. How should it go on? %s", a.Step, c.Text)),
 		}}}
 	}
@@ -192,7 +192,7 @@ func (Epic) stuck(r *reprise.Run) []reprise.Event {
 		ids = append(ids, s.ID)
 	}
 	return []reprise.Event{{
-		Kind: reprise.QuestionAsked, Question: id, Phase: held[0].Phase, Options: []string{tryAgain, skipThem, stopIt},
+		Kind: reprise.QuestionAsked, Question: id, Phase: held[0].Phase, Options: []string{tryAgain, skipThem, stopIt}, Closed: true,
 		Text: "Nothing of " + held[0].Phase + " can be started: blocked are " + doc.Clip(strings.Join(ids, ", "), 150) + ". How should it go on?",
 	}}
 }
@@ -218,9 +218,12 @@ func blockedStories(r *reprise.Run) []*reprise.Step {
 
 // answers acts on what a person said about a gate or about blocked stories.
 func (Epic) answers(r *reprise.Run) []reprise.Event {
+	if out := unheard(r); len(out) > 0 {
+		return out
+	}
 	for _, q := range unused(r) {
 		gate, isGate := strings.CutPrefix(q.ID, "gate-")
-		answer := doc.Fold(q.Answer)
+		answer := saidTo(q)
 		var out []reprise.Event
 		switch {
 		case !isGate && !strings.HasPrefix(q.ID, "blocked-"):

@@ -123,6 +123,9 @@ func (Loop) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 // Settle implements reprise.Playbook: when the iterations are used up, the
 // person who is asked finds that in the state.
 func (Loop) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
+	if out := unheard(r); len(out) > 0 {
+		return out, nil
+	}
 	if q, yes, ok := closes(r); ok {
 		out := []reprise.Event{applied(q)}
 		if yes {
@@ -142,7 +145,7 @@ func (Loop) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event
 	}
 	for _, q := range r.Questions {
 		if q.ID == "escalation" && !q.Answered && q.AskedAt.IsZero() {
-			return []reprise.Event{{Kind: reprise.QuestionAsked, Question: q.ID, Text: r.Reason, Options: q.Options}}, nil
+			return []reprise.Event{{Kind: reprise.QuestionAsked, Question: q.ID, Text: r.Reason, Options: q.Options, Closed: true}}, nil
 		}
 	}
 	return nil, nil

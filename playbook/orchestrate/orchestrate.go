@@ -117,7 +117,7 @@ func escalations(r *reprise.Run) []reprise.Event {
 			continue
 		}
 		return []reprise.Event{{
-			Kind: reprise.QuestionAsked, Step: s.ID, Phase: s.Phase, Question: id, Options: []string{allowMore, acceptIt, stopIt},
+			Kind: reprise.QuestionAsked, Step: s.ID, Phase: s.Phase, Question: id, Options: []string{allowMore, acceptIt, stopIt}, Closed: true,
 			Text: fmt.Sprintf("%s sent the work back %d times in a row. How should it go on?", s.ID, s.Rejected),
 		}}
 	}
@@ -148,6 +148,27 @@ func unused(r *reprise.Run) []reprise.Question {
 	return out
 }
 
+// saidTo is what the answer to a question stands for, in folded words: one of its
+// options, else the words themselves.
+func saidTo(q reprise.Question) string {
+	if option := q.Option(q.Answer); option != "" {
+		return doc.Fold(option)
+	}
+	return doc.Fold(q.Answer)
+}
+
+// unheard asks once more what we asked when any words were taken for an answer, and
+// what was answered with words that say nothing.
+func unheard(r *reprise.Run) []reprise.Event {
+	for _, q := range unused(r) {
+		ours := q.ID == closeState || strings.HasPrefix(q.ID, "escalation-") || r.Kind == reprise.KindEpic && (strings.HasPrefix(q.ID, "gate-") || strings.HasPrefix(q.ID, "blocked-"))
+		if ours && !q.Closed && len(q.Options) > 0 && q.Option(q.Answer) == "" {
+			return []reprise.Event{{Kind: reprise.QuestionAsked, Step: q.Subject, Question: q.ID, Text: q.Text, Options: q.Options, Closed: true}}
+		}
+	}
+	return nil
+}
+
 // applied is the event that an answer was used.
 func applied(q reprise.Question) reprise.Event {
 	return reprise.Event{Kind: reprise.AnswerApplied, Question: q.ID, Text: q.Answer, Actor: "person"}
@@ -156,13 +177,16 @@ func applied(q reprise.Question) reprise.Event {
 // answers acts on answers to our own escalations and to questions that stand in
 // the files. Others are for the agent that asked: they go with its next attempt.
 func answers(r *reprise.Run, stop func(step string) []reprise.Event) []reprise.Event {
+	if out := unheard(r); len(out) > 0 {
+		return out
+	}
 	for _, q := range unused(r) {
 		step, ours := strings.CutPrefix(q.ID, "escalation-")
 		if !ours {
 			switch {
 			case q.Source.File == "":
 				continue
-			case doc.Fold(q.Answer) == stopIt && r.State.Open():
+			case saidTo(q) == stopIt && r.State.Open():
 				return append(stop(""), applied(q))
 			}
 			return []reprise.Event{applied(q)}
@@ -173,7 +197,7 @@ func answers(r *reprise.Run, stop func(step string) []reprise.Event) []reprise.E
 			}
 		}
 		var out []reprise.Event
-		switch answer := doc.Fold(q.Answer); {
+		switch answer := saidTo(q); {
 		case strings.HasPrefix(answer, "accept"):
 			if s := r.Step(step); s != nil && (!s.Status.Closed() || r.Kind == reprise.KindSpecPipeline) {
 				out = append(out, reprise.Event{Kind: reprise.StepFinished, Step: step, Phase: s.Phase, Outcome: "waived", Actor: "person", Text: "accepted as it is by a person"})
@@ -203,7 +227,7 @@ func outside(r *reprise.Run, d reprise.Decision) []reprise.Event {
 	for i := range r.Steps {
 		if s := &r.Steps[i]; s.Phase != "story" && !s.Status.Closed() {
 			return []reprise.Event{{
-				Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"},
+				Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"}, Closed: true,
 				Text: fmt.Sprintf("The story was completed outside this workflow, and %s is open. Close it?", s.ID),
 			}}
 		}
@@ -216,7 +240,7 @@ func outside(r *reprise.Run, d reprise.Decision) []reprise.Event {
 func closes(r *reprise.Run) (q reprise.Question, yes, ok bool) {
 	for _, q := range unused(r) {
 		if q.ID == closeState {
-			return q, strings.HasPrefix(doc.Fold(q.Answer), "close"), true
+			return q, strings.HasPrefix(saidTo(q), "close"), true
 		}
 	}
 	return q, false, false

@@ -149,6 +149,9 @@ func (Workflow) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 // it, the workflow is closed; where nobody knows whether more would follow, or
 // its story was closed outside of it, a person is asked.
 func (p Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
+	if out := unheard(r); len(out) > 0 {
+		return out, nil
+	}
 	if q, yes, ok := closes(r); ok {
 		if !yes {
 			return []reprise.Event{applied(q)}, nil
@@ -214,7 +217,7 @@ func (Workflow) end(r *reprise.Run) []reprise.Event {
 		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all its steps are behind it"}}
 	}
 	return []reprise.Event{{
-		Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"},
+		Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"}, Closed: true,
 		Text: "All phases on record are behind it, and its state does not say which follows. Close it?",
 	}}
 }

@@ -257,7 +257,7 @@ func (w *world) question(j *journal, step string, q reprise.Asked) {
 	if id == "" {
 		id = "ask-" + step
 	}
-	w.record(j, reprise.Event{Kind: reprise.QuestionAsked, Step: step, Question: id, Text: q.Text, Options: q.Options})
+	w.record(j, reprise.Event{Kind: reprise.QuestionAsked, Step: step, Question: id, Text: q.Text, Options: q.Options, Closed: q.Closed})
 }
 
 // failures counts those of a step in a row.

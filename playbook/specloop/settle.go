@@ -82,24 +82,27 @@ func (s *sheet) askLimit(r *reprise.Run, why string, left int) []reprise.Event {
 	return []reprise.Event{{
 		Kind: reprise.QuestionAsked, Question: fmt.Sprintf("%s%d", limitPrefix, n),
 		Text:    fmt.Sprintf("Critical or important gaps are still open (%d) %s. How shall it go on?", left, why),
-		Options: []string{limitAccept, limitGoOn, limitAbort},
+		Options: []string{limitAccept, limitGoOn, limitAbort}, Closed: true,
 	}}
 }
 
 // decided acts on what a person said about the limit. One event does it whole:
 // that it was said and what follows from it stand in the same edit. Words that
-// are none of the options never end anything.
+// are none of the options end nothing and start nothing: it is asked again.
 func decided(r *reprise.Run, s sheet, q *reprise.Question) []reprise.Event {
 	ev := reprise.Event{Text: handOver(nil, []string{q.ID})}
-	switch word := doc.Fold(q.Answer); {
-	case strings.HasPrefix(word, "accept"):
+	offered := reprise.Question{Options: []string{limitAccept, limitGoOn, limitAbort}}
+	switch offered.Option(q.Answer) {
+	case limitAccept:
 		ev.Kind, ev.Outcome = reprise.RunEnded, "stale_accepted"
 		if s.iteration >= s.maxIteration {
 			ev.Outcome = "max_iterations"
 		}
-	case strings.HasPrefix(word, "abort"):
+	case limitAbort:
 		ev.Kind = reprise.RunStopped
 	default:
+		return []reprise.Event{{Kind: reprise.AnswerApplied, Question: q.ID, Text: q.Answer}}
+	case limitGoOn:
 		ev.Kind, ev.Step = reprise.StepFinished, "B5"
 	}
 	return []reprise.Event{ev}

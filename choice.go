@@ -1,0 +1,99 @@
+package reprise
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Option gives the option of a question that words stand for, "" if they stand
+// for none: an option in its own words or by its number, or the words that it and
+// no other one begins with ("stop" for "stop: not now"). A person may say why
+// behind a colon ("revise: smaller"). Anything else is not guessed at.
+func (q *Question) Option(words string) string {
+	if o := q.option(sameWords(words)); o != "" {
+		return o
+	}
+	if n, err := strconv.Atoi(sameWords(words)); err == nil && n >= 1 && n <= len(q.Options) {
+		return q.Options[n-1]
+	}
+	return q.option(sameWords(beforeWhy(words)))
+}
+
+// option finds the option that is these words, or the only one that begins so.
+func (q *Question) option(words string) string {
+	begins, n := "", 0
+	for _, o := range q.Options {
+		switch {
+		case words == "":
+			return ""
+		case sameWords(o) == words:
+			return o
+		case sameWords(beforeWhy(o)) == words, strings.HasPrefix(sameWords(o), words+" "):
+			begins = o
+			n++
+		}
+	}
+	if n != 1 {
+		return ""
+	}
+	return begins
+}
+
+// Choose gives an answer as it is kept. A closed question takes what stands for
+// one of its options and nothing else; of others every answer is the person's own.
+func (q *Question) Choose(answer string) (string, error) {
+	option := q.Option(answer)
+	switch {
+	case !q.Closed || len(q.Options) == 0:
+		return answer, nil
+	case option == "":
+		return "", &NotOfferedError{Question: q.ID, Answer: answer, Options: q.Options}
+	case sameWords(answer) != sameWords(beforeWhy(answer)) && q.option(sameWords(answer)) == "":
+		return answer, nil // the option, and why
+	}
+	return option, nil
+}
+
+// Takes reports whether an answer on record is one: words that a closed question
+// does not offer are none, whoever recorded them.
+func (q *Question) Takes(answer string) bool {
+	return !q.Closed || len(q.Options) == 0 || q.Option(answer) != ""
+}
+
+// NotOfferedError tells that a question takes one of its options, and an answer
+// is none of them.
+type NotOfferedError struct {
+	Question, Answer string
+	Options          []string
+}
+
+// Error implements error.
+func (e *NotOfferedError) Error() string {
+	text := []rune(e.Answer)
+	return fmt.Sprintf("answer %s: %q is none of its answers", e.Question, string(text[:min(len(text), 80)]))
+}
+
+// Hint lists the answers.
+func (e *NotOfferedError) Hint() string {
+	var list []string
+	for i, o := range e.Options {
+		list = append(list, fmt.Sprintf("%d. %s", i+1, o))
+	}
+	return "one of these, or its number: " + strings.Join(list, "; ")
+}
+
+// sameWords brings words to a form in which they can be compared: case, spaces,
+// quotation marks and a full stop do not count. A question mark does: what asks
+// is no answer.
+func sameWords(s string) string {
+	return strings.Join(strings.Fields(strings.ToLower(strings.Trim(s, " \t\r\n\"'`.!"))), " ")
+}
+
+// beforeWhy gives what stands before an explanation.
+func beforeWhy(s string) string {
+	for _, mark := range []string{":", "\n", "(", "–", "—", " - "} {
+		s, _, _ = strings.Cut(strings.TrimLeft(s, " \t\r\n"), mark)
+	}
+	return s
+}

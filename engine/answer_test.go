@@ -1,0 +1,190 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/layout"
+)
+
+const gated = `name: gated
+steps:
+  - {id: ok, ask: {question: "Release it?", options: [go on, "stop: not now"]}}
+  - {id: release, needs: [ok], command: [sh, -c, "echo released >> effect"]}
+`
+
+// effects is how often something was done.
+func effects(t *testing.T, e *engine.Engine) int {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(e.Dir, "effect"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return strings.Count(string(data), "\n")
+}
+
+// goes resumes a run.
+func goes(t *testing.T, e *engine.Engine, ref reprise.Ref) *engine.Summary {
+	t.Helper()
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+// byAnOlderBuild records what was asked and said when any words were an answer.
+func byAnOlderBuild(t *testing.T, e *engine.Engine, ref reprise.Ref, said ...reprise.Event) {
+	t.Helper()
+	r, err := layout.Find(ref.Layout).Load(os.DirFS(e.Dir), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	happens(t, e.Dir, r, false, said...)
+}
+
+// TestO3_words_that_are_not_understood_start_nothing brings words that a gate does
+// not offer to every door: none of them is kept, and nothing behind it starts.
+func TestO3_words_that_are_not_understood_start_nothing(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, gated)
+	words := []string{"no", "cancel", "yes", "3", "go on?", "do not go on"}
+	e.Ask = func(context.Context, reprise.Question) (string, bool) { return "cancel", true }
+	if sum := goes(t, e, ref); len(sum.Questions) != 1 || effects(t, e) != 0 {
+		t.Fatalf("%+v, %d effects", sum, effects(t, e))
+	}
+	e.Ask = nil
+	var none *reprise.NotOfferedError
+	for _, word := range words {
+		if err := e.Answer(t.Context(), ref, map[string]string{"ok": word}); !errors.As(err, &none) {
+			t.Errorf("%q: %v", word, err)
+		}
+	}
+	var letters string
+	for _, word := range words {
+		letters += (&office{t: t}).letterTo("ok", word)
+	}
+	put(t, e.Dir, ".reprise/inbox", letters)
+	sum := goes(t, e, ref)
+	told := 0
+	for _, f := range sum.Findings {
+		if f.Code == reprise.CodePendingQuestion && strings.Contains(f.Message, "none of its answers") {
+			told++
+		}
+	}
+	if len(sum.Questions) != 1 || effects(t, e) != 0 || told != len(words) || get(t, e.Dir, ".reprise/inbox") != "" {
+		t.Fatalf("%d effects, %d told of; the inbox holds %q\n%+v", effects(t, e), told, get(t, e.Dir, ".reprise/inbox"), sum)
+	}
+	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
+		t.Errorf("%+v, %d effects", sum, effects(t, e))
+	}
+}
+
+// TestEV9_the_option_that_stops_ends_the_run chooses an option that begins with
+// stop, in each way it can be chosen.
+func TestEV9_the_option_that_stops_ends_the_run(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"stop: not now", "2", "stop", "stop: I am on holiday"} {
+		e := newEngine(repository(t))
+		ref := start(t, e, gated)
+		goes(t, e, ref)
+		if err := e.Answer(t.Context(), ref, map[string]string{"ok": word}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if sum := goes(t, e, ref); sum.State != reprise.Stopped || len(sum.Questions) != 0 || effects(t, e) != 0 {
+				t.Errorf("%q: %+v, %d effects", word, sum, effects(t, e))
+			}
+		}
+	}
+}
+
+// TestO3_words_of_an_older_build_start_nothing goes on with answers that were kept
+// when any words were: what says nothing is asked again, and then done once.
+func TestO3_words_of_an_older_build_start_nothing(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"no", "2 please", "yes"} {
+		e := newEngine(repository(t))
+		ref := start(t, e, gated)
+		byAnOlderBuild(t, e, ref,
+			reprise.Event{Kind: reprise.QuestionAsked, Step: "ok", Question: "ok", Text: "Release it?", Options: []string{"go on", "stop: not now"}},
+			reprise.Event{Kind: reprise.QuestionAnswered, Step: "ok", Question: "ok", Text: word, Actor: reprise.Person})
+		for range 2 {
+			if sum := goes(t, e, ref); len(sum.Questions) != 1 || effects(t, e) != 0 {
+				t.Fatalf("%q: %+v, %d effects", word, sum, effects(t, e))
+			}
+		}
+		if err := e.Answer(t.Context(), ref, map[string]string{"ok": "go on"}); err != nil {
+			t.Fatal(err)
+		}
+		if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
+			t.Errorf("%q: %+v, %d effects", word, sum, effects(t, e))
+		}
+	}
+}
+
+// TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing answers what
+// came of a step that must not be done twice, now and by an older build.
+func TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, "name: f\nsteps:\n  - {id: mail, command: [sh, -c, 'echo sent >> effect; sleep 30'], on_crash: ask}\n")
+	if _, err := e.Resume(stopAt(t, filepath.Join(e.Dir, "effect")), ref, engine.Choice{}); err != nil {
+		t.Fatal(err)
+	}
+	sum := goes(t, e, ref)
+	if len(sum.Questions) != 1 || effects(t, e) != 1 {
+		t.Fatalf("%+v, %d effects", sum, effects(t, e))
+	}
+	q := sum.Questions[0]
+	var none *reprise.NotOfferedError
+	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "Yes, it was finished"}); !errors.As(err, &none) || none.Hint() == "" {
+		t.Fatal(err)
+	}
+	byAnOlderBuild(t, e, ref,
+		reprise.Event{Kind: reprise.QuestionAsked, Step: "mail", Question: q.ID, Text: q.Text, Options: q.Options},
+		reprise.Event{Kind: reprise.QuestionAnswered, Step: "mail", Question: q.ID, Text: "Yes, it was finished", Actor: reprise.Person})
+	for range 2 {
+		if sum := goes(t, e, ref); len(sum.Questions) != 1 || effects(t, e) != 1 {
+			t.Fatalf("%+v, %d effects", sum, effects(t, e))
+		}
+	}
+	if err := e.Answer(t.Context(), ref, map[string]string{q.ID: "it was finished"}); err != nil {
+		t.Fatal(err)
+	}
+	if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
+		t.Errorf("%+v, %d effects", sum, effects(t, e))
+	}
+}
+
+// TestOR1_what_a_person_leaves_open_is_asked_once answers one question and leaves
+// the other open: it is not asked again by the same process.
+func TestOR1_what_a_person_leaves_open_is_asked_once(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, `name: two
+steps:
+  - {id: one, ask: {question: "One?"}}
+  - {id: two, ask: {question: "Two?"}}
+  - {id: end, needs: [one, two], command: ["true"]}
+`)
+	asked := map[string]int{}
+	e.Ask = func(_ context.Context, q reprise.Question) (string, bool) {
+		asked[q.ID]++
+		return "so", q.ID != "one"
+	}
+	sum := goes(t, e, ref)
+	if len(sum.Questions) != 1 || asked["one"] != 1 {
+		t.Errorf("asked %v; %+v", asked, sum.Questions)
+	}
+}
