@@ -184,24 +184,8 @@ func (j *Journal) leave() error {
 	return nil
 }
 
-// Look tells, without changing anything, how the layout's files stand to the
-// journal of a run.
-func Look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
-	a, err := ReadAccount(store, Name(ref))
-	var damage *durable.DamageError
-	if errors.As(err, &damage) {
-		return []reprise.Finding{{
-			Code: reprise.CodeJournalDamaged, Severity: reprise.Blocking, Subject: ref.ID, Source: reprise.Source{File: damage.Path},
-			Message: "the journal of this run is damaged: " + damage.Cause, Hint: "`reprise repair` shows what can be saved",
-		}}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return a.Stand(store, ref)
-}
-
-// Stand tells how the layout's files stand to the journal.
+// Stand tells, without changing anything, how the layout's files stand to the journal
+// of a run.
 func (a *Account) Stand(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
 	t := &a.trail
 	out := givenUp(ref, a.Info.Lost)

@@ -145,7 +145,7 @@ func followed(s *durable.Store, l reprise.Layout, acked int) (string, error) {
 			return "", fmt.Errorf("%s was told %d times", id, n)
 		}
 	}
-	if findings, err := journal.Look(s, flowRef); err != nil || len(findings) > 0 {
+	if findings, err := look(s, flowRef); err != nil || len(findings) > 0 {
 		return "", fmt.Errorf("after catching up: %+v, %v", findings, err)
 	}
 	return fmt.Sprintln(len(entries)) + layouttest.Describe(run), nil
@@ -180,7 +180,7 @@ func TestX7_deferred_events_are_caught_up_with(t *testing.T) {
 	if err := deferAll(s, l, []string{"S1", "S2"}, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
-	findings, err := journal.Look(s, flowRef)
+	findings, err := look(s, flowRef)
 	if err != nil || len(findings) != 1 || findings[0].Code != reprise.CodeRolledForward {
 		t.Errorf("one event is behind: %+v, %v", findings, err)
 	}

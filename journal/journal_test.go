@@ -68,7 +68,7 @@ func TestX7_the_event_is_recorded_before_the_files_follow(t *testing.T) {
 	if err != nil || len(entries) != 1 || entries[0].Event.Step != "T005" || len(entries[0].Files) != 1 {
 		t.Fatalf("%+v, %v", entries, err)
 	}
-	if findings, err := journal.Look(reader, ref); err != nil || len(findings) > 0 {
+	if findings, err := look(reader, ref); err != nil || len(findings) > 0 {
 		t.Errorf("nothing is behind: %+v, %v", findings, err)
 	}
 }
@@ -146,4 +146,13 @@ func TestX7_what_was_undone_is_not_brought_up_again(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, edits[0].Path)); !os.IsNotExist(err) {
 		t.Error("the undone event was written again")
 	}
+}
+
+// look tells how the files of a run stand to its journal.
+func look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
+	a, err := journal.ReadAccount(store, journal.Name(ref))
+	if err != nil {
+		return nil, err
+	}
+	return a.Stand(store, ref)
 }

@@ -40,11 +40,12 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		if !slices.Contains(names, name) {
 			continue
 		}
-		entries, _, err := journal.Read(store, name)
+		account, err := journal.ReadAccount(store, name)
 		if err != nil {
 			r.Report(journalProblem(r.ID, err))
 			continue
 		}
+		entries := account.Entries
 		events := make([]reprise.Event, len(entries))
 		for i := range entries {
 			events[i] = entries[i].Event
@@ -56,7 +57,7 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		// Of a run whose beginning was cut off, the files are not yet, or no longer,
 		// those of the run.
 		if b := lastBeginning(entries); opts.Full && !b.Behind(store) {
-			j.lookAtJournal(store, r)
+			tellStand(store, account, r)
 		}
 	}
 }
@@ -90,10 +91,10 @@ func takeOwner(r *reprise.Run, h durable.Holder, lock string, opts JudgeOptions)
 	}
 }
 
-// lookAtJournal adds how the files of a run stand to its journal: behind it, or
-// changed by something else.
-func (j *Judgement) lookAtJournal(store *durable.Store, r *reprise.Run) {
-	findings, err := journal.Look(store, r.Ref)
+// tellStand adds how the files of a run stand to its journal: behind it, or changed
+// by something else.
+func tellStand(store *durable.Store, account *journal.Account, r *reprise.Run) {
+	findings, err := account.Stand(store, r.Ref)
 	if err != nil {
 		r.Report(journalProblem(r.ID, err))
 	}
