@@ -88,8 +88,9 @@ type Event struct {
 	// Answers are the questions whose answers an attempt was told, with its
 	// start, and used, with its end.
 	Answers []string `json:"answers,omitempty"`
-	// Run is the run that is renewed, Old what is archived for it where that has
-	// another place.
+	// Run is the run that begins, or begins again, with its start or its renewal: it
+	// may have no files yet. Old is what is archived for it where that has another
+	// place.
 	Run *Place `json:"run,omitempty"`
 	Old *Place `json:"old,omitempty"`
 }
