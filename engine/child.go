@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise"
@@ -125,6 +126,11 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 	w.sum.Skipped = append(w.sum.Skipped, child.Skipped...)
 	f.child = child
 	why := first(append(child.Reasons, "it stopped")...)
+	for _, reason := range child.Reasons {
+		if len(child.Parked) > 0 && strings.HasPrefix(reason, child.Parked[0]+": ") {
+			why = reason // rather than where it stands
+		}
+	}
 	switch {
 	case child.State == reprise.Complete || child.Action == reprise.Finish:
 		c := w.book.Conclude(w.store, w.run, f.a, reprise.Reply{Outcome: "done"})

@@ -70,6 +70,9 @@ func TestOR3_OR11_what_failed_for_good_is_tried_again_when_a_person_says_so(t *t
 				if len(sum.Parked) == 0 || sum.Parked[0] != parked {
 					t.Errorf("round %d: parked %q, want %s: %s %q", round, sum.Parked, parked, sum.Action, sum.Reasons)
 				}
+				if !slices.ContainsFunc(sum.Reasons, func(r string) bool { return strings.HasPrefix(r, parked+": ") && strings.Contains(r, "no luck") }) {
+					t.Errorf("round %d: it is not said why: %q", round, sum.Reasons)
+				}
 			}
 			want := tried.Load()
 			if c.workflow != "epic" && want != int64(e.Settings.Attempts) {
