@@ -63,8 +63,11 @@ type work struct {
 	due map[string]string
 	// newSessions lets no attempt go on with a session of before.
 	newSessions bool
-	ours        bool // the run was started here: nothing of it is older than its journal
-	depth       int  // of a child among its parents
+	// stamped is when the last event counts as having happened that was recorded
+	// here.
+	stamped time.Time
+	ours    bool // the run was started here: nothing of it is older than its journal
+	depth   int  // of a child among its parents
 }
 
 // open prepares to work on a run whose project is taken: its journal is read,
@@ -242,15 +245,28 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 
 // timeOf is when an event counts as having happened. Time does not run backwards in
 // a ledger, whatever the clock says: an event that seems older than what is on
-// record would not count.
+// record would not count. It does not run ahead either: what was overtaken, by a file
+// say that was made since the event was taken down, happened by now; and only what
+// somebody else recorded is passed by a second, which every ledger can tell apart.
 func (w *work) timeOf(ev reprise.Event) time.Time {
-	at := ev.At
+	at, now := ev.At, w.Now()
 	if at.IsZero() {
-		at = w.Now()
+		at = now
 	}
-	if w.run != nil && !at.After(w.run.LastActivity) && w.run.LastActivity.Year() < 9000 {
-		at = w.run.LastActivity.Add(time.Second)
+	last := w.stamped
+	if w.run != nil && w.run.LastActivity.After(last) && w.run.LastActivity.Year() < 9000 {
+		last = w.run.LastActivity
 	}
+	switch {
+	case at.After(last):
+	case now.After(last):
+		at = now
+	case last.Equal(w.stamped):
+		at = last.Add(time.Millisecond)
+	default:
+		at = last.Add(time.Second)
+	}
+	w.stamped = at
 	return at
 }
 
