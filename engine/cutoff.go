@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,25 @@ func (w *work) settleCutoff(ctx context.Context, ev reprise.Event) error {
 	if r, proof := w.proof(ctx, f); proof != "" {
 		return w.landedBy(ctx, f, r, proof)
 	}
-	if ev.Policy == reprise.AskWho {
+	if w.verifiable(f) && !w.denied[f.key] {
+		return w.check(ctx, f, func(stop context.Context, err error) error {
+			switch {
+			case err == nil:
+				return w.landedBy(stop, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, provedByCommand)
+			case errors.Is(err, errCutShort):
+				w.cutShort(f)
+				return nil
+			}
+			w.denied[f.key] = true
+			return w.giveUp(stop, f, ev.Policy)
+		})
+	}
+	return w.giveUp(ctx, f, ev.Policy)
+}
+
+// giveUp settles an attempt that nothing shows to have landed.
+func (w *work) giveUp(ctx context.Context, f *flight, policy reprise.Ambiguity) error {
+	if policy == reprise.AskWho {
 		return w.askWhatHappened(ctx, f)
 	}
 	return w.runAgain(ctx, f, "nothing shows that it was finished")
@@ -158,10 +177,10 @@ func (w *work) offered(step string) bool {
 	return false
 }
 
-// proof looks for something that only a finished attempt leaves: its commit, a
-// result that says so with all it should have left, or a command of the person's
-// own that succeeds. A file that is merely there proves nothing: it may be half
-// of what it was to become.
+// proof looks for something that only a finished attempt leaves: its commit, or a
+// result that says so with all it should have left. A file that is merely there
+// proves nothing: it may be half of what it was to become. What else can prove it
+// is a command of the person's own, see check.
 func (w *work) proof(ctx context.Context, f *flight) (agent.Result, string) {
 	done := agent.Result{Outcome: agent.Done, Reply: w.reply(f)}
 	if w.missing(f) != "" {
@@ -173,11 +192,14 @@ func (w *work) proof(ctx context.Context, f *flight) (agent.Result, string) {
 	if done.Reply != nil && (done.Reply.Outcome == "done" || done.Reply.Outcome == "question" || done.Reply.Outcome == "failed" || done.Reply.Outcome == "blocked") {
 		return done, "it left a result that says " + done.Reply.Outcome
 	}
-	if len(f.a.Verify) > 0 && w.verify(ctx, f) == nil {
-		return done, "the command that verifies it succeeds"
-	}
 	return done, ""
 }
+
+const provedByCommand = "the command that verifies it succeeds"
+
+// verifiable reports whether a command of the person's own can prove that an
+// attempt landed.
+func (w *work) verifiable(f *flight) bool { return len(f.a.Verify) > 0 && w.missing(f) == "" }
 
 // reply is what an attempt left as its result, nil if that cannot be used.
 func (w *work) reply(f *flight) *reprise.Reply {

@@ -18,6 +18,18 @@ func (w *work) land(ctx context.Context, l landing) error {
 	f := w.flights[l.step]
 	delete(w.flights, l.step)
 	f.cancel()
+	defer func() {
+		if w.flights[l.step] != f {
+			w.yard.leave(f.stay)
+		}
+	}()
+	if then := f.checked; then != nil {
+		f.checked = nil
+		if err := w.load(); err != nil {
+			return err
+		}
+		return then(ctx, l.err)
+	}
 	if f.logfile != nil {
 		if err := f.logfile.Close(); err != nil {
 			w.notice(reprise.Finding{Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: l.step, Message: "the log of the step is not whole: " + err.Error(), Source: reprise.Source{File: f.log}})
@@ -29,7 +41,6 @@ func (w *work) land(ctx context.Context, l landing) error {
 	if f.a.Child != nil {
 		return w.landChild(ctx, f, l.child)
 	}
-	defer w.yard.leave(f.stay)
 	r := l.result
 	w.left(f.account, r.Outcome)
 	for _, left := range r.LeftOver {
@@ -54,7 +65,7 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 	case agent.Done:
 		return w.conclude(stop, f, r)
 	case agent.Stopped, agent.TimedOut, agent.Killed, agent.Lost:
-		return w.unseen(ctx, f, r)
+		return w.unseen(stop, f, r)
 	case agent.Limited:
 		return w.limited(ctx, f, r)
 	case agent.NeedsPerson:
@@ -80,17 +91,34 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 // unseen records an attempt that did not end by itself: it may have come to its
 // end before it was stopped, killed or given up on, just as one whose engine
 // died. What proves that it landed counts; else its policy says what follows.
-func (w *work) unseen(ctx context.Context, f *flight, r agent.Result) error {
-	policy := policyOf(f.a)
-	if policy != reprise.Rerun {
-		quick := *f
-		if r.Outcome == agent.Stopped {
-			quick.a.Verify = nil // a person wants it to stop now
-		}
-		if found, proof := w.proof(ctx, &quick); proof != "" {
-			return w.landedBy(ctx, f, found, proof)
-		}
+func (w *work) unseen(stop context.Context, f *flight, r agent.Result) error {
+	ctx := context.WithoutCancel(stop)
+	if policyOf(f.a) == reprise.Rerun {
+		return w.unproved(ctx, f, r)
 	}
+	found, proof := w.proof(ctx, f)
+	switch {
+	case proof != "":
+		return w.landedBy(stop, f, found, proof)
+	case r.Outcome != agent.Stopped && w.verifiable(f):
+		return w.check(stop, f, func(stop context.Context, err error) error {
+			switch {
+			case err == nil:
+				return w.landedBy(stop, f, found, provedByCommand)
+			case errors.Is(err, errCutShort):
+				w.cutShort(f)
+				return nil
+			}
+			return w.unproved(ctx, f, r)
+		})
+	}
+	return w.unproved(ctx, f, r)
+}
+
+// unproved records an attempt that did not end by itself and that nothing proves to
+// have landed, by its policy.
+func (w *work) unproved(ctx context.Context, f *flight, r agent.Result) error {
+	policy := policyOf(f.a)
 	switch {
 	case policy == reprise.AskWho:
 		w.ended(f, string(r.Outcome), "only a person can tell what came of it")
@@ -161,15 +189,17 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 	if problem != "" && reply.Outcome == "done" && w.madeBefore(f) {
 		problem = "" // it says that nothing was left to do
 	}
-	if problem == "" && len(f.a.Verify) > 0 {
-		err := w.verify(ctx, f)
-		if errors.Is(err, errCutShort) {
-			w.ended(f, string(agent.Stopped), "stopped while it was verified; that is done again when the work goes on")
-			return nil // the attempt stays open on record
+	if problem == "" && len(f.a.Verify) > 0 && !f.verified {
+		if f.refuted == "" {
+			return w.check(stop, f, func(stop context.Context, err error) error {
+				if errors.Is(err, errCutShort) {
+					w.cutShort(f)
+					return nil
+				}
+				return w.conclude(stop, f, r)
+			})
 		}
-		if err != nil {
-			problem = err.Error()
-		}
+		problem = f.refuted
 	}
 	c := reprise.Conclusion{Problem: problem}
 	if problem == "" {

@@ -293,6 +293,8 @@ func (w *work) noted(ev reprise.Event) error {
 
 // drain ends what is at work after an error of our own, and gives the error.
 func (w *work) drain(ctx context.Context, cause error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel() // nothing more is begun
 	for _, f := range w.flights {
 		f.cancel()
 	}

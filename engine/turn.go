@@ -40,11 +40,16 @@ type flight struct {
 	stay    *stay // where it works, nil for an attempt of an earlier process
 	child   *Summary
 	cancel  context.CancelFunc
+	// checked goes on once its command that verifies it has ended, nil while that
+	// is not at work; verified and refuted are what the command said.
+	checked  func(stop context.Context, err error) error
+	verified bool
+	refuted  string
 }
 
 func (f *flight) kill() {
 	f.cancel()
-	if f.session != nil {
+	if f.session != nil && f.checked == nil {
 		f.session.Kill()
 	}
 }

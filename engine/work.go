@@ -40,8 +40,11 @@ type work struct {
 	held map[string]bool
 	// leftOpen are questions that a person saw in this process and left open.
 	leftOpen map[string]bool
-	choice   Choice
-	sum      *Summary
+	// denied are attempts, by their keys, that a command of the person's own does
+	// not call done: it is not asked again.
+	denied map[string]bool
+	choice Choice
+	sum    *Summary
 	// told are the events since the run was started.
 	told []reprise.Event
 	// behind tells how the files stood to the journal when it was opened.
@@ -111,7 +114,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Playbook, l reprise.Layout) *work {
 	return &work{
 		Engine: e, store: store, layout: l, book: book, ref: ref, hist: &journal.History{},
-		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, held: map[string]bool{}, leftOpen: map[string]bool{}, due: map[string]string{}, times: map[string]int{},
+		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, held: map[string]bool{}, leftOpen: map[string]bool{}, denied: map[string]bool{}, due: map[string]string{}, times: map[string]int{},
 		sum: &Summary{Run: ref, Started: e.Now()},
 	}
 }

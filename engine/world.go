@@ -379,38 +379,67 @@ func printable(r rune) rune {
 // errCutShort is returned where a person wanted everything to stop at once.
 var errCutShort = errors.New("stopped before it ended")
 
-// verify runs the person's own command that says whether a step is done.
-func (w *work) verify(ctx context.Context, f *flight) error {
+// check runs the person's own command that says whether a step is done, beside all
+// other work, and goes on with then once it has ended: with nil where it succeeded,
+// with errCutShort where it was stopped before it could say anything.
+func (w *work) check(stop context.Context, f *flight, then func(stop context.Context, err error) error) error {
+	if stop.Err() != nil {
+		return then(stop, errCutShort)
+	}
+	ctx, cancel := context.WithCancel(stop)
+	said := func(stop context.Context, err error) error {
+		if f.verified = err == nil; err != nil && !errors.Is(err, errCutShort) {
+			f.refuted = err.Error()
+		}
+		return then(stop, err)
+	}
+	wait, err := w.verify(ctx, f)
+	if err != nil {
+		cancel()
+		if stop.Err() != nil {
+			err = errCutShort
+		}
+		return said(stop, err)
+	}
+	f.cancel, f.checked = cancel, said
+	w.flights[f.a.Step] = f
+	go func() { w.landed <- landing{step: f.a.Step, err: wait()} }()
+	return nil
+}
+
+// cutShort tells that an attempt stays open on record: whether it is done was not
+// found out.
+func (w *work) cutShort(f *flight) {
+	w.ended(f, string(agent.Stopped), "stopped while it was verified; that is done again when the work goes on")
+}
+
+// verify starts the person's own command that says whether a step is done. wait
+// gives what it says; it may be called from any goroutine.
+func (w *work) verify(ctx context.Context, f *flight) (wait func() error, err error) {
 	env, secrets := w.Settings.Environ(w.Environ, settings.Agent{Env: f.a.Env})
 	out, name, err := w.store.CreateLog(w.attemptName(f) + ".verify")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer out.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-w.Hard:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	session, err := script.New(script.Options{Grace: w.Settings.Grace, MaxLog: w.Settings.MaxLog, Shim: w.Shim}).Start(ctx, agent.Job{
 		Run: w.ref.ID, Step: f.a.Step, Attempt: f.attempt, Role: "verify", Dir: f.dir, Command: f.a.Verify, Env: env, Secrets: secrets,
 		Result: filepath.Join(filepath.Dir(f.result), "verify.json"), Timeout: pick(f.a.Timeout, w.Settings.Timeout), Log: out, Inherit: w.inherit(),
 	})
 	if err != nil {
-		return fmt.Errorf("verify %s: %w", f.a.Step, err)
+		out.Close()
+		return nil, fmt.Errorf("verify %s: %w", f.a.Step, err)
 	}
-	r := session.Wait()
-	if r.Outcome == agent.Stopped {
-		return errCutShort
-	}
-	if r.Outcome != agent.Done {
-		return fmt.Errorf("verify %s: %s did not succeed: %s (%s)", f.a.Step, f.a.Verify[0], first(r.Reason, string(r.Outcome)), name)
-	}
-	return nil
+	return func() error {
+		defer out.Close()
+		switch r := session.Wait(); r.Outcome {
+		case agent.Done:
+			return nil
+		case agent.Stopped:
+			return errCutShort
+		default:
+			return fmt.Errorf("verify %s: %s did not succeed: %s (%s)", f.a.Step, f.a.Verify[0], first(r.Reason, string(r.Outcome)), name)
+		}
+	}, nil
 }
 
 // inherit are the files every process of an attempt keeps: the lease.
