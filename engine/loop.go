@@ -225,11 +225,36 @@ func (w *work) next(d reprise.Decision) (units []reprise.Unit, ok bool) {
 	if units = w.owed(); len(units) > 0 {
 		return units, true
 	}
-	if d.Action != reprise.Start && len(w.flights) == 0 || d.Verdict == reprise.BlockedVerdict {
+	if d.Verdict == reprise.BlockedVerdict {
 		return nil, false
 	}
-	units = w.book.Pick(w.run, d, w.busy())
+	busy := w.busy()
+	if d.Action != reprise.Start && len(busy) == 0 {
+		if busy = w.waiting(d); len(busy) == 0 {
+			return nil, false
+		}
+	}
+	units = w.book.Pick(w.run, d, busy)
 	return append(units, w.retryable(units)...), true
+}
+
+// waiting lists the steps that wait for a person, where nothing else makes the run
+// wait: what can be done beside them needs nobody. It is empty where a question is
+// about more than a step, and where a person can be asked at once.
+func (w *work) waiting(d reprise.Decision) []string {
+	files := w.files.State
+	if d.Action != reprise.Ask || w.Ask != nil || files != reprise.NotStarted && files != reprise.Interrupted {
+		return nil
+	}
+	var out []string
+	for _, q := range w.run.PendingQuestions() {
+		s := w.run.Step(first(q.By, q.Subject))
+		if s == nil || s.Status.Closed() {
+			return nil
+		}
+		out = append(out, s.ID)
+	}
+	return out
 }
 
 // busy lists the steps at work.

@@ -353,3 +353,35 @@ func TestX9_agents_number_their_questions_from_one(t *testing.T) {
 		t.Errorf("failed %+v, launched %s", sum.Failed, launched)
 	}
 }
+
+// TestX9_a_question_holds_up_only_what_waits_for_it: a step that a person is asked
+// about waits, and all that needs it; what needs nobody is done.
+func TestX9_a_question_holds_up_only_what_waits_for_it(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, `name: f
+steps:
+  - {id: q, ask: {question: "Colour?", options: [red, blue]}}
+  - {id: paint, needs: [q], command: [touch, painted]}
+  - {id: b, command: [sh, -c, "echo B >> log"]}
+  - {id: c, needs: [b], command: [sh, -c, "echo C >> log"]}
+`)
+	for range 2 {
+		sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+		if err != nil || sum.Action != reprise.Ask || len(sum.Questions) != 1 {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+		if got := get(t, e.Dir, "log"); got != "B\nC\n" {
+			t.Fatalf("log %q", got)
+		}
+		if all := events(t, e.Dir, ref); count(all, reprise.StepStarted, "paint") != 0 {
+			t.Fatal("what waits for the answer was started")
+		}
+	}
+	if err := e.Answer(t.Context(), ref, map[string]string{"q": "red"}); err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+}
