@@ -65,7 +65,7 @@ func (w *work) settleLost(ctx context.Context) error {
 	slices.SortStableFunc(ends, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
 	var then []reprise.Event
 	for _, end := range ends {
-		switch strings.TrimSpace(q.Answer) {
+		switch q.Option(q.Answer) {
 		case lostDone:
 			then = append(then, end)
 		case lostAgain:
@@ -136,7 +136,7 @@ func (w *work) askLost(ctx context.Context, id string, ends []reprise.Event) err
 		Message: fmt.Sprintf("the files have lost that %s finished: nothing of that is done again before a person had a say", are(names)),
 		Hint:    "`reprise log` shows what was recorded",
 	})
-	return w.ask(ctx, reprise.Assignment{}, []reprise.Asked{{ID: id, Text: text, Options: []string{lostDone, lostAgain}}})
+	return w.ask(ctx, reprise.Assignment{}, []reprise.Asked{{ID: id, Text: text, Options: []string{lostDone, lostAgain}, Closed: true}})
 }
 
 func are(names []string) string {
