@@ -53,7 +53,7 @@ func (a *app) newResume() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&flags.option, "option", "", "how to go on: "+strings.Join(optionKeys, ", "))
 	f.BoolVar(&flags.auto, "auto-continue", false, "take the usual way without asking")
-	f.StringVar(&flags.from, "from", "", "begin again at this step")
+	f.StringVar(&flags.from, "from", "", "begin again at this step or stage; what failed for good is tried again")
 	f.StringArrayVar(&flags.skip, "skip", nil, "pass over this step (can be repeated)")
 	f.BoolVar(&flags.fresh, "fresh", false, "start from scratch; the old state is archived first")
 	f.StringVar(&flags.digest, "if", "", "only if the state is still the one with this `digest`, which check shows")
