@@ -298,7 +298,7 @@ func (s *shift) keep(j judged, answers map[string]string) error {
 	}
 	if len(answers) > 0 {
 		e := &engine.Engine{Dir: s.root, Settings: settings.Default(), Environ: os.Environ(), Now: now, AllowNetwork: s.flags.network, Adopt: s.flags.adopt, Hard: s.hard}
-		e.Workflow = s.workflow
+		e.Workflow = s.untrustedWorkflow // an answer is kept; nothing is started
 		if err := e.Answer(s.ctx, j.run.Ref, answers); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,6 +203,12 @@ func (s *shift) startFlow(what string, g reprise.Goal) error {
 			file, _ := s.originOf(r.Ref)
 			return file == name
 		},
+		fits: func(r *reprise.Run) error {
+			if file, _ := s.originOf(r.Ref); file != name {
+				return usageError{fmt.Errorf("run %s: the run %s is of %s; give this one another name with --id", what, r.ID, cmp.Or(file, "no workflow file"))}
+			}
+			return nil
+		},
 		make: func(e *engine.Engine) (reprise.Ref, error) { return e.BeginFlow(s.ctx, w, name, hash, g) },
 		preview: func(e *engine.Engine, c engine.Choice) (*engine.Preview, error) {
 			return e.PreviewFlow(s.ctx, w, name, hash, g, c)
@@ -214,6 +221,9 @@ type beginning struct {
 	goal *reprise.Goal // what the rest is about
 	kind reprise.Kind
 	same func(*reprise.Run) bool // a run of the kind is the one that is asked for
+	// fits tells why the run of this name is not the one that is asked for; nil if
+	// any is.
+	fits func(*reprise.Run) error
 	make func(*engine.Engine) (reprise.Ref, error)
 	// preview changes nothing.
 	preview    func(*engine.Engine, engine.Choice) (*engine.Preview, error)
@@ -227,6 +237,13 @@ func (s *shift) begin(b beginning) error {
 		return err
 	}
 	b.goal.ID = wholeID(found.Runs, b.kind, b.goal.ID)
+	for _, r := range found.Runs {
+		if b.fits != nil && r.Kind == b.kind && r.ID == b.goal.ID {
+			if err := b.fits(r); err != nil {
+				return err
+			}
+		}
+	}
 	list, err := candidates(found, "")
 	if err != nil {
 		return err

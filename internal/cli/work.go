@@ -42,7 +42,7 @@ func (f *workFlags) add(a *app, cmd *cobra.Command) {
 	flags.StringVar(&f.until, "until", "", "stop once this step is closed")
 	flags.IntVar(&f.parallel, "parallel", 0, "steps at the same time (default: what the settings say)")
 	flags.BoolVar(&f.orphans, "stop-orphans", false, "stop agents that a dead engine left running instead of waiting for them")
-	flags.BoolVar(&f.trust, "trust", false, "trust the project's reprise.yaml as it is now: its commands are started")
+	flags.BoolVar(&f.trust, "trust", false, "trust the project's reprise.yaml and the workflow file as they are now: their commands are started")
 	flags.BoolVar(&f.wait, "wait", false, "sleep through usage limits instead of ending with code 75")
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(modes, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -171,10 +171,7 @@ func (f *face) trust(u *settings.Untrusted) {
 // commands: it must be trusted on this machine; what state files say of it proves
 // nothing.
 func (s *shift) workflow(file string) (*flow.Workflow, reprise.Hash, error) {
-	w, hash, err := s.readFlow(s.flowPath(file))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, hash, &goneFlowError{file}
-	}
+	w, hash, err := s.untrustedWorkflow(file)
 	if err != nil {
 		return nil, hash, err
 	}
@@ -186,6 +183,15 @@ func (s *shift) workflow(file string) (*flow.Workflow, reprise.Hash, error) {
 		return nil, hash, &untrustedError{Untrusted: s.untrustedFlow(file, w, hash)}
 	}
 	return w, hash, nil
+}
+
+// untrustedWorkflow is workflow for those who start nothing of it.
+func (s *shift) untrustedWorkflow(file string) (*flow.Workflow, reprise.Hash, error) {
+	w, hash, err := s.readFlow(s.flowPath(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &goneFlowError{file}
+	}
+	return w, hash, err
 }
 
 // goneFlowError tells that the workflow file of a run is not there.
@@ -214,6 +220,9 @@ func (s *shift) trustOrigin(ref reprise.Ref) error {
 	w, have, err := s.readFlow(s.flowPath(file))
 	if err != nil {
 		return nil // the engine says what is wrong with it
+	}
+	if trust, err := s.trusts(); err == nil && have != hash && !trust.Trusted(s.flowPath(file), have) && s.asks() {
+		fmt.Fprintf(s.err, "%s was changed since the run was started.\n", plain(file))
 	}
 	err = s.trustFlow(file, w, have)
 	if u, ok := errors.AsType[*untrustedError](err); ok {
