@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
-	"reprise/journal"
 )
 
 // maxStateFiles bounds how many files of one run a snapshot copies; the working
@@ -21,11 +19,18 @@ const maxStateFiles = 5000
 // follows can be undone, and gives the snapshot's id. The lease must be held.
 func Keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string) (string, error) {
 	var files []string
+	o := durable.SnapshotOptions{Tree: true, Note: note, Runs: []durable.RunState{}}
+	var repo repository
 	for _, r := range runs {
 		files = append(files, stateFiles(store, r)...)
+		if inProject(r.Path) {
+			o.Ignored = append(o.Ignored, r.Path)
+		}
+		o.Runs = append(o.Runs, repo.stateOf(ctx, store, r))
 	}
 	slices.Sort(files)
-	snap, err := store.Snapshot(ctx, durable.SnapshotOptions{Files: slices.Compact(files), Tree: true, Note: note})
+	o.Files = slices.Compact(files)
+	snap, err := store.Snapshot(ctx, o)
 	if err != nil {
 		return "", err
 	}
@@ -44,13 +49,16 @@ func CanKeep(store *durable.Store, r *reprise.Run) error {
 	return nil
 }
 
+// inProject reports whether a path names something in the project.
+func inProject(name string) bool { return fs.ValidPath(name) && name != "." }
+
 // stateFiles lists the files a run's state is kept in: what lies below its
 // folder, and the files its steps and other sources are. Files with secrets are
 // never copied.
 func stateFiles(store fs.FS, r *reprise.Run) []string {
 	var out []string
 	add := func(root string) {
-		if root == "" || strings.HasPrefix(root, "../") || path.IsAbs(root) {
+		if !inProject(root) {
 			return
 		}
 		_ = fs.WalkDir(store, root, func(p string, d fs.DirEntry, err error) error {
@@ -82,20 +90,6 @@ func (t Tender) Snapshots() ([]durable.Snapshot, error) {
 	list, err := store.Snapshots()
 	slices.Reverse(list)
 	return list, err
-}
-
-// Undo brings a snapshot back.
-func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error) {
-	store, _, err := t.take(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer store.Release()
-	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: "snapshot " + id}
-	if err := journal.Restored(store, ev); err != nil {
-		return nil, err
-	}
-	return store.Undo(ctx, id)
 }
 
 // PlanUndo lists the files that a snapshot would change back. It changes nothing.

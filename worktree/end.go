@@ -179,6 +179,10 @@ func Discard(ctx context.Context, p Project) (Discarded, error) {
 	if err != nil {
 		return Discarded{}, err
 	}
+	return s.discard(ctx)
+}
+
+func (s *site) discard(ctx context.Context) (Discarded, error) {
 	for i := range 4 {
 		place, c, linked, err := s.find(ctx)
 		if err != nil {
@@ -250,7 +254,7 @@ func (s *site) renameBranch(ctx context.Context) (Discarded, error) {
 		if err := s.Repo.ClearBranchLock(ctx, s.branch, s.Age); err != nil {
 			return out, err
 		}
-		ref, err := s.freeRef(ctx, "refs/heads/reprise/discarded/"+s.spec)
+		ref, err := s.freeRef(ctx, "refs/heads/reprise/"+s.keptAs+"/"+s.spec)
 		if err != nil {
 			return out, err
 		}

@@ -66,6 +66,7 @@ type site struct {
 	base   string // the folder of the spec's project in it, a slash path
 	spec   string
 	branch string
+	keptAs string // what branches that are put aside are called after
 	notes  []string
 }
 
@@ -77,7 +78,7 @@ func (p Project) open() (*site, error) {
 	if p.Repo == nil {
 		return nil, &RefusedError{Path: id, Reason: "the project is in no git repository", Todo: "what was built stands in its files; `reprise resume` without a choice goes on"}
 	}
-	s := &site{Project: p, root: string(p.Repo.Dir()), spec: id, branch: p.Run.Branch, base: "."}
+	s := &site{Project: p, root: string(p.Repo.Dir()), spec: id, branch: p.Run.Branch, base: ".", keptAs: "discarded"}
 	if s.branch == "" {
 		s.branch = "auto-claude/" + id
 	}

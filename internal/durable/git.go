@@ -23,6 +23,7 @@ type git struct {
 	gitDir  string
 	format  string // sha1 or sha256
 	prefix  string // the project below the top of the checkout, "" or "a/b/"
+	at      string // a run's checkout below the project, "" or "a/b/"
 }
 
 // errNoGit tells that the project is in no repository, or there is no git.

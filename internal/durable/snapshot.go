@@ -29,6 +29,31 @@ type SnapshotOptions struct {
 	// listed in Left. Zero stands for 50 MiB.
 	MaxFile int64
 	Note    string
+	// Runs are the runs it is about, with the branch and the checkout of each
+	// as they are; the files of the checkouts are kept with the tree.
+	Runs []RunState
+}
+
+// RunState is one run that a snapshot is about.
+type RunState struct {
+	Layout string `json:"layout"`
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	// Checkout is nil for a run that is worked on in the project itself.
+	Checkout *CheckoutState `json:"checkout,omitempty"`
+	// Unknown is why the branch and the checkout could not be looked at.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// CheckoutState is the branch and the checkout that a run has for itself.
+type CheckoutState struct {
+	Branch string `json:"branch"` // its short name
+	Commit string `json:"commit"` // "" if there was no such branch
+	Path   string `json:"path"`   // in the project, "" if there was no checkout
+	// State is the folder in the checkout that holds the run's state; it is
+	// kept though git may ignore it.
+	State string     `json:"state,omitempty"`
+	Tree  *TreeState `json:"tree,omitempty"`
 }
 
 // Snapshot is a state that can be brought back.
@@ -39,6 +64,9 @@ type Snapshot struct {
 	Note  string      `json:"note,omitempty"`
 	Files []FileState `json:"files,omitempty"`
 	Tree  *TreeState  `json:"tree,omitempty"`
+	// Runs is nil in a snapshot of an earlier version: it knows nothing of
+	// branches and checkouts of runs.
+	Runs []RunState `json:"runs"`
 	// Left is what the snapshot does not hold and why. It is never silent.
 	Left    []Left   `json:"left,omitempty"`
 	Ignored []string `json:"ignored,omitempty"`
@@ -151,7 +179,8 @@ func (s *Store) snapshot(ctx context.Context, o SnapshotOptions) (*Snapshot, err
 		snap.Files = append(snap.Files, state)
 	}
 	if o.Tree {
-		if err := s.keepTree(ctx, snap, o); err != nil {
+		snap.Runs = append([]RunState{}, o.Runs...)
+		if err := s.keepTrees(ctx, snap, o); err != nil {
 			return nil, err
 		}
 	}

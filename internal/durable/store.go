@@ -102,6 +102,9 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// Dir is the project's folder, links resolved; "" in memory.
+func (s *Store) Dir() string { return s.dir }
+
 // OpenOn opens a project on any FS, for tests. What needs the real disk (git,
 // free space, the kind of file system) is left out.
 func OpenOn(disk FS, o Options) *Store {

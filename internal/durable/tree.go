@@ -19,9 +19,8 @@ import (
 	"reprise"
 )
 
-// keepTree keeps the working tree under a private ref. The contents go to git
-// as they are on the disk, byte by byte, past every filter and line end rule.
-func (s *Store) keepTree(ctx context.Context, snap *Snapshot, o SnapshotOptions) error {
+// keepTrees keeps the working tree and those of the runs' checkouts.
+func (s *Store) keepTrees(ctx context.Context, snap *Snapshot, o SnapshotOptions) error {
 	g, err := openGit(ctx, s.dir)
 	if errors.Is(err, errNoGit) {
 		snap.Left = append(snap.Left, Left{Path: ".", Why: "the project is in no git repository: only the state files are kept"})
@@ -32,12 +31,67 @@ func (s *Store) keepTree(ctx context.Context, snap *Snapshot, o SnapshotOptions)
 	}
 	// The generation makes it a name that no git of a dead process can have
 	// locked, or be about to write.
-	tree := &TreeState{Ref: fmt.Sprintf("%s%s-%d", snapshotRefs, snap.ID, snap.Gen), Head: g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD"), Branch: g.line(ctx, "symbolic-ref", "--quiet", "HEAD")}
-	snap.Tree = tree
+	ref := fmt.Sprintf("%s%s-%d", snapshotRefs, snap.ID, snap.Gen)
+	snap.Tree = &TreeState{Ref: ref}
+	if err := s.keepTree(ctx, g, snap, snap.Tree, o.Ignored); err != nil {
+		return err
+	}
+	for i := range snap.Runs {
+		if snap.Runs[i].Checkout == nil {
+			continue
+		}
+		c := *snap.Runs[i].Checkout // the caller's stays as it is
+		snap.Runs[i].Checkout = &c
+		at := fmt.Sprintf("%s-%d", ref, i+1)
+		if c.Path == "" && c.Commit != "" {
+			if _, err := g.run(ctx, nil, "update-ref", at, c.Commit); err != nil {
+				return err
+			}
+		}
+		if c.Path == "" {
+			continue
+		}
+		in, err := s.gitAt(ctx, c.Path)
+		if err != nil {
+			return err
+		}
+		c.Tree = &TreeState{Ref: at}
+		if err := s.keepTree(ctx, in, snap, c.Tree, []string{c.State}); err != nil {
+			return err
+		}
+		snap.Left = slices.DeleteFunc(snap.Left, func(l Left) bool { return string(l.Path) == c.Path+"/" })
+		if c.Tree.Branch != "refs/heads/"+c.Branch || c.Tree.Head != c.Commit {
+			return fmt.Errorf("snapshot: %s was changed meanwhile", c.Path)
+		}
+	}
+	// git does not sync the folders of its refs.
+	return s.fail("flush", s.fs.Flush())
+}
+
+// gitAt opens the checkout in a folder of the project.
+func (s *Store) gitAt(ctx context.Context, place string) (*git, error) {
+	if err := checkPath(place); err != nil {
+		return nil, err
+	}
+	g, err := openGit(ctx, filepath.Join(s.dir, filepath.FromSlash(place)))
+	if err == nil && g.prefix != "" {
+		err = fmt.Errorf("open checkout %s: there is none", place)
+	}
+	if err != nil {
+		return nil, err
+	}
+	g.at = place + "/"
+	return g, nil
+}
+
+// keepTree keeps one working tree under a private ref. The contents go to git
+// as they are on the disk, byte by byte, past every filter and line end rule.
+func (s *Store) keepTree(ctx context.Context, g *git, snap *Snapshot, tree *TreeState, ignored []string) error {
+	tree.Head, tree.Branch = g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD"), g.line(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if err := s.keepIndex(g, tree, snap); err != nil {
 		return err
 	}
-	names, err := s.treeFiles(ctx, g, o.Ignored, snap)
+	names, err := s.treeFiles(ctx, g, ignored, snap)
 	if err != nil {
 		return err
 	}
@@ -48,7 +102,7 @@ func (s *Store) keepTree(ctx context.Context, snap *Snapshot, o SnapshotOptions)
 	r, w := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
-		err := s.writeImport(w, g, snap, names, staged, o.MaxFile)
+		err := s.writeImport(w, g, snap, tree, names, staged)
 		w.CloseWithError(err)
 		written <- err
 	}()
@@ -58,10 +112,6 @@ func (s *Store) keepTree(ctx context.Context, snap *Snapshot, o SnapshotOptions)
 		err = failed
 	}
 	if err != nil {
-		return err
-	}
-	// git does not sync the folders of its refs.
-	if err := s.fail("flush", s.fs.Flush()); err != nil {
 		return err
 	}
 	if g.line(ctx, "rev-parse", "--verify", "--quiet", tree.Ref) == "" {
@@ -83,11 +133,11 @@ func (s *Store) keepIndex(g *git, tree *TreeState, snap *Snapshot) error {
 		return err
 	}
 	if shared, _ := filepath.Glob(filepath.Join(g.gitDir, "sharedindex.*")); len(shared) > 0 {
-		snap.Left = append(snap.Left, Left{Path: ".git/index", Why: "git's index is split; only its upper part is kept"})
+		snap.Left = append(snap.Left, Left{Path: GitPath(g.at + ".git/index"), Why: "git's index is split; only its upper part is kept"})
 	}
 	for _, busy := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"} {
 		if _, err := os.Lstat(filepath.Join(g.gitDir, busy)); err == nil {
-			snap.Left = append(snap.Left, Left{Path: GitPath(".git/" + busy), Why: "git is in the middle of an operation; its notes are not kept"})
+			snap.Left = append(snap.Left, Left{Path: GitPath(g.at + ".git/" + busy), Why: "git is in the middle of an operation; its notes are not kept"})
 		}
 	}
 	tree.Index = reprise.HashOf(b)
@@ -100,6 +150,11 @@ func (s *Store) treeFiles(ctx context.Context, g *git, ignored []string, snap *S
 	names, err := g.list(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 	if err != nil {
 		return nil, err
+	}
+	if g.at != "" {
+		for i := range names {
+			names[i] = g.at + names[i]
+		}
 	}
 	for _, extra := range ignored {
 		if err := s.addIgnored(extra, &names, snap); err != nil {
@@ -115,6 +170,9 @@ func (s *Store) addIgnored(name string, names *[]string, snap *Snapshot) error {
 	var link *LinkError
 	switch {
 	case missing(err):
+		return nil
+	case err == nil && strings.HasPrefix(path.Base(name), ".env"):
+		snap.Left = append(snap.Left, Left{Path: GitPath(name), Why: "it may hold secrets and stays as it is"})
 		return nil
 	case errors.As(err, &link):
 		snap.Left = append(snap.Left, Left{Path: GitPath(name), Why: "it lies behind a link"})
@@ -141,10 +199,10 @@ func (s *Store) addIgnored(name string, names *[]string, snap *Snapshot) error {
 }
 
 // writeImport writes the stream for git fast-import and fills the entries.
-func (s *Store) writeImport(w io.Writer, g *git, snap *Snapshot, names, staged []string, limit int64) error {
+func (s *Store) writeImport(w io.Writer, g *git, snap *Snapshot, tree *TreeState, names, staged []string) error {
 	fmt.Fprintf(w, "feature done\n")
 	for _, name := range names {
-		entry, content, left := s.readEntry(name, limit)
+		entry, content, left := s.readEntry(name, snap.MaxFile)
 		if left != nil {
 			snap.Left = append(snap.Left, *left)
 		}
@@ -152,18 +210,18 @@ func (s *Store) writeImport(w io.Writer, g *git, snap *Snapshot, names, staged [
 			continue
 		}
 		entry.Blob = g.blobName(content)
-		snap.Tree.Entries = append(snap.Tree.Entries, entry)
+		tree.Entries = append(tree.Entries, entry)
 		if _, err := fmt.Fprintf(w, "blob\ndata %d\n%s\n", len(content), content); err != nil {
 			return err
 		}
 	}
 	message := "reprise snapshot " + snap.ID + "\n"
-	fmt.Fprintf(w, "commit %s\ncommitter reprise <reprise@localhost> %d +0000\ndata %d\n%s", snap.Tree.Ref, snap.At.Unix(), len(message), message)
-	if snap.Tree.Head != "" {
-		fmt.Fprintf(w, "from %s\n", snap.Tree.Head)
+	fmt.Fprintf(w, "commit %s\ncommitter reprise <reprise@localhost> %d +0000\ndata %d\n%s", tree.Ref, snap.At.Unix(), len(message), message)
+	if tree.Head != "" {
+		fmt.Fprintf(w, "from %s\n", tree.Head)
 	}
 	fmt.Fprintf(w, "deleteall\n")
-	for _, e := range snap.Tree.Entries {
+	for _, e := range tree.Entries {
 		fmt.Fprintf(w, "M %s %s %s\n", gitMode(e.Mode), e.Blob, quoteGit("files/"+string(e.Path)))
 	}
 	for _, line := range staged { // "MODE NAME STAGE\tPATH"

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"reprise"
 )
@@ -23,49 +24,84 @@ type UndoReport struct {
 	Left     []Left   // what the snapshot did not hold and what was left alone
 }
 
-// Undo brings back a snapshot: the content, mode and kind of every file it
-// holds, and HEAD and index of git if it has a tree. What has appeared since is
-// archived, never deleted; what the snapshot left out stays as it is. A snapshot
-// of the present state is taken first.
-//
-// If the process dies here, Take reports PendingUndo; Undo again comes to the
-// same end.
+// UndoOptions are what an undo needs to know of the runs of its snapshot.
+type UndoOptions struct {
+	// Runs are the runs of the snapshot as they stand now.
+	Runs []RunState
+	// Checkouts makes sure that each run has its branch and its checkout
+	// where the snapshot has them, and neither where it has none; what is in
+	// a checkout is brought back afterwards. It is called once all that is
+	// there now is kept, without the store's lock.
+	Checkouts func(*Snapshot) error
+}
+
+// Undo is UndoRuns for a snapshot without checkouts of runs.
 func (s *Store) Undo(ctx context.Context, id string) (*UndoReport, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.writable(); err != nil {
-		return nil, err
-	}
-	snap, err := s.loadSnapshot(id)
+	return s.UndoRuns(ctx, id, UndoOptions{})
+}
+
+// UndoRuns brings back a snapshot: the content, mode and kind of every file it
+// holds, and HEAD and index of git if it has a tree; the same for the checkouts of
+// its runs. What has appeared since is archived, never deleted; what the snapshot
+// left out stays as it is. A snapshot of the present state is taken first.
+//
+// If the process dies here, Take reports PendingUndo; the same undo again
+// comes to the same end.
+func (s *Store) UndoRuns(ctx context.Context, id string, o UndoOptions) (*UndoReport, error) {
+	snap, before, rep, err := s.beginUndo(ctx, id, o)
 	if err != nil {
-		return nil, err
-	}
-	now := SnapshotOptions{Tree: snap.Tree != nil, Ignored: snap.Ignored, MaxFile: snap.MaxFile, Note: "before undo to " + id}
-	for _, f := range snap.Files {
-		now.Files = append(now.Files, f.Path)
-	}
-	before, err := s.snapshot(ctx, now)
-	if err != nil {
-		return nil, err
-	}
-	rep := &UndoReport{ID: id, Before: before.ID, Left: snap.Left}
-	if err := s.install(undoFile, []byte(id), nil); err != nil {
 		return rep, err
 	}
 	// crash: undo-begun
-	if snap.Tree != nil {
-		if err := s.restoreTree(ctx, snap, before, rep); err != nil {
+	if o.Checkouts != nil && snap.Tree != nil {
+		if err := o.Checkouts(snap); err != nil {
 			return rep, err
 		}
 	}
+	// crash: undo-checkouts
+	return rep, s.endUndo(ctx, snap, before, rep)
+}
+
+func (s *Store) beginUndo(ctx context.Context, id string, o UndoOptions) (snap, before *Snapshot, rep *UndoReport, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return nil, nil, nil, err
+	}
+	snap, err = s.loadSnapshot(id)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	now := SnapshotOptions{Tree: snap.Tree != nil, Ignored: snap.Ignored, MaxFile: snap.MaxFile, Note: "before undo to " + id, Runs: o.Runs}
+	for _, f := range snap.Files {
+		now.Files = append(now.Files, f.Path)
+	}
+	if before, err = s.snapshot(ctx, now); err != nil {
+		return nil, nil, nil, err
+	}
+	rep = &UndoReport{ID: id, Before: before.ID, Left: snap.Left}
+	return snap, before, rep, s.install(undoFile, []byte(id), nil)
+}
+
+func (s *Store) endUndo(ctx context.Context, snap, before *Snapshot, rep *UndoReport) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	if snap.Tree != nil {
+		if err := s.restoreTrees(ctx, snap, before, rep); err != nil {
+			return err
+		}
+	}
 	if err := s.restoreFiles(snap, rep); err != nil {
-		return rep, err
+		return err
 	}
 	// crash: undo-done
 	if err := s.fail("end the undo", s.fs.Remove(undoFile)); err != nil {
-		return rep, err
+		return err
 	}
-	return rep, s.syncDirs(undoFile)
+	return s.syncDirs(undoFile)
 }
 
 // restoreFiles brings the state files back, all at once.
@@ -100,33 +136,79 @@ func (s *Store) restoreFiles(snap *Snapshot, rep *UndoReport) error {
 	return s.apply(edits)
 }
 
-func (s *Store) restoreTree(ctx context.Context, snap, before *Snapshot, rep *UndoReport) error {
+// restoreTrees brings back the working tree and those of the runs' checkouts.
+func (s *Store) restoreTrees(ctx context.Context, snap, before *Snapshot, rep *UndoReport) error {
 	g, err := openGit(ctx, s.dir)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(g.gitDir, "index.lock")); err == nil {
-		return errors.New("undo: git is at work here (index.lock exists)")
+	now := append([]TreeEntry(nil), before.Tree.Entries...)
+	for _, l := range before.Left {
+		now = append(now, TreeEntry{Path: l.Path})
 	}
-	if err := s.archiveNew(snap, before, rep); err != nil {
+	if err := s.restoreTree(ctx, g, snap, snap.Tree, now, before.ID, rep); err != nil {
 		return err
 	}
-	if err := s.restoreEntries(ctx, g, snap, rep); err != nil {
-		return err
-	}
-	if err := g.restoreHead(ctx, snap.Tree, before.ID); err != nil {
-		return err
-	}
-	if err := s.restoreIndex(g, snap.Tree); err != nil {
-		return err
+	for i, r := range snap.Runs {
+		if r.Checkout == nil {
+			continue
+		}
+		if err := s.restoreCheckout(ctx, g, snap, r.Checkout, fmt.Sprintf("%s-%d", before.ID, i+1), rep); err != nil {
+			return fmt.Errorf("undo %s: %w", r.ID, err)
+		}
 	}
 	return s.fail("flush", s.fs.Flush())
 }
 
+// restoreCheckout brings back what a checkout held. Its folder is there, on its
+// branch, wherever that points to.
+func (s *Store) restoreCheckout(ctx context.Context, g *git, snap *Snapshot, c *CheckoutState, was string, rep *UndoReport) error {
+	if c.Tree == nil {
+		ref := "refs/heads/" + c.Branch
+		if c.Commit == "" || g.line(ctx, "rev-parse", "--verify", "--quiet", ref) != "" {
+			return nil
+		}
+		_, err := g.run(ctx, nil, "update-ref", "-m", undoMessage, "--create-reflog", ref, c.Commit, strings.Repeat("0", len(c.Commit)))
+		return err
+	}
+	in, err := s.gitAt(ctx, c.Path)
+	if err != nil {
+		return err
+	}
+	var none Snapshot
+	names, err := s.treeFiles(ctx, in, []string{c.State}, &none)
+	if err != nil {
+		return err
+	}
+	var now []TreeEntry
+	for _, name := range names {
+		now = append(now, TreeEntry{Path: GitPath(name)})
+	}
+	return s.restoreTree(ctx, in, snap, c.Tree, now, was, rep)
+}
+
+// restoreTree brings back one tree. now is what is there, was the name under which
+// the commit is kept that its branch points to.
+func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *TreeState, now []TreeEntry, was string, rep *UndoReport) error {
+	if _, err := os.Lstat(filepath.Join(g.gitDir, "index.lock")); err == nil {
+		return errors.New("undo: git is at work here (index.lock exists)")
+	}
+	if err := s.archiveNew(snap, tree, now, rep); err != nil {
+		return err
+	}
+	if err := s.restoreEntries(ctx, g, snap.ID, tree, rep); err != nil {
+		return err
+	}
+	if err := g.restoreHead(ctx, tree, was); err != nil {
+		return err
+	}
+	return s.restoreIndex(g, tree)
+}
+
 // archiveNew moves away what is there now and was not there then.
-func (s *Store) archiveNew(snap, before *Snapshot, rep *UndoReport) error {
+func (s *Store) archiveNew(snap *Snapshot, tree *TreeState, now []TreeEntry, rep *UndoReport) error {
 	then := map[GitPath]bool{}
-	for _, e := range snap.Tree.Entries {
+	for _, e := range tree.Entries {
 		then[e.Path] = true
 	}
 	for _, l := range snap.Left {
@@ -135,11 +217,7 @@ func (s *Store) archiveNew(snap, before *Snapshot, rep *UndoReport) error {
 	for _, f := range snap.Files {
 		then[GitPath(f.Path)] = true
 	}
-	appeared := append([]TreeEntry(nil), before.Tree.Entries...)
-	for _, l := range before.Left {
-		appeared = append(appeared, TreeEntry{Path: l.Path})
-	}
-	for _, e := range appeared {
+	for _, e := range now {
 		name := string(e.Path)
 		if then[e.Path] || !treeName(name) {
 			continue
@@ -181,12 +259,12 @@ func (s *Store) archiveAny(name string) (string, error) {
 }
 
 // restoreEntries writes back every file that is not what it was.
-func (s *Store) restoreEntries(ctx context.Context, g *git, snap *Snapshot, rep *UndoReport) error {
+func (s *Store) restoreEntries(ctx context.Context, g *git, id string, tree *TreeState, rep *UndoReport) error {
 	var todo []TreeEntry
 	var blobs []string
-	for _, e := range snap.Tree.Entries {
+	for _, e := range tree.Entries {
 		if !treeName(string(e.Path)) {
-			return &DamageError{Path: snapshotPath(snap.ID), Cause: fmt.Sprintf("%q is no path of the project", e.Path)}
+			return &DamageError{Path: snapshotPath(id), Cause: fmt.Sprintf("%q is no path of the project", e.Path)}
 		}
 		if s.entryIs(g, e) {
 			continue
@@ -292,10 +370,15 @@ func (s *Store) restoreIndex(g *git, tree *TreeState) error {
 	return s.fail("restore the index", side.install("index", want, like))
 }
 
+const (
+	undoMessage = "reprise: undo" // in git's reflogs
+	wasRefs     = "refs/reprise/was/"
+)
+
 // restoreHead puts HEAD and its branch back. What the branch pointed to is kept
 // by a private ref.
-func (g *git) restoreHead(ctx context.Context, tree *TreeState, before string) error {
-	const why = "reprise: undo"
+func (g *git) restoreHead(ctx context.Context, tree *TreeState, was string) error {
+	const why = undoMessage
 	if g.line(ctx, "symbolic-ref", "--quiet", "HEAD") != tree.Branch && tree.Branch != "" {
 		if _, err := g.run(ctx, nil, "symbolic-ref", "-m", why, "HEAD", tree.Branch); err != nil {
 			return err
@@ -306,7 +389,7 @@ func (g *git) restoreHead(ctx context.Context, tree *TreeState, before string) e
 		return nil
 	}
 	if old != "" {
-		if _, err := g.run(ctx, nil, "update-ref", "refs/reprise/was/"+before, old); err != nil {
+		if _, err := g.run(ctx, nil, "update-ref", wasRefs+was, old); err != nil {
 			return err
 		}
 	}

@@ -58,6 +58,21 @@ func (r *Repo) Linked() []Linked {
 	return out
 }
 
+// CheckedOut lists the folders a branch is checked out in, also those that are
+// gone.
+func (r *Repo) CheckedOut(branch string) []string {
+	var out []string
+	if head, _ := headFile(r.commonDir); head == branch && !r.bare {
+		out = append(out, filepath.Dir(r.commonDir))
+	}
+	for _, l := range r.Linked() {
+		if l.Branch == branch && l.Path != "" && !l.Begun {
+			out = append(out, l.Path)
+		}
+	}
+	return out
+}
+
 // Ours reports whether the .git in a folder is, or was going to be, a link to a
 // record of this repository, whatever has become of the record. One that was
 // not written to its end counts.

@@ -1,0 +1,132 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/internal/gitx"
+	"reprise/journal"
+	"reprise/worktree"
+)
+
+// repository is the project's, opened when it is first asked for.
+type repository struct {
+	repo   *gitx.Repo
+	err    error
+	opened bool
+}
+
+func (g *repository) open(ctx context.Context, store *durable.Store) (*gitx.Repo, error) {
+	if !g.opened {
+		g.repo, g.err = gitx.Open(ctx, store.Dir(), gitx.Options{})
+		g.opened = true
+	}
+	return g.repo, g.err
+}
+
+// stateOf tells the branch and the checkout that a run has for itself. Only builds
+// have them; the others are worked on in the project.
+func (g *repository) stateOf(ctx context.Context, store *durable.Store, r *reprise.Run) durable.RunState {
+	out := durable.RunState{Layout: r.Layout, ID: r.ID, Path: r.Path}
+	if r.Kind != reprise.KindBuild || !inProject(r.Path) {
+		return out
+	}
+	repo, err := g.open(ctx, store)
+	if errors.Is(err, gitx.ErrNone) || errors.Is(err, gitx.ErrNoGit) {
+		return out
+	}
+	if err == nil {
+		out.Checkout, err = worktree.Look(ctx, worktree.Project{Store: store, Repo: repo, Run: r})
+	}
+	if err != nil {
+		out.Unknown = err.Error()
+	}
+	return out
+}
+
+// project is what is needed to look at, and to bring back, the checkout of a run of
+// a snapshot.
+func (g *repository) project(ctx context.Context, store *durable.Store, r durable.RunState) (worktree.Project, error) {
+	repo, err := g.open(ctx, store)
+	run := &reprise.Run{Ref: reprise.Ref{Layout: r.Layout, ID: r.ID, Path: r.Path, Kind: reprise.KindBuild}, Branch: r.Checkout.Branch, Worktree: r.Checkout.Path}
+	return worktree.Project{Store: store, Repo: repo, Run: run}, err
+}
+
+// present tells how the runs of a snapshot stand now, or why the branch and the
+// checkout of one cannot be brought back.
+func (g *repository) present(ctx context.Context, store *durable.Store, snap *durable.Snapshot) ([]durable.RunState, error) {
+	now := []durable.RunState{}
+	for _, r := range snap.Runs {
+		if r.Checkout == nil {
+			now = append(now, r)
+			continue
+		}
+		p, err := g.project(ctx, store, r)
+		if err == nil {
+			err = worktree.CanBringBack(ctx, p, r.Checkout)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("undo %s: %w", r.ID, err)
+		}
+		state := durable.RunState{Layout: r.Layout, ID: r.ID, Path: r.Path}
+		if state.Checkout, err = worktree.Look(ctx, p); err != nil {
+			return nil, fmt.Errorf("undo %s: %w", r.ID, err)
+		}
+		now = append(now, state)
+	}
+	return now, nil
+}
+
+// Undo brings a snapshot back: the files, HEAD and index of the project, and the
+// branch and the checkout of each run it is about. Where one of these cannot be
+// brought back nothing is changed.
+//
+// If the process dies here, the same undo again comes to the same end.
+func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error) {
+	store, _, err := t.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Release()
+	list, err := store.Snapshots()
+	snap := find(list, id)
+	if snap == nil {
+		return nil, errors.Join(fmt.Errorf("undo %s: there is no such snapshot", id), err)
+	}
+	var repo repository
+	now, err := repo.present(ctx, store, snap)
+	if err != nil {
+		return nil, err
+	}
+	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: "snapshot " + id}
+	if err := journal.Restored(store, ev); err != nil {
+		return nil, err
+	}
+	return store.UndoRuns(ctx, id, durable.UndoOptions{Runs: now, Checkouts: func(snap *durable.Snapshot) error {
+		for _, r := range snap.Runs {
+			if r.Checkout == nil {
+				continue
+			}
+			p, err := repo.project(ctx, store, r)
+			if err == nil {
+				_, err = worktree.BringBack(ctx, p, r.Checkout)
+			}
+			if err != nil {
+				return fmt.Errorf("undo %s: %w", r.ID, err)
+			}
+		}
+		return nil
+	}})
+}
+
+func find(list []durable.Snapshot, id string) *durable.Snapshot {
+	for i := range list {
+		if list[i].ID == id {
+			return &list[i]
+		}
+	}
+	return nil
+}
