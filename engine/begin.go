@@ -71,7 +71,7 @@ func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goa
 	if err != nil || len(events) == 0 {
 		return ref, err
 	}
-	if _, err := upkeep.Keep(ctx, store, nil, "before starting "+ref.ID); err != nil {
+	if _, err := upkeep.Keep(ctx, store, []*reprise.Run{{Ref: ref}}, "before starting "+ref.ID); err != nil {
 		return ref, err
 	}
 	w, err := e.open(ctx, store, ref, book)

@@ -289,10 +289,15 @@ func (w *work) restsOn(at int) map[string]bool {
 	return out
 }
 
-// keep keeps the state before a choice that gives it up.
+// keep keeps the state before a choice that gives it up. A choice that is made of
+// two, as discarding and starting afresh, is taken back by what was kept before the
+// first of them.
 func (w *work) keep(ctx context.Context, l look, note string) (err error) {
 	if l.d.State == reprise.Running {
 		return &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
+	}
+	if w.sum.Snapshot != "" {
+		return nil
 	}
 	w.sum.Snapshot, err = upkeep.Keep(ctx, w.store, []*reprise.Run{l.run}, note)
 	return err
