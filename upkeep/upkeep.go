@@ -24,12 +24,14 @@ type Tender struct {
 	Now time.Time
 	// AllowNetwork and Adopt are passed on to the store.
 	AllowNetwork, Adopt bool
+	// Disk, if set, is put between the store and the disk: crash here, trace.
+	Disk func(durable.FS) durable.FS
 }
 
 // open opens the store without taking the lease: for looking.
 func (t Tender) open() (*durable.Store, error) {
 	return durable.Open(t.Dir, durable.Options{
-		AllowNetwork: t.AllowNetwork, Adopt: t.Adopt, Now: func() time.Time { return t.Now },
+		AllowNetwork: t.AllowNetwork, Adopt: t.Adopt, Disk: t.Disk, Now: func() time.Time { return t.Now },
 	})
 }
 
