@@ -97,3 +97,33 @@ func beforeWhy(s string) string {
 	}
 	return s
 }
+
+// Hear adds an answer that waits beside the journal: it was given, so nobody is
+// asked for it again, and whoever works next takes it in. What the question does
+// not take, or was answered before, is left alone.
+func (r *Run) Hear(question, answer string) {
+	for i := range r.Questions {
+		q := &r.Questions[i]
+		if q.ID != question || q.Answered || !q.Takes(answer) {
+			continue
+		}
+		q.Answered, q.Kept, q.Answer = true, true, answer
+		if r.State == Waiting && len(r.PendingQuestions()) == 0 {
+			r.State, r.Reason = Interrupted, "what it asks was answered; whoever resumes it takes the answer in"
+		}
+	}
+}
+
+// heard are the steps whose answer waits to be taken in.
+func (r *Run) heard() (out []Unit) {
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		for _, q := range r.Questions {
+			if q.Kept && (q.By == s.ID || q.By == "" && q.Subject == s.ID) && !s.Status.Closed() && r.ready(s) {
+				out = append(out, unitOf(s, "its question was answered"))
+				break
+			}
+		}
+	}
+	return out
+}

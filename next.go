@@ -151,6 +151,9 @@ func (d *Decision) offer(r *Run) {
 	if len(d.Units) == 0 {
 		d.Units = append(d.Units, d.Verify...)
 	}
+	if len(d.Units) == 0 {
+		d.Units = append(d.Units, r.heard()...)
+	}
 	if len(d.Units) > 0 {
 		point := d.Units[0]
 		d.Point = &point

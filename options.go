@@ -13,10 +13,32 @@ import (
 // state must be mended first.
 func (d Decision) Options(r *Run) []Option {
 	options := d.options(r)
+	if answer, ok := r.unusedAnswer(); ok && d.Action == Ask && !slices.ContainsFunc(options, goesOn) {
+		options = append([]Option{{"continue", "Go on with the answer: " + answer}}, options...)
+	}
 	if !r.Refreshable() {
 		options = slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "fresh" })
 	}
 	return options
+}
+
+// goesOn reports whether a choice takes the run up as it stands.
+func goesOn(o Option) bool {
+	return slices.Contains([]string{"answer", "continue", "resume", "resume-agent", "review", "merge"}, o.Key)
+}
+
+// unusedAnswer gives what a person said where nothing is asked any more and nothing
+// came of it yet.
+func (r *Run) unusedAnswer() (string, bool) {
+	if len(r.PendingQuestions()) > 0 || !r.State.Open() {
+		return "", false
+	}
+	for _, q := range r.Questions {
+		if q.Answered && !q.Applied && q.Answer != "" && (q.Kept || len(q.Options) > 0) {
+			return q.Answer, true
+		}
+	}
+	return "", false
 }
 
 // Refreshable reports whether the run can be started afresh, which archives its

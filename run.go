@@ -138,6 +138,7 @@ type Question struct {
 	Closed   bool   // it takes one of its options and nothing else: other words would start, repeat or end something that nobody meant
 	Answer   string // what a person said, if it is on record
 	Answered bool   // an answer is on record
+	Kept     bool   // that answer waits beside the journal: whoever works next takes it in
 	Applied  bool   // the answer was used; it must not be applied again
 	AskedAt  time.Time
 	Source   Source

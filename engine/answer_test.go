@@ -1,16 +1,20 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"reprise"
 	"reprise/engine"
 	"reprise/layout"
+	"reprise/project"
 )
 
 const gated = `name: gated
@@ -186,5 +190,63 @@ steps:
 	sum := goes(t, e, ref)
 	if len(sum.Questions) != 1 || asked["one"] != 1 {
 		t.Errorf("asked %v; %+v", asked, sum.Questions)
+	}
+}
+
+// TestO3_the_first_answer_counts_while_somebody_works gives answers while an engine
+// is at work: the same one twice is one, another one is refused.
+func TestO3_the_first_answer_counts_while_somebody_works(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	put(t, o.dir, ".reprise/inbox", "")
+	ref := refOf("one")
+	say := func(text string) error {
+		return newEngine(o.dir).Answer(t.Context(), ref, map[string]string{"colour": text})
+	}
+	o.open()
+	// Nobody may take it in between: the engine looks once in a second.
+	errs := []error{say("green"), say("green"), say("blue")}
+	if errs[0] != nil || errs[1] != nil || errs[2] == nil || !strings.Contains(errs[2].Error(), "answered before") {
+		t.Errorf("%v", errs)
+	}
+	o.answered("green")
+	if told := o.close(reprise.CodePendingQuestion); len(told) != 0 {
+		t.Errorf("told %+v", told)
+	}
+}
+
+// TestO3_an_answer_that_was_kept_is_not_asked_for_again leaves an answer in the
+// inbox of an engine that died: whoever looks knows of it, nobody is asked again,
+// no other answer comes before it, and whoever resumes goes on with it.
+func TestO3_an_answer_that_was_kept_is_not_asked_for_again(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, gated)
+	if sum := goes(t, e, ref); len(sum.Questions) != 1 {
+		t.Fatalf("%+v", sum)
+	}
+	put(t, e.Dir, ".reprise/inbox", (&office{t: t}).letterTo("ok", "perhaps")+(&office{t: t}).letterTo("ok", "go on"))
+	judged := func() (*reprise.Run, reprise.Decision) {
+		j, err := project.Judge(t.Context(), e.Dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := j.Find(ref)
+		return r, j.Decisions[r]
+	}
+	before := files(t, e.Dir)
+	r, d := judged()
+	if len(r.PendingQuestions()) != 0 || d.State != reprise.Interrupted || d.Action != reprise.Start || d.Options(r)[0].Key != "continue" {
+		t.Errorf("%v %v %q, options %v", d.State, d.Action, d.Reasons, d.Options(r))
+	}
+	if after := files(t, e.Dir); !maps.EqualFunc(before, after, bytes.Equal) {
+		t.Error("looking changed something")
+	}
+	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "stop"}); err == nil || !strings.Contains(err.Error(), `answered before: "go on"`) {
+		t.Errorf("another answer: %v", err)
+	}
+	sum := goes(t, e, ref)
+	if sum.State != reprise.Complete || effects(t, e) != 1 || get(t, e.Dir, ".reprise/inbox") != "" {
+		t.Errorf("%+v, %d effects, the inbox holds %q", sum, effects(t, e), get(t, e.Dir, ".reprise/inbox"))
 	}
 }

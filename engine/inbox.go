@@ -7,40 +7,43 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/journal"
 )
-
-// Answers that are given while somebody works on the project wait in a file
-// beside the journal, one in each line; whoever works takes them in.
-const inboxName = durable.StateDir + "/inbox"
 
 // lookEvery is how often a working engine looks for answers.
 const lookEvery = time.Second
 
-// letter is one answer that waits.
-type letter struct {
-	Layout   string    `json:"layout"`
-	Path     string    `json:"path"`
-	Question string    `json:"question"`
-	Answer   string    `json:"answer"`
-	At       time.Time `json:"at"`
-}
-
-func (e *Engine) inbox() string { return filepath.Join(e.Dir, filepath.FromSlash(inboxName)) }
+func (e *Engine) inbox() string { return filepath.Join(e.Dir, filepath.FromSlash(journal.Inbox)) }
 
 // post leaves answers for whoever works on the project. They are on disk when it
-// returns.
-func (e *Engine) post(ref reprise.Ref, answers map[string]string) error {
+// returns. What waits there already and counts is not said twice, and nothing else
+// is said beside it.
+func (e *Engine) post(ref reprise.Ref, answers map[string]string, counts func(journal.Letter) bool) error {
 	return durable.UpdatePrivate(e.inbox(), func(old []byte) ([]byte, error) {
+		waits := map[string]string{}
+		for line := range bytes.Lines(old) {
+			l, err := journal.ReadLetter(line)
+			if _, known := waits[l.Question]; err == nil && l.For(ref) && !known && counts(l) {
+				waits[l.Question] = l.Answer
+			}
+		}
 		if len(old) > 0 && old[len(old)-1] != '\n' {
 			old = append(old, '\n') // a line that was torn must not take the next one with it
 		}
-		for id, text := range answers {
-			line, err := json.Marshal(letter{ref.Layout, ref.Path, id, text, e.Now()})
+		for _, id := range slices.Sorted(mapKeys(answers)) {
+			if before, known := waits[id]; known {
+				if strings.TrimSpace(before) != strings.TrimSpace(answers[id]) {
+					return nil, answeredError(id, before)
+				}
+				continue
+			}
+			line, err := json.Marshal(journal.Letter{Layout: ref.Layout, Path: ref.Path, Question: id, Answer: answers[id], At: e.Now()})
 			if err != nil {
 				return nil, err
 			}
@@ -50,28 +53,33 @@ func (e *Engine) post(ref reprise.Ref, answers map[string]string) error {
 	})
 }
 
-// readLetter reads one line of the inbox.
-func readLetter(line []byte) (l letter, err error) {
-	if err := json.Unmarshal(line, &l); err != nil {
-		return l, err
+// hear records the answers that wait for this run and that its questions take. They
+// stay in the inbox for whoever works next, who takes them out and tells of the rest.
+func (w *work) hear(ctx context.Context) error {
+	_, letters := w.letters()
+	for _, l := range letters {
+		q, ok := w.question(l.Question)
+		if !ok || q.Answered || !q.Takes(l.Answer) {
+			continue
+		}
+		if err := w.answer(ctx, q, l.Answer); err != nil {
+			return err
+		}
+		if err := w.load(); err != nil {
+			return err
+		}
 	}
-	switch {
-	case l.Layout == "" || l.Path == "" || l.Question == "":
-		return l, errors.New("it names no question of a run")
-	case l.Answer == "":
-		return l, errors.New("it holds no answer")
-	}
-	return l, nil
+	return nil
 }
 
 // letters are the answers that wait for this run, with their lines. A line that
 // cannot be read stays where it is and is told of once, by whichever run sees it
 // first; so is an inbox that cannot be read, which holds up nobody's work.
-func (w *work) letters() (lines [][]byte, out []letter) {
+func (w *work) letters() (lines [][]byte, out []journal.Letter) {
 	data, err := durable.ReadPrivate(w.inbox())
 	if err != nil && w.yard.tells("inbox: "+err.Error()) {
 		w.notice(reprise.Finding{
-			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: inboxName},
+			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: journal.Inbox},
 			Message: "answers that are left for a working engine cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` makes a new one",
 		})
 	}
@@ -81,17 +89,17 @@ func (w *work) letters() (lines [][]byte, out []letter) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		l, bad := readLetter(line)
+		l, bad := journal.ReadLetter(line)
 		if bad != nil {
 			if w.yard.tells("inbox line: " + string(bytes.TrimSpace(line))) {
 				w.notice(reprise.Finding{
-					Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: inboxName, Line: n},
+					Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: journal.Inbox, Line: n},
 					Message: "an answer that was left for a working engine cannot be read: " + bad.Error(), Hint: "give it again with `reprise answer`",
 				})
 			}
 			continue
 		}
-		if l.Layout == w.ref.Layout && l.Path == w.ref.Path {
+		if l.For(w.ref) {
 			lines, out = append(lines, bytes.Clone(line)), append(out, l)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/internal/durable"
+	"reprise/journal"
 )
 
 // questionOf names a question of ours about a step.
@@ -243,6 +244,7 @@ func (w *work) answer(ctx context.Context, q reprise.Question, text string) erro
 // *reprise.NotOfferedError; then none of them is recorded. While somebody works on the project, they
 // are left for them.
 func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string]string) error {
+	e = e.orderly()
 	store, _, err := e.take(ctx)
 	if _, held := errors.AsType[*durable.HeldError](err); held {
 		return e.postKnown(ctx, ref, answers)
@@ -256,6 +258,10 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 		return err
 	}
 	if err := w.load(); err != nil {
+		return err
+	}
+	// What was said first counts, also if nobody has taken it in yet.
+	if err := w.hear(ctx); err != nil {
 		return err
 	}
 	answers, err = w.wellGiven(answers)
@@ -291,7 +297,14 @@ func (e *Engine) postKnown(ctx context.Context, ref reprise.Ref, answers map[str
 	if answers, err = w.wellGiven(answers); err != nil {
 		return err
 	}
-	return e.post(ref, answers)
+	return e.post(ref, answers, func(l journal.Letter) bool {
+		q, ok := w.question(l.Question)
+		return ok && !q.Answered && q.Takes(l.Answer)
+	})
+}
+
+func answeredError(id, answer string) error {
+	return fmt.Errorf("answer %s: it was answered before: %q", id, answer)
 }
 
 // wellGiven gives answers as they are kept, before any of them is: each to a
@@ -308,7 +321,7 @@ func (w *work) wellGiven(answers map[string]string) (map[string]string, error) {
 			return nil, err
 		}
 		if q.Answered && strings.TrimSpace(q.Answer) != strings.TrimSpace(text) {
-			return nil, fmt.Errorf("answer %s: it was answered before: %q", id, q.Answer)
+			return nil, answeredError(id, q.Answer)
 		}
 		out[id] = text
 	}

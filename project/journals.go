@@ -30,6 +30,14 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		return
 	}
 	holder, _ := store.Who()
+	inbox, err := journal.ReadInbox(j.Root)
+	if err != nil {
+		j.report(reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Source: reprise.Source{File: journal.Inbox},
+			Message: "answers that wait to be taken in cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` makes a new one",
+		})
+	}
+	defer hear(runs, inbox)
 	for _, r := range runs {
 		if opts.Held.is(r.Ref) {
 			recall(r, opts.Held.Events)
@@ -58,6 +66,17 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		// those of the run.
 		if b := lastBeginning(entries); opts.Full && !b.Behind(store) {
 			tellStand(store, account, r)
+		}
+	}
+}
+
+// hear adds the answers that wait to be taken in, the first one to each question.
+func hear(runs []*reprise.Run, inbox []journal.Letter) {
+	for _, l := range inbox {
+		for _, r := range runs {
+			if l.For(r.Ref) {
+				r.Hear(l.Question, l.Answer)
+			}
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (s *shift) asking(found *project.Judgement, arg string, flags answerFlags) 
 			return nil, s.writeJSON(s.out, report.Answers{Schema: report.AnswerSchema, Root: s.root, Answered: []string{}, Open: []report.Question{}})
 		}
 		f := s.newFace(found)
-		f.say("Nothing is asked here. `reprise status` lists the runs.")
+		f.say(nothingAsked(found, arg))
 		return nil, nil
 	case len(list) == 1 || flags.list:
 		return &list[0], nil
@@ -135,6 +135,22 @@ func (s *shift) asking(found *project.Judgement, arg string, flags answerFlags) 
 		return nil, err
 	}
 	return &list[n-1], nil
+}
+
+// nothingAsked says why there is nothing to answer.
+func nothingAsked(found *project.Judgement, arg string) string {
+	runs := found.Runs
+	if arg != "" {
+		runs = reprise.Select(found.Runs, arg)
+	}
+	for _, r := range runs {
+		for _, q := range r.Questions {
+			if q.Kept {
+				return fmt.Sprintf("Nothing is asked any more: %s was answered, and whoever resumes takes that in.", clip(q.ID, 40))
+			}
+		}
+	}
+	return "Nothing is asked here. `reprise status` lists the runs."
 }
 
 // waiting lists the runs that ask something, of those an argument means.
