@@ -61,3 +61,29 @@ func TestX8_examples_to_their_end(t *testing.T) {
 		})
 	}
 }
+
+// TestLR8_an_agent_that_is_chosen_goes_on_beside_a_question: what a person chose is
+// done, also while a question about something else is open; only that then waits.
+func TestLR8_an_agent_that_is_chosen_goes_on_beside_a_question(t *testing.T) {
+	t.Parallel()
+	for option, started := range map[string]int{"continue": 0, "resume-agent": 1, "respawn": 1} {
+		t.Run(option, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			if err := os.CopyFS(dir, os.DirFS("../examples/longrun")); err != nil {
+				t.Fatal(err)
+			}
+			git(t, dir, "add", "-A", "-f")
+			git(t, dir, "commit", "-q", "-m", "state")
+			ref := reprise.Ref{Layout: "longrun", ID: "checkout", Path: "specs/checkout/.long-run", Kind: reprise.KindPlans}
+			sum, err := newEngine(dir).Resume(t.Context(), ref, engine.Choice{Option: option})
+			if err != nil || sum.Action != reprise.Ask || len(sum.Questions) != 1 {
+				t.Fatalf("%+v, %v", sum, err)
+			}
+			all := events(t, dir, ref)
+			if count(all, reprise.StepStarted, "02/3") != started || count(all, reprise.StepFinished, "02") != started || count(all, reprise.StepStarted, "03/1") != 0 {
+				t.Errorf("%+v", all)
+			}
+		})
+	}
+}

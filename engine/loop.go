@@ -230,12 +230,26 @@ func (w *work) next(d reprise.Decision) (units []reprise.Unit, ok bool) {
 	}
 	busy := w.busy()
 	if d.Action != reprise.Start && len(busy) == 0 {
+		if units = w.chosenAgent(d); len(units) > 0 {
+			return units, true
+		}
 		if busy = w.waiting(d); len(busy) == 0 {
 			return nil, false
 		}
 	}
 	units = w.book.Pick(w.run, d, busy)
 	return append(units, w.retryable(units)...), true
+}
+
+// chosenAgent is the work of the agent that a person chose to go on with, whatever
+// else waits for them.
+func (w *work) chosenAgent(d reprise.Decision) []reprise.Unit {
+	r := w.run.Resume
+	chosen := w.choice.Option == "resume-agent" || w.choice.Option == "respawn"
+	if !chosen || d.Action != reprise.Ask || r == nil || r.Type != reprise.ActiveAgent {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(d.Units), func(u reprise.Unit) bool { return u.ID != r.Plan })
 }
 
 // waiting lists the steps that wait for a person, where nothing else makes the run
