@@ -81,7 +81,7 @@ type Undo struct {
 	Undone    string         `json:"undone" jsonschema:"the snapshot that was brought back; empty if none was"`
 	Changed   []string       `json:"changed" jsonschema:"files that were, or would be, written back"`
 	Archived  []string       `json:"archived" jsonschema:"files that appeared since and were, or would be, archived"`
-	Notes     []string       `json:"notes" jsonschema:"what could not be brought back, and why"`
+	Notes     []string       `json:"notes" jsonschema:"what goes with it, and what cannot be brought back"`
 }
 
 // SnapshotLine is one snapshot.

@@ -91,23 +91,3 @@ func (t Tender) Snapshots() ([]durable.Snapshot, error) {
 	slices.Reverse(list)
 	return list, err
 }
-
-// PlanUndo lists the files that a snapshot would change back. It changes nothing.
-func (t Tender) PlanUndo(snap durable.Snapshot) ([]string, error) {
-	store, err := t.open()
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, f := range snap.Files {
-		data, err := store.ReadFile(f.Path)
-		var now reprise.Hash
-		if err == nil {
-			now = reprise.HashOf(data)
-		}
-		if now != f.Hash {
-			out = append(out, f.Path)
-		}
-	}
-	return out, nil
-}

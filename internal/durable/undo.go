@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -136,6 +137,61 @@ func (s *Store) restoreFiles(snap *Snapshot, rep *UndoReport) error {
 	return s.apply(edits)
 }
 
+// PlanUndo lists the files of the project that an undo would write back, and those
+// that have appeared since and would be archived; not those of checkouts of runs. It
+// changes nothing.
+func (s *Store) PlanUndo(ctx context.Context, snap *Snapshot) (back, appeared []string, err error) {
+	for _, f := range snap.Files {
+		data, _, err := s.readFile(f.Path)
+		switch {
+		case err != nil && !missing(err):
+			return nil, nil, err
+		case err == nil && f.Hash.IsZero():
+			appeared = append(appeared, f.Path)
+		case !f.Hash.IsZero() && (err != nil || reprise.HashOf(data) != f.Hash):
+			back = append(back, f.Path)
+		}
+	}
+	if snap.Tree == nil {
+		return back, appeared, nil
+	}
+	g, err := openGit(ctx, s.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	then := known(snap, snap.Tree)
+	for _, e := range snap.Tree.Entries {
+		if !s.entryIs(g, e) {
+			back = append(back, string(e.Path))
+		}
+	}
+	var none Snapshot
+	names, err := s.treeFiles(ctx, g, snap.Ignored, &none)
+	for _, name := range names {
+		if _, statErr := s.fs.Stat(name); statErr == nil && !then[GitPath(name)] && treeName(name) {
+			appeared = append(appeared, name)
+		}
+	}
+	slices.Sort(back)
+	slices.Sort(appeared)
+	return slices.Compact(back), slices.Compact(appeared), err
+}
+
+// known are the paths that a snapshot says something of.
+func known(snap *Snapshot, tree *TreeState) map[GitPath]bool {
+	then := map[GitPath]bool{}
+	for _, e := range tree.Entries {
+		then[e.Path] = true
+	}
+	for _, l := range snap.Left {
+		then[l.Path] = true
+	}
+	for _, f := range snap.Files {
+		then[GitPath(f.Path)] = true
+	}
+	return then
+}
+
 // restoreTrees brings back the working tree and those of the runs' checkouts.
 func (s *Store) restoreTrees(ctx context.Context, snap, before *Snapshot, rep *UndoReport) error {
 	g, err := openGit(ctx, s.dir)
@@ -207,16 +263,7 @@ func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *T
 
 // archiveNew moves away what is there now and was not there then.
 func (s *Store) archiveNew(snap *Snapshot, tree *TreeState, now []TreeEntry, rep *UndoReport) error {
-	then := map[GitPath]bool{}
-	for _, e := range tree.Entries {
-		then[e.Path] = true
-	}
-	for _, l := range snap.Left {
-		then[l.Path] = true
-	}
-	for _, f := range snap.Files {
-		then[GitPath(f.Path)] = true
-	}
+	then := known(snap, tree)
 	for _, e := range now {
 		name := string(e.Path)
 		if then[e.Path] || !treeName(name) {
