@@ -342,6 +342,11 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 	for {
 		report, err := store.Take(ctx)
 		var held *durable.HeldError
+		if err == nil && report.PendingUndo != "" {
+			// Half of what is there is of another time.
+			reason := fmt.Sprintf("an undo was begun here and not ended; `reprise undo %s` ends it", report.PendingUndo)
+			return nil, nil, errors.Join(&UnsafeError{Run: "anything here", Reasons: []string{reason}}, store.Release())
+		}
 		if !errors.As(err, &held) {
 			return store, report, err
 		}
