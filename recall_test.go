@@ -160,3 +160,12 @@ func TestO3_Recall_words_that_a_closed_question_does_not_offer(t *testing.T) {
 		}
 	}
 }
+
+func TestOR1_a_run_that_was_stopped_asks_nothing(t *testing.T) {
+	t.Parallel()
+	r := &Run{State: Waiting, Questions: []Question{{ID: "escalation", Text: "How?"}}}
+	r.Recall([]Event{{Kind: QuestionAnswered, Question: "escalation", Text: "stop"}, {Kind: RunStopped}, {Kind: AnswerApplied, Question: "escalation"}})
+	if r.State != Stopped || len(r.PendingQuestions()) != 0 {
+		t.Errorf("%v %+v", r.State, r.PendingQuestions())
+	}
+}

@@ -336,8 +336,12 @@ func (r *Run) Worst() Severity {
 	return worst
 }
 
-// PendingQuestions returns the questions without an answer on record.
+// PendingQuestions returns the questions without an answer on record. A run that
+// was ended on purpose waits for none.
 func (r *Run) PendingQuestions() []Question {
+	if r.State == Stopped {
+		return nil
+	}
 	var open []Question
 	for _, q := range r.Questions {
 		if !q.Answered {

@@ -35,6 +35,8 @@ func (s *shift) workCode(sum *engine.Summary) int {
 		return exitOK
 	case len(sum.Parked) > 0, len(sum.Failed) > 0 && sum.Action == reprise.Start:
 		return exitUnexpected
+	case sum.Action == reprise.Ask && sum.State == reprise.Stopped:
+		return exitNothing // a person ended it, and nothing is asked
 	case sum.Action == reprise.Ask:
 		return exitNeedsAnswer
 	}
@@ -89,7 +91,7 @@ func (s *shift) command(verb, name string) string {
 // outcomeTitles name what came of it, by exit code.
 var outcomeTitles = map[int]string{
 	exitOK: "Finished", exitUnexpected: "Failed", exitBlocked: "Blocked", exitNeedsAnswer: "Waits for you", exitHeld: "Somebody else is at it",
-	exitUnreadable: "Cannot be read", exitWait: "Waits for a time", exitInterrupt: "Stopped", exitTerminated: "Stopped",
+	exitNothing: "Stopped on purpose", exitUnreadable: "Cannot be read", exitWait: "Waits for a time", exitInterrupt: "Stopped", exitTerminated: "Stopped",
 }
 
 // summary tells what was done, what was not and why, and what to do next.
