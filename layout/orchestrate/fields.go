@@ -39,6 +39,9 @@ type sheet struct {
 	worked, work int
 	// criteria: the file has acceptance criteria or tasks of its own
 	criteria bool
+	// form: it has places for criteria or tasks, and nothing stands in any; whoever
+	// has to write it has not
+	form bool
 	// waits names a dependency that the story itself calls pending and blocking
 	waits     string
 	waitsLine int
@@ -96,6 +99,21 @@ func (s *sheet) readFront(n *doc.Node) {
 	}
 }
 
+// isForm reports whether a story is only the form of one. A title may speak of tasks,
+// too; it is no place for them.
+func (s *sheet) isForm(m *doc.Markdown) bool {
+	places := 0
+	for _, sec := range m.Sections() {
+		if sec.Level == 1 || !isWork(sec.Title) {
+			continue
+		}
+		if places++; strings.TrimSpace(sec.Text()) != "" {
+			return false
+		}
+	}
+	return places > 0 && s.boxes == 0
+}
+
 // statusKeyAt returns the key of a map that tells the status in a line.
 func statusKeyAt(n *doc.Node, line int) string {
 	if n != nil && n.Kind == doc.Map {
@@ -136,6 +154,7 @@ func (s *sheet) readBody(m *doc.Markdown) {
 	for _, l := range m.All().Lines() {
 		s.notice(l)
 	}
+	s.form = s.isForm(m)
 	for _, sec := range m.Sections() {
 		// The tasks of a gate are done by others.
 		if isWork(sec.Title) && !strings.Contains(doc.Fold(sec.Title), "gate") {

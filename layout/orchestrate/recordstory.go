@@ -115,6 +115,9 @@ func (c *scribe) finishPhase(p, step string) error {
 		// Whoever implemented it closed it too; the review is still to come.
 		return c.moveStory(p, inReview, c.ev.Text)
 	}
+	if step == "create" && s.form {
+		return c.cannot("%s", formOnly)
+	}
 	i := slices.IndexFunc(cycle, func(x struct{ phase, role string }) bool { return x.phase == step })
 	if w := s.winner(); w >= 0 && i >= 0 && step != "qa" && phaseStatus(s.fields[w].class, i) == reprise.Done {
 		return nil

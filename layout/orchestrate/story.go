@@ -85,7 +85,7 @@ func (l *loader) story() {
 	if hasFolder && (won < 0 || rankOf(all[won].class) < 4) {
 		won = len(all) - 1
 	}
-	l.cycleSteps(all, won)
+	l.cycleSteps(all, won, s.form && (won < 0 || all[won].class == draft))
 	run.Steps[2].Traces, run.Steps[2].Files = storyTraces(k), s.files
 	if s.branch != "" {
 		run.Branch = s.branch
@@ -156,8 +156,9 @@ func folderSay(p string) (say, bool) {
 	return say{}, false
 }
 
-// cycleSteps writes the four phases with what every ledger says of them.
-func (l *loader) cycleSteps(all []say, won int) {
+// cycleSteps writes the four phases with what every ledger says of them. That a
+// story is a draft does not make it written: of a mere form nothing is done.
+func (l *loader) cycleSteps(all []say, won int, form bool) {
 	for i, c := range cycle {
 		st := reprise.Step{
 			ID: c.phase, Title: c.phase, Phase: c.phase, Role: c.role, Path: l.run.Path,
@@ -165,14 +166,17 @@ func (l *loader) cycleSteps(all []say, won int) {
 		}
 		for j, s := range all {
 			claim := reprise.Claim{Ledger: s.ledger, Status: phaseStatus(s.class, i), Word: s.word, Source: s.at, Won: j == won}
+			if form && s.class == draft {
+				claim.Status = reprise.Pending
+			}
 			st.Claims = append(st.Claims, claim)
 			if claim.Won {
 				st.Status = claim.Status
 			}
 		}
 		if won < 0 {
-			if st.Status = reprise.Pending; i == 0 {
-				st.Status = reprise.Done // the file is there
+			if st.Status = reprise.Pending; i == 0 && !form {
+				st.Status = reprise.Done // the file is there, and something in it
 			}
 			if len(st.Claims) > 0 {
 				// A gate that passed leaves the closing to be done.
@@ -199,6 +203,9 @@ func (l *loader) cycleArtifacts(all []say) {
 // datesKept is how many days of a story are kept for the ranking. More than a
 // few lie in the future only where a file is full of plans.
 const datesKept = 6
+
+// formOnly is why a story has to be created although its file is there.
+const formOnly = "only its form is there: neither acceptance criteria nor tasks"
 
 // settle decides the state and what comes next.
 func (l *loader) settle(s *sheet, all []say, own, won int) {
@@ -237,6 +244,10 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 	case draft:
 		run.State, run.Phase, run.Reason = reprise.NotStarted, "validate", "written, not validated"
 		l.next("validate", "po", "a draft is validated before it is implemented")
+		if s.form {
+			run.Phase, run.Reason = "create", formOnly
+			l.next("create", "sm", formOnly)
+		}
 	case unknown:
 		run.State, run.Phase, run.Reason = reprise.Interrupted, "", "its status has no meaning here: "+strconv.Quote(doc.Clip(all[won].word, 40))
 		l.next("implement", "dev", "the status does not say which phase is open; look before going on")
@@ -351,6 +362,10 @@ func (l *loader) noStatus(s *sheet) {
 		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("the story has no status; %d of %d boxes are ticked", s.ticked, s.boxes)
 	}
 	l.next("validate", "po", "without a status it counts as not validated")
+	if s.form {
+		run.Phase = "create"
+		l.next("create", "sm", formOnly)
+	}
 	l.r.Report(reprise.Finding{
 		Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: run.ID, Source: s.source(0),
 		Message: run.Reason, Hint: "write its status into the story's head",

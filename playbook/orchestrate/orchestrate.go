@@ -278,9 +278,10 @@ const (
 	maxLine    = 200
 )
 
-// criteriaTitles and findingTitles are headings of a story.
+// criteriaTitles, taskTitles and findingTitles are headings of a story.
 var (
 	criteriaTitles = []string{"Acceptance Criteria", "Critérios de Aceitação", "Critérios de Aceite", "Criteria", "验收标准"}
+	taskTitles     = []string{"Tasks", "Tasks / Subtasks", "Tarefas", "Tareas"}
 	findingTitles  = []string{"QA Results", "QA Findings", "Review Findings", "QA Review"}
 )
 
@@ -323,16 +324,21 @@ func storyOf(r *reprise.Run) string {
 	return ""
 }
 
-// unwritten reports whether a story is only the form of one: it has a place for
-// acceptance criteria and nothing there, and no box anywhere.
-func unwritten(fsys fs.FS, story string) bool {
-	f := doc.NewReader(fsys).Open(story)
-	if !f.OK() || !strings.HasSuffix(strings.ToLower(story), ".md") {
+// unwritten reports whether a story is only the form of one: so the layout says, or
+// it has a place for acceptance criteria and nothing there, no tasks, and no box
+// anywhere, whatever its status.
+func unwritten(fsys fs.FS, r *reprise.Run) bool {
+	if s := r.Step(create); s != nil && s.Status == reprise.Pending {
+		return true
+	}
+	f := doc.NewReader(fsys).Open(r.Path)
+	if !f.OK() || !strings.HasSuffix(strings.ToLower(r.Path), ".md") {
 		return false
 	}
 	md := f.Markdown()
 	s, ok := md.Section(criteriaTitles...)
-	return ok && strings.TrimSpace(s.Text()) == "" && len(md.All().Checks()) == 0
+	tasks, _ := md.Section(taskTitles...)
+	return ok && strings.TrimSpace(s.Text()+tasks.Text()) == "" && len(md.All().Checks()) == 0
 }
 
 // emptied reports whether nothing is left of a story.

@@ -43,7 +43,7 @@ func (Story) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, er
 // step is the phase that a unit means. A story that is only a form, or that its
 // validation sent back, is written first.
 func (Story) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
-	if u.Phase == validate && (unwritten(fsys, r.Path) || again(r, validate, create)) {
+	if u.Phase == validate && (unwritten(fsys, r) || again(r, validate, create)) {
 		return create
 	}
 	return u.Phase
@@ -81,7 +81,7 @@ func (Story) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 	}
 	switch a.Step {
 	case create, validate:
-		if unwritten(fsys, r.Path) {
+		if unwritten(fsys, r) {
 			return reprise.Conclusion{Problem: "the story has neither acceptance criteria nor tasks"}
 		}
 		if a.Step == create {
