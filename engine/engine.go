@@ -111,12 +111,14 @@ type Summary struct {
 	Account   string
 	Findings  []reprise.Finding
 	// Refused are mistakes in the settings that kept steps from being started.
-	Refused  []error
-	Snapshot string
-	Review   string // what was built, where that was asked for
-	Started  time.Time
-	Ended    time.Time
-	Launches int
+	Refused []error
+	// Snapshot is what takes it back; without git that is the state alone.
+	Snapshot  string
+	StateOnly bool
+	Review    string // what was built, where that was asked for
+	Started   time.Time
+	Ended     time.Time
+	Launches  int
 }
 
 // Preview is what Resume would do, as far as that can be told before agents do

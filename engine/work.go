@@ -108,6 +108,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 	case !errors.Is(err, gitx.ErrNone) && !errors.Is(err, gitx.ErrNoGit):
 		w.notice(reprise.Finding{Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: ref.ID, Message: "git cannot be used here: " + err.Error()})
 	}
+	w.sum.StateOnly = w.repo == nil
 	return w, w.follow(ctx)
 }
 

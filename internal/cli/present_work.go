@@ -206,7 +206,11 @@ func (f *face) workLeft(r *reprise.Run, sum *engine.Summary) {
 func (f *face) workEnd(sum *engine.Summary, code int, next string) {
 	f.gap()
 	text := count(sum.Launches, "agent") + " started in " + took(sum.Ended.Sub(sum.Started))
-	if sum.Snapshot != "" {
+	switch {
+	case sum.Snapshot == "":
+	case sum.StateOnly:
+		text += fmt.Sprintf("; `reprise undo %s` takes its state back, no other files", plain(sum.Snapshot))
+	default:
 		text += fmt.Sprintf("; `reprise undo %s` takes it all back", plain(sum.Snapshot))
 	}
 	f.say(text + ".")
