@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -97,7 +98,17 @@ func TestX10_ctrl_c_stops_the_step_cleanly_and_says_how_to_go_on(t *testing.T) {
 	}
 }
 
-func TestX10_sigterm_ends_with_143_in_a_pipe(t *testing.T) {
+func TestX10_sigterm_ends_with_143_in_a_pipe(t *testing.T) { endsWith143(t, syscall.SIGTERM) }
+
+// A hang-up is told of by the shell and by the terminal: twice is no haste.
+func TestX10_sighup_ends_with_143_in_a_pipe(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("hang-ups are ignored here")
+	}
+	endsWith143(t, syscall.SIGHUP, syscall.SIGHUP)
+}
+
+func endsWith143(t *testing.T, signals ...syscall.Signal) {
 	t.Parallel()
 	dir := shop(t, hangingFlow)
 	self, err := os.Executable()
@@ -114,8 +125,10 @@ func TestX10_sigterm_ends_with_143_in_a_pipe(t *testing.T) {
 	}
 	defer cmd.Process.Kill()
 	eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+	for _, sig := range signals {
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 143 {

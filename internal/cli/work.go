@@ -96,6 +96,9 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	over := make(chan struct{})
 	defer close(over)
@@ -107,11 +110,17 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 		case <-over:
 			return
 		}
-		select {
-		case <-signals:
-			s.say("Stopping at once.")
-			close(s.hard)
-		case <-over:
+		for {
+			select {
+			case sig := <-signals:
+				if sig == syscall.SIGHUP {
+					continue // of one hang-up the shell and the terminal both tell
+				}
+				s.say("Stopping at once.")
+				close(s.hard)
+			case <-over:
+			}
+			return
 		}
 	}()
 	err = f(s)
@@ -133,7 +142,7 @@ func (s *shift) stopping(sig os.Signal) {
 func (s *shift) signalCode() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.signal == syscall.SIGTERM {
+	if s.signal == syscall.SIGTERM || s.signal == syscall.SIGHUP {
 		return exitTerminated
 	}
 	return exitInterrupt
