@@ -397,3 +397,30 @@ func TestX7_undo_refuses_before_it_changes_anything(t *testing.T) {
 		})
 	}
 }
+
+// X7: a snapshot of an earlier version is still of use, and it is said what it does
+// not hold.
+func TestX7_undo_to_a_snapshot_of_an_earlier_version(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, true)
+	s.build("first")
+	var snap *durable.Snapshot
+	s.with(func(p worktree.Project) {
+		var err error
+		if snap, err = p.Store.Snapshot(t.Context(), durable.SnapshotOptions{Tree: true}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.write("main.txt", "two\n")
+	plan, err := tender(s.dir, nil).PlanUndo(t.Context(), snap)
+	if err != nil || !strings.Contains(strings.Join(plan.Missing, "\n"), "taken by an earlier version") || !slices.Equal(plan.Back, []string{"main.txt"}) {
+		t.Fatalf("plan: %+v, %v", plan, err)
+	}
+	tip := s.tip()
+	if _, err := s.undo(snap.ID); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(s.dir, "main.txt")); string(data) != "one\n" || s.tip() != tip {
+		t.Errorf("main.txt holds %q, %v; the branch went from %s to %s", data, err, tip, s.tip())
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -179,7 +180,7 @@ func (s *Store) snapshot(ctx context.Context, o SnapshotOptions) (*Snapshot, err
 		snap.Files = append(snap.Files, state)
 	}
 	if o.Tree {
-		snap.Runs = append([]RunState{}, o.Runs...)
+		snap.Runs = slices.Clone(o.Runs)
 		if err := s.keepTrees(ctx, snap, o); err != nil {
 			return nil, err
 		}
