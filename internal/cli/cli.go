@@ -232,6 +232,10 @@ func (a *app) terminal(w io.Writer) (columns int, is bool) {
 	return max(columns, 40), is
 }
 
+// colours reports whether a terminal may be given colours: the person has not turned
+// them off, and it is one that shows them.
+func (a *app) colours() bool { return a.env("NO_COLOR") == "" && a.env("TERM") != "dumb" }
+
 // judge reads and judges a project with what all commands share: the clock and, for a
 // person who waits longer than a second, a line that says so.
 func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {

@@ -336,7 +336,7 @@ func (s *shift) keep(j judged, answers map[string]string) error {
 		return s.writeJSON(s.out, report.Answers{Schema: report.AnswerSchema, Root: s.root, ID: j.run.ID, Answered: append([]string{}, ids...), Open: report.NewQuestions(left), Next: next})
 	}
 	columns, colour := s.terminal(s.out)
-	f := face{view: view{w: s.out, columns: columns, colour: colour && s.env("NO_COLOR") == ""}}
+	f := face{view: view{w: s.out, columns: columns, colour: colour && s.colours()}}
 	if len(ids) > 0 {
 		f.say("Kept: " + strings.Join(ids, ", ") + ".")
 	} else {

@@ -102,7 +102,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	}
 	columns, colour := a.terminal(a.out)
 	f := face{
-		view:      view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == "", now: found.Observed.Now},
+		view:      view{w: a.out, columns: columns, colour: colour && a.colours(), now: found.Observed.Now},
 		preflight: flags.mode == modePreflight,
 	}
 	switch {

@@ -24,7 +24,7 @@ func (a *app) newChecks() *cobra.Command {
 				return a.writeJSON(a.out, checksDocument())
 			}
 			columns, colour := a.terminal(a.out)
-			f := face{view: view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == ""}}
+			f := face{view: view{w: a.out, columns: columns, colour: colour && a.colours()}}
 			f.checks(examine.Checks())
 			return nil
 		},

@@ -89,7 +89,7 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 		return fmt.Errorf("set the demo up: %w", err)
 	}
 	columns, colour := a.terminal(a.out)
-	d := &performance{app: a, play: play, scene: scene, program: program, view: view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == ""}}
+	d := &performance{app: a, play: play, scene: scene, program: program, view: view{w: a.out, columns: columns, colour: colour && a.colours()}}
 	if a.json {
 		d.w = &d.unseen
 	}

@@ -73,7 +73,7 @@ func (a *app) detect(cmd *cobra.Command, dir, arg string) error {
 		return err
 	}
 	columns, colour := a.terminal(a.out)
-	v := view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == "", now: now, all: true}
+	v := view{w: a.out, columns: columns, colour: colour && a.colours(), now: now, all: true}
 	if run == nil {
 		v.nothing(res.Result)
 		return nil

@@ -59,7 +59,7 @@ func (a *app) doctor(ctx context.Context, dir string) error {
 		return a.writeJSON(a.out, doc)
 	}
 	columns, colour := a.terminal(a.out)
-	f := face{view: view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == ""}}
+	f := face{view: view{w: a.out, columns: columns, colour: colour && a.colours()}}
 	f.banner("reprise on this machine: " + system)
 	f.checkups(checks)
 	f.gap()

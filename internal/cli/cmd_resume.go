@@ -194,7 +194,7 @@ func (e *severalError) Unwrap() error { return errUnanswered }
 
 func (a *app) newFace(found *project.Judgement) face {
 	columns, colour := a.terminal(a.out)
-	return face{view: view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == "", now: found.Observed.Now}}
+	return face{view: view{w: a.out, columns: columns, colour: colour && a.colours(), now: found.Observed.Now}}
 }
 
 // modeOf is the mode for a run: the one asked for, else the one it was started

@@ -77,7 +77,7 @@ func (a *app) showStatus(res *project.Judgement, flags statusFlags) error {
 		return err
 	}
 	columns, colour := a.terminal(a.out)
-	v := view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == "", now: now, all: flags.all}
+	v := view{w: a.out, columns: columns, colour: colour && a.colours(), now: now, all: flags.all}
 	if len(res.Runs) == 0 {
 		v.nothing(res.Result)
 		return nil

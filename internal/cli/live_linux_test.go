@@ -139,6 +139,18 @@ func endsWith143(t *testing.T, signals ...syscall.Signal) {
 	}
 }
 
+func TestX10_no_colour_where_none_is_wanted(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, hangingFlow)
+	for env, want := range map[string]bool{"TERM=dumb": false, "NO_COLOR=1": false, "TERM=xterm": true} {
+		c := onTerminal(t, dir, 80, 24, []string{env}, "doctor")
+		c.end()
+		if got := strings.Contains(c.raw(), "\x1b["); got != want {
+			t.Errorf("%s: colour %v\n%q", env, got, c.raw())
+		}
+	}
+}
+
 func TestX10_no_live_view_where_CI_is_set(t *testing.T) {
 	t.Parallel()
 	dir := shop(t, "name: one\ntitle: One\nsteps:\n  - id: one\n    command: [sh, -c, \"true\"]\n")

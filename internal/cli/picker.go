@@ -46,7 +46,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 
 // picker shows the runs of which one is to be chosen.
 func (a *app) picker(found *project.Judgement, list []judged) tui.List {
-	v := view{colour: a.env("NO_COLOR") == "", now: found.Observed.Now}
+	v := view{colour: a.colours(), now: found.Observed.Now}
 	wide, words := 0, 0
 	for _, j := range list {
 		wide = max(wide, min(32, width(plain(j.name))))

@@ -134,7 +134,7 @@ func (a *app) chooseNumber(ctx context.Context, n int) (int, error) {
 // their own where the question takes one, and else it is asked again.
 func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, ok bool, err error) {
 	columns, colour := a.terminal(a.err)
-	f := face{view: view{w: a.err, columns: columns, colour: colour && a.env("NO_COLOR") == ""}}
+	f := face{view: view{w: a.err, columns: columns, colour: colour && a.colours()}}
 	f.gap()
 	lead := clip(q.ID, 40)
 	if q.Subject != "" && q.Subject != q.ID {

@@ -100,7 +100,7 @@ func (v *view) diff(text string) {
 func (a *app) newView() (view, error) {
 	now, err := a.now()
 	columns, colour := a.terminal(a.out)
-	return view{w: a.out, columns: columns, colour: colour && a.env("NO_COLOR") == "", now: now, all: true}, err
+	return view{w: a.out, columns: columns, colour: colour && a.colours(), now: now, all: true}, err
 }
 
 // upkeepCode maps the errors of the store to exit codes; 0 for others.

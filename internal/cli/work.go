@@ -217,7 +217,7 @@ func (s *shift) raise() {
 	if s.asks() {
 		keys = s.in.(*os.File)
 	}
-	v := view{colour: s.env("NO_COLOR") == ""}
+	v := view{colour: s.colours()}
 	board := s.board
 	screen := tui.Open(keys, out, os.Environ(), func(columns, rows int) []string { return board.frame(columns, rows, v.paint) })
 	s.mu.Lock()
@@ -278,7 +278,7 @@ func (s *shift) tell(p engine.Progress) {
 	case screen != nil:
 		board.tell(s.run, p)
 		if p.Kind == engine.Noticed && p.Text != "" {
-			v := view{colour: s.env("NO_COLOR") == ""}
+			v := view{colour: s.colours()}
 			columns, _ := s.terminal(s.out)
 			screen.Print(v.paint("33", "!") + " " + fit(noticeWords(p), columns-2))
 		}

@@ -28,7 +28,7 @@ func (s *shift) toTheEnd(e *engine.Engine, j judged, c engine.Choice) error {
 		return s.writeLine(summaryDocument(s.root, sum, next, s.code))
 	}
 	columns, colour := s.terminal(s.out)
-	f := face{view: view{w: s.out, columns: columns, colour: colour && s.env("NO_COLOR") == "", now: e.Now()}}
+	f := face{view: view{w: s.out, columns: columns, colour: colour && s.colours(), now: e.Now()}}
 	f.gap()
 	f.workSummary(j.run, sum, s.code, next)
 	return nil
@@ -44,7 +44,7 @@ func (s *shift) reviewed(e *engine.Engine, j judged, sum *engine.Summary, c engi
 		return s.writeLine(doc)
 	}
 	columns, colour := s.terminal(s.out)
-	f := face{view: view{w: s.out, columns: columns, colour: colour && s.env("NO_COLOR") == "", now: e.Now()}, asking: true}
+	f := face{view: view{w: s.out, columns: columns, colour: colour && s.colours(), now: e.Now()}, asking: true}
 	f.diff(sum.Review)
 	options := slices.DeleteFunc(slices.Clone(j.d.Options(j.run)), func(o reprise.Option) bool { return o.Key == "review" })
 	if !s.asks() {
@@ -107,7 +107,7 @@ func (s *shift) showPreview(e *engine.Engine, p *engine.Preview) error {
 		return s.writeJSON(s.out, doc)
 	}
 	columns, colour := s.terminal(s.out)
-	f := face{view: view{w: s.out, columns: columns, colour: colour && s.env("NO_COLOR") == "", now: e.Now()}}
+	f := face{view: view{w: s.out, columns: columns, colour: colour && s.colours(), now: e.Now()}}
 	f.banner("Dry run: " + kinds[ref.Kind] + " " + plain(ref.ID))
 	f.workPreview(p)
 	return nil

@@ -78,7 +78,7 @@ func (s *shift) askTrust(trust *settings.Trust, u *settings.Untrusted) error {
 			return &untrustedError{Untrusted: u}
 		}
 		columns, colour := s.terminal(s.err)
-		f := face{view: view{w: s.err, columns: columns, colour: colour && s.env("NO_COLOR") == ""}}
+		f := face{view: view{w: s.err, columns: columns, colour: colour && s.colours()}}
 		f.trust(u)
 		agreed, err := s.confirm(s.ctx, upkeepFlags{}, "Trust these commands, as they are now?")
 		if err != nil {
