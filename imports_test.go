@@ -29,7 +29,7 @@ var rooms = map[string][]string{
 	"internal/splice":          {".", "internal/doc"},
 	"internal/durable":         {"."},
 	"internal/durable/crashfs": {"internal/durable"},
-	"upkeep":                   {".", "layout", "project", "journal", "internal/durable"},
+	"upkeep":                   {".", "layout", "project", "journal", "worktree", "internal/durable", "internal/gitx"},
 	"journal":                  {".", "internal/durable"},
 	"internal/gitx":            {"."},
 	"internal/proc":            {"."},
