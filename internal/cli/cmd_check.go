@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -90,6 +92,9 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		found.Runs = under(found.Runs, below)
 	}
 	list, err := candidates(found, arg)
+	if info, no := os.Stat(arg); err != nil && no == nil && info.IsDir() {
+		return usageError{fmt.Errorf("%s is a folder and no run; the project folder is named with --dir", strconv.Quote(arg))}
+	}
 	if err != nil {
 		return err
 	}
