@@ -35,12 +35,19 @@ var ways = map[string]func(*work, context.Context, look) (done bool, err error){
 
 // choose does what a person chose.
 func (w *work) choose(ctx context.Context, l look) (done bool, err error) {
-	way, known := ways[w.choice.Option]
-	if !known || !w.offers(l, w.choice.Option) {
-		return true, &OptionError{Run: w.ref.ID, Option: w.choice.Option, Known: keysOf(l.d.Options(l.run))}
+	if err := w.choosable(l); err != nil {
+		return true, err
 	}
-	done, err = way(w, ctx, l)
+	done, err = ways[w.choice.Option](w, ctx, l)
 	return done, inTheWay(err)
+}
+
+// choosable tells why what a person chose does not exist for the run, nil if it does.
+func (w *work) choosable(l look) error {
+	if _, known := ways[w.choice.Option]; !known || !w.offers(l, w.choice.Option) {
+		return &OptionError{Run: w.ref.ID, Option: w.choice.Option, Known: keysOf(l.d.Options(l.run))}
+	}
+	return nil
 }
 
 // offers reports whether a choice exists for the run. Going on, starting afresh
@@ -66,18 +73,12 @@ func keysOf(options []reprise.Option) []string {
 // goOn takes the run up where it stands, unless that is unsafe.
 func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 	if l.d.Action == reprise.Finish {
-		if w.hist.Events > 0 && !w.orderly {
-			return false, nil // whoever was killed may have left something to settle
+		if w.unsettled() {
+			return false, nil
 		}
 		return true, w.end(l.d, zeroTime)
 	}
-	if l.d.Verdict == reprise.BlockedVerdict {
-		return true, &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
-	}
-	if err := w.mayRevise(); err != nil {
-		return true, err
-	}
-	if _, err := w.said(ctx); err != nil {
+	if err := w.mayGoOn(ctx, l); err != nil {
 		return true, err
 	}
 	if err := w.takeUp(ctx, l); err != nil {
@@ -89,13 +90,29 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 	return false, w.heed(ctx)
 }
 
+// unsettled reports whether whoever worked on the run last was killed and may have
+// left something to settle, also where all is done.
+func (w *work) unsettled() bool { return w.hist.Events > 0 && !w.orderly }
+
+// mayGoOn tells why the run is not taken up as a person chose, nil if it is.
+func (w *work) mayGoOn(ctx context.Context, l look) error {
+	if l.d.Verdict == reprise.BlockedVerdict {
+		return &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
+	}
+	if err := w.mayRevise(); err != nil {
+		return err
+	}
+	_, err := w.said(ctx, w.store)
+	return err
+}
+
 // said gives what a person said about single steps, as events in the order in which
 // they count: those to be done again, then those to be left out. What the files
 // cannot take is refused, and nothing is recorded.
-func (w *work) said(ctx context.Context) ([]reprise.Event, error) {
+func (w *work) said(ctx context.Context, store reprise.Store) ([]reprise.Event, error) {
 	var events []reprise.Event
 	if w.choice.From != "" {
-		again, err := w.resetsFrom(ctx, w.choice.From)
+		again, err := w.resetsFrom(ctx, store, w.choice.From)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +126,7 @@ func (w *work) said(ctx context.Context) ([]reprise.Event, error) {
 	for _, step := range w.choice.Skip {
 		events = append(events, leftOut(step))
 	}
-	run, err := w.imagined(ctx, events)
+	run, err := w.imagined(ctx, store, events)
 	if err != nil {
 		return nil, fmt.Errorf("skip %s: %w", strings.Join(w.choice.Skip, ", "), err)
 	}
@@ -118,8 +135,8 @@ func (w *work) said(ctx context.Context) ([]reprise.Event, error) {
 
 // imagined is the run as it would be with events, which are played on a store that
 // keeps its changes to itself.
-func (w *work) imagined(ctx context.Context, events []reprise.Event) (*reprise.Run, error) {
-	dry := durable.NewDryRun(w.store)
+func (w *work) imagined(ctx context.Context, store reprise.Store, events []reprise.Event) (*reprise.Run, error) {
+	dry := durable.NewDryRun(store)
 	for _, ev := range events {
 		ev.At = w.Now()
 		err := journal.Play(ctx, dry, w.layout, w.ref, ev)
@@ -147,7 +164,7 @@ func mustBeOut(run *reprise.Run, steps []string) error {
 // heed records what a person said about single steps, all of it or, after a crash,
 // the rest before anything else.
 func (w *work) heed(ctx context.Context) error {
-	events, err := w.said(ctx)
+	events, err := w.said(ctx, w.store)
 	if err != nil {
 		return err
 	}
@@ -204,8 +221,12 @@ func (w *work) restart(ctx context.Context, l look) (bool, error) {
 
 // skipOn leaves the current plan or step out and goes on.
 func (w *work) skipOn(ctx context.Context, l look) (bool, error) {
-	w.choice.Skip = append(slices.Clone(w.choice.Skip), w.current(l))
+	w.leaveOutCurrent(l)
 	return w.goOn(ctx, l)
+}
+
+func (w *work) leaveOutCurrent(l look) {
+	w.choice.Skip = append(slices.Clone(w.choice.Skip), w.current(l))
 }
 
 // reset records that a person wants a step done again.
@@ -230,7 +251,7 @@ func resetBy(step string) reprise.Event {
 // failed or was cut off there or in a stage that the files do not keep. Where the step
 // is not done, what is done does not rest on it and stays. What the files cannot take
 // back is refused.
-func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
+func (w *work) resetsFrom(ctx context.Context, store reprise.Store, step string) ([]string, error) {
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
 	failed := w.tired(step) || w.halted(step)
 	if at < 0 && !failed && !w.offered(step) {
@@ -259,7 +280,7 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	for i, id := range again {
 		events[i] = resetBy(id)
 	}
-	run, err := w.imagined(ctx, events)
+	run, err := w.imagined(ctx, store, events)
 	if err != nil {
 		return nil, fmt.Errorf("begin at %s: %w", step, err)
 	}
@@ -293,14 +314,36 @@ func (w *work) restsOn(at int) map[string]bool {
 // two, as discarding and starting afresh, is taken back by what was kept before the
 // first of them.
 func (w *work) keep(ctx context.Context, l look, note string) (err error) {
-	if l.d.State == reprise.Running {
-		return &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
+	if err := w.mayGiveUp(l); err != nil {
+		return err
 	}
 	if w.sum.Snapshot != "" {
 		return nil
 	}
 	w.sum.Snapshot, err = upkeep.Keep(ctx, w.store, []*reprise.Run{l.run}, note)
 	return err
+}
+
+// mayGiveUp tells why the state is not given up, nil if it may be.
+func (w *work) mayGiveUp(l look) error {
+	if l.d.State == reprise.Running {
+		return &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
+	}
+	return nil
+}
+
+// againAt is the step at which a run begins again that is not archived for that, ""
+// for one that is: a story is a person's document, its phases begin again in it, after
+// the one that wrote it.
+func (w *work) againAt(l look) string {
+	steps := w.run.Steps
+	switch {
+	case l.run.Kind != reprise.KindStory || len(steps) == 0:
+		return ""
+	case steps[0].Status.Closed() && len(steps) > 1:
+		return steps[1].ID
+	}
+	return steps[0].ID
 }
 
 // startFresh archives the state and begins again with the same goal. Where that
@@ -312,17 +355,11 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	if w.renewed {
 		return w.goOn(ctx, l) // it was cut off, and has been carried to its end just now
 	}
-	if l.run.Kind == reprise.KindStory && len(w.run.Steps) > 0 {
+	if at := w.againAt(l); at != "" {
 		if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
 			return true, err
 		}
-		// A story is a person's document; its phases begin again in it, after
-		// the one that wrote it.
-		at := w.run.Steps[0]
-		if at.Status.Closed() && len(w.run.Steps) > 1 {
-			at = w.run.Steps[1]
-		}
-		w.choice.From = at.ID
+		w.choice.From = at
 		return false, w.heed(ctx)
 	}
 	ref, events, err := w.beginnings(l)

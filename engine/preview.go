@@ -29,12 +29,14 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if err != nil {
 		return nil, err
 	}
-	r := newRehearsal(ctx, w, durable.NewDryRun(begins.Before(store)), &Preview{Run: ref})
+	under := &shelf{begins.Before(store)}
+	r := newRehearsal(ctx, w, under, durable.NewDryRun(under), &Preview{Run: ref})
 	looks := w
 	if begins.Open() {
 		if err := r.beginAgain(ctx, begins); err != nil {
 			return nil, err
 		}
+		w.renewed = begins.Afresh()
 		// What there is to be looked at has not followed the journal yet.
 		looks = e.newWork(store, ref, nil, w.layout)
 	}
@@ -49,7 +51,7 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
 	r.p.Decision, r.p.Digest, r.p.Steps = look.d, look.digest, stepIDs(look.run)
-	return r.told(r.resume(ctx, look))
+	return r.told(r.choose(ctx, look))
 }
 
 // cutOffBeginning finds a beginning of the run that was cut off and that opening it
@@ -90,7 +92,8 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 		return nil, err
 	}
 	defer store.Release()
-	dry := durable.NewDryRun(store)
+	under := &shelf{store}
+	dry := durable.NewDryRun(under)
 	g.Now, g.Mode = e.Now(), string(e.Mode)
 	ref, events, err := book.Begin(dry, g)
 	if err != nil {
@@ -108,7 +111,7 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 		return e.Preview(ctx, ref, c)
 	}
 	w.choice = c
-	r := newRehearsal(ctx, w, dry, &Preview{Run: ref})
+	r := newRehearsal(ctx, w, under, dry, &Preview{Run: ref})
 	r.would("It is made in %s.", ref.Path)
 	if err := r.playAll(ctx, e.allBegun(events)); err != nil {
 		return nil, err
@@ -118,7 +121,7 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 		return nil, err
 	}
 	r.p.Decision, r.p.Steps = look.d, stepIDs(look.run)
-	return r.told(r.resume(ctx, look))
+	return r.told(r.instead(r.choose(ctx, look)))
 }
 
 // look opens the project to look at it.

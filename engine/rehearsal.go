@@ -15,7 +15,6 @@ import (
 	"reprise/journal"
 	"reprise/project"
 	"reprise/prompt"
-	"reprise/upkeep"
 )
 
 // maxAlone bounds how many steps that need nobody a preview plays.
@@ -25,21 +24,22 @@ const maxAlone = 100
 // itself: what is recorded until agents are at work.
 type rehearsal struct {
 	*work
+	shelf *shelf // what the changes are played on
 	dry   *durable.DryRun
 	p     *Preview
 	alone int    // steps that needed nobody
 	child string // the run of its own that this is, "" for the outermost
 }
 
-func newRehearsal(ctx context.Context, w *work, dry *durable.DryRun, p *Preview) *rehearsal {
+func newRehearsal(ctx context.Context, w *work, at *shelf, dry *durable.DryRun, p *Preview) *rehearsal {
 	quiet := *w.Engine
-	quiet.Tell, quiet.Ask = nil, nil
+	quiet.Tell, quiet.Ask, quiet.gate, quiet.yard = nil, nil, &agent.Gate{}, newYard()
 	w.Engine = &quiet
 	// Without git nothing is done in a checkout, as when it is resumed.
 	if repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}); err == nil {
 		w.repo = repo
 	}
-	return &rehearsal{work: w, dry: dry, p: p}
+	return &rehearsal{work: w, shelf: at, dry: dry, p: p}
 }
 
 // told closes the preview.
@@ -124,34 +124,6 @@ func (r *rehearsal) beginAgain(ctx context.Context, b project.Beginning) error {
 		}
 	}
 	return r.reload()
-}
-
-// resume plays what Resume does until agents are at work.
-func (r *rehearsal) resume(ctx context.Context, l look) error {
-	if l.d.Verdict == reprise.BlockedVerdict || l.d.Action == reprise.Finish {
-		r.would("Nothing would be started.")
-		if l.d.Verdict == reprise.BlockedVerdict {
-			r.because(l.d)
-		}
-		return nil
-	}
-	if err := upkeep.CanKeep(r.store, l.run); err != nil {
-		return err
-	}
-	r.would("The state and the working tree are kept first; `reprise undo` brings them back.")
-	if err := r.revise(ctx); err != nil {
-		return err
-	}
-	if err := r.play(ctx, r.resumedEvent(l)); err != nil {
-		return err
-	}
-	for _, u := range l.d.Verify {
-		r.would("%s is marked as done: %s", u.ID, u.Reason)
-		if err := r.play(ctx, reprise.Event{Kind: reprise.StepFinished, Step: u.ID, Phase: u.Phase, Actor: u.Role}); err != nil {
-			return err
-		}
-	}
-	return r.turns(ctx)
 }
 
 // because says why it is decided as it is.
@@ -281,7 +253,7 @@ func (r *rehearsal) own(ctx context.Context, a reprise.Assignment) error {
 		return err
 	}
 	w.depth = r.depth + 1
-	child := newRehearsal(ctx, w, r.dry, r.p)
+	child := newRehearsal(ctx, w, r.shelf, r.dry, r.p)
 	child.child = a.Child.ID
 	if _, err := fs.Stat(r.dry, a.Child.Path); errors.Is(err, fs.ErrNotExist) {
 		_, events, err := book.Begin(r.dry, reprise.Goal{ID: a.Child.ID, Path: a.Child.Path, Text: a.Unit.Title, Now: r.Now(), Mode: string(r.Mode)})

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -211,30 +212,46 @@ func (w *work) lift(ctx context.Context) error {
 // acceptLanded marks steps that git shows and their ledger calls open: they are
 // not done again.
 func (w *work) acceptLanded(ctx context.Context, l look) error {
-	for _, u := range l.d.Verify {
-		if w.hist.Step(u.ID).Attempts > 0 {
-			continue // attempts of ours; what came of them is on record
+	for _, u := range w.landedUnits(l) {
+		resolved, done := u.events()
+		if err := w.record(ctx, resolved); err != nil {
+			return err
 		}
-		s := l.run.Step(u.ID)
-		if s == nil {
-			continue
+		if err := w.record(ctx, done); err != nil {
+			return err
 		}
-		for _, proof := range s.Evidence {
-			if !proof.For || proof.Kind != reprise.EvidenceCommit || w.older(l, proof.Source) {
-				continue
-			}
-			ev := reprise.Event{Kind: reprise.StepResolved, At: w.Now(), Step: u.ID, Actor: actor, Outcome: "landed", Text: proof.Text}
-			if err := w.record(ctx, ev); err != nil {
-				return err
-			}
-			done := reprise.Event{Kind: reprise.StepFinished, At: w.Now(), Step: u.ID, Phase: u.Phase, Actor: u.Role, Commit: proof.Source, Text: proof.Text}
-			if err := w.record(ctx, done); err != nil {
-				return err
-			}
-			w.sum.Finished = append(w.sum.Finished, StepReport{ID: u.ID, Title: u.Title, Role: u.Role, Text: proof.Text, Commit: proof.Source, Resolved: true})
-			w.tell(Progress{Kind: Resolved, Step: u.ID, Title: u.Title, Outcome: "landed", Text: proof.Text})
-			break
-		}
+		w.sum.Finished = append(w.sum.Finished, StepReport{ID: u.ID, Title: u.Title, Role: u.Role, Text: u.proof.Text, Commit: u.proof.Source, Resolved: true})
+		w.tell(Progress{Kind: Resolved, Step: u.ID, Title: u.Title, Outcome: "landed", Text: u.proof.Text})
 	}
 	return w.load()
+}
+
+// landedUnit is a step that its ledger calls open and the commit that shows its end.
+type landedUnit struct {
+	reprise.Unit
+	proof reprise.Evidence
+}
+
+// events say that the step is done.
+func (u *landedUnit) events() (resolved, done reprise.Event) {
+	return reprise.Event{Kind: reprise.StepResolved, Step: u.ID, Actor: actor, Outcome: "landed", Text: u.proof.Text},
+		reprise.Event{Kind: reprise.StepFinished, Step: u.ID, Phase: u.Phase, Actor: u.Role, Commit: u.proof.Source, Text: u.proof.Text}
+}
+
+// landedUnits lists the steps that git shows and their ledger calls open.
+func (w *work) landedUnits(l look) []landedUnit {
+	var out []landedUnit
+	for _, u := range l.d.Verify {
+		s := l.run.Step(u.ID)
+		if s == nil || w.hist.Step(u.ID).Attempts > 0 {
+			continue // attempts of ours; what came of them is on record
+		}
+		at := slices.IndexFunc(s.Evidence, func(e reprise.Evidence) bool {
+			return e.For && e.Kind == reprise.EvidenceCommit && !w.older(l, e.Source)
+		})
+		if at >= 0 {
+			out = append(out, landedUnit{u, s.Evidence[at]})
+		}
+	}
+	return out
 }

@@ -115,27 +115,9 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 	if err != nil {
 		return Merged{}, err
 	}
-	place, c, linked, err := s.find(ctx)
+	place, c, err := s.mergeable(ctx)
 	if err != nil {
 		return Merged{}, err
-	}
-	if c == whole {
-		if err := s.own(place, linked); err != nil {
-			return Merged{}, err
-		}
-		in, err := s.Repo.In(ctx, s.abs(place))
-		if err != nil {
-			return Merged{}, err
-		}
-		left, err := in.Uncommitted(ctx)
-		if err != nil {
-			return Merged{}, err
-		}
-		if len(left) > 0 {
-			return Merged{}, &RefusedError{
-				Path: place, Reason: fmt.Sprintf("%d files in it are not committed, %q among them", len(left), left[0].Path), Todo: "commit or remove them there first",
-			}
-		}
 	}
 	key := "merge/" + s.spec
 	merged := Merged{Text: fmt.Sprintf("%s was merged before", s.branch), Before: true}
@@ -161,6 +143,29 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 		}
 	}
 	return merged, s.Store.Flush()
+}
+
+// mergeable gives the place of the checkout and what is there, unless merging is
+// refused because of it.
+func (s *site) mergeable(ctx context.Context) (place string, c condition, err error) {
+	place, c, linked, err := s.find(ctx)
+	if err != nil || c != whole {
+		return place, c, err
+	}
+	if err := s.own(place, linked); err != nil {
+		return place, c, err
+	}
+	in, err := s.Repo.In(ctx, s.abs(place))
+	if err != nil {
+		return place, c, err
+	}
+	left, err := in.Uncommitted(ctx)
+	if err == nil && len(left) > 0 {
+		err = &RefusedError{
+			Path: place, Reason: fmt.Sprintf("%d files in it are not committed, %q among them", len(left), left[0].Path), Todo: "commit or remove them there first",
+		}
+	}
+	return place, c, err
 }
 
 // Discarded is where everything is kept that was given up.
@@ -244,6 +249,11 @@ func (s *site) commitRest(ctx context.Context, place string) error {
 	return s.Store.Flush()
 }
 
+// keptStem begins the names of branches that were given up.
+const keptStem = "refs/heads/reprise/"
+
+func branchName(ref string) string { return strings.TrimPrefix(ref, "refs/heads/") }
+
 func (s *site) renameBranch(ctx context.Context) (Discarded, error) {
 	var out Discarded
 	_, have, err := s.Repo.Resolve(ctx, s.branch)
@@ -254,11 +264,11 @@ func (s *site) renameBranch(ctx context.Context) (Discarded, error) {
 		if err := s.Repo.ClearBranchLock(ctx, s.branch, s.Age); err != nil {
 			return out, err
 		}
-		ref, err := s.freeRef(ctx, "refs/heads/reprise/"+s.keptAs+"/"+s.spec)
+		ref, err := s.freeRef(ctx, keptStem+s.keptAs+"/"+s.spec)
 		if err != nil {
 			return out, err
 		}
-		out.Branch = strings.TrimPrefix(ref, "refs/heads/")
+		out.Branch = branchName(ref)
 		if err := s.Repo.RenameBranch(ctx, s.branch, out.Branch); err != nil {
 			return out, err
 		}

@@ -209,18 +209,8 @@ func (r *Repo) Merge(ctx context.Context, branch, text, trailer string) (string,
 	if err := c.takeBack(ctx, at[0]); err != nil {
 		return "", err
 	}
-	if err := c.quiet("merge in"); err != nil {
+	if _, err := c.mergesInto(ctx); err != nil {
 		return "", err
-	}
-	st, err := c.status(ctx)
-	if err != nil {
-		return "", err
-	}
-	if st.detached || st.branch == "" {
-		return "", &NotReadyError{Op: "merge in", Dir: AbsPath(dir), Reason: "no branch is checked out"}
-	}
-	if dirty := tracked(st.changes); len(dirty) > 0 {
-		return "", &NotReadyError{Op: "merge in", Dir: AbsPath(dir), Reason: "it has changes that are not committed", Paths: dirty}
 	}
 	args := []string{"merge", "--quiet", "--no-ff", "--no-edit", "--no-stat", "--no-log", "--no-verify", "--no-gpg-sign", "--no-verify-signatures", "--no-autostash", "--no-rerere-autoupdate", "--cleanup=verbatim", "-m", message(text)}
 	if trailer != "" {
@@ -238,6 +228,33 @@ func (r *Repo) Merge(ctx context.Context, branch, text, trailer string) (string,
 		return "", &ConflictError{Branch: branch, Files: files}
 	}
 	return "", err
+}
+
+// MergesInto gives the branch that Merge would merge into. It refuses what that would
+// refuse before it begins, and changes nothing.
+func (r *Repo) MergesInto(ctx context.Context) (string, error) {
+	c, err := r.at(ctx, "merge in", r.top)
+	if err != nil {
+		return "", err
+	}
+	return c.mergesInto(ctx)
+}
+
+func (c *checkout) mergesInto(ctx context.Context) (string, error) {
+	if err := c.quiet("merge in"); err != nil {
+		return "", err
+	}
+	st, err := c.status(ctx)
+	if err != nil {
+		return "", err
+	}
+	if st.detached || st.branch == "" {
+		return "", &NotReadyError{Op: "merge in", Dir: AbsPath(c.dir), Reason: "no branch is checked out"}
+	}
+	if dirty := tracked(st.changes); len(dirty) > 0 {
+		return "", &NotReadyError{Op: "merge in", Dir: AbsPath(c.dir), Reason: "it has changes that are not committed", Paths: dirty}
+	}
+	return st.branch, nil
 }
 
 // tracked are the changes that count against a merge: those git would lose or
