@@ -362,7 +362,7 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 		w.choice.From = at
 		return false, w.heed(ctx)
 	}
-	ref, events, err := w.beginnings(l)
+	ref, events, err := w.beginnings(l, w.store)
 	if err != nil {
 		return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/internal/durable"
 	"reprise/settings"
 )
 
@@ -34,6 +35,11 @@ func (w *work) settleCutoff(ctx context.Context, ev reprise.Event) error {
 	if err != nil {
 		return err
 	}
+	return w.settleOpen(ctx, ev, f)
+}
+
+// settleOpen settles an attempt that was brought back.
+func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) error {
 	if f.a.Child != nil {
 		// The child run has a journal of its own and goes on where it stands;
 		// that is no attempt that anything was lost of.
@@ -48,7 +54,7 @@ func (w *work) settleCutoff(ctx context.Context, ev reprise.Event) error {
 	if r, proof := w.proof(ctx, f); proof != "" {
 		return w.landedBy(ctx, f, r, proof)
 	}
-	if w.verifiable(f) && !w.denied[f.key] {
+	if w.verifiable(f) && w.dry == nil && !w.denied[f.key] {
 		return w.check(ctx, f, func(stop context.Context, err error) error {
 			switch {
 			case err == nil:
@@ -82,6 +88,11 @@ func (w *work) resumed(ctx context.Context, ev reprise.Event) (*flight, error) {
 	a.Expect = ev.Expect
 	f := &flight{a: a, attempt: ev.Attempt, key: ev.Key, began: ev.At, answers: ev.Answers}
 	if a.Child != nil {
+		return f, nil
+	}
+	if w.dry != nil { // nothing is made to look at it
+		f.inside = w.madeCheckout(a)
+		f.dir, f.a.Place, f.result = w.absolute(f.inside), f.inside, w.absolute(durable.ScratchPath(w.attemptName(f))+"/"+resultName)
 		return f, nil
 	}
 	if f.inside, err = w.place(ctx, a); err != nil {

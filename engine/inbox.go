@@ -135,7 +135,7 @@ func (w *work) takeIn(ctx context.Context) error {
 			})
 		}
 	}
-	if len(mine) == 0 {
+	if len(mine) == 0 || w.dry != nil {
 		return nil
 	}
 	return durable.UpdatePrivate(w.inbox(), func(old []byte) ([]byte, error) { return withoutLines(old, mine), nil })

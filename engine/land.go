@@ -189,7 +189,7 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 	if problem != "" && reply.Outcome == "done" && w.madeBefore(f) {
 		problem = "" // it says that nothing was left to do
 	}
-	if problem == "" && len(f.a.Verify) > 0 && !f.verified {
+	if problem == "" && len(f.a.Verify) > 0 && !f.verified && w.dry == nil {
 		if f.refuted == "" {
 			return w.check(stop, f, func(stop context.Context, err error) error {
 				if errors.Is(err, errCutShort) {
@@ -226,7 +226,7 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 	if err != nil {
 		return w.lied(ctx, f, r, err.Error())
 	}
-	if f.a.Commit && w.repo != nil && commit == "" && r.Reply == nil && !w.madeAny(f) && !w.changedAnything(ctx, f) {
+	if f.a.Commit && w.repo != nil && commit == "" && w.dry == nil && r.Reply == nil && !w.madeAny(f) && !w.changedAnything(ctx, f) {
 		return w.lied(ctx, f, r, "it ended without a result, a commit or a changed file")
 	}
 	return w.finish(ctx, f, c, reply, commit)
@@ -322,7 +322,7 @@ func (w *work) madeBefore(f *flight) bool {
 // durable before: its files by whoever wrote them and Flush, its commit by the
 // same.
 func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, reply reprise.Reply, commit string) error {
-	if f.attempt > 0 {
+	if f.attempt > 0 && w.dry == nil {
 		// crash: effect-made
 		if err := w.store.Flush(); err != nil {
 			return err

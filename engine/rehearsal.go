@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 
@@ -25,7 +26,6 @@ const maxAlone = 100
 type rehearsal struct {
 	*work
 	shelf *shelf // what the changes are played on
-	dry   *durable.DryRun
 	p     *Preview
 	alone int    // steps that needed nobody
 	child string // the run of its own that this is, "" for the outermost
@@ -39,7 +39,8 @@ func newRehearsal(ctx context.Context, w *work, at *shelf, dry *durable.DryRun, 
 	if repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}); err == nil {
 		w.repo = repo
 	}
-	return &rehearsal{work: w, shelf: at, dry: dry, p: p}
+	w.dry = dry
+	return &rehearsal{work: w, shelf: at, p: p}
 }
 
 // told closes the preview.
@@ -59,12 +60,12 @@ func (r *rehearsal) would(format string, args ...any) {
 }
 
 // play does what recording an event would do.
-func (r *rehearsal) play(ctx context.Context, ev reprise.Event) error {
-	ev.At = r.timeOf(ev)
-	if err := r.write(ctx, ev); err != nil {
+func (w *work) play(ctx context.Context, ev reprise.Event) error {
+	ev.At = w.timeOf(ev)
+	if err := w.write(ctx, ev); err != nil {
 		return err
 	}
-	r.remember(&ev)
+	w.remember(&ev)
 	return nil
 }
 
@@ -79,11 +80,11 @@ func (r *rehearsal) playAll(ctx context.Context, events []reprise.Event) error {
 }
 
 // write changes the layout's files as an event would.
-func (r *rehearsal) write(ctx context.Context, ev reprise.Event) error {
+func (w *work) write(ctx context.Context, ev reprise.Event) error {
 	if journalOnly[ev.Kind] {
 		return nil
 	}
-	err := journal.Play(ctx, r.dry, r.layout, r.ref, ev)
+	err := journal.Play(ctx, w.dry, w.layout, w.ref, ev)
 	if errors.Is(err, reprise.ErrCannotRecord) {
 		return nil // the journal alone holds it
 	}
@@ -136,7 +137,16 @@ func (r *rehearsal) because(d reprise.Decision) {
 // turns plays the loop until agents are at work, a person is needed or nothing
 // is left to do.
 func (r *rehearsal) turns(ctx context.Context) error {
+	if err := r.takeIn(ctx); err != nil {
+		return err
+	}
+	if err := r.apply(ctx); err != nil {
+		return err
+	}
 	if err := r.cutOff(ctx); err != nil {
+		return err
+	}
+	if err := r.settleLost(ctx); err != nil {
 		return err
 	}
 	for {
@@ -166,22 +176,45 @@ func (r *rehearsal) turns(ctx context.Context) error {
 }
 
 // cutOff plays how attempts are settled that were started and whose end nobody
-// saw. What proves that one was finished is not looked for.
+// saw. Commands that would tell are not run.
 func (r *rehearsal) cutOff(ctx context.Context) error {
 	open := r.hist.Open()
 	slices.SortFunc(open, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
 	for _, ev := range open {
 		r.would("Attempt %d of %s was cut off and is settled by its policy, %s.", ev.Attempt, ev.Step, first(string(ev.Policy), string(reprise.Verify)))
-		for _, settled := range []reprise.Event{
-			{Kind: reprise.StepResolved, Step: ev.Step, Attempt: ev.Attempt, Actor: actor, Outcome: string(reprise.Rerun)},
-			{Kind: reprise.StepReset, Step: ev.Step, Attempt: ev.Attempt, Actor: actor, Outcome: "cut-off"},
-		} {
-			if err := r.play(ctx, settled); err != nil {
-				return err
-			}
+		f, err := r.resumed(ctx, ev)
+		if err != nil {
+			return err
 		}
+		if len(f.a.Verify) > 0 {
+			r.would("Its command that verifies it is asked first, which is not run now.")
+		}
+		if err := r.settleOpen(ctx, ev, f); err != nil {
+			return err
+		}
+		if err := r.reload(); err != nil {
+			return err
+		}
+		r.settled(ev)
 	}
 	return nil
+}
+
+// settled tells how an attempt was settled.
+func (r *rehearsal) settled(of reprise.Event) {
+	for i := len(r.work.told) - 1; i >= 0; i-- {
+		ev := &r.work.told[i]
+		if ev.Kind != reprise.StepResolved || ev.Step != of.Step || ev.Attempt != of.Attempt {
+			continue
+		}
+		switch ev.Outcome {
+		case "landed":
+			r.would("%s is not started again: %s.", ev.Step, ev.Text)
+		case "ask":
+			r.would("A person is asked what came of it; %s is not started before that.", ev.Step)
+		}
+		return
+	}
 }
 
 // turn plays the start of what may be started. again reports that what may be
@@ -199,7 +232,7 @@ func (r *rehearsal) turn(ctx context.Context, units []reprise.Unit) (again bool,
 		if a.Step == "" {
 			a.Step = u.ID
 		}
-		if r.flights[a.Step] != nil || r.unanswered(a.Step) {
+		if r.flights[a.Step] != nil || r.parked[a.Step] != "" || r.unanswered(a.Step) || r.lost(r.run.Step(a.Step)) != nil {
 			continue
 		}
 		if _, never := r.mayStart(a); never != "" {
@@ -275,14 +308,19 @@ func (r *rehearsal) unit(ctx context.Context, a reprise.Assignment) error {
 	if s := r.run.Step(a.Step); s != nil {
 		f.attempt = max(f.attempt, s.Attempts+1)
 	}
+	for range maxUnused {
+		f.result = r.absolute(durable.ScratchPath(r.attemptName(f)) + "/" + resultName)
+		if _, err := os.Lstat(f.result); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		f.attempt++ // that result is somebody else's word
+	}
 	f.key = r.keyOf(a.Step, f.attempt)
-	f.result = r.absolute(durable.ScratchPath(r.attemptName(f)) + "/" + resultName)
 	step := PreviewStep{Run: r.child, Step: a.Step, Title: a.Unit.Title, Role: a.Role, Attempt: f.attempt, Dir: "."}
 	if a.Worktree && r.repo != nil {
 		step.Dir = "the run's own checkout"
 		f.dir = "" // not known before it is made
-		if made := r.hist.Worktree; made != nil {
-			f.inside = path.Join(made.Text, r.repo.Prefix())
+		if f.inside = r.madeCheckout(a); f.inside != "" {
 			f.dir, f.a.Place = r.absolute(f.inside), f.inside
 		}
 	}
@@ -306,6 +344,15 @@ func (r *rehearsal) unit(ctx context.Context, a reprise.Assignment) error {
 	}
 	r.flights[a.Step] = f
 	return r.play(ctx, reprise.Event{Kind: reprise.StepStarted, At: f.began, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: f.attempt})
+}
+
+// madeCheckout is where a unit is worked on if that is the run's own checkout and it
+// is made, else "".
+func (w *work) madeCheckout(a reprise.Assignment) string {
+	if made := w.hist.Worktree; a.Worktree && w.repo != nil && made != nil {
+		return path.Join(made.Text, w.repo.Prefix())
+	}
+	return ""
 }
 
 // session is the one that the next attempt would go on with, "" for a new one.

@@ -41,8 +41,8 @@ func (r *rehearsal) keep(l look) error {
 	return nil
 }
 
-// giveUp is keep before the state is given up.
-func (r *rehearsal) giveUp(l look) error {
+// givesUp is keep before the state is given up.
+func (r *rehearsal) givesUp(l look) error {
 	if err := r.mayGiveUp(l); err != nil {
 		return err
 	}
@@ -171,17 +171,17 @@ func (r *rehearsal) startFresh(ctx context.Context, l look) (bool, error) {
 		return r.goOn(ctx, l) // it was cut off, and would be carried to its end
 	}
 	if at := r.againAt(l); at != "" {
-		if err := r.giveUp(l); err != nil {
+		if err := r.givesUp(l); err != nil {
 			return true, err
 		}
 		r.choice.From = at
 		return false, r.heed(ctx)
 	}
-	ref, events, err := r.beginnings(l)
+	ref, events, err := r.beginnings(l, r.shelf)
 	if err != nil {
 		return true, fmt.Errorf("start %s afresh: %w", r.ref.ID, err)
 	}
-	if err := r.giveUp(l); err != nil {
+	if err := r.givesUp(l); err != nil {
 		return true, err
 	}
 	return false, r.beginAfresh(ctx, l, ref, events)
@@ -237,7 +237,7 @@ func (r *rehearsal) takeBack(ctx context.Context, resets []reprise.Event) error 
 
 // cleanUp tells that the run is given up.
 func (r *rehearsal) cleanUp(_ context.Context, l look) (bool, error) {
-	if err := r.giveUp(l); err != nil {
+	if err := r.givesUp(l); err != nil {
 		return true, err
 	}
 	r.would("Statuses that were left in the middle are reset, and the state is archived.")
@@ -256,7 +256,7 @@ func (r *rehearsal) review(ctx context.Context, _ look) (bool, error) {
 
 // merge tells what would be merged into what.
 func (r *rehearsal) merge(ctx context.Context, l look) (bool, error) {
-	if err := r.giveUp(l); err != nil {
+	if err := r.givesUp(l); err != nil {
 		return true, err
 	}
 	text, err := worktree.Merging(ctx, r.tree())
@@ -270,14 +270,20 @@ func (r *rehearsal) merge(ctx context.Context, l look) (bool, error) {
 
 // discard plays that what was built is given up, and that the run begins again.
 func (r *rehearsal) discard(ctx context.Context, l look) (bool, error) {
-	if err := r.giveUp(l); err != nil {
+	if err := r.givesUp(l); err != nil {
 		return true, err
 	}
-	text, err := worktree.Discarding(ctx, r.tree())
+	place, text, err := worktree.Discarding(ctx, r.tree())
 	if err != nil {
 		return true, err
 	}
 	r.would("%s", text)
+	if place != "" {
+		r.shelf.put(place)
+	}
+	if err := r.reload(); err != nil {
+		return true, err
+	}
 	return r.startFresh(ctx, l)
 }
 

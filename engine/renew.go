@@ -23,11 +23,11 @@ import (
 
 // beginnings tells where a run begins again and with which events. The error tells
 // why it cannot; nothing is changed.
-func (w *work) beginnings(l look) (reprise.Ref, []reprise.Event, error) {
+func (w *work) beginnings(l look, store reprise.Store) (reprise.Ref, []reprise.Event, error) {
 	if err := w.store.CanArchive(w.ref.Path); err != nil {
 		return w.ref, nil, err
 	}
-	left := durable.Without(w.store, w.ref.Path)
+	left := durable.Without(store, w.ref.Path)
 	ref, events, err := w.book.Begin(left, w.goalOf(l))
 	if err != nil {
 		return ref, nil, err

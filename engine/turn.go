@@ -208,10 +208,13 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 	return f, nil
 }
 
+// maxUnused bounds how many numbers are tried for an attempt.
+const maxUnused = 1000
+
 // unused gives the place for the result of a new attempt. One that is there
 // before the attempt began is somebody else's word: the next number is taken.
 func (w *work) unused(f *flight) (string, error) {
-	for range 1000 {
+	for range maxUnused {
 		scratch, err := w.store.Scratch(w.attemptName(f))
 		if err != nil {
 			return "", err

@@ -20,6 +20,7 @@ import (
 type work struct {
 	*Engine
 	store  *durable.Store
+	dry    *durable.DryRun // where what is recorded is only played; nil for whoever works
 	layout reprise.Layout
 	book   reprise.Playbook
 	ref    reprise.Ref
@@ -182,6 +183,9 @@ func (w *work) load() error {
 
 // readFiles gives what the files tell now; the caller must not change it.
 func (w *work) readFiles() (*reprise.Run, error) {
+	if w.dry != nil {
+		return w.layout.Load(w.dry, w.ref)
+	}
 	if w.j == nil {
 		return w.layout.Load(w.store, w.ref)
 	}
@@ -203,7 +207,11 @@ func (w *work) recall(run *reprise.Run) {
 
 // gone reports whether nothing is where the run's files should be.
 func (w *work) gone() bool {
-	_, err := fs.Stat(w.store, w.ref.Path)
+	var at fs.FS = w.store
+	if w.dry != nil {
+		at = w.dry
+	}
+	_, err := fs.Stat(at, w.ref.Path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -229,6 +237,9 @@ var journalOnly = map[reprise.EventKind]bool{
 // files. If the process dies in between, the next one brings the files up to it.
 func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	ev.At = w.timeOf(ev)
+	if w.dry != nil {
+		return w.play(ctx, ev)
+	}
 	// What has happened is recorded also while we are being stopped.
 	ctx = context.WithoutCancel(ctx)
 	if journalOnly[ev.Kind] {

@@ -180,7 +180,7 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 	if made := w.commitOf(ctx, f, f.key+accepted); made != "" {
 		return made, nil
 	}
-	if f.a.Commit {
+	if f.a.Commit && w.dry == nil {
 		made, err := w.commitRest(ctx, f, reply)
 		if made != "" || err != nil {
 			return made, err

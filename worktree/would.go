@@ -50,38 +50,40 @@ func Merging(ctx context.Context, p Project) (string, error) {
 }
 
 // Discarding tells in a sentence what Discard would give up, and refuses what it
-// would refuse. It changes nothing.
-func Discarding(ctx context.Context, p Project) (string, error) {
+// would refuse. place is the checkout that is archived, "" if there is none. It
+// changes nothing.
+func Discarding(ctx context.Context, p Project) (place, text string, err error) {
 	s, err := p.open()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	place, c, linked, err := s.find(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if c == whole {
 		if err := s.own(place, linked); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
 	head, have, err := s.Repo.Resolve(ctx, s.branch)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	text := ""
-	if c != absent && c != gone {
+	if c == absent || c == gone {
+		place = ""
+	} else {
 		text = fmt.Sprintf("The checkout in %s is archived, with what is not committed. ", place)
 	}
 	if have {
-		ref, err := s.freeRef(ctx, discardedStem+s.spec)
+		ref, err := s.freeRef(ctx, keptStem+s.keptAs+"/"+s.spec)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		text += fmt.Sprintf("Branch %s at %.12s is kept as %s.", s.branch, head, branchName(ref))
 	}
 	if text == "" {
 		text = "There is nothing to give up."
 	}
-	return text, nil
+	return place, text, nil
 }

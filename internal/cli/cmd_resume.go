@@ -226,7 +226,11 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 		return err
 	}
 	choice := flags.choice()
-	if !flags.dry {
+	if flags.dry {
+		if choice.Option == "answer" && !s.asks() && len(j.run.PendingQuestions()) > 0 {
+			return &waitsError{run: j.run, name: j.name}
+		}
+	} else {
 		var err error
 		if choice, err = s.decide(&f, j, mode, flags); err != nil || choice.Option == leave {
 			return err
