@@ -116,6 +116,7 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 	if err := r.playAll(ctx, e.allBegun(events)); err != nil {
 		return nil, err
 	}
+	w.stamped = zeroTime // whoever resumes it opens it anew
 	look, err := w.imagine(ctx)
 	if err != nil {
 		return nil, err

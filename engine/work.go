@@ -236,10 +236,10 @@ var journalOnly = map[reprise.EventKind]bool{
 // record makes an event durable, first in the journal and then in the layout's
 // files. If the process dies in between, the next one brings the files up to it.
 func (w *work) record(ctx context.Context, ev reprise.Event) error {
-	ev.At = w.timeOf(ev)
 	if w.dry != nil {
 		return w.play(ctx, ev)
 	}
+	ev.At = w.timeOf(ev)
 	// What has happened is recorded also while we are being stopped.
 	ctx = context.WithoutCancel(ctx)
 	if journalOnly[ev.Kind] {
