@@ -300,9 +300,11 @@ func TestLR8_an_answer_at_the_prompt_goes_on_in_the_same_process(t *testing.T) {
 	c.waitFor("Trust these commands")
 	c.send("y\r")
 	c.waitFor("? ask: Ship it?")
-	c.send("no, wait: yes\r")
+	c.send("no, wait: yes\r") // which of the two is not for us to guess
+	c.waitFor("is none of them")
+	c.send("yes: at last\r")
 	c.waitFor("=== Finished: Task graph shop")
-	c.waitFor("a person answered: no, wait: yes")
+	c.waitFor("a person answered: yes: at last")
 	if code := c.end(); code != 0 {
 		t.Errorf("exit %d\n%s", code, c.text())
 	}

@@ -256,7 +256,7 @@ func (s *shift) ask(ctx context.Context, q reprise.Question) (string, bool) {
 
 // tell takes in what the engine tells, from several goroutines.
 func (s *shift) tell(p engine.Progress) {
-	if open := s.opening; open != nil && p.Kind == engine.Working {
+	if open := s.opening; open != nil && (p.Kind == engine.Working || p.Kind == engine.Resolved) {
 		s.opening = nil
 		if !s.json {
 			open()

@@ -214,7 +214,7 @@ func TestAC9_QA_rejects_until_it_is_fixed(t *testing.T) {
 
 func TestAC9_QA_that_never_approves_asks_a_person(t *testing.T) {
 	t.Parallel()
-	for answer, wantRounds := range map[string]int{"": 10, "go on, look at the tests": 20, "approve": 10} {
+	for answer, wantRounds := range map[string]int{"": 10, "go on: look at the tests": 20, "approve": 10} {
 		reviews, asked := 0, 0
 		p := player(func(j playbooktest.Job) reprise.Reply {
 			if j.Step == "qa-review" {
