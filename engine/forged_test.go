@@ -163,9 +163,9 @@ func TestX10_OR9_a_preview_tells_of_a_fresh_start_that_was_cut_off(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := launched(t, e, ref).Step
-	if len(p.Starts) != 1 || p.Starts[0].Step != began || p.Starts[0].Attempt != 1 || !strings.Contains(strings.Join(p.Would, "\n"), ref.Path+" is archived") {
-		t.Errorf("%q would start %d, first %s, and it began with %s", p.Would, len(p.Starts), p.Starts[0].Step, began)
+	began := launched(t, e, ref)
+	if len(p.Starts) != 1 || p.Starts[0].Step != began.Step || p.Starts[0].Attempt != began.Attempt || !strings.Contains(strings.Join(p.Would, "\n"), ref.Path+" is archived") {
+		t.Errorf("%q would start %d, first %s, and it began with %s", p.Would, len(p.Starts), p.Starts[0].Step, began.Step)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestX10_OR9_a_preview_tells_of_a_fresh_start_whose_old_state_is_archived(t 
 				t.Error("looking changed something")
 			}
 			first := launched(t, e, ref)
-			if len(p.Starts) == 0 || p.Starts[0].Step != first.Step || p.Starts[0].Attempt != 1 || !strings.Contains(strings.Join(p.Would, "\n"), "in the archive") {
+			if len(p.Starts) == 0 || p.Starts[0].Step != first.Step || p.Starts[0].Attempt != first.Attempt || !strings.Contains(strings.Join(p.Would, "\n"), "in the archive") {
 				t.Errorf("%q would start %+v, and it began with %s", p.Would, p.Starts, first.Step)
 			}
 		})
