@@ -26,7 +26,7 @@ var ways = map[string]func(*work, context.Context, look) (done bool, err error){
 	"respawn":      (*work).respawn,
 	"restart":      (*work).restart,
 	"skip":         (*work).skipOn,
-	"fresh":        (*work).startFresh,
+	"fresh":        (*work).afresh,
 	"discard":      (*work).discard,
 	"clean":        (*work).cleanUp,
 	"review":       (*work).review,
@@ -344,6 +344,18 @@ func (w *work) againAt(l look) string {
 		return steps[1].ID
 	}
 	return steps[0].ID
+}
+
+// built reports whether the run has a checkout of its own. The files in it tell of
+// the run, too: what begins again beside them would be called done.
+func (w *work) built(l look) bool { return l.run.Worktree != "" && w.repo != nil && !w.renewed }
+
+// afresh starts from scratch. What was built goes with the state.
+func (w *work) afresh(ctx context.Context, l look) (bool, error) {
+	if w.built(l) {
+		return w.discard(ctx, l)
+	}
+	return w.startFresh(ctx, l)
 }
 
 // startFresh archives the state and begins again with the same goal. Where that

@@ -24,7 +24,7 @@ var rehearsed = map[string]func(*rehearsal, context.Context, look) (done bool, e
 	"respawn":      (*rehearsal).respawn,
 	"restart":      (*rehearsal).restart,
 	"skip":         (*rehearsal).skipOn,
-	"fresh":        (*rehearsal).startFresh,
+	"fresh":        (*rehearsal).afresh,
 	"discard":      (*rehearsal).discard,
 	"clean":        (*rehearsal).cleanUp,
 	"review":       (*rehearsal).review,
@@ -283,6 +283,13 @@ func (r *rehearsal) discard(ctx context.Context, l look) (bool, error) {
 	}
 	if err := r.reload(); err != nil {
 		return true, err
+	}
+	return r.startFresh(ctx, l)
+}
+
+func (r *rehearsal) afresh(ctx context.Context, l look) (bool, error) {
+	if r.built(l) {
+		return r.discard(ctx, l)
 	}
 	return r.startFresh(ctx, l)
 }
