@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,13 @@ func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, 
 	}
 	lock := path.Join(at, durable.LockPath)
 	last, known := h.last(there)
+	if name := h.named(there); !known && name != "" {
+		// Its end shows nothing: it holds no event yet, or it is damaged.
+		if _, err := journal.ReadAccount(h.store, name); err != nil {
+			r.Report(journalProblem(r.ID, err))
+			return
+		}
+	}
 	switch {
 	case known && works(h.holder, &last), !known && h.quiet():
 		takeOwner(r, h.holder, lock, opts)
@@ -116,7 +124,9 @@ func (j *Judgement) checkoutOf(name string) string {
 
 // home is a state folder of ours.
 type home struct {
-	entries map[string]journal.Entry // the last of each journal
+	store   *durable.Store
+	names   []string                 // of its journals
+	entries map[string]journal.Entry // the last of each journal, as far as its end shows it
 	holder  durable.Holder
 	err     error
 }
@@ -133,6 +143,9 @@ func homeAt(known map[string]*home, dir string) *home {
 	h := &home{}
 	known[dir] = h
 	store, err := durable.Open(dir, durable.Options{AllowNetwork: true, Adopt: true})
+	if h.store = store; err == nil {
+		h.names, err = store.Logs()
+	}
 	if err == nil {
 		h.entries, err = journal.LastEntries(store)
 	}
@@ -145,14 +158,18 @@ func homeAt(known map[string]*home, dir string) *home {
 	return h
 }
 
+// named is the name of the journal of a run, "" if there is none.
+func (h *home) named(ref reprise.Ref) string {
+	if i := slices.IndexFunc(h.names, func(name string) bool { return journal.Placed(name, ref) }); i >= 0 {
+		return h.names[i]
+	}
+	return ""
+}
+
 // last is what was recorded last of a run.
 func (h *home) last(ref reprise.Ref) (journal.Entry, bool) {
-	for name, e := range h.entries {
-		if journal.Placed(name, ref) {
-			return e, true
-		}
-	}
-	return journal.Entry{}, false
+	e, known := h.entries[h.named(ref)]
+	return e, known
 }
 
 // quiet reports whether its holder has not recorded anything yet: nobody knows what

@@ -83,4 +83,25 @@ func TestO1_a_run_is_gone_on_with_where_it_was_worked_on(t *testing.T) {
 	want("then above", nil, []string{"one"})
 	note(shop, run)
 	want("and below again", []string{"one"}, nil)
+
+	// A journal that cannot be read is not one that knows nothing.
+	logs, err := filepath.Glob(filepath.Join(shop, ".reprise/journal/*.log"))
+	if err != nil || len(logs) != 1 {
+		t.Fatal(logs, err)
+	}
+	if err := os.WriteFile(logs[0], []byte("garbage\ngarbage\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j, err := project.Judge(t.Context(), top, project.JudgeOptions{Options: project.Options{Now: at}, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range j.Runs {
+		damaged := slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool {
+			return f.Code == reprise.CodeJournalDamaged && f.Severity == reprise.Blocking
+		})
+		if damaged != (r.ID == "one") {
+			t.Errorf("%s: told of the damaged journal below: %v; %+v", r.ID, damaged, r.Findings)
+		}
+	}
 }
