@@ -15,6 +15,7 @@ import (
 	"reprise/agent"
 	"reprise/engine"
 	"reprise/internal/durable"
+	"reprise/internal/gitx"
 	"reprise/journal"
 	"reprise/layout"
 	"reprise/settings"
@@ -233,6 +234,29 @@ func TestX10_a_preview_of_a_merge_says_what_is_merged_into_what(t *testing.T) {
 		}
 	}
 	put(t, e.Dir, "README.md", "changed by hand\n")
+	samePreview(t, e, ref, engine.Choice{Option: "merge"})
+}
+
+// TestX10_AC9_a_preview_of_a_merge_names_the_files_that_conflict, as the merge does.
+func TestX10_AC9_a_preview_of_a_merge_names_the_files_that_conflict(t *testing.T) {
+	t.Parallel()
+	w := workflow{layout: "autoclaude", kind: reprise.KindBuild, goal: reprise.Goal{ID: "001-health", Text: "Health endpoint"}}
+	e := w.project(t)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); err != nil {
+		t.Fatal(err)
+	}
+	built := strings.Fields(git(t, e.Dir, "diff", "--name-only", "--diff-filter=A", "HEAD...auto-claude/"+ref.ID))[0]
+	put(t, e.Dir, built, "written by hand meanwhile\n")
+	git(t, e.Dir, "add", built)
+	git(t, e.Dir, "commit", "-q", "-m", "by hand")
+	_, err = e.Preview(t.Context(), ref, engine.Choice{Option: "merge"})
+	if conflict, ok := errors.AsType[*gitx.ConflictError](err); !ok || !slices.Equal(conflict.Files, []string{built}) {
+		t.Errorf("the preview says %v", err)
+	}
 	samePreview(t, e, ref, engine.Choice{Option: "merge"})
 }
 

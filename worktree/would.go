@@ -2,12 +2,15 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"reprise/internal/gitx"
 )
 
-// Merging tells in a sentence what Merge would merge into what, and refuses what it
-// would refuse before it begins. It changes nothing; whether the branches go together
-// only merging tells.
+// Merging tells in a sentence what Merge would merge into what. What it would refuse,
+// or take back because the branches do not go together, is the same error here. It
+// changes nothing.
 func Merging(ctx context.Context, p Project) (string, error) {
 	s, err := p.open()
 	if err != nil {
@@ -27,6 +30,12 @@ func Merging(ctx context.Context, p Project) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	outcome := "no file conflicts"
+	if err := s.Repo.Foresee(ctx, s.branch); errors.Is(err, gitx.ErrCannotForesee) {
+		outcome = "whether files conflict only merging tells here, and if they do, nothing is changed"
+	} else if err != nil {
+		return "", err
+	}
 	head, _, err := s.Repo.Resolve(ctx, s.branch)
 	if err != nil {
 		return "", err
@@ -36,7 +45,7 @@ func Merging(ctx context.Context, p Project) (string, error) {
 		return "", err
 	}
 	if base == "" {
-		return fmt.Sprintf("%s at %.12s is merged into %s, with which it has nothing in common.", s.branch, head, into), nil
+		base = head // nothing in common: there is nothing to compare with
 	}
 	commits, err := s.Repo.Subjects(ctx, base, head, maxListed)
 	if err != nil {
@@ -46,7 +55,7 @@ func Merging(ctx context.Context, p Project) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s at %.12s (commits: %d, files changed: %d) is merged into %s; if they do not go together, nothing is changed.", s.branch, head, len(commits), len(files), into), nil
+	return fmt.Sprintf("%s at %.12s (commits: %d, files changed: %d) is merged into %s; %s.", s.branch, head, len(commits), len(files), into, outcome), nil
 }
 
 // Discarding tells in a sentence what Discard would give up, and refuses what it

@@ -4,6 +4,7 @@ package gitx
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,6 +255,90 @@ func TestAC9_Merge(t *testing.T) {
 	}
 	if list, err := r.Subjects(t.Context(), before, "main", 10); err != nil || len(list) != 2 {
 		t.Error(list, err)
+	}
+}
+
+// TestX10_Foresee_says_what_Merge_says, without a trace in the repository, and
+// without running what it names: a file in conflict, one that a driver of the
+// repository's would merge, one that is renamed on both sides, a history of its own.
+func TestX10_Foresee_says_what_Merge_says(t *testing.T) {
+	t.Parallel()
+	for name, setup := range map[string]func(f *fixture){
+		"fine": func(f *fixture) {
+			f.git("checkout", "-q", "-b", "other")
+			f.write("fine.txt", "fine\n")
+			f.commit("fine")
+			f.git("checkout", "-q", "main")
+			f.write("mine.txt", "mine\n")
+			f.commit("mine")
+		},
+		"ahead": func(f *fixture) {
+			f.git("checkout", "-q", "-b", "other")
+			f.write("fine.txt", "fine\n")
+			f.commit("fine")
+			f.git("checkout", "-q", "main")
+		},
+		"conflict": func(f *fixture) { f.conflict() },
+		"names": func(f *fixture) {
+			f.git("checkout", "-q", "-b", "other")
+			f.write("a b/new\nname", "theirs\n")
+			f.write("-dash", "theirs\n")
+			f.git("mv", "file.txt", "their name")
+			f.commit("theirs")
+			f.git("checkout", "-q", "main")
+			f.write("a b/new\nname", "ours\n")
+			f.write("-dash", "ours\n")
+			f.git("mv", "file.txt", "our name")
+			f.commit("ours")
+		},
+		"merge driver": func(f *fixture) {
+			f.write(".gitattributes", "* merge=m filter=f diff=d\n")
+			f.commit("with attributes")
+			f.conflict()
+			f.git("config", "merge.m.driver", f.trap("driver"))
+			f.git("config", "merge.default", "m")
+			f.git("config", "filter.f.clean", f.trap("clean"))
+			f.git("config", "filter.f.smudge", f.trap("smudge"))
+			f.git("config", "diff.d.textconv", f.trap("textconv"))
+			f.git("config", "merge.renormalize", "true")
+		},
+		"unrelated": func(f *fixture) {
+			f.git("checkout", "-q", "--orphan", "other")
+			f.write("file.txt", "other\n")
+			f.commit("other")
+			f.git("checkout", "-q", "main")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newRepo(t)
+			setup(f)
+			for _, m := range f.marks() { // left by the setup itself
+				if err := os.Remove(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			driver := name == "merge driver"
+			look := func() map[string]string {
+				all := snapshot(t, f.base)
+				for name, line := range all {
+					if words := strings.Fields(line); driver && strings.Contains(name, "/.git/objects/") {
+						all[name] = words[0] + words[1] + words[len(words)-1] // of ours comes ours again, and gets a new time
+					}
+				}
+				return all
+			}
+			r, before := f.repo(), look()
+			seen := r.Foresee(t.Context(), "other")
+			sameSnapshot(t, before, look())
+			_, done := r.Merge(t.Context(), "other", "merge", "")
+			if fmt.Sprint(seen) != fmt.Sprint(done) || (name == "fine" || name == "ahead") != (done == nil) {
+				t.Errorf("foreseen: %v\nit came: %v", seen, done)
+			}
+			if marks := f.marks(); len(marks) > 0 {
+				t.Errorf("code of the repository was run: %q", marks)
+			}
+		})
 	}
 }
 
