@@ -59,7 +59,7 @@ func (r *reader) quick(b []byte, e *Entry) bool {
 			return false
 		}
 	}
-	if s.skip(`,"files":`) && !s.files(&e.Files) {
+	if s.skip(`,"files":`) && !s.value(']', &e.Files) {
 		return false
 	}
 	e.Nowhere = s.skip(`,"nowhere":true`)
@@ -73,9 +73,16 @@ func (r *reader) field(s *scan, ev *reprise.Event) bool {
 	if !ok || !s.skip(":") {
 		return false
 	}
-	if string(key) == "attempt" {
+	switch string(key) {
+	case "attempt":
 		ev.Attempt, ok = s.number()
 		return ok
+	case "run":
+		return s.value('}', &ev.Run)
+	case "expect":
+		return s.value(']', &ev.Expect)
+	case "answers":
+		return s.value(']', &ev.Answers)
 	}
 	v, ok := s.text()
 	if !ok {
@@ -218,11 +225,11 @@ func plain(b []byte, i int) int {
 	return i
 }
 
-// files reads the list of touched files. It holds no bracket but its own where all
-// names are plain.
-func (s *scan) files(out *[]Touch) bool {
-	end := bytes.IndexByte(s.b[s.at:], ']')
-	if end < 0 || json.Unmarshal(s.b[s.at:s.at+end+1], out) != nil {
+// value reads a list or an object that holds no bracket but its own two where all
+// its texts are plain: last is the one that closes it.
+func (s *scan) value(last byte, into any) bool {
+	end := bytes.IndexByte(s.b[s.at:], last)
+	if end < 0 || json.Unmarshal(s.b[s.at:s.at+end+1], into) != nil {
 		return false
 	}
 	s.at += end + 1

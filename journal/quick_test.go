@@ -51,6 +51,12 @@ func TestD5_quick_reading_is_strict_reading(t *testing.T) {
 			e.Event.Until = time.Unix(rnd.Int64N(4e9), 0).UTC()
 		}
 		if rnd.IntN(6) == 0 {
+			e.Event.Run = &reprise.Place{Layout: word(), ID: word(), Path: word(), Kind: reprise.Kind(maybe())}
+		}
+		if rnd.IntN(6) == 0 {
+			e.Event.Expect, e.Event.Answers = []reprise.Expected{{Path: word(), Before: reprise.HashOf([]byte(word()))}}, []string{word(), word()}
+		}
+		if rnd.IntN(6) == 0 {
 			e.Event.By, e.Event.Options = maybe(), []string{word()}
 		}
 		for range rnd.IntN(3) {
