@@ -388,14 +388,18 @@ func (j *Journal) Note(ev reprise.Event) error {
 	return nil
 }
 
-// Restored tells every journal of a project that an earlier state is about to be
-// brought back, so that nobody takes what is undone for what is unfinished.
-func Restored(store *durable.Store, ev reprise.Event) error {
+// Restored tells every journal of a project, or those whose name is told, that an
+// earlier state is about to be brought back, so that nobody takes what is undone for
+// what is unfinished.
+func Restored(store *durable.Store, ev reprise.Event, told func(log string) bool) error {
 	names, err := store.Logs()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
+		if told != nil && !told(name) {
+			continue
+		}
 		log, err := store.Log(name)
 		if err != nil {
 			return err

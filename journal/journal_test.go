@@ -133,7 +133,7 @@ func TestX7_what_was_undone_is_not_brought_up_again(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Restored(s, reprise.Event{Kind: reprise.StateRestored, At: at}); err != nil {
+	if err := journal.Restored(s, reprise.Event{Kind: reprise.StateRestored, At: at}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(dir, edits[0].Path)); err != nil { // as it was before

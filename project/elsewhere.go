@@ -2,6 +2,7 @@ package project
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -31,7 +32,7 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 			continue
 		}
 		ours := j.lastHere(homes, r, opts)
-		for _, dir := range around(j.Root, r.Path) {
+		for _, dir := range Around(j.Root, r.Path) {
 			h := homeAt(homes, dir)
 			if h == nil {
 				continue
@@ -50,10 +51,38 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 	}
 }
 
+// Elsewhere tells which of the runs are not to be changed from the folder root, and
+// why, closed ones too: somebody works on one from another folder, or the journal there
+// is the one that knows what was begun. Whoever changes something asks while the lease
+// of root is held: of two that do so, at least one sees the other.
+func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run]reprise.Finding {
+	j := &Judgement{Result: &Result{Root: root}}
+	seen := make([]*reprise.Run, len(runs))
+	for i, r := range runs {
+		seen[i] = &reprise.Run{Ref: r.Ref, State: reprise.Interrupted}
+	}
+	j.tellElsewhere(seen, JudgeOptions{Options: Options{Now: now}})
+	out := map[*reprise.Run]reprise.Finding{}
+	for i, r := range seen {
+		blocking := slices.IndexFunc(r.Findings, func(f reprise.Finding) bool { return f.Severity == reprise.Blocking })
+		switch {
+		case r.Owner != nil:
+			out[runs[i]] = reprise.Finding{
+				Code: reprise.CodeLiveOwner, Severity: reprise.Blocking, Subject: r.ID, Source: r.Owner.Source,
+				Message: fmt.Sprintf("process %d is at work on it from another folder", r.Owner.PID),
+				Hint:    "wait until it ends, or stop it yourself first",
+			}
+		case blocking >= 0:
+			out[runs[i]] = r.Findings[blocking]
+		}
+	}
+	return out
+}
+
 // hold compares what a state folder elsewhere knows of a run with what ours does.
 func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, ours time.Time, opts JudgeOptions) {
 	if h.err != nil {
-		r.Report(journalProblem(path.Join(at, durable.StateDir), h.err))
+		r.Report(problemElsewhere(r, at, h.err))
 		return
 	}
 	lock := path.Join(at, durable.LockPath)
@@ -61,7 +90,7 @@ func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, 
 	if name := h.named(there); !known && name != "" {
 		// Its end shows nothing: it holds no event yet, or it is damaged.
 		if _, err := journal.ReadAccount(h.store, name); err != nil {
-			r.Report(journalProblem(r.ID, err))
+			r.Report(problemElsewhere(r, at, err))
 			return
 		}
 	}
@@ -72,6 +101,14 @@ func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, 
 	if known && last.Event.At.After(ours) {
 		r.Report(elsewhere(r, at, "it was last worked on from "+at+", whose journal knows what was begun"))
 	}
+}
+
+// problemElsewhere tells that the journal of a run in another folder cannot be read.
+func problemElsewhere(r *reprise.Run, dir string, err error) reprise.Finding {
+	f := journalProblem(r.ID, err)
+	f.Source.File = path.Join(dir, f.Source.File)
+	f.Hint = "it is mended there: `reprise repair -C DIR` with that folder"
+	return f
 }
 
 func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
@@ -97,9 +134,10 @@ func (j *Judgement) lastHere(homes map[string]*home, r *reprise.Run, opts JudgeO
 	return at
 }
 
-// around lists the folders that a run lies in, but for the project's own: those
-// above it, and those on the way down to the run.
-func around(root, run string) (out []string) {
+// Around lists the folders that a run lies in, but for the project's own: those
+// above it, and those on the way down to the run. Each of them may be somebody's
+// project, with a lease of its own.
+func Around(root, run string) (out []string) {
 	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
 		out = append(out, dir)
 		if dir == filepath.Dir(dir) {

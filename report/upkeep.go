@@ -54,14 +54,15 @@ type CleanUp struct {
 
 // Repair is the answer of `reprise repair`.
 type Repair struct {
-	Schema   string    `json:"schema" jsonschema:"reprise/repair/v1"`
-	Root     string    `json:"root"`
-	Done     bool      `json:"done" jsonschema:"false for a dry run or if there is nothing to repair"`
-	Mends    []MendDoc `json:"mends" jsonschema:"what can be rebuilt, from which ledger"`
-	Journals []string  `json:"journals" jsonschema:"journals of ours that are damaged, with the cause"`
-	Archive  []string  `json:"archive" jsonschema:"residues of interrupted writes that are archived"`
-	Hopeless []Finding `json:"hopeless" jsonschema:"damage nothing can be rebuilt from"`
-	Snapshot string    `json:"snapshot"`
+	Schema    string    `json:"schema" jsonschema:"reprise/repair/v1"`
+	Root      string    `json:"root"`
+	Done      bool      `json:"done" jsonschema:"false for a dry run or if there is nothing to repair"`
+	Mends     []MendDoc `json:"mends" jsonschema:"what can be rebuilt, from which ledger"`
+	Journals  []string  `json:"journals" jsonschema:"journals of ours that are damaged, with the cause"`
+	Archive   []string  `json:"archive" jsonschema:"residues of interrupted writes that are archived"`
+	Hopeless  []Finding `json:"hopeless" jsonschema:"damage nothing can be rebuilt from"`
+	Elsewhere []Finding `json:"elsewhere" jsonschema:"runs with damage that are to be repaired from another folder, and why"`
+	Snapshot  string    `json:"snapshot"`
 }
 
 // MendDoc is one mend.

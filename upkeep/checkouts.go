@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 
 	"reprise"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
 	"reprise/journal"
+	"reprise/project"
 	"reprise/worktree"
 )
 
@@ -82,11 +85,12 @@ func (g *repository) present(ctx context.Context, store *durable.Store, snap *du
 
 // Undo brings a snapshot back: the files, HEAD and index of the project, and the
 // branch and the checkout of each run it is about. Where one of these cannot be
-// brought back nothing is changed.
+// brought back nothing is changed, and neither where somebody works on files of it
+// from another folder: the leases of all that cover them are held.
 //
 // If the process dies here, the same undo again comes to the same end.
 func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error) {
-	store, _, err := t.take(ctx)
+	store, err := t.take(ctx, "undo")
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +105,13 @@ func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error
 	if err != nil {
 		return nil, err
 	}
+	others, runs, err := t.holdTouched(ctx, store, snap)
+	defer others.release()
+	if err != nil {
+		return nil, err
+	}
 	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: "snapshot " + id}
-	if err := journal.Restored(store, ev); err != nil {
+	if err := errors.Join(others.restored(store.Dir(), runs, ev), journal.Restored(store, ev, nil)); err != nil {
 		return nil, err
 	}
 	return store.UndoRuns(ctx, id, durable.UndoOptions{Runs: now, Checkouts: func(snap *durable.Snapshot) error {
@@ -120,6 +129,31 @@ func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error
 		}
 		return nil
 	}})
+}
+
+// holdTouched takes the leases of the other projects that an undo changes files of,
+// and gives the runs of this one.
+func (t Tender) holdTouched(ctx context.Context, store *durable.Store, snap *durable.Snapshot) (neighbours, []*reprise.Run, error) {
+	back, appeared, err := store.PlanUndo(ctx, snap)
+	if err != nil {
+		return nil, nil, err
+	}
+	res, err := project.Read(ctx, t.Dir, project.Options{Now: t.Now})
+	if err != nil {
+		return nil, nil, err
+	}
+	names := slices.Concat(back, appeared)
+	for _, r := range res.Runs {
+		names = append(names, r.Path)
+	}
+	for _, r := range snap.Runs {
+		names = append(names, r.Path)
+		if r.Checkout != nil && r.Checkout.Path != "" {
+			names = append(names, path.Join(r.Checkout.Path, r.Path))
+		}
+	}
+	held, err := t.holdAround(ctx, store.Dir(), names)
+	return held, res.Runs, err
 }
 
 func find(list []durable.Snapshot, id string) *durable.Snapshot {

@@ -41,9 +41,12 @@ func TestMain(m *testing.M) {
 	}
 	n, err := strconv.Atoi(os.Getenv("REPRISE_TEST_UNDO_AT"))
 	if err == nil {
-		_, err = tender(dir, func(under durable.FS) durable.FS {
-			return durable.StopBefore(under, n, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
-		}).Undo(context.Background(), id)
+		err = patient(func() error {
+			_, err := tender(dir, func(under durable.FS) durable.FS {
+				return durable.StopBefore(under, n, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
+			}).Undo(context.Background(), id)
+			return err
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

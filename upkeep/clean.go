@@ -24,16 +24,17 @@ type CleanPlan struct {
 	// Archive is what is moved to the archive, "" where the run's state is the
 	// unit itself, as with a story: that is the user's document and stays.
 	Archive string
-	// Refused says why it must not be done, if it must not.
-	Refused string
-	live    bool
+	// Refused says why it must not be done, if it must not, and Hint what a
+	// person can do; Live that somebody works on it right now.
+	Refused, Hint string
+	Live          bool
 }
 
 // PlanClean tells what Clean would do. It changes nothing.
 func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decision) (*CleanPlan, error) {
 	plan := &CleanPlan{Run: r}
 	if d.State == reprise.Running {
-		plan.Refused, plan.live = "somebody is working on it", true
+		plan.Refused, plan.Live = "somebody is working on it", true
 		return plan, nil
 	}
 	if r.Kind != reprise.KindStory {
@@ -42,6 +43,11 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 	store, err := t.open()
 	if err != nil {
 		return nil, err
+	}
+	if f, is := project.Elsewhere(store.Dir(), []*reprise.Run{r}, t.Now)[r]; is {
+		e := &ElsewhereError{Op: "clean", Finding: f}
+		plan.Archive, plan.Refused, plan.Hint, plan.Live = "", f.Message, e.Hint(), e.Live()
+		return plan, nil
 	}
 	there, err := begun(ctx, store, r)
 	if err != nil {
@@ -130,7 +136,7 @@ func (t Tender) Clean(ctx context.Context, plan *CleanPlan) (*Cleaned, error) {
 	if plan.Refused != "" {
 		return nil, fmt.Errorf("clean %s: %s", plan.Run.ID, plan.Refused)
 	}
-	store, _, err := t.take(ctx)
+	store, err := t.take(ctx, "clean", plan.Run)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -20,6 +21,11 @@ type RepairPlan struct {
 	Leftovers []reprise.Finding
 	// Hopeless is damage nothing can be rebuilt from.
 	Hopeless []reprise.Finding
+	// Elsewhere tells which runs with damage are to be repaired from another
+	// folder; nothing of them is in the plan.
+	Elsewhere []reprise.Finding
+
+	runs []*reprise.Run // those that something is changed of
 }
 
 // RunMend is one mend of one run, with its diff.
@@ -46,7 +52,15 @@ func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPla
 		return nil, err
 	}
 	plan := &RepairPlan{}
+	elsewhere := project.Elsewhere(store.Dir(), runs, t.Now)
 	for _, r := range runs {
+		if f, is := elsewhere[r]; is {
+			if f.Code == reprise.CodeJournalDamaged || slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeLeftover || isDamage(f) }) {
+				f.Hint = (&ElsewhereError{Op: "repair", Finding: f}).Hint()
+				plan.Elsewhere = append(plan.Elsewhere, f)
+			}
+			continue
+		}
 		if err := t.planRun(ctx, store, r, plan); err != nil {
 			return nil, err
 		}
@@ -73,6 +87,7 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 	if err != nil {
 		return err
 	}
+	changes := len(plan.Mends) + len(plan.Leftovers)
 	after := durable.NewDryRun(store)
 	if m, ok := l.(reprise.Mender); ok {
 		mends, err := m.Mend(store, r)
@@ -95,13 +110,16 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 			plan.Leftovers = append(plan.Leftovers, f)
 		}
 	}
+	if len(plan.Mends)+len(plan.Leftovers) > changes {
+		plan.runs = append(plan.runs, r)
+	}
 	// What is still damaged once everything is mended, nothing can be done about.
 	rest, err := l.Load(after, r.Ref)
 	if err != nil {
 		return err
 	}
 	for _, f := range rest.Findings {
-		if damaged[f.Code] && f.Severity > reprise.Info {
+		if isDamage(f) {
 			plan.Hopeless = append(plan.Hopeless, f)
 		}
 	}
@@ -112,6 +130,8 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 var damaged = map[string]bool{
 	reprise.CodeUnreadable: true, reprise.CodeSalvaged: true, reprise.CodeDamagedLine: true, reprise.CodeIntegrity: true,
 }
+
+func isDamage(f reprise.Finding) bool { return damaged[f.Code] && f.Severity > reprise.Info }
 
 // Repaired is what a repair did.
 type Repaired struct {
@@ -124,7 +144,7 @@ type Repaired struct {
 // Repair carries a plan out. The originals are in the snapshot that is taken
 // first, and those of journals beside them.
 func (t Tender) Repair(ctx context.Context, plan *RepairPlan) (*Repaired, error) {
-	store, _, err := t.take(ctx)
+	store, err := t.take(ctx, "repair", plan.runs...)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,14 @@
 // person can look at, and carried out only then.
 //
 // Everything that is changed goes through internal/durable under the project's
-// lease; nothing is deleted. If a process dies in the middle, planning and
+// lease, and under every other one that covers what is changed, or it is refused;
+// nothing is deleted. If a process dies in the middle, planning and
 // carrying out again comes to the same end.
 package upkeep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,17 +37,24 @@ func (t Tender) open() (*durable.Store, error) {
 	})
 }
 
-// take opens the store and takes the lease. The caller releases it.
-func (t Tender) take(ctx context.Context) (*durable.Store, *durable.Report, error) {
+// take opens the store, takes the lease, and makes sure that none of the runs is
+// somebody else's to change: an *ElsewhereError. The caller releases it.
+func (t Tender) take(ctx context.Context, op string, runs ...*reprise.Run) (*durable.Store, error) {
 	store, err := t.open()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	report, err := store.Take(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("take the project: %w", err)
+	if _, err := store.Take(ctx); err != nil {
+		return nil, fmt.Errorf("take the project: %w", err)
 	}
-	return store, report, nil
+	// Only now: who works on one of them from another folder looks for us, too.
+	elsewhere := project.Elsewhere(store.Dir(), runs, t.Now)
+	for _, r := range runs {
+		if f, is := elsewhere[r]; is {
+			return nil, errors.Join(&ElsewhereError{Op: op, Finding: f}, store.Release())
+		}
+	}
+	return store, nil
 }
 
 // runs judges the project fully.

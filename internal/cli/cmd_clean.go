@@ -59,6 +59,8 @@ func (a *app) clean(ctx context.Context, flags upkeepFlags, arg string) error {
 	doc.Resets = append(doc.Resets, plan.Resets...)
 	idle := plan.Archive == "" && len(plan.Resets) == 0
 	switch {
+	case plan.Refused != "" && !plan.Live:
+		a.code = exitBlocked
 	case plan.Refused != "":
 		a.code = exitHeld
 	case idle:
@@ -92,7 +94,14 @@ func (a *app) clean(ctx context.Context, flags upkeepFlags, arg string) error {
 func (v *view) cleanPlan(plan *upkeep.CleanPlan) {
 	v.line("Give up %s (%s)", plain(plan.Run.ID), plan.Run.Layout)
 	if plan.Refused != "" {
-		v.line("  ✗ not now: %s", plain(plan.Refused))
+		when := "not now"
+		if !plan.Live {
+			when = "not here"
+		}
+		v.line("  ✗ %s: %s", when, plain(plan.Refused))
+		if plan.Hint != "" {
+			v.line("    %s", plain(plan.Hint))
+		}
 		return
 	}
 	if len(plan.Resets) > 0 {

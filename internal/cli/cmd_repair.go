@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,9 +56,15 @@ func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
 		v.repairPlan(doc)
 	}
 	if plan.Empty() {
-		a.code = exitNothing
-		if len(plan.Hopeless) > 0 {
+		switch {
+		case slices.ContainsFunc(plan.Elsewhere, func(f reprise.Finding) bool { return f.Code == reprise.CodeLiveOwner }):
+			a.code = exitHeld
+		case len(plan.Elsewhere) > 0:
+			a.code = exitBlocked
+		case len(plan.Hopeless) > 0:
 			a.code = exitUnreadable
+		default:
+			a.code = exitNothing
 		}
 	} else if !flags.dry {
 		agreed, err := a.confirm(ctx, flags, "Repair it?")
@@ -82,7 +89,7 @@ func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
 }
 
 func repairDocument(root string, plan *upkeep.RepairPlan) report.Repair {
-	doc := report.Repair{Schema: report.RepairSchema, Root: root, Mends: []report.MendDoc{}, Journals: []string{}, Archive: []string{}, Hopeless: []report.Finding{}}
+	doc := report.Repair{Schema: report.RepairSchema, Root: root, Mends: []report.MendDoc{}, Journals: []string{}, Archive: []string{}, Hopeless: []report.Finding{}, Elsewhere: []report.Finding{}}
 	for _, m := range plan.Mends {
 		mend := report.MendDoc{Run: m.Run.ID, What: m.Mend.What, From: m.Mend.From, Files: []string{}, Diff: m.Diff}
 		for _, e := range m.Mend.Edits {
@@ -97,11 +104,12 @@ func repairDocument(root string, plan *upkeep.RepairPlan) report.Repair {
 		doc.Archive = append(doc.Archive, f.Source.File)
 	}
 	doc.Hopeless = append(doc.Hopeless, report.NewFindings(plan.Hopeless)...)
+	doc.Elsewhere = append(doc.Elsewhere, report.NewFindings(plan.Elsewhere)...)
 	return doc
 }
 
 func (v *view) repairPlan(doc report.Repair) {
-	if len(doc.Mends)+len(doc.Journals)+len(doc.Archive)+len(doc.Hopeless) == 0 {
+	if len(doc.Mends)+len(doc.Journals)+len(doc.Archive)+len(doc.Hopeless)+len(doc.Elsewhere) == 0 {
 		v.line("Nothing is damaged here.")
 		return
 	}
@@ -116,6 +124,10 @@ func (v *view) repairPlan(doc report.Repair) {
 	}
 	for _, p := range doc.Archive {
 		v.line("leftover of an interrupted write, archived: %s", plain(p))
+	}
+	for _, f := range doc.Elsewhere {
+		v.line("✗ %s, not here: %s", plain(f.Subject), plain(f.Message))
+		v.line("  %s", plain(f.Hint))
 	}
 	for _, f := range doc.Hopeless {
 		for i, l := range wrap("✗ "+plain(f.Source)+": "+plain(f.Message)+" (nothing to rebuild it from)", v.columns-2) {

@@ -107,7 +107,12 @@ func (a *app) newView() (view, error) {
 func upkeepCode(err error) int {
 	var held *durable.HeldError
 	var damage *durable.DamageError
+	var elsewhere *upkeep.ElsewhereError
 	switch {
+	case errors.As(err, &elsewhere) && !elsewhere.Live():
+		return exitBlocked
+	case errors.As(err, &elsewhere):
+		return exitHeld
 	case errors.As(err, &held):
 		return exitHeld
 	case errors.Is(err, reprise.ErrChanged):
