@@ -31,7 +31,7 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	}
 	under := &shelf{begins.Before(store)}
 	r := newRehearsal(ctx, w, under, durable.NewDryRun(under), &Preview{Run: ref})
-	looks := w
+	looks, caught := w, false
 	if begins.Open() {
 		if err := r.beginAgain(ctx, begins); err != nil {
 			return nil, err
@@ -39,6 +39,8 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 		w.renewed = begins.Afresh()
 		// What there is to be looked at has not followed the journal yet.
 		looks = e.newWork(store, ref, nil, w.layout)
+	} else if caught, err = r.catchUp(ctx); err != nil {
+		return nil, err
 	}
 	if w.book, err = e.bookOf(r.dry, ref); err != nil {
 		return nil, err
@@ -46,6 +48,13 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	look, err := looks.judge(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if caught {
+		digest := look.digest
+		if look, err = w.judgeHeld(ctx); err != nil {
+			return nil, err
+		}
+		look.digest = digest
 	}
 	if c.If != "" && look.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: look.digest}

@@ -32,15 +32,26 @@ type rehearsal struct {
 }
 
 func newRehearsal(ctx context.Context, w *work, at *shelf, dry *durable.DryRun, p *Preview) *rehearsal {
+	r := &rehearsal{work: w, shelf: at, p: p}
 	quiet := *w.Engine
-	quiet.Tell, quiet.Ask, quiet.gate, quiet.yard = nil, nil, &agent.Gate{}, newYard()
+	quiet.Tell, quiet.Ask, quiet.gate, quiet.yard = r.hear, nil, &agent.Gate{}, newYard()
 	w.Engine = &quiet
 	// Without git nothing is done in a checkout, as when it is resumed.
 	if repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}); err == nil {
 		w.repo = repo
 	}
 	w.dry = dry
-	return &rehearsal{work: w, shelf: at, p: p}
+	return r
+}
+
+// hear takes in what whoever works would say.
+func (r *rehearsal) hear(p Progress) {
+	switch {
+	case p.Kind == Questions:
+		r.would("A person is asked: %s", p.Text)
+	case p.Kind == Noticed && p.Outcome != "": // a finding
+		r.would("%s", p.Text)
+	}
 }
 
 // told closes the preview.
@@ -125,6 +136,36 @@ func (r *rehearsal) beginAgain(ctx context.Context, b project.Beginning) error {
 		}
 	}
 	return r.reload()
+}
+
+// catchUp plays how opening the run brings its files up to the journal, and records
+// what was to follow. any reports whether that is anything.
+func (r *rehearsal) catchUp(ctx context.Context) (any bool, err error) {
+	account, err := journal.ReadAccount(r.store, journal.Name(r.ref))
+	if err != nil || len(account.Entries) == 0 || r.gone() {
+		return false, err
+	}
+	findings, err := account.Bring(ctx, r.store, r.dry, r.layout, r.ref)
+	if err != nil {
+		return false, err
+	}
+	if err := r.reload(); err != nil {
+		return false, err
+	}
+	last := account.Entries[len(account.Entries)-1]
+	if err := r.takeBehind(ctx, findings, last.Event, len(last.Files) > 0); err != nil {
+		return false, err
+	}
+	recorded := r.hist.Events
+	if !r.renewal.Open() || r.mayRenew() != nil {
+		if err := r.follow(ctx); err != nil {
+			return false, err
+		}
+	}
+	if r.hist.Events > recorded || len(r.dry.Edits()) > 0 {
+		return true, r.reload()
+	}
+	return len(findings) > 0, nil
 }
 
 // because says why it is decided as it is.
@@ -232,7 +273,11 @@ func (r *rehearsal) turn(ctx context.Context, units []reprise.Unit) (again bool,
 		if a.Step == "" {
 			a.Step = u.ID
 		}
-		if r.flights[a.Step] != nil || r.parked[a.Step] != "" || r.unanswered(a.Step) || r.lost(r.run.Step(a.Step)) != nil {
+		if r.flights[a.Step] != nil || r.parked[a.Step] != "" || r.lost(r.run.Step(a.Step)) != nil {
+			continue
+		}
+		if r.unanswered(a.Step) {
+			r.would("%s waits for an answer.", a.Step)
 			continue
 		}
 		if _, never := r.mayStart(a); never != "" {

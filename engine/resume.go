@@ -90,14 +90,25 @@ func (w *work) older(l look, commit string) bool {
 // was read when the run was opened is not read again, unless a person named what
 // their choice rests on.
 func (w *work) judge(ctx context.Context) (look, error) {
-	opts := w.closely()
 	if w.j != nil && w.choice.If == "" {
-		files, err := w.readFiles()
-		if err != nil {
-			return look{}, err
-		}
-		opts.Held = &project.Held{Run: files, Events: w.told, Findings: w.behind}
+		return w.judgeHeld(ctx)
 	}
+	return w.judgeBy(ctx, w.closely())
+}
+
+// judgeHeld is judge for the run as it is here, in the place of what is on disk. It
+// has no digest.
+func (w *work) judgeHeld(ctx context.Context) (look, error) {
+	files, err := w.readFiles()
+	if err != nil {
+		return look{}, err
+	}
+	opts := w.closely()
+	opts.Held = &project.Held{Run: files, Events: w.told, Findings: w.behind}
+	return w.judgeBy(ctx, opts)
+}
+
+func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, error) {
 	j, err := project.Judge(ctx, w.Dir, opts)
 	if err != nil {
 		return look{}, err

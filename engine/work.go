@@ -139,6 +139,12 @@ func (w *work) catchUp(ctx context.Context) error {
 	}
 	w.j = j
 	w.standOn(run)
+	return w.takeBehind(ctx, findings, last, told)
+}
+
+// takeBehind takes in how the files stood to the journal when it was opened. last is
+// its last event, told whether files were to follow it.
+func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding, last reprise.Event, told bool) error {
 	for _, f := range findings {
 		if w.renewal.Open() && w.gone() {
 			continue // what it tells of is in the archive
@@ -288,6 +294,9 @@ func (w *work) timeOf(ev reprise.Event) time.Time {
 // project writes an event that is in the journal to the layout's files, as they
 // are by now.
 func (w *work) project(ctx context.Context, ev reprise.Event) (err error) {
+	if w.dry != nil {
+		return w.write(ctx, ev)
+	}
 	if journalOnly[ev.Kind] {
 		return nil
 	}

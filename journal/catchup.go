@@ -60,14 +60,12 @@ func (j *Journal) catchUp(ctx context.Context) ([]reprise.Finding, *reprise.Run,
 		return nil, nil, err
 	}
 	t := &j.trail
-	behind, changed, err := t.stand(j.store)
+	late, behind, changed, err := t.overdue(j.store)
 	if err != nil {
 		return nil, nil, err
 	}
-	late := t.waiting
 	if len(behind) > 0 && len(changed) == 0 && !t.single {
 		t.takeBack()
-		late = t.waiting
 	}
 	switch {
 	case len(changed) > 0:
@@ -189,30 +187,70 @@ func (j *Journal) leave() error {
 func (a *Account) Stand(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
 	t := &a.trail
 	out := givenUp(ref, a.Info.Lost)
-	behind, changed, err := t.stand(store)
-	late := len(t.waiting)
-	if len(behind) > 0 {
-		late += len(t.group)
-	}
+	late, behind, changed, err := t.overdue(store)
 	switch {
 	case err != nil:
 		return out, err
 	case len(changed) > 0:
 		out = append(out, changedElsewhere(ref, changed[0], t.last()))
-	case late == 1 && len(behind) > 0:
+	case len(late) == 1 && len(behind) > 0:
 		out = append(out, reprise.Finding{
 			Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: behind[0]},
 			Message: words(t.last()) + " was on its way when the work was cut off; its files are one event behind the journal",
 			Hint:    "the next resume brings them up to it",
 		})
-	case late > 0:
+	case len(late) > 0:
 		out = append(out, reprise.Finding{
 			Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: ref.ID, Source: reprise.Source{File: ref.Path},
-			Message: fmt.Sprintf("the work was cut off; its files are %d events behind the journal", late),
+			Message: fmt.Sprintf("the work was cut off; its files are %d events behind the journal", len(late)),
 			Hint:    "the next resume brings them up to it",
 		})
 	}
 	return out, nil
+}
+
+// Bring is CatchUp without the lease, played on a store that keeps its changes to
+// itself: it says the same and changes nothing else.
+func (a *Account) Bring(ctx context.Context, store *durable.Store, on reprise.Store, layout reprise.Layout, ref reprise.Ref) ([]reprise.Finding, error) {
+	t := &a.trail
+	out := givenUp(ref, a.Info.Lost)
+	late, behind, changed, err := t.overdue(store)
+	switch {
+	case err != nil:
+		return out, err
+	case len(changed) > 0:
+		return append(out, changedElsewhere(ref, changed[0], t.last())), nil
+	case len(late) == 0:
+		return out, nil
+	}
+	brought := map[string]bool{}
+	for _, ev := range late {
+		run, err := layout.Load(on, ref)
+		if err != nil {
+			return out, err
+		}
+		edits, _, err := editsOf(layout, on, run, ev)
+		if err != nil {
+			return out, err
+		}
+		if len(behind) > 0 && t.single && len(edits) == 0 {
+			return append(out, changedElsewhere(ref, behind[0], ev)), nil
+		}
+		for _, e := range edits {
+			if was, known := t.known[e.Path]; known && !brought[e.Path] && len(behind) == 0 && was != e.Base {
+				return append(out, changedElsewhere(ref, e.Path, late[len(late)-1])), nil
+			}
+			brought[e.Path] = true
+		}
+		if err := on.Apply(ctx, edits); err != nil {
+			return out, fmt.Errorf("catch up with %s: %w", ev.Kind, err)
+		}
+	}
+	at := ref.Path
+	if len(behind) > 0 && t.single {
+		at = behind[0]
+	}
+	return append(out, broughtUp(ref, at, late[len(late)-1], len(late))), nil
 }
 
 // givenUp tells what earlier repairs of a journal gave up.

@@ -285,7 +285,11 @@ func read(store *durable.Store, layout reprise.Layout, ref reprise.Ref) reading 
 
 // edits asks the layout what an event means in its files as they are now.
 func (j *Journal) edits(run *reprise.Run, ev reprise.Event) (edits []reprise.Edit, nowhere bool, err error) {
-	edits, err = j.layout.Record(j.store, run, ev)
+	return editsOf(j.layout, j.store, run, ev)
+}
+
+func editsOf(layout reprise.Layout, store reprise.Store, run *reprise.Run, ev reprise.Event) (edits []reprise.Edit, nowhere bool, err error) {
+	edits, err = layout.Record(store, run, ev)
 	if errors.Is(err, reprise.ErrCannotRecord) || err != nil && run.State == reprise.Unreadable {
 		// Files that cannot be read take nothing in; they are mended first.
 		return nil, true, nil

@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"slices"
+
 	"reprise"
 	"reprise/internal/durable"
 )
@@ -92,6 +94,22 @@ func (t *trail) stand(store *durable.Store) (behind, changed []string, err error
 		}
 	}
 	return behind, changed, nil
+}
+
+// overdue are the events that the files have not followed to and are to be brought up
+// to, with those of the files that are behind. There are none where a file was
+// changed by somebody else.
+func (t *trail) overdue(store *durable.Store) (late []reprise.Event, behind, changed []string, err error) {
+	behind, changed, err = t.stand(store)
+	switch {
+	case err != nil || len(changed) > 0:
+		return nil, behind, changed, err
+	case len(behind) > 0 && t.single:
+		return t.group, behind, nil, nil
+	case len(behind) > 0:
+		return slices.Concat(t.group, t.waiting), behind, nil, nil
+	}
+	return t.waiting, nil, nil, nil
 }
 
 // last is the event that the last record of files ends with.
