@@ -72,6 +72,12 @@ func TestOR9_fresh_begins_again(t *testing.T) {
 			if sum.State != reprise.Complete && !(w.waits && sum.State == reprise.Waiting) {
 				t.Errorf("it leads to %v %v: %q failed %v", sum.State, sum.Action, sum.Reasons, sum.Failed)
 			}
+			// What attempts before it left is not taken for somebody else's word.
+			for _, f := range sum.Findings {
+				if f.Code == reprise.CodeLeftover && f.Severity == reprise.Warning {
+					t.Errorf("after a fresh start: %s", f.Message)
+				}
+			}
 		})
 	}
 }

@@ -259,11 +259,16 @@ func (w *work) hash(name string) (reprise.Hash, error) {
 // keyOf is what commits of an attempt carry. It names the run as it was begun,
 // so that a run started afresh under the same name has other keys.
 func (w *work) keyOf(step string, attempt int) string {
+	return fmt.Sprintf("%s/%s#%d@%s", word(w.ref.ID), word(step), attempt, w.life())
+}
+
+// life tells a run from one of the same name that began at another time.
+func (w *work) life() string {
 	began := w.hist.Began
 	if began.IsZero() {
 		began = w.sum.Started
 	}
-	return fmt.Sprintf("%s/%s#%d@%x", word(w.ref.ID), word(step), attempt, began.UnixMilli()&0xffffffffff)
+	return fmt.Sprintf("%x", began.UnixMilli()&0xffffffffff)
 }
 
 // token marks the processes of an attempt. Whoever comes after us can tell it
@@ -275,9 +280,10 @@ func (w *work) token(f *flight) string {
 // word makes an id that can stand in a trailer, a file name and a sentence.
 func word(id string) string { return reprise.TrailerWord(id) }
 
-// attemptName names the files of an attempt.
+// attemptName names the files of an attempt. Those of a run that was started afresh
+// are not those of the attempts before, whose numbers it uses again.
 func (w *work) attemptName(f *flight) string {
-	return fmt.Sprintf("%s.%s.%d", word(w.ref.Layout+"-"+w.ref.ID), word(f.a.Step), f.attempt)
+	return fmt.Sprintf("%s.%s.%s.%d", word(w.ref.Layout+"-"+w.ref.ID), w.life(), word(f.a.Step), f.attempt)
 }
 
 func policyOf(a reprise.Assignment) reprise.Ambiguity {
