@@ -30,7 +30,9 @@ func (t *trail) add(e *Entry) {
 	t.newest = len(e.Files) > 0
 	switch {
 	case e.Event.Kind == reprise.StateRestored:
-		t.waiting = nil
+		// The files are what they were at some earlier time. Whatever was recorded
+		// of them since is taken back, and by nobody else.
+		*t = trail{}
 	case e.Deferred:
 		t.waiting = append(t.waiting, e.Event)
 	case len(e.Files) > 0:
