@@ -303,7 +303,7 @@ func TestO1_OR9_a_fresh_start_that_is_killed_is_carried_to_its_end(t *testing.T)
 			t.Parallel()
 			dir, ref := stopped(t, name)
 			if kinds := freshKills(t, name, dir, ref); kinds["gone"] == 0 || kinds["decided"] == 0 {
-				t.Error("no kill was where the state is gone")
+				t.Errorf("no kill was where the state is gone: %v", kinds)
 			}
 		})
 	}
@@ -412,7 +412,7 @@ func freshKills(t *testing.T, name, dir string, ref reprise.Ref) map[string]int 
 			t.Errorf("killed before operation %d (%s), %s:\n  %s", n, cut, kind, strings.Join(problems, "\n  "))
 		}
 	}
-	t.Logf("killed before operations up to %d, decided from %d on: %v", last, decision, kinds)
+	t.Logf("killed before operations up to %d (%s), decided from %d on: %v", last, sites[last], decision, kinds)
 	return kinds
 }
 
