@@ -25,6 +25,21 @@ type started struct {
 // program starts the program in dir with settings of its own below home.
 func program(t *testing.T, dir, home string, args ...string) *started {
 	t.Helper()
+	s := prepared(t, dir, home, args...)
+	s.begin()
+	return s
+}
+
+func (s *started) begin() {
+	s.t.Helper()
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// prepared is program before the start.
+func prepared(t *testing.T, dir, home string, args ...string) *started {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -37,10 +52,11 @@ func program(t *testing.T, dir, home string, args ...string) *started {
 	}
 	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.err
 	s.cmd.WaitDelay = 5 * time.Second
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.cmd.Process.Kill() })
+	t.Cleanup(func() {
+		if s.cmd.Process != nil {
+			s.cmd.Process.Kill()
+		}
+	})
 	return s
 }
 
@@ -156,7 +172,12 @@ func underWay(t *testing.T) (dir, home string, s *started) {
 
 func letGo(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+	touch(t, dir, "go")
+}
+
+func touch(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -47,6 +47,7 @@ const (
 	exitUnreadable  = 40
 	exitWait        = 75
 	exitInterrupt   = 130
+	exitUnread      = 141
 	exitTerminated  = 143
 )
 
@@ -59,6 +60,7 @@ type app struct {
 	code     int
 	input    *bufio.Reader // over in, once somebody asked for a line
 	typed    chan typed    // the line that is being read
+	unread   chan struct{} // closed when nobody reads what we write; see outlive
 }
 
 // Main runs the program and returns its exit code.
@@ -68,7 +70,13 @@ func Main(args []string, out, errOut io.Writer, env func(string) string) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	if err := root.ExecuteContext(context.Background()); err != nil {
+	err := root.ExecuteContext(context.Background())
+	switch {
+	case a.isUnread() && (err == nil || errors.Is(err, syscall.EPIPE)):
+		if a.code == exitOK {
+			a.code = exitUnread
+		}
+	case err != nil:
 		a.code = a.printError(err)
 	}
 	return a.code
@@ -90,11 +98,12 @@ func (a *app) newRoot() *cobra.Command {
 	return root
 }
 
-// guarded lets a signal end what a command is doing in an orderly way. Commands
-// that only look do without: a signal ends them where they are, and preparing
-// for it would take a tenth of their time.
-func guarded(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
+// guarded lets a signal end what a command is doing in an orderly way, and a closed
+// output not at all. Commands that only look do without: a signal ends them where they
+// are, and preparing for it would take a tenth of their time.
+func (a *app) guarded(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		a.outlive()
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		cmd.SetContext(ctx)

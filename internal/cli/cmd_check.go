@@ -46,7 +46,7 @@ func (a *app) newCheck() *cobra.Command {
 				return a.check(cmd.Context(), dir, strings.Join(args, ""), flags)
 			}
 			if flags.verify != "" { // a command of the user's must not outlive us
-				run = guarded(run)
+				run = a.guarded(run)
 			}
 			return run(cmd, args)
 		},

@@ -21,7 +21,7 @@ func (a *app) newClean() *cobra.Command {
 		Example:           "  reprise clean 004 --dry-run\n  reprise clean 004 --yes",
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: a.completeRuns(&flags.dir),
-		RunE: guarded(func(cmd *cobra.Command, args []string) error {
+		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
 			return a.clean(cmd.Context(), flags, strings.Join(args, ""))
 		}),
 	}

@@ -44,7 +44,7 @@ func (a *app) newDemo() *cobra.Command {
 			"scratch folder is read or changed. Exit code 0 only if the proof holds.",
 		Example: "  reprise demo\n  reprise demo --layout autoclaude\n  reprise demo --json --keep=false",
 		Args:    args(cobra.NoArgs),
-		RunE: guarded(func(cmd *cobra.Command, _ []string) error {
+		RunE: a.guarded(func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), flags)
 		}),
 	}
@@ -93,12 +93,26 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	if a.json {
 		d.w = &d.unseen
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-a.unread:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	doc, err := d.perform(ctx)
+	if err != nil && a.isUnread() {
+		err = context.Canceled // however its parts ended that had nobody to write for
+	}
 	if !flags.keep {
 		err = errors.Join(err, scene.Remove())
 	}
 	if errors.Is(err, context.Canceled) {
-		a.code = exitInterrupt
+		if a.code = exitInterrupt; a.isUnread() {
+			a.code, d.w = exitUnread, a.err
+		}
 		d.line("")
 		d.say("Stopped. " + map[bool]string{true: "What there is stays in ", false: "Nothing is left of "}[flags.keep] + plain(scene.Dir) + ".")
 		return nil

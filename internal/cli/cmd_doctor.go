@@ -25,7 +25,7 @@ func (a *app) newDoctor() *cobra.Command {
 			"Exit code: 0 all is fine, 10 something is limited, 11 something essential is missing.",
 		Example: "  reprise doctor\n  reprise doctor --json",
 		Args:    args(cobra.NoArgs),
-		RunE: guarded(func(cmd *cobra.Command, _ []string) error {
+		RunE: a.guarded(func(cmd *cobra.Command, _ []string) error {
 			return a.doctor(cmd.Context(), dir)
 		}),
 	}

@@ -22,7 +22,7 @@ func (a *app) newRepair() *cobra.Command {
 			"Without RUN: all runs of the project, and reprise's own journals.",
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: a.completeRuns(&flags.dir),
-		RunE: guarded(func(cmd *cobra.Command, args []string) error {
+		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
 			return a.repair(cmd.Context(), flags, strings.Join(args, ""))
 		}),
 	}

@@ -40,7 +40,7 @@ func (a *app) newResume() *cobra.Command {
 			"nothing blocks. Without RUN: the one that was interrupted, or the list.\n\n" +
 			"Exit code: 0 finished, 1 steps failed for good, 3 nothing interrupted, 11 blocked,\n" +
 			"12 needs an answer, 13 changed since --if, 20 held by a live run, 75 wait for a\n" +
-			"limit to end, 130 and 143 stopped by a signal.",
+			"limit to end, 130 and 143 stopped by a signal, 141 since nobody reads the output.",
 		Example: "  reprise resume\n  reprise resume 4.2 --mode autopilot\n  reprise resume 004 --option review\n" +
 			"  reprise resume 004 --dry-run\n  reprise resume 4.2 --from implement --until qa",
 		Args:              args(cobra.MaximumNArgs(1)),

@@ -24,7 +24,7 @@ func (a *app) newUndo() *cobra.Command {
 			"a snapshot of the present state is taken first.\n" +
 			"Without SNAPSHOT: the list of what can be brought back.",
 		Args: args(cobra.MaximumNArgs(1)),
-		RunE: guarded(func(cmd *cobra.Command, args []string) error {
+		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
 			return a.undo(cmd, flags, strings.Join(args, ""))
 		}),
 	}

@@ -71,7 +71,7 @@ type shift struct {
 	trusts func() (*settings.Trust, error)
 
 	mu     sync.Mutex
-	signal os.Signal // the first that came
+	signal os.Signal // the first that came; SIGPIPE if the output was closed before
 	board  *board
 	screen *tui.Screen
 	plain  *lineLog
@@ -83,8 +83,9 @@ type shift struct {
 }
 
 // work lets f work with signals in order: the first asks to stop, the second
-// ends everything at once.
+// ends everything at once. An output that nobody reads any more asks to stop, too.
 func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error) error {
+	a.outlive()
 	root, below := projectFolder(flags.dir)
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -103,24 +104,30 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	over := make(chan struct{})
 	defer close(over)
 	go func() {
-		select {
-		case sig := <-signals:
-			s.stopping(sig)
-			cancel()
-		case <-over:
-			return
-		}
+		unread, asked := a.unread, false
 		for {
 			select {
-			case sig := <-signals:
-				if sig == syscall.SIGHUP {
-					continue // of one hang-up the shell and the terminal both tell
+			case <-unread:
+				// No signal of a person's: one that comes now is the first.
+				unread = nil
+				if !asked {
+					s.stopping(syscall.SIGPIPE)
+					cancel()
 				}
-				s.say("Stopping at once.")
-				close(s.hard)
+			case sig := <-signals:
+				switch {
+				case !asked:
+					asked = true
+					s.stopping(sig)
+					cancel()
+				case sig != syscall.SIGHUP: // of one hang-up the shell and the terminal both tell
+					s.say("Stopping at once.")
+					close(s.hard)
+					return
+				}
 			case <-over:
+				return
 			}
-			return
 		}
 	}()
 	err = f(s)
@@ -135,6 +142,10 @@ func (s *shift) stopping(sig os.Signal) {
 	s.mu.Lock()
 	s.signal = sig
 	s.mu.Unlock()
+	if sig == syscall.SIGPIPE {
+		s.say("Stopping, since nobody reads the output any more: the step is ended cleanly and stays open.")
+		return
+	}
 	s.say("Stopping: the step is ended cleanly and stays open. Once more stops at once.")
 }
 
@@ -142,8 +153,11 @@ func (s *shift) stopping(sig os.Signal) {
 func (s *shift) signalCode() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.signal == syscall.SIGTERM || s.signal == syscall.SIGHUP {
+	switch s.signal {
+	case syscall.SIGTERM, syscall.SIGHUP:
 		return exitTerminated
+	case syscall.SIGPIPE:
+		return exitUnread
 	}
 	return exitInterrupt
 }
