@@ -21,11 +21,6 @@ const (
 	BandUnknown  = "unknown"  // no time is on record, or it lies in the future
 )
 
-// BandWords lists the bands, youngest first.
-func BandWords() []string {
-	return []string{BandFresh, BandRecent, BandModerate, BandStale, BandUnknown}
-}
-
 // Age tells how long ago the run was last active, and the band that falls in.
 // ok is false where no time is on record, nobody looked at the clock, or the
 // time lies further ahead than a missing time zone can explain.

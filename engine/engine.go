@@ -127,7 +127,6 @@ type Preview struct {
 	Run      reprise.Ref
 	Steps    []string // of the run, as its files would tell them at first
 	Decision reprise.Decision
-	Digest   string
 	// Would are sentences: what is settled, recorded, waited for.
 	Would []string
 	// Diff is what would change in the layout's files before the first agent
@@ -140,7 +139,6 @@ type Preview struct {
 type PreviewStep struct {
 	Run     string // the run of its own that the step is of, "" for the run itself
 	Step    string
-	Title   string
 	Role    string
 	Attempt int
 	Agent   string

@@ -247,7 +247,7 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 	e = e.orderly()
 	store, _, err := e.take(ctx)
 	if _, held := errors.AsType[*durable.HeldError](err); held {
-		return e.postKnown(ctx, ref, answers)
+		return e.postKnown(ref, answers)
 	}
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 
 // postKnown leaves answers to questions that the files ask for whoever works on
 // the project.
-func (e *Engine) postKnown(ctx context.Context, ref reprise.Ref, answers map[string]string) error {
+func (e *Engine) postKnown(ref reprise.Ref, answers map[string]string) error {
 	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if c.If != "" && look.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
-	r.p.Decision, r.p.Digest, r.p.Steps = look.d, look.digest, stepIDs(look.run)
+	r.p.Decision, r.p.Steps = look.d, stepIDs(look.run)
 	return r.told(r.choose(ctx, look))
 }
 

@@ -361,7 +361,7 @@ func (r *rehearsal) unit(ctx context.Context, a reprise.Assignment) error {
 		f.attempt++ // that result is somebody else's word
 	}
 	f.key = r.keyOf(a.Step, f.attempt)
-	step := PreviewStep{Run: r.child, Step: a.Step, Title: a.Unit.Title, Role: a.Role, Attempt: f.attempt, Dir: "."}
+	step := PreviewStep{Run: r.child, Step: a.Step, Role: a.Role, Attempt: f.attempt, Dir: "."}
 	if a.Worktree && r.repo != nil {
 		step.Dir = "the run's own checkout"
 		f.dir = "" // not known before it is made

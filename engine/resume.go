@@ -151,7 +151,7 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 		return err
 	}
 	w.sum.Snapshot = snap
-	if err := w.lift(ctx); err != nil {
+	if err := w.lift(); err != nil {
 		return err
 	}
 	if err := w.revise(ctx); err != nil {
@@ -207,7 +207,7 @@ func validation(l look) string {
 
 // lift moves away what holds a run until a person says to go on, which they
 // just did: the marker files of a pause.
-func (w *work) lift(ctx context.Context) error {
+func (w *work) lift() error {
 	lifter, ok := w.book.(reprise.Lifter)
 	if !ok {
 		return nil

@@ -181,7 +181,7 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 		return made, nil
 	}
 	if f.a.Commit && w.dry == nil {
-		made, err := w.commitRest(ctx, f, reply)
+		made, err := w.commitRest(ctx, f)
 		if made != "" || err != nil {
 			return made, err
 		}
@@ -236,7 +236,7 @@ func (w *work) changedAnything(ctx context.Context, f *flight) bool {
 	return slices.ContainsFunc(now, func(name string) bool { return !slices.Contains(*f.dirty, name) && !w.isState(name) })
 }
 
-func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (string, error) {
+func (w *work) commitRest(ctx context.Context, f *flight) (string, error) {
 	repo, err := w.repoAt(ctx, f.dir)
 	if err != nil {
 		return "", err
@@ -250,7 +250,7 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 		if len(changed) == 0 {
 			return "", nil
 		}
-		return repo.Commit(ctx, w.message(f, reply), trailer)
+		return repo.Commit(ctx, w.message(f), trailer)
 	}
 	if step := w.run.Step(f.a.Step); f.inside != "" && step != nil && len(step.Files) > 0 {
 		// Others work in the same checkout, on other files.
@@ -258,7 +258,7 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 		if len(mine) == 0 {
 			return "", nil
 		}
-		return repo.CommitPaths(ctx, mine, w.message(f, reply), trailer)
+		return repo.CommitPaths(ctx, mine, w.message(f), trailer)
 	}
 	var mine, others []string
 	for _, name := range changed {
@@ -281,7 +281,7 @@ func (w *work) commitRest(ctx context.Context, f *flight, reply reprise.Reply) (
 		}
 		return "", nil
 	}
-	return repo.CommitPaths(ctx, mine, w.message(f, reply), trailer)
+	return repo.CommitPaths(ctx, mine, w.message(f), trailer)
 }
 
 // someOf names a few of many files.
@@ -353,7 +353,7 @@ func (w *work) isState(name string) bool {
 }
 
 // message is that of a commit of ours.
-func (w *work) message(f *flight, reply reprise.Reply) string {
+func (w *work) message(f *flight) string {
 	subject := f.a.Facts["commit_subject"]
 	if subject == "" {
 		subject = f.a.Step

@@ -223,22 +223,6 @@ func (j *Journal) moveOn(ev reprise.Event) {
 	}
 }
 
-// RecordFor is Record for a run that the caller has: it must be what Load gives
-// now, or a tracked run that every event was advanced by.
-func (j *Journal) RecordFor(ctx context.Context, run *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
-	if err := j.Project(ctx); err != nil {
-		return nil, err
-	}
-	edits, nowhere, err := j.edits(run, ev)
-	if err != nil {
-		return nil, err
-	}
-	if err := j.carryOut(ctx, ev, edits, nowhere); err != nil {
-		return nil, err
-	}
-	return edits, nil
-}
-
 // carryOut makes an event durable, first in the journal and then in the files.
 func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []reprise.Edit, nowhere bool) error {
 	files, err := j.touches(edits)

@@ -35,10 +35,7 @@ func take(t *testing.T, dir string) *durable.Store {
 	return s
 }
 
-const (
-	eventRun  = "20260212-0915-csv-export-k3f9"
-	eventPath = ".agent-memory/runs/" + eventRun
-)
+const eventRun = "20260212-0915-csv-export-k3f9"
 
 func started(step string) reprise.Event {
 	return reprise.Event{Kind: reprise.StepStarted, Step: step, At: at, Attempt: 1}

@@ -203,10 +203,6 @@ func Quote(data []reprise.Data, ours ...string) (fence string, blocks []string) 
 	return fence, blocks
 }
 
-// Plain reports whether a text may stand in a sentence of ours that an agent
-// reads: a name or a path without room for more.
-func Plain(s string) bool { return word().MatchString(s) }
-
 // limit is how many characters each block may have so that all fit.
 func (v *view) limit() int {
 	low, high := 0, maxBlock // the largest that fits lies between

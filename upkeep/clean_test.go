@@ -11,6 +11,7 @@ import (
 	"reprise/internal/durable"
 	"reprise/journal"
 	"reprise/layout"
+	"reprise/project"
 	"reprise/upkeep"
 )
 
@@ -74,7 +75,7 @@ func givenUpAndBroughtBack(t *testing.T, ref reprise.Ref) {
 	}
 	tender := upkeep.Tender{Dir: dir, Now: at.Add(time.Hour)}
 	listed := func() *reprise.Run {
-		found, err := tender.Judge(t.Context())
+		found, err := project.Judge(t.Context(), dir, project.JudgeOptions{Options: project.Options{Now: tender.Now}, Full: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,6 @@ type History struct {
 	Entries []journal.Entry
 	// Damage is set where the journal cannot be trusted from some place on.
 	Damage *durable.DamageError
-	Info   durable.LogInfo
 }
 
 // Log reads the journal of a run. It changes nothing.
@@ -25,7 +24,7 @@ func (t Tender) Log(r *reprise.Run) (*History, error) {
 		return nil, err
 	}
 	h := &History{Run: r}
-	h.Entries, h.Info, err = journal.Read(store, journal.Name(r.Ref))
+	h.Entries, _, err = journal.Read(store, journal.Name(r.Ref))
 	if errors.As(err, &h.Damage) {
 		err = nil
 	}
@@ -50,7 +49,7 @@ func (t Tender) LogOf(id string) (*History, error) {
 			continue
 		}
 		h := &History{Run: &reprise.Run{Ref: ref}}
-		h.Entries, h.Info, err = journal.Read(store, name)
+		h.Entries, _, err = journal.Read(store, name)
 		if errors.As(err, &h.Damage) {
 			err = nil
 		}

@@ -181,6 +181,3 @@ func (t Tender) Repair(ctx context.Context, plan *RepairPlan) (*Repaired, error)
 	}
 	return done, nil
 }
-
-// Judge reads and judges the project the Tender tends.
-func (t Tender) Judge(ctx context.Context) (*project.Judgement, error) { return t.judge(ctx) }

@@ -57,11 +57,6 @@ func (t Tender) take(ctx context.Context, op string, runs ...*reprise.Run) (*dur
 	return store, nil
 }
 
-// runs judges the project fully.
-func (t Tender) judge(ctx context.Context) (*project.Judgement, error) {
-	return project.Judge(ctx, t.Dir, project.JudgeOptions{Options: project.Options{Now: t.Now}, Full: true})
-}
-
 // layoutOf finds the layout of a run.
 func layoutOf(r *reprise.Run) (reprise.Layout, error) {
 	if l := layout.Find(r.Layout); l != nil {

@@ -25,7 +25,7 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 				choice.Option, blocked = "", true
 			}
 		}
-		ok, err := s.byItself(f, j, mode, choice.Option, blocked, flags)
+		ok, err := s.byItself(j, mode, choice.Option, blocked, flags)
 		if err != nil || ok {
 			return choice, err
 		}
@@ -70,7 +70,7 @@ func (e unattended) Unwrap() error { return errUnanswered }
 
 // byItself goes on without asking how, where that is allowed. A conflict turns
 // autopilot to a person, and so does what cannot be taken back lightly.
-func (s *shift) byItself(f *face, j judged, mode engine.Mode, option string, blocked bool, flags resumeFlags) (bool, error) {
+func (s *shift) byItself(j judged, mode engine.Mode, option string, blocked bool, flags resumeFlags) (bool, error) {
 	if option == "answer" && mode == engine.Autopilot && !s.asks() {
 		return false, &waitsError{run: j.run, name: j.name}
 	}

@@ -16,8 +16,6 @@ type Markdown struct {
 	Front     *Node
 	MoreFront []*Node
 	Lines     []Line // the body, front matter left out
-
-	file *File
 }
 
 // Line is one line of the body without its line end.
@@ -35,7 +33,7 @@ func (f *File) Markdown() *Markdown {
 	if !f.ok {
 		return nil
 	}
-	m := &Markdown{file: f}
+	m := &Markdown{}
 	data, offset, no := f.Data, 0, 1
 	if bytes.HasPrefix(data, bom) {
 		offset = len(bom)
@@ -164,7 +162,6 @@ type Section struct {
 	Level int
 	Line  int
 	lines []Line
-	m     *Markdown
 }
 
 // All is the whole body as one section.
@@ -172,7 +169,7 @@ func (m *Markdown) All() Section {
 	if m == nil {
 		return Section{}
 	}
-	return Section{lines: m.Lines, m: m}
+	return Section{lines: m.Lines}
 }
 
 // Sections returns every heading of the body with its section, in file order.
@@ -193,7 +190,7 @@ func (m *Markdown) Sections() []Section {
 			}
 			end++
 		}
-		out = append(out, Section{Title: title, Level: level, Line: l.No, lines: m.Lines[i+1 : end], m: m})
+		out = append(out, Section{Title: title, Level: level, Line: l.No, lines: m.Lines[i+1 : end]})
 	}
 	return out
 }

@@ -285,17 +285,6 @@ func (v Value) Text() string {
 	return v.y.Value
 }
 
-// Texts gives a list of scalars.
-func (v Value) Texts() []string {
-	var out []string
-	for _, item := range v.List() {
-		if text := item.Text(); text != "" {
-			out = append(out, text)
-		}
-	}
-	return out
-}
-
 // Argv gives a command: a list with the program and its arguments. One text is
 // refused, because splitting it would take a shell.
 func (v Value) Argv() []string {

@@ -18,8 +18,6 @@ func goldenOptions(fault string) durable.Options {
 	return o
 }
 
-const goldenRecords = 9
-
 // golden is a store of two generations, two segments and one large payload,
 // closed as it should be, with a group of edits that a kill interrupted.
 func golden(tb testing.TB) *crashfs.FS {

@@ -3,7 +3,6 @@ package durable
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -187,82 +186,4 @@ func (d *DryRun) Diff() string {
 		}
 	}
 	return out.String()
-}
-
-// TraceEvent is one call of Apply that was made.
-type TraceEvent struct {
-	Edits []reprise.Edit
-	Err   error
-}
-
-type traced struct {
-	reprise.Store
-	say func(TraceEvent)
-}
-
-// Trace tells what was done, after it was done.
-func Trace(under reprise.Store, say func(TraceEvent)) reprise.Store { return &traced{under, say} }
-
-func (t *traced) Apply(ctx context.Context, edits []reprise.Edit) error {
-	err := t.Store.Apply(ctx, edits)
-	t.say(TraceEvent{Edits: edits, Err: err})
-	return err
-}
-
-type verified struct{ reprise.Store }
-
-// Verify reads every file again after it was changed. A file that is not what
-// was written is an error; the content is then not to be trusted.
-func Verify(under reprise.Store) reprise.Store { return &verified{under} }
-
-func (v *verified) Apply(ctx context.Context, edits []reprise.Edit) error {
-	want := map[string]reprise.Hash{}
-	for _, e := range edits {
-		have, err := fs.ReadFile(v.Store, e.Path)
-		if err != nil && !missing(err) {
-			return err
-		}
-		if !e.Append {
-			have = nil
-		}
-		want[e.Path] = reprise.HashOf(append(bytes.Clone(have), e.Content...))
-	}
-	if err := v.Store.Apply(ctx, edits); err != nil {
-		return err
-	}
-	for _, e := range edits {
-		have, err := fs.ReadFile(v.Store, e.Path)
-		if err != nil {
-			return fmt.Errorf("verify %s: %w", e.Path, err)
-		}
-		if got := reprise.HashOf(have); got != want[e.Path] {
-			return fmt.Errorf("verify %s: it was not written as it should: %w", e.Path,
-				&reprise.ChangedError{Path: e.Path, Want: want[e.Path], Got: got})
-		}
-	}
-	return nil
-}
-
-// ErrCrashed is what a store that crashes here returns from then on.
-var ErrCrashed = errors.New("crashed here")
-
-type crashing struct {
-	reprise.Store
-	mu   sync.Mutex
-	left int
-}
-
-// CrashHere stops before the n-th call of Apply, counted from 1: that one and
-// all later ones return ErrCrashed and change nothing.
-func CrashHere(under reprise.Store, n int) reprise.Store { return &crashing{Store: under, left: n} }
-
-func (c *crashing) Apply(ctx context.Context, edits []reprise.Edit) error {
-	c.mu.Lock()
-	c.left--
-	crashed := c.left <= 0
-	c.mu.Unlock()
-	if crashed {
-		return ErrCrashed
-	}
-	return c.Store.Apply(ctx, edits)
 }

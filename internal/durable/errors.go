@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-
-	"reprise"
 )
 
 var (
@@ -189,11 +187,9 @@ func (e *FutureError) Hint() string { return "use the version that wrote it, or 
 // its end, because its file is neither what it was nor what it should become.
 // The file was not touched; Kept is where the edit is kept.
 type Conflict struct {
-	Path          string
-	Before, After reprise.Hash
-	Found         reprise.Hash
-	Reason        string
-	Kept          string
+	Path   string
+	Reason string
+	Kept   string
 }
 
 // IsFull reports whether an error means that there is no room: a full disk or

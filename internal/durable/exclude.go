@@ -2,7 +2,6 @@ package durable
 
 import (
 	"bytes"
-	"context"
 	"errors"
 
 	"reprise"
@@ -17,7 +16,7 @@ var excludeLines = []string{"/" + StateDir + "/", tempPrefix + "*" + tempSuffix}
 // exclude keeps the state folder out of git. Where the repository's own list is
 // out of reach (a linked worktree, a folder below its top), the state folder
 // ignores itself.
-func (s *Store) exclude(ctx context.Context, rep *Report) error {
+func (s *Store) exclude(rep *Report) error {
 	if info, err := s.fs.Stat(".git"); err == nil && info.Mode.IsDir() {
 		err := s.extendExclude()
 		if err == nil || errors.Is(err, ErrPoisoned) {

@@ -381,11 +381,7 @@ func (l *Log) close() error {
 // LogInfo is what reading a log told beside its records.
 type LogInfo struct {
 	Records int    // that count
-	Seq     uint64 // number of the last
-	Gen     uint64 // the highest generation
-	Torn    bool   // something half-written stands at the end
 	Stale   []Note // records of an older generation, which do not count
-	Notes   []Note
 	Lost    []Lost // what earlier repairs gave up
 }
 
@@ -417,8 +413,7 @@ func (s *Store) ReadLog(name string, fn func(Record) error) (LogInfo, error) {
 		return fn(Record{Seq: f.seq, Gen: f.gen, Kind: f.kind, Payload: payload, Confirmed: f.seq <= mark.Seq})
 	})
 	if t != nil {
-		info.Seq, info.Gen, info.Lost = t.chain.seq, t.chain.gen, t.chain.lost
-		info.Torn, info.Stale, info.Notes = len(t.torn) > 0, t.stale, t.notes
+		info.Stale, info.Lost = t.stale, t.chain.lost
 	}
 	return info, err
 }

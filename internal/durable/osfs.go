@@ -16,7 +16,6 @@ import (
 // what it leads to (view.go).
 type osFS struct {
 	root *os.Root
-	dir  string   // absolute, links resolved
 	at   *os.File // the folder, for atOnce; nil where it has no use for it
 }
 
@@ -28,7 +27,7 @@ func OpenFS(dir string) (FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &osFS{root: root, dir: dir}
+	d := &osFS{root: root}
 	if d.at, err = openWay(root); err != nil {
 		root.Close()
 		return nil, err

@@ -70,10 +70,10 @@ func (s *Store) rollOne(p planned, rep *Report) (*Conflict, error) {
 	case err == nil:
 		found, p.info = reprise.HashOf(have), &info
 	case !missing(err):
-		return &Conflict{Path: p.Path, Before: p.Before, After: p.After, Reason: err.Error()}, nil
+		return &Conflict{Path: p.Path, Reason: err.Error()}, nil
 	}
 	clash := func(reason string) *Conflict {
-		return &Conflict{Path: p.Path, Before: p.Before, After: p.After, Found: found, Reason: reason}
+		return &Conflict{Path: p.Path, Reason: reason}
 	}
 	switch {
 	case p.Append:

@@ -312,7 +312,7 @@ func (s *Store) Take(ctx context.Context) (*Report, error) {
 	if err := s.takeLock(rep); err != nil {
 		return nil, err
 	}
-	if err := s.settle(ctx, rep); err != nil {
+	if err := s.settle(rep); err != nil {
 		s.lease.file.Close()
 		s.lease = nil
 		return nil, err
@@ -321,7 +321,7 @@ func (s *Store) Take(ctx context.Context) (*Report, error) {
 }
 
 // settle is all that happens between holding the lock and being ready.
-func (s *Store) settle(ctx context.Context, rep *Report) error {
+func (s *Store) settle(rep *Report) error {
 	if err := s.writeStamp(rep); err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (s *Store) settle(ctx context.Context, rep *Report) error {
 		rep.PendingUndo = string(b)
 	}
 	s.ensureReserve(rep)
-	return s.exclude(ctx, rep)
+	return s.exclude(rep)
 }
 
 // checkPlace looks, without changing anything, whether this is a place to work in.

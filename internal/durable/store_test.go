@@ -1,7 +1,6 @@
 package durable_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -170,25 +169,7 @@ func TestDecorators(t *testing.T) {
 	if b, _ := os.ReadFile(filepath.Join(dir, "a.md")); string(b) != "one\ntwo\nthree\n" || len(dry.Edits()) != 3 {
 		t.Errorf("a dry run wrote %q, %d edits", b, len(dry.Edits()))
 	}
-
-	var seen []durable.TraceEvent
-	stack := durable.CrashHere(durable.Verify(durable.Trace(s, func(e durable.TraceEvent) { seen = append(seen, e) })), 2)
-	if err := stack.Apply(t.Context(), edit); err != nil || len(seen) != 1 || seen[0].Err != nil {
-		t.Errorf("%v %v", err, seen)
-	}
-	if err := stack.Apply(t.Context(), nil); !errors.Is(err, durable.ErrCrashed) {
-		t.Errorf("it went on: %v", err)
-	}
-	lying := durable.Verify(liar{s})
-	if err := lying.Apply(t.Context(), []reprise.Edit{{Path: "never.md", Content: []byte("x")}}); err == nil {
-		t.Error("a write that was not made is verified")
-	}
 }
-
-// liar says that it has written.
-type liar struct{ reprise.Store }
-
-func (liar) Apply(context.Context, []reprise.Edit) error { return nil }
 
 func TestLog_refuses_what_it_cannot_hold(t *testing.T) {
 	t.Parallel()

@@ -107,7 +107,6 @@ func remoteSettings(settings []setting) (has, partial bool) {
 
 // status is what `status --porcelain=v2 -z --branch` says.
 type status struct {
-	head     string
 	branch   string
 	detached bool
 	changes  []reprise.Change
@@ -161,12 +160,7 @@ func readStatus(r *bufio.Reader, max int) (status, error) {
 
 func (st *status) header(text string) {
 	name, value, _ := strings.Cut(text, " ")
-	switch name {
-	case "branch.oid":
-		if objectName(value) {
-			st.head = value
-		}
-	case "branch.head":
+	if name == "branch.head" {
 		st.detached = value == "(detached)"
 		if !st.detached {
 			st.branch = value

@@ -16,7 +16,6 @@ import (
 
 // gsdPlan is one PLAN file.
 type gsdPlan struct {
-	key        planKey
 	id         string
 	path       string
 	title      string
@@ -133,7 +132,7 @@ var supersededWords = []string{"supersed", "abandon", "cancel", "obsolete", "dro
 
 func (g *gsd) readGSDPlan(name string, k planKey, id string) *gsdPlan {
 	f := g.r.Open(name)
-	p := &gsdPlan{key: k, id: id, path: name, wave: -1, size: len(f.Data), source: f.At(0)}
+	p := &gsdPlan{id: id, path: name, wave: -1, size: len(f.Data), source: f.At(0)}
 	m := f.Markdown()
 	if m == nil {
 		return p
@@ -290,7 +289,7 @@ func (g *gsd) tidyKeys() {
 		to := planKey{k.phase, num, suffix}
 		if p := g.plans[k]; p != nil && g.plans[to] == nil {
 			delete(g.plans, k)
-			p.key, p.id = to, to.String()
+			p.id = to.String()
 			g.plans[to] = p
 		}
 		if s := g.sums[k]; s != nil && g.sums[to] == nil {

@@ -14,7 +14,6 @@ import (
 // wave is one wave of an epic state.
 type wave struct {
 	name    string // the key: a number or a word
-	title   string
 	word    string
 	at      reprise.Source
 	stories []waveStory
@@ -69,7 +68,7 @@ func epicWaves(root *doc.Node) []wave {
 }
 
 func readWave(name string, n *doc.Node) wave {
-	w := wave{name: name, title: n.Get("name", "title").Str(), word: n.Get("status").Str(), at: n.Get("status").Source()}
+	w := wave{name: name, word: n.Get("status").Str(), at: n.Get("status").Source()}
 	if w.at.File == "" {
 		w.at = n.Source()
 	}

@@ -94,7 +94,7 @@ func (c *scribe) loopEvent(p *paper, d loopDialect, lp loop) error {
 	if what == "review" {
 		return c.reviewEvent(p, d, lp, n)
 	}
-	return c.fixEvent(p, d, lp, n)
+	return c.fixEvent(p, d, n)
 }
 
 // loopStep reads which review or fix is meant: review-2, fix-2, or the story
@@ -167,7 +167,7 @@ func entryAt(p *paper, n int) int {
 }
 
 // beginReview makes sure that the iteration is counted and has its entry.
-func (c *scribe) beginReview(p *paper, d loopDialect, lp loop, n int) (int, error) {
+func (c *scribe) beginReview(p *paper, d loopDialect, n int) (int, error) {
 	// History counts too when it is read; the counter is never set back.
 	if now, _ := strconv.Atoi(plainText(p.node(splice.Path{d.iteration}))); now < n {
 		if err := p.set(splice.Path{d.iteration}, n); err != nil {
@@ -214,7 +214,7 @@ func (c *scribe) reviewEvent(p *paper, d loopDialect, lp loop, n int) error {
 	word := ""
 	switch c.ev.Kind {
 	case reprise.StepStarted:
-		if _, err := c.beginReview(p, d, lp, n); err != nil {
+		if _, err := c.beginReview(p, d, n); err != nil {
 			return err
 		}
 		return c.loopStatus(p, d, d.running, "", "in progress", "running", "active")
@@ -250,7 +250,7 @@ func (c *scribe) reviewEvent(p *paper, d loopDialect, lp loop, n int) error {
 // giveVerdict ends a review: the verdict in the words of the other iterations,
 // the status of the loop, and the story.
 func (c *scribe) giveVerdict(p *paper, d loopDialect, lp loop, n int, word string) error {
-	i, err := c.beginReview(p, d, lp, n)
+	i, err := c.beginReview(p, d, n)
 	if err != nil {
 		return err
 	}
@@ -323,7 +323,7 @@ func (c *scribe) interrupted(p *paper, d loopDialect, n int) error {
 }
 
 // fixEvent records what happened to the fix of an iteration.
-func (c *scribe) fixEvent(p *paper, d loopDialect, lp loop, n int) error {
+func (c *scribe) fixEvent(p *paper, d loopDialect, n int) error {
 	i := entryAt(p, n)
 	if i < 0 || verdict(plainText(p.node(splice.Path{"history", i, "verdict"}))) != reprise.Failed {
 		return c.cannot("iteration %d has nothing to fix", n)

@@ -93,13 +93,11 @@ const (
 type resolution struct {
 	gap, details string
 	iteration    int
-	line         int
 }
 
 type workflowRow struct {
 	name string
 	word value
-	at   time.Time
 }
 
 type document struct {
@@ -347,7 +345,7 @@ func (ix *index) readAnswers(md *doc.Markdown) {
 func (ix *index) readHistory(md *doc.Markdown) {
 	for _, c := range ix.tableOf(md, []string{"Gap ID", "ID", "Gap"}, "Gap Resolution History") {
 		h := resolution{
-			gap: c.get("Gap ID", "ID", "Gap"), line: c.line(),
+			gap:     c.get("Gap ID", "ID", "Gap"),
 			details: c.get("Details") + " " + c.get("Resolution") + " " + c.get("Resolved Via"),
 		}
 		if n := doc.Numbers(c.get("Iteration")); len(n) > 0 {
@@ -367,11 +365,7 @@ func (ix *index) readWorkflows(md *doc.Markdown) {
 		got, _ := rows(s, "Workflow")
 		for _, c := range got {
 			row := workflowRow{name: doc.Fold(c.get("Workflow")), word: value{c.get("Status"), c.line()}}
-			last := value{c.get("Last Run"), c.line()}
-			if t, ok := doc.FindTime(last.text); ok && last.given() {
-				row.at = t
-			}
-			ix.stamp(last)
+			ix.stamp(value{c.get("Last Run"), c.line()})
 			ix.workflows = append(ix.workflows, row)
 		}
 		if len(got) == 0 {

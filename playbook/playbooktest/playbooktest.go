@@ -100,12 +100,6 @@ func (r Result) Count(kind reprise.EventKind, step string) int {
 	return n
 }
 
-// Play plays a run from a goal to where it stops.
-func Play(t testing.TB, l reprise.Layout, book reprise.Playbook, fsys fstest.MapFS, goal reprise.Goal, agent func(Job) reprise.Reply) Result {
-	t.Helper()
-	return Player{Layout: l, Book: book, Goal: goal, Agent: agent}.Play(t, fsys)
-}
-
 // EveryKill plays it once through and then once for every instruction, dying
 // there, and gives each result to check.
 func (p Player) EveryKill(t *testing.T, fsys fstest.MapFS, check func(t testing.TB, r Result)) {

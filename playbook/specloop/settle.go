@@ -21,7 +21,7 @@ func (Book) Settle(fsys fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Ev
 	s := read(fsys, r)
 	answers, limit := unused(r)
 	if limit != nil && len(answers) == 0 && len(r.PendingQuestions()) == 0 {
-		return decided(r, s, limit), nil
+		return decided(s, limit), nil
 	}
 	switch pending := r.PendingQuestions(); {
 	case !written(fsys, r), limit != nil, slices.ContainsFunc(pending, func(q reprise.Question) bool { return isLimit(q.ID) }):
@@ -89,7 +89,7 @@ func (s *sheet) askLimit(r *reprise.Run, why string, left int) []reprise.Event {
 // decided acts on what a person said about the limit. One event does it whole:
 // that it was said and what follows from it stand in the same edit. Words that
 // are none of the options end nothing and start nothing: it is asked again.
-func decided(r *reprise.Run, s sheet, q *reprise.Question) []reprise.Event {
+func decided(s sheet, q *reprise.Question) []reprise.Event {
 	ev := reprise.Event{Text: handOver(nil, []string{q.ID})}
 	offered := reprise.Question{Options: []string{limitAccept, limitGoOn, limitAbort}}
 	switch offered.Option(q.Answer) {
