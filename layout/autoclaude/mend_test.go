@@ -1,8 +1,6 @@
 package autoclaude_test
 
 import (
-	"maps"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -29,59 +27,9 @@ func mendFS(files map[string]string) fstest.MapFS {
 	return fsys
 }
 
-// mendAll applies what is offered for every run and asks for what holds for
-// every mend: it fits the bytes, finishes nothing, takes the damage away and
-// leaves nothing to mend.
-func mendAll(t *testing.T, fsys fstest.MapFS) (mends []reprise.Mend, after fstest.MapFS) {
+func mendAll(t *testing.T, fsys fstest.MapFS) layouttest.Mended {
 	t.Helper()
-	l := autoclaude.New()
-	before, err := layouttest.Read(l, fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	was := map[string]*reprise.Run{}
-	after = maps.Clone(fsys)
-	touched := map[string]bool{}
-	for _, r := range before {
-		was[r.Path] = r
-		offered, err := l.(reprise.Mender).Mend(fsys, r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range offered {
-			if m.What == "" || m.From == "" || len(m.Edits) == 0 {
-				t.Errorf("an incomplete mend: %+v", m)
-			}
-			if after, err = layouttest.Apply(after, m.Edits); err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range m.Edits {
-				touched[e.Path] = true
-			}
-		}
-		mends = append(mends, offered...)
-	}
-	runs, err := layouttest.Read(l, after)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range runs {
-		for i := range r.Steps {
-			s := &r.Steps[i]
-			if old := was[r.Path].Step(s.ID); s.Status == reprise.Done && (old == nil || old.Status != reprise.Done) {
-				t.Errorf("step %q became done", s.ID)
-			}
-		}
-		for _, f := range r.Findings {
-			if touched[f.Source.File] && (f.Code == reprise.CodeUnreadable || f.Code == reprise.CodeSalvaged) {
-				t.Errorf("mended, and still: %s: %s", f.Source, f.Message)
-			}
-		}
-		if again, err := l.(reprise.Mender).Mend(after, r); err != nil || len(again) > 0 {
-			t.Errorf("mended, and still %d mends to make (%v)", len(again), err)
-		}
-	}
-	return mends, after
+	return layouttest.Mends(t, autoclaude.New(), fsys)
 }
 
 func TestMend(t *testing.T) {
@@ -129,7 +77,8 @@ func TestMend(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			fsys := mendFS(tc.files)
-			mends, after := mendAll(t, fsys)
+			got := mendAll(t, fsys)
+			mends := got.Mends
 			if len(mends) != len(tc.want) {
 				t.Fatalf("%d mends, want %d: %+v", len(mends), len(tc.want), mends)
 			}
@@ -138,7 +87,7 @@ func TestMend(t *testing.T) {
 					t.Errorf("what: %q, want %q in it", m.What, tc.what)
 				}
 			}
-			for name, f := range after {
+			for name, f := range got.Tree {
 				want, mended := tc.want[name]
 				if !mended {
 					want = tc.files[name]
@@ -155,18 +104,12 @@ func TestMend(t *testing.T) {
 func TestMend_folderInThePlansPlace(t *testing.T) {
 	t.Parallel()
 	fsys := mendFS(map[string]string{mendHome + "spec.md": "# X\n", mendHome + planName + "/x": "y", mendTree + planName: mendPlan})
-	if mends, _ := mendAll(t, fsys); len(mends) > 0 {
-		t.Errorf("%+v", mends)
+	if got := mendAll(t, fsys); len(got.Mends) > 0 {
+		t.Errorf("%+v", got.Mends)
 	}
 }
 
 func TestMend_scenarios(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) { mendAll(t, layouttest.LoadFS(t, file)) })
-	}
+	layouttest.MendsEvery(t, "testdata/*/*.txtar", func(t *testing.T, fsys fstest.MapFS) []reprise.Mend { return mendAll(t, fsys).Mends })
 }

@@ -1,8 +1,6 @@
 package eventrun_test
 
 import (
-	"maps"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -29,64 +27,18 @@ func mendFS(files map[string]string) fstest.MapFS {
 	return fsys
 }
 
-// mendAll applies what is offered for every run and asks for what holds for
-// every mend: it fits the bytes, finishes nothing, takes the damage away,
-// leaves the log alone and leaves nothing to mend.
-func mendAll(t *testing.T, fsys fstest.MapFS) (mends []reprise.Mend, runs []*reprise.Run, after fstest.MapFS) {
+// mendAll mends a tree and asks that the log is left alone.
+func mendAll(t *testing.T, fsys fstest.MapFS) layouttest.Mended {
 	t.Helper()
-	l := eventrun.New()
-	before, err := layouttest.Read(l, fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	was := map[string]*reprise.Run{}
-	after = maps.Clone(fsys)
-	touched := map[string]bool{}
-	for _, r := range before {
-		was[r.Path] = r
-		offered, err := l.(reprise.Mender).Mend(fsys, r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range offered {
-			if m.What == "" || m.From == "" || len(m.Edits) == 0 {
-				t.Errorf("an incomplete mend: %+v", m)
+	got := layouttest.Mends(t, eventrun.New(), fsys, reprise.CodeIntegrity)
+	for _, m := range got.Mends {
+		for _, e := range m.Edits {
+			if strings.Contains(e.Path, "/events/") {
+				t.Errorf("the log is changed: %s", e.Path)
 			}
-			if after, err = layouttest.Apply(after, m.Edits); err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range m.Edits {
-				touched[e.Path] = true
-				if strings.Contains(e.Path, "/events/") {
-					t.Errorf("the log is changed: %s", e.Path)
-				}
-			}
-		}
-		mends = append(mends, offered...)
-	}
-	if runs, err = layouttest.Read(l, after); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range runs {
-		if old := was[r.Path]; r.State == reprise.Complete && old.State != reprise.Complete {
-			t.Errorf("%s became complete", r.ID)
-		}
-		for i := range r.Steps {
-			s := &r.Steps[i]
-			if old := was[r.Path].Step(s.ID); s.Status == reprise.Done && (old == nil || old.Status != reprise.Done) {
-				t.Errorf("step %q became done", s.ID)
-			}
-		}
-		for _, f := range r.Findings {
-			if touched[f.Source.File] && (f.Code == reprise.CodeUnreadable || f.Code == reprise.CodeSalvaged || f.Code == reprise.CodeIntegrity) {
-				t.Errorf("mended, and still: %s: %s", f.Source, f.Message)
-			}
-		}
-		if again, err := l.(reprise.Mender).Mend(after, r); err != nil || len(again) > 0 {
-			t.Errorf("mended, and still %d mends to make (%v)", len(again), err)
 		}
 	}
-	return mends, runs, after
+	return got
 }
 
 const (
@@ -139,15 +91,16 @@ func TestMend(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			fsys := mendFS(tc.files)
-			mends, runs, after := mendAll(t, fsys)
+			got := mendAll(t, fsys)
+			mends := got.Mends
 			if len(mends) != tc.mends {
 				t.Fatalf("%d mends, want %d: %+v", len(mends), tc.mends, mends)
 			}
-			if tc.mends == 0 && len(after) != len(fsys) {
+			if tc.mends == 0 && len(got.Tree) != len(fsys) {
 				t.Error("files were made")
 			}
 			var steps []string
-			for _, s := range runs[0].Steps {
+			for _, s := range got.Runs[0].Steps {
 				steps = append(steps, s.ID+" "+s.Status.String()+` "`+s.Title+`" [`+strings.Join(s.Needs, " ")+"]")
 			}
 			if got := strings.Join(steps, "; "); tc.steps != "-" && got != tc.steps {
@@ -162,9 +115,9 @@ func TestMend_cutAnywhere(t *testing.T) {
 	t.Parallel()
 	for cut := range len(wholeGraph) {
 		fsys := mendFS(map[string]string{"task-graph.json": wholeGraph[:cut], "tasks/T001.md": "# One\n", "tasks/T002.md": "# Two\n", "events/a/x.jsonl": oneDone})
-		mends, runs, _ := mendAll(t, fsys)
-		if len(mends) != 1 || len(runs[0].Steps) != 2 || runs[0].State != reprise.Interrupted {
-			t.Errorf("cut after %d bytes: %d mends, %d steps, %s", cut, len(mends), len(runs[0].Steps), runs[0].State)
+		got := mendAll(t, fsys)
+		if run := got.Runs[0]; len(got.Mends) != 1 || len(run.Steps) != 2 || run.State != reprise.Interrupted {
+			t.Errorf("cut after %d bytes: %d mends, %d steps, %s", cut, len(got.Mends), len(run.Steps), run.State)
 		}
 	}
 }
@@ -173,8 +126,8 @@ func TestMend_beforeTheGraphIsDue(t *testing.T) {
 	t.Parallel()
 	fsys := mendFS(map[string]string{"tasks/T001.md": "# One\n"})
 	delete(fsys, mendRun+"constitution.md")
-	if mends, _, _ := mendAll(t, fsys); len(mends) > 0 {
-		t.Errorf("%+v", mends)
+	if got := mendAll(t, fsys); len(got.Mends) > 0 {
+		t.Errorf("%+v", got.Mends)
 	}
 }
 
@@ -182,18 +135,12 @@ func TestMend_beforeTheGraphIsDue(t *testing.T) {
 func TestMend_folderInTheGraphsPlace(t *testing.T) {
 	t.Parallel()
 	fsys := mendFS(map[string]string{"task-graph.json/x": "y", "tasks/T001.md": "# One\n"})
-	if mends, _, _ := mendAll(t, fsys); len(mends) > 0 {
-		t.Errorf("%+v", mends)
+	if got := mendAll(t, fsys); len(got.Mends) > 0 {
+		t.Errorf("%+v", got.Mends)
 	}
 }
 
 func TestMend_scenarios(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/scenarios/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files, %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) { mendAll(t, layouttest.LoadFS(t, file)) })
-	}
+	layouttest.MendsEvery(t, "testdata/scenarios/*.txtar", func(t *testing.T, fsys fstest.MapFS) []reprise.Mend { return mendAll(t, fsys).Mends })
 }

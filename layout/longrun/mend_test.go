@@ -2,7 +2,6 @@ package longrun_test
 
 import (
 	"maps"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -12,83 +11,19 @@ import (
 	"reprise/layout/longrun"
 )
 
-// mend asks for mends of every run, checks each by itself and all together
-// against the contract, and returns them with the tree that is mended.
 func mend(t *testing.T, fsys fstest.MapFS) ([]reprise.Mend, fstest.MapFS) {
 	t.Helper()
-	l := longrun.New()
-	runs, err := layouttest.Read(l, fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []reprise.Mend
-	next := fsys
-	for _, r := range runs {
-		mends, err := l.(reprise.Mender).Mend(fsys, r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range mends {
-			if m.What == "" || m.From == "" || len(m.Edits) == 0 {
-				t.Errorf("a mend that says too little: %+v", m)
-			}
-			if next, err = layouttest.Apply(next, m.Edits); err != nil {
-				t.Fatal(err)
-			}
-		}
-		all = append(all, mends...)
-		now, err := l.Load(next, r.Ref)
-		if err != nil {
-			t.Fatal(err)
-		}
-		notFurther(t, r, now)
-		for _, m := range mends {
-			for _, f := range now.Findings {
-				if f.Source.File == m.Edits[0].Path && (f.Code == reprise.CodeUnreadable || f.Code == reprise.CodeIntegrity) {
-					t.Errorf("%s is still damaged: %s", f.Source, f.Message)
-				}
-			}
-		}
-		if again, err := l.(reprise.Mender).Mend(next, now); err != nil || len(again) > 0 {
-			t.Errorf("mended, and still to mend: %+v (%v)", again, err)
-		}
-	}
-	return all, next
-}
-
-func notFurther(t *testing.T, was, now *reprise.Run) {
-	t.Helper()
-	if now.State == reprise.Complete && was.State != reprise.Complete {
-		t.Errorf("mending made the run complete (was %s)", was.State)
-	}
-	for i := range now.Steps {
-		s := &now.Steps[i]
-		if old := was.Step(s.ID); s.Status.Closed() && (old == nil || !old.Status.Closed()) {
-			t.Errorf("mending made step %s %s", s.ID, s.Status)
-		}
-	}
+	got := layouttest.Mends(t, longrun.New(), fsys, reprise.CodeIntegrity)
+	return got.Mends, got.Tree
 }
 
 // Every tree of the package: mends apply, and make nothing more done.
 func TestX9_Mend_every_scenario(t *testing.T) {
 	t.Parallel()
-	files, _ := filepath.Glob("testdata/*/*.txtar")
-	if len(files) == 0 {
-		t.Fatal("no scenarios")
-	}
-	count := 0
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			mends, _ := mend(t, layouttest.LoadFS(t, file))
-			count += len(mends)
-			for _, m := range mends {
-				t.Logf("%s from %s:\n%s", m.What, m.From, m.Edits[0].Content)
-			}
-		})
-	}
-	if count == 0 {
-		t.Error("no scenario gave a mend")
-	}
+	layouttest.MendsEvery(t, "testdata/*/*.txtar", func(t *testing.T, fsys fstest.MapFS) []reprise.Mend {
+		mends, _ := mend(t, fsys)
+		return mends
+	})
 }
 
 func text(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s), Mode: 0o644} }
@@ -231,7 +166,7 @@ func TestX9_Mend_cut_anywhere(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				notFurther(t, intact[0], now)
+				layouttest.NotFurther(t, intact[0], now)
 				if t.Failed() {
 					t.Fatalf("%s cut after %d bytes", name, cut)
 				}

@@ -1,7 +1,8 @@
 package orchestrate_test
 
 import (
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -67,20 +68,10 @@ func mend(t *testing.T, fsys fstest.MapFS) (map[string]string, []reprise.Mend) {
 // OR9: every tree of the package gives mends that apply and make nothing more
 // done.
 func TestOR9_Mend_every_scenario(t *testing.T) {
-	files, _ := filepath.Glob("testdata/scenarios/*.txtar")
-	count := 0
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			out, mends := mend(t, layouttest.LoadFS(t, file))
-			count += len(mends)
-			for _, m := range mends {
-				t.Logf("%s | from %s\n%s", m.What, m.From, out[m.Edits[0].Path])
-			}
-		})
-	}
-	if count == 0 {
-		t.Error("no scenario gave a mend")
-	}
+	layouttest.MendsEvery(t, "testdata/scenarios/*.txtar", func(t *testing.T, fsys fstest.MapFS) []reprise.Mend {
+		_, mends := mend(t, fsys)
+		return mends
+	})
 }
 
 func withStatus(status string) string {
@@ -138,15 +129,8 @@ func TestX9_Mend_cut_off(t *testing.T) {
 	whole := "epic_state:\n  epicId: EPIC-4\n  status: completed\n  waves: {1: {status: completed, stories: {\"4.1\": {status: completed}, \"4.2\": {status: completed}}}}\n"
 	for i := range whole {
 		fsys := fstest.MapFS{".aiox/epic-EPIC-4-state.yaml": {Data: []byte(whole[:i])}, "docs/stories/4.1.story.md": {Data: []byte(withStatus("**Status:** Done"))}, "docs/stories/4.2.story.md": {Data: []byte(withStatus("**Status:** InProgress"))}}
-		if out, _ := mend(t, fsys); strings.Count(strings.Join(mapValues(out), ""), "status: completed") > 1 {
+		if out, _ := mend(t, fsys); strings.Count(strings.Join(slices.Collect(maps.Values(out)), ""), "status: completed") > 1 {
 			t.Fatalf("cut at %d: %s", i, out)
 		}
 	}
-}
-
-func mapValues(m map[string]string) (out []string) {
-	for _, v := range m {
-		out = append(out, v)
-	}
-	return out
 }
