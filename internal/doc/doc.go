@@ -124,7 +124,22 @@ func (r *Reader) Open(name string) *File {
 		buf.Grow(int(n) + bytes.MinRead) // else it is made larger to find the end
 	}
 	_, err = io.Copy(&buf, io.LimitReader(in, MaxSize+1))
-	f.Data = buf.Bytes()
+	f.hold(buf.Bytes(), err)
+	return f
+}
+
+// Memory gives a file that is on no disk, as Open would: what is about to be
+// written, to be read back first.
+func Memory(name string, data []byte) (*Reader, *File) {
+	r := NewReader(nil)
+	f := &File{Path: path.Clean(name), r: r, exists: true}
+	f.hold(bytes.Clone(data), nil)
+	return r, f
+}
+
+// hold takes what was read, and how the reading ended.
+func (f *File) hold(data []byte, err error) {
+	f.Data = data
 	switch {
 	case err != nil:
 		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), cause(err)), "check the disk and the file's permissions")
@@ -134,7 +149,6 @@ func (r *Reader) Open(name string) *File {
 	default:
 		f.ok = true
 	}
-	return f
 }
 
 // OpenRegular opens a file for reading after making sure that it is a regular

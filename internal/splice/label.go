@@ -119,7 +119,7 @@ func valueOf(text string) string {
 }
 
 func (m *Markdown) checksAt(no int) []doc.Check {
-	_, f := open([]byte(m.md.Lines[m.line(no)].Text + "\n"))
+	_, f := doc.Memory("f", []byte(m.md.Lines[m.line(no)].Text+"\n"))
 	return f.Markdown().All().Checks()
 }
 
@@ -133,7 +133,7 @@ func (m *Markdown) labelsAt(md *doc.Markdown, no int) []doc.Label {
 
 // lineLabels reads a line by itself.
 func lineLabels(line string) []doc.Label {
-	_, f := open([]byte(line))
+	_, f := doc.Memory("f", []byte(line))
 	md := f.Markdown()
 	if md == nil {
 		return nil

@@ -75,7 +75,7 @@ func (m *Markdown) AppendSection(w Where, level int, title string, lines ...stri
 		last--
 	}
 	block := []string{strings.Repeat("#", level) + " " + strings.TrimSpace(title)}
-	_, f := open([]byte(block[0]))
+	_, f := doc.Memory("f", []byte(block[0]))
 	if got := f.Markdown().Sections(); len(got) != 1 || got[0].Level != level || got[0].Title != strings.TrimSpace(title) {
 		return &Error{op, title, ErrUnfit, "it would not read as a heading"}
 	}
@@ -134,7 +134,7 @@ func (m *Markdown) headingLevel(i int) int {
 	if l.Hidden || !strings.HasPrefix(strings.TrimLeft(l.Text, " "), "#") {
 		return 0
 	}
-	_, f := open([]byte(l.Text + "\n"))
+	_, f := doc.Memory("f", []byte(l.Text+"\n"))
 	if s := f.Markdown().Sections(); len(s) > 0 {
 		return s[0].Level
 	}

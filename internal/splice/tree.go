@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"reprise"
@@ -220,18 +218,18 @@ func composite(n *doc.Node) bool { return n.Kind == doc.Map || n.Kind == doc.Lis
 // readJSON and readYAML read a content with the readers of layouts. The node is
 // nil, with the reason, if it cannot be read.
 func readJSON(data []byte) (*doc.Node, string) {
-	r, f := open(data)
+	r, f := doc.Memory("f", data)
 	return f.JSON(), reason(r)
 }
 
 func readYAML(data []byte) (n *doc.Node, broken bool, why string) {
-	r, f := open(data)
+	r, f := doc.Memory("f", data)
 	n = f.YAML()
 	return n, has(r, reprise.CodeSalvaged), reason(r)
 }
 
 func readMarkdown(data []byte) (m *doc.Markdown, broken bool, why string) {
-	r, f := open(data)
+	r, f := doc.Memory("f", data)
 	m = f.Markdown()
 	return m, has(r, reprise.CodeSalvaged), reason(r)
 }
@@ -253,35 +251,6 @@ func reason(r *doc.Reader) string {
 	}
 	return ""
 }
-
-func open(data []byte) (*doc.Reader, *doc.File) {
-	r := doc.NewReader(content(data))
-	return r, r.Open("f")
-}
-
-// content is a file system of one file.
-type content []byte
-
-func (c content) Open(string) (fs.File, error) { return c.file(), nil }
-
-// OpenRegular is asked for by doc.
-func (c content) OpenRegular(string) (fs.File, fs.FileInfo, error) {
-	f := c.file()
-	return f, f, nil
-}
-
-func (c content) file() *memory { return &memory{bytes.NewReader(c)} }
-
-// memory is that one file and its description.
-type memory struct{ *bytes.Reader }
-
-func (m *memory) Stat() (fs.FileInfo, error) { return m, nil }
-func (m *memory) Close() error               { return nil }
-func (m *memory) Name() string               { return "f" }
-func (m *memory) Mode() fs.FileMode          { return 0o444 }
-func (m *memory) ModTime() time.Time         { return time.Time{} }
-func (m *memory) IsDir() bool                { return false }
-func (m *memory) Sys() any                   { return nil }
 
 // oneLine reports whether text can stand on a line of any format.
 func oneLine(s string) bool {

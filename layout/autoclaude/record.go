@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/splice"
 )
 
 // Record tells what changes in the files of a spec for an event. Progress goes
@@ -344,7 +345,7 @@ func (w *writer) copyIn(dir string) *plan {
 
 // counting reads the copies as they would be and gives the one that counts.
 func (w *writer) counting() *plan {
-	after := preview{w}
+	after := splice.Over(w.l.fsys, w.edits())
 	l := &loader{fsys: after, rd: doc.NewReader(after), run: &reprise.Run{Ref: w.l.run.Ref}, where: w.l.where}
 	l.readCopies()
 	return l.plan

@@ -3,7 +3,6 @@ package autoclaude
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -194,45 +193,3 @@ func tidy(s string, most int) string {
 	}
 	return strings.TrimSpace(s)
 }
-
-// preview shows the spec as it would be after the changes so far.
-type preview struct{ w *writer }
-
-// Open implements fs.FS.
-func (p preview) Open(name string) (fs.File, error) {
-	if f, ok := p.changed(name); ok {
-		return f, nil
-	}
-	return p.w.l.fsys.Open(name)
-}
-
-// OpenRegular does the same for readers that want regular files only.
-func (p preview) OpenRegular(name string) (fs.File, fs.FileInfo, error) {
-	if f, ok := p.changed(name); ok {
-		return f, f, nil
-	}
-	return doc.OpenRegular(p.w.l.fsys, name)
-}
-
-func (p preview) changed(name string) (memFile, bool) {
-	for _, t := range p.w.files {
-		if t.path == name {
-			return memFile{bytes.NewReader(t.now()), name}, true
-		}
-	}
-	return memFile{}, false
-}
-
-// memFile is a file that is not written yet.
-type memFile struct {
-	*bytes.Reader
-	name string
-}
-
-func (f memFile) Stat() (fs.FileInfo, error) { return f, nil }
-func (f memFile) Close() error               { return nil }
-func (f memFile) Name() string               { return f.name }
-func (f memFile) Mode() fs.FileMode          { return 0o644 }
-func (f memFile) ModTime() time.Time         { return time.Time{} }
-func (f memFile) IsDir() bool                { return false }
-func (f memFile) Sys() any                   { return nil }

@@ -54,13 +54,14 @@ type sheet struct {
 
 // readSheet reads a story file, in Markdown or in the older YAML form. It
 // returns nil if the file was not read; that is reported.
-func readSheet(r *doc.Reader, name string) *sheet {
-	f := r.Open(name)
+func readSheet(r *doc.Reader, name string) *sheet { return sheetIn(r.Open(name)) }
+
+func sheetIn(f *doc.File) *sheet {
 	if !f.OK() {
 		return nil
 	}
 	s := &sheet{path: f.Path, file: f}
-	if ext := strings.ToLower(path.Ext(name)); ext == ".yaml" || ext == ".yml" {
+	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".yaml" || ext == ".yml" {
 		s.readYAML(f)
 		return s
 	}

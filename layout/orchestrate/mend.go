@@ -12,6 +12,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/splice"
 )
 
 var _ reprise.Mender = (*Layout)(nil)
@@ -62,11 +63,16 @@ func finds(r *reprise.Run, code, file string) bool {
 	return slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == code && f.Source.File == file })
 }
 
+// edit gives the state file this content.
+func (d *mender) edit(content string) reprise.Edit {
+	return splice.Edit(d.file.Path, d.file.Data, []byte(content), "rebuild "+path.Base(d.file.Path))
+}
+
 // mended gives the mend if, with the content in place, the file reads without
 // damage and nothing is further than before.
 func (d *mender) mended(what, from, content string) []reprise.Mend {
-	e := reprise.Edit{Path: d.file.Path, Base: reprise.HashOf(d.file.Data), Content: []byte(content), Why: "rebuild " + path.Base(d.file.Path)}
-	now := load(patched{d.fsys, oneFile{e.Path, e.Content}}, d.was.Ref)
+	e := d.edit(content)
+	now := load(splice.Over(d.fsys, []reprise.Edit{e}), d.was.Ref)
 	for _, code := range []string{reprise.CodeUnreadable, reprise.CodeSalvaged, reprise.CodeDamagedLine} {
 		if finds(now, code, e.Path) {
 			return nil
@@ -87,23 +93,6 @@ func (d *mender) mended(what, from, content string) []reprise.Mend {
 	}
 	return []reprise.Mend{{What: what, From: from, Edits: []reprise.Edit{e}}}
 }
-
-// patched is a tree in which one file has other bytes.
-type patched struct {
-	fs.FS
-	with oneFile
-}
-
-// Open implements fs.FS.
-func (p patched) Open(name string) (fs.File, error) {
-	if name == p.with.name {
-		return p.with.Open(name)
-	}
-	return p.FS.Open(name)
-}
-
-// ReadDir implements fs.ReadDirFS.
-func (p patched) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(p.FS, name) }
 
 // from names the files the stories were read from.
 func (d *mender) from() string {
@@ -269,7 +258,7 @@ func (d *mender) quoted() []reprise.Mend {
 		return nil
 	}
 	content := strings.Join(lines, "")
-	now := load(patched{d.fsys, oneFile{d.file.Path, []byte(content)}}, d.was.Ref)
+	now := load(splice.Over(d.fsys, []reprise.Edit{d.edit(content)}), d.was.Ref)
 	if now.State != d.was.State || now.Phase != d.was.Phase || len(now.Steps) != len(d.was.Steps) {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -455,37 +454,6 @@ func verifyStory(m *paper, before *sheet, changed []field, want class) error {
 
 // sheetOf reads a story from memory.
 func sheetOf(name string, data []byte) *sheet {
-	return readSheet(doc.NewReader(oneFile{name, data}), name)
+	_, f := doc.Memory(name, data)
+	return sheetIn(f)
 }
-
-// oneFile is a file system of one file.
-type oneFile struct {
-	name string
-	data []byte
-}
-
-// Open implements fs.FS.
-func (o oneFile) Open(name string) (fs.File, error) {
-	if name != o.name {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return &openFile{bytes.NewReader(o.data), o}, nil
-}
-
-type openFile struct {
-	*bytes.Reader
-	o oneFile
-}
-
-// Stat implements fs.File.
-func (f *openFile) Stat() (fs.FileInfo, error) { return f, nil }
-
-// Close implements fs.File.
-func (f *openFile) Close() error { return nil }
-
-// Name, Mode, ModTime, IsDir and Sys implement fs.FileInfo.
-func (f *openFile) Name() string       { return path.Base(f.o.name) }
-func (f *openFile) Mode() fs.FileMode  { return 0o444 }
-func (f *openFile) ModTime() time.Time { return time.Time{} }
-func (f *openFile) IsDir() bool        { return false }
-func (f *openFile) Sys() any           { return nil }
