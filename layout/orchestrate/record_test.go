@@ -1,8 +1,6 @@
 package orchestrate_test
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -15,19 +13,6 @@ import (
 	"reprise/layout/orchestrate"
 )
 
-// TestOR7_Record plays the events of each archive of testdata/record on its
-// tree and compares what changes, line by line. An event names its run, and
-// for one that is not there yet its kind. The last file `want` is rewritten
-// with -update.
-func TestOR7_Record(t *testing.T) {
-	t.Parallel()
-	layouttest.Archives(t, "testdata/record", func(t *testing.T, fsys fstest.MapFS) string {
-		events := readEvents(t, fsys["events"].Data)
-		delete(fsys, "events")
-		return play(t, fsys, events)
-	})
-}
-
 // happening is an event and the run it happens to.
 type happening struct {
 	Run, RunKind string
@@ -35,64 +20,26 @@ type happening struct {
 	reprise.Event
 }
 
-func readEvents(t testing.TB, data []byte) []happening {
-	t.Helper()
-	var out []happening
-	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
-		var ev happening
-		if err := json.Unmarshal([]byte(line), &ev); err != nil {
-			t.Fatalf("%s: %v", line, err)
+// TestOR7_Record plays the events of each archive of testdata/record on its
+// tree and compares what changes, in the files and in what is read from them. An
+// event names its run, and for one that is not there yet its kind.
+func TestOR7_Record(t *testing.T) {
+	t.Parallel()
+	layouttest.Events(t, "testdata/record", func(t *testing.T, out *strings.Builder, fsys fstest.MapFS, ev happening) fstest.MapFS {
+		fmt.Fprintf(out, "== %s: %s\n", ev.Run, strings.TrimSpace(fmt.Sprintf("%s %s %s%s %s", ev.Kind, ev.Step, ev.Phase, ev.Question, ev.Outcome)))
+		load := func(fsys fstest.MapFS) *reprise.Run { return pick(read(t, fsys), ev) }
+		next, ok := layouttest.Change(t, out, orchestrate.New(), fsys, load, ev.Event)
+		if !ok {
+			return fsys
 		}
-		out = append(out, ev)
-	}
-	return out
-}
-
-// play records one event after the other and describes what each changed, in
-// the files and in what is read from them.
-func play(t *testing.T, fsys fstest.MapFS, events []happening) string {
-	t.Helper()
-	l := orchestrate.New()
-	var b strings.Builder
-	for _, ev := range events {
-		runs := read(t, fsys)
-		run := pick(runs, ev)
-		fmt.Fprintf(&b, "== %s: %s\n", ev.Run, strings.TrimSpace(fmt.Sprintf("%s %s %s%s %s", ev.Kind, ev.Step, ev.Phase, ev.Question, ev.Outcome)))
-		edits, err := l.Record(fsys, run, ev.Event)
-		if err != nil {
-			fmt.Fprintf(&b, "refused (no place: %t): %v\n", errors.Is(err, reprise.ErrCannotRecord), err)
-			if len(edits) > 0 {
-				t.Errorf("%s: an error and %d edits", ev.Kind, len(edits))
-			}
-			continue
-		}
-		if len(edits) == 0 {
-			b.WriteString("nothing to change\n")
-		}
-		next, err := layouttest.Apply(fsys, edits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range edits {
-			var old []byte
-			if f := fsys[e.Path]; f != nil {
-				old = f.Data
-			}
-			fmt.Fprintf(&b, "%s (%s)\n%s", e.Path, e.Why, changedLines(string(old), string(next[e.Path].Data)))
-		}
-		after := read(t, next)
-		if again, err := l.Record(next, pick(after, ev), ev.Event); err != nil || len(again) > 0 {
-			t.Errorf("%s %s: recorded, and still %d edits: %v", ev.Kind, ev.Step, len(again), err)
-		}
-		for _, now := range after {
-			was := pick(runs, happening{Run: now.ID})
-			for _, line := range differences(was, now) {
-				fmt.Fprintf(&b, "-> %s %s\n", now.ID, line)
+		before := read(t, fsys)
+		for _, now := range read(t, next) {
+			for _, line := range differences(pick(before, happening{Run: now.ID}), now) {
+				fmt.Fprintf(out, "-> %s %s\n", now.ID, line)
 			}
 		}
-		fsys = next
-	}
-	return b.String()
+		return next
+	})
 }
 
 // differences tells what is read otherwise than before.
@@ -142,50 +89,6 @@ func pick(runs []*reprise.Run, ev happening) *reprise.Run {
 		}
 	}
 	return &reprise.Run{Ref: reprise.Ref{Layout: "orchestrate", ID: ev.Run, Kind: reprise.Kind(ev.RunKind)}, Steps: ev.Steps}
-}
-
-// changedLines lists the lines that differ, with \r and a missing last line
-// end made visible.
-func changedLines(old, next string) string {
-	a, b := strings.SplitAfter(old, "\n"), strings.SplitAfter(next, "\n")
-	common := make([][]int, len(a)+1)
-	for i := range common {
-		common[i] = make([]int, len(b)+1)
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
-	var out strings.Builder
-	line := func(sign, text string) {
-		if text == "" {
-			return
-		}
-		end := ""
-		if !strings.HasSuffix(text, "\n") {
-			end = " (no line end)"
-		}
-		fmt.Fprintf(&out, "  %s%s%s\n", sign, strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\r", "\\r"), end)
-	}
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			i, j = i+1, j+1
-		case i < len(a) && (j == len(b) || common[i+1][j] >= common[i][j+1]):
-			line("-", a[i])
-			i++
-		default:
-			line("+", b[j])
-			j++
-		}
-	}
-	return out.String()
 }
 
 // OR11: a specification that was being begun when its process was killed is begun:
