@@ -26,6 +26,7 @@ const (
 	CodeFalseCompletion   = "false-completion"       // called done while its own evidence says otherwise
 	CodePendingQuestion   = "pending-question"       // a person was asked and has not answered
 	CodeRetryLoop         = "retry-loop"             // many attempts without success
+	CodeAttemptsSpent     = "attempts-spent"         // a step is not tried again before a person had a say
 	CodeLeftover          = "leftover-file"          // residue of an interrupted write
 	CodeAmbiguous         = "ambiguous-state"        // the files do not settle where it stands
 	CodeSuperseded        = "superseded"             // a later run took over

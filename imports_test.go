@@ -23,7 +23,7 @@ var rooms = map[string][]string{
 	"layout/*":                 {".", "internal/doc", "internal/splice"},
 	"examine":                  {"."},
 	"report":                   {"."},
-	"project":                  {".", "layout", "evidence", "evidence/grade", "examine", "internal/doc", "internal/tree", "journal", "internal/durable"},
+	"project":                  {".", "layout", "evidence", "evidence/grade", "examine", "internal/doc", "internal/tree", "journal", "internal/durable", "playbook"},
 	"internal/doc":             {"."},
 	"internal/tree":            {"internal/doc"},
 	"internal/splice":          {".", "internal/doc"},

@@ -53,6 +53,12 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	case r.State == Waiting:
 		d.because(r.Reason)
 		d.ask(r)
+	case r.State.Open() && len(d.Again) == 0 && r.spent(d.Units):
+		d.State, d.Action = Waiting, Ask
+		for _, s := range r.Spent {
+			d.because(s.Step + ": " + s.Reason)
+		}
+		d.because("its attempts are used up: trying it again, or leaving it out, is for a person to decide")
 	case r.State.Open() && r.Until.After(o.Now) && r.Until.Sub(o.Now) <= LongestLimit:
 		d.State, d.Action = Waiting, Wait
 		d.because("waits for a limit until " + r.Until.UTC().Format("2006-01-02 15:04 MST"))
@@ -154,10 +160,23 @@ func (d *Decision) offer(r *Run) {
 	if len(d.Units) == 0 {
 		d.Units = append(d.Units, r.heard()...)
 	}
+	if !r.spent(d.Units) {
+		d.Units = slices.DeleteFunc(d.Units, func(u Unit) bool { return r.spent([]Unit{u}) })
+	}
 	if len(d.Units) > 0 {
 		point := d.Units[0]
 		d.Point = &point
 	}
+}
+
+// spent reports whether there are units and the attempts of all of them are used up.
+func (r *Run) spent(units []Unit) bool {
+	for _, u := range units {
+		if !slices.ContainsFunc(r.Spent, func(s Spent) bool { return s.Unit == u.ID }) {
+			return false
+		}
+	}
+	return len(units) > 0
 }
 
 // ready reports whether everything a step needs is closed, or landed where the

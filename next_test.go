@@ -242,3 +242,33 @@ func TestC5_a_limit_of_a_wrong_clock_holds_nothing_up(t *testing.T) {
 		}
 	}
 }
+
+// What has used up its attempts is not where a run goes on, and what else there is goes
+// on without it; where nothing else is, a person has to say.
+func TestX1_Next_leaves_what_is_spent_to_a_person(t *testing.T) {
+	t.Parallel()
+	steps := []Step{{ID: "a", Status: Failed}, {ID: "b", Status: Pending}}
+	next := []Unit{{ID: "a"}, {ID: "b"}}
+	for name, c := range map[string]struct {
+		spent  []Spent
+		action Action
+		state  State
+		point  string
+	}{
+		"none": {nil, Start, Interrupted, "a"},
+		"one":  {[]Spent{{"a", "a", "failed once"}}, Start, Interrupted, "b"},
+		"all":  {[]Spent{{"a", "a", "failed once"}, {"b", "b", "failed once"}}, Ask, Waiting, "a"},
+	} {
+		r := &Run{Ref: Ref{Kind: KindGraph}, State: Interrupted, Steps: steps, Next: next, Spent: c.spent}
+		d := Next(r, Observed{}, Policy{})
+		if d.Action != c.action || d.State != c.state || d.Point == nil || d.Point.ID != c.point {
+			t.Errorf("%s: %v %v %+v", name, d.Action, d.State, d.Point)
+		}
+		if again := slices.ContainsFunc(d.Options(r), func(o Option) bool { return o.Key == "restart" }); again != (name == "all") {
+			t.Errorf("%s: %+v", name, d.Options(r))
+		}
+		if len(r.Next) != 2 || r.Next[0].ID != "a" || r.Next[1].ID != "b" {
+			t.Errorf("%s: the run was changed: %+v", name, r.Next)
+		}
+	}
+}

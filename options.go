@@ -16,10 +16,26 @@ func (d Decision) Options(r *Run) []Option {
 	if answer, ok := r.unusedAnswer(); ok && d.Action == Ask && !slices.ContainsFunc(options, goesOn) {
 		options = append([]Option{{"continue", "Go on with the answer: " + answer}}, options...)
 	}
+	if d.Action == Ask && r.spent(d.Units) && len(r.PendingQuestions()) == 0 {
+		options = d.tryAgain(options)
+	}
 	if !r.Refreshable() {
 		options = slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "fresh" })
 	}
 	return options
+}
+
+// tryAgain adds that what comes next is tried again to the ways to go on with a run
+// that it waits for: going on as it stands starts nothing.
+func (d Decision) tryAgain(options []Option) []Option {
+	out := slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "restart" })
+	for i := range out {
+		if out[i].Key == "continue" || out[i].Key == "resume" {
+			out[i].Label = "Look again; " + d.Point.name() + " is not tried"
+		}
+	}
+	at := min(1, len(out))
+	return slices.Insert(out, at, Option{"restart", "Try " + d.Point.name() + " again"})
 }
 
 // goesOn reports whether a choice takes the run up as it stands.

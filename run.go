@@ -165,6 +165,13 @@ type Unit struct {
 	Reason string // why this one, in words; for explanation, not for machines
 }
 
+// Spent is a unit that is not tried again by itself.
+type Spent struct {
+	Unit   string // its id
+	Step   string // the id that its attempts are recorded under
+	Reason string // why not: how often it failed, and how
+}
+
 // Run is one workflow in a project, as its files tell it. A Run is never
 // partly valid in silence: whatever could not be read has a Finding.
 type Run struct {
@@ -189,6 +196,9 @@ type Run struct {
 	// Next is what may be started now according to the files, the
 	// recommended unit first. Empty for a run that is closed.
 	Next []Unit
+	// Spent are those of them whose attempts are used up: they are not tried
+	// again before a person had a say.
+	Spent []Spent
 
 	LastActivity       time.Time
 	LastActivitySource Source

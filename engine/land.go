@@ -371,9 +371,9 @@ func (w *work) fail(ctx context.Context, f *flight, r agent.Result) error {
 	last := w.hist.Step(f.a.Step).LastFailure
 	switch {
 	case r.Outcome == agent.NotStarted || f.child != nil && len(f.child.Parked) > 0:
-		ev.Outcome = pointless
+		ev.Outcome = journal.Pointless
 	case last != nil && ev.Cause != "" && last.Cause == ev.Cause:
-		ev.Outcome = sameAgain
+		ev.Outcome = journal.SameAgain
 	default:
 		ev.Outcome = string(r.Outcome)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/journal"
 )
 
 // maxSettle bounds how many rounds of events may follow each other with no step
@@ -413,7 +414,7 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 	for i := range w.run.Steps {
 		st := &w.run.Steps[i]
 		if h := w.hist.Step(st.ID); st.Status == reprise.Failed && h.LastFailure != nil && w.parked[st.ID] == "" {
-			s.Reasons = append(s.Reasons, fmt.Sprintf("%s: failed %s: %s", st.ID, times(h.Failures), reasonOf(h.LastFailure)))
+			s.Reasons = append(s.Reasons, fmt.Sprintf("%s: failed %s: %s", st.ID, journal.Times(h.Failures), journal.ReasonOf(h.LastFailure)))
 		}
 	}
 	s.Parked, s.Reached = w.givenUp(), w.reached()

@@ -109,6 +109,7 @@ func (w *work) judgeHeld(ctx context.Context) (look, error) {
 }
 
 func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, error) {
+	opts.Budget = w.budget
 	j, err := project.Judge(ctx, w.Dir, opts)
 	if err != nil {
 		return look{}, err

@@ -12,6 +12,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/journal"
 )
 
 // actor is what our own events are signed with, person what a person decided.
@@ -28,19 +29,8 @@ const maxBackoff = 5 * time.Minute
 // the same after a restart.
 func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 	h := w.hist.Step(a.Step)
-	budget := w.Settings.Attempts
-	if a.Attempts > 0 {
-		budget = a.Attempts
-	}
-	switch {
-	case h.Failures >= budget:
-		return at, fmt.Sprintf("failed %s: %s", times(h.Failures), reasonOf(h.LastFailure))
-	case h.Cutoffs >= w.Settings.Cutoffs:
-		return at, fmt.Sprintf("was cut off %s without an end", times(h.Cutoffs))
-	case h.LastFailure != nil && h.LastFailure.Outcome == sameAgain:
-		return at, "failed twice in the same way with nothing changed: " + reasonOf(h.LastFailure)
-	case h.LastFailure != nil && h.LastFailure.Outcome == pointless:
-		return at, reasonOf(h.LastFailure)
+	if why := h.Spent(journal.Budget{Attempts: pick(a.Attempts, w.Settings.Attempts), Cutoffs: w.Settings.Cutoffs}); why != "" {
+		return at, why
 	}
 	if h.LastFailure != nil {
 		pause := pick(a.Backoff, w.Settings.Backoff) << min(h.Failures-1, 20)
@@ -55,24 +45,17 @@ func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 	return at, ""
 }
 
-// Outcomes of a failure after which there is no use in trying again by itself.
-const (
-	sameAgain = "same-again" // as the attempt before, in an unchanged world
-	pointless = "pointless"  // the command cannot be started at all
-)
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
-func reasonOf(ev *reprise.Event) string {
-	if ev == nil || ev.Text == "" {
-		return "no reason is on record"
-	}
-	return ev.Text
+// budget says how often each step of a run is tried, for whoever judges it.
+func (w *work) budget(ref reprise.Ref) (func(step string) journal.Budget, error) {
+	usual := journal.Budget{Attempts: w.Settings.Attempts, Cutoffs: w.Settings.Cutoffs}
+	o, is := w.book.(own)
+	return func(step string) journal.Budget {
+		b := usual
+		if is && ref == w.ref {
+			b.Attempts = pick(o.wf.Attempts(step), b.Attempts)
+		}
+		return b
+	}, nil
 }
 
 // park leaves a step to a person.
@@ -84,8 +67,7 @@ func (w *work) park(a reprise.Assignment, why string) {
 // tired reports whether attempts at a step failed or were cut off since a person
 // last had a say.
 func (w *work) tired(step string) bool {
-	h := w.hist.Step(step)
-	return h.LastFailure != nil || h.Cutoffs > 0
+	return w.hist.Step(step).Tired()
 }
 
 // halted reports whether the last attempt at a step ended with that it cannot go on

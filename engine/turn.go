@@ -13,6 +13,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/journal"
 	"reprise/prompt"
 )
 
@@ -351,10 +352,10 @@ func (w *work) task(f *flight) prompt.Task {
 	}
 	h := w.hist.Step(f.a.Step)
 	if h.Cutoffs > 0 {
-		t.Earlier = append(t.Earlier, fmt.Sprintf("An earlier attempt was cut off (%s). What it changed is still there, whole or not: look at it before you do anything again.", times(h.Cutoffs)))
+		t.Earlier = append(t.Earlier, fmt.Sprintf("An earlier attempt was cut off (%s). What it changed is still there, whole or not: look at it before you do anything again.", journal.Times(h.Cutoffs)))
 	}
 	if h.LastFailure != nil {
-		t.Earlier = append(t.Earlier, fmt.Sprintf("The last attempt failed (%s so far).", times(h.Failures)))
+		t.Earlier = append(t.Earlier, fmt.Sprintf("The last attempt failed (%s so far).", journal.Times(h.Failures)))
 		t.Data = append(t.Data, reprise.Data{Name: "why the last attempt failed", Text: h.LastFailure.Text})
 	}
 	for _, id := range f.answers {

@@ -58,7 +58,7 @@ func (w *work) bind(a reprise.Assignment) (binding, error) {
 	}, nil
 }
 
-func pick(all ...time.Duration) time.Duration {
+func pick[T int | time.Duration](all ...T) T {
 	for _, d := range all {
 		if d > 0 {
 			return d

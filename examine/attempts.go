@@ -23,7 +23,7 @@ func retryLoop(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 		failed := s.Status == reprise.Failed && s.Attempts >= manyFailures
 		// What waits for its review has succeeded as far as attempts go.
 		open := !s.Status.Closed() && s.Status != reprise.InReview && s.Attempts >= manyAttempts
-		if (!failed && !open) || told(r, reprise.CodeRetryLoop, s.ID) {
+		if (!failed && !open) || told(r, reprise.CodeRetryLoop, s.ID) || told(r, reprise.CodeAttemptsSpent, s.ID) {
 			continue
 		}
 		end := "is not done"

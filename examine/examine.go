@@ -66,6 +66,7 @@ func Checks() []Check {
 		{reprise.CodeClosedOpen, warning, "The run ended with work left open; worth knowing where it was ended on purpose.", true, closedOpen},
 		{reprise.CodeCycle, warning, "Steps wait for each other, so that none of them can start.", true, cycle},
 		{reprise.CodeUnknownDependency, warning, "A step waits for something that does not exist.", true, unknownDependency},
+		{reprise.CodeAttemptsSpent, warning, "What comes next has used up its attempts, or another one is pointless: it is not tried again before a person had a say; each attempt that counts is worth knowing.", false, nil},
 		{reprise.CodeRetryLoop, warning, "A step was tried many times without success; one more try is unlikely to help.", true, retryLoop},
 		{reprise.CodeQuestionHidden, warning, "A person was asked and has not answered, but the state of the run tells of something else.", true, questionHidden},
 		{reprise.CodePendingQuestion, warning, "A person was asked and has not answered.", false, nil},

@@ -79,6 +79,15 @@ func (w *Workflow) Step(id string) *Step {
 	return w.step(i)
 }
 
+// Attempts is how often a step may fail before a person is asked, 0 where that is left
+// to the settings.
+func (w *Workflow) Attempts(id string) int {
+	if s := w.Step(id); s != nil {
+		return s.Attempts
+	}
+	return 0
+}
+
 // Template is the prompt of a step that a role does.
 const Template = "workflow-step"
 

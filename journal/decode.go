@@ -30,7 +30,7 @@ func (r *reader) record(rec durable.Record, t *trail) error {
 				return fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
 			}
 		}
-		r.e.Seq, r.e.Generation = rec.Seq, rec.Gen
+		r.e.Seq, r.e.Generation, r.e.Source = rec.Seq, rec.Gen, reprise.Source{File: rec.File, Line: rec.Line}
 		if t != nil {
 			t.add(&r.e)
 		}

@@ -24,9 +24,11 @@ import (
 
 // Entry is one event of a journal.
 type Entry struct {
-	Seq        uint64        `json:"-"`
-	Generation uint64        `json:"-"`
-	Event      reprise.Event `json:"event"`
+	Seq        uint64 `json:"-"`
+	Generation uint64 `json:"-"`
+	// Source is where it stands, for whoever reads without the lease.
+	Source reprise.Source `json:"-"`
+	Event  reprise.Event  `json:"event"`
 	// Files are those of the layout that follow the event.
 	Files []Touch `json:"files,omitempty"`
 	// Nowhere tells that the layout has no place for the event.

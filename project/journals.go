@@ -42,6 +42,11 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		if opts.Held.is(r.Ref) {
 			recall(r, opts.Held.Events)
 			r.Findings = append(r.Findings, opts.Held.Findings...)
+			held := make([]journal.Entry, len(opts.Held.Events))
+			for i := range held {
+				held[i].Event = opts.Held.Events[i]
+			}
+			tellSpent(store, r, held, opts)
 			continue
 		}
 		name := journal.Name(r.Ref)
@@ -59,6 +64,9 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 			events[i] = entries[i].Event
 		}
 		recall(r, events)
+		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
+			tellSpent(store, r, entries, opts) // an answer that waits may be the say it takes
+		}
 		if n := len(entries); n > 0 && works(holder, &entries[n-1]) {
 			takeOwner(r, holder, durable.LockPath, opts)
 		}

@@ -22,6 +22,7 @@ import (
 	"reprise/internal/doc"
 	"reprise/internal/durable"
 	"reprise/internal/tree"
+	"reprise/journal"
 )
 
 // JudgeOptions say how closely runs are looked at.
@@ -38,6 +39,10 @@ type JudgeOptions struct {
 	// Held is a run that the caller works on, if there is one. Then the judgement
 	// has no digest: that is of what is read here.
 	Held *Held
+	// Budget says how often each step of a run is tried before a person is asked; the
+	// error tells why that cannot be told. It is asked for runs in which attempts
+	// failed; nil leaves it out.
+	Budget func(reprise.Ref) (func(step string) journal.Budget, error)
 	// Environ says where git and the stores of agent CLIs are; nil stands for
 	// the environment of this process.
 	Environ []string

@@ -113,6 +113,36 @@ func Load(o Options) (*Settings, *Untrusted, error) {
 	return s, untrusted, nil
 }
 
+// Budget reads how often a step is tried before a person is asked: attempts that
+// failed, and attempts that were cut off. The project's file counts also if nobody
+// trusts it, for nothing is started before somebody does.
+func Budget(o Options) (attempts, cutoffs int, err error) {
+	s := Default()
+	var problems Problems
+	names := []string{o.User}
+	if o.Project != "" {
+		names = append(names, filepath.Join(o.Project, FileName))
+	}
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		f, _, err := readFile(name)
+		if err != nil {
+			return 0, 0, err
+		}
+		if f != nil {
+			problems = append(problems, f.problems()...)
+			set(&s.Attempts, f.Attempts)
+			set(&s.Cutoffs, f.Cutoffs)
+		}
+	}
+	if len(problems) > 0 {
+		return 0, 0, problems
+	}
+	return s.Attempts, s.Cutoffs, nil
+}
+
 func (f *file) problems() Problems {
 	var ps Problems
 	errors.As(f.strict.Err(), &ps)

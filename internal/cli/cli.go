@@ -252,7 +252,7 @@ func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) 
 	if err != nil {
 		return nil, err
 	}
-	opts.Now = now
+	opts.Now, opts.Budget = now, a.budget(dir)
 	if opts.Full {
 		opts.Hide = a.hide(dir)
 	}

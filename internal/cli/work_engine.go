@@ -14,6 +14,7 @@ import (
 	"reprise/engine"
 	"reprise/flow"
 	"reprise/internal/durable"
+	"reprise/journal"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -234,12 +235,16 @@ func (s *shift) trustOrigin(ref reprise.Ref) error {
 // originOf is the workflow file that a run was started from, "" for a run that was
 // started in another way, or whose files cannot tell.
 func (s *shift) originOf(ref reprise.Ref) (file string, hash reprise.Hash) {
+	return originOf(s.root, ref)
+}
+
+func originOf(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
 	if ref.Kind != reprise.KindGraph || !local(ref.Path) {
 		return "", hash
 	}
-	graph, err := os.ReadFile(filepath.Join(s.root, filepath.FromSlash(ref.Path), "task-graph.json"))
+	graph, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(ref.Path), "task-graph.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		graph = s.begunWith(ref) // only begun: its journal alone tells
+		graph = begunWith(root, ref) // only begun: its journal alone tells
 	}
 	file, hash, _ = flow.Origin(graph)
 	if !local(file) {
@@ -249,11 +254,11 @@ func (s *shift) originOf(ref reprise.Ref) (file string, hash reprise.Hash) {
 }
 
 // begunWith is the graph of a run whose beginning was cut off, as its journal has it.
-func (s *shift) begunWith(ref reprise.Ref) []byte {
-	if _, err := os.Stat(filepath.Join(s.root, durable.StateDir)); err != nil {
+func begunWith(root string, ref reprise.Ref) []byte {
+	if _, err := os.Stat(filepath.Join(root, durable.StateDir)); err != nil {
 		return nil
 	}
-	store, err := durable.Open(s.root, durable.Options{AllowNetwork: true, Adopt: true})
+	store, err := durable.Open(root, durable.Options{AllowNetwork: true, Adopt: true})
 	if err != nil {
 		return nil // whoever works on it says why
 	}
@@ -268,6 +273,37 @@ func (s *shift) begunWith(ref reprise.Ref) []byte {
 		}
 	}
 	return nil
+}
+
+// budget says how often the steps of a run are tried, from the settings and from the
+// workflow file it was started from. Nothing but these numbers is taken from them, so
+// nobody has to trust them.
+func (a *app) budget(dir string) func(reprise.Ref) (func(string) journal.Budget, error) {
+	return func(ref reprise.Ref) (func(string) journal.Budget, error) {
+		root, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		var usual journal.Budget
+		if usual.Attempts, usual.Cutoffs, err = settings.Budget(settings.Options{User: settings.UserFile(a.env), Project: root}); err != nil {
+			return nil, err
+		}
+		file, _ := originOf(root, ref)
+		if file == "" {
+			return func(string) journal.Budget { return usual }, nil
+		}
+		wf, _, err := engine.ReadFlow(filepath.Join(root, filepath.FromSlash(file)), settings.KeptFolder(a.env))
+		if err != nil {
+			return nil, err
+		}
+		return func(step string) journal.Budget {
+			b := usual
+			if own := wf.Attempts(step); own > 0 {
+				b.Attempts = own
+			}
+			return b
+		}, nil
+	}
 }
 
 // agentOf gives the way to start an agent of these settings.

@@ -23,6 +23,10 @@ type Record struct {
 	// may be gone after a crash and must not be acted on by a reader that does
 	// not hold the lease.
 	Confirmed bool
+	// File and Line are where ReadLog found it. The line is that of a file in which
+	// no record of an older generation stands.
+	File string
+	Line int
 }
 
 // Log is one append-only journal, open for writing. It is made by Store.Log.
@@ -401,7 +405,11 @@ func (s *Store) ReadLog(name string, fn func(Record) error) (LogInfo, error) {
 	if err != nil && !missing(err) {
 		return info, err
 	}
+	in, begins := "", uint64(0)
 	t, err := s.walk(name, func(f frame, file string, off int64) error {
+		if file != in {
+			in, begins = file, f.seq
+		}
 		if strings.HasPrefix(f.kind, "_") {
 			return nil
 		}
@@ -410,7 +418,7 @@ func (s *Store) ReadLog(name string, fn func(Record) error) (LogInfo, error) {
 			return err
 		}
 		info.Records++
-		return fn(Record{Seq: f.seq, Gen: f.gen, Kind: f.kind, Payload: payload, Confirmed: f.seq <= mark.Seq})
+		return fn(Record{Seq: f.seq, Gen: f.gen, Kind: f.kind, Payload: payload, Confirmed: f.seq <= mark.Seq, File: file, Line: int(f.seq-begins) + 1})
 	})
 	if t != nil {
 		info.Stale, info.Lost = t.stale, t.chain.lost

@@ -1,0 +1,122 @@
+package project
+
+import (
+	"fmt"
+	"io/fs"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/journal"
+	"reprise/playbook"
+)
+
+// maxAssigned bounds how many units are prepared to see under which name their
+// attempts are recorded.
+const maxAssigned = 32
+
+// tellSpent finds what a run would start next and what is not tried again before a
+// person had a say, by the rule that whoever works goes by, and says why.
+func tellSpent(store fs.FS, r *reprise.Run, entries []journal.Entry, opts JudgeOptions) {
+	if opts.Budget == nil || !r.State.Open() || len(r.Next) == 0 {
+		return
+	}
+	hist := journal.Fold(entries)
+	if !tired(hist) {
+		return
+	}
+	of, err := opts.Budget(r.Ref)
+	if err != nil {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: r.ID,
+			Message: "attempts failed here, and how often a step is tried cannot be told: " + err.Error(),
+			Hint:    "mend the file; nothing is started before that",
+		})
+		return
+	}
+	book, err := playbook.For(r.Layout, r.Kind)
+	if err != nil {
+		return // nobody works on such a run
+	}
+	told := map[string]bool{}
+	for i, u := range r.Next {
+		step := u.ID
+		if hist.Steps[u.ID] == nil && i < maxAssigned {
+			if a, err := book.Assign(store, r, u); err == nil && a.Step != "" {
+				step = a.Step
+			}
+		}
+		h, b := hist.Step(step), of(step)
+		why := h.Spent(b)
+		if why == "" {
+			continue
+		}
+		r.Spent = append(r.Spent, reprise.Spent{Unit: u.ID, Step: step, Reason: why})
+		if !told[step] {
+			told[step] = true
+			reportSpent(r, step, why, h, b, entries)
+		}
+	}
+}
+
+func tired(h *journal.History) bool {
+	for _, s := range h.Steps {
+		if s.Tired() {
+			return true
+		}
+	}
+	return false
+}
+
+// reportSpent says why a step is not tried again, and of each attempt that counts how
+// it ended.
+func reportSpent(r *reprise.Run, step, why string, h journal.StepHistory, b journal.Budget, entries []journal.Entry) {
+	used := fmt.Sprintf("attempts that failed: %d of %d", h.Failures, b.Attempts)
+	if h.Failures < b.Attempts && h.Cutoffs >= b.Cutoffs {
+		used = fmt.Sprintf("attempts that were cut off: %d of %d", h.Cutoffs, b.Cutoffs)
+	}
+	ends := endsOf(step, h, entries)
+	f := reprise.Finding{
+		Code: reprise.CodeAttemptsSpent, Severity: reprise.Warning, Subject: step, Source: reprise.Source{File: durable.StateDir},
+		Message: fmt.Sprintf("%s: %s (%s); it is not tried again before a person had a say", step, why, used),
+		Hint:    "see why; then `reprise resume RUN --from STEP` tries it again, --skip STEP leaves it out",
+	}
+	if len(ends) > 0 {
+		f.Source = ends[0].Source
+	}
+	r.Report(f)
+	for _, e := range ends {
+		how := "failed: " + journal.ReasonOf(&e.Event)
+		if e.Event.Kind == reprise.StepResolved {
+			how = "was cut off without an end"
+		}
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAttemptsSpent, Severity: reprise.Info, Subject: step, Source: e.Source,
+			Message: fmt.Sprintf("attempt %d of %s %s", e.Event.Attempt, step, how),
+		})
+	}
+}
+
+// endsOf gives the ends of the attempts at a step that count against it, the latest
+// first.
+func endsOf(step string, h journal.StepHistory, entries []journal.Entry) (out []journal.Entry) {
+	failures, cutoffs := h.Failures, h.Cutoffs
+	for i := len(entries) - 1; i >= 0 && failures+cutoffs > 0; i-- {
+		e := entries[i]
+		if e.Event.Step != step {
+			continue
+		}
+		switch {
+		case e.Event.Kind == reprise.StepFailed && failures > 0:
+			failures--
+		case e.Event.Kind == reprise.StepResolved && e.Event.Outcome == string(reprise.Rerun) && cutoffs > 0:
+			cutoffs--
+		default:
+			continue
+		}
+		if e.Source.File == "" {
+			e.Source.File = durable.StateDir
+		}
+		out = append(out, e)
+	}
+	return out
+}
