@@ -6,6 +6,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/settings"
 )
 
 const diamond = `name: diamond
@@ -47,5 +48,24 @@ func TestEV9_X8_a_workflow_file_from_nothing_to_the_end(t *testing.T) {
 	again, err := newEngine(dir).Resume(t.Context(), refOf("one"), engine.Choice{})
 	if err != nil || again.Launches != 0 || again.Action != reprise.Finish {
 		t.Errorf("%+v %v", again, err)
+	}
+}
+
+func TestEV9_a_steps_own_variables_reach_whoever_does_it(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	put(t, dir, "flow.yaml", `name: vars
+steps:
+  - {id: a, role: dev, prompt: Do it., outputs: [a.txt], env: {MINE: of-the-step, BOTH: of-the-step}}
+  - {id: b, needs: [a], role: dev, prompt: Do it., outputs: [b.txt]}
+`)
+	e := newEngine(dir)
+	e.Settings.Agents["actor"] = settings.Agent{Name: "actor", Preset: "command", Env: map[string]string{"BOTH": "of-the-agent", "ITS": "of-the-agent"},
+		Command: []string{"sh", "-c", `echo "$MINE $BOTH $ITS" > $REPRISE_STEP.txt`}}
+	if sum := begin(t, e, "vars", "flow.yaml"); sum.State != reprise.Complete {
+		t.Fatalf("%+v", sum)
+	}
+	if a, b := get(t, dir, "a.txt"), get(t, dir, "b.txt"); a != "of-the-step of-the-step of-the-agent\n" || b != " of-the-agent of-the-agent\n" {
+		t.Errorf("a was told %q, b %q", a, b)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -45,6 +46,15 @@ func (w *work) bind(a reprise.Assignment) (binding, error) {
 	s, err := w.Settings.For(a.Role)
 	if err != nil {
 		return binding{}, err
+	}
+	if len(a.Env) > 0 {
+		own := maps.Clone(a.Env) // of the step, before those of whoever does it
+		for name, value := range s.Env {
+			if _, ok := own[name]; !ok {
+				own[name] = value
+			}
+		}
+		s.Env = own
 	}
 	ag, err := w.Agent(s)
 	if err != nil {
