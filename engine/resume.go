@@ -134,7 +134,7 @@ func (e *Engine) closely() project.JudgeOptions {
 // noteTaking passes on what taking the project found.
 func (w *work) noteTaking(report *durable.Report) {
 	for _, c := range report.Conflicts {
-		w.notice(reprise.Finding{Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: c.Path, Message: "a change that was begun before a crash was not carried out: " + c.Reason, Source: reprise.Source{File: c.Kept}})
+		w.notice(c.Finding())
 	}
 	if report.Stopped != "" {
 		w.notice(reprise.Finding{Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: w.ref.ID, Message: "the last process ended with: " + report.Stopped})

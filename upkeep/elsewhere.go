@@ -73,9 +73,11 @@ func (t Tender) holdAround(ctx context.Context, root string, names []string) (he
 			}
 			in, err := filepath.Rel(dir, root)
 			held = append(held, neighbour{store, err == nil && filepath.IsLocal(in)})
-			if _, err := store.Take(ctx); err != nil {
+			report, err := store.Take(ctx)
+			if err != nil {
 				return held, fmt.Errorf("take the project %s, which has files in common: %w", dir, err)
 			}
+			t.tell(report)
 		}
 	}
 	return held, nil

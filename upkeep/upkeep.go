@@ -28,6 +28,17 @@ type Tender struct {
 	AllowNetwork, Adopt bool
 	// Disk, if set, is put between the store and the disk: crash here, trace.
 	Disk func(durable.FS) durable.FS
+	// Tell, if set, hears what taking a lease found that a person should know.
+	Tell func(reprise.Finding)
+}
+
+// tell passes on what taking a lease found.
+func (t Tender) tell(report *durable.Report) {
+	for _, c := range report.Conflicts {
+		if t.Tell != nil {
+			t.Tell(c.Finding())
+		}
+	}
 }
 
 // open opens the store without taking the lease: for looking.
@@ -44,9 +55,11 @@ func (t Tender) take(ctx context.Context, op string, runs ...*reprise.Run) (*dur
 	if err != nil {
 		return nil, err
 	}
-	if _, err := store.Take(ctx); err != nil {
+	report, err := store.Take(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("take the project: %w", err)
 	}
+	t.tell(report)
 	// Only now: who works on one of them from another folder looks for us, too.
 	elsewhere := project.Elsewhere(store.Dir(), runs, t.Now)
 	for _, r := range runs {

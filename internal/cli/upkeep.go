@@ -35,7 +35,10 @@ func (f *upkeepFlags) add(a *app, cmd *cobra.Command, schema string) {
 func (a *app) tender(f upkeepFlags) (upkeep.Tender, error) {
 	now, err := a.now()
 	root, _ := projectFolder(f.dir)
-	return upkeep.Tender{Dir: root, Now: now, AllowNetwork: f.network, Adopt: f.adopt}, err
+	tell := func(f reprise.Finding) {
+		fmt.Fprintf(a.err, "reprise: %s: %s\n  %s\n", plain(f.Subject), plain(f.Message), plain(f.Hint))
+	}
+	return upkeep.Tender{Dir: root, Now: now, AllowNetwork: f.network, Adopt: f.adopt, Tell: tell}, err
 }
 
 // chosen judges the project and picks the run an argument means; without one,

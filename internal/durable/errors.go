@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"reprise"
 )
 
 var (
@@ -190,6 +192,16 @@ type Conflict struct {
 	Path   string
 	Reason string
 	Kept   string
+}
+
+// Finding tells a person of it, and what they can do. Where the edit was one of an
+// event in a journal, whoever goes on with that run makes it again from there.
+func (c Conflict) Finding() reprise.Finding {
+	return reprise.Finding{
+		Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: c.Path, Source: reprise.Source{File: c.Kept},
+		Message: "a change that was begun before a crash was not carried out: " + c.Reason,
+		Hint:    fmt.Sprintf("the change is kept in %s; put %s back as it was, and what the journal knows of it is done when the run is resumed", c.Kept, c.Path),
+	}
 }
 
 // IsFull reports whether an error means that there is no room: a full disk or

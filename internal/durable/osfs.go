@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // osFS is the real disk below one folder. os.Root keeps every path inside, and
@@ -161,6 +162,9 @@ func (d *osFS) folder(name string) (*os.File, error) {
 	}
 	if info.Mode&fs.ModeSymlink != 0 {
 		return nil, d.linkError(name, name)
+	}
+	if !info.Mode.IsDir() { // opening a FIFO would wait for ever
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
 	}
 	return d.root.Open(name)
 }

@@ -2,8 +2,10 @@ package durable
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
+	"syscall"
 
 	"reprise"
 )
@@ -23,6 +25,7 @@ func (s *Store) rollForward(rep *Report) error {
 		return err
 	}
 	var todo []planned
+	var clashes []Conflict
 	for _, p := range in.Edits {
 		if err := checkPath(p.Path); err != nil {
 			return &DamageError{Path: intentFile, Cause: err.Error()}
@@ -32,34 +35,46 @@ func (s *Store) rollForward(rep *Report) error {
 				return err
 			}
 		}
-		if err := s.sweep(path.Dir(p.Path)); err != nil {
+		if err := s.sweep(path.Dir(p.Path)); inTheWay(err) {
+			clashes = append(clashes, Conflict{Path: p.Path, Reason: err.Error()})
+			continue
+		} else if err != nil {
 			return err
 		}
 		todo = append(todo, p)
 	}
 	// crash: rolling-forward
-	kept := ""
 	for _, p := range todo {
 		conflict, err := s.rollOne(p, rep)
 		if err != nil {
 			return err
 		}
-		if conflict == nil {
-			continue
+		if conflict != nil {
+			clashes = append(clashes, *conflict)
 		}
-		if kept == "" {
-			if kept, err = s.keepConflict(b); err != nil {
-				return err
-			}
-		}
-		conflict.Kept = kept
-		rep.Conflicts = append(rep.Conflicts, *conflict)
 	}
 	if err := s.syncFolders(todo); err != nil {
 		return err
 	}
+	if len(clashes) > 0 {
+		kept, err := s.keepConflict(b)
+		if err != nil {
+			return err
+		}
+		for _, c := range clashes {
+			c.Kept = kept
+			rep.Conflicts = append(rep.Conflicts, c)
+		}
+	}
 	// crash: rolled-forward
 	return s.clearIntent()
+}
+
+// inTheWay reports whether an error tells that something else stands where a folder
+// was: as long as it does, nothing can be done behind it.
+func inTheWay(err error) bool {
+	var link *LinkError
+	return errors.As(err, &link) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // rollOne brings one file to what it should become, or tells why not.
