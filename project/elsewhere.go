@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"reprise"
@@ -81,7 +82,7 @@ func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run
 
 // hold compares what a state folder elsewhere knows of a run with what ours does.
 func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, ours time.Time, opts JudgeOptions) {
-	if h.err != nil {
+	if h.look(); h.err != nil {
 		r.Report(problemElsewhere(r, at, h.err))
 		return
 	}
@@ -107,6 +108,10 @@ func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, 
 func problemElsewhere(r *reprise.Run, dir string, err error) reprise.Finding {
 	f := journalProblem(r.ID, err)
 	f.Source.File = path.Join(dir, f.Source.File)
+	if f.Code == reprise.CodePermission {
+		f.Severity = reprise.Warning // it may have nothing to do with the run
+		return f
+	}
 	f.Hint = "it is mended there: `reprise repair -C DIR` with that folder"
 	return f
 }
@@ -128,6 +133,7 @@ func (j *Judgement) lastHere(homes map[string]*home, r *reprise.Run, opts JudgeO
 		return at
 	}
 	if h := homeAt(homes, j.Root); h != nil {
+		h.look()
 		last, _ := h.last(r.Ref)
 		at = last.Event.At
 	}
@@ -164,7 +170,7 @@ func (j *Judgement) checkoutOf(name string) string {
 type home struct {
 	store   *durable.Store
 	names   []string                 // of its journals
-	entries map[string]journal.Entry // the last of each journal, as far as its end shows it
+	entries map[string]journal.Entry // the last of each journal, as far as its end shows it; nil before look
 	holder  durable.Holder
 	err     error
 }
@@ -175,17 +181,18 @@ func homeAt(known map[string]*home, dir string) *home {
 		return h
 	}
 	known[dir] = nil
-	if _, err := os.Lstat(filepath.Join(dir, durable.StateDir)); err != nil {
+	_, err := os.Lstat(filepath.Join(dir, durable.StateDir))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
-	h := &home{}
+	h := &home{err: err}
 	known[dir] = h
+	if err != nil {
+		return h
+	}
 	store, err := durable.Open(dir, durable.Options{AllowNetwork: true, Adopt: true})
 	if h.store = store; err == nil {
 		h.names, err = store.Logs()
-	}
-	if err == nil {
-		h.entries, err = journal.LastEntries(store)
 	}
 	if err == nil {
 		if h.holder, err = store.Who(); errors.Is(err, fs.ErrNotExist) {
@@ -194,6 +201,15 @@ func homeAt(known map[string]*home, dir string) *home {
 	}
 	h.err = err
 	return h
+}
+
+// look reads the ends of its journals, once.
+func (h *home) look() {
+	if h.err == nil && h.entries == nil {
+		if h.entries, h.err = journal.LastEntries(h.store); h.entries == nil {
+			h.entries = map[string]journal.Entry{}
+		}
+	}
 }
 
 // named is the name of the journal of a run, "" if there is none.

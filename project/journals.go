@@ -2,8 +2,8 @@ package project
 
 import (
 	"errors"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"reprise"
@@ -16,20 +16,25 @@ import (
 // have no place for: questions, attempts, and who works on them right now. It
 // only reads; without a state folder it does nothing.
 func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
-	if _, err := os.Stat(filepath.Join(j.Root, durable.StateDir)); err != nil {
+	home := homeAt(map[string]*home{}, j.Root)
+	if home == nil {
 		return
 	}
-	store, err := durable.Open(j.Root, durable.Options{AllowNetwork: true, Adopt: true})
-	if err != nil {
-		j.report(journalProblem(durable.StateDir, err))
+	if home.err != nil {
+		// Whether one of them was begun, and who works on it, is not known.
+		f, told := journalProblem(durable.StateDir, home.err), false
+		for _, r := range runs {
+			if r.State.Open() && f.Severity == reprise.Blocking && !opts.Held.is(r.Ref) {
+				r.Report(f)
+				told = true
+			}
+		}
+		if !told {
+			j.report(f)
+		}
 		return
 	}
-	names, err := store.Logs()
-	if err != nil {
-		j.report(journalProblem(durable.StateDir, err))
-		return
-	}
-	holder, _ := store.Who()
+	store, names, holder := home.store, home.names, home.holder
 	inbox, err := journal.ReadInbox(j.Root)
 	if err != nil {
 		j.report(reprise.Finding{
@@ -146,6 +151,10 @@ func journalProblem(subject string, err error) reprise.Finding {
 		f.Severity, f.Source.File = reprise.Blocking, damage.Path
 		f.Message = "the journal of this run is damaged, `reprise repair` shows what can be saved: " + damage.Cause
 		f.Hint = "repair it; what the run's own files say still counts"
+	case errors.Is(err, fs.ErrPermission):
+		f.Code, f.Severity = reprise.CodePermission, reprise.Blocking
+		f.Message = "the journal cannot be read, permission denied; nobody knows what was begun: " + err.Error()
+		f.Hint = "see with `ls -ld` whose it is, and call reprise as that user or change its permissions"
 	case errors.As(err, &future):
 		f.Severity, f.Source.File, f.Hint = reprise.Blocking, future.Path, future.Hint()
 	}

@@ -149,6 +149,10 @@ func (a *app) printError(err error) int {
 	if errors.As(err, &h) {
 		hint = h.Hint()
 	}
+	var at *fs.PathError
+	if hint == "" && errors.As(err, &at) && errors.Is(at.Err, fs.ErrPermission) {
+		hint = "the file system does not let you: see with `ls -ld` whose it is, and call reprise as that user or change its permissions"
+	}
 	if a.json {
 		if a.writeJSON(a.err, report.Error{Schema: report.ErrorSchema, Message: err.Error(), Hint: hint, Exit: code}) == nil {
 			return code

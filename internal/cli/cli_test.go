@@ -3,7 +3,9 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -196,8 +198,18 @@ func TestX9_permission_errors_name_path_and_cause(t *testing.T) {
 	}
 }
 
-// asNobody builds the program and runs it without root's rights.
+// asNobody runs the program without root's rights; it must end well.
 func asNobody(t *testing.T, dir string, args ...string) []byte {
+	t.Helper()
+	out, told, code := nobody(t)(dir, args...)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, told)
+	}
+	return out
+}
+
+// nobody builds the program and gives what runs it without root's rights.
+func nobody(t *testing.T) func(dir string, args ...string) (out []byte, told string, code int) {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "reprise")
 	if out, err := exec.Command("go", "build", "-o", bin, "reprise/cmd/reprise").CombinedOutput(); err != nil {
@@ -206,16 +218,109 @@ func asNobody(t *testing.T, dir string, args ...string) []byte {
 	for p := bin; p != "/"; p = filepath.Dir(p) {
 		os.Chmod(p, 0o755)
 	}
-	cmd := exec.Command(bin, args...)
-	cmd.Dir = dir
-	if os.Geteuid() == 0 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	return func(dir string, args ...string) ([]byte, string, int) {
+		t.Helper()
+		cmd := exec.Command(bin, args...)
+		cmd.Dir = dir
+		if os.Geteuid() == 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		}
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return out, stderr.String(), cmd.ProcessState.ExitCode()
 	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
+}
+
+// X2 X9 OR9: what may not be read is said, with what to do, and is never "nothing
+// there" nor safe.
+func TestX2_X9_what_may_not_be_read_is_not_nothing(t *testing.T) {
+	t.Parallel()
+	run := nobody(t)
+	const project, state, log = ".", ".auto-claude", ".reprise/journal/LOG"
+	for _, tc := range []struct {
+		shut    string
+		mode    fs.FileMode
+		command string
+		code    int
+	}{
+		{project, 0, "status", 40}, {project, 0, "check", 40}, {project, 0, "undo", 40}, {project, 0, "clean", 40},
+		{project, 0o111, "status", 40}, {project, 0o111, "check", 40}, {project, 0o111, "detect", 40}, {project, 0o111, "resume", 40},
+		{project, 0o444, "status", 40}, {project, 0o444, "check", 40}, {project, 0o444, "repair", 40},
+		{state, 0, "status", 40}, {state, 0, "check", 40}, {state, 0, "clean", 40}, {state, 0, "log", 40}, {state, 0, "brief", 40}, {state, 0, "repair", 40},
+		{".reprise", 0, "status", 0}, {".reprise", 0, "check", 11}, {".reprise", 0, "clean", 40}, {".reprise", 0, "undo", 40}, {".reprise", 0, "resume", 11},
+		{".reprise/journal", 0, "check", 11}, {".reprise/journal", 0, "log", 40},
+		{log, 0, "check", 11}, {log, 0, "log", 40},
+		{".reprise/lock", 0, "check", 11}, {".reprise/lock", 0, "clean", 40},
+		{".reprise/snapshots", 0, "undo", 40},
+	} {
+		t.Run(fmt.Sprintf("%s %o %s", tc.shut, tc.mode, tc.command), func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range map[string]string{
+				"spec.md":                  "# Vault\n",
+				"implementation_plan.json": `{"feature": "Vault", "phases": [{"id": "p", "subtasks": [{"id": "s1", "status": "completed"}, {"id": "s2", "status": "pending"}]}]}`,
+			} {
+				at := filepath.Join(dir, ".auto-claude/specs/004-vault", name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for p := dir; p != "/"; p = filepath.Dir(p) {
+				os.Chmod(p, 0o755)
+			}
+			give := func(p string, _ fs.DirEntry, err error) error {
+				if err == nil && os.Geteuid() == 0 {
+					err = os.Lchown(p, 65534, 65534)
+				}
+				return err
+			}
+			if err := filepath.WalkDir(dir, give); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"clean", "-y"}, {"undo", "1", "-y"}} {
+				if _, told, code := run(dir, args...); code != 0 {
+					t.Fatalf("%q: %d %s", args, code, told)
+				}
+			}
+			shut := filepath.Join(dir, tc.shut)
+			if tc.shut == log {
+				all, err := filepath.Glob(filepath.Join(dir, ".reprise/journal/*.log"))
+				if err != nil || len(all) != 1 {
+					t.Fatal(all, err)
+				}
+				shut = all[0]
+			}
+			if err := os.Chmod(shut, tc.mode); err != nil {
+				t.Fatal(err)
+			}
+			defer os.Chmod(shut, 0o755)
+			args := []string{tc.command, "-C", dir}
+			switch tc.command {
+			case "status":
+				args = []string{"status", dir}
+			case "clean", "repair":
+				args = append(args, "--yes")
+			case "resume":
+				args = append(args, "--mode", "autopilot")
+			}
+			out, told, code := run("/", args...)
+			text := string(out) + told
+			if code != tc.code {
+				t.Errorf("exit code %d, want %d", code, tc.code)
+			}
+			if !strings.Contains(text, "permission denied") || strings.Contains(text, "No workflow state found in /") {
+				t.Error("it is not said")
+			}
+			if tc.command == "check" && tc.code == 11 && !strings.Contains(text, "ls -ld") || told != "" && !strings.Contains(told, "ls -ld") && !strings.Contains(told, "`reprise check` shows") {
+				t.Error("nothing says what to do")
+			}
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
 	}
-	return out
 }

@@ -57,7 +57,7 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	case len(list) > 1:
 		return &severalError{list: list}
 	case len(list) == 0:
-		a.code = exitNothing
+		a.code = nothingCode(found.Result)
 		if a.json {
 			return a.writeJSON(a.out, report.Brief{Schema: report.BriefSchema, Root: found.Root, Sections: []report.BriefSection{}, Notes: []string{}})
 		}

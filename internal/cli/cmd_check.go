@@ -98,7 +98,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	if err != nil {
 		return err
 	}
-	a.code = exitNothing
+	a.code = nothingCode(found.Result)
 	if len(list) > 0 {
 		a.code = checkCode(list[0].d)
 	}

@@ -40,7 +40,7 @@ func (a *app) clean(ctx context.Context, flags upkeepFlags, arg string) error {
 	}
 	doc := report.CleanUp{Schema: report.CleanSchema, Root: j.Root, Resets: []string{}}
 	if run == nil {
-		a.code = exitNothing
+		a.code = nothingCode(j.Result)
 		if a.json {
 			return a.writeJSON(a.out, doc)
 		}

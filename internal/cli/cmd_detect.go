@@ -64,7 +64,7 @@ func (a *app) detect(cmd *cobra.Command, dir, arg string) error {
 		return err
 	}
 	answer := report.NewDetect(res.Root, run, res.Findings)
-	a.code = detectCode(run, answer.ResumeState)
+	a.code = detectCode(res.Result, run, answer.ResumeState)
 	if a.json {
 		return a.writeJSON(a.out, answer)
 	}
@@ -110,10 +110,10 @@ func pick(runs []*reprise.Run, arg string) (*reprise.Run, error) {
 	return nil, &runError{arg: arg, hits: list(hits), all: list(runs)}
 }
 
-func detectCode(r *reprise.Run, s reprise.ResumeState) int {
+func detectCode(res *project.Result, r *reprise.Run, s reprise.ResumeState) int {
 	switch {
 	case r == nil:
-		return exitNothing
+		return nothingCode(res)
 	case r.State == reprise.Unreadable:
 		return exitUnreadable
 	case !s.Interrupted:

@@ -51,7 +51,7 @@ func (a *app) log(cmd *cobra.Command, flags upkeepFlags, arg string) error {
 		return err
 	}
 	if run == nil {
-		a.code = exitNothing
+		a.code = nothingCode(j.Result)
 		if a.json {
 			return a.writeJSON(a.out, report.Log{Schema: report.LogSchema, Root: j.Root, Entries: []report.LogEntry{}})
 		}

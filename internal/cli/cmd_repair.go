@@ -54,6 +54,7 @@ func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
 	}
 	if !a.json {
 		v.repairPlan(doc)
+		v.findings(nil, nil, j.Findings)
 	}
 	if plan.Empty() {
 		switch {
@@ -64,7 +65,7 @@ func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
 		case len(plan.Hopeless) > 0:
 			a.code = exitUnreadable
 		default:
-			a.code = exitNothing
+			a.code = nothingCode(j.Result)
 		}
 	} else if !flags.dry {
 		agreed, err := a.confirm(ctx, flags, "Repair it?")

@@ -143,9 +143,9 @@ func (s *shift) which(arg string) (*judged, *project.Judgement, error) {
 	f := s.newFace(found)
 	switch {
 	case len(list) == 0:
-		s.code = exitNothing
+		s.code = nothingCode(found.Result)
 		if s.json {
-			return nil, nil, s.writeLine(s.nothingDocument())
+			return nil, nil, s.writeLine(s.nothingDocument(found.Findings))
 		}
 		f.nothingToResume(found.Result)
 		return nil, nil, nil
@@ -164,10 +164,14 @@ func (s *shift) which(arg string) (*judged, *project.Judgement, error) {
 	return &list[n-1], found, nil
 }
 
-func (s *shift) nothingDocument() report.Summary {
+func (s *shift) nothingDocument(about []reprise.Finding) report.Summary {
+	reason := "nothing is interrupted here"
+	if s.code == exitUnreadable {
+		reason = "nothing was found, and not everything can be read"
+	}
 	return report.Summary{
-		Schema: report.SummarySchema, Root: s.root, State: reprise.Complete, Action: reprise.Finish, Reasons: []string{"nothing is interrupted here"},
-		Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{}, Questions: []report.Question{}, Findings: []report.Finding{}, Exit: exitNothing,
+		Schema: report.SummarySchema, Root: s.root, State: reprise.Complete, Action: reprise.Finish, Reasons: []string{reason},
+		Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{}, Questions: []report.Question{}, Findings: append([]report.Finding{}, report.NewFindings(about)...), Exit: s.code,
 	}
 }
 
@@ -345,7 +349,7 @@ func (s *shift) refused(f *face, j judged, flags resumeFlags) (bool, error) {
 		return false, nil
 	}
 	if s.json {
-		doc := s.nothingDocument()
+		doc := s.nothingDocument(nil)
 		doc.Layout, doc.ID, doc.Path, doc.Kind = j.run.Layout, j.run.ID, j.run.Path, string(j.run.Kind)
 		doc.State, doc.Action, doc.Reasons, doc.Exit = j.d.State, j.d.Action, append([]string{}, j.d.Reasons...), s.code
 		return true, s.writeLine(doc)

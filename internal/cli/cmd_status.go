@@ -69,6 +69,9 @@ func (a *app) status(cmd *cobra.Command, dir string, flags statusFlags) error {
 }
 
 func (a *app) showStatus(res *project.Judgement, flags statusFlags) error {
+	if nothingCode(res.Result) == exitUnreadable {
+		a.code = exitUnreadable
+	}
 	if a.json {
 		return a.writeJSON(a.out, report.NewStatus(res.Root, res.Runs, res.Decisions, res.Findings))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -300,8 +301,24 @@ func (v *view) finding(name string, f reprise.Finding) {
 }
 
 // nothing is the friendly answer for a folder without runs.
+// nothingCode is the exit code where no run is meant: there is nothing, or nobody
+// can tell, since there is no run and a place where one can be is not readable.
+func nothingCode(res *project.Result) int {
+	hidden := func(f reprise.Finding) bool {
+		return f.Code == reprise.CodePermission || f.Code == reprise.CodeUnreadable
+	}
+	if len(res.Runs) == 0 && slices.ContainsFunc(res.Findings, hidden) {
+		return exitUnreadable
+	}
+	return exitNothing
+}
+
 func (v *view) nothing(res *project.Result) {
-	v.line("No workflow state found in %s.", plain(res.Root))
+	if nothingCode(res) == exitUnreadable {
+		v.line("No workflow state found in what can be read of %s.", plain(res.Root))
+	} else {
+		v.line("No workflow state found in %s.", plain(res.Root))
+	}
 	v.line("")
 	for _, l := range wrap("Looked for .long-run/ and .planning/, .aios/ .aiox/ .nexos/ and docs/stories/, .agent-memory/runs/, .auto-claude/specs/, and specs/*/.workflow/, here and in subfolders.", v.columns) {
 		v.line("%s", l)
