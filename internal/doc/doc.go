@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/link"
 )
 
 // MaxSize is the largest file that is read whole. Real state files stay far
@@ -199,10 +200,10 @@ func Member(object []byte, key string) (value json.RawMessage, ok bool) {
 
 // ErrNotRegular is returned for folders, FIFOs, sockets and devices where a
 // file was expected.
-var ErrNotRegular = errors.New("not a regular file")
+var ErrNotRegular = link.ErrNotRegular
 
 // ErrOutside is returned by guarded file systems for links that leave the tree.
-var ErrOutside = errors.New("link leads out of the project")
+var ErrOutside = link.ErrOutside
 
 func refusal(err error) string {
 	switch {

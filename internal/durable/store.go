@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/link"
 )
 
 // StateDir is the folder in the project that holds everything of this package.
-const StateDir = ".reprise"
+const StateDir = link.StateDir
 
 // Places in the state folder.
 const (

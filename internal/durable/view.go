@@ -8,14 +8,15 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
+
+	"reprise/internal/link"
 )
 
 // What is read through a Store may lie behind links, what is written may not. A
 // link is read as the file or folder of the project that it leads to, by the rule
-// of internal/tree, so that whoever looks and whoever works see the same; it stays
+// of internal/link, so that whoever looks and whoever works see the same; it stays
 // what it is, and so does what it leads to: a *LinkError tells who wants to write.
 
 // LinkError tells that something is to be done behind a link, where it is not.
@@ -46,37 +47,14 @@ func (e *LinkError) Hint() string {
 // Unwrap tells that there is no regular file.
 func (e *LinkError) Unwrap() error { return &NotRegularError{Path: e.Link, Mode: fs.ModeSymlink} }
 
-// outsideError is a link that leads out of the project, or into what is no part
-// of it.
-type outsideError string
-
-const errOutside outsideError = "link leads out of the project"
-
-// Error implements error.
-func (e outsideError) Error() string { return string(e) }
-
-// Is makes it the one of internal/doc, which this room does not import, so that
-// both readers report the same.
-func (e outsideError) Is(target error) bool { return target.Error() == string(errOutside) }
-
-// oddError is what a *NotRegularError is to a reader.
+// oddError is what a *NotRegularError is to a reader; the path stands beside it.
 type oddError struct{ *NotRegularError }
 
-// Error implements error; the path stands beside it.
-func (e oddError) Error() string { return "not a regular file" }
+// Error implements error.
+func (e oddError) Error() string { return link.ErrNotRegular.Error() }
 
-// Unwrap gives the kind.
-func (e oddError) Unwrap() error { return e.NotRegularError }
-
-// Is makes it the one of internal/doc, as above.
-func (e oddError) Is(target error) bool { return target.Error() == e.Error() }
-
-var (
-	errNowhere = errors.New("link leads to nothing")
-	errMoved   = errors.New("a link on the way is being changed")
-)
-
-const maxLinks = 40 // on one way, as the kernel has it
+// Unwrap gives the kind, and what readers know it by.
+func (e oddError) Unwrap() []error { return []error{e.NotRegularError, link.ErrNotRegular} }
 
 // lead gives the name of what a name leads to, one without a link on the way, and
 // what that is.
@@ -84,87 +62,31 @@ func (s *Store) lead(op, name string) (real string, info Info, err error) {
 	real = name
 	for range maxReplaced {
 		info, err = s.fs.Stat(real)
-		var link *LinkError
-		if err == nil && info.Mode&fs.ModeSymlink == 0 || err != nil && !errors.As(err, &link) {
+		var behind *LinkError
+		if err == nil && info.Mode&fs.ModeSymlink == 0 || err != nil && !errors.As(err, &behind) {
 			info.Name = path.Base(name)
 			return real, info, err
 		}
-		if real, err = s.follow(op, name); errors.Is(err, errMoved) {
+		if real, err = link.Resolve(names{s.fs}, op, name); errors.Is(err, link.ErrMoved) {
 			real = name
 		} else if err != nil {
 			return "", Info{}, err
 		}
 	}
-	return "", Info{}, &fs.PathError{Op: op, Path: name, Err: errMoved}
+	return "", Info{}, &fs.PathError{Op: op, Path: name, Err: link.ErrMoved}
 }
 
-// follow follows the links on the way to a name. The causes of errors are
-// errOutside, fs.ErrNotExist where no link is to blame for it, errNowhere where
-// one is, syscall.ELOOP, and errMoved.
-func (s *Store) follow(op, name string) (string, error) {
-	fail := func(err error) (string, error) { return "", &fs.PathError{Op: op, Path: name, Err: err} }
-	real, links := ".", 0
-	rest := strings.Split(name, "/")
-	asked := len(rest) // how many of the rest are of the name itself
-	for len(rest) > 0 {
-		part, ofLink := rest[0], len(rest) > asked
-		if rest = rest[1:]; !ofLink {
-			asked--
-		}
-		switch {
-		case part == "" || part == ".":
-			continue
-		case part == ".." && real == ".":
-			return fail(errOutside)
-		case part == "..":
-			real = path.Dir(real)
-			continue
-		}
-		next := path.Join(real, part)
-		info, err := s.fs.Stat(next)
-		var link *LinkError
-		switch {
-		case missing(err) && ofLink:
-			return fail(errNowhere)
-		case missing(err):
-			return fail(syscall.ENOENT)
-		case errors.As(err, &link):
-			return fail(errMoved) // what was a folder is a link by now
-		case err != nil:
-			return "", err
-		case info.Mode&fs.ModeSymlink == 0 && !info.Mode.IsDir() && len(rest) > 0:
-			return fail(syscall.ENOTDIR)
-		case info.Mode&fs.ModeSymlink == 0:
-			real = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return fail(syscall.ELOOP)
-		}
-		target, err := s.fs.Readlink(next)
-		if err != nil {
-			return fail(errMoved)
-		}
-		if path.IsAbs(target) {
-			return fail(errOutside)
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-	}
-	if own := private(real); links > 0 && own != "" && private(name) == "" {
-		return fail(errOutside + outsideError(": "+own+" is no part of it"))
-	}
-	return real, nil
-}
+// names is the store's disk as internal/link wants it.
+type names struct{ FS }
 
-// private gives the part of a name that is a folder of git's or of our own, ""
-// if there is none: links do not lead in there.
-func private(name string) string {
-	for part := range strings.SplitSeq(name, "/") {
-		if part == StateDir || strings.EqualFold(part, ".git") {
-			return part
-		}
+// Lstat implements link.Names.
+func (n names) Lstat(name string) (fs.FileMode, error) {
+	info, err := n.Stat(name)
+	var above *LinkError
+	if errors.As(err, &above) {
+		err = &fs.PathError{Op: "stat", Path: name, Err: syscall.ELOOP}
 	}
-	return ""
+	return info.Mode, err
 }
 
 // entries lists a folder, without git's and our own, as internal/tree does: what
@@ -178,32 +100,15 @@ func (s *Store) entries(in, real string) ([]Info, error) {
 			continue
 		}
 		target, info, err := s.lead("stat", path.Join(real, e.Name))
-		if err == nil && (info.Regular() || info.Mode.IsDir() && listed(in, real, e.Name, target)) {
+		if err != nil {
+			continue
+		}
+		if shown, _ := link.Listed(in, real, e.Name, target); info.Regular() || info.Mode.IsDir() && shown {
 			list[i] = info
 		}
 	}
 	list = slices.DeleteFunc(list, func(e Info) bool { return e.Mode.IsDir() && (e.Name == ".git" || e.Name == StateDir) })
 	return list, err
-}
-
-// listed reports whether a link to a folder is shown as a folder where its own
-// folder, of the name in and at the place real, is listed: in hidden folders, where
-// tools keep their state, and if it is one itself; but not another name of its
-// neighbour. A walk comes to its end: it goes through one such link at most, and
-// none up.
-func listed(in, real, link, target string) bool {
-	inside := hidden(in)
-	switch {
-	case !inside && !hidden(link),
-		path.Dir(target) == real && target != "." && (inside || hidden(path.Base(target))):
-		return false
-	}
-	return in == real && target != "." && target != real && !strings.HasPrefix(real, target+"/")
-}
-
-// hidden reports whether a name is that of a hidden folder, or below one.
-func hidden(name string) bool {
-	return name != "." && (strings.HasPrefix(name, ".") || strings.Contains(name, "/."))
 }
 
 // Open opens a file or a folder of the project for reading, as io/fs has it, also

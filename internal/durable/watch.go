@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/link"
 )
 
 // Watch is the project for one reading of it, which keeps in mind what was read:
@@ -103,8 +104,7 @@ func (w *Watch) failed(err error) error {
 // names on the way does.
 func tells(err error) bool {
 	var odd *NotRegularError
-	var outside outsideError
-	return errors.As(err, &odd) || errors.As(err, &outside) || errors.Is(err, errNowhere) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR) ||
+	return errors.As(err, &odd) || errors.Is(err, link.ErrOutside) || errors.Is(err, link.ErrNowhere) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENOTDIR) ||
 		errors.Is(err, fs.ErrInvalid) || errors.Is(err, ErrTooLarge)
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"reprise/internal/doc"
+	"reprise/internal/link"
 )
 
 func lay(t *testing.T, dir string, files, links map[string]string) {
@@ -90,8 +91,8 @@ func TestX9_listings_show_what_links_lead_to(t *testing.T) {
 		said[p.Path] = p.Err
 	}
 	for name, want := range map[string]error{
-		".planning/dead": errNowhere, ".planning/out": doc.ErrOutside, ".planning/abs": doc.ErrOutside, ".planning/git": doc.ErrOutside, ".planning/ours": doc.ErrOutside,
-		".planning/up": errLinkedFolder, ".planning/phases/more": errLinkedFolder, "agent-os": errLinkedFolder, "docs/broken": errNowhere,
+		".planning/dead": link.ErrNowhere, ".planning/out": doc.ErrOutside, ".planning/abs": doc.ErrOutside, ".planning/git": doc.ErrOutside, ".planning/ours": doc.ErrOutside,
+		".planning/up": errLinkedFolder, ".planning/phases/more": errLinkedFolder, "agent-os": errLinkedFolder, "docs/broken": link.ErrNowhere,
 	} {
 		if !errors.Is(said[name], want) {
 			t.Errorf("%s: said %v, want %v", name, said[name], want)

@@ -9,13 +9,14 @@ import (
 	"syscall"
 
 	"reprise/internal/doc"
+	"reprise/internal/link"
 )
 
 // root opens names below one folder and never above it.
 type root interface {
 	names
 	// open opens a regular file or a folder for reading. Links are followed as
-	// resolve has it. Nothing else is opened: doc.ErrNotRegular.
+	// link.Resolve has it. Nothing else is opened: doc.ErrNotRegular.
 	open(name string) (fs.File, fs.FileInfo, error)
 	// stat tells of what a name leads to, and where that is.
 	stat(name string) (info fs.FileInfo, real string, err error)
@@ -64,7 +65,7 @@ func (r portableRoot) readlink(name string) (string, error) { return r.dir.Readl
 // reach opens what a name leads to, and tells where that is.
 func (r portableRoot) reach(op, name string, open func(real string) (fs.FileInfo, error)) (real string, err error) {
 	for range maxMoved {
-		if real, err = resolve(r, op, name); errors.Is(err, errMoved) {
+		if real, err = link.Resolve(over{r}, op, name); errors.Is(err, link.ErrMoved) {
 			r.plain.Clear()
 			continue
 		}
@@ -78,7 +79,7 @@ func (r portableRoot) reach(op, name string, open func(real string) (fs.FileInfo
 		if now, err = open(real); err != nil || os.SameFile(before, now) {
 			return real, err
 		}
-		err = &fs.PathError{Op: op, Path: name, Err: errMoved}
+		err = &fs.PathError{Op: op, Path: name, Err: link.ErrMoved}
 	}
 	return "", err
 }

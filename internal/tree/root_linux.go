@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"reprise/internal/doc"
+	"reprise/internal/link"
 )
 
 // beneathRoot lets the kernel keep us below the folder: openat2 resolves a whole
@@ -59,13 +60,13 @@ func (r beneathRoot) reach(op, name string, flags uint64) (fd int, real string, 
 			}
 			return fd, real, err
 		}
-		if real, err = resolve(r, op, name); err != nil && !errors.Is(err, errMoved) {
+		if real, err = link.Resolve(over{r}, op, name); err != nil && !errors.Is(err, link.ErrMoved) {
 			return -1, "", err
 		} else if err != nil {
 			real = name
 		}
 	}
-	return -1, "", &fs.PathError{Op: op, Path: name, Err: errMoved}
+	return -1, "", &fs.PathError{Op: op, Path: name, Err: link.ErrMoved}
 }
 
 func pathError(op, name string, err error) error {

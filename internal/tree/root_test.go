@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"reprise/internal/doc"
+	"reprise/internal/link"
 )
 
 // Every way of opening keeps the same promises.
@@ -58,7 +59,7 @@ func TestX9_every_root_stays_below(t *testing.T) {
 			if _, _, err := r.open("loop"); err == nil {
 				t.Error("a link to itself was opened")
 			}
-			if _, _, err := r.open("dead"); !errors.Is(err, errNowhere) || errors.Is(err, fs.ErrNotExist) {
+			if _, _, err := r.open("dead"); !errors.Is(err, link.ErrNowhere) || errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("dead: %v", err)
 			}
 			if _, _, err := r.open("none"); !errors.Is(err, fs.ErrNotExist) {

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"reprise/internal/doc"
+	"reprise/internal/link"
 )
 
 // Options say what a listing leaves out.
@@ -263,7 +264,7 @@ var vendored = map[string]bool{
 }
 
 // Archive is the folder of our own state. It is never listed.
-const Archive = ".reprise"
+const Archive = link.StateDir
 
 // program are endings of files that no workflow keeps its state in. Most files
 // of a project have one of them, and five layouts walk the listing.
