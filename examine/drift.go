@@ -164,6 +164,9 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			// We began it; whoever was to record its end was stopped before.
 			d = Drift{reprise.Info, "it was begun here and is done; only the saved state was not moved on", hintUpdate}
 		}
+		if own.Status == reprise.Done && d.Severity == reprise.Blocking && onlyCloses(r) {
+			d = Drift{reprise.Info, "it was completed outside this workflow, as all of it was; only the saved state was not moved on", "resuming moves it on: nothing is done again"}
+		}
 		if !ok || d.Severity == 0 {
 			continue
 		}
@@ -175,6 +178,32 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 		})
 	}
 	return out
+}
+
+// onlyCloses reports whether nothing is left of an epic but its gates and its end, and
+// whether more than words say so: every story is done, something of it landed, and
+// nothing speaks against that. A story that was left out is not counted where both
+// sides say so.
+func onlyCloses(r *reprise.Run) bool {
+	if r.Kind != reprise.KindEpic || len(r.Steps) == 0 {
+		return false
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		saved, own, two := sides(r, s)
+		switch {
+		case s.Status == reprise.Skipped && (!two || saved.Status == own.Status):
+		case s.Status != reprise.Done || !proven(s):
+			return false
+		}
+	}
+	return true
+}
+
+// proven reports whether a fact speaks for a step being done, as grades go, and none
+// against it.
+func proven(s *reprise.Step) bool {
+	return s.Grade >= reprise.Evidenced && !slices.ContainsFunc(s.Evidence, func(e reprise.Evidence) bool { return !e.For })
 }
 
 // sides picks the two claims to compare: the first one of another file, and the

@@ -2,6 +2,7 @@ package examine_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,4 +123,36 @@ func of(all []reprise.Finding, code string) []reprise.Finding {
 		}
 	}
 	return out
+}
+
+// TestOR3_an_epic_of_which_only_the_end_is_left_is_not_blocked where every story is
+// done and something shows that; one that only says so, or that is open, blocks.
+func TestOR3_an_epic_of_which_only_the_end_is_left_is_not_blocked(t *testing.T) {
+	t.Parallel()
+	landed := reprise.Evidence{Kind: reprise.EvidenceCommit, For: true}
+	for name, c := range map[string]struct {
+		status   reprise.Status // of the other story
+		evidence []reprise.Evidence
+		want     reprise.Severity
+	}{
+		"every story landed":       {reprise.Done, []reprise.Evidence{landed}, reprise.Info},
+		"only words":               {reprise.Done, nil, reprise.Blocking},
+		"something speaks against": {reprise.Done, []reprise.Evidence{landed, {Kind: reprise.EvidenceArtifact}}, reprise.Blocking},
+		"another story is open":    {reprise.Pending, []reprise.Evidence{landed}, reprise.Blocking},
+		"another was left out":     {reprise.Skipped, nil, reprise.Info},
+	} {
+		r := epic(reprise.InProgress, "in_progress", reprise.Done, "Done")
+		r.Steps[0].Evidence = []reprise.Evidence{landed}
+		r.Steps = append(r.Steps, reprise.Step{ID: "3.5", Phase: "wave 2", Status: c.status, Evidence: c.evidence})
+		for i := range r.Steps {
+			if len(r.Steps[i].Evidence) > 0 {
+				r.Steps[i].Grade = reprise.Evidenced
+			}
+		}
+		found := examine.All(r, reprise.Observed{})
+		i := slices.IndexFunc(found, func(f reprise.Finding) bool { return f.Code == reprise.CodeStatusDrift })
+		if i < 0 || found[i].Severity != c.want {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
 }

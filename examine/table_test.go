@@ -117,7 +117,8 @@ func page() []byte {
 		"## What a saved state and a unit's own file mean together\n\n" +
 		"For `status-drift`: rows are what the saved state says, then what the file of the unit says (a story's\n" +
 		"status). `pending` in a file covers Draft and Ready. Ready beside a begun state is no reset: with\n" +
-		"`in_progress` it is worth knowing, with `in_review` a warning.\n\n" +
+		"`in_progress` it is worth knowing, with `in_review` a warning. Where every story of an epic is done and git or\n" +
+		"a file shows each, so that only gates and its end are left, a state behind that is worth knowing and no more.\n\n" +
 		"| saved state | own file | severity | meaning | what to do |\n|---|---|---|---|---|\n")
 	for _, saved := range statuses {
 		for _, own := range statuses {
