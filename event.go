@@ -25,8 +25,9 @@ const (
 	QuestionAsked    EventKind = "question_asked"
 	QuestionAnswered EventKind = "question_answered"
 	AnswerApplied    EventKind = "answer_applied"
-	RunRevised       EventKind = "run_revised"    // the steps are those of Text from now on: the workflow file was changed
-	StateRestored    EventKind = "state_restored" // an earlier state was brought back; journal only
+	QuestionSkipped  EventKind = "question_skipped" // closed without an answer: what it is about is left out
+	RunRevised       EventKind = "run_revised"      // the steps are those of Text from now on: the workflow file was changed
+	StateRestored    EventKind = "state_restored"   // an earlier state was brought back; journal only
 
 	// These stand in the journal alone.
 	StepResolved  EventKind = "step_resolved"  // how an attempt that was cut off was settled: Outcome landed, rerun or ask

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 )
 
 // Options lists the ways to go on with a run that a person can choose from
@@ -73,7 +74,7 @@ func (d Decision) options(r *Run) []Option {
 		options := d.without(r.ResumeOptions())
 		if r.Kind == KindPlans && d.Action == Ask && !slices.ContainsFunc(options, func(o Option) bool { return o.Key == "answer" }) {
 			// The question stands behind something else; it is still asked.
-			options = append(r.answerOption(), options...)
+			options = slices.Concat(r.answerOption(), r.skipGroupOption(), options)
 		}
 		return options
 	}
@@ -107,6 +108,63 @@ func (r *Run) answerOption() []Option {
 	return nil
 }
 
+// Skippable gives the question whose group can be left out in place of an answer,
+// false if there is none. A question that takes only its options is none: what hangs
+// on it is more than a group.
+func (r *Run) Skippable() (Question, bool) {
+	for _, q := range r.PendingQuestions() {
+		if len(q.Group) > 0 && !q.Closed {
+			return q, true
+		}
+	}
+	return Question{}, false
+}
+
+// NoGroup tells why no group of a pending question can be left out, "" if one can or
+// none is asked about.
+func (r *Run) NoGroup() string {
+	if _, ok := r.Skippable(); ok {
+		return ""
+	}
+	for _, q := range r.PendingQuestions() {
+		if q.NoGroup != "" {
+			return q.Subject + " cannot be skipped: " + q.NoGroup
+		}
+	}
+	return ""
+}
+
+func (r *Run) skipGroupOption() []Option {
+	q, ok := r.Skippable()
+	if !ok {
+		return nil
+	}
+	return []Option{{"skip-group", "Skip " + q.Subject + " (" + r.openOf(q) + "); the question is closed without an answer"}}
+}
+
+// openOf names the steps of a question's group that are still open.
+func (r *Run) openOf(q Question) string {
+	switch open := r.OpenIn(q.Group); len(open) {
+	case 0:
+		return "nothing of it is open"
+	case 1:
+		return "plan " + open[0]
+	default:
+		return "plans " + strings.Join(open, ", ")
+	}
+}
+
+// OpenIn gives those of some steps that are not closed, in their order.
+func (r *Run) OpenIn(steps []string) []string {
+	var out []string
+	for _, id := range steps {
+		if s := r.Step(id); s != nil && !s.Status.Closed() {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
 // staged reports whether a run of this kind goes through phases one after the
 // other, to which the choices of seed 001 apply.
 func staged(k Kind) bool {
@@ -122,7 +180,9 @@ func (d Decision) without(options []Option) []Option {
 	if d.Action != Repair {
 		return options
 	}
-	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "continue" || o.Key == "resume" || o.Key == "from-phase" })
+	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool {
+		return slices.Contains([]string{"continue", "resume", "from-phase", "skip-group"}, o.Key)
+	})
 }
 
 // stagedOptions are the choices of seed 001: resume or restart, or, where it

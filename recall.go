@@ -68,6 +68,8 @@ func (r *Run) Recall(events []Event) {
 			}
 		case AnswerApplied:
 			q.Answered, q.Applied = true, true
+		case QuestionSkipped:
+			q.Answered, q.Applied, q.Answer = true, true, ""
 		}
 	}
 	for _, id := range order {

@@ -64,7 +64,7 @@ func (s ResumeState) Options() []Option {
 		}
 		return []Option{{"continue", at}, {"restart", "Restart the plan from its beginning"}, skip, fresh}
 	case PendingClarification:
-		return []Option{{"answer", "Answer now"}, {"skip", "Skip this task group"}, fresh}
+		return []Option{{"answer", "Answer now"}, {"skip-group", "Skip this task group"}, fresh}
 	case BetweenPlans:
 		at := "Go on with the next plan"
 		if s.ResumeFrom != nil {
@@ -107,10 +107,19 @@ func (r *Run) ResumeAnswer() ResumeState {
 	return partial
 }
 
-// ResumeOptions gives the ways to go on with the run, the usual one first.
+// ResumeOptions gives the ways to go on with the run, the usual one first. A task
+// group is offered to be skipped only where its steps are certain.
 func (r *Run) ResumeOptions() []Option {
 	if len(r.Options) > 0 {
 		return r.Options
 	}
-	return r.ResumeAnswer().Options()
+	var out []Option
+	for _, o := range r.ResumeAnswer().Options() {
+		if o.Key == "skip-group" {
+			out = append(out, r.skipGroupOption()...)
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
 }

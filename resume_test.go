@@ -35,7 +35,7 @@ func TestLR8_options_of_every_type(t *testing.T) {
 	}{
 		{ResumeState{Interrupted: true, Type: ActiveAgent}, []string{"resume-agent", "respawn", "skip", "fresh"}},
 		{ResumeState{Interrupted: true, Type: PartialPlan, CompletedTasks: &two}, []string{"continue", "restart", "skip", "fresh"}},
-		{ResumeState{Interrupted: true, Type: PendingClarification}, []string{"answer", "skip", "fresh"}},
+		{ResumeState{Interrupted: true, Type: PendingClarification}, []string{"answer", "skip-group", "fresh"}},
 		{ResumeState{Interrupted: true, Type: BetweenPlans, ResumeFrom: &two}, []string{"continue", "fresh"}},
 		{ResumeState{}, nil},
 	} {

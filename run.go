@@ -142,6 +142,11 @@ type Question struct {
 	Applied  bool   // the answer was used; it must not be applied again
 	AskedAt  time.Time
 	Source   Source
+	// Group are the steps of the group it is about, closed ones included, where the
+	// files tell them for certain: they can be left out and the question closed
+	// without an answer. Where it is about a group and they do not, NoGroup says why.
+	Group   []string
+	NoGroup string
 }
 
 // Finding is something a person should know. Code is stable and documented;

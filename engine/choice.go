@@ -26,6 +26,7 @@ var ways = map[string]func(*work, context.Context, look) (done bool, err error){
 	"respawn":      (*work).respawn,
 	"restart":      (*work).restart,
 	"skip":         (*work).skipOn,
+	"skip-group":   (*work).skipGroup,
 	"fresh":        (*work).afresh,
 	"discard":      (*work).discard,
 	"clean":        (*work).cleanUp,
@@ -45,7 +46,11 @@ func (w *work) choose(ctx context.Context, l look) (done bool, err error) {
 // choosable tells why what a person chose does not exist for the run, nil if it does.
 func (w *work) choosable(l look) error {
 	if _, known := ways[w.choice.Option]; !known || !w.offers(l, w.choice.Option) {
-		return &OptionError{Run: w.ref.ID, Option: w.choice.Option, Known: keysOf(l.d.Options(l.run))}
+		e := &OptionError{Run: w.ref.ID, Option: w.choice.Option, Known: keysOf(l.d.Options(l.run))}
+		if e.Option == "skip-group" {
+			e.Why = l.run.NoGroup()
+		}
+		return e
 	}
 	return nil
 }
@@ -58,6 +63,10 @@ func (w *work) offers(l look, option string) bool {
 		return true
 	case "fresh":
 		return l.run.Refreshable()
+	case "skip-group":
+		if w.passedBefore() {
+			return true
+		}
 	}
 	return slices.Contains(keysOf(l.d.Options(l.run)), option)
 }
@@ -107,8 +116,9 @@ func (w *work) mayGoOn(ctx context.Context, l look) error {
 }
 
 // said gives what a person said about single steps, as events in the order in which
-// they count: those to be done again, then those to be left out. What the files
-// cannot take is refused, and nothing is recorded.
+// they count: those to be done again, those to be left out, and the questions that
+// are closed with them, last: no step of theirs is begun without an answer, wherever
+// the process dies. What the files cannot take is refused, and nothing is recorded.
 func (w *work) said(ctx context.Context, store reprise.Store) ([]reprise.Event, error) {
 	var events []reprise.Event
 	if w.choice.From != "" {
@@ -120,17 +130,42 @@ func (w *work) said(ctx context.Context, store reprise.Store) ([]reprise.Event, 
 			events = append(events, resetBy(id))
 		}
 	}
-	if len(w.choice.Skip) == 0 {
-		return events, nil
-	}
-	for _, step := range w.choice.Skip {
+	out := w.choice.Skip
+	for _, step := range out {
 		events = append(events, leftOut(step))
+	}
+	group, closed := w.passedOver()
+	for _, ev := range group {
+		if !slices.Contains(out, ev.Step) {
+			out, events = append(slices.Clip(out), ev.Step), append(events, ev)
+		}
+	}
+	if events = append(events, closed...); len(out)+len(closed) == 0 {
+		return events, nil
 	}
 	run, err := w.imagined(ctx, store, events)
 	if err != nil {
-		return nil, fmt.Errorf("skip %s: %w", strings.Join(w.choice.Skip, ", "), err)
+		return nil, fmt.Errorf("skip %s: %w", strings.Join(out, ", "), err)
 	}
-	return events, mustBeOut(run, w.choice.Skip)
+	return events, mustBeOut(run, out, closed)
+}
+
+// passedOver gives the events by which the group of a question is left out as far as it
+// is open, and by which all questions about it are closed.
+func (w *work) passedOver() (group, closed []reprise.Event) {
+	for _, q := range w.run.PendingQuestions() {
+		if len(w.unasked) == 0 || q.Closed || !slices.Equal(q.Group, w.unasked) {
+			continue
+		}
+		text := "left out by a person: " + q.Subject + " is skipped, its question has no answer"
+		if len(closed) == 0 {
+			for _, step := range w.run.OpenIn(q.Group) {
+				group = append(group, reprise.Event{Kind: reprise.StepSkipped, Step: step, Actor: person, Text: text})
+			}
+		}
+		closed = append(closed, reprise.Event{Kind: reprise.QuestionSkipped, Question: q.ID, Actor: person, Text: text})
+	}
+	return group, closed
 }
 
 // imagined is the run as it would be with events, which are played on a store that
@@ -148,14 +183,19 @@ func (w *work) imagined(ctx context.Context, store reprise.Store, events []repri
 }
 
 // mustBeOut tells which of the steps that are to be left out the files would not
-// leave out.
-func mustBeOut(run *reprise.Run, steps []string) error {
+// leave out, and which question they would not close.
+func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
 	for _, step := range steps {
 		switch s := run.Step(step); {
 		case s == nil:
 			return fmt.Errorf("skip %s: the files of %s keep no such step", step, run.ID)
 		case !s.Status.Closed():
 			return fmt.Errorf("skip %s: the files of %s have no place for it: it would still be %s", step, run.ID, s.Status)
+		}
+	}
+	for _, ev := range closed {
+		if slices.ContainsFunc(run.PendingQuestions(), func(q reprise.Question) bool { return q.ID == ev.Question }) {
+			return fmt.Errorf("skip the question %s: the files of %s have no place for it: it would still be asked", ev.Question, run.ID)
 		}
 	}
 	return nil
@@ -174,13 +214,17 @@ func (w *work) heed(ctx context.Context) error {
 	if err := w.load(); err != nil {
 		return err
 	}
-	w.tellLeftOut()
+	for _, ev := range events {
+		if ev.Kind == reprise.StepSkipped {
+			w.tellLeftOut(ev.Step)
+		}
+	}
 	return nil
 }
 
 // tellLeftOut puts into the summary which steps a person had left out.
-func (w *work) tellLeftOut() {
-	for _, id := range w.choice.Skip {
+func (w *work) tellLeftOut(steps ...string) {
+	for _, id := range steps {
 		if s := w.run.Step(id); s != nil {
 			w.sum.Skipped = append(w.sum.Skipped, StepReport{ID: id, Title: s.Title, Role: s.Role})
 		}
@@ -227,6 +271,32 @@ func (w *work) skipOn(ctx context.Context, l look) (bool, error) {
 
 func (w *work) leaveOutCurrent(l look) {
 	w.choice.Skip = append(slices.Clone(w.choice.Skip), w.current(l))
+}
+
+// skipGroup leaves out what waits for the answer to a question, closes the question
+// without one, and goes on.
+func (w *work) skipGroup(ctx context.Context, l look) (bool, error) {
+	w.passOver(l)
+	return w.goOn(ctx, l)
+}
+
+// passedBefore reports whether whoever worked on the run last closed a question by
+// leaving its group out, and was killed: who says that again goes on from there.
+func (w *work) passedBefore() bool {
+	for i := len(w.told) - 1; i >= 0 && !w.orderly; i-- {
+		switch w.told[i].Kind {
+		case reprise.QuestionSkipped:
+			return true
+		case reprise.RunStarted, reprise.RunResumed, reprise.StateRestored:
+			return false
+		}
+	}
+	return false
+}
+
+func (w *work) passOver(l look) {
+	q, _ := l.run.Skippable()
+	w.unasked = q.Group
 }
 
 // reset records that a person wants a step done again.
@@ -390,7 +460,7 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	if err := w.load(); err != nil {
 		return true, err
 	}
-	w.tellLeftOut()
+	w.tellLeftOut(w.choice.Skip...)
 	return false, nil
 }
 

@@ -89,11 +89,16 @@ func (e *StaleError) Hint() string { return "look at it again with `reprise chec
 type OptionError struct {
 	Run, Option string
 	Known       []string
+	Why         string // what is known of why not
 }
 
 // Error implements error.
 func (e *OptionError) Error() string {
-	return fmt.Sprintf("resume %s: %q cannot be chosen here", e.Run, e.Option)
+	text := fmt.Sprintf("resume %s: %q cannot be chosen here", e.Run, e.Option)
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
 }
 
 // Hint says what a person can do.

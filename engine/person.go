@@ -75,7 +75,7 @@ func (w *work) before(step, text string) string {
 		switch {
 		case ev.Kind == reprise.QuestionAsked && ev.Text == text && (ev.Step == step || ev.By == step):
 			id = ev.Question
-		case ev.Kind == reprise.AnswerApplied && ev.Question == id:
+		case (ev.Kind == reprise.AnswerApplied || ev.Kind == reprise.QuestionSkipped) && ev.Question == id:
 			id = ""
 		}
 	}
@@ -304,6 +304,9 @@ func (e *Engine) postKnown(ref reprise.Ref, answers map[string]string) error {
 }
 
 func answeredError(id, answer string) error {
+	if answer == "" {
+		return fmt.Errorf("answer %s: it is closed without an answer and not asked any more", id)
+	}
 	return fmt.Errorf("answer %s: it was answered before: %q", id, answer)
 }
 

@@ -127,7 +127,7 @@ func samePreview(t *testing.T, e *engine.Engine, ref reprise.Ref, c engine.Choic
 // cannot be meant.
 func choicesFor(r *reprise.Run) []engine.Choice {
 	var out []engine.Choice
-	for _, option := range []string{"", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "fresh", "review", "merge", "discard", "nonsense"} {
+	for _, option := range []string{"", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "skip-group", "fresh", "review", "merge", "discard", "nonsense"} {
 		out = append(out, engine.Choice{Option: option})
 	}
 	out = append(out, engine.Choice{From: "nonsense"}, engine.Choice{Skip: []string{"nonsense"}})

@@ -24,6 +24,7 @@ var rehearsed = map[string]func(*rehearsal, context.Context, look) (done bool, e
 	"respawn":      (*rehearsal).respawn,
 	"restart":      (*rehearsal).restart,
 	"skip":         (*rehearsal).skipOn,
+	"skip-group":   (*rehearsal).skipGroup,
 	"fresh":        (*rehearsal).afresh,
 	"discard":      (*rehearsal).discard,
 	"clean":        (*rehearsal).cleanUp,
@@ -123,9 +124,13 @@ func (r *rehearsal) heed(ctx context.Context) error {
 		return err
 	}
 	for _, ev := range events {
-		if ev.Kind == reprise.StepSkipped {
+		switch ev.Kind {
+		case reprise.StepSkipped:
 			r.would("%s is left out.", ev.Step)
-		} else {
+		case reprise.QuestionSkipped:
+			q, _ := r.question(ev.Question)
+			r.would("The question on %s is closed without an answer: %s", q.Subject, q.Text)
+		default:
 			r.would("%s begins again.", ev.Step)
 		}
 	}
@@ -162,6 +167,11 @@ func (r *rehearsal) restart(ctx context.Context, l look) (bool, error) {
 
 func (r *rehearsal) skipOn(ctx context.Context, l look) (bool, error) {
 	r.leaveOutCurrent(l)
+	return r.goOn(ctx, l)
+}
+
+func (r *rehearsal) skipGroup(ctx context.Context, l look) (bool, error) {
+	r.passOver(l)
 	return r.goOn(ctx, l)
 }
 

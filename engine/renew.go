@@ -104,7 +104,7 @@ func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event, with
 	if err != nil {
 		return err
 	}
-	return mustBeOut(run, without)
+	return mustBeOut(run, without, nil)
 }
 
 // renew carries a fresh start to its end that is the last word of the journal.

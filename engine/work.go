@@ -67,6 +67,8 @@ type work struct {
 	due map[string]string
 	// newSessions lets no attempt go on with a session of before.
 	newSessions bool
+	// unasked are the steps of the group that a person leaves out in place of an answer.
+	unasked []string
 	// stamped is when the last event counts as having happened that was recorded
 	// here.
 	stamped time.Time

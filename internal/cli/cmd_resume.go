@@ -16,7 +16,7 @@ import (
 )
 
 // optionKeys are the words that choose how to go on, of all layouts.
-var optionKeys = []string{"continue", "resume", "resume-agent", "respawn", "restart", "skip", "fresh", "answer", "clean", "from-phase", "review", "merge", "discard", "repair"}
+var optionKeys = []string{"continue", "resume", "resume-agent", "respawn", "restart", "skip", "skip-group", "fresh", "answer", "clean", "from-phase", "review", "merge", "discard", "repair"}
 
 type resumeFlags struct {
 	workFlags
@@ -97,7 +97,7 @@ func (f *resumeFlags) way() string {
 // goesOn reports whether an option takes the run up where it stands, mended or not.
 func goesOn(option string) bool {
 	switch option {
-	case "", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "answer", "from-phase", "repair":
+	case "", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "skip-group", "answer", "from-phase", "repair":
 		return true
 	}
 	return false

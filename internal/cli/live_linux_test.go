@@ -309,3 +309,55 @@ func TestLR8_an_answer_at_the_prompt_goes_on_in_the_same_process(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, c.text())
 	}
 }
+
+// A task group is skipped at the prompt, by its number or its word; where it is not
+// certain the prompt does not offer it and says why.
+func TestLR8_a_task_group_is_skipped_at_the_prompt(t *testing.T) {
+	t.Parallel()
+	for _, said := range []string{"2", "skip-group"} {
+		dir := shop(t, "")
+		if err := os.CopyFS(dir, os.DirFS("../../examples/longrun")); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{
+			"reprise.yaml": "agents:\n  any: {command: [sh, agent.sh]}\nroles:\n  default: any\n",
+			"agent.sh":     "cat > /dev/null\necho '{\"outcome\":\"done\"}' > \"$REPRISE_RESULT\"\n",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		asked := filepath.Join(dir, "specs/checkout/.long-run/clarifications.md")
+		before, err := os.ReadFile(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(asked, []byte(strings.ReplaceAll(string(before), "Task Group 3: confirmation", "Task Group 3")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := onTerminal(t, dir, 120, 60, nil, "resume", "checkout", "--trust")
+		c.waitFor("Task Group 3 cannot be skipped: no plan says that it is of that group")
+		c.waitFor("Your choice")
+		c.send("skip-group\r")
+		c.waitFor("is none of them")
+		c.send("\r")
+		c.waitFor("Nothing was started.")
+		c.end()
+		if err := os.WriteFile(asked, before, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c = onTerminal(t, dir, 120, 60, nil, "resume", "checkout", "--trust")
+		c.waitFor("2. skip-group")
+		c.waitFor("Skip Task Group 3: confirmation (plan 03)")
+		c.waitFor("Your choice")
+		c.send(said + "\r")
+		c.waitFor("=== Finished")
+		c.waitFor("03 confirmation left out")
+		if code := c.end(); code != 0 {
+			t.Errorf("%s: exit %d\n%s", said, code, c.text())
+		}
+		if data, err := os.ReadFile(asked); err != nil || !strings.Contains(string(data), "**Status:** skipped") {
+			t.Errorf("%s: %s, %v", said, data, err)
+		}
+	}
+}

@@ -247,7 +247,7 @@ func plansRun(kind reprise.ResumeType) *reprise.Run {
 		r.Resume = &reprise.ResumeState{Interrupted: true, Type: kind, ResumeFrom: &two, LastCompleted: &one}
 	case reprise.PendingClarification:
 		r.State, r.Reason = reprise.Waiting, "1 question on Task Group 3: ui without an answer"
-		r.Questions = []reprise.Question{{ID: "clarification-1", Subject: "Task Group 3: ui", Text: asked.Question, Source: at(dir+"/clarifications.md", 15)}}
+		r.Questions = []reprise.Question{{ID: "clarification-1", Subject: "Task Group 3: ui", Text: asked.Question, Source: at(dir+"/clarifications.md", 15), Group: []string{"03"}}}
 		r.Resume = &asked
 	}
 	return r

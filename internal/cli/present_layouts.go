@@ -209,6 +209,9 @@ func (f *face) longrun(j judged) {
 	if f.asking {
 		f.heading("Options:")
 		f.numbered(j.d.Options(j.run))
+		if why := j.run.NoGroup(); why != "" {
+			f.para("  ", why, linesSource)
+		}
 	}
 }
 

@@ -205,7 +205,7 @@ func (s *shift) picked(f *face, j judged, choice engine.Choice, key string) (eng
 			choice.Option, s.code = leave, exitNeedsAnswer
 			return choice, err
 		}
-	case "continue", "resume", "resume-agent", "respawn", "restart", "skip":
+	case "continue", "resume", "resume-agent", "respawn", "restart", "skip", "skip-group":
 		if j.d.Verdict == reprise.BlockedVerdict {
 			return choice, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
 		}

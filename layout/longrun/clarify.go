@@ -81,9 +81,25 @@ func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 	}
 	l.run.Questions = append(l.run.Questions, q)
 	l.asked = append(l.asked, clarification{id: q.ID, title: s.Title, line: s.Line, level: s.Level, status: status, response: response})
-	if !q.Answered {
-		f.Report(reprise.Warning, reprise.CodePendingQuestion, s.Line,
-			fmt.Sprintf("%s waits for an answer: %s", q.Subject, strconv.Quote(doc.Clip(q.Text, 160))), "answer it, or skip the task group")
+}
+
+// reportPending reports the questions without an answer, once it is known which
+// plans each is about.
+func (l *longRun) reportPending() {
+	for i := range l.run.Questions {
+		q := &l.run.Questions[i]
+		if q.Answered {
+			continue
+		}
+		hint := "answer it, or skip the task group"
+		q.Group, q.NoGroup = l.groupOf(q.Subject)
+		if q.NoGroup != "" {
+			hint = "answer it; the task group cannot be skipped: " + q.NoGroup
+		}
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: path.Base(q.Source.File), Source: q.Source, Hint: hint,
+			Message: fmt.Sprintf("%s waits for an answer: %s", q.Subject, strconv.Quote(doc.Clip(q.Text, 160))),
+		})
 	}
 }
 

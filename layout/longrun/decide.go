@@ -290,6 +290,9 @@ func (l *longRun) startable(p *plan) bool {
 // askedAbout matches "Task Group 3: Payments" to the plan of that group.
 func askedAbout(p *plan, asked []reprise.Question) bool {
 	for _, q := range asked {
+		if slices.Contains(q.Group, p.id) {
+			return true
+		}
 		subject := strings.TrimSpace(strings.TrimPrefix(doc.Fold(q.Subject), "task group"))
 		if group := doc.Fold(p.group); group != "" && (subject == group || strings.HasSuffix(subject, " "+group)) {
 			return true

@@ -20,6 +20,7 @@ type plan struct {
 	num    int
 	id     string // as the file name spells it
 	path   string // the PLAN file, "" if there is none
+	read   bool   // what it says is known
 	title  string
 	group  string
 	needs  []int
@@ -145,6 +146,7 @@ func (l *longRun) readPlan(p *plan) {
 	if m == nil {
 		return
 	}
+	p.read = true
 	p.group = plainText(m.Front.Get("task_group").Str())
 	for _, need := range m.Front.Get("depends_on").Strs() {
 		if n := doc.Numbers(need); len(n) > 0 {

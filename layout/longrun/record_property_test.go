@@ -117,7 +117,7 @@ func eventsFor(r *reprise.Run, text string) []reprise.Event {
 		ids = append(ids, q.ID)
 	}
 	for _, id := range ids {
-		for _, kind := range []reprise.EventKind{reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied} {
+		for _, kind := range []reprise.EventKind{reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied, reprise.QuestionSkipped} {
 			out = append(out, reprise.Event{Kind: kind, At: at(9), Question: id, Text: text, Phase: text, Options: []string{text, "b"}})
 		}
 	}

@@ -44,6 +44,8 @@ func (w *runRecorder) question() error {
 	switch {
 	case answered:
 		return nil
+	case w.ev.Kind == reprise.QuestionSkipped:
+		return inFile(name, setStatus(m, at, "skipped"))
 	case w.ev.Kind == reprise.AnswerApplied && placeholder(at.response.Value):
 		return cannot("question %s has no answer", id)
 	}
@@ -102,8 +104,12 @@ func (w *runRecorder) answer(m *splice.Markdown, at *clarification) error {
 			return err
 		}
 	}
+	return setStatus(m, at, "answered")
+}
+
+func setStatus(m *splice.Markdown, at *clarification, word string) error {
 	if at.status.Line > 0 {
-		return setAt(m, at.status, "answered")
+		return setAt(m, at.status, word)
 	}
-	return m.AppendLines(splice.Where{Section: at.title, Line: at.line}, "**Status:** answered")
+	return m.AppendLines(splice.Where{Section: at.title, Line: at.line}, "**Status:** "+word)
 }

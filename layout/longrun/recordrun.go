@@ -35,7 +35,7 @@ func recordLongRun(fsys fs.FS, ref reprise.Ref, ev reprise.Event) ([]reprise.Edi
 		if p != nil {
 			about = append(about, p.id)
 		}
-	case reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
+	case reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied, reprise.QuestionSkipped:
 		err = w.question()
 	case reprise.RunStarted, reprise.RunResumed, reprise.RunEnded, reprise.RunStopped:
 		err = w.run()

@@ -37,6 +37,7 @@ func loadLongRun(r *doc.Reader, run *reprise.Run) *longRun {
 	for _, p := range l.plans {
 		l.settle(p)
 	}
+	l.reportPending()
 	l.checkNeeds()
 	l.steps()
 	l.artifacts()
