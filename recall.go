@@ -76,28 +76,11 @@ func (r *Run) Recall(events []Event) {
 		r.recallQuestion(asked[id])
 	}
 	r.Until = limits.first()
-	r.recallTime(events)
 	if begun && r.State == NotStarted {
 		r.State = Interrupted
 	}
 	if stopped && r.State.Open() {
 		r.State, r.Reason = Stopped, "it was stopped on purpose"
-	}
-}
-
-// recallTime gives a last activity of which the files keep only the day the time of
-// the last event of that day. The day is one of UTC, in which we write it and all days
-// are read; an event of another one leaves the day as it is, since somebody else may
-// have written that in a zone of their own.
-func (r *Run) recallTime(events []Event) {
-	day := r.LastActivity
-	if day.IsZero() || !day.Equal(day.Truncate(24*time.Hour)) {
-		return
-	}
-	for i := range events {
-		if at := events[i].At; at.Before(day.Add(24 * time.Hour)) {
-			r.Active(at, r.LastActivitySource)
-		}
 	}
 }
 

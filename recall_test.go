@@ -3,7 +3,6 @@ package reprise
 import (
 	"slices"
 	"testing"
-	"time"
 )
 
 func TestX_Recall(t *testing.T) {
@@ -168,23 +167,5 @@ func TestOR1_a_run_that_was_stopped_asks_nothing(t *testing.T) {
 	r.Recall([]Event{{Kind: QuestionAnswered, Question: "escalation", Text: "stop"}, {Kind: RunStopped}, {Kind: AnswerApplied, Question: "escalation"}})
 	if r.State != Stopped || len(r.PendingQuestions()) != 0 {
 		t.Errorf("%v %+v", r.State, r.PendingQuestions())
-	}
-}
-
-func TestOR3_OR5_a_day_on_record_gets_its_time_from_the_journal(t *testing.T) {
-	t.Parallel()
-	day := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
-	for name, c := range map[string]struct{ active, event, want time.Time }{
-		"of that day":       {day, day.Add(11 * time.Hour), day.Add(11 * time.Hour)},
-		"of the day before": {day, day.Add(-time.Hour), day},
-		"of the day after":  {day, day.Add(24 * time.Hour), day},
-		"a time on record":  {day.Add(time.Second), day.Add(time.Hour), day.Add(time.Second)},
-		"nothing on record": {time.Time{}, day, time.Time{}},
-	} {
-		r := &Run{LastActivity: c.active}
-		r.Recall([]Event{{Kind: StepStarted, At: c.event}})
-		if !r.LastActivity.Equal(c.want) {
-			t.Errorf("%s: %s, want %s", name, r.LastActivity, c.want)
-		}
 	}
 }

@@ -92,6 +92,9 @@ func recordsOf(runs ...*reprise.Run) records {
 		}
 		folder(r.Path)
 		rec.files[r.LastActivitySource.File] = true
+		for _, d := range r.Dates {
+			rec.files[d.Source.File] = true
+		}
 		if r.Owner != nil {
 			rec.files[r.Owner.Source.File] = true
 		}

@@ -45,7 +45,7 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 	defer hear(runs, inbox)
 	for _, r := range runs {
 		if opts.Held.is(r.Ref) {
-			recall(r, opts.Held.Events)
+			recall(r, opts.Held.Events, reprise.Source{File: durable.StateDir})
 			r.Findings = append(r.Findings, opts.Held.Findings...)
 			held := make([]journal.Entry, len(opts.Held.Events))
 			for i := range held {
@@ -68,7 +68,11 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		for i := range entries {
 			events[i] = entries[i].Event
 		}
-		recall(r, events)
+		var last reprise.Source
+		if n := len(entries); n > 0 {
+			last = entries[n-1].Source
+		}
+		recall(r, events, last)
 		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
 			tellSpent(store, r, entries, opts) // an answer that waits may be the say it takes
 		}
@@ -98,9 +102,15 @@ func hear(runs []*reprise.Run, inbox []journal.Letter) {
 // run and did not leave in good order.
 var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
 
-// recall adds what events tell to a run.
-func recall(r *reprise.Run, events []reprise.Event) {
+// recall adds what events tell to a run, the last of which stands at last. What we
+// recorded is activity, too, whatever the files have a place for: some keep a day,
+// some nothing of most steps.
+func recall(r *reprise.Run, events []reprise.Event, last reprise.Source) {
 	r.Recall(events)
+	if n := len(events); n > 0 {
+		r.Dates = append(r.Dates, reprise.Dated{At: r.LastActivity, Source: r.LastActivitySource})
+		r.Active(events[n-1].At, last)
+	}
 	if n := len(events); n > 0 && r.State == reprise.NotStarted && slices.Contains(takenUp, events[n-1].Kind) {
 		r.State, r.Reason = reprise.Interrupted, "the work was cut off before its first step"
 	}

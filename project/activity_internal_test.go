@@ -1,0 +1,34 @@
+package project
+
+import (
+	"testing"
+	"time"
+
+	"reprise"
+)
+
+func TestX2_OR5_what_we_recorded_is_activity(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	file, journal := reprise.Source{File: "story.md", Line: 3}, reprise.Source{File: ".reprise/journal/x-000001.log", Line: 9}
+	for name, c := range map[string]struct {
+		active, event time.Time
+		ours          bool
+	}{
+		"a day on record, an event of it":    {day, day.Add(11 * time.Hour), true},
+		"an event of the day before":         {day, day.Add(-time.Hour), false},
+		"an event long after what files say": {day.Add(time.Second), day.Add(200 * 24 * time.Hour), true},
+		"somebody else went on after it":     {day.Add(2 * time.Hour), day.Add(time.Hour), false},
+		"nothing on record":                  {time.Time{}, day, true},
+	} {
+		r := &reprise.Run{LastActivity: c.active, LastActivitySource: file}
+		recall(r, []reprise.Event{{Kind: reprise.RunResumed, At: day.Add(-48 * time.Hour)}, {Kind: reprise.StepStarted, At: c.event}}, journal)
+		want, source := c.active, file
+		if c.ours {
+			want, source = c.event, journal
+		}
+		if !r.LastActivity.Equal(want) || r.LastActivitySource != source {
+			t.Errorf("%s: %s by %v, want %s by %v", name, r.LastActivity, r.LastActivitySource, want, source)
+		}
+	}
+}
