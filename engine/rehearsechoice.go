@@ -33,13 +33,12 @@ var rehearsed = map[string]func(*rehearsal, context.Context, look) (done bool, e
 }
 
 // keep tells that the state is kept first, as before everything that changes
-// something, and refuses what cannot be.
-func (r *rehearsal) keep(l look) error {
-	if err := upkeep.CanKeep(r.store, l.run); err != nil {
-		return err
+// something, unless it cannot be.
+func (r *rehearsal) keep(refused error) error {
+	if refused == nil {
+		r.would("The state and the working tree are kept first; `reprise undo` brings them back.")
 	}
-	r.would("The state and the working tree are kept first; `reprise undo` brings them back.")
-	return nil
+	return refused
 }
 
 // givesUp is keep before the state is given up.
@@ -47,7 +46,7 @@ func (r *rehearsal) givesUp(l look) error {
 	if err := r.mayGiveUp(l); err != nil {
 		return err
 	}
-	return r.keep(l)
+	return r.keep(upkeep.CanKeep(r.store, l.run))
 }
 
 // choose plays what a person chose, and the first turn after it. What would be
@@ -77,7 +76,8 @@ func (r *rehearsal) goOn(ctx context.Context, l look) (bool, error) {
 	if err := r.mayGoOn(ctx, l); err != nil {
 		return true, err
 	}
-	if err := r.keep(l); err != nil {
+	_, refused := upkeep.CanGoOn(r.store, l.run)
+	if err := r.keep(refused); err != nil {
 		return true, err
 	}
 	if err := r.lift(); err != nil {

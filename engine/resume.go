@@ -147,7 +147,7 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 	if l.d.Action == reprise.Finish {
 		return nil
 	}
-	snap, err := upkeep.Keep(ctx, w.store, []*reprise.Run{l.run}, "before resuming "+w.ref.ID)
+	snap, err := upkeep.KeepGoing(ctx, w.store, l.run, "before resuming "+w.ref.ID)
 	if err != nil {
 		return err
 	}

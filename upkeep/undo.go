@@ -16,8 +16,25 @@ import (
 const maxStateFiles = 5000
 
 // Keep keeps the state files of runs and the working tree, so that whatever
-// follows can be undone, and gives the snapshot's id. The lease must be held.
+// follows can be undone, also if their state is given up, and gives the snapshot's
+// id. State behind a link cannot be brought back: a *durable.LinkError. The lease
+// must be held.
 func Keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string) (string, error) {
+	return keep(ctx, store, runs, note, nil)
+}
+
+// KeepGoing is Keep before a run is gone on with: nothing of it is moved away. Files
+// behind a link that its layout does not read are never written by us; they are left
+// as they are, and are no reason to refuse it.
+func KeepGoing(ctx context.Context, store *durable.Store, r *reprise.Run, note string) (string, error) {
+	aside, err := CanGoOn(store, r)
+	if err != nil {
+		return "", err
+	}
+	return keep(ctx, store, []*reprise.Run{r}, note, aside)
+}
+
+func keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string, aside []string) (string, error) {
 	var files []string
 	o := durable.SnapshotOptions{Tree: true, Note: note, Runs: []durable.RunState{}}
 	var repo repository
@@ -29,7 +46,7 @@ func Keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note s
 		o.Runs = append(o.Runs, repo.stateOf(ctx, store, r))
 	}
 	slices.Sort(files)
-	o.Files = slices.Compact(files)
+	o.Files = slices.DeleteFunc(slices.Compact(files), func(name string) bool { return slices.Contains(aside, name) })
 	snap, err := store.Snapshot(ctx, o)
 	if err != nil {
 		return "", err
@@ -47,6 +64,68 @@ func CanKeep(store *durable.Store, r *reprise.Run) error {
 		}
 	}
 	return nil
+}
+
+// CanGoOn tells why KeepGoing would refuse to keep the state of a run, and else which
+// of its files lie behind a link and are left alone. It changes nothing.
+func CanGoOn(store *durable.Store, r *reprise.Run) (aside []string, err error) {
+	var links []*durable.LinkError
+	for _, name := range stateFiles(store, r) {
+		var link *durable.LinkError
+		if errors.As(store.CanWrite(name), &link) {
+			links = append(links, link)
+			aside = append(aside, name)
+		}
+	}
+	if links == nil {
+		return nil, nil
+	}
+	l, err := layoutOf(r)
+	if err != nil {
+		return nil, err
+	}
+	seen := &seeing{Store: store, names: map[string]bool{}}
+	if _, err := l.Load(seen, r.Ref); err != nil {
+		return nil, err
+	}
+	for _, link := range links {
+		for name := range seen.names {
+			if name == link.Link || within(name, link.Link) {
+				return nil, link
+			}
+		}
+	}
+	return aside, nil
+}
+
+// seeing is a store that knows which names were asked for.
+type seeing struct {
+	*durable.Store
+	names map[string]bool
+}
+
+// Open implements fs.FS.
+func (s *seeing) Open(name string) (fs.File, error) {
+	s.names[name] = true
+	return s.Store.Open(name)
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (s *seeing) ReadDir(name string) ([]fs.DirEntry, error) {
+	s.names[name] = true
+	return s.Store.ReadDir(name)
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (s *seeing) ReadFile(name string) ([]byte, error) {
+	s.names[name] = true
+	return s.Store.ReadFile(name)
+}
+
+// Stat implements fs.StatFS.
+func (s *seeing) Stat(name string) (fs.FileInfo, error) {
+	s.names[name] = true
+	return s.Store.Stat(name)
 }
 
 // inProject reports whether a path names something in the project.
