@@ -1,7 +1,6 @@
 package specloop_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -13,52 +12,12 @@ import (
 	"reprise/playbook/specloop"
 )
 
-// Whatever state the layout knows is carried on until it is over, waits or
-// cannot go on, and comes to rest in a bounded number of turns.
 func TestX2_every_scenario_of_the_layout_comes_to_rest(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../layout/specloop/testdata/scenarios/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			t.Parallel()
-			tree := layouttest.LoadFS(t, name)
-			refs, err := layout.New().Find(tree)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, ref := range refs {
-				if r, _ := layout.New().Load(tree, ref); r.LastActivity.After(layouttest.Epoch) && strings.Contains(name, "loop-phase") {
-					continue // what is recorded of a time before the last is told already
-				}
-				p := playbooktest.Player{Layout: layout.New(), Book: patient{specloop.New()}, Ref: ref, Turns: 80, Attempts: 1}
-				said := 0
-				p.Answer = func(reprise.Question) (string, bool) { said++; return "accept", said < 20 }
-				p.Agent = func(j playbooktest.Job) reprise.Reply {
-					for _, e := range j.Expect {
-						j.Write(e.Path, j.Read(e.Path)+"# Made by "+j.Step+"\n")
-					}
-					return reprise.Reply{Outcome: "done", Verdict: "approved"}
-				}
-				if r := p.Play(t, tree); t.Failed() {
-					t.Log(r.Story()[:min(3000, len(r.Story()))], r.Run.Reason)
-				}
-			}
-		})
-	}
-}
-
-// patient passes over units that are refused.
-type patient struct{ reprise.Playbook }
-
-func (b patient) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
-	units := b.Playbook.Pick(r, d, busy)
-	if len(units) > 0 {
-		if _, err := b.Assign(fstest.MapFS{}, r, units[0]); err != nil {
-			return nil
-		}
-	}
-	return units
+	l := layout.New()
+	playbooktest.ComesToRest(t, l, specloop.New(), func(scenario string, tree fstest.MapFS, ref reprise.Ref) bool {
+		// What is recorded of a time before the last is told already.
+		r, _ := l.Load(tree, ref)
+		return strings.Contains(scenario, "loop-phase") && r.LastActivity.After(layouttest.Epoch)
+	})
 }
