@@ -143,6 +143,13 @@ func (l *loader) epic() {
 	l.locks()
 }
 
+// timesIn takes every time on record in a state, else that of its file.
+func (l *loader) timesIn(f *doc.File, n *doc.Node) {
+	if l.times(n, 0); l.run.LastActivity.IsZero() {
+		l.run.Active(f.MTime, f.At(0))
+	}
+}
+
 // times takes every time on record, at whatever depth: the fields that should
 // hold the latest one are often left behind.
 func (l *loader) times(n *doc.Node, depth int) {

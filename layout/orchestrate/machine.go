@@ -32,18 +32,12 @@ var bobPhases = []struct{ name, role string }{
 // completed current phase is finished only if no later one has a result.
 func (l *loader) bob() {
 	run := l.run
-	run.Kind = reprise.KindWorkflow
-	f, n := l.structured(run.Path)
+	f, n := l.state(reprise.KindWorkflow, "the workflow state cannot be read")
 	if n == nil {
-		l.rebuildStory(f, "the workflow state cannot be read")
-		l.locks()
 		return
 	}
 	run.Title = n.Get("workflowId", "workflow_id").Str()
-	l.times(n, 0)
-	if run.LastActivity.IsZero() {
-		run.Active(f.MTime, f.At(0))
-	}
+	l.timesIn(f, n)
 	cur := n.Get("currentPhase", "current_phase")
 	at := -1
 	for i, p := range bobPhases {
@@ -172,18 +166,12 @@ func (l *loader) bobFinished(results *doc.Node, at int) bool {
 // master reads .aiox/master-orchestrator/*.json.
 func (l *loader) master() {
 	run := l.run
-	run.Kind = reprise.KindWorkflow
-	f, n := l.structured(run.Path)
+	f, n := l.state(reprise.KindWorkflow, "the orchestrator's state cannot be read")
 	if n == nil {
-		l.rebuildStory(f, "the orchestrator's state cannot be read")
-		l.locks()
 		return
 	}
 	run.Title = n.Get("workflowId").Str()
-	l.times(n, 0)
-	if run.LastActivity.IsZero() {
-		run.Active(f.MTime, f.At(0))
-	}
+	l.timesIn(f, n)
 	run.Branch = stateBranch(n)
 	l.masterSteps(n.Get("epics"))
 	st := n.Get("status")
@@ -232,17 +220,11 @@ func (l *loader) masterSteps(epics *doc.Node) {
 // build reads plan/build-state.json. Failed builds may be resumed.
 func (l *loader) build() {
 	run := l.run
-	run.Kind = reprise.KindWorkflow
-	f, n := l.structured(run.Path)
+	f, n := l.state(reprise.KindWorkflow, "the build state cannot be read")
 	if n == nil {
-		l.rebuildStory(f, "the build state cannot be read")
-		l.locks()
 		return
 	}
-	l.times(n, 0)
-	if run.LastActivity.IsZero() {
-		run.Active(f.MTime, f.At(0))
-	}
+	l.timesIn(f, n)
 	l.buildPlace(n)
 	l.buildSteps(n)
 	st := n.Get("status")

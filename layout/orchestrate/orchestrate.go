@@ -151,6 +151,17 @@ func (l *loader) unreadable(why string) {
 	}
 }
 
+// state opens the state file of a run that works on a story. Where it cannot be
+// read the run is rebuilt from the story, for the reason given, and n is nil.
+func (l *loader) state(kind reprise.Kind, lost string) (f *doc.File, n *doc.Node) {
+	l.run.Kind = kind
+	if f, n = l.structured(l.run.Path); n == nil {
+		l.rebuildStory(f, lost)
+		l.locks()
+	}
+	return f, n
+}
+
 // structured opens a state file that should hold one map, in JSON or in YAML
 // whatever its name ends in: models write YAML into files called .json.
 func (l *loader) structured(name string) (*doc.File, *doc.Node) {

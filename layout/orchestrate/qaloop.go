@@ -18,20 +18,14 @@ const defaultIterations = 5
 // YAML without a status.
 func (l *loader) qaLoop() {
 	run := l.run
-	run.Kind = reprise.KindQALoop
-	f, n := l.structured(run.Path)
+	f, n := l.state(reprise.KindQALoop, "the status of the QA loop cannot be read")
 	if n == nil {
-		l.rebuildStory(f, "the status of the QA loop cannot be read")
-		l.locks()
 		return
 	}
 	if id := n.Get("storyId", "story_id").Str(); id != "" {
 		run.ID = "qa-loop-" + id
 	}
-	l.times(n, 0)
-	if run.LastActivity.IsZero() {
-		run.Active(f.MTime, f.At(0))
-	}
+	l.timesIn(f, n)
 	loop := readLoop(n)
 	l.loopSteps(loop)
 	story := n.Get("storyId", "story_id")

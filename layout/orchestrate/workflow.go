@@ -12,21 +12,15 @@ import (
 // engine_state, or the short form with current_phase and phases_completed.
 func (l *loader) workflow() {
 	run := l.run
-	run.Kind = reprise.KindWorkflow
-	f, n := l.structured(run.Path)
+	f, n := l.state(reprise.KindWorkflow, "the workflow state cannot be read")
 	if n == nil {
-		l.rebuildStory(f, "the workflow state cannot be read")
-		l.locks()
 		return
 	}
 	if inner := n.Get("engine_state", "workflow_state"); inner != nil && inner.Kind == doc.Map {
 		n = inner
 	}
 	run.Title = n.Get("workflow_name", "workflowName", "workflow", "workflow_id").Str()
-	l.times(n, 0)
-	if run.LastActivity.IsZero() {
-		run.Active(f.MTime, f.At(0))
-	}
+	l.timesIn(f, n)
 	run.Branch = stateBranch(n)
 	l.workflowSteps(n)
 	l.workflowArtifacts(n)
@@ -262,20 +256,14 @@ func (l *loader) workflowNext(n *doc.Node, open *reprise.Step) {
 // session reads docs/stories/.session-state.yaml.
 func (l *loader) session() {
 	run := l.run
-	run.Kind = reprise.KindWorkflow
-	f, n := l.structured(run.Path)
+	f, n := l.state(reprise.KindWorkflow, "the session state cannot be read")
 	if n == nil {
-		l.rebuildStory(f, "the session state cannot be read")
-		l.locks()
 		return
 	}
 	if inner := n.Get("session_state"); inner != nil && inner.Kind == doc.Map {
 		n = inner
 	}
-	l.times(n, 0)
-	if run.LastActivity.IsZero() {
-		run.Active(f.MTime, f.At(0))
-	}
+	l.timesIn(f, n)
 	run.Title = mapAt(n, "epic").Get("title").Str()
 	run.Branch = stateBranch(n)
 	progress, wf, last := mapAt(n, "progress"), mapAt(n, "workflow"), mapAt(n, "last_action")
