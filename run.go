@@ -302,6 +302,14 @@ func (r *Run) Progress() Progress {
 	return p
 }
 
+// Further reports whether anything is closed that was not before.
+func (r *Run) Further(was *Run) bool {
+	return r.State == Complete && was.State != Complete || slices.ContainsFunc(r.Steps, func(s Step) bool {
+		old := was.Step(s.ID)
+		return s.Status.Closed() && (old == nil || !old.Status.Closed())
+	})
+}
+
 // Step returns the step with this id, or nil.
 func (r *Run) Step(id string) *Step {
 	if len(r.Steps) > indexed {

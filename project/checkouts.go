@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/internal/doc"
 	"reprise/internal/tree"
 	"reprise/layout"
 )
@@ -33,7 +34,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 		if err != nil {
 			res.report(reprise.Finding{
 				Code: reprise.CodeUnreadable, Severity: reprise.Info, Subject: prefix,
-				Message: "a worktree of this repository cannot be opened: " + errCause(err),
+				Message: "a worktree of this repository cannot be opened: " + doc.Cause(err),
 				Source:  reprise.Source{File: prefix}, Hint: "`git worktree list` shows it; `git worktree repair` may find it again",
 			})
 			continue

@@ -251,7 +251,7 @@ func (res *Result) listProblems(prefix string, fsys *tree.FS) {
 		name := filepath.ToSlash(filepath.Join(prefix, p.Path))
 		res.report(reprise.Finding{
 			Code: code, Severity: reprise.Warning, Subject: name,
-			Message: "cannot be looked into: " + errCause(p.Err), Source: reprise.Source{File: name}, Hint: hint,
+			Message: "cannot be looked into: " + doc.Cause(p.Err), Source: reprise.Source{File: name}, Hint: hint,
 		})
 	}
 }
@@ -274,12 +274,4 @@ func order(runs []*reprise.Run, entries []layout.Entry, o reprise.Observed) []*r
 		lists = append(lists, own)
 	}
 	return reprise.Merge(lists...)
-}
-
-func errCause(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err.Error()
-	}
-	return err.Error()
 }

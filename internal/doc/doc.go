@@ -115,7 +115,7 @@ func (r *Reader) Open(name string) *File {
 	}
 	f.exists = true
 	if err != nil {
-		f.Report(reprise.Warning, refusal(err), 0, fmt.Sprintf("cannot be read: %s", cause(err)), "check the file's permissions and type")
+		f.Report(reprise.Warning, refusal(err), 0, fmt.Sprintf("cannot be read: %s", Cause(err)), "check the file's permissions and type")
 		return f
 	}
 	defer in.Close()
@@ -143,7 +143,7 @@ func (f *File) hold(data []byte, err error) {
 	f.Data = data
 	switch {
 	case err != nil:
-		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), cause(err)), "check the disk and the file's permissions")
+		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), Cause(err)), "check the disk and the file's permissions")
 	case len(f.Data) > MaxSize:
 		f.Data = nil
 		f.Report(reprise.Warning, reprise.CodeTooLarge, 0, fmt.Sprintf("larger than %d MiB, not read", MaxSize>>20), "a state file of this size is usually damaged; look at it by hand")
@@ -218,7 +218,8 @@ func refusal(err error) string {
 }
 
 // cause strips the path from an error: the finding's source names it already.
-func cause(err error) string {
+// Cause says why, without the path, which is told beside it.
+func Cause(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return pe.Err.Error()
@@ -256,7 +257,7 @@ func (r *Reader) Dir(name string) []fs.DirEntry {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.Report(reprise.Finding{
 			Code: refusal(err), Severity: reprise.Warning, Subject: path.Base(name),
-			Message: fmt.Sprintf("folder cannot be listed: %s", cause(err)),
+			Message: fmt.Sprintf("folder cannot be listed: %s", Cause(err)),
 			Source:  reprise.Source{File: path.Clean(name)}, Hint: "check the folder's permissions",
 		})
 	}

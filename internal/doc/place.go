@@ -27,7 +27,7 @@ func (c *yamlConverter) place(y *yaml.Node, n *Node) {
 	case y.Style&yaml.FlowStyle != 0 && at < len(c.data) && (c.data[at] == '[' || c.data[at] == '{'):
 		end, ok = c.flowEnd(at, n)
 	default:
-		end = max(at, lastEnd(n)-c.base)
+		end = max(at, n.LastEnd()-c.base)
 	}
 	if ok {
 		n.Start, n.End = c.base+at, c.base+end
@@ -188,7 +188,8 @@ func lastChild(n *Node) *Node {
 	return nil
 }
 
-func lastEnd(n *Node) int {
+// LastEnd is where the last value inside a map or a list ends, 0 if it has none.
+func (n *Node) LastEnd() int {
 	end := 0
 	for _, k := range n.Keys {
 		end = max(end, k.Value.End)

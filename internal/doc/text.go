@@ -34,7 +34,7 @@ func ParseTime(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, false
 	}
-	if digits(s) {
+	if Digits(s) {
 		switch len(s) {
 		case 10:
 			return time.Unix(atoi64(s), 0).UTC(), true
@@ -80,7 +80,8 @@ func FindTime(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-func digits(s string) bool {
+// Digits reports whether a text is a number written with digits alone.
+func Digits(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < '0' || s[i] > '9' {
 			return false

@@ -161,6 +161,7 @@ func (b block) token(v *doc.Node, siblings []*doc.Node) string {
 	return b.tokens(v, "", siblings, false)[0]
 }
 
+// flowToken writes a scalar so that it reads as that text anywhere, also as a key.
 func flowToken(s string) string {
 	if plainFits(s, true) && !typed(s) {
 		return s
@@ -233,7 +234,7 @@ func (b block) style() yamlStyle {
 func (b block) lines(v *doc.Node, indent string, s yamlStyle) []string {
 	var out []string
 	for _, k := range v.Keys {
-		out = append(out, b.entry(newKey(k.Name), k.Value, indent, s)...)
+		out = append(out, b.entry(flowToken(k.Name), k.Value, indent, s)...)
 	}
 	for _, item := range v.Items {
 		out = append(out, b.item(item, indent, s)...)
@@ -289,20 +290,13 @@ func (b block) values() []*doc.Node {
 	return out
 }
 
-func newKey(name string) string {
-	if plainFits(name, true) && !typed(name) {
-		return name
-	}
-	return doubleQuoted(name)
-}
-
 // keyText writes a key the way the last key of its map is written, as far as
 // that reads the same.
 func (b block) keyText(n *doc.Node, name string, column int) string {
 	last := n.Keys[len(n.Keys)-1]
 	at := b.lineAt(last.Line) + column
 	if at >= len(b.data) {
-		return newKey(name)
+		return flowToken(name)
 	}
 	switch b.data[at] {
 	case '"':
@@ -316,5 +310,5 @@ func (b block) keyText(n *doc.Node, name string, column int) string {
 			return name
 		}
 	}
-	return newKey(name)
+	return flowToken(name)
 }

@@ -212,10 +212,10 @@ func (b block) addKey(path Path, n *doc.Node, key string, v *doc.Node) []patch {
 	s := b.style()
 	if k := len(n.Keys); k > 0 {
 		column = b.column(n.Start)
-		at = max(b.lineAt(n.Keys[k-1].Line), lineBegin(b.data, lastEnd(n)))
+		at = max(b.lineAt(n.Keys[k-1].Line), lineBegin(b.data, n.LastEnd()))
 	} else if n.Line > 0 { // empty front matter: the line below its fence
 		at = b.lineAt(n.Line + 1)
-		return []patch{insertLines(b.data, at, b.entry(newKey(key), v, "", s))}
+		return []patch{insertLines(b.data, at, b.entry(flowToken(key), v, "", s))}
 	}
 	lines := b.entry(b.keyText(n, key, column), v, strings.Repeat(" ", column), s)
 	return b.below(at, column, lines)
@@ -241,7 +241,7 @@ func (b block) appendItem(path Path, n, v *doc.Node) []patch {
 // addFlow adds an entry before the bracket that ends a collection.
 func (b block) addFlow(n *doc.Node, entry string) []patch {
 	var out []patch
-	if end := lastEnd(n); filled(n) && end > 0 {
+	if end := n.LastEnd(); filled(n) && end > 0 {
 		out = append(out, patch{end, end, ", " + entry})
 	}
 	at := n.End - 1
@@ -302,17 +302,6 @@ func (b block) lineAt(no int) int {
 		at = lineNext(b.data, at)
 	}
 	return at
-}
-
-func lastEnd(n *doc.Node) int {
-	end := 0
-	for _, k := range n.Keys {
-		end = max(end, k.Value.End)
-	}
-	for _, item := range n.Items {
-		end = max(end, item.End)
-	}
-	return end
 }
 
 // siblings are the values beside the one at a path.

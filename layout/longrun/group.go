@@ -21,7 +21,7 @@ func readGroup(text string) taskGroup {
 	g := taskGroup{all: strings.TrimSpace(strings.TrimPrefix(doc.Fold(line(text, 200)), "task group"))}
 	g.name = g.all
 	first, rest, _ := strings.Cut(g.all, " ")
-	if n, err := strconv.Atoi(first); err == nil && n > 0 && allDigits(first) {
+	if n, err := strconv.Atoi(first); err == nil && n > 0 && doc.Digits(first) {
 		g.num, g.name = n, rest
 	}
 	return g

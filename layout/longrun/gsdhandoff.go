@@ -174,7 +174,7 @@ func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
 	}
 	h.place(n.Get("phase").Str(), n.Get("plan").Str())
 	h.task, h.status = n.Get("task").Str(), n.Get("status").Str()
-	if t := n.Get("total_tasks"); !t.IsNull() && allDigits(t.Text) {
+	if t := n.Get("total_tasks"); !t.IsNull() && doc.Digits(t.Text) {
 		h.total, _ = t.Int()
 	}
 	if list := n.Get("completed_tasks"); !list.IsNull() && list.Kind == doc.List {
@@ -197,7 +197,7 @@ func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
 func (h *handoff) countTasks(items []*doc.Node) {
 	done := map[string]bool{}
 	for i, item := range items {
-		id, ok := itoa(i)+" without id", true
+		id, ok := strconv.Itoa(i)+" without id", true
 		if item.Kind == doc.Map {
 			if named := textOf(item.Get("id")); named != "" {
 				id = named
@@ -257,7 +257,7 @@ func (h *handoff) fromMarkdown(m *doc.Markdown, f *doc.File) {
 	}
 	h.place(front.Get("phase").Str(), front.Get("plan").Str())
 	h.task, h.status = front.Get("task").Str(), front.Get("status").Str()
-	if t := front.Get("total_tasks"); !t.IsNull() && allDigits(t.Text) {
+	if t := front.Get("total_tasks"); !t.IsNull() && doc.Digits(t.Text) {
 		h.total, _ = t.Int()
 	}
 	_, rest, ok := strings.Cut(m.All().Text(), "<next_action>")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"reprise/internal/doc"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,7 +82,7 @@ func parsePhase(word string) (p phaseNo, ok bool) {
 		word = word[:n-1]
 	}
 	for _, part := range strings.Split(word, ".") {
-		if p.depth == len(p.n) || len(part) > 9 || !allDigits(part) {
+		if p.depth == len(p.n) || len(part) > 9 || !doc.Digits(part) {
 			return phaseNo{}, false
 		}
 		p.n[p.depth], _ = strconv.Atoi(part)
@@ -96,7 +97,7 @@ func parsePlanNo(word string) (num int, suffix string, ok bool) {
 		suffix = strings.ToLower(word[n-1:])
 		word = word[:n-1]
 	}
-	if len(word) > 9 || !allDigits(word) {
+	if len(word) > 9 || !doc.Digits(word) {
 		return 0, "", false
 	}
 	num, _ = strconv.Atoi(word)
@@ -237,7 +238,7 @@ func cutFix(ws []string, kind string) (rest []string, fix string) {
 	}
 	low := strings.ToLower(ws[at])
 	number, ok := strings.CutPrefix(low, "fix")
-	if _, _, planned := parsePlanNo(ws[at-1]); !ok || !planned || number != "" && !allDigits(number) {
+	if _, _, planned := parsePlanNo(ws[at-1]); !ok || !planned || number != "" && !doc.Digits(number) {
 		return ws, ""
 	}
 	if !last && kind != "PLAN" {

@@ -3,6 +3,7 @@ package longrun
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"reprise"
 )
@@ -247,7 +248,7 @@ func (g *gsd) offer() {
 	for _, k := range l.now[:min(len(l.now), maxOffered)] {
 		reason := "first open plan of " + g.phaseName(g.current)
 		if len(l.now) > 1 {
-			reason = "open plan of " + g.phaseName(g.current) + ", in a wave of " + itoa(len(l.now))
+			reason = "open plan of " + g.phaseName(g.current) + ", in a wave of " + strconv.Itoa(len(l.now))
 		}
 		g.add(k, reason)
 	}

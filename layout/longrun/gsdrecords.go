@@ -98,12 +98,12 @@ func completedIn(text string) []planKey {
 // (complete)", "2 of 3 in current phase — complete".
 func planDone(text string) (num int, ok bool) {
 	ws := strings.Fields(doc.Fold(text))
-	if len(ws) < 2 || !allDigits(ws[0]) || len(ws[0]) > 4 {
+	if len(ws) < 2 || !doc.Digits(ws[0]) || len(ws[0]) > 4 {
 		return 0, false
 	}
 	num, _, _ = parsePlanNo(ws[0])
 	rest := ws[1:]
-	if len(rest) > 2 && rest[0] == "of" && allDigits(rest[1]) {
+	if len(rest) > 2 && rest[0] == "of" && doc.Digits(rest[1]) {
 		rest = rest[2:]
 	}
 	if len(rest) > 3 && rest[0] == "in" && rest[2] == "phase" {

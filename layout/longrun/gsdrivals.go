@@ -134,7 +134,7 @@ func shared(slug, title string) (n int) {
 		same := func(h string) bool {
 			return h == w || len(w) > 3 && strings.HasPrefix(h, w) || len(h) > 3 && strings.HasPrefix(w, h)
 		}
-		if len(w) > 2 && !allDigits(w) && !slices.Contains(phaseNouns, w) && slices.ContainsFunc(have, same) {
+		if len(w) > 2 && !doc.Digits(w) && !slices.Contains(phaseNouns, w) && slices.ContainsFunc(have, same) {
 			n++
 		}
 	}

@@ -138,7 +138,7 @@ func (g *gsd) readGSDPlan(name string, k planKey, id string) *gsdPlan {
 		return p
 	}
 	front := m.Front
-	if w := strings.TrimSpace(front.Get("wave").Str()); allDigits(w) && len(w) < 6 {
+	if w := strings.TrimSpace(front.Get("wave").Str()); doc.Digits(w) && len(w) < 6 {
 		p.wave, _ = strconv.Atoi(w)
 	}
 	if auto, ok := front.Get("autonomous").Bool(); ok {
@@ -203,7 +203,7 @@ func dependency(word string, phase phaseNo) (planKey, bool) {
 	if k, _, ok := pairIn(ws, phase); ok {
 		return k, true
 	}
-	if len(ws) == 1 && allDigits(ws[0]) {
+	if len(ws) == 1 && doc.Digits(ws[0]) {
 		num, suffix, ok := parsePlanNo(ws[0])
 		return planKey{phase, num, suffix}, ok
 	}
@@ -346,7 +346,7 @@ func (g *gsd) tidyRecords() {
 // singleNumber recognises NN-PLAN.md and NN-SUMMARY.md.
 func singleNumber(name string) bool {
 	ws := words(strings.TrimSuffix(strings.ToUpper(path.Base(name)), ".MD"))
-	return len(ws) == 2 && allDigits(ws[0]) && (ws[1] == "PLAN" || ws[1] == "SUMMARY")
+	return len(ws) == 2 && doc.Digits(ws[0]) && (ws[1] == "PLAN" || ws[1] == "SUMMARY")
 }
 
 func (g *gsd) pathOf(k planKey) string {

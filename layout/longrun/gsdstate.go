@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -209,7 +210,7 @@ func withoutCode(s string) string {
 			skipNumber = true
 			continue
 		}
-		if skipNumber && allDigits(strings.Trim(w, ".,)")) {
+		if skipNumber && doc.Digits(strings.Trim(w, ".,)")) {
 			skipNumber = false
 			continue
 		}
@@ -284,7 +285,7 @@ func (s *gsdState) ofPhase(word gsdWord, text string) gsdWord {
 func lastPhase(text string) bool {
 	nums := doc.Numbers(text)
 	_, of, ok := strings.Cut(text, " of ")
-	return ok && len(nums) > 1 && nums[0] == nums[1] && strings.HasPrefix(strings.TrimSpace(of), itoa(nums[1]))
+	return ok && len(nums) > 1 && nums[0] == nums[1] && strings.HasPrefix(strings.TrimSpace(of), strconv.Itoa(nums[1]))
 }
 
 // sameSense: a phase can be done or executing while the milestone is either; the

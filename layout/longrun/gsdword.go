@@ -111,7 +111,7 @@ func aboutMilestone(s string) bool {
 	for i, w := range ws {
 		rest := ws[i+1:]
 		switch {
-		case w == "milestone" || w == "milestones" || w == "phases" && i > 0 && (ws[i-1] == "all" || i > 1 && ws[i-2] == "all" && allDigits(ws[i-1])):
+		case w == "milestone" || w == "milestones" || w == "phases" && i > 0 && (ws[i-1] == "all" || i > 1 && ws[i-2] == "all" && doc.Digits(ws[i-1])):
 			for len(rest) > 0 && (version(rest[0]) || rest[0] == "is" || rest[0] == "are") {
 				rest = rest[1:]
 			}
@@ -157,6 +157,6 @@ func beginsWithPlan(s string) bool {
 		return false
 	}
 	_, first := parsePhase(ws[0])
-	second := allDigits(ws[1])
+	second := doc.Digits(ws[1])
 	return second && (first || ws[0] == "plan")
 }

@@ -152,5 +152,3 @@ func (a *agents) name() string {
 	}
 	return "agent " + strconv.Quote(doc.Clip(a.id, 60))
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

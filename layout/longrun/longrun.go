@@ -184,17 +184,8 @@ func holdsLongRun(fsys fs.FS, dir string) bool {
 // and returns NAME.
 func temporary(name string) (target string, ok bool) {
 	i := strings.LastIndex(name, ".tmp.")
-	if i <= 0 || !allDigits(name[i+len(".tmp."):]) {
+	if i <= 0 || !doc.Digits(name[i+len(".tmp."):]) {
 		return "", false
 	}
 	return name[:i], true
-}
-
-func allDigits(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }

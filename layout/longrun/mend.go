@@ -74,14 +74,8 @@ func (d *mender) add(what, from string, e reprise.Edit) {
 			return
 		}
 	}
-	if now.State == reprise.Complete && d.was.State != reprise.Complete {
+	if now.Further(d.was) {
 		return
-	}
-	for i := range now.Steps {
-		s := &now.Steps[i]
-		if old := d.was.Step(s.ID); s.Status.Closed() && (old == nil || !old.Status.Closed()) {
-			return
-		}
 	}
 	for i := range d.was.Steps {
 		s := &d.was.Steps[i]

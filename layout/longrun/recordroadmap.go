@@ -69,7 +69,7 @@ func rowAt(m *splice.Markdown, no int) (header, cells []doc.Cell) {
 // share reads "2/3" and "2/3 plans".
 func share(text string) (done, total int, rest string, ok bool) {
 	a, b, ok := strings.Cut(strings.TrimSpace(text), "/")
-	if !ok || !allDigits(a) || len(a) > 6 {
+	if !ok || !doc.Digits(a) || len(a) > 6 {
 		return 0, 0, "", false
 	}
 	end := 0

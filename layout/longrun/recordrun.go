@@ -57,7 +57,7 @@ func (w *runRecorder) planOf(id string) (p *plan, task int, err error) {
 			return nil, 0, cannot("%q names no task", doc.Clip(id, 40))
 		}
 	}
-	if allDigits(name) && len(name) < 10 {
+	if doc.Digits(name) && len(name) < 10 {
 		num, _ := strconv.Atoi(name)
 		p = w.l.plan(num)
 	}

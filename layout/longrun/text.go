@@ -2,6 +2,7 @@ package longrun
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -112,5 +113,5 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return itoa(n) + " " + noun + "s"
+	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -51,7 +51,7 @@ func epicWaves(root *doc.Node) []wave {
 		for i, n := range waves.Items {
 			name := n.Get("wave", "number", "id").Str()
 			if name == "" {
-				name = itoa(i + 1)
+				name = strconv.Itoa(i + 1)
 			}
 			out = append(out, readWave(name, n))
 		}

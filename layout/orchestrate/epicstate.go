@@ -24,7 +24,7 @@ func (l *loader) epicAsks(root *doc.Node) {
 			continue
 		}
 		for i, n := range list.Items {
-			q := reprise.Question{ID: part.id + itoa(i+1), Subject: "merge", Source: n.Source()}
+			q := reprise.Question{ID: part.id + strconv.Itoa(i+1), Subject: "merge", Source: n.Source()}
 			switch {
 			case n.Kind != doc.Map:
 				q.Text = n.Str()

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"reprise"
@@ -355,7 +356,7 @@ func looksLikeStory(r *doc.Reader, p string) bool {
 func joinInts(nums []int) string {
 	parts := make([]string, len(nums))
 	for i, n := range nums {
-		parts[i] = itoa(n)
+		parts[i] = strconv.Itoa(n)
 	}
 	return strings.Join(parts, ".")
 }

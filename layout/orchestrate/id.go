@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -36,7 +37,7 @@ func (k key) epicName() string {
 	}
 	p := strings.ToUpper(k.prefix)
 	if len(k.nums) > 1 {
-		return p + itoa(k.nums[0])
+		return p + strconv.Itoa(k.nums[0])
 	}
 	return strings.TrimRight(p, "-_.")
 }
@@ -81,7 +82,7 @@ func storyKey(p string) key {
 		for d := path.Dir(p); d != "." && d != "/"; d = path.Dir(d) {
 			if n, ok := epicFolder(path.Base(d)); ok {
 				k.nums = append([]int{n}, k.nums...)
-				k.id = itoa(n) + "." + k.id
+				k.id = strconv.Itoa(n) + "." + k.id
 				break
 			}
 		}
@@ -325,16 +326,6 @@ func number(s string) (v, n int) {
 func atBreak(s string, i int) bool { return i >= len(s) || strings.IndexByte("-_. ", s[i]) >= 0 }
 func isDigit(b byte) bool          { return b >= '0' && b <= '9' }
 func isLetter(b byte) bool         { return b|0x20 >= 'a' && b|0x20 <= 'z' }
-
-func itoa(n int) string {
-	if n < 0 {
-		return ""
-	}
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
-}
 
 // compareOrder orders keys as one would number the stories.
 func compareOrder(a, b key) int {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"sort"
+	"strconv"
 	"strings"
 
 	"reprise"
@@ -204,7 +205,7 @@ func (l *loader) masterSteps(epics *doc.Node) {
 	}
 	if epics.Kind == doc.List {
 		for i, v := range epics.Items {
-			add(itoa(i+1), v)
+			add(strconv.Itoa(i+1), v)
 		}
 		return
 	}

@@ -3,6 +3,7 @@ package orchestrate
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,7 +57,7 @@ func (l *loader) lock(name string) {
 	term := ""
 	if ttl > 0 && !o.StartedAt.IsZero() {
 		o.Expires = end
-		term = "; its term of " + itoa(ttl) + " s ended at " + end.UTC().Format(time.RFC3339)
+		term = "; its term of " + strconv.Itoa(ttl) + " s ended at " + end.UTC().Format(time.RFC3339)
 	}
 	code, message := reprise.CodeOwnerMarker, fmt.Sprintf("a lock of %s (pid %d) was not released%s", quote(o.Agent), o.PID, term)
 	// There is no clock here. A lock is stale where the files contradict it:

@@ -4,6 +4,7 @@ import (
 	"reprise"
 	"reprise/internal/doc"
 	"reprise/internal/splice"
+	"strconv"
 )
 
 // epicPaper is an epic state while it is edited.
@@ -44,7 +45,7 @@ func openEpic(p *paper) *epicPaper {
 		if n.Kind == doc.Map {
 			name := plainText(n.Get("wave", "number", "id"))
 			if name == "" {
-				name = itoa(i + 1)
+				name = strconv.Itoa(i + 1)
 			}
 			e.waves = append(e.waves, openWave(name, n, under(at, i)))
 		}

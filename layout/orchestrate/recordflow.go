@@ -164,7 +164,7 @@ func workflowStep(n *doc.Node, id string) (index int, key string) {
 			}
 			own := plainText(s.Get("step_id", "id", "step_index", "index"))
 			if own == "" {
-				own = itoa(i)
+				own = strconv.Itoa(i)
 			}
 			if id == "step "+own {
 				return i, key

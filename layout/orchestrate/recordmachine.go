@@ -84,7 +84,7 @@ func masterEpic(p *paper, id string) (at splice.Path, scalar bool, words []strin
 		}
 	}
 	for i, v := range epics.Items {
-		take(itoa(i+1), v, splice.Path{"epics", i})
+		take(strconv.Itoa(i+1), v, splice.Path{"epics", i})
 	}
 	for _, f := range epics.Keys {
 		take(f.Name, f.Value, splice.Path{"epics", f.Name})

@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -120,7 +121,7 @@ func TestOR2_StoryIDs(t *testing.T) {
 		k := storyKey(p)
 		parts := make([]string, 0, 4)
 		for _, n := range k.order() {
-			parts = append(parts, itoa(n))
+			parts = append(parts, strconv.Itoa(n))
 		}
 		if got := k.id + " epic " + k.epicName() + " [" + strings.Join(parts, " ") + "]"; got != want {
 			t.Errorf("%s: %s, want %s", p, got, want)

@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"reprise"
@@ -56,7 +57,7 @@ func (l *loader) workflowSteps(n *doc.Node) {
 		}
 		id := s.Get("step_id", "id", "step_index", "index").Str()
 		if id == "" {
-			id = itoa(i)
+			id = strconv.Itoa(i)
 		}
 		st := s.Get("status")
 		step := reprise.Step{
@@ -158,7 +159,7 @@ func (l *loader) stepResults(n, results *doc.Node) {
 	total := n.Get("action_steps_total", "steps_total", "total_steps")
 	if all, ok := total.Int(); ok && all > len(results.Keys) && stateWord(n.Get("status").Str()) != reprise.Done {
 		l.run.Steps = append(l.run.Steps, reprise.Step{
-			ID: "step " + itoa(len(results.Keys)+1), Title: "what follows in the workflow's definition", Phase: n.Get("current_phase", "currentPhase").Str(),
+			ID: "step " + strconv.Itoa(len(results.Keys)+1), Title: "what follows in the workflow's definition", Phase: n.Get("current_phase", "currentPhase").Str(),
 			Status: reprise.Pending, Source: total.Source(),
 			Claims: []reprise.Claim{{Ledger: "workflow state", Status: reprise.Pending, Word: "not begun", Source: total.Source(), Won: true}},
 		})

@@ -2,6 +2,7 @@ package specloop
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"reprise"
@@ -107,7 +108,7 @@ func (l *loader) openAtEnd(ix *index, reason string) {
 
 func list(items []string) string {
 	if len(items) > 5 {
-		return strings.Join(items[:5], ", ") + " and " + itoa(len(items)-5) + " more"
+		return strings.Join(items[:5], ", ") + " and " + strconv.Itoa(len(items)-5) + " more"
 	}
 	return strings.Join(items, ", ")
 }
@@ -174,7 +175,7 @@ func (ix *index) gapText() string {
 	var parts []string
 	for _, p := range order {
 		if open[p] > 0 {
-			parts = append(parts, itoa(open[p])+" "+p)
+			parts = append(parts, strconv.Itoa(open[p])+" "+p)
 		}
 	}
 	closed := len(ix.gaps) - ix.countGaps(gap.open)

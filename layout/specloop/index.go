@@ -2,7 +2,6 @@ package specloop
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"reprise"
@@ -10,8 +9,6 @@ import (
 )
 
 const titleLoop = "Priority Loop State"
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // index is what index.md says, in any of its column sets.
 type index struct {

@@ -51,7 +51,7 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 		if err != nil {
 			return nil, err
 		}
-		if violations(after) >= violations(was) || further(was, after) || f.still && (after.State != was.State || after.Progress() != was.Progress()) {
+		if violations(after) >= violations(was) || after.Further(was) || f.still && (after.State != was.State || after.Progress() != was.Progress()) {
 			continue
 		}
 		now, was = m.Bytes(), after
@@ -77,20 +77,6 @@ func violations(r *reprise.Run) (n int) {
 		}
 	}
 	return n
-}
-
-// further reports whether anything is closed that was not.
-func further(was, now *reprise.Run) bool {
-	if now.State == reprise.Complete && was.State != reprise.Complete {
-		return true
-	}
-	for i := range now.Steps {
-		s := &now.Steps[i]
-		if old := was.Step(s.ID); s.Status.Closed() && (old == nil || !old.Status.Closed()) {
-			return true
-		}
-	}
-	return false
 }
 
 // fix is one violation and what sets it right.

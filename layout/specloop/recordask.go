@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reprise"
@@ -135,7 +136,7 @@ func (s *sheet) pending(id string, open bool) error {
 	if open {
 		all = append(all, id)
 	}
-	text := itoa(len(all))
+	text := strconv.Itoa(len(all))
 	if len(all) > 0 {
 		text += " (" + strings.Join(all, ", ") + ")"
 	}
@@ -299,7 +300,7 @@ func (ix *index) questionAt(id string) int {
 
 func (s *sheet) history(g *gap, q *question, iteration int) error {
 	return s.addRow([]string{"Gap ID", "ID", "Gap"}, []string{"Gap ID", "Iteration", "Action", "Details", "Timestamp"}, map[string]string{
-		"Gap ID/ID/Gap": g.id, "Iteration": itoa(iteration), "Action": "resolved", "Timestamp": s.stamp,
+		"Gap ID/ID/Gap": g.id, "Iteration": strconv.Itoa(iteration), "Action": "resolved", "Timestamp": s.stamp,
 		"Details/Resolution": strings.TrimSpace(fmt.Sprintf("Answer to %s: %s", q.id, doc.Clip(q.answer, 200))),
 		"Resolved Via":       q.id, "Priority": g.priority,
 	}, "Gap Resolution History")

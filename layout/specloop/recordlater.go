@@ -3,6 +3,7 @@ package specloop
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reprise"
@@ -102,7 +103,7 @@ func (rec *recorder) setLater(workflow, row string, at int) ([]reprise.Edit, err
 // setPhaseState sets the fields that the table of a workflow has.
 func (s *sheet) setPhaseState(sec doc.Section, workflow, word string, at int) (placed bool, err error) {
 	old := field(sec, "Phase", "Current Phase")
-	no := itoa(at)
+	no := strconv.Itoa(at)
 	switch phases := laterPhases(workflow); {
 	case strings.Contains(old.text, ":"):
 		no += ": " + phases[at].title

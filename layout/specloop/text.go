@@ -1,6 +1,7 @@
 package specloop
 
 import (
+	"strconv"
 	"strings"
 
 	"reprise/internal/doc"
@@ -183,5 +184,5 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return itoa(n) + " " + noun + "s"
+	return strconv.Itoa(n) + " " + noun + "s"
 }

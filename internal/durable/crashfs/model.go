@@ -31,11 +31,7 @@ type image struct {
 }
 
 func (d *FS) snapshot() *image {
-	im := &image{nodes: make(map[uint64]*node, len(d.nodes)), next: d.next}
-	for ino, n := range d.nodes {
-		im.nodes[ino] = n.clone()
-	}
-	return im
+	return (&image{nodes: d.nodes, next: d.next}).clone()
 }
 
 func (im *image) clone() *image {
