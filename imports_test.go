@@ -33,6 +33,7 @@ var rooms = map[string][]string{
 	"upkeep":                   {".", "layout", "project", "journal", "worktree", "internal/durable", "internal/gitx"},
 	"journal":                  {".", "internal/durable"},
 	"internal/gitx":            {"."},
+	"internal/gitx/gittest":    {},
 	"internal/proc":            {"."},
 	"internal/transcript":      {"."},
 	"evidence":                 {".", "internal/gitx", "internal/proc", "internal/transcript", "evidence/grade"},
@@ -174,7 +175,7 @@ var writes = []string{
 
 // scratch are files that write to a temporary folder of their own, outside the
 // project: the throw-away copy that a person's command is run in.
-var scratch = []string{"agent/agenttest/agenttest.go", "evidence/verify.go", "internal/gitx/contents.go", "internal/gitx/mergetree.go", "internal/demo/actor.go", "internal/demo/scene.go"}
+var scratch = []string{"agent/agenttest/agenttest.go", "evidence/verify.go", "internal/gitx/contents.go", "internal/gitx/gittest/gittest.go", "internal/gitx/mergetree.go", "internal/demo/actor.go", "internal/demo/scene.go"}
 
 // remains are files that remove what a killed git left in git's own folder, for
 // which git has no command.

@@ -14,6 +14,7 @@ import (
 
 	"reprise"
 	"reprise/evidence/grade"
+	"reprise/internal/gitx/gittest"
 	"reprise/internal/proc"
 )
 
@@ -26,17 +27,8 @@ type place struct {
 
 func newPlace(t testing.TB) place {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git program")
-	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := place{t: t, dir: filepath.Join(dir, "repo"), environ: []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org",
-	}}
+	dir := gittest.Folder(t)
+	p := place{t: t, dir: filepath.Join(dir, "repo"), environ: gittest.Environ(dir)}
 	if err := os.Mkdir(p.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -46,27 +38,13 @@ func newPlace(t testing.TB) place {
 
 func (p place) git(args ...string) string {
 	p.t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = p.dir, p.environ
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		p.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return gittest.Run(p.t, p.dir, p.environ, args...)
 }
 
 func (p place) commit(file, message string) string {
 	p.t.Helper()
-	full := filepath.Join(p.dir, file)
-	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(full, []byte(message), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
-	p.git("add", "-A")
-	p.git("commit", "-q", "-m", message)
-	return p.git("rev-parse", "HEAD")
+	gittest.Write(p.t, p.dir, file, message)
+	return gittest.Commit(p.t, p.dir, p.environ, message)
 }
 
 func (p place) gather(runs []*reprise.Run, opts Options) reprise.Observed {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"reprise"
 	"reprise/evidence"
+	"reprise/internal/gitx/gittest"
 )
 
 // documents makes a repository with n documents in one commit and a run that
@@ -28,14 +28,7 @@ func documents(t *testing.T, n int) (dir string, run *reprise.Run, o reprise.Obs
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_AUTHOR_DATE="+at.Format(time.RFC3339), "GIT_COMMITTER_DATE="+at.Format(time.RFC3339))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
+	gittest.Begin(t, dir, append(gittest.Environ(dir), "GIT_AUTHOR_DATE="+at.Format(time.RFC3339), "GIT_COMMITTER_DATE="+at.Format(time.RFC3339)))
 	return dir, run, evidence.Gather(context.Background(), dir, []*reprise.Run{run}, at.Add(2*time.Hour), evidence.Options{})
 }
 

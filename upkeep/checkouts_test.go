@@ -20,6 +20,7 @@ import (
 	"reprise"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
+	"reprise/internal/gitx/gittest"
 	"reprise/project"
 	"reprise/upkeep"
 	"reprise/worktree"
@@ -66,21 +67,12 @@ type site struct {
 
 func newSite(t *testing.T, ignored bool) *site {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git program")
-	}
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &site{t: t, dir: filepath.Join(base, "repo")}
+	s := &site{t: t, dir: filepath.Join(gittest.Folder(t), "repo")}
 	s.write("main.txt", "one\n")
 	if ignored {
 		s.write(".gitignore", ".auto-claude/\n")
 	}
-	s.git(".", "init", "-q", "-b", "main")
-	s.git(".", "add", "-A")
-	s.git(".", "commit", "-q", "-m", "first")
+	gittest.Begin(t, s.dir, gittest.Environ(s.dir))
 	s.write(".auto-claude/specs/"+spec+"/spec.md", "# Dark mode\n")
 	s.write(".auto-claude/specs/"+spec+"/implementation_plan.json", plan("pending"))
 	return s
@@ -92,25 +84,12 @@ func plan(status string) string {
 
 func (s *site) write(name, text string) {
 	s.t.Helper()
-	file := filepath.Join(s.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
-		s.t.Fatal(err)
-	}
+	gittest.Write(s.t, s.dir, name, text)
 }
 
 func (s *site) git(dir string, args ...string) string {
 	s.t.Helper()
-	cmd := exec.CommandContext(s.t.Context(), "git", args...)
-	cmd.Dir = filepath.Join(s.dir, dir)
-	if args[0] == "init" {
-		cmd.Dir = s.dir
-	}
-	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return gittest.Run(s.t, filepath.Join(s.dir, dir), gittest.Environ(s.dir), args...)
 }
 
 // with gives the project to somebody who changes it, as the engine does.

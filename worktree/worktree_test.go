@@ -17,6 +17,7 @@ import (
 	"reprise"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
+	"reprise/internal/gitx/gittest"
 	"reprise/layout/autoclaude"
 	"reprise/worktree"
 )
@@ -42,27 +43,15 @@ type bench struct {
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git program")
-	}
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{t: t, dir: filepath.Join(base, "repo")}
-	b.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + base, "LC_ALL=C", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org",
-	}
+	base := gittest.Folder(t)
+	b := &bench{t: t, dir: filepath.Join(base, "repo"), env: gittest.Environ(base)}
 	b.write(".gitignore", ".auto-claude/\n.worktrees/\nignored\n")
 	b.write("main.txt", "one\n")
 	b.write(".env.example", "KEY=\n")
 	for i := range 15 {
 		b.write(fmt.Sprintf("src/%02d.txt", i), strings.Repeat(fmt.Sprintf("line %d\n", i), 50))
 	}
-	b.git("init", "-q", "-b", "main")
-	b.git("add", "-A")
-	b.git("commit", "-q", "-m", "first")
+	gittest.Begin(t, b.dir, b.env)
 	b.write(specAt+"/implementation_plan.json", planText)
 	b.write(specAt+"/spec.md", "# Dark mode\n")
 	b.write(specAt+"/.env", "SECRET=1\n")
@@ -71,13 +60,7 @@ func newBench(t testing.TB) *bench {
 
 func (b *bench) write(name, text string) {
 	b.t.Helper()
-	file := filepath.Join(b.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	gittest.Write(b.t, b.dir, name, text)
 }
 
 func (b *bench) read(name string) string {
@@ -90,13 +73,7 @@ func (b *bench) read(name string) string {
 
 func (b *bench) gitIn(dir string, args ...string) string {
 	b.t.Helper()
-	cmd := exec.CommandContext(b.t.Context(), "git", args...)
-	cmd.Dir, cmd.Env = filepath.Join(b.dir, dir), b.env
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		b.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return gittest.Run(b.t, filepath.Join(b.dir, dir), b.env, args...)
 }
 
 func (b *bench) git(args ...string) string { b.t.Helper(); return b.gitIn(".", args...) }

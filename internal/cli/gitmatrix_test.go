@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"reprise/internal/gitx/gittest"
 	"reprise/report"
 )
 
@@ -37,13 +38,7 @@ func newRepo(t *testing.T) *repo {
 
 func (r *repo) write(name, text string) {
 	r.t.Helper()
-	p := filepath.Join(r.dir, name)
-	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
+	gittest.Write(r.t, r.dir, name, text)
 }
 
 // git runs git for a fixture; try also where it is meant to fail.

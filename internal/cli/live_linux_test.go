@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"reprise/internal/gitx/gittest"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,16 +15,8 @@ import (
 func shop(t *testing.T, workflow string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "flow.yaml"), []byte(workflow), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "base"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
+	gittest.Write(t, dir, "flow.yaml", workflow)
+	gittest.Begin(t, dir, gittest.Environ(dir))
 	return dir
 }
 
@@ -189,21 +182,12 @@ func storyProject(t *testing.T) string {
 		"reprise.yaml":              "agents:\n  any: {command: [sh, agent.sh]}\nroles:\n  default: any\n",
 		"agent.sh":                  "cat > /dev/null\nsed 's/- \\[ \\]/- [x]/' docs/stories/4.2.story.md > new\ncat new > docs/stories/4.2.story.md\nrm new\necho '{\"outcome\":\"done\",\"verdict\":\"PASS\"}' > \"$REPRISE_RESULT\"\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Write(t, dir, name, text)
 	}
-	for _, args := range [][]string{{"config", "user.name", "t"}, {"config", "user.email", "t@example.org"}, {"add", "-A"}, {"commit", "-q", "-m", "story 4.2"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-03-01T11:15:00Z", "GIT_COMMITTER_DATE=2026-03-01T11:15:00Z")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
+	environ := append(gittest.Environ(dir), "GIT_AUTHOR_DATE=2026-03-01T11:15:00Z", "GIT_COMMITTER_DATE=2026-03-01T11:15:00Z")
+	gittest.Run(t, dir, environ, "config", "user.name", "t")
+	gittest.Run(t, dir, environ, "config", "user.email", "t@example.org")
+	gittest.Commit(t, dir, environ, "story 4.2")
 	return dir
 }
 

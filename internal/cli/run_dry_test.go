@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"reprise"
 	"reprise/internal/cli"
+	"reprise/internal/gitx/gittest"
 	"reprise/settings"
 )
 
@@ -28,21 +28,9 @@ func unstarted(t *testing.T) (dir string, env map[string]string) {
 		"agent.sh":                  "touch started\n",
 		"docs/stories/4.2.story.md": "# Story 4.2: Export\n\n**Status:** Ready\n\n## Acceptance Criteria\n\n1. It exports.\n\n## Tasks\n\n- [ ] Export\n",
 	} {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		gittest.Write(t, dir, name, text)
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "base"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v: %s", args, err, out)
-		}
-	}
+	gittest.Begin(t, dir, gittest.Environ(dir))
 	return dir, env
 }
 

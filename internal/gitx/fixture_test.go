@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reprise/internal/gitx/gittest"
 	"strings"
 	"testing"
 	"time"
@@ -28,13 +29,7 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git program")
-	}
-	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := gittest.Folder(t)
 	f := &fixture{t: t, base: base, dir: filepath.Join(base, "repo")}
 	home := filepath.Join(base, "home")
 	for _, dir := range []string{home, f.dir} {
@@ -42,11 +37,7 @@ func newFixture(t testing.TB) *fixture {
 			t.Fatal(err)
 		}
 	}
-	f.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org",
-		"GIT_EDITOR=true",
-	}
+	f.env = gittest.Environ(home)
 	return f
 }
 
@@ -90,20 +81,12 @@ func (f *fixture) git(args ...string) string {
 
 func (f *fixture) write(name, text string) {
 	f.t.Helper()
-	file := filepath.Join(f.dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		f.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		f.t.Fatal(err)
-	}
+	gittest.Write(f.t, f.dir, name, text)
 }
 
 func (f *fixture) commit(message string) string {
 	f.t.Helper()
-	f.git("add", "-A")
-	f.git("commit", "-q", "--allow-empty", "-m", message)
-	return f.git("rev-parse", "HEAD")
+	return gittest.Commit(f.t, f.dir, f.env, message)
 }
 
 // conflict makes two branches that cannot be merged, main being checked out.
