@@ -259,6 +259,7 @@ func (l *loader) epicStory(w wave, s waveStory, plan epicPlan) {
 	} else {
 		l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: "story " + s.id, Path: step.Path, Presence: reprise.Present, Critical: true, NeededBy: step.Phase, Source: s.at})
 		l.storyClaim(&step)
+		l.reviewClaims(&step, s.key)
 	}
 	l.run.Steps = append(l.run.Steps, step)
 }

@@ -212,6 +212,12 @@ func (l *loader) waveUnits(phase string) []reprise.Unit {
 		case s.Status == reprise.InReview:
 			u.Role, u.Reason = "qa", "implemented and not accepted"
 		}
+		if lap := l.heldBy(s); lap != nil {
+			u.Reason = "its QA loop is open: " + lap.run.Reason
+			if _, _, u.Role = lap.loopPoint(lap.lap); u.Role == "" {
+				u.Role = "qa"
+			}
+		}
 		switch {
 		case l.waits(s) || s.Status == reprise.Blocked:
 			held = append(held, u)

@@ -39,7 +39,9 @@
 // act. A passed QA gate does not close a story either; it is said.
 //
 // In an epic the furthest of state and story decides how far a story is, since
-// both ledgers are known to lag and neither to run ahead; waves are derived
+// both ledgers are known to lag and neither to run ahead; but an open QA loop,
+// or a QA gate that sent the story back, outweighs a state that calls it done:
+// of these only the story's own file says that they are over. Waves are derived
 // from their stories, never from current_wave. In a loop or workflow the story
 // file wins about the story, and the state about its own phases.
 //
@@ -126,6 +128,9 @@ type loader struct {
 
 	names  []storyFile // lazily listed by storyFiles
 	asked  bool
+	lap    loop      // of a QA loop: what its file says
+	laps   []*loader // the QA loops of the project, lazily read by lapOf
+	lapped bool
 	nested bool // read only to know which story it speaks of: no locks, no other states
 }
 

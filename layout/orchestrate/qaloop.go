@@ -13,6 +13,9 @@ import (
 // defaultIterations is the maximum of a loop whose file does not say.
 const defaultIterations = 5
 
+// loopLedger is the name under which QA loops are quoted.
+const loopLedger = "QA loop"
+
 // qaLoop reads loop-status.json in its three dialects: camel case with a
 // status, the short form with iteration and lastVerdict, and snake case in
 // YAML without a status.
@@ -27,6 +30,7 @@ func (l *loader) qaLoop() {
 	}
 	l.timesIn(f, n)
 	loop := readLoop(n)
+	l.lap = loop
 	l.loopSteps(loop)
 	story := n.Get("storyId", "story_id")
 	hint := story.Str()
@@ -36,7 +40,7 @@ func (l *loader) qaLoop() {
 		}
 	}
 	l.loopState(n, loop)
-	l.attachStory(hint, story.Source(), "QA loop", loop.word, inReview)
+	l.attachStory(hint, story.Source(), loopLedger, loop.word, inReview)
 	l.locks()
 }
 
@@ -112,7 +116,7 @@ func (l *loader) loopSteps(lp loop) {
 			review.Status = reprise.Unknown
 			l.wordStatus(phase, e.verdict, e.at)
 		}
-		review.Claims = []reprise.Claim{{Ledger: "QA loop", Status: review.Status, Word: e.verdict, Source: e.at, Won: true}}
+		review.Claims = []reprise.Claim{{Ledger: loopLedger, Status: review.Status, Word: e.verdict, Source: e.at, Won: true}}
 		l.run.Steps = append(l.run.Steps, review)
 		if v == reprise.Failed {
 			fix := reprise.Step{ID: fmt.Sprintf("fix-%d", e.n), Phase: phase, Role: "dev", Source: e.at, Status: reprise.InProgress}
@@ -120,7 +124,7 @@ func (l *loader) loopSteps(lp loop) {
 			if e.fixed {
 				fix.Status, word = reprise.Done, "fixedAt"
 			}
-			fix.Claims = []reprise.Claim{{Ledger: "QA loop", Status: fix.Status, Word: word, Source: e.at, Won: true}}
+			fix.Claims = []reprise.Claim{{Ledger: loopLedger, Status: fix.Status, Word: word, Source: e.at, Won: true}}
 			l.run.Steps = append(l.run.Steps, fix)
 		}
 	}

@@ -25,7 +25,11 @@ func (c *scribe) waveFollows(e *epicPaper, w *epicWave) error {
 	switch {
 	case w.word == "":
 	case open == 0 && len(w.entries) > 0 && !now.Closed() && e.key(e.root, "gate_verdicts", "gateVerdicts") != "" && doc.Fold(w.word) != "gate review":
-		if err := e.set(at, "gate_review"); err != nil {
+		word := "gate_review"
+		if v := e.node(under(e.root, e.key(e.root, "gate_verdicts", "gateVerdicts"))); v != nil && v.Kind == doc.Map && !v.Get(w.name).IsNull() && verdictDone(v.Get(w.name)) {
+			word = spellState(reprise.Done, "completed", e.waveWords()...) // its gate was passed before the story was opened again
+		}
+		if err := e.set(at, word); err != nil {
 			return err
 		}
 	case open > 0 && begun && (now != reprise.InProgress || doc.Fold(w.word) == "gate review"):

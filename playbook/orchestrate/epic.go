@@ -46,10 +46,10 @@ func (Epic) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Un
 }
 
 // Assign implements reprise.Playbook.
-func (p Epic) Assign(_ fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
+func (p Epic) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
 	s := r.Step(u.ID)
 	if s != nil && s.Phase != "prerequisites" {
-		return p.story(r, u, s)
+		return p.story(fsys, r, u, s)
 	}
 	role := u.Role
 	if role == "" {
@@ -78,8 +78,8 @@ func (p Epic) Assign(_ fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignmen
 	return a, nil
 }
 
-// story hands a story over to a run of its own.
-func (Epic) story(r *reprise.Run, u reprise.Unit, s *reprise.Step) (reprise.Assignment, error) {
+// story hands a story over to a run of its own: its open QA loop, else its cycle.
+func (Epic) story(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) (reprise.Assignment, error) {
 	a := assignment(r, u, s.ID, u.Role)
 	name := s.Path
 	if name == "" {
@@ -99,6 +99,12 @@ func (Epic) story(r *reprise.Run, u reprise.Unit, s *reprise.Step) (reprise.Assi
 		return a, fmt.Errorf("assign %s of %s: %q is no path inside the project", s.ID, r.ID, name)
 	}
 	a.Child = &reprise.Ref{Layout: layoutName, ID: storyID(name), Path: name, Kind: reprise.KindStory}
+	for _, c := range s.Claims {
+		if c.Won && c.Ledger == loopLedger {
+			// Its review is on the way: that goes on, and closes the story.
+			a.Child = &reprise.Ref{Layout: layoutName, ID: loopID(fsys, c.Source.File), Path: c.Source.File, Kind: reprise.KindQALoop}
+		}
+	}
 	a.Inputs = []string{name}
 	a.Facts["story"] = name
 	return a, nil
@@ -152,11 +158,44 @@ func (p Epic) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Eve
 	switch {
 	case d.Action != reprise.Start || d.Point == nil:
 	case d.Point.Phase == closing:
+		if out, held := contested(r); held {
+			return out, nil
+		}
 		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all waves and gates are behind it"}}, nil
 	case len(p.Pick(r, d, nil)) == 0:
 		return p.stuck(r), nil
 	}
 	return nil, nil
+}
+
+// openReview is the question about an epic whose stories are done by their files
+// while a QA loop of one of them was left open.
+const openReview = "open-review"
+
+// contested asks about such stories before the epic is closed; held tells that it
+// is not to be closed yet.
+func contested(r *reprise.Run) (ask []reprise.Event, held bool) {
+	var ids []string
+	for i := range r.Steps {
+		if s := &r.Steps[i]; slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool {
+			return c.Ledger == loopLedger && s.Status == reprise.Done && !c.Status.Closed()
+		}) {
+			ids = append(ids, s.ID)
+		}
+	}
+	said := slices.ContainsFunc(r.Questions, func(q reprise.Question) bool {
+		return q.ID == openReview && q.Applied && strings.HasPrefix(saidTo(q), "close")
+	})
+	switch {
+	case len(ids) == 0 || said:
+		return nil, false
+	case pending(r, openReview):
+		return nil, true
+	}
+	return []reprise.Event{{
+		Kind: reprise.QuestionAsked, Question: openReview, Options: []string{"close it", "leave it open"}, Closed: true,
+		Text: "The files of " + doc.Clip(strings.Join(ids, ", "), 150) + " say that they are done, while their QA loops are open. Close the epic all the same?",
+	}}, true
 }
 
 // elsewhere brings a state up to stories that were closed outside of it.
@@ -226,6 +265,7 @@ func (Epic) answers(r *reprise.Run) []reprise.Event {
 		answer := saidTo(q)
 		var out []reprise.Event
 		switch {
+		case q.ID == openReview:
 		case !isGate && !strings.HasPrefix(q.ID, "blocked-"):
 			continue
 		case answer == stopIt:

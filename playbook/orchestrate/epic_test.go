@@ -285,3 +285,44 @@ func TestOR11_epic_from_a_list(t *testing.T) {
 		}
 	}
 }
+
+// TestOR11_X3_epic_with_an_open_review: a story that the epic state calls done is
+// not done while its QA loop is open. The loop goes on; where the story's own file
+// closes it, a person is asked before the epic is closed.
+func TestOR11_X3_epic_with_an_open_review(t *testing.T) {
+	t.Parallel()
+	const state = `epic_state:
+  epicId: EPIC-3
+  status: active
+  waves:
+    1:
+      status: completed
+      stories:
+        "3.1": {status: completed}
+  gate_verdicts:
+    1: {status: approved}
+    final: {status: approved}
+`
+	const loop = `{"storyId": "3.1", "currentIteration": 1, "maxIterations": 5, "status": "in_progress", "history": [{"iteration": 1, "verdict": "REJECT", "fixedAt": null}]}`
+	for _, c := range []struct {
+		status, answer string
+		want           reprise.State
+		children       int
+	}{
+		{"Ready for Review", "", reprise.Complete, 1},
+		{"Done", "", reprise.Waiting, 0},
+		{"Done", "close it", reprise.Complete, 0},
+	} {
+		files := tree(".aiox/epic-EPIC-3-state.yaml", state, "qa/3.1/loop-status.json", loop,
+			"docs/stories/3.1.form.md", strings.Replace(draft, "Draft", c.status, 1))
+		p := player(reprise.KindEpic, reprise.Goal{Path: ".aiox/epic-EPIC-3-state.yaml"}, team)
+		p.Answer = func(reprise.Question) (string, bool) { return c.answer, c.answer != "" }
+		r := p.Play(t, files)
+		if r.Run.State != c.want || len(r.Children) != c.children || c.want == reprise.Waiting && len(r.Run.PendingQuestions()) != 1 {
+			t.Errorf("%s, %q: it is %s (%s), %d children\n%s", c.status, c.answer, r.Run.State, r.Run.Reason, len(r.Children), r.Story())
+		}
+		if c.children > 0 && !strings.Contains(string(r.Files["qa/3.1/loop-status.json"].Data), `"completed"`) {
+			t.Errorf("the loop is left open: %s", r.Files["qa/3.1/loop-status.json"].Data)
+		}
+	}
+}

@@ -17,6 +17,9 @@ type Loop struct{ alone }
 
 var _ reprise.Playbook = Loop{}
 
+// loopLedger is how the layout quotes QA loops.
+const loopLedger = "QA loop"
+
 // Begin implements reprise.Playbook: the loop of a story that is there, named
 // by its id or its path, or the state of a loop itself.
 func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {

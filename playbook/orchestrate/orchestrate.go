@@ -161,7 +161,7 @@ func saidTo(q reprise.Question) string {
 // what was answered with words that say nothing.
 func unheard(r *reprise.Run) []reprise.Event {
 	for _, q := range unused(r) {
-		ours := q.ID == closeState || strings.HasPrefix(q.ID, "escalation-") || r.Kind == reprise.KindEpic && (strings.HasPrefix(q.ID, "gate-") || strings.HasPrefix(q.ID, "blocked-"))
+		ours := q.ID == closeState || strings.HasPrefix(q.ID, "escalation-") || r.Kind == reprise.KindEpic && (q.ID == openReview || strings.HasPrefix(q.ID, "gate-") || strings.HasPrefix(q.ID, "blocked-"))
 		if ours && !q.Closed && len(q.Options) > 0 && q.Option(q.Answer) == "" {
 			return []reprise.Event{{Kind: reprise.QuestionAsked, Step: q.Subject, Question: q.ID, Text: q.Text, Options: q.Options, Closed: true}}
 		}
