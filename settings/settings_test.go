@@ -38,7 +38,7 @@ func load(t *testing.T, content string) (*Settings, error) {
 	return s, err
 }
 
-func schema(t *testing.T) *jsonschema.Resolved {
+func schema(t *testing.T) (*jsonschema.Schema, *jsonschema.Resolved) {
 	t.Helper()
 	raw, err := os.ReadFile("../schema/settings.v1.json")
 	if err != nil {
@@ -52,7 +52,7 @@ func schema(t *testing.T) *jsonschema.Resolved {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resolved
+	return &s, resolved
 }
 
 // bySchema says what the schema thinks of a content.
@@ -88,7 +88,7 @@ func TestOR11_every_example_of_the_page_is_taken_by_the_reader_and_by_the_schema
 	if len(blocks) < 3 {
 		t.Fatalf("only %d examples were found", len(blocks))
 	}
-	s := schema(t)
+	_, s := schema(t)
 	for _, b := range blocks {
 		if _, err := load(t, b[1]); err != nil {
 			t.Errorf("%v in:\n%s", err, b[1])
@@ -113,14 +113,7 @@ func TestOR11_every_example_of_the_page_is_taken_by_the_reader_and_by_the_schema
 
 func TestOR11_schema_has_the_keys_the_reader_knows(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../schema/settings.v1.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(raw, &s); err != nil {
-		t.Fatal(err)
-	}
+	s, _ := schema(t)
 	sorted := func(list []string) []string { return slices.Sorted(slices.Values(list)) }
 	if diff := cmp.Diff(sorted(fileKeys), slices.Sorted(maps.Keys(s.Properties))); diff != "" {
 		t.Error(diff)
@@ -254,7 +247,7 @@ var refused = map[string]struct {
 
 func TestOR11_wrong_settings_are_refused_at_their_place_by_the_reader_and_by_the_schema(t *testing.T) {
 	t.Parallel()
-	s := schema(t)
+	_, s := schema(t)
 	for name, tc := range refused {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
