@@ -97,13 +97,13 @@ const lacking = "is not there|without a result, a commit|no commit|nothing|left|
 var bads = []bad{
 	{name: "no binding", set: func(s *settings.Settings, _ string) { delete(s.Roles, "default") }, says: "no agent is set for it"},
 	{name: "unknown agent", set: func(s *settings.Settings, _ string) { s.Roles["default"] = "ghost" }, says: "there is no agent ghost"},
-	{name: "command missing", set: command("/no/such/program"), says: "start /no/such/program", most: 1},
-	{name: "command not on the path", set: command("no-such-program-anywhere"), says: "start no-such-program-anywhere", most: 1},
-	{name: "command empty", set: command(), says: "no command", most: 1},
-	{name: "command a folder", set: command("OUT"), says: "start /", most: 1},
-	{name: "command not executable", set: file("plain", "#!/bin/sh\n", 0o644, command("OUT/plain")), says: "permission denied", most: 1},
-	{name: "command no program", set: file("noise", "\x00\x01noise", 0o755, command("OUT/noise")), says: "exec format error", most: 1},
-	{name: "interpreter missing", set: file("odd", "#!/no/such/interpreter\n", 0o755, command("OUT/odd")), says: "no such file", most: 1},
+	{name: "command missing", set: command("/no/such/program"), says: "start /no/such/program"},
+	{name: "command not on the path", set: command("no-such-program-anywhere"), says: "start no-such-program-anywhere"},
+	{name: "command empty", set: command(), says: "no command"},
+	{name: "command a folder", set: command("OUT"), says: "start /"},
+	{name: "command not executable", set: file("plain", "#!/bin/sh\n", 0o644, command("OUT/plain")), says: "permission denied"},
+	{name: "command no program", set: file("noise", "\x00\x01noise", 0o755, command("OUT/noise")), says: "exec format error"},
+	{name: "interpreter missing", set: file("odd", "#!/no/such/interpreter\n", 0o755, command("OUT/odd")), says: "no such file"},
 
 	{name: "does nothing", script: `exit 0`, says: lacking, most: 2},
 	// Where a plan names no files that it was to make, only QA can tell.
@@ -374,16 +374,10 @@ func (p *trial) heal() {
 		run(p, p.dir, []string{"PROJECT=" + p.dir, "OUT=" + p.out, "STATE=" + p.ref.Path}, "sh", filepath.Join(p.out, "fix.sh"))
 	}
 	c := engine.Choice{From: p.stage.victim}
-	if p.bad.set != nil && p.bad.most == 0 {
-		c = engine.Choice{}
-	}
-	if p.bad.set != nil && p.bad.most > 0 {
-		c.From = ""
-		for _, ev := range events(p, p.dir, p.ref) {
-			if ev.Kind == reprise.StepFailed {
-				c.From = ev.Step
-				break
-			}
+	if p.bad.set != nil {
+		c = engine.Choice{} // mending the settings is enough: nothing has failed
+		if n := count(events(p, p.dir, p.ref), reprise.StepFailed, ""); n > 0 {
+			p.Errorf("%d attempts failed that were never started", n)
 		}
 	}
 	sum, told := p.resume(p.engine(true), c)

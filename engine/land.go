@@ -370,7 +370,7 @@ func (w *work) fail(ctx context.Context, f *flight, r agent.Result) error {
 	ev.Cause = w.cause(context.WithoutCancel(ctx), f, r)
 	last := w.hist.Step(f.a.Step).LastFailure
 	switch {
-	case r.Outcome == agent.NotStarted || f.child != nil && len(f.child.Parked) > 0:
+	case f.child != nil && len(f.child.Parked) > 0:
 		ev.Outcome = journal.Pointless
 	case last != nil && ev.Cause != "" && last.Cause == ev.Cause:
 		ev.Outcome = journal.SameAgain

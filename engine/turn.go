@@ -140,11 +140,10 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 		if stopped.Err() != nil {
 			return w.outcome(ctx, f, agent.Result{Outcome: agent.Stopped})
 		}
-		r := agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}
-		if errors.Is(err, agent.ErrLost) {
-			r.Outcome = agent.Killed // the command may well start the next time
+		if errors.Is(err, agent.ErrLost) { // the command may well start the next time
+			return w.fail(ctx, f, agent.Result{Outcome: agent.Killed, Reason: err.Error()})
 		}
-		return w.fail(ctx, f, r)
+		return w.notStarted(ctx, f, err)
 	}
 	// crash: agent-started
 	w.flights[f.a.Step] = f
@@ -154,6 +153,16 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 		w.landed <- landing{step: f.a.Step, result: r}
 	}()
 	return nil
+}
+
+// notStarted takes back an attempt whose command could not be started: nothing was
+// done and nothing failed. Trying again has no use before somebody mends that.
+func (w *work) notStarted(ctx context.Context, f *flight, cause error) error {
+	w.sum.Launches--
+	ev := w.about(ctx, f, reprise.StepReset)
+	ev.Text, ev.Outcome = cause.Error(), string(agent.NotStarted)
+	w.refuse(f.a, cause)
+	return w.record(ctx, ev)
 }
 
 // startAgent starts an agent and meanwhile records what it wants on record: the

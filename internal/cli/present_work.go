@@ -121,7 +121,10 @@ func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 		}
 	}
 	for _, err := range sum.Refused {
-		f.para("  - ", err.Error(), linesMessage)
+		// Most are the end of a reason, which names the step, too.
+		if !slices.ContainsFunc(sum.Reasons, func(reason string) bool { return strings.HasSuffix(reason, ": "+err.Error()) }) {
+			f.para("  - ", err.Error(), linesMessage)
+		}
 		if h, ok := err.(hinted); ok {
 			f.para("    ", h.Hint(), linesMessage)
 		}
