@@ -53,6 +53,11 @@ func (w *work) land(ctx context.Context, l landing) error {
 	if err := w.load(); err != nil {
 		return err
 	}
+	if err := w.home(context.WithoutCancel(ctx), f); err != nil {
+		// Whoever would accept it is told the same again; an attempt that failed is
+		// told of as that.
+		w.notice(reprise.Finding{Code: reprise.CodeWorktreeForeign, Severity: reprise.Warning, Subject: l.step, Message: "the checkout of the run is not as it should be: " + err.Error()})
+	}
 	return w.outcome(ctx, f, r)
 }
 

@@ -177,16 +177,59 @@ func (w *work) head(ctx context.Context, dir string) string {
 	return commit
 }
 
+// home puts the run's own checkout on the run's branch again where an agent left that
+// for a branch of its own, or for none, and went on from it. It is an error where that
+// cannot be done: what is on another branch is not part of the run.
+func (w *work) home(ctx context.Context, f *flight) error {
+	if w.repo == nil || f.inside == "" || w.dry != nil {
+		return nil
+	}
+	repo, err := w.repoAt(ctx, f.dir)
+	if err != nil {
+		return err
+	}
+	branch := worktree.Branch(w.run)
+	from, err := repo.Return(ctx, branch)
+	if err == nil && from != "" {
+		w.notice(reprise.Finding{
+			Code: reprise.CodeWorktreeForeign, Severity: reprise.Info, Subject: f.a.Step,
+			Message: fmt.Sprintf("the agent had %s checked out in the place of %s; what it committed there was brought to %s", from, branch, branch),
+		})
+	}
+	return err
+}
+
+// astray tells of a commit that an attempt made and that is not on the run's branch, nil
+// if there is none.
+func (w *work) astray(ctx context.Context, f *flight) error {
+	if f.inside == "" || f.key == "" || w.dry != nil {
+		return nil
+	}
+	repo, err := w.repoAt(ctx, f.dir)
+	if err != nil {
+		return err
+	}
+	commit, found, err := repo.StrayTrailer(ctx, "HEAD", reprise.TrailerKey, f.key)
+	if err != nil || !found {
+		return err
+	}
+	return fmt.Errorf("its commit %.12s is not on %s, the branch of the run", commit, worktree.Branch(w.run))
+}
+
 // commit makes a commit of what the attempt left uncommitted and nobody else
 // can have: all of it in a checkout of the run's own, in the project's what was
 // not changed before the attempt began. It gives the commit that holds the work,
-// "" if there is none. The trailer makes it at most one for each attempt.
+// "" if there is none. The trailer makes it at most one for each attempt. In a checkout
+// of the run's own it is an error where work of the attempt is not on the run's branch.
 func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (string, error) {
 	if w.repo == nil || f.dir == "" {
 		return "", nil
 	}
 	w.yard.commit.Lock()
 	defer w.yard.commit.Unlock()
+	if err := w.home(ctx, f); err != nil {
+		return "", err
+	}
 	if made := w.commitOf(ctx, f, f.key+accepted); made != "" {
 		return made, nil
 	}
@@ -198,6 +241,9 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 	}
 	if own := w.commitOf(ctx, f, f.key); own != "" {
 		return own, nil
+	}
+	if err := w.astray(ctx, f); err != nil {
+		return "", err
 	}
 	if now := w.head(ctx, f.dir); f.head != "" && now != f.head && !w.yard.shared(f) {
 		return now, nil

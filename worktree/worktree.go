@@ -59,6 +59,14 @@ func (e *RefusedError) Error() string { return fmt.Sprintf("use checkout %s: %s"
 // Hint says what a person can do.
 func (e *RefusedError) Hint() string { return e.Todo }
 
+// Branch is the branch that the checkout of a run is on.
+func Branch(r *reprise.Run) string {
+	if r.Branch != "" {
+		return r.Branch
+	}
+	return "auto-claude/" + r.ID
+}
+
 // site is a project while its checkout is looked at.
 type site struct {
 	Project
@@ -78,10 +86,7 @@ func (p Project) open() (*site, error) {
 	if p.Repo == nil {
 		return nil, &RefusedError{Path: id, Reason: "the project is in no git repository", Todo: "what was built stands in its files; `reprise resume` without a choice goes on"}
 	}
-	s := &site{Project: p, root: string(p.Repo.Dir()), spec: id, branch: p.Run.Branch, base: ".", keptAs: "discarded"}
-	if s.branch == "" {
-		s.branch = "auto-claude/" + id
-	}
+	s := &site{Project: p, root: string(p.Repo.Dir()), spec: id, branch: Branch(p.Run), base: ".", keptAs: "discarded"}
 	if at, ok := strings.CutSuffix(p.Run.Path, "/specs/"+id); ok {
 		s.base = path.Dir(at)
 	}

@@ -14,7 +14,8 @@
 //     tells of the whole step if it says accepted, and unless the step was
 //     finished and opened again since; else of a piece of it.
 //   - Against a step speak: a commit on record that the repository does not
-//     have, a commit that was reverted, an artifact of a step called done that
+//     have, a commit that was reverted, a commit that is neither on the run's
+//     branch nor on the current one, an artifact of a step called done that
 //     is not there. In a shallow clone a missing commit speaks for nothing.
 //   - Steps have the same ids in many runs. A subject alone counts only on the
 //     run's own branch, as long as that branch exists.
@@ -205,6 +206,7 @@ func (g *Grader) evidence(r *reprise.Run, i int, why string) reprise.Evidence {
 	where := ""
 	switch {
 	case !g.onBranch(r, c):
+		e.For = c.OnHead // else nobody gets it who gets what was built
 		where = fmt.Sprintf("; it is %s, not on the run's branch %s", place(c), r.Branch)
 	case !c.OnHead:
 		where = "; it is " + place(c) + ", not on the current one"

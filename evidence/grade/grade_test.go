@@ -75,6 +75,8 @@ func TestRun(t *testing.T) {
 		{"not asked for", reprise.Step{Status: reprise.Done, Commits: []string{"abc1234"}}, reprise.Run{}, history(), reprise.Claimed, "", false},
 		{"commit on record on another branch", reprise.Step{Status: reprise.Done, Commits: []string{hash(7)}}, reprise.Run{}, history(feature("x")), reprise.Evidenced, "on branch feature, not on the current one", false},
 		{"commit on record is not on the run's branch", reprise.Step{Status: reprise.Done, Commits: []string{hash(100)}}, reprise.Run{Branch: "feature"}, withBranch(history(reprise.Commit{Subject: "x"}), "feature", hash(7)), reprise.Evidenced, "not on the run's branch feature", false},
+		{"commit on record is on a third branch", reprise.Step{Status: reprise.Done, Commits: []string{hash(7)}}, reprise.Run{Branch: "own"}, withBranch(history(feature("x")), "own", hash(8)), reprise.Claimed, "it is on branch feature, not on the run's branch own", true},
+		{"trailer on a third branch", reprise.Step{Status: reprise.Pending}, reprise.Run{Branch: "own"}, withBranch(history(reprise.Commit{Branch: "feature", Steps: []string{"run/1-1/2"}}), "own", hash(8)), 0, "not on the run's branch own", true},
 		{"trailer", reprise.Step{Status: reprise.Pending}, reprise.Run{}, history(reprise.Commit{Steps: []string{"run/1-1/2"}}), reprise.Evidenced, "in its trailer", false},
 		{"trailer without an attempt", reprise.Step{Status: reprise.Pending}, reprise.Run{}, history(reprise.Commit{Steps: []string{"run/1-1"}}), reprise.Evidenced, "in its trailer", false},
 		{"trailer of another run", reprise.Step{Status: reprise.Pending}, reprise.Run{}, history(reprise.Commit{Steps: []string{"other/1-1/2"}}), 0, "", false},

@@ -115,6 +115,67 @@ func (r *Repo) RenameBranch(ctx context.Context, from, to string) error {
 	return err
 }
 
+// Return puts a checkout that was taken off a branch on it again: the branch is moved
+// forward to the commit that is checked out, and no file is changed. from tells what was
+// checked out, "" if that was the branch. It is refused where the commit does not follow
+// from the branch, something is under way, or the branch is checked out elsewhere.
+//
+// If the process dies here, the branch may have moved and the checkout not yet be on it:
+// the next call ends it.
+func (r *Repo) Return(ctx context.Context, branch string) (from string, err error) {
+	const op = "return to its branch in"
+	if !validBranch(branch) {
+		return "", fmt.Errorf("return to %q: this is no name of a branch", branch)
+	}
+	c, err := r.at(ctx, op, r.top)
+	if err != nil {
+		return "", err
+	}
+	on, _ := headFile(c.gitDir)
+	if on == branch {
+		return "", nil
+	}
+	from = "no branch"
+	if on != "" {
+		from = "branch " + on
+	}
+	refuse := func(why string) error {
+		return &NotReadyError{Op: op, Dir: AbsPath(c.dir), Reason: fmt.Sprintf("%s is checked out there, not %s, %s", from, branch, why)}
+	}
+	if err := c.quiet(op); err != nil {
+		return "", err
+	}
+	was, have, err := r.Resolve(ctx, branch)
+	if err != nil {
+		return "", err
+	}
+	if !have {
+		return "", refuse("which is gone")
+	}
+	now, err := c.head(ctx)
+	if err != nil {
+		return "", err
+	}
+	follows, err := r.IsAncestor(ctx, was, now)
+	switch {
+	case err != nil:
+		return "", err
+	case !follows:
+		return "", refuse("and does not hold all of it")
+	case len(r.CheckedOut(branch)) > 0:
+		return "", refuse("which is checked out in another folder")
+	}
+	const why = "an agent left the branch of its run"
+	if was != now {
+		// Git refuses it if the branch moved meanwhile.
+		if _, err := c.git.output(ctx, 4096, "update-ref", "-m", why, "--end-of-options", "refs/heads/"+branch, now, was); err != nil {
+			return "", err
+		}
+	}
+	_, err = c.git.output(ctx, 4096, "symbolic-ref", "-m", why, "HEAD", "refs/heads/"+branch)
+	return from, err
+}
+
 // KeepIndex keeps what was staged in a linked checkout whose folder is gone: a
 // commit at ref, which must be one of ours, "" if nothing was staged.
 func (r *Repo) KeepIndex(ctx context.Context, l Linked, ref string) (string, error) {

@@ -1,0 +1,56 @@
+package engine_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// AC9 X4: what an agent committed counts once it is on the branch of the build, which is
+// what is merged. Where it follows from that, it is brought there; else the step is open.
+func TestAC9_X4_work_on_another_branch_is_not_done(t *testing.T) {
+	t.Parallel()
+	const commit = `"$ACTOR" act; git add src; git commit -q -m work -m "$REPRISE_TRAILER"; `
+	for name, c := range map[string]struct {
+		script string
+		told   string // why it is not accepted, "" if it is
+	}{
+		"a branch of its own":                 {`git checkout -q -b own; ` + commit + `exit 0`, ""},
+		"no branch":                           {`git checkout -q --detach; ` + commit + `exit 0`, ""},
+		"a branch of its own, not committed":  {`git checkout -q -b own; "$ACTOR" act; exit 0`, ""},
+		"on a failed attempt, too":            {`git checkout -q -b own; [ "$REPRISE_ATTEMPT" != 1 ] || exit 3; ` + commit + `exit 0`, ""},
+		"a branch that lacks what was before": {`git checkout -q -b "own$REPRISE_ATTEMPT" main; ` + commit + `exit 0`, "does not hold all of it"},
+		"left again":                          {`git checkout -q -b "own$REPRISE_ATTEMPT"; ` + commit + `git checkout -q auto-claude/001-health-endpoint; exit 0`, "is not on auto-claude/001-health-endpoint"},
+		"left again, on no branch":            {`git checkout -q --detach; ` + commit + `git checkout -q auto-claude/001-health-endpoint; exit 0`, "is not on auto-claude/001-health-endpoint"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newTrial(t, stage{name: "build", victim: "subtask-1-2"}, bad{script: c.script})
+			p.begin()
+			sum, told := p.resume(p.engine(false), engine.Choice{})
+			const branch = "auto-claude/001-health-endpoint"
+			files := git(t, p.dir, "ls-tree", "-r", "--name-only", branch)
+			there := strings.Contains(files, "src/subtask-1-2.txt")
+			if c.told == "" {
+				if sum == nil || sum.State != reprise.Waiting || !there {
+					t.Fatalf("it does not come to its end with the work of the step:\n%s\n%s", told, files)
+				}
+				if on := git(t, filepath.Join(p.dir, ".auto-claude/worktrees/tasks/001-health-endpoint"), "branch", "--show-current"); on != branch {
+					t.Errorf("the checkout is on %q", on)
+				}
+				return
+			}
+			if !strings.Contains(told, c.told) || !strings.Contains(told, "failed: subtask-1-2") {
+				t.Errorf("nothing of %q in:\n%s", c.told, told)
+			}
+			for _, ev := range events(t, p.dir, p.ref) {
+				if ev.Kind == reprise.StepFinished && ev.Step == "subtask-1-2" {
+					t.Errorf("it counts as finished: %+v", ev)
+				}
+			}
+		})
+	}
+}
