@@ -21,7 +21,11 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	live := r.Owner != nil && o.Owners[r.Owner.Source].Life == Alive
 	switch {
 	case live:
-		d.refuse(Running, "it is being worked on: "+o.Owners[r.Owner.Source].Reason)
+		why := "it is being worked on: " + o.Owners[r.Owner.Source].Reason
+		if r.Owner.Orphan {
+			why = fmt.Sprintf("the one who worked on it is gone, but what it started still runs: process %d (%q)", r.Owner.PID, r.Owner.Agent)
+		}
+		d.refuse(Running, why)
 		return d
 	case o.liveSession(r) != nil:
 		// Somebody works in the folder, whether or not on this very run: a

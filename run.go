@@ -259,7 +259,10 @@ type Owner struct {
 	StartTicks uint64 // start time of the process as the kernel counts it
 	StartedAt  time.Time
 	Expires    time.Time // when the marker itself says it is void
-	Source     Source
+	// Orphan tells that this is what an engine of ours started, which is dead: its
+	// process still runs and holds the project.
+	Orphan bool `json:",omitempty"`
+	Source Source
 }
 
 // Clone gives a run that can be changed without changing this one: its steps with

@@ -350,49 +350,6 @@ func (w *work) tell(p Progress) {
 	w.Tell(p)
 }
 
-// heldFor is how long a dying engine is given to let go of the project: its
-// agents hold the lease until they are stopped.
-const heldFor = 5 * time.Second
-
-// take opens the project and takes its lease. An engine that was killed leaves
-// agents that are being stopped; they are waited for, a live holder is not.
-func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, error) {
-	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now, Disk: e.Disk})
-	if err != nil {
-		return nil, nil, err
-	}
-	deadline := time.Now().Add(heldFor)
-	for {
-		report, err := store.Take(ctx)
-		var held *durable.HeldError
-		if err == nil && report.PendingUndo != "" {
-			// Half of what is there is of another time.
-			reason := fmt.Sprintf("an undo was begun here and not ended; `reprise undo %s` ends it", report.PendingUndo)
-			return nil, nil, errors.Join(&UnsafeError{Run: "anything here", Reasons: []string{reason}}, store.Release())
-		}
-		if !errors.As(err, &held) {
-			return store, report, err
-		}
-		if !e.abandoned(held.Holder) {
-			return nil, nil, err
-		}
-		if time.Now().After(deadline) {
-			if !e.StopOrphans || held.Holder.PID == os.Getpid() {
-				return nil, nil, orphans(held, e.holders())
-			}
-			if err := e.stopOrphans(); err != nil {
-				return nil, nil, err
-			}
-			deadline = time.Now().Add(heldFor)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, nil, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
 // parallel is how many steps may be at work at once.
 func (w *work) parallel() int {
 	if w.Parallel > 0 {

@@ -52,6 +52,18 @@ type Options struct {
 // Life says whether the owner of a record is alive, and why.
 func Life(o reprise.Owner, now time.Time) reprise.OwnerLife { return proc.Look(o, now) }
 
+// Heirs finds what still runs of a dead owner: the processes that hold the file it
+// had locked, because they inherited it, and all below them. It reads the whole
+// process table; ask only for an owner that is dead.
+func Heirs(lock string, dead reprise.Owner) (out []reprise.Owner) {
+	for _, p := range proc.Holders(lock) {
+		out = append(out, reprise.Owner{
+			Agent: p.Name, Host: dead.Host, BootID: dead.BootID, PID: p.PID, StartTicks: p.StartTicks, Source: dead.Source, Orphan: true,
+		})
+	}
+	return out
+}
+
 // Gather looks at the world around the runs of a project. It never fails: what
 // could not be asked is said in GitError, and a part that is missing there is
 // nil or empty in the answer. The number of processes it starts does not

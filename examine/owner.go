@@ -51,6 +51,10 @@ func liveOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	if !ok || life.Life != reprise.Alive {
 		return nil
 	}
+	if r.Owner.Orphan {
+		return ownerFinding(r, reprise.CodeLiveOwner, reprise.Blocking, "%s is left of who worked on it, and still at work", life.Reason,
+			"wait until it ends; `reprise resume --stop-orphans` stops it")
+	}
 	return ownerFinding(r, reprise.CodeLiveOwner, reprise.Blocking, "%s is at work on it", life.Reason, "wait until it ends, or stop it yourself first")
 }
 

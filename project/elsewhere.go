@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/evidence"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -97,7 +98,7 @@ func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, 
 	}
 	switch {
 	case known && works(h.holder, &last), !known && h.quiet():
-		takeOwner(r, h.holder, lock, opts)
+		takeOwner(r, h, lock, opts)
 	}
 	if known && last.Event.At.After(ours) {
 		r.Report(elsewhere(r, at, "it was last worked on from "+at+", whose journal knows what was begun"))
@@ -173,6 +174,19 @@ type home struct {
 	entries map[string]journal.Entry // the last of each journal, as far as its end shows it; nil before look
 	holder  durable.Holder
 	err     error
+
+	dir    string
+	looked bool            // for what its dead holder left running
+	left   []reprise.Owner // that
+}
+
+// heirs finds what its holder, which is dead, left running.
+func (h *home) heirs(dead reprise.Owner) []reprise.Owner {
+	if !h.looked {
+		h.looked = true
+		h.left = evidence.Heirs(filepath.Join(h.dir, filepath.FromSlash(durable.LockPath)), dead)
+	}
+	return h.left
 }
 
 // homeAt reads the state folder in a folder, nil if there is none.
@@ -185,7 +199,7 @@ func homeAt(known map[string]*home, dir string) *home {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil
 	}
-	h := &home{err: err}
+	h := &home{dir: dir, err: err}
 	known[dir] = h
 	if err != nil {
 		return h

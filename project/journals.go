@@ -34,7 +34,7 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		}
 		return
 	}
-	store, names, holder := home.store, home.names, home.holder
+	store, names := home.store, home.names
 	inbox, err := journal.ReadInbox(j.Root)
 	if err != nil {
 		j.report(reprise.Finding{
@@ -76,8 +76,8 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
 			tellSpent(store, r, entries, opts) // an answer that waits may be the say it takes
 		}
-		if n := len(entries); n > 0 && works(holder, &entries[n-1]) {
-			takeOwner(r, holder, durable.LockPath, opts)
+		if n := len(entries); n > 0 && works(home.holder, &entries[n-1]) {
+			takeOwner(r, home, durable.LockPath, opts)
 		}
 		// Of a run whose beginning was cut off, the files are not yet, or no longer,
 		// those of the run.
@@ -122,14 +122,23 @@ func works(h durable.Holder, last *journal.Entry) bool {
 }
 
 // takeOwner makes whoever holds a lease of ours the owner of the run that its journal
-// says it works on, if it is alive. We are not in our own way.
-func takeOwner(r *reprise.Run, h durable.Holder, lock string, opts JudgeOptions) {
+// says it works on: the one who took it, if that is alive, else what that one started
+// and left running. We are not in our own way.
+func takeOwner(r *reprise.Run, h *home, lock string, opts JudgeOptions) {
 	owner := reprise.Owner{
-		Host: h.Host, BootID: h.BootID, PID: h.PID, StartTicks: h.StartTicks, Agent: "reprise",
+		Host: h.holder.Host, BootID: h.holder.BootID, PID: h.holder.PID, StartTicks: h.holder.StartTicks, Agent: "reprise",
 		Source: reprise.Source{File: lock},
 	}
-	if h.PID != os.Getpid() && evidence.Life(owner, opts.Now).Life == reprise.Alive {
+	if owner.PID == 0 || owner.PID == os.Getpid() {
+		return
+	}
+	switch evidence.Life(owner, opts.Now).Life {
+	case reprise.Alive:
 		r.Owner = &owner
+	case reprise.Dead:
+		if heirs := h.heirs(owner); len(heirs) > 0 {
+			r.Owner = &heirs[0]
+		}
 	}
 }
 

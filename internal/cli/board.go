@@ -41,6 +41,18 @@ type boardStep struct {
 
 func (s *boardStep) active() bool { return s.status == reprise.InProgress }
 
+// active reports whether a step is at work.
+func (b *board) active() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.steps {
+		if s.active() {
+			return true
+		}
+	}
+	return false
+}
+
 func newBoard(r *reprise.Run, now func() time.Time) *board {
 	b := &board{title: subject(r), now: now, began: now(), steps: map[string]*boardStep{}, hint: "Ctrl-C stops the step cleanly"}
 	for i := range r.Steps {

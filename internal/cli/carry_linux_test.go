@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -134,12 +135,21 @@ func livesOf(dir string) []string {
 	var out []string
 	for _, name := range names {
 		env, err := os.ReadFile(name)
-		if err == nil && bytes.Contains(env, []byte("REPRISE_RESULT="+dir)) {
+		if err == nil && bytes.Contains(env, []byte("REPRISE_RESULT="+dir)) || opens(filepath.Dir(name), filepath.Join(dir, ".reprise/lock")) {
 			line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
 			out = append(out, strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
 	return out
+}
+
+// opens reports whether a process, of which /proc has this folder, has a file open.
+func opens(process, file string) bool {
+	fds, _ := filepath.Glob(filepath.Join(process, "fd/*"))
+	return slices.ContainsFunc(fds, func(fd string) bool {
+		to, err := os.Readlink(fd)
+		return err == nil && to == file
+	})
 }
 
 // slowFlow has a step in the middle that waits, with a child of its own, until

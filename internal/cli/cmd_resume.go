@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,7 +130,7 @@ func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
 // which finds the run that is meant; without a name and with several, a person
 // chooses. nil if there is none, which has been said then.
 func (s *shift) which(arg string) (*judged, *project.Judgement, error) {
-	found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true})
+	found, err := s.lookUp()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,6 +174,43 @@ func (s *shift) nothingDocument(about []reprise.Finding) report.Summary {
 		Schema: report.SummarySchema, Root: s.root, State: reprise.Complete, Action: reprise.Finish, Reasons: []string{reason},
 		Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{}, Questions: []report.Question{}, Findings: append([]report.Finding{}, report.NewFindings(about)...), Exit: s.code,
 	}
+}
+
+// lookUp judges the project. What a dead engine left running is waited for first,
+// but by those who only look.
+func (s *shift) lookUp() (*project.Judgement, error) {
+	found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true})
+	if err != nil || s.flags.dry || !slices.ContainsFunc(found.Runs, func(r *reprise.Run) bool { return r.Owner != nil && r.Owner.Orphan }) {
+		return found, err
+	}
+	now, err := s.clock()
+	if err != nil {
+		return nil, err
+	}
+	e := &engine.Engine{Dir: s.root, Now: now, StopOrphans: s.flags.orphans, Tell: s.tellWaiting}
+	if err := e.Await(s.ctx); err != nil {
+		if s.json && errors.Is(err, context.Canceled) {
+			s.code = s.signalCode()
+			doc := s.nothingDocument(nil)
+			doc.State, doc.Action = reprise.Running, reprise.Refuse
+			doc.Reasons = []string{"it was stopped while what a reprise that is gone left running was waited for; nothing was started"}
+			err = errors.Join(err, s.writeLine(doc))
+		}
+		return nil, err
+	}
+	return s.judge(s.ctx, s.root, project.JudgeOptions{Full: true})
+}
+
+// tellWaiting tells what is waited for before anything is worked on.
+func (s *shift) tellWaiting(p engine.Progress) {
+	if s.json {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		p.Done = 0
+		_ = s.writeLine(progressDocument(p))
+		return
+	}
+	s.say("! " + noticeWords(p))
 }
 
 // severalError is returned where several runs could be meant and nobody can be

@@ -141,12 +141,20 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 func (s *shift) stopping(sig os.Signal) {
 	s.mu.Lock()
 	s.signal = sig
+	board := s.board
 	s.mu.Unlock()
+	why, then := "Stopping", "nothing is at work"
 	if sig == syscall.SIGPIPE {
-		s.say("Stopping, since nobody reads the output any more: the step is ended cleanly and stays open.")
-		return
+		why = "Stopping, since nobody reads the output any more"
 	}
-	s.say("Stopping: the step is ended cleanly and stays open. Once more stops at once.")
+	if board != nil && board.active() {
+		then = "the step is ended cleanly and stays open"
+	}
+	text := why + ": " + then + "."
+	if sig != syscall.SIGPIPE {
+		text += " Once more stops at once."
+	}
+	s.say(text)
 }
 
 // signalCode is the exit code for the signal that stopped us.

@@ -1,0 +1,86 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// orphanFlow has a step of which a tool goes on alone when its keeper is killed.
+const orphanFlow = `
+name: alone
+title: A step that is left alone
+steps:
+  - id: c
+    command: [sh, -c, "echo $PPID > keeper.new; mv keeper.new keeper; (until test -e go; do sleep 0.02; done); true"]
+    on_crash: rerun
+`
+
+// waiting is the program of which is read while it waits.
+type waiting struct {
+	*started
+	file string
+}
+
+func (w *waiting) said() string { return content(filepath.Dir(w.file), filepath.Base(w.file)) }
+
+// X5, X10: what an attempt started, and what outlived engine and keeper, is at work.
+// Those who look say so, and whoever wants to go on says what it waits for.
+func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
+	t.Parallel()
+	dir, home := shop(t, orphanFlow), t.TempDir()
+	s := program(t, dir, home, "run", "flow.yaml", "--trust", "--id", "alone", "--mode", "autopilot")
+	eventually(t, func() bool { return exists(dir, "keeper") })
+	keeper, err := strconv.Atoi(strings.TrimSpace(content(dir, "keeper")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.WriteFile(dir+"/go", nil, 0o644) })
+	// The engine first, held: neither of them sees the other end.
+	s.signal(syscall.SIGSTOP)
+	if err := syscall.Kill(keeper, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s.signal(syscall.SIGKILL)
+	s.end()
+
+	if out := expect(t, dir, home, 20, "check"); !strings.Contains(out, "BLOCKED: it is running") || !strings.Contains(out, "what it started still runs") || !strings.Contains(out, "--stop-orphans") {
+		t.Errorf("check says\n%s", out)
+	}
+	if out := expect(t, dir, home, 0, "status"); !strings.Contains(out, "● running") {
+		t.Errorf("status says\n%s", out)
+	}
+	expect(t, dir, home, 20, "resume", "--dry-run")
+	if out := expect(t, dir, home, 20, "resume", "--json"); !strings.Contains(out, `"kind":"notice"`) || !strings.Contains(out, "left running") {
+		t.Errorf("resume --json says\n%s", out)
+	}
+	// waiter says what it waits for.
+	waiter := func(args ...string) *waiting {
+		s := prepared(t, dir, home, append([]string{"resume"}, args...)...)
+		file, err := os.Create(filepath.Join(t.TempDir(), "said"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		s.cmd.Stdout, s.cmd.Stderr = file, file
+		s.begin()
+		w := &waiting{s, file.Name()}
+		eventually(t, func() bool {
+			return strings.Contains(w.said(), "! waits for what a reprise that is gone left running: ")
+		})
+		return w
+	}
+	interrupted := waiter()
+	interrupted.signal(os.Interrupt)
+	if code, out := interrupted.end(), interrupted.said(); code != 130 || !strings.Contains(out, "Stopping: nothing is at work.") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	patient := waiter("--mode", "autopilot")
+	touch(t, dir, "go")
+	if code := patient.end(); code != 0 {
+		t.Errorf("exit %d\n%s", code, patient.said())
+	}
+}
