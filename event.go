@@ -59,6 +59,9 @@ type Event struct {
 	// Options are the answers to choose from, for a question; for the start of
 	// a run the steps it is begun with, "wave: story" or "role: what".
 	Options []string `json:"options,omitempty"`
+	// Given is, for the start of a run, what it is begun with beside its steps, by
+	// name: what the one before it was given and is no progress.
+	Given map[string]string `json:"given,omitempty"`
 	// Closed tells of a question that it takes one of these and nothing else.
 	Closed bool `json:"closed,omitempty"`
 	// Outcome qualifies an end: completed, failed, aborted, approved, rejected.

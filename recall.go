@@ -13,7 +13,7 @@ import "time"
 // makes one that its files call not begun an interrupted one, and a stop that
 // nobody took back ends it; nothing else changes its state.
 func (r *Run) Recall(events []Event) {
-	r.Mode = modeIn(events)
+	r.Mode = modeIn(events, r.Mode)
 	events = latestLife(events)
 	r.Stages = nil
 	stages := map[string]bool{}
@@ -84,10 +84,10 @@ func (r *Run) Recall(events []Event) {
 	}
 }
 
-// modeIn is the mode in which a run was last started, or taken up first where
-// somebody else had started it. Resuming it once in another one changes nothing for
+// modeIn is the mode in which a run was last started: here, else as its files say,
+// which is mode, else the one in which it was taken up first. Resuming it once in another one changes nothing for
 // the next time.
-func modeIn(events []Event) (mode string) {
+func modeIn(events []Event, mode string) string {
 	for i := range events {
 		if ev := &events[i]; ev.Kind == RunStarted || ev.Kind == RunResumed && mode == "" {
 			mode = ev.Outcome

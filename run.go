@@ -186,8 +186,9 @@ type Run struct {
 	State  State
 	Reason string // why it is in that state, one sentence
 	Phase  string // where it stands, in the layout's own words
-	// Mode is how much a person wanted to be asked when it was started or
-	// taken up here, "" if that is not on record.
+	// Mode is how much a person wanted to be asked when it was started, by its
+	// files or here, else when it was first taken up here; "" if that is not on
+	// record.
 	Mode string
 	// Until is when the limit ends that its next step ran into, zero if none
 	// is on record. Whether that time is over is for whoever knows the clock.

@@ -35,6 +35,9 @@ type Goal struct {
 	Path string // a story, an epic file, a spec: what the run is about, a slash path in the project
 	Now  time.Time
 	Mode string // the mode it is started in
+	// Given is, for a run that is started afresh, what it was given before, by
+	// name, as its playbook tells (Giver).
+	Given map[string]string
 }
 
 // Assignment is what one unit of work needs.
@@ -122,4 +125,11 @@ type Lifter interface {
 // in words, so that it can be started afresh.
 type Goaler interface {
 	GoalOf(fsys fs.FS, r *Run) string
+}
+
+// Giver is implemented by playbooks whose runs are given more than a goal in words:
+// who does what, how often, by which plan. It is input, not progress, and a fresh
+// start keeps it.
+type Giver interface {
+	GivenOf(fsys fs.FS, r *Run) map[string]string
 }

@@ -470,6 +470,9 @@ func (w *work) goalOf(l look) reprise.Goal {
 	if g, ok := w.book.(reprise.Goaler); ok {
 		goal.Text = g.GoalOf(w.store, l.run)
 	}
+	if g, ok := w.book.(reprise.Giver); ok {
+		goal.Given = g.GivenOf(w.store, l.run)
+	}
 	goal.Text = first(goal.Text, l.run.Title)
 	return goal
 }

@@ -471,3 +471,49 @@ func (k *killed) afresh(option string, n int) (string, int) {
 	}
 	return string(out), cmd.ProcessState.ExitCode()
 }
+
+// TestOR8_OR11_a_fresh_epic_keeps_what_it_was_given: its plan is no progress. So
+// stories that depend on each other are not worked on at once after it, either.
+func TestOR8_OR11_a_fresh_epic_keeps_what_it_was_given(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	if err := os.CopyFS(dir, os.DirFS("../examples/orchestrate")); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "add", "-A", "-f")
+	git(t, dir, "commit", "-q", "-m", "state")
+	e := newEngine(dir)
+	e.Ask = answering
+	var running, together []string
+	var mu sync.Mutex
+	e.Tell = func(p engine.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case p.Kind == engine.Began && strings.HasPrefix(p.Step, "2."):
+			running = append(running, p.Step)
+			if slices.Contains(running, "2.3") && slices.Contains(running, "2.4") {
+				together = running
+			}
+		case p.Kind == engine.Ended:
+			running = slices.DeleteFunc(running, func(s string) bool { return s == p.Step })
+		}
+	}
+	ref := reprise.Ref{Layout: "orchestrate", ID: "EPIC-2", Path: ".aiox/epic-EPIC-2-state.yaml", Kind: reprise.KindEpic}
+	e.Mode = engine.Autopilot
+	if sum, err := e.Resume(t.Context(), ref, engine.Choice{Option: "fresh"}); err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	state, err := os.ReadFile(filepath.Join(dir, ref.Path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"title: \"Checkout\"", "execution_plan: \"docs/stories/epics/EPIC-2-EXECUTION.yaml\"", "mode: yolo", "name: \"Payment\"", "executor: \"@dev\"", "quality_gate: \"@architect\""} {
+		if !strings.Contains(string(state), want) {
+			t.Errorf("%s is gone:\n%s", want, state)
+		}
+	}
+	if together != nil {
+		t.Errorf("%v were worked on at once", together)
+	}
+}

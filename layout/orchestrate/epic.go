@@ -116,6 +116,7 @@ func (l *loader) epic() {
 		run.ID = id
 	}
 	run.Title = root.Get("title", "epicTitle", "name").Str()
+	run.Mode = modeOf(root.Get("mode").Str())
 	run.Epic = strings.ToUpper(cutWord(run.ID, "epic"))
 	run.Order = doc.Numbers(run.ID)
 	l.times(root, 0)
@@ -148,6 +149,23 @@ func (l *loader) timesIn(f *doc.File, n *doc.Node) {
 	if l.times(n, 0); l.run.LastActivity.IsZero() {
 		l.run.Active(f.MTime, f.At(0))
 	}
+}
+
+// modes are the words of an epic state for how much a person is asked, and ours.
+// A word without a meaning is none: a person is asked then.
+var modes = map[string]string{"yolo": "autopilot", "autopilot": "autopilot", "interactive": "interactive", "preflight": "preflight", "pre flight": "preflight"}
+
+func modeOf(word string) string { return modes[doc.Fold(word)] }
+
+// modeWord spells one of our modes as epic states do.
+func modeWord(mode string) string {
+	switch mode {
+	case "autopilot":
+		return "yolo"
+	case "preflight":
+		return mode
+	}
+	return "interactive"
 }
 
 // times takes every time on record, at whatever depth: the fields that should

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"reprise"
 	"reprise/layout/layouttest"
 	"reprise/layout/orchestrate"
 )
@@ -34,4 +35,22 @@ func small(fsys fstest.MapFS) fstest.MapFS {
 		delete(fsys, name)
 	}
 	return fsys
+}
+
+// TestOR1_the_mode_of_an_epic_is_read: a run keeps the mode it was started in; a word
+// that nobody knows is none.
+func TestOR1_the_mode_of_an_epic_is_read(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{"yolo": "autopilot", "YOLO": "autopilot", "interactive": "interactive", "preflight": "preflight", "pre-flight": "preflight", "wild": "", "": ""} {
+		const name = ".aiox/epic-1-state.yaml"
+		files := fstest.MapFS{name: {Data: []byte("epic_state:\n  epicId: \"1\"\n  mode: \"" + word + "\"\n  status: active\n  waves: {1: {status: pending, stories: {\"1.1\": {status: pending}}}}\n")}}
+		run, err := orchestrate.New().Load(files, reprise.Ref{Layout: "orchestrate", ID: "1", Path: name, Kind: reprise.KindEpic})
+		if err != nil || run.Mode != want {
+			t.Errorf("%q is read as %q, not %q: %v", word, run.Mode, want, err)
+		}
+		run.Recall([]reprise.Event{{Kind: reprise.RunResumed, Outcome: "autopilot"}})
+		if want != "" && run.Mode != want {
+			t.Errorf("%q: resuming it once in another mode made it %q", word, run.Mode)
+		}
+	}
 }

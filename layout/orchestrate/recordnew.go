@@ -158,6 +158,10 @@ func (c *scribe) beginLoop() error {
 	if shapeOf(name) != loopShape || !strings.HasSuffix(name, ".json") {
 		return c.cannot("%q is no place for a loop", oneLine(name, 100))
 	}
+	most := defaultIterations
+	if n, err := strconv.Atoi(c.ev.Given["maxIterations"]); err == nil && n > 0 {
+		most = n
+	}
 	at := c.ev.At.UTC().Format("2006-01-02T15:04:05.000Z")
 	return c.make(name, fmt.Sprintf(`{
   "storyId": %s,
@@ -168,7 +172,7 @@ func (c *scribe) beginLoop() error {
   "updatedAt": "%s",
   "history": []
 }
-`, strconv.Quote(id), defaultIterations, at, at), "begin the QA loop of story "+id)
+`, strconv.Quote(id), most, at, at), "begin the QA loop of story "+id)
 }
 
 // yamlText writes text so that every reader of YAML takes it for text.
@@ -203,16 +207,33 @@ func (c *scribe) beginEpic() error {
 	}
 	at := c.ev.At.UTC().Format(time.RFC3339)
 	var b strings.Builder
-	plan := ""
-	if c.ev.Text != "" {
-		plan = "  execution_plan: " + yamlText(c.ev.Text) + "\n"
+	// given writes what the epic was given under its name, as far as it was.
+	given := func(indent, under string, names ...string) {
+		for _, name := range names {
+			if text := c.ev.Given[under+name]; text != "" {
+				fmt.Fprintf(&b, "%s%s: %s\n", indent, name, yamlText(text))
+			}
+		}
 	}
-	fmt.Fprintf(&b, "epic_state:\n  epicId: %s\n%s  mode: interactive\n  started_at: %q\n  updated_at: %q\n  status: active\n  current_wave: %s\n  total_waves: %d\n  waves:\n",
-		yamlText(c.run.ID), plan, at, at, waves[0].name, len(waves))
+	fmt.Fprintf(&b, "epic_state:\n  epicId: %s\n", yamlText(c.run.ID))
+	given("  ", "", "title", "branch")
+	if c.ev.Text != "" {
+		fmt.Fprintf(&b, "  execution_plan: %s\n", yamlText(c.ev.Text))
+	} else {
+		given("  ", "", "execution_plan")
+	}
+	fmt.Fprintf(&b, "  mode: %s\n  started_at: %q\n  updated_at: %q\n  status: active\n  current_wave: %s\n  total_waves: %d\n  waves:\n",
+		modeWord(c.ev.Outcome), at, at, waves[0].name, len(waves))
 	for _, w := range waves {
-		fmt.Fprintf(&b, "    %s:\n      status: pending\n      stories:\n", w.name)
+		fmt.Fprintf(&b, "    %s:\n", w.name)
+		given("      ", "waves/"+w.name+"/", "name")
+		b.WriteString("      status: pending\n      stories:\n")
 		for _, s := range w.ids {
-			fmt.Fprintf(&b, "        %s:\n          status: pending\n          started_at: null\n          completed_at: null\n", yamlText(s))
+			fmt.Fprintf(&b, "        %s:\n", yamlText(s))
+			given("          ", "stories/"+s+"/", "title")
+			b.WriteString("          status: pending\n")
+			given("          ", "stories/"+s+"/", "executor", "quality_gate", "branch")
+			b.WriteString("          started_at: null\n          completed_at: null\n")
 		}
 	}
 	b.WriteString("  gate_verdicts: {}\n")

@@ -333,8 +333,59 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	if exists(fsys, ref.Path) {
 		return ref, nil, nil
 	}
-	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "po", Text: g.Path, Options: steps, Outcome: g.Mode}}, nil
+	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "po", Text: g.Path, Options: steps, Given: g.Given, Outcome: g.Mode}}, nil
 }
+
+// GivenOf implements reprise.Giver: the plan, and for each wave and story what it is
+// called and who does and judges it, named as in the state: "execution_plan",
+// "waves/1/name", "stories/2.1/executor".
+func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) map[string]string {
+	f := doc.NewReader(fsys).Open(r.Path)
+	if !f.OK() {
+		return nil
+	}
+	root := f.YAML()
+	if inner := root.Get("epic_state", "epicState"); inner != nil {
+		root = inner
+	}
+	out := map[string]string{}
+	take := func(under string, n *doc.Node, names ...string) {
+		for _, name := range names {
+			if text := n.Get(name).Str(); text != "" {
+				out[under+name] = text
+			}
+		}
+	}
+	take("", root, "execution_plan", "title", "branch")
+	if plan := root.Get("executionPlan").Str(); plan != "" && out["execution_plan"] == "" {
+		out["execution_plan"] = plan
+	}
+	stories := func(n *doc.Node) {
+		keep := func(id string, s *doc.Node) {
+			if isName(id) && s != nil && s.Kind == doc.Map {
+				take("stories/"+id+"/", s, storyGiven...)
+			}
+		}
+		for _, f := range n.Get("stories").Fields() {
+			keep(f.Name, f.Value)
+		}
+		for _, s := range n.Get("stories").List() {
+			keep(s.Get("id", "story", "story_id", "storyId").Str(), s)
+		}
+	}
+	for _, w := range root.Get("waves").Fields() {
+		take("waves/"+w.Name+"/", w.Value, "name")
+		stories(w.Value)
+	}
+	for _, w := range root.Get("waves").List() {
+		take("waves/"+w.Get("wave", "number", "id").Str()+"/", w, "name")
+		stories(w)
+	}
+	return out
+}
+
+// storyGiven are the fields of a story in an epic state that are no progress.
+var storyGiven = []string{"title", "executor", "quality_gate", "branch"}
 
 // GoalOf implements reprise.Goaler: the stories of the epic, wave by wave, each
 // ended by a semicolon.

@@ -49,7 +49,20 @@ func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	if exists(fsys, ref.Path) {
 		return ref, nil, nil
 	}
-	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "qa", Text: g.Text, Outcome: g.Mode}}, nil
+	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "qa", Text: g.Text, Given: g.Given, Outcome: g.Mode}}, nil
+}
+
+// GivenOf implements reprise.Giver: the loop's own maximum.
+func (Loop) GivenOf(fsys fs.FS, r *reprise.Run) map[string]string {
+	f := doc.NewReader(fsys).Open(r.Path)
+	if !f.OK() {
+		return nil
+	}
+	// YAML reads JSON too, and some of these files are YAML.
+	if n, ok := f.YAML().Get("maxIterations", "max_iterations").Int(); ok && n > 0 {
+		return map[string]string{"maxIterations": strconv.Itoa(n)}
+	}
+	return nil
 }
 
 // loopID is what the loop in a file is called.
