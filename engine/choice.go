@@ -360,13 +360,13 @@ func (w *work) resetsFrom(ctx context.Context, store reprise.Store, step string)
 	return again, nil
 }
 
-// restsOn gives the steps that may have been built on one, with itself: all that come
-// after it if it is done, or if nothing says what the steps need; else those that need
-// it.
+// restsOn gives the steps that may have been built on one, with itself: those that need
+// it. Only graphs tell all that their steps need; elsewhere they are all that come after
+// it if it is done, or if nothing says what the steps need.
 func (w *work) restsOn(at int) map[string]bool {
 	after := w.run.Steps[at:]
 	needs := slices.ContainsFunc(w.run.Steps, func(s reprise.Step) bool { return len(s.Needs) > 0 })
-	all := after[0].Status.Closed() || !needs
+	all := w.run.Kind != reprise.KindGraph && (after[0].Status.Closed() || !needs)
 	out := map[string]bool{after[0].ID: true}
 	for again := true; again; {
 		again = false

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"reprise"
@@ -47,5 +48,40 @@ func TestAC3_until_a_phase_that_the_files_do_not_keep(t *testing.T) {
 	}
 	if n := len(sum.Finished); n == 0 || sum.Finished[n-1].ID != "planning" || len(sum.Left) == 0 {
 		t.Errorf("finished %+v, left %v", sum.Finished, sum.Left)
+	}
+}
+
+// What does not need a step of a graph is not done again with it, wherever it stands
+// in the file; what needs it is, wherever that stands.
+func TestEV9_from_a_step_of_a_graph_does_again_what_needs_it(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	put(t, dir, "flow.yaml", `name: rel
+steps:
+  - {id: page, needs: [front], command: [sh, -c, 'echo page >> log'], on_crash: rerun}
+  - {id: front, command: [sh, -c, 'echo front >> log'], on_crash: rerun}
+  - {id: back, command: [sh, -c, 'echo back >> log'], on_crash: rerun}
+  - {id: backtest, needs: [back], command: [sh, -c, 'echo backtest >> log'], on_crash: rerun}
+  - {id: release, needs: [page, backtest], command: [sh, -c, 'echo release >> log'], on_crash: rerun}
+`)
+	e := newEngine(dir)
+	e.Settings.Parallel = 1
+	w, hash, err := readFlow(filepath.Join(dir, "flow.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "rel"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := e.Resume(t.Context(), ref, engine.Choice{Until: "backtest"}); err != nil || len(sum.Finished) < 3 {
+		t.Fatalf("%+v %v", sum, err)
+	}
+	put(t, dir, "log", "")
+	if sum, err := e.Resume(t.Context(), ref, engine.Choice{From: "front"}); err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v %v", sum, err)
+	}
+	if got := get(t, dir, "log"); got != "front\npage\nrelease\n" {
+		t.Errorf("done again: %q", got)
 	}
 }
