@@ -15,7 +15,7 @@ type Budget struct {
 // Outcomes of a failure after which there is no use in trying again by itself.
 const (
 	SameAgain = "same-again" // as the attempt before, in an unchanged world
-	Pointless = "pointless"  // the command cannot be started at all
+	Pointless = "pointless"  // a run below it waits for a person; once also: the command cannot be started
 )
 
 // Spent tells why a step is not tried again before a person had a say, "" if it may

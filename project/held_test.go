@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/evidence/grade"
+	"reprise/journal"
 	"reprise/layout"
 	"reprise/layout/layouttest"
 	"reprise/project"
@@ -71,7 +72,7 @@ func TestX8_judging_a_run_that_is_held_does_not_change_it(t *testing.T) {
 			was := whole(t, r)
 			_, err := project.Judge(t.Context(), dir, project.JudgeOptions{
 				Options: project.Options{Now: now}, Full: true,
-				Held: &project.Held{Run: r, Events: events, Findings: []reprise.Finding{{Code: reprise.CodeMovedOn, Severity: reprise.Info, Message: "x"}}},
+				Held: &project.Held{Run: r, Events: events, History: journal.Fold(nil), Findings: []reprise.Finding{{Code: reprise.CodeMovedOn, Severity: reprise.Info, Message: "x"}}},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -47,11 +47,13 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		if opts.Held.is(r.Ref) {
 			recall(r, opts.Held.Events, reprise.Source{File: durable.StateDir})
 			r.Findings = append(r.Findings, opts.Held.Findings...)
-			held := make([]journal.Entry, len(opts.Held.Events))
-			for i := range held {
-				held[i].Event = opts.Held.Events[i]
-			}
-			tellSpent(store, r, held, opts)
+			tellSpent(store, r, opts.Held.History, func() []journal.Entry {
+				held := make([]journal.Entry, len(opts.Held.Events))
+				for i := range held {
+					held[i].Event = opts.Held.Events[i]
+				}
+				return held
+			}, opts)
 			continue
 		}
 		name := journal.Name(r.Ref)
@@ -74,7 +76,7 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		}
 		recall(r, events, last)
 		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
-			tellSpent(store, r, entries, opts) // an answer that waits may be the say it takes
+			tellSpent(store, r, journal.Fold(entries), func() []journal.Entry { return entries }, opts) // an answer that waits may be the say it takes
 		}
 		if n := len(entries); n > 0 && works(home.holder, &entries[n-1]) {
 			takeOwner(r, home, durable.LockPath, opts)

@@ -57,6 +57,7 @@ type JudgeOptions struct {
 type Held struct {
 	Run      *reprise.Run      // what its files tell; it is not changed
 	Events   []reprise.Event   // all that are on record
+	History  *journal.History  // what they add up to
 	Findings []reprise.Finding // how its files stand to its journal
 }
 

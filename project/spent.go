@@ -16,12 +16,8 @@ const maxAssigned = 32
 
 // tellSpent finds what a run would start next and what is not tried again before a
 // person had a say, by the rule that whoever works goes by, and says why.
-func tellSpent(store fs.FS, r *reprise.Run, entries []journal.Entry, opts JudgeOptions) {
-	if opts.Budget == nil || !r.State.Open() || len(r.Next) == 0 {
-		return
-	}
-	hist := journal.Fold(entries)
-	if !tired(hist) {
+func tellSpent(store fs.FS, r *reprise.Run, hist *journal.History, entries func() []journal.Entry, opts JudgeOptions) {
+	if opts.Budget == nil || !r.State.Open() || len(r.Next) == 0 || !tired(hist) {
 		return
 	}
 	of, err := opts.Budget(r.Ref)
@@ -53,7 +49,7 @@ func tellSpent(store fs.FS, r *reprise.Run, entries []journal.Entry, opts JudgeO
 		r.Spent = append(r.Spent, reprise.Spent{Unit: u.ID, Step: step, Reason: why})
 		if !told[step] {
 			told[step] = true
-			reportSpent(r, step, why, h, b, entries)
+			reportSpent(r, step, why, h, b, entries())
 		}
 	}
 }
