@@ -25,6 +25,7 @@ const (
 	CodeClosedOpen        = "closed-with-open-items" // ended by a person with work left
 	CodeFalseCompletion   = "false-completion"       // called done while its own evidence says otherwise
 	CodePendingQuestion   = "pending-question"       // a person was asked and has not answered
+	CodeUnrecorded        = "unrecorded-commit"      // a commit may hold a piece of what comes next, and no ledger tells of it
 	CodeRetryLoop         = "retry-loop"             // many attempts without success
 	CodeAttemptsSpent     = "attempts-spent"         // a step is not tried again before a person had a say
 	CodeLeftover          = "leftover-file"          // residue of an interrupted write

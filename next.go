@@ -104,12 +104,19 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 		case s.Status == Done && s.Grade < rules.Grade:
 			d.Doubtful = append(d.Doubtful, unitOf(s, "done is only "+s.Grade.String()))
 		case !s.Status.Closed() && s.Status != InReview && landed(s):
-			d.Verify = append(d.Verify, unitOf(s, "a commit for it exists; check and mark it instead of doing it again"))
+			d.Verify = append(d.Verify, unitOf(s, committed))
 		case s.Status.Closed():
 			d.Keep = append(d.Keep, s.ID)
+		default:
+			// They are counted in their order: one behind a hole is not marked.
+			for k := 0; k < len(s.Parts) && landed(&s.Parts[k]); k++ {
+				d.Verify = append(d.Verify, unitOf(&s.Parts[k], committed))
+			}
 		}
 	}
 }
+
+const committed = "a commit for it exists; check and mark it instead of doing it again"
 
 // landed reports whether git shows the whole of the step.
 func landed(s *Step) bool {

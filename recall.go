@@ -24,9 +24,11 @@ func (r *Run) Recall(events []Event) {
 	for i := range events {
 		ev := &events[i]
 		limits.add(ev)
-		if s := r.Step(ev.Step); s != nil && ev.Step != "" {
-			s.recall(ev, i+1)
-		} else if ev.Kind == StepStarted && ev.Step != "" && !stages[ev.Step] {
+		s := r.Step(ev.Step)
+		if part := r.StepOrPart(ev.Step); part != nil && ev.Step != "" {
+			part.recall(ev, i+1)
+		}
+		if s == nil && ev.Kind == StepStarted && ev.Step != "" && !stages[ev.Step] {
 			stages[ev.Step] = true
 			r.Stages = append(r.Stages, ev.Step)
 		}

@@ -80,11 +80,26 @@ type Step struct {
 	Files    []string // files its plan or ledger says it touches
 	Traces   []Trace  // how a commit for this step can be told in git's history
 	Source   Source   // where it is declared
+	// Parts are what is left of a step that its ledger counts part by part, in
+	// the order of the work: the open tasks of a plan. Git may show some of them.
+	Parts []Step
 
 	// Grade says how well a Done is founded; Evidence is what it rests on.
 	// Both are filled when what the world says is held against the claims.
 	Grade    Grade
 	Evidence []Evidence
+}
+
+// Unrecorded gives the commits that may hold a piece of a part of a step: they name
+// it or the step, and the ledger does not tell of them.
+func (s *Step) Unrecorded() []Evidence {
+	var out []Evidence
+	for _, e := range s.Evidence {
+		if e.Kind == EvidencePartial && e.For {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // Trace is a convention by which a layout's commits name a step.
@@ -93,6 +108,8 @@ type Trace struct {
 	// anywhere in it if Anywhere is set. Case counts.
 	Subject  string
 	Anywhere bool
+	// Ends, with Anywhere, asks that nothing follows it in the commit's subject.
+	Ends bool
 	// Since, if set, leaves older commits out: ids repeat between runs.
 	Since time.Time
 	// Partial marks a convention for commits made on the way: they show that
@@ -322,6 +339,22 @@ func (r *Run) Step(id string) *Step {
 	for i := range r.Steps {
 		if r.Steps[i].ID == id {
 			return &r.Steps[i]
+		}
+	}
+	return nil
+}
+
+// StepOrPart finds a step, or a part of one that is left to do, nil if there is
+// none.
+func (r *Run) StepOrPart(id string) *Step {
+	if s := r.Step(id); s != nil {
+		return s
+	}
+	for i := range r.Steps {
+		for k := range r.Steps[i].Parts {
+			if p := &r.Steps[i].Parts[k]; p.ID == id {
+				return p
+			}
 		}
 	}
 	return nil

@@ -89,6 +89,7 @@ func (r *rehearsal) goOn(ctx context.Context, l look) (bool, error) {
 	if err := r.playAll(ctx, []reprise.Event{r.resumedEvent(l)}); err != nil {
 		return true, err
 	}
+	r.noteUnrecorded(l)
 	for _, u := range r.landedUnits(l) {
 		r.would("%s is marked as done: %s", u.ID, u.Reason)
 		resolved, done := u.events()

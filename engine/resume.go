@@ -164,6 +164,7 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 	if err := w.load(); err != nil {
 		return err
 	}
+	w.noteUnrecorded(l)
 	return w.acceptLanded(ctx, l)
 }
 
@@ -250,11 +251,30 @@ func (u *landedUnit) events() (resolved, done reprise.Event) {
 		reprise.Event{Kind: reprise.StepFinished, Step: u.ID, Phase: u.Phase, Actor: u.Role, Commit: u.proof.Source, Text: u.proof.Text}
 }
 
+// noteUnrecorded keeps which commits may hold a piece of what comes next, for whoever
+// does that.
+func (w *work) noteUnrecorded(l look) {
+	if l.git == nil {
+		return
+	}
+	w.unrecorded = map[string][]string{}
+	for i := range l.run.Steps {
+		for _, p := range l.run.Steps[i].Parts {
+			for _, e := range p.Unrecorded() {
+				at := slices.IndexFunc(l.git.Commits, func(c reprise.Commit) bool { return c.Hash == e.Source })
+				if at >= 0 && !w.older(l, e.Source) {
+					w.unrecorded[p.ID] = append(w.unrecorded[p.ID], e.Source[:min(12, len(e.Source))]+" "+l.git.Commits[at].Subject)
+				}
+			}
+		}
+	}
+}
+
 // landedUnits lists the steps that git shows and their ledger calls open.
 func (w *work) landedUnits(l look) []landedUnit {
 	var out []landedUnit
 	for _, u := range l.d.Verify {
-		s := l.run.Step(u.ID)
+		s := l.run.StepOrPart(u.ID)
 		if s == nil || w.hist.Step(u.ID).Attempts > 0 {
 			continue // attempts of ours; what came of them is on record
 		}

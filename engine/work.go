@@ -67,6 +67,9 @@ type work struct {
 	due map[string]string
 	// newSessions lets no attempt go on with a session of before.
 	newSessions bool
+	// unrecorded are commits that may hold a piece of a step, by step, as hash and
+	// subject.
+	unrecorded map[string][]string
 	// unasked are the steps of the group that a person leaves out in place of an answer.
 	unasked []string
 	// stamped is when the last event counts as having happened that was recorded

@@ -62,6 +62,7 @@ func Checks() []Check {
 		{reprise.CodeWorkflowChanged, warning, "The workflow file that a run was started from was changed since, or is gone.", false, nil},
 		{reprise.CodeNewDependency, warning, "A dependency was added or changed that the saved state does not account for: a manifest, a Dependencies section, or a step it does not list.", false, newDependency},
 		{reprise.CodeFalseCompletion, warning, "Something is called done while its own evidence says otherwise.", false, falseCompletion},
+		{reprise.CodeUnrecorded, warning, "Commits name what is left of a step, and its ledger does not tell of them: they may hold the next part of it or a piece of that.", false, unrecorded},
 		{reprise.CodeVerifyFailed, warning, "The command given with --verify did not succeed on a copy of what is checked out.", false, nil},
 		{reprise.CodeClosedOpen, warning, "The run ended with work left open; worth knowing where it was ended on purpose.", true, closedOpen},
 		{reprise.CodeCycle, warning, "Steps wait for each other, so that none of them can start.", true, cycle},

@@ -17,6 +17,10 @@
 //     have, a commit that was reverted, a commit that is neither on the run's
 //     branch nor on the current one, an artifact of a step called done that
 //     is not there. In a shallow clone a missing commit speaks for nothing.
+//   - A part of a step that is left to do is graded as a step. A commit that is
+//     on record for the step is none of its open parts', one that is the whole
+//     of a part is no piece of another, and one that is not checked out shows
+//     no more than a piece.
 //   - Steps have the same ids in many runs. A subject alone counts only on the
 //     run's own branch, as long as that branch exists.
 package grade
@@ -105,6 +109,9 @@ func (g *Grader) Run(r *reprise.Run) []string {
 		}
 		artifacts(r, s)
 		s.Grade = grade(s)
+		if g.git != nil {
+			g.parts(r, s)
+		}
 	}
 	if lost > 0 {
 		notes = append(notes, fmt.Sprintf("commits on record were not found (%d), but the clone is shallow: that proves nothing", lost))
@@ -197,6 +204,46 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 		}
 	}
 	return lost
+}
+
+// parts grades what is left of a step.
+func (g *Grader) parts(r *reprise.Run, s *reprise.Step) {
+	recorded, whole := map[string]bool{}, map[string]bool{}
+	for _, hash := range s.Commits {
+		if i, ok := g.find(strings.ToLower(strings.TrimSpace(hash))); ok {
+			recorded[g.git.Commits[i].Hash] = true
+		}
+	}
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		p.Evidence = nil
+		g.commits(r, p)
+		p.Evidence = slices.DeleteFunc(p.Evidence, func(e reprise.Evidence) bool { return recorded[e.Source] })
+		for k := range p.Evidence {
+			e := &p.Evidence[k]
+			if at, ok := g.find(e.Source); e.Kind == reprise.EvidenceCommit && ok && !g.git.Commits[at].OnHead {
+				e.Kind = reprise.EvidencePartial
+			}
+			whole[e.Source] = whole[e.Source] || e.Kind == reprise.EvidenceCommit
+		}
+	}
+	var pieces []reprise.Evidence // of the first part that is not there as a whole
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		all := append(pieces, p.Evidence...)
+		p.Evidence, pieces = nil, nil
+		for _, e := range all {
+			switch {
+			case e.Kind != reprise.EvidencePartial:
+				p.Evidence = append(p.Evidence, e)
+			case !whole[e.Source]:
+				pieces = append(pieces, e)
+			}
+		}
+		if p.Grade = grade(p); p.Grade == 0 {
+			p.Evidence, pieces = append(p.Evidence, pieces...), nil
+		}
+	}
 }
 
 // evidence tells of one commit, also where it is and whether it was taken back.

@@ -21,7 +21,7 @@ func (g *Grader) traced(r *reprise.Run, t reprise.Trace) []int {
 	}
 	if t.Anywhere {
 		for i := range g.git.Commits {
-			if contains(g.git.Commits[i].Subject, t.Subject) {
+			if t.Ends && strings.HasSuffix(g.git.Commits[i].Subject, t.Subject) || !t.Ends && contains(g.git.Commits[i].Subject, t.Subject) {
 				take(i)
 			}
 		}

@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -89,6 +90,66 @@ func (l *longRun) evidence(s *reprise.Step, p *plan) {
 		names = append(slices.Clone(names), p.checkpoint.files...)
 	}
 	s.Files = projectFiles(l.codeRoot(), names)
+	s.Parts = l.parts(p)
+}
+
+// parts are the open tasks of a plan that may have been begun. A task is committed
+// before the checkpoint counts it: a commit whose subject is the name of a task that
+// is open shows the whole of it, if it was made since the checkpoint was written or,
+// where there is none, an agent was put to the plan. Any other commit since then may
+// hold a piece of the next task, and so may one of its name from before: the times
+// that models write have wrong zones.
+func (l *longRun) parts(p *plan) []reprise.Step {
+	if p.status.Closed() || p.status == reprise.Pending && p != l.firstOpen() {
+		return nil
+	}
+	var since time.Time
+	done, total := 0, len(p.tasks)
+	if len(p.agents) > 0 {
+		since = p.agents[0].at
+	}
+	if c := p.checkpoint; c != nil {
+		if !c.known {
+			return nil
+		}
+		done, total, since = c.completed, min(total, c.total), c.at
+	}
+	names := map[string]int{}
+	for _, name := range p.tasks {
+		names[doc.Fold(taskWords(name))]++
+	}
+	var out []reprise.Step
+	for n := done + 1; n <= total; n++ {
+		name := p.tasks[n-1]
+		part := reprise.Step{ID: fmt.Sprintf("%s/%d", p.id, n), Title: name, Phase: p.group, Path: p.path, Role: "executor", Status: reprise.Pending, Source: p.source}
+		trace := reprise.Trace{Subject: "(" + p.id + "): ", Anywhere: true, Partial: true, Since: since}
+		for _, subject := range slices.Compact([]string{taskWords(name), name}) {
+			if subject == "" {
+				continue
+			}
+			named := trace
+			named.Subject, named.Ends = trace.Subject+subject, true
+			// Of two tasks with one name nobody can tell which it is.
+			named.Partial = since.IsZero() || names[doc.Fold(taskWords(name))] > 1
+			before := named
+			before.Partial, before.Since = true, l.beginning()
+			part.Traces = append(part.Traces, named, before)
+		}
+		if n == done+1 && !since.IsZero() {
+			part.Traces = append(part.Traces, trace)
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// taskWords is the name of a task without its number.
+func taskWords(name string) string {
+	rest, ok := strings.CutPrefix(name, "Task ")
+	if number, words, cut := strings.Cut(rest, ":"); ok && cut && doc.Digits(strings.TrimSpace(number)) {
+		return strings.TrimSpace(words)
+	}
+	return name
 }
 
 // namedFiles reads `<files>a.go, b.go</files>` of a plan's tasks, on one line
