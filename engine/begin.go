@@ -52,12 +52,13 @@ func (e *Engine) Begin(ctx context.Context, layout string, kind reprise.Kind, g 
 // the project and hash that of its content: commands are only ever taken from
 // that file.
 func (e *Engine) BeginFlow(ctx context.Context, wf *flow.Workflow, file string, hash reprise.Hash, g reprise.Goal) (reprise.Ref, error) {
-	text, err := wf.Graph(file, hash)
+	book := e.ownFlow(wf, origin{file, hash}, hash)
+	text, err := book.graph()
 	if err != nil {
 		return reprise.Ref{}, err
 	}
 	g.Text = text
-	return e.begin(ctx, ownFlow(wf, origin{file, hash}, hash), g)
+	return e.begin(ctx, book, g)
 }
 
 func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goal) (reprise.Ref, error) {
@@ -132,7 +133,7 @@ func (e *Engine) findBook(store fs.FS, ref reprise.Ref) (f found) {
 			f.err = fmt.Errorf("resume %s: %w", ref.ID, err)
 			return f
 		}
-		f.book = ownFlow(wf, f.origin, have)
+		f.book = e.ownFlow(wf, f.origin, have)
 	}
 	return f
 }
@@ -173,6 +174,8 @@ type own struct {
 	wf   *flow.Workflow
 	from origin       // what the run was started from
 	hash reprise.Hash // of the file as it is now
+	// attempts is how often a step may fail, as the settings say.
+	attempts int
 }
 
 // Parallel is how many steps at once the file asks for, zero if it does not.
@@ -182,7 +185,7 @@ func (o own) Parallel() int { return o.wf.Parallel }
 // it is now.
 func (o own) GoalOf(fsys fs.FS, r *reprise.Run) string {
 	if o.changed() {
-		if text, err := o.wf.Graph(o.from.file, o.hash); err == nil {
+		if text, err := o.graph(); err == nil {
 			return text
 		}
 	}
@@ -192,6 +195,9 @@ func (o own) GoalOf(fsys fs.FS, r *reprise.Run) string {
 // changed reports whether the file is not what the run was started from.
 func (o own) changed() bool { return o.hash != o.from.hash }
 
-func ownFlow(wf *flow.Workflow, from origin, hash reprise.Hash) reprise.Playbook {
-	return own{eventrun.WithSteps(wf.Assignment), wf, from, hash}
+// graph is the text that a run of the file as it is now has its steps from.
+func (o own) graph() (string, error) { return o.wf.Graph(o.from.file, o.hash, o.attempts) }
+
+func (e *Engine) ownFlow(wf *flow.Workflow, from origin, hash reprise.Hash) own {
+	return own{eventrun.WithSteps(wf.Assignment), wf, from, hash, e.Settings.Attempts}
 }

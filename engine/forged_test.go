@@ -229,7 +229,7 @@ func TestX8_a_forged_beginning_starts_nothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := w.Graph("flow.yaml", hash)
+	graph, err := w.Graph("flow.yaml", hash, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

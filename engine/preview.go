@@ -87,12 +87,13 @@ func (e *Engine) PreviewBegin(ctx context.Context, layout string, kind reprise.K
 // PreviewFlow is PreviewBegin for a workflow of the person's own, as BeginFlow
 // takes it.
 func (e *Engine) PreviewFlow(ctx context.Context, wf *flow.Workflow, file string, hash reprise.Hash, g reprise.Goal, c Choice) (*Preview, error) {
-	text, err := wf.Graph(file, hash)
+	book := e.ownFlow(wf, origin{file, hash}, hash)
+	text, err := book.graph()
 	if err != nil {
 		return nil, err
 	}
 	g.Text = text
-	return e.previewBegin(ctx, ownFlow(wf, origin{file, hash}, hash), g, c)
+	return e.previewBegin(ctx, book, g, c)
 }
 
 func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g reprise.Goal, c Choice) (*Preview, error) {

@@ -86,7 +86,7 @@ func (w *work) revised() (ev reprise.Event, told string, ok bool, err error) {
 	if !changed {
 		return ev, "", false, nil
 	}
-	graph, err := o.wf.Graph(o.from.file, o.hash)
+	graph, err := o.graph()
 	if err != nil {
 		return ev, "", false, err
 	}

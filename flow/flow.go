@@ -9,6 +9,7 @@
 package flow
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -139,19 +140,30 @@ type task struct {
 	Title        string   `json:"title"`
 	Dependencies []string `json:"dependencies"`
 	Files        []string `json:"files,omitempty"`
+	// MaxAttempts is how often it may fail before a person is asked, where that is more
+	// than the layout grants by itself. Where it is less, the journal knows better.
+	MaxAttempts int `json:"max_attempts,omitempty"`
 }
+
+// layoutAttempts is how often the eventrun layout lets a task fail by itself.
+const layoutAttempts = 3
 
 // Graph gives the text of the event that starts a run of the workflow in the
 // eventrun layout: its steps, and the file and hash by which the workflow is
-// found again. No command, prompt or variable is in it.
-func (w *Workflow) Graph(file string, hash reprise.Hash) (string, error) {
+// found again. No command, prompt or variable is in it. attempts is how often a step
+// may fail that does not say so itself.
+func (w *Workflow) Graph(file string, hash reprise.Hash, attempts int) (string, error) {
 	g := graph{Title: w.Title, Workflow: &origin{file, hash}, Tasks: []task{}}
 	for _, s := range w.Steps() {
 		needs := s.Needs
 		if needs == nil {
 			needs = []string{}
 		}
-		g.Tasks = append(g.Tasks, task{s.ID, s.Title, needs, s.Outputs})
+		t := task{ID: s.ID, Title: s.Title, Dependencies: needs, Files: s.Outputs}
+		if n := cmp.Or(s.Attempts, attempts); n > layoutAttempts {
+			t.MaxAttempts = n
+		}
+		g.Tasks = append(g.Tasks, t)
 	}
 	text, err := json.MarshalIndent(g, "", "  ")
 	if err != nil {

@@ -192,7 +192,7 @@ func TestEV9_run_of_a_workflow_is_made_in_the_layout_and_finds_its_file_again(t 
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := w.Graph("flows/release.yaml", reprise.HashOf(content))
+	text, err := w.Graph("flows/release.yaml", reprise.HashOf(content), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +402,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatal("a command without a program")
 			}
 		}
-		text, err := w.Graph("f", reprise.HashOf([]byte(content)))
+		text, err := w.Graph("f", reprise.HashOf([]byte(content)), 3)
 		if err != nil {
 			t.Fatal(err)
 		}

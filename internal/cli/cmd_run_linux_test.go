@@ -56,7 +56,7 @@ func TestX8_run_of_a_file_goes_on_with_a_run_that_was_only_begun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := w.Graph("release.yaml", hash)
+	graph, err := w.Graph("release.yaml", hash, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,15 @@ func (l *loading) exhausted(s *step) bool {
 			since = a.key
 		}
 	}
-	return s.events.failuresSince(since) >= attemptLimit
+	return s.events.failuresSince(since) >= s.limit()
+}
+
+// limit is how often a task may fail before a person is asked.
+func (s *step) limit() int {
+	if s.node != nil && s.node.attempts > 0 {
+		return s.node.attempts
+	}
+	return attemptLimit
 }
 
 // retryOptions are what can be said about a task that failed too often.
@@ -185,14 +193,14 @@ func (l *loading) askAboutFailure(s *step) {
 	n := s.events.extra.failures
 	l.r.Report(reprise.Finding{
 		Code: reprise.CodeRetryLoop, Severity: reprise.Warning, Subject: s.ID, Source: l.sourceOf(s.events.last),
-		Message: fmt.Sprintf("%s failed %d times; after two retries a person decides", s.ID, n),
-		Hint:    "look at what fails, then record an escalation-resolved event or a new start",
+		Message: fmt.Sprintf("%s failed %s; whether it is tried again is for a person to decide", s.ID, times(n)),
+		Hint:    "look at what fails, then `reprise answer`",
 	})
 	if l.askedTasks[s.ID] != "" {
 		return
 	}
 	l.run.Questions = append(l.run.Questions, reprise.Question{
-		ID: "retry-" + s.ID, Subject: s.ID, Text: fmt.Sprintf("%s failed %d times: try again, skip it, or stop the run?", s.ID, n),
+		ID: "retry-" + s.ID, Subject: s.ID, Text: fmt.Sprintf("%s failed %s: try again, skip it, or stop the run?", s.ID, times(n)),
 		Options: retryOptions, Closed: true, AskedAt: s.events.last.at.time(), Source: l.sourceOf(s.events.last),
 	})
 }

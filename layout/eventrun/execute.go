@@ -30,7 +30,7 @@ func (l *loading) execute() {
 			stuck = append(stuck, s.ID+" is blocked")
 			l.askAboutBlock(s)
 		case l.exhausted(s):
-			stuck = append(stuck, fmt.Sprintf("%s failed %d times", s.ID, s.events.extra.failures))
+			stuck = append(stuck, s.ID+" failed "+times(s.events.extra.failures))
 			l.askAboutFailure(s)
 		case l.askedTasks[s.ID] != "":
 			stuck = append(stuck, s.ID+" waits for an answer")

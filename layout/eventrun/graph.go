@@ -15,6 +15,7 @@ type node struct {
 	status           string
 	needs            []string
 	files            []string // it is said to touch
+	attempts         int      // it may fail, 0 where the workflow's own number counts
 	source           reprise.Source
 	statusAt         reprise.Source
 }
@@ -169,6 +170,11 @@ func (l *loading) addNode(g *graph, item *doc.Node, id string) {
 		n.status, n.statusAt = s.Str(), s.Source()
 	}
 	n.files = filesOf(item)
+	if g.origin.File != "" { // elsewhere it may mean anything
+		if many, ok := item.Get("max_attempts").Int(); ok && many > 0 && many <= mostAttempts {
+			n.attempts = many
+		}
+	}
 	n.needs = dependencies(item.Get("dependencies", "depends_on", "dependsOn", "deps"))
 	g.nodes = append(g.nodes, n)
 }

@@ -3,6 +3,7 @@ package eventrun
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -17,7 +18,7 @@ func quickGraph(g *graph, data []byte) bool {
 	if !utf8.Valid(data) {
 		return false
 	}
-	q := &quick{b: data, file: g.file, line: 1, nodes: make([]node, 0, bytes.Count(data, []byte(`"id"`)))}
+	q := &quick{b: data, file: g.file, line: 1, owned: g.origin.File != "", nodes: make([]node, 0, bytes.Count(data, []byte(`"id"`)))}
 	var title string
 	var seen uint8
 	ok := q.object(func(key []byte) bool {
@@ -49,6 +50,7 @@ type quick struct {
 	line  int
 	file  string
 	nodes []node
+	owned bool // it was made from a workflow file of a person's own
 }
 
 // once marks a key as seen; one that stands twice is not for here.
@@ -190,6 +192,8 @@ func (q *quick) field(n *node, key []byte, seen *uint8) bool {
 		return once(seen, 8) && q.list(func() bool { return q.need(n) })
 	case "files":
 		return once(seen, 16) && q.list(func() bool { return q.touches(n) })
+	case "max_attempts":
+		return once(seen, 32) && q.count(&n.attempts)
 	}
 	return false
 }
@@ -220,6 +224,18 @@ func (q *quick) touches(n *node) bool {
 		n.files = append(n.files, name)
 	}
 	return true
+}
+
+// count reads how often a task may fail.
+func (q *quick) count(into *int) bool {
+	q.space()
+	from := q.i
+	for q.i < len(q.b) && q.b[q.i] >= '0' && q.b[q.i] <= '9' {
+		q.i++
+	}
+	n, err := strconv.Atoi(string(q.b[from:q.i]))
+	*into = n
+	return err == nil && q.b[from] != '0' && n <= mostAttempts && q.owned
 }
 
 // origin passes what a graph says of the workflow file it was made from.

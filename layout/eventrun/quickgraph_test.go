@@ -20,6 +20,11 @@ var graphs = []struct {
 	{`{"title":"T","tasks":[{"id":"A","title":"a","dependencies":[]},{"id":" B ","dependencies":["A","A"," "]}]}`, true},
 	{"{\n \"title\": \"ü\",\r\n\t\"tasks\": [\n {\"id\": \"A\",\n \"phase\":\"1\"},\n\n {\"id\": \"B\", \"title\":\"say \\\"x\\\"\\nand more\"}\n]}\n", true},
 	{`{"title":"T","workflow":{"file":"ci.yaml","sha256":"00"},"tasks":[{"id":"A","files":["a.go"," ","b.go"]}]}`, true},
+	{`{"workflow":{"file":"ci.yaml","sha256":"` + strings.Repeat("0a", 32) + `"},"tasks":[{"id":"A","max_attempts":12},{"id":"B","max_attempts": 1 }]}`, true},
+	{`{"workflow":{"file":"ci.yaml","sha256":"` + strings.Repeat("0a", 32) + `"},"tasks":[{"id":"A","max_attempts":101}]}`, false},
+	{`{"workflow":{"file":"ci.yaml","sha256":"` + strings.Repeat("0a", 32) + `"},"tasks":[{"id":"A","max_attempts":"4"}]}`, false},
+	{`{"workflow":{"file":"ci.yaml","sha256":"` + strings.Repeat("0a", 32) + `"},"tasks":[{"id":"A","max_attempts":04}]}`, false},
+	{`{"tasks":[{"id":"A","max_attempts":12}]}`, false},
 	{`{"workflow":{"file":"x","file":"y"},"tasks":[{"id":"A"}]}`, false},
 	{`{"tasks":[{"id":"A","status":"completed"}]}`, false},
 	{`{"tasks":[{"id":"A","id":"B"}]}`, false},
@@ -40,6 +45,7 @@ var graphs = []struct {
 func readBoth(text string) (quick, slow graph, ok bool, findings []reprise.Finding) {
 	fsys := fstest.MapFS{"task-graph.json": {Data: []byte(text)}}
 	quick.file, slow.file = "task-graph.json", "task-graph.json"
+	quick.origin, slow.origin = originIn([]byte(text)), originIn([]byte(text))
 	ok = quickGraph(&quick, []byte(text))
 	l := &loading{r: doc.NewReader(fsys), dir: "."}
 	if root := l.json(l.r.Open("task-graph.json")); root != nil {

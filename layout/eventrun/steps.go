@@ -352,6 +352,14 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// times says how often something happened.
+func times(n int32) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
 func shortList(ids []string) string {
 	shown := make([]string, 0, 9)
 	for i, id := range ids {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -152,7 +153,7 @@ func TestEV3_parallel_reading_is_deterministic(t *testing.T) {
 		}
 		for id, a := range one.tasks {
 			b := got.tasks[id]
-			if a.last != b.last || a.kind != b.kind || a.attempts() != b.attempts() || a.extra != nil && a.extra.recent != b.extra.recent {
+			if a.last != b.last || a.kind != b.kind || a.attempts() != b.attempts() || a.extra != nil && !slices.Equal(a.extra.recent, b.extra.recent) {
 				t.Fatalf("task %s: %+v, want %+v", id, b, a)
 			}
 		}

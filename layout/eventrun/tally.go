@@ -3,6 +3,7 @@ package eventrun
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,8 +47,8 @@ type task struct {
 // taskExtra is for the few tasks that had trouble.
 type taskExtra struct {
 	failures int32
-	recent   [attemptLimit]key // the latest failures, latest first
-	why      []byte            // the event that says why it is blocked
+	recent   []key  // the latest failures, at most mostAttempts, latest first
+	why      []byte // the event that says why it is blocked
 	whyAt    key
 	back     key  // when it was last taken back
 	made     note // the latest event that names commits or files of its implementation
@@ -55,8 +56,12 @@ type taskExtra struct {
 }
 
 // attemptLimit is how often a task is tried before a person is asked: the
-// workflow allows two retries.
-const attemptLimit = 3
+// workflow allows two retries. A workflow file of a person's own may say another
+// number, up to mostAttempts.
+const (
+	attemptLimit = 3
+	mostAttempts = 100
+)
 
 func (t *task) more() *taskExtra {
 	if t.extra == nil {
@@ -105,12 +110,12 @@ func (x *taskExtra) failed(k key) {
 }
 
 func (x *taskExtra) insert(k key) {
-	n := min(int(x.failures), attemptLimit)
-	for i := range n {
-		if i == n-1 && x.recent[i] == (key{}) || k.after(x.recent[i]) {
-			k, x.recent[i] = x.recent[i], k
-		}
+	at := slices.IndexFunc(x.recent, k.after)
+	if at < 0 {
+		at = len(x.recent)
 	}
+	x.recent = slices.Insert(x.recent, at, k)
+	x.recent = x.recent[:min(len(x.recent), mostAttempts)]
 }
 
 // merge adds what another reader counted of the same task.
@@ -119,11 +124,10 @@ func (t *task) merge(o *task) {
 	t.starts += o.starts
 	if o.extra != nil {
 		x := t.more()
-		for i := range min(int(o.extra.failures), attemptLimit) {
-			x.failures++
-			x.insert(o.extra.recent[i])
+		for _, k := range o.extra.recent {
+			x.insert(k)
 		}
-		x.failures += max(0, o.extra.failures-attemptLimit)
+		x.failures += o.extra.failures
 		if o.extra.back.after(x.back) {
 			x.back = o.extra.back
 		}
@@ -151,14 +155,14 @@ func (t *task) attempts() int {
 	return int(n)
 }
 
-// failuresSince counts the failures after a place in the log, up to the limit.
+// failuresSince counts the failures after a place in the log, up to mostAttempts.
 func (t *task) failuresSince(k key) int {
 	if t.extra == nil {
 		return 0
 	}
 	n := 0
-	for i := range min(int(t.extra.failures), attemptLimit) {
-		if t.extra.recent[i].after(k) {
+	for _, at := range t.extra.recent {
+		if at.after(k) {
 			n++
 		}
 	}
