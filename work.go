@@ -128,8 +128,9 @@ type Goaler interface {
 }
 
 // Giver is implemented by playbooks whose runs are given more than a goal in words:
-// who does what, how often, by which plan. It is input, not progress, and a fresh
-// start keeps it.
+// who does what, how often, by which plan, files of a person's own by their names. It is
+// input, not progress, and a fresh start keeps it. It is an error where some of it is
+// there and cannot be read: a fresh start would go without it.
 type Giver interface {
-	GivenOf(fsys fs.FS, r *Run) map[string]string
+	GivenOf(fsys fs.FS, r *Run) (map[string]string, error)
 }

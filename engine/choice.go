@@ -464,17 +464,18 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	return false, nil
 }
 
-// goalOf is what the run was started for: as its playbook tells, else its title.
-func (w *work) goalOf(l look) reprise.Goal {
-	goal := reprise.Goal{ID: w.ref.ID, Path: w.ref.Path, Now: w.Now(), Mode: string(w.Mode)}
+// goalOf is what the run was started for and with: as its playbook tells, else its
+// title.
+func (w *work) goalOf(l look) (goal reprise.Goal, err error) {
+	goal = reprise.Goal{ID: w.ref.ID, Path: w.ref.Path, Now: w.Now(), Mode: string(w.Mode)}
 	if g, ok := w.book.(reprise.Goaler); ok {
 		goal.Text = g.GoalOf(w.store, l.run)
 	}
-	if g, ok := w.book.(reprise.Giver); ok {
-		goal.Given = g.GivenOf(w.store, l.run)
-	}
 	goal.Text = first(goal.Text, l.run.Title)
-	return goal
+	if g, ok := w.book.(reprise.Giver); ok {
+		goal.Given, err = g.GivenOf(w.store, l.run)
+	}
+	return goal, err
 }
 
 // cleanUp gives the run up: statuses left in the middle are reset, its state is
@@ -523,8 +524,14 @@ func (w *work) merge(ctx context.Context, l look) (bool, error) {
 	return true, w.end(w.decide(), zeroTime)
 }
 
-// discard gives up what was built, keeps all of it, and begins again.
+// discard gives up what was built, keeps all of it, and begins again. Where it could
+// not, nothing is changed.
 func (w *work) discard(ctx context.Context, l look) (bool, error) {
+	if !w.renewed {
+		if _, _, err := w.beginnings(l, w.store); err != nil {
+			return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
+		}
+	}
 	if err := w.keep(ctx, l, "before discarding "+w.ref.ID); err != nil {
 		return true, err
 	}

@@ -99,6 +99,68 @@ func TestOR9_fresh_without_what_it_needs_changes_nothing(t *testing.T) {
 	}
 }
 
+// AC3 AC9: what a person gave a build is not progress: it is there after a fresh start
+// as it was, and what it asks for holds again.
+func TestAC3_AC9_fresh_keeps_what_a_person_gave(t *testing.T) {
+	t.Parallel()
+	const wanted = "{\"task_description\":\"Health endpoint\",\r\n\t\"workflow_type\":\"refactor\", \"acceptance_criteria\":[\"it answers\"],\"odd\":1e0}"
+	const byHand = "# Mine\n\nAs I want it.\n"
+	for name, c := range map[string]struct {
+		option string
+		files  map[string]string // beside requirements and settings
+		spec   string            // what spec.md is to be after it, "" for made anew
+		broken bool
+	}{
+		"fresh":                {"fresh", nil, "", false},
+		"discard":              {"discard", nil, "", false},
+		"a spec by hand":       {"discard", map[string]string{"spec.md": byHand}, byHand, false},
+		"a spec of the phases": {"discard", map[string]string{"spec.md": byHand, "context.json": "{}"}, "", false},
+		"requirements cut off": {"discard", map[string]string{"requirements.json": wanted[:40]}, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			const at = ".auto-claude/specs/001-health"
+			const settings = "{\"sourceType\":\"manual\", \"requireReviewBeforeCoding\" : true}\n\n"
+			put(t, dir, at+"/requirements.json", wanted)
+			put(t, dir, at+"/task_metadata.json", settings)
+			put(t, dir, at+"/review_state.json", `{"approved": true}`)
+			put(t, dir, at+"/implementation_plan.json", `{"feature":"Health","status":"in_progress","phases":[{"id":"p","name":"P","subtasks":[{"id":"subtask-1-1","description":"d","status":"completed"},{"id":"subtask-1-2","description":"d","status":"in_progress"}]}]}`)
+			for name, text := range c.files {
+				put(t, dir, at+"/"+name, text)
+			}
+			git(t, dir, "worktree", "add", "-q", "-b", "auto-claude/001-health", ".auto-claude/worktrees/tasks/001-health")
+			e := newEngine(dir)
+			ref := reprise.Ref{Layout: "autoclaude", ID: "001-health", Path: at, Kind: reprise.KindBuild}
+			sum, err := e.Resume(t.Context(), ref, engine.Choice{Option: c.option})
+			if c.broken {
+				if err == nil || !strings.Contains(err.Error(), "requirements.json: it cannot be read") {
+					t.Errorf("it is not refused: %v", err)
+				}
+				if got := git(t, dir, "branch", "--list", "auto-claude/*"); !strings.Contains(got, "001-health") {
+					t.Errorf("what was built is given up all the same: %q", got)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := get(t, dir, at+"/requirements.json"); got != wanted {
+				t.Errorf("requirements.json is %q", got)
+			}
+			if got := get(t, dir, at+"/task_metadata.json"); got != settings {
+				t.Errorf("task_metadata.json is %q", got)
+			}
+			if got := get(t, dir, at+"/spec.md"); (got == byHand) != (c.spec == byHand) {
+				t.Errorf("spec.md is %q", got)
+			}
+			if sum.State != reprise.Waiting || len(sum.Questions) != 1 || sum.Questions[0].ID != "plan-approval" {
+				t.Errorf("it does not wait for the approval: %v %q %+v", sum.State, sum.Reasons, sum.Questions)
+			}
+		})
+	}
+}
+
 // What cannot be archived is not started afresh, and nothing is decided.
 func TestAC9_fresh_beside_secrets_changes_nothing(t *testing.T) {
 	t.Parallel()

@@ -27,8 +27,12 @@ func (w *work) beginnings(l look, store reprise.Store) (reprise.Ref, []reprise.E
 	if err := w.store.CanArchive(w.ref.Path); err != nil {
 		return w.ref, nil, err
 	}
+	goal, err := w.goalOf(l)
+	if err != nil {
+		return w.ref, nil, err
+	}
 	left := durable.Without(store, w.ref.Path)
-	ref, events, err := w.book.Begin(left, w.goalOf(l))
+	ref, events, err := w.book.Begin(left, goal)
 	if err != nil {
 		return ref, nil, err
 	}

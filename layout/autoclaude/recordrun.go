@@ -16,7 +16,8 @@ import (
 
 // startRun begins a spec. From nothing it makes what the desktop program makes
 // when a task is created and started: the task in words, and a plan without
-// phases that is in progress. Of a spec that is there, only such a stub is
+// phases that is in progress. What a person gave an earlier start of it is put back
+// as it was. Of a spec that is there, only such a stub is
 // moved: once there are items, the first of them says that the work began, and
 // a plan that waits for approval must go on waiting.
 func startRun(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
@@ -58,12 +59,19 @@ func (w *writer) makeSpec(dir string) error {
 		now := quoteJSON(respell("", w.ev.At))
 		times = fmt.Sprintf("  \"created_at\": %s,\n  \"updated_at\": %s,\n", now, now)
 	}
-	_, err := w.create(path.Join(dir, "requirements.json"), "the task in words",
-		fmt.Sprintf("{\n  \"task_description\": %s,\n  \"workflow_type\": \"feature\"\n}\n", quoteJSON(task)))
-	if err != nil {
-		return err
+	for _, name := range []string{"requirements.json", "task_metadata.json", "spec.md"} {
+		if text, ok := w.ev.Given[name]; ok {
+			w.write(path.Join(dir, name), "what a person gave the task", nil, []byte(text))
+		}
 	}
-	_, err = w.create(path.Join(dir, planFile), "a plan to be filled by the planner",
+	if _, ok := w.ev.Given["requirements.json"]; !ok {
+		_, err := w.create(path.Join(dir, "requirements.json"), "the task in words",
+			fmt.Sprintf("{\n  \"task_description\": %s,\n  \"workflow_type\": \"feature\"\n}\n", quoteJSON(task)))
+		if err != nil {
+			return err
+		}
+	}
+	_, err := w.create(path.Join(dir, planFile), "a plan to be filled by the planner",
 		fmt.Sprintf("{\n  \"feature\": %s,\n  \"description\": %s,\n%s  \"status\": \"in_progress\",\n  \"phases\": []\n}\n", quoteJSON(title), quoteJSON(task), times))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -89,7 +90,40 @@ func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 }
 
 func started(g reprise.Goal) reprise.Event {
-	return reprise.Event{Kind: reprise.RunStarted, At: g.Now, Text: g.Text, Outcome: g.Mode}
+	return reprise.Event{Kind: reprise.RunStarted, At: g.Now, Text: g.Text, Outcome: g.Mode, Given: g.Given}
+}
+
+// maxGiven bounds a file that is handed on to a fresh start.
+const maxGiven = 1 << 20
+
+// GivenOf implements reprise.Giver: what is wanted, the settings of the task, and a spec
+// that was written by hand. Those come from a person, directly or through the program's
+// window; everything else is made by phases, which a fresh start repeats. A spec that
+// stands alone was written by hand: the phases leave files on their way to it.
+func (Book) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
+	names := []string{"requirements.json", "task_metadata.json", "spec.md"}
+	for _, made := range []string{"complexity_assessment.json", "research.json", "context.json"} {
+		if _, err := fs.Lstat(fsys, path.Join(r.Path, made)); !errors.Is(err, fs.ErrNotExist) {
+			names = names[:2]
+			break
+		}
+	}
+	out := map[string]string{}
+	for _, name := range names {
+		at := path.Join(r.Path, name)
+		if _, err := fs.Lstat(fsys, at); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		f := doc.NewReader(fsys).Open(at)
+		switch json := path.Ext(name) == ".json"; {
+		case !f.OK() || !utf8.Valid(f.Data) || json && f.JSON() == nil:
+			return nil, fmt.Errorf("keep %s: it cannot be read; mend it or move it away", at)
+		case len(f.Data) > maxGiven:
+			return nil, fmt.Errorf("keep %s: it is larger than %d bytes; move it away", at, maxGiven)
+		}
+		out[name] = string(f.Data)
+	}
+	return out, nil
 }
 
 // GoalOf implements reprise.Goaler: what the spec was made for, in words.

@@ -339,10 +339,10 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 // GivenOf implements reprise.Giver: the plan, and for each wave and story what it is
 // called and who does and judges it, named as in the state: "execution_plan",
 // "waves/1/name", "stories/2.1/executor".
-func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) map[string]string {
+func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 	f := doc.NewReader(fsys).Open(r.Path)
 	if !f.OK() {
-		return nil
+		return nil, nil
 	}
 	root := f.YAML()
 	if inner := root.Get("epic_state", "epicState"); inner != nil {
@@ -381,7 +381,7 @@ func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) map[string]string {
 		take("waves/"+w.Get("wave", "number", "id").Str()+"/", w, "name")
 		stories(w)
 	}
-	return out
+	return out, nil
 }
 
 // storyGiven are the fields of a story in an epic state that are no progress.

@@ -53,16 +53,16 @@ func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 }
 
 // GivenOf implements reprise.Giver: the loop's own maximum.
-func (Loop) GivenOf(fsys fs.FS, r *reprise.Run) map[string]string {
+func (Loop) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 	f := doc.NewReader(fsys).Open(r.Path)
 	if !f.OK() {
-		return nil
+		return nil, nil
 	}
 	// YAML reads JSON too, and some of these files are YAML.
 	if n, ok := f.YAML().Get("maxIterations", "max_iterations").Int(); ok && n > 0 {
-		return map[string]string{"maxIterations": strconv.Itoa(n)}
+		return map[string]string{"maxIterations": strconv.Itoa(n)}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // loopID is what the loop in a file is called.
