@@ -215,9 +215,11 @@ func (w *work) lift() error {
 		return nil
 	}
 	for _, name := range lifter.Lift(w.store, w.run) {
-		if _, err := w.store.Archive(name); err != nil {
+		to, err := w.store.Archive(name)
+		if err != nil {
 			return fmt.Errorf("lift the pause: %w", err)
 		}
+		w.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: w.ref.ID, Message: name + " held the run and was archived", Source: reprise.Source{File: to}})
 	}
 	return w.load()
 }

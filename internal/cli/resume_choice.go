@@ -17,7 +17,12 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 	// A pre-flight check wants its word, whatever else is said; what asks for itself
 	// or only looks does not need it.
 	worded := mode == engine.Preflight && !flags.yes && flags.option != "clean" && flags.option != "repair" && flags.option != "review"
-	if mode == engine.Autopilot || flags.chosen() && !worded {
+	// Only a person takes back what a person said.
+	held := mode == engine.Autopilot && !flags.chosen() && onHold(j.run)
+	if held && !s.asks() {
+		return choice, &holdError{run: j.run, name: j.name}
+	}
+	if (mode == engine.Autopilot && !held) || flags.chosen() && !worded {
 		if choice.Option == "" && flags.from == "" {
 			choice.Option = usual(j)
 			if givesUp(choice.Option) || choice.Option == "repair" {
@@ -40,6 +45,31 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 	}
 	return s.choice(f, j, choice)
 }
+
+// onHold reports whether a person stopped or paused a run, or has to sign in before
+// it can go on.
+func onHold(r *reprise.Run) bool {
+	return r.State == reprise.Stopped || r.State == reprise.Waiting && (r.Phase == "paused" || r.Phase == "sign-in")
+}
+
+// holdError is returned where a person holds a run and none is there to let it go.
+type holdError struct {
+	run  *reprise.Run
+	name string
+}
+
+// Error implements error.
+func (e *holdError) Error() string {
+	return "resume " + e.name + ": " + e.run.Reason + "; autopilot does not take that back"
+}
+
+// Hint says what a person can do.
+func (e *holdError) Hint() string {
+	return "`reprise resume " + e.name + " --option continue` goes on all the same"
+}
+
+// Unwrap says that an answer is needed.
+func (e *holdError) Unwrap() error { return errUnanswered }
 
 // usual is the first way to go on that is offered.
 func usual(j judged) string {
