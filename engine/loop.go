@@ -33,6 +33,9 @@ func (w *work) loop(ctx context.Context) error {
 			if err := w.apply(ctx); err != nil {
 				return err
 			}
+			if err := w.acceptLater(ctx); err != nil {
+				return err
+			}
 			if err := w.settleCutoffs(ctx); err != nil {
 				return err
 			}

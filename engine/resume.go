@@ -165,6 +165,29 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 		return err
 	}
 	w.noteUnrecorded(l)
+	if l.asks() {
+		w.unaccepted = true
+		return nil
+	}
+	return w.acceptLanded(ctx, l)
+}
+
+// asks reports whether nothing may be begun before a person has answered. What git
+// shows is not marked before that: a step that is done may settle what was asked.
+func (l *look) asks() bool {
+	return l.d.Action == reprise.Ask && len(l.run.PendingQuestions()) > 0
+}
+
+// acceptLater marks what git shows once nothing is asked any more.
+func (w *work) acceptLater(ctx context.Context) error {
+	if !w.unaccepted || w.decide().Action == reprise.Ask {
+		return nil
+	}
+	l, err := w.judge(ctx)
+	if err != nil {
+		return err
+	}
+	w.unaccepted = false
 	return w.acceptLanded(ctx, l)
 }
 

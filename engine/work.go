@@ -65,6 +65,9 @@ type work struct {
 	renewed bool
 	// due are answers that a finished step used, by question, with the step.
 	due map[string]string
+	// unaccepted is set where steps that git shows are not marked yet: a person is
+	// asked first.
+	unaccepted bool
 	// newSessions lets no attempt go on with a session of before.
 	newSessions bool
 	// unrecorded are commits that may hold a piece of a step, by step, as hash and
