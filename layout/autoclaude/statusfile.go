@@ -19,10 +19,14 @@ func (l *loader) compareStatusFile() {
 		return
 	}
 	for _, dir := range []string{l.where.base, l.where.worktree} {
-		if dir == "" || !l.rd.Exists(path.Join(dir, statusFile)) {
+		if dir == "" {
 			continue
 		}
-		n := l.rd.Open(path.Join(dir, statusFile)).JSON()
+		f := l.rd.Open(path.Join(dir, statusFile))
+		if !f.Exists() {
+			continue
+		}
+		n := f.JSON()
 		if n == nil || n.Kind != doc.Map || n.Get("spec").Str() != l.run.ID {
 			continue
 		}
