@@ -128,7 +128,7 @@ func NewRun(r *reprise.Run) Run {
 }
 
 // NewDetect makes the answer about one run, or about a project without any.
-func NewDetect(root string, r *reprise.Run, findings []reprise.Finding) Detect {
+func NewDetect(root string, r *reprise.Run, decided reprise.Decision, findings []reprise.Finding) Detect {
 	d := Detect{Schema: DetectSchema, Root: root, Options: []reprise.Option{}, Findings: NewFindings(findings)}
 	if r == nil {
 		d.Reason = "no run was found here"
@@ -137,7 +137,7 @@ func NewDetect(root string, r *reprise.Run, findings []reprise.Finding) Detect {
 	run := NewRun(r)
 	d.Run, d.Reason, d.ResumeState = &run, r.Reason, r.ResumeAnswer()
 	if d.Interrupted {
-		d.Options = r.ResumeOptions()
+		d.Options = append(d.Options, decided.Options(r)...)
 	}
 	return d
 }

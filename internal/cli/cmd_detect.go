@@ -63,7 +63,7 @@ func (a *app) detect(cmd *cobra.Command, dir, arg string) error {
 	if err != nil {
 		return err
 	}
-	answer := report.NewDetect(res.Root, run, res.Findings)
+	answer := report.NewDetect(res.Root, run, res.Decisions[run], res.Findings)
 	a.code = detectCode(res.Result, run, answer.ResumeState)
 	if a.json {
 		return a.writeJSON(a.out, answer)
