@@ -87,14 +87,20 @@ type parser struct {
 	needs  map[string][]doc.Value // where a step's needs stand
 }
 
+// NameForm tells what a step, a workflow and a run of one can be called.
+const NameForm = "letters, digits, dot, dash and underscore, at most 64, beginning with a letter or a digit"
+
+// IsName reports whether a text has that form.
+func IsName(text string) bool { return idForm.MatchString(text) }
+
 // name reads an id.
 func (p *parser) name(v doc.Value, of string) string {
 	text := v.Text()
 	if text == "" {
 		return ""
 	}
-	if !idForm.MatchString(text) {
-		v.Report("letters, digits, dot, dash and underscore, at most 64", "%q cannot be the name of %s", doc.Clip(text, 40), of)
+	if !IsName(text) {
+		v.Report(NameForm, "%q cannot be the name of %s", doc.Clip(text, 40), of)
 		return ""
 	}
 	return text

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -80,8 +82,8 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 	if err := checkGoal(goal); err != nil {
 		return err
 	}
-	if flags.id != "" && !fs.ValidPath(flags.id) {
-		return usageError{fmt.Errorf("run %s: --id is %q, which cannot be the name of a run", what, flags.id)}
+	if err := checkID(what, flags.id); err != nil {
+		return err
 	}
 	return a.work(ctx, flags.workFlags, func(s *shift) error {
 		if !slices.Contains(startable, what) {
@@ -97,6 +99,35 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 		return s.start(reprise.Kind(what), g)
 	})
 }
+
+// longestID bounds the name of a run: files are called after it.
+const longestID = 100
+
+// checkID refuses what cannot be the name of a run, before anything is made. Runs that
+// others began may be called in any script.
+func checkID(what, id string) error {
+	first, _ := utf8.DecodeRuneInString(id)
+	odd := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) })
+	if id == "" || (unicode.IsLetter(first) || unicode.IsDigit(first)) && !odd && fs.ValidPath(id) && len(id) <= longestID {
+		return nil
+	}
+	return &idError{what, id}
+}
+
+// idError is returned for what cannot be the name of a run.
+type idError struct{ what, id string }
+
+// Error implements error.
+func (e *idError) Error() string {
+	id := []rune(e.id)
+	return fmt.Sprintf("run %s: --id is %q, which cannot be the name of a run", e.what, string(id[:min(len(id), 60)]))
+}
+
+// Hint says what can.
+func (e *idError) Hint() string { return flow.NameForm }
+
+// Unwrap says that the call is mistaken.
+func (e *idError) Unwrap() error { return usageError{errors.New("no name of a run")} }
 
 // local reports whether a slash path stays in the project.
 func local(name string) bool { return filepath.IsLocal(filepath.FromSlash(name)) }
@@ -188,8 +219,8 @@ func (s *shift) startFlow(what string, g reprise.Goal) error {
 		}
 		return e
 	}
-	if strings.Contains(g.ID, "/") {
-		return usageError{fmt.Errorf("run %s: --id is %q, which cannot be the name of a run", what, g.ID)}
+	if g.ID != "" && !flow.IsName(g.ID) {
+		return &idError{what, g.ID}
 	}
 	if err := s.trustFlow(name, w, hash); err != nil {
 		return err
