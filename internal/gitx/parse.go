@@ -111,13 +111,17 @@ type status struct {
 	detached bool
 	changes  []reprise.Change
 	more     int
+	head     string // "" where there is no commit yet
+	// index is what the index has of a changed file: mode and object. Files that it
+	// does not have are left out.
+	index map[string]string
 }
 
 // readStatus reads all of it and keeps the first max changes. Kinds of entries
 // that are not known here are skipped, as the format asks for.
 func readStatus(r *bufio.Reader, max int) (status, error) {
 	f := fields{r, 0}
-	var st status
+	st := status{index: map[string]string{}}
 	for {
 		line, err := f.next()
 		if errors.Is(err, io.EOF) {
@@ -134,6 +138,9 @@ func readStatus(r *bufio.Reader, max int) (status, error) {
 			continue
 		case "1":
 			c.Path = after(rest, 7)
+			if words := strings.SplitN(rest, " ", 8); len(words) == 8 && strings.Trim(words[3], "0") != "" && len(st.changes) < max {
+				st.index[c.Path] = words[3] + " " + words[6]
+			}
 		case "2":
 			c.Path = after(rest, 8)
 			if _, err := f.need(); err != nil { // the old name
@@ -160,6 +167,9 @@ func readStatus(r *bufio.Reader, max int) (status, error) {
 
 func (st *status) header(text string) {
 	name, value, _ := strings.Cut(text, " ")
+	if name == "branch.oid" && objectName(value) {
+		st.head = value
+	}
 	if name == "branch.head" {
 		st.detached = value == "(detached)"
 		if !st.detached {

@@ -54,7 +54,10 @@ type NotReadyError struct {
 	Dir    AbsPath
 	Reason string
 	Paths  []string // what stands in the way, relative to the checkout
-	Locked bool     // another git has its index, or one that was killed left the lock
+	// Locked tells that another git has its index or a ref, or one that was killed
+	// left the lock; Since is when that was locked, zero where that is not known.
+	Locked bool
+	Since  time.Time
 }
 
 // Error gives the operation, the folder and the reason.
@@ -67,7 +70,12 @@ func (e *NotReadyError) Error() string {
 }
 
 // Hint says what a person can do.
-func (e *NotReadyError) Hint() string { return "`git status` in that folder tells more" }
+func (e *NotReadyError) Hint() string {
+	if e.Locked {
+		return "wait for that git to end; if none is at work, remove the file"
+	}
+	return "`git status` in that folder tells more"
+}
 
 // ConflictError tells which files two branches changed in ways that do not go
 // together. The merge was taken back; the checkout is as it was.
@@ -182,25 +190,40 @@ func (c *checkout) quiet(op string) error {
 	if what := Operation(AbsPath(c.gitDir)); what != "" {
 		return &NotReadyError{Op: op, Dir: AbsPath(c.dir), Reason: "a " + what + " is under way in it"}
 	}
-	if _, err := os.Lstat(filepath.Join(c.gitDir, lockName)); err == nil {
-		return c.locked(op)
+	if lock := filepath.Join(c.gitDir, lockName); exists(lock) {
+		return c.locked(op, lock)
 	}
 	return nil
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
 }
 
 // lockName is what git makes beside the index while it changes it.
 const lockName = "index.lock"
 
-func (c *checkout) locked(op string) error {
-	return &NotReadyError{Op: op, Dir: AbsPath(c.dir), Reason: "its index is locked: another git works in it, or one was killed there", Locked: true}
+func (c *checkout) locked(op, lock string) error {
+	e := &NotReadyError{Op: op, Dir: AbsPath(c.dir), Locked: true}
+	e.Reason = fmt.Sprintf("it is locked by %s: another git works in it, or one was killed there", lock)
+	if info, err := os.Lstat(lock); err == nil {
+		e.Since = info.ModTime()
+	}
+	return e
 }
 
-// met gives the error of a call that met the lock of another git, which came
-// after quiet looked, as such.
+// met gives the error of a call that met the lock of another git as such: on the
+// index, which came after quiet looked, or on a ref.
 func (c *checkout) met(op string, err error) error {
-	var failed *callError
-	if errors.As(err, &failed) && strings.Contains(failed.stderr, lockName) {
-		return c.locked(op)
+	failed, ok := errors.AsType[*callError](err)
+	if !ok {
+		return err
+	}
+	if _, rest, found := strings.Cut(failed.stderr, "Unable to create '"); found {
+		if lock, _, found := strings.Cut(rest, ".lock': File exists"); found && !strings.Contains(lock, "\n") {
+			return c.locked(op, lock+".lock")
+		}
 	}
 	return err
 }
@@ -263,14 +286,16 @@ func (r *Repo) Uncommitted(ctx context.Context) ([]reprise.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.uncommitted(ctx)
+	st, err := c.uncommitted(ctx)
+	return st.changes, err
 }
 
-func (c *checkout) uncommitted(ctx context.Context) ([]reprise.Change, error) {
+func (c *checkout) uncommitted(ctx context.Context) (status, error) {
 	st, err := c.status(ctx)
-	return slices.DeleteFunc(st.changes, func(ch reprise.Change) bool {
+	st.changes = slices.DeleteFunc(st.changes, func(ch reprise.Change) bool {
 		return Kept(ch.Path) || ch.Untracked && strings.HasSuffix(ch.Path, "/")
-	}), err
+	})
+	return st, err
 }
 
 // Resolve gives the commit a branch or a name of a commit stands for; ok is

@@ -138,6 +138,65 @@ func TestAC9_Commit(t *testing.T) {
 	}
 }
 
+// A commit that git cannot make leaves the index as it was: what a person staged is
+// staged as they did, what was staged for the commit is not.
+func TestO4_a_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, block string
+		locked      bool
+	}{
+		{"a locked branch", "refs/heads/main.lock", true},
+		{"a locked head", "HEAD.lock", true},
+		{"a locked index", "index.lock", true},
+		{"a folder where the branch's lock goes", "refs/heads/main.lock/", true},
+		{"a folder that cannot be written", "COMMIT_EDITMSG/", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newRepo(t)
+			f.write("back.txt", "one\n")
+			f.write("gone.txt", "one\n")
+			f.write("theirs.txt", "one\n")
+			f.commit("second")
+			f.git("rm", "-q", "--cached", "gone.txt")
+			for name, text := range map[string]string{"file.txt": "staged\n", "theirs.txt": "two\n", "back.txt": "two\n", "all.txt": "new\n"} {
+				f.write(name, text)
+				f.git("add", name)
+			}
+			f.write("file.txt", "changed since\n")
+			f.write("back.txt", "one\n") // as the head has it
+			f.write("all.txt", "changed since\n")
+			f.write("new.txt", "new\n")
+			before := f.git("ls-files", "--stage")
+			at := filepath.Join(f.dir, ".git", c.block)
+			if strings.HasSuffix(c.block, "/") {
+				os.Remove(at)
+				if err := os.MkdirAll(filepath.Join(at, "x"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			} else if err := os.WriteFile(at, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			r := f.repo()
+			_, err := r.CommitPaths(t.Context(), []string{"file.txt", "new.txt", "gone.txt", "all.txt", "back.txt"}, "x", "")
+			not, is := errors.AsType[*NotReadyError](err)
+			if err == nil || is != c.locked || is && (!not.Locked || not.Since.IsZero() || !strings.Contains(not.Reason, strings.TrimSuffix(c.block, "/"))) {
+				t.Errorf("%v", err)
+			}
+			if after := f.git("ls-files", "--stage"); after != before {
+				t.Errorf("%v: the index was\n%s\nand is\n%s", err, before, after)
+			}
+			if err := os.RemoveAll(at); err != nil {
+				t.Fatal(err)
+			}
+			if commit, err := r.CommitPaths(t.Context(), []string{"file.txt", "new.txt"}, "x", ""); commit == "" || err != nil {
+				t.Errorf("then: %q %v", commit, err)
+			}
+		})
+	}
+}
+
 func TestX6_Commit_refuses_what_is_under_way(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)

@@ -39,7 +39,9 @@ func message(text string) string {
 // outside of that stays staged.
 //
 // If the process dies here there is a commit or none; the changes are in the
-// checkout in either case. The commit is durable after the next flush.
+// checkout in either case, and may be staged. The commit is durable after the next
+// flush. With an error the index is what it was, as far as that could be done: the
+// error tells where it could not.
 func (r *Repo) Commit(ctx context.Context, text, trailer string) (string, error) {
 	return r.commit(ctx, nil, text, trailer)
 }
@@ -63,13 +65,13 @@ func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) 
 	if err := c.quiet("commit in"); err != nil {
 		return "", err
 	}
-	changed, err := c.uncommitted(ctx)
+	st, err := c.uncommitted(ctx)
 	if err != nil {
 		return "", err
 	}
 	left := func(p string) bool { return Kept(p) || only != nil && !slices.Contains(only, p) }
 	var paths []string
-	for _, ch := range changed {
+	for _, ch := range st.changes {
 		if ch.Conflict {
 			return "", &NotReadyError{Op: "commit in", Dir: AbsPath(r.top), Reason: "it has files with conflicts", Paths: []string{ch.Path}}
 		}
@@ -80,10 +82,24 @@ func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) 
 	if len(paths) == 0 {
 		return "", nil
 	}
-	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
-	if err := c.feed(ctx, paths, append([]string{"add", "--all"}, from...)...); err != nil {
-		return "", c.met("commit in", err)
+	if err := c.feed(ctx, paths, append([]string{"add", "--all"}, fromInput...)...); err != nil {
+		return "", c.met("commit in", err) // the index was not changed
 	}
+	commit, err := c.commitStaged(ctx, left, text, trailer)
+	if err != nil {
+		err = c.met("commit in", err)
+		if back := c.restage(context.WithoutCancel(ctx), paths, st); back != nil {
+			err = fmt.Errorf("%w; what was staged for it is left staged: %w", err, back)
+		}
+	}
+	return commit, err
+}
+
+// fromInput lets a call take names from its standard input.
+var fromInput = []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
+
+// commitStaged commits what is staged, but nothing that left names.
+func (c *checkout) commitStaged(ctx context.Context, left func(string) bool, text, trailer string) (string, error) {
 	// What was staged and removed again is known to nobody any more.
 	staged, err := c.names(ctx, "diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=dirty")
 	if err != nil {
@@ -96,10 +112,39 @@ func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) 
 	if trailer != "" {
 		args = append(args, "-m", trailer)
 	}
-	if err := c.feed(ctx, staged, append(args, from...)...); err != nil {
-		return "", c.met("commit in", err)
+	if err := c.feed(ctx, staged, append(args, fromInput...)...); err != nil {
+		return "", err
 	}
 	return c.head(ctx)
+}
+
+// restage lets the index have of files what it had when the checkout was looked at,
+// unless they were committed since; every other file is left alone.
+func (c *checkout) restage(ctx context.Context, paths []string, was status) error {
+	now, err := c.git.output(ctx, 4096, "rev-parse", "--quiet", "--verify", "--end-of-options", "HEAD^{commit}")
+	if head := strings.TrimSpace(string(now)); head != was.head {
+		if head == "" {
+			return err
+		}
+		return nil // git made the commit and did not come to say so
+	}
+	var had, added []string
+	for _, name := range paths {
+		if entry := was.index[name]; entry != "" {
+			had = append(had, entry+"\t"+name)
+		} else {
+			added = append(added, name)
+		}
+	}
+	if len(had) > 0 {
+		if err := c.feed(ctx, had, "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
+	}
+	if len(added) > 0 {
+		return c.feed(ctx, added, "update-index", "-z", "--force-remove", "--stdin")
+	}
+	return nil
 }
 
 // head is the commit that is checked out.
