@@ -31,6 +31,7 @@ const (
 
 	// These stand in the journal alone.
 	StepResolved  EventKind = "step_resolved"  // how an attempt that was cut off was settled: Outcome landed, rerun or ask
+	StepHeld      EventKind = "step_held"      // an attempt ended with all it was to leave, Expect and Work, and git could not commit that: Text
 	StepDeferred  EventKind = "step_deferred"  // a limit: not to be started again before Until; costs no attempt
 	WorktreeReady EventKind = "worktree_ready" // a checkout was made whole; Text is its path, Commit its base
 	SessionKnown  EventKind = "session_known"  // the attempt runs in the session Agent
@@ -77,6 +78,10 @@ type Event struct {
 	// project and no commit holds, from the root of the repository: a later one
 	// goes on with them.
 	Left []string `json:"left,omitempty"`
+	// Work are the files that an attempt changed which ended well and which git could
+	// not commit, from the root of the repository; Before is what each of them was
+	// then, zero for one that was removed.
+	Work []Expected `json:"work,omitempty"`
 	// Cause is the fingerprint of a failure: two attempts with the same cause
 	// in an unchanged world failed the same way.
 	Cause string    `json:"cause,omitempty"`

@@ -99,7 +99,7 @@ func journal(seq uint64) string { return fmt.Sprintf("journal #%d", seq) }
 
 // attempts tells of those whose end nobody saw, and of the last failures.
 func (g *gathering) attempts() {
-	open, cut, failed := map[string]Recorded{}, map[string]Recorded{}, map[string]Recorded{}
+	open, cut, failed, held := map[string]Recorded{}, map[string]Recorded{}, map[string]Recorded{}, map[string]Recorded{}
 	var order []string
 	for _, ev := range g.Journal {
 		if ev.Step != "" && !slices.Contains(order, ev.Step) {
@@ -112,6 +112,9 @@ func (g *gathering) attempts() {
 			clear(failed)
 		case reprise.StepStarted:
 			open[ev.Step] = ev
+			delete(held, ev.Step)
+		case reprise.StepHeld:
+			held[ev.Step] = ev
 		case reprise.StepResolved:
 			if ev.Outcome == string(reprise.Rerun) {
 				cut[ev.Step] = ev
@@ -129,7 +132,9 @@ func (g *gathering) attempts() {
 		}
 	}
 	for _, step := range order {
-		if ev, ok := open[step]; ok {
+		if ev, ok := held[step]; ok && open[step].Attempt == ev.Attempt {
+			g.add(Progress, fmt.Sprintf("%s: attempt %d ended well and git could not commit it: %s; `reprise resume` commits it, and it must not be done again", step, ev.Attempt, ev.Text), journal(ev.Seq))
+		} else if ev, ok := open[step]; ok {
 			g.add(Unknown, fmt.Sprintf("%s: attempt %d was started at %s and its end is not on record", step, ev.Attempt, clock(ev.At)), journal(ev.Seq))
 		}
 		if ev, ok := cut[step]; ok {

@@ -138,10 +138,18 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 			return w.lied(ctx, f, agent.Result{}, c.Problem)
 		}
 		return w.finish(ctx, f, c, reprise.Reply{}, "")
-	case ctx.Err() == nil && len(child.Questions) == 0 && child.Until.IsZero() && (len(child.Failed) > 0 || len(child.Parked) > 0 || len(child.Refused) > 0):
+	case ctx.Err() == nil && len(child.Held) == 0 && len(child.Questions) == 0 && child.Until.IsZero() && (len(child.Failed) > 0 || len(child.Parked) > 0 || len(child.Refused) > 0):
 		return w.fail(ctx, f, agent.Result{Outcome: agent.Failed, Reason: why})
 	}
 	w.sum.Questions = append(w.sum.Questions, child.Questions...)
+	if len(child.Held) > 0 {
+		w.held[f.a.Step] = true
+		for _, reason := range child.Reasons {
+			if strings.HasPrefix(reason, child.Held[0]+": ") {
+				why = reason
+			}
+		}
+	}
 	if !child.Until.IsZero() && ctx.Err() == nil && len(child.Questions) == 0 {
 		ev := w.about(ctx, f, reprise.StepDeferred)
 		ev.Until, ev.Account, ev.Text = child.Until, child.Account, why

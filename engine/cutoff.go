@@ -72,10 +72,14 @@ func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) erro
 
 // giveUp settles an attempt that nothing shows to have landed.
 func (w *work) giveUp(ctx context.Context, f *flight, policy reprise.Ambiguity) error {
-	if policy == reprise.AskWho {
+	why := "nothing shows that it was finished"
+	if f.held != nil {
+		why = fmt.Sprintf("it was finished and could not be committed, and %s not any more what it left", someOf(f.changed))
+	}
+	if policy == reprise.AskWho || f.held != nil && policy != reprise.Rerun {
 		return w.askWhatHappened(ctx, f)
 	}
-	return w.runAgain(ctx, f, "nothing shows that it was finished")
+	return w.runAgain(ctx, f, why)
 }
 
 // resumed brings an attempt of an earlier process back as far as the journal
@@ -86,7 +90,7 @@ func (w *work) resumed(ctx context.Context, ev reprise.Event) (*flight, error) {
 		return nil, err
 	}
 	a.Expect = ev.Expect
-	f := &flight{a: a, attempt: ev.Attempt, key: ev.Key, began: ev.At, answers: ev.Answers}
+	f := &flight{a: a, attempt: ev.Attempt, key: ev.Key, began: ev.At, answers: ev.Answers, held: w.hist.Step(ev.Step).Held}
 	if a.Child != nil {
 		return f, nil
 	}
@@ -188,12 +192,19 @@ func (w *work) offered(step string) bool {
 	return false
 }
 
-// proof looks for something that only a finished attempt leaves: its commit, or a
-// result that says so with all it should have left. A file that is merely there
-// proves nothing: it may be half of what it was to become. What else can prove it
-// is a command of the person's own, see check.
+// proof looks for something that only a finished attempt leaves: its end on record
+// with what it left as it was, its commit, or a result that says so with all it should
+// have left. A file that is merely there proves nothing: it may be half of what it was
+// to become. What else can prove it is a command of the person's own, see check.
 func (w *work) proof(ctx context.Context, f *flight) (agent.Result, string) {
 	done := agent.Result{Outcome: agent.Done, Reply: w.reply(f)}
+	if f.held != nil && w.commitOf(ctx, f, f.key+accepted) == "" {
+		if f.changed = w.changedSince(ctx, f); len(f.changed) > 0 {
+			return done, "" // what else says that it was done says it of other files
+		}
+		f.verified = true // before that was put on record
+		return done, "its end is on record, and what it left is what it was"
+	}
 	if w.missing(f) != "" {
 		return done, ""
 	}
@@ -268,6 +279,9 @@ func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
 		ID: id, Subject: f.a.Step, Options: []string{saidLanded, saidRerun, saidSkip}, Closed: true,
 		Text: fmt.Sprintf("%s was started at %s and cut off. Was it finished?", f.a.Step, f.began.UTC().Format("2006-01-02 15:04:05 MST")),
 	}}
+	if f.held != nil {
+		ask[0].Text = fmt.Sprintf("%s was finished and could not be committed. Since then %s not any more what it left. Does it count as finished?", f.a.Step, someOf(f.changed))
+	}
 	q, asked := w.question(id)
 	switch {
 	case !asked:

@@ -102,6 +102,9 @@ type Summary struct {
 	// Parked are the steps that failed or were cut off for good: nothing but a
 	// person has them tried again. They stand in the order of the work.
 	Parked []string
+	// Held are the steps that ended well and whose work git cannot commit: nothing is
+	// started before it can. Reasons tell what git said.
+	Held []string
 	// Reached tells that the step was closed which a person named as the last.
 	Reached bool
 	// Questions wait for a person; Until is when a limit ends, Account what it

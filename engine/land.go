@@ -224,26 +224,17 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 		return w.waitForPerson(ctx, f, r, c.Questions)
 	}
 	commit, err := w.commitWhole(stop, f, reply)
-	if isLocked(err) {
+	switch {
+	case err != nil && w.itsOwn(f, err):
+		return w.lied(ctx, f, r, err.Error())
+	case err != nil:
 		w.hold(f, err)
 		return nil
-	}
-	if err != nil {
-		return w.lied(ctx, f, r, err.Error())
 	}
 	if f.a.Commit && w.repo != nil && commit == "" && w.dry == nil && r.Reply == nil && !w.madeAny(f) && !w.changedAnything(ctx, f) {
 		return w.lied(ctx, f, r, "it ended without a result, a commit or a changed file")
 	}
 	return w.finish(ctx, f, c, reply, commit)
-}
-
-// hold leaves an attempt open on record whose work is whole and cannot be committed
-// now: whoever goes on settles it, and nothing is done again for it.
-func (w *work) hold(f *flight, why error) {
-	text := "its work is there and cannot be committed yet: " + why.Error()
-	w.held[f.a.Step] = true
-	w.parked[f.a.Step] = text
-	w.ended(f, string(agent.Stopped), text)
 }
 
 // takesIn reports whether a conclusion does something about what was asked.

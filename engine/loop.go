@@ -50,13 +50,16 @@ func (w *work) loop(ctx context.Context) error {
 		}
 		d := w.decide()
 		w.tell(Progress{Kind: Working})
+		if len(w.held) > 0 && len(w.flights) == 0 {
+			return w.end(d, time.Time{})
+		}
 		if again, err := w.burst(ctx, d); err != nil {
 			return w.drain(ctx, err)
 		} else if again {
 			continue
 		}
 		var wake time.Time
-		if ctx.Err() == nil && !w.reached() {
+		if ctx.Err() == nil && !w.reached() && len(w.held) == 0 {
 			var err error
 			if wake, err = w.startWhatMay(ctx, d); err != nil {
 				return w.drain(ctx, err)
@@ -420,7 +423,7 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 			s.Reasons = append(s.Reasons, fmt.Sprintf("%s: failed %s: %s", st.ID, journal.Times(h.Failures), journal.ReasonOf(h.LastFailure)))
 		}
 	}
-	s.Parked, s.Reached = w.givenUp(), w.reached()
+	s.Parked, s.Reached, s.Held = w.givenUp(), w.reached(), slices.Sorted(mapKeys(w.held))
 	for _, step := range slices.Sorted(mapKeys(w.parked)) {
 		s.Reasons = append(s.Reasons, step+": "+w.parked[step])
 		if s.Action == reprise.Start {

@@ -73,15 +73,26 @@ type look struct {
 }
 
 // older reports whether a commit was made before the run was started: it cannot
-// hold anything of it, whatever its subject says.
+// hold anything of it, whatever its subject says. Its trailer tells of which run of
+// this name it is; without one its time does, which git keeps in whole seconds: one of
+// the second in which the run began was made before.
 func (w *work) older(l look, commit string) bool {
 	if !w.ours || l.git == nil {
 		return false
 	}
 	for _, c := range l.git.Commits {
-		if c.Hash == commit {
-			return c.At.Before(w.hist.Began.Truncate(time.Second))
+		if c.Hash != commit {
+			continue
 		}
+		named := false
+		for _, value := range c.Steps {
+			if run, _, _, ok := reprise.TrailerStep(value); ok && run == word(w.ref.ID) {
+				if named = true; strings.HasSuffix(strings.TrimSuffix(value, accepted), "@"+w.life()) {
+					return false
+				}
+			}
+		}
+		return named || !c.At.After(w.hist.Began.Truncate(time.Second))
 	}
 	return false
 }

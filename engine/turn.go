@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"reprise"
@@ -30,6 +31,8 @@ type flight struct {
 	// known.
 	dirty   *[]string
 	left    []string                // what of that earlier attempts of the step changed
+	held    *reprise.Event          // its end, which an earlier process saw and could not commit; nil otherwise
+	changed []string                // what is not any more as that end tells
 	atStart map[string]reprise.Hash // what it is to leave, when its agent was started; nil where nobody knows
 	account string                  // what a limit that it runs into closes
 	answers []string                // questions whose answers it is told
@@ -215,6 +218,10 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 		}
 		f.a.Expect = append(f.a.Expect, e)
 	}
+	if w.repo != nil {
+		expect, prefix := flight{a: f.a, inside: f.inside}, w.repo.Prefix()
+		w.yard.expects(f.stay, func(name string) bool { return expect.leaves(prefix, name) })
+	}
 	return f, nil
 }
 
@@ -255,7 +262,7 @@ func (w *work) placed(f *flight, name string) string {
 func (w *work) hash(name string) (reprise.Hash, error) {
 	data, err := w.store.ReadFile(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a file lies where a folder of it would be
 		return reprise.Hash{}, nil
 	case err != nil:
 		if info, serr := fs.Stat(w.store, name); serr == nil && info.IsDir() {

@@ -37,7 +37,8 @@ type work struct {
 	// parked are steps that nothing more can be done about in this process,
 	// and why.
 	parked map[string]string
-	// held are steps whose attempt is left open for whoever goes on.
+	// held are steps whose work is whole and cannot be committed: whoever goes on
+	// commits it, and nothing is started before.
 	held map[string]bool
 	// leftOpen are questions that a person saw in this process and left open.
 	leftOpen map[string]bool
@@ -91,6 +92,9 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}
 	w := e.newWork(store, ref, book, l)
+	if e.yard != nil {
+		e.yard.keeps(ref.Path)
+	}
 	find := func() (reprise.Playbook, error) { return book, nil }
 	if book == nil {
 		find = e.bookAhead(store, ref)
@@ -243,7 +247,7 @@ func (w *work) remember(ev *reprise.Event) {
 
 // journalOnly are events that no layout has a place for.
 var journalOnly = map[reprise.EventKind]bool{
-	reprise.StepResolved: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
+	reprise.StepResolved: true, reprise.StepHeld: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
 	reprise.RunRenewed: true,
 }
 

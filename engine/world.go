@@ -235,6 +235,9 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 	}
 	if f.a.Commit && w.dry == nil {
 		made, err := w.commitRest(ctx, f)
+		if err == nil {
+			w.tellNested(ctx, f)
+		}
 		if made != "" || err != nil {
 			return made, err
 		}
@@ -255,17 +258,33 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 // for what a killed git left.
 const lockedFor = 30 * time.Second
 
-// commitWhole is commit for an attempt whose work is whole: a git of somebody else
-// that has the index for a moment is waited for. It gives a NotReadyError that is
-// Locked where that took too long or a person wanted it to stop.
+// commitWhole is commit for an attempt whose work is whole. The first time that
+// git cannot commit it, that is put on record, so that the attempt is not made again
+// if we are killed or stopped from then on. A git of somebody else that has the index
+// or a ref for a moment is waited for, unless a person wants it to stop.
 func (w *work) commitWhole(stop context.Context, f *flight, reply reprise.Reply) (string, error) {
 	ctx := context.WithoutCancel(stop)
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
-	for last := time.Now().Add(lockedFor); ; {
+	for last, waits := time.Now().Add(lockedFor), false; ; {
 		commit, err := w.commit(ctx, f, reply)
-		if !isLocked(err) || time.Now().After(last) {
+		if err == nil || w.itsOwn(f, err) {
 			return commit, err
+		}
+		if !waits {
+			if err := w.recordHeld(ctx, f, err); err != nil {
+				return "", err
+			}
+			// A kill from here on costs nothing of it.
+		}
+		busy, locked := errors.AsType[*gitx.NotReadyError](err)
+		locked = locked && busy.Locked
+		if now := time.Now(); !locked || now.After(last) || !busy.Since.IsZero() && now.Sub(busy.Since) > lockedFor {
+			return commit, err
+		}
+		if !waits {
+			waits = true
+			w.tell(Progress{Kind: Noticed, Step: f.a.Step, Text: "done; before that is committed, another git is waited for: " + err.Error()})
 		}
 		select {
 		case <-stop.Done():
@@ -275,11 +294,6 @@ func (w *work) commitWhole(stop context.Context, f *flight, reply reprise.Reply)
 		case <-look.C:
 		}
 	}
-}
-
-func isLocked(err error) bool {
-	busy, ok := errors.AsType[*gitx.NotReadyError](err)
-	return ok && busy.Locked
 }
 
 // changedAnything reports whether something is uncommitted where an attempt
@@ -303,40 +317,18 @@ func (w *work) commitRest(ctx context.Context, f *flight) (string, error) {
 	}
 	trailer := reprise.TrailerKey + ": " + f.key + accepted
 	if f.inside != "" && w.yard.alone(f) {
-		if len(changed) == 0 {
-			return "", nil
-		}
 		return repo.Commit(ctx, w.message(f), trailer)
-	}
-	if step := w.run.Step(f.a.Step); f.inside != "" && step != nil && len(step.Files) > 0 {
-		// Others work in the same checkout, on other files.
-		mine := slices.DeleteFunc(changed, func(name string) bool { return !slices.Contains(step.Files, strings.TrimPrefix(name, w.repo.Prefix())) })
-		if len(mine) == 0 {
-			return "", nil
-		}
-		return repo.CommitPaths(ctx, mine, w.message(f), trailer)
 	}
 	var mine, others []string
 	for _, name := range changed {
 		switch {
-		case w.made(f, w.repo.Prefix(), name):
+		case w.commits(f, name):
 			mine = append(mine, name)
-		case !w.isState(name):
+		case !w.isState(name) && !gitx.Kept(name):
 			others = append(others, name)
 		}
 	}
-	if w.hist.Step(f.a.Step).Cutoffs > 0 && len(others) > 0 && f.dirty != nil {
-		w.notice(reprise.Finding{
-			Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step,
-			Message: fmt.Sprintf("%s left uncommitted: whether the attempt that was cut off changed that or a person did, nobody can tell", someOf(others)),
-		})
-	}
-	if len(mine) == 0 {
-		if w.yard.shared(f) || f.dirty == nil {
-			w.notice(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Info, Subject: f.a.Step, Message: "what the step changed is left uncommitted: it cannot be told apart from other work in the same folder"})
-		}
-		return "", nil
-	}
+	w.tellUncommitted(ctx, f, others)
 	return repo.CommitPaths(ctx, mine, w.message(f), trailer)
 }
 
@@ -356,6 +348,9 @@ func someOf(names []string) string {
 // that was not changed before it began. What was changed by then may be a
 // person's; only what an earlier attempt changed or was to leave, too, can be ours.
 func (w *work) made(f *flight, prefix, name string) bool {
+	if f.held != nil {
+		return slices.ContainsFunc(f.held.Work, func(e reprise.Expected) bool { return e.Path == name }) && !slices.Contains(f.changed, name)
+	}
 	if f.dirty == nil || w.isState(name) {
 		return false
 	}

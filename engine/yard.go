@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -12,9 +13,24 @@ type yard struct {
 	mu     sync.Mutex
 	busy   map[string][]*stay
 	told   map[string]bool // what was said of files that they share
+	states []string        // where the state of each lies, in the project
 }
 
 func newYard() *yard { return &yard{busy: map[string][]*stay{}, told: map[string]bool{}} }
+
+// keeps tells where the state of one of them lies.
+func (y *yard) keeps(state string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.states = append(y.states, state)
+}
+
+// isState reports whether a file of the project is of the state of one of them.
+func (y *yard) isState(name string) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return slices.ContainsFunc(y.states, func(at string) bool { return name == at || strings.HasPrefix(name, at+"/") })
+}
 
 // tells reports whether something is to be said: it is, once.
 func (y *yard) tells(what string) bool {
@@ -32,6 +48,24 @@ func (y *yard) tells(what string) bool {
 type stay struct {
 	dir    string
 	beside bool // somebody else was there at some time of it
+	// leaves reports whether a file of the repository is one that the attempt is to
+	// leave; nil where that is not known yet.
+	leaves func(name string) bool
+}
+
+// expects tells what the attempt of a stay is to leave.
+func (y *yard) expects(s *stay, leaves func(name string) bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	s.leaves = leaves
+}
+
+// expected reports whether a file is one that somebody else in the folder of an
+// attempt is to leave.
+func (y *yard) expected(f *flight, name string) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return slices.ContainsFunc(y.busy[f.dir], func(other *stay) bool { return other != f.stay && other.leaves != nil && other.leaves(name) })
 }
 
 // enter begins a stay in a folder.

@@ -36,6 +36,9 @@ type StepHistory struct {
 	Cutoffs int
 	// Open is the start of an attempt without an end on record.
 	Open *reprise.Event
+	// Held is the end of the open attempt, which was seen: all that it was to leave
+	// was there, and git could not commit it. nil where there is no such end.
+	Held *reprise.Event
 	// First is the start of the first attempt since the step was last accepted.
 	First *reprise.Event
 	// Owed is how the last attempt ended, if it was not accepted: the step has
@@ -109,7 +112,7 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StateRestored:
 		// What an earlier state took back is neither under way nor failed.
 		for _, s := range h.Steps {
-			s.Open, s.Owed, s.LastFailure, s.Failures, s.Left = nil, nil, nil, 0, nil
+			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left = nil, nil, nil, nil, 0, nil
 		}
 		h.sendBack()
 	case reprise.RunRenewed:
@@ -181,9 +184,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		s.Session = ev.Agent
 	}
 	for _, name := range ev.Left {
-		if !slices.Contains(s.Left, name) {
-			s.Left = append(s.Left, name)
-		}
+		s.leave(name)
 	}
 	switch ev.Kind {
 	case reprise.StepStarted, reprise.StepFinished, reprise.StepSkipped, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset, reprise.QuestionAnswered:
@@ -195,7 +196,15 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		if s.Owed == nil {
 			s.First = &start
 		}
-		s.Open, s.Owed, s.DeferredUntil = &start, nil, time.Time{}
+		s.Open, s.Held, s.Owed, s.DeferredUntil = &start, nil, nil, time.Time{}
+	case reprise.StepHeld:
+		if s.Open != nil && s.Open.Attempt == ev.Attempt {
+			held := *ev
+			s.Held = &held
+		}
+		for _, e := range ev.Work {
+			s.leave(e.Path)
+		}
 	case reprise.StepFinished, reprise.StepSkipped:
 		s.end(ev)
 		s.forgive()
@@ -238,7 +247,14 @@ func (s *StepHistory) add(ev *reprise.Event) {
 // is about whatever is open.
 func (s *StepHistory) end(ev *reprise.Event) {
 	if s.Open != nil && (ev.Attempt == 0 || ev.Attempt >= s.Open.Attempt) {
-		s.Open = nil
+		s.Open, s.Held = nil, nil
+	}
+}
+
+// leave keeps that an attempt changed a file.
+func (s *StepHistory) leave(name string) {
+	if !slices.Contains(s.Left, name) {
+		s.Left = append(s.Left, name)
 	}
 }
 

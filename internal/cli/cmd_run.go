@@ -326,7 +326,21 @@ func (s *shift) begin(b beginning) error {
 	if err != nil {
 		return err
 	}
+	s.warnOfLock(found, j)
 	return s.toTheEnd(e, j, choice)
+}
+
+// warnOfLock has it said before anything is started that git's index is locked: what
+// is made could not be committed.
+func (s *shift) warnOfLock(found *project.Judgement, j judged) {
+	locks := slices.DeleteFunc(slices.Clone(j.run.Findings), func(f reprise.Finding) bool { return f.Code != reprise.CodeIndexLock })
+	if len(locks) > 0 {
+		s.opening = func() {
+			f := s.newFace(found)
+			f.listFindings("Warnings:", locks, reprise.Warning)
+			f.gap()
+		}
+	}
 }
 
 // wholeID gives the id of the run of a kind that is listed under a name; a name that

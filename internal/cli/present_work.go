@@ -17,6 +17,8 @@ func (s *shift) workCode(sum *engine.Summary) int {
 	switch {
 	case s.stopped():
 		return s.signalCode()
+	case len(sum.Held) > 0:
+		return exitBlocked
 	case sum.Action == reprise.Finish:
 		return exitOK
 	case len(sum.Questions) > 0:
@@ -58,7 +60,7 @@ func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
 		}
 	case exitBlocked, exitHeld:
 		verb = "check"
-		if len(sum.Refused) > 0 { // once the settings are right
+		if len(sum.Refused)+len(sum.Held) > 0 { // once the settings are right, or git can commit
 			verb = "resume"
 		}
 	case exitUnreadable:

@@ -2,13 +2,20 @@ package gitx
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
+
+	"reprise"
 )
 
 // Changes lists the files of this checkout that no commit holds, as paths below
@@ -27,6 +34,41 @@ func (r *Repo) Changes(ctx context.Context) ([]string, error) {
 	}, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
 	slices.Sort(out)
 	return slices.Compact(out), err
+}
+
+// Print is a fingerprint of what git would commit of a file, by its path below the
+// top: what is in it, where a link leads to, which commit another repository stands
+// at. It is zero where nothing is there.
+func (r *Repo) Print(name string) (reprise.Hash, error) {
+	at := filepath.Join(r.top, filepath.FromSlash(name))
+	info, err := os.Lstat(at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		return reprise.Hash{}, nil
+	case err != nil:
+		return reprise.Hash{}, err
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(at)
+		return reprise.HashOf([]byte("link " + to)), err
+	case info.IsDir():
+		p, err := findGitDir(at)
+		if err != nil {
+			return reprise.Hash{}, err
+		}
+		branch, commit := headFile(p.gitDir)
+		return reprise.HashOf([]byte("at " + cmp.Or(commit, refFile(p.commonDir, branch)))), nil
+	case !info.Mode().IsRegular():
+		return reprise.Hash{}, fmt.Errorf("read %s: it is no plain file", name)
+	}
+	f, err := os.Open(at)
+	if err != nil {
+		return reprise.Hash{}, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	fmt.Fprintf(h, "file %t\n", info.Mode()&0o100 != 0)
+	_, err = io.Copy(h, f)
+	return reprise.Hash(h.Sum(nil)), err
 }
 
 // maxListed bounds a list that is acted on: a part of it would be worse than

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/internal/gitx"
+)
+
+// itsOwn reports whether it is the attempt's own doing that git cannot commit what
+// it left: it is in the middle of something in a checkout in which nobody else works.
+// Everything else is not the agent's failure, and doing the work again mends nothing.
+func (w *work) itsOwn(f *flight, err error) bool {
+	busy, ok := errors.AsType[*gitx.NotReadyError](err)
+	return ok && !busy.Locked && f.inside != ""
+}
+
+// hold leaves an attempt open on record whose work is whole and cannot be committed
+// now: whoever goes on commits it, and nothing is done again for it.
+func (w *work) hold(f *flight, why error) {
+	text := "its work is whole and on record, but git cannot commit it: " + why.Error() +
+		"; once it can, `reprise resume` commits it and does nothing again"
+	if hint, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](why); ok {
+		text += " (" + hint.Hint() + ")"
+	}
+	w.held[f.a.Step] = true
+	w.parked[f.a.Step] = text
+	w.ended(f, string(agent.Stopped), text)
+}
+
+// maxHeld bounds how many files are kept of an attempt that cannot be committed;
+// those of a larger one are left to a person.
+const maxHeld = 20_000
+
+// recordHeld puts on record that an attempt ended with all it was to leave, and what
+// that is, unless the journal has it. From then on it is not made again as long as
+// that stays as it is.
+func (w *work) recordHeld(ctx context.Context, f *flight, why error) error {
+	if f.held != nil || w.dry != nil {
+		return nil
+	}
+	ev := w.about(ctx, f, reprise.StepHeld)
+	ev.Text, ev.Key = why.Error(), f.key
+	for _, e := range f.a.Expect {
+		if now, err := w.hash(e.Path); err == nil && !now.IsZero() {
+			ev.Expect = append(ev.Expect, reprise.Expected{Path: e.Path, Before: now})
+		}
+	}
+	repo, err := w.repoAt(ctx, f.dir)
+	var changed []string
+	if err == nil {
+		changed, err = repo.Changes(ctx)
+	}
+	if err == nil {
+		changed = slices.DeleteFunc(changed, func(name string) bool { return !w.commits(f, name) })
+	}
+	if err != nil || len(changed) > maxHeld {
+		changed = nil // only what it was to leave can be looked at, and nothing is committed of the rest
+	}
+	for _, name := range changed {
+		print, err := repo.Print(name)
+		if err != nil {
+			continue // it is nothing that is committed
+		}
+		ev.Work = append(ev.Work, reprise.Expected{Path: name, Before: print})
+	}
+	return w.record(ctx, ev)
+}
+
+// commits reports whether a file that is changed where an attempt worked is committed
+// as its work.
+func (w *work) commits(f *flight, name string) bool {
+	step := w.run.Step(f.a.Step)
+	switch {
+	case f.inside != "" && w.yard.alone(f):
+		return !gitx.Kept(name)
+	case f.inside != "" && step != nil && len(step.Files) > 0:
+		// Others work in the same checkout, on other files.
+		return slices.Contains(step.Files, strings.TrimPrefix(name, w.repo.Prefix()))
+	}
+	return w.made(f, w.repo.Prefix(), name)
+}
+
+// changedSince lists the files that are not any more what an attempt left whose end
+// is on record, from the root of the repository. What we write ourselves does not count.
+func (w *work) changedSince(ctx context.Context, f *flight) (out []string) {
+	if w.repo == nil {
+		return nil // nobody can commit it here, and nobody did
+	}
+	for _, e := range f.held.Expect {
+		name := w.repo.Prefix() + strings.TrimPrefix(e.Path, f.inside+"/")
+		if w.isState(name) {
+			continue
+		}
+		if now, err := w.hash(e.Path); err != nil || now != e.Before {
+			out = append(out, name)
+		}
+	}
+	repo, err := w.repoAt(ctx, f.dir)
+	for _, e := range f.held.Work {
+		same := false
+		if err == nil {
+			now, err := repo.Print(e.Path)
+			same = err == nil && now == e.Before
+		}
+		if !same && !slices.Contains(out, e.Path) {
+			out = append(out, e.Path)
+		}
+	}
+	return out
+}

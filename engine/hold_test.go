@@ -1,0 +1,315 @@
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// held is an engine whose agent does its work and then keeps git from committing it,
+// with what it left staged by a person before.
+func held(t *testing.T, block, more string) (*engine.Engine, reprise.Ref) {
+	t.Helper()
+	e := newEngine(repository(t))
+	a := e.Settings.Agents["actor"]
+	a.Command = []string{"sh", "-c", `echo "$REPRISE_STEP" >> .git/launches
+for f in $REPRISE_EXPECT; do echo "$REPRISE_STEP $REPRISE_ATTEMPT" > "$f"; done; echo beside > extra.txt
+[ -e .git/once ] || { touch .git/once; ` + block + `; }`}
+	e.Settings.Agents["actor"] = a
+	ref := start(t, e, "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [a.txt]"+more+"}\n  - {id: b, needs: [a], role: worker, prompt: Make it., outputs: [b.txt]}\n")
+	git(t, e.Dir, "add", "-A")
+	git(t, e.Dir, "commit", "-q", "-m", "state")
+	put(t, e.Dir, "mine.txt", "a person's own\n")
+	put(t, e.Dir, "staged.txt", "staged by a person\n")
+	git(t, e.Dir, "add", "staged.txt")
+	return e, ref
+}
+
+// unblock takes away what kept git from committing.
+func unblock(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	for _, name := range []string{"index.lock", "HEAD.lock", "refs/heads/main.lock", "COMMIT_EDITMSG"} {
+		if err := os.RemoveAll(filepath.Join(e.Dir, ".git", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func launchesOfStep(t *testing.T, e *engine.Engine, step string) int {
+	t.Helper()
+	return strings.Count(get(t, e.Dir, ".git/launches"), step+"\n")
+}
+
+const stale = `touch -d "1 hour ago" `
+
+// TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again: an attempt
+// ended well and our git cannot commit it, for whatever reason. It stops the run, the
+// index is what it was, and whoever goes on once git can only commits.
+func TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again(t *testing.T) {
+	t.Parallel()
+	for name, block := range map[string]string{
+		"index":  stale + `.git/index.lock`,
+		"head":   stale + `.git/HEAD.lock`,
+		"branch": stale + `.git/refs/heads/main.lock`,
+		"other":  `rm -f .git/COMMIT_EDITMSG; mkdir -p .git/COMMIT_EDITMSG/x`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, ref := held(t, block, "")
+			sum := goes(t, e, ref)
+			all := events(t, e.Dir, ref)
+			if !slices.Equal(sum.Held, []string{"a"}) || len(sum.Failed) != 0 || len(sum.Questions) != 0 || count(all, reprise.StepHeld, "a") != 1 || count(all, reprise.StepStarted, "") != 1 {
+				t.Fatalf("held %q failed %+v, %q", sum.Held, sum.Failed, sum.Reasons)
+			}
+			if !strings.Contains(strings.Join(sum.Reasons, "\n"), "git cannot commit it: ") {
+				t.Errorf("%q", sum.Reasons)
+			}
+			// Still so: nothing is done, and it is on record once.
+			if sum = goes(t, e, ref); !slices.Equal(sum.Held, []string{"a"}) || count(events(t, e.Dir, ref), reprise.StepHeld, "a") != 1 || sum.Launches != 0 {
+				t.Fatalf("again: held %q, %q", sum.Held, sum.Reasons)
+			}
+			unblock(t, e)
+			if got := git(t, e.Dir, "diff", "--cached", "--name-only"); got != "staged.txt" {
+				t.Errorf("staged is %q", got)
+			}
+			sum = goes(t, e, ref)
+			all = events(t, e.Dir, ref)
+			if sum.State != reprise.Complete || launchesOfStep(t, e, "a") != 1 || launchesOfStep(t, e, "b") != 1 || count(all, reprise.StepFailed, "") != 0 || count(all, reprise.StepFinished, "a") != 1 {
+				t.Fatalf("%v %q, a was launched %d times", sum.State, sum.Reasons, launchesOfStep(t, e, "a"))
+			}
+			if got := git(t, e.Dir, "show", "--name-only", "--format=", sum.Finished[0].Commit); got != "a.txt\nextra.txt" {
+				t.Errorf("the commit of a holds %q", got)
+			}
+			if got := git(t, e.Dir, "status", "--short", "--", "mine.txt", "staged.txt", "a.txt", "b.txt", "extra.txt"); got != "A  staged.txt\n?? mine.txt" {
+				t.Errorf("left is %q", got)
+			}
+		})
+	}
+}
+
+// TestO4_what_changed_since_it_could_not_be_committed_is_not_taken_for_the_work: a
+// person is asked, or the step is done again where that may be.
+func TestO4_what_changed_since_it_could_not_be_committed_is_not_taken_for_the_work(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, more, file string }{
+		{"an output", "", "a.txt"}, {"what it changed beside", "", "extra.txt"}, {"may be done twice", ", on_crash: rerun", "a.txt"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e, ref := held(t, stale+`.git/index.lock; echo '{"outcome":"done"}' > "$REPRISE_RESULT"`, c.more)
+			if sum := goes(t, e, ref); !slices.Equal(sum.Held, []string{"a"}) {
+				t.Fatalf("%q %q", sum.Held, sum.Reasons)
+			}
+			unblock(t, e)
+			put(t, e.Dir, c.file, "somebody else's\n")
+			sum := goes(t, e, ref)
+			if c.more != "" {
+				if sum.State != reprise.Complete || launchesOfStep(t, e, "a") != 2 || get(t, e.Dir, "a.txt") != "a 2\n" {
+					t.Fatalf("%v %q, %d launches", sum.State, sum.Reasons, launchesOfStep(t, e, "a"))
+				}
+				return
+			}
+			if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, c.file+" is not any more what it left") || launchesOfStep(t, e, "a") != 1 {
+				t.Fatalf("%+v, %q, %d launches", sum.Questions, sum.Reasons, launchesOfStep(t, e, "a"))
+			}
+			if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: "it was finished"}); err != nil {
+				t.Fatal(err)
+			}
+			sum = goes(t, e, ref)
+			if sum.State != reprise.Complete || launchesOfStep(t, e, "a") != 1 || get(t, e.Dir, "a.txt") == "a 2\n" {
+				t.Fatalf("%v %q, %d launches", sum.State, sum.Reasons, launchesOfStep(t, e, "a"))
+			}
+			if got := git(t, e.Dir, "show", "--name-only", "--format=", sum.Finished[0].Commit); got == "" || slices.Contains(strings.Fields(got), c.file) {
+				t.Errorf("the commit of a holds %q", got)
+			}
+			if !named(sum, c.file) {
+				t.Errorf("%s is not named: %+v", c.file, sum.Findings)
+			}
+		})
+	}
+}
+
+// named reports whether a summary says that a file is left uncommitted.
+func named(sum *engine.Summary, file string) bool {
+	return slices.ContainsFunc(sum.Findings, func(f reprise.Finding) bool {
+		return f.Code == reprise.CodeUncommitted && f.Severity == reprise.Warning && strings.Contains(f.Message, file)
+	})
+}
+
+// TestO1_O4_killed_while_work_cannot_be_committed kills an engine before operations on
+// the disk while git cannot commit. Once it can, another carries the run to its end: an
+// attempt whose end is on record is not made again.
+func TestO1_O4_killed_while_work_cannot_be_committed(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("kills many processes: left out by -short")
+	}
+	from := repository(t)
+	put(t, from, "flow.yaml", "name: small\nsteps:\n  - {id: one, role: worker, prompt: Make it., outputs: [out.one]}\n")
+	git(t, from, "add", "-A")
+	git(t, from, "commit", "-q", "-m", "state")
+	put(t, from, ".git/HEAD.lock", "")
+	if err := os.Chtimes(filepath.Join(from, ".git/HEAD.lock"), time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	whole := killed{name: "file", dir: filepath.Join(t.TempDir(), "p")}
+	if err := os.CopyFS(whole.dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	touchOld := func(dir string) {
+		if err := os.Chtimes(filepath.Join(dir, ".git/HEAD.lock"), time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touchOld(whole.dir)
+	out, code := whole.engine(-1)
+	if code != exitLeft {
+		t.Fatalf("%d %s", code, out)
+	}
+	sites := strings.Split(get(t, "/", whole.dir+".sites"), "\n")
+	ops := len(sites) - 1
+	recorded := slices.IndexFunc(sites, func(site string) bool { return strings.Contains(site, "engine/hold.go:") })
+	if recorded < 0 {
+		t.Fatal("nothing is recorded")
+	}
+	ref := refOf("small")
+	var points []int
+	for n := recorded - 2; n <= ops; n++ { // what comes before comes before in any run
+		points = append(points, n)
+	}
+	seen := make(chan bool, len(points))
+	parallel(2, points, func(n int) {
+		k := killed{name: "file", dir: filepath.Join(t.TempDir(), "p")}
+		if err := os.CopyFS(k.dir, os.DirFS(from)); err != nil {
+			t.Error(err)
+			return
+		}
+		touchOld(k.dir)
+		k.engine(n)
+		before := events(t, k.dir, ref)
+		if err := os.Remove(filepath.Join(k.dir, ".git/HEAD.lock")); err != nil {
+			t.Error(err)
+			return
+		}
+		if out, code := k.engine(-1); code != exitDone {
+			t.Errorf("killed before %d: then %d %s", n, code, out)
+			return
+		}
+		all := events(t, k.dir, ref)
+		was := count(before, reprise.StepHeld, "one") > 0
+		seen <- was
+		if started := count(all, reprise.StepStarted, "one"); count(all, reprise.StepFinished, "one") != 1 || count(all, reprise.StepFailed, "") != 0 || was && started != 1 || started > 2 {
+			t.Errorf("killed before %d: held %v, started %d times, finished %d, failed %d", n, was, started, count(all, reprise.StepFinished, "one"), count(all, reprise.StepFailed, ""))
+		}
+		if got := git(t, k.dir, "log", "--format=%s", "--", "out.one"); was && got != "one" {
+			t.Errorf("killed before %d: the commits of out.one are %q", n, got)
+		}
+	})
+	close(seen)
+	got := map[bool]int{}
+	for was := range seen {
+		got[was]++
+	}
+	t.Logf("%d operations, %d kills with the end on record, %d without", ops, got[true], got[false])
+	if got[true] == 0 {
+		t.Error("nothing was killed with the end on record")
+	}
+}
+
+// TestO4_what_is_left_uncommitted_is_named: work that cannot be told apart from others'
+// or lies where nothing is committed.
+func TestO4_what_is_left_uncommitted_is_named(t *testing.T) {
+	t.Parallel()
+	run := func(t *testing.T, text, command string, before func(dir string)) *engine.Summary {
+		t.Helper()
+		e := newEngine(repository(t))
+		a := e.Settings.Agents["actor"]
+		a.Command = []string{"sh", "-c", command}
+		e.Settings.Agents["actor"] = a
+		ref := start(t, e, text)
+		before(e.Dir)
+		sum := goes(t, e, ref)
+		if sum.State != reprise.Complete {
+			t.Fatalf("%v %q %+v", sum.State, sum.Reasons, sum.Failed)
+		}
+		return sum
+	}
+	t.Run("side by side", func(t *testing.T) {
+		t.Parallel()
+		sum := run(t, "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [a.txt]}\n  - {id: b, role: worker, prompt: Make it., outputs: [b.txt]}\n",
+			`touch ".git/$REPRISE_STEP"; while ! [ -e .git/a ] || ! [ -e .git/b ]; do sleep 0.02; done
+echo x > "$REPRISE_STEP.txt"; echo x > "extra-$REPRISE_STEP"; [ $REPRISE_STEP = a ] || sleep 0.5`, func(string) {})
+		for _, name := range []string{"extra-a", "extra-b"} {
+			if !named(sum, name) {
+				t.Errorf("%s is not named: %+v", name, sum.Findings)
+			}
+		}
+		for _, name := range []string{"a.txt", "b.txt", ".agent-memory"} {
+			if named(sum, name) {
+				t.Errorf("%s is named: %+v", name, sum.Findings)
+			}
+		}
+	})
+	one := "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [%s]}\n"
+	for name, c := range map[string]struct {
+		output, command string
+		before          func(dir string)
+		named           bool
+	}{
+		"changed before":                      {"a.txt", `echo more >> a.txt`, func(dir string) { put(t, dir, "a.txt", "a person's\n") }, true},
+		"changed before, and not by the step": {"a.txt", `echo x > other.txt`, func(dir string) { put(t, dir, "a.txt", "a person's\n") }, false},
+		"a repository inside":                 {"in/a.txt", `echo x > in/a.txt`, func(dir string) { git(t, dir, "init", "-q", "in") }, true},
+		"committed there":                     {"in/a.txt", `cd in; echo x > a.txt; git add a.txt; git -c user.name=t -c user.email=t@example.org commit -q -m a`, func(dir string) { git(t, dir, "init", "-q", "in") }, false},
+		"nothing left":                        {"a.txt", `echo x > a.txt; echo x > extra.txt`, func(string) {}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sum := run(t, strings.Replace(one, "%s", c.output, 1), c.command, c.before)
+			if named(sum, c.output) != c.named {
+				t.Errorf("%s is named: %v; %+v", c.output, !c.named, sum.Findings)
+			}
+		})
+	}
+}
+
+// TestX4_a_commit_of_an_earlier_run_of_the_name_is_none_of_this_one also where both
+// are of the same second.
+func TestX4_a_commit_of_an_earlier_run_of_the_name_is_none_of_this_one(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	put(t, e.Dir, "flow.yaml", "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [a.txt]}\n")
+	put(t, e.Dir, "a.txt", "of the earlier run\n")
+	git(t, e.Dir, "add", "-A")
+	git(t, e.Dir, "commit", "-q", "-m", "a", "-m", reprise.TrailerKey+": one/a#1@0123456789"+reprise.TrailerAccepted)
+	made, err := time.Parse(time.RFC3339, git(t, e.Dir, "log", "-1", "--format=%cI"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Now = func() time.Time { return made.Add(900 * time.Millisecond) }
+	ref := start(t, e, get(t, e.Dir, "flow.yaml"))
+	e.Now = time.Now
+	if sum := goes(t, e, ref); sum.State != reprise.Complete || sum.Launches != 1 {
+		t.Errorf("%v, launched %d: %+v", sum.State, sum.Launches, sum.Finished)
+	}
+}
+
+// TestX10_a_file_where_a_folder_of_an_output_is_to_be is not there for the output, and
+// the next attempt can mend it.
+func TestX10_a_file_where_a_folder_of_an_output_is_to_be(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	a := e.Settings.Agents["actor"]
+	a.Command = []string{"sh", "-c", `if [ "$REPRISE_ATTEMPT" = 1 ]; then echo x > out; exit 0; fi; rm out; mkdir out; echo x > out/a`}
+	e.Settings.Agents["actor"] = a
+	ref := start(t, e, "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [out/a], attempts: 2}\n")
+	sum := goes(t, e, ref)
+	if sum.State != reprise.Complete || len(sum.Failed) != 1 || !strings.Contains(sum.Failed[0].Text, "out/a is not there") {
+		t.Errorf("%v %q %+v", sum.State, sum.Reasons, sum.Failed)
+	}
+}
