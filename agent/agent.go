@@ -91,6 +91,8 @@ type Result struct {
 	Session string // the session it ran in
 	Exit    int
 	Signal  string
+	// CutOff tells that its keeper was killed: nothing is known of how it ended.
+	CutOff bool
 	// Reply is what it left as its result, nil if nothing; ReplyProblem says
 	// what was wrong with it.
 	Reply        *reprise.Reply

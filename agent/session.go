@@ -260,7 +260,7 @@ func (s *session) conclude(report shim.Report, err error) {
 func (s *session) ending(r *Result, report shim.Report, lost error) {
 	switch {
 	case lost != nil:
-		r.Outcome, r.Reason, r.Exit = Lost, "nobody can say how it ended: "+lost.Error(), -1
+		r.Outcome, r.Reason, r.Exit, r.CutOff = Lost, "nobody can say how it ended: "+lost.Error(), -1, true
 	case report.Asked && errors.Is(s.why, errTimeout):
 		r.Outcome, r.Reason = TimedOut, fmt.Sprintf("it was stopped after %s, the longest it may take", s.job.Timeout)
 	case report.Asked && errors.Is(s.why, errSilence):

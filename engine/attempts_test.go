@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,5 +40,29 @@ func TestEV4_O5_more_attempts_than_the_layout_grants(t *testing.T) {
 				t.Errorf("asked: %+v", sum.Questions)
 			}
 		})
+	}
+}
+
+// O3, O5: a keeper that was killed tells nothing about its command. It is bounded by the
+// attempts that may be cut off, and not by those that may fail.
+func TestO3_O5_a_killed_keeper_is_no_failure(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	e.Settings.Cutoffs = 5
+	ref := start(t, e, "name: f\nsteps:\n  - {id: a, command: [sh, -c, \"echo x >> log; test -e good || kill -9 $PPID; echo done\"], attempts: 1, on_crash: rerun}\n")
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(get(t, e.Dir, "log"), "x"); n != 5 || sum.State == reprise.Complete || !slices.Contains(sum.Parked, "a") {
+		t.Errorf("tried %d times, then %s: %q, %q", n, sum.State, sum.Reasons, sum.Parked)
+	}
+	all := events(t, e.Dir, ref)
+	if failed, again := count(all, reprise.StepFailed, "a"), count(all, reprise.StepResolved, "a"); failed != 0 || again != 5 {
+		t.Errorf("failed %d times, cut off %d times", failed, again)
+	}
+	put(t, e.Dir, "good", "")
+	if sum, err = e.Resume(t.Context(), ref, engine.Choice{From: "a"}); err != nil || sum.State != reprise.Complete {
+		t.Errorf("%+v, %v", sum, err)
 	}
 }

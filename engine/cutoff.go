@@ -257,12 +257,18 @@ func (w *work) landedBy(ctx context.Context, f *flight, r agent.Result, proof st
 
 // runAgain gives an attempt up; the step is open again.
 func (w *work) runAgain(ctx context.Context, f *flight, why string, then ...reprise.Event) error {
+	events := w.givenBack(ctx, f, why)
+	w.tell(Progress{Kind: Resolved, Step: f.a.Step, Title: f.a.Unit.Title, Attempt: f.attempt, Outcome: "rerun", Text: why})
+	return w.recordAll(ctx, append(events, then...)...)
+}
+
+// givenBack are the events by which an attempt is given up and its step is open again.
+func (w *work) givenBack(ctx context.Context, f *flight, why string) []reprise.Event {
 	ev := w.about(ctx, f, reprise.StepResolved)
 	ev.Outcome, ev.Text, ev.Actor = string(reprise.Rerun), why, actor
 	reset := w.about(ctx, f, reprise.StepReset)
 	reset.Text, reset.Outcome, reset.Actor = why, "cut-off", actor
-	w.tell(Progress{Kind: Resolved, Step: f.a.Step, Title: f.a.Unit.Title, Attempt: f.attempt, Outcome: "rerun", Text: why})
-	return w.recordAll(ctx, append([]reprise.Event{ev, reset}, then...)...)
+	return []reprise.Event{ev, reset}
 }
 
 // The answers to what happened to an attempt.

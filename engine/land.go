@@ -128,6 +128,8 @@ func (w *work) unproved(ctx context.Context, f *flight, r agent.Result) error {
 	case policy == reprise.AskWho:
 		w.ended(f, string(r.Outcome), "only a person can tell what came of it")
 		return w.askWhatHappened(ctx, f)
+	case r.CutOff:
+		return w.cutOff(ctx, f, r)
 	case r.Outcome != agent.Stopped:
 		return w.fail(ctx, f, r)
 	case policy != reprise.Rerun && len(f.a.Verify) > 0:
@@ -139,6 +141,13 @@ func (w *work) unproved(ctx context.Context, f *flight, r agent.Result) error {
 	ev.Text, ev.Outcome = "stopped before it was finished", "stopped"
 	w.ended(f, string(r.Outcome), ev.Text)
 	return w.record(ctx, ev)
+}
+
+// cutOff records an attempt whose keeper was killed: that tells nothing about its
+// command, and is bounded like attempts whose engine was killed.
+func (w *work) cutOff(ctx context.Context, f *flight, r agent.Result) error {
+	w.ended(f, string(r.Outcome), r.Reason)
+	return w.recordAll(ctx, w.givenBack(ctx, f, r.Reason)...)
 }
 
 // about makes an event about an attempt. One that does not accept it tells what

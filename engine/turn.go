@@ -144,7 +144,7 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 			return w.outcome(ctx, f, agent.Result{Outcome: agent.Stopped})
 		}
 		if errors.Is(err, agent.ErrLost) { // the command may well start the next time
-			return w.fail(ctx, f, agent.Result{Outcome: agent.Killed, Reason: err.Error()})
+			return w.cutOff(ctx, f, agent.Result{Outcome: agent.Lost, Reason: err.Error()})
 		}
 		return w.notStarted(ctx, f, err)
 	}
