@@ -135,6 +135,43 @@ func TestO4_what_changed_since_it_could_not_be_committed_is_not_taken_for_the_wo
 	}
 }
 
+// TestO4_a_run_whose_child_cannot_be_committed_stops with it, and nothing of it failed.
+func TestO4_a_run_whose_child_cannot_be_committed_stops(t *testing.T) {
+	t.Parallel()
+	e := newEngine(template(t, "epic"))
+	e.Ask, e.Parallel = answering, 1
+	e.Settings.Agents["actor"].Env["DEMO_LAUNCHES"] = filepath.Join(t.TempDir(), "launches")
+	lock := filepath.Join(e.Dir, ".git/HEAD.lock")
+	put(t, e.Dir, ".git/HEAD.lock", "")
+	if err := os.Chtimes(lock, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := takeUp(e, "epic")
+	if err != nil || len(sum.Held) == 0 || len(sum.Failed) != 0 || sum.State == reprise.Complete {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	was := sum.Launches
+	if sum, err = takeUp(e, "epic"); err != nil || len(sum.Held) == 0 || sum.Launches != 0 {
+		t.Fatalf("again: %+v, %v", sum, err)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	if sum, err = takeUp(e, "epic"); err != nil || sum.State != reprise.Complete || len(sum.Failed) != 0 {
+		t.Fatalf("then: %+v, %v", sum, err)
+	}
+	done := map[string]int{}
+	for line := range strings.Lines(get(t, "/", e.Settings.Agents["actor"].Env["DEMO_LAUNCHES"])) {
+		done[strings.Join(strings.Fields(line)[:2], " ")]++
+	}
+	for step, n := range done {
+		if n != 1 {
+			t.Errorf("%s was launched %d times", step, n)
+		}
+	}
+	t.Logf("%d launched before, %d in all", was, len(done))
+}
+
 // named reports whether a summary says that a file is left uncommitted.
 func named(sum *engine.Summary, file string) bool {
 	return slices.ContainsFunc(sum.Findings, func(f reprise.Finding) bool {

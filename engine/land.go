@@ -236,6 +236,8 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 	switch {
 	case err != nil && w.itsOwn(f, err):
 		return w.lied(ctx, f, r, err.Error())
+	case err != nil && w.hist.Step(f.a.Step).Held == nil:
+		return err // not even that could be put on record
 	case err != nil:
 		w.hold(f, err)
 		return nil
