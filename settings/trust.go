@@ -144,7 +144,7 @@ func (t *Trust) Revoke(path string) error {
 // update changes the lines of the file as they are on disk now.
 func (t *Trust) update(change func(lines []string) []string) error {
 	if t.file == "" {
-		return fmt.Errorf("there is no place to keep it: neither XDG_STATE_HOME nor HOME names a folder")
+		return errNoPlace{}
 	}
 	return durable.UpdatePrivate(t.file, func(old []byte) ([]byte, error) {
 		var lines []string
@@ -158,3 +158,14 @@ func (t *Trust) update(change func(lines []string) []string) error {
 		return []byte(strings.Join(lines, "\n") + "\n"), nil
 	})
 }
+
+// errNoPlace tells that what is trusted cannot be kept.
+type errNoPlace struct{}
+
+// Error implements error.
+func (errNoPlace) Error() string {
+	return "there is no place to keep it: neither XDG_STATE_HOME nor HOME names a folder"
+}
+
+// Hint says what a person can do.
+func (errNoPlace) Hint() string { return "set XDG_STATE_HOME to a folder of your own" }

@@ -104,7 +104,7 @@ func (a *app) newRoot() *cobra.Command {
 func (a *app) guarded(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.outlive()
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 		defer stop()
 		cmd.SetContext(ctx)
 		return run(cmd, args)

@@ -84,3 +84,15 @@ func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 		t.Errorf("exit %d\n%s", code, patient.said())
 	}
 }
+
+// X10: what a person types when Ctrl-C seems to be too little stops as cleanly.
+func TestX10_sigquit_stops_cleanly(t *testing.T) {
+	t.Parallel()
+	dir, home := shop(t, hangingFlow), t.TempDir()
+	s := program(t, dir, home, "run", "flow.yaml", "--trust", "--id", "hang")
+	eventually(t, func() bool { return exists(dir, "begun") })
+	s.signal(syscall.SIGQUIT)
+	if code := s.end(); code != 130 || !exists(dir, "asked") || strings.Contains(s.text(), "goroutine") {
+		t.Errorf("exit %d\n%s", code, s.text())
+	}
+}

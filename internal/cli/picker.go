@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,7 +35,8 @@ func (a *app) alone(cmd *cobra.Command) error {
 	}
 	i, picked, err := tui.Pick(cmd.Context(), in, out, os.Environ(), a.picker(found, list))
 	if errors.Is(err, tui.ErrInterrupted) {
-		return context.Canceled
+		a.code = exitInterrupt
+		return nil
 	}
 	if err != nil || !picked {
 		return err

@@ -96,7 +96,8 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	s := &shift{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string][2]int{}}
 	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// SIGQUIT is a second Ctrl-C on the keyboard; a dump of our stack helps nobody.
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
