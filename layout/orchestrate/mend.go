@@ -36,8 +36,19 @@ func (*Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 	}
 	switch {
 	case d.has(reprise.CodeSalvaged):
-		return d.quoted(), nil
-	case d.was.Phase != confirmPhase || !d.has(reprise.CodeUnreadable):
+		if m := d.quoted(); len(m) > 0 || shapeOf(r.Path) != epicShape {
+			return m, nil
+		}
+		// Cut off: what is left of it is less than what its stories tell.
+		l := &loader{r: doc.NewReader(fsys), run: &reprise.Run{Ref: r.Ref}}
+		l.run.ID = d.was.ID
+		l.rebuildEpic(d.file, "the epic state is cut off")
+		if l.run.Phase != confirmPhase {
+			return nil, nil
+		}
+		d.was = l.run
+		return d.epic(), nil
+	case d.was.Phase != confirmPhase || shapeOf(r.Path) != epicShape && !d.has(reprise.CodeUnreadable):
 		return nil, nil
 	}
 	switch shapeOf(r.Path) {
@@ -144,13 +155,23 @@ func (d *mender) stateOf(s *reprise.Step) string {
 // known any more: they stand in one, which is not completed, so that its gate
 // is still asked for.
 func (d *mender) epic() []reprise.Mend {
-	if n := parseStructured(doc.NewReader(d.fsys).Open(d.file.Path)); n != nil && n.Kind == doc.Map {
+	r := doc.NewReader(d.fsys)
+	n := parseStructured(r.Open(d.file.Path))
+	torn := slices.ContainsFunc(r.Findings(), func(f reprise.Finding) bool { return f.Code == reprise.CodeSalvaged })
+	// The word may have lost letters, too.
+	if word := doc.Fold(leftOver(d.file.Data, "status")); !strings.HasPrefix("active", word) && stateWord(word) != reprise.InProgress && stateWord(word) != reprise.Pending {
+		return nil // somebody ended it, or it is not known what it was: a person has to look
+	}
+	if waves := epicRoot(n).Get("waves"); n != nil && n.Kind == doc.Map && !torn && waves != nil && (waves.Kind == doc.Map || waves.Kind == doc.List) && len(waves.Keys)+len(waves.Items) == 0 {
 		return nil // whole, and only without stories: to replace it would lose what it says
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "epic_state:\n  epicId: %s\n", yamlText(d.was.ID))
-	if plan := leftOver(d.file.Data, "execution_plan"); plan != "" && plan == oneLine(plan, 200) {
-		fmt.Fprintf(&b, "  execution_plan: %s\n", yamlText(plan))
+	for _, name := range []string{"title", "execution_plan", "mode", "started_at"} {
+		// One at the very end may have lost letters.
+		if text := leftOver(d.file.Data[:bytes.LastIndexByte(d.file.Data, '\n')+1], name); text != "" && text == oneLine(text, 200) {
+			fmt.Fprintf(&b, "  %s: %s\n", name, yamlText(text))
+		}
 	}
 	if at, ok := d.lastTime(); ok {
 		fmt.Fprintf(&b, "  updated_at: %q\n", at.UTC().Format(time.RFC3339))
@@ -164,8 +185,44 @@ func (d *mender) epic() []reprise.Mend {
 		}
 		stories += fmt.Sprintf("        %s:\n          status: %s\n", yamlText(s.ID), word)
 	}
+	for _, id := range d.planned() {
+		stories += fmt.Sprintf("        %s:\n          status: pending\n", yamlText(id))
+	}
 	fmt.Fprintf(&b, "  status: active\n  waves:\n    1:\n      status: %s\n      stories:\n%s", wave, stories)
 	return d.mended(fmt.Sprintf("the epic state %s cannot be read", d.file.Path), d.from(), b.String())
+}
+
+// planned are the stories of the execution plan that have no file yet.
+func (d *mender) planned() (out []string) {
+	name := leftOver(d.file.Data, "execution_plan")
+	n := doc.NewReader(d.fsys).Open(path.Clean(name)).YAML()
+	if name == "" || !fsPath(name) || n == nil {
+		return nil
+	}
+	if inner := n.Get("execution"); inner != nil && inner.Kind == doc.Map {
+		n = inner
+	}
+	var all []planStory
+	collect(n.Get("stories"), &all)
+	for _, w := range append(n.Get("waves").List(), values(n.Get("waves"))...) {
+		if w != nil && w.Kind == doc.Map {
+			collect(w.Get("stories"), &all)
+		}
+	}
+	for _, s := range all {
+		known := slices.ContainsFunc(d.was.Steps, func(st reprise.Step) bool { return nameKey(st.ID).same(s.key) })
+		if !known && safeName(s.key.id) && !slices.Contains(out, s.key.id) {
+			out = append(out, s.key.id)
+		}
+	}
+	return out
+}
+
+func values(n *doc.Node) (out []*doc.Node) {
+	for _, f := range n.Fields() {
+		out = append(out, f.Value)
+	}
+	return out
 }
 
 // loop writes the status of a QA loop: of which story, and at which iteration

@@ -1,11 +1,14 @@
 package orchestrate_test
 
 import (
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"reprise"
 	"reprise/layout/layouttest"
@@ -131,6 +134,49 @@ func TestX9_Mend_cut_off(t *testing.T) {
 		fsys := fstest.MapFS{".aiox/epic-EPIC-4-state.yaml": {Data: []byte(whole[:i])}, "docs/stories/4.1.story.md": {Data: []byte(withStatus("**Status:** Done"))}, "docs/stories/4.2.story.md": {Data: []byte(withStatus("**Status:** InProgress"))}}
 		if out, _ := mend(t, fsys); strings.Count(strings.Join(slices.Collect(maps.Values(out)), ""), "status: completed") > 1 {
 			t.Fatalf("cut at %d: %s", i, out)
+		}
+	}
+}
+
+// TestOR9_an_epic_state_that_was_cut_off_is_rebuilt at every length: until it is, it is
+// blocked, and afterwards every story of its plan is in it and nothing is damaged.
+func TestOR9_an_epic_state_that_was_cut_off_is_rebuilt(t *testing.T) {
+	t.Parallel()
+	const name = ".aiox/epic-EPIC-2-state.yaml"
+	tree := os.DirFS("../../examples/orchestrate")
+	whole, err := fs.ReadFile(tree, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := reprise.Ref{Layout: "orchestrate", ID: "EPIC-2", Path: name, Kind: reprise.KindEpic}
+	l := orchestrate.New()
+	for n := 20; n < len(whole); n += 3 {
+		files := fstest.MapFS{name: {Data: whole[:n]}}
+		for _, p := range []string{"docs/stories/2.1.cart.md", "docs/stories/2.2.vouchers.md", "docs/stories/2.3.card-payment.md", "docs/stories/2.4.refunds.md", "docs/stories/epics/EPIC-2-EXECUTION.yaml"} {
+			data, err := fs.ReadFile(tree, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[p] = &fstest.MapFile{Data: data}
+		}
+		run, err := l.Load(files, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocked := slices.ContainsFunc(run.Findings, func(f reprise.Finding) bool { return f.Severity == reprise.Blocking })
+		if _, err := l.Record(files, run, reprise.Event{Kind: reprise.RunResumed, At: time.Unix(1e9, 0)}); err != nil && !blocked {
+			t.Errorf("cut after %d bytes: nothing can be recorded, and it is not blocked: %v", n, err)
+		}
+		mends, err := l.Mend(files, run)
+		if err != nil || blocked && len(mends) != 1 {
+			t.Errorf("cut after %d bytes: %d mends, %v\n%s", n, len(mends), err, whole[:n])
+			continue
+		}
+		for _, m := range mends {
+			files[name] = &fstest.MapFile{Data: m.Edits[0].Content}
+			if run, err = l.Load(files, ref); err != nil || run.State != reprise.Interrupted || run.Step("2.4") == nil {
+				t.Errorf("cut after %d bytes it is rebuilt to %s (%s), %v", n, run.State, run.Reason, err)
+			}
 		}
 	}
 }

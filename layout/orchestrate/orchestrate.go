@@ -92,6 +92,12 @@ func load(fsys fs.FS, ref reprise.Ref) *reprise.Run {
 		l.olderCopies()
 	}
 	l.run.Findings = append(l.run.Findings, l.r.Findings()...)
+	for i := range l.run.Findings {
+		// Nothing is recorded in a state that is not whole: it cannot be gone on with.
+		if f := &l.run.Findings[i]; f.Code == reprise.CodeSalvaged && f.Source.File == l.run.Path && shapeOf(l.run.Path) == epicShape && l.run.State.Open() {
+			f.Severity, f.Hint = reprise.Blocking, "`reprise repair` shows what it would be rebuilt to, and does it once you agree"
+		}
+	}
 	return l.run
 }
 

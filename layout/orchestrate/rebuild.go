@@ -186,11 +186,20 @@ func (l *loader) rebuilt(f *doc.File, why string) {
 	}
 	run.State, run.Phase = reprise.Waiting, confirmPhase
 	run.Reason = why + "; it was rebuilt from " + source + " and waits for a person to confirm it"
-	l.r.Report(reprise.Finding{
+	told := reprise.Finding{
 		Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: run.ID, Source: f.At(0),
 		Message: fmt.Sprintf("what is shown of this run is a reconstruction from %s, because its state file is corrupted", source),
 		Hint:    "compare it with what you know; use it, bring a backup back, or start afresh",
-	})
+	}
+	if shapeOf(run.Path) == epicShape {
+		// To confirm it is to have it written: nothing is recorded in a file that is
+		// not whole, not even an answer.
+		told.Severity, told.Hint = reprise.Blocking, "`reprise repair` shows it and writes it once you agree; or bring a backup back, or start afresh"
+		l.r.Report(told)
+		run.Next = rebuiltNext(run)
+		return
+	}
+	l.r.Report(told)
 	run.Questions = []reprise.Question{{
 		ID: "rebuilt", Subject: run.ID, Source: f.At(0),
 		Options: []string{"use the reconstruction", "bring a backup back", "start afresh"}, Closed: true,
