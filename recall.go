@@ -151,7 +151,9 @@ func (s *Step) recall(ev *Event, at int) {
 		s.Attempts, s.Ours = max(s.Attempts, ev.Attempt), true
 	case ev.Kind == StepFinished && ev.Outcome == "rejected":
 		s.Rejected++
-	case ev.Kind == StepFinished, ev.Kind == StepReset && ev.Actor == Person:
+	case ev.Kind == StepFinished:
+		s.Rejected, s.Settled = 0, s.Attempts
+	case ev.Kind == StepReset && ev.Actor == Person:
 		s.Rejected = 0
 	}
 }

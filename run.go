@@ -72,6 +72,7 @@ type Step struct {
 	Claims   []Claim
 	Needs    []string // ids of steps that must be closed first
 	Attempts int      // launches on record
+	Settled  int      // how many of them were over when it was last accepted, on record
 	Ours     bool     // our own journal tells that it was begun
 	Rejected int      // how often in a row it ended with the work sent back, on record
 	Ended    int      // the place of its latest end in the journal, from 1; 0 if none is there

@@ -20,9 +20,11 @@ func retryLoop(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 	var out []reprise.Finding
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		failed := s.Status == reprise.Failed && s.Attempts >= manyFailures
+		// What was accepted was no vain attempt: a phase of a loop is done in each round.
+		tried := s.Attempts - s.Settled
+		failed := s.Status == reprise.Failed && tried >= manyFailures
 		// What waits for its review has succeeded as far as attempts go.
-		open := !s.Status.Closed() && s.Status != reprise.InReview && s.Attempts >= manyAttempts
+		open := !s.Status.Closed() && s.Status != reprise.InReview && tried >= manyAttempts
 		if (!failed && !open) || told(r, reprise.CodeRetryLoop, s.ID) || told(r, reprise.CodeAttemptsSpent, s.ID) {
 			continue
 		}
@@ -32,7 +34,7 @@ func retryLoop(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 		}
 		out = append(out, reprise.Finding{
 			Code: reprise.CodeRetryLoop, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
-			Message: fmt.Sprintf("%s was tried %d times and %s", name(s.ID), s.Attempts, end),
+			Message: fmt.Sprintf("%s was tried %d times and %s", name(s.ID), tried, end),
 			Hint:    "see why it does not succeed before it is tried again",
 		})
 	}

@@ -426,6 +426,7 @@ func TestX3_checks_on_steps(t *testing.T) {
 
 		{"three attempts", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts = 3 }), warning, "tried 3 times and is not done"},
 		{"failed twice", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts, s.Status = 2, reprise.Failed }), warning, "tried 2 times and failed"},
+		{"accepted in each round", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts, s.Settled = 5, 3 }), 0, ""},
 		{"two attempts", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts = 2 }), 0, ""},
 		{"done at last", reprise.CodeRetryLoop, step(0, func(s *reprise.Step) { s.Attempts = 5 }), 0, ""},
 		{"in review", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts, s.Status = 5, reprise.InReview }), 0, ""},

@@ -57,6 +57,15 @@ func New() reprise.Layout { return Layout{} }
 // Name returns "specloop".
 func (Layout) Name() string { return layoutName }
 
+// Reopens gives the steps that the end of a step opens again: B5 begins another round,
+// in which the gaps are sorted anew.
+func (Layout) Reopens(step string) []string {
+	if step != "B5" {
+		return nil
+	}
+	return []string{"A5", "B1", "B2", "B3", "B4", "B5"}
+}
+
 // ownNames are state files that no other tool is known to keep in a .workflow
 // folder. sharedNames are too common to prove anything by themselves.
 var (
