@@ -20,7 +20,7 @@ var ways = map[string]func(*work, context.Context, look) (done bool, err error){
 	"":             (*work).goOn,
 	"continue":     (*work).goOn,
 	"resume":       (*work).goOn,
-	"resume-agent": (*work).goOn,
+	"resume-agent": (*work).resumeAgent,
 	"answer":       (*work).goOn,
 	"from-phase":   (*work).goOn,
 	"respawn":      (*work).respawn,
@@ -229,6 +229,26 @@ func (w *work) tellLeftOut(steps ...string) {
 			w.sum.Skipped = append(w.sum.Skipped, StepReport{ID: id, Title: s.Title, Role: s.Role})
 		}
 	}
+}
+
+// resumeAgent goes on with the agent that was at work, where its tool can do that.
+func (w *work) resumeAgent(ctx context.Context, l look) (bool, error) {
+	w.wanted = first(l.run.ResumeAnswer().AgentID, "the agent that was at work")
+	return w.goOn(ctx, l)
+}
+
+// notResumed says why the agent that a person wants to go on is not gone on with, once,
+// "" if it is.
+func (w *work) notResumed(step string, bound binding, resumes bool) string {
+	who := w.wanted
+	if w.wanted = ""; who == "" || resumes {
+		return ""
+	}
+	why := "no session of it is on record here"
+	if !bound.continues {
+		why = fmt.Sprintf("the command of %s cannot go on with a session", bound.name)
+	}
+	return fmt.Sprintf("%s is not resumed: %s. A new agent does %s", who, why, step)
 }
 
 // respawn goes on with new sessions.

@@ -421,6 +421,9 @@ func (r *rehearsal) command(f *flight, bound binding) []string {
 // prompt is what the agent would be told.
 func (r *rehearsal) prompt(ctx context.Context, f *flight, bound binding) (string, error) {
 	task := r.task(f)
+	if why := r.notResumed(f.a.Step, bound, r.session(f, bound) != ""); why != "" {
+		r.would("%s.", why)
+	}
 	if r.takesOver(f.a.Step, bound, r.session(f, bound) != "") {
 		if err := r.brief(ctx, f, &task); err != nil {
 			return "", err

@@ -18,7 +18,7 @@ var rehearsed = map[string]func(*rehearsal, context.Context, look) (done bool, e
 	"":             (*rehearsal).goOn,
 	"continue":     (*rehearsal).goOn,
 	"resume":       (*rehearsal).goOn,
-	"resume-agent": (*rehearsal).goOn,
+	"resume-agent": (*rehearsal).resumeAgent,
 	"from-phase":   (*rehearsal).goOn,
 	"answer":       (*rehearsal).answer,
 	"respawn":      (*rehearsal).respawn,
@@ -153,6 +153,11 @@ func (r *rehearsal) answer(ctx context.Context, l look) (bool, error) {
 	}
 	r.would("What follows rests on the answer.")
 	return true, nil
+}
+
+func (r *rehearsal) resumeAgent(ctx context.Context, l look) (bool, error) {
+	r.wanted = first(l.run.ResumeAnswer().AgentID, "the agent that was at work")
+	return r.goOn(ctx, l)
 }
 
 func (r *rehearsal) respawn(ctx context.Context, l look) (bool, error) {

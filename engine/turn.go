@@ -102,6 +102,9 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 		Kind: reprise.StepStarted, At: f.began, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: f.attempt,
 		Agent: job.Session, Policy: policyOf(a), Expect: f.a.Expect, Key: f.key, Answers: f.answers,
 	}
+	if why := w.notResumed(a.Step, bound, job.Resume); why != "" {
+		w.notice(reprise.Finding{Code: reprise.CodeStaleMarker, Severity: reprise.Warning, Subject: a.Step, Source: reprise.Source{File: w.ref.Path}, Message: why})
+	}
 	// crash: before-intent
 	if err := w.record(ctx, started); err != nil {
 		return err

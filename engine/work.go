@@ -71,6 +71,8 @@ type work struct {
 	unaccepted bool
 	// newSessions lets no attempt go on with a session of before.
 	newSessions bool
+	// wanted is the agent that a person wants to go on, until one is started.
+	wanted string
 	// unrecorded are commits that may hold a piece of a step, by step, as hash and
 	// subject.
 	unrecorded map[string][]string

@@ -131,12 +131,16 @@ func (b *book) mark(dir, id string) error {
 	return nil
 }
 
+// interrupted reports whether an entry says that its agent was cut off.
+func (e *agentEntry) interrupted() bool { return doc.Fold(e.word) == "interrupted" }
+
 // enter records that an agent was put to a plan: a new entry in the history,
-// unless its latest one says so already, and the marker.
+// unless its latest one says so already, and the marker. A nameless agent cannot
+// have been cut off and go on: it is another one.
 func (w *runRecorder) enter(p *plan) error {
 	id := agentID(w.ev.Agent)
 	last := lastAgent(p.agents)
-	if last != nil && last.status == reprise.InProgress && (id == "" || id == last.id) && last.id != "" {
+	if last != nil && last.status == reprise.InProgress && !last.interrupted() && (id == "" || id == last.id) && last.id != "" {
 		return w.mark(w.l.dir, last.id)
 	}
 	if id == "" {

@@ -48,15 +48,8 @@ func (w *runRecorder) startTask(p *plan, task int) error {
 		return cannot("task %d of plan %s is not the next one", task, p.id)
 	}
 	last, id := lastAgent(p.agents), agentID(w.ev.Agent)
-	if last != nil && last.status == reprise.InProgress && last.id != "" {
-		var err error
-		switch {
-		case id != "" && id != last.id:
-			err = w.setAgent(w.l.dir, last, "completed", w.ev.At)
-		case doc.Fold(last.word) == "interrupted":
-			err = w.setEntry(last, "resumed")
-		}
-		if err != nil {
+	if last != nil && last.status == reprise.InProgress && !last.interrupted() && last.id != "" && id != "" && id != last.id {
+		if err := w.setAgent(w.l.dir, last, "completed", w.ev.At); err != nil {
 			return err
 		}
 	}

@@ -185,7 +185,8 @@ func (w *runRecorder) end(p *plan, status reprise.Status, word, agent string) er
 	if status == reprise.Done && p.path == "" && p.summary == nil {
 		return cannot("plan %s has no plan file", p.id)
 	}
-	if e := lastAgent(p.agents); e != nil && (e.status == reprise.InProgress || e.status == reprise.Pending || status == reprise.Done) {
+	if e := lastAgent(p.agents); e != nil && (e.status == reprise.InProgress || e.status == reprise.Pending || status == reprise.Done) &&
+		!(e.interrupted() && agent == "completed" && agentID(w.ev.Agent) == "") { // who was cut off did not complete it
 		if err := w.closeEntry(p.agents, agentID(w.ev.Agent), agent); err != nil {
 			return err
 		}
@@ -245,7 +246,7 @@ func (w *runRecorder) newSummary(p *plan, word string) {
 	b.WriteString("status: " + word + "\n")
 	if !ev.At.IsZero() {
 		b.WriteString("completed_at: " + timeLike(w.peerTime(), ev.At) + "\n")
-		if e := lastAgent(p.agents); e != nil && !e.at.IsZero() && ev.At.After(e.at) {
+		if e := lastAgent(p.agents); e != nil && !e.at.IsZero() && ev.At.After(e.at) && !e.interrupted() {
 			b.WriteString("duration_minutes: " + strconv.Itoa(int(ev.At.Sub(e.at).Minutes())) + "\n")
 		}
 	}
@@ -326,13 +327,21 @@ func (w *runRecorder) run() error {
 		}
 		return w.stateOnly(stateChange{status: wordExecuting, at: open, what: "Started"})
 	case reprise.RunResumed:
-		if id := agentID(w.ev.Agent); id != "" {
-			for _, p := range w.l.plans {
-				if e := lastAgent(p.agents); e != nil && e.id == id && e.status == reprise.InProgress && doc.Fold(e.word) != "resumed" {
-					if err := w.setEntry(e, "resumed"); err != nil {
-						return err
-					}
-				}
+		// Nobody is at work when a run is taken up: who was has been cut off.
+		for _, p := range w.l.plans {
+			e := lastAgent(p.agents)
+			if e == nil || e.status != reprise.InProgress || p.status.Closed() {
+				continue
+			}
+			word := "interrupted"
+			if id := agentID(w.ev.Agent); id != "" && e.id == id {
+				word = "resumed"
+			}
+			if doc.Fold(e.word) == word {
+				continue
+			}
+			if err := w.setEntry(e, word); err != nil {
+				return err
 			}
 		}
 		return w.stateOnly(stateChange{status: wordExecuting, at: open, what: "Resumed"})

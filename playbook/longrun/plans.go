@@ -97,6 +97,16 @@ func checkpointed(st *reprise.Step) bool {
 	})
 }
 
+// checkpoint is what the checkpoint of a plan says, for whoever takes the plan over.
+func checkpoint(fsys fs.FS, st *reprise.Step) []reprise.Data {
+	for _, c := range st.Claims {
+		if f := doc.NewReader(fsys).Open(c.Source.File); strings.HasSuffix(strings.ToLower(c.Source.File), "checkpoint.json") && f.OK() {
+			return []reprise.Data{{Name: "checkpoint", Source: reprise.Source{File: c.Source.File}, Text: doc.Clip(string(f.Data), 8000)}}
+		}
+	}
+	return nil
+}
+
 // assignPlan is for `.long-run/`: the plans themselves, the next task of one, or
 // the end of one.
 func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
@@ -118,7 +128,7 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 		}
 	}
 	a.Facts["plan"], a.Facts["commit"] = st.ID, "type("+st.ID+"): what was done"
-	a.Data = answers(r, st)
+	a.Data = append(checkpoint(fsys, st), answers(r, st)...)
 	done, total, ok := progress(fsys, r, st)
 	switch {
 	case ok:
