@@ -245,6 +245,8 @@ type Run struct {
 	// Worktree the folder of its checkout, inside the project.
 	Branch   string
 	Worktree string
+	// Base is the branch that what is built is for, if its layout names one.
+	Base string
 
 	// Epic and Order place a run among its siblings: the group it belongs to
 	// and its sequence there.

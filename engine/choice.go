@@ -540,9 +540,25 @@ func (w *work) merge(ctx context.Context, l look) (bool, error) {
 	if err := w.load(); err != nil {
 		return true, err
 	}
-	w.sum.Reasons = append(w.sum.Reasons, merged.Text)
+	w.sum.Merged = merged.Text + "."
+	if w.run.State.Open() {
+		w.sum.Merged += " " + upper(staysOpen(w.run))
+	}
 	return true, w.end(w.decide(), zeroTime)
 }
+
+// staysOpen says that merging what was built does not end the run.
+func staysOpen(r *reprise.Run) string {
+	open := 0
+	for i := range r.Steps {
+		if !r.Steps[i].Status.Closed() {
+			open++
+		}
+	}
+	return fmt.Sprintf("the run stays open (not done: %d of %d).", open, len(r.Steps))
+}
+
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // discard gives up what was built, keeps all of it, and begins again. Where it could
 // not, nothing is changed.

@@ -119,6 +119,7 @@ type Summary struct {
 	Snapshot  string
 	StateOnly bool
 	Review    string // what was built, where that was asked for
+	Merged    string // what was merged into what, where that was asked for
 	Started   time.Time
 	Ended     time.Time
 	Launches  int

@@ -279,13 +279,28 @@ func (r *rehearsal) merge(ctx context.Context, l look) (bool, error) {
 	if err := r.givesUp(l); err != nil {
 		return true, err
 	}
-	text, err := worktree.Merging(ctx, r.tree())
+	text, back, err := worktree.Merging(ctx, r.tree())
 	if err != nil {
 		return true, err
 	}
 	r.would("%s", text)
-	r.would("Then the run is finished.")
-	return true, r.playAll(ctx, []reprise.Event{{Kind: reprise.RunEnded, Actor: person, Outcome: "completed", Text: text}})
+	if len(back) > 0 {
+		if err := r.dry.Apply(ctx, back); err != nil {
+			return true, err
+		}
+	}
+	if err := r.playAll(ctx, []reprise.Event{{Kind: reprise.RunEnded, Actor: person, Outcome: "completed", Text: text}}); err != nil {
+		return true, err
+	}
+	if err := r.reload(); err != nil {
+		return true, err
+	}
+	if r.run.State.Open() {
+		r.would("%s", upper(staysOpen(r.run)))
+	} else {
+		r.would("Then the run is finished.")
+	}
+	return true, nil
 }
 
 // discard plays that what was built is given up, and that the run begins again.

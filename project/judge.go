@@ -110,6 +110,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	grader := grade.New(j.Observed)
 	for _, r := range runs {
 		refine(r, j.Observed.Git)
+		nameTarget(r, j.Observed.Git)
 		grader.Run(r)
 		if j.Verified != nil {
 			j.Verified.Apply(r)
@@ -140,6 +141,21 @@ func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	grade.New(o).Run(r)
 	examine.Apply(r, o, examine.Every)
 	return reprise.Next(r, o, reprise.Policy{})
+}
+
+// nameTarget tells with the choice to merge what is merged into: the branch that is
+// checked out, which must be the one that the run is for.
+func nameTarget(r *reprise.Run, git *reprise.Git) {
+	at := slices.IndexFunc(r.Options, func(o reprise.Option) bool { return o.Key == "merge" })
+	if at < 0 || git == nil || git.Branch == "" {
+		return
+	}
+	into := " into " + git.Branch
+	if r.Base != "" && strings.TrimPrefix(r.Base, "origin/") != git.Branch {
+		into = " into " + r.Base + " (check it out first: " + git.Branch + " is checked out)"
+	}
+	r.Options = slices.Clone(r.Options)
+	r.Options[at].Label += into
 }
 
 // refine gives a day on record its time of day, where git has a commit of that

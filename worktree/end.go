@@ -99,6 +99,7 @@ func plain(s string) string {
 // Merged is what came of a merge.
 type Merged struct {
 	Commit string // the commit that holds it
+	Into   string // the branch that it was merged into, "" if it was before
 	Text   string // one sentence
 	Before bool   // it was merged already
 }
@@ -106,7 +107,8 @@ type Merged struct {
 // Merge merges what was built into the branch the project is on, and brings the
 // project's copy of the spec up to date. Changes in the checkout that are not
 // committed are refused, so that nothing is left behind unseen; so is a checkout
-// of another branch in its place.
+// of another branch in its place, and so is merging into another branch than the one
+// that the run says it is for.
 //
 // If the process dies here, merging again comes to the same end: what is merged
 // is not merged twice.
@@ -120,7 +122,7 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 		return Merged{}, err
 	}
 	key := "merge/" + s.spec
-	merged := Merged{Text: fmt.Sprintf("%s was merged before", s.branch), Before: true}
+	merged := Merged{Text: s.mergedBefore(), Before: true}
 	if merged.Before, err = s.Repo.IsAncestor(ctx, s.branch, "HEAD"); err != nil {
 		return Merged{}, err
 	}
@@ -130,11 +132,15 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 			return Merged{}, err
 		}
 	} else {
+		if err := s.rightBase(); err != nil {
+			return Merged{}, err
+		}
+		merged.Into = s.Repo.Current()
 		merged.Commit, err = s.Repo.Merge(ctx, s.branch, "Merge "+s.branch, reprise.TrailerKey+": "+key)
 		if err != nil {
 			return Merged{}, err
 		}
-		merged.Text = fmt.Sprintf("%s was merged as %.12s", s.branch, merged.Commit)
+		merged.Text = fmt.Sprintf("%s was merged into %s as %.12s", s.branch, merged.Into, merged.Commit)
 	}
 	// crash: merged
 	if c == whole {
@@ -143,6 +149,25 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 		}
 	}
 	return merged, s.Store.Flush()
+}
+
+func (s *site) mergedBefore() string {
+	if on := s.Repo.Current(); on != "" {
+		return fmt.Sprintf("%s was merged into %s before", s.branch, on)
+	}
+	return fmt.Sprintf("%s was merged before", s.branch)
+}
+
+// rightBase refuses to merge into another branch than the one the run is for.
+func (s *site) rightBase() error {
+	on, base := s.Repo.Current(), s.Run.Base
+	if on == "" || base == "" || on == base || on == strings.TrimPrefix(base, "origin/") {
+		return nil
+	}
+	return &RefusedError{
+		Op: "merge " + s.branch, Path: ".", Reason: fmt.Sprintf("it was built for %s, and %s is checked out", plain(base), plain(on)),
+		Todo: "check out " + plain(base) + " first; to merge it into another branch, set baseBranch in task_metadata.json",
+	}
 }
 
 // mergeable gives the place of the checkout and what is there, unless merging is

@@ -82,29 +82,37 @@ func (s *site) copySpec(ctx context.Context, place, base string) error {
 // copyBack brings the project's copy of the spec up to the checkout's, where
 // that is the one that counts: it is about to be merged or given up.
 func (s *site) copyBack(ctx context.Context, place string) error {
+	edits, err := s.backEdits(place)
+	if err != nil || len(edits) == 0 {
+		return err
+	}
+	return s.Store.Apply(ctx, edits)
+}
+
+func (s *site) backEdits(place string) ([]reprise.Edit, error) {
 	from, to := s.copyDir(place), s.Run.Path
 	counts := false
 	for i := range s.Run.Steps {
 		counts = counts || strings.HasPrefix(s.Run.Steps[i].Source.File, from+"/")
 	}
 	if !counts || from == to {
-		return nil
+		return nil, nil
 	}
 	names, err := s.specFiles(from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var edits []reprise.Edit
 	for _, name := range names {
 		data, err := fs.ReadFile(s.Store, path.Join(from, name))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		edit := reprise.Edit{Path: path.Join(to, name), Content: data, Why: "the state of the checkout, which counts"}
 		switch old, err := fs.ReadFile(s.Store, path.Join(to, name)); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return err
+			return nil, err
 		case bytes.Equal(old, data):
 			continue
 		default:
@@ -112,10 +120,7 @@ func (s *site) copyBack(ctx context.Context, place string) error {
 		}
 		edits = append(edits, edit)
 	}
-	if len(edits) == 0 {
-		return nil
-	}
-	return s.Store.Apply(ctx, edits)
+	return edits, nil
 }
 
 // specFiles lists the files of a spec folder that are copied: not those with

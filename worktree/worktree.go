@@ -51,10 +51,18 @@ type Made struct {
 }
 
 // RefusedError tells why a checkout cannot be used. Nothing was changed.
-type RefusedError struct{ Path, Reason, Todo string }
+type RefusedError struct {
+	Op                 string // what was refused, "" for using the checkout
+	Path, Reason, Todo string
+}
 
-// Error names the folder and the reason.
-func (e *RefusedError) Error() string { return fmt.Sprintf("use checkout %s: %s", e.Path, e.Reason) }
+// Error names what was refused and the reason.
+func (e *RefusedError) Error() string {
+	if e.Op != "" {
+		return e.Op + ": " + e.Reason
+	}
+	return fmt.Sprintf("use checkout %s: %s", e.Path, e.Reason)
+}
 
 // Hint says what a person can do.
 func (e *RefusedError) Hint() string { return e.Todo }

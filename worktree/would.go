@@ -5,26 +5,41 @@ import (
 	"errors"
 	"fmt"
 
+	"reprise"
 	"reprise/internal/gitx"
 )
 
 // Merging tells in a sentence what Merge would merge into what. What it would refuse,
 // or take back because the branches do not go together, is the same error here. It
-// changes nothing.
-func Merging(ctx context.Context, p Project) (string, error) {
+// changes nothing. edits are what it would change in the project's copy of the spec.
+func Merging(ctx context.Context, p Project) (text string, edits []reprise.Edit, err error) {
 	s, err := p.open()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if _, _, err := s.mergeable(ctx); err != nil {
-		return "", err
+	place, c, err := s.mergeable(ctx)
+	if err != nil {
+		return "", nil, err
 	}
+	if c == whole {
+		if edits, err = s.backEdits(place); err != nil {
+			return "", nil, err
+		}
+	}
+	text, err = s.merging(ctx)
+	return text, edits, err
+}
+
+func (s *site) merging(ctx context.Context) (string, error) {
 	before, err := s.Repo.IsAncestor(ctx, s.branch, "HEAD")
 	if err != nil {
 		return "", err
 	}
 	if before {
-		return s.branch + " was merged before: nothing is merged.", nil
+		return s.mergedBefore() + ": nothing is merged.", nil
+	}
+	if err := s.rightBase(); err != nil {
+		return "", err
 	}
 	into, err := s.Repo.MergesInto(ctx)
 	if err != nil {

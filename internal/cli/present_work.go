@@ -104,6 +104,9 @@ func (f *face) workSummary(r *reprise.Run, sum *engine.Summary, code int, next s
 	}
 	f.banner(title + ": " + subject(r))
 	f.gap()
+	if sum.Merged != "" {
+		f.para("  ", sum.Merged, linesMessage)
+	}
 	for _, s := range sum.Finished {
 		f.workStep("✓", "32", s)
 	}
@@ -240,6 +243,9 @@ func summaryDocument(root string, sum *engine.Summary, next string, code int) re
 		skipped = append(skipped, s.ID)
 	}
 	reasons := append([]string{}, sum.Reasons...)
+	if sum.Merged != "" {
+		reasons = append([]string{sum.Merged}, reasons...)
+	}
 	for _, err := range sum.Refused {
 		reasons = append(reasons, err.Error())
 	}

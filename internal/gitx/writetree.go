@@ -291,6 +291,12 @@ func (r *Repo) Merge(ctx context.Context, branch, text, trailer string) (string,
 	return "", err
 }
 
+// Current gives the branch that is checked out, "" if none is.
+func (r *Repo) Current() string {
+	on, _ := headFile(r.gitDir)
+	return on
+}
+
 // MergesInto gives the branch that Merge would merge into. It refuses what that would
 // refuse before it begins, and changes nothing.
 func (r *Repo) MergesInto(ctx context.Context) (string, error) {

@@ -131,6 +131,9 @@ func (l *loader) addHooks() {
 	if l.where.worktree != "" || len(r.Steps) > 0 && l.where.base != "" && !l.marks.inPlace {
 		r.Branch = "auto-claude/" + r.ID
 	}
+	if r.Branch != "" {
+		r.Base = l.marks.base
+	}
 	root := l.root()
 	since := l.begin()
 	for i := range r.Steps {

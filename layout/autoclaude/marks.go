@@ -21,8 +21,9 @@ type marks struct {
 
 	reviewed bool // review_state.json says whether the plan was approved
 	approved bool
-	require  bool // task_metadata.json asks for approval before coding
-	inPlace  bool // task_metadata.json says that no worktree is wanted
+	require  bool   // task_metadata.json asks for approval before coding
+	inPlace  bool   // task_metadata.json says that no worktree is wanted
+	base     string // the branch that it says the build is for
 	review   reprise.Source
 	archived reprise.Source // where it says so, unset if it was not
 }
@@ -170,6 +171,7 @@ func (l *loader) readApproval() {
 	if worktree, told := n.Get("useWorktree").Bool(); told {
 		m.inPlace = !worktree
 	}
+	m.base = oneLine(n.Get("baseBranch").Str(), 200)
 	if at := n.Get("archivedAt"); !at.IsNull() {
 		m.archived = at.Source()
 	}
