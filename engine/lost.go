@@ -17,15 +17,15 @@ func (w *work) reopened(s *reprise.Step) *reprise.Event {
 		return nil
 	}
 	end := w.hist.Step(s.ID).Accepted
-	if end == nil || slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return !c.At.Before(end.At) }) || w.nextRound(s.ID, end) {
+	if end == nil || slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return !c.At.Before(end.At) }) || w.nextRound(s.ID) {
 		return nil
 	}
 	return end
 }
 
-// nextRound reports whether something that was finished since opened a step again: the
-// end of a round of a loop opens its phases.
-func (w *work) nextRound(step string, end *reprise.Event) bool {
+// nextRound reports whether something that was finished after a step was opened it
+// again: the end of a round of a loop opens its phases.
+func (w *work) nextRound(step string) bool {
 	loop, ok := w.layout.(interface{ Reopens(step string) []string })
 	if !ok {
 		return false
@@ -33,9 +33,11 @@ func (w *work) nextRound(step string, end *reprise.Event) bool {
 	for i := len(w.told) - 1; i >= 0; i-- {
 		ev := &w.told[i]
 		switch {
-		case ev.Kind != reprise.StepFinished || ev.At.Before(end.At):
+		case ev.Kind != reprise.StepFinished:
 		case slices.Contains(loop.Reopens(ev.Step), step):
 			return true
+		case ev.Step == step:
+			return false
 		}
 	}
 	return false
