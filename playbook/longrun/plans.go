@@ -136,6 +136,7 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 		a.Facts["task"] = fmt.Sprintf("Do task %d of %d of plan %s and nothing beyond it. Commit it.", done+1, total, st.ID)
 		if list := tasks(fsys, st.Path); done < len(list) {
 			a.Unit.Title = list[done].name
+			a.Facts["commit_subject"] = "feat(" + st.ID + "): " + list[done].name
 			a.Data = append([]reprise.Data{{Name: "task", Source: reprise.Source{File: st.Path, Line: list[done].line}, Text: list[done].text}}, a.Data...)
 		}
 	case st.Status == reprise.InReview && checkpointed(st):
