@@ -66,3 +66,22 @@ func TestO3_O5_a_killed_keeper_is_no_failure(t *testing.T) {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }
+
+// X10: a step whose inputs are not there is started, and that is said.
+func TestX10_missing_inputs_are_said(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	put(t, e.Dir, "here.md", "x")
+	ref := start(t, e, "name: f\nsteps:\n  - {id: a, command: [\"true\"], inputs: [here.md, gone.md, here.md/x]}\n")
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	var said []string
+	for _, f := range sum.Findings {
+		said = append(said, f.Message)
+	}
+	if want := []string{"a: its input gone.md is not there", "a: its input here.md/x is not there"}; !slices.Equal(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+}

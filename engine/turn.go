@@ -98,6 +98,7 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	if err != nil {
 		return &unreadyError{err}
 	}
+	w.tellMissing(a)
 	started := reprise.Event{
 		Kind: reprise.StepStarted, At: f.began, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: f.attempt,
 		Agent: job.Session, Policy: policyOf(a), Expect: f.a.Expect, Key: f.key, Answers: f.answers,
@@ -118,6 +119,22 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	}
 	// crash: intent-recorded
 	return w.launch(ctx, f, bound, job)
+}
+
+// tellMissing says which of the files that a step of a workflow file is to begin with are
+// not there. Whether it can do without is for whoever does it.
+func (w *work) tellMissing(a reprise.Assignment) {
+	if _, own := w.book.(own); !own || w.dry != nil {
+		return
+	}
+	for _, name := range a.Inputs {
+		if _, err := fs.Stat(w.store, name); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			w.notice(reprise.Finding{
+				Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: a.Step, Source: reprise.Source{File: name},
+				Message: a.Step + ": its input " + name + " is not there",
+			})
+		}
+	}
 }
 
 // unreadyError tells that one step could not be prepared; nothing is on record of
