@@ -45,7 +45,7 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 	defer hear(runs, inbox)
 	for _, r := range runs {
 		if opts.Held.is(r.Ref) {
-			recall(r, opts.Held.Events, reprise.Source{File: durable.StateDir})
+			recall(r, opts.Held.Events, lastFile(store, r.Ref))
 			r.Findings = append(r.Findings, opts.Held.Findings...)
 			tellSpent(store, r, opts.Held.History, func() []journal.Entry {
 				held := make([]journal.Entry, len(opts.Held.Events))
@@ -72,7 +72,7 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		}
 		var last reprise.Source
 		if n := len(entries); n > 0 {
-			last = entries[n-1].Source
+			last.File = entries[n-1].Source.File
 		}
 		recall(r, events, last)
 		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
@@ -104,7 +104,7 @@ func hear(runs []*reprise.Run, inbox []journal.Letter) {
 // run and did not leave in good order.
 var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
 
-// recall adds what events tell to a run, the last of which stands at last. What we
+// recall adds what events tell to a run, the last of which stands in last. What we
 // recorded is activity, too, whatever the files have a place for: some keep a day,
 // some nothing of most steps.
 func recall(r *reprise.Run, events []reprise.Event, last reprise.Source) {

@@ -170,7 +170,7 @@ func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries 
 		run, err := b.imagine(ctx, store, entries[i].Layout)
 		if err != nil {
 			res.report(reprise.Finding{
-				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: b.Run.ID, Source: b.source(store),
+				Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: b.Run.ID, Source: lastFile(store, b.Run),
 				Message: fmt.Sprintf("%s when the work was cut off, and it cannot be told how it begins: %v", b.words(), err),
 			})
 			continue
@@ -217,14 +217,14 @@ func (b *Beginning) unfinished(r *reprise.Run, store *durable.Store) {
 		r.State, r.Reason = reprise.Interrupted, b.words()
 	}
 	r.Report(reprise.Finding{
-		Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: r.ID, Source: b.source(store),
+		Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: r.ID, Source: lastFile(store, b.Run),
 		Message: b.words() + " when the work was cut off", Hint: "the next resume carries that to its end",
 	})
 }
 
-// source is where the intention stands: the last file of the journal.
-func (b *Beginning) source(store fs.FS) reprise.Source {
-	names, _ := fs.Glob(store, durable.StateDir+"/journal/"+journal.Name(b.Run)+"-*.log") // the pattern is good
+// lastFile is where the latest events of a run stand: the last file of its journal.
+func lastFile(store fs.FS, ref reprise.Ref) reprise.Source {
+	names, _ := fs.Glob(store, durable.StateDir+"/journal/"+journal.Name(ref)+"-*.log") // the pattern is good
 	if len(names) == 0 {
 		return reprise.Source{File: durable.StateDir}
 	}
