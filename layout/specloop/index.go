@@ -2,6 +2,7 @@ package specloop
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"reprise"
@@ -131,8 +132,8 @@ func (l *loader) readIndex() *index {
 	ix.readLoop(md)
 	ix.readGaps(md)
 	ix.readQuestions(md)
-	ix.readAnswers(md)
 	ix.readHistory(md)
+	ix.readAnswers(md)
 	ix.readWorkflows(md)
 	ix.plan = ix.readPhase(md, "Plan Phase State")
 	ix.tasks = ix.readPhase(md, "Tasks Phase State")
@@ -315,7 +316,8 @@ func (ix *index) gapsNamed(text string) []string {
 }
 
 // readAnswers reads answers that stand in a section of their own, by question
-// or by gap.
+// or by gap. An answer by gap is none to a question that was asked because the
+// gap was reported again.
 func (ix *index) readAnswers(md *doc.Markdown) {
 	for _, c := range ix.tableOf(md, []string{"ID", "Question ID", "Gap ID"}, "User Answers", "Answers") {
 		key, answer := c.get("ID", "Question ID", "Gap ID"), c.get("Answer", "User Answer", "Response")
@@ -326,7 +328,7 @@ func (ix *index) readAnswers(md *doc.Markdown) {
 			q := &ix.questions[i]
 			about := doc.Fold(q.id) == doc.Fold(key)
 			for _, g := range q.gaps {
-				about = about || doc.Fold(g) == doc.Fold(key)
+				about = about || doc.Fold(g) == doc.Fold(key) && (q.status != asked || !ix.reportedAgain(g))
 			}
 			if !about {
 				continue
@@ -337,6 +339,12 @@ func (ix *index) readAnswers(md *doc.Markdown) {
 			}
 		}
 	}
+}
+
+// reportedAgain reports whether a gap is open that the history calls resolved.
+func (ix *index) reportedAgain(id string) bool {
+	g := ix.gap(id)
+	return g != nil && g.open() && slices.ContainsFunc(ix.history, func(h resolution) bool { return doc.Fold(h.gap) == doc.Fold(id) })
 }
 
 func (ix *index) readHistory(md *doc.Markdown) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,7 +93,8 @@ func (s *sheet) told(mk mark, reads bool) bool {
 }
 
 // count keeps the counters of the loop: the first validation is iteration 1,
-// each round that ends counts, and rounds that resolve nothing make it stale.
+// each round that ends counts, and rounds that resolve nothing for good make it
+// stale.
 func (s *sheet) count(mk mark, stands string) error {
 	it := s.ix.iteration
 	first := !it.ok && it.blank() || it.ok && it.n == 0
@@ -112,10 +114,14 @@ func (s *sheet) count(mk mark, stands string) error {
 	return s.setCount("Current Iteration", it, min(it.n+1, max(it.n, maxIteration)), maxIteration)
 }
 
-// resolvedIn reports whether the history has a row of an iteration.
+// resolvedIn reports whether the history has a row of an iteration for a gap
+// that was not reported again since.
 func (ix *index) resolvedIn(n int) bool {
 	for _, h := range ix.history {
-		if h.iteration == n {
+		if h.iteration != n {
+			continue
+		}
+		if g := ix.gap(h.gap); g == nil || !g.open() {
 			return true
 		}
 	}
@@ -170,7 +176,7 @@ func (s *sheet) use() error {
 }
 
 // gaps adds the gaps that the text of the event lists as JSON to the queue,
-// those that are not in it.
+// those that are not in it, and opens those again that it calls resolved.
 func (s *sheet) gaps(mk mark) error {
 	if mk.word != markDone {
 		return nil
@@ -180,7 +186,12 @@ func (s *sheet) gaps(mk mark) error {
 		if !plainGap(id) {
 			return s.rec.wrong("%q cannot be the id of a gap", doc.Clip(g.ID, 60))
 		}
-		if s.ix.gap(id) != nil {
+		if have := s.ix.gap(id); have != nil {
+			if have.status == gapResolved {
+				if err := s.reopen(have, cell(g.Question, 300)); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		priority := "Important"
@@ -199,6 +210,29 @@ func (s *sheet) gaps(mk mark) error {
 		s.ix.gaps = append(s.ix.gaps, gap{id: id, priority: priority, word: "pending", status: gapPending})
 	}
 	return nil
+}
+
+// reopen makes a gap pending that was resolved and is reported again, in the
+// words of the new report. The answers it was resolved by are marked as applied
+// in their own rows: their gap does not show it any more.
+func (s *sheet) reopen(g *gap, question string) error {
+	for i := range s.ix.questions {
+		q := &s.ix.questions[i]
+		if q.status != answered || !q.applied || !slices.ContainsFunc(q.gaps, func(id string) bool { return doc.Fold(id) == doc.Fold(g.id) }) {
+			continue
+		}
+		if err := s.setRow(questionKeys, q.id, "applied", []string{"Status"}, questionTitles...); err != nil {
+			return err
+		}
+		q.status = used
+	}
+	if filled(question) {
+		if err := s.setRow([]string{"Gap ID", "ID", "Gap"}, g.id, question, []string{"Question"}, "Gap Priority Queue"); err != nil {
+			return err
+		}
+	}
+	g.word, g.status = "pending", gapPending
+	return s.setGap(g.id, "pending", fmt.Sprintf("Reported again in iteration %d", max(s.ix.iteration.n, 1)))
 }
 
 // plainGap accepts an id that a cell can name among others.

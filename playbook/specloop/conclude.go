@@ -101,9 +101,9 @@ func refuses(verdict string) bool {
 	return back || problem != "" && reprise.RulingOf(verdict) != reprise.NoRuling
 }
 
-// found gives the gaps of a reply that are to be added to the queue. Questions
-// of a validator are gaps too. What was resolved and is reported again gets a
-// new id: the queue keeps what became of the first.
+// found gives the gaps of a reply that are to be written to the queue. Questions
+// of a validator are gaps too. What was resolved and is reported again, by its
+// question or its id, keeps its id: the answer did not close it.
 func found(s sheet, step string, reply reprise.Reply) []reprise.Gap {
 	all := slices.Clone(reply.Gaps)
 	if step != "A5" {
@@ -115,21 +115,24 @@ func found(s sheet, step string, reply reprise.Reply) []reprise.Gap {
 			}
 		}
 	}
+	s.gaps = slices.Clone(s.gaps)
 	var out []reprise.Gap
-	seen := map[string]bool{}
 	for _, g := range all[:min(len(all), maxGaps)] {
-		have := s.gap(g.ID)
+		have := s.asks(g.Question)
+		if have == nil {
+			have = s.gap(g.ID)
+		}
 		switch {
-		case seen[doc.Fold(g.ID)] && g.ID != "":
-			continue
-		case have != nil && have.open(), have != nil && have.status != "resolved":
+		case have != nil && have.status != "resolved":
 			continue // it is known, or was put off on purpose
+		case have != nil:
+			g.ID, have.status = have.id, "pending"
+		default:
+			if !usable(g.ID) {
+				g.ID = s.fresh()
+			}
+			s.gaps = append(s.gaps, gap{id: g.ID, status: "pending", question: g.Question})
 		}
-		seen[doc.Fold(g.ID)] = true
-		if have != nil || !usable(g.ID) {
-			g.ID = s.fresh()
-		}
-		s.gaps = append(s.gaps, gap{id: g.ID, status: "pending"})
 		out = append(out, g)
 	}
 	return out

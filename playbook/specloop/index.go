@@ -104,6 +104,19 @@ func (s *sheet) gap(id string) *gap {
 	return nil
 }
 
+// asks finds the gap with a question, in whatever spelling; the queue may hold
+// only the beginning of a long one.
+func (s *sheet) asks(question string) *gap {
+	text := doc.Fold(question)
+	for i := range s.gaps {
+		have := doc.Fold(s.gaps[i].question)
+		if have != "" && (have == text || strings.HasSuffix(s.gaps[i].question, "…") && strings.HasPrefix(text, have)) {
+			return &s.gaps[i]
+		}
+	}
+	return nil
+}
+
 // left lists the critical and important gaps that are open.
 func (s *sheet) left() []gap {
 	var out []gap

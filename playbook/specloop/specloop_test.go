@@ -2,6 +2,7 @@ package specloop_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,7 @@ func file(text string) *fstest.MapFile {
 // applies, and leaves what it was asked for.
 type crew struct {
 	gaps map[string][]reprise.Gap // by step
+	more bool                     // every validation finds something new
 }
 
 func (c *crew) work(j playbooktest.Job) reprise.Reply {
@@ -51,6 +53,10 @@ func (c *crew) work(j playbooktest.Job) reprise.Reply {
 		}
 		j.Write(spec, text)
 	case "validator", "advocate":
+		if c.more {
+			known := strings.Count(j.Read(index), "| And now")
+			return reprise.Reply{Outcome: "done", Gaps: []reprise.Gap{{Priority: "Critical", Question: fmt.Sprintf("And now, after %d?", known)}}}
+		}
 		return reprise.Reply{Outcome: "done", Gaps: c.gaps[j.Step]}
 	case "gap-classifier":
 		return reprise.Reply{Outcome: "done", Questions: []reprise.Asked{{Text: "How long and who?", Subject: "G-001, G-002", Options: []string{"7 days", "30 days"}}}}
@@ -140,10 +146,7 @@ func TestSL9_nothing_is_asked_where_no_gap_is_found(t *testing.T) {
 }
 
 // always is a crew whose validator is never content.
-func always() *crew {
-	more := []reprise.Gap{{Priority: "Critical", Question: "And now?"}}
-	return &crew{gaps: map[string][]reprise.Gap{"A3": more, "B3": more}}
-}
+func always() *crew { return &crew{more: true} }
 
 func TestSL9_a_validator_that_always_finds_gaps_ends_with_a_person(t *testing.T) {
 	t.Parallel()
@@ -206,6 +209,54 @@ func TestSL9_stale_rounds_end_with_a_person(t *testing.T) {
 	if !strings.Contains(string(r.Files[index].Data), "stale_accepted") {
 		t.Errorf("%s\n%s", r.Story(), r.Files[index].Data)
 	}
+}
+
+// acceptAtLimit answers every question, and accepts the gaps in the end.
+func acceptAtLimit(q reprise.Question) (string, bool) {
+	if strings.HasPrefix(q.ID, "limit-") {
+		return "accept with known gaps", true
+	}
+	return "answer to " + q.ID, true
+}
+
+// The validator reports one gap after every answer, by its id or by its question
+// alone: three rounds count as stale, and at the end of the next a person decides.
+func TestSL9_a_gap_that_is_reported_again_makes_the_loop_stale(t *testing.T) {
+	t.Parallel()
+	for _, again := range []reprise.Gap{
+		{ID: "G-001", Priority: "Critical", Question: "How long is it valid?"},
+		{ID: "G-077", Priority: "Critical", Question: "how **long**"},
+		{Priority: "Critical", Question: "How long?"},
+	} {
+		c := &crew{gaps: map[string][]reprise.Gap{"A3": {{ID: "G-001", Priority: "Critical", Question: "How long?"}}, "B3": {again}}}
+		p := player(func() *crew { return c })
+		p.Answer = acceptAtLimit
+		r := p.Play(t, fstest.MapFS{})
+		text := string(r.Files[index].Data)
+		if r.Ends("B2") != 4 || !strings.Contains(text, "stale_accepted") || !strings.Contains(text, "**Stale Count** | 3 / 3") || strings.Contains(text, "G-002") {
+			t.Errorf("%+v: %d rounds, %s (%s)\n%s\n%s", again, r.Ends("B2"), r.Run.State, r.GaveUp, r.Story(), text)
+		}
+		for _, id := range []string{"C1.1", "C2.1", "C3.1", "C4.1"} {
+			if got := strings.Count(string(r.Files[spec].Data), "- "+id+"\n"); got != 1 {
+				t.Errorf("%+v: %s was applied %d times\n%s", again, id, got, r.Story())
+			}
+		}
+	}
+}
+
+func TestSL9_a_gap_that_is_reported_again_survives_kills(t *testing.T) {
+	t.Parallel()
+	tree := layouttest.LoadFS(t, "testdata/at-the-limit.txtar")
+	tree[index] = file(strings.NewReplacer("| 10 / 10 |", "| 4 / 10 |", "| 0 / 3 |", "| 2 / 3 |").Replace(string(tree[index].Data)))
+	c := &crew{gaps: map[string][]reprise.Gap{"B3": {{ID: "G-002", Priority: "Important", Question: "Who?"}}}}
+	p := player(func() *crew { return c })
+	p.Goal, p.Answer = reprise.Goal{ID: "001-team-invites"}, acceptAtLimit
+	p.EveryKill(t, tree, func(t testing.TB, r playbooktest.Result) {
+		text := string(r.Files[index].Data)
+		if !strings.Contains(text, "stale_accepted") || r.Ends("B2") != 1 || strings.Count(text, "| G-002 |") != 3 || r.Count(reprise.QuestionAsked, "") != 2 {
+			t.Errorf("%s (%s)\n%s\n%s", r.Run.State, r.GaveUp, r.Story(), text)
+		}
+	})
 }
 
 func TestSL9_nobody_answers_and_the_run_waits(t *testing.T) {
