@@ -121,6 +121,14 @@ type Lifter interface {
 	Lift(fsys fs.FS, r *Run) []string
 }
 
+// Aimer is implemented by playbooks whose journal can tell better than the files where
+// a run goes on. Aim puts that into Next, and into the steps, phase and reason that hang
+// on it; it is called wherever a run was told what its journal holds, so that who looks
+// and who works agree.
+type Aimer interface {
+	Aim(fsys fs.FS, r *Run)
+}
+
 // Goaler is implemented by playbooks that can tell what a run was started for,
 // in words, so that it can be started afresh.
 type Goaler interface {

@@ -223,16 +223,23 @@ func (w *work) standOn(files *reprise.Run) {
 func (w *work) recall(run *reprise.Run) {
 	run.Recall(w.told)
 	run.Until = time.Time{}
+	if book, ok := w.book.(reprise.Aimer); ok {
+		book.Aim(w.at(), run)
+	}
 }
 
 // gone reports whether nothing is where the run's files should be.
 func (w *work) gone() bool {
-	var at fs.FS = w.store
-	if w.dry != nil {
-		at = w.dry
-	}
-	_, err := fs.Stat(at, w.ref.Path)
+	_, err := fs.Stat(w.at(), w.ref.Path)
 	return errors.Is(err, fs.ErrNotExist)
+}
+
+// at is where the run's files are read: as they are, or as a rehearsal has made them.
+func (w *work) at() fs.FS {
+	if w.dry != nil {
+		return w.dry
+	}
+	return w.store
 }
 
 // remember keeps what an event tells beside what the files say.

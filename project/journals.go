@@ -10,6 +10,7 @@ import (
 	"reprise/evidence"
 	"reprise/internal/durable"
 	"reprise/journal"
+	"reprise/playbook"
 )
 
 // recallJournals adds to the runs what our own journals tell and their files
@@ -75,6 +76,11 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 			last.File = entries[n-1].Source.File
 		}
 		recall(r, events, last)
+		if book, err := playbook.For(r.Layout, r.Kind); err == nil {
+			if book, ok := book.(reprise.Aimer); ok {
+				book.Aim(store, r)
+			}
+		}
 		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
 			tellSpent(store, r, journal.Fold(entries), func() []journal.Entry { return entries }, opts) // an answer that waits may be the say it takes
 		}

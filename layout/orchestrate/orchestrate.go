@@ -132,12 +132,13 @@ type loader struct {
 	r   *doc.Reader
 	run *reprise.Run
 
-	names  []storyFile // lazily listed by storyFiles
-	asked  bool
-	lap    loop      // of a QA loop: what its file says
-	laps   []*loader // the QA loops of the project, lazily read by lapOf
-	lapped bool
-	nested bool // read only to know which story it speaks of: no locks, no other states
+	names   []storyFile // lazily listed by storyFiles
+	asked   bool
+	lap     loop      // of a QA loop: what its file says
+	laps    []*loader // the QA loops of the project, lazily read by lapOf
+	lapped  bool
+	verdict *doc.Node // of a specification: what its critique says
+	nested  bool      // read only to know which story it speaks of: no locks, no other states
 }
 
 // storyFiles lists the story files of the tree by name, once for one reading.

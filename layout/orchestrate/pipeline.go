@@ -12,8 +12,10 @@ import (
 // pipelinePhases are the phases of a specification with what each leaves.
 var pipelinePhases = []struct{ phase, role, artifact string }{
 	{"gather", "pm", "requirements"}, {"assess", "architect", "complexity"}, {"research", "analyst", "research"},
-	{"write", "pm", "spec"}, {"critique", "qa", "critique"},
+	{write, "pm", "spec"}, {critique, "qa", "critique"},
 }
+
+const write, critique = "write", "critique"
 
 // pipelineState says which phases a word of .pipeline-state.json has behind it.
 func pipelineState(word string) int {
@@ -89,6 +91,7 @@ func (l *loader) pipeline() {
 			l.times(n, 0)
 		}
 	}
+	story := l.specStory()
 	there := make([]bool, len(pipelinePhases))
 	for i, p := range pipelinePhases {
 		after := "create"
@@ -97,11 +100,20 @@ func (l *loader) pipeline() {
 		}
 		there[i] = l.specArtifact(p.artifact, p.phase, after, &simple)
 	}
+	phase, open := critique, ""
+	if story == "" && there[len(there)-1] { // once it is written nobody asks for the critique any more
+		phase, open = afterCritique(plainText(l.verdict))
+	}
 	point := len(pipelinePhases)
 	for i, p := range pipelinePhases {
 		skip := simple && (p.phase == "assess" || p.phase == "research")
 		step := reprise.Step{ID: p.phase, Phase: p.phase, Role: p.role, Status: reprise.Pending, Source: reprise.Source{File: run.Path}}
 		switch {
+		case p.phase == critique && open != "":
+			if l.verdict == nil {
+				break
+			}
+			step.Claims = []reprise.Claim{{Ledger: "verdict", Status: reprise.Pending, Word: plainText(l.verdict), Source: l.verdict.Source(), Won: true}}
 		case there[i]:
 			step.Status = reprise.Done
 		case skip:
@@ -115,9 +127,11 @@ func (l *loader) pipeline() {
 			if i < state {
 				claim.Status = reprise.Done
 			}
-			artifact := reprise.Claim{Ledger: "artifacts", Status: step.Status, Word: p.artifact, Source: reprise.Source{File: run.Path}, Won: true}
-			step.Claims = []reprise.Claim{artifact, claim}
-			if claim.Status == reprise.Done && !step.Status.Closed() {
+			if len(step.Claims) == 0 {
+				step.Claims = []reprise.Claim{{Ledger: "artifacts", Status: step.Status, Word: p.artifact, Source: reprise.Source{File: run.Path}, Won: true}}
+			}
+			step.Claims = append(step.Claims, claim)
+			if claim.Status == reprise.Done && !there[i] && !step.Status.Closed() {
 				l.missingOutput(p.artifact, p.phase, at)
 				l.r.Report(reprise.Finding{
 					Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: p.phase, Source: at,
@@ -135,7 +149,7 @@ func (l *loader) pipeline() {
 			run.Active(f.MTime, f.At(0))
 		}
 	}
-	if story := l.specStory(); point == len(pipelinePhases) && story != "" {
+	if point == len(pipelinePhases) && story != "" {
 		run.State, run.Phase, run.Reason = reprise.Complete, "done", "the specification is finished and its story is written"
 		run.Also = append(run.Also, reprise.Ref{Layout: layoutName, ID: storyKey(story).id, Path: story, Kind: reprise.KindStory})
 		return
@@ -146,8 +160,32 @@ func (l *loader) pipeline() {
 		return
 	}
 	p := pipelinePhases[point]
+	if p.phase == critique && open != "" {
+		if phase == write {
+			p = pipelinePhases[point-1]
+		}
+		run.State, run.Phase, run.Reason = reprise.Interrupted, p.phase, open
+		run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Phase: p.phase, Role: p.role, Reason: open}}
+		return
+	}
 	run.State, run.Phase, run.Reason = reprise.Interrupted, p.phase, "the specification stopped before "+p.phase
 	run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Phase: p.phase, Role: p.role, Reason: "its output is the first that is missing"}}
+}
+
+// afterCritique gives the phase that a verdict leads to and why it does not end the
+// specification: a story is made of one that its critique approved, and of no other.
+// open is "" where it did.
+func afterCritique(word string) (phase, open string) {
+	switch reprise.RulingOf(word) {
+	case reprise.Passes, reprise.PassesWithConcerns:
+		return critique, ""
+	case reprise.SendsBack, reprise.Holds:
+		return write, "its critique sent it back: " + quote(word)
+	case reprise.NoRuling:
+		return critique, "its critique gives no verdict"
+	default:
+		return critique, "its critique gives a verdict that has no meaning here: " + quote(word)
+	}
 }
 
 // specProject is the project that the folder of a specification belongs to.
@@ -214,6 +252,9 @@ func (l *loader) specArtifact(name, phase, after string, simple *bool) bool {
 				l.times(n, 0)
 				if name == "complexity" && doc.Fold(plainText(n.Get("class", "complexity", "level", "result"))) == "simple" {
 					*simple = true
+				}
+				if name == critique {
+					l.verdict = n.Get("verdict", "decision", "result")
 				}
 			}
 		}

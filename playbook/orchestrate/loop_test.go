@@ -165,6 +165,19 @@ func TestOR11_pipeline(t *testing.T) {
 	}
 	p.Answer = func(reprise.Question) (string, bool) { return "accept as it is", true }
 	over("create")(t, p.Play(t, tree()))
+	// More iterations are more: no story is made of what was sent back.
+	said := "stop"
+	p.Answer = func(reprise.Question) (string, bool) {
+		if said == "stop" {
+			said = "allow more iterations"
+		} else {
+			said = "stop"
+		}
+		return said, true
+	}
+	if r := p.Play(t, tree()); r.Count(reprise.StepFinished, "critique") != 6 || r.Ends("create") > 0 {
+		t.Errorf("more iterations: %s (%s)\n%s", r.Run.State, r.Run.Reason, r.Story())
+	}
 	p.Answer = func(reprise.Question) (string, bool) { return "stop", true }
 	if r := p.Play(t, tree()); r.Run.State != reprise.Stopped || r.Ends("create") > 0 {
 		t.Errorf("stopped: %s (%s)\n%s", r.Run.State, r.Run.Reason, r.Story())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -14,7 +15,10 @@ import (
 // critique, and at last the story.
 type Pipeline struct{ alone }
 
-var _ reprise.Playbook = Pipeline{}
+var (
+	_ reprise.Playbook = Pipeline{}
+	_ reprise.Aimer    = Pipeline{}
+)
 
 const write, critique = "write", "critique"
 
@@ -63,23 +67,53 @@ func (Pipeline) GoalOf(_ fs.FS, r *reprise.Run) string {
 
 // step is the phase that a unit means. A story is made of a specification whose
 // critique approved it, and of no other: one that was sent back is written and
-// criticised again, one whose critique says nothing is criticised.
+// criticised again, one whose critique says nothing is criticised. What is on record
+// of the critique counts before its file.
 func (Pipeline) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
-	if u.Phase != create {
-		return u.Phase
-	}
 	w, c := r.Step(write), r.Step(critique)
-	if w == nil || c == nil {
-		return create
+	if w == nil || c == nil || !made(r, write) || !made(r, critique) {
+		return u.Phase
 	}
 	word := onDisk(fsys, r)
 	switch {
-	case c.Ended > 0 && c.Rejected == 0, c.Ended == 0 && word == reprise.Passes:
+	case c.Ended > 0 && c.Settled == c.Attempts, c.Ended == 0 && word == reprise.Passes:
 		return create
 	case c.Ended == 0 && word != reprise.SendsBack && word != reprise.Holds, w.Ended > c.Ended:
 		return critique
 	}
 	return write
+}
+
+// Aim implements reprise.Aimer: the files cannot tell that a specification was written
+// anew since its critique, nor that the critique was accepted by another word than its
+// own.
+func (p Pipeline) Aim(fsys fs.FS, r *reprise.Run) {
+	w, c := r.Step(write), r.Step(critique)
+	if w == nil || c == nil || w.Ended+c.Ended == 0 || len(r.Next) != 1 {
+		return
+	}
+	u := &r.Next[0]
+	step := p.step(fsys, r, *u)
+	if step == u.Phase {
+		return
+	}
+	switch u.Phase = step; step {
+	case create:
+		c.Status, u.Role, u.Reason = reprise.Done, cycleRoles[create], "the specification is accepted and has no story yet"
+	case critique:
+		c.Status, u.Role, u.Reason = reprise.Pending, outputs[step].role, "it was written anew since its critique"
+	default:
+		c.Status, u.Role, u.Reason = reprise.Pending, outputs[step].role, "its critique sent it back"
+	}
+	r.Phase = step
+	if r.State == reprise.Interrupted {
+		r.Reason = u.Reason
+	}
+}
+
+// made reports whether the output of a phase is there and can be read.
+func made(r *reprise.Run, phase string) bool {
+	return slices.ContainsFunc(r.Artifacts, func(a reprise.Artifact) bool { return a.MadeBy == phase && a.Presence == reprise.Present })
 }
 
 // onDisk is the verdict that the critique's own file gives.
@@ -158,7 +192,7 @@ func (Pipeline) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply
 		}
 		return finished(reply)
 	}
-	if s := r.Step(a.Step); s == nil || s.Status != reprise.Done {
+	if !made(r, a.Step) {
 		return reprise.Conclusion{Problem: "the output of " + a.Step + " is not there or cannot be read"}
 	}
 	if a.Step != critique {

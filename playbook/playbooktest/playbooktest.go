@@ -222,13 +222,16 @@ func (w *world) now() time.Time {
 	return layouttest.Epoch.Add(time.Duration(w.minutes) * time.Minute)
 }
 
-func (w *world) load(j *journal) *reprise.Run {
+func (w *world) load(book reprise.Playbook, j *journal) *reprise.Run {
 	w.t.Helper()
 	r, err := w.Layout.Load(w.files, j.ref)
 	if err != nil {
 		w.t.Fatalf("load %s: %v", j.ref.Path, err)
 	}
 	r.Recall(j.events())
+	if book, ok := book.(reprise.Aimer); ok {
+		book.Aim(w.files, r)
+	}
 	return r
 }
 

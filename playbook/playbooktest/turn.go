@@ -40,7 +40,7 @@ func (w *world) run(book reprise.Playbook, goal reprise.Goal, ref reprise.Ref) R
 			break
 		}
 	}
-	res.Run = w.load(j)
+	res.Run = w.load(book, j)
 	res.Decision = reprise.Next(res.Run, reprise.Observed{}, reprise.Policy{})
 	res.Events = j.events()
 	return res
@@ -52,7 +52,7 @@ func (w *world) turn(book reprise.Playbook, j *journal, res *Result) bool {
 	if w.settleCutOff(book, j) {
 		return true
 	}
-	r := w.load(j)
+	r := w.load(book, j)
 	d := reprise.Next(r, reprise.Observed{}, reprise.Policy{})
 	events, err := book.Settle(w.files, r, d)
 	if err != nil {
@@ -218,7 +218,7 @@ func (w *world) conclude(book reprise.Playbook, j *journal, a reprise.Assignment
 		w.record(j, end)
 		return true
 	}
-	c := book.Conclude(w.files, w.load(j), a, reply)
+	c := book.Conclude(w.files, w.load(book, j), a, reply)
 	if c.Text != "" {
 		end.Text = c.Text
 	}
@@ -290,7 +290,7 @@ func (w *world) settleCutOff(book reprise.Playbook, j *journal) bool {
 	}
 	for _, start := range open {
 		reply, ok := w.replies[start.Key]
-		if st := w.load(j).Step(start.Step); !ok && st != nil && st.Status.Closed() && w.left(start) {
+		if st := w.load(book, j).Step(start.Step); !ok && st != nil && st.Status.Closed() && w.left(start) {
 			ok = true // the agent wrote the state itself before it died
 		}
 		if !ok {
