@@ -181,7 +181,7 @@ func (d Decision) without(options []Option) []Option {
 		return options
 	}
 	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool {
-		return slices.Contains([]string{"continue", "resume", "from-phase", "skip-group"}, o.Key)
+		return slices.Contains([]string{"continue", "resume", "resume-agent", "respawn", "restart", "from-phase", "skip", "skip-group"}, o.Key)
 	})
 }
 

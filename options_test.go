@@ -62,6 +62,16 @@ func TestOR6_LR8_AC3_EV5_options_follow_the_decision(t *testing.T) {
 			r.Kind, r.State, r.Options = reprise.KindSpecLoop, reprise.Unreadable, []reprise.Option{{Key: "resume"}, {Key: "fresh"}}
 			return r
 		}, reprise.Observed{}, []string{"fresh"}},
+		{"an unreadable state has no plan to restart or to skip", func() *reprise.Run {
+			r := story()
+			r.Kind, r.State, r.Resume = reprise.KindPlans, reprise.Unreadable, &reprise.ResumeState{Interrupted: true, Type: reprise.PartialPlan}
+			return r
+		}, reprise.Observed{}, []string{"fresh"}},
+		{"an unreadable state has no agent to resume", func() *reprise.Run {
+			r := story()
+			r.Kind, r.State, r.Resume = reprise.KindPlans, reprise.Unreadable, &reprise.ResumeState{Interrupted: true, Type: reprise.ActiveAgent}
+			return r
+		}, reprise.Observed{}, []string{"fresh"}},
 		{"an unreadable state has no phase to start from", func() *reprise.Run {
 			r := story()
 			r.State, r.Steps[0].Status = reprise.Unreadable, reprise.Done

@@ -564,7 +564,16 @@ func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 // not, nothing is changed.
 func (w *work) discard(ctx context.Context, l look) (bool, error) {
 	if !w.renewed {
-		if _, _, err := w.beginnings(l, w.store); err != nil {
+		// The checkout is archived, so a damaged plan in it is not in the way.
+		place, _, err := worktree.Discarding(ctx, w.tree())
+		if err != nil {
+			return true, err
+		}
+		left := &shelf{w.store}
+		if place != "" {
+			left.put(place)
+		}
+		if _, _, err := w.beginnings(l, left); err != nil {
 			return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
 		}
 	}

@@ -105,7 +105,8 @@ func (s *shift) byItself(j judged, mode engine.Mode, option string, blocked bool
 		return false, &waitsError{run: j.run, name: j.name}
 	}
 	mends := option == "repair" || givesUp(option)
-	if blocked && !mends && option != "answer" {
+	// Where a person chose to look at what was built, nothing is gone on with.
+	if blocked && !mends && option != "answer" && flags.option != "review" {
 		if s.asks() && !flags.yes {
 			return false, nil
 		}

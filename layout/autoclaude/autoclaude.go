@@ -193,7 +193,8 @@ func (l *loader) useFileTimes() {
 	}
 }
 
-// artifact records whether one of the run's own files is there.
+// artifact records whether one of the run's own files is there. A plan of which
+// no copy can be read is critical: nothing else says what is done.
 func (l *loader) artifact(name, file, neededBy string) {
 	at, present := l.pathOf(file)
 	a := reprise.Artifact{Name: name, Path: at, Presence: reprise.Missing, NeededBy: neededBy}
@@ -202,7 +203,7 @@ func (l *loader) artifact(name, file, neededBy string) {
 	}
 	for _, p := range l.copies {
 		if file == planFile && p.broken && p.file.Path == a.Path {
-			a.Presence = reprise.Damaged
+			a.Presence, a.Critical = reprise.Damaged, l.plan == nil
 		}
 	}
 	a.Source = reprise.Source{File: path.Dir(a.Path)}
@@ -226,17 +227,23 @@ func titleOf(copies []*plan, id string) string {
 
 // options are the choices of the original program when it finds an existing
 // build. Continue comes first, since --auto-continue takes the first; a build
-// that waits for its review has nothing to continue.
+// that waits for its review has nothing to continue. One whose plan cannot be read
+// can be neither continued nor merged: what is done, and what a merge would end, is
+// not known.
 func (l *loader) options() []reprise.Option {
 	resume := reprise.Option{Key: "continue", Label: "Go on where it stopped"}
 	review := reprise.Option{Key: "review", Label: "Review what was built"}
 	merge := reprise.Option{Key: "merge", Label: "Merge the existing build"}
 	discard := reprise.Option{Key: "discard", Label: "Discard and start fresh (the old state is archived)"}
-	if !l.run.State.Open() || l.run.State == reprise.Unreadable {
+	if !l.run.State.Open() {
 		return nil
 	}
 	var out []reprise.Option
 	switch {
+	case l.run.State == reprise.Unreadable && l.where.worktree == "":
+		return []reprise.Option{discard}
+	case l.run.State == reprise.Unreadable:
+		return []reprise.Option{review, discard}
 	case l.run.Phase == phaseHumanReview:
 		out = append(out, review)
 	case l.where.worktree == "":
