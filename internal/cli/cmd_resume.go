@@ -38,7 +38,8 @@ func (a *app) newResume() *cobra.Command {
 			"until the run is finished, an answer is needed, or going on would be unsafe.\n\n" +
 			"Modes: interactive asks before it goes on; preflight shows every file, every step\n" +
 			"and the whole plan and wants the word \"proceed\"; autopilot goes on by itself where\n" +
-			"nothing blocks. Without RUN: the one that was interrupted, or the list.\n\n" +
+			"nothing blocks. Without RUN: the one that was interrupted, or the list; in\n" +
+			"autopilot the one that was updated last, unless a person paused it.\n\n" +
 			"Exit code: 0 finished, 1 steps failed for good, 3 nothing interrupted, 11 blocked,\n" +
 			"12 needs an answer, 13 changed since --if, 20 held by a live run, 75 wait for a\n" +
 			"limit to end, 130 and 143 stopped by a signal, 141 since nobody reads the output.",
@@ -119,7 +120,7 @@ func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
 		return err
 	}
 	return a.work(ctx, flags.workFlags, func(s *shift) error {
-		j, found, err := s.which(arg)
+		j, found, err := s.which(arg, flags.mode == string(engine.Autopilot) && flags.option == "" && flags.from == "" && len(flags.skip) == 0)
 		if err != nil || j == nil {
 			return err
 		}
@@ -128,8 +129,9 @@ func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
 }
 
 // which finds the run that is meant; without a name and with several, a person
-// chooses. nil if there is none, which has been said then.
-func (s *shift) which(arg string) (*judged, *project.Judgement, error) {
+// chooses, or it is the latest where that is asked for. nil if there is none, which has
+// been said then.
+func (s *shift) which(arg string, byAge bool) (*judged, *project.Judgement, error) {
 	found, err := s.lookUp()
 	if err != nil {
 		return nil, nil, err
@@ -152,6 +154,13 @@ func (s *shift) which(arg string) (*judged, *project.Judgement, error) {
 		return nil, nil, nil
 	case len(list) == 1:
 		return &list[0], found, nil
+	case byAge && latest(list) != nil:
+		j := latest(list)
+		s.tellWaiting(engine.Progress{
+			Kind: engine.Noticed, At: found.Observed.Now, Run: j.run.ID,
+			Text: fmt.Sprintf("%d runs could be meant; %s was updated last (%s) and is taken", len(list), j.name, f.ago(*j)),
+		})
+		return j, found, nil
 	case !s.asks():
 		return nil, nil, &severalError{list: list}
 	}
@@ -163,6 +172,23 @@ func (s *shift) which(arg string) (*judged, *project.Judgement, error) {
 		return nil, nil, err
 	}
 	return &list[n-1], found, nil
+}
+
+// latest is the run that was updated last, of those that nobody works on and no person
+// holds. nil if there is none: a time that is not known, or has not come yet, counts for
+// nothing.
+func latest(list []judged) *judged {
+	var best *judged
+	for i := range list {
+		j := &list[i]
+		if j.d.State == reprise.Running || onHold(j.run) || j.plan.AgeSeconds == nil {
+			continue
+		}
+		if best == nil || j.run.LastActivity.After(best.run.LastActivity) {
+			best = j
+		}
+	}
+	return best
 }
 
 func (s *shift) nothingDocument(about []reprise.Finding) report.Summary {
@@ -201,7 +227,7 @@ func (s *shift) lookUp() (*project.Judgement, error) {
 	return s.judge(s.ctx, s.root, project.JudgeOptions{Full: true})
 }
 
-// tellWaiting tells what is waited for before anything is worked on.
+// tellWaiting tells what is waited for, or was chosen, before anything is worked on.
 func (s *shift) tellWaiting(p engine.Progress) {
 	if s.json {
 		s.mu.Lock()
