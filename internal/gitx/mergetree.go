@@ -21,8 +21,8 @@ var ErrCannotForesee = errors.New("this git is too old to tell what a merge woul
 const usage = 129
 
 // Foresee tells why Merge of a branch would come to nothing, nil if it would not: a
-// *ConflictError names the files that do not go together, everything else is what
-// git itself says. It is ErrCannotForesee where nobody can tell.
+// *ConflictError names the files that do not go together, a *NotReadyError the
+// untracked ones that would be overwritten, everything else is what git itself says. It is ErrCannotForesee where nobody can tell.
 //
 // Checkout, index and refs stay as they are, and no object is added to the
 // repository: what the merge is made of goes to a folder outside the project that is
@@ -35,6 +35,9 @@ func (r *Repo) Foresee(ctx context.Context, branch string) error {
 	}
 	at, err := r.resolveAll(ctx, "HEAD", branch)
 	if err != nil {
+		return err
+	}
+	if err := r.wouldCover(ctx, c, at[1]); err != nil {
 		return err
 	}
 	if ahead, err := r.IsAncestor(ctx, at[0], at[1]); err != nil || ahead {

@@ -58,6 +58,8 @@ type NotReadyError struct {
 	// left the lock; Since is when that was locked, zero where that is not known.
 	Locked bool
 	Since  time.Time
+	// Untracked tells that Paths are files git does not know and would overwrite.
+	Untracked bool
 }
 
 // Error gives the operation, the folder and the reason.
@@ -73,6 +75,9 @@ func (e *NotReadyError) Error() string {
 func (e *NotReadyError) Hint() string {
 	if e.Locked {
 		return "wait for that git to end; if none is at work, remove the file"
+	}
+	if e.Untracked {
+		return "move them out of the way or commit them, then merge again; nothing was changed"
 	}
 	return "`git status` in that folder tells more"
 }

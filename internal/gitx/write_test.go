@@ -319,9 +319,15 @@ func TestAC9_Merge(t *testing.T) {
 
 // TestX10_Foresee_says_what_Merge_says, without a trace in the repository, and
 // without running what it names: a file in conflict, one that a driver of the
-// repository's would merge, one that is renamed on both sides, a history of its own.
+// repository's would merge, one that is renamed on both sides, a history of its own,
+// files that git does not know.
 func TestX10_Foresee_says_what_Merge_says(t *testing.T) {
 	t.Parallel()
+	untracked := map[string][]string{
+		"untracked, ahead":            {"-dash", "mine.txt"},
+		"untracked file and folder":   {"a/b", "d/e f"},
+		"untracked beside a conflict": {"mine.txt"},
+	}
 	for name, setup := range map[string]func(f *fixture){
 		"fine": func(f *fixture) {
 			f.git("checkout", "-q", "-b", "other")
@@ -361,6 +367,35 @@ func TestX10_Foresee_says_what_Merge_says(t *testing.T) {
 			f.git("config", "diff.d.textconv", f.trap("textconv"))
 			f.git("config", "merge.renormalize", "true")
 		},
+		"untracked, ahead": func(f *fixture) {
+			f.git("checkout", "-q", "-b", "other")
+			f.write("mine.txt", "theirs\n")
+			f.write("-dash", "theirs\n")
+			f.commit("theirs")
+			f.git("checkout", "-q", "main")
+			f.write("mine.txt", "mine\n")
+			f.write("-dash", "mine\n")
+			f.write("unconcerned", "mine\n")
+		},
+		"untracked file and folder": func(f *fixture) {
+			f.git("checkout", "-q", "-b", "other")
+			f.write("a/b/c", "theirs\n")
+			f.write("d", "theirs\n")
+			f.commit("theirs")
+			f.git("checkout", "-q", "main")
+			f.write("ours", "ours\n")
+			f.commit("ours")
+			f.write("a/b", "mine\n")
+			f.write("d/e f", "mine\n")
+		},
+		"untracked beside a conflict": func(f *fixture) {
+			f.conflict()
+			f.git("checkout", "-q", "other")
+			f.write("mine.txt", "theirs\n")
+			f.commit("more")
+			f.git("checkout", "-q", "main")
+			f.write("mine.txt", "mine\n")
+		},
 		"unrelated": func(f *fixture) {
 			f.git("checkout", "-q", "--orphan", "other")
 			f.write("file.txt", "other\n")
@@ -393,6 +428,14 @@ func TestX10_Foresee_says_what_Merge_says(t *testing.T) {
 			_, done := r.Merge(t.Context(), "other", "merge", "")
 			if fmt.Sprint(seen) != fmt.Sprint(done) || (name == "fine" || name == "ahead") != (done == nil) {
 				t.Errorf("foreseen: %v\nit came: %v", seen, done)
+			}
+			if not, is := errors.AsType[*NotReadyError](done); is != strings.HasPrefix(name, "untracked") || is && !not.Untracked {
+				t.Errorf("%v", done)
+			} else if is {
+				sameSnapshot(t, before, look())
+				if want := untracked[name]; !slices.Equal(not.Paths, want) {
+					t.Errorf("in the way: %q, want %q", not.Paths, want)
+				}
 			}
 			if marks := f.marks(); len(marks) > 0 {
 				t.Errorf("code of the repository was run: %q", marks)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -252,7 +253,8 @@ func (r *Repo) Files(ctx context.Context, rev string) ([]string, error) {
 
 // Merge merges a branch into the branch that is checked out, always with a
 // commit of its own, and gives that. Uncommitted changes (those of Kept do not
-// count), a detached head or an operation under way are refused. Where changes
+// count), untracked files that it would overwrite, a detached head or an operation
+// under way are refused. Where changes
 // do not go together the merge is taken back and the error is a *ConflictError.
 //
 // If git is killed here, its index may stay locked or the merge under way; the
@@ -271,6 +273,9 @@ func (r *Repo) Merge(ctx context.Context, branch, text, trailer string) (string,
 		return "", err
 	}
 	if _, err := c.mergesInto(ctx); err != nil {
+		return "", err
+	}
+	if err := r.wouldCover(ctx, c, at[0]); err != nil {
 		return "", err
 	}
 	args := []string{"merge", "--quiet", "--no-ff", "--no-edit", "--no-stat", "--no-log", "--no-verify", "--no-gpg-sign", "--no-verify-signatures", "--no-autostash", "--no-rerere-autoupdate", "--cleanup=verbatim", "-m", message(text)}
@@ -334,6 +339,53 @@ func tracked(changes []reprise.Change) []string {
 		}
 	}
 	return out
+}
+
+// wouldCover refuses the merge of a commit that brings files where untracked ones
+// are, or their folders. Git refuses it too, and names them only in prose.
+func (r *Repo) wouldCover(ctx context.Context, c *checkout, commit string) error {
+	st, err := c.status(ctx)
+	if err != nil {
+		return err
+	}
+	st.changes = slices.DeleteFunc(st.changes, func(ch reprise.Change) bool { return !ch.Untracked })
+	if len(st.changes) == 0 {
+		return nil
+	}
+	head, err := c.head(ctx)
+	if err != nil {
+		return err
+	}
+	base, err := r.MergeBase(ctx, head, commit)
+	if err != nil || base == "" {
+		return err // histories without a common commit git does not merge
+	}
+	added, err := c.names(ctx, "diff", "--name-only", "-z", "--diff-filter=A", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--end-of-options", base, commit)
+	if err != nil {
+		return err
+	}
+	comes, folders := map[string]bool{}, map[string]bool{}
+	for _, name := range added {
+		comes[name] = true
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	covered := &NotReadyError{Op: "merge in", Dir: AbsPath(c.dir), Reason: "it has files that git does not know and that the merge would overwrite", Untracked: true}
+	for _, ch := range st.changes {
+		name := strings.TrimSuffix(ch.Path, "/") // a repository of its own
+		in := comes[name] || folders[name] && name == ch.Path
+		for dir := path.Dir(name); dir != "." && !in; dir = path.Dir(dir) {
+			in = comes[dir]
+		}
+		if in {
+			covered.Paths = append(covered.Paths, ch.Path)
+		}
+	}
+	if len(covered.Paths) > 0 {
+		return covered
+	}
+	return nil
 }
 
 // takeBack aborts a merge of this commit that is under way: one of ours, as the
