@@ -20,6 +20,10 @@ func (d Decision) Options(r *Run) []Option {
 	if d.Action == Ask && r.spent(d.Units) && len(r.PendingQuestions()) == 0 {
 		options = d.tryAgain(options)
 	}
+	if r.Kind == KindPlans && d.Action == Ask && len(r.PendingQuestions()) > 0 {
+		// Plans wait for the answer: to go on without one starts nothing.
+		options = slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "continue" || o.Key == "restart" })
+	}
 	if !r.Refreshable() {
 		options = slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "fresh" })
 	}

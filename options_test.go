@@ -125,3 +125,22 @@ func TestOR3_bands_of_age(t *testing.T) {
 		t.Error("no time on record has an age")
 	}
 }
+
+// LR8: plans that wait for a person are not offered to be gone on with or begun
+// again before the answer: nothing would be started.
+func TestLR8_what_starts_nothing_before_the_answer_is_not_offered(t *testing.T) {
+	t.Parallel()
+	done, total := 1, 3
+	r := &reprise.Run{Ref: reprise.Ref{Kind: reprise.KindPlans, Path: ".planning"}, State: reprise.Waiting, Steps: []reprise.Step{{ID: "02-02", Status: reprise.InProgress}}, Questions: []reprise.Question{{ID: "q", Text: "Is the account there?"}}}
+	r.Resume = &reprise.ResumeState{Interrupted: true, Type: reprise.PartialPlan, Plan: "02-02", CompletedTasks: &done, TotalTasks: &total}
+	offered := func() []string {
+		return keys(reprise.Next(r, reprise.Observed{}, reprise.Policy{}).Options(r))
+	}
+	if got := offered(); !slices.Equal(got, []string{"answer", "skip"}) {
+		t.Errorf("before the answer: %v", got)
+	}
+	r.State, r.Questions, r.Next = reprise.Interrupted, nil, []reprise.Unit{{ID: "02-02"}}
+	if got := offered(); !slices.Equal(got, []string{"continue", "restart", "skip"}) {
+		t.Errorf("after it: %v", got)
+	}
+}

@@ -3,8 +3,8 @@ package reprise
 import "time"
 
 // Recall adds to a run what its journal tells and its files have no place for:
-// how often each step was started and sent back, when it ended last, which stages
-// were begun that are no steps, what a person was asked and said, and in which mode
+// how often each step was started and sent back, when it ended last, whether a person
+// wants it done again, which stages were begun that are no steps, what a person was asked and said, and in which mode
 // it was started. Events stand in the order
 // in which they happened; what the files say of a question that nobody else answered
 // stays.
@@ -39,6 +39,9 @@ func (r *Run) Recall(events []Event) {
 			stopped, begun = false, false
 			clear(asked)
 			order = nil
+			for i := range r.Steps {
+				r.Steps[i].Again = false
+			}
 		case RunStarted:
 			stopped, begun = false, false
 		case RunResumed:
@@ -155,6 +158,12 @@ func (s *Step) recall(ev *Event, at int) {
 		s.Rejected, s.Settled = 0, s.Attempts
 	case ev.Kind == StepReset && ev.Actor == Person:
 		s.Rejected = 0
+	}
+	switch ev.Kind {
+	case StepReset:
+		s.Again = s.Again || ev.Actor == Person
+	case StepFinished, StepSkipped:
+		s.Again = false
 	}
 }
 

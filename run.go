@@ -75,6 +75,7 @@ type Step struct {
 	Settled  int      // how many of them were over when it was last accepted, on record
 	Ours     bool     // our own journal tells that it was begun
 	Rejected int      // how often in a row it ended with the work sent back, on record
+	Again    bool     // a person wants it done again, all of it, and it was not ended since, on record
 	Ended    int      // the place of its latest end in the journal, from 1; 0 if none is there
 	Commits  []string // commits the ledgers record for it
 	Pieces   bool     // those commits are made on the way: they show that it was begun, not that it is whole

@@ -52,8 +52,14 @@ func carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *reprise.Ste
 	name := summaryOf(fsys, st)
 	a.Facts["plan"], a.Facts["summary"], a.Facts["commit"] = st.ID, name, "type("+st.ID+"): what was done"
 	a.Facts["task"] = "Carry out plan " + st.ID + " and nothing beyond it, with a commit for each task. Then write its summary to " + name + "."
-	if a.Step != st.ID {
+	switch done, list := handedOver(fsys, r, st); {
+	case a.Step != st.ID:
 		a.Facts["task"] = "Plan " + st.ID + " is recorded as done and has no summary. Check the work and write it to " + name + "; do not do the plan again."
+	case st.Again:
+		a.Facts["task"] = "Carry out plan " + st.ID + " from its beginning and nothing beyond it, with a commit for each task. A person wants all of it done again: go through every task, also those that a hand-off calls done. Then write its summary to " + name + "."
+	case done != "":
+		a.Facts["task"] = "Go on with plan " + st.ID + " and nothing beyond it, with a commit for each task. Tasks that are done: " + done + ", see the data; do not do those again. Then write its summary to " + name + "."
+		a.Data = append(a.Data, list)
 	}
 	a.Expect = []reprise.Expected{{Path: name}}
 	a.Inputs = append([]string{st.Path}, a.Inputs...)
@@ -72,6 +78,36 @@ func carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *reprise.Ste
 			a.Answers = append(a.Answers, q.ID)
 		}
 	}
+}
+
+// handedOver tells how many tasks of a plan its hand-off calls done, "" for none or
+// no such hand-off, and which they are, with their commits.
+func handedOver(fsys fs.FS, r *reprise.Run, st *reprise.Step) (done string, list reprise.Data) {
+	at := slices.IndexFunc(resumes(r), func(s reprise.ResumeState) bool {
+		return s.Type == reprise.PartialPlan && s.Plan == st.ID && s.CompletedTasks != nil && s.TotalTasks != nil
+	})
+	from := slices.IndexFunc(st.Claims, func(c reprise.Claim) bool { return path.Base(c.Source.File) == "HANDOFF.json" })
+	if at < 0 || from < 0 || *resumes(r)[at].CompletedTasks == 0 {
+		return "", reprise.Data{}
+	}
+	f := doc.NewReader(fsys).Open(st.Claims[from].Source.File)
+	var lines []string
+	for _, item := range f.JSON().Get("completed_tasks").List() {
+		if item.Kind != doc.Map {
+			lines = append(lines, item.Str())
+			continue
+		}
+		var words []string
+		for _, key := range []string{"id", "name", "status", "commit"} {
+			if n := item.Get(key); !n.IsNull() && n.Text != "" {
+				words = append(words, key+" "+n.Text)
+			}
+		}
+		lines = append(lines, strings.Join(words, ", "))
+	}
+	s := resumes(r)[at]
+	return fmt.Sprintf("%d of %d", *s.CompletedTasks, *s.TotalTasks),
+		reprise.Data{Name: "tasks that are done", Source: f.At(0), Text: doc.Clip(strings.Join(lines, "\n"), 8000)}
 }
 
 // summaryOf is where the summary of a plan is, or will be: named after the plan,

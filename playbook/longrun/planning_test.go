@@ -7,6 +7,8 @@ import (
 
 	"reprise"
 	"reprise/layout/layouttest"
+	layout "reprise/layout/longrun"
+	"reprise/playbook/longrun"
 	"reprise/playbook/playbooktest"
 )
 
@@ -48,6 +50,41 @@ func TestLR9_a_planning_project_from_mid_phase_to_the_end(t *testing.T) {
 	}
 	p.Answer = func(q reprise.Question) (string, bool) { return "skip it: not needed", true }
 	has(t, p.Play(t, tree), ".planning/phases/02-core/02-03-SUMMARY.md", "status: skipped")
+}
+
+// Who goes on with a plan of a hand-off is told what is done of it; who begins it
+// again, that all of it is to be done.
+func TestLR8_a_plan_of_a_hand_off_is_gone_on_with_or_begun_again(t *testing.T) {
+	t.Parallel()
+	tree := layouttest.LoadFS(t, "testdata/gsd-mid-phase.txtar")
+	tree[".planning/HANDOFF.json"] = file(`{"timestamp": "2027-01-01T10:00:00Z", "phase": "02", "plan": 2, "task": 2, "total_tasks": 3, "status": "paused",
+ "completed_tasks": [{"id": 1, "name": "Mail template", "status": "done", "commit": "b61d9e4"}], "next_action": "Write the sender"}`)
+	r, err := layout.New().Load(tree, planning)
+	if err != nil || len(r.Next) == 0 || r.Next[0].ID != "02-02" {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	told := func() (task, data string) {
+		a, err := longrun.New().Assign(tree, r, r.Next[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range a.Data {
+			data += d.Name + ": " + d.Text + "\n"
+		}
+		return a.Facts["task"], data
+	}
+	if task, data := told(); !strings.Contains(task, "Tasks that are done: 1 of 3") || !strings.Contains(data, "tasks that are done: id 1, name Mail template, status done, commit b61d9e4\n") {
+		t.Errorf("go on: %s\n%s", task, data)
+	}
+	reset := []reprise.Event{{Kind: reprise.StepReset, Step: "02-02", Actor: reprise.Person}}
+	r.Recall(reset)
+	if task, data := told(); !strings.Contains(task, "from its beginning") || strings.Contains(data, "tasks that are done") {
+		t.Errorf("begin again: %s\n%s", task, data)
+	}
+	r.Recall(append(reset, reprise.Event{Kind: reprise.StepFinished, Step: "02-02"}))
+	if r.Step("02-02").Again {
+		t.Error("to be done again after it was finished")
+	}
 }
 
 func TestLR9_agents_that_lie_about_a_planning_project_do_not_count(t *testing.T) {
