@@ -70,6 +70,8 @@ type Assignment struct {
 
 	// Child, if set, is a run of its own that does the unit.
 	Child *Ref
+	// Cast says who does the work of a role in that run, where it is somebody else.
+	Cast map[string]string
 	// Ask, if set, is for a person and starts nothing.
 	Ask *Asked
 	// Local units need nobody: they are recorded as finished. Text is why.

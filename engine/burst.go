@@ -57,7 +57,7 @@ func (w *work) burst(ctx context.Context, d reprise.Decision) (bool, error) {
 // local finds a unit among those that may be started that needs nobody.
 func (w *work) local() (reprise.Assignment, bool) {
 	for _, u := range w.run.Next {
-		a, err := w.book.Assign(w.store, w.run, u)
+		a, err := w.assign(w.store, u)
 		if a.Step == "" {
 			a.Step = u.ID
 		}

@@ -35,7 +35,7 @@ func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
 	w.tell(Progress{Kind: Began, Step: a.Step, Title: a.Unit.Title, Role: a.Role, Attempt: f.attempt})
 	again := w.saidAgain(a.Step)
 	go func() {
-		sum, err := w.Engine.runChild(ctx, w, *a.Child, a.Unit.Title, again)
+		sum, err := w.Engine.runChild(ctx, w, a, again)
 		w.landed <- landing{step: a.Step, child: sum, err: err}
 	}()
 	return nil
@@ -85,19 +85,20 @@ func (w *work) forgive(ctx context.Context, said time.Time) error {
 
 // runChild works on a run within a run. again is when a person said that it is to be
 // tried again, zero if nobody did.
-func (e *Engine) runChild(ctx context.Context, parent *work, ref reprise.Ref, title string, again time.Time) (*Summary, error) {
+func (e *Engine) runChild(ctx context.Context, parent *work, a reprise.Assignment, again time.Time) (*Summary, error) {
+	ref := *a.Child
 	child, err := e.open(ctx, parent.store, ref, nil)
 	if err != nil {
 		return nil, err
 	}
-	child.depth = parent.depth + 1
+	child.depth, child.cast = parent.depth+1, a.Cast
 	// Only the outermost run talks to a person: several at once would talk
 	// across each other.
 	quiet := *e
 	quiet.Ask = nil
 	child.Engine = &quiet
 	if _, err := fs.Stat(parent.store, ref.Path); errors.Is(err, fs.ErrNotExist) {
-		_, events, err := child.book.Begin(parent.store, reprise.Goal{ID: ref.ID, Path: ref.Path, Text: title, Now: e.Now(), Mode: string(e.Mode)})
+		_, events, err := child.book.Begin(parent.store, reprise.Goal{ID: ref.ID, Path: ref.Path, Text: a.Unit.Title, Now: e.Now(), Mode: string(e.Mode)})
 		if err != nil {
 			return nil, err
 		}

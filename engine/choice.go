@@ -266,7 +266,7 @@ func (w *work) current(l look) string {
 		if w.run != nil && w.run.Step(l.d.Point.ID) != nil {
 			return l.d.Point.ID // a plan, and not the task of it that comes next
 		}
-		if a, err := w.book.Assign(w.store, w.run, *l.d.Point); err == nil && a.Step != "" {
+		if a, err := w.assign(w.store, *l.d.Point); err == nil && a.Step != "" {
 			return a.Step
 		}
 		return l.d.Point.ID

@@ -116,7 +116,7 @@ func (w *work) resumed(ctx context.Context, ev reprise.Event) (*flight, error) {
 func (w *work) assignmentOf(step string) (reprise.Assignment, error) {
 	d := w.decide()
 	for _, u := range append(slices.Clone(d.Units), w.run.Next...) {
-		if a, err := w.book.Assign(w.store, w.run, u); err == nil && (a.Step == step || a.Step == "" && u.ID == step) {
+		if a, err := w.assign(w.store, u); err == nil && (a.Step == step || a.Step == "" && u.ID == step) {
 			a.Step = step
 			return a, nil
 		}
@@ -125,7 +125,7 @@ func (w *work) assignmentOf(step string) (reprise.Assignment, error) {
 	if s := w.run.Step(step); s != nil {
 		u = reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
 	}
-	a, err := w.book.Assign(w.store, w.run, u)
+	a, err := w.assign(w.store, u)
 	if err != nil {
 		// The files moved on and do not know the step any more; what is known
 		// of the attempt is enough to look for what it left.
@@ -185,7 +185,7 @@ func (w *work) untouched(files []reprise.Expected) bool {
 // offered reports whether the files offer a step.
 func (w *work) offered(step string) bool {
 	for _, u := range w.run.Next {
-		if a, err := w.book.Assign(w.store, w.run, u); err == nil && (a.Step == step || a.Step == "" && u.ID == step) {
+		if a, err := w.assign(w.store, u); err == nil && (a.Step == step || a.Step == "" && u.ID == step) {
 			return true
 		}
 	}

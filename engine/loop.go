@@ -164,7 +164,7 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 		if len(w.flights) >= w.parallel() {
 			break
 		}
-		a, err := w.book.Assign(w.store, w.run, u)
+		a, err := w.assign(w.store, u)
 		if err != nil {
 			if a = (reprise.Assignment{Unit: u, Step: u.ID}); w.parked[u.ID] == "" {
 				w.refuse(a, err)

@@ -265,7 +265,7 @@ func (r *rehearsal) turn(ctx context.Context, units []reprise.Unit) (again bool,
 		if len(r.flights) >= r.parallel() {
 			return false, nil
 		}
-		a, err := r.book.Assign(r.dry, r.run, u)
+		a, err := r.assign(r.dry, u)
 		if err != nil {
 			r.would("%s cannot be prepared: %v", u.ID, err)
 			continue
@@ -330,7 +330,7 @@ func (r *rehearsal) own(ctx context.Context, a reprise.Assignment) error {
 	if err != nil {
 		return err
 	}
-	w.depth = r.depth + 1
+	w.depth, w.cast = r.depth+1, a.Cast
 	child := newRehearsal(ctx, w, r.shelf, r.dry, r.p)
 	child.child = a.Child.ID
 	if _, err := fs.Stat(r.dry, a.Child.Path); errors.Is(err, fs.ErrNotExist) {

@@ -81,8 +81,9 @@ type work struct {
 	// stamped is when the last event counts as having happened that was recorded
 	// here.
 	stamped time.Time
-	ours    bool // the run was started here: nothing of it is older than its journal
-	depth   int  // of a child among its parents
+	ours    bool              // the run was started here: nothing of it is older than its journal
+	depth   int               // of a child among its parents
+	cast    map[string]string // of a child: who does the work of a role, where its parent names somebody else
 }
 
 // open prepares to work on a run whose project is taken: its journal is read,
@@ -226,6 +227,16 @@ func (w *work) recall(run *reprise.Run) {
 	if book, ok := w.book.(reprise.Aimer); ok {
 		book.Aim(w.at(), run)
 	}
+}
+
+// assign is what one unit needs, done by whom the run around this one names for it.
+// What is to be done stays that of the role.
+func (w *work) assign(at fs.FS, u reprise.Unit) (reprise.Assignment, error) {
+	a, err := w.book.Assign(at, w.run, u)
+	if role := w.cast[a.Role]; role != "" {
+		a.Role = role
+	}
+	return a, err
 }
 
 // gone reports whether nothing is where the run's files should be.

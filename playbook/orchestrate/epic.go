@@ -78,6 +78,25 @@ func (p Epic) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 	return a, nil
 }
 
+// casting is who makes and who judges a story, where its epic names somebody else than
+// the cycle does. A quality gate is somebody only with the sign of an agent: the field
+// holds results, too.
+func casting(fsys fs.FS, r *reprise.Run, s *reprise.Step) map[string]string {
+	out := map[string]string{}
+	if isName(s.Role) && s.Role != cycleRoles[implement] {
+		out[cycleRoles[implement]] = s.Role
+	}
+	given, err := Epic{}.GivenOf(fsys, r)
+	if err != nil {
+		return out // the layout tells of it
+	}
+	gate, is := strings.CutPrefix(strings.TrimSpace(given["stories/"+s.ID+"/quality_gate"]), "@")
+	if gate, _, _ = strings.Cut(gate, " "); is && isName(gate) && gate != cycleRoles[review] {
+		out[cycleRoles[review]] = gate
+	}
+	return out
+}
+
 // story hands a story over to a run of its own: its open QA loop, else its cycle.
 func (Epic) story(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) (reprise.Assignment, error) {
 	a := assignment(r, u, s.ID, u.Role)
@@ -105,6 +124,7 @@ func (Epic) story(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) (
 			a.Child = &reprise.Ref{Layout: layoutName, ID: loopID(fsys, c.Source.File), Path: c.Source.File, Kind: reprise.KindQALoop}
 		}
 	}
+	a.Cast = casting(fsys, r, s)
 	a.Inputs = []string{name}
 	a.Facts["story"] = name
 	return a, nil
