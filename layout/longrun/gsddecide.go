@@ -122,7 +122,7 @@ func (g *gsd) decideOpen() {
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("plan %s needs a person (autonomous: false)", g.id(first))
 	default:
 		run.State = reprise.Interrupted
-		run.Reason = fmt.Sprintf("%s of %s done, %s open; %s comes next", plural(g.doneIn(first.phase), "plan"), g.phaseName(first.phase), plural(len(g.live), "plan"), g.id(first))
+		run.Reason = fmt.Sprintf("%s, %s open; %s comes next", g.doneText(first.phase), plural(len(g.live), "plan"), g.id(first))
 	}
 }
 
@@ -136,6 +136,7 @@ func (g *gsd) needsPerson(first planKey) bool {
 	return !slices.ContainsFunc(now, func(k planKey) bool { return !g.plans[k].human })
 }
 
+// doneIn counts the plans of a phase that their summaries close.
 func (g *gsd) doneIn(p phaseNo) int {
 	n := 0
 	for k := range g.done {
@@ -144,6 +145,25 @@ func (g *gsd) doneIn(p phaseNo) int {
 		}
 	}
 	return n
+}
+
+// doneText tells how many plans of a phase are done, and how many were left out.
+func (g *gsd) doneText(p phaseNo) string {
+	out := 0
+	for k := range g.done {
+		out += count(k.phase == p && g.skipped(k))
+	}
+	text := plural(g.doneIn(p)-out, "plan") + " of " + g.phaseName(p) + " done"
+	if out > 0 {
+		text += fmt.Sprintf(", %d skipped", out)
+	}
+	return text
+}
+
+// skipped reports whether the summary of a plan says that it was left out.
+func (g *gsd) skipped(k planKey) bool {
+	s := g.sums[k]
+	return s != nil && s.status == reprise.Skipped
 }
 
 func (g *gsd) anyTick() bool {

@@ -57,7 +57,7 @@ func (h *handoff) open() (out []reprise.Question) {
 }
 
 // judgeHandoffs reads all hand-offs. The newest is looked at; it is stale if it
-// is older than STATE.md, if its phase is finished or if its plan is done.
+// is older than STATE.md, if its phase is finished or if its plan is done or was skipped.
 func (g *gsd) judgeHandoffs() {
 	if path.Base(g.dir) == planningDir {
 		// The place of older versions: the top of the project.
@@ -113,6 +113,8 @@ func (g *gsd) staleHandoff(h *handoff) string {
 		return g.started(p) || g.road.done(p)
 	}
 	switch {
+	case h.hasPlan && g.skipped(h.plan):
+		return "plan " + g.id(h.plan) + " was skipped"
 	case h.hasPlan && (g.done[h.plan] || g.recorded[h.plan]):
 		return "plan " + g.id(h.plan) + " is done"
 	case !h.at.IsZero() && !g.state.date.IsZero() && h.at.Truncate(day).Before(g.state.date.Truncate(day)):

@@ -179,7 +179,7 @@ func (g *gsd) findings() {
 		if p := g.plans[k]; p != nil && p.superseded != "" && !g.done[k] {
 			untouched = append(untouched, k)
 		}
-		if b, ok := g.road.boxes[k]; ok && !b.ticked && g.done[k] {
+		if b, ok := g.road.boxes[k]; ok && !b.ticked && g.done[k] && !g.skipped(k) {
 			unticked = append(unticked, k)
 		}
 	}
