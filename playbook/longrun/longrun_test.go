@@ -309,3 +309,15 @@ func TestLR9_begin(t *testing.T) {
 		}
 	}
 }
+
+// A task without a commit does not get that of another.
+func TestLR9_the_summary_names_each_task_with_its_own_commit(t *testing.T) {
+	t.Parallel()
+	for _, commits := range []string{`"task_commits": {"2": "abc2222", "3": "abc3333"}`, `"completed_tasks": ["Routes", {"commit": "abc2222"}, {"commit": "abc3333"}]`} {
+		tree := layouttest.LoadFS(t, "testdata/all-tasks-done.txtar")
+		name := dir + "plans/02-CHECKPOINT.json"
+		tree[name] = file(strings.Replace(string(tree[name].Data), `"task_commits": {"1": "abc1111"}`, commits, 1))
+		p := player()
+		has(t, p.Play(t, tree), dir+"summaries/02-SUMMARY.md", "Task 1: Routes; Task 2: Auth (abc2222); Task 3: Docs (abc3333)")
+	}
+}

@@ -156,10 +156,11 @@ func assignPlan(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignment {
 // doneText sums up the tasks of a plan with their commits.
 func doneText(fsys fs.FS, st *reprise.Step) string {
 	var parts []string
+	commits := commitsOf(fsys, st)
 	for i, t := range tasks(fsys, st.Path) {
 		text := t.name
-		if len(st.Commits) > i && st.Commits[i] != "" {
-			text += " (" + doc.Clip(st.Commits[i], 12) + ")"
+		if sha := commits[i+1]; sha != "" {
+			text += " (" + doc.Clip(sha, 12) + ")"
 		}
 		parts = append(parts, text)
 	}
@@ -167,6 +168,29 @@ func doneText(fsys fs.FS, st *reprise.Step) string {
 		return "All tasks are done."
 	}
 	return "All tasks are done: " + strings.Join(parts, "; ") + "."
+}
+
+// commitsOf gives the commits in the checkpoint of a plan by the numbers of their
+// tasks: not each task has one.
+func commitsOf(fsys fs.FS, st *reprise.Step) map[int]string {
+	out := map[int]string{}
+	for _, c := range st.Claims {
+		if !strings.HasSuffix(strings.ToLower(c.Source.File), "checkpoint.json") {
+			continue
+		}
+		n := doc.NewReader(fsys).Open(c.Source.File).JSON()
+		for i, item := range n.Get("completed_tasks").List() {
+			if item.Kind == doc.Map {
+				out[i+1] = item.Get("commit").Str()
+			}
+		}
+		for _, field := range n.Get("task_commits").Fields() {
+			if task, err := strconv.Atoi(field.Name); err == nil {
+				out[task] = field.Value.Str()
+			}
+		}
+	}
+	return out
 }
 
 // assignTransform is for the planner. It may be cut off with some of the plans
