@@ -217,11 +217,57 @@ func (w *work) resumedEvent(l look) reprise.Event {
 		text = append(text, "Interruption duration: "+w.Now().Sub(l.run.LastActivity).Round(time.Second).String())
 	}
 	text = append(text, "Validation: "+validation(l))
+	if w.Mode == Autopilot {
+		text = append(text, heldSafe(l)...)
+	}
 	ev := reprise.Event{Kind: reprise.RunResumed, At: w.Now(), Actor: actor, Outcome: string(w.Mode), Text: strings.Join(text, "\n")}
 	if l.d.Point != nil {
 		ev.Phase = l.d.Point.Phase
 	}
 	return ev
+}
+
+// Nobody reads along in autopilot, and a log is no report: this many warnings and
+// reasons are logged, each with so many characters.
+const (
+	maxLogged    = 10
+	maxLoggedLen = 200
+)
+
+// heldSafe says in a few lines why a run was gone on with that nobody looked at: the
+// verdict, what it rests on, and the warnings that did not stop it.
+func heldSafe(l look) []string {
+	var reasons, warnings []string
+	for _, why := range l.d.Reasons {
+		reasons = append(reasons, oneLine(why, maxLoggedLen))
+	}
+	for _, f := range l.run.Findings {
+		if f.Severity == reprise.Warning {
+			warnings = append(warnings, "Warning: "+oneLine(f.Code+": "+f.Message, maxLoggedLen))
+		}
+	}
+	held := "Held safe: autopilot, verdict " + l.d.Verdict.String() + ", nothing found that blocks it"
+	if few := fewOf(reasons, maxLogged); len(few) > 0 {
+		held += "; " + strings.Join(few, "; ")
+	}
+	return append([]string{held}, fewOf(warnings, maxLogged)...)
+}
+
+// fewOf gives the first of many, and how many are left out.
+func fewOf(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	return append(slices.Clone(list[:n]), fmt.Sprintf("and %d more", len(list)-n))
+}
+
+// oneLine gives the beginning of a text, on one line.
+func oneLine(text string, n int) string {
+	line := []rune(strings.Join(strings.Fields(text), " "))
+	if len(line) > n {
+		line = append(line[:n-1], '…')
+	}
+	return string(line)
 }
 
 // validation sums up what was found, in the words of seed 001.

@@ -23,7 +23,7 @@ var _ reprise.Recorder = (*Layout)(nil)
 // A file that cannot be read whole is never edited: the error names it. Times
 // come from the event alone and are spelled as the file spells its own.
 func (*Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
-	c := &scribe{r: doc.NewReader(fsys), run: r, ev: ev, files: map[string]*paper{}}
+	c := &scribe{r: doc.NewReader(fsys), run: r, ev: ev, said: ev.Text, files: map[string]*paper{}}
 	c.ev.Text = oneLine(ev.Text, maxText)
 	if err := c.record(); err != nil {
 		return nil, fmt.Errorf("record %s of %s: %w", ev.Kind, r.ID, err)
@@ -39,6 +39,7 @@ type scribe struct {
 	r     *doc.Reader
 	run   *reprise.Run
 	ev    reprise.Event
+	said  string // the text of ev as it came, with its lines
 	files map[string]*paper
 	order []string
 }

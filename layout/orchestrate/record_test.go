@@ -118,19 +118,31 @@ func TestOR11_a_specification_is_begun_in_the_folder_a_killed_start_left(t *test
 	}
 }
 
-// OR7: the log of a resumption says once how it was held safe.
-func TestOR7_a_resumption_is_logged_in_five_lines(t *testing.T) {
+// OR1 OR7: the log of a resumption says once how it was held safe, and why where that
+// is said; what is said too much is left out, and none of it is markup.
+func TestOR1_OR7_a_resumption_is_logged_in_a_few_lines(t *testing.T) {
 	t.Parallel()
+	for said, want := range map[string]string{
+		"2 warnings": "2 warnings\n",
+		"2 warnings\nHeld safe: autopilot\n\nWarning: a <!-- b\nWarning: \x1b[31mc": "2 warnings\nHeld safe: autopilot\nWarning: a < !-- b\nWarning: [31mc\n",
+		"clean" + strings.Repeat("\nx", 100):                                        "clean\n" + strings.Repeat("x\n", 13),
+	} {
+		resumptionLogged(t, said, want)
+	}
+}
+
+func resumptionLogged(t *testing.T, said, want string) {
+	t.Helper()
 	fsys := fstest.MapFS{".aiox/epic-3-state.yaml": &fstest.MapFile{Data: []byte("epic_id: 3\nstatus: in_progress\ncurrent_wave: 1\nwaves:\n  1:\n    status: in_progress\n    stories: [3.1]\nstories:\n  3.1: {status: pending}\n"), Mode: 0o644}}
 	l := orchestrate.New()
 	for _, r := range read(t, fsys) {
-		edits, err := l.Record(fsys, r, reprise.Event{Kind: reprise.RunResumed, At: time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC), Phase: "wave 1", Text: "State source: x\nResume point: y\nValidation: 2 warnings"})
+		edits, err := l.Record(fsys, r, reprise.Event{Kind: reprise.RunResumed, At: time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC), Phase: "wave 1", Text: "State source: x\nResume point: y\nValidation: " + said})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range edits {
 			if text := string(e.Content); strings.Contains(text, "Workflow resumed") {
-				if !strings.HasSuffix(text, "\nValidation: 2 warnings\n") || strings.Count(text, "Validation") != 1 || strings.Count(text, "State source") != 1 {
+				if !strings.HasSuffix(text, "\nValidation: "+want) || strings.Count(text, "Validation") != 1 || strings.Count(text, "State source") != 1 {
 					t.Errorf("%s", text)
 				}
 				return

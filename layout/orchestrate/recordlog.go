@@ -70,6 +70,12 @@ func (c *scribe) logResumed() bool {
 	return true
 }
 
+// What of the reasons for a resumption is logged.
+const (
+	maxLogLines = 14
+	maxLogLine  = 1000
+)
+
 // logEntry is the entry of a resumption; head, its first two lines, is what it
 // is known by.
 func (c *scribe) logEntry() (entry, head string) {
@@ -101,10 +107,18 @@ func (c *scribe) logEntry() (entry, head string) {
 	case worst == reprise.Warning:
 		check = "warnings"
 	}
-	if _, looked, ok := strings.Cut(c.ev.Text, "Validation: "); ok {
-		check = oneLine(looked, 100) // whoever resumed it has looked further than its files
+	more := ""
+	if _, looked, ok := strings.Cut(c.said, "Validation: "); ok {
+		// Whoever resumed it has looked further than its files, and may say why.
+		lines := strings.Split(looked, "\n")
+		check = oneLine(lines[0], 100)
+		for _, line := range lines[1:min(len(lines), maxLogLines)] {
+			if line = oneLine(line, maxLogLine); line != "" {
+				more += line + "\n"
+			}
+		}
 	} else if c.ev.Text != "" {
 		check += " (" + c.ev.Text + ")"
 	}
-	return head + fmt.Sprintf("Resume point: %s\nInterruption duration: %s\nValidation: %s\n", point, gone, check), head
+	return head + fmt.Sprintf("Resume point: %s\nInterruption duration: %s\nValidation: %s\n", point, gone, check) + more, head
 }
