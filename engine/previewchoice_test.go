@@ -326,3 +326,26 @@ func TestEV7_X10_a_preview_asks_what_came_of_a_step_that_must_not_be_done_twice(
 		}
 	}
 }
+
+// TestX10_OR9_a_preview_of_a_fresh_epic takes back what stories were left at, each in
+// a file that is not archived, and more than one.
+func TestX10_OR9_a_preview_of_a_fresh_epic(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	state := "epic_state:\n  epicId: EPIC-2\n  status: active\n  started_at: \"2026-02-27T09:00:00Z\"\n  current_wave: 1\n  total_waves: 1\n  waves:\n    1:\n      status: in_progress\n      stories:\n"
+	for id, status := range map[string]string{"2.1": "In Progress", "2.2": "Ready for Review"} {
+		put(t, dir, "docs/stories/"+id+".story.md", "# Story "+id+"\n\n**Status:** "+status+"\n\n## Acceptance Criteria\n\n- [ ] a\n")
+	}
+	state += "        \"2.1\": {status: in_progress}\n        \"2.2\": {status: in_review}\n"
+	ref := reprise.Ref{Layout: "orchestrate", ID: "EPIC-2", Path: ".aiox/epic-EPIC-2-state.yaml", Kind: reprise.KindEpic}
+	put(t, dir, ref.Path, state)
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "epic")
+	e := newEngine(dir)
+	e.Parallel = 1
+	at := time.Now().Add(time.Minute).Truncate(time.Second)
+	e.Now, e.Adopt = func() time.Time { return at }, true
+	if p := samePreview(t, e, ref, engine.Choice{Option: "fresh"}); p == nil || !strings.Contains(p.Diff, "+**Status:** Ready\n") {
+		t.Errorf("the preview takes nothing back: %+v", p)
+	}
+}

@@ -91,11 +91,13 @@ func (r *rehearsal) playAll(ctx context.Context, events []reprise.Event) error {
 }
 
 // write changes the layout's files as an event would.
-func (w *work) write(ctx context.Context, ev reprise.Event) error {
+func (w *work) write(ctx context.Context, ev reprise.Event) error { return w.writeTo(ctx, w.dry, ev) }
+
+func (w *work) writeTo(ctx context.Context, dry *durable.DryRun, ev reprise.Event) error {
 	if journalOnly[ev.Kind] {
 		return nil
 	}
-	err := journal.Play(ctx, w.dry, w.layout, w.ref, ev)
+	err := journal.Play(ctx, dry, w.layout, w.ref, ev)
 	if errors.Is(err, reprise.ErrCannotRecord) {
 		return nil // the journal alone holds it
 	}

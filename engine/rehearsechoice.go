@@ -237,14 +237,13 @@ func (r *rehearsal) beginAfresh(ctx context.Context, l look, ref reprise.Ref, ev
 
 // takeBack plays statuses that are taken back in files that are not archived.
 func (r *rehearsal) takeBack(ctx context.Context, resets []reprise.Event) error {
-	aside := *r
-	aside.dry = durable.NewDryRun(r.shelf)
+	aside := durable.NewDryRun(r.dry)
 	for _, ev := range resets {
-		if err := aside.write(ctx, ev); err != nil {
+		if err := r.writeTo(ctx, aside, ev); err != nil {
 			return err
 		}
 	}
-	for _, e := range aside.dry.Edits() {
+	for _, e := range aside.Edits() {
 		if e.Path == r.ref.Path || strings.HasPrefix(e.Path, r.ref.Path+"/") {
 			continue
 		}
