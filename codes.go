@@ -59,6 +59,8 @@ const (
 	CodeVerifyFailed      = "verify-failed"          // a person's command did not succeed
 	CodeRolledForward     = "rolled-forward"         // the files were, or will be, brought up to the journal
 	CodeMovedOn           = "moved-on"               // something else changed a file after our last event
+	CodeStateGone         = "state-gone"             // files of the run that its journal wrote are not there any more
+	CodeLostCompletion    = "lost-completion"        // the journal accepted the end of a step and the files call it open
 	CodeJournalDamaged    = "journal-damaged"        // our own record of the run cannot be trusted
 	CodeLeftProcess       = "left-process"           // something a step started lived on after it
 	CodeAge               = "age"                    // how long ago the run was active

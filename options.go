@@ -62,6 +62,17 @@ func (r *Run) unusedAnswer() (string, bool) {
 	return "", false
 }
 
+// Gone is what says that files of the run are gone without which nobody can tell what
+// it is; nil if they are there.
+func (r *Run) Gone() *Finding {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Code == CodeStateGone && f.Severity == Blocking {
+			return f
+		}
+	}
+	return nil
+}
+
 // Refreshable reports whether the run can be started afresh, which archives its
 // folder: not where that holds a person's own plans beside the state.
 func (r *Run) Refreshable() bool { return r.Kind != KindPlans || path.Base(r.Path) != ".planning" }
@@ -70,6 +81,9 @@ func (d Decision) options(r *Run) []Option {
 	switch {
 	case d.Action == Finish, d.Action == Refuse && d.State == Running:
 		return nil
+	case r.Gone() != nil:
+		// There is nothing to begin afresh from.
+		return []Option{{"repair", "Rebuild its files from the journal"}, {"clean", "Give the run up"}}
 	case len(r.Options) == 0 && r.Kind == KindGraph:
 		return d.graphOptions(r)
 	case len(r.Options) == 0 && r.Kind == KindPlans && r.Resume == nil:

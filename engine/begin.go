@@ -14,6 +14,7 @@ import (
 	"reprise/internal/durable"
 	"reprise/playbook"
 	"reprise/playbook/eventrun"
+	"reprise/project"
 	"reprise/upkeep"
 )
 
@@ -71,6 +72,14 @@ func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goa
 	ref, events, err := book.Begin(store, g)
 	if err != nil || len(events) == 0 {
 		return ref, err
+	}
+	// What was finished of it is not done a second time because its files are gone.
+	lost, err := project.LostOf(store, ref)
+	if err != nil {
+		return ref, err
+	}
+	if lost != nil {
+		return ref, &GoneError{Run: ref.ID, Path: ref.Path}
 	}
 	if _, err := upkeep.Keep(ctx, store, []*reprise.Run{{Ref: ref}}, "before starting "+ref.ID); err != nil {
 		return ref, err

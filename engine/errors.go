@@ -7,6 +7,7 @@ import (
 
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
+	"reprise/journal"
 	"reprise/worktree"
 )
 
@@ -61,16 +62,22 @@ func (e *UnsafeError) Hint() string { return "`reprise check` shows what blocks 
 
 // GoneError tells that the files of a run that was worked on are not there any
 // more.
-type GoneError struct{ Run, Path string }
+type GoneError struct {
+	Run, Path string
+	Reason    string // what is known of it, "" for nothing but that
+}
 
 // Error implements error.
 func (e *GoneError) Error() string {
+	if e.Reason != "" {
+		return fmt.Sprintf("work on %s: %s", e.Run, e.Reason)
+	}
 	return fmt.Sprintf("work on %s: its state in %s is gone", e.Run, e.Path)
 }
 
 // Hint says what a person can do.
 func (e *GoneError) Hint() string {
-	return "`reprise undo` lists what was kept before; `reprise undo NUMBER` brings it back"
+	return journal.GoneHint(e.Run)
 }
 
 // StaleError tells that the state a choice was made for is not the state any

@@ -7,40 +7,20 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/journal"
 )
 
-// reopened gives the end of a step that was accepted, that nothing on record took
-// back, and that the files call open all the same without a word of it from then or
-// later; nil for any other step.
+// reopened gives the end of a step that was accepted and that the files call open all
+// the same; nil for any other step.
 func (w *work) reopened(s *reprise.Step) *reprise.Event {
-	if s == nil || s.Status.Closed() || s.Status == reprise.InReview {
+	if s == nil {
 		return nil
 	}
-	end := w.hist.Step(s.ID).Accepted
-	if end == nil || slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return !c.At.Before(end.At) }) || w.nextRound(s.ID) {
+	end := w.hist.Step(s.ID).Reopened(s)
+	if end == nil || journal.NextRound(w.layout, s.ID, len(w.told), func(i int) *reprise.Event { return &w.told[i] }) {
 		return nil
 	}
 	return end
-}
-
-// nextRound reports whether something that was finished after a step was opened it
-// again: the end of a round of a loop opens its phases.
-func (w *work) nextRound(step string) bool {
-	loop, ok := w.layout.(interface{ Reopens(step string) []string })
-	if !ok {
-		return false
-	}
-	for i := len(w.told) - 1; i >= 0; i-- {
-		ev := &w.told[i]
-		switch {
-		case ev.Kind != reprise.StepFinished:
-		case slices.Contains(loop.Reopens(ev.Step), step):
-			return true
-		case ev.Step == step:
-			return false
-		}
-	}
-	return false
 }
 
 // lost is reopened for a step whose files only ever add to what they tell: nobody
@@ -152,7 +132,7 @@ func (w *work) askLost(ctx context.Context, id string, ends []reprise.Event) err
 		text = fmt.Sprintf("%s were finished and the files of the run have lost that. Are they done?", strings.Join(names, ", "))
 	}
 	w.notice(reprise.Finding{
-		Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: names[0], Source: reprise.Source{File: w.ref.Path},
+		Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: names[0], Source: reprise.Source{File: w.ref.Path},
 		Message: fmt.Sprintf("the files have lost that %s finished: nothing of that is done again before a person had a say", are(names)),
 		Hint:    "`reprise log` shows what was recorded",
 	})
@@ -176,7 +156,7 @@ func (w *work) tellReopened(step string) {
 		return
 	}
 	w.notice(reprise.Finding{
-		Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: step, Source: s.Source,
+		Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: step, Source: s.Source,
 		Message: fmt.Sprintf("%s was finished at %s, and its files call it %s now, which nobody here did: it is started again", step, end.At.UTC().Format("2006-01-02 15:04:05 MST"), s.Status),
 		Hint:    "`reprise log` shows what was recorded",
 	})

@@ -46,7 +46,7 @@ func TestX4_what_its_files_lost_is_not_done_again_unasked(t *testing.T) {
 					t.Fatalf("asked %+v, %v", sum.Questions, sum.Action)
 				}
 				if !slices.ContainsFunc(sum.Findings, func(f reprise.Finding) bool {
-					return f.Code == reprise.CodeMovedOn && strings.Contains(f.Message, "lost that a was finished")
+					return f.Code == reprise.CodeLostCompletion && strings.Contains(f.Message, "lost that a was finished")
 				}) {
 					t.Errorf("nothing was said: %+v", sum.Findings)
 				}
@@ -122,7 +122,7 @@ echo '{"outcome":"done","verdict":"approved"}' > "$REPRISE_RESULT"`}}
 	}
 	told := 0
 	for _, f := range sum.Findings {
-		if f.Code == reprise.CodeMovedOn && f.Subject == "1.1" && strings.Contains(f.Message, "it is started again") {
+		if f.Code == reprise.CodeLostCompletion && f.Subject == "1.1" && strings.Contains(f.Message, "it is started again") {
 			told++
 		}
 	}

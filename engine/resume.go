@@ -220,7 +220,8 @@ func (w *work) resumedEvent(l look) reprise.Event {
 	if w.Mode == Autopilot {
 		text = append(text, heldSafe(l)...)
 	}
-	ev := reprise.Event{Kind: reprise.RunResumed, At: w.Now(), Actor: actor, Outcome: string(w.Mode), Text: strings.Join(text, "\n")}
+	place := reprise.Place(w.ref) // it may lose its files
+	ev := reprise.Event{Kind: reprise.RunResumed, At: w.Now(), Actor: actor, Outcome: string(w.Mode), Text: strings.Join(text, "\n"), Run: &place}
 	if l.d.Point != nil {
 		ev.Phase = l.d.Point.Phase
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"reprise"
@@ -152,6 +153,9 @@ func (w *work) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone && f.Severity == reprise.Blocking }); i >= 0 {
+		return &GoneError{Run: w.ref.ID, Path: findings[i].Source.File}
+	}
 	w.j = j
 	w.standOn(run)
 	return w.takeBehind(ctx, findings, last, told)
@@ -195,6 +199,15 @@ func (w *work) load() error {
 	}
 	if w.hist.Events > 0 && w.gone() {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
+	}
+	if w.j != nil {
+		// An agent may have taken it away: what is left is not the run any more.
+		switch name, err := w.j.Gone(); {
+		case err != nil:
+			return fmt.Errorf("load %s: %w", w.ref.ID, err)
+		case name != "":
+			return &GoneError{Run: w.ref.ID, Path: name}
+		}
 	}
 	if run != w.files || w.known != w.hist.Events {
 		w.standOn(run)

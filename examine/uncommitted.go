@@ -26,7 +26,7 @@ func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			// Elsewhere in a repository that is larger than the project.
 		case ch.Conflict:
 			conflicts = append(conflicts, ch.Path)
-		case state.holds(ch.Path):
+		case state.holds(ch.Path), ch.Untracked && hidden(ch.Path) && state.under(ch.Path):
 		case ch.Untracked:
 			untracked = append(untracked, ch.Path)
 		default:
@@ -36,6 +36,9 @@ func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: c.name},
 		Hint: "commit it or put it aside before going on; `git status` shows all of it",
+	}
+	if slices.ContainsFunc(untracked, state.under) {
+		f.Hint = "commit it before going on, but do not move it away: the state of a run is in it; `git status` shows all of it"
 	}
 	names := slices.Concat(tracked, untracked)
 	switch {
@@ -124,6 +127,20 @@ func (rec records) holds(p string) bool {
 	}
 	return false
 }
+
+// under reports whether one of the records lies below a folder.
+func (rec records) under(dir string) bool {
+	for p := range rec.folders {
+		if strings.HasPrefix(p, path.Clean(dir)+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden reports whether a path is one that programs keep for themselves: git names a
+// folder of which it knows nothing as a whole.
+func hidden(p string) bool { return strings.HasPrefix(p, ".") && !strings.HasPrefix(p, "..") }
 
 func unpushed(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	if o.Git == nil || !o.Git.HasRemote || !r.State.Open() {

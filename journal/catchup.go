@@ -15,7 +15,8 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // CatchUp brings the layout's files up to the journal after a crash: to the
 // event, or to the deferred ones, that were on their way. Files that somebody else
 // has changed since are left as they are, and a finding says so; the journal keeps
-// the events.
+// the events. Where what the run was made with is gone, nothing is written: half of
+// a run would hide that.
 func (j *Journal) CatchUp(ctx context.Context) ([]reprise.Finding, error) {
 	findings, _, err := j.catchUp(ctx)
 	return findings, err
@@ -59,6 +60,21 @@ func (j *Journal) catchUp(ctx context.Context) ([]reprise.Finding, *reprise.Run,
 	if err := j.refresh(); err != nil {
 		return nil, nil, err
 	}
+	t := &j.trail
+	gone, err := t.gone(j.store, j.ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	lost := FindGone(j.ref, gone)
+	if len(lost) > 0 && lost[0].Severity == reprise.Blocking {
+		return lost, nil, nil
+	}
+	findings, run, err := j.bringUp(ctx)
+	return append(lost, findings...), run, err
+}
+
+// bringUp is catchUp once all files are there that it takes.
+func (j *Journal) bringUp(ctx context.Context) ([]reprise.Finding, *reprise.Run, error) {
 	t := &j.trail
 	late, behind, changed, err := t.overdue(j.store)
 	if err != nil {

@@ -23,20 +23,30 @@ type trail struct {
 	again   bool // what the last record of files covered waits again; not on record yet
 	// known is what each file was to be after the last record about it.
 	known map[string]reprise.Hash
+	// own are the files that were written since the run was last begun, over is set
+	// once it was ended: nobody misses them then.
+	own  map[string]wrote
+	over bool
 }
 
 // add moves the trail on by an entry.
 func (t *trail) add(e *Entry) {
 	t.newest = len(e.Files) > 0
+	t.over = Over(&e.Event) || t.over && e.Event.Kind == reprise.EngineLeft
 	switch {
 	case e.Event.Kind == reprise.StateRestored:
 		// The files are what they were at some earlier time. Whatever was recorded
 		// of them since is taken back, and by nobody else.
 		*t = trail{}
+	case e.Event.Kind == reprise.RunRenewed, e.Event.Kind == reprise.RunStopped && e.Event.Outcome == "archived":
+		t.own = nil // they are archived
 	case e.Deferred:
 		t.waiting = append(t.waiting, e.Event)
 	case len(e.Files) > 0:
 		t.single = true
+		if e.Event.Kind == reprise.RunStarted {
+			t.own = nil
+		}
 		t.follow([]reprise.Event{e.Event}, e.Files)
 	}
 }
@@ -66,6 +76,9 @@ func (t *trail) follow(group []reprise.Event, files []Touch) {
 	for _, f := range files {
 		t.known[f.Path] = f.After
 	}
+	if len(group) > 0 {
+		t.keep(group[len(group)-1].Kind, files)
+	}
 }
 
 // takeBack takes the last record of files back: they did not follow, the events
@@ -74,6 +87,10 @@ func (t *trail) takeBack() {
 	t.waiting = append(append([]reprise.Event(nil), t.group...), t.waiting...)
 	for _, f := range t.files {
 		t.known[f.Path] = f.Before
+		if w, ok := t.own[f.Path]; ok {
+			w.hash = f.Before
+			t.own[f.Path] = w
+		}
 	}
 	t.files, t.group, t.newest, t.again = nil, nil, false, true
 }

@@ -1,10 +1,12 @@
 package project
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
 
 	"reprise"
 	"reprise/evidence"
@@ -16,7 +18,7 @@ import (
 // recallJournals adds to the runs what our own journals tell and their files
 // have no place for: questions, attempts, and who works on them right now. It
 // only reads; without a state folder it does nothing.
-func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
+func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opts JudgeOptions) {
 	home := homeAt(map[string]*home{}, j.Root)
 	if home == nil {
 		return
@@ -48,13 +50,15 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 		if opts.Held.is(r.Ref) {
 			recall(r, opts.Held.Events, lastFile(store, r.Ref))
 			r.Findings = append(r.Findings, opts.Held.Findings...)
-			tellSpent(store, r, opts.Held.History, func() []journal.Entry {
+			held := sync.OnceValue(func() []journal.Entry {
 				held := make([]journal.Entry, len(opts.Held.Events))
 				for i := range held {
 					held[i].Event = opts.Held.Events[i]
 				}
 				return held
-			}, opts)
+			})
+			tellLost(ctx, store, r, opts.Held.History, held)
+			tellSpent(store, r, opts.Held.History, held, opts)
 			continue
 		}
 		name := journal.Name(r.Ref)
@@ -81,15 +85,18 @@ func (j *Judgement) recallJournals(runs []*reprise.Run, opts JudgeOptions) {
 				book.Aim(store, r)
 			}
 		}
+		tellGone(store, account, r)
+		hist, all := journal.Fold(entries), func() []journal.Entry { return entries }
+		tellLost(ctx, store, r, hist, all)
 		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
-			tellSpent(store, r, journal.Fold(entries), func() []journal.Entry { return entries }, opts) // an answer that waits may be the say it takes
+			tellSpent(store, r, hist, all, opts) // an answer that waits may be the say it takes
 		}
 		if n := len(entries); n > 0 && works(home.holder, &entries[n-1]) {
 			takeOwner(r, home, durable.LockPath, opts)
 		}
 		// Of a run whose beginning was cut off, the files are not yet, or no longer,
 		// those of the run.
-		if b := lastBeginning(entries); opts.Full && !b.Behind(store) {
+		if b := lastBeginning(entries); opts.Full && !b.Behind(store) && r.Gone() == nil {
 			tellStand(store, account, r)
 		}
 	}
@@ -159,6 +166,24 @@ func tellStand(store *durable.Store, account *journal.Account, r *reprise.Run) {
 	}
 	for _, f := range findings {
 		r.Report(f)
+	}
+}
+
+// tellGone adds which files of a run are gone that its journal wrote.
+func tellGone(store *durable.Store, account *journal.Account, r *reprise.Run) {
+	if !r.State.Open() || r.Gone() != nil {
+		return
+	}
+	gone, err := account.Gone(store, r.Ref)
+	if err != nil {
+		r.Report(journalProblem(r.ID, err))
+	}
+	for _, f := range journal.FindGone(r.Ref, gone) {
+		r.Report(f)
+	}
+	if r.Gone() != nil {
+		// What is left of it may look like a run that has hardly begun.
+		r.State, r.Reason, r.Next = reprise.Unreadable, filesGone, nil
 	}
 }
 

@@ -86,7 +86,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		return nil, err
 	}
 	j.Result = res
-	j.recallJournals(runs, opts)
+	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
 		Cheap: !opts.Full, Environ: opts.Environ, Hide: opts.Hide, Logs: filepath.Join(res.Root, durable.StateDir, "logs"),

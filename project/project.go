@@ -101,6 +101,7 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	if err != nil {
 		return nil, nil, err
 	}
+	runs = res.addLost(ctx, runs, entries, held)
 	res.Skipped = fsys.Skipped()
 	res.listProblems("", fsys)
 	if !opts.Now.IsZero() {

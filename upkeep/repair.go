@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/journal"
 	"reprise/project"
 )
 
@@ -89,7 +91,19 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 	}
 	changes := len(plan.Mends) + len(plan.Leftovers)
 	after := durable.NewDryRun(store)
-	if m, ok := l.(reprise.Mender); ok {
+	gone, err := planGone(ctx, store, l, r, plan)
+	if err != nil {
+		return err
+	}
+	if gone != nil {
+		// What else there is to mend shows once it is there.
+		if err := after.Apply(ctx, gone.Mend.Edits); err != nil {
+			return err
+		}
+		plan.Mends = append(plan.Mends, *gone)
+	} else if isGone(r) {
+		return nil // what is left of it tells nothing
+	} else if m, ok := l.(reprise.Mender); ok {
 		mends, err := m.Mend(store, r)
 		if err != nil {
 			return fmt.Errorf("look for mends of %s: %w", r.ID, err)
@@ -126,9 +140,51 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 	return nil
 }
 
+// isGone reports whether files of a run are gone that its journal wrote.
+func isGone(r *reprise.Run) bool {
+	return slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone })
+}
+
+// planGone rebuilds files of a run that are gone from its journal; nil where none are,
+// or nothing can be made of them, which the plan tells then.
+func planGone(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, plan *RepairPlan) (*RunMend, error) {
+	at := slices.IndexFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone })
+	if at < 0 {
+		return nil, nil
+	}
+	f := r.Findings[at]
+	account, err := journal.ReadAccount(store, journal.Name(r.Ref))
+	if err != nil {
+		return nil, nil // the plan has the journal
+	}
+	made, err := account.Rebuild(ctx, store, l, r.Ref)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err == nil && len(made.Other) > 0 {
+		// Half of a document must not look like the whole of it.
+		err = fmt.Errorf("agents or other programs wrote in %s, and the journal does not have that: bring it back first, with whatever else they left there", strings.Join(made.Other, ", "))
+	}
+	if err != nil || len(made.Edits) == 0 {
+		if err != nil {
+			f.Message += ": " + err.Error()
+		}
+		f.Message += "; a branch or `git stash list` may have it, `reprise undo` lists what was kept before"
+		f.Source = reprise.Source{File: r.Path}
+		plan.Hopeless = append(plan.Hopeless, f)
+		return nil, nil
+	}
+	dry := durable.NewDryRun(store)
+	if err := dry.Apply(ctx, made.Edits); err != nil {
+		return nil, err
+	}
+	return &RunMend{r, reprise.Mend{What: f.Message, From: made.From, Edits: made.Edits}, dry.Diff()}, nil
+}
+
 // damaged are the codes of findings about files that are not whole.
 var damaged = map[string]bool{
 	reprise.CodeUnreadable: true, reprise.CodeSalvaged: true, reprise.CodeDamagedLine: true, reprise.CodeIntegrity: true,
+	reprise.CodeStateGone: true,
 }
 
 func isDamage(f reprise.Finding) bool { return damaged[f.Code] && f.Severity > reprise.Info }

@@ -285,6 +285,9 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 			return &engine.StaleError{Want: flags.digest, Have: have}
 		}
 	}
+	if gone := j.run.Gone(); gone != nil && j.d.State != reprise.Running && flags.option != "repair" && flags.option != "clean" {
+		return &engine.GoneError{Run: j.run.ID, Reason: gone.Message}
+	}
 	if err := flags.names(j); err != nil {
 		return err
 	}

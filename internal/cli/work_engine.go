@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"reprise/flow"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/project"
 	"reprise/settings"
 )
 
@@ -244,7 +244,7 @@ func originOf(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
 	}
 	graph, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(ref.Path), "task-graph.json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		graph = begunWith(root, ref) // only begun: its journal alone tells
+		graph = begunWith(root, ref) // only begun, or lost: its journal alone tells
 	}
 	file, hash, _ = flow.Origin(graph)
 	if !local(file) {
@@ -253,7 +253,7 @@ func originOf(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
 	return file, hash
 }
 
-// begunWith is the graph of a run whose beginning was cut off, as its journal has it.
+// begunWith is the graph that a run was begun with, as its journal has it.
 func begunWith(root string, ref reprise.Ref) []byte {
 	if _, err := os.Stat(filepath.Join(root, durable.StateDir)); err != nil {
 		return nil
@@ -263,13 +263,15 @@ func begunWith(root string, ref reprise.Ref) []byte {
 		return nil // whoever works on it says why
 	}
 	defer store.Release()
-	b, err := project.BeginningOf(store, ref)
+	entries, _, err := journal.Read(store, journal.Name(ref))
 	if err != nil {
 		return nil // likewise
 	}
-	for _, ev := range b.Then {
-		if ev.Kind == reprise.RunStarted {
-			return []byte(ev.Text)
+	for i := range slices.Backward(entries) {
+		for _, ev := range append([]reprise.Event{entries[i].Event}, entries[i].Event.Then...) {
+			if ev.Kind == reprise.RunStarted || ev.Kind == reprise.RunRevised {
+				return []byte(ev.Text)
+			}
 		}
 	}
 	return nil

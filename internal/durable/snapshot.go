@@ -260,3 +260,10 @@ func treeName(name string) bool {
 	}
 	return !isState(name) && !isTemp(path.Base(name))
 }
+
+// Kept reads the content of a file that a snapshot holds, by its hash.
+func (s *Store) Kept(h reprise.Hash) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.getObject(h)
+}

@@ -1,0 +1,184 @@
+package journal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/durable"
+)
+
+// Gone is a file of a run that its journal wrote and that is not there any more. No
+// event takes a file away, so somebody else did: an agent, or git.
+type Gone struct {
+	Path string
+	// Whole tells that without it nobody can tell what the run is: only its beginning
+	// wrote the file, or nothing is left of all that was written.
+	Whole bool
+}
+
+// wrote is what a journal wrote last to a file.
+type wrote struct {
+	hash  reprise.Hash
+	began bool // nothing but the beginning wrote it
+}
+
+// begins are the events that say what a run is.
+var begins = []reprise.EventKind{reprise.RunStarted, reprise.RunRevised}
+
+// keep remembers which files the run has since it was last begun.
+func (t *trail) keep(kind reprise.EventKind, files []Touch) {
+	if t.own == nil {
+		t.own = map[string]wrote{}
+	}
+	for _, f := range files {
+		was, known := t.own[f.Path]
+		t.own[f.Path] = wrote{f.After, slices.Contains(begins, kind) && (!known || was.began)}
+	}
+}
+
+// empty is the hash of a file with nothing in it: that it is gone loses nothing.
+var empty = reprise.HashOf(nil)
+
+// gone lists the files of a run that are not there any more. What a record is still
+// on its way to is not.
+func (t *trail) gone(store *durable.Store, ref reprise.Ref) (out []Gone, err error) {
+	if t.over {
+		return nil, nil
+	}
+	left := false
+	for name, w := range t.own {
+		if w.hash == empty || w.hash.IsZero() || !below(name, ref.Path) {
+			continue
+		}
+		if t.newest && slices.ContainsFunc(t.files, func(f Touch) bool { return f.Path == name && f.Before.IsZero() }) {
+			continue
+		}
+		switch _, err := store.Stat(name); {
+		case err == nil:
+			left = true
+		case isMissing(err):
+			out = append(out, Gone{name, w.began})
+		default:
+			return nil, err
+		}
+	}
+	if !left {
+		for i := range out {
+			out[i].Whole = true
+		}
+	}
+	slices.SortFunc(out, func(a, b Gone) int {
+		if a.Whole != b.Whole {
+			if a.Whole {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
+	return out, nil
+}
+
+// below reports whether a file is a run's path or lies in it.
+func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
+// Gone lists the files of the run that the journal wrote and that are not there any
+// more, those without which nobody can tell what the run is first.
+func (a *Account) Gone(store *durable.Store, ref reprise.Ref) ([]Gone, error) {
+	return a.trail.gone(store, ref)
+}
+
+// Gone gives a file without which nobody can tell what the run is and that is not there
+// any more, "" if there is none.
+func (j *Journal) Gone() (string, error) {
+	gone, err := j.trail.gone(j.store, j.ref)
+	if err != nil || len(gone) == 0 || !gone[0].Whole {
+		return "", err
+	}
+	return gone[0].Path, nil
+}
+
+// FindGone tells of files that are gone; it is nil if there are none. It blocks where
+// nobody can tell any more what the run is.
+func FindGone(ref reprise.Ref, gone []Gone) []reprise.Finding {
+	if len(gone) == 0 {
+		return nil
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeStateGone, Severity: reprise.Warning, Subject: ref.ID, Source: reprise.Source{File: gone[0].Path},
+		Message: gone[0].Path + " is gone, and the journal tells what stood in it",
+		Hint:    GoneHint(ref.ID),
+	}
+	if n := len(gone); n > 1 {
+		f.Message = fmt.Sprintf("%s and %s more are gone, and the journal tells what stood in them", gone[0].Path, files(n-1))
+	}
+	if gone[0].Whole {
+		f.Severity = reprise.Blocking
+		f.Message += "; without that nobody can tell what there is to do"
+	}
+	return []reprise.Finding{f}
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// GoneHint says what a person can do about a run whose files are gone.
+func GoneHint(run string) string {
+	return "`reprise repair " + run + "` rebuilds it from the journal, `reprise undo` lists what was kept before, `reprise clean " + run + "` gives the run up; `git stash list` or another branch may have it"
+}
+
+// Ends are the entries that tell of accepted ends which nothing on record took back,
+// in order; hist is what the entries add up to.
+func Ends(entries []Entry, hist *History) []Entry {
+	var out []Entry
+	for i := range entries {
+		ev := &entries[i].Event
+		if ev.Kind != reprise.StepFinished {
+			continue
+		}
+		if end := hist.Step(ev.Step).Accepted; end != nil && end.At.Equal(ev.At) && end.Attempt == ev.Attempt {
+			out = append(out, entries[i])
+		}
+	}
+	return out
+}
+
+// Reopened gives the end of a step that was accepted, that nothing on record took
+// back, and that the files call open all the same without a word of it from then or
+// later; nil for any other step.
+func (s StepHistory) Reopened(step *reprise.Step) *reprise.Event {
+	if step == nil || step.Status.Closed() || step.Status == reprise.InReview {
+		return nil
+	}
+	if s.Accepted == nil || slices.ContainsFunc(step.Claims, func(c reprise.Claim) bool { return !c.At.Before(s.Accepted.At) }) {
+		return nil
+	}
+	return s.Accepted
+}
+
+// NextRound reports whether something that was finished after a step was opened it
+// again: the end of a round of a loop opens its phases. event gives the n events on
+// record.
+func NextRound(layout reprise.Layout, step string, n int, event func(i int) *reprise.Event) bool {
+	loop, ok := layout.(interface{ Reopens(step string) []string })
+	if !ok {
+		return false
+	}
+	for i := n - 1; i >= 0; i-- {
+		ev := event(i)
+		switch {
+		case ev.Kind != reprise.StepFinished:
+		case slices.Contains(loop.Reopens(ev.Step), step):
+			return true
+		case ev.Step == step:
+			return false
+		}
+	}
+	return false
+}

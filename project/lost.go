@@ -1,0 +1,273 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/journal"
+	"reprise/layout"
+)
+
+// The files of a run lie in the project, where git and every agent can take them away:
+// a clean-up, a stash, another branch. The journal has every end that was accepted.
+// A run that it tells of and that is not there is not nothing: what was finished would
+// be done a second time.
+
+// Lost is a run that was begun, is neither ended nor given up, and has no files.
+type Lost struct {
+	Ref     reprise.Ref
+	account *journal.Account
+}
+
+// LostOf reads the journal of a run and tells whether its files should be there and
+// are not; nil if not. A beginning that was cut off is none: nothing of it was done.
+func LostOf(store *durable.Store, ref reprise.Ref) (*Lost, error) {
+	return lostIn(store, journal.Name(ref))
+}
+
+func lostIn(store *durable.Store, name string) (*Lost, error) {
+	account, err := journal.ReadAccount(store, name)
+	if err != nil {
+		return nil, err
+	}
+	life := journal.LifeOf(account.Entries)
+	snaps := func() []durable.Snapshot {
+		list, _ := store.Snapshots() // one that cannot be read tells nothing
+		return list
+	}
+	if life.Run.Path == "" && len(account.Entries) > 0 {
+		// Somebody else began it, and an earlier version took it up: whoever did kept
+		// its state first.
+		life.Run = placeIn(snaps(), name)
+	}
+	// A journal speaks for its own run.
+	if life.Run.Path == "" || journal.Name(life.Run) != name || !filepath.IsLocal(filepath.FromSlash(life.Run.Path)) {
+		return nil, nil
+	}
+	if !life.Open && (life.Restored == "" || !slices.ContainsFunc(snaps(), func(s durable.Snapshot) bool { return s.ID == life.Restored && journal.Holds(&s, life.Run) })) {
+		return nil, nil
+	}
+	if b := lastBeginning(account.Entries); b.Open() {
+		return nil, nil
+	}
+	if there, err := isThere(store, life.Run); there || err != nil {
+		return nil, err
+	}
+	return &Lost{life.Run, account}, nil
+}
+
+// isThere reports whether a run would be found at its place, whatever git ignores.
+func isThere(store *durable.Store, ref reprise.Ref) (bool, error) {
+	if _, err := fs.Stat(store, ref.Path); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	l := layout.Find(ref.Layout)
+	if l == nil {
+		return true, nil // of another version, which knows what is there
+	}
+	refs, err := l.Find(store)
+	if err != nil {
+		return true, fmt.Errorf("look for %s: %w", ref.ID, err)
+	}
+	return slices.ContainsFunc(refs, func(have reprise.Ref) bool { return have.Path == ref.Path }), nil
+}
+
+// placeIn finds the run of a journal among those that snapshots are about.
+func placeIn(snaps []durable.Snapshot, name string) reprise.Ref {
+	for _, s := range slices.Backward(snaps) {
+		for _, r := range s.Runs {
+			ref := reprise.Ref{Layout: r.Layout, ID: r.ID, Path: r.Path}
+			if journal.Name(ref) == name {
+				return ref
+			}
+		}
+	}
+	return reprise.Ref{}
+}
+
+// addLost lists the runs that the journals tell of and that have no files. It only
+// reads.
+func (res *Result) addLost(ctx context.Context, runs []*reprise.Run, entries []layout.Entry, held *Held) []*reprise.Run {
+	if _, err := os.Stat(filepath.Join(res.Root, durable.StateDir)); err != nil {
+		return runs
+	}
+	store, err := durable.Open(res.Root, durable.Options{AllowNetwork: true, Adopt: true})
+	if err != nil {
+		return runs // recallJournals says so
+	}
+	defer store.Release()
+	last, err := journal.LastEntries(store)
+	if err != nil {
+		return runs // likewise
+	}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		if ev := last[name].Event; journal.Over(&ev) {
+			continue
+		}
+		if slices.ContainsFunc(runs, func(r *reprise.Run) bool { return journal.Name(r.Ref) == name || journal.Placed(name, r.Ref) }) {
+			continue
+		}
+		l, err := lostIn(store, name)
+		if err != nil && !slices.Contains(mayBegin, last[name].Event.Kind) { // of these addRenewed tells
+			res.report(journalProblem(name, err))
+		}
+		if err != nil || l == nil || held.is(l.Ref) || slices.ContainsFunc(runs, l.isCopy) {
+			continue
+		}
+		i := slices.IndexFunc(entries, func(e layout.Entry) bool { return e.Name() == l.Ref.Layout })
+		if i < 0 {
+			continue
+		}
+		if run := l.run(ctx, store, entries[i].Layout); run != nil {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+// isCopy reports whether a run is the same in another place: in another checkout, or
+// told by other files.
+func (l *Lost) isCopy(r *reprise.Run) bool {
+	same := func(ref reprise.Ref) bool {
+		return ref.Layout == l.Ref.Layout && (ref.Path == l.Ref.Path || strings.HasSuffix(ref.Path, "/"+l.Ref.Path))
+	}
+	return same(r.Ref) || slices.ContainsFunc(r.Also, same)
+}
+
+// run gives the run as far as it can be told without its files; nil if nothing is left
+// to do of it.
+func (l *Lost) run(ctx context.Context, store *durable.Store, lay reprise.Layout) *reprise.Run {
+	run := &reprise.Run{Ref: l.Ref}
+	if made, err := l.account.Rebuild(ctx, store, lay, l.Ref); err == nil {
+		if then, err := lay.Load(made.Files, l.Ref); err == nil {
+			run = then
+			if !run.State.Open() {
+				return nil
+			}
+			run.Findings, run.Owner = nil, nil
+		}
+	}
+	ends := journal.Ends(l.account.Entries, journal.Fold(l.account.Entries))
+	f := reprise.Finding{
+		Code: reprise.CodeStateGone, Severity: reprise.Blocking, Subject: l.Ref.ID, Hint: journal.GoneHint(l.Ref.ID),
+		Source:  l.account.Entries[len(l.account.Entries)-1].Source,
+		Message: fmt.Sprintf("its files in %s are gone, and its journal tells of nothing that was finished", l.Ref.Path),
+	}
+	if n := len(ends); n > 0 {
+		f.Source = ends[n-1].Source
+		f.Message = fmt.Sprintf("its files in %s are gone; by its journal %s: starting it anew would do that again", l.Ref.Path, finished(ends))
+	}
+	run.State, run.Reason, run.Next = reprise.Unreadable, filesGone, nil
+	run.Report(f)
+	for _, e := range ends[:min(len(ends), maxEnds)] {
+		run.Report(reprise.Finding{
+			Code: reprise.CodeLostCompletion, Severity: reprise.Info, Subject: e.Event.Step, Source: e.Source,
+			Message: fmt.Sprintf("%s was finished at %s, attempt %d", e.Event.Step, e.Event.At.UTC().Format("2006-01-02 15:04:05 MST"), e.Event.Attempt),
+		})
+	}
+	return run
+}
+
+// filesGone is why nobody can tell where a run stands.
+const filesGone = "its files are gone"
+
+// maxEnds bounds how many ends of a lost run are told one by one.
+const maxEnds = 20
+
+// finished names steps in a sentence.
+func finished(ends []journal.Entry) string {
+	var names []string
+	for _, e := range ends {
+		names = append(names, e.Event.Step)
+	}
+	return wereFinished(names)
+}
+
+func wereFinished(names []string) string {
+	switch n := len(names); {
+	case n == 1:
+		return names[0] + " was finished"
+	case n > maxEnds:
+		return fmt.Sprintf("%d steps were finished", n)
+	}
+	return strings.Join(names, ", ") + " were finished"
+}
+
+// tellLost finds what the journal accepted and the files do not tell: the same rule by
+// which whoever works on the run asks, or says that it is done again. r has the
+// findings about files that are gone; entries are those that hist is of.
+func tellLost(ctx context.Context, store *durable.Store, r *reprise.Run, hist *journal.History, entries func() []journal.Entry) {
+	if !r.State.Open() || r.State == reprise.Unreadable {
+		return
+	}
+	gone := slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone })
+	reopened := func(s *reprise.Step) bool { return s != nil && hist.Step(s.ID).Reopened(s) != nil }
+	if !gone && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return reopened(&s) }) {
+		return
+	}
+	all := entries()
+	ends := journal.Ends(all, hist)
+	if len(ends) == 0 {
+		return
+	}
+	l := layout.Find(r.Layout)
+	keeps, ok := l.(interface{ Appends() bool })
+	asks := ok && keeps.Appends()
+	for _, e := range ends {
+		s := r.Step(e.Event.Step)
+		if !reopened(s) || journal.NextRound(l, s.ID, len(all), func(i int) *reprise.Event { return &all[i].Event }) {
+			continue
+		}
+		f := reprise.Finding{
+			Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: s.ID, Source: e.Source,
+			Message: fmt.Sprintf("%s was finished at %s, and the files of the run call it %s, which nobody here did", s.ID, e.Event.At.UTC().Format("2006-01-02 15:04:05 MST"), s.Status),
+			Hint:    "look whether its work is there; it is started again unless the files say otherwise",
+		}
+		if asks {
+			f.Hint = "look whether its work is there; `reprise resume` asks before it is done again"
+		}
+		r.Report(f)
+	}
+	if !gone || asks || l == nil {
+		return
+	}
+	if names := forgotten(ctx, store, l, r, ends); len(names) > 0 {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeLostCompletion, Severity: reprise.Blocking, Subject: r.ID, Source: ends[len(ends)-1].Source,
+			Message: fmt.Sprintf("by the journal %s, and the files that are left do not know of it", wereFinished(names)),
+			Hint:    journal.GoneHint(r.ID),
+		})
+	}
+}
+
+// forgotten lists steps that were finished and that a run does not have any more since
+// files of it are gone: somebody would plan and do them anew.
+func forgotten(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, ends []journal.Entry) (out []string) {
+	account, err := journal.ReadAccount(store, journal.Name(r.Ref))
+	if err != nil {
+		return nil // recallJournals says so
+	}
+	made, err := account.Rebuild(ctx, store, l, r.Ref)
+	if err != nil {
+		return nil // repair says so
+	}
+	then, err := l.Load(made.Files, r.Ref)
+	if err != nil {
+		return nil // likewise
+	}
+	for _, e := range ends {
+		if s := then.Step(e.Event.Step); s != nil && s.Status.Closed() && r.Step(s.ID) == nil {
+			out = append(out, s.ID)
+		}
+	}
+	return out
+}
