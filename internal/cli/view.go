@@ -23,8 +23,9 @@ type view struct {
 	all     bool
 }
 
-// shownIdle is how many runs that were never begun are listed without --all: a
-// backlog of a hundred stories must not bury the one that was interrupted.
+// shownIdle is how many runs that were never begun, and how many that were stopped
+// on purpose, are listed without --all: a backlog of a hundred stories must not bury
+// the one that was interrupted.
 const shownIdle = 5
 
 // shownFindings is how many findings of one run are listed without --all.
@@ -71,23 +72,21 @@ func (v *view) status(res *project.Judgement) {
 	}
 }
 
-// choose leaves closed runs out, and a long backlog.
+// choose leaves closed runs out, and a long backlog. A run that was stopped is
+// listed where it can be gone on with: its state was kept for that.
 func (v *view) choose(res *project.Judgement) (shown []*reprise.Run, hidden string) {
 	if v.all {
 		return res.Runs, ""
 	}
-	left := map[reprise.State]int{}
-	idle := 0
+	left, listed := map[reprise.State]int{}, map[reprise.State]int{}
 	for _, r := range res.Runs {
-		switch state := res.Decisions[r].State; {
-		case !state.Open():
-			left[state]++
-		case state == reprise.NotStarted && idle >= shownIdle:
-			left[state]++
+		d := res.Decisions[r]
+		kept := d.State == reprise.Stopped && slices.ContainsFunc(d.Options(r), func(o reprise.Option) bool { return goesOn(o.Key) })
+		switch idle := kept || d.State == reprise.NotStarted; {
+		case !d.State.Open() && !kept, idle && listed[d.State] >= shownIdle:
+			left[d.State]++
 		default:
-			if state == reprise.NotStarted {
-				idle++
-			}
+			listed[d.State]++
 			shown = append(shown, r)
 		}
 	}
