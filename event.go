@@ -36,7 +36,11 @@ const (
 	WorktreeReady EventKind = "worktree_ready" // a checkout was made whole; Text is its path, Commit its base
 	SessionKnown  EventKind = "session_known"  // the attempt runs in the session Agent
 	EngineLeft    EventKind = "engine_left"    // whoever worked on the run left in good order
-	RunRenewed    EventKind = "run_renewed"    // the run is to start afresh: its state is archived, then it begins again with Then
+	// An answer that nothing was done with does not count any more: what it was given
+	// for is done again, or the run goes on that it ended. Where it is needed, it is
+	// asked for anew.
+	AnswerWithdrawn EventKind = "answer_withdrawn"
+	RunRenewed      EventKind = "run_renewed" // the run is to start afresh: its state is archived, then it begins again with Then
 )
 
 // Person is the actor of what a person decided.
@@ -92,8 +96,10 @@ type Event struct {
 	Then []Event `json:"then,omitempty"`
 	// Account is what a limit holds for.
 	Account string `json:"account,omitempty"`
-	// By is the step that waits for the answer to a question.
-	By string `json:"by,omitempty"`
+	// By is the step that waits for the answer to a question, Own what the agent that
+	// asks it calls it, where that name was taken.
+	By  string `json:"by,omitempty"`
+	Own string `json:"own,omitempty"`
 	// Answers are the questions whose answers an attempt was told, with its
 	// start, and used, with its end.
 	Answers []string `json:"answers,omitempty"`

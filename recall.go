@@ -20,6 +20,7 @@ func (r *Run) Recall(events []Event) {
 	asked := map[string]*Question{}
 	var order []string
 	stopped, begun := false, false
+	withdrawn := map[string]bool{}
 	var limits limits
 	for i := range events {
 		ev := &events[i]
@@ -38,6 +39,7 @@ func (r *Run) Recall(events []Event) {
 			// still open is asked again.
 			stopped, begun = false, false
 			clear(asked)
+			clear(withdrawn)
 			order = nil
 			for i := range r.Steps {
 				r.Steps[i].Again = false
@@ -62,7 +64,7 @@ func (r *Run) Recall(events []Event) {
 		}
 		switch ev.Kind {
 		case QuestionAsked:
-			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, Text: ev.Text, Options: ev.Options, Closed: ev.Closed, AskedAt: ev.At}
+			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, Own: ev.Own, Text: ev.Text, Options: ev.Options, Closed: ev.Closed, AskedAt: ev.At}
 		case QuestionAnswered:
 			if !q.Takes(ev.Text) {
 				break // nobody said that: it is still asked
@@ -71,14 +73,15 @@ func (r *Run) Recall(events []Event) {
 			if s := r.Step(q.Subject); s != nil && q.Subject != "" {
 				s.Rejected = 0 // a person had a say
 			}
-		case AnswerApplied:
+		case AnswerApplied, AnswerWithdrawn:
 			q.Answered, q.Applied = true, true
 		case QuestionSkipped:
 			q.Answered, q.Applied, q.Answer = true, true, ""
 		}
+		withdrawn[ev.Question] = ev.Kind == AnswerWithdrawn
 	}
 	for _, id := range order {
-		r.recallQuestion(asked[id])
+		r.recallQuestion(asked[id], withdrawn[id])
 	}
 	r.Until = limits.first()
 	if begun && r.State == NotStarted {
@@ -167,8 +170,9 @@ func (s *Step) recall(ev *Event, at int) {
 	}
 }
 
-// recallQuestion joins a question of the journal with that of the files.
-func (r *Run) recallQuestion(q *Question) {
+// recallQuestion joins a question of the journal with that of the files. An answer
+// that was withdrawn stands in them still.
+func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 	for i := range r.Questions {
 		have := &r.Questions[i]
 		if have.ID != q.ID {
@@ -198,7 +202,8 @@ func (r *Run) recallQuestion(q *Question) {
 		if have.AskedAt.IsZero() && !q.Applied {
 			have.AskedAt = q.AskedAt
 		}
-		have.By = q.By
+		have.By, have.Own = q.By, q.Own
+		have.Applied = have.Applied || withdrawn && have.Answered
 		return
 	}
 	if q.Text == "" {

@@ -29,8 +29,9 @@ type Asked struct {
 	Text    string   `json:"text"`
 	Subject string   `json:"subject,omitempty"` // a gap, a task group
 	Options []string `json:"options,omitempty"`
-	// Closed is for questions of our own: see Question.
-	Closed bool `json:"-"`
+	// Closed is for questions of our own, Own for those of agents: see Question.
+	Closed bool   `json:"-"`
+	Own    string `json:"-"`
 }
 
 // Gap is something a specification leaves open.

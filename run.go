@@ -153,12 +153,13 @@ type Question struct {
 	Text     string
 	Subject  string // what it is about: a task group, a gap, a wave
 	By       string // the step that waits for the answer, if that is on record
+	Own      string // what the agent that asks calls it, where that name was taken
 	Options  []string
 	Closed   bool   // it takes one of its options and nothing else: other words would start, repeat or end something that nobody meant
 	Answer   string // what a person said, if it is on record
 	Answered bool   // an answer is on record
 	Kept     bool   // that answer waits beside the journal: whoever works next takes it in
-	Applied  bool   // the answer was used; it must not be applied again
+	Applied  bool   // the answer was used, or withdrawn; it must not be applied again
 	AskedAt  time.Time
 	Source   Source
 	// Group are the steps of the group it is about, closed ones included, where the

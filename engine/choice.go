@@ -129,6 +129,7 @@ func (w *work) said(ctx context.Context, store reprise.Store) ([]reprise.Event, 
 		for _, id := range again {
 			events = append(events, resetBy(id))
 		}
+		events = append(events, w.withdrawals("what it was said of is done again", w.restingOn(w.choice.From))...)
 	}
 	out := w.choice.Skip
 	for _, step := range out {
@@ -173,6 +174,9 @@ func (w *work) passedOver() (group, closed []reprise.Event) {
 func (w *work) imagined(ctx context.Context, store reprise.Store, events []reprise.Event) (*reprise.Run, error) {
 	dry := durable.NewDryRun(store)
 	for _, ev := range events {
+		if journalOnly[ev.Kind] {
+			continue
+		}
 		ev.At = w.Now()
 		err := journal.Play(ctx, dry, w.layout, w.ref, ev)
 		if err != nil && !errors.Is(err, reprise.ErrCannotRecord) { // what cannot be the journal alone holds
@@ -201,9 +205,27 @@ func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
 	return nil
 }
 
+// withdrawals take back what a person answered to the workflow itself and nothing was
+// done with yet: an approval must not count for other work than it was given for. What
+// they told an agent stays, and so does what they said of something that has happened
+// or of a step that does not rest on what is done again.
+func (w *work) withdrawals(why string, rests func(step string) bool) []reprise.Event {
+	var out []reprise.Event
+	for _, q := range w.run.Questions {
+		past := strings.HasPrefix(q.ID, lostPrefix) || strings.HasPrefix(q.ID, cutOffPrefix)
+		if q.Answered && !q.Applied && q.By == "" && !past && w.due[q.ID] == "" && (w.run.Step(q.Subject) == nil || rests(q.Subject)) {
+			out = append(out, reprise.Event{Kind: reprise.AnswerWithdrawn, Step: q.Subject, Question: q.ID, Text: why, Actor: person})
+		}
+	}
+	return out
+}
+
 // heed records what a person said about single steps, all of it or, after a crash,
 // the rest before anything else.
 func (w *work) heed(ctx context.Context) error {
+	if err := w.hearBefore(ctx); err != nil {
+		return err
+	}
 	events, err := w.said(ctx, w.store)
 	if err != nil {
 		return err
@@ -281,6 +303,15 @@ func (w *work) restart(ctx context.Context, l look) (bool, error) {
 		return done, err
 	}
 	return false, w.reset(ctx, step)
+}
+
+// hearBefore takes in what waits to be heard before work is done again: it was said of
+// the work that was there then.
+func (w *work) hearBefore(ctx context.Context) error {
+	if w.choice.From == "" {
+		return nil
+	}
+	return w.hear(ctx)
 }
 
 // skipOn leaves the current plan or step out and goes on.
@@ -399,6 +430,19 @@ func (w *work) restsOn(at int) map[string]bool {
 	}
 	return out
 }
+
+// restingOn tells of any step whether it may have been built on one, which is all of
+// them where the files do not keep that one.
+func (w *work) restingOn(step string) func(string) bool {
+	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
+	if at < 0 {
+		return anyStep
+	}
+	rests := w.restsOn(at)
+	return func(id string) bool { return rests[id] }
+}
+
+func anyStep(string) bool { return true }
 
 // keep keeps the state before a choice that gives it up. A choice that is made of
 // two, as discarding and starting afresh, is taken back by what was kept before the

@@ -271,6 +271,9 @@ func (w *work) givenBack(ctx context.Context, f *flight, why string) []reprise.E
 	return []reprise.Event{ev, reset}
 }
 
+// cutOffPrefix begins the names of questions about attempts that were cut off.
+const cutOffPrefix = "cut-off-"
+
 // The answers to what happened to an attempt.
 const (
 	saidLanded = "it was finished"
@@ -280,7 +283,7 @@ const (
 
 // askWhatHappened leaves it to a person, and does what they said once they did.
 func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
-	id := fmt.Sprintf("cut-off-%s-%d", word(f.a.Step), f.attempt)
+	id := fmt.Sprintf("%s%s-%d", cutOffPrefix, word(f.a.Step), f.attempt)
 	ask := []reprise.Asked{{
 		ID: id, Subject: f.a.Step, Options: []string{saidLanded, saidRerun, saidSkip}, Closed: true,
 		Text: fmt.Sprintf("%s was started at %s and cut off. Was it finished?", f.a.Step, f.began.UTC().Format("2006-01-02 15:04:05 MST")),

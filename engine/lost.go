@@ -72,6 +72,9 @@ func (w *work) settleLost(ctx context.Context) error {
 			then = append(then, resetBy(end.Step))
 		}
 	}
+	if q.Option(q.Answer) == lostAgain {
+		then = append(then, w.withdrawals("what it was said of is done again", anyStep)...)
+	}
 	// An answer in other words is none: it is used up, and the question comes again.
 	then = append(then, reprise.Event{Kind: reprise.AnswerApplied, Question: id, Text: q.Answer, Actor: actor})
 	then[0].At = w.Now()

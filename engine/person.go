@@ -16,8 +16,7 @@ import (
 // questionOf names a question of ours about a step.
 func questionOf(step string) string { return "ask-" + word(step) }
 
-// ask records questions to a person about a unit of work. A question that is on
-// record is not asked again, unless its answer was none.
+// ask records questions to a person about a unit of work.
 func (w *work) ask(ctx context.Context, a reprise.Assignment, asked []reprise.Asked) error {
 	if err := w.recordAll(ctx, w.questions(a, asked, "")...); err != nil {
 		return err
@@ -25,23 +24,34 @@ func (w *work) ask(ctx context.Context, a reprise.Assignment, asked []reprise.As
 	return w.load()
 }
 
-// questions are the events that ask what is not on record as asked. by is the
-// step that waits for the answers.
+// questions are the events that ask what is not open already. One that was answered
+// is asked again: whoever asks knows the answer, and it was given for other work or is
+// none of the answers any more. by is the step that waits for the answers.
 func (w *work) questions(a reprise.Assignment, asked []reprise.Asked, by string) []reprise.Event {
 	var out []reprise.Event
-	taken := map[string]bool{}
+	taken := map[string]string{} // the text of a question by its id
 	for _, q := range asked {
 		id := q.ID
+		if text, doubled := taken[id]; doubled && text == q.Text {
+			continue
+		} else if doubled {
+			id = "" // two questions are two, whatever an agent calls them
+		}
 		for n := 1; id == ""; n++ {
-			if next := fmt.Sprintf("%s.%d", questionOf(a.Step), n); !taken[next] && !w.isAsked(next) {
+			next := fmt.Sprintf("%s.%d", questionOf(a.Step), n)
+			if _, doubled := taken[next]; !doubled && !w.isAsked(next) {
 				id = next
 			}
 		}
-		if taken[id] || w.isAsked(id) && !w.unheard(id, q) {
+		taken[id] = q.Text
+		have, known := w.question(id)
+		if known && !have.Answered {
 			continue
 		}
-		taken[id] = true
-		ev := reprise.Event{Kind: reprise.QuestionAsked, At: w.Now(), Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Closed: q.Closed, Actor: a.Role, By: by}
+		if known && have.Answer != "" {
+			w.tell(Progress{Kind: Noticed, Step: a.Step, Title: a.Unit.Title, Text: fmt.Sprintf("it is asked again; the answer before was %q", have.Answer)})
+		}
+		ev := reprise.Event{Kind: reprise.QuestionAsked, At: w.Now(), Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Closed: q.Closed, Actor: a.Role, By: by, Own: q.Own}
 		if q.Subject != "" {
 			ev.Step = q.Subject
 		}
@@ -51,15 +61,8 @@ func (w *work) questions(a reprise.Assignment, asked []reprise.Asked, by string)
 	return out
 }
 
-// unheard reports whether a question that takes only its options was asked before
-// as one that takes anything, and got words that are none of them: it is asked
-// once more.
-func (w *work) unheard(id string, q reprise.Asked) bool {
-	have, ok := w.question(id)
-	return ok && q.Closed && !have.Closed && have.Answered && have.Answer != "" && have.Option(have.Answer) == ""
-}
-
-// isAsked reports whether a question of this name is on record.
+// isAsked reports whether a question of this name is on record, be it one that was
+// taken back since.
 func (w *work) isAsked(id string) bool {
 	if _, ok := w.question(id); ok {
 		return true
@@ -111,9 +114,10 @@ func (w *work) waitForPerson(ctx context.Context, f *flight, r agent.Result, ask
 		}
 		if id != "" {
 			q.ID = id
-		} else if w.isAsked(q.ID) && q.ID != "" && fromAgent(r, q) {
-			// Agents number what they ask from one, each time.
-			q.ID = ""
+		} else if q.ID != "" && (w.isAsked(q.ID) || w.run.Step(q.ID) != nil) && fromAgent(r, q) {
+			// Agents number what they ask from one, each time; and what is called as a
+			// step is, is what that step asks.
+			q.ID, q.Own = "", q.ID
 		}
 		open = append(open, q)
 	}

@@ -86,7 +86,7 @@ func (r *rehearsal) goOn(ctx context.Context, l look) (bool, error) {
 	if err := r.revise(ctx); err != nil {
 		return true, err
 	}
-	if err := r.playAll(ctx, []reprise.Event{r.resumedEvent(l)}); err != nil {
+	if err := r.playAll(ctx, r.taking(l)); err != nil {
 		return true, err
 	}
 	r.noteUnrecorded(l)
@@ -124,6 +124,9 @@ func (r *rehearsal) lift() error {
 
 // heed plays what a person said about single steps.
 func (r *rehearsal) heed(ctx context.Context) error {
+	if err := r.hearBefore(ctx); err != nil {
+		return err
+	}
 	events, err := r.said(ctx, r.dry)
 	if err != nil {
 		return err
@@ -135,6 +138,8 @@ func (r *rehearsal) heed(ctx context.Context) error {
 		case reprise.QuestionSkipped:
 			q, _ := r.question(ev.Question)
 			r.would("The question on %s is closed without an answer: %s", q.Subject, q.Text)
+		case reprise.AnswerWithdrawn:
+			r.would("The answer to %s is taken back: %s.", ev.Question, ev.Text)
 		default:
 			r.would("%s begins again.", ev.Step)
 		}

@@ -169,7 +169,7 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 	if err := w.revise(ctx); err != nil {
 		return err
 	}
-	if err := w.record(ctx, w.resumedEvent(l)); err != nil {
+	if err := w.recordAll(ctx, w.taking(l)...); err != nil {
 		return err
 	}
 	if err := w.load(); err != nil {
@@ -200,6 +200,17 @@ func (w *work) acceptLater(ctx context.Context) error {
 	}
 	w.unaccepted = false
 	return w.acceptLanded(ctx, l)
+}
+
+// taking are the events by which a run is taken up. One that a person ended goes on
+// because one says so now: what ended it does not count any more, and is asked again
+// where that is needed.
+func (w *work) taking(l look) []reprise.Event {
+	events := []reprise.Event{w.resumedEvent(l)}
+	if w.run.State == reprise.Stopped {
+		events = append(events, w.withdrawals("the run goes on that it ended", anyStep)...)
+	}
+	return events
 }
 
 // resumedEvent says what was taken up, from where, after how long and how it

@@ -353,6 +353,11 @@ func (w *work) job(ctx context.Context, f *flight, bound binding) (agent.Job, er
 		q, _ := w.question(id)
 		job.Answers[id] = noNul(q.Answer)
 	}
+	for _, id := range f.answers {
+		if q, _ := w.question(id); q.Own != "" { // it looks for its own name; the latest counts
+			job.Answers[q.Own] = noNul(q.Answer)
+		}
+	}
 	if len(f.a.Command) > 0 {
 		return job, nil // a command of the person's own is told by its arguments
 	}

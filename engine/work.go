@@ -281,7 +281,7 @@ func (w *work) remember(ev *reprise.Event) {
 // journalOnly are events that no layout has a place for.
 var journalOnly = map[reprise.EventKind]bool{
 	reprise.StepResolved: true, reprise.StepHeld: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
-	reprise.RunRenewed: true,
+	reprise.RunRenewed: true, reprise.AnswerWithdrawn: true,
 }
 
 // record makes an event durable, first in the journal and then in the layout's

@@ -31,7 +31,13 @@ func (l *loading) gatherAlarms() {
 			l.resolved = append(l.resolved, *a)
 			continue
 		}
-		if a.asks() && !slices.ContainsFunc(raised, func(r *alarmState) bool { return a.id != "" && r.id == a.id }) {
+		if !a.asks() {
+			continue
+		}
+		at := slices.IndexFunc(raised, func(r *alarmState) bool { return a.id != "" && r.id == a.id })
+		if again, _ := a.body.truth(askedAgain); at >= 0 && again {
+			raised[at] = &alarmState{alarm: a, again: true}
+		} else if at < 0 {
 			raised = append(raised, &alarmState{alarm: a})
 		}
 	}
@@ -46,6 +52,7 @@ func (l *loading) gatherAlarms() {
 
 type alarmState struct {
 	*alarm
+	again    bool // what was said before it does not count
 	answered bool
 	applied  bool
 	answer   string
@@ -74,6 +81,9 @@ func (r *alarmState) takes(answer string) bool {
 func resolve(raised []*alarmState, a *alarm) {
 	var last *alarmState
 	for _, r := range raised {
+		if r.again && !a.key.after(r.key) {
+			continue
+		}
 		if a.id != "" && r.id == a.id {
 			used, _ := a.body.truth("applied")
 			r.applied = r.applied || used

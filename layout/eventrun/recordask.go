@@ -8,6 +8,10 @@ import (
 	"reprise/internal/splice"
 )
 
+// askedAgain marks an escalation that takes the answers to the earlier ones with its
+// id back.
+const askedAgain = "asked_again"
+
 // questionID is the id under which a question is kept.
 func (rec *recording) questionID() string {
 	if id := plain(rec.ev.Question, 200); id != "" {
@@ -27,9 +31,11 @@ func (rec *recording) question() *reprise.Question {
 }
 
 // asked escalates. The questions that the state of the run asks by itself, an
-// approval or a blocked task, are there already.
+// approval or a blocked task, are there already. One that was answered is asked
+// again: what was said before it does not count any more.
 func (rec *recording) asked() []line {
-	if rec.question() != nil {
+	before := rec.question()
+	if before != nil && !before.Answered {
 		return nil
 	}
 	ev := &rec.ev
@@ -46,6 +52,9 @@ func (rec *recording) asked() []line {
 	}
 	if ev.Closed {
 		o = append(o, splice.Member{Key: "closed", Value: true})
+	}
+	if before != nil {
+		o = append(o, splice.Member{Key: askedAgain, Value: true})
 	}
 	l := rec.line("escalation", append(o, rec.about("", "")...))
 	if s := rec.run.Step(ev.Step); s != nil {

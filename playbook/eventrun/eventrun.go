@@ -204,14 +204,15 @@ func (b Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 }
 
 // own brings what a person answered into a step of their own workflow: a question
-// that has an answer which it takes is done, and every step that names its answer is told,
-// also where another one used it before.
+// that has an answer which it takes and which was not used before is done, and every
+// step that names its answer is told, also where another one used it before. A question
+// that is to be done again is asked again: what was said was said of other work.
 func own(r *reprise.Run, a *reprise.Assignment) {
 	for _, q := range r.Questions {
 		switch {
 		case !q.Answered:
 		case a.Ask != nil && q.ID == a.Ask.ID:
-			if a.Ask.Closed && (&reprise.Question{Options: a.Ask.Options}).Option(q.Answer) == "" {
+			if q.Applied || q.By != "" || a.Ask.Closed && (&reprise.Question{Options: a.Ask.Options}).Option(q.Answer) == "" {
 				continue // it is asked again
 			}
 			a.Ask, a.Local = nil, "a person answered: "+doc.Clip(q.Answer, 200)

@@ -35,9 +35,15 @@ func TestEV9_question_of_a_workflow_is_done_once_it_is_answered_and_every_step_i
 	if a := assign("approve", asked); a.Ask == nil || a.Local != "" {
 		t.Errorf("a question without an answer: %+v", a)
 	}
-	for _, q := range []reprise.Question{answered, applied} {
-		if a := assign("approve", q); a.Ask != nil || !strings.Contains(a.Local, "yes") {
-			t.Errorf("a question with its answer is asked again: %+v", a)
+	if a := assign("approve", answered); a.Ask != nil || !strings.Contains(a.Local, "yes") {
+		t.Errorf("a question with its answer is asked again: %+v", a)
+	}
+	// An answer that was used was given for other work, one to an agent for none.
+	ofAgent := answered
+	ofAgent.By = "build"
+	for _, q := range []reprise.Question{applied, ofAgent} {
+		if a := assign("approve", q); a.Ask == nil || a.Local != "" {
+			t.Errorf("an answer that was not given for this: %+v", a)
 		}
 	}
 	// What is not used yet comes with Answers, what is used already as data:
