@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,6 +12,9 @@ import (
 // no other one begins with ("stop" for "stop: not now"). A person may say why
 // behind a colon ("revise: smaller"). Anything else is not guessed at.
 func (q *Question) Option(words string) string {
+	if slices.Contains(q.Options, words) {
+		return words // the very option, whatever others mean the same
+	}
 	if o := q.option(sameWords(words)); o != "" {
 		return o
 	}
@@ -82,6 +86,9 @@ func (e *NotOfferedError) Hint() string {
 	}
 	return "one of these, or its number: " + strings.Join(list, "; ")
 }
+
+// SameAnswer reports whether two options would be taken for one another.
+func SameAnswer(a, b string) bool { return sameWords(a) == sameWords(b) }
 
 // sameWords brings words to a form in which they can be compared: case, spaces,
 // quotation marks and a full stop do not count. A question mark does: what asks

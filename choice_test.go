@@ -41,6 +41,7 @@ func TestO3_what_an_answer_stands_for(t *testing.T) {
 		{[]string{"accept with known gaps", "go on", "abort"}, "acc", ""},
 		{[]string{"accept with known gaps", "go on", "abort"}, "accept nothing", ""},
 		{[]string{"approve bootstrap", "approve and continue", "cancel"}, "approve", ""},
+		{[]string{"ID", "id"}, "id", "id"},  // the very words come before what means the same
 		{[]string{"3", "5", "1"}, "1", "1"}, // its own words come before its number
 		{[]string{"approve", "revise", "cancel"}, "Revise: smaller, and 1. approve later", "Revise: smaller, and 1. approve later"},
 		{[]string{"approve", "revise", "cancel"}, "approved? not sure", ""},

@@ -113,7 +113,10 @@ func (d Decision) planOptions(r *Run) []Option {
 // whatever is runnable.
 func (d Decision) graphOptions(r *Run) []Option {
 	options := r.answerOption()
-	if d.Point != nil {
+	switch {
+	case d.State == Stopped:
+		options = append(options, Option{"continue", "Go on all the same; what ended it is asked again"})
+	case d.Point != nil:
 		options = append(options, Option{"continue", "Go on with " + d.Point.ID})
 	}
 	return append(options, Option{"fresh", "Start fresh (the old state is archived)"})

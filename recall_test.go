@@ -82,6 +82,35 @@ func TestSL4_what_is_asked_again_can_be_answered_again(t *testing.T) {
 	}
 }
 
+// An answer that was withdrawn is used up, also where the files keep it, until it is
+// asked again or given anew.
+func TestX2_an_answer_that_was_withdrawn_does_not_count(t *testing.T) {
+	t.Parallel()
+	kept := Question{ID: "q1", Text: "ship it?", Subject: "a", Answered: true, Answer: "go on"}
+	told := []Event{
+		{Kind: QuestionAsked, Step: "a", Question: "q1", Text: "ship it?", Own: "x"},
+		{Kind: QuestionAnswered, Step: "a", Question: "q1", Text: "go on"},
+		{Kind: AnswerWithdrawn, Step: "a", Question: "q1"},
+	}
+	for name, files := range map[string][]Question{"in the files": {kept}, "in the journal alone": nil} {
+		r := &Run{State: Interrupted, Steps: []Step{{ID: "a"}}, Questions: files}
+		r.Recall(told)
+		if q := r.Questions[0]; !q.Applied || q.Own != "x" || len(r.PendingQuestions()) != 0 {
+			t.Errorf("%s: %+v", name, q)
+		}
+	}
+	r := &Run{State: Interrupted, Steps: []Step{{ID: "a"}}}
+	r.Recall(append(told, Event{Kind: QuestionAsked, Step: "a", Question: "q1", Text: "ship it?"}))
+	if len(r.PendingQuestions()) != 1 {
+		t.Errorf("asked again: %+v", r.Questions)
+	}
+	r = &Run{State: Interrupted, Steps: []Step{{ID: "a"}}, Questions: []Question{{ID: "q1", Text: "ship it?"}}}
+	r.Recall(append(told, Event{Kind: QuestionAnswered, Question: "q1", Text: "stop"}))
+	if q := r.Questions[0]; !q.Answered || q.Applied || q.Answer != "stop" {
+		t.Errorf("answered anew: %+v", q)
+	}
+}
+
 func TestOR1_a_run_keeps_the_mode_it_was_started_in(t *testing.T) {
 	for _, tc := range []struct {
 		want   string

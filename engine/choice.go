@@ -87,6 +87,14 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 		}
 		return true, w.end(l.d, zeroTime)
 	}
+	if w.staysEnded(l) {
+		return true, w.end(l.d, zeroTime)
+	}
+	if w.choice.Option == "continue" {
+		for _, q := range l.run.PendingQuestions() {
+			w.putOff[q.ID] = true
+		}
+	}
 	if err := w.mayGoOn(ctx, l); err != nil {
 		return true, err
 	}
@@ -97,6 +105,11 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 		return true, err
 	}
 	return false, w.heed(ctx)
+}
+
+// staysEnded reports whether a person ended the run and nobody has said how it goes on.
+func (w *work) staysEnded(l look) bool {
+	return l.d.State == reprise.Stopped && w.choice.Option == "" && w.choice.From == "" && len(w.choice.Skip) == 0
 }
 
 // unsettled reports whether whoever worked on the run last was killed and may have
@@ -247,7 +260,8 @@ func (w *work) heed(ctx context.Context) error {
 // tellLeftOut puts into the summary which steps a person had left out.
 func (w *work) tellLeftOut(steps ...string) {
 	for _, id := range steps {
-		if s := w.run.Step(id); s != nil {
+		told := slices.ContainsFunc(w.sum.Skipped, func(r StepReport) bool { return r.ID == id })
+		if s := w.run.Step(id); s != nil && !told {
 			w.sum.Skipped = append(w.sum.Skipped, StepReport{ID: id, Title: s.Title, Role: s.Role})
 		}
 	}
@@ -271,6 +285,24 @@ func (w *work) notResumed(step string, bound binding, resumes bool) string {
 		why = fmt.Sprintf("the command of %s cannot go on with a session", bound.name)
 	}
 	return fmt.Sprintf("%s is not resumed: %s. A new agent does %s", who, why, step)
+}
+
+// leftOutSince lists the steps that were left out since somebody was last told what came
+// of the work, by a person's answer too, and that still are.
+func (w *work) leftOutSince() []string {
+	var out []string
+	for i := len(w.told) - 1; i >= 0; i-- {
+		ev := &w.told[i]
+		if ev.Kind == reprise.EngineLeft && ev.Outcome != "" {
+			break
+		}
+		s := w.run.Step(ev.Step)
+		if (ev.Kind == reprise.StepSkipped || ev.Kind == reprise.QuestionAnswered) && s != nil && s.Status == reprise.Skipped {
+			out = append(out, s.ID)
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // respawn goes on with new sessions.

@@ -80,11 +80,13 @@ func (w *work) loop(ctx context.Context) error {
 			}
 			continue
 		}
+		left := len(w.leftOpen)
 		again, err := w.askPerson(ctx)
 		if err != nil {
 			return err
 		}
-		if !again {
+		// Beside what a person leaves open something else may be done.
+		if !again && len(w.leftOpen) == left {
 			return w.end(w.decide(), wake)
 		}
 	}
@@ -261,16 +263,16 @@ func (w *work) chosenAgent(d reprise.Decision) []reprise.Unit {
 
 // waiting lists the steps that wait for a person, where nothing else makes the run
 // wait: what can be done beside them needs nobody. It is empty where a question is
-// about more than a step, and where a person can be asked at once.
+// about more than a step, and where a person can be asked at once and did not put it off.
 func (w *work) waiting(d reprise.Decision) []string {
 	files := w.files.State
-	if d.Action != reprise.Ask || w.Ask != nil || files != reprise.NotStarted && files != reprise.Interrupted {
+	if d.Action != reprise.Ask || files != reprise.NotStarted && files != reprise.Interrupted {
 		return nil
 	}
 	var out []string
 	for _, q := range w.run.PendingQuestions() {
 		s := w.run.Step(first(q.By, q.Subject))
-		if s == nil || s.Status.Closed() {
+		if s == nil || s.Status.Closed() || w.Ask != nil && !w.leftOpen[q.ID] && !w.putOff[q.ID] {
 			return nil
 		}
 		out = append(out, s.ID)
@@ -424,6 +426,7 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 		}
 	}
 	s.Parked, s.Reached, s.Held = w.givenUp(), w.reached(), slices.Sorted(mapKeys(w.held))
+	w.tellLeftOut(w.leftOutSince()...)
 	for _, step := range slices.Sorted(mapKeys(w.parked)) {
 		s.Reasons = append(s.Reasons, step+": "+w.parked[step])
 		if s.Action == reprise.Start {

@@ -73,6 +73,11 @@ func (r *rehearsal) goOn(ctx context.Context, l look) (bool, error) {
 		}
 		return !r.unsettled(), nil
 	}
+	if r.staysEnded(l) {
+		r.would("Nothing would be started.")
+		r.because(l.d)
+		return true, nil
+	}
 	if err := r.mayGoOn(ctx, l); err != nil {
 		return true, err
 	}

@@ -43,6 +43,9 @@ type work struct {
 	held map[string]bool
 	// leftOpen are questions that a person saw in this process and left open.
 	leftOpen map[string]bool
+	// putOff are questions that are asked once nothing else is left to do: a person
+	// who could have answered them said to go on.
+	putOff map[string]bool
 	// denied are attempts, by their keys, that a command of the person's own does
 	// not call done: it is not asked again.
 	denied map[string]bool
@@ -132,7 +135,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Playbook, l reprise.Layout) *work {
 	return &work{
 		Engine: e, store: store, layout: l, book: book, ref: ref, hist: &journal.History{},
-		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, held: map[string]bool{}, leftOpen: map[string]bool{}, denied: map[string]bool{}, due: map[string]string{}, times: map[string]int{},
+		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, held: map[string]bool{}, leftOpen: map[string]bool{}, putOff: map[string]bool{}, denied: map[string]bool{}, due: map[string]string{}, times: map[string]int{},
 		sum: &Summary{Run: ref, Started: e.Now()},
 	}
 }

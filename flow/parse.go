@@ -218,10 +218,18 @@ func question(v doc.Value) *Question {
 		v.Report(`ask: {question: "Release it?", options: [go on, stop]}`, "nothing is asked")
 	}
 	for _, item := range f.At("options").List() {
-		if o := line(item); slices.Contains(q.Options, o) && o != "" {
-			item.Report("", "the option %q stands twice", doc.Clip(o, 40))
-		} else if o != "" {
+		o := line(item)
+		if o == "" {
+			continue
+		}
+		same := slices.IndexFunc(q.Options, func(other string) bool { return reprise.SameAnswer(o, other) })
+		switch {
+		case same < 0:
 			q.Options = append(q.Options, o)
+		case q.Options[same] == o:
+			item.Report("", "the option %q stands twice", doc.Clip(o, 40))
+		default:
+			item.Report("case, quotation marks and a full stop do not count in an answer", "the options %q and %q mean the same", doc.Clip(q.Options[same], 40), doc.Clip(o, 40))
 		}
 	}
 	return q

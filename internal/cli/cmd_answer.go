@@ -43,6 +43,9 @@ func (a *app) newAnswer() *cobra.Command {
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: a.completeRuns(&flags.dir),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := flags.check(cmd); err != nil {
+				return err
+			}
 			return a.answer(cmd.Context(), flags, strings.Join(args, ""))
 		},
 	}
@@ -57,6 +60,19 @@ func (a *app) newAnswer() *cobra.Command {
 	f.BoolVar(&flags.network, "allow-network-fs", false, "trust the locks of a network file system")
 	f.BoolVar(&flags.adopt, "adopt", false, "go on with a state folder that was copied with its project")
 	return cmd
+}
+
+// check refuses answers that are none.
+func (f *answerFlags) check(cmd *cobra.Command) error {
+	for _, name := range []string{"text", "file", "question"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
+			return usageError{fmt.Errorf("--%s is empty", name)}
+		}
+	}
+	if cmd.Flags().Changed("option") && f.option < 1 {
+		return usageError{fmt.Errorf("--option is %d; the first answer is 1", f.option)}
+	}
+	return nil
 }
 
 func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
@@ -252,9 +268,9 @@ func (s *shift) fromFile(open []reprise.Question, flags answerFlags) (map[string
 		return nil, err
 	}
 	if text := bytes.TrimSpace(data); flags.question == "" && len(text) > 0 && text[0] == '{' {
-		answers := map[string]string{}
-		if err := json.Unmarshal(text, &answers); err != nil {
-			return nil, usageError{fmt.Errorf("read %s: it is no JSON object of texts: %w", flags.file, err)}
+		answers, err := answerObject(text)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("read %s: %w", flags.file, err)}
 		}
 		for id := range answers {
 			if _, err := questionOf(open, id); err != nil {
@@ -268,6 +284,36 @@ func (s *shift) fromFile(open []reprise.Question, flags answerFlags) (map[string
 		return nil, err
 	}
 	return checked(open, map[string]string{q.ID: strings.TrimRight(string(data), "\n")})
+}
+
+// answerObject reads a JSON object of texts. A question that stands twice has two
+// answers, and nobody can tell which is meant.
+func answerObject(data []byte) (map[string]string, error) {
+	if err := json.Unmarshal(data, &map[string]any{}); err != nil {
+		return nil, fmt.Errorf("it is no JSON object of texts: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	_, err := dec.Token()
+	answers := map[string]string{}
+	for err == nil && dec.More() {
+		var key json.Token
+		var value any
+		if key, err = dec.Token(); err == nil {
+			err = dec.Decode(&value)
+		}
+		id, text := fmt.Sprint(key), ""
+		_, doubled := answers[id]
+		text, is := value.(string)
+		switch {
+		case err != nil:
+		case doubled:
+			return nil, fmt.Errorf("%q is answered twice", id)
+		case !is:
+			return nil, fmt.Errorf("the answer to %q is no text; put it in quotation marks", id)
+		}
+		answers[id] = text
+	}
+	return answers, err
 }
 
 func (s *shift) readAnswer(name string) ([]byte, error) {

@@ -76,6 +76,9 @@ func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
 		if len(sum.Left) == 0 && sum.Action == reprise.Finish {
 			return ""
 		}
+		if sum.State == reprise.Stopped && sum.Run.Kind == reprise.KindGraph {
+			return s.command("resume", name) + " --option continue"
+		}
 		verb = "resume"
 	}
 	return s.command(verb, name)

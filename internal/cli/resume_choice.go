@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -17,14 +19,22 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 	// A pre-flight check wants its word, whatever else is said; what asks for itself
 	// or only looks does not need it.
 	worded := mode == engine.Preflight && !flags.yes && flags.option != "clean" && flags.option != "repair" && flags.option != "review"
-	// Only a person takes back what a person said.
-	held := mode == engine.Autopilot && !flags.chosen() && onHold(j.run)
+	// Only a person takes back what a person said, and that it was ended in so many words:
+	// the engine tells so.
+	ended := j.d.State == reprise.Stopped && choice.Option == "" && flags.from == "" && len(flags.skip) == 0
+	if ended && (flags.yes || !s.asks()) {
+		return choice, nil
+	}
+	held := ended || mode == engine.Autopilot && !flags.chosen() && onHold(j.run)
 	if held && !s.asks() {
 		return choice, &holdError{run: j.run, name: j.name}
 	}
-	if (mode == engine.Autopilot && !held) || flags.chosen() && !worded {
+	if !held && (mode == engine.Autopilot || flags.chosen() && !worded) {
 		if choice.Option == "" && flags.from == "" {
 			choice.Option = usual(j)
+			if choice.Option == "answer" && !s.asks() && beside(j) {
+				choice.Option = "continue"
+			}
 			if givesUp(choice.Option) || choice.Option == "repair" {
 				// Nobody chose to give up what was made so far.
 				choice.Option, blocked = "", true
@@ -46,10 +56,9 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 	return s.choice(f, j, choice)
 }
 
-// onHold reports whether a person stopped or paused a run, or has to sign in before
-// it can go on.
+// onHold reports whether a person paused a run, or has to sign in before it can go on.
 func onHold(r *reprise.Run) bool {
-	return r.State == reprise.Stopped || r.State == reprise.Waiting && (r.Phase == "paused" || r.Phase == "sign-in")
+	return r.State == reprise.Waiting && (r.Phase == "paused" || r.Phase == "sign-in")
 }
 
 // holdError is returned where a person holds a run and none is there to let it go.
@@ -77,6 +86,20 @@ func usual(j judged) string {
 		return options[0].Key
 	}
 	return ""
+}
+
+// beside reports whether something can be gone on with that needs none of the answers
+// that are waited for.
+func beside(j judged) bool {
+	waits := map[string]bool{}
+	for _, q := range j.run.PendingQuestions() {
+		s := j.run.Step(cmp.Or(q.By, q.Subject))
+		if s == nil || s.Status.Closed() {
+			return false
+		}
+		waits[s.ID] = true
+	}
+	return slices.ContainsFunc(j.d.Units, func(u reprise.Unit) bool { return !waits[u.ID] })
 }
 
 // givesUp reports whether an option gives up what was made so far.

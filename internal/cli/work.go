@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,7 +28,7 @@ type workFlags struct {
 	upkeepFlags
 	mode     string
 	until    string
-	parallel int
+	parallel atOnce
 	orphans  bool
 	trust    bool
 	wait     bool
@@ -40,19 +41,36 @@ func (f *workFlags) add(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default: the one the run was started in, else interactive)")
 	flags.StringVar(&f.until, "until", "", "stop once this step is closed")
-	flags.IntVar(&f.parallel, "parallel", 0, "steps at the same time (default: what the settings say)")
+	flags.Var(&f.parallel, "parallel", "steps at the same time, 1 to 64 (default: what the settings say)")
 	flags.BoolVar(&f.orphans, "stop-orphans", false, "stop agents that a dead engine left running instead of waiting for them")
 	flags.BoolVar(&f.trust, "trust", false, "trust the project's reprise.yaml and the workflow file as they are now: their commands are started")
 	flags.BoolVar(&f.wait, "wait", false, "sleep through usage limits instead of ending with code 75")
 	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(modes, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// atOnce is how many steps may be at work at the same time, 0 where nobody said: the
+// bounds are those of the settings.
+type atOnce int
+
+// Set implements pflag.Value.
+func (n *atOnce) Set(text string) error {
+	i, err := strconv.Atoi(text)
+	if err != nil || i < 1 || i > 64 {
+		return errors.New("it can be 1 to 64")
+	}
+	*n = atOnce(i)
+	return nil
+}
+
+// String implements pflag.Value.
+func (n *atOnce) String() string { return strconv.Itoa(int(*n)) }
+
+// Type implements pflag.Value.
+func (n *atOnce) Type() string { return "int" }
+
 func (f *workFlags) check() error {
-	switch {
-	case f.mode != "" && !slices.Contains(modes, f.mode):
+	if f.mode != "" && !slices.Contains(modes, f.mode) {
 		return usageError{fmt.Errorf("--mode is %q; it can be %s", f.mode, strings.Join(modes, ", "))}
-	case f.parallel < 0:
-		return usageError{fmt.Errorf("--parallel is %d; it must be at least 1", f.parallel)}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (s *shift) engine(mode engine.Mode) (*engine.Engine, error) {
 		return nil, err
 	}
 	e := &engine.Engine{
-		Dir: s.root, Settings: set, Agent: agentOf(set, now), Environ: os.Environ(), Now: now, Mode: mode, Parallel: s.flags.parallel, Wait: s.flags.wait,
+		Dir: s.root, Settings: set, Agent: agentOf(set, now), Environ: os.Environ(), Now: now, Mode: mode, Parallel: int(s.flags.parallel), Wait: s.flags.wait,
 		Prompts:      set.Templates,
 		AllowNetwork: s.flags.network, Adopt: s.flags.adopt, StopOrphans: s.flags.orphans, Hard: s.hard,
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -243,6 +244,50 @@ func TestEV5_record_answers(t *testing.T) {
 			t.Parallel()
 			layouttest.Records(t, eventrun.New(), tt.fsys, "r1", layouttest.Recorded{Event: tt.ev, State: tt.state, Moves: tt.moves, Cannot: tt.cannot})
 		})
+	}
+}
+
+// EV5 X2: a question that was answered and is asked again is open, with the options it
+// has now; what was said before does not count, what is said then does.
+func TestEV5_record_a_question_that_is_asked_again(t *testing.T) {
+	t.Parallel()
+	fsys, l := project(), eventrun.New()
+	asked := func(minute int, options ...string) reprise.Event {
+		return reprise.Event{Kind: reprise.QuestionAsked, Step: "T001", Question: "q1", Text: "Ship it?", Options: options, Closed: true, At: clock(minute)}
+	}
+	for i, c := range []struct {
+		ev   reprise.Event
+		want reprise.Question
+	}{
+		{asked(1, "go on", "stop"), reprise.Question{Options: []string{"go on", "stop"}}},
+		{asked(2, "go on", "stop"), reprise.Question{Options: []string{"go on", "stop"}}},
+		{ask(reprise.QuestionAnswered, "q1", "go on", 3), reprise.Question{Options: []string{"go on", "stop"}, Answered: true, Answer: "go on"}},
+		{ask(reprise.AnswerApplied, "q1", "go on", 4), reprise.Question{Options: []string{"go on", "stop"}, Answered: true, Applied: true, Answer: "go on"}},
+		{asked(5, "now", "later"), reprise.Question{Options: []string{"now", "later"}}},
+		{ask(reprise.QuestionAnswered, "q1", "later", 6), reprise.Question{Options: []string{"now", "later"}, Answered: true, Answer: "later"}},
+	} {
+		r, err := l.Load(fsys, reprise.Ref{Layout: "eventrun", ID: "r1", Path: strings.TrimSuffix(runDir, "/"), Kind: reprise.KindGraph})
+		if err != nil {
+			t.Fatal(err)
+		}
+		edits, err := l.Record(fsys, r, c.ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range edits {
+			before := ""
+			if have := fsys[e.Path]; have != nil && e.Append {
+				before = string(have.Data)
+			}
+			fsys[e.Path] = file(before + string(e.Content))
+		}
+		if r, err = l.Load(fsys, r.Ref); err != nil || len(r.Questions) != 1 {
+			t.Fatalf("%d: %v, %+v", i, err, r.Questions)
+		}
+		q := r.Questions[0]
+		if q.Answered != c.want.Answered || q.Applied != c.want.Applied || q.Answer != c.want.Answer || !slices.Equal(q.Options, c.want.Options) {
+			t.Errorf("%d: %+v, want %+v", i, q, c.want)
+		}
 	}
 }
 
