@@ -294,6 +294,47 @@ func TestLR8_an_answer_at_the_prompt_goes_on_in_the_same_process(t *testing.T) {
 	}
 }
 
+// What a person leaves open holds up only what needs it, and a run that they ended goes
+// on when they say so: they are asked again.
+func TestX8_a_question_that_is_left_open_and_a_run_that_was_stopped_at_the_prompt(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, `name: shop
+steps:
+  - id: q
+    ask: {question: "Ship it?", options: [go on, stop]}
+  - {id: s, command: [sh, -c, "echo s >> log"], on_crash: rerun}
+  - {id: d, needs: [q], command: [sh, -c, "echo d >> log"], on_crash: rerun}
+`)
+	c := onTerminal(t, dir, 80, 40, []string{"CI=1"}, "run", "flow.yaml", "--trust", "--id", "shop")
+	c.waitFor("? q: Ship it?")
+	c.send("\r") // left open
+	c.waitFor("s  done")
+	c.waitFor("=== Waits for you: Task graph shop")
+	if code := c.end(); code != 12 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+	c = onTerminal(t, dir, 80, 40, []string{"CI=1"}, "resume", "--option", "answer", "--trust")
+	c.waitFor("? q: Ship it?")
+	c.send("stop\r")
+	c.waitFor("Next: reprise resume shop --option continue")
+	if code := c.end(); code != 3 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+	c = onTerminal(t, dir, 80, 40, []string{"CI=1"}, "resume", "shop", "--trust")
+	c.waitFor("1. continue")
+	c.waitFor("Your choice")
+	c.send("1\r")
+	c.waitFor("? q: Ship it?")
+	c.send("1\r")
+	c.waitFor("=== Finished: Task graph shop")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+	if log, err := os.ReadFile(filepath.Join(dir, "log")); err != nil || string(log) != "s\nd\n" {
+		t.Errorf("%q %v", log, err)
+	}
+}
+
 // A task group is skipped at the prompt, by its number or its word; where it is not
 // certain the prompt does not offer it and says why.
 func TestLR8_a_task_group_is_skipped_at_the_prompt(t *testing.T) {
