@@ -24,6 +24,9 @@ func (d Decision) Options(r *Run) []Option {
 		// Plans wait for the answer: to go on without one starts nothing.
 		options = slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "continue" || o.Key == "restart" })
 	}
+	if d.State == Stopped && r.Reopens() && !slices.ContainsFunc(options, goesOn) {
+		options = append([]Option{{"continue", "Go on all the same; what ended it is asked again"}}, options...)
+	}
 	if !r.Refreshable() {
 		options = slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "fresh" })
 	}
@@ -113,10 +116,7 @@ func (d Decision) planOptions(r *Run) []Option {
 // whatever is runnable.
 func (d Decision) graphOptions(r *Run) []Option {
 	options := r.answerOption()
-	switch {
-	case d.State == Stopped:
-		options = append(options, Option{"continue", "Go on all the same; what ended it is asked again"})
-	case d.Point != nil:
+	if d.Point != nil {
 		options = append(options, Option{"continue", "Go on with " + d.Point.ID})
 	}
 	return append(options, Option{"fresh", "Start fresh (the old state is archived)"})

@@ -88,8 +88,17 @@ func (r *Run) Recall(events []Event) {
 		r.State = Interrupted
 	}
 	if stopped && r.State.Open() {
-		r.State, r.Reason = Stopped, "it was stopped on purpose"
+		r.State, r.Reason = Stopped, StoppedOnPurpose
 	}
+}
+
+// StoppedOnPurpose is the reason of a run that the journal alone calls stopped.
+const StoppedOnPurpose = "it was stopped on purpose"
+
+// Reopens reports whether a run that was ended is open again once a person goes on with
+// it: where only the journal ended it, and in layouts whose files take that back.
+func (r *Run) Reopens() bool {
+	return r.State == Stopped && (r.Kind == KindGraph || r.Reason == StoppedOnPurpose)
 }
 
 // modeIn is the mode in which a run was last started: here, else as its files say,

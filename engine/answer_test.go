@@ -113,6 +113,85 @@ func TestEV9_the_option_that_stops_ends_the_run(t *testing.T) {
 	}
 }
 
+// TestX8_a_stopped_run_goes_on_when_a_person_says_so goes on with runs that a person
+// ended: not by itself, and asked again where the answer ended it.
+func TestX8_a_stopped_run_goes_on_when_a_person_says_so(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, gated)
+	goes(t, e, ref)
+	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "stop"}); err != nil {
+		t.Fatal(err)
+	}
+	goes(t, e, ref)
+	for range 2 { // taken up, left open, and taken up
+		sum, err := e.Resume(t.Context(), ref, engine.Choice{Option: "continue"})
+		if err != nil || len(sum.Questions) != 1 || effects(t, e) != 0 {
+			t.Fatalf("%+v %v, %d effects", sum, err, effects(t, e))
+		}
+	}
+	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "go on"}); err != nil {
+		t.Fatal(err)
+	}
+	if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
+		t.Errorf("%+v, %d effects", sum, effects(t, e))
+	}
+
+	e = newEngine(repository(t))
+	ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindStory, reprise.Goal{ID: "4.2", Text: "Refunds"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byAnOlderBuild(t, e, ref, reprise.Event{Kind: reprise.RunStopped, Actor: reprise.Person, Text: "stopped by a person"})
+	if sum := goes(t, e, ref); sum.State != reprise.Stopped || sum.Launches != 0 {
+		t.Errorf("%+v", sum)
+	}
+	if sum, err := e.Resume(t.Context(), ref, engine.Choice{Option: "continue"}); err != nil || sum.State != reprise.Complete {
+		t.Errorf("%+v %v", sum, err)
+	}
+}
+
+// TestX2_an_approval_counts_for_the_work_that_it_was_given_for has work done again for
+// which an approval was kept, used, or waits to be heard.
+func TestX2_an_approval_counts_for_the_work_that_it_was_given_for(t *testing.T) {
+	t.Parallel()
+	const flow = `name: gated
+steps:
+  - {id: build, command: [sh, -c, "echo build >> built"]}
+  - {id: ok, needs: [build], ask: {question: "Release it?", options: [go on, stop]}}
+  - {id: release, needs: [ok], command: [sh, -c, "echo released >> effect; test -f fine"], attempts: 1}
+`
+	for name, approve := range map[string]func(e *engine.Engine, ref reprise.Ref){
+		"kept": func(e *engine.Engine, ref reprise.Ref) {
+			if err := e.Answer(t.Context(), ref, map[string]string{"ok": "go on"}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"waits to be heard": func(e *engine.Engine, ref reprise.Ref) {
+			put(t, e.Dir, ".reprise/inbox", (&office{t: t}).letterTo("ok", "go on"))
+		},
+	} {
+		e := newEngine(repository(t))
+		ref := start(t, e, flow)
+		goes(t, e, ref)
+		for before := range 2 {
+			approve(e, ref)
+			if before == 1 { // used, and what it was for failed
+				goes(t, e, ref)
+			}
+			sum, err := e.Resume(t.Context(), ref, engine.Choice{From: "build"})
+			if err != nil || len(sum.Questions) != 1 || effects(t, e) != before {
+				t.Fatalf("%s, used %d times: %+v %v, %d effects", name, before, sum, err, effects(t, e))
+			}
+		}
+		put(t, e.Dir, "fine", "")
+		approve(e, ref)
+		if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 2 || get(t, e.Dir, "built") != "build\nbuild\nbuild\n" {
+			t.Errorf("%s: %+v, %d effects", name, sum, effects(t, e))
+		}
+	}
+}
+
 // TestO3_words_of_an_older_build_start_nothing goes on with answers that were kept
 // when any words were: what says nothing is asked again, and then done once.
 func TestO3_words_of_an_older_build_start_nothing(t *testing.T) {

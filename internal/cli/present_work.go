@@ -76,7 +76,7 @@ func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
 		if len(sum.Left) == 0 && sum.Action == reprise.Finish {
 			return ""
 		}
-		if sum.State == reprise.Stopped && sum.Run.Kind == reprise.KindGraph {
+		if sum.State == reprise.Stopped && (sum.Run.Kind == reprise.KindGraph || slices.Contains(sum.Reasons, reprise.StoppedOnPurpose)) {
 			return s.command("resume", name) + " --option continue"
 		}
 		verb = "resume"
