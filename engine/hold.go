@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,10 +12,21 @@ import (
 	"reprise/internal/gitx"
 )
 
+// strayError tells of a commit that an attempt made and that is not on the run's branch.
+type strayError struct{ commit, branch string }
+
+func (e *strayError) Error() string {
+	return fmt.Sprintf("its commit %.12s is not on %s, the branch of the run", e.commit, e.branch)
+}
+
 // itsOwn reports whether it is the attempt's own doing that git cannot commit what
-// it left: it is in the middle of something in a checkout in which nobody else works.
-// Everything else is not the agent's failure, and doing the work again mends nothing.
+// it left: it committed elsewhere, or is in the middle of something, in a checkout in
+// which nobody else works. Everything else is not the agent's failure, and doing the
+// work again mends nothing.
 func (w *work) itsOwn(f *flight, err error) bool {
+	if _, stray := errors.AsType[*strayError](err); stray {
+		return true
+	}
 	busy, ok := errors.AsType[*gitx.NotReadyError](err)
 	return ok && !busy.Locked && f.inside != ""
 }

@@ -163,16 +163,15 @@ exec "$ACTOR" act
 	}
 }
 
-// TestX8_one_step_that_cannot_be_prepared_holds_up_nobody has an output below a
-// plain file.
+// TestX8_one_step_that_cannot_be_prepared_holds_up_nobody has an output whose name is
+// too long for the system.
 func TestX8_one_step_that_cannot_be_prepared_holds_up_nobody(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))
-	put(t, e.Dir, "file", "not a folder\n")
 	sum, err := e.Resume(t.Context(), start(t, e, `name: f
 steps:
   - {id: a, command: [sh, -c, 'echo a > a.txt'], outputs: [a.txt]}
-  - {id: b, command: [sh, -c, 'true'], outputs: [file/out.txt]}
+  - {id: b, command: [sh, -c, 'true'], outputs: [`+strings.Repeat("n", 300)+`]}
   - {id: c, needs: [a], command: [sh, -c, 'echo c > c.txt'], outputs: [c.txt]}
 `), engine.Choice{})
 	if err != nil || len(sum.Finished) != 2 || len(sum.Refused) != 1 || sum.Action != reprise.Ask {

@@ -213,7 +213,7 @@ func (w *work) astray(ctx context.Context, f *flight) error {
 	if err != nil || !found {
 		return err
 	}
-	return fmt.Errorf("its commit %.12s is not on %s, the branch of the run", commit, worktree.Branch(w.run))
+	return &strayError{commit, worktree.Branch(w.run)}
 }
 
 // commit makes a commit of what the attempt left uncommitted and nobody else
