@@ -67,8 +67,11 @@ func lostIn(store *durable.Store, name string) (*Lost, error) {
 
 // isThere reports whether a run would be found at its place, whatever git ignores.
 func isThere(store *durable.Store, ref reprise.Ref) (bool, error) {
-	if _, err := fs.Stat(store, ref.Path); errors.Is(err, fs.ErrNotExist) {
+	switch _, err := fs.Stat(store, ref.Path); {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
+	case err != nil:
+		return true, nil // what may not be looked at is not gone; that it may not is said
 	}
 	l := layout.Find(ref.Layout)
 	if l == nil {

@@ -40,7 +40,7 @@ func TestOR6_a_pick_leads_to_the_prompt_of_the_seed(t *testing.T) {
 	dir := examplesCopy(t)
 	c := onTerminal(t, dir, 90, 16, fixedNow)
 	c.waitFor("› ◐ EPIC-2")
-	c.send("\x1b[B\x1b[B\x1b[B\x1b[B") // on a low terminal the window follows
+	c.send("\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B") // on a low terminal the window follows
 	c.waitFor("› ◐ 004")
 	c.send("\r")
 	c.waitFor("Existing build found: 004-remove-secrets-from-config")
