@@ -40,9 +40,9 @@ func TestOR6_a_pick_leads_to_the_prompt_of_the_seed(t *testing.T) {
 	dir := examplesCopy(t)
 	c := onTerminal(t, dir, 90, 16, fixedNow)
 	c.waitFor("› ◐ EPIC-2")
-	c.send("\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B") // on a low terminal the window follows
-	c.waitFor("› ◐ 004")
-	c.send("\r")
+	// On a low terminal the window follows. Only what changes of a line is drawn, so what
+	// was picked is seen by what comes next.
+	c.send("\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B\r")
 	c.waitFor("Existing build found: 004-remove-secrets-from-config")
 	c.waitFor("1. continue")
 	c.waitFor("Your choice (1-")
