@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"reprise"
+	"reprise/upkeep"
+	"reprise/worktree"
+)
+
+// keep keeps the state before a choice that gives it up. A choice that is made of
+// two, as discarding and starting afresh, is taken back by what was kept before the
+// first of them.
+func (w *work) keep(ctx context.Context, l look, note string) (err error) {
+	if err := w.mayGiveUp(l); err != nil {
+		return err
+	}
+	if w.sum.Snapshot != "" {
+		return nil
+	}
+	w.sum.Snapshot, err = upkeep.Keep(ctx, w.store, []*reprise.Run{l.run}, note)
+	return err
+}
+
+// mayGiveUp tells why the state is not given up, nil if it may be.
+func (w *work) mayGiveUp(l look) error {
+	if l.d.State == reprise.Running {
+		return &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
+	}
+	return nil
+}
+
+// againAt is the step at which a run begins again that is not archived for that, ""
+// for one that is: a story is a person's document, its phases begin again in it, after
+// the one that wrote it.
+func (w *work) againAt(l look) string {
+	steps := w.run.Steps
+	switch {
+	case l.run.Kind != reprise.KindStory || len(steps) == 0:
+		return ""
+	case steps[0].Status.Closed() && len(steps) > 1:
+		return steps[1].ID
+	}
+	return steps[0].ID
+}
+
+// built reports whether the run has a checkout of its own. The files in it tell of
+// the run, too: what begins again beside them would be called done.
+func (w *work) built(l look) bool { return l.run.Worktree != "" && w.repo != nil && !w.renewed }
+
+// afresh starts from scratch. What was built goes with the state.
+func (w *work) afresh(ctx context.Context, l look) (bool, error) {
+	if w.built(l) {
+		return w.discard(ctx, l)
+	}
+	return w.startFresh(ctx, l)
+}
+
+// startFresh archives the state and begins again with the same goal. Where that
+// could not be begun from what stays, it is refused and nothing is changed.
+//
+// If the process dies once that is decided, whoever opens the run next carries it
+// to its end.
+func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
+	if w.renewed {
+		return w.goOn(ctx, l) // it was cut off, and has been carried to its end just now
+	}
+	if at := w.againAt(l); at != "" {
+		if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
+			return true, err
+		}
+		w.choice.From = at
+		return false, w.heed(ctx)
+	}
+	ref, events, err := w.beginnings(l, w.store)
+	if err != nil {
+		return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
+	}
+	if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
+		return true, err
+	}
+	if err := w.decideRenewal(ctx, l, ref, events); err != nil {
+		return true, err
+	}
+	if err := w.renew(ctx); err != nil {
+		return true, err
+	}
+	if err := w.load(); err != nil {
+		return true, err
+	}
+	w.tellLeftOut(w.choice.Skip...)
+	return false, nil
+}
+
+// goalOf is what the run was started for and with: as its playbook tells, else its
+// title.
+func (w *work) goalOf(l look) (goal reprise.Goal, err error) {
+	goal = reprise.Goal{ID: w.ref.ID, Path: w.ref.Path, Now: w.Now(), Mode: string(w.Mode)}
+	if g, ok := w.book.(reprise.Goaler); ok {
+		goal.Text = g.GoalOf(w.store, l.run)
+	}
+	goal.Text = first(goal.Text, l.run.Title)
+	if g, ok := w.book.(reprise.Giver); ok {
+		goal.Given, err = g.GivenOf(w.store, l.run)
+	}
+	return goal, err
+}
+
+// cleanUp gives the run up: statuses left in the middle are reset, its state is
+// archived.
+func (w *work) cleanUp(ctx context.Context, l look) (bool, error) {
+	if err := w.keep(ctx, l, "before cleaning "+w.ref.ID+" up"); err != nil {
+		return true, err
+	}
+	done, err := upkeep.GiveUp(ctx, w.store, l.run, w.Now())
+	if err != nil {
+		return true, err
+	}
+	w.sum.State, w.sum.Action, w.sum.Ended = reprise.Stopped, reprise.Finish, w.Now()
+	w.sum.Reasons = append(w.sum.Reasons, first(map[bool]string{true: "its state is archived in " + done.Archived}[done.Archived != ""], "statuses that were left in the middle are reset"))
+	return true, nil
+}
+
+// tree is what operations on the run's checkout need.
+func (w *work) tree() worktree.Project {
+	return worktree.Project{Store: w.store, Repo: w.repo, Run: w.run, Ready: w.hist.Worktree}
+}
+
+// review shows what was built. It changes nothing.
+func (w *work) review(ctx context.Context, l look) (bool, error) {
+	text, err := worktree.Review(ctx, w.tree())
+	w.sum.Review, w.sum.State, w.sum.Action, w.sum.Ended = text, l.d.State, reprise.Ask, w.Now()
+	return true, err
+}
+
+// merge takes what was built into the branch the project is on, once.
+func (w *work) merge(ctx context.Context, l look) (bool, error) {
+	if err := w.keep(ctx, l, "before merging "+w.ref.ID); err != nil {
+		return true, err
+	}
+	merged, err := worktree.Merge(ctx, w.tree())
+	if err != nil {
+		return true, err
+	}
+	if err := w.record(ctx, reprise.Event{Kind: reprise.RunEnded, At: w.Now(), Actor: person, Outcome: "completed", Commit: merged.Commit, Text: merged.Text}); err != nil {
+		return true, err
+	}
+	if err := w.load(); err != nil {
+		return true, err
+	}
+	w.sum.Merged = merged.Text + "."
+	if w.run.State.Open() {
+		w.sum.Merged += " " + upper(staysOpen(w.run))
+	}
+	return true, w.end(w.decide(), zeroTime)
+}
+
+// staysOpen says that merging what was built does not end the run.
+func staysOpen(r *reprise.Run) string {
+	open := 0
+	for i := range r.Steps {
+		if !r.Steps[i].Status.Closed() {
+			open++
+		}
+	}
+	return fmt.Sprintf("the run stays open (not done: %d of %d).", open, len(r.Steps))
+}
+
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// discard gives up what was built, keeps all of it, and begins again. Where it could
+// not, nothing is changed.
+func (w *work) discard(ctx context.Context, l look) (bool, error) {
+	if !w.renewed {
+		// The checkout is archived, so a damaged plan in it is not in the way.
+		place, _, err := worktree.Discarding(ctx, w.tree())
+		if err != nil {
+			return true, err
+		}
+		left := &shelf{w.store}
+		if place != "" {
+			left.put(place)
+		}
+		if _, _, err := w.beginnings(l, left); err != nil {
+			return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
+		}
+	}
+	if err := w.keep(ctx, l, "before discarding "+w.ref.ID); err != nil {
+		return true, err
+	}
+	kept, err := worktree.Discard(ctx, w.tree())
+	if err != nil {
+		return true, err
+	}
+	w.notice(reprise.Finding{Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: w.ref.ID, Message: kept.Text})
+	return w.startFresh(ctx, l)
+}

@@ -1,0 +1,273 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/journal"
+)
+
+// said gives what a person said about single steps, as events in the order in which
+// they count: those to be done again, those to be left out, and the questions that
+// are closed with them, last: no step of theirs is begun without an answer, wherever
+// the process dies. What the files cannot take is refused, and nothing is recorded.
+func (w *work) said(ctx context.Context, store reprise.Store) ([]reprise.Event, error) {
+	var events []reprise.Event
+	if w.choice.From != "" {
+		again, err := w.resetsFrom(ctx, store, w.choice.From)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range again {
+			events = append(events, resetBy(id))
+		}
+		events = append(events, w.withdrawals("what it was said of is done again", w.restingOn(w.choice.From))...)
+	}
+	out := w.choice.Skip
+	for _, step := range out {
+		events = append(events, leftOut(step))
+	}
+	group, closed := w.passedOver()
+	for _, ev := range group {
+		if !slices.Contains(out, ev.Step) {
+			out, events = append(slices.Clip(out), ev.Step), append(events, ev)
+		}
+	}
+	if events = append(events, closed...); len(out)+len(closed) == 0 {
+		return events, nil
+	}
+	run, err := w.imagined(ctx, store, events)
+	if err != nil {
+		return nil, fmt.Errorf("skip %s: %w", strings.Join(out, ", "), err)
+	}
+	return events, mustBeOut(run, out, closed)
+}
+
+// passedOver gives the events by which the group of a question is left out as far as it
+// is open, and by which all questions about it are closed.
+func (w *work) passedOver() (group, closed []reprise.Event) {
+	for _, q := range w.run.PendingQuestions() {
+		if len(w.unasked) == 0 || q.Closed || !slices.Equal(q.Group, w.unasked) {
+			continue
+		}
+		text := "left out by a person: " + q.Subject + " is skipped, its question has no answer"
+		if len(closed) == 0 {
+			for _, step := range w.run.OpenIn(q.Group) {
+				group = append(group, reprise.Event{Kind: reprise.StepSkipped, Step: step, Actor: person, Text: text})
+			}
+		}
+		closed = append(closed, reprise.Event{Kind: reprise.QuestionSkipped, Question: q.ID, Actor: person, Text: text})
+	}
+	return group, closed
+}
+
+// imagined is the run as it would be with events, which are played on a store that
+// keeps its changes to itself.
+func (w *work) imagined(ctx context.Context, store reprise.Store, events []reprise.Event) (*reprise.Run, error) {
+	dry := durable.NewDryRun(store)
+	for _, ev := range events {
+		if journalOnly[ev.Kind] {
+			continue
+		}
+		ev.At = w.Now()
+		err := journal.Play(ctx, dry, w.layout, w.ref, ev)
+		if err != nil && !errors.Is(err, reprise.ErrCannotRecord) { // what cannot be the journal alone holds
+			return nil, err
+		}
+	}
+	return w.layout.Load(dry, w.ref)
+}
+
+// mustBeOut tells which of the steps that are to be left out the files would not
+// leave out, and which question they would not close.
+func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
+	for _, step := range steps {
+		switch s := run.Step(step); {
+		case s == nil:
+			return fmt.Errorf("skip %s: the files of %s keep no such step", step, run.ID)
+		case !s.Status.Closed():
+			return fmt.Errorf("skip %s: the files of %s have no place for it: it would still be %s", step, run.ID, s.Status)
+		}
+	}
+	for _, ev := range closed {
+		if slices.ContainsFunc(run.PendingQuestions(), func(q reprise.Question) bool { return q.ID == ev.Question }) {
+			return fmt.Errorf("skip the question %s: the files of %s have no place for it: it would still be asked", ev.Question, run.ID)
+		}
+	}
+	return nil
+}
+
+// withdrawals take back what a person answered to the workflow itself and nothing was
+// done with yet: an approval must not count for other work than it was given for. What
+// they told an agent stays, and so does what they said of something that has happened
+// or of a step that does not rest on what is done again.
+func (w *work) withdrawals(why string, rests func(step string) bool) []reprise.Event {
+	var out []reprise.Event
+	for _, q := range w.run.Questions {
+		past := strings.HasPrefix(q.ID, lostPrefix) || strings.HasPrefix(q.ID, cutOffPrefix)
+		if q.Answered && !q.Applied && q.By == "" && !past && w.due[q.ID] == "" && (w.run.Step(q.Subject) == nil || rests(q.Subject)) {
+			out = append(out, reprise.Event{Kind: reprise.AnswerWithdrawn, Step: q.Subject, Question: q.ID, Text: why, Actor: person})
+		}
+	}
+	return out
+}
+
+// heed records what a person said about single steps, all of it or, after a crash,
+// the rest before anything else.
+func (w *work) heed(ctx context.Context) error {
+	if err := w.hearBefore(ctx); err != nil {
+		return err
+	}
+	events, err := w.said(ctx, w.store)
+	if err != nil {
+		return err
+	}
+	if err := w.recordAll(ctx, events...); err != nil {
+		return err
+	}
+	if err := w.load(); err != nil {
+		return err
+	}
+	for _, ev := range events {
+		if ev.Kind == reprise.StepSkipped {
+			w.tellLeftOut(ev.Step)
+		}
+	}
+	return nil
+}
+
+// tellLeftOut puts into the summary which steps a person had left out.
+func (w *work) tellLeftOut(steps ...string) {
+	for _, id := range steps {
+		told := slices.ContainsFunc(w.sum.Skipped, func(r StepReport) bool { return r.ID == id })
+		if s := w.run.Step(id); s != nil && !told {
+			w.sum.Skipped = append(w.sum.Skipped, StepReport{ID: id, Title: s.Title, Role: s.Role})
+		}
+	}
+}
+
+// leftOutSince lists the steps that were left out since somebody was last told what came
+// of the work, by a person's answer too, and that still are.
+func (w *work) leftOutSince() []string {
+	var out []string
+	for i := len(w.told) - 1; i >= 0; i-- {
+		ev := &w.told[i]
+		if ev.Kind == reprise.EngineLeft && ev.Outcome != "" {
+			break
+		}
+		s := w.run.Step(ev.Step)
+		if (ev.Kind == reprise.StepSkipped || ev.Kind == reprise.QuestionAnswered) && s != nil && s.Status == reprise.Skipped {
+			out = append(out, s.ID)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// hearBefore takes in what waits to be heard before work is done again: it was said of
+// the work that was there then.
+func (w *work) hearBefore(ctx context.Context) error {
+	if w.choice.From == "" {
+		return nil
+	}
+	return w.hear(ctx)
+}
+
+// reset records that a person wants a step done again.
+func (w *work) reset(ctx context.Context, step string) error {
+	if err := w.record(ctx, resetBy(step)); err != nil {
+		return err
+	}
+	return w.load()
+}
+
+// leftOut says that a person wants a step left out.
+func leftOut(step string) reprise.Event {
+	return reprise.Event{Kind: reprise.StepSkipped, Step: step, Actor: person, Text: "left out by a person"}
+}
+
+func resetBy(step string) reprise.Event {
+	return reprise.Event{Kind: reprise.StepReset, Step: step, Actor: person, Text: "to be done again, says a person"}
+}
+
+// resetsFrom gives the steps that are to be made open again to begin at one of
+// them, in the order in which that is done: the step, what comes after it, and what
+// failed or was cut off there or in a stage that the files do not keep. Where the step
+// is not done, what is done does not rest on it and stays. What the files cannot take
+// back is refused.
+func (w *work) resetsFrom(ctx context.Context, store reprise.Store, step string) ([]string, error) {
+	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
+	failed := w.tired(step) || w.halted(step)
+	if at < 0 && !failed && !w.offered(step) {
+		return nil, fmt.Errorf("begin at %s: %s has no such step, or none that could begin again", step, w.ref.ID)
+	}
+	stages := w.tiredStages()
+	if at < 0 {
+		// The files tell of it only once it is done: it is forgiven.
+		if !slices.Contains(stages, step) {
+			stages = append(stages, step)
+		}
+		return stages, nil
+	}
+	rests := w.restsOn(at)
+	var again []string
+	for i := range w.run.Steps[at:] {
+		s := &w.run.Steps[at+i]
+		if s.Status != reprise.Pending && (!s.Status.Closed() || rests[s.ID]) || w.tired(s.ID) {
+			again = append(again, s.ID)
+		}
+	}
+	// The last first, so that no step is open while one that needs it is closed.
+	slices.Reverse(again)
+	again = append(stages, again...)
+	events := make([]reprise.Event, len(again))
+	for i, id := range again {
+		events[i] = resetBy(id)
+	}
+	run, err := w.imagined(ctx, store, events)
+	if err != nil {
+		return nil, fmt.Errorf("begin at %s: %w", step, err)
+	}
+	if s := run.Step(step); s != nil && s.Status.Closed() && !failed {
+		return nil, fmt.Errorf("begin at %s: the files of %s cannot take back that it is done", step, w.ref.ID)
+	}
+	return again, nil
+}
+
+// restsOn gives the steps that may have been built on one, with itself: those that need
+// it. Only graphs tell all that their steps need; elsewhere they are all that come after
+// it if it is done, or if nothing says what the steps need.
+func (w *work) restsOn(at int) map[string]bool {
+	after := w.run.Steps[at:]
+	needs := slices.ContainsFunc(w.run.Steps, func(s reprise.Step) bool { return len(s.Needs) > 0 })
+	all := w.run.Kind != reprise.KindGraph && (after[0].Status.Closed() || !needs)
+	out := map[string]bool{after[0].ID: true}
+	for again := true; again; {
+		again = false
+		for i := range after {
+			s := &after[i]
+			if !out[s.ID] && (all || slices.ContainsFunc(s.Needs, func(id string) bool { return out[id] })) {
+				out[s.ID], again = true, true
+			}
+		}
+	}
+	return out
+}
+
+// restingOn tells of any step whether it may have been built on one, which is all of
+// them where the files do not keep that one.
+func (w *work) restingOn(step string) func(string) bool {
+	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
+	if at < 0 {
+		return anyStep
+	}
+	rests := w.restsOn(at)
+	return func(id string) bool { return rests[id] }
+}
+
+func anyStep(string) bool { return true }
