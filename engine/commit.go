@@ -255,8 +255,7 @@ func (f *flight) leaves(prefix, name string) bool {
 // isState reports whether a file is part of the run's state or of ours: it
 // changes with every event and is committed by whoever keeps it.
 func (w *work) isState(name string) bool {
-	prefix := w.repo.Prefix()
-	rel, inside := strings.CutPrefix(name, prefix)
+	rel, inside := strings.CutPrefix(name, w.prefix())
 	if !inside {
 		return false
 	}

@@ -74,7 +74,7 @@ func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) erro
 func (w *work) giveUp(ctx context.Context, f *flight, policy reprise.Ambiguity) error {
 	why := "nothing shows that it was finished"
 	if f.held != nil {
-		why = fmt.Sprintf("it was finished and could not be committed, and %s not any more what it left", someOf(f.changed))
+		why = "it was finished and could not be committed, and " + w.whatChanged(f)
 	}
 	if policy == reprise.AskWho || f.held != nil && policy != reprise.Rerun {
 		return w.askWhatHappened(ctx, f)
@@ -289,7 +289,7 @@ func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
 		Text: fmt.Sprintf("%s was started at %s and cut off. Was it finished?", f.a.Step, f.began.UTC().Format("2006-01-02 15:04:05 MST")),
 	}}
 	if f.held != nil {
-		ask[0].Text = fmt.Sprintf("%s was finished and could not be committed. Since then %s not any more what it left. Does it count as finished?", f.a.Step, someOf(f.changed))
+		ask[0].Text = fmt.Sprintf("%s was finished and could not be committed. %s. Does it count as finished?", f.a.Step, upper(w.whatChanged(f)))
 	}
 	q, asked := w.question(id)
 	switch {

@@ -101,13 +101,11 @@ func (w *work) commits(f *flight, name string) bool {
 }
 
 // changedSince lists the files that are not any more what an attempt left whose end
-// is on record, from the root of the repository. What we write ourselves does not count.
+// is on record, from the root of the repository. What we write ourselves does not count;
+// what cannot be looked at does, as does all of its work where there is no repository.
 func (w *work) changedSince(ctx context.Context, f *flight) (out []string) {
-	if w.repo == nil {
-		return nil // nobody can commit it here, and nobody did
-	}
 	for _, e := range f.held.Expect {
-		name := w.repo.Prefix() + strings.TrimPrefix(e.Path, f.inside+"/")
+		name := w.prefix() + strings.TrimPrefix(e.Path, f.inside+"/")
 		if w.isState(name) {
 			continue
 		}
@@ -115,16 +113,27 @@ func (w *work) changedSince(ctx context.Context, f *flight) (out []string) {
 			out = append(out, name)
 		}
 	}
-	repo, err := w.repoAt(ctx, f.dir)
-	for _, e := range f.held.Work {
-		same := false
-		if err == nil {
-			now, err := repo.Print(e.Path)
-			same = err == nil && now == e.Before
+	same := func(reprise.Expected) bool { return false }
+	if w.repo != nil {
+		if repo, err := w.repoAt(ctx, f.dir); err == nil {
+			same = func(e reprise.Expected) bool {
+				now, err := repo.Print(e.Path)
+				return err == nil && now == e.Before
+			}
 		}
-		if !same && !slices.Contains(out, e.Path) {
+	}
+	for _, e := range f.held.Work {
+		if !same(e) && !slices.Contains(out, e.Path) {
 			out = append(out, e.Path)
 		}
 	}
 	return out
+}
+
+// whatChanged tells of what changedSince lists.
+func (w *work) whatChanged(f *flight) string {
+	if w.repo == nil {
+		return fmt.Sprintf("without its repository nobody can tell whether %s still what it left", someOf(f.changed))
+	}
+	return fmt.Sprintf("since then %s not any more what it left", someOf(f.changed))
 }

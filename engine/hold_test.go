@@ -135,6 +135,45 @@ func TestO4_what_changed_since_it_could_not_be_committed_is_not_taken_for_the_wo
 	}
 }
 
+// TestO4_without_its_repository_nobody_can_tell_that_work_is_what_it_was: nothing of it
+// was looked at, so a person is asked; once the repository is back it is committed.
+func TestO4_without_its_repository_nobody_can_tell_that_work_is_what_it_was(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"", "a.txt", "extra.txt"} {
+		t.Run("changed "+file, func(t *testing.T) {
+			t.Parallel()
+			e, ref := held(t, stale+`.git/index.lock; echo '{"outcome":"done"}' > "$REPRISE_RESULT"`, "")
+			if sum := goes(t, e, ref); !slices.Equal(sum.Held, []string{"a"}) {
+				t.Fatalf("%q %q", sum.Held, sum.Reasons)
+			}
+			unblock(t, e)
+			repo, away := filepath.Join(e.Dir, ".git"), filepath.Join(t.TempDir(), "git")
+			if err := os.Rename(repo, away); err != nil {
+				t.Fatal(err)
+			}
+			if file != "" {
+				put(t, e.Dir, file, "somebody else's\n")
+			}
+			sum := goes(t, e, ref)
+			if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "Without its repository nobody can tell whether a.txt, extra.txt are still what it left") || sum.Launches != 0 {
+				t.Fatalf("%+v, %q, %d launches", sum.Questions, sum.Reasons, sum.Launches)
+			}
+			if file != "" {
+				return
+			}
+			if err := os.Rename(away, repo); err != nil {
+				t.Fatal(err)
+			}
+			if sum = goes(t, e, ref); sum.State != reprise.Complete || launchesOfStep(t, e, "a") != 1 {
+				t.Fatalf("%v %q, %d launches", sum.State, sum.Reasons, launchesOfStep(t, e, "a"))
+			}
+			if got := git(t, e.Dir, "show", "--name-only", "--format=", sum.Finished[0].Commit); got != "a.txt\nextra.txt" {
+				t.Errorf("the commit of a holds %q", got)
+			}
+		})
+	}
+}
+
 // TestO4_a_run_whose_child_cannot_be_committed_stops with it, and nothing of it failed.
 func TestO4_a_run_whose_child_cannot_be_committed_stops(t *testing.T) {
 	t.Parallel()

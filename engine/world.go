@@ -110,6 +110,15 @@ func (w *work) repoAt(ctx context.Context, dir string) (*gitx.Repo, error) {
 	return w.repo.In(ctx, strings.TrimSuffix(dir, filepath.FromSlash(path.Join("/", w.repo.Prefix()))))
 }
 
+// prefix is the folder of the project in its repository, with a slash; "" where that
+// is its root, or there is none.
+func (w *work) prefix() string {
+	if w.repo == nil {
+		return ""
+	}
+	return w.repo.Prefix()
+}
+
 // dirty lists what no commit holds where an attempt works, nil where that cannot
 // be told.
 func (w *work) dirty(ctx context.Context, dir string) ([]string, error) {
