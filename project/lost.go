@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,19 +98,8 @@ func placeIn(snaps []durable.Snapshot, name string) reprise.Ref {
 
 // addLost lists the runs that the journals tell of and that have no files. It only
 // reads.
-func (res *Result) addLost(ctx context.Context, runs []*reprise.Run, entries []layout.Entry, held *Held) []*reprise.Run {
-	if _, err := os.Stat(filepath.Join(res.Root, durable.StateDir)); err != nil {
-		return runs
-	}
-	store, err := durable.Open(res.Root, durable.Options{AllowNetwork: true, Adopt: true})
-	if err != nil {
-		return runs // recallJournals says so
-	}
-	defer store.Release()
-	last, err := journal.LastEntries(store)
-	if err != nil {
-		return runs // likewise
-	}
+func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run, entries []layout.Entry, held *Held) []*reprise.Run {
+	store, last := ours.store, ours.entries
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		if ev := last[name].Event; journal.Over(&ev) {
 			continue

@@ -95,13 +95,25 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	if err != nil {
 		return nil, nil, err
 	}
-	runs = res.addRenewed(ctx, runs, entries)
+	ours := homeAt(map[string]*home{}, root)
+	if ours != nil {
+		ours.look()
+		if ours.store != nil {
+			defer ours.store.Release()
+		}
+	}
+	told := ours != nil && ours.err == nil // what is wrong with it recallJournals says
+	if told {
+		runs = res.addRenewed(ctx, ours, runs, entries)
+	}
 	res.held = nil // other checkouts have files of their own under the same names
 	runs, err = res.joinCheckouts(ctx, fsys, runs, entries, opts)
 	if err != nil {
 		return nil, nil, err
 	}
-	runs = res.addLost(ctx, runs, entries, held)
+	if told {
+		runs = res.addLost(ctx, ours, runs, entries, held)
+	}
 	res.Skipped = fsys.Skipped()
 	res.listProblems("", fsys)
 	if !opts.Now.IsZero() {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"reprise"
@@ -125,19 +123,8 @@ var mayBegin = []reprise.EventKind{reprise.RunRenewed, reprise.StepReset, repris
 
 // addRenewed puts runs whose beginning was cut off in the place of what is there of
 // them, or beside the others. It only reads.
-func (res *Result) addRenewed(ctx context.Context, runs []*reprise.Run, entries []layout.Entry) []*reprise.Run {
-	if _, err := os.Stat(filepath.Join(res.Root, durable.StateDir)); err != nil {
-		return runs
-	}
-	store, err := durable.Open(res.Root, durable.Options{AllowNetwork: true, Adopt: true})
-	if err != nil {
-		return runs // recallJournals says so
-	}
-	defer store.Release()
-	last, err := journal.LastEntries(store)
-	if err != nil {
-		return runs // likewise
-	}
+func (res *Result) addRenewed(ctx context.Context, ours *home, runs []*reprise.Run, entries []layout.Entry) []*reprise.Run {
+	store, last := ours.store, ours.entries
 	copied := store.Copied() != nil
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		if !slices.Contains(mayBegin, last[name].Event.Kind) {
