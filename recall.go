@@ -2,12 +2,11 @@ package reprise
 
 import "time"
 
-// Recall adds to a run what its journal tells and its files have no place for:
-// how often each step was started and sent back, when it ended last, whether a person
-// wants it done again, which stages were begun that are no steps, what a person was asked and said, and in which mode
-// it was started. Events stand in the order
-// in which they happened; what the files say of a question that nobody else answered
-// stays.
+// Recall adds to a run what its journal tells and its files have no place for: how
+// often each step was started and sent back, when it ended last, whether a person
+// wants it done again, which stages were begun that are no steps, what a person was
+// asked and said, and in which mode it was started. Events stand in the order in which
+// they happened; what the files say of a question that nobody else answered stays.
 //
 // A question without an answer makes an open run wait, a step that was started
 // makes one that its files call not begun an interrupted one, and a stop that

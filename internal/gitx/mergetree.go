@@ -22,7 +22,8 @@ const usage = 129
 
 // Foresee tells why Merge of a branch would come to nothing, nil if it would not: a
 // *ConflictError names the files that do not go together, a *NotReadyError the
-// untracked ones that would be overwritten, everything else is what git itself says. It is ErrCannotForesee where nobody can tell.
+// untracked ones that would be overwritten, everything else is what git itself says.
+// It is ErrCannotForesee where nobody can tell.
 //
 // Checkout, index and refs stay as they are, and no object is added to the
 // repository: what the merge is made of goes to a folder outside the project that is

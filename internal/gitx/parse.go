@@ -167,14 +167,13 @@ func readStatus(r *bufio.Reader, max int) (status, error) {
 
 func (st *status) header(text string) {
 	name, value, _ := strings.Cut(text, " ")
-	if name == "branch.oid" && objectName(value) {
+	switch {
+	case name == "branch.oid" && objectName(value):
 		st.head = value
-	}
-	if name == "branch.head" {
-		st.detached = value == "(detached)"
-		if !st.detached {
-			st.branch = value
-		}
+	case name == "branch.head" && value == "(detached)":
+		st.detached = true
+	case name == "branch.head":
+		st.branch = value
 	}
 }
 
