@@ -71,6 +71,10 @@ type Event struct {
 	Closed bool `json:"closed,omitempty"`
 	// Outcome qualifies an end: completed, failed, aborted, approved, rejected.
 	Outcome string `json:"outcome,omitempty"`
+	// Verdict is, with the end of a review, the word of the verdict where Outcome tells
+	// only that it passes: concerns, waived. Issues is how many things it wants changed.
+	Verdict string `json:"verdict,omitempty"`
+	Issues  int    `json:"issues,omitempty"`
 
 	// Policy and Expect say, with a start, how an attempt that is cut off is to
 	// be settled and what it must leave; Key is what its commits carry in their

@@ -102,6 +102,9 @@ type Conclusion struct {
 	// Outcome, Text and Phase go into the event that says that the step is
 	// finished, where the playbook has more to say than the agent did.
 	Outcome, Text string
+	// Verdict and Issues go into that event too: see Event.
+	Verdict string
+	Issues  int
 	// Then are events that follow it.
 	Then []Event
 	// Questions are for a person; the step is not finished then unless

@@ -337,7 +337,7 @@ func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, repl
 	}
 	ev := w.about(ctx, f, reprise.StepFinished)
 	ev.Commit, ev.Outcome = commit, first(c.Outcome, reply.Verdict)
-	ev.Text = first(c.Text, reply.Summary)
+	ev.Text, ev.Verdict, ev.Issues = first(c.Text, reply.Summary), c.Verdict, c.Issues
 	ev.Key, ev.Answers = f.key, f.answers
 	all := append([]reprise.Event{ev}, w.applied(ev)...)
 	all = append(append(all, c.Then...), w.questions(f.a, c.Questions, "")...)

@@ -3,6 +3,7 @@ package orchestrate
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,7 @@ type loopEntry struct {
 	n       int
 	verdict string
 	fixed   bool
+	unsaid  bool // there is no place for when it was fixed, which one dialect has not
 	at      reprise.Source
 }
 
@@ -78,7 +80,8 @@ func readLoop(n *doc.Node) loop {
 		if v, ok := h.Get("iteration").Int(); ok {
 			e.n = v
 		}
-		e.fixed = h.Get("fixedAt", "fixed_at").Str() != ""
+		fixed := h.Get("fixedAt", "fixed_at")
+		e.fixed, e.unsaid = fixed.Str() != "", fixed == nil
 		lp.entries = append(lp.entries, e)
 		lp.last = e.verdict
 		lp.iteration = max(lp.iteration, e.n)
@@ -87,6 +90,14 @@ func readLoop(n *doc.Node) loop {
 		lp.last = n.Get("lastVerdict", "last_verdict").Str()
 	}
 	return lp
+}
+
+// behind reports whether the loop went on after an iteration that was sent back: a
+// later one was reviewed, or the counter moved on and fixes are not noted.
+func (lp loop) behind(e loopEntry) bool {
+	return e.unsaid && lp.iteration > e.n || slices.ContainsFunc(lp.entries, func(later loopEntry) bool {
+		return later.n > e.n && verdict(later.verdict) != reprise.Pending
+	})
 }
 
 // verdict gives the meaning of a review's verdict.
@@ -121,8 +132,11 @@ func (l *loader) loopSteps(lp loop) {
 		if v == reprise.Failed {
 			fix := reprise.Step{ID: fmt.Sprintf("fix-%d", e.n), Phase: phase, Role: "dev", Source: e.at, Status: reprise.InProgress}
 			word := "fixedAt missing"
-			if e.fixed {
+			switch {
+			case e.fixed:
 				fix.Status, word = reprise.Done, "fixedAt"
+			case lp.behind(e):
+				fix.Status, word = reprise.Done, fmt.Sprintf("iteration %d began", e.n+1)
 			}
 			fix.Claims = []reprise.Claim{{Ledger: loopLedger, Status: fix.Status, Word: word, Source: e.at, Won: true}}
 			l.run.Steps = append(l.run.Steps, fix)
@@ -155,7 +169,7 @@ func (l *loader) loopState(n *doc.Node, lp loop) {
 		return
 	case "escalated":
 		run.State, run.Reason = reprise.Waiting, "the loop was escalated to a person"
-		l.askEscalation(n, lp)
+		l.askEscalation(lp, n.Get("escalationReason", "escalation_reason").Str(), n.Get("escalatedAt", "escalated_at"))
 	case "in progress", "inprogress", "running", "active", "stopped", "paused", "":
 		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("the loop stopped in %s", phase)
 		if fold == "stopped" || fold == "paused" {
@@ -176,7 +190,8 @@ func (l *loader) loopState(n *doc.Node, lp loop) {
 			run.State, run.Reason = reprise.Waiting, "the last review called it blocked"
 		case at > lp.max:
 			run.State, run.Reason = reprise.Waiting, fmt.Sprintf("all %d iterations are used up: a person has to decide", lp.max)
-			l.askEscalation(n, lp)
+			// Nobody is told of it yet: what stands there of an escalation is an earlier one's.
+			l.askEscalation(lp, "", nil)
 		}
 	}
 	run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Phase: phase, Role: role, Reason: run.Reason}}
@@ -206,19 +221,20 @@ func (l *loader) loopPoint(lp loop) (n int, phase, role string) {
 	return n, fmt.Sprintf("%s, iteration %d of %d", what, n, lp.max), role
 }
 
-func (l *loader) askEscalation(n *doc.Node, lp loop) {
-	reason := n.Get("escalationReason", "escalation_reason").Str()
+// askEscalation asks how the loop should go on. reason and when are those of the
+// escalation on record, where it was escalated.
+func (l *loader) askEscalation(lp loop, reason string, when *doc.Node) {
 	text := fmt.Sprintf("The QA loop stands at iteration %d of %d with the last verdict %s. How should it go on?", lp.iteration, lp.max, quote(lp.last))
 	if reason != "" {
 		text += " Reason given: " + doc.Clip(reason, 200)
 	}
 	var asked time.Time
-	if v := n.Get("escalatedAt", "escalated_at"); v != nil {
-		asked = v.Time()
+	if when != nil {
+		asked = when.Time()
 	}
 	at := lp.at
 	if at.File == "" {
-		at = n.Source()
+		at = reprise.Source{File: l.run.Path, Line: 1}
 	}
 	l.run.Questions = append(l.run.Questions, reprise.Question{
 		ID: "escalation", Subject: "qa loop", Text: text, AskedAt: asked, Source: at,

@@ -16,6 +16,8 @@ type loopDialect struct {
 
 	running, complete, halted string
 	status                    bool // it has a field for the status
+	counts                    bool // its entries count issues
+	passes                    bool // its words are those of a QA gate: PASS, CONCERNS, FAIL
 	last                      string
 }
 
@@ -24,19 +26,24 @@ func dialect(n *doc.Node) loopDialect {
 	d := loopDialect{
 		iteration: "currentIteration", max: "maxIterations", updated: "updatedAt", resumed: "resumedAt", stopped: "stoppedAt", fixed: "fixedAt",
 		reviewed: "reviewedAt", escalated: "escalatedAt", reason: "escalationReason", interrupted: "interrupted",
-		running: "in_progress", complete: "completed", halted: "stopped", status: true,
+		running: "in_progress", complete: "completed", halted: "stopped", status: true, counts: true,
 	}
 	switch {
 	case n.Has("current_iteration") || n.Has("story_id"):
 		d.iteration, d.max, d.updated, d.resumed, d.stopped, d.fixed = "current_iteration", "max_iterations", "updated_at", "", "", "fixed_at"
 		d.reviewed, d.escalated, d.reason, d.interrupted = "date", "escalated_at", "escalation_reason", ""
-		d.status = n.Has("status")
+		d.status, d.counts, d.passes = n.Has("status"), false, true
 	case n.Has("iteration") && !n.Has("currentIteration"):
 		d.iteration, d.running, d.complete, d.halted, d.last = "iteration", "running", "complete", "paused", "lastVerdict"
-		d.resumed, d.stopped, d.interrupted = "", "", ""
+		d.resumed, d.stopped, d.interrupted, d.counts = "", "", "", false
 	}
 	if n.Has("max_iterations") {
 		d.max = "max_iterations"
+	}
+	for _, e := range n.Get("history").List() {
+		word := doc.Fold(e.Get("verdict").Str())
+		d.passes = d.passes || word == "pass" || word == "fail" || word == "concerns"
+		d.counts = d.counts || e.Get("issuesFound") != nil
 	}
 	return d
 }
@@ -255,16 +262,25 @@ func (c *scribe) giveVerdict(p *paper, d loopDialect, lp loop, n int, word strin
 		return err
 	}
 	want := verdict(word)
+	own := c.spellVerdict(d, lp, want, word)
 	at := splice.Path{"history", i, "verdict"}
-	if verdict(plainText(p.node(at))) != want {
-		if err := p.set(at, spellVerdict(lp, want, word)); err != nil {
+	given := verdict(plainText(p.node(at))) != want
+	if given {
+		if err := p.set(at, own); err != nil {
 			return err
 		}
 		p.why = ""
 		p.because("iteration %d of the QA loop: %s", n, word)
 	}
+	found := splice.Path{"history", i, "issuesFound"}
+	// Sent back without a list of what is wrong, it is not known how much that is.
+	if known := c.ev.Issues > 0 || want == reprise.Done; d.counts && known && (p.node(found).IsNull() || given && c.ev.Issues > 0) {
+		if err := p.set(found, c.ev.Issues); err != nil {
+			return err
+		}
+	}
 	if d.last != "" && verdict(plainText(p.node(splice.Path{d.last}))) != want {
-		if err := p.set(splice.Path{d.last}, spellVerdict(lp, want, word)); err != nil {
+		if err := p.set(splice.Path{d.last}, own); err != nil {
 			return err
 		}
 	}
@@ -284,17 +300,18 @@ func (c *scribe) giveVerdict(p *paper, d loopDialect, lp loop, n int, word strin
 }
 
 // spellVerdict takes the word that other iterations used for the same verdict,
-// or the pair they belong to.
-func spellVerdict(lp loop, want reprise.Status, own string) string {
-	pass := false
+// or the family they belong to, which has a word for concerns too.
+func (c *scribe) spellVerdict(d loopDialect, lp loop, want reprise.Status, own string) string {
+	if d.passes && want == reprise.Done && c.ev.Verdict != "" {
+		return strings.ToUpper(c.ev.Verdict)
+	}
 	for _, e := range lp.entries {
-		if verdict(e.verdict) == want && e.verdict == oneLine(e.verdict, 40) {
+		// That another one was passed with concerns, or waived, says nothing of this one.
+		if fold := doc.Fold(e.verdict); verdict(e.verdict) == want && fold != "concerns" && fold != "waived" && e.verdict == oneLine(e.verdict, 40) {
 			return e.verdict
 		}
-		fold := doc.Fold(e.verdict)
-		pass = pass || fold == "pass" || fold == "fail" || fold == "concerns"
 	}
-	if pass {
+	if d.passes {
 		switch want {
 		case reprise.Done:
 			return "PASS"
@@ -333,8 +350,7 @@ func (c *scribe) fixEvent(p *paper, d loopDialect, n int) error {
 	switch c.ev.Kind {
 	case reprise.StepStarted:
 		if fixed {
-			p.because("the fix of iteration %d is done again", n)
-			return p.set(at, nil)
+			return p.unfixed(d, i, n)
 		}
 		return c.loopStatus(p, d, d.running, "", "in progress", "running", "active")
 	case reprise.StepFinished:
@@ -342,6 +358,12 @@ func (c *scribe) fixEvent(p *paper, d loopDialect, n int) error {
 			p.because("iteration %d of the QA loop is fixed", n)
 			if err := p.set(at, c.stamp(p, lastStamp(p.node(splice.Path{"history"}), d.fixed))); err != nil {
 				return err
+			}
+			// Whoever fixed it says that it is done: all that was found.
+			if found, err := strconv.Atoi(plainText(p.node(splice.Path{"history", i, "issuesFound"}))); d.counts && err == nil {
+				if err := p.set(splice.Path{"history", i, "issuesFixed"}, found); err != nil {
+					return err
+				}
 			}
 		}
 		return c.loopStory(inReview)
@@ -351,10 +373,20 @@ func (c *scribe) fixEvent(p *paper, d loopDialect, n int) error {
 		if !fixed {
 			return nil
 		}
-		p.because("the fix of iteration %d is done again", n)
-		return p.set(at, nil)
+		return p.unfixed(d, i, n)
 	}
 	return c.noPlace()
+}
+
+// unfixed takes back that iteration n, the entry i of the history, was fixed.
+func (p *paper) unfixed(d loopDialect, i, n int) error {
+	p.because("the fix of iteration %d is done again", n)
+	if at := (splice.Path{"history", i, "issuesFixed"}); d.counts && p.node(at) != nil {
+		if err := p.set(at, 0); err != nil {
+			return err
+		}
+	}
+	return p.set(splice.Path{"history", i, d.fixed}, nil)
 }
 
 // loopAnswer acts on a person's answer to an escalation.

@@ -67,6 +67,38 @@ func TestOR11_loop_dialects(t *testing.T) {
 	}
 }
 
+// A dialect that has no place for when something was fixed tells it by its counter.
+func TestOR11_loop_that_notes_no_fixes_ends_with_its_review(t *testing.T) {
+	t.Parallel()
+	const text = "story_id: \"1.2\"\ncurrent_iteration: 2\nmax_iterations: 3\nhistory:\n  - iteration: 1\n    date: 2026-01-01\n    verdict: FAIL\n"
+	files := tree("docs/stories/1.2.login.md", inReview, "qa/1.2/loop-status.json", text)
+	p := player(reprise.KindQALoop, reprise.Goal{ID: "1.2"}, func(playbooktest.Job) reprise.Reply {
+		return reprise.Reply{Outcome: "done", Verdict: "Concerns"}
+	})
+	p.EveryKill(t, files, func(t testing.TB, r playbooktest.Result) {
+		over("review-2")(t, r)
+		if got := string(r.Files["qa/1.2/loop-status.json"].Data); r.Count(reprise.QuestionAsked, "") > 0 || r.Ends("fix-1") > 0 || !strings.Contains(got, "verdict: CONCERNS") {
+			t.Errorf("it was asked, fixed again, or lost the verdict:\n%s\n%s", got, r.Story())
+		}
+	})
+}
+
+// Each time the iterations are used up the person finds that in the state.
+func TestOR11_loop_escalates_again(t *testing.T) {
+	t.Parallel()
+	files := tree("docs/stories/1.2.login.md", inReview, "qa/1.2/loop-status.json", loops["first dialect"])
+	p := player(reprise.KindQALoop, reprise.Goal{ID: "1.2"}, reviewer(-1, team))
+	asked := 0
+	p.Answer = func(reprise.Question) (string, bool) { asked++; return "allow more iterations", asked < 2 }
+	r := p.Play(t, files)
+	got := string(r.Files["qa/1.2/loop-status.json"].Data)
+	for _, want := range []string{`"status": "escalated"`, `"maxIterations": 6`, `"escalationReason": "all 6 iterations are used up`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s\n%s", want, got, r.Story())
+		}
+	}
+}
+
 func TestOR11_loop_from_nothing(t *testing.T) {
 	t.Parallel()
 	files := tree("docs/stories/1.2.login.md", inReview)

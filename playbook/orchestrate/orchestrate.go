@@ -70,7 +70,11 @@ func judge(reply reprise.Reply, known reprise.Ruling) reprise.Conclusion {
 	if word == reprise.NoRuling {
 		word = known
 	}
-	c := reprise.Conclusion{Text: said(reply)}
+	c := reprise.Conclusion{Text: said(reply), Issues: len(reply.Issues)}
+	switch word := doc.Fold(reply.Verdict); word {
+	case "concerns", "waived":
+		c.Verdict = word
+	}
 	switch word {
 	case reprise.Passes:
 		c.Outcome = approved

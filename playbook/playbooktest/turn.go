@@ -222,7 +222,7 @@ func (w *world) conclude(book reprise.Playbook, j *journal, a reprise.Assignment
 	if c.Text != "" {
 		end.Text = c.Text
 	}
-	end.Outcome = c.Outcome
+	end.Outcome, end.Verdict, end.Issues = c.Outcome, c.Verdict, c.Issues
 	asked := len(c.Questions) > 0
 	switch {
 	case c.Problem != "":
