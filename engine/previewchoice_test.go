@@ -14,9 +14,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/engine"
-	"reprise/internal/durable"
 	"reprise/internal/gitx"
-	"reprise/journal"
 	"reprise/layout"
 	"reprise/settings"
 )
@@ -165,28 +163,9 @@ func TestX10_O2_a_preview_of_a_choice_is_what_it_does(t *testing.T) {
 			}
 			t.Run(w.name+"-"+name, func(t *testing.T) {
 				t.Parallel()
-				e := w.project(t)
-				e.Parallel = 1
-				ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, stop := context.WithCancel(t.Context())
-				defer stop()
-				real, n := e.Agent, 0
-				e.Agent = func(s settings.Agent) (agent.Agent, error) {
-					a, err := real(s)
-					return ending{a, func() {
-						if n++; n == after {
-							stop()
-						}
-					}}, err
-				}
-				if _, err := e.Resume(ctx, ref, engine.Choice{}); err != nil && !errors.Is(err, context.Canceled) {
-					t.Fatal(err)
-				}
+				e, ref, _, _ := w.stopped(t, after)
 				at := time.Now().Add(time.Minute).Truncate(time.Second)
-				e.Now, e.Agent, e.Ask, e.Adopt = func() time.Time { return at }, real, nil, true
+				e.Now, e.Ask, e.Adopt = func() time.Time { return at }, nil, true
 				run, err := layout.Find(ref.Layout).Load(os.DirFS(e.Dir), ref)
 				if err != nil {
 					t.Fatal(err)
@@ -201,10 +180,9 @@ func TestX10_O2_a_preview_of_a_choice_is_what_it_does(t *testing.T) {
 	}
 }
 
-// TestX10_a_preview_of_a_merge_says_what_is_merged_into_what, and one of giving up
-// what was built where it is kept.
-func TestX10_a_preview_of_a_merge_says_what_is_merged_into_what(t *testing.T) {
-	t.Parallel()
+// healthBuilt is a build that is done and not merged.
+func healthBuilt(t *testing.T) (*engine.Engine, reprise.Ref) {
+	t.Helper()
 	w := workflow{layout: "autoclaude", kind: reprise.KindBuild, goal: reprise.Goal{ID: "001-health", Text: "Health endpoint"}}
 	e := w.project(t)
 	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
@@ -214,6 +192,14 @@ func TestX10_a_preview_of_a_merge_says_what_is_merged_into_what(t *testing.T) {
 	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); err != nil {
 		t.Fatal(err)
 	}
+	return e, ref
+}
+
+// TestX10_a_preview_of_a_merge_says_what_is_merged_into_what, and one of giving up
+// what was built where it is kept.
+func TestX10_a_preview_of_a_merge_says_what_is_merged_into_what(t *testing.T) {
+	t.Parallel()
+	e, ref := healthBuilt(t)
 	branch := "auto-claude/" + ref.ID
 	head := strings.TrimSpace(git(t, e.Dir, "rev-parse", branch))[:12]
 	into := strings.TrimSpace(git(t, e.Dir, "branch", "--show-current"))
@@ -240,20 +226,12 @@ func TestX10_a_preview_of_a_merge_says_what_is_merged_into_what(t *testing.T) {
 // TestX10_AC9_a_preview_of_a_merge_names_the_files_that_conflict, as the merge does.
 func TestX10_AC9_a_preview_of_a_merge_names_the_files_that_conflict(t *testing.T) {
 	t.Parallel()
-	w := workflow{layout: "autoclaude", kind: reprise.KindBuild, goal: reprise.Goal{ID: "001-health", Text: "Health endpoint"}}
-	e := w.project(t)
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); err != nil {
-		t.Fatal(err)
-	}
+	e, ref := healthBuilt(t)
 	built := strings.Fields(git(t, e.Dir, "diff", "--name-only", "--diff-filter=A", "HEAD...auto-claude/"+ref.ID))[0]
 	put(t, e.Dir, built, "written by hand meanwhile\n")
 	git(t, e.Dir, "add", built)
 	git(t, e.Dir, "commit", "-q", "-m", "by hand")
-	_, err = e.Preview(t.Context(), ref, engine.Choice{Option: "merge"})
+	_, err := e.Preview(t.Context(), ref, engine.Choice{Option: "merge"})
 	if conflict, ok := errors.AsType[*gitx.ConflictError](err); !ok || !slices.Equal(conflict.Files, []string{built}) {
 		t.Errorf("the preview says %v", err)
 	}
@@ -264,39 +242,10 @@ func TestX10_AC9_a_preview_of_a_merge_names_the_files_that_conflict(t *testing.T
 // a run whose engine died in a step that asks then.
 func TestEV7_X10_a_preview_asks_what_came_of_a_step_that_must_not_be_done_twice(t *testing.T) {
 	t.Parallel()
-	dir := repository(t)
-	put(t, dir, "flow.yaml", "name: own\nsteps:\n  - {id: mail, role: dev, prompt: Send it., on_crash: ask}\n  - {id: write, needs: [mail], role: dev, prompt: Write it.}\n")
-	e := newEngine(dir)
-	wf, hash, err := readFlow(filepath.Join(dir, "flow.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ref, err := e.BeginFlow(t.Context(), wf, "flow.yaml", hash, reprise.Goal{ID: "own"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := durable.Open(dir, durable.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for held := (*durable.HeldError)(nil); ; time.Sleep(10 * time.Millisecond) {
-		// A program that another test starts just now may have the lock for a moment.
-		if _, err := store.Take(t.Context()); err == nil {
-			break
-		} else if !errors.As(err, &held) {
-			t.Fatal(err)
-		}
-	}
-	j, err := journal.Open(store, layout.Find(ref.Layout), ref)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := j.Record(t.Context(), reprise.Event{Kind: reprise.StepStarted, At: time.Now(), Step: "mail", Actor: "dev", Attempt: 1, Policy: reprise.AskWho, Key: "own/mail#1"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Release(); err != nil {
-		t.Fatal(err)
-	}
+	e := newEngine(repository(t))
+	dir := e.Dir
+	ref := start(t, e, "name: own\nsteps:\n  - {id: mail, role: dev, prompt: Send it., on_crash: ask}\n  - {id: write, needs: [mail], role: dev, prompt: Write it.}\n")
+	recordAndDie(t, dir, ref, reprise.Event{Kind: reprise.StepStarted, At: time.Now(), Step: "mail", Actor: "dev", Attempt: 1, Policy: reprise.AskWho, Key: "one/mail#1"})
 	at := time.Now().Add(time.Minute).Truncate(time.Second)
 	e.Ask, e.Now = nil, func() time.Time { return at }
 	p := samePreview(t, e, ref, engine.Choice{})

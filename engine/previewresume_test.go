@@ -40,6 +40,35 @@ func (s endingSession) Wait() agent.Result {
 	return r
 }
 
+// stopped begins the workflow, with one agent at a time, and stops it once that many
+// attempts have ended; n is how many did.
+func (w workflow) stopped(t *testing.T, after int) (e *engine.Engine, ref reprise.Ref, sum *engine.Summary, n int) {
+	t.Helper()
+	e = w.project(t)
+	e.Parallel = 1
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	real := e.Agent
+	e.Agent = func(s settings.Agent) (agent.Agent, error) {
+		a, err := real(s)
+		return ending{a, func() {
+			if n++; n == after {
+				stop()
+			}
+		}}, err
+	}
+	sum, err = e.Resume(ctx, ref, engine.Choice{})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	e.Agent = real
+	return e, ref, sum, n
+}
+
 // TestX10_O2_a_preview_of_a_resume_is_what_resuming_does stops every workflow right
 // after each of its first steps, previews how it goes on, and compares that with how
 // it does; where a person has to answer first, after they did.
@@ -49,32 +78,12 @@ func TestX10_O2_a_preview_of_a_resume_is_what_resuming_does(t *testing.T) {
 		for after := 1; after <= 5; after++ {
 			t.Run(fmt.Sprintf("%s-%d", w.name, after), func(t *testing.T) {
 				t.Parallel()
-				e := w.project(t)
-				e.Parallel = 1
-				ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, stop := context.WithCancel(t.Context())
-				defer stop()
-				real, n := e.Agent, 0
-				e.Agent = func(s settings.Agent) (agent.Agent, error) {
-					a, err := real(s)
-					return ending{a, func() {
-						if n++; n == after {
-							stop()
-						}
-					}}, err
-				}
-				sum, err := e.Resume(ctx, ref, engine.Choice{})
-				if err != nil && !errors.Is(err, context.Canceled) {
-					t.Fatal(err)
-				}
+				e, ref, sum, n := w.stopped(t, after)
 				if n < after || sum != nil && sum.State == reprise.Complete {
 					return // it has no more steps
 				}
 				at := time.Now().Add(time.Minute).Truncate(time.Second)
-				e.Now, e.Agent, e.Ask = func() time.Time { return at }, real, nil
+				e.Now, e.Ask = func() time.Time { return at }, nil
 				before := files(t, e.Dir)
 				p, err := e.Preview(t.Context(), ref, engine.Choice{})
 				if err != nil {
