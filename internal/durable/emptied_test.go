@@ -111,6 +111,9 @@ func TestD3_an_emptied_log_is_damaged_and_not_new(t *testing.T) {
 			if _, err := s.Log("run"); errors.As(err, &damage) != e.damage {
 				t.Fatalf("opening gives %v", err)
 			}
+			if e.damage && damage.Copy != "" && (!strings.Contains(damage.Hint(), damage.Copy) || d.Files()[damage.Copy] == "") {
+				t.Errorf("the copy %s is not told of or not there: %s", damage.Copy, damage.Hint())
+			}
 			if !e.damage {
 				if some && !slices.Equal(got, whole) {
 					t.Errorf("of %d records %d are read", len(whole), len(got))

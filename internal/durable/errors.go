@@ -149,13 +149,13 @@ func (e *NetworkError) Hint() string {
 }
 
 // DamageError tells that a file of the state cannot be trusted from Offset on.
-// Nothing was dropped; Copy, if set, is a copy of the file as it was found.
+// Nothing was dropped; Copy is a copy of the file as it was found.
 type DamageError struct {
 	Log    string // the log it belongs to, "" for other files
 	Path   string
 	Offset int64
 	Cause  string
-	Copy   string
+	Copy   string // "" if none was made
 }
 
 // Error implements error.
@@ -165,10 +165,14 @@ func (e *DamageError) Error() string {
 
 // Hint says what a person can do.
 func (e *DamageError) Hint() string {
+	hint := "`reprise repair` sets it aside"
 	if e.Log != "" {
-		return "`reprise repair` shows what is lost and keeps the rest; the file stays as it is until then"
+		hint = "`reprise repair` shows what is lost and keeps the rest"
 	}
-	return "`reprise repair` sets it aside; the file stays as it is until then"
+	if hint += "; the file stays as it is until then"; e.Copy != "" {
+		hint += ", and a copy of it is in " + e.Copy
+	}
+	return hint
 }
 
 // FutureError tells that a newer version wrote a file.

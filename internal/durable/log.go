@@ -19,10 +19,6 @@ type Record struct {
 	Gen     uint64 // the taking of the lease under which it was written
 	Kind    string
 	Payload json.RawMessage
-	// Confirmed tells that the writer had it on disk: what is not confirmed
-	// may be gone after a crash and must not be acted on by a reader that does
-	// not hold the lease.
-	Confirmed bool
 	// File and Line are where ReadLog found it. The line is that of a file in which
 	// no record of an older generation stands.
 	File string
@@ -326,7 +322,7 @@ func (l *Log) append(kind string, body []byte) (Record, error) {
 		}
 		line, hash = l.line(kind, body)
 	}
-	rec := Record{Seq: l.seq + 1, Gen: s.lease.holder.Generation, Kind: kind, Confirmed: true}
+	rec := Record{Seq: l.seq + 1, Gen: s.lease.holder.Generation, Kind: kind}
 	if s.has(faultAckFirst) {
 		// The mutant keeps the line until the next one comes.
 		line, l.held = l.held, line
@@ -401,10 +397,6 @@ func (s *Store) ReadLog(name string, fn func(Record) error) (LogInfo, error) {
 	if !validName(name) {
 		return info, fmt.Errorf("read log %q: not a name", name)
 	}
-	mark, _, err := s.readAnchor(anchorPath(name))
-	if err != nil && !missing(err) {
-		return info, err
-	}
 	in, begins := "", uint64(0)
 	t, err := s.walk(name, func(f frame, file string, off int64) error {
 		if file != in {
@@ -418,7 +410,7 @@ func (s *Store) ReadLog(name string, fn func(Record) error) (LogInfo, error) {
 			return err
 		}
 		info.Records++
-		return fn(Record{Seq: f.seq, Gen: f.gen, Kind: f.kind, Payload: payload, Confirmed: f.seq <= mark.Seq, File: file, Line: int(f.seq-begins) + 1})
+		return fn(Record{Seq: f.seq, Gen: f.gen, Kind: f.kind, Payload: payload, File: file, Line: int(f.seq-begins) + 1})
 	})
 	if t != nil {
 		info.Stale, info.Lost = t.stale, t.chain.lost
