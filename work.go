@@ -88,6 +88,10 @@ type Assignment struct {
 	Attempts int
 }
 
+// GraphAttempts is how often a task of a graph may fail before a person is asked, where
+// the graph does not say: the eventrun workflow allows two retries.
+const GraphAttempts = 3
+
 // Data is a text from a file.
 type Data struct {
 	Name   string

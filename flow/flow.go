@@ -145,9 +145,6 @@ type task struct {
 	MaxAttempts int `json:"max_attempts,omitempty"`
 }
 
-// layoutAttempts is how often the eventrun layout lets a task fail by itself.
-const layoutAttempts = 3
-
 // Graph gives the text of the event that starts a run of the workflow in the
 // eventrun layout: its steps, and the file and hash by which the workflow is
 // found again. No command, prompt or variable is in it. attempts is how often a step
@@ -160,7 +157,7 @@ func (w *Workflow) Graph(file string, hash reprise.Hash, attempts int) (string, 
 			needs = []string{}
 		}
 		t := task{ID: s.ID, Title: s.Title, Dependencies: needs, Files: s.Outputs}
-		if n := cmp.Or(s.Attempts, attempts); n > layoutAttempts {
+		if n := cmp.Or(s.Attempts, attempts); n > reprise.GraphAttempts {
 			t.MaxAttempts = n
 		}
 		g.Tasks = append(g.Tasks, t)

@@ -192,7 +192,7 @@ func (s *step) limit() int {
 	if s.node != nil && s.node.attempts > 0 {
 		return s.node.attempts
 	}
-	return attemptLimit
+	return reprise.GraphAttempts
 }
 
 // retryOptions are what can be said about a task that failed too often.

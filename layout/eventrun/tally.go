@@ -55,13 +55,8 @@ type taskExtra struct {
 	done     note // the same of its completion
 }
 
-// attemptLimit is how often a task is tried before a person is asked: the
-// workflow allows two retries. A workflow file of a person's own may say another
-// number, up to mostAttempts.
-const (
-	attemptLimit = 3
-	mostAttempts = 100
-)
+// mostAttempts is how many attempts a workflow file of a person's own may allow a task.
+const mostAttempts = 100
 
 func (t *task) more() *taskExtra {
 	if t.extra == nil {
