@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/doc"
 	"reprise/project"
 	"reprise/report"
 	"reprise/settings"
@@ -268,7 +268,7 @@ func (s *shift) fromFile(open []reprise.Question, flags answerFlags) (map[string
 		return nil, err
 	}
 	if text := bytes.TrimSpace(data); flags.question == "" && len(text) > 0 && text[0] == '{' {
-		answers, err := answerObject(text)
+		answers, err := answerObject(flags.file, data)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("read %s: %w", flags.file, err)}
 		}
@@ -288,32 +288,22 @@ func (s *shift) fromFile(open []reprise.Question, flags answerFlags) (map[string
 
 // answerObject reads a JSON object of texts. A question that stands twice has two
 // answers, and nobody can tell which is meant.
-func answerObject(data []byte) (map[string]string, error) {
-	if err := json.Unmarshal(data, &map[string]any{}); err != nil {
-		return nil, fmt.Errorf("it is no JSON object of texts: %w", err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	_, err := dec.Token()
+func answerObject(name string, data []byte) (map[string]string, error) {
+	read, file := doc.Memory(name, data)
 	answers := map[string]string{}
-	for err == nil && dec.More() {
-		var key json.Token
-		var value any
-		if key, err = dec.Token(); err == nil {
-			err = dec.Decode(&value)
+	for _, f := range file.JSON().Fields() {
+		if _, doubled := answers[f.Name]; doubled {
+			return nil, fmt.Errorf("%q is answered twice", f.Name)
 		}
-		id, text := fmt.Sprint(key), ""
-		_, doubled := answers[id]
-		text, is := value.(string)
-		switch {
-		case err != nil:
-		case doubled:
-			return nil, fmt.Errorf("%q is answered twice", id)
-		case !is:
-			return nil, fmt.Errorf("the answer to %q is no text; put it in quotation marks", id)
+		if f.Value.Kind != doc.String {
+			return nil, fmt.Errorf("the answer to %q is no text; put it in quotation marks", f.Name)
 		}
-		answers[id] = text
+		answers[f.Name] = f.Value.Text
 	}
-	return answers, err
+	for _, f := range read.Findings() {
+		return nil, fmt.Errorf("line %d: %s", f.Source.Line, f.Message)
+	}
+	return answers, nil
 }
 
 func (s *shift) readAnswer(name string) ([]byte, error) {
