@@ -90,6 +90,9 @@ type Event struct {
 	// not commit, from the root of the repository; Before is what each of them was
 	// then, zero for one that was removed.
 	Work []Expected `json:"work,omitempty"`
+	// Measure is, with what an attempt does, what the work of the run is measured by
+	// then, as a fingerprint: whoever comes next can tell that somebody changed it.
+	Measure string `json:"measure,omitempty"`
 	// Cause is the fingerprint of a failure: two attempts with the same cause
 	// in an unchanged world failed the same way.
 	Cause string    `json:"cause,omitempty"`

@@ -36,6 +36,9 @@ func (w *work) loop(ctx context.Context) error {
 			if err := w.acceptLater(ctx); err != nil {
 				return err
 			}
+			if err := w.settleChanged(ctx); err != nil {
+				return err
+			}
 			if err := w.settleCutoffs(ctx); err != nil {
 				return err
 			}
@@ -231,6 +234,9 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 // next gives the units that come next. ok is false where the decision asks for
 // something else than to start them.
 func (w *work) next(d reprise.Decision) (units []reprise.Unit, ok bool) {
+	if w.asksWhetherChanged() {
+		return nil, false
+	}
 	if units = w.owed(); len(units) > 0 {
 		return units, true
 	}

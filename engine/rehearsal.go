@@ -186,6 +186,9 @@ func (r *rehearsal) turns(ctx context.Context) error {
 	if err := r.apply(ctx); err != nil {
 		return err
 	}
+	if err := r.settleChanged(ctx); err != nil {
+		return err
+	}
 	if err := r.cutOff(ctx); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/gitx"
 	"reprise/journal"
 	"reprise/layout"
+	"reprise/project"
 )
 
 // work is one run being worked on. Only the goroutine of its loop touches it;
@@ -294,6 +295,9 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 		return w.play(ctx, ev)
 	}
 	ev.At = w.timeOf(ev)
+	if ev.Attempt > 0 || ev.Kind == reprise.StepReset && ev.Actor == person {
+		ev.Measure = project.Measure(w.store, w.run)
+	}
 	// What has happened is recorded also while we are being stopped.
 	ctx = context.WithoutCancel(ctx)
 	if journalOnly[ev.Kind] {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +24,11 @@ func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 	}
 	want := map[string]string{} // path to commit
 	var list []gitx.At
+	// What a run around a story compares it with counts for both: stories come last.
+	last := func(r *reprise.Run) int { return map[bool]int{true: 1}[r.Kind == reprise.KindStory] }
+	runs = slices.SortedStableFunc(slices.Values(runs), func(a, b *reprise.Run) int { return last(a) - last(b) })
 	for _, r := range runs {
-		if !r.State.Open() || r.Kind == reprise.KindStory || r.LastActivity.IsZero() {
+		if !r.State.Open() || r.LastActivity.IsZero() {
 			continue
 		}
 		base := lastBy(o.Git.Commits, r.LastActivity)
@@ -75,8 +79,16 @@ func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 	return out, problem
 }
 
-// documents are the Markdown files that units of a run are kept in.
+// documents are the Markdown files that units of a run are kept in. A story is one
+// itself, unless we worked on it: then the journal tells better what it was.
 func documents(r *reprise.Run) []string {
+	if r.Kind == reprise.KindStory {
+		ours := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Ours })
+		if ours || !strings.HasSuffix(r.Path, ".md") || strings.HasPrefix(r.Path, "../") {
+			return nil
+		}
+		return []string{r.Path}
+	}
 	var out []string
 	add := func(p string) {
 		if strings.HasSuffix(p, ".md") && p != r.Path && !strings.HasPrefix(p, "../") {

@@ -49,6 +49,22 @@ func TestOR3_changed_sections_are_told_and_ticks_are_not(t *testing.T) {
 	}
 }
 
+// A story is a document itself, unless attempts of ours are on record.
+func TestOR3_changed_sections_of_a_story(t *testing.T) {
+	t.Parallel()
+	dir, run, o := documents(t, 1)
+	story := &reprise.Run{Ref: reprise.Ref{Path: "0.md", Kind: reprise.KindStory}, State: reprise.Interrupted, LastActivity: run.LastActivity, Steps: []reprise.Step{{ID: "implement"}}}
+	if err := os.WriteFile(filepath.Join(dir, "0.md"), []byte("# S\n\n## Acceptance Criteria\n\n- [ ] b\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, ours := range []bool{false, true} {
+		story.Steps[0].Ours = ours
+		if got, problem := evidence.Sections(context.Background(), dir, []*reprise.Run{story}, o); problem != "" || (len(got["0.md"]) == 1) == ours {
+			t.Errorf("ours %v: %+v %q", ours, got, problem)
+		}
+	}
+}
+
 func TestX2_documents_that_were_not_compared_are_said(t *testing.T) {
 	t.Parallel()
 	dir, run, o := documents(t, 70)

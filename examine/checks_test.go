@@ -209,6 +209,11 @@ func TestOR3_changed_sections(t *testing.T) {
 	step := func(st reprise.Status) *scene {
 		return story().sections("Acceptance Criteria").with(func(s *scene) { s.r.Steps[0].Status = st })
 	}
+	itself := func(title string) *scene {
+		return story().sections(title).with(func(s *scene) {
+			s.r.Kind, s.r.Path, s.r.Steps[0].Path, s.r.Also = reprise.KindStory, "docs/stories/2.1.md", "docs/stories/2.1.md", nil
+		})
+	}
 	for _, c := range []caseOf{
 		{"not begun yet", reprise.CodeCriteriaChanged, step(reprise.Pending), info, "Acceptance Criteria"},
 		{"finished work", reprise.CodeCriteriaChanged, step(reprise.Done), warning, "Acceptance Criteria"},
@@ -218,6 +223,8 @@ func TestOR3_changed_sections(t *testing.T) {
 			s.r.Steps[0].Path, s.r.Also = "docs/stories/9.9.md", nil
 		}), 0, ""},
 		{"several sections", reprise.CodeScopeChanged, story().sections("Tasks", "Scope"), blocking, `"Tasks" section updated, "Scope" section updated`},
+		{"a story itself", reprise.CodeCriteriaChanged, itself("Acceptance Criteria"), warning, "Acceptance Criteria"},
+		{"how a story is cut up", reprise.CodeScopeChanged, itself("Tasks"), 0, ""},
 		{"removed", reprise.CodeCriteriaChanged, story().sections("Acceptance Criteria").with(func(s *scene) {
 			s.o.Sections["docs/stories/2.1.md"][0].Removed = true
 		}), blocking, "section removed"},

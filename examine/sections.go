@@ -43,6 +43,17 @@ var wholeTitles = map[string]part{
 	"ac": criteriaPart, "acs": criteriaPart,
 }
 
+// The parts of a story that PartOf names and that others ask for.
+const (
+	CriteriaPart = "criteria" // what the work is measured by
+	ScopePart    = "scope"    // what the work is
+)
+
+// PartOf tells by its title what a section of a story is for; "" where it does not tell.
+func PartOf(title string) string {
+	return map[part]string{criteriaPart: CriteriaPart, scopePart: ScopePart, taskPart: "tasks", dependencyPart: "dependencies", statusPart: "status"}[partOf(title)]
+}
+
 func partOf(title string) part {
 	t := fold(title)
 	t = strings.TrimLeft(t, "0123456789 ")
@@ -124,7 +135,13 @@ func sectionFindings(r *reprise.Run, o reprise.Observed, code, hint string, usua
 		var worst reprise.Severity
 		commit := ""
 		for _, c := range o.Sections[d.path] {
-			s := usual(partOf(c.Title))
+			p := partOf(c.Title)
+			s := usual(p)
+			if own := r.Kind == reprise.KindStory && d.path == r.Path; own && p != criteriaPart && p != scopePart {
+				continue // whoever works on a story writes the rest of it
+			} else if own {
+				s = min(s, reprise.Warning) // and may have written that: nobody recorded who did
+			}
 			if s == 0 {
 				continue
 			}

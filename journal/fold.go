@@ -21,6 +21,9 @@ type History struct {
 	// Limits tells, by account, when the limit ends that closed it and that
 	// nothing has been finished after.
 	Limits map[string]time.Time
+	// Measured is the last event that tells what the work is measured by, nil if there
+	// is none.
+	Measured *reprise.Event
 	// Events counts all of them.
 	Events int
 }
@@ -101,11 +104,14 @@ func (h *History) Add(ev *reprise.Event) {
 	if h.Began.IsZero() {
 		h.Began = ev.At
 	}
+	if ev.Measure != "" {
+		h.Measured = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Attempt: ev.Attempt, Measure: ev.Measure}
+	}
 	switch ev.Kind {
 	case reprise.RunStarted:
 		// A run that is started again under its name has nothing to do with
 		// the one before.
-		h.Steps, h.Worktree, h.Limit, h.Limits, h.Began = nil, nil, time.Time{}, nil, ev.At
+		h.Steps, h.Worktree, h.Limit, h.Limits, h.Measured, h.Began = nil, nil, time.Time{}, nil, nil, ev.At
 	case reprise.WorktreeReady:
 		ready := *ev
 		h.Worktree = &ready
@@ -114,6 +120,7 @@ func (h *History) Add(ev *reprise.Event) {
 		for _, s := range h.Steps {
 			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left = nil, nil, nil, nil, 0, nil
 		}
+		h.Measured = nil
 		h.sendBack()
 	case reprise.RunRenewed:
 		h.sendBack()

@@ -1,0 +1,177 @@
+package project
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/examine"
+	"reprise/internal/doc"
+	"reprise/internal/durable"
+	"reprise/journal"
+)
+
+// What the work of a story is measured by stands in the story, where a person can
+// change it while nobody works. Each event of an attempt keeps what it was then, so
+// that who looks and who works can tell that it is not the same any more.
+
+// Measure is a fingerprint of the acceptance criteria and of the scope in the story
+// of a run, "" for a run of another kind and for a story that cannot be read. Boxes
+// that were ticked are progress and no change, and neither are blanks.
+func Measure(fsys fs.FS, r *reprise.Run) string {
+	if r.Kind != reprise.KindStory || !strings.HasSuffix(strings.ToLower(r.Path), ".md") {
+		return ""
+	}
+	f := doc.NewReader(fsys).Open(r.Path)
+	if !f.OK() {
+		return ""
+	}
+	text := map[string]string{}
+	var within []string // the part of each heading around, by level
+	for _, s := range f.Markdown().Sections() {
+		part := examine.PartOf(s.Title)
+		if s.Level == 1 {
+			part = "" // the title of the story
+		}
+		within = within[:min(len(within), s.Level-1)]
+		if n := len(within); part == "" && n > 0 {
+			part = within[n-1]
+		}
+		for len(within) < s.Level {
+			within = append(within, part)
+		}
+		if part == examine.CriteriaPart || part == examine.ScopePart {
+			text[part] += plainWords(s.Title + "\n" + s.Head().Text())
+		}
+	}
+	sum := func(part string) string { return reprise.HashOf([]byte(text[part])).String()[:12] }
+	return sum(examine.CriteriaPart) + " " + sum(examine.ScopePart)
+}
+
+func plainWords(text string) string {
+	text = strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(text)
+	return strings.Join(strings.Fields(text), " ") + "\n"
+}
+
+// Remeasured is that the measure of a run's work was changed by somebody.
+type Remeasured struct {
+	What    []string // the acceptance criteria, the scope
+	Since   string   // what they were compared with
+	Measure string   // what it is now
+	// Asks tells that a person has to say what follows; else it is worth knowing only.
+	Asks bool
+	Why  string // where nobody is asked
+}
+
+// ChangedPrefix begins the names of questions about a story that was changed.
+const ChangedPrefix = "changed-"
+
+// Question names the question about it: another one for each content.
+func (m *Remeasured) Question() string {
+	return ChangedPrefix + reprise.HashOf([]byte(m.Measure)).String()[:8]
+}
+
+// Text is the question.
+func (m *Remeasured) Text() string {
+	return fmt.Sprintf("%s changed since %s. Is it gone on with what was built, or is it built again?", upperFirst(m.subject()), m.Since)
+}
+
+func (m *Remeasured) subject() string { return strings.Join(m.What, " and ") + " of the story" }
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// RemeasuredBy tells whether somebody else than an attempt of ours changed what the
+// work of an open run is measured by; nil if not, or if nothing on record says what it
+// was, or if a person has answered to it as it is now. r knows what the journal tells.
+//
+// What an attempt changed that ended is on record with its end. Of one that was cut
+// off nobody saw the end: a phase that writes the story may have changed it, any
+// other one if the story is no younger than the last that was heard of the attempt.
+func RemeasuredBy(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History) *Remeasured {
+	if !r.State.Open() || hist.Measured == nil {
+		return nil
+	}
+	now, was := Measure(fsys, r), hist.Measured
+	if now == "" || now == was.Measure {
+		return nil
+	}
+	m := &Remeasured{Measure: now, Since: fmt.Sprintf("attempt %d of %s (%s)", was.Attempt, was.Step, was.At.UTC().Format("2006-01-02 15:04:05 MST"))}
+	if was.Attempt == 0 {
+		m.Since = was.At.UTC().Format("2006-01-02 15:04:05 MST")
+	}
+	before, after := strings.Fields(was.Measure), strings.Fields(now)
+	for i, what := range []string{"the acceptance criteria", "the scope"} {
+		if i >= len(before) || before[i] != after[i] {
+			m.What = append(m.What, what)
+		}
+	}
+	if slices.ContainsFunc(r.Questions, func(q reprise.Question) bool { return q.ID == m.Question() && q.Answered }) {
+		return nil
+	}
+	for _, open := range hist.Open() {
+		if writesStory(open.Step) {
+			return nil
+		}
+		if m.Why == "" && !younger(dir, fsys, r, &open) {
+			m.Why = fmt.Sprintf("attempt %d of %s was cut off and may have done it", open.Attempt, open.Step)
+		}
+	}
+	if m.Why == "" && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !writesStory(s.ID) && (s.Status != reprise.Pending || s.Ours) }) {
+		m.Why = "nothing was built by them yet"
+	}
+	m.Asks = m.Why == ""
+	return m
+}
+
+// writesStory reports whether a phase may change what the others are measured by.
+func writesStory(step string) bool { return step == "create" || step == "validate" }
+
+// younger reports whether the story was changed after the last that was heard of an
+// attempt.
+func younger(dir string, fsys fs.FS, r *reprise.Run, attempt *reprise.Event) bool {
+	info, err := fs.Stat(fsys, r.Path)
+	return err == nil && info.ModTime().After(lastHeard(dir, r.Ref, attempt))
+}
+
+// lastHeard is when an attempt last wrote to its log, or when it was started.
+func lastHeard(dir string, ref reprise.Ref, attempt *reprise.Event) time.Time {
+	last := attempt.At
+	begins := reprise.TrailerWord(ref.Layout+"-"+ref.ID) + "."
+	ends := fmt.Sprintf(".%s.%d.log", reprise.TrailerWord(attempt.Step), attempt.Attempt)
+	logs, _ := os.ReadDir(filepath.Join(dir, filepath.FromSlash(durable.StateDir), "logs")) // without logs nothing was heard
+	for _, f := range logs {
+		if !strings.HasPrefix(f.Name(), begins) || !strings.HasSuffix(f.Name(), ends) {
+			continue
+		}
+		if info, err := f.Info(); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// tellRemeasured adds that the story of a run was changed.
+func tellRemeasured(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History) {
+	m := RemeasuredBy(dir, fsys, r, hist)
+	if m == nil {
+		return
+	}
+	f := reprise.Finding{
+		Code: reprise.CodeCriteriaChanged, Severity: reprise.Warning, Subject: r.Path, Source: reprise.Source{File: r.Path},
+		Message: fmt.Sprintf("%s changed since %s", m.subject(), m.Since),
+		Hint:    "compare them with what was built; `reprise resume` asks whether to go on with that or to build again",
+	}
+	if len(m.What) == 1 && m.What[0] == "the scope" {
+		f.Code = reprise.CodeScopeChanged
+	}
+	if !m.Asks {
+		f.Message += ": " + m.Why
+		f.Hint = "see that they are what is wanted; `--from validate` has them checked again"
+	}
+	r.Report(f)
+}
