@@ -151,3 +151,9 @@ type Goaler interface {
 type Giver interface {
 	GivenOf(fsys fs.FS, r *Run) (map[string]string, error)
 }
+
+// Leaver is implemented by playbooks whose files say that somebody is at work on a run.
+// Leave names what is recorded when the engine leaves one that is not over, and why.
+type Leaver interface {
+	Leave(r *Run, why string) []Event
+}

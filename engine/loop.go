@@ -439,5 +439,30 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 			s.Action = reprise.Ask
 		}
 	}
+	if err := w.leave(s); err != nil {
+		return err
+	}
 	return w.j.Note(reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: s.Action.String()})
+}
+
+// leave records that nobody is at work any more, where the files say otherwise. If the
+// process dies before, they say it until the run is taken up again, as after any crash.
+func (w *work) leave(s *Summary) error {
+	leaver, ok := w.book.(reprise.Leaver)
+	if !ok || s.Action == reprise.Finish || !w.run.State.Open() {
+		return nil
+	}
+	why := ""
+	switch {
+	case len(s.Questions) > 0:
+		why = "waiting for an answer"
+	case len(s.Reasons) > 0:
+		why = s.Reasons[0]
+	}
+	for _, ev := range leaver.Leave(w.run, why) {
+		if err := w.record(context.Background(), ev); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -346,6 +346,9 @@ func (w *runRecorder) run() error {
 		}
 		return w.stateOnly(stateChange{status: wordExecuting, at: open, what: "Resumed"})
 	case reprise.RunStopped:
+		if w.ev.Outcome == "paused" && w.l.state.status != wordExecuting {
+			return nil // nobody is said to be at work
+		}
 		return w.stateOnly(stateChange{status: wordStopped, at: open, what: stopText(w.ev.Text)})
 	}
 	switch doc.Fold(w.ev.Outcome) {

@@ -168,6 +168,14 @@ func (Book) Settle(fsys fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Ev
 	return settlePlanning(fsys, r), nil
 }
 
+// Leave implements reprise.Leaver: `.long-run/` calls a run that was left Stopped.
+func (Book) Leave(r *reprise.Run, why string) []reprise.Event {
+	if path.Base(r.Path) != longRunDir {
+		return nil
+	}
+	return []reprise.Event{{Kind: reprise.RunStopped, Actor: "reprise", Outcome: "paused", Text: why}}
+}
+
 // GoalOf tells what a run was started for.
 func (Book) GoalOf(fsys fs.FS, r *reprise.Run) string {
 	if d := goal(fsys, r); len(d) > 0 {
