@@ -12,8 +12,7 @@ import "time"
 // makes one that its files call not begun an interrupted one, and a stop that
 // nobody took back ends it; nothing else changes its state.
 func (r *Run) Recall(events []Event) {
-	r.Mode = modeIn(events, r.Mode)
-	events = latestLife(events)
+	r.Mode, events = latestLife(events, r.Mode)
 	r.Stages = nil
 	stages := map[string]bool{}
 	asked := map[string]*Question{}
@@ -24,13 +23,18 @@ func (r *Run) Recall(events []Event) {
 	for i := range events {
 		ev := &events[i]
 		limits.add(ev)
-		s := r.Step(ev.Step)
-		if part := r.StepOrPart(ev.Step); part != nil && ev.Step != "" {
-			part.recall(ev, i+1)
-		}
-		if s == nil && ev.Kind == StepStarted && ev.Step != "" && !stages[ev.Step] {
-			stages[ev.Step] = true
-			r.Stages = append(r.Stages, ev.Step)
+		if ev.Step != "" {
+			s := r.Step(ev.Step)
+			if s == nil && ev.Kind == StepStarted && !stages[ev.Step] {
+				stages[ev.Step] = true
+				r.Stages = append(r.Stages, ev.Step)
+			}
+			if s == nil {
+				s = r.part(ev.Step)
+			}
+			if s != nil {
+				s.recall(ev, i+1)
+			}
 		}
 		switch ev.Kind {
 		case StateRestored:
@@ -100,27 +104,29 @@ func (r *Run) Reopens() bool {
 	return r.State == Stopped && (r.Kind == KindGraph || r.Reason == StoppedOnPurpose)
 }
 
-// modeIn is the mode in which a run was last started: here, else as its files say,
-// which is mode, else the one in which it was taken up first. Resuming it once in another one changes nothing for
-// the next time.
-func modeIn(events []Event, mode string) string {
-	for i := range events {
-		if ev := &events[i]; ev.Kind == RunStarted || ev.Kind == RunResumed && mode == "" {
-			mode = ev.Outcome
-		}
-	}
-	return mode
-}
-
 // latestLife leaves out what happened before a run was last started, renewed or
-// archived, under its name.
-func latestLife(events []Event) []Event {
-	for i := len(events) - 1; i >= 0; i-- {
-		if ev := &events[i]; ev.Kind == RunStarted || ev.Kind == RunRenewed || ev.Kind == RunStopped && ev.Outcome == "archived" {
-			return events[i:]
+// archived, under its name. The mode is that in which it was last started: here, else
+// as its files say, which is mode, else the one in which it was taken up first.
+// Resuming it once in another one changes nothing for the next time.
+func latestLife(events []Event, mode string) (string, []Event) {
+	from := 0
+	for i := range events {
+		switch ev := &events[i]; ev.Kind {
+		case RunStarted:
+			mode, from = ev.Outcome, i
+		case RunResumed:
+			if mode == "" {
+				mode = ev.Outcome
+			}
+		case RunRenewed:
+			from = i
+		case RunStopped:
+			if ev.Outcome == "archived" {
+				from = i
+			}
 		}
 	}
-	return events
+	return mode, events[from:]
 }
 
 // LongestLimit is how long a usage limit is believed to last: weekly ones are the

@@ -355,6 +355,11 @@ func (r *Run) StepOrPart(id string) *Step {
 	if s := r.Step(id); s != nil {
 		return s
 	}
+	return r.part(id)
+}
+
+// part returns the part of a step with this id, or nil.
+func (r *Run) part(id string) *Step {
 	for i := range r.Steps {
 		for k := range r.Steps[i].Parts {
 			if p := &r.Steps[i].Parts[k]; p.ID == id {
