@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -125,7 +124,7 @@ func Conform(t *testing.T, l reprise.Layout, sample fstest.MapFS) {
 func onDisk(t *testing.T, l reprise.Layout, sample fstest.MapFS, intact []*reprise.Run) {
 	for _, name := range slices.Sorted(maps.Keys(sample)) {
 		spoil := map[string]func(path string) error{
-			"a FIFO":                func(p string) error { return syscall.Mkfifo(p, 0o644) },
+			"a FIFO":                mkfifo,
 			"a link out of it":      func(p string) error { return os.Symlink("/etc/hostname", p) },
 			"a link to nothing":     func(p string) error { return os.Symlink("nowhere", p) },
 			"a link to itself":      func(p string) error { return os.Symlink(filepath.Base(p), p) },
