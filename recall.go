@@ -104,6 +104,11 @@ func (r *Run) Reopens() bool {
 	return r.State == Stopped && (r.Kind == KindGraph || r.Reason == StoppedOnPurpose)
 }
 
+// OnHold reports whether a person paused the run, or has to sign in before it can go on.
+func (r *Run) OnHold() bool {
+	return r.State == Waiting && (r.Phase == "paused" || r.Phase == "sign-in")
+}
+
 // latestLife leaves out what happened before a run was last started, renewed or
 // archived, under its name. The mode is that in which it was last started: here, else
 // as its files say, which is mode, else the one in which it was taken up first.

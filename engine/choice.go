@@ -81,7 +81,7 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 		}
 		return true, w.end(l.d, zeroTime)
 	}
-	if w.staysEnded(l) {
+	if w.staysEnded(l) || w.staysHeld(l) {
 		return true, w.end(l.d, zeroTime)
 	}
 	if w.choice.Option == "continue" {
@@ -103,7 +103,15 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 
 // staysEnded reports whether a person ended the run and nobody has said how it goes on.
 func (w *work) staysEnded(l look) bool {
-	return l.d.State == reprise.Stopped && w.choice.Option == "" && w.choice.From == "" && len(w.choice.Skip) == 0
+	return l.d.State == reprise.Stopped && w.unsaid()
+}
+
+// staysHeld reports whether a person holds the run and nobody has said how it goes on.
+func (w *work) staysHeld(l look) bool { return l.run.OnHold() && w.unsaid() }
+
+// unsaid reports whether nobody has said how the run goes on.
+func (w *work) unsaid() bool {
+	return w.choice.Option == "" && w.choice.From == "" && len(w.choice.Skip) == 0
 }
 
 // unsettled reports whether whoever worked on the run last was killed and may have

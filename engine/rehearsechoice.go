@@ -73,7 +73,7 @@ func (r *rehearsal) goOn(ctx context.Context, l look) (bool, error) {
 		}
 		return !r.unsettled(), nil
 	}
-	if r.staysEnded(l) {
+	if r.staysEnded(l) || r.staysHeld(l) {
 		r.would("Nothing would be started.")
 		r.because(l.d)
 		return true, nil

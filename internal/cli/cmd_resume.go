@@ -181,7 +181,7 @@ func latest(list []judged) *judged {
 	var best *judged
 	for i := range list {
 		j := &list[i]
-		if j.d.State == reprise.Running || onHold(j.run) || j.plan.AgeSeconds == nil {
+		if j.d.State == reprise.Running || j.run.OnHold() || j.plan.AgeSeconds == nil {
 			continue
 		}
 		if best == nil || j.run.LastActivity.After(best.run.LastActivity) {

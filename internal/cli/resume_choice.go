@@ -25,7 +25,7 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 	if ended && (flags.yes || !s.asks()) {
 		return choice, nil
 	}
-	held := ended || mode == engine.Autopilot && !flags.chosen() && onHold(j.run)
+	held := ended || mode == engine.Autopilot && !flags.chosen() && j.run.OnHold()
 	if held && !s.asks() {
 		return choice, &holdError{run: j.run, name: j.name}
 	}
@@ -54,11 +54,6 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 		return s.proceed(f, j, choice)
 	}
 	return s.choice(f, j, choice)
-}
-
-// onHold reports whether a person paused a run, or has to sign in before it can go on.
-func onHold(r *reprise.Run) bool {
-	return r.State == reprise.Waiting && (r.Phase == "paused" || r.Phase == "sign-in")
 }
 
 // holdError is returned where a person holds a run and none is there to let it go.
