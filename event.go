@@ -134,6 +134,9 @@ type Expected struct {
 	// Before. Otherwise being there is enough.
 	Changed bool `json:"changed,omitempty"`
 	Before  Hash `json:"before,omitzero"`
+	// Lacks says what is missing in a file that must change and did not, for whoever
+	// makes the next attempt. It stands in no journal.
+	Lacks string `json:"-"`
 }
 
 // TrailerKey is the name of the trailer by which a commit tells which attempt of

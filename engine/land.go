@@ -293,7 +293,11 @@ func (w *work) missing(f *flight) string {
 		case now.IsZero():
 			lacks = append(lacks, e.Path+" is not there")
 		case e.Changed && f.unchanged(e, now):
-			lacks = append(lacks, e.Path+" is what it was before")
+			what := e.Path + " is what it was before"
+			if e.Lacks != "" {
+				what += "; " + e.Lacks
+			}
+			lacks = append(lacks, what)
 		}
 	}
 	if len(lacks) == 0 {

@@ -83,10 +83,19 @@ func (a *order) write(fsys fs.FS, r *reprise.Run, answers []reprise.Question) {
 // was cut off may have done it: where all ids stand in the text, it need not
 // change again.
 func (a *order) apply(fsys fs.FS, r *reprise.Run, answers []reprise.Question) {
-	a.Facts["task"] = "Work every answer into the specification where it belongs, and list each below a heading Clarifications with the id of its question. What is listed there is applied already: leave it."
+	a.Facts["task"] = "Work every answer into the specification where it belongs, and list each below a heading Clarifications with the id of its question, also one that the text says already. What is listed there is applied already: leave it."
 	text, err := fs.ReadFile(fsys, specPath(r))
-	missing := slices.ContainsFunc(answers, func(q reprise.Question) bool { return !names(string(text), q.ID) })
-	a.Expect = []reprise.Expected{{Path: specPath(r), Changed: err != nil || missing}}
+	var missing []string
+	for _, q := range answers {
+		if !names(string(text), q.ID) {
+			missing = append(missing, q.ID)
+		}
+	}
+	e := reprise.Expected{Path: specPath(r), Changed: err != nil || len(missing) > 0}
+	if len(missing) > 0 {
+		e.Lacks = "an answer counts as applied once its id is listed there, also where the text says it already: " + strings.Join(missing, ", ")
+	}
+	a.Expect = []reprise.Expected{e}
 	a.answers(answers)
 }
 
