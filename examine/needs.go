@@ -83,10 +83,6 @@ func unknownDependency(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	if !r.State.Open() {
 		return nil
 	}
-	known := map[string]bool{}
-	for i := range r.Steps {
-		known[r.Steps[i].ID] = true
-	}
 	var out []reprise.Finding
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -95,7 +91,7 @@ func unknownDependency(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		}
 		var lost []string
 		for _, need := range s.Needs {
-			if !known[need] && peerCalled(r, o, need) == nil {
+			if r.Step(need) == nil && peerCalled(r, o, need) == nil {
 				lost = append(lost, need)
 			}
 		}

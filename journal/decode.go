@@ -17,6 +17,7 @@ import (
 type reader struct {
 	words map[string]string // that stand in many entries
 	e     Entry             // the last one; made once for all of them
+	at    scan              // where it is read
 }
 
 // record reads one record, and moves the trail on by it if there is one.
@@ -50,12 +51,13 @@ func (r *reader) record(rec durable.Record, t *trail) error {
 // plain text. It reports false for anything else, which the strict reading
 // decides about; e may be half filled then.
 func (r *reader) quick(b []byte, e *Entry) bool {
-	s := scan{b: b}
+	s := &r.at
+	s.b, s.at = b, 0
 	if !s.skip(`{"event":{`) {
 		return false
 	}
 	for first := true; !s.skip("}"); first = false {
-		if !first && !s.skip(",") || !r.field(&s, &e.Event) {
+		if !first && !s.skip(",") || !r.field(s, &e.Event) {
 			return false
 		}
 	}
@@ -69,8 +71,8 @@ func (r *reader) quick(b []byte, e *Entry) bool {
 
 // field reads one field of an event.
 func (r *reader) field(s *scan, ev *reprise.Event) bool {
-	key, ok := s.text()
-	if !ok || !s.skip(":") {
+	key, ok := s.key()
+	if !ok {
 		return false
 	}
 	switch string(key) {
@@ -149,8 +151,9 @@ func (r *reader) word(b []byte) string {
 
 // scan is a place in the JSON of an entry.
 type scan struct {
-	b  []byte
-	at int
+	b   []byte
+	at  int
+	buf []byte // for the text that was read last
 }
 
 func (s *scan) skip(what string) bool {
@@ -161,7 +164,18 @@ func (s *scan) skip(what string) bool {
 	return true
 }
 
-// text reads a string of printable ASCII, with the escapes that most texts have.
+// key reads the name of a field. Those of an event have no escapes.
+func (s *scan) key() ([]byte, bool) {
+	if !s.skip(`"`) {
+		return nil, false
+	}
+	from := s.at
+	s.at = plain(s.b, from)
+	return s.b[from:s.at], s.skip(`":`)
+}
+
+// text reads a string of printable ASCII, with the escapes that most texts have. It is
+// good until the next one is read.
 func (s *scan) text() ([]byte, bool) {
 	if !s.skip(`"`) {
 		return nil, false
@@ -182,7 +196,7 @@ func (s *scan) text() ([]byte, bool) {
 
 // escaped reads the rest of a string whose first escape stands at i.
 func (s *scan) escaped(i int) ([]byte, bool) {
-	out := append(make([]byte, 0, len(s.b)-s.at), s.b[s.at:i]...)
+	out := append(s.buf[:0], s.b[s.at:i]...)
 	for i < len(s.b) && s.b[i] != '"' {
 		if s.b[i] != '\\' || i+1 == len(s.b) {
 			return nil, false
@@ -201,7 +215,7 @@ func (s *scan) escaped(i int) ([]byte, bool) {
 		out = append(append(out, c), s.b[i+2:end]...)
 		i = end
 	}
-	s.at = i + 1
+	s.at, s.buf = i+1, out
 	return out, i < len(s.b)
 }
 
