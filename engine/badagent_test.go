@@ -148,6 +148,7 @@ w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || 
 		says: "exit code 3|merge|side is checked out", most: 3, fix: `for w in "$PROJECT" "$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; do [ ! -d "$w" ] || { git -C "$w" merge --abort; git -C "$w" checkout -q main || git -C "$w" checkout -q auto-claude/001-health-endpoint; } 2> /dev/null || true; done`},
 	{name: "index lock left", not: "sdc", script: `: > "$(git rev-parse --git-dir)/index.lock"; "$ACTOR" act; exit 0`, says: "index.lock|lock", most: 3, fix: `find "$PROJECT/.git" -name index.lock -delete`},
 	{name: "worktree deleted", only: "build", script: `d=$(pwd); cd /; rm -rf "$d"; exit 3`, says: "exit code 3|checkout", most: 3},
+	{name: "worktree deleted and all is well", only: "build", script: `d=$(pwd); ` + say + `cd /; rm -rf "$d"; exit 0`, says: "times: the checkout it was to work in is gone", most: 3},
 	{name: "worktree moved", only: "build", script: `d=$(pwd); cd /; mv "$d" "$OUT/moved.$REPRISE_ATTEMPT"; exit 3`, says: "exit code 3|checkout", most: 3},
 
 	{name: "our folder deleted", script: `rm -rf "$PROJECT/.reprise"; exit 3`, says: "replaced under us", most: 1, again: 1},

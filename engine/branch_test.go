@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,5 +53,28 @@ func TestAC9_X4_work_on_another_branch_is_not_done(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// AC8: what an attempt that is not accepted wrote about itself is not told as done.
+func TestAC8_an_attempt_that_is_not_accepted_is_not_counted(t *testing.T) {
+	t.Parallel()
+	p := newTrial(t, stage{name: "build", victim: "subtask-1-2"}, bad{script: `f=$(ls .auto-claude/specs/*/implementation_plan.json)
+sed -i '/subtask-1-2/,$s/"in_progress"/"completed"/' "$f"; exit 3`})
+	p.begin()
+	e := p.engine(false)
+	failed := 0
+	e.Tell = func(pr engine.Progress) {
+		if pr.Kind != engine.Ended || pr.Step != "subtask-1-2" || pr.Outcome == "done" {
+			return
+		}
+		failed++
+		at := filepath.Join(p.dir, ".auto-claude/worktrees/tasks/001-health-endpoint", p.ref.Path, "implementation_plan.json")
+		if data, err := os.ReadFile(at); err != nil || strings.Count(string(data), `"completed"`) != pr.Done+1 {
+			t.Errorf("%d of %d are told as done with\n%s%v", pr.Done, pr.Total, data, err)
+		}
+	}
+	if _, told := p.resume(e, engine.Choice{}); failed == 0 {
+		t.Error("no attempt failed:\n" + told)
 	}
 }

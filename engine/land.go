@@ -354,7 +354,7 @@ func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, repl
 		return err
 	}
 	w.sum.Finished = append(w.sum.Finished, w.report(f, ev.Text, commit))
-	w.ended(f, "done", ev.Text)
+	w.ended(f, counts, ev.Text)
 	w.stuck(f.a, ev.Outcome)
 	return nil
 }
@@ -402,6 +402,9 @@ func (w *work) blocked(ctx context.Context, f *flight, why string) error {
 	w.ended(f, "blocked", why)
 	return w.record(ctx, ev)
 }
+
+// counts is how an attempt ended that is accepted.
+const counts = "done"
 
 // ended tells that an attempt ended.
 func (w *work) ended(f *flight, outcome, text string) {

@@ -396,6 +396,10 @@ func (w *work) tell(p Progress) {
 	if w.run != nil {
 		pr := w.run.Progress()
 		p.Done, p.Total = pr.Done, pr.Total
+		// What an attempt that is not accepted wrote about itself does not count.
+		if s := w.run.Step(p.Step); p.Kind == Ended && p.Outcome != counts && s != nil && s.Status.Closed() {
+			p.Done--
+		}
 	}
 	w.Tell(p)
 }

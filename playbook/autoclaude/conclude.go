@@ -1,6 +1,7 @@
 package autoclaude
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -70,6 +71,10 @@ func concludePlan(r *reprise.Run, reply reprise.Reply) reprise.Conclusion {
 // the files that the item was to make.
 func concludeItem(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
 	id := a.Step
+	if _, err := fs.Stat(fsys, a.Place); a.Place != "" && errors.Is(err, fs.ErrNotExist) {
+		// What the plan says now is the project's copy, and not its word.
+		return reprise.Conclusion{Problem: "the checkout it was to work in is gone: " + a.Place}
+	}
 	s := r.Step(id)
 	if s == nil {
 		return reprise.Conclusion{Problem: fmt.Sprintf("it left a plan without the item %q", doc.Clip(id, 60))}
