@@ -327,6 +327,7 @@ func TestX10_Foresee_says_what_Merge_says(t *testing.T) {
 		"untracked, ahead":            {"-dash", "mine.txt"},
 		"untracked file and folder":   {"a/b", "d/e f"},
 		"untracked beside a conflict": {"mine.txt"},
+		"untracked since ignored":     {"key.env", "out", "was.env"},
 	}
 	for name, setup := range map[string]func(f *fixture){
 		"fine": func(f *fixture) {
@@ -395,6 +396,24 @@ func TestX10_Foresee_says_what_Merge_says(t *testing.T) {
 			f.commit("more")
 			f.git("checkout", "-q", "main")
 			f.write("mine.txt", "mine\n")
+		},
+		"untracked since ignored": func(f *fixture) {
+			f.write("was.env", "one\n")
+			f.commit("was")
+			f.git("checkout", "-q", "-b", "other")
+			f.write("key.env", "theirs\n")
+			f.write("was.env", "theirs\n")
+			f.write("out", "theirs\n")
+			f.write("gone/new", "theirs\n")
+			f.commit("theirs")
+			f.git("checkout", "-q", "main")
+			f.git("rm", "-q", "--cached", "was.env")
+			f.write(".gitignore", "*.env\nout/\ngone/\n")
+			f.commit("ignore")
+			f.write("key.env", "mine\n")
+			f.write("was.env", "mine\n")
+			f.write("out/page", "mine\n")
+			f.write("gone/old", "mine\n")
 		},
 		"unrelated": func(f *fixture) {
 			f.git("checkout", "-q", "--orphan", "other")

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"reprise"
 )
@@ -342,16 +344,14 @@ func tracked(changes []reprise.Change) []string {
 }
 
 // wouldCover refuses the merge of a commit that brings files where untracked ones
-// are, or their folders. Git refuses it too, and names them only in prose.
+// are, or their folders. Git refuses it too, and names them only in prose; files that
+// it is told to ignore it overwrites without a word.
 func (r *Repo) wouldCover(ctx context.Context, c *checkout, commit string) error {
 	st, err := c.status(ctx)
 	if err != nil {
 		return err
 	}
 	st.changes = slices.DeleteFunc(st.changes, func(ch reprise.Change) bool { return !ch.Untracked })
-	if len(st.changes) == 0 {
-		return nil
-	}
 	head, err := c.head(ctx)
 	if err != nil {
 		return err
@@ -382,10 +382,67 @@ func (r *Repo) wouldCover(ctx context.Context, c *checkout, commit string) error
 			covered.Paths = append(covered.Paths, ch.Path)
 		}
 	}
+	if covered.Paths, err = c.ignoredAt(ctx, base, commit, covered.Paths); err != nil {
+		return err
+	}
 	if len(covered.Paths) > 0 {
 		return covered
 	}
 	return nil
+}
+
+// ignoredAt adds to what is in the way of a merge the files that git ignores and that
+// would be overwritten: whatever stands where the commit changed something since base,
+// and is not in the index.
+func (c *checkout) ignoredAt(ctx context.Context, base, commit string, covered []string) ([]string, error) {
+	comes, err := c.names(ctx, "diff", "--name-only", "-z", "--diff-filter=d", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--end-of-options", base, commit)
+	if err != nil || len(comes) == 0 {
+		return covered, err
+	}
+	index, err := c.names(ctx, "ls-files", "-z", "--cached")
+	if err != nil {
+		return covered, err
+	}
+	known := map[string]bool{}
+	for _, name := range index {
+		for ; name != "." && !known[name]; name = path.Dir(name) {
+			known[name] = true
+		}
+	}
+	for _, name := range comes {
+		at, err := c.standsAt(name, known)
+		if err != nil {
+			return covered, err
+		}
+		if at != "" && !slices.ContainsFunc(covered, func(have string) bool { return have == at || strings.HasPrefix(have, at+"/") }) {
+			covered = append(covered, at)
+		}
+	}
+	return covered, nil
+}
+
+// standsAt gives what is where a file is to come, or one of its folders, and is not
+// known; "" if there is nothing.
+func (c *checkout) standsAt(name string, known map[string]bool) (string, error) {
+	for at := name; at != "."; at = path.Dir(at) {
+		full := filepath.Join(c.dir, filepath.FromSlash(at))
+		info, err := os.Lstat(full)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+			continue
+		case err != nil:
+			return "", fmt.Errorf("look at what is in the way of the merge: %w", err)
+		case known[at], info.IsDir() && at != name:
+			return "", nil
+		case info.IsDir():
+			// An empty folder is nobody's work.
+			if inside, err := os.ReadDir(full); err != nil || len(inside) == 0 {
+				return "", err
+			}
+		}
+		return at, nil
+	}
+	return "", nil
 }
 
 // takeBack aborts a merge of this commit that is under way: one of ours, as the
