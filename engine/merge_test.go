@@ -20,12 +20,19 @@ func TestAC9_a_merge_names_its_target(t *testing.T) {
 		base, on string
 		status   string // of the second item
 		refused  bool
+		ahead    bool   // feature/x has a commit of its own, and the build is begun on it
+		from     string // what the branch is made from by name
 	}{
-		"the base of the build":       {"main", "main", "completed", false},
-		"no base on record":           {"", "feature/x", "completed", false},
-		"a base of the remote's name": {"origin/main", "main", "completed", false},
-		"another branch":              {"main", "feature/x", "completed", true},
-		"open items":                  {"main", "main", "pending", false},
+		"the base of the build":                 {base: "main", on: "main", status: "completed"},
+		"a base of the remote's name":           {base: "origin/main", on: "main", status: "completed"},
+		"another branch":                        {base: "main", on: "feature/x", status: "completed", refused: true},
+		"open items":                            {base: "main", on: "main", status: "pending"},
+		"no base on record":                     {on: "main", status: "completed"},
+		"no base, another branch":               {on: "feature/x", status: "completed", refused: true},
+		"no base, where it begins":              {on: "feature/x", status: "completed", ahead: true},
+		"no base, begun elsewhere":              {on: "main", status: "completed", ahead: true},
+		"no base, its log names another branch": {on: "feature/x", status: "completed", ahead: true, from: "main", refused: true},
+		"no base, its log names the branch":     {on: "feature/x", status: "completed", from: "feature/x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,14 +48,21 @@ func TestAC9_a_merge_names_its_target(t *testing.T) {
 			}
 			put(t, dir, at+"/implementation_plan.json", strings.Replace(plan("pending"), "completed", "pending", 1))
 			const tree = ".auto-claude/worktrees/tasks/001-health"
-			git(t, dir, "worktree", "add", "-q", "-b", branch, tree)
+			if c.ahead || c.from == "feature/x" {
+				git(t, dir, "checkout", "-q", "-b", "feature/x")
+			}
+			if c.ahead {
+				git(t, dir, "commit", "-q", "--allow-empty", "-m", "ahead")
+			}
+			git(t, dir, append([]string{"worktree", "add", "-q", "-b", branch, tree}, strings.Fields(c.from)...)...)
 			put(t, dir, tree+"/src/new.txt", "new\n")
 			git(t, dir+"/"+tree, "add", "src")
 			git(t, dir+"/"+tree, "commit", "-q", "-m", "auto-claude: subtask-1-1 - d")
 			put(t, dir, tree+"/"+at+"/implementation_plan.json", plan(c.status))
-			if c.on != "main" {
-				git(t, dir, "checkout", "-q", "-b", c.on)
+			if c.on != "main" && !c.ahead && c.from != "feature/x" {
+				git(t, dir, "branch", c.on)
 			}
+			git(t, dir, "checkout", "-q", c.on)
 			ref := reprise.Ref{Layout: "autoclaude", ID: "001-health", Path: at, Kind: reprise.KindBuild}
 			e := newEngine(dir)
 			choice := engine.Choice{Option: "merge"}
@@ -57,7 +71,7 @@ func TestAC9_a_merge_names_its_target(t *testing.T) {
 			if c.refused {
 				for _, err := range []error{foreseen, err} {
 					var refused *worktree.RefusedError
-					if !errors.As(err, &refused) || !strings.Contains(err.Error(), "built for main, and feature/x is checked out") {
+					if !errors.As(err, &refused) || !strings.Contains(err.Error(), " main, and feature/x is checked out") {
 						t.Errorf("it is not refused: %v", err)
 					}
 				}

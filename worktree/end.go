@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -108,7 +109,7 @@ type Merged struct {
 // project's copy of the spec up to date. Changes in the checkout that are not
 // committed are refused, so that nothing is left behind unseen; so is a checkout
 // of another branch in its place, and so is merging into another branch than the one
-// that the run says it is for.
+// that the run says it is for, or that its branch was made from.
 //
 // If the process dies here, merging again comes to the same end: what is merged
 // is not merged twice.
@@ -132,7 +133,7 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 			return Merged{}, err
 		}
 	} else {
-		if err := s.rightBase(); err != nil {
+		if err := s.rightBase(ctx); err != nil {
 			return Merged{}, err
 		}
 		merged.Into = s.Repo.Current()
@@ -159,15 +160,69 @@ func (s *site) mergedBefore() string {
 }
 
 // rightBase refuses to merge into another branch than the one the run is for.
-func (s *site) rightBase() error {
-	on, base := s.Repo.Current(), s.Run.Base
-	if on == "" || base == "" || on == base || on == strings.TrimPrefix(base, "origin/") {
+func (s *site) rightBase(ctx context.Context) error {
+	on := s.Repo.Current()
+	if on == "" {
+		return nil // there is no branch to merge into, which is refused
+	}
+	base, how := s.Run.Base, "it was built for"
+	if base == "" {
+		var err error
+		if base, err = s.cutFrom(ctx, on); err != nil {
+			return err
+		}
+		how = "as far as git tells it was built on"
+	}
+	if base == "" || on == localName(base) {
 		return nil
 	}
 	return &RefusedError{
-		Op: "merge " + s.branch, Path: ".", Reason: fmt.Sprintf("it was built for %s, and %s is checked out", plain(base), plain(on)),
-		Todo: "check out " + plain(base) + " first; to merge it into another branch, set baseBranch in task_metadata.json",
+		Op: "merge " + s.branch, Path: ".", Reason: fmt.Sprintf("%s %s, and %s is checked out", how, plain(base), plain(on)),
+		Todo: "check out " + plain(localName(base)) + " first; to merge it into another branch, set baseBranch in task_metadata.json",
 	}
+}
+
+func localName(branch string) string { return strings.TrimPrefix(branch, "origin/") }
+
+// mainBranches are what the branch is called that work is usually for.
+var mainBranches = []string{"main", "master", "trunk", "develop"}
+
+// cutFrom is the branch that the run's branch was made from where that is not the one
+// that is checked out, or "": as its log says, else by where it begins. One that is
+// usually for such work counts if the run's branch does not begin behind it on the one
+// that is checked out.
+func (s *site) cutFrom(ctx context.Context, on string) (string, error) {
+	if from := s.Repo.CreatedFrom(s.branch); from != "" {
+		if _, there, err := s.Repo.Resolve(ctx, from); there || err != nil {
+			return from, err
+		}
+	}
+	tip, there, err := s.Repo.Resolve(ctx, s.branch)
+	if err != nil || !there {
+		return "", err
+	}
+	here, err := s.Repo.MergeBase(ctx, tip, "HEAD")
+	if err != nil || here == "" {
+		return "", err
+	}
+	for _, name := range mainBranches {
+		if _, there, err := s.Repo.Resolve(ctx, name); err != nil {
+			return "", err
+		} else if !there || name == on {
+			continue
+		}
+		at, err := s.Repo.MergeBase(ctx, tip, name)
+		if err != nil {
+			return "", err
+		}
+		if at == "" || at == tip || at == here && slices.Contains(mainBranches, on) {
+			continue // it has nothing of it or all of it, or both are as good
+		}
+		if near, err := s.Repo.IsAncestor(ctx, here, at); near || err != nil {
+			return name, err
+		}
+	}
+	return "", nil
 }
 
 // mergeable gives the place of the checkout and what is there, unless merging is

@@ -38,7 +38,7 @@ func (s *site) merging(ctx context.Context) (string, error) {
 	if before {
 		return s.mergedBefore() + ": nothing is merged.", nil
 	}
-	if err := s.rightBase(); err != nil {
+	if err := s.rightBase(ctx); err != nil {
 		return "", err
 	}
 	into, err := s.Repo.MergesInto(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -39,14 +40,47 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, branch, base string) error 
 		if err != nil {
 			return err
 		}
+		from := r.Current()
+		if from == "" {
+			from = "HEAD"
+		}
 		// An empty old value makes git refuse a branch that came up meanwhile.
-		_, err = git.output(ctx, 4096, "update-ref", "-m", "branch for a worktree", "--end-of-options", "refs/heads/"+branch, at[0], strings.Repeat("0", len(at[0])))
+		_, err = git.output(ctx, 4096, "update-ref", "-m", createdFrom+from, "--end-of-options", "refs/heads/"+branch, at[0], strings.Repeat("0", len(at[0])))
 		if err != nil {
 			return err
 		}
 	}
 	_, err = git.output(ctx, 1<<20, "worktree", "add", "--quiet", "--no-guess-remote", "--end-of-options", dir, branch)
 	return err
+}
+
+// createdFrom is what git writes to the log of a branch when it makes it.
+const createdFrom = "branch: Created from "
+
+// CreatedFrom tells which branch a branch was made from, as its log says: a local one,
+// or one of a remote with its name before it. It is "" where the log does not say.
+func (r *Repo) CreatedFrom(branch string) string {
+	if !validBranch(branch) {
+		return ""
+	}
+	f, err := os.OpenFile(filepath.Join(r.commonDir, "logs", "refs", "heads", filepath.FromSlash(branch)), openFlags, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	head := make([]byte, 4096)
+	n, _ := io.ReadFull(f, head)
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	_, text, _ := strings.Cut(line, "\t")
+	from, ok := strings.CutPrefix(text, createdFrom)
+	from = strings.TrimPrefix(strings.TrimPrefix(from, "refs/heads/"), "refs/remotes/")
+	if !ok || from == "HEAD" || objectName(from) || !validBranch(from) {
+		return ""
+	}
+	return from
 }
 
 // main is a runner for calls about the repository as a whole. It runs in the
