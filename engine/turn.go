@@ -278,9 +278,9 @@ func (w *work) placed(f *flight, name string) string {
 	return f.inside + "/" + name
 }
 
-// hash is that of a file of the project, zero if there is none.
+// hash is that of a file of the project, however large, zero if there is none.
 func (w *work) hash(name string) (reprise.Hash, error) {
-	data, err := w.store.ReadFile(name)
+	sum, err := w.store.HashFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a file lies where a folder of it would be
 		return reprise.Hash{}, nil
@@ -290,7 +290,7 @@ func (w *work) hash(name string) (reprise.Hash, error) {
 		}
 		return reprise.Hash{}, err
 	}
-	return reprise.HashOf(data), nil
+	return sum, nil
 }
 
 // keyOf is what commits of an attempt carry. It names the run as it was begun,

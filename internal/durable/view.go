@@ -2,15 +2,18 @@ package durable
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"syscall"
 	"time"
 
+	"reprise"
 	"reprise/internal/link"
 )
 
@@ -179,6 +182,31 @@ func (s *Store) ReadFile(name string) ([]byte, error) {
 	b, _, err := s.readFile(real)
 	return b, err
 }
+
+// HashFile gives the hash of what ReadFile would read, in a bounded amount of memory
+// however large the file is: what a step leaves behind may be an image or a model.
+func (s *Store) HashFile(name string) (reprise.Hash, error) {
+	if !fs.ValidPath(name) {
+		return reprise.Hash{}, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+	}
+	real, _, err := s.lead("read", name)
+	if err != nil {
+		return reprise.Hash{}, err
+	}
+	f, err := s.fs.Open(real, 0, 0)
+	if err != nil {
+		return reprise.Hash{}, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.CopyBuffer(h, io.NewSectionReader(f, 0, math.MaxInt64), make([]byte, hashBlock)); err != nil {
+		return reprise.Hash{}, err
+	}
+	return reprise.Hash(h.Sum(nil)), nil
+}
+
+// hashBlock is how much of a file is in memory while it is hashed.
+const hashBlock = 256 << 10
 
 func newView(info Info, b []byte) *view {
 	info.Size = int64(len(b))
