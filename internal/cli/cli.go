@@ -93,6 +93,7 @@ func (a *app) newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.alone(cmd) },
 	}
+	root.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(a.newStatus(), a.newDetect(), a.newCheck(), a.newChecks(), a.newBrief(), a.newRun(), a.newResume(), a.newAnswer(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo(), a.newDoctor(), a.newDemo())
 	return root
@@ -166,7 +167,11 @@ func (a *app) printError(err error) int {
 		}
 		return code
 	}
-	fmt.Fprintf(a.err, "reprise: %s\n", plain(err.Error()))
+	text := plain(err.Error())
+	if u, ok := err.(*untrustedError); ok {
+		text = u.Error() // harmless already, and every blank of a command counts
+	}
+	fmt.Fprintf(a.err, "reprise: %s\n", text)
 	if hint != "" {
 		fmt.Fprintf(a.err, "  %s\n", plain(hint))
 	}

@@ -189,12 +189,8 @@ func (d *performance) say(text string) {
 
 // child is a call of this program in the project, shown as one would type it.
 func (d *performance) child(ctx context.Context, args []string) *exec.Cmd {
-	words := []string{"reprise"}
-	for _, arg := range args {
-		words = append(words, quoted(arg))
-	}
 	d.line("")
-	d.line("%s", d.paint("2", "$ ")+d.paint("36", strings.Join(words, " ")))
+	d.line("%s", d.paint("2", "$ ")+d.paint("36", "reprise "+commandWords(args)))
 	cmd := exec.CommandContext(ctx, d.program, args...)
 	cmd.Dir = d.scene.Project
 	cmd.Env = append(d.scene.Environ(os.Environ()), "COLUMNS="+strconv.Itoa(d.columns))

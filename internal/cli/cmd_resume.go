@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,8 +27,29 @@ type resumeFlags struct {
 	from   string
 	skip   []string
 	fresh  bool
-	digest string
+	digest digest
 }
+
+// digest is one that check shows, "" where nobody said one.
+type digest string
+
+// Set implements pflag.Value. A variable that turned out empty must not be no guard at
+// all.
+func (d *digest) Set(text string) error {
+	if !digestForm.MatchString(text) {
+		return errors.New("that is no digest; `reprise check RUN --json` shows it")
+	}
+	*d = digest(text)
+	return nil
+}
+
+// String implements pflag.Value.
+func (d *digest) String() string { return string(*d) }
+
+// Type implements pflag.Value.
+func (d *digest) Type() string { return "digest" }
+
+var digestForm = regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`)
 
 func (a *app) newResume() *cobra.Command {
 	var flags resumeFlags
@@ -58,7 +80,7 @@ func (a *app) newResume() *cobra.Command {
 	f.StringVar(&flags.from, "from", "", "begin again at this step or stage; what failed for good is tried again")
 	f.StringArrayVar(&flags.skip, "skip", nil, "pass over this step (can be repeated)")
 	f.BoolVar(&flags.fresh, "fresh", false, "start from scratch; the old state is archived first")
-	f.StringVar(&flags.digest, "if", "", "only if the state is still the one with this `digest`, which check shows")
+	f.Var(&flags.digest, "if", "only if the state is still the one with this `digest`, which check shows")
 	_ = cmd.RegisterFlagCompletionFunc("option", cobra.FixedCompletions(optionKeys, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -107,7 +129,7 @@ func goesOn(option string) bool {
 
 // choice is what the flags say.
 func (f *resumeFlags) choice() engine.Choice {
-	return engine.Choice{Option: f.option, From: f.from, Until: f.until, Skip: f.skip, If: f.digest}
+	return engine.Choice{Option: f.option, From: f.from, Until: f.until, Skip: f.skip, If: string(f.digest)}
 }
 
 // chosen reports whether the flags say how to go on, so that nobody is asked.
@@ -281,8 +303,8 @@ func (s *shift) modeOf(r *reprise.Run) engine.Mode {
 // came of it.
 func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) error {
 	if flags.digest != "" {
-		if have := j.digest(); have != flags.digest {
-			return &engine.StaleError{Want: flags.digest, Have: have}
+		if have := j.digest(); have != string(flags.digest) {
+			return &engine.StaleError{Want: string(flags.digest), Have: have}
 		}
 	}
 	if gone := j.run.Gone(); gone != nil && j.d.State != reprise.Running && flags.option != "repair" && flags.option != "clean" {
@@ -354,7 +376,45 @@ func (f *resumeFlags) names(j judged) error {
 	if f.option == "from-phase" && f.from == "" {
 		return &stepError{flag: "from", run: j.run}
 	}
+	return f.span(j.run)
+}
+
+// span refuses an end that lies before the beginning: what begins again would be taken
+// back, and nothing done.
+func (f *resumeFlags) span(r *reprise.Run) error {
+	from, until := r.Step(f.from), r.Step(f.until)
+	if from == nil || until == nil || from.ID == until.ID || comesAfter(r, until, from) {
+		return nil
+	}
+	if until.Status.Closed() || comesAfter(r, from, until) {
+		return usageError{fmt.Errorf("resume %s: --until %s does not come after --from %s", r.ID, until.ID, from.ID)}
+	}
 	return nil
+}
+
+// comesAfter reports whether a step of a run comes after another: it needs it or, where
+// no step of the run needs any, stands behind it.
+func comesAfter(r *reprise.Run, a, b *reprise.Step) bool {
+	if !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return len(s.Needs) > 0 }) {
+		place := func(s *reprise.Step) int {
+			return slices.IndexFunc(r.Steps, func(o reprise.Step) bool { return o.ID == s.ID })
+		}
+		return place(a) > place(b)
+	}
+	seen := map[string]bool{}
+	todo := slices.Clone(a.Needs)
+	for len(todo) > 0 {
+		id := todo[0]
+		todo = todo[1:]
+		if id == b.ID {
+			return true
+		}
+		if s := r.Step(id); s != nil && !seen[id] {
+			seen[id] = true
+			todo = append(todo, s.Needs...)
+		}
+	}
+	return false
 }
 
 // stepError is returned for a step that a run does not have.

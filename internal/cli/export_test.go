@@ -5,3 +5,8 @@ var Width = width
 
 // Plain is exported for tests.
 var Plain = plain
+
+// Quoted and WrapExact are for tests.
+func Quoted(s string) string { return quoted(s) }
+
+func WrapExact(s string, n int) []string { return wrapExact(s, n) }

@@ -19,7 +19,7 @@ import (
 func (a *app) alone(cmd *cobra.Command) error {
 	in, ok := a.in.(*os.File)
 	out, is := a.out.(*os.File)
-	if !ok || !is || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || a.env("TERM") == "dumb" {
+	if a.json || !ok || !is || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || a.env("TERM") == "dumb" {
 		return a.status(cmd, ".", statusFlags{})
 	}
 	found, err := a.judge(cmd.Context(), ".", project.JudgeOptions{})

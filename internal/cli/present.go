@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"reprise"
 	"reprise/project"
@@ -73,6 +74,28 @@ func (f *face) marked(indent, mark, colour, text string, most int) {
 			f.line("%s%s", lead, l)
 		}
 		lead = strings.Repeat(" ", width(lead))
+	}
+}
+
+// linesCommand is how many lines of one command a person is shown; that there is more
+// is said.
+const linesCommand = 40
+
+// command prints what would be started, words and blanks exactly as they are. The text
+// must be fit for a terminal, as commandWords makes it.
+func (f *face) command(lead, text string) {
+	lines := wrapExact(text, f.columns-width(lead))
+	more := 0
+	for len(lines) > linesCommand {
+		more += utf8.RuneCountInString(lines[len(lines)-1])
+		lines = lines[:len(lines)-1]
+	}
+	for _, l := range lines {
+		f.line("%s%s", lead, l)
+		lead = strings.Repeat(" ", width(lead))
+	}
+	if more > 0 {
+		f.marked("  ", "!", "33", count(more, "character")+" more, which are not shown: look into the file", linesMessage)
 	}
 }
 

@@ -295,11 +295,7 @@ func (f *face) workPreview(p *engine.Preview) {
 			f.pair("  role:   ", st.Role)
 		}
 		f.pair("  agent:  ", clip(st.Agent, 60))
-		var parts []string
-		for _, arg := range st.Command {
-			parts = append(parts, quoted(arg))
-		}
-		f.pair("  command:", strings.Join(parts, " "))
+		f.command("  command: ", commandWords(st.Command))
 		f.place("  in:      ", st.Dir)
 		for _, e := range st.Expect {
 			f.place("  expects: ", e)

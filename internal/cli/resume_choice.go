@@ -31,7 +31,7 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 	}
 	if !held && (mode == engine.Autopilot || flags.chosen() && !worded) {
 		if choice.Option == "" && flags.from == "" {
-			choice.Option = usual(j)
+			choice.Option = usual(j, flags)
 			if choice.Option == "answer" && !s.asks() && beside(j) {
 				choice.Option = "continue"
 			}
@@ -51,7 +51,7 @@ func (s *shift) decide(f *face, j judged, mode engine.Mode, flags resumeFlags) (
 	f.asking, f.preflight = true, mode == engine.Preflight
 	if f.preflight {
 		f.check(j)
-		return s.proceed(f, j, choice)
+		return s.proceed(f, j, choice, flags)
 	}
 	return s.choice(f, j, choice)
 }
@@ -75,12 +75,15 @@ func (e *holdError) Hint() string {
 // Unwrap says that an answer is needed.
 func (e *holdError) Unwrap() error { return errUnanswered }
 
-// usual is the first way to go on that is offered.
-func usual(j judged) string {
-	if options := j.d.Options(j.run); len(options) > 0 {
-		return options[0].Key
+// usual is the first way to go on that is offered. What a person leaves out by flag is
+// left out before anything is asked: it may be what asks. The engine goes on as far as it
+// can then, and asks what is still open.
+func usual(j judged, flags resumeFlags) string {
+	options := j.d.Options(j.run)
+	if len(options) == 0 || options[0].Key == "answer" && len(flags.skip) > 0 {
+		return ""
 	}
-	return ""
+	return options[0].Key
 }
 
 // beside reports whether something can be gone on with that needs none of the answers
@@ -278,9 +281,9 @@ func (s *shift) chooseStep(f *face, j judged) (string, error) {
 }
 
 // proceed wants the word that a pre-flight check ends with.
-func (s *shift) proceed(f *face, j judged, choice engine.Choice) (engine.Choice, error) {
+func (s *shift) proceed(f *face, j judged, choice engine.Choice, flags resumeFlags) (engine.Choice, error) {
 	if choice.Option == "" && choice.From == "" {
-		choice.Option = usual(j)
+		choice.Option = usual(j, flags)
 	}
 	if j.d.Verdict == reprise.BlockedVerdict && !givesUp(choice.Option) {
 		return choice, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}

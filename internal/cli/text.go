@@ -54,6 +54,68 @@ func plain(s string) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
+// maxBlanks is how many blanks in a row are shown as such in a word of a command: more
+// look like nothing, or push what follows out of sight.
+const maxBlanks = 8
+
+// quoted gives a word as a person would type it to a shell, and exactly that word: no
+// two words look the same. What cannot be seen is shown as an escape, in the way that
+// bash and zsh read them, and so are many blanks in a row.
+func quoted(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@%+=,-") == "" {
+		return s
+	}
+	var b strings.Builder
+	escapes := false
+	escape := func(format string, v any) {
+		escapes = true
+		fmt.Fprintf(&b, format, v)
+	}
+	marks := 0
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if marks++; !unicode.Is(unicode.M, r) {
+			marks = 0
+		}
+		switch short := strings.IndexRune("\n\t\r", r); {
+		case short >= 0 && n == 1:
+			escape(`\%c`, "ntr"[short])
+		case r == utf8.RuneError && n == 1, r < ' ', r == 0x7f:
+			escape(`\x%02x`, s[i])
+		case r == '\\' || r == '\'': // plain in the one form, an escape in the other
+			b.WriteString(`\` + string(r))
+		case r == ' ':
+			run := len(s[i:]) - len(strings.TrimLeft(s[i:], " "))
+			if n = run; run > maxBlanks {
+				escape("%s", strings.Repeat(`\x20`, run))
+			} else {
+				b.WriteString(s[i : i+run])
+			}
+		case marks <= maxMarks && !unseen(r) && !unicode.In(r, unicode.C, unicode.Z):
+			b.WriteRune(r)
+		case r > 0xffff:
+			escape(`\U%08x`, r)
+		default:
+			escape(`\u%04x`, r)
+		}
+		i += n
+	}
+	if !escapes {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return "$'" + b.String() + "'"
+}
+
+// commandWords gives a command word by word, so that nothing of it can be taken for
+// something else.
+func commandWords(argv []string) string {
+	words := make([]string, len(argv))
+	for i, arg := range argv {
+		words[i] = quoted(arg)
+	}
+	return strings.Join(words, " ")
+}
+
 // readable is a text that somebody can read: one that is an object for programs is
 // left out where there is room for a sentence only.
 func readable(s string) string {
@@ -111,6 +173,27 @@ func wrap(s string, n int) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// wrapExact breaks what quoted made into lines of at most n columns that give it again
+// when they are put together: before blanks where it can, and no blank is left out. A
+// line that does not begin with a blank goes on within a word.
+func wrapExact(s string, n int) []string {
+	n = max(n, 2*maxBlanks)
+	var lines []string
+	for width(s) > n {
+		head := displaywidth.TruncateString(s, n, "")
+		if head == "" { // one cluster that is wider than the line
+			break
+		}
+		if s[len(head)] != ' ' || strings.HasSuffix(head, " ") {
+			if word := strings.TrimRight(head[:strings.LastIndexByte(head, ' ')+1], " "); word != "" {
+				head = word
+			}
+		}
+		lines, s = append(lines, head), s[len(head):]
+	}
+	return append(lines, s)
 }
 
 // age tells a span of time in words, coarse as people say it.

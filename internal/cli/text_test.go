@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -35,6 +36,52 @@ func TestX9_text_from_files_is_harmless(t *testing.T) {
 			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) {
 				t.Fatalf("%q holds %U", s, r)
 			}
+		}
+	})
+}
+
+// What a person decides about must be what is started: two commands never look the same.
+func TestX9_words_of_a_command_are_shown_exactly(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"make":                             "make",
+		"":                                 "''",
+		"a b":                              "'a b'",
+		"a   b ":                           "'a   b '",
+		"it's":                             `'it'\''s'`,
+		`a\nb`:                             `'a\nb'`,
+		"# harmless\ntouch x":              `$'# harmless\ntouch x'`,
+		"a\tb\r":                           `$'a\tb\r'`,
+		"it's\n\\":                         `$'it\'s\n\\'`,
+		"\x1b[31m":                         `$'\x1b[31m'`,
+		"\u202egnp.exe":                    `$'\u202egnp.exe'`,
+		"a\u00a0b\u3000c":                  `$'a\u00a0b\u3000c'`,
+		"\xff":                             `$'\xff'`,
+		"\U000e0041":                       `$'\U000e0041'`,
+		"진행 ✅":                             "'진행 ✅'",
+		"a" + strings.Repeat(" ", 9) + "b": "$'a" + strings.Repeat(`\x20`, 9) + "b'",
+	} {
+		if got := cli.Quoted(in); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
+		}
+	}
+	seen := map[string]string{}
+	rapid.Check(t, func(t *rapid.T) {
+		in := rapid.StringOf(rapid.SampledFrom([]rune("a   '\\nx\n\t\u00a0$\u0301"))).Draw(t, "s")
+		got := cli.Quoted(in)
+		if other, ok := seen[got]; ok && other != in {
+			t.Fatalf("%q and %q are both shown as %s", in, other, got)
+		}
+		seen[got] = in
+		if plain := cli.Plain(strings.ReplaceAll(got, " ", "_")); plain != strings.ReplaceAll(got, " ", "_") {
+			t.Fatalf("%q is not fit for a terminal", got)
+		}
+		lines := cli.WrapExact(got, 16)
+		if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasSuffix(l, " ") || cli.Width(l) > 16 }); i >= 0 {
+			t.Fatalf("line %d of %q", i, lines)
+		}
+		if strings.Join(lines, "") != got {
+			t.Fatalf("%q became %q", got, lines)
 		}
 	})
 }

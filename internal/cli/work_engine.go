@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,15 +104,15 @@ type untrustedError struct {
 	changed bool // since a run was started from it
 }
 
-// Error implements error.
+// Error implements error. It is fit for a terminal as it is: a person decides by it.
 func (e *untrustedError) Error() string {
 	var starts []string
 	for _, st := range e.Starts {
 		starts = append(starts, startWords(st.Agent))
 	}
-	text := "read " + filepath.Base(e.Path) + ": nobody trusted it as it is now"
+	text := "read " + plain(filepath.Base(e.Path)) + ": nobody trusted it as it is now"
 	if e.changed {
-		text = "read " + filepath.Base(e.Path) + ": it was changed since the run was started, and nobody trusted it as it is now"
+		text = "read " + plain(filepath.Base(e.Path)) + ": it was changed since the run was started, and nobody trusted it as it is now"
 	}
 	if len(starts) > 0 {
 		text += "; it would start " + strings.Join(starts, ", ")
@@ -129,20 +130,7 @@ func startWords(a settings.Agent) string {
 	if len(a.Command) == 0 {
 		return a.Preset
 	}
-	var parts []string
-	for _, arg := range a.Command {
-		parts = append(parts, quoted(arg))
-	}
-	return strings.Join(parts, " ")
-}
-
-// quoted gives a word as a person would type it to a shell.
-func quoted(s string) string {
-	safe := s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@%+=,-") == ""
-	if safe {
-		return s
-	}
-	return "'" + strings.ReplaceAll(plain(s), "'", `'\''`) + "'"
+	return commandWords(a.Command)
 }
 
 // trust shows what would be started.
@@ -151,12 +139,12 @@ func (f *face) trust(u *settings.Untrusted) {
 	f.place("  ", u.Path)
 	for _, st := range u.Starts {
 		f.gap()
-		f.para("  "+clip(st.Agent.Name, f.columns/3)+": ", startWords(st.Agent), linesMessage)
+		f.command("  "+clip(st.Agent.Name, f.columns/3)+": ", startWords(st.Agent))
 		if len(st.Roles) > 0 {
 			f.para("    for the roles ", strings.Join(st.Roles, ", "), linesSource)
 		}
-		for name, value := range st.Agent.Env {
-			f.para("    with ", name+"="+value, linesTitle)
+		for _, name := range slices.Sorted(maps.Keys(st.Agent.Env)) {
+			f.command("    with ", name+"="+quoted(st.Agent.Env[name]))
 		}
 	}
 	if len(u.Env) > 0 {
