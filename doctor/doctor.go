@@ -157,8 +157,19 @@ func (o Options) files() Check {
 		c.Level, c.Says, c.Do = Missing, err.Error(), "name a folder that can be read with -C"
 		return c
 	}
+	return place(c, p)
+}
+
+// place says what the file system of the project means.
+func place(c Check, p durable.Place) Check {
 	c.Says = p.Kind
 	switch {
+	case p.Refuses != nil:
+		c.Level, c.Says = Missing, p.Kind+", nothing can be made in the project: "+p.Refuses.Error()
+		c.Means, c.Do = "run, resume and answer refuse to work; status, check and brief do", "make the folder writable, or work on a copy of it"
+	case p.Full:
+		c.Level, c.Says = Missing, p.Kind+", which is full"
+		c.Means, c.Do = "nothing can be recorded, so nothing is started; status, check and brief work", "make room on it"
 	case !p.Locks:
 		c.Level, c.Says = Missing, p.Kind+", locks do not work"
 		c.Means, c.Do = "two engines could work on the same run at once", "move the project to a local disk"
@@ -222,6 +233,14 @@ func (o Options) settings() (*settings.Settings, []Check) {
 		c.Level, c.Says, c.Means = Missing, err.Error(), "run and resume refuse to work"
 		return settings.Default(), []Check{c}
 	}
+	var out []Check
+	if settings.TrustFile(o.Getenv) == "" {
+		out = append(out, Check{
+			Group: "settings", Name: "home", Level: Limited, Says: "neither XDG_STATE_HOME nor HOME names a folder",
+			Means: "what you trust cannot be kept: no command of a project's own file is started, and you have no settings of your own",
+			Do:    "set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME, to a folder of your own",
+		})
+	}
 	var files []string
 	for whose, name := range map[string]string{"your own": settings.UserFile(o.Getenv), "the project's": filepath.Join(o.Dir, settings.FileName)} {
 		if _, err := os.Stat(name); name != "" && err == nil {
@@ -231,7 +250,7 @@ func (o Options) settings() (*settings.Settings, []Check) {
 	if slices.Sort(files); len(files) > 0 {
 		c.Says = strings.Join(files, " and ") + " " + settings.FileName
 	}
-	out := []Check{c}
+	out = append([]Check{c}, out...)
 	if untrusted != nil {
 		out = append(out, Check{
 			Group: "settings", Name: "trust", Level: Limited, Says: "nobody trusted the project's " + settings.FileName + " as it is now",

@@ -28,6 +28,8 @@ const lookFlags, folderFlags = 0, 0
 
 func isFullErrno(error) bool { return false }
 
+func mayWrite(string) error { return errors.ErrUnsupported }
+
 func freeSpace(string) (bytes uint64, files uint64, err error) { return 0, 0, errors.ErrUnsupported }
 
 func syncFile(f *os.File) error { return f.Sync() }

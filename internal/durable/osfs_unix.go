@@ -53,6 +53,10 @@ func isFullErrno(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
 }
 
+// mayWrite tells why nothing can be made in a folder, nil if nothing is known against
+// it.
+func mayWrite(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+
 func freeSpace(dir string) (bytes uint64, files uint64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {

@@ -1,5 +1,7 @@
 package durable
 
+import "errors"
+
 // Place is what is known of the file system of a folder.
 type Place struct {
 	Kind string // its name, or its number where that is not known
@@ -13,7 +15,16 @@ type Place struct {
 	Layered bool
 	// Locks tells that a lock keeps a second one away.
 	Locks bool
+	// Refuses is why nothing can be made in the folder, nil if nothing is known
+	// against it.
+	Refuses error
+	// Full tells that there is no room for the state of a run.
+	Full bool
 }
+
+// leastRoom is what the state of a run needs at the least: what is kept free to record
+// a full disk, and as much again.
+const leastRoom = 2 * defaultRoom
 
 // kinds are names of common file systems.
 var kinds = map[string]string{
@@ -38,6 +49,12 @@ func LookAt(dir string) (Place, error) {
 		p.Kind = name
 	} else if kind == "" {
 		p.Kind = "of an unknown kind"
+	}
+	if refused := mayWrite(dir); !errors.Is(refused, errors.ErrUnsupported) {
+		p.Refuses = refused
+	}
+	if free, _, err := freeSpace(dir); err == nil {
+		p.Full = free < leastRoom
 	}
 	p.Locks, err = excludes(dir)
 	return p, err
