@@ -78,8 +78,8 @@ func (w *work) astray(ctx context.Context, f *flight) error {
 
 // commit makes a commit of what the attempt left uncommitted and nobody else
 // can have: all of it in a checkout of the run's own, in the project's what was
-// not changed before the attempt began. It gives the commit that holds the work,
-// "" if there is none. The trailer makes it at most one for each attempt. In a checkout
+// not changed before the attempt began. It gives the commit that holds the work, of
+// an earlier attempt where this one made none, "" if there is none. The trailer makes it at most one for each attempt. In a checkout
 // of the run's own it is an error where work of the attempt is not on the run's branch.
 func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (string, error) {
 	if w.repo == nil || f.dir == "" {
@@ -111,7 +111,21 @@ func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (stri
 	if now := w.head(ctx, f.dir); f.head != "" && now != f.head && !w.yard.shared(f) {
 		return now, nil
 	}
-	return "", nil
+	return w.commitBefore(ctx, f), nil
+}
+
+// commitBefore finds the latest commit of attempts before this one that were not
+// accepted, "" if there is none: this one may have found that their work was whole.
+func (w *work) commitBefore(ctx context.Context, f *flight) string {
+	for _, key := range slices.Backward(w.hist.Step(f.a.Step).Keys) {
+		if key == f.key {
+			continue
+		}
+		if made := first(w.commitOf(ctx, f, key+accepted), w.commitOf(ctx, f, key)); made != "" {
+			return made
+		}
+	}
+	return ""
 }
 
 // lockedFor is how long the index of a checkout may be locked before that is taken

@@ -200,8 +200,8 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 		return w.waitForPerson(ctx, f, r, reply.Questions)
 	}
 	problem := w.missing(f)
-	if problem != "" && reply.Outcome == "done" && w.madeBefore(f) {
-		problem = "" // it says that nothing was left to do
+	if problem != "" && w.madeBefore(f) && (reply.Outcome == "done" || w.commitBefore(ctx, f) != "") {
+		problem = "" // nothing was left to do
 	}
 	if problem == "" && len(f.a.Verify) > 0 && !f.verified && w.dry == nil {
 		if f.refuted == "" {
@@ -260,13 +260,32 @@ var lostWords = map[agent.Outcome]string{
 	agent.SessionNotFound: "its session could not be found; a new session takes over",
 }
 
-// madeAny reports whether a file that was expected is there and was not before,
-// or not so.
+// madeAny reports whether a file that was expected is there and was not, or not so,
+// before this attempt or those before it that were not accepted.
 func (w *work) madeAny(f *flight) bool {
+	before := w.beforeAll(f)
 	return slices.ContainsFunc(f.a.Expect, func(e reprise.Expected) bool {
 		now, err := w.hash(e.Path)
-		return err == nil && !f.unchanged(e, now)
+		if err != nil || now.IsZero() {
+			return false
+		}
+		was, known := before[e.Path]
+		return !f.unchanged(e, now) || known && now != was && e.Path != w.ref.Path
 	})
+}
+
+// beforeAll tells what an attempt is to leave as it was before the first of those
+// that were not accepted; nothing where this is the first.
+func (w *work) beforeAll(f *flight) map[string]reprise.Hash {
+	first := w.hist.Step(f.a.Step).First
+	if first == nil || first.Attempt == f.attempt {
+		return nil
+	}
+	before := map[string]reprise.Hash{}
+	for _, e := range first.Expect {
+		before[e.Path] = e.Before
+	}
+	return before
 }
 
 // unchanged reports whether a file is what it was before the attempt.
@@ -310,13 +329,9 @@ func (w *work) missing(f *flight) string {
 // changed by the attempts before it, which were not accepted: it may have found
 // that their work was whole.
 func (w *work) madeBefore(f *flight) bool {
-	first := w.hist.Step(f.a.Step).First
-	if first == nil || first.Attempt == f.attempt {
+	before := w.beforeAll(f)
+	if before == nil {
 		return false
-	}
-	before := map[string]reprise.Hash{}
-	for _, e := range first.Expect {
-		before[e.Path] = e.Before
 	}
 	for _, e := range f.a.Expect {
 		now, err := w.hash(e.Path)

@@ -49,6 +49,9 @@ type StepHistory struct {
 	Owed *reprise.Event
 	// Left are the files that attempts since then changed and no commit holds.
 	Left []string
+	// Keys are what commits of attempts carry that were started since the step was
+	// last accepted or left out, the latest last.
+	Keys []string
 	// Accepted is the end of the last attempt if it was accepted and nothing on
 	// record took that back since: no reset, no new attempt, no earlier state, no
 	// verdict that sent work back, and no answer about the step.
@@ -118,7 +121,7 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StateRestored:
 		// What an earlier state took back is neither under way nor failed.
 		for _, s := range h.Steps {
-			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left = nil, nil, nil, nil, 0, nil
+			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.Keys = nil, nil, nil, nil, 0, nil, nil
 		}
 		h.Measured = nil
 		h.sendBack()
@@ -204,6 +207,9 @@ func (s *StepHistory) add(ev *reprise.Event) {
 			s.First = &start
 		}
 		s.Open, s.Held, s.Owed, s.DeferredUntil = &start, nil, nil, time.Time{}
+		if ev.Key != "" {
+			s.Keys = append(s.Keys, ev.Key)
+		}
 	case reprise.StepHeld:
 		if s.Open != nil && s.Open.Attempt == ev.Attempt {
 			held := *ev
@@ -215,7 +221,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	case reprise.StepFinished, reprise.StepSkipped:
 		s.end(ev)
 		s.forgive()
-		s.Lost, s.Owed, s.First, s.Left = "", nil, nil, nil
+		s.Lost, s.Owed, s.First, s.Left, s.Keys = "", nil, nil, nil, nil
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key}
 		}
