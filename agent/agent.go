@@ -24,6 +24,7 @@ type Job struct {
 	Role    string
 	Key     string // value of the trailer its commits carry
 	Token   string // unique for this attempt; marks its processes
+	Project string // absolute; whose run it is, wherever it works
 
 	Dir    string // absolute; where it works
 	Prompt string

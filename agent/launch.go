@@ -94,7 +94,7 @@ func (l Launch) environ(job Job) []string {
 		"REPRISE_RUN="+job.Run, "REPRISE_STEP="+job.Step, "REPRISE_ATTEMPT="+strconv.Itoa(job.Attempt),
 		"REPRISE_ROLE="+job.Role, "REPRISE_RESULT="+job.Result,
 		"REPRISE_EXPECT="+strings.Join(job.Expect, "\n"),
-		"REPRISE_TRAILER="+reprise.TrailerKey+": "+job.Key, "REPRISE_TOKEN="+job.Token)
+		"REPRISE_TRAILER="+reprise.TrailerKey+": "+job.Key, "REPRISE_TOKEN="+job.Token, "REPRISE_PROJECT="+job.Project)
 }
 
 // advice says what a person can do about a command that cannot be started.

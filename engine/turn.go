@@ -333,7 +333,7 @@ func policyOf(a reprise.Assignment) reprise.Ambiguity {
 // job makes what the agent is started with.
 func (w *work) job(ctx context.Context, f *flight, bound binding) (agent.Job, error) {
 	job := agent.Job{
-		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: noNul(f.a.Role), Key: f.key, Token: w.token(f),
+		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: noNul(f.a.Role), Key: f.key, Token: w.token(f), Project: w.Dir,
 		Dir: f.dir, Result: f.result, Command: bound.command, Env: bound.env, Secrets: bound.secrets,
 		Timeout: bound.timeout, Silence: bound.silence,
 		Line: func(text string) { w.tellLine(f, text) },

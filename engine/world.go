@@ -207,7 +207,7 @@ func (w *work) verify(ctx context.Context, f *flight) (wait func() error, err er
 		return nil, err
 	}
 	session, err := script.New(script.Options{Grace: w.Settings.Grace, MaxLog: w.Settings.MaxLog, Shim: w.Shim}).Start(ctx, agent.Job{
-		Run: w.ref.ID, Step: f.a.Step, Attempt: f.attempt, Role: "verify", Dir: f.dir, Command: f.a.Verify, Env: env, Secrets: secrets,
+		Run: w.ref.ID, Step: f.a.Step, Attempt: f.attempt, Role: "verify", Project: w.Dir, Dir: f.dir, Command: f.a.Verify, Env: env, Secrets: secrets,
 		Result: filepath.Join(filepath.Dir(f.result), "verify.json"), Timeout: pick(f.a.Timeout, w.Settings.Timeout), Log: out, Inherit: w.inherit(),
 	})
 	if err != nil {

@@ -85,6 +85,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 	if given > 1 {
 		return usageError{errors.New("only one of --text, --file and --option can be meant")}
 	}
+	flags.dry = flags.list // it changes nothing
 	return a.work(ctx, flags.workFlags, func(s *shift) error {
 		found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true})
 		if err != nil {

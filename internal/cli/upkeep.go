@@ -67,6 +67,9 @@ func (e unanswered) Unwrap() error { return e.error }
 
 // confirm asks a person. Only a terminal is asked; anything but yes is a no.
 func (a *app) confirm(ctx context.Context, f upkeepFlags, question string) (bool, error) {
+	if err := a.isPerson(f); err != nil {
+		return false, err
+	}
 	if f.yes {
 		return true, nil
 	}
@@ -111,7 +114,10 @@ func upkeepCode(err error) int {
 	var held *durable.HeldError
 	var damage *durable.DamageError
 	var elsewhere *upkeep.ElsewhereError
+	var agent *byAgentError
 	switch {
+	case errors.As(err, &agent):
+		return exitBlocked
 	case errors.As(err, &elsewhere) && !elsewhere.Live():
 		return exitBlocked
 	case errors.As(err, &elsewhere):

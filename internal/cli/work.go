@@ -109,6 +109,9 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	if err != nil {
 		return err
 	}
+	if err := a.isPerson(flags.upkeepFlags); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &shift{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string][2]int{}}
