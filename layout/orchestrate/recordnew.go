@@ -222,8 +222,12 @@ func (c *scribe) beginEpic() error {
 	} else {
 		given("  ", "", "execution_plan")
 	}
-	fmt.Fprintf(&b, "  mode: %s\n  started_at: %q\n  updated_at: %q\n  status: active\n  current_wave: %s\n  total_waves: %d\n  waves:\n",
+	fmt.Fprintf(&b, "  mode: %s\n  started_at: %q\n  updated_at: %q\n  status: active\n  current_wave: %s\n  total_waves: %d\n",
 		modeWord(c.ev.Outcome), at, at, waves[0].name, len(waves))
+	if err := c.conditions(&b, "prerequisites"); err != nil {
+		return err
+	}
+	b.WriteString("  waves:\n")
 	for _, w := range waves {
 		fmt.Fprintf(&b, "    %s:\n", w.name)
 		given("      ", "waves/"+w.name+"/", "name")
@@ -237,7 +241,51 @@ func (c *scribe) beginEpic() error {
 		}
 	}
 	b.WriteString("  gate_verdicts: {}\n")
+	for _, key := range []string{"merge_preconditions", "owner_pending"} {
+		if err := c.conditions(&b, key); err != nil {
+			return err
+		}
+	}
 	return c.make(name, b.String(), "begin epic "+oneLine(id, 40))
+}
+
+// conditions writes what the epic was given to be done beside its stories, under its
+// name: a list of items, each a list of fields, with the item's name or its bare text
+// under "".
+func (c *scribe) conditions(b *strings.Builder, key string) error {
+	text := c.ev.Given[key]
+	if text == "" {
+		return nil
+	}
+	var items [][][2]string
+	if err := json.Unmarshal([]byte(text), &items); err != nil {
+		return fmt.Errorf("begin %s with its %s: %w", oneLine(c.run.ID, 60), key, err)
+	}
+	value := func(s string) string {
+		if s == "true" || s == "false" {
+			return s
+		}
+		return strconv.QuoteToGraphic(s)
+	}
+	fmt.Fprintf(b, "  %s:\n", key)
+	for _, item := range items {
+		lead := "    - "
+		for i, f := range item {
+			switch {
+			case f[0] == "" && key == "prerequisites":
+				fmt.Fprintf(b, "    %s:\n", strconv.QuoteToGraphic(f[1]))
+				lead = "      "
+			case f[0] == "":
+				fmt.Fprintf(b, "    - %s\n", strconv.QuoteToGraphic(f[1]))
+			default:
+				fmt.Fprintf(b, "%s%s: %s\n", lead, f[0], value(f[1]))
+			}
+			if i == 0 && lead == "    - " {
+				lead = "      "
+			}
+		}
+	}
+	return nil
 }
 
 func (c *scribe) beginWorkflow() error {

@@ -2,6 +2,7 @@ package orchestrate_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"reprise"
@@ -67,5 +68,75 @@ func TestOR11_begin_names(t *testing.T) {
 		if ref, _, err := books[kind].Begin(tree(), reprise.Goal{}); !errors.Is(err, reprise.ErrNotFromNothing) {
 			t.Errorf("%s begins from nothing at all: %v %v", kind, ref, err)
 		}
+	}
+}
+
+// OR8: an epic that is begun afresh keeps what must be done beside its stories: none of
+// it is done any more, and what whoever carried it on had asked is gone.
+func TestOR8_a_fresh_epic_keeps_its_conditions(t *testing.T) {
+	t.Parallel()
+	const at = ".aiox/epic-EPIC-6-state.yaml"
+	files := tree(at, `epic_state:
+  epicId: EPIC-6
+  status: active
+  current_wave: 1
+  total_waves: 1
+  prerequisites:
+    PRE-2: { status: completed, owner: "@architect", artifact: docs/inventory.md, task: "List: all \"services\"" }
+    PRE-1: { status: pending, owner: "@devops", conditional: true }
+  waves:
+    1:
+      status: in_progress
+      stories:
+        "6.1": { status: completed }
+  merge_preconditions:
+    - id: PRE-M1
+      severity: blocking
+      task: set the secret
+      status: resolved
+      answer: done
+  owner_pending:
+    - "OWN-1: run the smoke test"
+    - { id: gate-1, task: "Wave 1 was rejected. How should it go on?", status: resolved, answer: stop }
+    - { id: OWN-2, task: sign the contract, status: pending }
+`)
+	l := layout.New()
+	ref := reprise.Ref{Layout: "orchestrate", ID: "EPIC-6", Path: at, Kind: reprise.KindEpic}
+	load := func() *reprise.Run {
+		r, err := l.Load(files, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	was, book := load(), books[reprise.KindEpic]
+	given, err := book.(reprise.Giver).GivenOf(files, was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	goal := reprise.Goal{ID: ref.ID, Path: at, Text: book.(reprise.Goaler).GoalOf(files, was), Given: given, Now: layouttest.Epoch}
+	delete(files, at)
+	_, events, err := book.Begin(files, goal)
+	if err != nil || len(events) != 1 {
+		t.Fatal(events, err)
+	}
+	edits, err := l.Record(files, load(), events[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err = layouttest.Apply(files, edits); err != nil {
+		t.Fatal(err)
+	}
+	now := load()
+	var got []string
+	for _, s := range now.Steps {
+		got = append(got, s.ID+" "+s.Status.String()+" "+s.Role+" "+s.Title)
+	}
+	for _, q := range now.Questions {
+		got = append(got, q.ID+" "+q.Text)
+	}
+	want := []string{"PRE-2 pending architect List: all \"services\"", "PRE-1 pending devops (conditional)", "6.1 pending dev ", "PRE-M1 set the secret", "owner-1 OWN-1: run the smoke test", "OWN-2 sign the contract"}
+	if !slices.Equal(got, want) || len(now.Findings) > len(was.Findings) {
+		t.Errorf("%q\n%+v\n%s", got, now.Findings, files[at].Data)
 	}
 }

@@ -1,9 +1,11 @@
 package orchestrate
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -59,7 +61,7 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 
 // GivenOf implements reprise.Giver: the plan, and for each wave and story what it is
 // called and who does and judges it, named as in the state: "execution_plan",
-// "waves/1/name", "stories/2.1/executor".
+// "waves/1/name", "stories/2.1/executor"; and what must be done beside the stories.
 func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 	f := doc.NewReader(fsys).Open(r.Path)
 	if !f.OK() {
@@ -102,7 +104,65 @@ func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 		take("waves/"+w.Get("wave", "number", "id").Str()+"/", w, "name")
 		stories(w)
 	}
+	for _, key := range []string{"prerequisites", "merge_preconditions", "owner_pending"} {
+		if items := conditions(root.Get(key), r); len(items) > 0 {
+			text, err := json.Marshal(items)
+			if err != nil {
+				return nil, fmt.Errorf("keep %s of %s: %w", key, r.ID, err)
+			}
+			out[key] = string(text)
+		}
+	}
 	return out, nil
+}
+
+// conditions are what must be done beside the stories, or by a person: prerequisites
+// by their names, or a list. Each is its fields, with its name or its bare text under
+// "". What came of it is left out, and what was asked by whoever carried the epic on.
+func conditions(n *doc.Node, r *reprise.Run) [][][2]string {
+	var out [][][2]string
+	add := func(head string, n *doc.Node) {
+		var item [][2]string
+		if head != "" {
+			item = append(item, [2]string{"", head})
+		}
+		for _, f := range n.Fields() {
+			switch {
+			case f.Name == "status":
+				item = append(item, [2]string{f.Name, "pending"})
+			case slices.Contains(cameOf, f.Name) || !fieldName(f.Name) || f.Value.Str() == "":
+			default:
+				item = append(item, [2]string{f.Name, doc.Clip(f.Value.Str(), 2000)})
+			}
+		}
+		if len(item) > 0 && len(out) < 200 && !askedHere(r, n.Get("id").Str()) {
+			out = append(out, item)
+		}
+	}
+	for _, f := range n.Fields() {
+		if f.Value != nil && f.Value.Kind == doc.Map && f.Value.Has("status") {
+			add(f.Name, f.Value)
+		}
+	}
+	for _, item := range n.List() {
+		add(doc.Clip(item.Str(), 2000), item)
+	}
+	return out
+}
+
+// cameOf are fields that tell what came of a condition.
+var cameOf = []string{"answer", "answered_at", "resolved_at", "resolved_by", "started_at", "completed_at", "updated_at", "commit"}
+
+func fieldName(s string) bool {
+	return s != "" && len(s) < 60 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && strings.Trim(s, "0123456789-") != ""
+}
+
+// askedHere reports whether a question was put by whoever carries the epic on.
+func askedHere(r *reprise.Run, id string) bool {
+	if id == openReview || id == closeState || strings.HasPrefix(id, "gate-") || strings.HasPrefix(id, "blocked-") || strings.HasPrefix(id, "escalation-") {
+		return true
+	}
+	return id != "" && slices.ContainsFunc(r.Questions, func(q reprise.Question) bool { return q.ID == id && !q.AskedAt.IsZero() })
 }
 
 // storyGiven are the fields of a story in an epic state that are no progress.
