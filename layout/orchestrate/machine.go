@@ -77,16 +77,31 @@ func (l *loader) bob() {
 			})
 		}
 	}
+	l.bobCast(n)
 	if run.State == reprise.Interrupted {
 		if point < 0 {
 			point = 0
 		}
 		run.Phase = bobPhases[point].name
-		run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Phase: run.Phase, Role: bobPhases[point].role, Reason: run.Reason}}
+		run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Phase: run.Phase, Role: run.Step(run.Phase).Role, Reason: run.Reason}}
 	}
 	story := n.Get("currentStory", "current_story")
 	l.attachStory(story.Str(), story.Source(), "workflow state", cur.Str(), inProgress)
 	l.locks()
+}
+
+// bobCast names who develops and who judges where the state says so. A gate is somebody
+// only with the sign of an agent: results stand there too.
+func (l *loader) bobCast(n *doc.Node) {
+	executor, gate := n.Get("executor").Str(), n.Get("qualityGate", "quality_gate").Str()
+	if !strings.HasPrefix(strings.TrimSpace(gate), "@") {
+		gate = ""
+	}
+	for phase, who := range map[string]string{"2_development": role(executor), "3_self_healing": role(executor), "4_quality_gate": role(gate)} {
+		if s := l.run.Step(phase); s != nil && who != "" && safeName(who) {
+			s.Role = who
+		}
+	}
 }
 
 // bobSteps writes the phases and gives the one to go on with.

@@ -19,7 +19,7 @@ type Workflow struct{ alone }
 var _ reprise.Playbook = Workflow{}
 
 // Phases of the development cycle executor that are not like the others.
-const bobDevelop, bobGate, bobEnd = "2_development", "4_quality_gate", "6_checkpoint"
+const bobDevelop, bobHeal, bobGate, bobEnd = "2_development", "3_self_healing", "4_quality_gate", "6_checkpoint"
 
 // Begin implements reprise.Playbook: a state that is there, or a new one whose
 // steps the text lists, one in a line as "role: what is to be done".
@@ -123,7 +123,14 @@ func (p Workflow) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 			a.Expect = append(a.Expect, reprise.Expected{Path: art.Path})
 		}
 	}
-	a.Commit = a.Role == "dev"
+	// What is to be done stays that of the role, whoever does it.
+	switch s.ID {
+	case bobDevelop, bobHeal:
+		a.Template = cycleRoles[implement]
+	case bobGate:
+		a.Template = cycleRoles[review]
+	}
+	a.Commit = a.Template == cycleRoles[implement]
 	return a, nil
 }
 

@@ -103,6 +103,33 @@ func TestOR11_executor(t *testing.T) {
 	over()(t, p.Play(t, files))
 }
 
+// OR5: executor and qualityGate of the state are who develops and who judges; what they
+// are to do stays that of the role. A result in the place of the gate is nobody.
+func TestOR5_executor_names_who_works(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string][2]string{
+		"executor: '@data-engineer'\nqualityGate: '@architect'":           {"data-engineer", "architect"},
+		"executor: data-engineer (lead)\nqualityGate: PASS":               {"data-engineer", "qa"},
+		"executor: '../x'\nqualityGate: \"@a b\"":                         {"dev", "a"},
+		"executor: null\nqualityGate: '@\u202eevil'\nquality_gate: '@po'": {"dev", "qa"},
+	} {
+		files := tree(".aios/workflow-state/1.2-state.yaml", strings.Replace(executor, "executor: '@dev'", state, 1), "docs/stories/1.2.login.md", strings.Replace(draft, "Draft", "Ready", 1))
+		jobs := map[string]reprise.Assignment{}
+		p := player(reprise.KindWorkflow, reprise.Goal{Path: ".aios/workflow-state/1.2-state.yaml"}, func(job playbooktest.Job) reprise.Reply {
+			jobs[job.Step] = job.Assignment
+			if job.Template == "qa" {
+				return reprise.Reply{Outcome: "done", Verdict: "PASS"}
+			}
+			return team(job)
+		})
+		over("4_quality_gate")(t, p.Play(t, files))
+		dev, gate := jobs["2_development"], jobs["4_quality_gate"]
+		if got := [2]string{dev.Role, gate.Role}; got != want || dev.Template != "dev" || !dev.Commit || gate.Template != "qa" || gate.Commit {
+			t.Errorf("%q: %v, as %s and %s", state, got, dev.Template, gate.Template)
+		}
+	}
+}
+
 func TestOR11_session(t *testing.T) {
 	t.Parallel()
 	files := tree("docs/stories/.session-state.yaml", `session_state:
