@@ -74,13 +74,15 @@ type Judgement struct {
 	// Verified tells how the command of Verify ended; nil if none was run.
 	Verified *evidence.Outcome
 
-	grade reprise.Grade
+	// unverified are the steps of each run as they were graded before Verified was
+	// applied; empty if it was not run.
+	unverified map[*reprise.Run][]reprise.Step
 }
 
 // Judge reads a project, gathers evidence, examines and decides. It changes
 // nothing on disk: a command given with Verify runs in a folder of its own.
 func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, error) {
-	j := &Judgement{Decisions: map[*reprise.Run]reprise.Decision{}, grade: opts.Grade}
+	j := &Judgement{Decisions: map[*reprise.Run]reprise.Decision{}, unverified: map[*reprise.Run][]reprise.Step{}}
 	res, runs, err := gatherRuns(ctx, dir, opts.Options, opts.Full && opts.Held == nil, opts.Held)
 	if err != nil {
 		return nil, err
@@ -113,6 +115,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		nameTarget(r, j.Observed.Git)
 		grader.Run(r)
 		if j.Verified != nil {
+			j.unverified[r] = slices.Clone(r.Steps)
 			j.Verified.Apply(r)
 		}
 		examine.Apply(r, j.Observed, set)
@@ -178,9 +181,10 @@ func refine(r *reprise.Run, git *reprise.Git) {
 }
 
 // Digest identifies everything that a full judgement of an open run rests on: its
-// files, what git and the process table said, and the rules asked for. It is the
-// same exactly as long as none of it has changed. It is "" for any other run, and
-// where one is held.
+// files, and what git and the process table said. It is the same exactly as long as
+// none of it has changed, whoever looks: a command that was run on it and the grade
+// that was asked for are no part of it. It is "" for any other run, and where one is
+// held.
 func (j *Judgement) Digest(r *reprise.Run) string {
 	if !j.watch || !r.State.Open() {
 		return ""
@@ -196,14 +200,16 @@ func (j *Judgement) Digest(r *reprise.Run) string {
 		Owner reprise.OwnerLife
 		// What sessions left open, without the ages that their reasons hold.
 		Sessions []seenSession
-		Policy   reprise.Grade
-	}{Run: r, Sessions: seenSessions(j.Observed.SessionsOn(r)), Git: settled(j.Observed.Git), Policy: j.grade}
+	}{Run: r, Sessions: seenSessions(j.Observed.SessionsOn(r)), Git: settled(j.Observed.Git)}
 	if r.Owner != nil {
 		seen.Owner = j.Observed.Owners[r.Owner.Source]
 	}
 	// Findings hold ages in words; what they were made of is in here already.
 	run := *r
 	run.Findings = nil
+	if steps, ok := j.unverified[r]; ok {
+		run.Steps = steps
+	}
 	seen.Run = &run
 	if err := json.NewEncoder(h).Encode(seen); err != nil {
 		panic(fmt.Sprintf("encode digest: %v", err)) // plain data of our own

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"reprise"
 	"reprise/internal/gitx/gittest"
 	"reprise/report"
 )
@@ -258,5 +259,30 @@ func TestX2_digest_changes_with_what_was_looked_at(t *testing.T) {
 			t.Errorf("%s changed and the digest did not", c.name)
 		}
 		seen[doc.Digest] = true
+	}
+}
+
+// TestX2_a_digest_is_of_the_project_not_of_how_it_was_asked: whatever check was asked
+// for, resume holds the state against the digest that it printed.
+func TestX2_a_digest_is_of_the_project_not_of_how_it_was_asked(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.write("keys.go", "package main\n")
+	r.git("add", "-A")
+	r.git("commit", "-q", "-m", "auto-claude: subtask-1-1 - keys")
+	plain, _ := check(t, r.dir, "004")
+	for _, args := range [][]string{{"--verify", "true"}, {"--verify", "false"}, {"--grade", "evidenced"}, {"--verify", "true", "--grade", "verified"}} {
+		doc, _ := check(t, r.dir, append([]string{"004"}, args...)...)
+		verified := slices.ContainsFunc(doc.Steps, func(s report.Step) bool { return s.Grade == reprise.Verified })
+		if want := len(args) > 1 && args[1] == "true"; verified != want {
+			t.Errorf("%v: verified %v: %+v", args, verified, doc.Steps)
+		}
+		if doc.Digest == "" || doc.Digest != plain.Digest {
+			t.Errorf("%v: %q, without it %q", args, doc.Digest, plain.Digest)
+		}
+	}
+	env := map[string]string{"REPRISE_NOW": "2026-03-01T12:00:00Z", "PATH": os.Getenv("PATH"), "HOME": os.Getenv("HOME")}
+	if out, stderr, code := run(t, env, "resume", "-C", r.dir, "004", "--mode", "autopilot", "--if", plain.Digest, "--dry-run"); code == 13 {
+		t.Errorf("resume does not know it: %s%s", out, stderr)
 	}
 }
