@@ -140,3 +140,30 @@ func TestOR8_a_fresh_epic_keeps_its_conditions(t *testing.T) {
 		t.Errorf("%q\n%+v\n%s", got, now.Findings, files[at].Data)
 	}
 }
+
+// OR5: who looks at a story and who works on it agree that it is written again once its
+// validation sent it back, and validated once it was.
+func TestOR5_a_story_that_was_sent_back_is_written_next(t *testing.T) {
+	t.Parallel()
+	files := tree("docs/stories/1.2.login.md", draft)
+	ref := reprise.Ref{Layout: "orchestrate", ID: "1.2", Path: "docs/stories/1.2.login.md", Kind: reprise.KindStory}
+	book := books[reprise.KindStory]
+	var events []reprise.Event
+	for _, next := range []struct{ step, outcome, then string }{
+		{"", "", "validate"}, {"validate", "rejected", "create"}, {"create", "completed", "validate"}, {"validate", "rejected", "create"},
+	} {
+		if next.step != "" {
+			events = append(events, reprise.Event{Kind: reprise.StepStarted, Step: next.step, Attempt: 1}, reprise.Event{Kind: reprise.StepFinished, Step: next.step, Attempt: 1, Outcome: next.outcome})
+		}
+		r, err := layout.New().Load(files, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Recall(events)
+		book.(reprise.Aimer).Aim(files, r)
+		a, err := book.Assign(files, r, r.Next[0])
+		if err != nil || len(r.Next) != 1 || r.Phase != next.then || r.Next[0].Phase != next.then || a.Step != next.then || a.Role != r.Next[0].Role {
+			t.Errorf("after %d events: %q, next %+v, assigned %s to %s, %v", len(events), r.Phase, r.Next, a.Step, a.Role, err)
+		}
+	}
+}

@@ -9,7 +9,10 @@ import (
 // Story is the development cycle of one story: create, validate, implement, qa.
 type Story struct{ alone }
 
-var _ reprise.Playbook = Story{}
+var (
+	_ reprise.Playbook = Story{}
+	_ reprise.Aimer    = Story{}
+)
 
 // cycleRoles are who does a phase where the layout does not say.
 var cycleRoles = map[string]string{create: "sm", validate: "po", implement: "dev", review: "qa", closing: "po"}
@@ -47,6 +50,27 @@ func (Story) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
 		return create
 	}
 	return u.Phase
+}
+
+// Aim implements reprise.Aimer: the files cannot tell that a validation sent the story
+// back and nobody has written it since.
+func (p Story) Aim(fsys fs.FS, r *reprise.Run) {
+	if len(r.Next) != 1 {
+		return
+	}
+	u := &r.Next[0]
+	step := p.step(fsys, r, *u)
+	if step == u.Phase {
+		return
+	}
+	u.Phase, u.Role, u.Reason = step, cycleRoles[step], "its validation sent it back"
+	if unwritten(fsys, r) {
+		u.Reason = "it has neither acceptance criteria nor tasks"
+	}
+	r.Phase = step
+	if r.State == reprise.Interrupted || r.State == reprise.NotStarted {
+		r.Reason = u.Reason
+	}
 }
 
 // Assign implements reprise.Playbook.
