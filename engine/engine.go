@@ -198,4 +198,7 @@ type Progress struct {
 	Done    int           `json:"done"`
 	Total   int           `json:"total"`
 	Log     string        `json:"log,omitempty"`
+	// State is the run as it is now, with Working alone. It is only read, and only
+	// while it is told.
+	State *reprise.Run `json:"-"`
 }

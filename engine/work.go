@@ -401,6 +401,9 @@ func (w *work) tell(p Progress) {
 			p.Done--
 		}
 	}
+	if p.Kind == Working {
+		p.State = w.run
+	}
 	w.Tell(p)
 }
 

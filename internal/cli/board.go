@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +29,10 @@ type board struct {
 	until time.Time
 	// hint stands at the foot: what a person can do now.
 	hint string
+	// asked are the questions that wait, by step; reply is how they are answered from
+	// another terminal.
+	asked map[string]string
+	reply string
 }
 
 // boardStep is one step on the board.
@@ -37,6 +43,8 @@ type boardStep struct {
 	began      time.Time
 	took       time.Duration
 	line       string // the last line of its agent, or why it ended so
+	said       int    // the attempt whose agent said the line
+	worked     bool   // since the board is there
 }
 
 func (s *boardStep) active() bool { return s.status == reprise.InProgress }
@@ -54,19 +62,61 @@ func (b *board) active() bool {
 }
 
 func newBoard(r *reprise.Run, now func() time.Time) *board {
-	b := &board{title: subject(r), now: now, began: now(), steps: map[string]*boardStep{}, hint: "Ctrl-C stops the step cleanly"}
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		b.order = append(b.order, s.ID)
-		status := s.Status
-		if status == reprise.InProgress {
-			status = reprise.Pending // it was interrupted; nobody is at work yet
-		}
-		b.steps[s.ID] = &boardStep{name: stepName(s.ID, s.Title), role: clip(s.Role, 20), status: status}
-	}
+	b := &board{title: subject(r), now: now, began: now(), steps: map[string]*boardStep{}, hint: "Ctrl-C stops the step cleanly", asked: map[string]string{}}
+	b.refresh(r.ID, r)
 	p := r.Progress()
 	b.done, b.total = p.Done, p.Total
 	return b
+}
+
+// place is the key and the name of a step on the board. Those of other runs, an epic's
+// stories, stand under the name of their run.
+func (b *board) place(main, run, step, title string) (key, name string) {
+	if run == main {
+		return step, stepName(step, title)
+	}
+	return run + "\x00" + step, "└ " + clip(run, 30) + " / " + stepName(step, title)
+}
+
+// refresh takes over how the steps and questions of a run stand in its files: steps are
+// taken back, left out and planned while it is worked on. What was told of a step that
+// was worked on since counts for more, but that it is done.
+func (b *board) refresh(main string, r *reprise.Run) {
+	for i := range r.Steps {
+		st := &r.Steps[i]
+		key, name := b.place(main, r.ID, st.ID, st.Title)
+		s := b.steps[key]
+		switch {
+		case s != nil:
+		case r.ID != main:
+			continue // those of others come with their work
+		default:
+			s = &boardStep{name: name}
+			b.steps[key] = s
+			b.order = append(b.order, key)
+		}
+		switch {
+		case !s.worked:
+			s.role, s.status = clip(st.Role, 20), st.Status
+			if st.Status == reprise.InProgress {
+				s.status = reprise.Pending // it was interrupted; nobody is at work yet
+			}
+		case s.active():
+		case st.Status.Closed():
+			s.status = st.Status
+		case s.status.Closed():
+			s.status, s.took, s.line = reprise.Pending, 0, ""
+		}
+	}
+	for key := range b.asked {
+		if of, _, other := strings.Cut(key, "\x00"); other && of == r.ID || !other && r.ID == main {
+			delete(b.asked, key)
+		}
+	}
+	for _, q := range r.PendingQuestions() {
+		key, _ := b.place(main, r.ID, cmp.Or(q.By, q.Subject, q.ID), "")
+		b.asked[key] = clip(q.Text, 200)
+	}
 }
 
 // stepName is what a person calls a step.
@@ -86,10 +136,8 @@ func stepName(id, title string) string {
 func (b *board) tell(run string, p engine.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key, prefix := p.Step, ""
-	if p.Run != run {
-		key, prefix = p.Run+"\x00"+p.Step, "└ "+clip(p.Run, 30)+" / "
-	} else {
+	key, name := b.place(run, p.Run, p.Step, p.Title)
+	if p.Run == run {
 		b.done, b.total = p.Done, max(p.Total, b.total)
 	}
 	switch p.Kind {
@@ -99,13 +147,21 @@ func (b *board) tell(run string, p engine.Progress) {
 		}
 		b.wait, b.until = clip(p.Text, 200), p.Until
 		return
-	case engine.Working, engine.Noticed, engine.Questions:
+	case engine.Working:
+		if p.State != nil {
+			b.refresh(run, p.State)
+		}
+		return
+	case engine.Questions:
+		b.asked[key] = clip(p.Text, 200)
+		return
+	case engine.Noticed:
 		return
 	}
 	b.wait, b.until = "", time.Time{}
 	s := b.steps[key]
 	if s == nil {
-		s = &boardStep{name: prefix + stepName(p.Step, p.Title)}
+		s = &boardStep{name: name}
 		b.steps[key] = s
 		b.insert(p.Run, key)
 	}
@@ -117,10 +173,15 @@ func (b *board) tell(run string, p engine.Progress) {
 	}
 	switch p.Kind {
 	case engine.Began:
-		s.status, s.began, s.line, s.took = reprise.InProgress, p.At, "", 0
+		delete(b.asked, key)
+		s.status, s.began, s.took, s.worked = reprise.InProgress, p.At, 0, true
+		if s.said != p.Attempt || p.Attempt == 0 { // its agent may have been heard first
+			s.line = ""
+		}
 	case engine.Said:
-		s.line = clip(p.Text, 400)
+		s.line, s.said = clip(p.Text, 400), p.Attempt
 	case engine.Ended, engine.Resolved:
+		s.said, s.worked = 0, true
 		s.status, s.took, s.line = outcomeStatus(p.Outcome), p.Took, clip(readable(p.Text), 400)
 		if s.took == 0 && !s.began.IsZero() {
 			s.took = p.At.Sub(s.began)
@@ -170,21 +231,58 @@ func (b *board) frame(columns, rows int, paint func(code, s string) string) []st
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	columns = max(columns, 20)
-	v := view{columns: columns}
 	now := b.now()
-	left := max(0, b.total-b.done)
-	head := fmt.Sprintf("%s · %d of %d done, %d left · %s", b.title, b.done, b.total, left, spent(now.Sub(b.began)))
-	lines := []string{paint("1", fit(head, v.columns))}
+	lines := []string{paint("1", b.head(columns, now))}
 	var foot []string
 	if b.wait != "" || b.until.After(now) {
 		foot = append(foot, paint("36", fit("◇ "+waitWords(b.wait, b.until, now), columns)))
 	}
+	// The first line, one of the body and the hint stay whatever waits.
+	asked := b.questions(columns, paint)
+	foot = append(foot, asked[:min(len(asked), max(0, rows-4-len(foot)))]...)
 	if b.hint != "" {
 		foot = append(foot, paint("2", fit("  "+b.hint, columns)))
 	}
 	room := max(1, rows-1-len(lines)-len(foot))
 	body := b.body(columns, room, now, paint)
 	return append(append(lines, body...), foot...)
+}
+
+// head is the first line: how far it is stands there whatever the run is called.
+func (b *board) head(columns int, now time.Time) string {
+	count := fmt.Sprintf(" · %d of %d done", b.done, b.total)
+	left := fmt.Sprintf(", %d left", max(0, b.total-b.done))
+	for _, tail := range []string{count + left + " · " + spent(now.Sub(b.began)), count + left} {
+		if room := columns - width(tail); room >= min(width(b.title), 16) {
+			return fit(b.title, room) + tail
+		}
+	}
+	return fit(fit(b.title, columns-width(count))+count, columns)
+}
+
+// shownAsked is how many open questions the foot of the board has room for.
+const shownAsked = 3
+
+// questions tells what waits for a person while others work, and how it is answered.
+func (b *board) questions(columns int, paint func(code, s string) string) []string {
+	open := slices.DeleteFunc(slices.Sorted(maps.Keys(b.asked)), func(key string) bool { return b.steps[key] != nil && b.steps[key].active() })
+	slices.SortStableFunc(open, func(x, y string) int { return slices.Index(b.order, x) - slices.Index(b.order, y) })
+	var lines []string
+	for i, key := range open {
+		if i == shownAsked-1 && len(open) > shownAsked {
+			lines = append(lines, paint("36", fit(fmt.Sprintf("◇ and %s more", count(len(open)-i, "question")), columns)))
+			break
+		}
+		name := clip(key, 60)
+		if s := b.steps[key]; s != nil {
+			name = s.name
+		}
+		lines = append(lines, paint("36", fit("◇ "+name+" waits for an answer: "+b.asked[key], columns)))
+	}
+	if len(lines) > 0 && b.reply != "" {
+		lines = append(lines, paint("36", fit("  "+b.reply+" in another terminal answers it", columns)))
+	}
+	return lines
 }
 
 // waitWords tells what is waited for, and how long still.
@@ -241,15 +339,22 @@ func (b *board) body(columns, room int, now time.Time, paint func(code, s string
 		lines = append(lines, paint("2", fit(fmt.Sprintf("  … %d before", from), columns)))
 	}
 	for i := from; i < to; i++ {
-		lines = append(lines, b.steps[b.order[i]].lines(columns, wide, role, now, paint)...)
+		id := b.order[i]
+		_, asks := b.asked[id]
+		lines = append(lines, b.steps[id].lines(columns, wide, role, asks, now, paint)...)
 	}
 	if n := len(b.order) - to; n > 0 {
 		lines = append(lines, paint("2", fit(fmt.Sprintf("  … %d more", n), columns)))
 	}
 	// Many at work at once on a low terminal: what they say is left out first.
-	if len(lines) > room {
-		lines = slices.DeleteFunc(lines, func(l string) bool { return len(lines) > room && strings.HasPrefix(l, saidIndent) })
-	}
+	excess := len(lines) - room
+	lines = slices.DeleteFunc(lines, func(l string) bool {
+		said := excess > 0 && strings.HasPrefix(l, saidIndent)
+		if said {
+			excess--
+		}
+		return said
+	})
 	if len(lines) > room {
 		lines = lines[:room]
 	}
@@ -292,8 +397,11 @@ func (b *board) window(first, last, room int) (from, to int) {
 
 const saidIndent = "      "
 
-func (s *boardStep) lines(columns, wide, roles int, now time.Time, paint func(code, s string) string) []string {
-	mark := orQuestion(statusMarks[s.status])
+func (s *boardStep) lines(columns, wide, roles int, asks bool, now time.Time, paint func(code, s string) string) []string {
+	mark, colour := orQuestion(statusMarks[s.status]), statusColours[s.status]
+	if asks = asks && !s.active(); asks {
+		mark, colour = symbols[reprise.Waiting], colours[reprise.Waiting]
+	}
 	row := pad(fit(s.name, wide), wide)
 	if roles > 0 {
 		role := ""
@@ -315,10 +423,10 @@ func (s *boardStep) lines(columns, wide, roles int, now time.Time, paint func(co
 		row += "  " + s.line
 	}
 	row = strings.TrimRight(fit(row, columns-4), " ")
-	if s.status == reprise.Pending || s.status == reprise.Skipped {
+	if !asks && (s.status == reprise.Pending || s.status == reprise.Skipped) {
 		row = paint("2", row)
 	}
-	lines := []string{"  " + paint(statusColours[s.status], mark) + " " + row}
+	lines := []string{"  " + paint(colour, mark) + " " + row}
 	if s.active() && s.line != "" {
 		lines = append(lines, saidIndent+paint("2", fit(s.line, columns-len(saidIndent))))
 	}

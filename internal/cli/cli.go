@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode"
@@ -58,9 +59,18 @@ type app struct {
 	env      func(string) string
 	json     bool
 	code     int
-	input    *bufio.Reader // over in, once somebody asked for a line
-	typed    chan typed    // the line that is being read
-	unread   chan struct{} // closed when nobody reads what we write; see outlive
+	input    *bufio.Reader             // over in, once somebody asked for a line
+	typed    chan typed                // the line that is being read
+	unread   chan struct{}             // closed when nobody reads what we write; see outlive
+	signal   atomic.Pointer[os.Signal] // what ended a guarded command; nil if nothing did
+}
+
+// interruptCode is the exit code of a command that was ended before it was through.
+func (a *app) interruptCode() int {
+	if sig := a.signal.Load(); sig != nil {
+		return signalCode(*sig)
+	}
+	return exitInterrupt
 }
 
 // Main runs the program and returns its exit code.
@@ -105,8 +115,19 @@ func (a *app) newRoot() *cobra.Command {
 func (a *app) guarded(run func(cmd *cobra.Command, args []string) error) func(cmd *cobra.Command, args []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.outlive()
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
-		defer stop()
+		ctx, cancel := context.WithCancel(cmd.Context())
+		defer cancel()
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)...)
+		defer signal.Stop(signals)
+		go func() {
+			select {
+			case sig := <-signals:
+				a.signal.Store(&sig)
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
 		cmd.SetContext(ctx)
 		return run(cmd, args)
 	}
@@ -145,6 +166,9 @@ func exitCode(err error) int {
 
 func (a *app) printError(err error) int {
 	code := exitCode(err)
+	if code == exitInterrupt {
+		code = a.interruptCode()
+	}
 	hint := ""
 	var h hinted
 	if errors.As(err, &h) {

@@ -110,7 +110,7 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 		err = errors.Join(err, scene.Remove())
 	}
 	if errors.Is(err, context.Canceled) {
-		if a.code = exitInterrupt; a.isUnread() {
+		if a.code = a.interruptCode(); a.isUnread() {
 			a.code, d.w = exitUnread, a.err
 		}
 		d.line("")

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"reprise/internal/demo"
@@ -44,6 +45,17 @@ func TestX10_demo_of_every_layout(t *testing.T) {
 				t.Error("the folder was not kept:", err)
 			}
 		})
+	}
+}
+
+func TestX10_demo_ends_with_the_code_of_its_signal(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "d")
+	s := program(t, t.TempDir(), t.TempDir(), "demo", "--dir", dir, "--pause", "20s")
+	eventually(t, func() bool { return exists(dir, "project/.reprise") })
+	s.signal(syscall.SIGTERM)
+	if code := s.end(); code != 143 {
+		t.Errorf("exit %d\n%s", code, s.text())
 	}
 }
 

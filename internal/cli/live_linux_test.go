@@ -89,6 +89,92 @@ func TestX10_ctrl_c_stops_the_step_cleanly_and_says_how_to_go_on(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "asked")); err != nil {
 		t.Error("the agent was not asked to stop:", err)
 	}
+	leavesNoView(t, c)
+}
+
+// leavesNoView holds that nothing of the live view stays on the terminal.
+func leavesNoView(t *testing.T, c *console) {
+	t.Helper()
+	for i, l := range c.lines(80, 24) {
+		if strings.Contains(l, " left · ") || strings.Contains(l, "◐") || strings.Contains(l, "Ctrl-C stops") {
+			t.Errorf("line %d is left of the live view: %s\n%q", i+1, l, c.raw())
+		}
+	}
+}
+
+func TestX10_a_question_is_told_while_another_step_works(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, `
+name: ask
+parallel: 2
+steps:
+  - id: long
+    command: [sh, -c, "while ! test -e go; do sleep 0.05; done; touch built"]
+    outputs: [built]
+  - id: approve
+    ask: {question: "Shall it be released?", options: ["yes", "no"]}
+`)
+	c := onTerminal(t, dir, 80, 24, nil, "run", "flow.yaml", "--trust", "--id", "t")
+	c.waitFor("◇ approve waits for an answer: Shall it be released?")
+	c.waitFor("`reprise answer t` in another terminal")
+	home := ""
+	for _, v := range c.cmd.Env {
+		if name, value, _ := strings.Cut(v, "="); name == "HOME" {
+			home = value
+		}
+	}
+	expect(t, dir, home, 0, "answer", "t", "--option", "1")
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.waitFor("=== Finished")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit %d\n%s", code, c.text())
+	}
+	leavesNoView(t, c)
+}
+
+// In the background the terminal would stop whoever reads from it or sets it.
+func TestX10_in_the_background_of_a_terminal_it_prints_plain_lines(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, `
+name: quick
+steps:
+  - id: quick
+    command: [sh, -c, "touch built"]
+    outputs: [built]
+  - id: approve
+    needs: [quick]
+    ask: {question: "Shall it be released?", options: ["yes", "no"]}
+`)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := commandOnTerminal(t, dir, 80, 24, nil, exec.Command("sh", "-c", `set -m; "$0" run flow.yaml --trust --id t & wait $!; echo "it ended with $?"`, self))
+	c.waitFor("quick  started")
+	c.waitFor("asks: Shall it be released?")
+	c.waitFor("it ended with 12")
+	if strings.Contains(c.raw(), "\x1b[?25l") {
+		t.Errorf("a live view was begun:\n%q", c.raw())
+	}
+	c.end()
+}
+
+// As a shell has it for jobs of a script, and nohup for hang-ups.
+func TestX10_a_signal_that_was_ignored_from_the_start_stays_ignored(t *testing.T) {
+	t.Parallel()
+	dir := shop(t, hangingFlow)
+	s := prepared(t, dir, t.TempDir(), "run", "flow.yaml", "--trust", "--id", "hang")
+	s.cmd.Args = append([]string{"sh", "-c", `trap '' INT; exec "$0" "$@"`}, append([]string{s.cmd.Path}, s.cmd.Args[1:]...)...)
+	s.cmd.Path = "/bin/sh"
+	s.begin()
+	eventually(t, func() bool { return exists(dir, "begun") })
+	s.signal(syscall.SIGINT)
+	s.signal(syscall.SIGTERM)
+	if code := s.end(); code != 143 {
+		t.Errorf("exit %d\n%s", code, s.text())
+	}
 }
 
 func TestX10_sigterm_ends_with_143_in_a_pipe(t *testing.T) { endsWith143(t, syscall.SIGTERM) }

@@ -53,10 +53,7 @@ func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
 	case exitNeedsAnswer:
 		verb = "resume" // shows what there is to decide
 		if len(sum.Questions) > 0 {
-			verb = "answer"
-			if sum.Run.Kind == reprise.KindEpic { // its stories ask, each for itself
-				return s.command(verb, "--list")
-			}
+			return s.answerCommand(sum.Run.Kind, name)
 		}
 	case exitBlocked, exitHeld:
 		verb = "check"
@@ -82,6 +79,14 @@ func (s *shift) nextCommand(name string, sum *engine.Summary, code int) string {
 		verb = "resume"
 	}
 	return s.command(verb, name)
+}
+
+// answerCommand is what a person would type to answer what a run asks.
+func (s *shift) answerCommand(kind reprise.Kind, name string) string {
+	if kind == reprise.KindEpic { // its stories ask, each for itself
+		return s.command("answer", "--list")
+	}
+	return s.command("answer", name)
 }
 
 // command is a call of ours for a run of this project.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -130,6 +131,10 @@ func TestX10_a_live_view_is_never_higher_or_wider_than_its_terminal(t *testing.T
 		b.tell(r.ID, engine.Progress{Kind: engine.Said, At: fixtureNow, Run: r.ID, Step: r.Steps[i].ID, Text: evil})
 	}
 	b.tell(r.ID, engine.Progress{Kind: engine.Waits, Run: r.ID, Text: evil, Until: fixtureNow.Add(time.Minute)})
+	b.reply = "`reprise answer x`"
+	for _, step := range []string{"p", "q", "r", "s", "t"} {
+		b.tell(r.ID, engine.Progress{Kind: engine.Questions, Run: r.ID, Step: step, Text: evil})
+	}
 	v := view{}
 	for columns := 20; columns < 160; columns += 9 {
 		for rows := 6; rows < 60; rows += 5 {
@@ -144,6 +149,88 @@ func TestX10_a_live_view_is_never_higher_or_wider_than_its_terminal(t *testing.T
 			}
 		}
 	}
+}
+
+// frameOf is what the live view shows of a board.
+func frameOf(b *board, columns, rows int) string {
+	v := view{}
+	return strings.Join(b.frame(columns, rows, v.paint), "\n") + "\n"
+}
+
+func holds(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+func TestX10_the_live_view_follows_what_is_taken_back_and_asked(t *testing.T) {
+	t.Parallel()
+	r := &reprise.Run{Ref: reprise.Ref{ID: "t", Kind: reprise.KindGraph}, Steps: []reprise.Step{
+		{ID: "a", Status: reprise.Done}, {ID: "c", Status: reprise.Done}, {ID: "z", Status: reprise.Failed},
+	}}
+	b := newBoard(r, func() time.Time { return fixtureNow })
+	b.reply = "`reprise answer t`"
+	holds(t, frameOf(b, 80, 24), "✓ a", "✓ c", "✗ z")
+
+	// Begun again from the first: what stands in the files counts, and a new step is there.
+	again := &reprise.Run{Ref: r.Ref, Steps: []reprise.Step{
+		{ID: "a", Status: reprise.Pending}, {ID: "c", Status: reprise.Pending}, {ID: "z", Status: reprise.Pending}, {ID: "new", Status: reprise.Pending},
+	}}
+	b.tell("t", engine.Progress{Kind: engine.Working, Run: "t", State: again, Total: 4})
+	holds(t, frameOf(b, 80, 24), "0 of 4 done", "○ a", "○ c", "○ z", "○ new")
+
+	// The first line of an agent may come before its start is told.
+	b.tell("t", engine.Progress{Kind: engine.Said, Run: "t", Step: "a", Attempt: 2, Text: "reading", At: fixtureNow})
+	b.tell("t", engine.Progress{Kind: engine.Began, Run: "t", Step: "a", Attempt: 2, At: fixtureNow})
+	holds(t, frameOf(b, 80, 24), "◐ a", "      reading")
+
+	// A question that waits beside it is told, with how it is answered, until it is.
+	b.tell("t", engine.Progress{Kind: engine.Questions, Run: "t", Step: "c", Text: "Shall it be\x1b[2J released?"})
+	holds(t, frameOf(b, 80, 24), "◇ c", `◇ c waits for an answer: Shall it be\u{1b}[2J released?`, "`reprise answer t` in another terminal")
+	again.Steps[0].Status = reprise.InProgress
+	again.Questions = []reprise.Question{{ID: "q", By: "c", Text: "Which?"}}
+	b.tell("t", engine.Progress{Kind: engine.Working, Run: "t", State: again})
+	holds(t, frameOf(b, 80, 24), "◐ a", "◇ c waits for an answer: Which?")
+	again.Questions = nil
+	b.tell("t", engine.Progress{Kind: engine.Working, Run: "t", State: again})
+	if text := frameOf(b, 80, 24); strings.Contains(text, "◇") || strings.Contains(text, "answer") {
+		t.Errorf("it still waits:\n%s", text)
+	}
+
+	// What was told of an attempt stays until the files say that the step is closed, or open again.
+	b.tell("t", engine.Progress{Kind: engine.Ended, Run: "t", Step: "a", Outcome: "failed", Text: "no", At: fixtureNow})
+	again.Steps[0].Status = reprise.Pending
+	b.tell("t", engine.Progress{Kind: engine.Working, Run: "t", State: again})
+	holds(t, frameOf(b, 80, 24), "✗ a")
+	again.Steps[0].Status = reprise.Done
+	b.tell("t", engine.Progress{Kind: engine.Working, Run: "t", State: again})
+	holds(t, frameOf(b, 80, 24), "✓ a")
+	again.Steps[0].Status = reprise.Pending
+	b.tell("t", engine.Progress{Kind: engine.Working, Run: "t", State: again})
+	holds(t, frameOf(b, 80, 24), "○ a")
+}
+
+func TestX10_a_small_terminal_shows_how_far_it_is_and_what_fits(t *testing.T) {
+	t.Parallel()
+	r := &reprise.Run{Ref: reprise.Ref{ID: "20261115-1800-live-hk15", Kind: reprise.KindGraph}}
+	for i := range 12 {
+		r.Steps = append(r.Steps, reprise.Step{ID: fmt.Sprintf("s%d", i), Status: reprise.Pending})
+	}
+	b := newBoard(r, func() time.Time { return fixtureNow })
+	for _, step := range []string{"s0", "s2", "s4"} {
+		b.tell(r.ID, engine.Progress{Kind: engine.Began, At: fixtureNow, Run: r.ID, Step: step, Attempt: 1, Total: 12})
+		b.tell(r.ID, engine.Progress{Kind: engine.Said, At: fixtureNow, Run: r.ID, Step: step, Attempt: 1, Text: "says " + step, Total: 12})
+	}
+	text := frameOf(b, 40, 10)
+	holds(t, text, "0 of 12 done, 12 left", "says s4")
+	if n := strings.Count(text, "\n"); n != 9 {
+		t.Errorf("%d of 9 lines are used:\n%s", n, text)
+	}
+	holds(t, frameOf(b, 20, 10), "0 of 12 done")
+	holds(t, frameOf(b, 80, 24), "Task graph 20261115-1800-live-hk15 · 0 of 12 done, 12 left · 0s")
 }
 
 func TestX10_a_log_has_one_harmless_line_for_each_event(t *testing.T) {

@@ -16,14 +16,16 @@ import (
 	"golang.org/x/term"
 
 	"reprise"
+	"reprise/internal/proc"
 )
 
 // asks reports whether there is a person to ask: a terminal to read from and
-// one to write to. Whoever wants JSON is a program.
+// one to write to. Whoever wants JSON is a program, and what works in the background
+// would be stopped by the terminal when it reads from it.
 func (a *app) asks() bool {
 	in, ok := a.in.(*os.File)
 	_, out := a.terminal(a.err)
-	return ok && out && !a.json && term.IsTerminal(int(in.Fd()))
+	return ok && out && !a.json && term.IsTerminal(int(in.Fd())) && proc.Foreground(in)
 }
 
 // readLine reads what a person types. ok is false at the end of the input. A

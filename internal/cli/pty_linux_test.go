@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +30,16 @@ type console struct {
 
 // onTerminal starts the program in dir on a terminal of this size.
 func onTerminal(t *testing.T, dir string, columns, rows int, env []string, args ...string) *console {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commandOnTerminal(t, dir, columns, rows, env, exec.Command(self, args...))
+}
+
+// commandOnTerminal starts a command that starts the program.
+func commandOnTerminal(t *testing.T, dir string, columns, rows int, env []string, cmd *exec.Cmd) *console {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -50,12 +61,7 @@ func onTerminal(t *testing.T, dir string, columns, rows int, env []string, args 
 		t.Skipf("no terminals can be made here: %v", err)
 	}
 	defer tty.Close()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &console{t: t, master: master, read: make(chan struct{})}
-	c.cmd = exec.Command(self, args...)
+	c := &console{t: t, master: master, cmd: cmd, read: make(chan struct{})}
 	c.cmd.Dir = dir
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
 	c.cmd.Env = append([]string{"REPRISE_TEST_PROGRAM=1", "TERM=xterm-256color", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_GLOBAL=" + os.DevNull}, env...)
@@ -86,6 +92,8 @@ func onTerminal(t *testing.T, dir string, columns, rows int, env []string, args 
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?$]*[a-zA-Z]|\x1b[=>]|\x1b\\][^\x07]*\x07|\r")
 
+var escape = regexp.MustCompile("^\x1b\\[[0-9;?$<>=]*[a-zA-Z]")
+
 // text is everything shown so far without escapes.
 func (c *console) text() string {
 	c.mu.Lock()
@@ -98,6 +106,88 @@ func (c *console) raw() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.out.String()
+}
+
+// lines are what is to be read on a terminal in the end, those that were scrolled away
+// too. It knows the escapes that the live view uses.
+func (c *console) lines(columns, rows int) []string {
+	var screen [][]rune
+	top, row, column := 0, 0, 0
+	put := func(r rune) {
+		for len(screen) <= row {
+			screen = append(screen, nil)
+		}
+		for len(screen[row]) <= column {
+			screen[row] = append(screen[row], ' ')
+		}
+		screen[row][column] = r
+	}
+	for raw := c.raw(); raw != ""; {
+		if esc := escape.FindString(raw); esc != "" {
+			raw = raw[len(esc):]
+			n := 1
+			fmt.Sscanf(strings.TrimLeft(esc, "\x1b["), "%d", &n)
+			switch esc[len(esc)-1] {
+			case 'A':
+				row = max(top, row-n)
+			case 'B':
+				row += n
+			case 'C':
+				column += n
+			case 'D':
+				column = max(0, column-n)
+			case 'G':
+				column = n - 1
+			case 'J', 'K':
+				if len(screen) > row {
+					screen[row] = screen[row][:min(column, len(screen[row]))]
+					if esc[len(esc)-1] == 'J' {
+						screen = screen[:row+1]
+					}
+				}
+			case 'X':
+				for i := range n {
+					if len(screen) > row && column+i < len(screen[row]) {
+						screen[row][column+i] = ' '
+					}
+				}
+			case 'm', 'h', 'l', 'u', 'p', 'W':
+			default:
+				c.t.Fatalf("an escape that is not known: %q", esc)
+			}
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(raw)
+		switch {
+		case strings.HasPrefix(raw, "\x1bM"):
+			row, n = max(top, row-1), 2
+		case r == '\r':
+			column = 0
+		case r == '\n':
+			row++
+			if row-top >= rows {
+				top++
+			}
+		case r == '\t':
+			column = (column/8 + 1) * 8
+		case r == '\b':
+			column = max(0, column-1)
+		case r < ' ':
+			c.t.Fatalf("a control character that is not known: %q", raw[:min(20, len(raw))])
+		default:
+			if column == columns {
+				row, column = row+1, 0
+			}
+			put(r)
+			column++
+		}
+		raw = raw[n:]
+	}
+	var out []string
+	for _, l := range screen {
+		out = append(out, strings.TrimRight(string(l), " "))
+	}
+	return out
 }
 
 // waitFor waits until a text is shown.

@@ -18,6 +18,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/proc"
 	"reprise/internal/tui"
 	"reprise/report"
 	"reprise/settings"
@@ -118,10 +119,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
 	signals := make(chan os.Signal, 4)
 	// SIGQUIT is a second Ctrl-C on the keyboard; a dump of our stack helps nobody.
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
-		signal.Notify(signals, syscall.SIGHUP)
-	}
+	signal.Notify(signals, heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)...)
 	defer signal.Stop(signals)
 	over := make(chan struct{})
 	defer close(over)
@@ -160,6 +158,13 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	return err
 }
 
+// heeded are the signals of these that whoever started us did not have ignored: nohup
+// does that with one, a shell with those of the keyboard where it starts a job in the
+// background of a script. SIGTERM is always one.
+func heeded(signals ...os.Signal) []os.Signal {
+	return slices.DeleteFunc(signals, func(sig os.Signal) bool { return sig != syscall.SIGTERM && signal.Ignored(sig) })
+}
+
 func (s *shift) stopping(sig os.Signal) {
 	s.mu.Lock()
 	s.signal = sig
@@ -183,7 +188,11 @@ func (s *shift) stopping(sig os.Signal) {
 func (s *shift) signalCode() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch s.signal {
+	return signalCode(s.signal)
+}
+
+func signalCode(sig os.Signal) int {
+	switch sig {
 	case syscall.SIGTERM, syscall.SIGHUP:
 		return exitTerminated
 	case syscall.SIGPIPE:
@@ -227,17 +236,21 @@ func (a *app) clock() (func() time.Time, error) {
 }
 
 // carry resumes a run and shows it while it is worked on.
-func (s *shift) carry(e *engine.Engine, r *reprise.Run, c engine.Choice) (*engine.Summary, error) {
-	s.run = r.ID
-	s.show(e, r)
+func (s *shift) carry(e *engine.Engine, j judged, c engine.Choice) (*engine.Summary, error) {
+	s.run = j.run.ID
+	s.show(e, j)
 	defer s.hide()
-	return e.Resume(s.ctx, r.Ref, c)
+	return e.Resume(s.ctx, j.run.Ref, c)
 }
 
 // show begins to show a run: a live view on a terminal, lines elsewhere,
 // objects for programs.
-func (s *shift) show(e *engine.Engine, r *reprise.Run) {
-	board := newBoard(r, e.Now)
+func (s *shift) show(e *engine.Engine, j judged) {
+	board := newBoard(j.run, e.Now)
+	if signal.Ignored(os.Interrupt) {
+		board.hint = ""
+	}
+	board.reply = "`" + s.answerCommand(j.run.Kind, j.name) + "`"
 	s.mu.Lock()
 	s.board = board
 	s.mu.Unlock()
@@ -254,7 +267,7 @@ func (s *shift) show(e *engine.Engine, r *reprise.Run) {
 // raise puts the live view up where there is a terminal for it.
 func (s *shift) raise() {
 	out, ok := s.out.(*os.File)
-	if _, is := s.terminal(s.out); !ok || !is || s.json || s.env("CI") != "" || s.env("TERM") == "dumb" {
+	if _, is := s.terminal(s.out); !ok || !is || s.json || !proc.Foreground(out) || s.env("CI") != "" || s.env("TERM") == "dumb" {
 		return
 	}
 	var keys *os.File

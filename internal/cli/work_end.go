@@ -15,7 +15,7 @@ import (
 // toTheEnd works on a run until it is finished or somebody is needed, and says
 // what came of it.
 func (s *shift) toTheEnd(e *engine.Engine, j judged, c engine.Choice) error {
-	sum, err := s.carry(e, j.run, c)
+	sum, err := s.carry(e, j, c)
 	if sum == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -31,6 +31,7 @@ func Pick(ctx context.Context, in, out *os.File, environ []string, l List) (row 
 		}
 		return 0, false, err
 	}
+	wipe(out, min(m.height, max(1, m.rows)))
 	if m.interrupted {
 		return 0, false, ErrInterrupted
 	}
@@ -43,7 +44,7 @@ var ErrInterrupted = errors.New("interrupted")
 type picker struct {
 	list                      List
 	at, top                   int
-	columns, rows             int
+	columns, rows, height     int
 	chosen, interrupted, gone bool
 }
 
@@ -92,7 +93,7 @@ func (m *picker) key(key string) (tea.Model, tea.Cmd) {
 // View implements tea.Model.
 func (m *picker) View() tea.View {
 	if m.gone || m.columns == 0 {
-		return nothing()
+		return blank(m.height)
 	}
 	head, foot := m.list.Head(m.columns), m.list.Foot(m.columns)
 	each := max(1, len(m.list.Row(0, false, m.columns)))
@@ -104,5 +105,6 @@ func (m *picker) View() tea.View {
 		lines = append(lines, m.list.Row(i, i == m.at, m.columns)...)
 	}
 	lines = append(lines, foot...)
+	m.height = len(lines)
 	return tea.NewView(strings.Join(lines, "\n"))
 }

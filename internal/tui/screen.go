@@ -4,6 +4,8 @@
 package tui
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -17,6 +19,8 @@ type Frame func(columns, rows int) []string
 // Screen shows a frame below what was printed before, not on a page of its own.
 type Screen struct {
 	program *tea.Program
+	model   *screen
+	out     *os.File
 	ended   chan struct{}
 	err     error
 }
@@ -28,17 +32,18 @@ const tick = 250 * time.Millisecond
 // in, nil if there are none, are swallowed so that they do not garble the frame;
 // Ctrl-C becomes the signal it usually is.
 func Open(in, out *os.File, environ []string, frame Frame) *Screen {
-	s := &Screen{ended: make(chan struct{})}
+	s := &Screen{model: &screen{frame: frame}, out: out, ended: make(chan struct{})}
 	options := []tea.ProgramOption{tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithFPS(20)}
 	if in != nil {
 		options = append(options, tea.WithInput(in), tea.WithEnvironment(environ))
 	} else {
 		options = append(options, tea.WithInput(nil), tea.WithEnvironment(append([]string{"SSH_TTY=none"}, environ...)))
 	}
-	s.program = tea.NewProgram(&screen{frame: frame}, options...)
+	s.program = tea.NewProgram(s.model, options...)
 	go func() {
 		defer close(s.ended)
 		_, s.err = s.program.Run()
+		wipe(s.out, s.model.height)
 	}()
 	return s
 }
@@ -111,7 +116,7 @@ func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // View implements tea.Model.
 func (m *screen) View() tea.View {
 	if m.gone || m.columns == 0 {
-		return nothing()
+		return blank(m.height)
 	}
 	lines := m.frame(m.columns, m.rows)
 	// The last row is left free: a line there would make the terminal scroll.
@@ -125,9 +130,19 @@ func (m *screen) View() tea.View {
 	return tea.NewView(strings.Join(lines, "\n"))
 }
 
-// nothing is an empty frame: one blank line, on which the cursor is left. A frame
-// without any line would leave what was shown before.
-func nothing() tea.View { return tea.NewView(" ") }
+// blank is a frame with nothing in it, as high as the one before: with a lower one the
+// renderer loses the line of the cursor, and lines of the old one stay.
+func blank(height int) tea.View { return tea.NewView(" " + strings.Repeat("\n", max(0, height-1))) }
+
+// wipe takes a blank frame away. The cursor is on its last line once the program is
+// over; it ends up where the frame began.
+func wipe(out io.Writer, height int) {
+	up := ""
+	if height > 1 {
+		up = fmt.Sprintf("\x1b[%dA", height-1)
+	}
+	fmt.Fprint(out, "\r"+up+"\x1b[J")
+}
 
 // interrupt sends the signal that Ctrl-C stands for.
 func interrupt() tea.Msg {
