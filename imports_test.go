@@ -56,7 +56,7 @@ var rooms = map[string][]string{
 	"engine":                   {".", "agent", "agent/*", "settings", "flow", "prompt", "briefing", "playbook", "playbook/*", "layout", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc"},
 	"internal/tui":             {".", "engine"},
 	"internal/demo":            {".", "internal/proc"},
-	"internal/cli":             {".", "layout", "examine", "briefing", "doctor", "project", "report", "upkeep", "journal", "internal/doc", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "playbook", "worktree", "internal/tui", "internal/shim", "internal/demo"},
+	"internal/cli":             {".", "layout", "examine", "briefing", "doctor", "project", "report", "upkeep", "journal", "internal/doc", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "playbook", "worktree", "internal/proc", "internal/tui", "internal/shim", "internal/demo"},
 	"cmd/reprise":              {"internal/cli", "internal/shim", "internal/demo"},
 	"schema":                   {"report"},
 }
