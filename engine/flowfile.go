@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -18,8 +20,11 @@ const largeFlow = 1000
 // content. keep is a folder of theirs outside of any project, "" if there is none:
 // what KeepFlow put there for the same content is taken instead of parsing it.
 func ReadFlow(name, keep string) (*flow.Workflow, reprise.Hash, error) {
-	data, err := os.ReadFile(name)
+	data, err := flow.Read(os.DirFS(filepath.Dir(name)), filepath.Base(name))
 	if err != nil {
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
+			err = &fs.PathError{Op: "read", Path: name, Err: at.Err}
+		}
 		return nil, reprise.Hash{}, err
 	}
 	hash := reprise.HashOf(data)

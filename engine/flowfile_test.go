@@ -1,12 +1,16 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -79,4 +83,37 @@ func TestX8_a_kept_workflow_is_never_in_the_way(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// L3 X9: what stands in the place of a workflow file neither stops the reader nor fills
+// its memory.
+func TestL3_X9_a_workflow_file_is_read_bounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := func(base string) string { return filepath.Join(dir, base) }
+	if err := errors.Join(os.Mkdir(name("folder"), 0o755), os.Symlink("/dev/zero", name("device")), os.WriteFile(name("huge"), nil, 0o644), os.Truncate(name("huge"), 1<<30)); err != nil {
+		t.Fatal(err)
+	}
+	says := map[string]string{"folder": "not a regular file", "device": "not a regular file", "huge": "larger than 1024 KiB", "none": "no such file"}
+	if exec.Command("mkfifo", name("fifo")).Run() == nil {
+		says["fifo"] = "not a regular file"
+	}
+	for base, says := range says {
+		read := make(chan error, 1)
+		go func() {
+			_, _, err := engine.ReadFlow(name(base), "")
+			read <- err
+		}()
+		select {
+		case err := <-read:
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v", base, err)
+			}
+			if errors.Is(err, fs.ErrNotExist) != (base == "none") {
+				t.Errorf("%s: is it there? %v", base, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: it is not given up", base)
+		}
+	}
 }

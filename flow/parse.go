@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -34,6 +35,12 @@ type (
 	Problem  = doc.Problem
 	Problems = doc.Problems
 )
+
+// Read reads the text of a workflow file for Parse. What is no regular file is not
+// opened, and of one that is too large no more is read than Parse needs to say so.
+func Read(fsys fs.FS, name string) ([]byte, error) {
+	return doc.ReadRegular(fsys, name, doc.MaxStrict+1)
+}
 
 // Parse reads a workflow. name is what the file is called in messages. The error
 // is a Problems that holds everything that is wrong.

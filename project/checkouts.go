@@ -148,7 +148,7 @@ func otherCheckouts(root string, inside []string) []string {
 		}
 		links, _ := filepath.Glob(filepath.Join(common, "worktrees", "*", "gitdir"))
 		for _, link := range links {
-			data, err := os.ReadFile(link)
+			data, err := doc.ReadRegular(os.DirFS(filepath.Dir(link)), filepath.Base(link), maxPointer)
 			if err != nil {
 				continue
 			}
@@ -173,6 +173,9 @@ func otherCheckouts(root string, inside []string) []string {
 	return out
 }
 
+// maxPointer is the most that is read of a file that names a folder of git.
+const maxPointer = 64 << 10
+
 // commonDir returns the git folder that all checkouts share, "" if root is not
 // the top of a checkout.
 func commonDir(root string) string {
@@ -184,7 +187,7 @@ func commonDir(root string) string {
 	if info.IsDir() {
 		return dot
 	}
-	data, err := os.ReadFile(dot)
+	data, err := doc.ReadRegular(os.DirFS(root), ".git", maxPointer)
 	if err != nil || !tree.IsWorktreePointer(data) {
 		return ""
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -151,7 +150,7 @@ func (f *file) problems() Problems {
 
 // readFile reads one file; nil if it does not exist.
 func readFile(name string) (*file, []byte, error) {
-	data, err := readRegular(os.DirFS(filepath.Dir(name)), filepath.Base(name), doc.MaxStrict+1)
+	data, err := doc.ReadRegular(os.DirFS(filepath.Dir(name)), filepath.Base(name), doc.MaxStrict+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -170,16 +169,6 @@ func readFile(name string) (*file, []byte, error) {
 		f.Templates = templates
 	}
 	return f, data, nil
-}
-
-// readRegular reads a regular file up to a size.
-func readRegular(fsys fs.FS, name string, most int64) ([]byte, error) {
-	in, _, err := doc.OpenRegular(fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	return io.ReadAll(io.LimitReader(in, most))
 }
 
 // hash is that of all a person is asked to trust.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"reprise/internal/doc"
 )
 
 // The limits of a folder with prompt templates.
@@ -37,7 +39,7 @@ func readTemplates(dir string) (templates, error) {
 		if len(out) == maxTemplates {
 			return nil, fmt.Errorf("the folder of prompts holds more than %d templates", maxTemplates)
 		}
-		b, err := readRegular(fsys, e.Name(), maxTemplate+1)
+		b, err := doc.ReadRegular(fsys, e.Name(), maxTemplate+1)
 		if err != nil {
 			return nil, fmt.Errorf("the prompt template %s cannot be read: %w", e.Name(), err)
 		}

@@ -286,3 +286,28 @@ func TestX2_a_digest_is_of_the_project_not_of_how_it_was_asked(t *testing.T) {
 		t.Errorf("resume does not know it: %s%s", out, stderr)
 	}
 }
+
+// TestL3_X2_a_huge_file_does_not_hold_a_check_up: it is not read whole for the digest
+// either, which still tells whether it was changed.
+func TestL3_X2_a_huge_file_does_not_hold_a_check_up(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	const name = ".auto-claude/specs/004-vault/spec.md"
+	r.write(name, "")
+	huge := filepath.Join(r.dir, name)
+	seen := map[string]bool{}
+	for _, size := range []int64{1 << 36, 1<<36 + 1} {
+		if err := os.Truncate(huge, size); err != nil {
+			t.Skip(err) // a file system without holes
+		}
+		began := time.Now()
+		doc, _ := check(t, r.dir, "004")
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if again, _ := check(t, r.dir, "004"); again.Digest != doc.Digest || doc.Digest == "" || seen[doc.Digest] {
+			t.Errorf("%q, again %q, before %v", doc.Digest, again.Digest, seen)
+		}
+		seen[doc.Digest] = true
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"reprise/agent"
 	"reprise/engine"
 	"reprise/flow"
+	"reprise/internal/doc"
 	"reprise/internal/durable"
 	"reprise/journal"
 	"reprise/settings"
@@ -230,9 +232,9 @@ func originOf(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
 	if ref.Kind != reprise.KindGraph || !local(ref.Path) {
 		return "", hash
 	}
-	graph, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(ref.Path), "task-graph.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		graph = begunWith(root, ref) // only begun, or lost: its journal alone tells
+	graph, err := doc.ReadRegular(os.DirFS(root), path.Join(ref.Path, "task-graph.json"), doc.MaxSize)
+	if err != nil {
+		graph = begunWith(root, ref) // only begun, lost or no file any more: its journal alone tells
 	}
 	file, hash, _ = flow.Origin(graph)
 	if !local(file) {

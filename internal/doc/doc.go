@@ -175,6 +175,17 @@ func OpenRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
 	return in, info, nil
 }
 
+// ReadRegular reads a regular file, and no more of it than most bytes: who must tell
+// that it is larger asks for one byte more.
+func ReadRegular(fsys fs.FS, name string, most int64) ([]byte, error) {
+	in, _, err := OpenRegular(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, most))
+}
+
 // Member gives the value of a key of a JSON object, and reads no further than that.
 // ok is false where there is none, or the text up to it is no JSON.
 func Member(object []byte, key string) (value json.RawMessage, ok bool) {
