@@ -60,6 +60,8 @@ const (
 	CodeRolledForward     = "rolled-forward"         // the files were, or will be, brought up to the journal
 	CodeMovedOn           = "moved-on"               // something else changed a file after our last event
 	CodeStateGone         = "state-gone"             // files of the run that its journal wrote are not there any more
+	CodeUnrecordedEnd     = "unrecorded-end"         // the files call a step done and the journal, which has all that was done, does not
+	CodeStepsChanged      = "steps-changed"          // something else changed the steps that the run was begun with
 	CodeLostCompletion    = "lost-completion"        // the journal accepted the end of a step and the files call it open
 	CodeJournalDamaged    = "journal-damaged"        // our own record of the run cannot be trusted
 	CodeLeftProcess       = "left-process"           // something a step started lived on after it

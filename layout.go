@@ -33,6 +33,13 @@ type Tracker interface {
 	Track(fsys fs.FS, r *Run) Track
 }
 
+// Definer is implemented by layouts that keep what a run is made of in a file of its own.
+type Definer interface {
+	// Defined gives the file and what stands in it, by the text of the event that began
+	// or last revised the run. ok is false where that is for others to change.
+	Defined(r Ref, text string) (file string, content []byte, ok bool)
+}
+
 // Track is a run that is moved on in memory, and what its files are to be told
 // of it.
 type Track interface {

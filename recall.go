@@ -1,6 +1,9 @@
 package reprise
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Recall adds to a run what its journal tells and its files have no place for: how
 // often each step was started and sent back, when it ended last, whether a person
@@ -11,7 +14,17 @@ import "time"
 // A question without an answer makes an open run wait, a step that was started
 // makes one that its files call not begun an interrupted one, and a stop that
 // nobody took back ends it; nothing else changes its state.
-func (r *Run) Recall(events []Event) {
+func (r *Run) Recall(events []Event) { r.recall(events, false) }
+
+// RecallOwn is Recall for a run that was begun here with steps that nobody else is to
+// change: whatever was done of it is in the journal before the files tell it. What
+// they call done or answered and it does not is a claim of somebody else, an agent
+// that ticks off more than its own say: the step is not done by that and is Claimed,
+// the question is still open. Of a step that is being worked on, or was cut off, the
+// files may speak; it is not done before its end is on record.
+func (r *Run) RecallOwn(events []Event) { r.recall(events, true) }
+
+func (r *Run) recall(events []Event, own bool) {
 	r.Mode, events = latestLife(events, r.Mode)
 	r.Stages = nil
 	stages := map[string]bool{}
@@ -46,6 +59,7 @@ func (r *Run) Recall(events []Event) {
 			order = nil
 			for i := range r.Steps {
 				r.Steps[i].Again = false
+				r.Steps[i].restored()
 			}
 		case RunStarted:
 			stopped, begun = false, false
@@ -82,6 +96,9 @@ func (r *Run) Recall(events []Event) {
 			q.Answered, q.Applied, q.Answer = true, true, ""
 		}
 		withdrawn[ev.Question] = ev.Kind == AnswerWithdrawn
+	}
+	if own {
+		r.disbelieve(asked)
 	}
 	for _, id := range order {
 		r.recallQuestion(asked[id], withdrawn[id])
@@ -187,6 +204,76 @@ func (s *Step) recall(ev *Event, at int) {
 	case StepFinished, StepSkipped:
 		s.Again = false
 	}
+	switch {
+	case ev.Kind == StepStarted:
+		s.journal = underWay
+	case ev.Kind == StepSkipped, ev.Kind == StepFinished && ev.Outcome != "rejected":
+		s.journal = ended
+	case ev.Kind == StepReset, ev.Kind == StepFailed, ev.Kind == StepBlocked, ev.Kind == StepFinished:
+		s.journal = notBegun
+	}
+}
+
+// standing is how a step stands by the journal alone.
+type standing uint8
+
+const (
+	notBegun standing = iota
+	underWay          // started, with no end on record
+	ended             // finished or left out
+)
+
+// restored tells that the files are what they were at some earlier time: what was
+// finished once may be that again.
+func (s *Step) restored() {
+	if s.Ended > 0 {
+		s.journal = ended
+	}
+}
+
+// disbelieve takes what the files alone call done or answered for a claim.
+func (r *Run) disbelieve(asked map[string]*Question) {
+	for i := range r.Questions {
+		have := &r.Questions[i]
+		if q := asked[have.ID]; have.Answered && q != nil && q.Text != "" && !q.Answered {
+			have.Answered, have.Applied, have.Answer = false, false, ""
+		}
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if !s.Status.Closed() || s.journal == ended {
+			continue
+		}
+		if s.journal == underWay {
+			s.Status = InProgress
+		} else {
+			s.Status, s.Claimed = Unknown, true
+			r.Report(Finding{
+				Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.said(),
+				Message: s.ID + " is called done by the files of the run, and its journal, which has all that was done, knows of no end of it",
+				Hint:    "look whether its work is there; `reprise resume` asks before anything goes on from it",
+			})
+		}
+		if u := (Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "nothing here did it"}); !slices.ContainsFunc(r.Next, func(n Unit) bool { return n.ID == s.ID }) && r.ready(s) {
+			if u.Path == "" {
+				u.Path = r.Path
+			}
+			r.Next = append(r.Next, u)
+		}
+		if r.State == Complete {
+			r.State, r.Reason = Interrupted, s.ID+" is called done, and nothing here did it"
+		}
+	}
+}
+
+// said is where the files say how a step stands.
+func (s *Step) said() Source {
+	for _, c := range s.Claims {
+		if c.Won {
+			return c.Source
+		}
+	}
+	return s.Source
 }
 
 // recallQuestion joins a question of the journal with that of the files. An answer

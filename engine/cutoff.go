@@ -47,7 +47,7 @@ func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) erro
 		reset.Text, reset.Outcome, reset.Actor = "its own run goes on where it stands", "cut-off", actor
 		return w.record(ctx, reset)
 	}
-	if step := w.run.Step(ev.Step); step != nil && step.Status.Closed() && !byPresence(step, ev.Expect) && w.missing(f) == "" {
+	if step := w.files.Step(ev.Step); step != nil && step.Status.Closed() && !byPresence(step, ev.Expect) && w.missing(f) == "" {
 		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "its files call it "+step.Status.String())
 	}
 	// Also what may be done twice is not, where it surely landed.

@@ -26,6 +26,9 @@ func (w *work) loop(ctx context.Context) error {
 		if err := w.load(); err != nil {
 			return w.drain(ctx, err)
 		}
+		if err := w.putBack(ctx); err != nil {
+			return w.drain(ctx, err)
+		}
 		if err := w.takeIn(ctx); err != nil {
 			return w.drain(ctx, err)
 		}
@@ -43,6 +46,9 @@ func (w *work) loop(ctx context.Context) error {
 				return err
 			}
 			if err := w.settleLost(ctx); err != nil {
+				return err
+			}
+			if err := w.settleClaimed(ctx); err != nil {
 				return err
 			}
 			if len(w.owed()) == 0 && len(w.flights) == 0 && len(w.held) == 0 {
@@ -179,7 +185,7 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 		if a.Step == "" {
 			a.Step = u.ID
 		}
-		if w.flights[a.Step] != nil || w.parked[a.Step] != "" || w.unanswered(a.Step) || w.lost(w.run.Step(a.Step)) != nil {
+		if w.flights[a.Step] != nil || w.parked[a.Step] != "" || w.unanswered(a.Step) || w.doubted(w.run.Step(a.Step)) {
 			continue
 		}
 		at, why := w.mayStart(a)

@@ -41,63 +41,98 @@ const (
 // lostPrefix begins the names of questions about steps whose end the files lost.
 const lostPrefix = "lost-"
 
+// doubt is what a person is asked about steps of which the files and the journal do
+// not tell the same.
+type doubt struct {
+	prefix string // of the name of the question
+	ends   []reprise.Event
+	// ask words the question, tell what a person sees beside it.
+	ask  func(names []string) string
+	tell func(names []string) reprise.Finding
+	// done and again are the answers.
+	done, again string
+}
+
 // settleLost asks a person about steps that were accepted and whose files lost
 // that, and does what they said: done once must not become done twice because a
 // file was cut. Until then none of them is started.
 func (w *work) settleLost(ctx context.Context) error {
-	var ends []reprise.Event
+	d := doubt{prefix: lostPrefix, done: lostDone, again: lostAgain}
 	for i := range w.run.Steps {
 		if end := w.lost(&w.run.Steps[i]); end != nil {
-			ends = append(ends, *end)
+			d.ends = append(d.ends, *end)
 		}
 	}
-	id := w.lostQuestion(ends)
-	if err := w.withdraw(ctx, id); err != nil || len(ends) == 0 {
-		return err
+	d.ask = func(names []string) string {
+		if len(names) > 1 {
+			return fmt.Sprintf("%s were finished and the files of the run have lost that. Are they done?", strings.Join(names, ", "))
+		}
+		return fmt.Sprintf("%s was finished at %s and the files of the run have lost that. Is it done?", names[0], d.ends[0].At.UTC().Format("2006-01-02 15:04:05 MST"))
 	}
-	q, asked := w.question(id)
-	switch {
-	case !asked:
-		return w.askLost(ctx, id, ends)
-	case !q.Answered:
-		return nil
-	}
-	slices.SortStableFunc(ends, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
-	var then []reprise.Event
-	for _, end := range ends {
-		switch q.Option(q.Answer) {
-		case lostDone:
-			then = append(then, end)
-		case lostAgain:
-			then = append(then, resetBy(end.Step))
+	d.tell = func(names []string) reprise.Finding {
+		return reprise.Finding{
+			Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: names[0], Source: reprise.Source{File: w.ref.Path},
+			Message: fmt.Sprintf("the files have lost that %s finished: nothing of that is done again before a person had a say", are(names)),
+			Hint:    "`reprise log` shows what was recorded",
 		}
 	}
-	if q.Option(q.Answer) == lostAgain {
-		then = append(then, w.withdrawals("what it was said of is done again", anyStep)...)
-	}
-	// An answer in other words is none: it is used up, and the question comes again.
-	then = append(then, reprise.Event{Kind: reprise.AnswerApplied, Question: id, Text: q.Answer, Actor: actor})
-	then[0].At = w.Now()
-	if err := w.recordAll(ctx, then...); err != nil {
-		return err
-	}
-	if err := w.load(); err != nil || len(then) > 1 {
+	if asked, err := w.settleDoubt(ctx, d); err != nil || !asked {
 		return err
 	}
 	return w.settleLost(ctx)
 }
 
-// lostQuestion names the question about steps whose end the files lost: another
-// one where they are others, or lost it again, or the answer said neither.
-func (w *work) lostQuestion(ends []reprise.Event) string {
-	if len(ends) == 0 {
+// settleDoubt asks a person about steps, or does what they said of them. again reports
+// that the answer said neither: it is used up, and the question comes again.
+func (w *work) settleDoubt(ctx context.Context, d doubt) (again bool, err error) {
+	id := w.doubtQuestion(d)
+	if err := w.withdraw(ctx, d.prefix, id); err != nil || len(d.ends) == 0 {
+		return false, err
+	}
+	q, asked := w.question(id)
+	switch {
+	case !asked:
+		var names []string
+		for _, end := range d.ends {
+			names = append(names, end.Step)
+		}
+		w.notice(d.tell(names))
+		return false, w.ask(ctx, reprise.Assignment{}, []reprise.Asked{{ID: id, Text: d.ask(names), Options: []string{d.done, d.again}, Closed: true}})
+	case !q.Answered:
+		return false, nil
+	}
+	slices.SortStableFunc(d.ends, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
+	var then []reprise.Event
+	for _, end := range d.ends {
+		switch q.Option(q.Answer) {
+		case d.done:
+			then = append(then, end)
+		case d.again:
+			then = append(then, resetBy(end.Step))
+		}
+	}
+	if q.Option(q.Answer) == d.again {
+		then = append(then, w.withdrawals("what it was said of is done again", anyStep)...)
+	}
+	then = append(then, reprise.Event{Kind: reprise.AnswerApplied, Question: id, Text: q.Answer, Actor: actor})
+	then[0].At = w.Now()
+	if err := w.recordAll(ctx, then...); err != nil {
+		return false, err
+	}
+	return len(then) == 1, w.load()
+}
+
+// doubtQuestion names the question about steps: another one where they are others,
+// or lost it again, or the answer said neither.
+func (w *work) doubtQuestion(d doubt) string {
+	if len(d.ends) == 0 {
 		return ""
 	}
 	var which strings.Builder
-	for _, end := range ends {
+	for _, end := range d.ends {
 		fmt.Fprintf(&which, "%q %d %d\n", end.Step, end.Attempt, end.At.UnixNano())
 	}
-	name := lostPrefix + reprise.HashOf([]byte(which.String())).String()[:8]
+	name := d.prefix + reprise.HashOf([]byte(which.String())).String()[:8]
 	for n := 1; ; n++ {
 		id := fmt.Sprintf("%s-%d", name, n)
 		if q, asked := w.question(id); !asked || !q.Applied {
@@ -106,12 +141,11 @@ func (w *work) lostQuestion(ends []reprise.Event) string {
 	}
 }
 
-// withdraw takes questions about lost steps back that do not stand any more, all
-// but one.
-func (w *work) withdraw(ctx context.Context, but string) error {
+// withdraw takes questions about steps back that do not stand any more, all but one.
+func (w *work) withdraw(ctx context.Context, prefix, but string) error {
 	any := false
 	for _, q := range w.run.PendingQuestions() {
-		if !strings.HasPrefix(q.ID, lostPrefix) || q.ID == but {
+		if !strings.HasPrefix(q.ID, prefix) || q.ID == but {
 			continue
 		}
 		any = true
@@ -123,23 +157,6 @@ func (w *work) withdraw(ctx context.Context, but string) error {
 		return nil
 	}
 	return w.load()
-}
-
-func (w *work) askLost(ctx context.Context, id string, ends []reprise.Event) error {
-	var names []string
-	for _, end := range ends {
-		names = append(names, end.Step)
-	}
-	text := fmt.Sprintf("%s was finished at %s and the files of the run have lost that. Is it done?", names[0], ends[0].At.UTC().Format("2006-01-02 15:04:05 MST"))
-	if len(names) > 1 {
-		text = fmt.Sprintf("%s were finished and the files of the run have lost that. Are they done?", strings.Join(names, ", "))
-	}
-	w.notice(reprise.Finding{
-		Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: names[0], Source: reprise.Source{File: w.ref.Path},
-		Message: fmt.Sprintf("the files have lost that %s finished: nothing of that is done again before a person had a say", are(names)),
-		Hint:    "`reprise log` shows what was recorded",
-	})
-	return w.ask(ctx, reprise.Assignment{}, []reprise.Asked{{ID: id, Text: text, Options: []string{lostDone, lostAgain}, Closed: true}})
 }
 
 func are(names []string) string {

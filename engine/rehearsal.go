@@ -159,6 +159,9 @@ func (r *rehearsal) catchUp(ctx context.Context) (any bool, err error) {
 		return false, err
 	}
 	recorded := r.hist.Events
+	if err := r.putBack(ctx); err != nil {
+		return false, err
+	}
 	if !r.renewal.Open() || r.mayRenew() != nil {
 		if err := r.follow(ctx); err != nil {
 			return false, err
@@ -193,6 +196,9 @@ func (r *rehearsal) turns(ctx context.Context) error {
 		return err
 	}
 	if err := r.settleLost(ctx); err != nil {
+		return err
+	}
+	if err := r.settleClaimed(ctx); err != nil {
 		return err
 	}
 	for {
@@ -278,7 +284,7 @@ func (r *rehearsal) turn(ctx context.Context, units []reprise.Unit) (again bool,
 		if a.Step == "" {
 			a.Step = u.ID
 		}
-		if r.flights[a.Step] != nil || r.parked[a.Step] != "" || r.lost(r.run.Step(a.Step)) != nil {
+		if r.flights[a.Step] != nil || r.parked[a.Step] != "" || r.doubted(r.run.Step(a.Step)) {
 			continue
 		}
 		if r.unanswered(a.Step) {

@@ -115,7 +115,7 @@ func (w *work) judgeHeld(ctx context.Context) (look, error) {
 		return look{}, err
 	}
 	opts := w.closely()
-	opts.Held = &project.Held{Run: files, Events: w.told, History: w.hist, Findings: w.behind}
+	opts.Held = &project.Held{Run: files, Events: w.told, History: w.hist, Findings: w.behind, Own: w.own()}
 	return w.judgeBy(ctx, opts)
 }
 

@@ -109,7 +109,7 @@ func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
 func (w *work) withdrawals(why string, rests func(step string) bool) []reprise.Event {
 	var out []reprise.Event
 	for _, q := range w.run.Questions {
-		past := strings.HasPrefix(q.ID, lostPrefix) || strings.HasPrefix(q.ID, cutOffPrefix)
+		past := strings.HasPrefix(q.ID, lostPrefix) || strings.HasPrefix(q.ID, claimedPrefix) || strings.HasPrefix(q.ID, cutOffPrefix)
 		if q.Answered && !q.Applied && q.By == "" && !past && w.due[q.ID] == "" && (w.run.Step(q.Subject) == nil || rests(q.Subject)) {
 			out = append(out, reprise.Event{Kind: reprise.AnswerWithdrawn, Step: q.Subject, Question: q.ID, Text: why, Actor: person})
 		}

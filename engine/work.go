@@ -69,6 +69,7 @@ type work struct {
 	// end; renewed is set once one that was cut off has been.
 	renewal reprise.Renewal
 	renewed bool
+	defined *made // what the run is made of, by what was on record when it was asked for
 	// due are answers that a finished step used, by question, with the step.
 	due map[string]string
 	// unaccepted is set where steps that git shows are not marked yet: a person is
@@ -108,6 +109,9 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 		find = e.bookAhead(store, ref)
 	}
 	caught := w.catchUp(ctx)
+	if caught == nil {
+		caught = w.putBack(ctx)
+	}
 	// Only now: what the files say of how it is worked on may have been on its way
 	// to them.
 	book, err := find()
@@ -239,7 +243,11 @@ func (w *work) standOn(files *reprise.Run) {
 // recall adds what the journal tells to a run. Limits are left out: they close an
 // account, and what else may be started is not for the run to say.
 func (w *work) recall(run *reprise.Run) {
-	run.Recall(w.told)
+	if w.own() {
+		run.RecallOwn(w.told)
+	} else {
+		run.Recall(w.told)
+	}
 	run.Until = time.Time{}
 	if book, ok := w.book.(reprise.Aimer); ok {
 		book.Aim(w.at(), run)

@@ -97,6 +97,8 @@ func Checks() []Check {
 		{reprise.CodeJournalDamaged, blocking, "The journal of the run in .reprise/ is damaged before its end, or an earlier repair gave records up; what the layout's own files say still counts.", false, nil},
 		{reprise.CodeStateGone, blocking, "Files of the run that its journal wrote are not there any more: a warning where the rest still tells what the run is and a person is asked before anything is done again.", false, nil},
 		{reprise.CodeLostCompletion, warning, "The journal accepted the end of a step and the files of the run do not tell of it; it blocks where files are gone and the rest does not even know of the step.", false, nil},
+		{reprise.CodeUnrecordedEnd, warning, "The files of a run that was begun here from a workflow file call a step done, and its journal, which has all that was done, knows of no end of it: an agent may have ticked it off.", false, nil},
+		{reprise.CodeStepsChanged, warning, "Something else changed the steps that a run was begun with from a workflow file; whoever resumes puts them back, and the judgement is of the run as it is then.", false, nil},
 		{reprise.CodeElsewhere, blocking, "The run is gone on with from another folder around it, or is in another checkout: the journal there knows what was begun.", false, nil},
 		{reprise.CodeMovedOn, info, "Something else changed a file of the run after our last event in it; the file counts.", false, nil},
 		{reprise.CodeRolledForward, info, "A crash came between an event and the files that tell it; they were, or will be, brought up to the journal.", false, nil},

@@ -24,8 +24,22 @@ type History struct {
 	// Measured is the last event that tells what the work is measured by, nil if there
 	// is none.
 	Measured *reprise.Event
+	// Made is the text of the event that the run was begun or last revised with; Undone
+	// tells that an earlier state was brought back since, in which that may not stand.
+	Made   string
+	Undone bool
 	// Events counts all of them.
 	Events int
+}
+
+// Defined gives the file that holds what the run is made of and is not for others to
+// change, with what is to stand in it. own is false where there is none, stands where
+// an earlier state was brought back that may have another.
+func (h *History) Defined(layout reprise.Layout, ref reprise.Ref) (file string, content []byte, own, stands bool) {
+	if d, ok := layout.(reprise.Definer); ok && h.Made != "" {
+		file, content, own = d.Defined(ref, h.Made)
+	}
+	return file, content, own, own && !h.Undone
 }
 
 // StepHistory is what the journal tells of one step.
@@ -110,6 +124,9 @@ func (h *History) Add(ev *reprise.Event) {
 	if ev.Measure != "" {
 		h.Measured = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Attempt: ev.Attempt, Measure: ev.Measure}
 	}
+	if slices.Contains(begins, ev.Kind) {
+		h.Made, h.Undone = ev.Text, false
+	}
 	switch ev.Kind {
 	case reprise.RunStarted:
 		// A run that is started again under its name has nothing to do with
@@ -123,7 +140,7 @@ func (h *History) Add(ev *reprise.Event) {
 		for _, s := range h.Steps {
 			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.Keys = nil, nil, nil, nil, 0, nil, nil
 		}
-		h.Measured = nil
+		h.Measured, h.Undone = nil, true
 		h.sendBack()
 	case reprise.RunRenewed:
 		h.sendBack()

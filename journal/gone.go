@@ -182,3 +182,13 @@ func NextRound(layout reprise.Layout, step string, n int, event func(i int) *rep
 	}
 	return false
 }
+
+// StepsChanged tells that something else changed the file that holds what a run is made
+// of.
+func StepsChanged(ref reprise.Ref, file string) reprise.Finding {
+	return reprise.Finding{
+		Code: reprise.CodeStepsChanged, Severity: reprise.Warning, Subject: ref.ID, Source: reprise.Source{File: file},
+		Message: "something else changed the steps that the run was begun with",
+		Hint:    "resuming puts them back; to change what is to be done, change the workflow file",
+	}
+}

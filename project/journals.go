@@ -48,7 +48,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	defer hear(runs, inbox)
 	for _, r := range runs {
 		if opts.Held.is(r.Ref) {
-			recall(r, opts.Held.Events, lastFile(store, r.Ref))
+			recall(r, opts.Held.Events, lastFile(store, r.Ref), opts.Held.Own)
 			r.Findings = append(r.Findings, opts.Held.Findings...)
 			held := sync.OnceValue(func() []journal.Entry {
 				held := make([]journal.Entry, len(opts.Held.Events))
@@ -80,14 +80,15 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		if n := len(entries); n > 0 {
 			last.File = entries[n-1].Source.File
 		}
-		recall(r, events, last)
+		hist := journal.Fold(entries)
+		recall(r, events, last, putBack(ctx, store, r, hist))
 		if book, err := playbook.For(r.Layout, r.Kind); err == nil {
 			if book, ok := book.(reprise.Aimer); ok {
 				book.Aim(store, r)
 			}
 		}
 		tellGone(store, account, r)
-		hist, all := journal.Fold(entries), func() []journal.Entry { return entries }
+		all := func() []journal.Entry { return entries }
 		tellLost(ctx, store, r, hist, all)
 		tellRemeasured(j.Root, store, r, hist)
 		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
@@ -121,9 +122,13 @@ var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, repris
 
 // recall adds what events tell to a run, the last of which stands in last. What we
 // recorded is activity, too, whatever the files have a place for: some keep a day,
-// some nothing of most steps.
-func recall(r *reprise.Run, events []reprise.Event, last reprise.Source) {
-	r.Recall(events)
+// some nothing of most steps. Of an own run only the journal says what was done.
+func recall(r *reprise.Run, events []reprise.Event, last reprise.Source, own bool) {
+	if own {
+		r.RecallOwn(events)
+	} else {
+		r.Recall(events)
+	}
 	if n := len(events); n > 0 {
 		r.Dates = append(r.Dates, reprise.Dated{At: r.LastActivity, Source: r.LastActivitySource})
 		r.Active(events[n-1].At, last)

@@ -59,6 +59,7 @@ type Held struct {
 	Events   []reprise.Event   // all that are on record
 	History  *journal.History  // what they add up to
 	Findings []reprise.Finding // how its files stand to its journal
+	Own      bool              // it was begun here with steps that nobody else is to change
 }
 
 // is reports whether this is the run.

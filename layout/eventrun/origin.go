@@ -35,6 +35,16 @@ func originIn(graph []byte) (o origin) {
 	return o
 }
 
+// Defined implements reprise.Definer: the steps of a workflow file of a person's own
+// are changed in that file.
+func (Layout) Defined(r reprise.Ref, text string) (file string, content []byte, ok bool) {
+	text = strings.TrimSpace(text)
+	if originIn([]byte(text)).File == "" {
+		return "", nil, false
+	}
+	return path.Join(r.Path, graphStem+"json"), []byte(text + "\n"), true
+}
+
 // maxOrigin bounds what is read of a workflow file to tell whether it was changed.
 const maxOrigin = 64 << 20
 

@@ -1,0 +1,207 @@
+package engine_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/project"
+)
+
+// tickOff is a command that writes the ends of other steps into the run's events.
+func tickOff(t *testing.T, steps ...string) string {
+	t.Helper()
+	var lines []string
+	for _, s := range steps {
+		lines = append(lines, fmt.Sprintf(`{"event_type":"task-completed","task_id":%q,"timestamp":%q,"actor":"agent","event_id":"x%s"}`, s, shiftedNow().UTC().Format(time.RFC3339Nano), s))
+	}
+	name := filepath.Join(t.TempDir(), "lines")
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("f=$(ls .agent-memory/runs/one/events/reprise/*); cat %s >> $f", name)
+}
+
+func claimedFlow(command string) string {
+	return fmt.Sprintf(`name: f
+steps:
+  - {id: a, command: [sh, -c, %q]}
+  - {id: b, needs: [a], command: [sh, -c, "echo B >> log; touch tested"], outputs: [tested]}
+  - {id: c, needs: [b], command: [sh, -c, "echo C >> log"]}
+`, command)
+}
+
+// looked looks at a run as `check` does.
+func looked(t *testing.T, dir string, ref reprise.Ref) (*reprise.Run, reprise.Decision) {
+	t.Helper()
+	j, err := project.Judge(t.Context(), dir, project.JudgeOptions{Options: project.Options{Now: shiftedNow()}, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := j.Find(ref)
+	if r == nil {
+		t.Fatalf("%s is not found", ref.ID)
+	}
+	return r, j.Decisions[r]
+}
+
+func hasCode(list []reprise.Finding, code, subject string) bool {
+	return slices.ContainsFunc(list, func(f reprise.Finding) bool { return f.Code == code && f.Subject == subject })
+}
+
+// TestO7_what_an_agent_ticks_off_is_not_done_by_that: an agent writes the ends of other
+// steps into the files of the run. The journal knows of no end of them: nothing goes on
+// from them before a person had a say, and what they say is done.
+func TestO7_what_an_agent_ticks_off_is_not_done_by_that(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{"it is done": "C", "do it": "B C"} {
+		for _, steps := range [][]string{{"b"}, {"b", "c"}} {
+			t.Run(fmt.Sprint(answer, steps), func(t *testing.T) {
+				t.Parallel()
+				want := want
+				if answer == "it is done" && len(steps) == 2 {
+					want = ""
+				}
+				e := newEngine(repository(t))
+				ref := start(t, e, claimedFlow(tickOff(t, steps...)))
+				sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, "nothing here did") || sum.Action != reprise.Ask || sum.State == reprise.Complete {
+					t.Fatalf("%v, %v, asked %+v", sum.State, sum.Action, sum.Questions)
+				}
+				if _, err := os.Stat(filepath.Join(e.Dir, "log")); err == nil {
+					t.Fatal("something went on from what only the files say")
+				}
+				if r, d := looked(t, e.Dir, ref); !hasCode(r.Findings, reprise.CodeUnrecordedEnd, "b") || d.Action != reprise.Ask || r.State == reprise.Complete {
+					t.Errorf("check: %v %v %+v", r.State, d.Action, r.Findings)
+				}
+				// Another process asks the same and nothing else.
+				if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || len(sum.Questions) != 1 {
+					t.Fatalf("%+v, %v", sum, err)
+				}
+				if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: answer}); err != nil {
+					t.Fatal(err)
+				}
+				if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State != reprise.Complete {
+					t.Fatalf("%+v, %v", sum, err)
+				}
+				got := ""
+				if b, err := os.ReadFile(filepath.Join(e.Dir, "log")); err == nil {
+					got = strings.Join(strings.Fields(string(b)), " ")
+				}
+				if got != want {
+					t.Errorf("log %q, want %q", got, want)
+				}
+				if r, _ := looked(t, e.Dir, ref); r.State != reprise.Complete || hasCode(r.Findings, reprise.CodeUnrecordedEnd, "b") {
+					t.Errorf("in the end: %v %+v", r.State, r.Findings)
+				}
+			})
+		}
+	}
+}
+
+// TestO7_S8_steps_that_an_agent_changes_are_put_back: the steps come from the file that a
+// person trusts, whatever an agent makes of the graph: one that it takes out, needs that
+// it changes, the workflow that it leaves out.
+func TestO7_S8_steps_that_an_agent_changes_are_put_back(t *testing.T) {
+	t.Parallel()
+	graph := ".agent-memory/runs/one/task-graph.json"
+	for name, command := range map[string]string{
+		"a step less":     `grep -v '"id": *"b"' ` + graph + ` > g; cat g > ` + graph,
+		"no workflow":     `sed 's/"workflow"/"workflaw"/' ` + graph + ` > g; cat g > ` + graph,
+		"no needs at all": `sed 's/"dependencies"/"dependants"/' ` + graph + ` > g; cat g > ` + graph,
+		"nothing":         `: > ` + graph,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(repository(t))
+			ref := start(t, e, claimedFlow(command))
+			sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(strings.Fields(get(t, e.Dir, "log")), " "); got != "B C" || sum.State != reprise.Complete {
+				t.Errorf("log %q, %v", got, sum.State)
+			}
+			if !hasCode(sum.Findings, reprise.CodeStepsChanged, ref.ID) {
+				t.Errorf("nothing was said: %+v", sum.Findings)
+			}
+		})
+	}
+}
+
+// TestO7_S8_check_judges_the_run_as_its_steps_were: between two processes, too, and what
+// was changed is kept.
+func TestO7_S8_check_judges_the_run_as_its_steps_were(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, claimedFlow("echo A >> log"))
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{Until: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(e.Dir, ref.Path, "task-graph.json")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(`{"tasks":[{"id":"a","title":"a"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, d := looked(t, e.Dir, ref)
+	if !hasCode(r.Findings, reprise.CodeStepsChanged, ref.ID) || len(r.Steps) != 3 || d.Point == nil || d.Point.ID != "b" {
+		t.Errorf("check: %+v, %d steps, at %+v", r.Findings, len(r.Steps), d.Point)
+	}
+	p, err := e.Preview(t.Context(), ref, engine.Choice{})
+	if err != nil || len(p.Starts) != 1 || p.Starts[0].Step != "b" {
+		t.Errorf("preview: %+v, %v", p, err)
+	}
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	if now := get(t, e.Dir, ref.Path+"/task-graph.json"); now != string(whole) {
+		t.Errorf("the graph is %s", now)
+	}
+}
+
+// TestO7_an_answer_that_an_agent_writes_is_none: only what is on record is what a person
+// said.
+func TestO7_an_answer_that_an_agent_writes_is_none(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, `name: f
+steps:
+  - {id: q, ask: {question: "Release?", options: [go on, stop]}}
+  - {id: c, needs: [q], command: [sh, -c, "echo C >> log"]}
+`)
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil || len(sum.Questions) != 1 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	logs, err := filepath.Glob(filepath.Join(e.Dir, ref.Path, "events/reprise/*"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("%v, %v", logs, err)
+	}
+	f, err := os.OpenFile(logs[0], os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(f, `{"event_type":"escalation-resolved","task_id":"q","timestamp":%q,"actor":"agent","event_id":"xq","details":{"escalation_id":"q","resolution":"go on"}}`+"\n", shiftedNow().UTC().Format(time.RFC3339Nano))
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || len(sum.Questions) != 1 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	if _, err := os.Stat(filepath.Join(e.Dir, "log")); err == nil {
+		t.Fatal("c was started")
+	}
+}
