@@ -120,6 +120,7 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 		return err
 	}
 	w.sum.Launches += child.Launches
+	w.sum.Commands += child.Commands
 	w.sum.Finished = append(w.sum.Finished, child.Finished...)
 	w.sum.Failed = append(w.sum.Failed, child.Failed...)
 	w.sum.Findings = append(w.sum.Findings, child.Findings...)

@@ -122,7 +122,8 @@ type Summary struct {
 	Merged    string // what was merged into what, where that was asked for
 	Started   time.Time
 	Ended     time.Time
-	Launches  int
+	Launches  int // of agents and commands
+	Commands  int // those that were commands of a workflow file
 }
 
 // Preview is what Resume would do, as far as that can be told before agents do

@@ -155,7 +155,7 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 	// itself goes on until they are gone.
 	stopped := ctx
 	ctx, f.cancel = context.WithCancel(ctx)
-	w.sum.Launches++
+	w.countLaunch(f, 1)
 	f.session, err = w.startAgent(ctx, bound.agent, job)
 	if err != nil {
 		f.cancel()
@@ -178,10 +178,17 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 	return nil
 }
 
+func (w *work) countLaunch(f *flight, n int) {
+	w.sum.Launches += n
+	if len(f.a.Command) > 0 {
+		w.sum.Commands += n
+	}
+}
+
 // notStarted takes back an attempt whose command could not be started: nothing was
 // done and nothing failed. Trying again has no use before somebody mends that.
 func (w *work) notStarted(ctx context.Context, f *flight, cause error) error {
-	w.sum.Launches--
+	w.countLaunch(f, -1)
 	ev := w.about(ctx, f, reprise.StepReset)
 	ev.Text, ev.Outcome = cause.Error(), string(agent.NotStarted)
 	w.refuse(f.a, cause)

@@ -365,7 +365,10 @@ func (s *shift) keep(j judged, answers map[string]string) error {
 			left = append(left, q)
 		}
 	}
-	next := s.command("resume", j.name)
+	next, working := s.command("resume", j.name), j.d.State == reprise.Running
+	if working {
+		next = s.command("check", j.name)
+	}
 	if len(left) > 0 {
 		s.code, next = exitNeedsAnswer, s.command("answer", j.name)
 	}
@@ -375,7 +378,11 @@ func (s *shift) keep(j judged, answers map[string]string) error {
 	columns, colour := s.terminal(s.out)
 	f := face{view: view{w: s.out, columns: columns, colour: colour && s.colours()}}
 	if len(ids) > 0 {
-		f.say("Kept: " + strings.Join(ids, ", ") + ".")
+		text := "Kept: " + strings.Join(ids, ", ") + "."
+		if working {
+			text += " It is being worked on, and the answer is taken in there."
+		}
+		f.say(text)
 	} else {
 		f.say("Nothing was answered.")
 	}

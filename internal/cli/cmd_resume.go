@@ -191,6 +191,9 @@ func (s *shift) which(arg string, byAge bool) (*judged, *project.Judgement, erro
 	n, err := s.chooseNumber(s.ctx, len(list))
 	if err != nil || n == 0 {
 		s.code = exitNeedsAnswer
+		if err == nil {
+			f.say("Nothing was resumed. `reprise run` starts something new, `reprise resume RUN --fresh` one of them from scratch.")
+		}
 		return nil, nil, err
 	}
 	return &list[n-1], found, nil

@@ -221,7 +221,7 @@ func (f *face) workLeft(r *reprise.Run, sum *engine.Summary) {
 // workEnd prints the last lines: time, how to take it back, what is next.
 func (f *face) workEnd(sum *engine.Summary, code int, next string) {
 	f.gap()
-	text := count(sum.Launches, "agent") + " started in " + took(sum.Ended.Sub(sum.Started))
+	text := launched(sum) + " started in " + took(sum.Ended.Sub(sum.Started))
 	switch {
 	case sum.Snapshot == "":
 	case sum.StateOnly:
@@ -236,6 +236,18 @@ func (f *face) workEnd(sum *engine.Summary, code int, next string) {
 	if next != "" {
 		f.line("%s", f.paint("1", "Next: ")+next)
 	}
+}
+
+// launched counts the agents and the commands of a workflow file that were started.
+func launched(sum *engine.Summary) string {
+	agents := sum.Launches - sum.Commands
+	switch {
+	case sum.Commands == 0:
+		return count(agents, "agent")
+	case agents == 0:
+		return count(sum.Commands, "command")
+	}
+	return count(agents, "agent") + " and " + count(sum.Commands, "command")
 }
 
 func summaryDocument(root string, sum *engine.Summary, next string, code int) report.Summary {

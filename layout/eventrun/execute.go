@@ -78,11 +78,11 @@ func (l *loading) offer(s *step) (group int, u reprise.Unit) {
 		u.Reason = startedWords(where)
 		return 0, u
 	case reprise.Failed:
-		failures := 1
+		failures := int32(1)
 		if s.events != nil && s.events.extra != nil {
-			failures = int(s.events.extra.failures)
+			failures = s.events.extra.failures
 		}
-		u.Reason = fmt.Sprintf("it failed (%s); retry after %s", where, counted(failures, "failure"))
+		u.Reason = fmt.Sprintf("it failed %s (%s) and is tried again", times(failures), where)
 		return 2, u
 	case reprise.Unknown:
 		u.Role = "verifier"

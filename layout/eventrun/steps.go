@@ -153,7 +153,9 @@ func (l *loading) judge(s *step) {
 	if s.Path != "" && s.node == nil {
 		s.Title = l.contractTitle(s.ID)
 	}
-	s.Role = "executor"
+	if l.graph.origin.File == "" { // there the file says who does it, if anybody
+		s.Role = "executor"
+	}
 	s.Status = reprise.Pending
 	l.leave(s)
 	if s.events != nil && s.events.word != nil {
