@@ -37,6 +37,7 @@ const (
 	CodeIntegrity         = "integrity"              // a rule of the format is broken
 	CodeLiveOwner         = "live-owner"             // a process that is alive holds the run
 	CodeElsewhere         = "worked-elsewhere"       // the run is gone on with from another folder
+	CodeCopied            = "copied"                 // the project is a copy of another one, with its state
 	CodeSessionLive       = "session-live"           // an agent is at work where the run works
 	CodeCallInAir         = "call-in-air"            // an agent began something there and left no result
 	CodeGitOperation      = "git-mid-operation"      // a merge, rebase or the like is not finished

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"reprise"
@@ -135,9 +136,17 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 	return r.told(r.instead(r.choose(ctx, look)))
 }
 
-// look opens the project to look at it.
+// look opens the project to look at it. Where nobody could take it, the error is the
+// one that they would get.
 func (e *Engine) look() (*durable.Store, error) {
-	return durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
+	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
+	if err != nil || e.Adopt {
+		return store, err
+	}
+	if err := store.Copied(); err != nil {
+		return nil, errors.Join(err, store.Release())
+	}
+	return store, nil
 }
 
 // looking is a work that only looks: without the lease, without a journal to

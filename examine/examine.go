@@ -100,6 +100,7 @@ func Checks() []Check {
 		{reprise.CodeUnrecordedEnd, warning, "The files of a run that was begun here from a workflow file call a step done, and its journal, which has all that was done, knows of no end of it: an agent may have ticked it off.", false, nil},
 		{reprise.CodeStepsChanged, warning, "Something else changed the steps that a run was begun with from a workflow file; whoever resumes puts them back, and the judgement is of the run as it is then.", false, nil},
 		{reprise.CodeElsewhere, blocking, "The run is gone on with from another folder around it, or is in another checkout: the journal there knows what was begun.", false, nil},
+		{reprise.CodeCopied, blocking, "The project was copied together with its state, or nothing says that the state was made here: two copies must not go on with one run; --adopt accepts this one as a project of its own.", false, nil},
 		{reprise.CodeMovedOn, info, "Something else changed a file of the run after our last event in it; the file counts.", false, nil},
 		{reprise.CodeRolledForward, info, "A crash came between an event and the files that tell it; they were, or will be, brought up to the journal.", false, nil},
 		{reprise.CodeLeftProcess, warning, "While a run is worked on: a process that a step started lived on after it, and was stopped.", false, nil},

@@ -38,6 +38,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		return
 	}
 	store, names := home.store, home.names
+	j.tellCopied(store, runs, opts)
 	inbox, err := journal.ReadInbox(j.Root)
 	if err != nil {
 		j.report(reprise.Finding{
@@ -191,6 +192,29 @@ func tellGone(store *durable.Store, account *journal.Account, r *reprise.Run) {
 	if r.Gone() != nil {
 		// What is left of it may look like a run that has hardly begun.
 		r.State, r.Reason, r.Next = reprise.Unreadable, filesGone, nil
+	}
+}
+
+// tellCopied tells of open runs in a project that was copied with its state: whoever
+// wants to go on with one is refused before anything is read.
+func (j *Judgement) tellCopied(store *durable.Store, runs []*reprise.Run, opts JudgeOptions) {
+	err := store.Copied()
+	if err == nil || opts.Adopt {
+		return
+	}
+	f := journalProblem(durable.StateDir, err)
+	if copied, ok := errors.AsType[*durable.CopiedError](err); ok {
+		f.Code, f.Severity, f.Hint = reprise.CodeCopied, reprise.Blocking, copied.Hint()
+		// The reason why it is not gone on with is all that some get to see.
+		f.Message = "the project is a copy, which --adopt accepts as one of its own, of " + copied.From
+		if copied.From == "" {
+			f.Message = "nothing says that the state was made here, which --adopt accepts: " + copied.Cause.Error()
+		}
+	}
+	for _, r := range runs {
+		if r.State.Open() && !opts.Held.is(r.Ref) {
+			r.Report(f)
+		}
 	}
 }
 

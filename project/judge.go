@@ -36,6 +36,8 @@ type JudgeOptions struct {
 	// Verify, with Full, is a command that is run in a throw-away copy of the
 	// project; if it succeeds, what is evidenced counts as verified.
 	Verify string
+	// Adopt takes a project that was copied with its state for one of its own.
+	Adopt bool
 	// Held is a run that the caller works on, if there is one. Then the judgement
 	// has no digest: that is of what is read here.
 	Held *Held

@@ -87,7 +87,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 	}
 	flags.dry = flags.list // it changes nothing
 	return a.work(ctx, flags.workFlags, func(s *shift) error {
-		found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true})
+		found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt})
 		if err != nil {
 			return err
 		}

@@ -230,7 +230,7 @@ func (s *shift) nothingDocument(about []reprise.Finding) report.Summary {
 // lookUp judges the project. What a dead engine left running is waited for first,
 // but by those who only look.
 func (s *shift) lookUp() (*project.Judgement, error) {
-	found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true})
+	found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt})
 	if err != nil || s.flags.dry || !slices.ContainsFunc(found.Runs, func(r *reprise.Run) bool { return r.Owner != nil && r.Owner.Orphan }) {
 		return found, err
 	}
@@ -249,7 +249,7 @@ func (s *shift) lookUp() (*project.Judgement, error) {
 		}
 		return nil, err
 	}
-	return s.judge(s.ctx, s.root, project.JudgeOptions{Full: true})
+	return s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt})
 }
 
 // tellWaiting tells what is waited for, or was chosen, before anything is worked on.

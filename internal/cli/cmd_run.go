@@ -319,7 +319,7 @@ func (s *shift) begin(b beginning) error {
 	}
 	// It is there now and is gone on with like any other. Whoever typed the
 	// command wants it started; a pre-flight check has asked already.
-	if found, err = s.judge(s.ctx, s.root, project.JudgeOptions{Full: true}); err != nil {
+	if found, err = s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt}); err != nil {
 		return err
 	}
 	j, err := judgedRef(found, ref)

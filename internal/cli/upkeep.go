@@ -45,7 +45,7 @@ func (a *app) tender(f upkeepFlags) (upkeep.Tender, error) {
 // the first that is open. nil if there is none.
 func (a *app) chosen(ctx context.Context, f upkeepFlags, arg string) (*project.Judgement, *reprise.Run, error) {
 	root, _ := projectFolder(f.dir)
-	j, err := a.judge(ctx, root, project.JudgeOptions{Full: true})
+	j, err := a.judge(ctx, root, project.JudgeOptions{Full: true, Adopt: f.adopt})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,8 +115,9 @@ func upkeepCode(err error) int {
 	var damage *durable.DamageError
 	var elsewhere *upkeep.ElsewhereError
 	var agent *byAgentError
+	var copied *durable.CopiedError
 	switch {
-	case errors.As(err, &agent):
+	case errors.As(err, &agent), errors.As(err, &copied):
 		return exitBlocked
 	case errors.As(err, &elsewhere) && !elsewhere.Live():
 		return exitBlocked

@@ -129,7 +129,7 @@ func (e *CopiedError) Error() string {
 
 // Hint says what a person can do.
 func (e *CopiedError) Hint() string {
-	return "go on in the original, or accept this copy as a project of its own"
+	return "go on in the original, or accept this copy as a project of its own with --adopt, as in `reprise resume --adopt`"
 }
 
 // NetworkError tells that the project lies on a file system whose locks and
