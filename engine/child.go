@@ -155,14 +155,12 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 	if !child.Until.IsZero() && ctx.Err() == nil && len(child.Questions) == 0 {
 		ev := w.about(ctx, f, reprise.StepDeferred)
 		ev.Until, ev.Account, ev.Text = child.Until, child.Account, why
-		w.ended(f, "waiting", why)
-		return w.postpone(ctx, f, ev)
+		return w.postpone(ctx, f, "waiting", ev)
 	}
 	if ctx.Err() == nil {
 		w.parked[f.a.Step] = "waits: " + why
 	}
 	reset := w.about(ctx, f, reprise.StepReset)
 	reset.Outcome, reset.Text, reset.Actor = "waiting", why, actor
-	w.ended(f, "waiting", why)
-	return w.record(ctx, reset)
+	return w.endWith(ctx, f, "waiting", why, reset)
 }

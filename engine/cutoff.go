@@ -257,9 +257,11 @@ func (w *work) landedBy(ctx context.Context, f *flight, r agent.Result, proof st
 
 // runAgain gives an attempt up; the step is open again.
 func (w *work) runAgain(ctx context.Context, f *flight, why string, then ...reprise.Event) error {
-	events := w.givenBack(ctx, f, why)
+	if err := w.recordAll(ctx, append(w.givenBack(ctx, f, why), then...)...); err != nil {
+		return err
+	}
 	w.tell(Progress{Kind: Resolved, Step: f.a.Step, Title: f.a.Unit.Title, Attempt: f.attempt, Outcome: "rerun", Text: why})
-	return w.recordAll(ctx, append(events, then...)...)
+	return nil
 }
 
 // givenBack are the events by which an attempt is given up and its step is open again.
@@ -297,7 +299,12 @@ func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
 		ev := w.about(ctx, f, reprise.StepResolved)
 		ev.Outcome, ev.Actor = "ask", actor
 		ev.Text = "it may have been done and must not be done twice by accident"
-		return w.recordAll(ctx, append([]reprise.Event{ev}, w.questions(f.a, ask, "")...)...)
+		asks := w.questions(f.a, ask, "")
+		if err := w.recordAll(ctx, append([]reprise.Event{ev}, asks...)...); err != nil {
+			return err
+		}
+		w.tellAsked(f.a, asks)
+		return nil
 	case !q.Answered:
 		w.parked[f.a.Step] = "was cut off, and only a person can tell what came of it"
 		return nil
@@ -317,5 +324,5 @@ func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
 	}
 	// Words that were taken in when anything was: nobody knows what they mean.
 	w.parked[f.a.Step] = "was cut off, and what a person said of it is none of the answers"
-	return w.recordAll(ctx, w.questions(f.a, ask, "")...)
+	return w.ask(ctx, f.a, ask)
 }

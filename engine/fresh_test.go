@@ -220,7 +220,7 @@ func shiftedNow() time.Time { return time.Now().Add(clockShift()) }
 
 // listed finds the run of a workflow in the list of runs that can be resumed.
 func listed(dir, name string) (reprise.Ref, error) {
-	j, err := project.Judge(context.Background(), dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true})
+	j, err := project.Judge(context.Background(), dir, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Full: true, Adopt: true})
 	if err != nil {
 		return reprise.Ref{}, err
 	}

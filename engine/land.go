@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"reprise"
 	"reprise/agent"
+	"reprise/internal/durable"
 	"reprise/journal"
 )
 
@@ -85,10 +87,9 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 		// known. It is bounded like attempts that were cut off.
 		ev := w.about(ctx, f, reprise.StepResolved)
 		ev.Outcome, ev.Text, ev.Cause = string(reprise.Rerun), lostWords[r.Outcome], journal.SessionLost
-		w.ended(f, string(r.Outcome), r.Reason)
 		reset := w.about(ctx, f, reprise.StepReset)
 		reset.Text, reset.Outcome, reset.Agent = ev.Text, "lost", "" // nobody goes on with it
-		return w.recordAll(ctx, ev, reset)
+		return w.endWith(ctx, f, string(r.Outcome), r.Reason, ev, reset)
 	}
 	return w.fail(ctx, f, r)
 }
@@ -126,8 +127,11 @@ func (w *work) unproved(ctx context.Context, f *flight, r agent.Result) error {
 	policy := policyOf(f.a)
 	switch {
 	case policy == reprise.AskWho:
+		if err := w.askWhatHappened(ctx, f); err != nil {
+			return err
+		}
 		w.ended(f, string(r.Outcome), "only a person can tell what came of it")
-		return w.askWhatHappened(ctx, f)
+		return nil
 	case r.CutOff:
 		return w.cutOff(ctx, f, r)
 	case r.Outcome != agent.Stopped:
@@ -139,15 +143,13 @@ func (w *work) unproved(ctx context.Context, f *flight, r agent.Result) error {
 	}
 	ev := w.about(ctx, f, reprise.StepReset)
 	ev.Text, ev.Outcome = "stopped before it was finished", "stopped"
-	w.ended(f, string(r.Outcome), ev.Text)
-	return w.record(ctx, ev)
+	return w.endWith(ctx, f, string(r.Outcome), ev.Text, ev)
 }
 
 // cutOff records an attempt whose keeper was killed: that tells nothing about its
 // command, and is bounded like attempts whose engine was killed.
 func (w *work) cutOff(ctx context.Context, f *flight, r agent.Result) error {
-	w.ended(f, string(r.Outcome), r.Reason)
-	return w.recordAll(ctx, w.givenBack(ctx, f, r.Reason)...)
+	return w.endWith(ctx, f, string(r.Outcome), r.Reason, w.givenBack(ctx, f, r.Reason)...)
 }
 
 // about makes an event about an attempt. One that does not accept it tells what
@@ -308,7 +310,9 @@ func (w *work) missing(f *flight) string {
 		now, err := w.hash(e.Path)
 		switch {
 		case err != nil:
-			lacks = append(lacks, e.Path+" cannot be read")
+			lacks = append(lacks, e.Path+" cannot be read: "+whyUnread(err))
+		case now.IsZero() && w.isFolder(e.Path):
+			lacks = append(lacks, e.Path+" is a folder with nothing in it")
 		case now.IsZero():
 			lacks = append(lacks, e.Path+" is not there")
 		case e.Changed && f.unchanged(e, now):
@@ -323,6 +327,17 @@ func (w *work) missing(f *flight) string {
 		return ""
 	}
 	return "it ended without leaving what it should: " + strings.Join(lacks, ", ")
+}
+
+// whyUnread is why a file cannot be read, without its name.
+func whyUnread(err error) string {
+	if odd, ok := errors.AsType[*durable.NotRegularError](err); ok {
+		return strings.TrimPrefix(err.Error(), "open "+odd.Path+": ")
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err.Error()
+	}
+	return err.Error()
 }
 
 // madeBefore reports whether everything an attempt should have changed was
@@ -359,7 +374,8 @@ func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, repl
 	ev.Text, ev.Verdict, ev.Issues = first(c.Text, reply.Summary), c.Verdict, c.Issues
 	ev.Key, ev.Answers = f.key, f.answers
 	all := append([]reprise.Event{ev}, w.applied(ev)...)
-	all = append(append(all, c.Then...), w.questions(f.a, c.Questions, "")...)
+	asks := w.questions(f.a, c.Questions, "")
+	all = append(append(all, c.Then...), asks...)
 	// crash: effect-durable
 	if err := w.recordAll(ctx, all...); err != nil {
 		return err
@@ -370,6 +386,7 @@ func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, repl
 	}
 	w.sum.Finished = append(w.sum.Finished, w.report(f, ev.Text, commit))
 	w.ended(f, counts, ev.Text)
+	w.tellAsked(f.a, asks)
 	w.stuck(f.a, ev.Outcome)
 	return nil
 }
@@ -403,19 +420,33 @@ func (w *work) fail(ctx context.Context, f *flight, r agent.Result) error {
 	default:
 		ev.Outcome = string(r.Outcome)
 	}
+	if err := w.endWith(ctx, f, string(r.Outcome), ev.Text, ev); err != nil {
+		return err
+	}
 	w.sum.Failed = append(w.sum.Failed, w.notAccepted(f, ev.Text))
-	w.ended(f, string(r.Outcome), ev.Text)
-	return w.record(ctx, ev)
+	return nil
 }
 
 // blocked records that a step cannot go on without something from outside.
 func (w *work) blocked(ctx context.Context, f *flight, why string) error {
 	ev := w.about(ctx, f, reprise.StepBlocked)
 	ev.Text = why
+	if err := w.endWith(ctx, f, "blocked", why, ev); err != nil {
+		return err
+	}
 	w.parked[f.a.Step] = "is blocked: " + why
 	w.sum.Failed = append(w.sum.Failed, w.notAccepted(f, why))
-	w.ended(f, "blocked", why)
-	return w.record(ctx, ev)
+	return nil
+}
+
+// endWith records how an attempt ended and tells it then: nothing is told that is not
+// on record.
+func (w *work) endWith(ctx context.Context, f *flight, outcome, text string, events ...reprise.Event) error {
+	if err := w.recordAll(ctx, events...); err != nil {
+		return err
+	}
+	w.ended(f, outcome, text)
+	return nil
 }
 
 // counts is how an attempt ended that is accepted.

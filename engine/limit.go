@@ -118,14 +118,13 @@ func (w *work) limited(ctx context.Context, f *flight, r agent.Result) error {
 	ev := w.about(ctx, f, reprise.StepDeferred)
 	ev.Until, ev.Account = w.gate.Close(account, until, w.Now()), account
 	ev.Text = first(r.Reason, "a usage limit")
-	w.ended(f, string(r.Outcome), ev.Text)
-	return w.postpone(ctx, f, ev)
+	return w.postpone(ctx, f, string(r.Outcome), ev)
 }
 
-// postpone records that a step is not to be started before a time. It is open
-// again.
-func (w *work) postpone(ctx context.Context, f *flight, ev reprise.Event) error {
+// postpone records that a step is not to be started before a time, and tells that its
+// attempt ended so. It is open again.
+func (w *work) postpone(ctx context.Context, f *flight, outcome string, ev reprise.Event) error {
 	reset := w.about(ctx, f, reprise.StepReset)
 	reset.Text, reset.Outcome = ev.Text, "limited"
-	return w.recordAll(ctx, ev, reset)
+	return w.endWith(ctx, f, outcome, ev.Text, ev, reset)
 }

@@ -18,13 +18,23 @@ func questionOf(step string) string { return "ask-" + word(step) }
 
 // ask records questions to a person about a unit of work.
 func (w *work) ask(ctx context.Context, a reprise.Assignment, asked []reprise.Asked) error {
-	if err := w.recordAll(ctx, w.questions(a, asked, "")...); err != nil {
+	asks := w.questions(a, asked, "")
+	if err := w.recordAll(ctx, asks...); err != nil {
 		return err
 	}
+	w.tellAsked(a, asks)
 	return w.load()
 }
 
-// questions are the events that ask what is not open already. One that was answered
+// tellAsked tells of questions that are on record now.
+func (w *work) tellAsked(a reprise.Assignment, asks []reprise.Event) {
+	for _, ev := range asks {
+		w.tell(Progress{Kind: Questions, Step: a.Step, Text: ev.Text})
+	}
+}
+
+// questions are the events that ask what is not open already, for tellAsked once they
+// are on record. One that was answered
 // is asked again: whoever asks knows the answer, and it was given for other work or is
 // none of the answers any more. by is the step that waits for the answers.
 func (w *work) questions(a reprise.Assignment, asked []reprise.Asked, by string) []reprise.Event {
@@ -56,7 +66,6 @@ func (w *work) questions(a reprise.Assignment, asked []reprise.Asked, by string)
 			ev.Step = q.Subject
 		}
 		out = append(out, ev)
-		w.tell(Progress{Kind: Questions, Step: a.Step, Text: q.Text})
 	}
 	return out
 }
@@ -124,10 +133,14 @@ func (w *work) waitForPerson(ctx context.Context, f *flight, r agent.Result, ask
 	if len(open) == 0 {
 		return w.lied(ctx, f, r, "it asks again what was answered: "+again)
 	}
-	w.ended(f, "question", open[0].Text)
 	reset := w.about(ctx, f, reprise.StepReset)
 	reset.Text, reset.Outcome = "waits for an answer", "question"
-	return w.recordAll(ctx, append(w.questions(f.a, open, f.a.Step), reset)...)
+	asks := w.questions(f.a, open, f.a.Step)
+	if err := w.endWith(ctx, f, "question", open[0].Text, append(slices.Clone(asks), reset)...); err != nil {
+		return err
+	}
+	w.tellAsked(f.a, asks)
+	return nil
 }
 
 // fromAgent reports whether a question is in an agent's own words and name.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -40,6 +41,7 @@ type flight struct {
 	result  string                  // where it leaves its reply, absolute
 	log     string                  // where its output is kept, a path in the project
 	logfile io.Closer
+	begun   begun // whether it was told that it began
 	session agent.Session
 	stay    *stay // where it works, nil for an attempt of an earlier process
 	child   *Summary
@@ -170,7 +172,9 @@ func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.J
 	}
 	// crash: agent-started
 	w.flights[f.a.Step] = f
-	w.tell(Progress{Kind: Began, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Log: f.log})
+	f.begun.tell(func() {
+		w.tell(Progress{Kind: Began, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Log: f.log})
+	})
 	go func() {
 		r := f.session.Wait()
 		w.landed <- landing{step: f.a.Step, result: r}
@@ -191,8 +195,11 @@ func (w *work) notStarted(ctx context.Context, f *flight, cause error) error {
 	w.countLaunch(f, -1)
 	ev := w.about(ctx, f, reprise.StepReset)
 	ev.Text, ev.Outcome = cause.Error(), string(agent.NotStarted)
+	if err := w.record(ctx, ev); err != nil {
+		return err
+	}
 	w.refuse(f.a, cause)
-	return w.record(ctx, ev)
+	return nil
 }
 
 // startAgent starts an agent and meanwhile records what it wants on record: the
@@ -285,19 +292,42 @@ func (w *work) placed(f *flight, name string) string {
 	return f.inside + "/" + name
 }
 
-// hash is that of a file of the project, however large, zero if there is none.
+// hash is that of a file of the project, however large, zero if there is none. All folders
+// that hold a file have the same; one that holds none is nothing.
 func (w *work) hash(name string) (reprise.Hash, error) {
 	sum, err := w.store.HashFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a file lies where a folder of it would be
 		return reprise.Hash{}, nil
 	case err != nil:
-		if info, serr := fs.Stat(w.store, name); serr == nil && info.IsDir() {
-			return reprise.HashOf([]byte("folder")), nil
+		switch {
+		case !w.isFolder(name):
+			return reprise.Hash{}, err
+		case w.holdsNothing(name):
+			return reprise.Hash{}, nil
 		}
-		return reprise.Hash{}, err
+		return reprise.HashOf([]byte("folder")), nil
 	}
 	return sum, nil
+}
+
+func (w *work) isFolder(name string) bool {
+	info, err := fs.Stat(w.store, name)
+	return err == nil && info.IsDir()
+}
+
+// holdsNothing reports whether a folder holds nothing but folders. It does not where
+// that cannot be told.
+func (w *work) holdsNothing(name string) bool {
+	empty := true
+	err := fs.WalkDir(w.store, name, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			empty = false
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return empty && err == nil
 }
 
 // keyOf is what commits of an attempt carry. It names the run as it was begun,
@@ -384,12 +414,48 @@ func (w *work) job(ctx context.Context, f *flight, bound binding) (agent.Job, er
 // noNul makes a text that can be a value in an environment.
 func noNul(s string) string { return strings.ReplaceAll(s, "\x00", "") }
 
+// begun keeps what an agent says until it was told that the attempt began: its process
+// is at work before whoever started it knows.
+type begun struct {
+	mu   sync.Mutex
+	told bool
+	said []func()
+}
+
+// tell tells that the attempt began, and then what was said before.
+func (b *begun) tell(began func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	began()
+	for _, say := range b.said {
+		say()
+	}
+	b.told, b.said = true, nil
+}
+
+// maxSaid bounds how many lines wait; the log has them all.
+const maxSaid = 1000
+
+// say passes something on that an agent said, once it was told that it began.
+func (b *begun) say(what func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.told:
+		what()
+	case len(b.said) < maxSaid:
+		b.said = append(b.said, what)
+	}
+}
+
 // tellLine passes on what an agent says. It is called from the agent's
 // goroutine and reads nothing that the loop changes.
 func (w *work) tellLine(f *flight, text string) {
-	if w.Tell != nil {
-		w.Tell(Progress{Kind: Said, At: w.Now(), Run: w.ref.ID, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Text: text, Done: -1, Total: -1})
+	if w.Tell == nil {
+		return
 	}
+	p := Progress{Kind: Said, At: w.Now(), Run: w.ref.ID, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Text: text, Done: -1, Total: -1}
+	f.begun.say(func() { w.Tell(p) })
 }
 
 // task is what the prompt is made of.

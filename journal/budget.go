@@ -27,7 +27,7 @@ func (s StepHistory) Spent(b Budget) string {
 	case s.Cutoffs >= b.Cutoffs:
 		return fmt.Sprintf("was cut off %s without an end", Times(s.Cutoffs))
 	case s.LastFailure != nil && s.LastFailure.Outcome == SameAgain:
-		return "failed twice in the same way with nothing changed: " + ReasonOf(s.LastFailure)
+		return "failed twice in the same way, with nothing changed between the two: " + ReasonOf(s.LastFailure)
 	case s.LastFailure != nil && s.LastFailure.Outcome == Pointless:
 		return ReasonOf(s.LastFailure)
 	}
