@@ -49,7 +49,7 @@ var rooms = map[string][]string{
 	"playbook/playbooktest":    {".", "layout/layouttest"},
 	"prompt":                   {"."},
 	"briefing":                 {".", "prompt"},
-	"doctor":                   {"agent", "settings", "internal/durable", "internal/proc"},
+	"doctor":                   {"agent", "settings", "internal/durable", "internal/gitx", "internal/proc"},
 	"settings":                 {".", "internal/doc", "internal/durable"},
 	"flow":                     {".", "internal/doc"},
 	"worktree":                 {".", "internal/gitx", "internal/durable", "journal"},

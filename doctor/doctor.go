@@ -1,6 +1,7 @@
 // Package doctor looks whether reprise can work on this machine and in this
 // project: which agents there are, git, the file system, processes, settings.
-// It changes nothing, and starts nothing but `--version` of programs.
+// It changes nothing, and starts nothing but `--version` of programs and git, to ask it
+// whether it takes the project for a repository.
 package doctor
 
 import (
@@ -20,6 +21,7 @@ import (
 
 	"reprise/agent"
 	"reprise/internal/durable"
+	"reprise/internal/gitx"
 	"reprise/internal/proc"
 	"reprise/settings"
 )
@@ -70,7 +72,9 @@ func Look(ctx context.Context, o Options) []Check {
 	env, _ := set.Environ(o.Environ, settings.Agent{})
 	roles, bound := o.roles(set)
 	out := agents(ctx, env, bound)
-	out = append(out, git(ctx, env), o.files())
+	out = append(out, git(ctx, env))
+	out = append(out, o.repository(ctx)...)
+	out = append(out, o.files())
 	out = append(out, processes()...)
 	return append(append(out, checks...), roles...)
 }
@@ -145,6 +149,26 @@ func git(ctx context.Context, env []string) Check {
 		c.Do = "install git " + minimum() + " or later"
 	}
 	return c
+}
+
+// repository looks whether git takes the project for a repository, as whoever works
+// there asks it. Nothing is said where it does, or where there is none.
+func (o Options) repository(ctx context.Context) []Check {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err := gitx.Open(ctx, o.Dir, gitx.Options{Environ: o.Environ})
+	if err == nil || errors.Is(err, gitx.ErrNone) || errors.Is(err, gitx.ErrNoGit) {
+		return nil
+	}
+	c := Check{
+		Group: "git", Name: "repository", Level: Limited, Says: "git cannot be used here: " + err.Error(),
+		Means: "no evidence from commits, no checkout of a run's own, no commit of what a step left",
+		Do:    "run `git status` there and see what it says",
+	}
+	if strings.Contains(o.Dir, "\n") {
+		c.Do = "give the folder a name without a line break"
+	}
+	return []Check{c}
 }
 
 func minimum() string { return fmt.Sprintf("%d.%d", wanted[0], wanted[1]) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reprise/doctor"
+	"reprise/internal/gitx/gittest"
 )
 
 // look looks with nothing but a few programs in the PATH.
@@ -94,5 +95,25 @@ func TestX10_nobody_to_do_the_work_is_essential(t *testing.T) {
 	}
 	if got := find(t, checks, "state folder"); got.Says == "" || got.Level == doctor.Missing {
 		t.Errorf("%+v", got)
+	}
+}
+
+// As run and resume say it: with such a repository nothing is committed.
+func TestX10_a_repository_that_git_cannot_be_asked_about(t *testing.T) {
+	t.Parallel()
+	for name, problem := range map[string]bool{"shop": false, "line\nbreak": true} {
+		home, dir := t.TempDir(), filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Skip(err)
+		}
+		gittest.Begin(t, dir, gittest.Environ(home))
+		checks := doctor.Look(t.Context(), doctor.Options{Dir: dir, Environ: append(os.Environ(), "HOME="+home), Getenv: func(string) string { return "" }})
+		i := slices.IndexFunc(checks, func(c doctor.Check) bool { return c.Name == "repository" })
+		if (i >= 0) != problem {
+			t.Errorf("%q: %+v", name, checks)
+		}
+		if i >= 0 && (checks[i].Level != doctor.Limited || checks[i].Means == "" || checks[i].Do == "") {
+			t.Errorf("%q: %+v", name, checks[i])
+		}
 	}
 }

@@ -21,7 +21,8 @@ func (a *app) newDoctor() *cobra.Command {
 		Short: "Tell what works on this machine and in this project, and what would not",
 		Long: "Look for the agent CLIs and their versions, git, the file system of the state folder,\n" +
 			"processes and settings, and say what would not work here, why, and what to do.\n" +
-			"Changes nothing, and starts nothing but `--version` of programs.\n\n" +
+			"Changes nothing, and starts nothing but `--version` of programs and git, to ask it\n" +
+			"whether it takes the project for a repository.\n\n" +
 			"Exit code: 0 all is fine, 10 something is limited, 11 something essential is missing.",
 		Example: "  reprise doctor\n  reprise doctor --json",
 		Args:    args(cobra.NoArgs),
