@@ -23,6 +23,7 @@ const (
 	CodeUnknownDependency = "unknown-dependency"     // a step waits for something that does not exist
 	CodeGap               = "numbering-gap"          // a number is missing in a sequence
 	CodeClosedOpen        = "closed-with-open-items" // ended by a person with work left
+	CodeWorkNotHere       = "work-not-here"          // what a finished step left is not where the run goes on
 	CodeFalseCompletion   = "false-completion"       // called done while its own evidence says otherwise
 	CodePendingQuestion   = "pending-question"       // a person was asked and has not answered
 	CodeUnrecorded        = "unrecorded-commit"      // a commit may hold a piece of what comes next, and no ledger tells of it

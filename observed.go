@@ -11,6 +11,9 @@ type Observed struct {
 	Git *Git
 	// GitError says why git could not be asked, if it could not.
 	GitError string
+	// Astray are the commits that hold work which was accepted here and that are not in
+	// the history of where their run goes on, by hash.
+	Astray map[string]Astray
 	// Owners tells of the recorded owners, by the place of the record.
 	Owners map[Source]OwnerLife
 	// Peers are all runs of the project, the examined one included.
@@ -68,6 +71,14 @@ type Git struct {
 	// Known tells for the hashes that ledgers record whether the repository
 	// has such a commit.
 	Known map[string]bool
+}
+
+// Astray is a commit that is not in the history of where its run goes on, and what is
+// there of it all the same: files that it changed are as it left them, as they were
+// before it, or neither. All are zero where that cannot be told.
+type Astray struct {
+	Branch              string // one that has it, "" if none does
+	Here, Undone, Other int
 }
 
 // LockFile is a lock some program left or holds.

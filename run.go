@@ -83,6 +83,11 @@ type Step struct {
 	Files    []string // files its plan or ledger says it touches
 	Traces   []Trace  // how a commit for this step can be told in git's history
 	Source   Source   // where it is declared
+	// Accepted is how its end was accepted here, nil where our own journal tells of none
+	// that counts. Held is why git could not commit the work of its last attempt, which
+	// ended and is on record; "" where nothing waits to be committed.
+	Accepted *Acceptance `json:",omitempty"`
+	Held     string      `json:",omitempty"`
 	// Parts are what is left of a step that its ledger counts part by part, in
 	// the order of the work: the open tasks of a plan. Git may show some of them.
 	Parts []Step
@@ -94,6 +99,14 @@ type Step struct {
 	// Both are filled when what the world says is held against the claims.
 	Grade    Grade
 	Evidence []Evidence
+}
+
+// Acceptance is the accepted end of a step in our own journal.
+type Acceptance struct {
+	Commit string    // holds its work, "" if none does
+	Key    string    // what commits of the attempt carry in their trailer
+	At     time.Time // when it was accepted
+	Gone   []string  // what it was to leave and is not there any more
 }
 
 // Unrecorded gives the commits that may hold a piece of a part of a step: they name
@@ -214,6 +227,11 @@ type Run struct {
 	// files or here, else when it was first taken up here; "" if that is not on
 	// record.
 	Mode string
+	// Life tells the run from others of its name in the trailers of commits, see
+	// TrailerLife. Began is when it was started here: what is older is none of its work.
+	// Both are zero where our own journal does not tell of its start.
+	Life  string    `json:",omitempty"`
+	Began time.Time `json:",omitzero"`
 	// Until is when the limit ends that its next step ran into, zero if none
 	// is on record. Whether that time is over is for whoever knows the clock.
 	Until time.Time
@@ -314,6 +332,26 @@ func (r *Run) Clone() *Run {
 		s.Commits, s.Evidence = slices.Clip(s.Commits), slices.Clone(s.Evidence)
 	}
 	return &c
+}
+
+// RestsOn gives the steps that may have been built on one, with itself: those that need
+// it. Only graphs tell all that their steps need; elsewhere they are all that come after
+// it if it is done, or if nothing says what the steps need.
+func (r *Run) RestsOn(at int) map[string]bool {
+	after := r.Steps[at:]
+	needs := slices.ContainsFunc(r.Steps, func(s Step) bool { return len(s.Needs) > 0 })
+	all := r.Kind != KindGraph && (after[0].Status.Closed() || !needs)
+	out := map[string]bool{after[0].ID: true}
+	for again := true; again; {
+		again = false
+		for i := range after {
+			s := &after[i]
+			if !out[s.ID] && (all || slices.ContainsFunc(s.Needs, func(id string) bool { return out[id] })) {
+				out[s.ID], again = true, true
+			}
+		}
+	}
+	return out
 }
 
 // Progress counts closed steps.

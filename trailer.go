@@ -1,6 +1,10 @@
 package reprise
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // TrailerAccepted stands behind the key in the trailer of a commit that the
 // engine makes once everything an attempt must leave is there. Without it the
@@ -25,15 +29,20 @@ func TrailerWord(id string) string {
 	return strings.TrimLeft(safe[:min(len(safe), 40)], ".-") + "-" + sum.String()[:8]
 }
 
-// TrailerStep reads the value of a trailer of ours, RUN/STEP#ATTEMPT@BEGUN with
+// TrailerLife tells a run from one of the same name that began at another time.
+func TrailerLife(began time.Time) string {
+	return fmt.Sprintf("%x", began.UnixMilli()&0xffffffffff)
+}
+
+// TrailerStep reads the value of a trailer of ours, RUN/STEP#ATTEMPT@LIFE with
 // or without TrailerAccepted. Run and step are words of TrailerWord. ok is false
 // for anything else.
-func TrailerStep(value string) (run, step string, accepted, ok bool) {
+func TrailerStep(value string) (run, step, life string, accepted, ok bool) {
 	value, accepted = strings.CutSuffix(value, TrailerAccepted)
-	name, begun, hasBegun := strings.Cut(value, "@")
+	name, life, hasLife := strings.Cut(value, "@")
 	name, attempt, hasAttempt := strings.Cut(name, "#")
 	run, step, hasStep := strings.Cut(name, "/")
-	ok = hasBegun && hasAttempt && hasStep && run != "" && step != "" && !strings.Contains(step, "/") &&
-		attempt != "" && strings.Trim(attempt, "0123456789") == "" && begun != "" && strings.Trim(begun, "0123456789abcdef") == ""
-	return run, step, accepted, ok
+	ok = hasLife && hasAttempt && hasStep && run != "" && step != "" && !strings.Contains(step, "/") &&
+		attempt != "" && strings.Trim(attempt, "0123456789") == "" && life != "" && strings.Trim(life, "0123456789abcdef") == ""
+	return run, step, life, accepted, ok
 }

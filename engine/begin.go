@@ -88,7 +88,7 @@ func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goa
 	if err != nil {
 		return ref, err
 	}
-	if w.ours {
+	if w.hist.Started {
 		// Somebody began it and was killed before its files were there; they
 		// are by now.
 		if _, events, err = book.Begin(store, g); err != nil {

@@ -223,7 +223,10 @@ func someOf(names []string) string {
 // person's; only what an earlier attempt changed or was to leave, too, can be ours.
 func (w *work) made(f *flight, prefix, name string) bool {
 	if f.held != nil {
-		return slices.ContainsFunc(f.held.Work, func(e reprise.Expected) bool { return e.Path == name }) && !slices.Contains(f.changed, name)
+		its := slices.ContainsFunc(f.held.Work, func(e reprise.Expected) bool { return e.Path == name })
+		// Where git could not even tell what it changed, what it was to leave is its work.
+		its = its || len(f.held.Work) == 0 && f.leaves(prefix, name)
+		return its && !slices.Contains(f.changed, name)
 	}
 	if f.dirty == nil || w.isState(name) {
 		return false

@@ -47,6 +47,11 @@ func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) erro
 		reset.Text, reset.Outcome, reset.Actor = "its own run goes on where it stands", "cut-off", actor
 		return w.record(ctx, reset)
 	}
+	if f.held != nil && w.repo == nil {
+		// That there is no git makes no commit of it.
+		w.hold(f, errNoRepository)
+		return nil
+	}
 	if step := w.files.Step(ev.Step); step != nil && step.Status.Closed() && !byPresence(step, ev.Expect) && w.missing(f) == "" {
 		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "its files call it "+step.Status.String())
 	}

@@ -19,6 +19,9 @@ func (e *strayError) Error() string {
 	return fmt.Sprintf("its commit %.12s is not on %s, the branch of the run", e.commit, e.branch)
 }
 
+// errNoRepository is why nothing can be committed where git worked before.
+var errNoRepository = errors.New("there is no git repository here any more")
+
 // itsOwn reports whether it is the attempt's own doing that git cannot commit what
 // it left: it committed elsewhere, or is in the middle of something, in a checkout in
 // which nobody else works. Everything else is not the agent's failure, and doing the
@@ -132,8 +135,5 @@ func (w *work) changedSince(ctx context.Context, f *flight) (out []string) {
 
 // whatChanged tells of what changedSince lists.
 func (w *work) whatChanged(f *flight) string {
-	if w.repo == nil {
-		return fmt.Sprintf("without its repository nobody can tell whether %s still what it left", someOf(f.changed))
-	}
 	return fmt.Sprintf("since then %s not any more what it left", someOf(f.changed))
 }

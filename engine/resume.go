@@ -72,31 +72,6 @@ type look struct {
 	git    *reprise.Git
 }
 
-// older reports whether a commit was made before the run was started: it cannot
-// hold anything of it, whatever its subject says. Its trailer tells of which run of
-// this name it is; without one its time does, which git keeps in whole seconds: one of
-// the second in which the run began was made before.
-func (w *work) older(l look, commit string) bool {
-	if !w.ours || l.git == nil {
-		return false
-	}
-	for _, c := range l.git.Commits {
-		if c.Hash != commit {
-			continue
-		}
-		named := false
-		for _, value := range c.Steps {
-			if run, _, _, ok := reprise.TrailerStep(value); ok && run == word(w.ref.ID) {
-				if named = true; strings.HasSuffix(strings.TrimSuffix(value, accepted), "@"+w.life()) {
-					return false
-				}
-			}
-		}
-		return named || !c.At.After(w.hist.Began.Truncate(time.Second))
-	}
-	return false
-}
-
 // judge looks closely at the run: evidence of git and processes, every check. What
 // was read when the run was opened is not read again, unless a person named what
 // their choice rests on.
@@ -120,7 +95,7 @@ func (w *work) judgeHeld(ctx context.Context) (look, error) {
 }
 
 func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, error) {
-	opts.Budget = w.budget
+	opts.Budget, opts.From = w.budget, w.choice.From
 	j, err := project.Judge(ctx, w.Dir, opts)
 	if err != nil {
 		return look{}, err
@@ -356,7 +331,7 @@ func (w *work) noteUnrecorded(l look) {
 		for _, p := range l.run.Steps[i].Parts {
 			for _, e := range p.Unrecorded() {
 				at := slices.IndexFunc(l.git.Commits, func(c reprise.Commit) bool { return c.Hash == e.Source })
-				if at >= 0 && !w.older(l, e.Source) {
+				if at >= 0 {
 					w.unrecorded[p.ID] = append(w.unrecorded[p.ID], e.Source[:min(12, len(e.Source))]+" "+l.git.Commits[at].Subject)
 				}
 			}
@@ -373,7 +348,7 @@ func (w *work) landedUnits(l look) []landedUnit {
 			continue // attempts of ours; what came of them is on record
 		}
 		at := slices.IndexFunc(s.Evidence, func(e reprise.Evidence) bool {
-			return e.For && e.Kind == reprise.EvidenceCommit && !w.older(l, e.Source)
+			return e.For && e.Kind == reprise.EvidenceCommit
 		})
 		if at >= 0 {
 			out = append(out, landedUnit{u, s.Evidence[at]})

@@ -214,7 +214,7 @@ func (w *work) resetsFrom(ctx context.Context, store reprise.Store, step string)
 		}
 		return stages, nil
 	}
-	rests := w.restsOn(at)
+	rests := w.run.RestsOn(at)
 	var again []string
 	for i := range w.run.Steps[at:] {
 		s := &w.run.Steps[at+i]
@@ -239,26 +239,6 @@ func (w *work) resetsFrom(ctx context.Context, store reprise.Store, step string)
 	return again, nil
 }
 
-// restsOn gives the steps that may have been built on one, with itself: those that need
-// it. Only graphs tell all that their steps need; elsewhere they are all that come after
-// it if it is done, or if nothing says what the steps need.
-func (w *work) restsOn(at int) map[string]bool {
-	after := w.run.Steps[at:]
-	needs := slices.ContainsFunc(w.run.Steps, func(s reprise.Step) bool { return len(s.Needs) > 0 })
-	all := w.run.Kind != reprise.KindGraph && (after[0].Status.Closed() || !needs)
-	out := map[string]bool{after[0].ID: true}
-	for again := true; again; {
-		again = false
-		for i := range after {
-			s := &after[i]
-			if !out[s.ID] && (all || slices.ContainsFunc(s.Needs, func(id string) bool { return out[id] })) {
-				out[s.ID], again = true, true
-			}
-		}
-	}
-	return out
-}
-
 // restingOn tells of any step whether it may have been built on one, which is all of
 // them where the files do not keep that one.
 func (w *work) restingOn(step string) func(string) bool {
@@ -266,7 +246,7 @@ func (w *work) restingOn(step string) func(string) bool {
 	if at < 0 {
 		return anyStep
 	}
-	rests := w.restsOn(at)
+	rests := w.run.RestsOn(at)
 	return func(id string) bool { return rests[id] }
 }
 

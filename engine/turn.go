@@ -342,7 +342,7 @@ func (w *work) life() string {
 	if began.IsZero() {
 		began = w.sum.Started
 	}
-	return fmt.Sprintf("%x", began.UnixMilli()&0xffffffffff)
+	return reprise.TrailerLife(began)
 }
 
 // token marks the processes of an attempt. Whoever comes after us can tell it

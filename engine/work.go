@@ -87,7 +87,6 @@ type work struct {
 	// stamped is when the last event counts as having happened that was recorded
 	// here.
 	stamped time.Time
-	ours    bool              // the run was started here: nothing of it is older than its journal
 	depth   int               // of a child among its parents
 	cast    map[string]string // of a child: who does the work of a role, where its parent names somebody else
 }
@@ -284,7 +283,7 @@ func (w *work) remember(ev *reprise.Event) {
 	w.remembered(ev)
 	w.followed(ev)
 	if ev.Kind == reprise.RunStarted {
-		w.told, w.ours = nil, true
+		w.told = nil
 		return
 	}
 	w.told = journal.Push(w.told, *ev)

@@ -85,6 +85,10 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		var repo *gitx.Repo
 		if repo, err = gitx.Open(ctx, root, git); err == nil {
 			o.Git, skipped = repo.Gather(ctx, ask)
+			var problem string
+			if o.Astray, problem = astray(ctx, repo, root, runs, o.Git); problem != "" {
+				skipped = append(skipped, problem)
+			}
 		}
 	}
 	o.GitError = strings.Join(skipped, "; ")
@@ -159,6 +163,9 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		}
 		for i := range r.Steps {
 			ask.Hashes = append(ask.Hashes, r.Steps[i].Commits...)
+			if a := r.Steps[i].Accepted; a != nil {
+				ask.Hashes = append(ask.Hashes, a.Commit)
+			}
 		}
 	}
 	return ask

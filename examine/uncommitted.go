@@ -13,8 +13,12 @@ import (
 // state files of runs are left out, for they change with every step, unless
 // they are in conflict.
 func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || !r.State.Open() {
+	if !r.State.Open() {
 		return nil
+	}
+	out := heldWork(r)
+	if o.Git == nil {
+		return out
 	}
 	c, _ := checkoutOf(r, o.Git)
 	state := recordsOf(append(slices.Clone(o.Peers), r)...)
@@ -48,7 +52,7 @@ func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		f.Hint = "resolve the conflicts first; `git status` shows them"
 		names = conflicts
 	case len(names) == 0:
-		return nil
+		return out
 	case len(tracked) == 0 && c.name == "" || r.State == reprise.NotStarted:
 		// Most projects have a few files lying about. Only in a checkout of
 		// the run's own are they surely its work.
@@ -67,7 +71,7 @@ func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	if f.Source.File == "" {
 		f.Source.File = names[0]
 	}
-	return []reprise.Finding{f}
+	return append(out, f)
 }
 
 func inCheckout(ch reprise.Change, c checkout) bool {

@@ -11,8 +11,10 @@ import (
 // steps, not with that of events.
 type History struct {
 	Steps map[string]*StepHistory
-	// Began is the time of the first event on record.
-	Began time.Time
+	// Began is the time of the first event on record, and of the start of the run where
+	// that is Started: on record too.
+	Began   time.Time
+	Started bool
 	// Worktree is the last event that tells of a checkout that was made whole,
 	// nil if there is none.
 	Worktree *reprise.Event
@@ -70,6 +72,8 @@ type StepHistory struct {
 	// record took that back since: no reset, no new attempt, no earlier state, no
 	// verdict that sent work back, and no answer about the step.
 	Accepted *reprise.Event
+	// Made are the files that it was to leave.
+	Made []reprise.Expected
 	// LastFailure is the latest failure since then, nil if there is none.
 	LastFailure *reprise.Event
 	// DeferredUntil is when a limit ends, zero if none is on record.
@@ -131,7 +135,7 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.RunStarted:
 		// A run that is started again under its name has nothing to do with
 		// the one before.
-		h.Steps, h.Worktree, h.Limit, h.Limits, h.Measured, h.Began = nil, nil, time.Time{}, nil, nil, ev.At
+		h.Steps, h.Worktree, h.Limit, h.Limits, h.Measured, h.Began, h.Started = nil, nil, time.Time{}, nil, nil, ev.At, true
 	case reprise.WorktreeReady:
 		ready := *ev
 		h.Worktree = &ready
@@ -236,6 +240,9 @@ func (s *StepHistory) add(ev *reprise.Event) {
 			s.leave(e.Path)
 		}
 	case reprise.StepFinished, reprise.StepSkipped:
+		if s.Open != nil && s.Open.Attempt == ev.Attempt {
+			s.Made = s.Open.Expect
+		}
 		s.end(ev)
 		s.forgive()
 		s.Lost, s.Owed, s.First, s.Left, s.Keys = "", nil, nil, nil, nil

@@ -61,6 +61,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			tellLost(ctx, store, r, opts.Held.History, held)
 			tellSpent(store, r, opts.Held.History, held, opts)
 			tellRemeasured(j.Root, store, r, opts.Held.History)
+			tellLanded(store, r, opts.Held.History)
 			continue
 		}
 		name := journal.Name(r.Ref)
@@ -92,6 +93,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		all := func() []journal.Entry { return entries }
 		tellLost(ctx, store, r, hist, all)
 		tellRemeasured(j.Root, store, r, hist)
+		tellLanded(store, r, hist)
 		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
 			tellSpent(store, r, hist, all, opts) // an answer that waits may be the say it takes
 		}

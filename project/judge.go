@@ -45,6 +45,9 @@ type JudgeOptions struct {
 	// error tells why that cannot be told. It is asked for runs in which attempts
 	// failed; nil leaves it out.
 	Budget func(reprise.Ref) (func(step string) journal.Budget, error)
+	// From is the step at which a person wants the work to begin again: that what it and
+	// those that rest on it left is not there is what they want mended.
+	From string
 	// Environ says where git and the stores of agent CLIs are; nil stands for
 	// the environment of this process.
 	Environ []string
@@ -122,6 +125,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 			j.Verified.Apply(r)
 		}
 		examine.Apply(r, j.Observed, set)
+		forgetRedone(r, opts.From)
 	}
 	for _, r := range runs {
 		j.Decisions[r] = reprise.Next(r, j.Observed, reprise.Policy{Grade: opts.Grade})

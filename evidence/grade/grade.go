@@ -9,20 +9,22 @@
 //   - A step that is not called done has no grade, unless a fact speaks for it:
 //     then it is Evidenced, and must not be done again unseen.
 //   - Facts are: a commit on record that the repository has; a commit whose
-//     trailer names run and step; a commit whose subject follows the layout's
+//     trailer names run and step, in this life of the run; a commit whose subject follows the layout's
 //     convention; an artifact of the step that is there. The engine's trailer
 //     tells of the whole step if it says accepted, and unless the step was
 //     finished and opened again since; else of a piece of it.
 //   - Against a step speak: a commit on record that the repository does not
 //     have, a commit that was reverted, a commit that is neither on the run's
 //     branch nor on the current one, an artifact of a step called done that
-//     is not there. In a shallow clone a missing commit speaks for nothing.
+//     is not there. In a shallow clone a missing commit speaks for nothing, and
+//     neither does one that the repository has and no branch reaches.
 //   - A part of a step that is left to do is graded as a step. A commit that is
 //     on record for the step is none of its open parts', one that is the whole
 //     of a part is no piece of another, and one that is not checked out shows
 //     no more than a piece.
 //   - Steps have the same ids in many runs. A subject alone counts only on the
-//     run's own branch, as long as that branch exists.
+//     run's own branch, as long as that branch exists, and only if the commit is
+//     younger than a run that was started here.
 package grade
 
 import (
@@ -30,6 +32,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 )
@@ -69,7 +72,7 @@ func New(o reprise.Observed) *Grader {
 	for i := range commits {
 		g.byHash, g.bySubj = append(g.byHash, i), append(g.bySubj, i)
 		for _, value := range commits[i].Steps {
-			if run, step, accepted, ok := reprise.TrailerStep(value); ok {
+			if run, step, _, accepted, ok := reprise.TrailerStep(value); ok {
 				g.byWord[run+"/"+step] = append(g.byWord[run+"/"+step], ours{i, accepted})
 			}
 			for _, key := range stepKeys(value) {
@@ -172,6 +175,8 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 		known, looked := g.git.Known[hash]
 		switch {
 		case !looked:
+		case known && g.git.Complete:
+			// On no branch: taken away, or there in another form. It says neither.
 		case known:
 			s.Evidence = append(s.Evidence, reprise.Evidence{
 				Kind: recorded, Source: hash, For: true,
@@ -187,10 +192,14 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 		}
 	}
 	for _, i := range g.byStep[r.ID+"/"+s.ID] {
-		add(i, "names this step in its trailer", false)
+		if !g.older(r, i) {
+			add(i, "names this step in its trailer", false)
+		}
 	}
 	for _, c := range g.byWord[reprise.TrailerWord(r.ID)+"/"+reprise.TrailerWord(s.ID)] {
-		add(c.at, "names this step in its trailer", !c.accepted || s.Ended > 0)
+		if !g.older(r, c.at) {
+			add(c.at, "names this step in its trailer", !c.accepted || s.Ended > 0)
+		}
 	}
 	n := 0
 	for _, t := range s.Traces {
@@ -204,6 +213,25 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 		}
 	}
 	return lost
+}
+
+// older reports whether a commit was made before the run was started here: it cannot
+// hold anything of it, whatever it says. Its trailer tells of which run of this name it
+// is; without one its time does, which git keeps in whole seconds: one of the second in
+// which the run began was made before.
+func (g *Grader) older(r *reprise.Run, i int) bool {
+	if r.Life == "" {
+		return false
+	}
+	c, named := &g.git.Commits[i], false
+	for _, value := range c.Steps {
+		if run, _, life, _, ok := reprise.TrailerStep(value); ok && run == reprise.TrailerWord(r.ID) {
+			if named = true; life == r.Life {
+				return false
+			}
+		}
+	}
+	return named || !c.At.After(r.Began.Truncate(time.Second))
 }
 
 // parts grades what is left of a step.

@@ -54,6 +54,8 @@ func TestRun(t *testing.T) {
 	missing.Git.Known["abcdef1"] = false
 	unreached := history()
 	unreached.Git.Known["abcdef1"] = true
+	cut := history()
+	cut.Git.Known["abcdef1"], cut.Git.Complete = true, false
 	merged := withBranch(history(reprise.Commit{Hash: hash(3), Subject: "tip"}, reprise.Commit{Subject: "feat(1-1): x"}), "feature", hash(3))
 
 	for _, c := range []struct {
@@ -70,7 +72,8 @@ func TestRun(t *testing.T) {
 		{"nobody looked at git", reprise.Step{Status: reprise.Done, Commits: []string{"abc1234"}}, reprise.Run{}, reprise.Observed{}, reprise.Claimed, "", false},
 		{"commit on record", reprise.Step{Status: reprise.Done, Commits: []string{hash(100)[:7]}}, reprise.Run{}, history(reprise.Commit{Subject: "x"}), reprise.Evidenced, "is on record", false},
 		{"commit on record is missing", reprise.Step{Status: reprise.Done, Commits: []string{"ABCDEF1"}}, reprise.Run{}, missing, reprise.Claimed, "does not have it", true},
-		{"commit on record is on no branch", reprise.Step{Status: reprise.Done, Commits: []string{"abcdef1"}}, reprise.Run{}, unreached, reprise.Evidenced, "not in the history", false},
+		{"commit on record is on no branch", reprise.Step{Status: reprise.Done, Commits: []string{"abcdef1"}}, reprise.Run{}, unreached, reprise.Claimed, "", false},
+		{"commit on record may be further back", reprise.Step{Status: reprise.Done, Commits: []string{"abcdef1"}}, reprise.Run{}, cut, reprise.Evidenced, "not in the history", false},
 		{"missing in a shallow clone", reprise.Step{Status: reprise.Done, Commits: []string{hash(9)}}, reprise.Run{}, shallow, reprise.Claimed, "", false},
 		{"not asked for", reprise.Step{Status: reprise.Done, Commits: []string{"abc1234"}}, reprise.Run{}, history(), reprise.Claimed, "", false},
 		{"commit on record on another branch", reprise.Step{Status: reprise.Done, Commits: []string{hash(7)}}, reprise.Run{}, history(feature("x")), reprise.Evidenced, "on branch feature, not on the current one", false},
@@ -194,6 +197,34 @@ func TestAC6_a_subject_makes_a_recorded_piece_the_whole(t *testing.T) {
 	grade.Run(r, o)
 	if e := r.Steps[0].Evidence; len(e) != 1 || e[0].Kind != reprise.EvidencePartial {
 		t.Errorf("%+v", e)
+	}
+}
+
+// A run that was started here, or started afresh, has nothing of what is older.
+func TestX4_commits_of_an_earlier_life_are_no_evidence(t *testing.T) {
+	t.Parallel()
+	life := reprise.TrailerLife(at(30))
+	trace := []reprise.Trace{{Subject: "feat(1-1)"}}
+	for name, c := range map[string]struct {
+		commit reprise.Commit
+		grade  reprise.Grade
+	}{
+		"of this life":                        {reprise.Commit{Steps: []string{"run/1-1#1@" + life + "+accepted"}}, reprise.Evidenced},
+		"of this life, by a clock that slips": {reprise.Commit{At: at(10), Steps: []string{"run/1-1#1@" + life + "+accepted"}}, reprise.Evidenced},
+		"of an earlier life":                  {reprise.Commit{Steps: []string{"run/1-1#1@abc+accepted"}}, 0},
+		"of an earlier life, by its subject":  {reprise.Commit{Subject: "feat(1-1): x", Steps: []string{"run/1-1#1@abc+accepted"}}, 0},
+		"a subject since":                     {reprise.Commit{Subject: "feat(1-1): x"}, reprise.Evidenced},
+		"a subject before":                    {reprise.Commit{At: at(10), Subject: "feat(1-1): x"}, 0},
+		"a subject in that second":            {reprise.Commit{At: at(30), Subject: "feat(1-1): x"}, 0},
+		"a trailer before":                    {reprise.Commit{At: at(10), Steps: []string{"run/1-1/2"}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := &reprise.Run{Ref: reprise.Ref{ID: "run"}, Life: life, Began: at(30), Steps: []reprise.Step{{ID: "1-1", Status: reprise.Pending, Traces: trace}}}
+			if grade.Run(r, history(c.commit)); r.Steps[0].Grade != c.grade {
+				t.Errorf("%v, %v", r.Steps[0].Evidence, r.Steps[0].Grade)
+			}
+		})
 	}
 }
 

@@ -15,7 +15,7 @@ func (g *Grader) traced(r *reprise.Run, t reprise.Trace) []int {
 	var out []int
 	take := func(i int) {
 		c := &g.git.Commits[i]
-		if !c.At.Before(t.Since) && !isRevert(c.Subject) && g.onBranch(r, c) {
+		if !c.At.Before(t.Since) && !isRevert(c.Subject) && g.onBranch(r, c) && !g.older(r, i) {
 			out = append(out, i)
 		}
 	}

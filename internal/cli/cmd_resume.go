@@ -142,7 +142,7 @@ func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
 		return err
 	}
 	return a.work(ctx, flags.workFlags, func(s *shift) error {
-		j, found, err := s.which(arg, flags.mode == string(engine.Autopilot) && flags.option == "" && flags.from == "" && len(flags.skip) == 0)
+		j, found, err := s.which(arg, flags.mode == string(engine.Autopilot) && flags.option == "" && flags.from == "" && len(flags.skip) == 0, flags.from)
 		if err != nil || j == nil {
 			return err
 		}
@@ -153,8 +153,8 @@ func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
 // which finds the run that is meant; without a name and with several, a person
 // chooses, or it is the latest where that is asked for. nil if there is none, which has
 // been said then.
-func (s *shift) which(arg string, byAge bool) (*judged, *project.Judgement, error) {
-	found, err := s.lookUp()
+func (s *shift) which(arg string, byAge bool, from string) (*judged, *project.Judgement, error) {
+	found, err := s.lookUp(from)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -227,10 +227,12 @@ func (s *shift) nothingDocument(about []reprise.Finding) report.Summary {
 	}
 }
 
-// lookUp judges the project. What a dead engine left running is waited for first,
+// lookUp judges the project, for whoever wants to begin again at a step if from names
+// one. What a dead engine left running is waited for first,
 // but by those who only look.
-func (s *shift) lookUp() (*project.Judgement, error) {
-	found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt})
+func (s *shift) lookUp(from string) (*project.Judgement, error) {
+	opts := project.JudgeOptions{Full: true, From: from, Adopt: s.flags.adopt}
+	found, err := s.judge(s.ctx, s.root, opts)
 	if err != nil || s.flags.dry || !slices.ContainsFunc(found.Runs, func(r *reprise.Run) bool { return r.Owner != nil && r.Owner.Orphan }) {
 		return found, err
 	}
@@ -249,7 +251,7 @@ func (s *shift) lookUp() (*project.Judgement, error) {
 		}
 		return nil, err
 	}
-	return s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt})
+	return s.judge(s.ctx, s.root, opts)
 }
 
 // tellWaiting tells what is waited for, or was chosen, before anything is worked on.

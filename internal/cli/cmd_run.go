@@ -263,7 +263,7 @@ type beginning struct {
 
 // begin makes the run, or finds the one that was interrupted, and works on it.
 func (s *shift) begin(b beginning) error {
-	found, err := s.lookUp()
+	found, err := s.lookUp("")
 	if err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func (s *shift) repairRun(j judged, flags resumeFlags) error {
 	if err := s.repair(s.ctx, flags.upkeepFlags, j.name); err != nil || s.code != exitOK {
 		return err
 	}
-	again, found, err := s.which(j.name, false)
+	again, found, err := s.which(j.name, false, flags.from)
 	if err != nil || again == nil || again.d.Action == reprise.Repair {
 		return err
 	}

@@ -1,0 +1,77 @@
+package evidence
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"reprise"
+	"reprise/internal/gitx"
+)
+
+// astray finds the commits that hold what was accepted here and that are not in the
+// history of where their run goes on: it was set back, or another branch is checked
+// out. One that was made anew with its trailer is there, as rebase, amend and
+// cherry-pick do it. Of the others it is looked what is there all the same: work that
+// was squashed, or is not committed any more, is not lost.
+func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Run, git *reprise.Git) (out map[string]reprise.Astray, problem string) {
+	reached, keys := map[string]*reprise.Commit{}, map[string]bool{}
+	var asked map[string][]string // by checkout
+	for _, r := range runs {
+		if r == nil || !r.State.Open() {
+			continue
+		}
+		for i := range r.Steps {
+			l := r.Steps[i].Accepted
+			if l == nil || l.Commit == "" {
+				continue
+			}
+			if asked == nil {
+				asked = map[string][]string{}
+				for i := range git.Commits {
+					c := &git.Commits[i]
+					reached[c.Hash] = c
+					for _, value := range c.Steps {
+						keys[value] = keys[value] || c.OnHead
+					}
+				}
+			}
+			// A run with a branch of its own goes on there, wherever that is checked out.
+			c, own := reached[l.Commit], r.Branch != "" || r.Worktree != "" && path.Clean(r.Worktree) != "."
+			if c != nil && (c.OnHead || own) || known(keys, l.Key, own) || known(keys, l.Key+reprise.TrailerAccepted, own) {
+				continue
+			}
+			top := string(repo.Top())
+			if r.Worktree != "" {
+				top = filepath.Join(root, filepath.FromSlash(r.Worktree))
+			}
+			asked[top] = append(asked[top], l.Commit)
+		}
+	}
+	for top, commits := range asked {
+		slices.Sort(commits)
+		commits = slices.Compact(commits)
+		remains, err := repo.Remains(ctx, top, commits)
+		if err != nil {
+			problem = "whether finished work is still there was not fully looked at: " + err.Error()
+		}
+		for _, hash := range commits[:min(len(commits), gitx.MaxRemains)] {
+			a := remains[hash]
+			if c := reached[hash]; c != nil {
+				a.Branch = c.Branch
+			}
+			if out == nil {
+				out = map[string]reprise.Astray{}
+			}
+			out[hash] = a
+		}
+	}
+	return out, problem
+}
+
+// known reports whether a commit carries a trailer, on the head or anywhere.
+func known(keys map[string]bool, value string, anywhere bool) bool {
+	onHead, ok := keys[value]
+	return onHead || ok && anywhere
+}

@@ -1,0 +1,157 @@
+package examine
+
+import (
+	"fmt"
+	"slices"
+
+	"reprise"
+)
+
+// workNotHere finds finished steps whose work is not where the run goes on. What our
+// own journal accepted is looked for: the commit that holds it, and in graphs the files
+// that an open step needs.
+func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	if !r.State.Open() {
+		return nil
+	}
+	if f := noRepository(r, o); f != nil {
+		return []reprise.Finding{*f}
+	}
+	var out []reprise.Finding
+	var told map[string]bool // they rest on a step that was told of
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Accepted == nil || told[s.ID] {
+			continue
+		}
+		f := notInHistory(s, o)
+		if f == nil {
+			f = outputGone(r, s)
+		}
+		if f == nil {
+			continue
+		}
+		f.Code, f.Subject, f.Source = reprise.CodeWorkNotHere, s.ID, at(s.Source, r)
+		out = append(out, *f)
+		if f.Severity != reprise.Blocking {
+			continue
+		}
+		// Whoever does it again does those again, too: one word for all of them.
+		rests, more := r.RestsOn(i), 0
+		for k := i + 1; k < len(r.Steps); k++ {
+			if t := &r.Steps[k]; rests[t.ID] && t.Accepted != nil && !told[t.ID] {
+				if f := notInHistory(t, o); f != nil && f.Severity == reprise.Blocking {
+					if told == nil {
+						told = map[string]bool{}
+					}
+					told[t.ID] = true
+					more++
+				}
+			}
+		}
+		if more > 0 {
+			out[len(out)-1].Message += fmt.Sprintf("; so it is with %s that rest on it", plural(more, "step"))
+		}
+	}
+	return out
+}
+
+// noRepository tells that work was committed here, or was to be, and that there is no
+// repository any more. One that cannot be asked is there.
+func noRepository(r *reprise.Run, o reprise.Observed) *reprise.Finding {
+	if o.Git != nil || o.GitError != "" {
+		return nil
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		what := ""
+		switch {
+		case s.Held != "":
+			what = fmt.Sprintf("the work of %s was to be committed here", name(s.ID))
+		case s.Accepted != nil && s.Accepted.Commit != "":
+			what = fmt.Sprintf("the work of %s is in commit %.12s", name(s.ID), s.Accepted.Commit)
+		default:
+			continue
+		}
+		return &reprise.Finding{
+			Code: reprise.CodeWorkNotHere, Severity: reprise.Blocking, Subject: r.ID, Source: at(s.Source, r),
+			Message: what + ", and there is no git repository here any more",
+			Hint:    "bring its .git back; if it is gone for good, `git init` and a commit let the run go on with the files that are here",
+		}
+	}
+	return nil
+}
+
+// notInHistory tells that the commit of a step is not in the history of where the run
+// goes on, unless what it changed is there all the same.
+func notInHistory(s *reprise.Step, o reprise.Observed) *reprise.Finding {
+	a, ok := o.Astray[s.Accepted.Commit]
+	if !ok || a.Here > 0 && a.Undone == 0 {
+		return nil
+	}
+	if o.Git == nil || !o.Git.Known[s.Accepted.Commit] {
+		return nil // what is not in the repository at all is for its evidence
+	}
+	where := "on no branch"
+	hint := fmt.Sprintf("`git merge %.12s` brings it here", s.Accepted.Commit)
+	if a.Branch != "" {
+		where = "on " + name(a.Branch)
+		hint = fmt.Sprintf("check out %s", name(a.Branch))
+	}
+	hint += ", or `reprise resume RUN --from STEP` does it again"
+	f := &reprise.Finding{
+		Severity: reprise.Blocking, Hint: hint,
+		Message: fmt.Sprintf("%s is done in commit %.12s, which is %s and not in what is checked out, and nothing that it changed is here", name(s.ID), s.Accepted.Commit, where),
+	}
+	if a.Here > 0 || a.Other > 0 || a.Undone == 0 {
+		f.Severity = reprise.Warning
+		f.Message = fmt.Sprintf("%s is done in commit %.12s, which is %s and not in what is checked out; what it changed is here in part or in another form", name(s.ID), s.Accepted.Commit, where)
+		f.Hint = "see whether its work is here; if not, " + hint
+	}
+	return f
+}
+
+// outputGone tells that a file which a step left is not there, where one that is open
+// needs the step. It blocks unless a step that was accepted after it may have taken it
+// away.
+func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
+	if len(s.Accepted.Gone) == 0 {
+		return nil
+	}
+	open := slices.IndexFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && slices.Contains(t.Needs, s.ID) })
+	if open < 0 {
+		return nil
+	}
+	f := &reprise.Finding{
+		Severity: reprise.Blocking,
+		Message:  fmt.Sprintf("%s is done and left %s, which %s not there any more; %s needs it", name(s.ID), list(s.Accepted.Gone), isAre(len(s.Accepted.Gone)), name(r.Steps[open].ID)),
+		Hint:     "bring it back, or `reprise resume RUN --from STEP` does it again",
+	}
+	if slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) }) {
+		f.Severity = reprise.Warning
+		f.Message += "; a later step may have taken it away"
+	}
+	return f
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// heldWork tells of work that ended and that git could not commit.
+func heldWork(r *reprise.Run) []reprise.Finding {
+	var out []reprise.Finding
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.Held != "" {
+			out = append(out, reprise.Finding{
+				Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+				Message: fmt.Sprintf("%s was finished, and git could not commit its work: %s", name(s.ID), quote(s.Held)),
+				Hint:    "once git can, `reprise resume` commits it and does nothing again",
+			})
+		}
+	}
+	return out
+}

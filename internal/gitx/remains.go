@@ -1,0 +1,119 @@
+package gitx
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"reprise"
+)
+
+// MaxRemains bounds how many commits Remains looks for in one call.
+const MaxRemains = 64
+
+// Remains tells of commits, by whole hash, what of them is in a folder that is a
+// checkout of this repository, committed or not. A merge tells nothing, and neither
+// does a commit that the repository does not have. It changes nothing.
+func (r *Repo) Remains(ctx context.Context, top string, commits []string) (map[string]reprise.Astray, error) {
+	var known []string
+	for _, c := range commits[:min(len(commits), MaxRemains)] {
+		if objectName(c) {
+			known = append(known, c)
+		}
+	}
+	out := map[string]reprise.Astray{}
+	if len(known) == 0 {
+		return out, nil
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return out, err
+	}
+	defer root.Close()
+	err = r.git.stream(ctx, []byte(strings.Join(known, "\n")+"\n"), func(in *bufio.Reader) error {
+		f, commit, listed := fields{in, 0}, "", 0
+		for {
+			word, err := f.next()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			change, ok := strings.CutPrefix(word, ":")
+			if !ok {
+				commit, listed = word, 0
+				continue
+			}
+			name, err := f.need()
+			if err != nil {
+				return err
+			}
+			part := strings.Fields(change)
+			if len(part) != 5 || !objectName(part[2]) || !objectName(part[3]) {
+				return fmt.Errorf("change %q is not understood", word)
+			}
+			if listed++; listed > maxFiles {
+				continue
+			}
+			a := out[commit]
+			switch now := blobAt(root, name, len(part[2])); {
+			case now == part[3]:
+				a.Here++
+			case now == part[2], strings.Trim(now, "0") == "" && now != "":
+				a.Undone++
+			default:
+				a.Other++
+			}
+			out[commit] = a
+		}
+	}, "diff-tree", "--stdin", "-r", "--root", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color")
+	return out, err
+}
+
+// blobAt is the name that git would give to what a file holds, as long as its others
+// are: zeros where nothing is there, "" where that cannot be told.
+func blobAt(root *os.Root, name string, digits int) string {
+	name = filepath.FromSlash(name)
+	info, err := root.Lstat(name)
+	var h hash.Hash = sha1.New()
+	if digits == 2*sha256.Size {
+		h = sha256.New()
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return strings.Repeat("0", digits)
+	case err != nil:
+		return ""
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := root.Readlink(name)
+		if err != nil {
+			return ""
+		}
+		fmt.Fprintf(h, "blob %d\x00%s", len(to), to)
+	case info.Mode().IsRegular():
+		f, err := root.OpenFile(name, openFlags, 0)
+		if err != nil {
+			return ""
+		}
+		defer f.Close()
+		fmt.Fprintf(h, "blob %d\x00", info.Size())
+		if _, err := io.Copy(h, f); err != nil {
+			return ""
+		}
+	default:
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
