@@ -60,3 +60,35 @@ func TestO4_a_commit_holds_what_earlier_attempts_changed(t *testing.T) {
 		})
 	}
 }
+
+// TestO4_what_is_left_uncommitted_is_looked_at_at_the_end: of two attempts that were cut
+// off, the first to land sees the other's file; that one is committed a moment later.
+func TestO4_what_is_left_uncommitted_is_looked_at_at_the_end(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	e.Parallel = 1
+	a := e.Settings.Agents["actor"]
+	a.Command = []string{"sh", "-c", "echo whole > $REPRISE_STEP.txt"}
+	e.Settings.Agents["actor"] = a
+	ref := start(t, e, "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [a.txt]}\n  - {id: b, role: worker, prompt: Make it., outputs: [b.txt]}\n")
+	git(t, e.Dir, "add", "-A")
+	git(t, e.Dir, "commit", "-q", "-m", "state")
+	for _, step := range []string{"a", "b"} {
+		happens(t, e.Dir, &reprise.Run{Ref: ref}, false, reprise.Event{Kind: reprise.StepStarted, Step: step, Attempt: 1, Policy: reprise.Rerun})
+		put(t, e.Dir, step+".txt", "half\n")
+	}
+	put(t, e.Dir, "other.txt", "nobody's\n")
+	sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+	if err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	var said []string
+	for _, f := range sum.Findings {
+		if f.Code == reprise.CodeUncommitted {
+			said = append(said, f.Message)
+		}
+	}
+	if len(said) != 1 || !strings.Contains(said[0], "other.txt is left uncommitted") || strings.Contains(said[0], "b.txt") {
+		t.Errorf("said %q", said)
+	}
+}

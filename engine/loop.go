@@ -438,6 +438,7 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 		}
 	}
 	s.Parked, s.Reached, s.Held = w.givenUp(), w.reached(), slices.Sorted(mapKeys(w.held))
+	s.Findings = append(s.Findings, w.stillUncommitted(context.Background())...)
 	w.tellLeftOut(w.leftOutSince()...)
 	for _, step := range slices.Sorted(mapKeys(w.parked)) {
 		s.Reasons = append(s.Reasons, step+": "+w.parked[step])

@@ -49,12 +49,40 @@ func (w *work) tellUncommitted(ctx context.Context, f *flight, others []string) 
 		if len(names) == 0 {
 			continue
 		}
-		w.notice(reprise.Finding{
-			Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: f.a.Step,
-			Message: fmt.Sprintf("%s: %s left uncommitted: %s", f.a.Step, someOf(names), kind.why),
-			Hint:    "look at it and commit it yourself",
-		})
+		left := uncommitted{f.a.Step, f.dir, names, kind.why}
+		w.tell(Progress{Kind: Noticed, Text: left.finding().Message, Outcome: reprise.CodeUncommitted})
+		w.uncommitted = append(w.uncommitted, left)
 	}
+}
+
+// uncommitted is what no commit held after an attempt.
+type uncommitted struct {
+	step, dir string
+	names     []string // from the root of the repository
+	why       string
+}
+
+func (u uncommitted) finding() reprise.Finding {
+	return reprise.Finding{
+		Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: u.step,
+		Message: fmt.Sprintf("%s: %s left uncommitted: %s", u.step, someOf(u.names), u.why),
+		Hint:    "look at it and commit it yourself",
+	}
+}
+
+// stillUncommitted are the findings about what attempts left, as it is now: others may
+// have committed it since.
+func (w *work) stillUncommitted(ctx context.Context) []reprise.Finding {
+	var out []reprise.Finding
+	for _, u := range w.uncommitted {
+		if now, err := w.dirty(ctx, u.dir); err == nil {
+			u.names = slices.DeleteFunc(slices.Clone(u.names), func(name string) bool { return !slices.Contains(now, name) })
+		}
+		if len(u.names) > 0 {
+			out = append(out, u.finding())
+		}
+	}
+	return out
 }
 
 // rewrote reports whether a file that was changed before an attempt began is one that

@@ -82,6 +82,8 @@ type work struct {
 	// unrecorded are commits that may hold a piece of a step, by step, as hash and
 	// subject.
 	unrecorded map[string][]string
+	// uncommitted is what attempts left that no commit held then.
+	uncommitted []uncommitted
 	// unasked are the steps of the group that a person leaves out in place of an answer.
 	unasked []string
 	// stamped is when the last event counts as having happened that was recorded
