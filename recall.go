@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -235,6 +236,9 @@ func (s *Step) restored() {
 func (r *Run) disbelieve(asked map[string]*Question) {
 	for i := range r.Questions {
 		have := &r.Questions[i]
+		if s := r.Step(cmp.Or(have.By, have.Subject)); s != nil && s.journal == ended {
+			continue // it was left out, or is done: its question went with it
+		}
 		if q := asked[have.ID]; have.Answered && q != nil && q.Text != "" && !q.Answered {
 			have.Answered, have.Applied, have.Answer = false, false, ""
 		}
