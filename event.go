@@ -88,7 +88,8 @@ type Event struct {
 	Left []string `json:"left,omitempty"`
 	// Work are the files that an attempt changed which ended well and which git could
 	// not commit, from the root of the repository; Before is what each of them was
-	// then, zero for one that was removed.
+	// then, zero for one that was removed. With Left it tells the same of those, as far
+	// as it is known.
 	Work []Expected `json:"work,omitempty"`
 	// Measure is, with what an attempt does, what the work of the run is measured by
 	// then, as a fingerprint: whoever comes next can tell that somebody changed it.

@@ -232,7 +232,7 @@ func (w *work) made(f *flight, prefix, name string) bool {
 		return false
 	}
 	if slices.Contains(*f.dirty, name) {
-		return slices.Contains(f.left, name) || f.attempt > 1 && f.leaves(prefix, name)
+		return slices.Contains(f.left, name) || f.attempt > 1 && f.leaves(prefix, name) && !slices.Contains(f.after, name)
 	}
 	return !w.yard.shared(f) || f.leaves(prefix, name)
 }
@@ -258,6 +258,46 @@ func (w *work) leftBy(ctx context.Context, f *flight) []string {
 		return nil
 	}
 	return now
+}
+
+// leftSince tells of what earlier attempts of a step left uncommitted in the project's
+// own checkout which of it is as they left it, and which somebody changed after that.
+// What an attempt may have changed whose end nobody saw counts as left by it.
+func (w *work) leftSince(ctx context.Context, f *flight) (left, after []string) {
+	step := w.hist.Step(f.a.Step)
+	if len(step.LeftAs) == 0 || w.repo == nil || f.inside != "" {
+		return step.Left, nil
+	}
+	repo, err := w.repoAt(ctx, f.dir)
+	if err != nil {
+		return step.Left, nil
+	}
+	for _, name := range step.Left {
+		was, known := step.LeftAs[name]
+		if now, err := repo.Print(name); known && (err != nil || now != was) {
+			after = append(after, name)
+		} else {
+			left = append(left, name)
+		}
+	}
+	return left, after
+}
+
+// printed gives what files are that an attempt left, as far as that can be told.
+func (w *work) printed(ctx context.Context, f *flight, names []string) (out []reprise.Expected) {
+	if len(names) == 0 {
+		return nil
+	}
+	repo, err := w.repoAt(ctx, f.dir)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		if print, err := repo.Print(name); err == nil {
+			out = append(out, reprise.Expected{Path: name, Before: print})
+		}
+	}
+	return out
 }
 
 // leaves reports whether a file of the repository is one that the attempt was to

@@ -79,13 +79,7 @@ func (w *work) recordHeld(ctx context.Context, f *flight, why error) error {
 	if err != nil || len(changed) > maxHeld {
 		changed = nil // only what it was to leave can be looked at, and nothing is committed of the rest
 	}
-	for _, name := range changed {
-		print, err := repo.Print(name)
-		if err != nil {
-			continue // it is nothing that is committed
-		}
-		ev.Work = append(ev.Work, reprise.Expected{Path: name, Before: print})
-	}
+	ev.Work = w.printed(ctx, f, changed) // the rest is nothing that is committed
 	return w.record(ctx, ev)
 }
 

@@ -166,6 +166,7 @@ func (w *work) about(ctx context.Context, f *flight, kind reprise.EventKind) rep
 	}
 	if kind == reprise.StepFailed || kind == reprise.StepReset {
 		ev.Left = w.leftBy(context.WithoutCancel(ctx), f)
+		ev.Work = w.printed(context.WithoutCancel(ctx), f, ev.Left)
 	}
 	return ev
 }

@@ -16,32 +16,45 @@ import (
 // whose end nobody saw cannot be told from a person's: that is said, not committed.
 func TestO4_a_commit_holds_what_earlier_attempts_changed(t *testing.T) {
 	t.Parallel()
+	const stop = "touch .git/here; sleep 30"
 	for how, c := range map[string]struct {
 		end       string // of the first attempt
 		committed bool
 	}{
-		"failed":  {"exit 7", true},
-		"stopped": {"touch .git/here; sleep 30", true},
-		"cut off": {"exit 0", false},
+		"failed":                            {"exit 7", true},
+		"stopped":                           {stop, true},
+		"stopped, emptied by a person":      {stop, false},
+		"stopped, changed by a person":      {stop, false},
+		"stopped, changed and failed again": {stop, false},
+		"cut off":                           {"exit 0", false},
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			e := newEngine(repository(t))
 			a := e.Settings.Agents["actor"]
-			a.Command = []string{"sh", "-c", `if [ "$REPRISE_ATTEMPT" = 1 ]; then mkdir -p src; echo half > src/a.txt; ` + c.end + `; fi; echo rest > b.txt`}
+			a.Command = []string{"sh", "-c", `if [ "$REPRISE_ATTEMPT" = 1 ]; then mkdir -p src; echo half > src/a.txt; ` + c.end + `; fi; [ "$REPRISE_ATTEMPT" = 2 ] && [ -e .git/fails ] && exit 8; echo rest > b.txt`}
 			e.Settings.Agents["actor"] = a
 			ref := start(t, e, "name: f\nsteps:\n  - {id: a, role: worker, prompt: Make it., outputs: [b.txt]}\n")
 			git(t, e.Dir, "add", "-A")
 			git(t, e.Dir, "commit", "-q", "-m", "state")
 			put(t, e.Dir, "mine.txt", "not committed\n")
 			switch how {
-			case "stopped":
+			case "stopped", "stopped, emptied by a person", "stopped, changed by a person", "stopped, changed and failed again":
 				if _, err := e.Resume(stopAt(t, filepath.Join(e.Dir, ".git/here")), ref, engine.Choice{}); err != nil {
 					t.Fatal(err)
 				}
 			case "cut off":
 				happens(t, e.Dir, &reprise.Run{Ref: ref}, false, reprise.Event{Kind: reprise.StepStarted, Step: "a", Attempt: 1, Policy: reprise.Rerun})
 				put(t, e.Dir, "src/a.txt", "half\n")
+			}
+			switch how {
+			case "stopped, emptied by a person":
+				put(t, e.Dir, "src/a.txt", "")
+			case "stopped, changed and failed again":
+				put(t, e.Dir, ".git/fails", "")
+				fallthrough
+			case "stopped, changed by a person":
+				put(t, e.Dir, "src/a.txt", "half\nmy own notes\n")
 			}
 			sum, err := e.Resume(t.Context(), ref, engine.Choice{})
 			if err != nil || sum.State != reprise.Complete {

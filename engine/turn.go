@@ -31,7 +31,8 @@ type flight struct {
 	// dirty is what no commit held there when it began, nil where that is not
 	// known.
 	dirty   *[]string
-	left    []string                // what of that earlier attempts of the step changed
+	left    []string                // what of that earlier attempts of the step changed, and nobody since
+	after   []string                // what of that somebody changed after they had
 	held    *reprise.Event          // its end, which an earlier process saw and could not commit; nil otherwise
 	changed []string                // what is not any more as that end tells
 	atStart map[string]reprise.Hash // what it is to leave, when its agent was started; nil where nobody knows
@@ -241,7 +242,8 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 	f.head = w.head(ctx, f.dir)
 	if a.Commit {
 		if dirty, err := w.dirty(ctx, f.dir); err == nil {
-			f.dirty, f.left = &dirty, w.hist.Step(a.Step).Left
+			f.dirty = &dirty
+			f.left, f.after = w.leftSince(ctx, f)
 		}
 	}
 	f.a.Expect = nil

@@ -17,7 +17,7 @@ import (
 // others are the changed files that its commit does not take, from the root of the
 // repository. Each is named once, as long as nothing else is to be said of it.
 func (w *work) tellUncommitted(ctx context.Context, f *flight, others []string) {
-	var since, cutOff, unseen, shared, before []string
+	var since, after, cutOff, unseen, shared, before []string
 	for _, name := range others {
 		switch {
 		case slices.Contains(f.changed, name):
@@ -29,6 +29,8 @@ func (w *work) tellUncommitted(ctx context.Context, f *flight, others []string) 
 			if !w.yard.expected(f, name) && !w.yard.isState(strings.TrimPrefix(name, w.repo.Prefix())) {
 				shared = append(shared, name)
 			}
+		case slices.Contains(f.after, name):
+			after = append(after, name)
 		case w.rewrote(f, name):
 			before = append(before, name)
 		case w.hist.Step(f.a.Step).Cutoffs > 0:
@@ -40,6 +42,7 @@ func (w *work) tellUncommitted(ctx context.Context, f *flight, others []string) 
 		why   string
 	}{
 		{since, "it was changed after the step ended"},
+		{after, "an earlier attempt of the step changed it, and so did somebody after that"},
 		{unseen, "what was changed before the step began, nobody saw"},
 		{shared, "others worked in the same folder, and whose it is cannot be told"},
 		{before, "the step changed it, and so did somebody before it began"},

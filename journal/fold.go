@@ -65,6 +65,9 @@ type StepHistory struct {
 	Owed *reprise.Event
 	// Left are the files that attempts since then changed and no commit holds.
 	Left []string
+	// LeftAs is what those of them were when the last attempt ended whose end was seen;
+	// a file that is not in here may have been changed by an attempt since.
+	LeftAs map[string]reprise.Hash
 	// Keys are what commits of attempts carry that were started since the step was
 	// last accepted or left out, the latest last.
 	Keys []string
@@ -142,7 +145,7 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StateRestored:
 		// What an earlier state took back is neither under way nor failed.
 		for _, s := range h.Steps {
-			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.Keys = nil, nil, nil, nil, 0, nil, nil
+			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys = nil, nil, nil, nil, 0, nil, nil, nil
 		}
 		h.Measured, h.Undone = nil, true
 		h.sendBack()
@@ -217,6 +220,13 @@ func (s *StepHistory) add(ev *reprise.Event) {
 	for _, name := range ev.Left {
 		s.leave(name)
 	}
+	for _, e := range ev.Work {
+		s.leave(e.Path)
+		if s.LeftAs == nil {
+			s.LeftAs = map[string]reprise.Hash{}
+		}
+		s.LeftAs[e.Path] = e.Before
+	}
 	switch ev.Kind {
 	case reprise.StepStarted, reprise.StepFinished, reprise.StepSkipped, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset, reprise.QuestionAnswered:
 		s.Accepted = nil
@@ -236,16 +246,13 @@ func (s *StepHistory) add(ev *reprise.Event) {
 			held := *ev
 			s.Held = &held
 		}
-		for _, e := range ev.Work {
-			s.leave(e.Path)
-		}
 	case reprise.StepFinished, reprise.StepSkipped:
 		if s.Open != nil && s.Open.Attempt == ev.Attempt {
 			s.Made = s.Open.Expect
 		}
 		s.end(ev)
 		s.forgive()
-		s.Lost, s.Owed, s.First, s.Left, s.Keys = "", nil, nil, nil, nil
+		s.Lost, s.Owed, s.First, s.Left, s.LeftAs, s.Keys = "", nil, nil, nil, nil, nil
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key}
 		}
@@ -271,6 +278,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 			s.end(ev)
 			s.owe(ev)
 			s.Cutoffs++
+			s.LeftAs = nil // it may have changed any of them
 		}
 		if ev.Cause == SessionLost {
 			s.Session, s.Lost = "", ev.Text
