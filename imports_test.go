@@ -32,7 +32,7 @@ var rooms = map[string][]string{
 	"internal/durable/crashfs": {"internal/durable"},
 	"upkeep":                   {".", "layout", "project", "journal", "worktree", "internal/durable", "internal/gitx"},
 	"journal":                  {".", "internal/durable"},
-	"internal/gitx":            {"."},
+	"internal/gitx":            {".", "internal/proc"},
 	"internal/gitx/gittest":    {},
 	"internal/proc":            {"."},
 	"internal/transcript":      {"."},

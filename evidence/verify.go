@@ -13,6 +13,7 @@ import (
 
 	"reprise"
 	"reprise/internal/gitx"
+	"reprise/internal/proc"
 )
 
 // Outcome is how a command that a person gave for verification ended.
@@ -54,7 +55,7 @@ func Verify(ctx context.Context, root, command string) Outcome {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Dir = filepath.Join(dir, filepath.FromSlash(repo.Prefix()))
-	gitx.OwnGroup(cmd)
+	proc.Group(cmd)
 	cmd.WaitDelay = 2 * time.Second
 	var printed bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &printed

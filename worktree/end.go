@@ -26,27 +26,16 @@ func Review(ctx context.Context, p Project) (string, error) {
 	if !ok {
 		return "nothing was built yet: there is no branch " + s.branch, nil
 	}
-	base, err := s.Repo.MergeBase(ctx, s.branch, "HEAD")
+	commits, files, err := s.built(ctx, head)
 	if err != nil {
 		return "", err
-	}
-	if base == "" {
-		base = head // nothing in common: there is nothing to compare with
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "branch %s at %.12s\n", s.branch, head)
-	commits, err := s.Repo.Subjects(ctx, base, head, maxListed)
-	if err != nil {
-		return "", err
-	}
 	fmt.Fprintf(&b, "%d commits that are not in the project's branch\n", len(commits))
 	for _, line := range commits {
 		hash, subject, _ := strings.Cut(line, " ")
 		fmt.Fprintf(&b, "  %.10s %s\n", hash, plain(subject))
-	}
-	files, err := s.Repo.DiffStat(ctx, base, head)
-	if err != nil {
-		return "", err
 	}
 	fmt.Fprintf(&b, "%d files changed\n", len(files))
 	for _, f := range files[:min(len(files), maxListed)] {
@@ -57,6 +46,23 @@ func Review(ctx context.Context, p Project) (string, error) {
 		}
 	}
 	return b.String() + s.reviewFolder(ctx), nil
+}
+
+// built lists the commits of the run's branch that are not in the project's, up to
+// maxListed, and the files that they change.
+func (s *site) built(ctx context.Context, head string) (commits []string, files []gitx.FileStat, err error) {
+	base, err := s.Repo.MergeBase(ctx, s.branch, "HEAD")
+	if err != nil {
+		return nil, nil, err
+	}
+	if base == "" {
+		base = head // nothing in common: there is nothing to compare with
+	}
+	if commits, err = s.Repo.Subjects(ctx, base, head, maxListed); err != nil {
+		return nil, nil, err
+	}
+	files, err = s.Repo.DiffStat(ctx, base, head)
+	return commits, files, err
 }
 
 // maxListed is how many of a kind a review lists.

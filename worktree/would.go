@@ -55,18 +55,7 @@ func (s *site) merging(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	base, err := s.Repo.MergeBase(ctx, s.branch, "HEAD")
-	if err != nil {
-		return "", err
-	}
-	if base == "" {
-		base = head // nothing in common: there is nothing to compare with
-	}
-	commits, err := s.Repo.Subjects(ctx, base, head, maxListed)
-	if err != nil {
-		return "", err
-	}
-	files, err := s.Repo.DiffStat(ctx, base, head)
+	commits, files, err := s.built(ctx, head)
 	if err != nil {
 		return "", err
 	}

@@ -282,7 +282,6 @@ type Check struct {
 	Ticked bool
 	Text   string
 	Line   int
-	Indent int
 }
 
 // Checks returns the task-list items of a section.
@@ -290,7 +289,6 @@ func (s Section) Checks() []Check {
 	var out []Check
 	for _, l := range s.Lines() {
 		text := strings.TrimLeft(l.Text, " \t")
-		indent := len(l.Text) - len(text)
 		rest, ok := bullet(text)
 		if !ok || len(rest) < 3 || rest[0] != '[' || rest[2] != ']' {
 			continue
@@ -299,7 +297,7 @@ func (s Section) Checks() []Check {
 		if mark != ' ' && mark != 'x' && mark != 'X' {
 			continue
 		}
-		out = append(out, Check{Ticked: mark != ' ', Text: strings.TrimSpace(rest[3:]), Line: l.No, Indent: indent})
+		out = append(out, Check{Ticked: mark != ' ', Text: strings.TrimSpace(rest[3:]), Line: l.No})
 	}
 	return out
 }

@@ -120,7 +120,7 @@ func TestLR9_checks(t *testing.T) {
 	if diff := cmp.Diff([]string{"one", "two", "three", "four"}, text); diff != "" {
 		t.Error(diff)
 	}
-	if !got[0].Ticked || got[1].Ticked || got[1].Indent != 2 {
+	if !got[0].Ticked || got[1].Ticked {
 		t.Errorf("%+v", got)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -125,7 +124,3 @@ func (r *Repo) Head() string { return r.head }
 // Prefix is the folder the repository was opened from, below the top of the
 // checkout.
 func (r *Repo) Prefix() string { return r.prefix }
-
-// OwnGroup puts a command in a process group of its own, all of which is killed
-// when its context ends, where the system can do that.
-func OwnGroup(cmd *exec.Cmd) { ownGroup(cmd) }

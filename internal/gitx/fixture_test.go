@@ -10,12 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reprise/internal/gitx/gittest"
 	"strings"
 	"testing"
 	"time"
 
 	"reprise"
+	"reprise/internal/gitx/gittest"
+	"reprise/internal/proc"
 )
 
 // fixture is a folder with a home of its own, in which plain git is run the way
@@ -64,7 +65,7 @@ func (f *fixture) try(args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = f.dir, f.env
-	ownGroup(cmd)
+	proc.Group(cmd)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"reprise/internal/proc"
 )
 
 // runner starts git in one folder with one environment.
@@ -91,7 +93,7 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.program, append([]string{"--no-pager"}, args...)...)
 	cmd.Dir, cmd.Env = g.dir, g.env
-	ownGroup(cmd)
+	proc.Group(cmd) // what git has started must not outlive it
 	cmd.WaitDelay, cmd.ExtraFiles = time.Second, g.inherit
 	if input != nil {
 		cmd.Stdin = bytes.NewReader(input)

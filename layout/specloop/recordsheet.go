@@ -139,19 +139,24 @@ func (s *sheet) piped(t doc.Table) bool {
 func (s *sheet) table(keys []string, titles ...string) (doc.Table, bool) {
 	var found doc.Table
 	ok := false
-	for _, sec := range s.m.Doc().Sections() {
-		for _, title := range titles {
-			if doc.Fold(sec.Title) != doc.Fold(title) {
-				continue
-			}
-			for _, t := range sec.Tables() {
-				if t.Column(keys...) >= 0 {
-					found, ok = t, true
-				}
-			}
+	for _, t := range s.tables(titles) {
+		if t.Column(keys...) >= 0 {
+			found, ok = t, true
 		}
 	}
 	return found, ok
+}
+
+// tables lists the tables of the sections with one of the titles.
+func (s *sheet) tables(titles []string) (out []doc.Table) {
+	for _, sec := range s.m.Doc().Sections() {
+		for _, title := range titles {
+			if doc.Fold(sec.Title) == doc.Fold(title) {
+				out = append(out, sec.Tables()...)
+			}
+		}
+	}
+	return out
 }
 
 // column names the first of the columns that a table has, "" if it has none.
@@ -165,24 +170,17 @@ func column(t doc.Table, names ...string) string {
 // setRow sets a cell of the row with an id; a column or row that is not there
 // is passed over.
 func (s *sheet) setRow(keys []string, id, value string, columns []string, titles ...string) error {
-	for _, sec := range s.m.Doc().Sections() {
-		for _, title := range titles {
-			if doc.Fold(sec.Title) != doc.Fold(title) {
+	for _, t := range s.tables(titles) {
+		key, col := t.Column(keys...), t.Column(columns...)
+		if key < 0 || col < 0 {
+			continue
+		}
+		for _, row := range t.Rows {
+			if doc.Fold(undress(row[key].Text)) != doc.Fold(id) || undress(row[col].Text) == value {
 				continue
 			}
-			for _, t := range sec.Tables() {
-				key, col := t.Column(keys...), t.Column(columns...)
-				if key < 0 || col < 0 {
-					continue
-				}
-				for _, row := range t.Rows {
-					if doc.Fold(undress(row[key].Text)) != doc.Fold(id) || undress(row[col].Text) == value {
-						continue
-					}
-					if err := s.m.SetCell(splice.Where{Line: row[0].Line}, splice.Row{}, t.Header[col].Text, value); err != nil {
-						return err
-					}
-				}
+			if err := s.m.SetCell(splice.Where{Line: row[0].Line}, splice.Row{}, t.Header[col].Text, value); err != nil {
+				return err
 			}
 		}
 	}

@@ -12,12 +12,6 @@ import (
 
 // Conclude implements reprise.Playbook.
 func (b Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
-	switch doc.Fold(reply.Outcome) {
-	case "failed":
-		return reprise.Conclusion{Failed: true, Text: reply.Summary}
-	case "blocked":
-		return reprise.Conclusion{Blocked: true, Text: reply.Summary}
-	}
 	if len(reply.Questions) > 0 {
 		return reprise.Conclusion{Questions: reply.Questions, Text: reply.Summary}
 	}
