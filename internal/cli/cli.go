@@ -96,8 +96,9 @@ func (a *app) newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reprise",
 		Short: "What was interrupted here, is it safe to resume, and from where",
-		Long: "reprise reads what agent workflows left on disk and tells which of them were\n" +
-			"interrupted, in what state they are and what would come next.",
+		Long: "reprise reads what agent workflows left on disk, tells which of them were\n" +
+			"interrupted, in what state they are and what would come next, and carries them to\n" +
+			"their end. Alone it is a picker of what was interrupted, in a pipe the same as status.",
 		Args:          args(cobra.NoArgs),
 		SilenceErrors: true,
 		SilenceUsage:  true,
