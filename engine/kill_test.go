@@ -76,7 +76,7 @@ func TestO1_O4_O8_L1_random_kills(t *testing.T) {
 				if enough {
 					return
 				}
-				v := &victim{t: t, r: r, dir: t.TempDir(), run: fmt.Sprintf("k%d-%d", worker, n), git: n%8 == 7, needs: needs, tally: &tally{}}
+				v := &victim{t: t, r: r, dir: t.TempDir(), run: fmt.Sprintf("k%d-%d-%d", os.Getpid(), worker, n), git: n%8 == 7, needs: needs, tally: &tally{}}
 				v.play()
 				os.RemoveAll(v.dir)
 				mu.Lock()

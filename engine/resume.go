@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"reprise"
@@ -22,13 +24,14 @@ import (
 // The error is a *durable.HeldError if somebody else is at it, an *UnsafeError,
 // *StaleError or *OptionError if nothing was started; what is left open, failed
 // or asked is no error and stands in the summary.
-func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (*Summary, error) {
+func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
 	e = e.orderly()
 	store, report, err := e.take(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer store.Release()
+	defer func() { err = leaveWord(store, err) }()
 	w, err := e.open(ctx, store, ref, nil)
 	if err != nil {
 		return nil, err
@@ -127,6 +130,15 @@ func (w *work) noteTaking(report *durable.Report) {
 	}
 }
 
+// leaveWord leaves the next process word of a disk that is full, for which room was
+// reserved: nothing else can be recorded then.
+func leaveWord(store *durable.Store, err error) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	return errors.Join(err, store.RecordFull("the disk was full: "+err.Error()))
+}
+
 // takeUp records that the run is gone on with, once everything that could be in
 // the way was looked at. Before the first write the state and the tree are kept.
 func (w *work) takeUp(ctx context.Context, l look) error {
@@ -138,6 +150,9 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 		return err
 	}
 	w.sum.Snapshot = snap
+	if err := w.store.ForgetStopped(); err != nil { // it has been told
+		return err
+	}
 	if err := w.lift(); err != nil {
 		return err
 	}
