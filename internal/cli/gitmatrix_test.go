@@ -292,7 +292,7 @@ func TestX2_a_digest_is_of_the_project_not_of_how_it_was_asked(t *testing.T) {
 func TestL3_X2_a_huge_file_does_not_hold_a_check_up(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	const name = ".auto-claude/specs/004-vault/spec.md"
+	const name = ".auto-claude/specs/004-vault/review_state.json"
 	r.write(name, "")
 	huge := filepath.Join(r.dir, name)
 	seen := map[string]bool{}
