@@ -96,6 +96,14 @@ func (d *Decision) suspend(r *Run, o Observed) {
 
 // weigh sorts the steps by what evidence says beside their ledgers.
 func (d *Decision) weigh(r *Run, rules Policy) {
+	if closed := r.Progress().Done; closed > 0 {
+		d.Keep = make([]string, 0, closed)
+		defer func() {
+			if len(d.Keep) == 0 {
+				d.Keep = nil
+			}
+		}()
+	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		switch {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"time"
 
@@ -196,7 +197,7 @@ func (s *scan) text() ([]byte, bool) {
 
 // escaped reads the rest of a string whose first escape stands at i.
 func (s *scan) escaped(i int) ([]byte, bool) {
-	out := append(s.buf[:0], s.b[s.at:i]...)
+	out := append(slices.Grow(s.buf[:0], len(s.b)-s.at), s.b[s.at:i]...)
 	for i < len(s.b) && s.b[i] != '"' {
 		if s.b[i] != '\\' || i+1 == len(s.b) {
 			return nil, false

@@ -71,6 +71,8 @@ type reading struct {
 	run  *reprise.Run
 	from *durable.Watch
 	err  error
+	// since are events that were recorded since and that the run is to be moved on by.
+	since []reprise.Event
 }
 
 // Name is the name of a run's log: readable, unambiguous, and a file name
@@ -211,18 +213,30 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 // without that what the run is now. The event and its files are the last that were
 // recorded.
 func (j *Journal) moveOn(ev reprise.Event) {
-	tracker, ok := j.layout.(reprise.Tracker)
-	if !ok {
+	if _, ok := j.layout.(reprise.Tracker); !ok {
 		return
 	}
-	run := j.read.run.Clone()
-	if !tracker.Track(j.store, run).Advance(ev) {
-		return
-	}
-	j.read.run = run
+	j.read.since = append(j.read.since, ev)
 	for _, f := range j.trail.files {
 		j.read.from.Wrote(f.Path, f.After)
 	}
+}
+
+// movedOn is the reading with what was recorded since. ok is false where only the files
+// can tell.
+func (j *Journal) movedOn() (r reading, ok bool) {
+	if len(j.read.since) == 0 {
+		return j.read, true
+	}
+	r = j.read
+	r.run, r.since = r.run.Clone(), nil
+	track := j.layout.(reprise.Tracker).Track(j.store, r.run)
+	for _, ev := range j.read.since {
+		if !track.Advance(ev) {
+			return r, false
+		}
+	}
+	return r, true
 }
 
 // carryOut makes an event durable, first in the journal and then in the files.
@@ -254,9 +268,15 @@ func (j *Journal) Current() (*reprise.Run, error) {
 	if j.ahead != nil {
 		j.read, j.ahead = <-j.ahead, nil
 	}
-	if j.read.from == nil || j.read.err != nil || !j.read.from.Same() {
-		j.read = read(j.store, j.layout, j.ref)
+	moved := reading{}
+	ok := j.read.from != nil && j.read.err == nil && j.read.from.Same()
+	if ok {
+		moved, ok = j.movedOn()
 	}
+	if !ok {
+		moved = read(j.store, j.layout, j.ref)
+	}
+	j.read = moved
 	if j.read.err != nil {
 		return nil, fmt.Errorf("load %s: %w", j.ref.Path, j.read.err)
 	}
@@ -266,7 +286,7 @@ func (j *Journal) Current() (*reprise.Run, error) {
 func read(store *durable.Store, layout reprise.Layout, ref reprise.Ref) reading {
 	from := store.Watch()
 	run, err := layout.Load(from, ref)
-	return reading{run, from, err}
+	return reading{run: run, from: from, err: err}
 }
 
 // edits asks the layout what an event means in its files as they are now.
@@ -350,23 +370,16 @@ func (j *Journal) after(e reprise.Edit) (reprise.Hash, error) {
 	if e.Base.IsZero() {
 		return reprise.HashOf(e.Content), nil
 	}
-	have, err := j.store.ReadFile(e.Path)
-	if err != nil {
-		return reprise.Hash{}, err
-	}
-	return reprise.HashOf(append(have, e.Content...)), nil
+	return j.store.HashFile(e.Path, e.Content)
 }
 
 // hash is that of a file as it is now, zero if there is none.
 func hash(store *durable.Store, name string) (reprise.Hash, error) {
-	data, err := store.ReadFile(name)
+	h, err := store.HashFile(name)
 	if isMissing(err) {
 		return reprise.Hash{}, nil
 	}
-	if err != nil {
-		return reprise.Hash{}, err
-	}
-	return reprise.HashOf(data), nil
+	return h, err
 }
 
 // Note records an event in the journal alone, for what happens to the state as

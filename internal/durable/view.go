@@ -183,9 +183,10 @@ func (s *Store) ReadFile(name string) ([]byte, error) {
 	return b, err
 }
 
-// HashFile gives the hash of what ReadFile would read, in a bounded amount of memory
-// however large the file is: what a step leaves behind may be an image or a model.
-func (s *Store) HashFile(name string) (reprise.Hash, error) {
+// HashFile gives the hash of what ReadFile would read, and of what else is to stand
+// behind it, in a bounded amount of memory however large the file is: what a step leaves
+// behind may be an image or a model.
+func (s *Store) HashFile(name string, behind ...[]byte) (reprise.Hash, error) {
 	if !fs.ValidPath(name) {
 		return reprise.Hash{}, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
 	}
@@ -193,6 +194,11 @@ func (s *Store) HashFile(name string) (reprise.Hash, error) {
 	if err != nil {
 		return reprise.Hash{}, err
 	}
+	return s.hashFile(real, behind...)
+}
+
+// hashFile is HashFile for a name that no link is on the way to.
+func (s *Store) hashFile(real string, behind ...[]byte) (reprise.Hash, error) {
 	f, err := s.fs.Open(real, 0, 0)
 	if err != nil {
 		return reprise.Hash{}, err
@@ -201,6 +207,9 @@ func (s *Store) HashFile(name string) (reprise.Hash, error) {
 	h := sha256.New()
 	if _, err := io.CopyBuffer(h, io.NewSectionReader(f, 0, math.MaxInt64), make([]byte, hashBlock)); err != nil {
 		return reprise.Hash{}, err
+	}
+	for _, more := range behind {
+		h.Write(more)
 	}
 	return reprise.Hash(h.Sum(nil)), nil
 }

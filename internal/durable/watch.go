@@ -202,11 +202,14 @@ func (s *Store) sight(name string, content bool) sight {
 		}
 		return sight{real: real, info: Info{Mode: info.Mode, Ino: info.Ino, ModTime: info.ModTime}, list: list}
 	case content || s.o.AllowNetwork || info.Changed.IsZero() || recent(info.Changed):
-		b, _, err := s.readFile(real)
+		if info.Size > maxFile {
+			return sight{err: ErrTooLarge.Error()}
+		}
+		hash, err := s.hashFile(real)
 		if err != nil {
 			return sight{err: err.Error()}
 		}
-		return sight{real: real, info: Info{Mode: info.Mode, ModTime: info.ModTime}, content: reprise.HashOf(b), hashed: true}
+		return sight{real: real, info: Info{Mode: info.Mode, ModTime: info.ModTime}, content: hash, hashed: true}
 	}
 	return sight{real: real, info: info}
 }
