@@ -337,7 +337,7 @@ func TestX8_a_run_that_is_held_is_judged_as_one_that_is_read_again(t *testing.T)
 			t.Logf("%d runs were compared", n)
 		}
 	})
-	every := 29
+	every := 61
 	if testing.Short() {
 		every = 97
 	}

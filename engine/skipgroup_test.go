@@ -258,7 +258,7 @@ func TestO1_LR8_a_skipped_group_that_is_killed_is_carried_to_its_end(t *testing.
 		t.Fatalf("it is recorded from operation %d to %d of %d", first, last, len(sites))
 	}
 	states := map[string]int{}
-	last += 20 // the files follow the journal
+	last += 40 // the files follow the journal
 	for n := 0; n <= last; n++ {
 		if often := map[bool]int{true: 101, false: 17}[n < first]; n%often != 0 && n != last && os.Getenv("REPRISE_MATRIX") != "all" {
 			continue
