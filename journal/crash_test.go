@@ -94,7 +94,7 @@ func put(d *crashfs.FS, dir string) error {
 }
 
 // TestD1_O1_X7_every_layout_from_first_to_last_record crashes the recording of a
-// whole run at every operation, in every way, and asks of each state: nothing
+// whole run at operations of it, in every way, and asks of each state: nothing
 // acknowledged is lost, no step is finished twice, the layout's files tell what
 // the journal tells, and recovery gives the same answer twice.
 func TestD1_O1_X7_every_layout_from_first_to_last_record(t *testing.T) {
@@ -111,8 +111,9 @@ func TestD1_O1_X7_every_layout_from_first_to_last_record(t *testing.T) {
 				}
 				// Crashes inside recovery, and operations that fail, are
 				// explored for the store itself; here they multiply by the
-				// files of a layout and run with `make crash`.
-				cfg := crashfs.Config{NoDeep: true, NoFail: true, Stride: 7}
+				// files of a layout and run with `make crash`, as does every
+				// operation of all.
+				cfg := crashfs.Config{NoDeep: true, NoFail: true, Stride: 7, Cuts: 4}
 				if os.Getenv("REPRISE_CRASH") != "" {
 					cfg = crashfs.Config{}
 				}

@@ -34,8 +34,9 @@ type Config struct {
 	NoCut, NoDeep, NoKill, NoFail bool
 	// Enough ends the exploration after so many failures; zero stands for 10.
 	Enough int
-	// Stride takes only every n-th point of time for kills and failures.
-	Stride int
+	// Stride takes only every n-th point of time for kills and failures, Cuts only
+	// every n-th state that a cut during the work may leave.
+	Stride, Cuts int
 }
 
 // Result is what an exploration found.
@@ -57,6 +58,7 @@ type explorer struct {
 	cfg  Config
 	res  Result
 	seen map[string]bool
+	cut  int // how many states cuts have left
 }
 
 // Explore checks a scenario from every state that a crash may leave.
@@ -70,7 +72,7 @@ func Explore(sc Scenario, cfg Config) Result {
 	if cfg.Enough == 0 {
 		cfg.Enough = 10
 	}
-	cfg.Stride = max(cfg.Stride, 1)
+	cfg.Stride, cfg.Cuts = max(cfg.Stride, 1), max(cfg.Cuts, 1)
 	e := &explorer{sc: sc, cfg: cfg, seen: map[string]bool{}}
 	whole, acks, err := e.run(nil)
 	if err != nil {
@@ -200,7 +202,7 @@ func (e *explorer) cuts(m Model, whole *FS, acks []ack) {
 		}
 		acked := told(acks, k)
 		e.res.Capped += c.images(e.cfg.Limit, e.cfg.Fine, func(im *image) {
-			if e.enough() || !e.fresh(im, acked, "") {
+			if e.cut++; e.cut%e.cfg.Cuts != 0 || e.enough() || !e.fresh(im, acked, "") {
 				return
 			}
 			e.after(im, whole, acked, fmt.Sprintf("%s model, cut after %s", m, at(whole.trace, k)), m)
