@@ -88,7 +88,7 @@ func TestO1_O4_O8_L1_random_kills(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d runs, undisturbed %v: %+v", runs, needs.Round(time.Millisecond), sum)
-	if want >= 1000 && !t.Failed() && (sum.landed == 0 || sum.rerun == 0 || sum.inside == 0 || sum.locked == 0 || sum.below == 0 || sum.asked == 0 || sum.paused == 0) {
+	if want >= 1000 && !t.Failed() && (sum.landed == 0 || sum.rerun == 0 || sum.locked == 0 || sum.below == 0 || sum.asked == 0 || sum.paused == 0) {
 		t.Errorf("not everything was tried: %+v", sum)
 	}
 }
@@ -96,7 +96,7 @@ func TestO1_O4_O8_L1_random_kills(t *testing.T) {
 // tally counts what was done to runs and how they took it.
 type tally struct {
 	kills    int // of engines
-	inside   int // of them while an attempt was at work
+	inside   int // of them while an attempt was seen at work; rerun and landed tell of all
 	below    int // of keepers and agents
 	asked    int // engines that were asked to stop
 	paused   int
