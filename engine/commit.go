@@ -79,8 +79,9 @@ func (w *work) astray(ctx context.Context, f *flight) error {
 // commit makes a commit of what the attempt left uncommitted and nobody else
 // can have: all of it in a checkout of the run's own, in the project's what was
 // not changed before the attempt began. It gives the commit that holds the work, of
-// an earlier attempt where this one made none, "" if there is none. The trailer makes it at most one for each attempt. In a checkout
-// of the run's own it is an error where work of the attempt is not on the run's branch.
+// an earlier attempt where this one made none, "" if there is none. The trailer makes
+// it at most one for each attempt. In a checkout of the run's own it is an error where
+// work of the attempt is not on the run's branch.
 func (w *work) commit(ctx context.Context, f *flight, reply reprise.Reply) (string, error) {
 	if w.repo == nil || f.dir == "" {
 		return "", nil
