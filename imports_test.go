@@ -17,48 +17,46 @@ import (
 // of our own, by longest matching prefix. A package that is not listed must be
 // given its place first.
 var rooms = map[string][]string{
-	".":                        {},
-	"layout/layouttest":        {".", "internal/tree"},
-	"layout":                   {".", "layout/*"},
-	"layout/*":                 {".", "internal/doc", "internal/splice"},
-	"examine":                  {"."},
-	"report":                   {"."},
-	"project":                  {".", "layout", "evidence", "evidence/grade", "examine", "internal/doc", "internal/tree", "journal", "internal/durable", "playbook"},
-	"internal/link":            {},
-	"internal/doc":             {".", "internal/link"},
-	"internal/tree":            {"internal/doc", "internal/link"},
-	"internal/splice":          {".", "internal/doc"},
-	"internal/durable":         {".", "internal/link"},
-	"internal/durable/crashfs": {"internal/durable"},
-	"upkeep":                   {".", "layout", "project", "journal", "worktree", "internal/durable", "internal/gitx"},
-	"journal":                  {".", "internal/durable"},
-	"internal/gitx":            {".", "internal/proc"},
-	"internal/gitx/gittest":    {},
-	"internal/proc":            {"."},
-	"internal/transcript":      {"."},
-	"evidence":                 {".", "internal/gitx", "internal/proc", "internal/transcript", "evidence/grade"},
-	"evidence/grade":           {"."},
-	"agent":                    {".", "internal/proc", "internal/shim"},
-	"agent/agenttest":          {"internal/modelstub"},
-	"agent/*":                  {".", "agent", "internal/proc", "internal/shim"},
-	"internal/shim":            {"internal/proc"},
-	"internal/modelstub":       {},
-	"internal/hostile":         {},
-	"playbook":                 {".", "playbook/*"},
-	"playbook/*":               {".", "internal/doc"},
-	"playbook/playbooktest":    {".", "layout/layouttest"},
-	"prompt":                   {"."},
-	"briefing":                 {".", "prompt"},
-	"doctor":                   {"agent", "settings", "internal/durable", "internal/gitx", "internal/proc"},
-	"settings":                 {".", "internal/doc", "internal/durable"},
-	"flow":                     {".", "internal/doc"},
-	"worktree":                 {".", "internal/gitx", "internal/durable", "journal"},
-	"engine":                   {".", "agent", "agent/*", "settings", "flow", "prompt", "briefing", "playbook", "playbook/*", "layout", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc"},
-	"internal/tui":             {".", "engine"},
-	"internal/demo":            {".", "internal/proc"},
-	"internal/cli":             {".", "layout", "examine", "briefing", "doctor", "project", "report", "upkeep", "journal", "internal/doc", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "playbook", "worktree", "internal/proc", "internal/tui", "internal/shim", "internal/demo"},
-	"cmd/reprise":              {"internal/cli", "internal/shim", "internal/demo"},
-	"schema":                   {"report"},
+	".":                         {},
+	"convention/conventiontest": {".", "internal/tree"},
+	"convention/playtest":       {".", "convention/conventiontest"},
+	"convention":                {".", "convention/*"},
+	"convention/*":              {".", "internal/doc", "internal/splice"},
+	"examine":                   {"."},
+	"report":                    {"."},
+	"project":                   {".", "convention", "evidence", "evidence/grade", "examine", "internal/doc", "internal/tree", "journal", "internal/durable"},
+	"internal/link":             {},
+	"internal/doc":              {".", "internal/link"},
+	"internal/tree":             {"internal/doc", "internal/link"},
+	"internal/splice":           {".", "internal/doc"},
+	"internal/durable":          {".", "internal/link"},
+	"internal/durable/crashfs":  {"internal/durable"},
+	"upkeep":                    {".", "convention", "project", "journal", "worktree", "internal/durable", "internal/gitx"},
+	"journal":                   {".", "internal/durable"},
+	"internal/gitx":             {".", "internal/proc"},
+	"internal/gitx/gittest":     {},
+	"internal/proc":             {"."},
+	"internal/transcript":       {"."},
+	"evidence":                  {".", "internal/gitx", "internal/proc", "internal/transcript", "evidence/grade"},
+	"evidence/grade":            {"."},
+	"agent":                     {".", "internal/proc", "internal/shim"},
+	"agent/agenttest":           {"internal/modelstub"},
+	"agent/*":                   {".", "agent", "internal/proc", "internal/shim"},
+	"internal/shim":             {"internal/proc"},
+	"internal/modelstub":        {},
+	"internal/hostile":          {},
+	"prompt":                    {"."},
+	"briefing":                  {".", "prompt"},
+	"doctor":                    {"agent", "settings", "internal/durable", "internal/gitx", "internal/proc"},
+	"settings":                  {".", "internal/doc", "internal/durable"},
+	"flow":                      {".", "internal/doc"},
+	"worktree":                  {".", "internal/gitx", "internal/durable", "journal"},
+	"engine":                    {".", "agent", "agent/*", "settings", "flow", "prompt", "briefing", "convention", "convention/*", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc"},
+	"internal/tui":              {".", "engine"},
+	"internal/demo":             {".", "internal/proc"},
+	"internal/cli":              {".", "convention", "examine", "briefing", "doctor", "project", "report", "upkeep", "journal", "internal/doc", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "worktree", "internal/proc", "internal/tui", "internal/shim", "internal/demo"},
+	"cmd/reprise":               {"internal/cli", "internal/shim", "internal/demo"},
+	"schema":                    {"report"},
 }
 
 // noEffects are packages that a pure room must not import.
@@ -67,7 +65,7 @@ var noEffects = []string{"os", "os/exec", "net", "net/http", "syscall", "path/fi
 // system are the rooms that may speak to the operating system directly.
 var system = []string{"internal/tree", "internal/durable", "internal/proc", "internal/shim"}
 
-var pure = []string{".", "layout/*", "examine", "report", "evidence/grade", "playbook", "playbook/*", "prompt", "flow", "briefing", "internal/transcript"}
+var pure = []string{".", "convention/*", "examine", "report", "evidence/grade", "prompt", "flow", "briefing", "internal/transcript"}
 
 // owners lists third-party packages and the one room that may import each, so
 // that it can be replaced in a day.
@@ -78,8 +76,8 @@ var owners = map[string]string{
 	"golang.org/x/term":                     "internal/cli",
 	"charm.land/bubbletea/v2":               "internal/tui",
 	"golang.org/x/sync/errgroup":            "project",
-	"github.com/google/go-cmp/cmp":          "layout/layouttest",
-	"github.com/rogpeppe/go-internal/txtar": "layout/layouttest",
+	"github.com/google/go-cmp/cmp":          "convention/conventiontest",
+	"github.com/rogpeppe/go-internal/txtar": "convention/conventiontest",
 }
 
 func room(dir string) string {
@@ -184,7 +182,7 @@ var remains = []string{"internal/gitx/writehusk.go"}
 // checkWrites asks that only internal/durable changes files.
 func checkWrites(t *testing.T, file, here string, src *ast.File) {
 	t.Helper()
-	if strings.HasPrefix(here, "internal/durable") || here == "layout/layouttest" || slices.Contains(scratch, file) || slices.Contains(remains, file) {
+	if strings.HasPrefix(here, "internal/durable") || here == "convention/conventiontest" || slices.Contains(scratch, file) || slices.Contains(remains, file) {
 		return
 	}
 	ast.Inspect(src, func(n ast.Node) bool {

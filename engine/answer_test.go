@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
-	"reprise/layout"
 	"reprise/project"
 )
 
@@ -46,7 +46,7 @@ func goes(t *testing.T, e *engine.Engine, ref reprise.Ref) *engine.Summary {
 // byAnOlderBuild records what was asked and said when any words were an answer.
 func byAnOlderBuild(t *testing.T, e *engine.Engine, ref reprise.Ref, said ...reprise.Event) {
 	t.Helper()
-	r, err := layout.Find(ref.Layout).Load(os.DirFS(e.Dir), ref)
+	r, err := convention.Find(ref.Layout).Load(os.DirFS(e.Dir), ref)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
+	"reprise/convention/eventrun"
 	"reprise/flow"
 	"reprise/internal/durable"
-	"reprise/playbook"
-	"reprise/playbook/eventrun"
 	"reprise/project"
 	"reprise/upkeep"
 )
@@ -42,7 +42,7 @@ func (e *Engine) allBegun(events []reprise.Event) []reprise.Event {
 // Begin makes a run from nothing and gives its ref; Resume does the work. A run
 // that is there already is given as it is.
 func (e *Engine) Begin(ctx context.Context, layout string, kind reprise.Kind, g reprise.Goal) (reprise.Ref, error) {
-	book, err := playbook.For(layout, kind)
+	book, err := convention.Playbook(layout, kind)
 	if err != nil {
 		return reprise.Ref{}, err
 	}
@@ -133,7 +133,7 @@ func (e *Engine) findBook(store fs.FS, ref reprise.Ref) (f found) {
 	}
 	switch {
 	case f.file == "":
-		f.book, f.err = playbook.For(ref.Layout, ref.Kind)
+		f.book, f.err = convention.Playbook(ref.Layout, ref.Kind)
 	case e.Workflow == nil:
 		f.err = fmt.Errorf("resume %s: it was started from %s, which is not read here", ref.ID, f.file)
 	default:

@@ -17,11 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reprise"
+	"reprise/convention"
+	"reprise/convention/conventiontest"
 	"reprise/engine"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
-	"reprise/layout/layouttest"
 	"reprise/project"
 )
 
@@ -82,7 +82,7 @@ func saw(t testing.TB, l engine.Look) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString(layouttest.Describe(&run))
+	b.WriteString(conventiontest.Describe(&run))
 	for i := range run.Steps {
 		s := &run.Steps[i]
 		fmt.Fprintf(&b, "graded %q %s ours=%t rejected=%d ended=%t %+v\n", s.ID, s.Grade, s.Ours, s.Rejected, s.Ended > 0, s.Evidence)
@@ -250,7 +250,7 @@ func happens(t *testing.T, dir string, r *reprise.Run, bare bool, all ...reprise
 	}
 	defer s.Release()
 	takeSoon(t, s)
-	j, err := journal.Open(s, layout.Find(r.Layout), r.Ref)
+	j, err := journal.Open(s, convention.Find(r.Layout), r.Ref)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func repaired(t *testing.T, dir string, ref reprise.Ref) {
 // the run before.
 func TestX8_a_run_that_is_held_is_judged_as_one_that_is_read_again(t *testing.T) {
 	t.Parallel()
-	archives, err := filepath.Glob("../layout/*/testdata/scenarios/*.txtar")
+	archives, err := filepath.Glob("../convention/*/testdata/scenarios/*.txtar")
 	if err != nil || len(archives) < 100 {
 		t.Fatal(len(archives), err)
 	}
@@ -351,7 +351,7 @@ func TestX8_a_run_that_is_held_is_judged_as_one_that_is_read_again(t *testing.T)
 			}
 			t.Run(strings.TrimSuffix(filepath.Base(archive), ".txtar")+"/"+st.name, func(t *testing.T) {
 				t.Parallel()
-				files := layouttest.LoadFS(t, archive)
+				files := conventiontest.LoadFS(t, archive)
 				dir := repository(t)
 				lay(t, dir, files)
 				j, err := project.Judge(t.Context(), dir, project.JudgeOptions{})

@@ -20,9 +20,9 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/convention/conventiontest"
 	"reprise/engine"
 	evil "reprise/internal/hostile"
-	"reprise/layout/layouttest"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -84,12 +84,12 @@ func TestX9_S4_hostile_text_in_every_field(t *testing.T) {
 			nth, scenarios = 1, 1
 		}
 		trees := map[string]fstest.MapFS{"example": treeOf(t, "../examples/"+layout)}
-		files, err := filepath.Glob("../layout/" + layout + "/testdata/scenarios/*.txtar")
+		files, err := filepath.Glob("../convention/" + layout + "/testdata/scenarios/*.txtar")
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := 0; i < len(files); i += scenarios {
-			trees[filepath.Base(files[i])] = layouttest.LoadFS(t, files[i])
+			trees[filepath.Base(files[i])] = conventiontest.LoadFS(t, files[i])
 		}
 		for name, tree := range trees {
 			t.Run(layout+"/"+name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 func TestO1_X8_a_run_taken_up_before_the_full_hour(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
-	unpack(t, dir, "../layout/eventrun/testdata/scenarios/execution.txtar")
+	unpack(t, dir, "../convention/eventrun/testdata/scenarios/execution.txtar")
 	ref := toResume(t, dir, "eventrun", "")
 	e := newEngine(dir)
 	e.Ask = answering

@@ -6,11 +6,10 @@ import (
 	"fmt"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/flow"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
-	"reprise/playbook"
 	"reprise/project"
 )
 
@@ -78,7 +77,7 @@ func (w *work) cutOffBeginning() (project.Beginning, error) {
 // changes nothing: the run is made on a store that keeps its changes to itself.
 // One that is there already is previewed as it is.
 func (e *Engine) PreviewBegin(ctx context.Context, layout string, kind reprise.Kind, g reprise.Goal, c Choice) (*Preview, error) {
-	book, err := playbook.For(layout, kind)
+	book, err := convention.Playbook(layout, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +151,7 @@ func (e *Engine) look() (*durable.Store, error) {
 // looking is a work that only looks: without the lease, without a journal to
 // write to.
 func (e *Engine) looking(store *durable.Store, ref reprise.Ref, book reprise.Playbook) (*work, error) {
-	l := layout.Find(ref.Layout)
+	l := convention.Find(ref.Layout)
 	if l == nil {
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}

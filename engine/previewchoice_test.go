@@ -13,9 +13,9 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/gitx"
-	"reprise/layout"
 	"reprise/settings"
 )
 
@@ -166,7 +166,7 @@ func TestX10_O2_a_preview_of_a_choice_is_what_it_does(t *testing.T) {
 				e, ref, _, _ := w.stopped(t, after)
 				at := time.Now().Add(time.Minute).Truncate(time.Second)
 				e.Now, e.Ask, e.Adopt = func() time.Time { return at }, nil, true
-				run, err := layout.Find(ref.Layout).Load(os.DirFS(e.Dir), ref)
+				run, err := convention.Find(ref.Layout).Load(os.DirFS(e.Dir), ref)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 )
 
 // recordAndDie records events of a run as somebody who dies right after.
@@ -31,7 +31,7 @@ func recordAndDie(t *testing.T, dir string, ref reprise.Ref, events ...reprise.E
 			t.Fatal(err)
 		}
 	}
-	j, err := journal.Open(store, layout.Find(ref.Layout), ref)
+	j, err := journal.Open(store, convention.Find(ref.Layout), ref)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 	"reprise/upkeep"
 )
 
@@ -91,7 +91,7 @@ func (w *work) decideRenewal(ctx context.Context, l look, ref reprise.Ref, event
 // rehearse tells why events would not make a run without some of its steps, nil if
 // they would.
 func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event, without []string) error {
-	l := layout.Find(ref.Layout)
+	l := convention.Find(ref.Layout)
 	if l == nil {
 		return fmt.Errorf("no layout is called %q", ref.Layout)
 	}
@@ -191,7 +191,7 @@ func (w *work) mayPutAway() error {
 		return fmt.Errorf("its journal speaks of another run, %s", w.renewal.Run.Path)
 	}
 	if w.renewal.Moves() {
-		l := layout.Find(old.Layout)
+		l := convention.Find(old.Layout)
 		if l == nil {
 			return fmt.Errorf("no layout is called %q", old.Layout)
 		}

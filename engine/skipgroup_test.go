@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
-	"reprise/layout"
 )
 
 const checkoutState = "specs/checkout/.long-run/"
@@ -50,7 +50,7 @@ func rewrite(t testing.TB, dir, name, old, text string) {
 
 func loaded(t testing.TB, dir string, ref reprise.Ref) *reprise.Run {
 	t.Helper()
-	r, err := layout.Find(ref.Layout).Load(os.DirFS(dir), ref)
+	r, err := convention.Find(ref.Layout).Load(os.DirFS(dir), ref)
 	if err != nil {
 		t.Fatal(err)
 	}

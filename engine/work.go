@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
 	"reprise/journal"
-	"reprise/layout"
 	"reprise/project"
 )
 
@@ -97,7 +97,7 @@ type work struct {
 // its files are brought up to it. Without a playbook it is worked on as its files
 // say.
 func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref, book reprise.Playbook) (*work, error) {
-	l := layout.Find(ref.Layout)
+	l := convention.Find(ref.Layout)
 	if l == nil {
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}

@@ -20,7 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"reprise"
-	"reprise/layout/eventrun"
+	"reprise/convention/eventrun"
 )
 
 func schema(t *testing.T) (*jsonschema.Schema, *jsonschema.Resolved) {

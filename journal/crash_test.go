@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
+	"reprise/convention/conventiontest"
 	"reprise/internal/durable"
 	"reprise/internal/durable/crashfs"
 	"reprise/journal"
-	"reprise/layout"
-	"reprise/layout/layouttest"
 )
 
 var at = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
@@ -69,7 +69,7 @@ func open(d *crashfs.FS) (*durable.Store, error) {
 }
 
 func find(name string) reprise.Layout {
-	for _, e := range layout.All() {
+	for _, e := range convention.All() {
 		if e.Name() == name {
 			return e.Layout
 		}
@@ -224,5 +224,5 @@ func settled(s *durable.Store, l reprise.Layout, ref reprise.Ref, acked int) (st
 			return "", fmt.Errorf("%s was finished, its files say %+v", id, step)
 		}
 	}
-	return b.String() + layouttest.Describe(run), nil
+	return b.String() + conventiontest.Describe(run), nil
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reprise"
+	"reprise/convention"
+	"reprise/convention/conventiontest"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
-	"reprise/layout/layouttest"
 )
 
 // onDisk puts the files of an archive into a folder.
@@ -48,13 +48,13 @@ func onDisk(t testing.TB, files fstest.MapFS) string {
 var lines = regexp.MustCompile(`events/reprise(/[0-9-]+\.jsonl(:[0-9]+)?)?`)
 
 func described(r *reprise.Run) string {
-	return lines.ReplaceAllString(layouttest.Describe(r), "events/reprise")
+	return lines.ReplaceAllString(conventiontest.Describe(r), "events/reprise")
 }
 
 // deep is a run with everything in it, to see whether anything was changed.
 func deep(r *reprise.Run) string {
 	var b strings.Builder
-	b.WriteString(layouttest.Describe(r))
+	b.WriteString(conventiontest.Describe(r))
 	for i := range r.Steps {
 		fmt.Fprintf(&b, "%+v\n", r.Steps[i])
 	}
@@ -65,7 +65,7 @@ func deep(r *reprise.Run) string {
 // files tell, and nobody changes a run that was given before.
 func TestX8_current_is_what_the_files_tell(t *testing.T) {
 	t.Parallel()
-	archives, err := filepath.Glob("../layout/*/testdata/scenarios/*.txtar")
+	archives, err := filepath.Glob("../convention/*/testdata/scenarios/*.txtar")
 	if err != nil || len(archives) < 100 {
 		t.Fatal(len(archives), err)
 	}
@@ -75,14 +75,14 @@ func TestX8_current_is_what_the_files_tell(t *testing.T) {
 		if !strings.Contains(archive, "/eventrun/") && i%6 != 0 || testing.Short() && i%4 != 0 {
 			continue
 		}
-		files := layouttest.LoadFS(t, archive)
+		files := conventiontest.LoadFS(t, archive)
 		if len(files) == 0 {
 			continue
 		}
 		dir := onDisk(t, files)
 		name := filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(archive))))
-		l := layout.Find(name)
-		runs, err := layouttest.Read(l, os.DirFS(dir))
+		l := convention.Find(name)
+		runs, err := conventiontest.Read(l, os.DirFS(dir))
 		if err != nil {
 			t.Fatalf("%s: %v", archive, err)
 		}

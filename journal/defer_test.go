@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reprise"
+	"reprise/convention/conventiontest"
 	"reprise/internal/durable"
 	"reprise/internal/durable/crashfs"
 	"reprise/journal"
-	"reprise/layout/layouttest"
 )
 
 var (
@@ -148,7 +148,7 @@ func followed(s *durable.Store, l reprise.Layout, acked int) (string, error) {
 	if findings, err := look(s, flowRef); err != nil || len(findings) > 0 {
 		return "", fmt.Errorf("after catching up: %+v, %v", findings, err)
 	}
-	return fmt.Sprintln(len(entries)) + layouttest.Describe(run), nil
+	return fmt.Sprintln(len(entries)) + conventiontest.Describe(run), nil
 }
 
 func flowProject(t *testing.T) string {

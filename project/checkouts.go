@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/doc"
 	"reprise/internal/tree"
-	"reprise/layout"
 )
 
 // joinCheckouts reads the other checkouts of the repository and joins what they
 // say with what this one says: a run seen through two checkouts is one run. The
 // copy that is further along stands in the list, the other in its Also.
-func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*reprise.Run, entries []layout.Entry, opts Options) ([]*reprise.Run, error) {
+func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*reprise.Run, entries []convention.Entry, opts Options) ([]*reprise.Run, error) {
 	byKey := map[string]int{}
 	var within []string
 	for i, r := range runs {
@@ -30,7 +30,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 			prefix = dir
 		}
 		prefix = filepath.ToSlash(prefix)
-		other, err := tree.Open(dir, tree.Options{Marks: layout.Marks(), Within: within})
+		other, err := tree.Open(dir, tree.Options{Marks: convention.Marks(), Within: within})
 		if err != nil {
 			res.report(reprise.Finding{
 				Code: reprise.CodeUnreadable, Severity: reprise.Info, Subject: prefix,

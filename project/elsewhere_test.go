@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 	"reprise/project"
 )
 
@@ -49,7 +49,7 @@ func TestO1_a_run_is_gone_on_with_where_it_was_worked_on(t *testing.T) {
 		if _, err := s.Take(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		j, err := journal.Open(s, layout.Find("eventrun"), reprise.Ref{Layout: "eventrun", ID: "one", Path: path})
+		j, err := journal.Open(s, convention.Find("eventrun"), reprise.Ref{Layout: "eventrun", ID: "one", Path: path})
 		if err != nil {
 			t.Fatal(err)
 		}

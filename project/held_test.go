@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
+	"reprise/convention/conventiontest"
 	"reprise/evidence/grade"
 	"reprise/journal"
-	"reprise/layout"
-	"reprise/layout/layouttest"
 	"reprise/project"
 )
 
@@ -30,7 +30,7 @@ func whole(t *testing.T, r *reprise.Run) string {
 // was read with it.
 func TestX8_judging_a_run_that_is_held_does_not_change_it(t *testing.T) {
 	t.Parallel()
-	archives, err := filepath.Glob("../layout/*/testdata/scenarios/*.txtar")
+	archives, err := filepath.Glob("../convention/*/testdata/scenarios/*.txtar")
 	if err != nil || len(archives) < 100 {
 		t.Fatal(len(archives), err)
 	}
@@ -41,7 +41,7 @@ func TestX8_judging_a_run_that_is_held_does_not_change_it(t *testing.T) {
 			continue
 		}
 		dir := t.TempDir()
-		for name, f := range layouttest.LoadFS(t, archive) {
+		for name, f := range conventiontest.LoadFS(t, archive) {
 			at := filepath.Join(dir, name)
 			if f.Mode.IsDir() {
 				_ = os.MkdirAll(at, 0o755)
@@ -55,8 +55,8 @@ func TestX8_judging_a_run_that_is_held_does_not_change_it(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, ".reprise"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		l := layout.Find(filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(archive)))))
-		runs, err := layouttest.Read(l, os.DirFS(dir))
+		l := convention.Find(filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(archive)))))
+		runs, err := conventiontest.Read(l, os.DirFS(dir))
 		if err != nil {
 			t.Fatal(err)
 		}

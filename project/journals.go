@@ -9,10 +9,10 @@ import (
 	"sync"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/evidence"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/playbook"
 )
 
 // recallJournals adds to the runs what our own journals tell and their files
@@ -84,7 +84,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		}
 		hist := journal.Fold(entries)
 		recall(r, events, last, putBack(ctx, store, r, hist))
-		if book, err := playbook.For(r.Layout, r.Kind); err == nil {
+		if book, err := convention.Playbook(r.Layout, r.Kind); err == nil {
 			if book, ok := book.(reprise.Aimer); ok {
 				book.Aim(store, r)
 			}

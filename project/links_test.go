@@ -17,10 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"reprise"
+	"reprise/convention"
+	"reprise/convention/conventiontest"
 	"reprise/internal/durable"
 	"reprise/internal/tree"
-	"reprise/layout"
-	"reprise/layout/layouttest"
 	"reprise/upkeep"
 )
 
@@ -103,7 +103,7 @@ func firstErr(all ...error) error {
 // works, and what may not is never nothing.
 func TestX9_both_readers_follow_links_by_one_rule(t *testing.T) {
 	t.Parallel()
-	archives, err := filepath.Glob("../layout/*/testdata/scenarios/*.txtar")
+	archives, err := filepath.Glob("../convention/*/testdata/scenarios/*.txtar")
 	if err != nil || len(archives) < 100 {
 		t.Fatal(len(archives), err)
 	}
@@ -121,7 +121,7 @@ func TestX9_both_readers_follow_links_by_one_rule(t *testing.T) {
 			name := filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(archive))))
 			t.Run(name+"/"+strings.TrimSuffix(filepath.Base(archive), ".txtar"), func(t *testing.T) {
 				t.Parallel()
-				n, f := linkedReads(t, layout.Find(name), archive)
+				n, f := linkedReads(t, convention.Find(name), archive)
 				mu.Lock()
 				defer mu.Unlock()
 				compared[name] += n
@@ -130,7 +130,7 @@ func TestX9_both_readers_follow_links_by_one_rule(t *testing.T) {
 		}
 	})
 	t.Logf("compared %v, followed %d", compared, followed)
-	if !testing.Short() && (len(compared) != len(layout.All()) || followed < 50) {
+	if !testing.Short() && (len(compared) != len(convention.All()) || followed < 50) {
 		t.Error("too few were compared")
 	}
 }
@@ -193,7 +193,7 @@ func must(t *testing.T, err error) {
 func laid(t *testing.T, dir, archive string) []string {
 	t.Helper()
 	names := map[string]bool{}
-	for name, f := range layouttest.LoadFS(t, archive) {
+	for name, f := range conventiontest.LoadFS(t, archive) {
 		if f.Mode.IsDir() {
 			must(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
 			continue
@@ -225,7 +225,7 @@ func settle(t *testing.T, dir string) {
 		if err != nil || d.Type()&fs.ModeSymlink != 0 {
 			return err
 		}
-		return os.Chtimes(p, layouttest.Epoch, layouttest.Epoch)
+		return os.Chtimes(p, conventiontest.Epoch, conventiontest.Epoch)
 	}))
 }
 
@@ -245,7 +245,7 @@ func (o opens) OpenRegular(name string) (fs.File, fs.FileInfo, error) {
 // were read.
 func through(t *testing.T, l reprise.Layout, dir string) (map[reprise.Ref]string, map[string]bool) {
 	t.Helper()
-	fsys, err := tree.Open(dir, tree.Options{Marks: layout.Marks()})
+	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})
 	must(t, err)
 	defer fsys.Close()
 	refs, err := l.Find(fsys)
@@ -254,7 +254,7 @@ func through(t *testing.T, l reprise.Layout, dir string) (map[reprise.Ref]string
 	for _, ref := range refs {
 		r, err := l.Load(opens{fsys, read}, ref)
 		must(t, err)
-		runs[ref] = layouttest.Describe(r)
+		runs[ref] = conventiontest.Describe(r)
 	}
 	return runs, read
 }
@@ -276,7 +276,7 @@ func same(t *testing.T, what string, l reprise.Layout, dir string, runs map[repr
 				t.Errorf("%s: %s: %v", what, how, err)
 				continue
 			}
-			got := strings.ReplaceAll(layouttest.Describe(r), "listed: not implemented", "listed: not a directory")
+			got := strings.ReplaceAll(conventiontest.Describe(r), "listed: not implemented", "listed: not a directory")
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: %s (-looks +works):\n%s", what, how, diff)
 			}
@@ -291,10 +291,10 @@ func same(t *testing.T, what string, l reprise.Layout, dir string, runs map[repr
 // said asks that somebody says what is wrong with a name that was read before.
 func said(t *testing.T, what string, l reprise.Layout, dir, name string) {
 	t.Helper()
-	fsys, err := tree.Open(dir, tree.Options{Marks: layout.Marks()})
+	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})
 	must(t, err)
 	defer fsys.Close()
-	runs, err := layouttest.Read(l, fsys)
+	runs, err := conventiontest.Read(l, fsys)
 	must(t, err)
 	for _, r := range runs {
 		for _, f := range r.Findings {
@@ -340,10 +340,10 @@ func TestX9_state_behind_a_link_is_not_taken_up(t *testing.T) {
 			must(t, os.Mkdir(filepath.Join(dir, "elsewhere"), 0o755))
 			must(t, os.Rename(filepath.Join(dir, tc.link), filepath.Join(dir, "elsewhere/was")))
 			must(t, os.Symlink(strings.Repeat("../", strings.Count(tc.link, "/"))+"elsewhere/was", filepath.Join(dir, tc.link)))
-			fsys, err := tree.Open(dir, tree.Options{Marks: layout.Marks()})
+			fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})
 			must(t, err)
 			defer fsys.Close()
-			runs, err := layouttest.Read(layout.Find(tc.layout), fsys)
+			runs, err := conventiontest.Read(convention.Find(tc.layout), fsys)
 			must(t, err)
 			store, err := durable.Open(dir, durable.Options{AllowNetwork: true})
 			must(t, err)
@@ -375,7 +375,7 @@ func TestX9_both_readers_see_the_same_names(t *testing.T) {
 	for seed := range trees {
 		dir := filepath.Join(t.TempDir(), "project")
 		names := tangle(t, dir, rand.New(rand.NewPCG(7, uint64(seed))))
-		looks, err := tree.Open(dir, tree.Options{All: true, Marks: layout.Marks()})
+		looks, err := tree.Open(dir, tree.Options{All: true, Marks: convention.Marks()})
 		must(t, err)
 		works, err := durable.Open(dir, durable.Options{})
 		must(t, err)

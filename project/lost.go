@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 )
 
 // The files of a run lie in the project, where git and every agent can take them away:
@@ -72,7 +72,7 @@ func isThere(store *durable.Store, ref reprise.Ref) (bool, error) {
 	case err != nil:
 		return true, nil // what may not be looked at is not gone; that it may not is said
 	}
-	l := layout.Find(ref.Layout)
+	l := convention.Find(ref.Layout)
 	if l == nil {
 		return true, nil // of another version, which knows what is there
 	}
@@ -98,7 +98,7 @@ func placeIn(snaps []durable.Snapshot, name string) reprise.Ref {
 
 // addLost lists the runs that the journals tell of and that have no files. It only
 // reads.
-func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run, entries []layout.Entry, held *Held) []*reprise.Run {
+func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run, entries []convention.Entry, held *Held) []*reprise.Run {
 	store, last := ours.store, ours.entries
 	for _, name := range slices.Sorted(maps.Keys(last)) {
 		if ev := last[name].Event; journal.Over(&ev) {
@@ -114,7 +114,7 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 		if err != nil || l == nil || held.is(l.Ref) || slices.ContainsFunc(runs, l.isCopy) {
 			continue
 		}
-		i := slices.IndexFunc(entries, func(e layout.Entry) bool { return e.Name() == l.Ref.Layout })
+		i := slices.IndexFunc(entries, func(e convention.Entry) bool { return e.Name() == l.Ref.Layout })
 		if i < 0 {
 			continue
 		}
@@ -210,7 +210,7 @@ func tellLost(ctx context.Context, store *durable.Store, r *reprise.Run, hist *j
 	if len(ends) == 0 {
 		return
 	}
-	l := layout.Find(r.Layout)
+	l := convention.Find(r.Layout)
 	keeps, ok := l.(interface{ Appends() bool })
 	asks := ok && keeps.Appends()
 	for _, e := range ends {

@@ -7,16 +7,16 @@ import (
 	"io/fs"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 )
 
 // putBack reports whether a run was begun here with steps that nobody else is to
 // change. Where something else changed them, the run becomes what it is once whoever
 // resumes it has put them back; a finding says so.
 func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *journal.History) (own bool) {
-	l := layout.Find(r.Layout)
+	l := convention.Find(r.Layout)
 	if l == nil || r.State == reprise.Unreadable && r.Gone() != nil {
 		return false
 	}

@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/examine"
 	"reprise/internal/doc"
 	"reprise/internal/tree"
-	"reprise/layout"
 )
 
 // Options narrow what is read.
@@ -49,7 +49,7 @@ type Result struct {
 	// Skipped are folders that were not looked into because git ignores them.
 	Skipped []string
 
-	entries []layout.Entry
+	entries []convention.Entry
 	watch   bool
 	held    *Held // not to be loaded
 	// read holds, for each run, the hashes of the files it was loaded from.
@@ -84,7 +84,7 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	if err != nil {
 		return nil, nil, err
 	}
-	fsys, err := tree.Open(root, tree.Options{Marks: layout.Marks(), All: opts.Ignored})
+	fsys, err := tree.Open(root, tree.Options{Marks: convention.Marks(), All: opts.Ignored})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open project: %w", err)
 	}
@@ -131,16 +131,18 @@ type UnknownLayoutError struct{ Name string }
 func (e *UnknownLayoutError) Error() string { return fmt.Sprintf("no layout is called %q", e.Name) }
 
 // Hint says which names there are.
-func (e *UnknownLayoutError) Hint() string { return fmt.Sprintf("the layouts are %q", layout.Names()) }
+func (e *UnknownLayoutError) Hint() string {
+	return fmt.Sprintf("the layouts are %q", convention.Names())
+}
 
-func chosen(names []string) ([]layout.Entry, error) {
-	all := layout.All()
+func chosen(names []string) ([]convention.Entry, error) {
+	all := convention.All()
 	if len(names) == 0 {
 		return all, nil
 	}
-	var out []layout.Entry
+	var out []convention.Entry
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(e layout.Entry) bool { return e.Name() == name })
+		i := slices.IndexFunc(all, func(e convention.Entry) bool { return e.Name() == name })
 		if i < 0 {
 			return nil, &UnknownLayoutError{Name: name}
 		}
@@ -160,7 +162,7 @@ type job struct {
 
 // load finds and loads every run of a file system. The order of the result
 // depends on the files only, not on which reader was faster.
-func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []layout.Entry, opts Options) ([]*reprise.Run, error) {
+func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []convention.Entry, opts Options) ([]*reprise.Run, error) {
 	var jobs []job
 	for _, e := range entries {
 		refs, err := e.Find(fsys)
@@ -271,7 +273,7 @@ func (res *Result) listProblems(prefix string, fsys *tree.FS) {
 
 // order ranks the runs of each layout by its own rule, where it has one, and
 // joins the lists by the general one.
-func order(runs []*reprise.Run, entries []layout.Entry, o reprise.Observed) []*reprise.Run {
+func order(runs []*reprise.Run, entries []convention.Entry, o reprise.Observed) []*reprise.Run {
 	var lists [][]*reprise.Run
 	for _, e := range entries {
 		var own []*reprise.Run

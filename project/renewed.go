@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 )
 
 // A run that is begun has no files for a moment, and one that is started afresh has
@@ -123,7 +123,7 @@ var mayBegin = []reprise.EventKind{reprise.RunRenewed, reprise.StepReset, repris
 
 // addRenewed puts runs whose beginning was cut off in the place of what is there of
 // them, or beside the others. It only reads.
-func (res *Result) addRenewed(ctx context.Context, ours *home, runs []*reprise.Run, entries []layout.Entry) []*reprise.Run {
+func (res *Result) addRenewed(ctx context.Context, ours *home, runs []*reprise.Run, entries []convention.Entry) []*reprise.Run {
 	store, last := ours.store, ours.entries
 	copied := store.Copied() != nil
 	for _, name := range slices.Sorted(maps.Keys(last)) {
@@ -143,7 +143,7 @@ func (res *Result) addRenewed(ctx context.Context, ours *home, runs []*reprise.R
 		if journal.Name(b.Run) != name || b.Afresh() && b.Moves() && copied {
 			continue
 		}
-		i := slices.IndexFunc(entries, func(e layout.Entry) bool { return e.Name() == b.Run.Layout })
+		i := slices.IndexFunc(entries, func(e convention.Entry) bool { return e.Name() == b.Run.Layout })
 		if i < 0 {
 			continue
 		}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 	"reprise/project"
 )
 
@@ -71,7 +71,7 @@ func openJournal(t *testing.T, dir string, ref reprise.Ref) (*durable.Store, *jo
 	if _, err := store.Take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(store, layout.Find(ref.Layout), ref)
+	j, err := journal.Open(store, convention.Find(ref.Layout), ref)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,9 @@ import (
 	"io/fs"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/playbook"
 )
 
 // maxAssigned bounds how many units are prepared to see under which name their
@@ -29,7 +29,7 @@ func tellSpent(store fs.FS, r *reprise.Run, hist *journal.History, entries func(
 		})
 		return
 	}
-	book, err := playbook.For(r.Layout, r.Kind)
+	book, err := convention.Playbook(r.Layout, r.Kind)
 	if err != nil {
 		return // nobody works on such a run
 	}

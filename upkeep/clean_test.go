@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 	"reprise/project"
 	"reprise/upkeep"
 )
@@ -59,7 +59,7 @@ func givenUpAndBroughtBack(t *testing.T, ref reprise.Ref) {
 	if _, err := store.Take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(store, layout.Find(ref.Layout), ref)
+	j, err := journal.Open(store, convention.Find(ref.Layout), ref)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
-	"reprise/layout"
 	"reprise/project"
 )
 
@@ -72,7 +72,7 @@ func (t Tender) take(ctx context.Context, op string, runs ...*reprise.Run) (*dur
 
 // layoutOf finds the layout of a run.
 func layoutOf(r *reprise.Run) (reprise.Layout, error) {
-	if l := layout.Find(r.Layout); l != nil {
+	if l := convention.Find(r.Layout); l != nil {
 		return l, nil
 	}
 	return nil, fmt.Errorf("no layout is called %q", r.Layout)

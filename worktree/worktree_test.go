@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention/autoclaude"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
 	"reprise/internal/gitx/gittest"
-	"reprise/layout/autoclaude"
 	"reprise/worktree"
 )
 

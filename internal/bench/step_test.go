@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention/eventrun"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout/eventrun"
 )
 
 var flow = reprise.Ref{Layout: eventrun.Name, ID: "flow", Path: ".agent-memory/runs/flow", Kind: reprise.KindGraph}

@@ -10,8 +10,8 @@ import (
 
 	"reprise"
 	"reprise/briefing"
+	"reprise/convention"
 	"reprise/internal/durable"
-	"reprise/playbook"
 	"reprise/project"
 	"reprise/report"
 )
@@ -96,7 +96,7 @@ func (a *app) briefingOf(found *project.Judgement, j judged, flags upkeepFlags) 
 	if err != nil {
 		return in, err
 	}
-	if book, err := playbook.For(j.run.Layout, j.run.Kind); err == nil {
+	if book, err := convention.Playbook(j.run.Layout, j.run.Kind); err == nil {
 		if g, ok := book.(reprise.Goaler); ok {
 			in.Goal = g.GoalOf(store, j.run)
 		}

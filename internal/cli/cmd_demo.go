@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/demo"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 	"reprise/project"
 	"reprise/report"
 )
@@ -50,11 +50,11 @@ func (a *app) newDemo() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&a.json, "json", false, "print only what came of it (schema/demo.v1.json)")
-	f.StringVar(&flags.layout, "layout", demo.Plays()[0].Layout, "a workflow of this layout: "+strings.Join(layout.Names(), ", "))
+	f.StringVar(&flags.layout, "layout", demo.Plays()[0].Layout, "a workflow of this layout: "+strings.Join(convention.Names(), ", "))
 	f.StringVar(&flags.dir, "dir", "", "play in this folder, which must be empty or not there (default: a temporary one)")
 	f.BoolVar(&flags.keep, "keep", true, "leave the folder there, to look around in it")
 	f.DurationVar(&flags.pause, "pause", 500*time.Millisecond, "how long each agent works")
-	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(layout.Names(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(convention.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -73,7 +73,7 @@ type performance struct {
 func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	play, ok := demo.PlayOf(flags.layout)
 	if !ok {
-		return usageError{fmt.Errorf("--layout is %q; it can be %s", flags.layout, strings.Join(layout.Names(), ", "))}
+		return usageError{fmt.Errorf("--layout is %q; it can be %s", flags.layout, strings.Join(convention.Names(), ", "))}
 	}
 	program, err := os.Executable()
 	if err != nil {

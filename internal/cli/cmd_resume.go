@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
-	"reprise/playbook"
 	"reprise/project"
 	"reprise/report"
 )
@@ -370,7 +370,7 @@ func (f *resumeFlags) names(j judged) error {
 	if !known(f.from) {
 		return &stepError{flag: "from", step: f.from, run: j.run}
 	}
-	if !known(f.until) && !playbook.Later(j.run.Kind, f.until) {
+	if !known(f.until) && !convention.Later(j.run.Kind, f.until) {
 		return &stepError{flag: "until", step: f.until, run: j.run}
 	}
 	for _, step := range f.skip {

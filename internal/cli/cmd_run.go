@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
 	"reprise/flow"
-	"reprise/playbook"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -164,14 +164,13 @@ func (s *shift) inside(name string) string {
 // start starts a workflow of a known kind.
 func (s *shift) start(kind reprise.Kind, g reprise.Goal) error {
 	layout := ""
-	for _, e := range playbook.All() {
-		if e.Kind == kind {
-			layout = e.Layout
-			break
+	for _, e := range convention.All() {
+		if e.Playbooks[kind] != nil {
+			layout = e.Name()
 		}
 	}
 	if layout == "" {
-		return &playbook.UnknownKindError{Kind: kind}
+		return &convention.UnknownKindError{Kind: kind}
 	}
 	if g.Text == "" && g.ID == "" && g.Path == "" && kind != reprise.KindPlans {
 		return usageError{fmt.Errorf("run %s: say what is to be done: GOAL, --id or a file", kind)}
@@ -378,10 +377,10 @@ func (s *shift) preflight(found *project.Judgement, p *engine.Preview) (agreed b
 
 // until refuses a step that a run would not come to, before anything is made.
 func until(p *engine.Preview, step string) error {
-	if step == "" || slices.Contains(p.Steps, step) || playbook.Later(p.Run.Kind, step) {
+	if step == "" || slices.Contains(p.Steps, step) || convention.Later(p.Run.Kind, step) {
 		return nil
 	}
-	return &untilError{what: string(p.Run.Kind), step: step, steps: p.Steps, more: playbook.Grows(p.Run.Kind)}
+	return &untilError{what: string(p.Run.Kind), step: step, steps: p.Steps, more: convention.Grows(p.Run.Kind)}
 }
 
 // untilError is returned for a last step that a run does not have.

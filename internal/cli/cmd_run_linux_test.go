@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/durable"
 	"reprise/journal"
-	"reprise/layout"
 )
 
 // TestOR1_run_in_preflight_makes_nothing_before_the_word: a pre-flight check shows
@@ -68,7 +68,7 @@ func TestX8_run_of_a_file_goes_on_with_a_run_that_was_only_begun(t *testing.T) {
 	if _, err := store.Take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(store, layout.Find("eventrun"), ref)
+	j, err := journal.Open(store, convention.Find("eventrun"), ref)
 	if err != nil {
 		t.Fatal(err)
 	}

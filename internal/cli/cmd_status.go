@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise"
-	"reprise/layout"
+	"reprise/convention"
 	"reprise/project"
 	"reprise/report"
 )
@@ -37,11 +37,11 @@ func (a *app) newStatus() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
-	cmd.Flags().StringSliceVar(&flags.layouts, "layout", nil, "look for runs of these layouts only: "+strings.Join(layout.Names(), ", "))
+	cmd.Flags().StringSliceVar(&flags.layouts, "layout", nil, "look for runs of these layouts only: "+strings.Join(convention.Names(), ", "))
 	cmd.Flags().BoolVar(&flags.all, "all", false, "show finished, stopped and not yet started runs and every finding")
 	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "look into vendored folders and those git ignores, too")
 	_ = cmd.RegisterFlagCompletionFunc("layout", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return layout.Names(), cobra.ShellCompDirectiveNoFileComp
+		return convention.Names(), cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
 }
@@ -102,7 +102,7 @@ func projectFolder(dir string) (root, below string) {
 		if !strings.HasPrefix(part, ".") {
 			continue
 		}
-		for _, mark := range layout.Marks() {
+		for _, mark := range convention.Marks() {
 			if part == mark {
 				top := strings.Join(parts[:i], "/")
 				if top == "" {

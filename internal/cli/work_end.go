@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/engine"
-	"reprise/playbook"
 	"reprise/report"
 	"reprise/settings"
 )
@@ -204,7 +204,7 @@ func workErrorCode(err error) int {
 	var noFlow *goneFlowError
 	var unbound *settings.UnboundError
 	var problems settings.Problems
-	var kind *playbook.UnknownKindError
+	var kind *convention.UnknownKindError
 	var step *stepError
 	switch {
 	case errors.Is(err, errLeft):

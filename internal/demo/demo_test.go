@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"reprise"
-	"reprise/layout"
+	"reprise/convention"
 )
 
 func TestX10_every_layout_has_a_play(t *testing.T) {
 	t.Parallel()
-	for _, name := range layout.Names() {
+	for _, name := range convention.Names() {
 		p, ok := PlayOf(name)
 		if !ok {
 			t.Errorf("%s has no play", name)

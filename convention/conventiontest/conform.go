@@ -1,0 +1,419 @@
+package conventiontest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"reprise"
+	"reprise/internal/tree"
+)
+
+// patience is how long one reading may take before it counts as a hang. It is
+// generous: the suite runs beside others on small machines.
+const patience = 30 * time.Second
+
+// Conform damages a tree of valid state in every way the suite knows and asks
+// of each reading: no panic, no hang, no error, the same answer twice, nothing
+// written, nothing silently gone, and nothing more finished than before.
+func Conform(t *testing.T, l reprise.Layout, sample fstest.MapFS) {
+	t.Helper()
+	intact := mustRead(t, l, sample, "intact")
+	if len(intact) == 0 {
+		t.Fatal("the sample holds no run")
+	}
+	for _, r := range intact {
+		checkRun(t, "intact", r)
+	}
+	names := slices.Sorted(maps.Keys(sample))
+	opened := map[string]bool{}
+	mustRead(t, l, recorder{sample, opened}, "intact")
+
+	t.Run("X9_truncated_at_every_byte", func(t *testing.T) {
+		for _, name := range names {
+			data := sample[name].Data
+			for cut := 0; cut < len(data); cut += max(1, len(data)/2000) {
+				what := fmt.Sprintf("%s cut after %d bytes", name, cut)
+				got := mustRead(t, l, with(sample, name, data[:cut]), what)
+				notSilent(t, what, intact, got)
+				if structured(name) && !json.Valid(data[:cut]) {
+					notMoreDone(t, what, intact, got)
+				}
+				if opened[name] {
+					reported(t, what, name, data[:cut], got)
+				}
+			}
+		}
+	})
+	t.Run("X9_garbage", func(t *testing.T) {
+		for _, name := range names {
+			for label, data := range garbage(sample[name].Data) {
+				what := name + " " + label
+				got := mustRead(t, l, with(sample, name, data), what)
+				notSilent(t, what, intact, got)
+				if structured(name) {
+					notMoreDone(t, what, intact, got)
+				}
+				if opened[name] {
+					reported(t, what, name, data, got)
+				}
+			}
+		}
+	})
+	t.Run("X9_wrong_types", func(t *testing.T) {
+		for _, name := range names {
+			if !strings.HasSuffix(name, ".json") {
+				continue
+			}
+			for label, data := range retyped(t, sample[name].Data) {
+				what := name + " " + label
+				notSilent(t, what, intact, mustRead(t, l, with(sample, name, data), what))
+			}
+		}
+	})
+	t.Run("X9_files_gone_one_by_one", func(t *testing.T) {
+		for _, name := range names {
+			fsys := maps.Clone(sample)
+			delete(fsys, name)
+			for _, r := range mustRead(t, l, fsys, "without "+name) {
+				checkRun(t, "without "+name, r)
+			}
+		}
+	})
+	t.Run("X9_folders_where_files_belong", func(t *testing.T) {
+		for _, name := range names {
+			fsys := maps.Clone(sample)
+			fsys[name] = &fstest.MapFile{Mode: fs.ModeDir | 0o755}
+			mustRead(t, l, fsys, name+" is a folder")
+		}
+	})
+	t.Run("X9_clock_in_the_future", func(t *testing.T) {
+		fsys := fstest.MapFS{}
+		for name, f := range sample {
+			data := f.Data
+			for _, year := range []string{"2024-", "2025-", "2026-"} {
+				data = bytes.ReplaceAll(data, []byte(year), []byte("2999-"))
+			}
+			fsys[name] = &fstest.MapFile{Data: data, Mode: f.Mode, ModTime: f.ModTime.AddDate(900, 0, 0)}
+		}
+		notSilent(t, "future", intact, mustRead(t, l, fsys, "future"))
+	})
+	t.Run("X9_odd_names", func(t *testing.T) {
+		fsys := maps.Clone(sample)
+		for _, name := range names {
+			for _, odd := range []string{"\x1b[31mred", "a b\tc", "-rf", "$(touch x)", "ünïcödé", "\u202eevil", strings.Repeat("x", 200)} {
+				fsys[filepath.ToSlash(filepath.Join(filepath.Dir(name), odd))] = &fstest.MapFile{Data: sample[name].Data, ModTime: Epoch}
+			}
+		}
+		mustRead(t, l, fsys, "odd names")
+	})
+	t.Run("OR10_X9_on_a_real_disk", func(t *testing.T) { onDisk(t, l, sample, intact) })
+}
+
+// onDisk does what an in-memory file system cannot: links, FIFOs, permissions,
+// and proof that reading leaves no trace.
+func onDisk(t *testing.T, l reprise.Layout, sample fstest.MapFS, intact []*reprise.Run) {
+	for _, name := range slices.Sorted(maps.Keys(sample)) {
+		spoil := map[string]func(path string) error{
+			"a FIFO":                mkfifo,
+			"a link out of it":      func(p string) error { return os.Symlink("/etc/hostname", p) },
+			"a link to nothing":     func(p string) error { return os.Symlink("nowhere", p) },
+			"a link to itself":      func(p string) error { return os.Symlink(filepath.Base(p), p) },
+			"a file without rights": func(p string) error { return os.WriteFile(p, []byte("x"), 0o000) },
+		}
+		for _, what := range slices.Sorted(maps.Keys(spoil)) {
+			if sample[name].Mode.IsDir() {
+				continue
+			}
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, sample); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := spoil[what](path); err != nil {
+				t.Fatal(err)
+			}
+			before := snapshot(t, dir)
+			fsys, err := tree.Open(dir, tree.Options{All: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := mustRead(t, l, fsys, name+" is "+what)
+			if what == "a FIFO" || what == "a link out of it" {
+				notSilent(t, name+" is "+what, intact, got)
+			}
+			fsys.Close()
+			if after := snapshot(t, dir); before != after {
+				t.Errorf("reading changed the folder:\n%s\n%s", before, after)
+			}
+		}
+	}
+}
+
+// with replaces one file of a tree.
+func with(sample fstest.MapFS, name string, data []byte) fstest.MapFS {
+	fsys := maps.Clone(sample)
+	f := *sample[name]
+	f.Data = data
+	fsys[name] = &f
+	return fsys
+}
+
+func structured(name string) bool {
+	return strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
+
+func garbage(data []byte) map[string][]byte {
+	half := len(data) / 2
+	nul := append(append(append([]byte{}, data[:half]...), make([]byte, 512)...), data[half:]...)
+	return map[string][]byte{
+		"empty":           {},
+		"blank":           []byte(" \n\t\n"),
+		"binary":          {0x00, 0xff, 0xfe, 0x1b, '[', '3', '1', 'm', 0x80, 0x81},
+		"all NUL":         make([]byte, len(data)+1),
+		"a NUL block":     nul,
+		"deep brackets":   bytes.Repeat([]byte("["), 100_000),
+		"deep maps":       bytes.Repeat([]byte(`{"a":`), 50_000),
+		"deep quotes":     bytes.Repeat([]byte("> "), 20_000),
+		"one long line":   bytes.Repeat([]byte("x"), 1<<20),
+		"many pipes":      bytes.Repeat([]byte("|"), 100_000),
+		"many headings":   bytes.Repeat([]byte("# a\n"), 20_000),
+		"json null":       []byte("null"),
+		"json list":       []byte("[]"),
+		"json map":        []byte("{}"),
+		"json text":       []byte(`"x"`),
+		"yaml alias bomb": aliasBomb(),
+		"control text":    []byte("# \x1b]0;owned\x07\n**Status:** \x1b[2J\u202eenoD\n"),
+	}
+}
+
+func aliasBomb() []byte {
+	var b bytes.Buffer
+	b.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x]\n")
+	for i := 1; i < 12; i++ {
+		fmt.Fprintf(&b, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d,*a%d]\n", i, i, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1, i-1)
+	}
+	return b.Bytes()
+}
+
+// retyped replaces each value of a JSON document, one at a time, by values of
+// other types.
+func retyped(t *testing.T, data []byte) map[string][]byte {
+	t.Helper()
+	var root any
+	if json.Unmarshal(data, &root) != nil {
+		return nil
+	}
+	out := map[string][]byte{}
+	var visit func(path string, v any, set func(any))
+	visit = func(path string, v any, set func(any)) {
+		if set != nil && len(out) < 3000 {
+			for _, other := range []any{nil, true, -1, 3.5, "\x1b[31m?", []any{1, "a"}, map[string]any{"x": 1}} {
+				set(other)
+				raw, err := json.Marshal(root)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out[fmt.Sprintf("%s = %v", path, other)] = raw
+			}
+			set(v)
+		}
+		switch v := v.(type) {
+		case map[string]any:
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				visit(path+"/"+k, v[k], func(x any) { v[k] = x })
+			}
+		case []any:
+			for i := range v {
+				visit(fmt.Sprintf("%s/%d", path, i), v[i], func(x any) { v[i] = x })
+			}
+		}
+	}
+	visit("", root, nil)
+	return out
+}
+
+// mustRead reads twice under a time limit and asks for the same answer.
+func mustRead(t *testing.T, l reprise.Layout, fsys fs.FS, what string) []*reprise.Run {
+	t.Helper()
+	type result struct {
+		runs []*reprise.Run
+		err  error
+		oops any
+	}
+	once := func() result {
+		done := make(chan result, 1)
+		go func() {
+			var res result
+			defer func() {
+				res.oops = recover()
+				done <- res
+			}()
+			res.runs, res.err = Read(l, fsys)
+		}()
+		select {
+		case res := <-done:
+			return res
+		case <-time.After(patience):
+			t.Fatalf("%s: no answer within %v", what, patience)
+			return result{}
+		}
+	}
+	first := once()
+	if first.oops != nil {
+		t.Fatalf("%s: panic: %v", what, first.oops)
+	}
+	if first.err != nil {
+		t.Fatalf("%s: an error instead of a finding: %v", what, first.err)
+	}
+	for _, r := range first.runs {
+		checkRun(t, what, r)
+	}
+	second := once()
+	if a, b := describeAll(first.runs), describeAll(second.runs); a != b {
+		t.Fatalf("%s: two readings differ:\n%s\n%s", what, a, b)
+	}
+	return first.runs
+}
+
+// checkRun asks for what holds for every run, damaged or not.
+func checkRun(t *testing.T, what string, r *reprise.Run) {
+	t.Helper()
+	switch {
+	case r == nil:
+		t.Fatalf("%s: nil run", what)
+	case r.State == 0:
+		t.Errorf("%s: %s has no state", what, r.Path)
+	case r.Reason == "":
+		t.Errorf("%s: %s is %s for no reason", what, r.Path, r.State)
+	case r.ID == "" || r.Layout == "" || r.Path == "" || r.Kind == "":
+		t.Errorf("%s: incomplete ref %+v", what, r.Ref)
+	case r.State == reprise.Unreadable && len(r.Findings) == 0:
+		t.Errorf("%s: %s is unreadable without a finding", what, r.Path)
+	case r.State == reprise.Complete && len(r.Next) > 0:
+		t.Errorf("%s: %s is complete and offers %v", what, r.Path, r.Next)
+	}
+	open := map[string]bool{}
+	for _, s := range r.Steps {
+		if s.Status == 0 {
+			t.Errorf("%s: step %q has no status", what, s.ID)
+		}
+		open[s.ID] = !s.Status.Closed()
+		won := 0
+		for _, c := range s.Claims {
+			if c.Won {
+				won++
+			}
+			if c.Source.File == "" {
+				t.Errorf("%s: a claim on %q without a source", what, s.ID)
+			}
+		}
+		if won > 1 || (len(s.Claims) > 0 && won == 0) {
+			t.Errorf("%s: %d of %d claims on %q won", what, won, len(s.Claims), s.ID)
+		}
+	}
+	for _, u := range r.Next {
+		if still, known := open[u.ID]; known && !still {
+			t.Errorf("%s: %q is closed and offered", what, u.ID)
+		}
+	}
+	for _, f := range r.Findings {
+		if f.Code == "" || f.Severity == 0 || f.Message == "" {
+			t.Errorf("%s: incomplete finding %+v", what, f)
+		}
+	}
+}
+
+// notSilent asks that each run that was there is still spoken of: as a run, or
+// in a finding of another one.
+func notSilent(t *testing.T, what string, intact, got []*reprise.Run) {
+	t.Helper()
+	if len(got) == 0 {
+		t.Errorf("%s: all %d runs vanished without a word", what, len(intact))
+	}
+}
+
+// recorder notes which files a reading opened. Readings are sequential.
+type recorder struct {
+	fstest.MapFS
+	opened map[string]bool
+}
+
+// Open implements fs.FS.
+func (r recorder) Open(name string) (fs.File, error) {
+	r.opened[name] = true
+	return r.MapFS.Open(name)
+}
+
+// reported asks that a JSON file that is none has a finding that names it.
+func reported(t *testing.T, what, name string, data []byte, got []*reprise.Run) {
+	t.Helper()
+	if !strings.HasSuffix(name, ".json") || json.Valid(data) {
+		return
+	}
+	for _, r := range got {
+		for _, f := range r.Findings {
+			if f.Source.File == name {
+				return
+			}
+		}
+	}
+	t.Errorf("%s: no finding names the damaged file", what)
+}
+
+// notMoreDone asks that damage did not finish anything.
+func notMoreDone(t *testing.T, what string, intact, got []*reprise.Run) {
+	t.Helper()
+	before := map[string]*reprise.Run{}
+	for _, r := range intact {
+		before[r.Path] = r
+	}
+	for _, r := range got {
+		was := before[r.Path]
+		if was == nil || was.State == reprise.Complete || was.State == reprise.Stopped {
+			continue
+		}
+		if r.State == reprise.Complete {
+			t.Errorf("%s: %s became complete (was %s)", what, r.Path, was.State)
+		}
+		for i := range r.Steps {
+			s := &r.Steps[i]
+			if old := was.Step(s.ID); old != nil && old.Status != reprise.Done && s.Status == reprise.Done {
+				t.Errorf("%s: step %q became done (was %s)", what, s.ID, old.Status)
+			}
+		}
+	}
+}
+
+// snapshot lists a folder with sizes, modes and times.
+func snapshot(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "%s %s %d %d\n", strings.TrimPrefix(p, dir), info.Mode(), info.Size(), info.ModTime().UnixNano())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,168 @@
+package orchestrate
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// Loop is the QA loop of a story: review and fix, iteration after iteration, up
+// to the maximum of its state; then a person decides.
+type Loop struct{ alone }
+
+var _ reprise.Playbook = Loop{}
+
+// loopLedger is how the layout quotes QA loops.
+const playLoopLedger = "QA loop"
+
+// Begin implements reprise.Playbook: the loop of a story that is there, named
+// by its id or its path, or the state of a loop itself.
+func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
+	none := reprise.Ref{}
+	if base := path.Base(g.Path); strings.HasPrefix(base, "loop-status.") && exists(fsys, g.Path) {
+		return reprise.Ref{Layout: playLayoutName, ID: loopID(fsys, g.Path), Path: g.Path, Kind: reprise.KindQALoop}, nil, nil
+	}
+	story := g.Path
+	if story == "" || strings.HasPrefix(path.Base(story), "loop-status.") {
+		var err error
+		if story, err = findStory(fsys, strings.TrimPrefix(g.ID, "qa-loop-")); err != nil {
+			return none, nil, err
+		}
+	}
+	if story == "" || !exists(fsys, story) {
+		return none, nil, notFromNothing("QA loop", "there is no story to review")
+	}
+	id := storyID(story)
+	if !isName(id) {
+		return none, nil, notFromNothing("QA loop", "the story's name cannot be that of a folder")
+	}
+	ref := reprise.Ref{Layout: playLayoutName, ID: "qa-loop-" + id, Path: "qa/" + id + "/loop-status.json", Kind: reprise.KindQALoop}
+	// The loop of the project as a whole may be this story's.
+	if one := "qa/loop-status.json"; exists(fsys, one) && loopID(fsys, one) == ref.ID {
+		ref.Path = one
+	}
+	if exists(fsys, ref.Path) {
+		return ref, nil, nil
+	}
+	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Actor: "qa", Text: g.Text, Given: g.Given, Outcome: g.Mode}}, nil
+}
+
+// GivenOf implements reprise.Giver: the loop's own maximum.
+func (Loop) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
+	f := doc.NewReader(fsys).Open(r.Path)
+	if !f.OK() {
+		return nil, nil
+	}
+	// YAML reads JSON too, and some of these files are YAML.
+	if n, ok := f.YAML().Get("maxIterations", "max_iterations").Int(); ok && n > 0 {
+		return map[string]string{"maxIterations": strconv.Itoa(n)}, nil
+	}
+	return nil, nil
+}
+
+// loopID is what the loop in a file is called.
+func loopID(fsys fs.FS, name string) string {
+	f := doc.NewReader(fsys).Open(name)
+	if f.OK() {
+		// YAML reads JSON too, and some of these files are YAML.
+		if id := f.YAML().Get("storyId", "story_id").Str(); id != "" {
+			return "qa-loop-" + id
+		}
+	}
+	return "qa-loop-" + path.Base(path.Dir(name))
+}
+
+// step is the review or fix that a unit means.
+func (Loop) step(u reprise.Unit) (step string, n, of int) {
+	for _, what := range []string{"review", "fix"} {
+		if rest, ok := strings.CutPrefix(u.ID, what+"-"); ok {
+			if n, err := strconv.Atoi(rest); err == nil {
+				return u.ID, n, 0
+			}
+		}
+		nums := doc.Numbers(u.Phase)
+		if strings.HasPrefix(u.Phase, what) && len(nums) > 0 {
+			if len(nums) > 1 {
+				of = nums[1]
+			}
+			return fmt.Sprintf("%s-%d", what, nums[0]), nums[0], of
+		}
+	}
+	return "", 0, 0
+}
+
+// Assign implements reprise.Playbook.
+func (p Loop) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
+	step, n, of := p.step(u)
+	if step == "" {
+		return reprise.Assignment{}, fmt.Errorf("assign %s: the loop has no phase %q", r.ID, u.Phase)
+	}
+	role := "qa"
+	if strings.HasPrefix(step, "fix-") {
+		role = "dev"
+	}
+	a := assignment(r, u, step, role)
+	a.Facts["iteration"] = strconv.Itoa(n)
+	if of > 0 {
+		a.Facts["max"] = strconv.Itoa(of)
+	}
+	a.Inputs = append(a.Inputs, r.Path)
+	if story := storyOf(r); story != "" {
+		withStory(fsys, &a, story)
+		a.Expect = []reprise.Expected{{Path: story}}
+	}
+	a.Commit = role == "dev"
+	return a, nil
+}
+
+// Conclude implements reprise.Playbook.
+func (Loop) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
+	if r.State == reprise.Unreadable {
+		return reprise.Conclusion{Problem: "the state of the loop cannot be read any more: " + r.Reason}
+	}
+	if !strings.HasPrefix(a.Step, "review-") {
+		return finished(reply)
+	}
+	// A reviewer may have written the verdict into the state itself.
+	known := reprise.NoRuling
+	if s := r.Step(a.Step); s != nil && len(s.Claims) > 0 {
+		known = rule(s.Claims[0].Word)
+	}
+	return judge(reply, known)
+}
+
+// Settle implements reprise.Playbook: when the iterations are used up, the
+// person who is asked finds that in the state.
+func (Loop) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
+	if out := unheard(r); len(out) > 0 {
+		return out, nil
+	}
+	if q, yes, ok := closes(r); ok {
+		out := []reprise.Event{applied(q)}
+		if yes {
+			// In the state of a loop this is an accepted last iteration.
+			out = append([]reprise.Event{{Kind: reprise.AnswerApplied, Question: "escalation", Text: acceptIt, Actor: "person"}}, out...)
+		}
+		return out, nil
+	}
+	if out := outside(r, d); len(out) > 0 {
+		return out, nil
+	}
+	if out := answers(r, ended); len(out) > 0 {
+		return out, nil
+	}
+	if r.State != reprise.Waiting || !strings.HasPrefix(r.Phase, "escalate") {
+		return nil, nil
+	}
+	for _, q := range r.Questions {
+		if q.ID == "escalation" && !q.Answered && q.AskedAt.IsZero() {
+			return []reprise.Event{{Kind: reprise.QuestionAsked, Question: q.ID, Text: r.Reason, Options: q.Options, Closed: true}}, nil
+		}
+	}
+	return nil, nil
+}

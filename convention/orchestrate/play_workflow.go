@@ -1,0 +1,230 @@
+package orchestrate
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// Workflow is a named workflow with steps or phases: that of the engine, the
+// short form, the development cycle executor, a session, an orchestrator or a
+// build.
+type Workflow struct{ alone }
+
+var _ reprise.Playbook = Workflow{}
+
+// Phases of the development cycle executor that are not like the others.
+const bobDevelop, bobHeal, bobGate, bobEnd = "2_development", "3_self_healing", "4_quality_gate", "6_checkpoint"
+
+// Begin implements reprise.Playbook: a state that is there, or a new one whose
+// steps the text lists, one in a line as "role: what is to be done".
+func (Workflow) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
+	none := reprise.Ref{}
+	if g.Path != "" {
+		if !exists(fsys, g.Path) {
+			return none, nil, notFromNothing("workflow", g.Path+" is not there")
+		}
+		base := path.Base(g.Path)
+		return reprise.Ref{Layout: playLayoutName, ID: strings.TrimSuffix(strings.TrimSuffix(base, path.Ext(base)), "-state"), Path: g.Path, Kind: reprise.KindWorkflow}, nil, nil
+	}
+	var steps []string
+	for _, line := range strings.Split(g.Text, "\n") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		role, what, ok := strings.Cut(line, ": ")
+		if !ok || !isName(strings.TrimPrefix(role, "@")) || strings.TrimSpace(what) == "" {
+			return none, nil, notFromNothing("workflow", fmt.Sprintf("%q is no step: a role, a colon and what is to be done", doc.Clip(line, 60)))
+		}
+		steps = append(steps, strings.TrimPrefix(role, "@")+": "+strings.TrimSpace(what))
+	}
+	if len(steps) == 0 || !isName(g.ID) || strings.HasPrefix(g.ID, "epic-") {
+		return none, nil, notFromNothing("workflow", "a name and its steps are needed")
+	}
+	ref := reprise.Ref{Layout: playLayoutName, ID: g.ID, Path: home(fsys) + "/" + g.ID + "-state.yaml", Kind: reprise.KindWorkflow}
+	if exists(fsys, ref.Path) {
+		return ref, nil, nil
+	}
+	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Options: steps, Outcome: g.Mode}}, nil
+}
+
+func isSession(r *reprise.Run) bool { return strings.HasPrefix(path.Base(r.Path), ".session-state.") }
+
+// step is the step that a unit means. The layout calls a unit by its story where
+// there is one. What a review sent back is made again first.
+func (Workflow) step(r *reprise.Run, u reprise.Unit) *reprise.Step {
+	s := r.Step(u.ID)
+	if s == nil || s.Phase == "story" && !isSession(r) {
+		s = r.Step(u.Phase)
+	}
+	for i := 0; s == nil && i < len(r.Steps); i++ {
+		if st := &r.Steps[i]; st.Phase != "story" && !st.Status.Closed() {
+			s = st
+		}
+	}
+	if s == nil {
+		return nil
+	}
+	if maker := makerOf(r, s); maker != nil && (again(r, s.ID, maker.ID) || s.ID == bobGate && s.Status == reprise.Failed) {
+		return maker
+	}
+	return s
+}
+
+// makerOf is the step whose work another one judges: the nearest before it that
+// a developer does.
+func makerOf(r *reprise.Run, s *reprise.Step) *reprise.Step {
+	if s.ID == bobGate {
+		return r.Step(bobDevelop)
+	}
+	var out *reprise.Step
+	for i := range r.Steps {
+		if r.Steps[i].ID == s.ID {
+			return out
+		}
+		if r.Steps[i].Role == "dev" {
+			out = &r.Steps[i]
+		}
+	}
+	return nil
+}
+
+// Assign implements reprise.Playbook.
+func (p Workflow) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
+	s := p.step(r, u)
+	if s == nil {
+		return reprise.Assignment{}, fmt.Errorf("assign %s: it has no step for %q", r.ID, u.Phase)
+	}
+	role := s.Role
+	if role == "" {
+		role = u.Role
+	}
+	a := assignment(r, u, s.ID, role)
+	a.Inputs = []string{r.Path}
+	story := storyOf(r)
+	if isSession(r) {
+		if story == "" {
+			return a, fmt.Errorf("assign %s of %s: the story has no file", s.ID, r.ID)
+		}
+		a.Child = &reprise.Ref{Layout: playLayoutName, ID: storyID(story), Path: story, Kind: reprise.KindStory}
+		return a, nil
+	}
+	withStory(fsys, &a, story)
+	if s.Title != "" {
+		a.Data = append(a.Data, reprise.Data{Name: "task", Source: s.Source, Text: doc.Clip(s.Title, maxSection)})
+	}
+	for _, art := range r.Artifacts {
+		if art.MadeBy == s.ID && fs.ValidPath(art.Path) && art.Presence != reprise.Unchecked {
+			a.Expect = append(a.Expect, reprise.Expected{Path: art.Path})
+		}
+	}
+	// What is to be done stays that of the role, whoever does it.
+	switch s.ID {
+	case bobDevelop, bobHeal:
+		a.Template = cycleRoles[implement]
+	case bobGate:
+		a.Template = cycleRoles[review]
+	}
+	a.Commit = a.Template == cycleRoles[implement]
+	return a, nil
+}
+
+// Conclude implements reprise.Playbook. A quality gate must give a verdict; any
+// other step may.
+func (Workflow) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
+	if r.State == reprise.Unreadable {
+		return reprise.Conclusion{Problem: "the state cannot be read any more: " + r.Reason}
+	}
+	if isSession(r) {
+		if s := r.Step(a.Step); s == nil || !s.Status.Closed() && r.State != reprise.Complete {
+			return reprise.Conclusion{Problem: "the story is not done"}
+		}
+		return finished(reply)
+	}
+	if a.Step != bobGate && rule(reply.Verdict) == reprise.NoRuling {
+		return finished(reply)
+	}
+	return judge(reply, reprise.NoRuling)
+}
+
+// Settle implements reprise.Playbook: where all steps are on record and behind
+// it, the workflow is closed; where nobody knows whether more would follow, or
+// its story was closed outside of it, a person is asked.
+func (p Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
+	if out := unheard(r); len(out) > 0 {
+		return out, nil
+	}
+	if q, yes, ok := closes(r); ok {
+		if !yes {
+			return []reprise.Event{applied(q)}, nil
+		}
+		return append(p.close(r), applied(q)), nil
+	}
+	if isSession(r) {
+		if out := elsewhere(r, "session state"); len(out) > 0 {
+			return out, nil
+		}
+		return answers(r, ended), nil
+	}
+	for _, next := range []func() []reprise.Event{
+		func() []reprise.Event { return answers(r, ended) },
+		func() []reprise.Event { return outside(r, d) },
+		func() []reprise.Event { return escalations(r) },
+	} {
+		if out := next(); len(out) > 0 {
+			return out, nil
+		}
+	}
+	if !r.State.Open() || d.Action != reprise.Start {
+		return nil, nil
+	}
+	return p.end(r), nil
+}
+
+// close ends a workflow on a person's word: what is open is skipped.
+func (Workflow) close(r *reprise.Run) []reprise.Event {
+	var out []reprise.Event
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.Phase != "story" && !s.Status.Closed() {
+			ev := reprise.Event{Kind: reprise.StepSkipped, Step: s.ID, Phase: s.Phase, Actor: "person", Text: "closed by a person"}
+			if s.ID == bobEnd {
+				ev.Kind = reprise.StepFinished // the person's word is the checkpoint
+			}
+			out = append(out, ev)
+		}
+	}
+	return append(out, reprise.Event{Kind: reprise.RunEnded, Outcome: "completed", Actor: "person"})
+}
+
+// end closes a workflow whose steps are all behind it.
+func (Workflow) end(r *reprise.Run) []reprise.Event {
+	own := 0
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Phase == "story" {
+			continue
+		}
+		if own++; !s.Status.Closed() {
+			return nil
+		}
+	}
+	// Only these list all of their steps; others tell what was done and what
+	// is being done.
+	whole := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return strings.HasPrefix(s.ID, "step ") }) ||
+		path.Base(path.Dir(r.Path)) == "master-orchestrator"
+	switch {
+	case own == 0 || pending(r, closeState):
+		return nil
+	case whole:
+		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed", Text: "all its steps are behind it"}}
+	}
+	return []reprise.Event{{
+		Kind: reprise.QuestionAsked, Question: closeState, Options: []string{"close it", "leave it open"}, Closed: true,
+		Text: "All phases on record are behind it, and its state does not say which follows. Close it?",
+	}}
+}

@@ -1,0 +1,173 @@
+package specloop
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// Settle makes the decisions of the loop that the files alone decide: which
+// questions are asked, whether another round follows, and how it ends.
+func (Book) Settle(fsys fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Event, error) {
+	at := standing(r)
+	if at == "" {
+		return settleOther(fsys, r), nil
+	}
+	s := read(fsys, r)
+	answers, limit := unused(r)
+	if limit != nil && len(answers) == 0 && len(r.PendingQuestions()) == 0 {
+		return decided(s, limit), nil
+	}
+	switch pending := r.PendingQuestions(); {
+	case !written(fsys, r), limit != nil, slices.ContainsFunc(pending, func(q reprise.Question) bool { return isLimit(q.ID) }):
+		return nil, nil
+	case len(pending) > 0 && at == "B1" && s.asking:
+		return questions(r, s, nil), nil // a crash may have cut off the rest of them
+	case len(pending) > 0 || len(answers) > 0:
+		return nil, nil
+	}
+	switch at {
+	case "B1":
+		return questions(r, s, nil), nil
+	case "B4", "B5":
+		return s.end(r), nil
+	case "C":
+		if len(s.left()) == 0 {
+			return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "success"}}, nil
+		}
+		return s.end(r), nil
+	}
+	return nil, nil
+}
+
+// end decides about another round. A loop that has used up its rounds, or that
+// resolves nothing any more, is for a person to judge.
+func (s *playSheet) end(r *reprise.Run) []reprise.Event {
+	left := s.left()
+	switch {
+	case len(left) == 0:
+		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "success"}}
+	case s.iteration >= s.maxIteration:
+		return s.askLimit(r, fmt.Sprintf("after %d iterations", s.iteration), len(left))
+	case s.stale >= s.maxOld:
+		return s.askLimit(r, fmt.Sprintf("and the last %d rounds resolved none", s.stale), len(left))
+	}
+	return []reprise.Event{{Kind: reprise.StepFinished, Step: "B5", Text: fmt.Sprintf("another round: %d critical or important gaps are open", len(left))}}
+}
+
+// The answers to the question about the limit.
+const (
+	limitAccept = "accept with known gaps"
+	limitGoOn   = "go on"
+	limitAbort  = "abort"
+	limitPrefix = "limit-"
+)
+
+func isLimit(id string) bool { return strings.HasPrefix(id, limitPrefix) }
+
+// askLimit asks a person how to go on. The text names no gap: a question that
+// does is taken for one about it.
+func (s *playSheet) askLimit(r *reprise.Run, why string, left int) []reprise.Event {
+	n := 1
+	for _, q := range r.Questions {
+		if isLimit(q.ID) {
+			n++
+		}
+	}
+	return []reprise.Event{{
+		Kind: reprise.QuestionAsked, Question: fmt.Sprintf("%s%d", limitPrefix, n),
+		Text:    fmt.Sprintf("Critical or important gaps are still open (%d) %s. How shall it go on?", left, why),
+		Options: []string{limitAccept, limitGoOn, limitAbort}, Closed: true,
+	}}
+}
+
+// decided acts on what a person said about the limit. One event does it whole:
+// that it was said and what follows from it stand in the same edit. Words that
+// are none of the options end nothing and start nothing: it is asked again.
+func decided(s playSheet, q *reprise.Question) []reprise.Event {
+	ev := reprise.Event{Text: handOver(nil, []string{q.ID})}
+	offered := reprise.Question{Options: []string{limitAccept, limitGoOn, limitAbort}}
+	switch offered.Option(q.Answer) {
+	case limitAccept:
+		ev.Kind, ev.Outcome = reprise.RunEnded, "stale_accepted"
+		if s.iteration >= s.maxIteration {
+			ev.Outcome = "max_iterations"
+		}
+	case limitAbort:
+		ev.Kind = reprise.RunStopped
+	default:
+		return []reprise.Event{{Kind: reprise.AnswerApplied, Question: q.ID, Text: q.Answer}}
+	case limitGoOn:
+		ev.Kind, ev.Step = reprise.StepFinished, "B5"
+	}
+	return []reprise.Event{ev}
+}
+
+// questions asks about the gaps that are open and that no question covers: in
+// the words of those that were made for them, else in the gap's own.
+func questions(r *reprise.Run, s playSheet, made []reprise.Asked) []reprise.Event {
+	var out []reprise.Event
+	taken, covered := map[string]bool{}, map[string]bool{}
+	ask := func(q reprise.Asked, gaps string) {
+		out = append(out, reprise.Event{
+			Kind: reprise.QuestionAsked, Question: newID(r, taken, s.iteration), Step: gaps, Text: q.Text, Options: q.Options,
+		})
+	}
+	left := s.left()
+	for _, q := range r.Questions {
+		for _, g := range left {
+			covered[g.id] = covered[g.id] || !q.Applied && playNames(q.Subject, g.id)
+		}
+	}
+	for _, q := range made {
+		var about []string
+		for _, g := range left {
+			if !covered[g.id] && playNames(q.Subject+" "+q.Text, g.id) {
+				about = append(about, g.id)
+				covered[g.id] = true
+			}
+		}
+		if len(about) > 0 && strings.TrimSpace(q.Text) != "" {
+			ask(q, strings.Join(about, ", "))
+		}
+	}
+	for _, g := range left {
+		if covered[g.id] {
+			continue
+		}
+		text := g.question
+		if strings.Trim(text, "-— ") == "" {
+			text = "How is this gap to be closed?"
+		}
+		ask(reprise.Asked{Text: text}, g.id)
+	}
+	return out
+}
+
+// names reports whether a text names an id as a word of its own.
+func playNames(text, id string) bool {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,;()[]|\t\n?!:\"'`", r) }) {
+		if doc.Fold(strings.Trim(word, ".")) == doc.Fold(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// handOver is the text by which the layout is told of gaps and of answers that
+// were applied.
+func handOver(gaps []reprise.Gap, applied []string) string {
+	text, err := json.Marshal(struct {
+		Gaps    []reprise.Gap `json:"gaps,omitempty"`
+		Applied []string      `json:"applied,omitempty"`
+	}{gaps, applied})
+	if err != nil {
+		return "" // strings alone always marshal
+	}
+	return string(text)
+}
