@@ -21,7 +21,8 @@ var rooms = map[string][]string{
 	"convention/conventiontest": {".", "internal/tree"},
 	"convention/playtest":       {".", "convention/conventiontest"},
 	"convention":                {".", "convention/*"},
-	"convention/*":              {".", "internal/doc", "internal/splice"},
+	"convention/*":              {".", "internal/doc", "internal/splice", "internal/ledger"},
+	"internal/ledger":           {".", "internal/doc", "internal/splice"},
 	"examine":                   {"."},
 	"report":                    {"."},
 	"project":                   {".", "convention", "evidence", "evidence/grade", "examine", "internal/doc", "internal/tree", "journal", "internal/durable"},
@@ -65,7 +66,7 @@ var noEffects = []string{"os", "os/exec", "net", "net/http", "syscall", "path/fi
 // system are the rooms that may speak to the operating system directly.
 var system = []string{"internal/tree", "internal/durable", "internal/proc", "internal/shim"}
 
-var pure = []string{".", "convention/*", "examine", "report", "evidence/grade", "prompt", "flow", "briefing", "internal/transcript"}
+var pure = []string{".", "convention/*", "internal/ledger", "examine", "report", "evidence/grade", "prompt", "flow", "briefing", "internal/transcript"}
 
 // owners lists third-party packages and the one room that may import each, so
 // that it can be replaced in a day.

@@ -14,7 +14,7 @@ import (
 
 // Over shows a file system with edits in place that have not been made, so that
 // what was written can be read back before it counts. Of several edits of one
-// file the first is shown; edits that append are not for this.
+// file the last one counts.
 func Over(fsys fs.FS, edits []reprise.Edit) fs.FS { return overlay{fsys, edits} }
 
 // overlay is a file system with edits in place.
@@ -24,10 +24,17 @@ type overlay struct {
 }
 
 func (o overlay) edited(name string) (*written, bool) {
-	for _, e := range o.edits {
-		if e.Path == name {
-			return &written{bytes.NewReader(e.Content), path.Base(name)}, true
+	for _, e := range slices.Backward(o.edits) {
+		if e.Path != name {
+			continue
 		}
+		content := e.Content
+		if e.Append {
+			// What cannot be read now is refused by the edit's base hash later.
+			before, _ := fs.ReadFile(o.FS, name)
+			content = slices.Concat(before, content)
+		}
+		return &written{bytes.NewReader(content), path.Base(name)}, true
 	}
 	return nil, false
 }

@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// Steps describes a list or a map in which a state file keeps steps, each a map
+// with a status or the status itself. Load reads by the description and Record
+// writes by it.
+type Steps struct {
+	Keys   []string // spellings of where they stand
+	ID     []string // spellings of an entry's own id; one without has its key or its number
+	Status []string // spellings of an entry's status, "status" if none are given
+	Prefix string   // of the step's id
+	From   int      // the number of the first item of a list
+	Maps   bool     // entries that are no maps are no steps
+	// Started and Ended are the keys of times. They are set where one of the
+	// entries has them.
+	Started, Ended string
+}
+
+// Row is one step with its place and that of its status.
+type Row struct {
+	ID     string
+	Name   string // the id without the prefix
+	At     Value
+	Status Value
+}
+
+// Rows reads the steps below a value, in file order.
+func (s Steps) Rows(root Value) []Row {
+	var out []Row
+	for _, e := range root.In(s.Keys...).Entries(s.From) {
+		row := Row{Name: e.Name, At: e.Value, Status: e.Value}
+		switch {
+		case e.Is(doc.Map):
+			row.Status = e.In(s.statusKeys()...)
+			if len(s.ID) > 0 {
+				if own := e.In(s.ID...).Plain(); own != "" {
+					row.Name = own
+				}
+			}
+		case s.Maps:
+			continue
+		}
+		row.ID = s.Prefix + row.Name
+		out = append(out, row)
+	}
+	return out
+}
+
+func (s Steps) statusKeys() []string {
+	if len(s.Status) == 0 {
+		return []string{"status"}
+	}
+	return s.Status
+}
+
+// Find gives the row of a step.
+func Find(rows []Row, id string) (Row, bool) {
+	i := slices.IndexFunc(rows, func(r Row) bool { return r.ID == id })
+	if i < 0 {
+		return Row{}, false
+	}
+	return rows[i], true
+}
+
+// Words are the status words of rows, for SpellWord.
+func Words(rows []Row) []string {
+	var out []string
+	for _, r := range rows {
+		out = append(out, r.Status.Plain())
+	}
+	return out
+}
+
+// SetStatus gives a step a status in the words of its neighbours, with its times,
+// and reports whether that changed anything. own is the convention's word for it,
+// means what a word stands for.
+func (s Steps) SetStatus(c *Changes, rows []Row, row Row, status reprise.Status, own string, means func(string) reprise.Status, at time.Time) bool {
+	if now := row.Status.Plain(); now != "" && means(now) == status {
+		return false
+	}
+	word := SpellWord(own, func(w string) bool { return means(w) == status }, Words(rows)...)
+	c.Set(row.Status, word)
+	key := map[reprise.Status]string{reprise.InProgress: s.Started, reprise.Done: s.Ended}[status]
+	if key == "" || !row.At.Is(doc.Map) || at.IsZero() {
+		return true
+	}
+	for _, r := range rows {
+		if r.At.Is(doc.Map) && r.At.Has(key) {
+			c.Set(row.At.In(key), SpellTime(at, r.At.In(key).Plain(), ""))
+			break
+		}
+	}
+	return true
+}
