@@ -1,6 +1,6 @@
-// Package layouttest holds what every layout must pass: scenarios written as
-// text archives, and a conformance suite that damages real-looking state in
-// every way and asks that nothing is lost in silence.
+// Package conventiontest holds what every convention must pass: scenarios written
+// as text archives, and a conformance suite that damages state in every way it
+// knows and asks that nothing is lost in silence.
 package conventiontest
 
 import (
