@@ -3,21 +3,34 @@ GO ?= go
 FUZZTIME ?= 60s
 BIN := bin/reprise
 
-.PHONY: all build test check generate fuzz crash soak bench clean agents agents-all test-agents record-agents
+.PHONY: all build test nightly mutants check generate fuzz crash soak bench clean agents agents-all test-agents record-agents
+
+# What the tests choose at random: something else for every commit, and the same for
+# everybody who tests it.
+export REPRISE_SEED ?= $(shell printf '%d' 0x$$(git rev-parse --short=12 HEAD 2>/dev/null || echo 1))
 
 all: build
 
 build: ## the program, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -o $(BIN) ./cmd/reprise
 
-test: check ## formatting, vet, every test, and the concurrent packages under the race detector
-	@for a in $(PINNED); do test -e $(AGENTS)/$$a || echo "agents: $$a is not here, the tests that drive it are left out; make agents fetches it"; done
-	$(GO) test -timeout 20m ./...
-	@if command -v gcc >/dev/null 2>&1; then echo "$(GO) test -race $(CONCURRENT)"; $(GO) test -race $(CONCURRENT); \
-	else echo "race detector: left out, it needs a C compiler"; fi
+# The packages that share memory between goroutines: with a C compiler they are tested
+# under the race detector.
+CONCURRENT := ./internal/tree ./internal/proc ./evidence/... ./convention/eventrun ./agent/script ./internal/shim
 
-# The packages that share memory between goroutines.
-CONCURRENT := ./internal/tree ./internal/proc ./evidence/... ./layout/eventrun ./agent/script ./internal/shim
+test: check ## formatting, vet, and every test; of kills, power cuts and damage a sample
+	@for a in $(PINNED); do test -e $(AGENTS)/$$a || echo "agents: $$a is not here, the tests that drive it are left out; make agents fetches it"; done
+	@echo "REPRISE_SEED=$(REPRISE_SEED)"
+	@if command -v gcc >/dev/null 2>&1; then \
+	  echo "$(GO) test -race $(CONCURRENT)"; $(GO) test -race $(CONCURRENT); raced=$$?; \
+	  $(GO) test -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))") && exit $$raced; \
+	else echo "race detector: left out, it needs a C compiler"; $(GO) test -timeout 30m ./...; fi
+
+nightly: mutants crash soak fuzz ## all of it: every kill, power cut, damage and mutant (a day)
+	REPRISE_ALL=1 $(GO) test -count 1 -timeout 12h ./...
+
+mutants: ## known faults, built into internal/durable one by one; the tests must find each
+	REPRISE_MUTANTS=1 $(GO) test -count 1 -timeout 2h -run '^TestMutants_' -v ./internal/durable
 
 check:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }

@@ -46,6 +46,7 @@ var rooms = map[string][]string{
 	"internal/shim":             {"internal/proc"},
 	"internal/modelstub":        {},
 	"internal/hostile":          {},
+	"internal/sample":           {},
 	"prompt":                    {"."},
 	"briefing":                  {".", "prompt"},
 	"doctor":                    {"agent", "settings", "internal/durable", "internal/gitx", "internal/proc"},

@@ -16,6 +16,7 @@ import (
 	"reprise/convention/conventiontest"
 	"reprise/internal/durable"
 	"reprise/internal/durable/crashfs"
+	"reprise/internal/sample"
 	"reprise/journal"
 )
 
@@ -71,7 +72,7 @@ func deferAll(s *durable.Store, l reprise.Layout, steps []string, acked func(int
 func TestD1_O1_X7_deferred_events_reach_the_files_whatever_crashes(t *testing.T) {
 	t.Parallel()
 	l := find("eventrun")
-	cfg := crashfs.Config{NoDeep: true, NoFail: true, Stride: 3}
+	cfg := crashfs.Config{NoDeep: true, NoFail: true, Kills: sample.Every(t, 3)}
 	if os.Getenv("REPRISE_CRASH") != "" {
 		cfg = crashfs.Config{}
 	}

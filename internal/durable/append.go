@@ -3,7 +3,6 @@ package durable
 import (
 	"bytes"
 	"os"
-	"syscall"
 )
 
 // appendAt adds to the end of a file with one write, as everyone else who
@@ -34,12 +33,9 @@ const (
 )
 
 // howAppended compares the end of a file with what should have been appended.
-func howAppended(have []byte, p planned, s *Store) appended {
+func howAppended(have []byte, p planned) appended {
 	if int64(len(have)) < p.Offset {
 		return appendForeign
-	}
-	if s.has(faultAppendAgain) {
-		return appendPending
 	}
 	rest := have[p.Offset:]
 	if bytes.Contains(rest, p.Content) {
@@ -60,9 +56,6 @@ func howAppended(have []byte, p planned, s *Store) appended {
 // completeAppend writes the content where it belongs, also over what is there
 // of it already: those pages may never have reached the disk.
 func (s *Store) completeAppend(p planned) error {
-	if s.has(faultAppendAgain) {
-		return s.appendAt(p)
-	}
 	f, err := s.fs.Open(p.Path, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -74,45 +67,4 @@ func (s *Store) completeAppend(p planned) error {
 		err = closed
 	}
 	return s.fail("append to "+p.Path, err)
-}
-
-// writeInPlace, writeParts and pidAlive are what mutants do.
-func (s *Store) writeInPlace(plan []planned) error {
-	for _, p := range plan {
-		flag := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-		if p.Append {
-			flag = os.O_WRONLY | os.O_APPEND
-		}
-		f, err := s.fs.Open(p.Path, flag, 0o644)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(p.Content)
-		if err == nil {
-			err = f.Sync()
-		}
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
-			return s.fail("write "+p.Path, err)
-		}
-	}
-	return s.syncFolders(plan)
-}
-
-func writeParts(f File, b []byte) error {
-	for len(b) > 0 {
-		n := min(len(b), 4<<10)
-		if _, err := f.Write(b[:n]); err != nil {
-			return err
-		}
-		b = b[n:]
-	}
-	return nil
-}
-
-func pidAlive(pid int) bool {
-	p, err := os.FindProcess(pid)
-	return err == nil && p.Signal(syscall.Signal(0)) == nil
 }

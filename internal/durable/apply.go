@@ -79,22 +79,14 @@ func (s *Store) apply(edits []reprise.Edit) error {
 	}
 	// One replaced file is one rename, which needs no help to be whole.
 	alone := len(plan) == 1 && !plan[0].Append
-	if !alone && !s.has(faultNoIntent) {
+	if !alone {
 		if err := s.writeIntent(plan); err != nil {
 			return err
 		}
-		if s.has(faultIntentFirst) {
-			if err := s.clearIntent(); err != nil {
-				return err
-			}
-		}
 	}
 	// crash: intent-durable
-	if err := s.carryOut(plan, alone); err != nil {
+	if err := s.carryOut(plan, alone); err != nil || alone {
 		return err
-	}
-	if alone || s.has(faultNoIntent) || s.has(faultIntentFirst) {
-		return nil
 	}
 	// crash: edits-durable
 	return s.clearIntent()
@@ -130,15 +122,11 @@ func (s *Store) planOne(e reprise.Edit) (planned, error) {
 	case missing(err):
 		have = nil
 	case err != nil:
-		var odd *NotRegularError
-		if !errors.As(err, &odd) || !s.has(faultFollowLinks) {
-			return p, err
-		}
-		p.info = &Info{Mode: 0o644}
+		return p, err
 	default:
 		p.info, p.Before = &info, reprise.HashOf(have)
 	}
-	if p.Before != e.Base && !s.has(faultNoBase) {
+	if p.Before != e.Base {
 		return p, &reprise.ChangedError{Path: e.Path, Want: e.Base, Got: p.Before}
 	}
 	if p.info == nil || info.Links > 1 {
@@ -216,9 +204,6 @@ func (s *Store) clearIntent() error {
 // the folders. checked tells that nothing was recorded yet, so that a file that
 // changed under us stops it; otherwise the intent decides at the next Take.
 func (s *Store) carryOut(plan []planned, alone bool) error {
-	if s.has(faultInPlace) {
-		return s.writeInPlace(plan)
-	}
 	for i := range plan {
 		p := &plan[i]
 		if p.Append {
@@ -279,18 +264,12 @@ func (s *Store) discardAll(plan []planned) {
 // stillBefore looks, just before the change, whether the file still is what it
 // was when it was read.
 func (s *Store) stillBefore(p planned) error {
-	if s.has(faultNoBase) {
-		return nil
-	}
 	have, _, err := s.readFile(p.Path)
 	var got reprise.Hash
 	switch {
 	case err == nil:
 		got = reprise.HashOf(have)
 	case !missing(err):
-		if s.has(faultFollowLinks) {
-			return nil
-		}
 		return err
 	}
 	if got != p.Before {

@@ -98,28 +98,21 @@ type chain struct {
 
 	anchor  anchor
 	reached bool // the record that the anchor names was seen, or is known to be lost
-	fault   fault
 }
 
-func newChain(a anchor, f fault) *chain {
-	return &chain{next: 1, anchor: a, reached: a.Seq == 0 || f == faultNoAnchor, fault: f}
-}
+func newChain(a anchor) *chain { return &chain{next: 1, anchor: a, reached: a.Seq == 0} }
 
 // accept moves the chain on by one record. stale tells that the record is of an
 // older generation than one before it: somebody wrote who no longer held the
 // lease. It is no part of the chain.
 func (c *chain) accept(f frame) (stale bool, err error) {
-	if f.gen < c.gen && c.fault != faultStaleCounts {
+	if f.gen < c.gen {
 		return true, nil
 	}
 	if f.kind == kindRepair {
 		return false, c.repair(f)
 	}
-	if c.fault == faultStaleCounts && f.gen < c.gen {
-		c.next, c.want = f.seq, f.prev
-	}
 	switch {
-	case c.fault == faultNoChecksum:
 	case f.seq != c.next:
 		return false, fmt.Errorf("record %d stands where record %d should", f.seq, c.next)
 	case f.prev != c.want:
@@ -232,7 +225,7 @@ func (s *Store) walk(name string, fn func(frame, string, int64) error) (*tail, e
 		return nil, err
 	}
 	anchored := err == nil
-	t := &tail{chain: newChain(a, s.o.fault)}
+	t := &tail{chain: newChain(a)}
 	if damaged {
 		t.notes = append(t.notes, Note{Path: anchorPath(name), Text: "one of its two places cannot be read"})
 	}
@@ -277,10 +270,10 @@ func (s *Store) walkSegment(t *tail, name string, seg segment, b []byte, last bo
 	}
 	for rest := b; len(rest) > 0; {
 		line, more, ended := bytes.Cut(rest, []byte("\n"))
-		f, err := parseFrame(line, s.has(faultNoChecksum))
+		f, err := parseFrame(line)
 		if err != nil && !ended && len(line) > 1 {
 			// Only the line end may be wrong; the record before it is whole.
-			if whole, fine := parseFrame(line[:len(line)-1], false); fine == nil {
+			if whole, fine := parseFrame(line[:len(line)-1]); fine == nil {
 				f, err, line = whole, nil, line[:len(line)-1]
 			}
 		}
@@ -290,10 +283,6 @@ func (s *Store) walkSegment(t *tail, name string, seg segment, b []byte, last bo
 			return err
 		}
 		if err != nil && last && off > 0 && tornTail(rest, off) {
-			t.good, t.torn = b[:off], rest
-			return nil
-		}
-		if err != nil && last && s.has(faultCutBehind) {
 			t.good, t.torn = b[:off], rest
 			return nil
 		}

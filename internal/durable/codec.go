@@ -101,15 +101,14 @@ func (f frame) encode() []byte {
 	return seal(recordVersion, fmt.Sprintf("%d %d %s %s %s", f.seq, f.gen, f.prev, f.kind, f.payload))
 }
 
-// parseFrame reads a line without its end. trust leaves the checksum
-// unverified, for the mutant that shows what it is good for.
-func parseFrame(line []byte, trust bool) (frame, error) {
+// parseFrame reads a line without its end.
+func parseFrame(line []byte) (frame, error) {
 	version, text, ok := unseal(line)
-	if !ok && !trust {
+	if !ok {
 		return frame{}, fmt.Errorf("the checksum does not fit")
 	}
 	if version != recordVersion {
-		if ok && strings.HasPrefix(version, "r") {
+		if strings.HasPrefix(version, "r") {
 			return frame{}, &FutureError{Version: version}
 		}
 		return frame{}, fmt.Errorf("not a record")

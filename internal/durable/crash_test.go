@@ -5,27 +5,23 @@ import (
 	"testing"
 
 	"reprise/internal/durable/crashfs"
+	"reprise/internal/sample"
 )
 
-// minStates is what the exploration must reach in all; less means that a
-// scenario lost its teeth.
+// minStates is what the whole exploration must reach; less means that a scenario
+// lost its teeth.
 const minStates = 20_000
 
 func TestCrash_at_every_operation(t *testing.T) {
 	t.Parallel()
 	var states, runs atomic.Int64
+	cuts, kills := sample.Every(t, 19), sample.Every(t, 11)
 	t.Run("scenarios", func(t *testing.T) {
-		for i, sc := range scenarios("") {
+		for i, sc := range scenarios() {
 			t.Run(sc.Name, func(t *testing.T) {
 				t.Parallel()
 				// One of them is torn at every byte, the others at a few places.
-				cfg := crashfs.Config{Fine: i == 0}
-				if raceEnabled {
-					// Ten times slower: the model that allows more, and of the
-					// longest scenarios no crash inside recovery.
-					cfg = crashfs.Config{Models: []crashfs.Model{crashfs.Weak}, NoDeep: sc.Name == "undo of state files" || sc.Name == "many files at once", Stride: 2}
-				}
-				r := crashfs.Explore(sc, cfg)
+				r := crashfs.Explore(sc, crashfs.Config{Fine: i == 0, Cuts: cuts, Kills: kills})
 				t.Log(r)
 				for _, bad := range r.Bad {
 					t.Error(bad)
@@ -39,7 +35,7 @@ func TestCrash_at_every_operation(t *testing.T) {
 		}
 	})
 	t.Logf("%d distinct states, %d recoveries", states.Load(), runs.Load())
-	if states.Load() < minStates && !t.Failed() {
+	if sample.All() && states.Load() < minStates && !t.Failed() {
 		t.Errorf("only %d distinct states", states.Load())
 	}
 }

@@ -96,7 +96,7 @@ func TestD3_an_emptied_log_is_damaged_and_not_new(t *testing.T) {
 				_, ok := before[name]
 				return ok
 			})
-			s, _, err := taken(d, goldenOptions(""))
+			s, _, err := taken(d, goldenOptions())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func (f syncedFile) Sync() error {
 func TestD3_the_anchor_knows_every_file_of_the_log(t *testing.T) {
 	t.Parallel()
 	d := syncedAnchor{crashfs.New(), new(string)}
-	s := durable.OpenOn(d, goldenOptions(""))
+	s := durable.OpenOn(d, goldenOptions())
 	if _, err := s.Take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestD3_the_anchor_knows_every_file_of_the_log(t *testing.T) {
 func TestD3_a_log_that_was_only_begun_is_no_damage(t *testing.T) {
 	t.Parallel()
 	d := crashfs.New()
-	s, _, err := taken(d, goldenOptions(""))
+	s, _, err := taken(d, goldenOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestD3_a_log_that_was_only_begun_is_no_damage(t *testing.T) {
 
 // readRecords opens a store as the next process would and reads the log.
 func readRecords(d *crashfs.FS) ([]string, error) {
-	s, _, err := taken(d, goldenOptions(""))
+	s, _, err := taken(d, goldenOptions())
 	if err != nil {
 		return nil, err
 	}

@@ -55,9 +55,6 @@ func (s *Store) makeDirs(dir string, perm fs.FileMode) error {
 
 // syncDirs makes the entry of a name durable.
 func (s *Store) syncDirs(name string) error {
-	if s.has(faultNoDirSync) {
-		return nil
-	}
 	dir := path.Dir(name)
 	return s.fail("sync "+dir, s.fs.SyncDir(dir))
 }
@@ -124,7 +121,7 @@ func (s *Store) stage(name string, content []byte, like *Info) (string, error) {
 	if err == nil && like != nil {
 		err = f.SetLike(*like)
 	}
-	if err == nil && !s.has(faultNoTempSync) {
+	if err == nil {
 		err = f.Sync()
 	}
 	// crash: temp-written

@@ -56,7 +56,7 @@ func (s *Store) lastRecord(name string, file Info, reach int64) (Record, bool) {
 	}
 	lines := bytes.Split(b[:n], []byte("\n"))
 	for i := len(lines) - 1; i >= 0; i-- {
-		fr, err := parseFrame(lines[i], false)
+		fr, err := parseFrame(lines[i])
 		if err != nil || fr.kind[0] == '_' {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 func TestO5_the_last_record_is_found_without_reading_the_log(t *testing.T) {
 	t.Parallel()
 	d := crashfs.New()
-	s, _, err := taken(d, goldenOptions(""))
+	s, _, err := taken(d, goldenOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestO5_the_last_record_is_found_without_reading_the_log(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if s, _, err = taken(d, goldenOptions("")); err != nil {
+		if s, _, err = taken(d, goldenOptions()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Log("run"); err != nil {
@@ -67,7 +67,7 @@ func TestOR9_a_store_without_a_folder_shows_the_rest(t *testing.T) {
 		d.Put(name, []byte(name), 0o644)
 	}
 	d.Settle()
-	w := durable.Without(durable.OpenOn(d, testOptions("")), "a/gone")
+	w := durable.Without(durable.OpenOn(d, testOptions()), "a/gone")
 	var got []string
 	err := fs.WalkDir(w, ".", func(name string, e fs.DirEntry, err error) error {
 		got = append(got, name)

@@ -120,7 +120,7 @@ func (s *Store) lockOnce() (File, Info, error) {
 		if err != nil {
 			return nil, Info{}, fmt.Errorf("take the lease: %w", err)
 		}
-		held, err := s.tryLock(f)
+		held, err := f.TryLock()
 		if err != nil {
 			f.Close()
 			return nil, Info{}, err
@@ -140,24 +140,13 @@ func (s *Store) lockOnce() (File, Info, error) {
 	return nil, Info{}, fmt.Errorf("take the lease %s: %w", lockFile, ErrFenced)
 }
 
-func (s *Store) tryLock(f File) (bool, error) {
-	if s.has(faultPidLease) {
-		body, err := readSlots(f)
-		h := holderOf(body)
-		return err == nil && (h.PID == 0 || !pidAlive(h.PID)), err
-	}
-	return f.TryLock()
-}
-
 // recordHolder writes the body. The lease counts only when it is durable:
 // otherwise a cut would let two takings have one number.
 func (s *Store) recordHolder(f File, info Info, rep *Report) error {
 	// A process before us may have been killed between write and fsync. What
 	// it left in the cache is about to be read: it must be on the disk first.
-	if !s.has(faultTrustCache) {
-		if err := s.fail("flush", s.fs.Flush()); err != nil {
-			return err
-		}
+	if err := s.fail("flush", s.fs.Flush()); err != nil {
+		return err
 	}
 	body, err := readSlots(f)
 	if err != nil {
@@ -177,10 +166,8 @@ func (s *Store) recordHolder(f File, info Info, rep *Report) error {
 		return s.fail("take the lease", err)
 	}
 	// crash: generation-written
-	if !s.has(faultNoLeaseSync) {
-		if err := s.fail("take the lease", f.Sync()); err != nil {
-			return err
-		}
+	if err := s.fail("take the lease", f.Sync()); err != nil {
+		return err
 	}
 	if err := s.syncDirs(lockFile); err != nil {
 		return err
@@ -319,9 +306,6 @@ func (s *Store) writeStamp(rep *Report) error {
 		return err
 	}
 	want := stamp{Ino: dir.Ino, Path: s.place(), Gen: s.lease.holder.Generation}
-	if s.has(faultNoLeaseSync) {
-		want.Gen = 0
-	}
 	have, err := s.readStamp()
 	switch {
 	case err == nil && have.Ino == want.Ino && have.Path == want.Path:

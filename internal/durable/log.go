@@ -37,7 +37,6 @@ type Log struct {
 	anchor slots
 	notes  []Note
 	lost   []Lost
-	held   []byte // used by a mutant only
 }
 
 // Notes tells what was found and set right when the log was opened, records of
@@ -148,18 +147,15 @@ func (l *Log) begin(t *tail) error {
 		return err
 	}
 	if len(t.torn) > 0 {
-		kept := ""
-		if !s.has(faultNoBroken) {
-			var err error
-			if kept, err = s.copyAside(t.segs[len(t.segs)-1].path, t.whole); err != nil {
-				return err
-			}
+		file := t.segs[len(t.segs)-1].path
+		kept, err := s.copyAside(file, t.whole)
+		if err != nil {
+			return err
 		}
-		l.notes = append(l.notes, Note{Path: t.segs[len(t.segs)-1].path, Text: fmt.Sprintf(
+		l.notes = append(l.notes, Note{Path: file, Text: fmt.Sprintf(
 			"a record that was never acknowledged stood half-written at its end: %d bytes, kept in %s", len(t.torn), kept)})
 	}
 	l.seq, l.last, l.seg = t.chain.next-1, t.chain.want, max(len(t.segs), 1)
-	content := bytes.Clone(t.good)
 	kind, payload := kindTake, fmt.Sprintf(`{"pid":%d}`, s.lease.holder.PID)
 	if len(t.segs) == 0 {
 		id, err := s.token()
@@ -168,34 +164,11 @@ func (l *Log) begin(t *tail) error {
 		}
 		kind, payload = kindLog, fmt.Sprintf(`{"log":%q,"id":%q}`, l.name, id)
 	}
-	if s.has(faultKeepTorn) {
-		content = bytes.Clone(t.whole)
-	}
 	line, hash := l.line(kind, []byte(payload))
-	if (s.has(faultTrustCache) || s.has(faultNoRewrite)) && len(t.segs) > 0 && len(t.torn) == 0 && bytes.Equal(t.good, t.whole) {
-		return l.reuse(t, line, hash)
-	}
-	if err := l.writeSegment(append(content, line...)); err != nil {
+	if err := l.writeSegment(slices.Concat(t.good, line)); err != nil {
 		return err
 	}
 	l.seq, l.last = l.seq+1, hash
-	return l.openAnchor()
-}
-
-// reuse is what the mutants do instead of writing the tail anew.
-func (l *Log) reuse(t *tail, line []byte, hash chainHash) (err error) {
-	if l.f, err = l.s.fs.Open(segmentPath(l.name, l.seg), os.O_RDWR|os.O_APPEND, 0); err != nil {
-		return err
-	}
-	if _, err := l.f.Write(line); err != nil {
-		return l.s.fail("append", err)
-	}
-	if l.s.has(faultNoRewrite) {
-		if err := l.s.fail("sync", l.f.Sync()); err != nil {
-			return err
-		}
-	}
-	l.size, l.seq, l.last = int64(len(t.whole)+len(line)), l.seq+1, hash
 	return l.openAnchor()
 }
 
@@ -213,7 +186,7 @@ func (l *Log) writeSegment(content []byte) error {
 	if err != nil {
 		return err
 	}
-	if err = writeAll(f, content); err == nil && !s.has(faultNoTempSync) {
+	if err = writeAll(f, content); err == nil {
 		err = f.Sync()
 	}
 	// crash: segment-written
@@ -289,28 +262,23 @@ func (l *Log) Append(kind string, payload json.RawMessage) (Record, error) {
 	}
 	// Shorter than what we wrote: somebody cut it, and what follows would make
 	// no sense to a reader.
-	if info, err := l.f.Stat(); err != nil || info.Links == 0 || info.Size < l.size && !s.has(faultAckFirst) {
+	if info, err := l.f.Stat(); err != nil || info.Links == 0 || info.Size < l.size {
 		return Record{}, s.fail("append to "+l.name, errors.Join(ErrFenced, err))
 	}
 	body := compact.Bytes()
-	late := func() error { return nil }
-	if len(body) > MaxRecord-512 && !s.has(faultPartialAppend) {
+	if len(body) > MaxRecord-512 {
 		hash := reprise.HashOf(body)
-		big := bytes.Clone(body)
-		put := func() error { return s.putObject(hash, big) }
-		if s.has(faultObjectLate) {
-			late = put
-		} else if err := put(); err != nil {
+		if err := s.putObject(hash, body); err != nil {
 			return Record{}, err
 		}
-		body = fmt.Appendf(nil, "@%s:%d", hash, len(big))
+		body = fmt.Appendf(nil, "@%s:%d", hash, len(body))
 	}
 	rec, err := l.append(kind, body)
 	if err != nil {
 		return Record{}, err
 	}
 	rec.Payload = bytes.Clone(compact.Bytes())
-	return rec, late()
+	return rec, nil
 }
 
 func (l *Log) append(kind string, body []byte) (Record, error) {
@@ -323,19 +291,13 @@ func (l *Log) append(kind string, body []byte) (Record, error) {
 		line, hash = l.line(kind, body)
 	}
 	rec := Record{Seq: l.seq + 1, Gen: s.lease.holder.Generation, Kind: kind}
-	if s.has(faultAckFirst) {
-		// The mutant keeps the line until the next one comes.
-		line, l.held = l.held, line
-	}
 	// crash: before-append
-	if err := l.write(line); err != nil {
+	if _, err := l.f.Write(line); err != nil {
 		return Record{}, s.fail("append to "+l.name, err)
 	}
 	// crash: appended
-	if !s.has(faultNoLogSync) {
-		if err := s.fail("append to "+l.name, l.f.Sync()); err != nil {
-			return Record{}, err
-		}
+	if err := s.fail("append to "+l.name, l.f.Sync()); err != nil {
+		return Record{}, err
 	}
 	// crash: append-durable
 	l.size += int64(len(line))
@@ -343,17 +305,6 @@ func (l *Log) append(kind string, body []byte) (Record, error) {
 	// The record is durable whatever becomes of the anchor.
 	_ = s.fail("write the anchor of "+l.name, l.anchor.put(anchor{Seq: l.seq, Gen: rec.Gen, Hash: hash}))
 	return rec, nil
-}
-
-func (l *Log) write(line []byte) error {
-	if l.s.has(faultPartialAppend) {
-		return writeParts(l.f, line)
-	}
-	if len(line) == 0 {
-		return nil
-	}
-	_, err := l.f.Write(line)
-	return err
 }
 
 // rotate goes on in a new file. All records of the old one are durable.

@@ -1,177 +1,158 @@
 package durable_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"bytes"
+	"encoding/json"
 	"os"
-	"slices"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
-
-	"reprise"
-	"reprise/internal/durable"
-	"reprise/internal/durable/crashfs"
 )
 
-// cheap is the number of harnesses that are always run; of the others, those
-// up to the first that kills.
-const cheap = 3
+// What turns on the tests that take minutes: that of the mutants, and in the
+// programs that it builds the larger harnesses.
+const (
+	mutantsEnv = "REPRISE_MUTANTS"
+	harnessEnv = "REPRISE_HARNESS"
+)
 
-// first names the harness to begin with where it is not a crash that kills.
-var first = map[string]string{
-	"anchor not compared": "damage", "damage before the tail is cut off": "damage", "no checksum": "damage",
-	"errors ignored": "fail", "recovery syncs again instead of rewriting": "fail", "recovery trusts the cache": "kill+cut",
+// mutant is a fault that a harness has to find.
+type mutant struct {
+	name, harness string
+	changes       []replacement
 }
 
-// ordered gives the harnesses in the order in which they are tried.
-func ordered(fault string) []harness {
-	all := harnesses()
-	slices.SortStableFunc(all[cheap:], func(a, b harness) int {
-		rank := func(h harness) int {
-			if h.name == first[fault] {
-				return 0
+// replacement replaces lines of a source file of this package.
+type replacement struct{ file, from, to string }
+
+// readMutants reads testdata/mutants.txt, which says how it is written.
+func readMutants(t *testing.T) (out []mutant) {
+	t.Helper()
+	b, err := os.ReadFile("testdata/mutants.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m *mutant
+	file, was := "", byte(0)
+	for line := range strings.Lines(string(b)) {
+		name, begins := strings.CutPrefix(line, "== ")
+		switch {
+		case begins:
+			out = append(out, mutant{name: strings.TrimSpace(name)})
+			m = &out[len(out)-1]
+		case m == nil: // the words above the first one
+		case strings.HasPrefix(line, "killed by "):
+			m.harness = strings.TrimSpace(line[len("killed by "):])
+		case strings.HasPrefix(line, "in "):
+			file = strings.TrimSpace(line[len("in "):])
+		case line[0] == '-':
+			if was != '-' {
+				m.changes = append(m.changes, replacement{file: file})
 			}
-			return 1
+			m.changes[len(m.changes)-1].from += line[1:]
+		case line[0] == '+':
+			m.changes[len(m.changes)-1].to += line[1:]
 		}
-		return rank(a) - rank(b)
-	})
-	return all
+		was = line[0]
+	}
+	return out
 }
 
-// harness looks for one class of faults and says what it found first.
-type harness struct {
-	name string
-	run  func(t *testing.T, fault string) string
-}
-
-// exploring runs all scenarios under one kind of fault.
-func exploring(cfg crashfs.Config) func(*testing.T, string) string {
-	cfg.Enough, cfg.Limit = 1, 2000
-	return func(_ *testing.T, fault string) string {
-		for _, sc := range mutantScenarios(fault) {
-			if r := crashfs.Explore(sc, cfg); len(r.Bad) > 0 {
-				return sc.Name + ": " + r.Bad[0]
+// sources gives the files that a mutant changes, as they are with it.
+func (m mutant) sources(t *testing.T) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	for _, c := range m.changes {
+		if out[c.file] == nil {
+			b, err := os.ReadFile(c.file)
+			if err != nil {
+				t.Fatal(err)
 			}
+			out[c.file] = append([]byte("\n"), b...)
 		}
-		return ""
+		from := []byte("\n" + c.from)
+		if n := bytes.Count(out[c.file], from); n != 1 {
+			t.Fatalf("these lines stand in %s %d times:\n%s", c.file, n, c.from)
+		}
+		out[c.file] = bytes.Replace(out[c.file], from, []byte("\n"+c.to), 1)
 	}
+	return out
 }
 
-// mutantScenarios are the small ones: a mutant that needs more is a gap.
-func mutantScenarios(fault string) []crashfs.Scenario {
-	return []crashfs.Scenario{
-		replaceScenario(fault), leaseScenario(fault), archiveScenario(fault), conflictScenario(fault),
-		logScenario("append", fault, 2, 0, payload), groupScenario(fault, 1), logScenario("large payloads", fault, 1, 0, big), tornScenario(fault),
+func TestMutants_fit_the_source(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, h := range harnesses() {
+		known[h.name] = true
 	}
-}
-
-func harnesses() []harness {
-	return []harness{
-		{"lease", func(_ *testing.T, fault string) string { return text(leaseCheck(fault)) }},
-		{"edit", func(_ *testing.T, fault string) string { return text(editCheck(fault)) }},
-		{"stale", func(_ *testing.T, fault string) string { return text(staleCheck(fault)) }},
-		{"cut", exploring(crashfs.Config{NoDeep: true, NoKill: true, NoFail: true})},
-		{"kill+cut", exploring(crashfs.Config{NoCut: true, NoDeep: true, NoFail: true})},
-		{"fail", exploring(crashfs.Config{NoCut: true, NoDeep: true, NoKill: true})},
-		{"damage", func(t *testing.T, fault string) string {
-			if _, bad := sweepUnanchored(t, fault); bad != "" {
-				return bad
+	mutants := readMutants(t)
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			if m.sources(t); !known[m.harness] || len(m.changes) == 0 {
+				t.Errorf("%d changes, to be found by %q", len(m.changes), m.harness)
 			}
-			_, _, bad := sweepDamage(t, fault, 11, 1)
-			return strings.Join(bad, "")
-		}},
+		})
 	}
-}
-
-func text(err error) string {
-	if err == nil {
-		return ""
+	if len(mutants) != 25 {
+		t.Errorf("there are %d mutants", len(mutants))
 	}
-	return err.Error()
-}
-
-// leaseCheck looks who may take the lease: the pid in the lock decides nothing.
-func leaseCheck(fault string) (err error) {
-	d := crashfs.New()
-	dead, _, err := taken(d, testOptions(fault))
-	if err != nil {
-		return err
-	}
-	// The holder is gone, and its pid belongs to a process that lives: this one.
-	d.Restart()
-	next, _, err := taken(d, testOptions(fault))
-	if err != nil {
-		return fmt.Errorf("a dead holder blocks: %w", err)
-	}
-	var held *durable.HeldError
-	if _, _, err := taken(d, testOptions(fault)); !errors.As(err, &held) || held.Holder.PID != os.Getpid() {
-		return fmt.Errorf("a live holder is robbed: %v", err)
-	}
-	_ = dead
-	return next.Release()
-}
-
-// editCheck looks whether an edit respects what others do.
-func editCheck(fault string) error {
-	d := crashfs.New()
-	d.Put("a.md", []byte("one"), 0o644)
-	if err := d.Symlink("a.md", "link.md"); err != nil {
-		return err
-	}
-	d.Settle()
-	s, _, err := taken(d, testOptions(fault))
-	if err != nil {
-		return err
-	}
-	defer s.Release()
-	d.Put("a.md", []byte("somebody else's"), 0o644)
-	var changed *reprise.ChangedError
-	if err := s.Replace("a.md", reprise.HashOf([]byte("one")), []byte("two")); !errors.As(err, &changed) {
-		return fmt.Errorf("written over a change: %v", err)
-	}
-	var odd *durable.NotRegularError
-	err = s.Apply(context.Background(), []reprise.Edit{{Path: "link.md", Content: []byte("two")}})
-	if !errors.As(err, &odd) && !errors.As(err, &changed) {
-		return fmt.Errorf("a link was replaced: %v", err)
-	}
-	if info, _ := d.Stat("link.md"); info.Regular() {
-		return errors.New("a link was replaced")
-	}
-	return nil
 }
 
 func TestMutants_are_killed(t *testing.T) {
 	t.Parallel()
-	for _, h := range harnesses() {
-		if found := h.run(t, ""); found != "" {
-			t.Errorf("%s finds a fault where there is none: %s", h.name, found)
-		}
+	if os.Getenv(mutantsEnv) == "" {
+		t.Skip(mutantsEnv + " is not set; make mutants runs this")
 	}
-	if raceEnabled || testing.Short() {
-		t.Log("the harnesses pass the unchanged store; the mutants run without -race")
-		return
+	if out, err := runHarness(t, nil, ""); err != nil {
+		t.Fatalf("the harnesses find a fault where there is none: %v\n%s", err, out)
 	}
-	for _, fault := range durable.Faults() {
-		t.Run(fault, func(t *testing.T) {
+	for _, m := range readMutants(t) {
+		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			var killers []string
-			shown := ""
-			for i, h := range ordered(fault) {
-				if i >= cheap && len(killers) > 0 {
-					break
-				}
-				if found := h.run(t, fault); found != "" {
-					killers = append(killers, h.name)
-					if shown == "" {
-						shown = found
-					}
-				}
+			out, err := runHarness(t, m.sources(t), "/^"+strings.ReplaceAll(m.harness, "+", `\+`)+"$")
+			_, found, killed := strings.Cut(string(out), "found: ")
+			switch {
+			case err == nil:
+				t.Error("it survives")
+			case !killed:
+				t.Errorf("no harness has found it: %v\n%s", err, out)
+			default:
+				t.Logf("killed by %s: %.160s", m.harness, found)
 			}
-			if len(killers) == 0 {
-				t.Fatal("it survives")
-			}
-			t.Logf("killed by %s: %.160s", strings.Join(killers, ", "), shown)
 		})
 	}
+}
+
+// runHarness builds the tests of this package with some of its files replaced, and
+// runs TestHarness or what below it is asked for.
+func runHarness(t *testing.T, replaced map[string][]byte, below string) ([]byte, error) {
+	t.Helper()
+	dir := t.TempDir()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for name, b := range replaced {
+		overlay.Replace[filepath.Join(here, name)] = filepath.Join(dir, name)
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), table, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "mutant.test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("it does not build: %v\n%s", err, out)
+	}
+	run := exec.CommandContext(t.Context(), program, "-test.run=^TestHarness$"+below, "-test.timeout=10m")
+	run.Env = append(os.Environ(), harnessEnv+"=1")
+	return run.CombinedOutput()
 }

@@ -17,6 +17,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/internal/sample"
 )
 
 func TestProcesses_paused_holder_is_not_robbed(t *testing.T) {
@@ -163,12 +164,12 @@ func playKill(dir string) int {
 // with SIGKILL before each of its operations.
 func TestKill_at_every_operation_of_the_real_disk(t *testing.T) {
 	t.Parallel()
-	stride := 1
-	if testing.Short() || raceEnabled {
-		stride = 7
-	}
+	take := sample.Every(t, 6)
 	kills := 0
-	for n := 0; ; n += stride {
+	for n := 0; ; n++ {
+		if !take(n) {
+			continue
+		}
 		dir := tempDir(t)
 		for name, content := range groupFiles(0) {
 			write(t, dir, name, content, 0o644)

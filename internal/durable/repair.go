@@ -87,7 +87,7 @@ func (s *Store) planRepair(name string) (*repairPlan, error) {
 	if err != nil && !missing(err) {
 		return r, err
 	}
-	r.chain = newChain(a, "")
+	r.chain = newChain(a)
 	if r.segs, err = s.segments(name); err != nil {
 		return r, err
 	}
@@ -105,7 +105,7 @@ func (s *Store) planRepair(name string) (*repairPlan, error) {
 		var off int64
 		for line := range bytes.Lines(b) {
 			l := repairLine{seg: i, off: off, raw: line}
-			l.f, l.err = parseFrame(bytes.TrimSuffix(line, []byte("\n")), false)
+			l.f, l.err = parseFrame(bytes.TrimSuffix(line, []byte("\n")))
 			var future *FutureError
 			if errors.As(l.err, &future) {
 				future.Path = seg.path

@@ -98,7 +98,7 @@ func (s *Store) rollOne(p planned, rep *Report) (*Conflict, error) {
 		return s.rollAppend(p, have, clash, rep)
 	case found == p.After:
 		return nil, nil // the rename was done; syncFolders makes it durable
-	case found != p.Before && !s.has(faultForgetConflict):
+	case found != p.Before:
 		return clash("somebody else has changed it since"), nil
 	}
 	if err := s.makeFolders([]planned{p}); err != nil {
@@ -115,7 +115,7 @@ func (s *Store) rollAppend(p planned, have []byte, clash func(string) *Conflict,
 	if int64(len(have)) >= p.Offset && reprise.HashOf(have[:p.Offset]) != p.Before {
 		return clash("somebody else has changed it since"), nil
 	}
-	switch howAppended(have, p, s) {
+	switch howAppended(have, p) {
 	case appendForeign:
 		return clash("somebody else has written to its end since"), nil
 	case appendDone:

@@ -14,7 +14,7 @@ import (
 
 // filled makes a store with a log of n records, cleanly closed.
 func filled(d *crashfs.FS, n int) error {
-	s, _, err := taken(d, testOptions(""))
+	s, _, err := taken(d, testOptions())
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func kept(d *crashfs.FS, content string) bool {
 	return false
 }
 
-func repairScenario(fault string) crashfs.Scenario {
+func repairScenario() crashfs.Scenario {
 	const garbage = "{\"n\":?}"
 	return crashfs.Scenario{
 		Name: "repair",
@@ -54,7 +54,7 @@ func repairScenario(fault string) crashfs.Scenario {
 			return nil
 		},
 		Work: func(d *crashfs.FS, ack func(string)) error {
-			s, _, err := taken(d, testOptions(fault))
+			s, _, err := taken(d, testOptions())
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func repairScenario(fault string) crashfs.Scenario {
 			return s.Release()
 		},
 		Recover: func(d *crashfs.FS, acked []string) (string, error) {
-			s, _, err := taken(d, testOptions(fault))
+			s, _, err := taken(d, testOptions())
 			if err != nil {
 				return "", err
 			}
@@ -99,7 +99,7 @@ func repairScenario(fault string) crashfs.Scenario {
 	}
 }
 
-func tornScenario(fault string) crashfs.Scenario {
+func tornScenario() crashfs.Scenario {
 	const torn = "r1 00000000 9 9 torn"
 	return crashfs.Scenario{
 		Name: "recover a torn log",
@@ -112,7 +112,7 @@ func tornScenario(fault string) crashfs.Scenario {
 		},
 		Work: func(d *crashfs.FS, ack func(string)) error {
 			for i := 3; i <= 4; i++ {
-				s, _, err := taken(d, testOptions(fault))
+				s, _, err := taken(d, testOptions())
 				if err != nil {
 					return err
 				}
@@ -132,7 +132,7 @@ func tornScenario(fault string) crashfs.Scenario {
 			return nil
 		},
 		Recover: func(d *crashfs.FS, acked []string) (string, error) {
-			s, _, err := taken(d, testOptions(fault))
+			s, _, err := taken(d, testOptions())
 			if err != nil {
 				return "", err
 			}
@@ -151,7 +151,7 @@ func tornScenario(fault string) crashfs.Scenario {
 	}
 }
 
-func undoScenario(fault string) crashfs.Scenario {
+func undoScenario() crashfs.Scenario {
 	return crashfs.Scenario{
 		Name: "undo of state files",
 		Start: func(d *crashfs.FS) error {
@@ -160,7 +160,7 @@ func undoScenario(fault string) crashfs.Scenario {
 			return nil
 		},
 		Work: func(d *crashfs.FS, ack func(string)) error {
-			s, _, err := taken(d, testOptions(fault))
+			s, _, err := taken(d, testOptions())
 			if err != nil {
 				return err
 			}
@@ -184,7 +184,7 @@ func undoScenario(fault string) crashfs.Scenario {
 			return s.Release()
 		},
 		Recover: func(d *crashfs.FS, acked []string) (string, error) {
-			s, rep, err := taken(d, testOptions(fault))
+			s, rep, err := taken(d, testOptions())
 			if err != nil {
 				return "", err
 			}
@@ -213,7 +213,7 @@ func undoScenario(fault string) crashfs.Scenario {
 
 // conflictScenario is a crash between two files of a group, after which somebody
 // else changed one that was still to come.
-func conflictScenario(fault string) crashfs.Scenario {
+func conflictScenario() crashfs.Scenario {
 	const theirs = "somebody else's\n"
 	return crashfs.Scenario{
 		Name: "roll forward beside a conflict",
@@ -227,7 +227,7 @@ func conflictScenario(fault string) crashfs.Scenario {
 					return fmt.Errorf("there is never an intent")
 				}
 				_, err := d.Kill(n, func() error {
-					s, _, err := taken(d, testOptions(""))
+					s, _, err := taken(d, testOptions())
 					if err != nil {
 						return err
 					}
@@ -241,7 +241,7 @@ func conflictScenario(fault string) crashfs.Scenario {
 			return nil
 		},
 		Work: func(d *crashfs.FS, ack func(string)) error {
-			s, rep, err := taken(d, testOptions(fault))
+			s, rep, err := taken(d, testOptions())
 			if err != nil {
 				return err
 			}
@@ -252,7 +252,7 @@ func conflictScenario(fault string) crashfs.Scenario {
 			return s.Release()
 		},
 		Recover: func(d *crashfs.FS, acked []string) (string, error) {
-			if _, _, err := taken(d, testOptions(fault)); err != nil {
+			if _, _, err := taken(d, testOptions()); err != nil {
 				return "", err
 			}
 			files, want := d.Files(), groupFiles(1)
@@ -275,12 +275,12 @@ func big(i int) json.RawMessage {
 	return json.RawMessage(`"` + string(b) + `"`)
 }
 
-func scenarios(fault string) []crashfs.Scenario {
+func scenarios() []crashfs.Scenario {
 	return []crashfs.Scenario{
-		logScenario("create and append", fault, 2, 0, payload),
-		logScenario("rotate", fault, 3, 250, payload),
-		logScenario("large payloads", fault, 2, 0, big),
-		replaceScenario(fault), groupScenario(fault, 2), leaseScenario(fault), archiveScenario(fault),
-		tornScenario(fault), repairScenario(fault), undoScenario(fault), conflictScenario(fault),
+		logScenario("create and append", 2, 0, payload),
+		logScenario("rotate", 3, 250, payload),
+		logScenario("large payloads", 2, 0, big),
+		replaceScenario(), groupScenario(2), leaseScenario(), archiveScenario(),
+		tornScenario(), repairScenario(), undoScenario(), conflictScenario(),
 	}
 }

@@ -29,11 +29,11 @@ func (c *counter) Read(p []byte) (int, error) {
 var _ io.Reader = (*counter)(nil)
 
 // testOptions are the same in every process of a scenario.
-func testOptions(fault string) durable.Options {
-	return durable.WithFault(durable.Options{
+func testOptions() durable.Options {
+	return durable.Options{
 		Rand: &counter{}, Reserve: -1,
 		Now: func() time.Time { return time.Date(2026, 11, 15, 3, 0, 0, 0, time.UTC) },
-	}, fault)
+	}
 }
 
 // taken opens a store and takes its lease.
@@ -73,9 +73,9 @@ func checkLog(got []string, written func(i int) string, acked int) (string, erro
 	return strings.Join(got, " "), nil
 }
 
-func logScenario(name, fault string, n int, segment int64, body func(i int) json.RawMessage) crashfs.Scenario {
+func logScenario(name string, n int, segment int64, body func(i int) json.RawMessage) crashfs.Scenario {
 	options := func() durable.Options {
-		o := testOptions(fault)
+		o := testOptions()
 		o.SegmentSize = segment
 		return o
 	}
@@ -128,13 +128,13 @@ func logScenario(name, fault string, n int, segment int64, body func(i int) json
 	}
 }
 
-func replaceScenario(fault string) crashfs.Scenario {
+func replaceScenario() crashfs.Scenario {
 	versions := []string{"zero\n", "one one\n", "two two two\n", "three\n"}
 	return crashfs.Scenario{
 		Name:  "replace",
 		Start: func(d *crashfs.FS) error { d.Put("docs/STATE.md", []byte(versions[0]), 0o640); return nil },
 		Work: func(d *crashfs.FS, ack func(string)) error {
-			s, _, err := taken(d, testOptions(fault))
+			s, _, err := taken(d, testOptions())
 			if err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ func replaceScenario(fault string) crashfs.Scenario {
 			return s.Release()
 		},
 		Recover: func(d *crashfs.FS, acked []string) (string, error) {
-			s, _, err := taken(d, testOptions(fault))
+			s, _, err := taken(d, testOptions())
 			if err != nil {
 				return "", err
 			}
@@ -195,7 +195,7 @@ func projectFiles(d *crashfs.FS) (map[string]string, error) {
 	return out, nil
 }
 
-func groupScenario(fault string, groups int) crashfs.Scenario {
+func groupScenario(groups int) crashfs.Scenario {
 	return crashfs.Scenario{
 		Name: "many files at once",
 		Start: func(d *crashfs.FS) error {
@@ -205,7 +205,7 @@ func groupScenario(fault string, groups int) crashfs.Scenario {
 			return nil
 		},
 		Work: func(d *crashfs.FS, ack func(string)) error {
-			s, _, err := taken(d, testOptions(fault))
+			s, _, err := taken(d, testOptions())
 			if err != nil {
 				return err
 			}
@@ -218,7 +218,7 @@ func groupScenario(fault string, groups int) crashfs.Scenario {
 			return s.Release()
 		},
 		Recover: func(d *crashfs.FS, acked []string) (string, error) {
-			_, rep, err := taken(d, testOptions(fault))
+			_, rep, err := taken(d, testOptions())
 			if err != nil {
 				return "", err
 			}
@@ -239,12 +239,12 @@ func groupScenario(fault string, groups int) crashfs.Scenario {
 	}
 }
 
-func leaseScenario(fault string) crashfs.Scenario {
+func leaseScenario() crashfs.Scenario {
 	return crashfs.Scenario{
 		Name: "lease",
 		Work: func(d *crashfs.FS, ack func(string)) error {
 			for range 3 {
-				s, rep, err := taken(d, testOptions(fault))
+				s, rep, err := taken(d, testOptions())
 				if err != nil {
 					return err
 				}
@@ -256,7 +256,7 @@ func leaseScenario(fault string) crashfs.Scenario {
 			return nil
 		},
 		Recover: func(d *crashfs.FS, acked []string) (string, error) {
-			_, rep, err := taken(d, testOptions(fault))
+			_, rep, err := taken(d, testOptions())
 			if err != nil {
 				return "", err
 			}
@@ -272,7 +272,7 @@ func leaseScenario(fault string) crashfs.Scenario {
 	}
 }
 
-func archiveScenario(fault string) crashfs.Scenario {
+func archiveScenario() crashfs.Scenario {
 	return crashfs.Scenario{
 		Name: "archive",
 		Start: func(d *crashfs.FS) error {
@@ -281,7 +281,7 @@ func archiveScenario(fault string) crashfs.Scenario {
 			return nil
 		},
 		Work: func(d *crashfs.FS, ack func(string)) error {
-			s, _, err := taken(d, testOptions(fault))
+			s, _, err := taken(d, testOptions())
 			if err != nil {
 				return err
 			}
@@ -294,7 +294,7 @@ func archiveScenario(fault string) crashfs.Scenario {
 			return s.Release()
 		},
 		Recover: func(d *crashfs.FS, acked []string) (string, error) {
-			s, _, err := taken(d, testOptions(fault))
+			s, _, err := taken(d, testOptions())
 			if err != nil {
 				return "", err
 			}

@@ -55,12 +55,7 @@ type Options struct {
 	// the real ones. No decision depends on the time.
 	Rand io.Reader
 	Now  func() time.Time
-
-	fault fault // a planted fault, for tests
 }
-
-// fault is a single fault that a test plants to see that the harnesses find it.
-type fault string
 
 // Store is one project's door to the disk. It is safe for use by several
 // goroutines. Until Take has succeeded it only reads and creates nothing.
@@ -124,16 +119,10 @@ func OpenOn(disk FS, o Options) *Store {
 	return &Store{fs: disk, o: o, logs: map[string]*Log{}, swept: map[string]bool{}}
 }
 
-// has reports whether a fault is planted.
-func (s *Store) has(f fault) bool { return s.o.fault == f }
-
 // fail poisons the store. Every failed write, fsync, close and rename comes
 // through here.
 func (s *Store) fail(op string, err error) error {
 	if err == nil {
-		return nil
-	}
-	if s.has(faultIgnoreErrors) {
 		return nil
 	}
 	if errors.Is(err, ErrPoisoned) {

@@ -246,7 +246,7 @@ func FuzzLog(f *testing.F) {
 			f.Add(name, []byte(content))
 		}
 	}
-	want, _, err := outcome(d.Clone(), "")
+	want, _, err := outcome(d.Clone())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func FuzzLog(f *testing.F) {
 		}
 		c := d.Clone()
 		c.Put(name, content, 0)
-		if text, _, err := outcome(c, ""); err != nil && !named(err) {
+		if text, _, err := outcome(c); err != nil && !named(err) {
 			t.Errorf("%s: %v", name, err)
 		} else if err == nil && text != want && name != ".reprise/intent" {
 			t.Errorf("%s: accepted as %.200s", name, text)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"reprise/internal/durable"
+	"reprise/internal/sample"
 )
 
 // tempDir is on the disk and not in memory, where the file system can tell.
@@ -146,14 +147,15 @@ func TestUndo_brings_back_every_byte(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git")
 	}
-	rounds := 20
-	if testing.Short() || raceEnabled {
-		rounds = 6
+	rounds := 5
+	if sample.All() {
+		rounds = 100
 	}
-	for seed := range rounds {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+	seed := sample.Seed(t)
+	for i := range rounds {
+		t.Run(fmt.Sprint("round ", i), func(t *testing.T) {
 			t.Parallel()
-			undoRound(t, uint64(seed))
+			undoRound(t, seed+uint64(i))
 		})
 	}
 }

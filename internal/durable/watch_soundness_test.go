@@ -15,6 +15,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/internal/sample"
 )
 
 // reading is what somebody who reads a project gets to see: bytes, listings with
@@ -108,15 +109,14 @@ func putFile(t testing.TB, dir, name, text string) {
 // reading it again would give anything else; and one that nobody touched is.
 func TestX8_a_watch_never_misses_a_change(t *testing.T) {
 	t.Parallel()
-	rounds := 50
-	if testing.Short() {
-		rounds = 10
+	rounds := 10
+	if sample.All() {
+		rounds = 50
 	}
+	seed := sample.Seed(t)
 	for i := range 8 { // at once: most of the time is waiting
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			seed := uint64(time.Now().UnixNano())
-			t.Logf("seed %d", seed)
 			neverMisses(t, rand.New(rand.NewPCG(seed, uint64(i))), rounds)
 		})
 	}

@@ -34,9 +34,10 @@ type Config struct {
 	NoCut, NoDeep, NoKill, NoFail bool
 	// Enough ends the exploration after so many failures; zero stands for 10.
 	Enough int
-	// Stride takes only every n-th point of time for kills and failures, Cuts only
-	// every n-th state that a cut during the work may leave.
-	Stride, Cuts int
+	// Kills says before which operations the work is killed or fails, Cuts which of
+	// the states are looked at that a cut during the work may leave, both by their
+	// number. nil stands for all of them.
+	Kills, Cuts func(n int) bool
 }
 
 // Result is what an exploration found.
@@ -72,7 +73,13 @@ func Explore(sc Scenario, cfg Config) Result {
 	if cfg.Enough == 0 {
 		cfg.Enough = 10
 	}
-	cfg.Stride, cfg.Cuts = max(cfg.Stride, 1), max(cfg.Cuts, 1)
+	all := func(int) bool { return true }
+	if cfg.Kills == nil {
+		cfg.Kills = all
+	}
+	if cfg.Cuts == nil {
+		cfg.Cuts = all
+	}
 	e := &explorer{sc: sc, cfg: cfg, seen: map[string]bool{}}
 	whole, acks, err := e.run(nil)
 	if err != nil {
@@ -202,7 +209,7 @@ func (e *explorer) cuts(m Model, whole *FS, acks []ack) {
 		}
 		acked := told(acks, k)
 		e.res.Capped += c.images(e.cfg.Limit, e.cfg.Fine, func(im *image) {
-			if e.cut++; e.cut%e.cfg.Cuts != 0 || e.enough() || !e.fresh(im, acked, "") {
+			if e.cut++; !e.cfg.Cuts(e.cut) || e.enough() || !e.fresh(im, acked, "") {
 				return
 			}
 			e.after(im, whole, acked, fmt.Sprintf("%s model, cut after %s", m, at(whole.trace, k)), m)
@@ -248,7 +255,10 @@ func (e *explorer) after(im *image, from *FS, acked []string, where string, m Mo
 // kills checks a kill, a recovery from what is in the cache, and a cut at every
 // operation of that recovery and after it.
 func (e *explorer) kills(m Model) {
-	for k := 0; k <= e.res.Ops && !e.enough(); k += e.cfg.Stride {
+	for k := 0; k <= e.res.Ops && !e.enough(); k++ {
+		if !e.cfg.Kills(k) {
+			continue
+		}
 		d, acks, _ := e.run(func(n int, _ op) fault { return fault{kill: n >= k} })
 		acked := told(acks, k)
 		digest, err := e.recovery(d, acked)
@@ -292,7 +302,10 @@ func (e *explorer) cutsBehind(d *FS, k int, acked []string, digest, where string
 // fails lets every operation fail, once and from then on, and checks a restart
 // and a cut after that. A failed fsync drops what it should have written.
 func (e *explorer) fails(m Model) {
-	for n := 0; n < e.res.Ops && !e.enough(); n += e.cfg.Stride {
+	for n := 0; n < e.res.Ops && !e.enough(); n++ {
+		if !e.cfg.Kills(n) {
+			continue
+		}
 		for _, kind := range []struct {
 			name   string
 			err    error

@@ -1,5 +1,0 @@
-//go:build !race
-
-package durable_test
-
-const raceEnabled = false
