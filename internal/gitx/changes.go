@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -21,17 +20,14 @@ import (
 // Changes lists the files of this checkout that no commit holds, as paths below
 // its top, untracked ones one by one. It changes nothing.
 func (r *Repo) Changes(ctx context.Context) ([]string, error) {
+	st, err := r.git.status(ctx, maxListed, "all", "dirty")
+	if err == nil && st.more > 0 {
+		err = fmt.Errorf("list changes in %s: %w", r.top, errTooLong)
+	}
 	var out []string
-	err := r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		st, err := readStatus(in, maxListed)
-		for _, c := range st.changes {
-			out = append(out, c.Path)
-		}
-		if err == nil && st.more > 0 {
-			err = errTooLong
-		}
-		return err
-	}, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
+	for _, c := range st.changes {
+		out = append(out, c.Path)
+	}
 	slices.Sort(out)
 	return slices.Compact(out), err
 }
@@ -79,9 +75,9 @@ const maxListed = 100_000
 // file that no commit holds, except those to be left out. Two equal ones mean
 // that nothing else happened there.
 func (r *Repo) State(ctx context.Context, except func(name string) bool) (string, error) {
-	head, err := r.git.output(ctx, 256, "rev-parse", "--verify", "--quiet", "HEAD")
+	head, err := r.git.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
-		head = []byte("none")
+		head = "none"
 	}
 	changed, err := r.Changes(ctx)
 	if err != nil {

@@ -81,10 +81,7 @@ func findGitDir(dir string) (place, error) {
 			if err != nil || !ok {
 				return place{kind: placeUnknown, top: at}, err
 			}
-			if !filepath.IsAbs(target) {
-				target = filepath.Join(at, target)
-			}
-			target = filepath.Clean(target)
+			target = absIn(at, target)
 			if !isGitDir(target) {
 				return place{kind: placeUnknown, top: at}, fmt.Errorf("read %s: it names a folder that is no repository", dotGit)
 			}
@@ -102,7 +99,7 @@ func findGitDir(dir string) (place, error) {
 }
 
 func isGitDir(dir string) bool {
-	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
+	if !exists(filepath.Join(dir, "HEAD")) {
 		return false
 	}
 	common := commonDir(dir)
@@ -120,20 +117,31 @@ func commonDir(gitDir string) string {
 	if err != nil || text == "" {
 		return gitDir
 	}
-	if !filepath.IsAbs(text) {
-		text = filepath.Join(gitDir, text)
+	return absIn(gitDir, text)
+}
+
+// absIn gives a path that may be relative to a folder.
+func absIn(dir, p string) string {
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(dir, p)
 	}
-	return filepath.Clean(text)
+	return filepath.Clean(p)
+}
+
+// recorded reads which .git a linked worktree's git folder says it belongs to.
+func recorded(gitDir string) (string, error) {
+	link, err := readSmall(filepath.Join(gitDir, "gitdir"))
+	if err == nil && link == "" {
+		err = errors.New("the record is empty")
+	}
+	return absIn(gitDir, link), err
 }
 
 // Operation names what is under way in the checkout whose git folder this is:
 // rebase, am, merge, cherry-pick, revert or bisect, or "" if nothing is. The
 // outer operation wins: a rebase may stand in the middle of a merge.
 func Operation(gitDir AbsPath) string {
-	has := func(name string) bool {
-		_, err := os.Lstat(filepath.Join(string(gitDir), name))
-		return err == nil
-	}
+	has := func(name string) bool { return exists(filepath.Join(string(gitDir), name)) }
 	switch {
 	case has("rebase-merge"):
 		return "rebase"
@@ -161,10 +169,18 @@ func Operation(gitDir AbsPath) string {
 	return ""
 }
 
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
+}
+
+// lockName is what git makes beside the index while it changes it.
+const lockName = "index.lock"
+
 // indexLock tells of the lock on the checkout's index, nil if there is none.
 // Who holds it is for others to find out.
 func indexLock(gitDir string, rel func(string) string) *reprise.LockFile {
-	file := filepath.Join(gitDir, "index.lock")
+	file := filepath.Join(gitDir, lockName)
 	info, err := os.Lstat(file)
 	if err != nil {
 		return nil
@@ -253,34 +269,53 @@ func validBranch(name string) bool {
 	return !strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c == 0x7f || strings.ContainsRune("~^:?*[", c) })
 }
 
-// record is one linked worktree as git's files tell it.
-type record struct {
-	gitDir string
-	path   string // the checkout
-}
-
 // maxWorktrees bounds how many records are looked at.
 const maxWorktrees = 1000
 
-// records lists the linked worktrees of a repository from its files.
-func records(commonDir string) []record {
-	dir, err := os.Open(filepath.Join(commonDir, "worktrees"))
+// Linked is git's own record of a linked checkout, also of one that was never
+// finished.
+type Linked struct {
+	Name   string // of the record
+	Path   string // the checkout, "" if the record does not say
+	Branch string // "" if the record does not say or no branch is checked out
+	Commit string // of a detached head
+	// Begun tells that git was making the checkout and has not said that it
+	// is whole.
+	Begun  bool
+	Locked bool // by a person
+
+	gitDir string
+	lock   bool // there is a lock, a person's or git's while it makes the checkout
+	why    string
+}
+
+// linked lists the records of a repository's linked checkouts from its files.
+func linked(commonDir string) []Linked {
+	home := filepath.Join(commonDir, "worktrees")
+	entries, err := os.ReadDir(home)
 	if err != nil {
 		return nil
 	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(maxWorktrees)
-	var out []record
-	for _, name := range names {
-		gitDir := filepath.Join(commonDir, "worktrees", name)
-		link, err := readSmall(filepath.Join(gitDir, "gitdir"))
-		if err != nil || link == "" {
+	var out []Linked
+	for _, e := range entries[:min(len(entries), maxWorktrees)] {
+		if !e.IsDir() {
 			continue
 		}
-		if !filepath.IsAbs(link) {
-			link = filepath.Join(gitDir, link)
+		l := Linked{Name: e.Name(), gitDir: filepath.Join(home, e.Name())}
+		if link, err := recorded(l.gitDir); err == nil {
+			l.Path = filepath.Dir(link)
 		}
-		out = append(out, record{gitDir: gitDir, path: filepath.Dir(link)})
+		l.Branch, l.Commit = headFile(l.gitDir)
+		if strings.Trim(l.Commit, "0") == "" {
+			l.Commit = "" // what git writes before it knows
+		}
+		l.why, err = readSmall(filepath.Join(l.gitDir, "locked"))
+		l.Begun = l.Path == "" || l.why == "initializing"
+		for _, name := range []string{"HEAD", "commondir", "index"} {
+			l.Begun = l.Begun || !exists(filepath.Join(l.gitDir, name))
+		}
+		l.lock, l.Locked = err == nil, err == nil && !l.Begun
+		out = append(out, l)
 	}
 	return out
 }
@@ -289,8 +324,7 @@ func records(commonDir string) []record {
 // files tell.
 func worktreesFromFiles(p place, rel func(string) string) []reprise.Worktree {
 	var out []reprise.Worktree
-	fill := func(w reprise.Worktree, gitDir string) {
-		w.Branch, w.Head = headFile(gitDir)
+	add := func(w reprise.Worktree) {
 		w.Detached = w.Branch == "" && w.Head != ""
 		if w.Branch != "" {
 			w.Head = refFile(p.commonDir, w.Branch)
@@ -298,17 +332,19 @@ func worktreesFromFiles(p place, rel func(string) string) []reprise.Worktree {
 		out = append(out, w)
 	}
 	if filepath.Base(p.commonDir) == ".git" {
-		fill(reprise.Worktree{Path: rel(filepath.Dir(p.commonDir)), Main: true}, p.commonDir)
+		w := reprise.Worktree{Path: rel(filepath.Dir(p.commonDir)), Main: true}
+		w.Branch, w.Head = headFile(p.commonDir)
+		add(w)
 	}
-	for _, rec := range records(p.commonDir) {
-		w := reprise.Worktree{Path: rel(rec.path)}
-		if why, err := readSmall(filepath.Join(rec.gitDir, "locked")); err == nil {
-			w.Locked, w.LockWhy = true, why
+	for _, l := range linked(p.commonDir) {
+		if l.Path == "" {
+			continue
 		}
-		if _, err := os.Lstat(filepath.Join(rec.path, ".git")); errors.Is(err, fs.ErrNotExist) {
-			w.Gone = true
-		}
-		fill(w, rec.gitDir)
+		_, err := os.Lstat(filepath.Join(l.Path, ".git"))
+		add(reprise.Worktree{
+			Path: rel(l.Path), Branch: l.Branch, Head: l.Commit, Gone: errors.Is(err, fs.ErrNotExist),
+			Locked: l.lock, LockWhy: l.why,
+		})
 	}
 	return out
 }

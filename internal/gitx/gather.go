@@ -18,9 +18,8 @@ type answers struct {
 	status    status
 	changes   []reprise.Change // of other checkouts
 	more      int
-	refs      []ref
-	refsCut   bool
-	track     map[string][2]int
+	refs      refs
+	track     map[string]ref // those whose distance to their upstream was asked for
 	worktrees []reprise.Worktree
 	unpushed  int
 	log       []entry
@@ -59,21 +58,27 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	return git, slices.Sorted(slices.Values(r.skipped))
 }
 
-var statusArgs = []string{"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"}
+// status asks git what is not committed and keeps the first max changes.
+// untracked and submodules are git's words for how much is said of those.
+func (g *runner) status(ctx context.Context, max int, untracked, submodules string) (status, error) {
+	read := func(in *bufio.Reader) (status, error) { return readStatus(in, max) }
+	return query(ctx, g, read, "status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
+		"--untracked-files="+untracked, "--ignore-submodules="+submodules)
+}
+
+// errSplit tells why a checkout with a split index is not looked at.
+var errSplit = errors.New("the index is split, and git would write to it")
 
 func (r *Repo) askStatus(ctx context.Context, ask Ask, a *answers) {
 	if r.bare {
 		return
 	}
 	if splitIndex(r.gitDir) {
-		r.skip("uncommitted changes were not looked at: the index is split, and git would write to it")
+		r.skip("uncommitted changes were not looked at: %v", errSplit)
 		return
 	}
-	err := r.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
-		a.status, err = readStatus(in, ask.MaxChanges)
-		return err
-	}, statusArgs...)
-	if err != nil {
+	var err error
+	if a.status, err = r.git.status(ctx, ask.MaxChanges, "normal", "dirty"); err != nil {
 		r.skip("uncommitted changes were not fully looked at: %v", err)
 	}
 }
@@ -93,9 +98,9 @@ func (r *Repo) tips() []string {
 	if r.head != "" {
 		out = append(out, r.head)
 	}
-	for i, rec := range records(r.commonDir) {
-		if _, commit := headFile(rec.gitDir); commit != "" && i < maxTracked {
-			out = append(out, commit)
+	for i, l := range linked(r.commonDir) {
+		if l.Commit != "" && i < maxTracked {
+			out = append(out, l.Commit)
 		}
 	}
 	return out
@@ -149,18 +154,16 @@ func (r *Repo) relFiles(files []reprise.FileChange) []reprise.FileChange {
 }
 
 func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
-	err := r.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
-		a.refs, a.refsCut, err = readRefs(in, maxRefs)
-		return err
-	}, "for-each-ref", "--format=%(refname)%00%(objectname)%00%(upstream)", "refs/heads", "refs/remotes")
+	var err error
+	a.refs, err = query(ctx, &r.git, readRefs, "for-each-ref", refFormat, "refs/heads", "refs/remotes")
 	if err != nil {
 		r.skip("branches were not fully looked at: %v", err)
-		a.refsCut = true
+		a.refs.more = true
 		return
 	}
 	current, _ := headFile(r.gitDir)
-	args := []string{"for-each-ref", "--format=%(refname)%00%(upstream:track,nobracket)"}
-	for _, ref := range a.refs {
+	args := []string{"for-each-ref", trackFormat}
+	for _, ref := range a.refs.list {
 		name, local := strings.CutPrefix(ref.name, "refs/heads/")
 		if local && ref.upstream != "" && (name == current || slices.Contains(ask.Branches, name)) && validBranch(name) {
 			args = append(args, ref.name)
@@ -169,12 +172,13 @@ func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
 	if len(args) == 2 {
 		return
 	}
-	err = r.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
-		a.track, err = readTrack(in)
-		return err
-	}, args...)
+	track, err := query(ctx, &r.git, readRefs, args...)
 	if err != nil {
 		r.skip("how far branches are from their upstream was not looked at: %v", err)
+	}
+	a.track = map[string]ref{}
+	for _, ref := range track.list {
+		a.track[ref.name] = ref
 	}
 }
 
@@ -182,9 +186,9 @@ func (r *Repo) askUnpushed(ctx context.Context, a *answers) {
 	if !r.hasRemote {
 		return
 	}
-	out, err := r.git.output(ctx, 1<<10, "rev-list", "--count", "--branches", "--not", "--remotes", "--")
+	count, err := r.git.line(ctx, "rev-list", "--count", "--branches", "--not", "--remotes", "--")
 	if err == nil {
-		a.unpushed, err = strconv.Atoi(strings.TrimSpace(string(out)))
+		a.unpushed, err = strconv.Atoi(count)
 	}
 	if err != nil {
 		r.skip("unpushed commits were not counted: %v", err)
@@ -206,14 +210,13 @@ func (r *Repo) askKnown(ctx context.Context, ask Ask, a *answers) {
 }
 
 func (r *Repo) askWorktrees(ctx context.Context, a *answers) {
-	list := func(end byte, args ...string) error {
-		return r.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
-			a.worktrees, err = readWorktrees(in, end)
-			return err
-		}, append([]string{"worktree", "list", "--porcelain"}, args...)...)
+	list := func(end byte, args ...string) (err error) {
+		read := func(in *bufio.Reader) ([]reprise.Worktree, error) { return readWorktrees(in, end) }
+		a.worktrees, err = query(ctx, &r.git, read, append([]string{"worktree", "list", "--porcelain"}, args...)...)
+		return err
 	}
 	err := list(0, "-z")
-	if failed := (*callError)(nil); errors.As(err, &failed) && strings.Contains(failed.stderr, "unknown switch") {
+	if failed, ok := errors.AsType[*callError](err); ok && strings.Contains(failed.stderr, "unknown switch") {
 		err = list('\n') // before git 2.36
 	}
 	if err != nil {
@@ -244,32 +247,19 @@ func (r *Repo) askOthers(ctx context.Context, ask Ask, a *answers) {
 func (r *Repo) otherStatus(ctx context.Context, dir string, max int) (st status, err error) {
 	// A folder that lost its .git file would be answered for by whatever
 	// repository it lies in.
-	p, err := findGitDir(dir)
+	p, err := r.checkout("look at", dir)
 	if err != nil {
 		return st, err
-	}
-	if p.top != filepath.Clean(dir) || !sameFile(p.commonDir, r.commonDir) {
-		return st, errors.New("its .git file does not lead to this repository")
 	}
 	if splitIndex(p.gitDir) {
-		return st, errors.New("the index is split, and git would write to it")
+		return st, errSplit
 	}
-	git := r.git
-	git.dir = dir
-	git.env = environment(git.environ, profile)
-	settings, err := git.settings(ctx)
+	git, _, err := r.git.neutral(ctx, p.top)
 	if err != nil {
 		return st, err
 	}
-	if err := git.neutralise(settings); err != nil {
-		return st, err
-	}
-	git.env = append(git.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
-	err = git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
-		st, err = readStatus(in, max)
-		return err
-	}, statusArgs...)
-	return st, err
+	git.env = append(git.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(p.top))
+	return git.status(ctx, max, "normal", "dirty")
 }
 
 // assemble makes the domain's picture of the parts.
@@ -314,21 +304,20 @@ func (r *Repo) branch(st *status) (string, bool) {
 }
 
 func branches(a *answers) []reprise.Branch {
-	have := make(map[string]bool, len(a.refs))
-	for _, ref := range a.refs {
+	have := make(map[string]bool, len(a.refs.list))
+	for _, ref := range a.refs.list {
 		have[ref.name] = true
 	}
 	var out []reprise.Branch
-	for _, ref := range a.refs {
+	for _, ref := range a.refs.list {
 		name, local := strings.CutPrefix(ref.name, "refs/heads/")
 		if !local {
 			continue
 		}
-		n := a.track[ref.name]
-		b := reprise.Branch{Name: name, Head: ref.hash, Ahead: n[0], Behind: n[1]}
+		b := reprise.Branch{Name: name, Head: ref.hash, Ahead: a.track[ref.name].ahead, Behind: a.track[ref.name].behind}
 		if ref.upstream != "" {
 			b.Upstream = strings.TrimPrefix(strings.TrimPrefix(ref.upstream, "refs/remotes/"), "refs/heads/")
-			b.Gone = !have[ref.upstream] && !a.refsCut
+			b.Gone = !have[ref.upstream] && !a.refs.more
 		}
 		out = append(out, b)
 	}

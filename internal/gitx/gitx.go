@@ -13,6 +13,7 @@
 package gitx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,21 +129,17 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	r := &Repo{dir: real, git: git, inherit: opts.Inherit}
 	var (
 		wg        sync.WaitGroup
+		safe      runner
 		settings  []setting
 		configErr error
 	)
-	wg.Go(func() { settings, configErr = git.settings(ctx) })
+	wg.Go(func() { safe, settings, configErr = git.neutral(ctx, real) })
 	err = r.locate(ctx)
 	wg.Wait()
-	if err != nil {
+	if err := cmp.Or(err, configErr); err != nil {
 		return nil, err
 	}
-	if configErr != nil {
-		return nil, &RefusedError{Dir: AbsPath(real), Reason: "its settings cannot be listed, so it is not safe to ask it: " + configErr.Error()}
-	}
-	if err := r.git.neutralise(settings); err != nil {
-		return nil, &RefusedError{Dir: AbsPath(real), Reason: err.Error()}
-	}
+	r.git = safe
 	r.hasRemote, r.partial = remoteSettings(settings)
 	r.checkLink()
 	return r, nil
@@ -191,23 +188,16 @@ func (r *Repo) locate(ctx context.Context) error {
 	}
 	if r.bare {
 		// Asked for the top of a bare repository, git says no more.
-		out, err := r.git.output(ctx, 1<<10, "rev-parse", "--revs-only", "HEAD")
-		r.top, r.prefix, r.head = "", "", strings.TrimSpace(string(out))
+		r.top, r.prefix = "", ""
+		r.head, err = r.git.line(ctx, "rev-parse", "--revs-only", "HEAD")
 		return err
 	}
 	// core.worktree can name any folder; evidence about another folder than
 	// this one would be worse than none.
 	if r.top == "" || filepath.Join(r.top, filepath.FromSlash(r.prefix)) != r.dir {
-		return &RefusedError{Dir: AbsPath(r.dir), Reason: fmt.Sprintf("its files are said to be in another folder (%s)", orNone(r.top))}
+		return &RefusedError{Dir: AbsPath(r.dir), Reason: fmt.Sprintf("its files are said to be in another folder (%s)", cmp.Or(r.top, "none"))}
 	}
 	return nil
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
 
 // refusal turns git's message into an error. Git has no other way to say why,
@@ -245,15 +235,8 @@ func (r *Repo) checkLink() {
 	if r.bare || r.gitDir == r.commonDir {
 		return
 	}
-	back, err := readSmall(filepath.Join(r.gitDir, "gitdir"))
-	if err != nil {
-		return // a submodule or a separate git folder has no such record
-	}
-	link := back
-	if !filepath.IsAbs(link) {
-		link = filepath.Join(r.gitDir, link)
-	}
-	if !sameFile(link, filepath.Join(r.top, ".git")) {
+	// A submodule or a separate git folder has no such record.
+	if link, err := recorded(r.gitDir); err == nil && !sameFile(link, filepath.Join(r.top, ".git")) {
 		r.skip("git's record of this worktree names another folder (%s): it was moved or copied", filepath.Dir(link))
 	}
 }

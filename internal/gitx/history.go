@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"container/heap"
 	"slices"
 	"strings"
 
@@ -119,8 +118,9 @@ func newestFirst(log []entry) []entry {
 	if !wrong {
 		return log
 	}
-	// Of those that have no child left to wait for, the first in git's order.
-	var ready positions
+	// Of those that have no child left to wait for, the first in git's order:
+	// ready is sorted.
+	var ready []int
 	for i, n := range children {
 		if n == 0 {
 			ready = append(ready, i)
@@ -128,29 +128,19 @@ func newestFirst(log []entry) []entry {
 	}
 	out := make([]entry, 0, len(log))
 	for len(ready) > 0 {
-		i := heap.Pop(&ready).(int)
+		i := ready[0]
+		ready = ready[1:]
 		out = append(out, log[i])
 		for _, p := range log[i].parents {
-			if k, ok := at[p]; ok {
-				if children[k]--; children[k] == 0 {
-					heap.Push(&ready, k)
-				}
+			k, ok := at[p]
+			if !ok {
+				continue
+			}
+			if children[k]--; children[k] == 0 {
+				place, _ := slices.BinarySearch(ready, k)
+				ready = slices.Insert(ready, place, k)
 			}
 		}
 	}
 	return out
-}
-
-// positions is a heap of places in a list, the first on top. Indices that are
-// already sorted are one.
-type positions []int
-
-func (h positions) Len() int           { return len(h) }
-func (h positions) Less(i, j int) bool { return h[i] < h[j] }
-func (h positions) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *positions) Push(x any)        { *h = append(*h, x.(int)) }
-func (h *positions) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }

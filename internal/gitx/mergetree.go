@@ -66,15 +66,13 @@ func (r *Repo) Foresee(ctx context.Context, branch string) error {
 	theirs := strconv.Quote(filepath.Join(r.commonDir, "objects"))
 	c.git.env = append(c.git.env, "GIT_OBJECT_DIRECTORY="+objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+theirs)
 	out, err := c.git.output(ctx, 64<<20, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", "--end-of-options", at[0], at[1])
-	var failed *callError
+	failed, _ := errors.AsType[*callError](err)
 	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &failed):
+	case failed == nil:
 		return err
-	case exitCode(failed.err) == usage:
+	case exitCode(err) == usage:
 		return ErrCannotForesee
-	case exitCode(failed.err) != 1:
+	case exitCode(err) != 1:
 		// Whoever merges is told the same by the command they know.
 		return &callError{what: "merge", stderr: failed.stderr, err: failed.err}
 	}

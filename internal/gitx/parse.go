@@ -2,7 +2,6 @@ package gitx
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -64,31 +63,41 @@ func (f *fields) need() (string, error) {
 	return s, err
 }
 
-// readSettings reads `config -z --list`: key, line break, value.
-func readSettings(r *bufio.Reader) ([]setting, error) {
-	f := fields{r, 0}
-	var out []setting
+// each hands over field by field, until the output ends or an error does.
+func (f *fields) each(use func(text string) error) error {
 	for {
 		text, err := f.next()
 		if errors.Is(err, io.EOF) {
-			return out, nil
+			return nil
+		}
+		if err == nil {
+			err = use(text)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
+	}
+}
+
+// readSettings reads `config -z --list`: key, line break, value.
+func readSettings(r *bufio.Reader) (out []setting, err error) {
+	f := fields{r, 0}
+	err = f.each(func(text string) error {
 		key, value, _ := strings.Cut(text, "\n")
 		first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
 		if first < 0 {
-			continue
+			return nil
 		}
 		s := setting{section: key[:first], name: key[last+1:], value: value}
 		if first < last {
 			s.middle = key[first+1 : last]
 		}
 		if out = append(out, s); len(out) > 100_000 {
-			return nil, errTooLong
+			return errTooLong
 		}
-	}
+		return nil
+	})
+	return out, err
 }
 
 // remoteSettings tells whether there is a remote and whether objects may be
@@ -122,20 +131,13 @@ type status struct {
 func readStatus(r *bufio.Reader, max int) (status, error) {
 	f := fields{r, 0}
 	st := status{index: map[string]string{}}
-	for {
-		line, err := f.next()
-		if errors.Is(err, io.EOF) {
-			return st, nil
-		}
-		if err != nil {
-			return st, err
-		}
+	err := f.each(func(line string) error {
 		kind, rest, _ := strings.Cut(line, " ")
 		var c reprise.Change
 		switch kind {
 		case "#":
 			st.header(rest)
-			continue
+			return nil
 		case "1":
 			c.Path = after(rest, 7)
 			if words := strings.SplitN(rest, " ", 8); len(words) == 8 && strings.Trim(words[3], "0") != "" && len(st.changes) < max {
@@ -144,17 +146,17 @@ func readStatus(r *bufio.Reader, max int) (status, error) {
 		case "2":
 			c.Path = after(rest, 8)
 			if _, err := f.need(); err != nil { // the old name
-				return st, err
+				return err
 			}
 		case "u":
 			c.Path, c.Conflict = after(rest, 9), true
 		case "?":
 			c.Path, c.Untracked = rest, true
 		default:
-			continue
+			return nil
 		}
 		if c.Path == "" {
-			return st, fmt.Errorf("entry %q has no path", line)
+			return fmt.Errorf("entry %q has no path", line)
 		}
 		c.Staged = !c.Untracked && !c.Conflict && rest[0] != '.'
 		if len(st.changes) < max {
@@ -162,7 +164,9 @@ func readStatus(r *bufio.Reader, max int) (status, error) {
 		} else {
 			st.more++
 		}
-	}
+		return nil
+	})
+	return st, err
 }
 
 func (st *status) header(text string) {
@@ -191,30 +195,20 @@ func after(s string, n int) string {
 
 // readWorktrees reads `worktree list --porcelain`: attributes that are ended
 // by end, an empty one after each worktree. Paths are left absolute.
-func readWorktrees(r *bufio.Reader, end byte) ([]reprise.Worktree, error) {
+func readWorktrees(r *bufio.Reader, end byte) (out []reprise.Worktree, err error) {
 	f := fields{r, end}
-	var out []reprise.Worktree
-	var w *reprise.Worktree
-	for {
-		text, err := f.next()
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return out, err
-		}
+	err = f.each(func(text string) error {
 		name, value, _ := strings.Cut(text, " ")
 		if name == "worktree" {
 			if len(out) == maxWorktrees {
-				return out, errTooLong
+				return errTooLong
 			}
 			out = append(out, reprise.Worktree{Path: value, Main: len(out) == 0})
-			w = &out[len(out)-1]
-			continue
 		}
-		if w == nil {
-			continue
+		if len(out) == 0 {
+			return nil
 		}
+		w := &out[len(out)-1]
 		switch name {
 		case "HEAD":
 			if strings.Trim(value, "0") != "" { // all zeros: no commit yet
@@ -231,67 +225,58 @@ func readWorktrees(r *bufio.Reader, end byte) ([]reprise.Worktree, error) {
 		case "prunable":
 			w.Gone = true
 		}
-	}
+		return nil
+	})
+	return out, err
 }
 
 // ref is one line of refs.
 type ref struct {
 	name, hash, upstream string
+	ahead, behind        int
 }
 
-// readRefs reads lines of name, hash and upstream, parted by NUL. more tells
-// that there were further ones.
-func readRefs(r *bufio.Reader, max int) (out []ref, more bool, err error) {
+// refs are what for-each-ref lists; more tells that there were further ones.
+type refs struct {
+	list []ref
+	more bool
+}
+
+// refFormat gives name, hash and upstream of a ref, trackFormat the distance to
+// its upstream as well, which takes git long where there are many.
+const (
+	refFormat   = "--format=%(refname)%00%(objectname)%00%(upstream)"
+	trackFormat = refFormat + "%00%(upstream:track,nobracket)"
+)
+
+// readRefs reads lines of refFormat or trackFormat.
+func readRefs(r *bufio.Reader) (out refs, err error) {
 	f := fields{r, '\n'}
-	for {
-		line, err := f.next()
-		if errors.Is(err, io.EOF) {
-			return out, more, nil
-		}
-		if err != nil {
-			return out, more, err
-		}
+	err = f.each(func(line string) error {
 		part := strings.Split(line, "\x00")
-		if len(part) != 3 {
-			return out, more, fmt.Errorf("reference %q is not understood", line)
+		if len(part) < 3 {
+			return fmt.Errorf("reference %q is not understood", line)
 		}
-		if len(out) == max {
-			more = true
-			continue
+		if len(out.list) == maxRefs {
+			out.more = true
+			return nil
 		}
-		out = append(out, ref{part[0], part[1], part[2]})
-	}
-}
-
-// readTrack reads lines of name and "ahead 1, behind 2", "gone" or nothing.
-func readTrack(r *bufio.Reader) (map[string][2]int, error) {
-	f := fields{r, '\n'}
-	out := map[string][2]int{}
-	for {
-		line, err := f.next()
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return out, err
-		}
-		name, text, _ := strings.Cut(line, "\x00")
-		var n [2]int
-		for part := range strings.SplitSeq(text, ", ") {
-			word, number, _ := strings.Cut(part, " ")
-			v, err := strconv.Atoi(number)
-			if err != nil {
-				continue
-			}
-			switch word {
-			case "ahead":
-				n[0] = v
-			case "behind":
-				n[1] = v
+		ref := ref{name: part[0], hash: part[1], upstream: part[2]}
+		for track := range strings.SplitSeq(strings.Join(part[3:], ""), ", ") { // "ahead 1, behind 2", "gone" or nothing
+			word, number, _ := strings.Cut(track, " ")
+			n, err := strconv.Atoi(number)
+			switch {
+			case err != nil:
+			case word == "ahead":
+				ref.ahead = n
+			case word == "behind":
+				ref.behind = n
 			}
 		}
-		out[name] = n
-	}
+		out.list = append(out.list, ref)
+		return nil
+	})
+	return out, err
 }
 
 // logFormat gives per commit: the mark, the hash, parents, time, source,
@@ -310,44 +295,42 @@ type entry struct {
 }
 
 // readLog reads a log in logFormat, with or without lists of files, and hands
-// over commit by commit.
+// over commit by commit. Git puts a line break before the first file of one.
 func readLog(r *bufio.Reader, add func(entry)) error {
 	f := fields{r, 0}
-	mark, err := f.next()
-	for {
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
+	var e *entry
+	err := f.each(func(word string) (err error) {
+		switch {
+		case word == logMark:
+			if e != nil {
+				add(*e)
+			}
+			e, err = readHeader(&f)
 			return err
+		case e == nil:
+			return fmt.Errorf("log entry begins with %q", word)
 		}
-		if mark != logMark {
-			return fmt.Errorf("log entry begins with %q", mark)
-		}
-		var e entry
-		if e, err = readHeader(&f); err != nil {
-			return err
-		}
-		mark, err = readFiles(&f, &e)
-		if err == nil || errors.Is(err, io.EOF) {
-			add(e)
-		}
+		return e.readFile(&f, strings.TrimPrefix(word, "\n"))
+	})
+	if err == nil && e != nil {
+		add(*e)
 	}
+	return err
 }
 
-func readHeader(f *fields) (entry, error) {
+func readHeader(f *fields) (*entry, error) {
 	var v [6]string
 	for i := range v {
 		var err error
 		if v[i], err = f.need(); err != nil {
-			return entry{}, err
+			return nil, err
 		}
 	}
 	seconds, err := strconv.ParseInt(v[2], 10, 64)
 	if err != nil || !objectName(v[0]) {
-		return entry{}, fmt.Errorf("log entry %q is not understood", v[0])
+		return nil, fmt.Errorf("log entry %q is not understood", v[0])
 	}
-	e := entry{parents: strings.Fields(v[1]), source: v[3]}
+	e := &entry{parents: strings.Fields(v[1]), source: v[3]}
 	e.Hash, e.At, e.Subject = v[0], time.Unix(seconds, 0).UTC(), v[5]
 	e.Merge = len(e.parents) > 1
 	for step := range strings.SplitSeq(v[4], "\x1f") {
@@ -362,38 +345,29 @@ func readHeader(f *fields) (entry, error) {
 // whatever the rest is.
 const maxFiles = 5000
 
-// readFiles reads status and names until something is no status; that is
-// returned. Git puts a line break before the first status of a commit.
-func readFiles(f *fields, e *entry) (string, error) {
-	for {
-		word, err := f.next()
-		if err != nil {
-			return "", err
-		}
-		if word == logMark {
-			return word, nil
-		}
-		word = strings.TrimPrefix(word, "\n")
-		if word == "" || !bytes.ContainsRune([]byte("ACDMRTUXB"), rune(word[0])) {
-			return "", fmt.Errorf("file status %q is not understood", word)
-		}
-		c := reprise.FileChange{Added: word[0] == 'A' || word[0] == 'C'}
+// readFile reads what follows the status of a file: its name, and before that
+// the old one if it was renamed or copied.
+func (e *entry) readFile(f *fields, status string) (err error) {
+	if status == "" || !strings.Contains("ACDMRTUXB", status[:1]) {
+		return fmt.Errorf("file status %q is not understood", status)
+	}
+	c := reprise.FileChange{Added: status[0] == 'A' || status[0] == 'C'}
+	if c.Path, err = f.need(); err != nil {
+		return err
+	}
+	if status[0] == 'R' || status[0] == 'C' {
+		from := c.Path
 		if c.Path, err = f.need(); err != nil {
-			return "", err
+			return err
 		}
-		if word[0] == 'R' || word[0] == 'C' {
-			from := c.Path
-			if c.Path, err = f.need(); err != nil {
-				return "", err
-			}
-			if word[0] == 'R' {
-				c.From = from
-			}
-		}
-		if len(e.Files) < maxFiles {
-			e.Files = append(e.Files, c)
+		if status[0] == 'R' {
+			c.From = from
 		}
 	}
+	if len(e.Files) < maxFiles {
+		e.Files = append(e.Files, c)
+	}
+	return nil
 }
 
 // readKnown reads `cat-file --batch-check` for names that were asked in this

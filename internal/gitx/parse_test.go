@@ -224,8 +224,7 @@ func FuzzReadOthers(f *testing.F) {
 		data, _ := r.Peek(64)
 		again := func() *bufio.Reader { return bufio.NewReader(bytes.NewReader(data)) }
 		_, _ = readWorktrees(again(), 0)
-		_, _, _ = readRefs(again(), 2)
-		_, _ = readTrack(again())
+		_, _ = readRefs(again())
 		_, _ = readKnown(again(), []string{"a", "b"})
 		if settings, err := readSettings(again()); err == nil {
 			if set, err := overrides(settings); err == nil {

@@ -43,18 +43,11 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string) (map[s
 	defer root.Close()
 	err = r.git.stream(ctx, []byte(strings.Join(known, "\n")+"\n"), func(in *bufio.Reader) error {
 		f, commit, listed := fields{in, 0}, "", 0
-		for {
-			word, err := f.next()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
+		return f.each(func(word string) error {
 			change, ok := strings.CutPrefix(word, ":")
 			if !ok {
 				commit, listed = word, 0
-				continue
+				return nil
 			}
 			name, err := f.need()
 			if err != nil {
@@ -65,7 +58,7 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string) (map[s
 				return fmt.Errorf("change %q is not understood", word)
 			}
 			if listed++; listed > maxFiles {
-				continue
+				return nil
 			}
 			a := out[commit]
 			switch now := blobAt(root, name, len(part[2])); {
@@ -77,7 +70,8 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string) (map[s
 				a.Other++
 			}
 			out[commit] = a
-		}
+			return nil
+		})
 	}, "diff-tree", "--stdin", "-r", "--root", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color")
 	return out, err
 }

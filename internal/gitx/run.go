@@ -37,14 +37,22 @@ func newRunner(dir string, opts Options) (runner, error) {
 	return runner{program: program, dir: dir, environ: environ, env: environment(environ, profile), timeout: opts.timeout()}, nil
 }
 
-// neutralise overrides every program that settings name, in all later calls.
-func (g *runner) neutralise(settings []setting) error {
+// neutral gives a runner for a folder in which every program that its settings
+// name is overridden, with those settings. more is set beside the profile. The
+// error is a *RefusedError.
+func (g *runner) neutral(ctx context.Context, dir string, more ...setting) (runner, []setting, error) {
+	out := *g
+	out.dir, out.env = dir, environment(g.environ, profile)
+	settings, err := query(ctx, &out, readSettings, "config", "-z", "--list")
+	if err != nil {
+		return out, nil, &RefusedError{Dir: AbsPath(dir), Reason: "its settings cannot be listed, so it is not safe to ask it: " + err.Error()}
+	}
 	set, err := overrides(settings)
 	if err != nil {
-		return err
+		return out, nil, &RefusedError{Dir: AbsPath(dir), Reason: err.Error()}
 	}
-	g.env = environment(g.environ, set)
-	return nil
+	out.env = environment(g.environ, append(set, more...))
+	return out, settings, nil
 }
 
 // callError is a call of git that did not go well.
@@ -147,15 +155,56 @@ func (g *runner) output(ctx context.Context, limit int64, args ...string) ([]byt
 	return out, err
 }
 
-// settings lists git's configuration as it holds for the runner's folder, with
-// everything that is included.
-func (g *runner) settings(ctx context.Context) ([]setting, error) {
-	var out []setting
-	err := g.stream(ctx, nil, func(r *bufio.Reader) (err error) {
-		out, err = readSettings(r)
+// line runs git and returns the one line it prints, without its end.
+func (g *runner) line(ctx context.Context, args ...string) (string, error) {
+	out, err := g.output(ctx, 4096, args...)
+	return strings.TrimSpace(string(out)), err
+}
+
+// yes runs a command of git that answers with its exit code: 0 is yes, 1 is no.
+func (g *runner) yes(ctx context.Context, args ...string) (bool, error) {
+	_, err := g.output(ctx, 4096, args...)
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// names runs git and returns the names it prints with -z.
+func (g *runner) names(ctx context.Context, args ...string) ([]string, error) {
+	out, err := g.output(ctx, 64<<20, args...)
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
+// feed runs git with names on its standard input.
+func (g *runner) feed(ctx context.Context, names []string, args ...string) error {
+	input := []byte(strings.Join(names, "\x00") + "\x00")
+	return g.stream(ctx, input, func(in *bufio.Reader) error {
+		_, err := io.Copy(io.Discard, in)
 		return err
-	}, "config", "-z", "--list")
+	}, args...)
+}
+
+// query runs git and reads its output into one value. What was read before an
+// error is returned with it.
+func query[T any](ctx context.Context, g *runner, read func(*bufio.Reader) (T, error), args ...string) (out T, err error) {
+	err = g.stream(ctx, nil, func(in *bufio.Reader) (err error) {
+		out, err = read(in)
+		return err
+	}, args...)
 	return out, err
+}
+
+// exitCode is how the program of a failed call ended, -1 if it did not end by itself.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return -1
 }
 
 // head keeps the beginning of what is written to it.

@@ -1,7 +1,6 @@
 package gitx
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -112,73 +111,67 @@ func listed(names []string) string {
 	return strings.Join(out, ", ")
 }
 
+// checkout makes sure that a folder is a checkout of this repository: its .git
+// leads here, and the record there names this folder. Anything else is a
+// *NotReadyError.
+func (r *Repo) checkout(op, dir string) (place, error) {
+	refuse := func(format string, args ...any) error {
+		return &NotReadyError{Op: op, Dir: AbsPath(dir), Reason: fmt.Sprintf(format, args...)}
+	}
+	real, err := realDir(dir)
+	if err != nil {
+		return place{}, err
+	}
+	p, err := findGitDir(real)
+	switch {
+	case err != nil:
+		return p, refuse("it cannot be told which repository it belongs to: %v", err)
+	case p.kind != placeNormal || p.top != real:
+		return p, refuse("it is no checkout: it has no .git of its own")
+	case !sameFile(p.commonDir, r.commonDir):
+		return p, refuse("its .git leads to another repository (%s)", p.commonDir)
+	case p.gitDir == p.commonDir:
+		if p.gitDir != filepath.Join(real, ".git") && (r.gitDir != r.commonDir || r.top != real) {
+			return p, refuse("its .git leads to that of another checkout")
+		}
+		return p, nil
+	}
+	if link, err := recorded(p.gitDir); err != nil || !sameFile(link, filepath.Join(real, ".git")) {
+		return p, refuse("git's record of this checkout names another folder")
+	}
+	return p, nil
+}
+
 // checkout is one working tree of the repository, looked at just now.
 type checkout struct {
 	dir, gitDir string
 	git         runner
 }
 
-// at opens a checkout for one call and makes sure first that it is one of this
-// repository: its .git leads here, and the record there names this folder. Git
-// is then told all three places, so that what is put into the folder afterwards
-// leads it nowhere else.
+// at opens a checkout for one call that may change it. Git is told all three
+// places, so that what is put into the folder afterwards leads it nowhere else.
 func (r *Repo) at(ctx context.Context, op, dir string) (*checkout, error) {
-	refuse := func(format string, args ...any) error {
-		return &NotReadyError{Op: op, Dir: AbsPath(dir), Reason: fmt.Sprintf(format, args...)}
-	}
-	real, err := realDir(dir)
+	p, err := r.checkout(op, dir)
 	if err != nil {
 		return nil, err
 	}
-	p, err := findGitDir(real)
-	switch {
-	case err != nil:
-		return nil, refuse("it cannot be told which repository it belongs to: %v", err)
-	case p.kind != placeNormal || p.top != real:
-		return nil, refuse("it is no checkout: it has no .git of its own")
-	case !sameFile(p.commonDir, r.commonDir):
-		return nil, refuse("its .git leads to another repository (%s)", p.commonDir)
-	}
-	if p.gitDir == p.commonDir {
-		if p.gitDir != filepath.Join(real, ".git") && (r.gitDir != r.commonDir || r.top != real) {
-			return nil, refuse("its .git leads to that of another checkout")
-		}
-	} else {
-		link, err := readSmall(filepath.Join(p.gitDir, "gitdir"))
-		if err != nil || !sameFile(absIn(p.gitDir, link), filepath.Join(real, ".git")) {
-			return nil, refuse("git's record of this checkout names another folder")
-		}
-	}
-	git, err := r.writer(ctx, real)
+	git, err := r.writer(ctx, p.top)
 	if err != nil {
 		return nil, err
 	}
-	git.env = append(git.env, "GIT_DIR="+p.gitDir, "GIT_COMMON_DIR="+r.commonDir, "GIT_WORK_TREE="+real)
-	return &checkout{dir: real, gitDir: p.gitDir, git: git}, nil
-}
-
-func absIn(dir, p string) string {
-	if filepath.IsAbs(p) {
-		return p
-	}
-	return filepath.Join(dir, p)
+	git.env = append(git.env, "GIT_DIR="+p.gitDir, "GIT_COMMON_DIR="+r.commonDir, "GIT_WORK_TREE="+p.top)
+	return &checkout{dir: p.top, gitDir: p.gitDir, git: git}, nil
 }
 
 // writer is a runner for calls that write, in a folder whose settings are
 // listed and overridden first. The user's own name goes into commits if the
 // settings have one.
 func (r *Repo) writer(ctx context.Context, dir string) (runner, error) {
-	git := r.git
-	git.dir, git.env, git.timeout, git.inherit = dir, environment(git.environ, profile), max(git.timeout, writeTimeout), r.inherit
-	settings, err := git.settings(ctx)
+	git, settings, err := r.git.neutral(ctx, dir, writing...)
 	if err != nil {
-		return git, &RefusedError{Dir: AbsPath(dir), Reason: "its settings cannot be listed, so it is not safe to change it: " + err.Error()}
+		return git, err
 	}
-	set, err := overrides(settings)
-	if err != nil {
-		return git, &RefusedError{Dir: AbsPath(dir), Reason: err.Error()}
-	}
-	git.env = environment(git.environ, append(set, writing...))
+	git.timeout, git.inherit = max(git.timeout, writeTimeout), r.inherit
 	has := func(name string) bool {
 		return slices.ContainsFunc(settings, func(s setting) bool { return s.section == "user" && s.name == name && s.value != "" })
 	}
@@ -200,14 +193,6 @@ func (c *checkout) quiet(op string) error {
 	}
 	return nil
 }
-
-func exists(file string) bool {
-	_, err := os.Lstat(file)
-	return err == nil
-}
-
-// lockName is what git makes beside the index while it changes it.
-const lockName = "index.lock"
 
 func (c *checkout) locked(op, lock string) error {
 	e := &NotReadyError{Op: op, Dir: AbsPath(c.dir), Locked: true}
@@ -238,11 +223,7 @@ const maxChanged = 200_000
 
 // status lists what is not committed, every untracked file by its name.
 func (c *checkout) status(ctx context.Context) (status, error) {
-	var st status
-	err := c.git.stream(ctx, nil, func(in *bufio.Reader) (err error) {
-		st, err = readStatus(in, maxChanged)
-		return err
-	}, "status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+	st, err := c.git.status(ctx, maxChanged, "all", "none")
 	if err == nil && st.more > 0 {
 		err = fmt.Errorf("list changes in %s: there are more than %d", c.dir, maxChanged)
 	}
@@ -270,7 +251,7 @@ func (r *Repo) Inherit(files ...*os.File) {
 // In opens another checkout of this repository. It is an error if the folder
 // belongs to another one, or to none, whatever it did before.
 func (r *Repo) In(ctx context.Context, dir string) (*Repo, error) {
-	if _, err := r.at(ctx, "open checkout", dir); err != nil {
+	if _, err := r.checkout("open checkout", dir); err != nil {
 		return nil, err
 	}
 	other, err := Open(ctx, dir, Options{Environ: r.git.environ, Timeout: r.git.timeout, Inherit: r.inherit})
@@ -312,25 +293,14 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (commit string, ok bool,
 	if validBranch(rev) && !objectName(rev) && rev != "HEAD" {
 		rev = "refs/heads/" + rev
 	}
-	out, err := r.git.output(ctx, 4096, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
-	commit = strings.TrimSpace(string(out))
-	var failed *callError
+	commit, err = r.git.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	switch {
 	case objectName(commit) && err == nil:
 		return commit, true, nil
-	case errors.As(err, &failed) && exitCode(failed.err) == 1:
+	case exitCode(err) == 1:
 		return "", false, nil
 	}
 	return "", false, err
-}
-
-// exitCode is how a program ended, -1 if it did not end by itself.
-func exitCode(err error) int {
-	var exit interface{ ExitCode() int }
-	if errors.As(err, &exit) {
-		return exit.ExitCode()
-	}
-	return -1
 }
 
 // resolveAll resolves names that must be there.
@@ -355,12 +325,11 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := r.git.output(ctx, 4096, "merge-base", "--end-of-options", at[0], at[1])
-	var failed *callError
-	if errors.As(err, &failed) && exitCode(failed.err) == 1 {
+	base, err := r.git.line(ctx, "merge-base", "--end-of-options", at[0], at[1])
+	if exitCode(err) == 1 {
 		return "", nil
 	}
-	return strings.TrimSpace(string(out)), err
+	return base, err
 }
 
 // IsAncestor reports whether all of a is in b.
@@ -369,10 +338,5 @@ func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = r.git.output(ctx, 4096, "merge-base", "--is-ancestor", "--end-of-options", at[0], at[1])
-	var failed *callError
-	if errors.As(err, &failed) && exitCode(failed.err) == 1 {
-		return false, nil
-	}
-	return err == nil, err
+	return r.git.yes(ctx, "merge-base", "--is-ancestor", "--end-of-options", at[0], at[1])
 }

@@ -2,11 +2,9 @@ package gitx
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,7 +80,7 @@ func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) 
 	if len(paths) == 0 {
 		return "", nil
 	}
-	if err := c.feed(ctx, paths, append([]string{"add", "--all"}, fromInput...)...); err != nil {
+	if err := c.git.feed(ctx, paths, append([]string{"add", "--all"}, fromInput...)...); err != nil {
 		return "", c.met("commit in", err) // the index was not changed
 	}
 	commit, err := c.commitStaged(ctx, left, text, trailer)
@@ -101,7 +99,7 @@ var fromInput = []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
 // commitStaged commits what is staged, but nothing that left names.
 func (c *checkout) commitStaged(ctx context.Context, left func(string) bool, text, trailer string) (string, error) {
 	// What was staged and removed again is known to nobody any more.
-	staged, err := c.names(ctx, "diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=dirty")
+	staged, err := c.git.names(ctx, diffArgs("--cached", "--name-only", "--no-renames", "--ignore-submodules=dirty")...)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +110,7 @@ func (c *checkout) commitStaged(ctx context.Context, left func(string) bool, tex
 	if trailer != "" {
 		args = append(args, "-m", trailer)
 	}
-	if err := c.feed(ctx, staged, append(args, fromInput...)...); err != nil {
+	if err := c.git.feed(ctx, staged, append(args, fromInput...)...); err != nil {
 		return "", err
 	}
 	return c.head(ctx)
@@ -121,9 +119,9 @@ func (c *checkout) commitStaged(ctx context.Context, left func(string) bool, tex
 // restage lets the index have of files what it had when the checkout was looked at,
 // unless they were committed since; every other file is left alone.
 func (c *checkout) restage(ctx context.Context, paths []string, was status) error {
-	now, err := c.git.output(ctx, 4096, "rev-parse", "--quiet", "--verify", "--end-of-options", "HEAD^{commit}")
-	if head := strings.TrimSpace(string(now)); head != was.head {
-		if head == "" {
+	now, err := c.git.line(ctx, "rev-parse", "--quiet", "--verify", "--end-of-options", "HEAD^{commit}")
+	if now != was.head {
+		if now == "" {
 			return err
 		}
 		return nil // git made the commit and did not come to say so
@@ -137,38 +135,19 @@ func (c *checkout) restage(ctx context.Context, paths []string, was status) erro
 		}
 	}
 	if len(had) > 0 {
-		if err := c.feed(ctx, had, "update-index", "-z", "--index-info"); err != nil {
+		if err := c.git.feed(ctx, had, "update-index", "-z", "--index-info"); err != nil {
 			return err
 		}
 	}
 	if len(added) > 0 {
-		return c.feed(ctx, added, "update-index", "-z", "--force-remove", "--stdin")
+		return c.git.feed(ctx, added, "update-index", "-z", "--force-remove", "--stdin")
 	}
 	return nil
 }
 
 // head is the commit that is checked out.
 func (c *checkout) head(ctx context.Context) (string, error) {
-	out, err := c.git.output(ctx, 4096, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
-	return strings.TrimSpace(string(out)), err
-}
-
-// feed runs git with names on its standard input.
-func (c *checkout) feed(ctx context.Context, names []string, args ...string) error {
-	input := []byte(strings.Join(names, "\x00") + "\x00")
-	return c.git.stream(ctx, input, func(in *bufio.Reader) error {
-		_, err := io.Copy(io.Discard, in)
-		return err
-	}, args...)
-}
-
-// names runs git and gives the names it prints with -z.
-func (c *checkout) names(ctx context.Context, args ...string) ([]string, error) {
-	out, err := c.git.output(ctx, 64<<20, args...)
-	if err != nil || len(out) == 0 {
-		return nil, err
-	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+	return c.git.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
 }
 
 // HasTrailer looks for the latest commit of a branch, or of the commit named,
@@ -202,14 +181,7 @@ func (r *Repo) findTrailer(ctx context.Context, key, value string, where ...stri
 	args = append(append(args, where...), "--")
 	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
 		f := fields{in, 0}
-		for {
-			hash, err := f.next()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
+		return f.each(func(hash string) error {
 			values, err := f.need()
 			if err != nil {
 				return err
@@ -220,7 +192,8 @@ func (r *Repo) findTrailer(ctx context.Context, key, value string, where ...stri
 					return errEnough
 				}
 			}
-		}
+			return nil
+		})
 	}, args...)
 	return commit, found, err
 }
@@ -241,16 +214,11 @@ func (r *Repo) DiffStat(ctx context.Context, base, branch string) ([]FileStat, e
 	if err != nil {
 		return nil, err
 	}
-	var out []FileStat
-	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+	read := func(in *bufio.Reader) (out []FileStat, err error) {
 		f := fields{in, 0}
-		for {
-			entry, err := f.next()
-			if errors.Is(err, io.EOF) || err == nil && len(out) == maxStats {
-				return nil
-			}
-			if err != nil {
-				return err
+		err = f.each(func(entry string) error {
+			if len(out) == maxStats {
+				return errEnough
 			}
 			parts := strings.SplitN(entry, "\t", 3)
 			if len(parts) != 3 {
@@ -258,17 +226,24 @@ func (r *Repo) DiffStat(ctx context.Context, base, branch string) ([]FileStat, e
 			}
 			st := FileStat{Path: parts[2], Binary: parts[0] == "-"}
 			if !st.Binary {
-				added, err1 := strconv.Atoi(parts[0])
-				removed, err2 := strconv.Atoi(parts[1])
+				var err1, err2 error
+				st.Added, err1 = strconv.Atoi(parts[0])
+				st.Removed, err2 = strconv.Atoi(parts[1])
 				if err := errors.Join(err1, err2); err != nil {
 					return err
 				}
-				st.Added, st.Removed = added, removed
 			}
 			out = append(out, st)
-		}
-	}, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--end-of-options", at[0], at[1], "--")
-	return out, err
+			return nil
+		})
+		return out, err
+	}
+	return query(ctx, &r.git, read, diffArgs("--numstat", "--no-renames", "--end-of-options", at[0], at[1], "--")...)
+}
+
+// diffArgs compares without anything that a repository's settings could change.
+func diffArgs(more ...string) []string {
+	return append([]string{"diff", "-z", "--no-ext-diff", "--no-textconv", "--no-relative"}, more...)
 }
 
 // Subjects lists the commits of a branch that are not in base, the latest
@@ -278,14 +253,6 @@ func (r *Repo) Subjects(ctx context.Context, base, branch string, limit int) ([]
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.git.output(ctx, 8<<20, "log", "-z", "--no-show-signature", "--no-decorate", "--no-notes", "--no-mailmap", "--encoding=UTF-8",
+	return r.git.names(ctx, "log", "-z", "--no-show-signature", "--no-decorate", "--no-notes", "--no-mailmap", "--encoding=UTF-8",
 		"--format=tformat:%H %s", "--max-count="+strconv.Itoa(limit), "--end-of-options", at[1], "^"+at[0], "--")
-	if err != nil || len(out) == 0 {
-		return nil, err
-	}
-	var list []string
-	for _, line := range bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
-		list = append(list, string(line))
-	}
-	return list, nil
 }

@@ -11,52 +11,8 @@ import (
 	"time"
 )
 
-// Linked is git's own record of a linked checkout, also of one that was never
-// finished.
-type Linked struct {
-	Name   string // of the record
-	Path   string // the checkout, "" if the record does not say
-	Branch string // "" if the record does not say or no branch is checked out
-	Commit string // of a detached head
-	// Begun tells that git was making the checkout and has not said that it
-	// is whole.
-	Begun  bool
-	Locked bool // by a person
-}
-
 // Linked lists the records of linked checkouts, the unfinished ones included.
-func (r *Repo) Linked() []Linked {
-	home := filepath.Join(r.commonDir, "worktrees")
-	entries, err := os.ReadDir(home)
-	if err != nil {
-		return nil
-	}
-	var out []Linked
-	for _, e := range entries[:min(len(entries), maxWorktrees)] {
-		if !e.IsDir() {
-			continue
-		}
-		dir := filepath.Join(home, e.Name())
-		l := Linked{Name: e.Name()}
-		if link, err := readSmall(filepath.Join(dir, "gitdir")); err == nil && link != "" {
-			l.Path = filepath.Dir(absIn(dir, link))
-		}
-		l.Branch, l.Commit = headFile(dir)
-		if strings.Trim(l.Commit, "0") == "" {
-			l.Commit = "" // what git writes before it knows
-		}
-		why, lockErr := readSmall(filepath.Join(dir, "locked"))
-		l.Begun = l.Path == "" || why == "initializing"
-		for _, name := range []string{"HEAD", "commondir", "index"} {
-			if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
-				l.Begun = true
-			}
-		}
-		l.Locked = lockErr == nil && !l.Begun
-		out = append(out, l)
-	}
-	return out
-}
+func (r *Repo) Linked() []Linked { return linked(r.commonDir) }
 
 // CheckedOut lists the folders a branch is checked out in, also those that are
 // gone.

@@ -1,11 +1,13 @@
 package gitx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -40,12 +42,8 @@ func (r *Repo) AddWorktree(ctx context.Context, dir, branch, base string) error 
 		if err != nil {
 			return err
 		}
-		from := r.Current()
-		if from == "" {
-			from = "HEAD"
-		}
 		// An empty old value makes git refuse a branch that came up meanwhile.
-		_, err = git.output(ctx, 4096, "update-ref", "-m", createdFrom+from, "--end-of-options", "refs/heads/"+branch, at[0], strings.Repeat("0", len(at[0])))
+		_, err = git.output(ctx, 4096, "update-ref", "-m", createdFrom+cmp.Or(r.Current(), "HEAD"), "--end-of-options", "refs/heads/"+branch, at[0], strings.Repeat("0", len(at[0])))
 		if err != nil {
 			return err
 		}
@@ -118,7 +116,7 @@ func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
 		if err := c.quiet("remove worktree"); err != nil {
 			return err
 		}
-		left, err := c.names(ctx, "ls-files", "-z", "--others", "--modified", "--deleted")
+		left, err := c.git.names(ctx, "ls-files", "-z", "--others", "--modified", "--deleted")
 		if err != nil {
 			return err
 		}
@@ -224,27 +222,23 @@ func (r *Repo) KeepIndex(ctx context.Context, l Linked, ref string) (string, err
 		return "", err
 	}
 	git.env = append(git.env, "GIT_DIR="+filepath.Join(r.commonDir, "worktrees", l.Name), "GIT_COMMON_DIR="+r.commonDir)
-	one := func(args ...string) (string, error) {
-		out, err := git.output(ctx, 4096, args...)
-		return strings.TrimSpace(string(out)), err
-	}
-	head, err := one("rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
+	head, err := git.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
 	if err != nil {
 		return "", err
 	}
-	was, err := one("rev-parse", "--verify", "--end-of-options", "HEAD^{tree}")
+	was, err := git.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{tree}")
 	if err != nil {
 		return "", err
 	}
-	tree, err := one("write-tree")
+	tree, err := git.line(ctx, "write-tree")
 	if err != nil || tree == was {
 		return "", err
 	}
-	commit, err := one("commit-tree", "-p", head, "-m", "what was staged in a checkout that is gone", tree)
+	commit, err := git.line(ctx, "commit-tree", "-p", head, "-m", "what was staged in a checkout that is gone", tree)
 	if err != nil {
 		return "", err
 	}
-	_, err = one("update-ref", "--end-of-options", ref, commit)
+	_, err = git.line(ctx, "update-ref", "--end-of-options", ref, commit)
 	return commit, err
 }
 
@@ -266,12 +260,7 @@ func (r *Repo) HasRef(ctx context.Context, ref string) (bool, error) {
 	if !strings.HasPrefix(ref, "refs/") || !validBranch(ref) {
 		return false, fmt.Errorf("look for %q: this is no ref", ref)
 	}
-	_, err := r.git.output(ctx, 4096, "show-ref", "--verify", "--quiet", ref)
-	var failed *callError
-	if errors.As(err, &failed) && exitCode(failed.err) == 1 {
-		return false, nil
-	}
-	return err == nil, err
+	return r.git.yes(ctx, "show-ref", "--verify", "--quiet", ref)
 }
 
 // Files lists the names of the files in a commit or at the head of a branch.
@@ -280,11 +269,7 @@ func (r *Repo) Files(ctx context.Context, rev string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.git.output(ctx, 64<<20, "ls-tree", "-r", "-z", "--name-only", "--full-tree", at[0])
-	if err != nil || len(out) == 0 {
-		return nil, err
-	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+	return r.git.names(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", at[0])
 }
 
 // Merge merges a branch into the branch that is checked out, always with a
@@ -322,7 +307,7 @@ func (r *Repo) Merge(ctx context.Context, branch, text, trailer string) (string,
 	if err == nil {
 		return c.head(ctx)
 	}
-	files, listErr := c.names(ctx, "diff", "--name-only", "-z", "--diff-filter=U", "--no-ext-diff", "--no-textconv", "--no-relative")
+	files, listErr := c.git.names(ctx, diffArgs("--name-only", "--diff-filter=U")...)
 	if backErr := c.takeBack(context.WithoutCancel(ctx), at[0]); backErr != nil || listErr != nil {
 		return "", errors.Join(err, listErr, backErr)
 	}
@@ -377,15 +362,10 @@ func tracked(changes []reprise.Change) []string {
 	return out
 }
 
-// wouldCover refuses the merge of a commit that brings files where untracked ones
-// are, or their folders. Git refuses it too, and names them only in prose; files that
-// it is told to ignore it overwrites without a word.
+// wouldCover refuses the merge of a commit that brings files where some are that
+// are not in the index, or their folders. Git refuses it for untracked ones and
+// names them only in prose; ignored ones it overwrites without a word.
 func (r *Repo) wouldCover(ctx context.Context, c *checkout, commit string) error {
-	st, err := c.status(ctx)
-	if err != nil {
-		return err
-	}
-	st.changes = slices.DeleteFunc(st.changes, func(ch reprise.Change) bool { return !ch.Untracked })
 	head, err := c.head(ctx)
 	if err != nil {
 		return err
@@ -394,48 +374,13 @@ func (r *Repo) wouldCover(ctx context.Context, c *checkout, commit string) error
 	if err != nil || base == "" {
 		return err // histories without a common commit git does not merge
 	}
-	added, err := c.names(ctx, "diff", "--name-only", "-z", "--diff-filter=A", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--end-of-options", base, commit)
-	if err != nil {
-		return err
-	}
-	comes, folders := map[string]bool{}, map[string]bool{}
-	for _, name := range added {
-		comes[name] = true
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			folders[dir] = true
-		}
-	}
-	covered := &NotReadyError{Op: "merge in", Dir: AbsPath(c.dir), Reason: "it has files that git does not know and that the merge would overwrite", Untracked: true}
-	for _, ch := range st.changes {
-		name := strings.TrimSuffix(ch.Path, "/") // a repository of its own
-		in := comes[name] || folders[name] && name == ch.Path
-		for dir := path.Dir(name); dir != "." && !in; dir = path.Dir(dir) {
-			in = comes[dir]
-		}
-		if in {
-			covered.Paths = append(covered.Paths, ch.Path)
-		}
-	}
-	if covered.Paths, err = c.ignoredAt(ctx, base, commit, covered.Paths); err != nil {
-		return err
-	}
-	if len(covered.Paths) > 0 {
-		return covered
-	}
-	return nil
-}
-
-// ignoredAt adds to what is in the way of a merge the files that git ignores and that
-// would be overwritten: whatever stands where the commit changed something since base,
-// and is not in the index.
-func (c *checkout) ignoredAt(ctx context.Context, base, commit string, covered []string) ([]string, error) {
-	comes, err := c.names(ctx, "diff", "--name-only", "-z", "--diff-filter=d", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--end-of-options", base, commit)
+	comes, err := c.git.names(ctx, diffArgs("--name-only", "--diff-filter=d", "--no-renames", "--end-of-options", base, commit)...)
 	if err != nil || len(comes) == 0 {
-		return covered, err
+		return err
 	}
-	index, err := c.names(ctx, "ls-files", "-z", "--cached")
+	index, err := c.git.names(ctx, "ls-files", "-z", "--cached")
 	if err != nil {
-		return covered, err
+		return err
 	}
 	known := map[string]bool{}
 	for _, name := range index {
@@ -443,40 +388,58 @@ func (c *checkout) ignoredAt(ctx context.Context, base, commit string, covered [
 			known[name] = true
 		}
 	}
+	covered := map[string]bool{}
 	for _, name := range comes {
-		at, err := c.standsAt(name, known)
+		there, err := c.standsAt(ctx, name, known)
 		if err != nil {
-			return covered, err
+			return err
 		}
-		if at != "" && !slices.ContainsFunc(covered, func(have string) bool { return have == at || strings.HasPrefix(have, at+"/") }) {
-			covered = append(covered, at)
+		for _, at := range there {
+			covered[at] = true
 		}
 	}
-	return covered, nil
+	if len(covered) == 0 {
+		return nil
+	}
+	return &NotReadyError{
+		Op: "merge in", Dir: AbsPath(c.dir), Reason: "it has files that git does not know and that the merge would overwrite",
+		Paths: slices.Sorted(maps.Keys(covered)), Untracked: true,
+	}
 }
 
-// standsAt gives what is where a file is to come, or one of its folders, and is not
-// known; "" if there is nothing.
-func (c *checkout) standsAt(name string, known map[string]bool) (string, error) {
+// standsAt lists what is where a file is to come, or where one of its folders is,
+// and is not known.
+func (c *checkout) standsAt(ctx context.Context, name string, known map[string]bool) ([]string, error) {
 	for at := name; at != "."; at = path.Dir(at) {
-		full := filepath.Join(c.dir, filepath.FromSlash(at))
-		info, err := os.Lstat(full)
+		info, err := os.Lstat(filepath.Join(c.dir, filepath.FromSlash(at)))
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			continue
 		case err != nil:
-			return "", fmt.Errorf("look at what is in the way of the merge: %w", err)
-		case known[at], info.IsDir() && at != name:
-			return "", nil
-		case info.IsDir():
-			// An empty folder is nobody's work.
-			if inside, err := os.ReadDir(full); err != nil || len(inside) == 0 {
-				return "", err
-			}
+			return nil, fmt.Errorf("look at what is in the way of the merge: %w", err)
+		case info.IsDir() && at == name:
+			return c.inside(ctx, at)
+		case known[at], info.IsDir():
+			return nil, nil
 		}
-		return at, nil
+		return []string{at}, nil
 	}
-	return "", nil
+	return nil, nil
+}
+
+// inside lists what a folder holds that is not in the index: each untracked file,
+// and what is ignored, whole folders by their own name. An empty folder is nobody's
+// work.
+func (c *checkout) inside(ctx context.Context, dir string) ([]string, error) {
+	untracked, err := c.git.names(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--", dir)
+	if err != nil {
+		return nil, err
+	}
+	ignored, err := c.git.names(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory", "--", dir)
+	for _, name := range ignored {
+		untracked = append(untracked, strings.TrimSuffix(name, "/"))
+	}
+	return untracked, err
 }
 
 // takeBack aborts a merge of this commit that is under way: one of ours, as the
