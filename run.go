@@ -37,6 +37,7 @@ const (
 	KindEpic         Kind = "epic"          // orchestrate: waves of stories
 	KindQALoop       Kind = "qa-loop"       // orchestrate: review and fix until approved
 	KindWorkflow     Kind = "workflow"      // orchestrate: a named workflow with steps or phases
+	KindTasks        Kind = "tasks"         // checklist: a list of tasks with check boxes
 	KindSpecPipeline Kind = "spec-pipeline" // orchestrate: gather, assess, research, write, critique
 )
 

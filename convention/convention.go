@@ -6,6 +6,7 @@ package convention
 import (
 	"reprise"
 	"reprise/convention/autoclaude"
+	"reprise/convention/checklist"
 	"reprise/convention/eventrun"
 	"reprise/convention/longrun"
 	"reprise/convention/orchestrate"
@@ -26,13 +27,17 @@ type Entry struct {
 // are broken.
 func All() []Entry {
 	type books = map[reprise.Kind]reprise.Playbook
-	return []Entry{
+	all := []Entry{
 		{longrun.New(), []string{".long-run", ".planning", "agent-os"}, books{reprise.KindPlans: longrun.NewPlaybook()}},
 		{orchestrate.New(), []string{".aios", ".aiox", ".nexos", "docs", "stories", "epics", "qa", "plan"}, orchestrate.Playbooks()},
 		{eventrun.New(), []string{".agent-memory"}, books{reprise.KindGraph: eventrun.NewPlaybook()}},
 		{autoclaude.New(), []string{".auto-claude", "auto-claude", ".worktrees"}, books{reprise.KindBuild: autoclaude.NewPlaybook()}},
 		{specloop.New(), []string{"specs", ".workflow"}, books{reprise.KindSpecLoop: specloop.NewPlaybook()}},
 	}
+	for _, f := range checklist.Families() {
+		all = append(all, Entry{checklist.New(f), f.Marks, books{reprise.KindTasks: checklist.NewPlaybook(f)}})
+	}
+	return all
 }
 
 // Find returns the convention of a name, nil if there is none.

@@ -144,7 +144,7 @@ func (f *face) heading(text string) {
 
 // kinds are the workflow types as the seeds call them.
 var kinds = map[reprise.Kind]string{
-	reprise.KindPlans: "Plans", reprise.KindBuild: "Build", reprise.KindGraph: "Task graph", reprise.KindSpecLoop: "Spec loop",
+	reprise.KindPlans: "Plans", reprise.KindBuild: "Build", reprise.KindGraph: "Task graph", reprise.KindSpecLoop: "Spec loop", reprise.KindTasks: "Tasks",
 	reprise.KindStory: "SDC", reprise.KindEpic: "Epic execution", reprise.KindQALoop: "QA loop",
 	reprise.KindWorkflow: "Workflow", reprise.KindSpecPipeline: "Spec pipeline",
 }

@@ -1,0 +1,73 @@
+package checklist
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// role is who does an item.
+const role = "coder"
+
+// Playbook is how a list of tasks is worked through: one coder for each item, in
+// the order of the list.
+type Playbook struct{ layout Layout }
+
+// NewPlaybook returns the playbook of a family.
+func NewPlaybook(f Family) reprise.Playbook { return Playbook{Layout{f}} }
+
+// Begin implements reprise.Playbook. A list is made by its own tool; only one that
+// is there can be worked on.
+func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
+	refs, err := p.layout.Find(fsys)
+	if err != nil {
+		return reprise.Ref{}, nil, err
+	}
+	for _, ref := range refs {
+		if g.Path != "" && (ref.Path == path.Clean(g.Path) || path.Dir(ref.Path) == path.Clean(g.Path)) || g.ID != "" && ref.ID == g.ID {
+			return ref, nil, nil
+		}
+	}
+	return reprise.Ref{}, nil, fmt.Errorf("begin tasks: no list of tasks is there: %w", reprise.ErrNotFromNothing)
+}
+
+// Pick implements reprise.Playbook. What is offered together may be worked on at
+// the same time.
+func (Playbook) Pick(_ *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
+	return slices.DeleteFunc(slices.Clone(d.Units), func(u reprise.Unit) bool { return slices.Contains(busy, u.ID) })
+}
+
+// Assign implements reprise.Playbook.
+func (p Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
+	s := r.Step(u.ID)
+	if s == nil {
+		return reprise.Assignment{}, fmt.Errorf("assign %s: the list %s has no such task", doc.Clip(u.ID, 60), r.Path)
+	}
+	a := reprise.Assignment{
+		Unit: u, Step: s.ID, Role: role, Template: role, Policy: reprise.Verify, Commit: true,
+		Facts:  map[string]string{"workflow": string(r.Kind), "plan": r.Path},
+		Inputs: []string{r.Path},
+		Data:   []reprise.Data{{Name: "item", Source: s.Source, Text: doc.Clip(s.ID+" "+s.Title, 8<<10)}},
+	}
+	for _, name := range p.layout.family.Inputs {
+		at := path.Join(path.Dir(r.Path), name)
+		if info, err := fs.Stat(fsys, at); err == nil && info.Mode().IsRegular() {
+			a.Inputs = append(a.Inputs, at)
+		}
+	}
+	return a, nil
+}
+
+// Conclude implements reprise.Playbook. Nothing but the box follows from an item.
+func (Playbook) Conclude(fs.FS, *reprise.Run, reprise.Assignment, reprise.Reply) reprise.Conclusion {
+	return reprise.Conclusion{}
+}
+
+// Settle implements reprise.Playbook. Nothing is due between two items.
+func (Playbook) Settle(fs.FS, *reprise.Run, reprise.Decision) ([]reprise.Event, error) {
+	return nil, nil
+}
