@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise"
@@ -27,7 +28,7 @@ func NewChanges(fsys fs.FS) *Changes { return &Changes{reader: doc.NewReader(fsy
 
 // Fail keeps the first error.
 func (c *Changes) Fail(err error) {
-	if c.err == nil {
+	if c.err == nil && err != nil {
 		c.err = err
 	}
 }
@@ -314,6 +315,26 @@ func (c *Changes) Add(v Value, value any) {
 	}
 }
 
+// Drop takes the first items off a list of a JSON file. It is for items that the
+// same changes put into another list: nothing else is ever removed.
+func (c *Changes) Drop(v Value, items int) {
+	f := c.Structured(v.File)
+	if f == nil || c.err != nil || items == 0 {
+		return
+	}
+	list := c.Now(v)
+	if !list.Is(doc.List) || items > len(list.Items) || !IsJSON(f.now()) {
+		f.keep(fmt.Errorf("drop %d of %s: %w", items, v.Path, splice.ErrNotFound))
+		return
+	}
+	data := f.now()
+	from, to, text := list.Start, list.End, "[]"
+	if items < len(list.Items) {
+		from, to, text = list.Items[0].Start, list.Items[items].Start, ""
+	}
+	c.Fail(f.parse(splice.NewJSON(slices.Concat(data[:from], []byte(text), data[to:]))))
+}
+
 // Now reads a value again as the changes so far left it.
 func (c *Changes) Now(v Value) Value {
 	if f := c.opened(v.File); f != nil && f.tree != nil {
@@ -341,8 +362,10 @@ func (c *Changes) Touch(v Value, at time.Time, sample string) {
 	}
 }
 
-// SetText writes a text of a Markdown file in its place.
-func (c *Changes) SetText(t Text, value string) {
+// SetText writes a text of a Markdown file in its place. Numbers and null are for
+// the front matter alone. A value that is added to the front matter moves the lines
+// below it: texts of the body must be set before.
+func (c *Changes) SetText(t Text, value any) {
 	if c.err != nil {
 		return
 	}
@@ -351,11 +374,17 @@ func (c *Changes) SetText(t Text, value string) {
 		return
 	}
 	where := splice.Where{Line: t.Line}
-	switch t.form {
-	case labelText:
-		f.keep(f.md.SetLabel(where, t.name, value))
-	case cellText:
-		f.keep(f.md.SetCell(where, splice.Row{}, t.name, value))
+	switch {
+	case t.form == labelText:
+		f.keep(f.md.SetLabel(where, t.name, fmt.Sprint(value)))
+	case t.form == cellText:
+		f.keep(f.md.SetCell(where, splice.Row{}, t.name, fmt.Sprint(value)))
+	case t.form == frontText, t.form == 0 && t.name != "":
+		var path splice.Path
+		for _, key := range strings.Split(t.name, ".") {
+			path = append(path, key)
+		}
+		f.keep(f.md.SetFront(path, value))
 	default:
 		f.keep(fmt.Errorf("set text: %w", splice.ErrNotFound))
 	}

@@ -13,6 +13,7 @@ package ledger
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"reprise/internal/doc"
 	"reprise/internal/splice"
@@ -97,8 +98,8 @@ func (v Value) Entries(from int) []Entry {
 }
 
 // Text is a piece of a Markdown file with its place: the value of a label, the
-// cell of a table, a check box, or a heading's text. The zero Text stands for one
-// that is not there.
+// cell of a table, a check box, or a value of the front matter. The zero Text
+// stands for one that is not there.
 type Text struct {
 	Value  string
 	Ticked bool // of a check box
@@ -106,7 +107,7 @@ type Text struct {
 	Line   int
 
 	form textForm
-	name string // the label's key, or the column of the cell
+	name string // the label's key, the column of the cell, or the keys in the front matter with dots between
 }
 
 type textForm uint8
@@ -115,6 +116,7 @@ const (
 	labelText textForm = iota + 1
 	cellText
 	checkText
+	frontText
 )
 
 // Label is the value of a label.
@@ -130,6 +132,24 @@ func Cell(f *doc.File, column string, c doc.Cell) Text {
 // Check is an item of a task list.
 func Check(f *doc.File, c doc.Check) Text {
 	return Text{Value: c.Text, Ticked: c.Ticked, File: f.Path, Line: c.Line, form: checkText}
+}
+
+// Front is a scalar of the front matter, by its keys from the outermost. Where the
+// front matter lacks it, the text is not there, and its place is still known:
+// SetText adds it. A list or map is not there.
+func Front(f *doc.File, m *doc.Markdown, keys ...string) Text {
+	if m == nil || m.Front == nil {
+		return Text{}
+	}
+	v := Root(f, m.Front)
+	for _, key := range keys {
+		v = v.In(key)
+	}
+	t := Text{File: f.Path, name: strings.Join(keys, ".")}
+	if v.Node != nil && v.Kind != doc.List && v.Kind != doc.Map {
+		t.Value, t.Line, t.form = v.Plain(), v.Line, frontText
+	}
+	return t
 }
 
 // There reports whether the text stands in a file.

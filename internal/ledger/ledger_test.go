@@ -241,3 +241,33 @@ func TestAn_edit_that_changes_other_work_has_no_place(t *testing.T) {
 		}
 	}
 }
+
+func TestA_value_of_the_front_matter_is_set_or_added(t *testing.T) {
+	t.Parallel()
+	fsys := files("s.md", "---\nstatus: open # mine\nprogress:\n  done: 1\n---\n\nStatus: open\n")
+	f := doc.NewReader(fsys).Open("s.md")
+	md := f.Markdown()
+	status, done, why := ledger.Front(f, md, "status"), ledger.Front(f, md, "progress", "done"), ledger.Front(f, md, "reason")
+	if status.Value != "open" || done.Value != "1" || !status.There() || why.There() || ledger.Front(f, md, "progress").There() {
+		t.Fatalf("%+v %+v %+v", status, done, why)
+	}
+	c := ledger.NewChanges(fsys)
+	c.SetText(status, "done")
+	c.SetText(done, 2)
+	c.SetText(why, "it works")
+	if got, want := content(t, c, "s.md"), "---\nstatus: done # mine\nprogress:\n  done: 2\nreason: it works\n---\n\nStatus: open\n"; got != want || c.Err() != nil {
+		t.Errorf("%v\n%s", c.Err(), got)
+	}
+}
+
+func TestItems_of_a_list_are_dropped_from_its_beginning(t *testing.T) {
+	t.Parallel()
+	for items, want := range map[int]string{0: `{"left": ["a", {"b": 1}, "c"]}`, 2: `{"left": ["c"]}`, 3: `{"left": []}`, 4: ""} {
+		fsys := files("c.json", `{"left": ["a", {"b": 1}, "c"]}`)
+		c := ledger.NewChanges(fsys)
+		c.Drop(root(fsys, "c.json").In("left"), items)
+		if got := content(t, c, "c.json"); want != "" && got != want || (want == "") != (c.Err() != nil) {
+			t.Errorf("%d: %s, %v", items, got, c.Err())
+		}
+	}
+}

@@ -119,7 +119,13 @@ func InManner(word string, others ...string) string {
 // Line makes one line of any text, safe in every format: no line ends, no control
 // or direction characters, nothing that opens a comment, at most so many runes.
 func Line(text string, most int) string {
-	text = strings.Map(func(r rune) rune {
+	text = strings.NewReplacer("<!--", "< !--", "-->", "-- >").Replace(flat(text))
+	return doc.Clip(strings.Join(strings.Fields(text), " "), most)
+}
+
+// flat is a text without line ends and without what cannot be seen.
+func flat(text string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
@@ -128,20 +134,18 @@ func Line(text string, most int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
-	text = strings.NewReplacer("<!--", "< !--", "-->", "-- >").Replace(text)
-	return doc.Clip(strings.Join(strings.Fields(text), " "), most)
 }
 
 // MarkdownLine is Line for the value of a label, a cell or an item of a Markdown
 // file: nothing in it reads as the end of a cell, a label, a heading or a quote.
 func MarkdownLine(text string, most int) string {
-	text = strings.NewReplacer("|", "/", "·", "/", "`", "'").Replace(text)
+	text = strings.NewReplacer("|", "/", "·", "/", "`", "'").Replace(flat(text))
 	for _, mark := range []string{"**", "__", "<!--", "-->"} {
 		for strings.Contains(text, mark) {
 			text = strings.ReplaceAll(text, mark, "")
 		}
 	}
-	return doc.Clip(strings.TrimLeft(Line(text, most+200), "#>*+-=~[] "), most)
+	return doc.Clip(strings.TrimLeft(strings.Join(strings.Fields(text), " "), "#>*+-=~[] "), most)
 }
 
 // Prose makes a text of a person or an agent fit to be stored as a value: valid,
