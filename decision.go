@@ -35,6 +35,21 @@ type Policy struct {
 	// Grade is how well a Done must be founded to be passed over; unset means
 	// Claimed: what a ledger says is taken as said.
 	Grade Grade
+	// Quick tells that evidence was left out which is expensive to get: what would be
+	// Safe is UncheckedVerdict then.
+	Quick bool
+	// Choice is what a person chose to do with the run.
+	Choice Choice
+}
+
+// Choice is what a person chose for a run.
+type Choice struct {
+	Option string // a key of Decision.Options; "" stands for the usual one
+	From   string // begin again at this step
+	Until  string // stop once this step is closed
+	Skip   []string
+	// If, if set, is the digest of the judgement the choice rests on.
+	If string
 }
 
 // Decision is the whole answer about one run: may it go on, from where, and
@@ -47,6 +62,9 @@ type Decision struct {
 	Point *Unit
 	// Units are all that may be started now, Point first.
 	Units []Unit
+	// Waits are the steps that wait for a person where all that is asked is about single
+	// steps: what does not rest on them can be done meanwhile.
+	Waits []string
 	// Reasons say why, the most important first.
 	Reasons []string
 	// Verify are steps that their ledger calls open while git has a commit

@@ -114,9 +114,12 @@ const (
 	Safe
 	Caution
 	BlockedVerdict
+	// UncheckedVerdict means that nothing speaks against going on, and that the
+	// expensive evidence was not asked for.
+	UncheckedVerdict
 )
 
-var verdictWords = []string{"", "none", "safe", "caution", "blocked"}
+var verdictWords = []string{"", "none", "safe", "caution", "blocked", "unchecked"}
 
 // String returns the frozen word.
 func (v Verdict) String() string { return word(verdictWords, v) }

@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -37,6 +38,10 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		}
 		d.refuse(state, fmt.Sprintf("a session of %s is at work in the same folder: %s", s.CLI, s.Owner.Reason))
 		return d
+	case len(r.Owed) > 0:
+		point := r.Owed[0]
+		d.Action, d.State, d.Point, d.Units = Start, Interrupted, &point, r.Owed
+		d.because(point.ID + ": " + point.Reason)
 	case r.State == Complete && len(d.open(r)) == 0:
 		d.Action, d.Units, d.Point = Finish, nil, nil
 		d.because(r.Reason)
@@ -57,6 +62,11 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	case r.State == Waiting:
 		d.because(r.Reason)
 		d.ask(r)
+	case r.State.Open() && len(r.Asks) > 0:
+		d.State, d.Action = Waiting, Ask
+		for _, q := range r.Asks {
+			d.because("will ask: " + q.Text)
+		}
 	case r.State.Open() && len(d.Again) == 0 && r.spent(d.Units):
 		d.State, d.Action = Waiting, Ask
 		for _, s := range r.Spent {
@@ -69,9 +79,42 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	default:
 		d.start(r)
 	}
+	d.heed(r, rules.Choice)
+	d.Waits = r.waits(d.Action)
 	d.judge(r)
 	d.suspend(r, o)
+	if d.Verdict == Safe && rules.Quick {
+		d.Verdict = UncheckedVerdict
+	}
 	return d
+}
+
+// heed starts the agent that a person chose to go on with, whatever else waits for them.
+func (d *Decision) heed(r *Run, c Choice) {
+	if d.Action != Ask || !c.Means().Agent || r.Resume == nil || r.Resume.Type != ActiveAgent {
+		return
+	}
+	units := slices.DeleteFunc(slices.Clone(d.Units), func(u Unit) bool { return u.ID != r.Resume.Plan })
+	if len(units) > 0 {
+		d.Action, d.Units, d.Point = Start, units, &units[0]
+	}
+}
+
+// waits lists the open steps that questions to a person are about, where the files alone
+// would let the run go on; nil where a question is about more than a step.
+func (r *Run) waits(a Action) (out []string) {
+	filed := cmp.Or(r.filed, r.State)
+	if a != Ask || filed != NotStarted && filed != Interrupted {
+		return nil
+	}
+	for _, q := range r.PendingQuestions() {
+		s := r.Step(cmp.Or(q.By, q.Subject))
+		if s == nil || s.Status.Closed() {
+			return nil
+		}
+		out = append(out, s.ID)
+	}
+	return out
 }
 
 // suspend makes a decision cautious where an agent began something, left no

@@ -14,21 +14,22 @@ import (
 // state must be mended first.
 func (d Decision) Options(r *Run) []Option {
 	options := d.options(r)
-	if answer, ok := r.unusedAnswer(); ok && d.Action == Ask && !slices.ContainsFunc(options, goesOn) {
-		options = append([]Option{{"continue", "Go on with the answer: " + answer}}, options...)
+	continues := func(o Option) bool { return o.Means().Continues }
+	if answer, ok := r.unusedAnswer(); ok && d.Action == Ask && !slices.ContainsFunc(options, continues) {
+		options = append([]Option{{OptionContinue, "Go on with the answer: " + answer}}, options...)
 	}
 	if d.Action == Ask && r.spent(d.Units) && len(r.PendingQuestions()) == 0 {
 		options = d.tryAgain(options)
 	}
 	if r.Kind == KindPlans && d.Action == Ask && len(r.PendingQuestions()) > 0 {
 		// Plans wait for the answer: to go on without one starts nothing.
-		options = slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "continue" || o.Key == "restart" })
+		options = without(options, func(o Option) bool { return o.Key == OptionContinue || o.Key == OptionRestart })
 	}
-	if d.State == Stopped && r.Reopens() && !slices.ContainsFunc(options, goesOn) {
-		options = append([]Option{{"continue", "Go on all the same; what ended it is asked again"}}, options...)
+	if d.State == Stopped && r.Reopens() && !slices.ContainsFunc(options, continues) {
+		options = append([]Option{{OptionContinue, "Go on all the same; what ended it is asked again"}}, options...)
 	}
 	if !r.Refreshable() {
-		options = slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "fresh" })
+		options = without(options, func(o Option) bool { return o.Key == OptionFresh })
 	}
 	return options
 }
@@ -36,19 +37,14 @@ func (d Decision) Options(r *Run) []Option {
 // tryAgain adds that what comes next is tried again to the ways to go on with a run
 // that it waits for: going on as it stands starts nothing.
 func (d Decision) tryAgain(options []Option) []Option {
-	out := slices.DeleteFunc(slices.Clone(options), func(o Option) bool { return o.Key == "restart" })
+	out := without(options, func(o Option) bool { return o.Key == OptionRestart })
 	for i := range out {
-		if out[i].Key == "continue" || out[i].Key == "resume" {
+		if out[i].Key == OptionContinue || out[i].Key == OptionResume {
 			out[i].Label = "Look again; " + d.Point.name() + " is not tried"
 		}
 	}
 	at := min(1, len(out))
-	return slices.Insert(out, at, Option{"restart", "Try " + d.Point.name() + " again"})
-}
-
-// goesOn reports whether a choice takes the run up as it stands.
-func goesOn(o Option) bool {
-	return slices.Contains([]string{"answer", "continue", "resume", "resume-agent", "review", "merge"}, o.Key)
+	return slices.Insert(out, at, Option{OptionRestart, "Try " + d.Point.name() + " again"})
 }
 
 // unusedAnswer gives what a person said where nothing is asked any more and nothing
@@ -86,14 +82,14 @@ func (d Decision) options(r *Run) []Option {
 		return nil
 	case r.Gone() != nil:
 		// There is nothing to begin afresh from.
-		return []Option{{"repair", "Rebuild its files from the journal"}, {"clean", "Give the run up"}}
+		return []Option{{OptionRepair, "Rebuild its files from the journal"}, {OptionClean, "Give the run up"}}
 	case len(r.Options) == 0 && r.Kind == KindGraph:
 		return d.graphOptions(r)
 	case len(r.Options) == 0 && r.Kind == KindPlans && r.Resume == nil:
 		return d.planOptions(r)
 	case len(r.Options) > 0 || r.Resume != nil || !staged(r.Kind):
-		options := d.without(r.ResumeOptions())
-		if r.Kind == KindPlans && d.Action == Ask && !slices.ContainsFunc(options, func(o Option) bool { return o.Key == "answer" }) {
+		options := d.choosable(r.ResumeOptions())
+		if r.Kind == KindPlans && d.Action == Ask && !offered(options, OptionAnswer) {
 			// The question stands behind something else; it is still asked.
 			options = slices.Concat(r.answerOption(), r.skipGroupOption(), options)
 		}
@@ -107,9 +103,9 @@ func (d Decision) options(r *Run) []Option {
 func (d Decision) planOptions(r *Run) []Option {
 	options := r.answerOption()
 	if d.Point != nil {
-		options = append(options, Option{"continue", "Go on with " + d.Point.ID}, Option{"skip", "Skip to the next plan"})
+		options = append(options, Option{OptionContinue, "Go on with " + d.Point.ID}, Option{OptionSkip, "Skip to the next plan"})
 	}
-	return append(options, Option{"fresh", "Start fresh (the old state is archived)"})
+	return append(options, Option{OptionFresh, "Start fresh (the old state is archived)"})
 }
 
 // graphOptions are the choices for a graph of tasks, which goes on with
@@ -117,14 +113,14 @@ func (d Decision) planOptions(r *Run) []Option {
 func (d Decision) graphOptions(r *Run) []Option {
 	options := r.answerOption()
 	if d.Point != nil {
-		options = append(options, Option{"continue", "Go on with " + d.Point.ID})
+		options = append(options, Option{OptionContinue, "Go on with " + d.Point.ID})
 	}
-	return append(options, Option{"fresh", "Start fresh (the old state is archived)"})
+	return append(options, Option{OptionFresh, "Start fresh (the old state is archived)"})
 }
 
 func (r *Run) answerOption() []Option {
 	if open := r.PendingQuestions(); len(open) > 0 {
-		return []Option{{"answer", "Answer now: " + open[0].Text}}
+		return []Option{{OptionAnswer, "Answer now: " + open[0].Text}}
 	}
 	return nil
 }
@@ -160,7 +156,7 @@ func (r *Run) skipGroupOption() []Option {
 	if !ok {
 		return nil
 	}
-	return []Option{{"skip-group", "Skip " + q.Subject + " (" + r.openOf(q) + "); the question is closed without an answer"}}
+	return []Option{{OptionSkipGroup, "Skip " + q.Subject + " (" + r.openOf(q) + "); the question is closed without an answer"}}
 }
 
 // openOf names the steps of a question's group that are still open.
@@ -196,39 +192,37 @@ func staged(k Kind) bool {
 	return false
 }
 
-// without leaves out what cannot be chosen while the state is unreadable.
-func (d Decision) without(options []Option) []Option {
+// choosable leaves out what cannot be chosen while the state is unreadable.
+func (d Decision) choosable(options []Option) []Option {
 	if d.Action != Repair {
 		return options
 	}
-	return slices.DeleteFunc(slices.Clone(options), func(o Option) bool {
-		return slices.Contains([]string{"continue", "resume", "resume-agent", "respawn", "restart", "from-phase", "skip", "skip-group"}, o.Key)
-	})
+	return without(options, func(o Option) bool { return o.Means().NeedsState })
 }
 
 // stagedOptions are the choices of seed 001: resume or restart, or, where it
 // cannot simply be resumed, a phase that is still valid or a clean-up.
 func (d Decision) stagedOptions(r *Run) []Option {
-	fresh := Option{"fresh", "Start the workflow from scratch (what was made so far is kept)"}
-	clean := Option{"clean", "Clean up the stale state and cancel (the state is archived)"}
+	fresh := Option{OptionFresh, "Start the workflow from scratch (what was made so far is kept)"}
+	clean := Option{OptionClean, "Clean up the stale state and cancel (the state is archived)"}
 	switch {
 	case d.Unrecoverable(r):
 		options := []Option{fresh}
 		if len(d.Keep) > 0 && d.Action != Repair {
-			options = append(options, Option{"from-phase", "Start from a specific phase"})
+			options = append(options, Option{OptionFromPhase, "Start from a specific phase"})
 		}
 		return append(options, clean)
 	case !d.State.Open() || d.State == NotStarted:
 		if d.Point == nil {
 			return nil
 		}
-		return []Option{{"continue", "Start at " + d.Point.name()}, clean}
+		return []Option{{OptionContinue, "Start at " + d.Point.name()}, clean}
 	case len(d.Again) > 0:
-		return []Option{{"continue", fmt.Sprintf("Resume from %s, keeping what stays valid", d.Again[0])}, fresh, clean}
+		return []Option{{OptionContinue, fmt.Sprintf("Resume from %s, keeping what stays valid", d.Again[0])}, fresh, clean}
 	}
 	options := r.answerOption()
 	if d.Point != nil {
-		options = append(options, Option{"continue", "Resume at " + d.Point.name()})
+		options = append(options, Option{OptionContinue, "Resume at " + d.Point.name()})
 	}
 	return append(options, fresh, clean)
 }

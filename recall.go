@@ -22,6 +22,7 @@ func (r *Run) Recall(events []Event) { r.recall(events, false) }
 func (r *Run) RecallOwn(events []Event) { r.recall(events, true) }
 
 func (r *Run) recall(events []Event, own bool) {
+	r.filed = r.State
 	r.Mode, events = latestLife(events, r.Mode)
 	r.Stages = nil
 	stages := map[string]bool{}

@@ -36,25 +36,19 @@ const (
 	PendingClarification ResumeType = "pending_clarification"
 )
 
-// Option is one way to go on that is offered to a person.
-type Option struct {
-	Key   string `json:"key"`   // the word that chooses it, as a flag value
-	Label string `json:"label"` // what it does, in words
-}
-
 // Options lists what can be chosen for a run in this state, the usual choice
 // first. Nothing is offered for a run that was not interrupted.
 func (s ResumeState) Options() []Option {
 	if !s.Interrupted {
 		return nil
 	}
-	fresh := Option{"fresh", "Start fresh (the old state is archived)"}
-	skip := Option{"skip", "Skip to the next plan"}
+	fresh := Option{OptionFresh, "Start fresh (the old state is archived)"}
+	skip := Option{OptionSkip, "Skip to the next plan"}
 	switch s.Type {
 	case ActiveAgent:
 		return []Option{
-			{"resume-agent", "Resume the agent, where its tool can do that"},
-			{"respawn", "Start a new agent with the checkpoint as context"},
+			{OptionResumeAgent, "Resume the agent, where its tool can do that"},
+			{OptionRespawn, "Start a new agent with the checkpoint as context"},
 			skip, fresh,
 		}
 	case PartialPlan:
@@ -62,17 +56,17 @@ func (s ResumeState) Options() []Option {
 		if s.CompletedTasks != nil {
 			at = "Go on at task " + strconv.Itoa(*s.CompletedTasks+1)
 		}
-		return []Option{{"continue", at}, {"restart", "Restart the plan from its beginning"}, skip, fresh}
+		return []Option{{OptionContinue, at}, {OptionRestart, "Restart the plan from its beginning"}, skip, fresh}
 	case PendingClarification:
-		return []Option{{"answer", "Answer now"}, {"skip-group", "Skip this task group"}, fresh}
+		return []Option{{OptionAnswer, "Answer now"}, {OptionSkipGroup, "Skip this task group"}, fresh}
 	case BetweenPlans:
 		at := "Go on with the next plan"
 		if s.ResumeFrom != nil {
 			at = "Go on with plan " + strconv.Itoa(*s.ResumeFrom)
 		}
-		return []Option{{"continue", at}, fresh}
+		return []Option{{OptionContinue, at}, fresh}
 	}
-	return []Option{{"continue", "Go on"}, fresh}
+	return []Option{{OptionContinue, "Go on"}, fresh}
 }
 
 // ResumeAnswer gives the run's ResumeState: the layout's own where it has one,
@@ -115,7 +109,7 @@ func (r *Run) ResumeOptions() []Option {
 	}
 	var out []Option
 	for _, o := range r.ResumeAnswer().Options() {
-		if o.Key == "skip-group" {
+		if o.Key == OptionSkipGroup {
 			out = append(out, r.skipGroupOption()...)
 			continue
 		}

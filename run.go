@@ -134,6 +134,12 @@ type Run struct {
 	// Spent are those of them whose attempts are used up: they are not tried
 	// again before a person had a say.
 	Spent []Spent
+	// Owed are steps that have to be done again before anything else: their last attempt
+	// was not accepted, and what it left makes the files call them done.
+	Owed []Unit `json:",omitempty"`
+	// Asks are questions to a person that whoever resumes the run puts before anything
+	// is started, and that are not on record yet.
+	Asks []Asked `json:",omitempty"`
 
 	LastActivity       time.Time
 	LastActivitySource Source
@@ -174,6 +180,8 @@ type Run struct {
 	// index finds steps by id in runs with many of them.
 	index        map[string]int
 	indexedSteps int
+	// filed is the state that the files alone tell, once the journal was recalled.
+	filed State
 }
 
 // Dated is a day on record.
@@ -348,6 +356,15 @@ func (r *Run) PendingQuestions() []Question {
 		}
 	}
 	return open
+}
+
+// Question returns the question with this id, or nil.
+func (r *Run) Question(id string) *Question {
+	i := slices.IndexFunc(r.Questions, func(q Question) bool { return q.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &r.Questions[i]
 }
 
 // Active moves LastActivity forward to t if t is later. Zero times are ignored.

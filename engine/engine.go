@@ -77,14 +77,7 @@ type Engine struct {
 }
 
 // Choice is what a person chose for a run.
-type Choice struct {
-	Option string // a key of Decision.Options; "" stands for the usual one
-	From   string // begin again at this step
-	Until  string // stop once this step is closed
-	Skip   []string
-	// If, if set, is the digest of the judgement the choice rests on.
-	If string
-}
+type Choice = reprise.Choice
 
 // Summary is what came of it.
 type Summary struct {

@@ -22,7 +22,8 @@ func TestX2_OR5_what_we_recorded_is_activity(t *testing.T) {
 		"nothing on record":                  {time.Time{}, day, true},
 	} {
 		r := &reprise.Run{LastActivity: c.active, LastActivitySource: file}
-		recall(r, []reprise.Event{{Kind: reprise.RunResumed, At: day.Add(-48 * time.Hour)}, {Kind: reprise.StepStarted, At: c.event}}, journal, false)
+		v := &View{Run: r, Events: []reprise.Event{{Kind: reprise.RunResumed, At: day.Add(-48 * time.Hour)}, {Kind: reprise.StepStarted, At: c.event}}}
+		v.recall(journal)
 		want, source := c.active, file
 		if c.ours {
 			want, source = c.event, journal

@@ -6,10 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"sync"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/evidence"
 	"reprise/internal/durable"
 	"reprise/journal"
@@ -37,7 +35,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		}
 		return
 	}
-	store, names := home.store, home.names
+	store := home.store
 	j.tellCopied(store, runs, opts)
 	inbox, err := journal.ReadInbox(j.Root)
 	if err != nil {
@@ -48,62 +46,43 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	}
 	defer hear(runs, inbox)
 	for _, r := range runs {
+		v := j.views[r]
+		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}}
 		if opts.Held.is(r.Ref) {
-			recall(r, opts.Held.Events, lastFile(store, r.Ref), opts.Held.Own)
+			v.Files, v.Events, v.History, v.Own = opts.Held.Run, opts.Held.Events, opts.Held.History, opts.Held.Own
 			r.Findings = append(r.Findings, opts.Held.Findings...)
-			held := sync.OnceValue(func() []journal.Entry {
-				held := make([]journal.Entry, len(opts.Held.Events))
-				for i := range held {
-					held[i].Event = opts.Held.Events[i]
-				}
-				return held
-			})
-			tellLost(ctx, store, r, opts.Held.History, held)
-			tellSpent(store, r, opts.Held.History, held, opts)
-			tellRemeasured(j.Root, store, r, opts.Held.History)
-			tellLanded(store, r, opts.Held.History)
+			s.last = lastFile(store, r.Ref)
+			v.tell(ctx, &s)
 			continue
 		}
 		name := journal.Name(r.Ref)
-		if !slices.Contains(names, name) {
+		if !slices.Contains(home.names, name) {
 			continue
 		}
-		account, err := journal.ReadAccount(store, name)
-		if err != nil {
+		if s.account, err = journal.ReadAccount(store, name); err != nil {
 			r.Report(journalProblem(r.ID, err))
 			continue
 		}
-		entries := account.Entries
-		events := make([]reprise.Event, len(entries))
+		entries := s.account.Entries
+		v.Events = make([]reprise.Event, len(entries))
 		for i := range entries {
-			events[i] = entries[i].Event
+			v.Events[i] = entries[i].Event
+			s.last.File = entries[i].Source.File
 		}
-		var last reprise.Source
-		if n := len(entries); n > 0 {
-			last.File = entries[n-1].Source.File
+		v.History = journal.Fold(entries)
+		v.Own = putBack(ctx, store, r, v.History)
+		v.Files = r.Clone()
+		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
+			s.Budget = nil // an answer that waits may be the say it takes
 		}
-		hist := journal.Fold(entries)
-		recall(r, events, last, putBack(ctx, store, r, hist))
-		if book, err := convention.Playbook(r.Layout, r.Kind); err == nil {
-			if book, ok := book.(reprise.Aimer); ok {
-				book.Aim(store, r)
-			}
-		}
-		tellGone(store, account, r)
-		all := func() []journal.Entry { return entries }
-		tellLost(ctx, store, r, hist, all)
-		tellRemeasured(j.Root, store, r, hist)
-		tellLanded(store, r, hist)
-		if !slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
-			tellSpent(store, r, hist, all, opts) // an answer that waits may be the say it takes
-		}
+		v.tell(ctx, &s)
 		if n := len(entries); n > 0 && works(home.holder, &entries[n-1]) {
 			takeOwner(r, home, durable.LockPath, opts)
 		}
 		// Of a run whose beginning was cut off, the files are not yet, or no longer,
 		// those of the run.
 		if b := lastBeginning(entries); opts.Full && !b.Behind(store) && r.Gone() == nil {
-			tellStand(store, account, r)
+			tellStand(store, s.account, r)
 		}
 	}
 }
@@ -116,28 +95,6 @@ func hear(runs []*reprise.Run, inbox []journal.Letter) {
 				r.Hear(l.Question, l.Answer)
 			}
 		}
-	}
-}
-
-// takenUp are the last words of somebody who was about to start the first step of a
-// run and did not leave in good order.
-var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
-
-// recall adds what events tell to a run, the last of which stands in last. What we
-// recorded is activity, too, whatever the files have a place for: some keep a day,
-// some nothing of most steps. Of an own run only the journal says what was done.
-func recall(r *reprise.Run, events []reprise.Event, last reprise.Source, own bool) {
-	if own {
-		r.RecallOwn(events)
-	} else {
-		r.Recall(events)
-	}
-	if n := len(events); n > 0 {
-		r.Dates = append(r.Dates, reprise.Dated{At: r.LastActivity, Source: r.LastActivitySource})
-		r.Active(events[n-1].At, last)
-	}
-	if n := len(events); n > 0 && r.State == reprise.NotStarted && slices.Contains(takenUp, events[n-1].Kind) {
-		r.State, r.Reason = reprise.Interrupted, "the work was cut off before its first step"
 	}
 }
 

@@ -59,16 +59,10 @@ type JudgeOptions struct {
 
 // Held is a run whose lease the caller holds and that it has just read, with its
 // journal: it is judged as it is given, and not read again.
-type Held struct {
-	Run      *reprise.Run      // what its files tell; it is not changed
-	Events   []reprise.Event   // all that are on record
-	History  *journal.History  // what they add up to
-	Findings []reprise.Finding // how its files stand to its journal
-	Own      bool              // it was begun here with steps that nobody else is to change
-}
+type Held = Record
 
 // is reports whether this is the run.
-func (h *Held) is(ref reprise.Ref) bool {
+func (h *Record) is(ref reprise.Ref) bool {
 	return h != nil && h.Run.Layout == ref.Layout && h.Run.Path == ref.Path
 }
 
@@ -77,6 +71,8 @@ type Judgement struct {
 	*Result
 	Observed  reprise.Observed
 	Decisions map[*reprise.Run]reprise.Decision
+	// Views are what the decisions rest on.
+	views map[*reprise.Run]*View
 	// Verified tells how the command of Verify ended; nil if none was run.
 	Verified *evidence.Outcome
 
@@ -88,12 +84,17 @@ type Judgement struct {
 // Judge reads a project, gathers evidence, examines and decides. It changes
 // nothing on disk: a command given with Verify runs in a folder of its own.
 func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, error) {
-	j := &Judgement{Decisions: map[*reprise.Run]reprise.Decision{}, unverified: map[*reprise.Run][]reprise.Step{}}
+	j := &Judgement{
+		Decisions: map[*reprise.Run]reprise.Decision{}, views: map[*reprise.Run]*View{}, unverified: map[*reprise.Run][]reprise.Step{},
+	}
 	res, runs, err := gatherRuns(ctx, dir, opts.Options, opts.Full && opts.Held == nil, opts.Held)
 	if err != nil {
 		return nil, err
 	}
 	j.Result = res
+	for _, r := range runs {
+		j.views[r] = newView(Record{Run: r}, Scope{Observed: reprise.Observed{Now: opts.Now}})
+	}
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
@@ -128,11 +129,17 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		forgetRedone(r, opts.From)
 	}
 	for _, r := range runs {
-		j.Decisions[r] = reprise.Next(r, j.Observed, reprise.Policy{Grade: opts.Grade})
+		v := j.views[r]
+		v.Observed = j.Observed
+		v.decide(reprise.Policy{Grade: opts.Grade, Quick: !opts.Full})
+		j.Decisions[r] = v.Decision
 	}
 	res.Runs = order(runs, res.entries, j.Observed)
 	return j, nil
 }
+
+// View gives what is known of a run of the judgement, nil if it is none.
+func (j *Judgement) View(r *reprise.Run) *View { return j.views[r] }
 
 // Find gives the run that a ref names, nil if it is not there.
 func (j *Judgement) Find(ref reprise.Ref) *reprise.Run {
@@ -153,10 +160,20 @@ func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	return reprise.Next(r, o, reprise.Policy{})
 }
 
+// forgetRedone takes out what was found of work that is done again.
+func forgetRedone(r *reprise.Run, from string) {
+	at := slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return from != "" && s.ID == from })
+	if at < 0 {
+		return
+	}
+	again := r.RestsOn(at)
+	r.Findings = slices.DeleteFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeWorkNotHere && again[f.Subject] })
+}
+
 // nameTarget tells with the choice to merge what is merged into: the branch that is
 // checked out, which must be the one that the run is for.
 func nameTarget(r *reprise.Run, git *reprise.Git) {
-	at := slices.IndexFunc(r.Options, func(o reprise.Option) bool { return o.Key == "merge" })
+	at := slices.IndexFunc(r.Options, func(o reprise.Option) bool { return o.Key == reprise.OptionMerge })
 	if at < 0 || git == nil || git.Branch == "" {
 		return
 	}

@@ -155,14 +155,14 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, lay reprise.Layout
 	}
 	if n := len(ends); n > 0 {
 		f.Source = ends[n-1].Source
-		f.Message = fmt.Sprintf("its files in %s are gone; by its journal %s: starting it anew would do that again", l.Ref.Path, finished(ends))
+		f.Message = fmt.Sprintf("its files in %s are gone; by its journal %s: starting it anew would do that again", l.Ref.Path, wereFinished(namesOf(ends)))
 	}
 	run.State, run.Reason, run.Next = reprise.Unreadable, filesGone, nil
 	run.Report(f)
 	for _, e := range ends[:min(len(ends), maxEnds)] {
 		run.Report(reprise.Finding{
 			Code: reprise.CodeLostCompletion, Severity: reprise.Info, Subject: e.Event.Step, Source: e.Source,
-			Message: fmt.Sprintf("%s was finished at %s, attempt %d", e.Event.Step, e.Event.At.UTC().Format("2006-01-02 15:04:05 MST"), e.Event.Attempt),
+			Message: fmt.Sprintf("%s was finished at %s, attempt %d", e.Event.Step, clock(e.Event.At), e.Event.Attempt),
 		})
 	}
 	return run
@@ -174,15 +174,14 @@ const filesGone = "its files are gone"
 // maxEnds bounds how many ends of a lost run are told one by one.
 const maxEnds = 20
 
-// finished names steps in a sentence.
-func finished(ends []journal.Entry) string {
-	var names []string
+func namesOf(ends []journal.Entry) (out []string) {
 	for _, e := range ends {
-		names = append(names, e.Event.Step)
+		out = append(out, e.Event.Step)
 	}
-	return wereFinished(names)
+	return out
 }
 
+// wereFinished names steps in a sentence.
 func wereFinished(names []string) string {
 	switch n := len(names); {
 	case n == 1:
@@ -193,34 +192,28 @@ func wereFinished(names []string) string {
 	return strings.Join(names, ", ") + " were finished"
 }
 
-// tellLost finds what the journal accepted and the files do not tell: the same rule by
-// which whoever works on the run asks, or says that it is done again. r has the
-// findings about files that are gone; entries are those that hist is of.
-func tellLost(ctx context.Context, store *durable.Store, r *reprise.Run, hist *journal.History, entries func() []journal.Entry) {
+// tellLost finds what the journal accepted and the files do not tell: by the same rule
+// whoever works on the run asks, or says that it is done again.
+func (v *View) tellLost(ctx context.Context, s *Scope) {
+	r := v.Run
 	if !r.State.Open() || r.State == reprise.Unreadable {
 		return
 	}
 	gone := slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone })
-	reopened := func(s *reprise.Step) bool { return s != nil && hist.Step(s.ID).Reopened(s) != nil }
-	if !gone && !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return reopened(&s) }) {
+	reopened := func(st reprise.Step) bool { return v.History.Step(st.ID).Reopened(&st) != nil }
+	if !gone && !slices.ContainsFunc(r.Steps, reopened) {
 		return
 	}
-	all := entries()
-	ends := journal.Ends(all, hist)
-	if len(ends) == 0 {
-		return
-	}
-	l := convention.Find(r.Layout)
-	keeps, ok := l.(interface{ Appends() bool })
-	asks := ok && keeps.Appends()
+	ends := journal.Ends(s.entries(v), v.History)
+	asks := appends(r.Layout)
 	for _, e := range ends {
-		s := r.Step(e.Event.Step)
-		if !reopened(s) || journal.NextRound(l, s.ID, len(all), func(i int) *reprise.Event { return &all[i].Event }) {
+		st := r.Step(e.Event.Step)
+		if v.Reopened(st) == nil {
 			continue
 		}
 		f := reprise.Finding{
-			Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: s.ID, Source: e.Source,
-			Message: fmt.Sprintf("%s was finished at %s, and the files of the run call it %s, which nobody here did", s.ID, e.Event.At.UTC().Format("2006-01-02 15:04:05 MST"), s.Status),
+			Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: st.ID, Source: e.Source,
+			Message: fmt.Sprintf("%s was finished at %s, and the files of the run call it %s, which nobody here did", st.ID, clock(e.Event.At), st.Status),
 			Hint:    "look whether its work is there; it is started again unless the files say otherwise",
 		}
 		if asks {
@@ -228,10 +221,11 @@ func tellLost(ctx context.Context, store *durable.Store, r *reprise.Run, hist *j
 		}
 		r.Report(f)
 	}
-	if !gone || asks || l == nil {
+	l := convention.Find(r.Layout)
+	if !gone || asks || l == nil || len(ends) == 0 || s.Store == nil {
 		return
 	}
-	if names := forgotten(ctx, store, l, r, ends); len(names) > 0 {
+	if names := forgotten(ctx, s.Store, l, r, ends); len(names) > 0 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeLostCompletion, Severity: reprise.Blocking, Subject: r.ID, Source: ends[len(ends)-1].Source,
 			Message: fmt.Sprintf("by the journal %s, and the files that are left do not know of it", wereFinished(names)),

@@ -81,7 +81,21 @@ func (m *Remeasured) Text() string {
 	return fmt.Sprintf("%s changed since %s. Is it gone on with what was built, or is it built again?", upperFirst(m.subject()), m.Since)
 }
 
+// The answers to that question.
+const (
+	ChangedContinue = "go on with what was built"
+	ChangedAgain    = "build it again"
+)
+
+// Asked is the question as it is put to a person.
+func (m *Remeasured) Asked() reprise.Asked {
+	return reprise.Asked{ID: m.Question(), Text: m.Text(), Options: []string{ChangedContinue, ChangedAgain}, Closed: true}
+}
+
 func (m *Remeasured) subject() string { return strings.Join(m.What, " and ") + " of the story" }
+
+// clock spells a moment.
+func clock(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 MST") }
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
@@ -100,9 +114,9 @@ func RemeasuredBy(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History)
 	if now == "" || now == was.Measure {
 		return nil
 	}
-	m := &Remeasured{Measure: now, Since: fmt.Sprintf("attempt %d of %s (%s)", was.Attempt, was.Step, was.At.UTC().Format("2006-01-02 15:04:05 MST"))}
+	m := &Remeasured{Measure: now, Since: fmt.Sprintf("attempt %d of %s (%s)", was.Attempt, was.Step, clock(was.At))}
 	if was.Attempt == 0 {
-		m.Since = was.At.UTC().Format("2006-01-02 15:04:05 MST")
+		m.Since = clock(was.At)
 	}
 	before, after := strings.Fields(was.Measure), strings.Fields(now)
 	for i, what := range []string{"the acceptance criteria", "the scope"} {
@@ -155,10 +169,11 @@ func lastHeard(dir string, ref reprise.Ref, attempt *reprise.Event) time.Time {
 	return last
 }
 
-// tellRemeasured adds that the story of a run was changed.
-func tellRemeasured(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History) {
-	m := RemeasuredBy(dir, fsys, r, hist)
-	if m == nil {
+// tellChanged finds out whether the story of a run was changed, and says so.
+func (v *View) tellChanged(s *Scope) {
+	r := v.Run
+	m := RemeasuredBy(s.Dir, s.Files, r, v.History)
+	if v.Changed = m; m == nil {
 		return
 	}
 	f := reprise.Finding{

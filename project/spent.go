@@ -2,10 +2,8 @@ package project
 
 import (
 	"fmt"
-	"io/fs"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -16,11 +14,12 @@ const maxAssigned = 32
 
 // tellSpent finds what a run would start next and what is not tried again before a
 // person had a say, by the rule that whoever works goes by, and says why.
-func tellSpent(store fs.FS, r *reprise.Run, hist *journal.History, entries func() []journal.Entry, opts JudgeOptions) {
-	if opts.Budget == nil || !r.State.Open() || len(r.Next) == 0 || !tired(hist) {
+func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
+	r, hist := v.Run, v.History
+	if s.Budget == nil || book == nil || !r.State.Open() || len(r.Next) == 0 || !tired(hist) {
 		return
 	}
-	of, err := opts.Budget(r.Ref)
+	of, err := s.Budget(r.Ref)
 	if err != nil {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: r.ID,
@@ -29,15 +28,11 @@ func tellSpent(store fs.FS, r *reprise.Run, hist *journal.History, entries func(
 		})
 		return
 	}
-	book, err := convention.Playbook(r.Layout, r.Kind)
-	if err != nil {
-		return // nobody works on such a run
-	}
 	told := map[string]bool{}
 	for i, u := range r.Next {
 		step := u.ID
 		if hist.Steps[u.ID] == nil && i < maxAssigned {
-			if a, err := book.Assign(store, r, u); err == nil && a.Step != "" {
+			if a, err := book.Assign(s.Files, r, u); err == nil && a.Step != "" {
 				step = a.Step
 			}
 		}
@@ -49,7 +44,7 @@ func tellSpent(store fs.FS, r *reprise.Run, hist *journal.History, entries func(
 		r.Spent = append(r.Spent, reprise.Spent{Unit: u.ID, Step: step, Reason: why})
 		if !told[step] {
 			told[step] = true
-			reportSpent(r, step, why, h, b, entries())
+			reportSpent(r, step, why, h, b, s.entries(v))
 		}
 	}
 }

@@ -206,7 +206,7 @@ func (f *face) since(j judged) string {
 }
 
 var verdictMarks = map[reprise.Verdict]string{
-	reprise.Safe: "✓", reprise.Caution: "!", reprise.BlockedVerdict: "✗", reprise.VerdictNone: "·",
+	reprise.Safe: "✓", reprise.Caution: "!", reprise.BlockedVerdict: "✗", reprise.VerdictNone: "·", reprise.UncheckedVerdict: "·",
 }
 
 var verdictColours = map[reprise.Verdict]string{reprise.Safe: "32", reprise.Caution: "33", reprise.BlockedVerdict: "31"}

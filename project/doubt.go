@@ -1,0 +1,142 @@
+package project
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/convention"
+	"reprise/journal"
+)
+
+// Doubt is what a person is asked about steps of which the files and the journal do
+// not tell the same. None of them is started before that is answered.
+type Doubt struct {
+	// Prefix begins the ids of questions of this sort; Question is the one about these
+	// steps.
+	Prefix   string
+	Question reprise.Asked
+	// Ends are the events that say that the steps are done.
+	Ends []reprise.Event
+	// Done and Again are the answers.
+	Done, Again string
+	// Finding is what a person sees beside the question.
+	Finding reprise.Finding
+}
+
+// The prefixes of questions about steps whose end the files lost, and about steps that
+// the files alone call done.
+const (
+	LostPrefix    = "lost-"
+	ClaimedPrefix = "claimed-"
+)
+
+// Reopened gives the end of a step that was accepted and that the files call open all
+// the same; nil for any other step.
+func (v *View) Reopened(s *reprise.Step) *reprise.Event {
+	if s == nil {
+		return nil
+	}
+	end := v.History.Step(s.ID).Reopened(s)
+	if end == nil || journal.NextRound(convention.Find(v.Run.Layout), s.ID, len(v.Events), func(i int) *reprise.Event { return &v.Events[i] }) {
+		return nil
+	}
+	return end
+}
+
+// appends reports whether the files of a layout only ever add to what they tell: an end
+// that is missing there was lost, and nobody opened the step again.
+func appends(layout string) bool {
+	keeps, ok := convention.Find(layout).(interface{ Appends() bool })
+	return ok && keeps.Appends()
+}
+
+// doubts finds what a person has to be asked about the steps of a run.
+func doubts(v *View) (out []Doubt) {
+	if !v.Run.State.Open() || v.Run.State == reprise.Unreadable {
+		return nil
+	}
+	lost := Doubt{Prefix: LostPrefix, Done: "it is done", Again: "do it again"}
+	claimed := Doubt{Prefix: ClaimedPrefix, Done: lost.Done, Again: "do it"}
+	keeps := appends(v.Run.Layout)
+	for i := range v.Run.Steps {
+		s := &v.Run.Steps[i]
+		if _, busy := v.AtWork[s.ID]; s.Claimed && !busy {
+			claimed.Ends = append(claimed.Ends, reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "it is done, says a person"})
+		}
+		if !keeps {
+			continue
+		}
+		if end := v.Reopened(s); end != nil {
+			lost.Ends = append(lost.Ends, *end)
+		}
+	}
+	if names := stepsOf(lost.Ends); len(names) > 0 {
+		text := strings.Join(names, ", ") + " were finished and the files of the run have lost that. Are they done?"
+		if len(names) == 1 {
+			text = fmt.Sprintf("%s was finished at %s and the files of the run have lost that. Is it done?", names[0], clock(lost.Ends[0].At))
+		}
+		lost.Finding = reprise.Finding{
+			Code:    reprise.CodeLostCompletion,
+			Message: fmt.Sprintf("the files have lost that %s finished: nothing of that is done again before a person had a say", were(names)),
+		}
+		out = append(out, lost.about(v.Run, text))
+	}
+	if names := stepsOf(claimed.Ends); len(names) > 0 {
+		text := strings.Join(names, ", ") + " are called done by the files of the run, and nothing here did them. Are they done?"
+		if len(names) == 1 {
+			text = names[0] + " is called done by the files of the run, and nothing here did it. Is it done?"
+		}
+		claimed.Finding = reprise.Finding{
+			Code:    reprise.CodeUnrecordedEnd,
+			Message: fmt.Sprintf("something else wrote that %s finished: nothing goes on from that before a person had a say", were(names)),
+		}
+		out = append(out, claimed.about(v.Run, text))
+	}
+	return out
+}
+
+// about completes a doubt about the steps of a run. Its question has another name where
+// the steps are others, or lost it again, or an answer said neither.
+func (d Doubt) about(r *reprise.Run, text string) Doubt {
+	d.Finding.Severity, d.Finding.Subject = reprise.Warning, d.Ends[0].Step
+	d.Finding.Source, d.Finding.Hint = reprise.Source{File: r.Path}, "`reprise log` shows what was recorded"
+	d.Question = reprise.Asked{Text: text, Options: []string{d.Done, d.Again}, Closed: true}
+	var which strings.Builder
+	for _, end := range d.Ends {
+		fmt.Fprintf(&which, "%q %d %d\n", end.Step, end.Attempt, end.At.UnixNano())
+	}
+	name := d.Prefix + reprise.HashOf([]byte(which.String())).String()[:8]
+	for n := 1; ; n++ {
+		d.Question.ID = fmt.Sprintf("%s-%d", name, n)
+		if q := r.Question(d.Question.ID); q == nil || !q.Applied {
+			return d
+		}
+	}
+}
+
+// asks lists what a person is asked before anything is started, and was not asked yet.
+func (v *View) asks() (out []reprise.Asked) {
+	if m := v.Changed; m != nil && m.Asks {
+		out = append(out, m.Asked())
+	}
+	for _, d := range v.Doubts {
+		out = append(out, d.Question)
+	}
+	return slices.DeleteFunc(out, func(q reprise.Asked) bool { return v.Run.Question(q.ID) != nil })
+}
+
+func stepsOf(events []reprise.Event) (out []string) {
+	for _, ev := range events {
+		out = append(out, ev.Step)
+	}
+	return out
+}
+
+func were(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " was"
+	}
+	return strings.Join(names, ", ") + " were"
+}

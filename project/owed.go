@@ -1,0 +1,112 @@
+package project
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+
+	"reprise"
+)
+
+// owed finds the steps whose last attempt was not accepted although the files call them
+// done, or do not offer them any longer, because of what it left. What somebody has
+// changed since counts as it is.
+func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
+	if v.Changed != nil && v.Changed.Asks {
+		return // nobody knows yet whether it is built again
+	}
+	for id, h := range v.History.Steps {
+		if _, busy := v.AtWork[id]; busy || v.Parked[id] != "" || h.Owed == nil || h.Open != nil || !untouched(fsys, h.Owed.Expect) {
+			continue
+		}
+		const why = "its last attempt was not accepted"
+		switch s := v.Run.Step(id); {
+		case s == nil && len(h.Owed.Expect) > 0 && !v.offers(fsys, book, id):
+			v.Run.Owed = append(v.Run.Owed, reprise.Unit{ID: id, Phase: cmp.Or(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: why})
+		case s != nil && s.Status.Closed() && ByPresence(s, h.Owed.Expect):
+			v.Run.Owed = append(v.Run.Owed, reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: why})
+		}
+	}
+	slices.SortFunc(v.Run.Owed, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// offers reports whether the files offer a step.
+func (v *View) offers(fsys fs.FS, book reprise.Playbook, step string) bool {
+	return book != nil && slices.ContainsFunc(v.Run.Next, func(u reprise.Unit) bool {
+		a, err := book.Assign(fsys, v.Run, u)
+		return err == nil && (a.Step == step || a.Step == "" && u.ID == step)
+	})
+}
+
+// ByPresence reports whether a step is called done because something it was to leave is
+// there. A file that is there may be half of what it was to become.
+func ByPresence(s *reprise.Step, expect []reprise.Expected) bool {
+	for _, c := range s.Claims {
+		if c.Won && slices.ContainsFunc(expect, func(e reprise.Expected) bool {
+			return c.Source.File == e.Path || strings.HasPrefix(e.Path, c.Source.File+"/") && c.Source.Line == 0
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// untouched reports whether files are what they were when an attempt was given up.
+func untouched(fsys fs.FS, files []reprise.Expected) bool {
+	for _, e := range files {
+		if now, err := HashIn(fsys, e.Path); err != nil || now != e.Before {
+			return false
+		}
+	}
+	return true
+}
+
+// HashIn is the hash of a file of the project, however large, zero if there is none.
+// All folders that hold a file have the same hash; one that holds none is nothing.
+func HashIn(fsys fs.FS, name string) (reprise.Hash, error) {
+	sum, err := hashFile(fsys, name)
+	if err == nil {
+		return sum, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a file lies where a folder of it would be
+		return reprise.Hash{}, nil
+	}
+	if info, statErr := fs.Stat(fsys, name); statErr != nil || !info.IsDir() {
+		return reprise.Hash{}, err
+	}
+	empty := true
+	walkErr := fs.WalkDir(fsys, name, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			empty = false // also where that cannot be told
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if empty && walkErr == nil {
+		return reprise.Hash{}, nil
+	}
+	return reprise.HashOf([]byte("folder")), nil
+}
+
+func hashFile(fsys fs.FS, name string) (reprise.Hash, error) {
+	if store, ok := fsys.(interface {
+		HashFile(name string, behind ...[]byte) (reprise.Hash, error)
+	}); ok {
+		return store.HashFile(name)
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return reprise.Hash{}, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return reprise.Hash{}, err
+	}
+	return reprise.Hash(h.Sum(nil)), nil
+}

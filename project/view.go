@@ -1,0 +1,249 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"reprise"
+	"reprise/convention"
+	"reprise/evidence/grade"
+	"reprise/examine"
+	"reprise/internal/durable"
+	"reprise/journal"
+)
+
+// View is one run with all that is known of it at one moment. It is plain data:
+// whoever looks at a run and whoever works on it decide from the same one.
+type View struct {
+	// Run is what the files tell, with what the journal and the evidence add to it.
+	// Files is what the files alone tell; it is never changed.
+	Run, Files *reprise.Run
+	// Events are those of the journal, History what they add up to.
+	Events  []reprise.Event
+	History *journal.History
+	// Own tells that the run was begun here with steps that nobody else is to change:
+	// only the journal says what was done of it.
+	Own      bool
+	Observed reprise.Observed
+	// AtWork are the steps that are being worked on by whoever holds the view.
+	AtWork map[string]reprise.Assignment
+	// Parked are steps that whoever works can do nothing more about, and why.
+	Parked map[string]string
+	Choice reprise.Choice
+	// Doubts are what a person is asked before the steps they are about are started.
+	Doubts []Doubt
+	// Changed tells that somebody changed what the work is measured by; nil if not.
+	Changed  *Remeasured
+	Decision reprise.Decision
+	Now      time.Time
+}
+
+// Record is a run as its files tell it, with its journal.
+type Record struct {
+	Run      *reprise.Run      // what its files tell; it is not changed
+	Events   []reprise.Event   // all that are on record
+	History  *journal.History  // what they add up to
+	Findings []reprise.Finding // how its files stand to its journal
+	Own      bool              // see View
+}
+
+// Scope says where a view is built and how closely the run is looked at.
+type Scope struct {
+	Dir   string // of the project, absolute
+	Files fs.FS  // its files, as whoever builds the view sees them
+	// Store, if set, lets what the journal says be held against what could be rebuilt
+	// from it.
+	Store *durable.Store
+	// Observed is what the world said. Its Now is the time of the view.
+	Observed reprise.Observed
+	// Checks are those that are asked; zero asks none.
+	Checks examine.Set
+	Policy reprise.Policy
+	Choice reprise.Choice
+	AtWork map[string]reprise.Assignment // see View
+	Parked map[string]string             // see View
+	// Playbook says how the run is worked on; nil stands for that of its kind.
+	Playbook reprise.Playbook
+	// Budget says how often each step is tried before a person is asked, as in
+	// JudgeOptions; nil leaves that out.
+	Budget func(reprise.Ref) (func(step string) journal.Budget, error)
+
+	account *journal.Account // the journal as it was read; nil where only its events are known
+	last    reprise.Source   // where the last event stands
+}
+
+// entries gives the events of a view with their places, as far as those are known.
+func (s *Scope) entries(v *View) []journal.Entry {
+	if s.account != nil {
+		return s.account.Entries
+	}
+	out := make([]journal.Entry, len(v.Events))
+	for i := range out {
+		out[i].Event = v.Events[i]
+	}
+	return out
+}
+
+// NewView builds the view of one run: it adds what the journal tells, grades and
+// examines the run as far as the scope asks for, and decides. It changes nothing on
+// disk, and nothing of rec.
+func NewView(ctx context.Context, rec Record, s Scope) *View {
+	v := newView(rec, s)
+	v.Run = rec.Run.Clone()
+	v.tell(ctx, &s)
+	v.judge(&s)
+	return v
+}
+
+func newView(rec Record, s Scope) *View {
+	v := &View{
+		Run: rec.Run, Files: rec.Run, Events: rec.Events, History: rec.History, Own: rec.Own,
+		AtWork: s.AtWork, Parked: s.Parked, Choice: s.Choice, Now: s.Observed.Now,
+	}
+	if v.History == nil {
+		v.History = &journal.History{}
+	}
+	return v
+}
+
+// tell adds what the journal of a run tells and its files have no place for. v.Run is
+// changed, and must not be v.Files.
+func (v *View) tell(ctx context.Context, s *Scope) {
+	v.recall(s.last)
+	book := s.Playbook
+	if book == nil {
+		book, _ = convention.Playbook(v.Run.Layout, v.Run.Kind) // nobody works on a run without one
+	}
+	if book, ok := book.(reprise.Aimer); ok {
+		book.Aim(s.Files, v.Run)
+	}
+	if s.account != nil {
+		tellGone(s.Store, s.account, v.Run)
+	}
+	v.Doubts = doubts(v)
+	v.tellLost(ctx, s)
+	v.tellChanged(s)
+	v.tellLanded(s.Files)
+	v.owed(s.Files, book)
+	v.tellSpent(s, book)
+	v.Run.Asks = v.asks()
+}
+
+// putBack reports whether a run was begun here with steps that nobody else is to
+// change. Where something else changed them, the run becomes what it is once whoever
+// resumes it has put them back; a finding says so.
+func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *journal.History) (own bool) {
+	l := convention.Find(r.Layout)
+	if l == nil || r.State == reprise.Unreadable && r.Gone() != nil {
+		return false
+	}
+	file, content, own, stands := hist.Defined(l, r.Ref)
+	if !stands {
+		return own
+	}
+	have, err := fs.ReadFile(store, file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(have, content) {
+		return own // one that is gone is another matter
+	}
+	dry := durable.NewDryRun(store)
+	if err == nil {
+		err = dry.Apply(ctx, []reprise.Edit{{Path: file, Base: reprise.HashOf(have), Content: content}})
+	}
+	var then *reprise.Run
+	if err == nil {
+		then, err = l.Load(dry, r.Ref)
+	}
+	f := journal.StepsChanged(r.Ref, file)
+	if err != nil {
+		f.Severity, f.Message = reprise.Blocking, f.Message+", and it cannot be put back: "+err.Error()
+	} else {
+		then.Also = r.Also
+		*r = *then
+	}
+	r.Report(f)
+	return own
+}
+
+// takenUp are the last words of somebody who was about to start the first step of a
+// run and did not leave in good order.
+var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
+
+// recall adds what events tell to a run, the last of which stands in last. What we
+// recorded is activity, too, whatever the files have a place for: some keep a day,
+// some nothing of most steps. Of an own run only the journal says what was done.
+func (v *View) recall(last reprise.Source) {
+	r, n := v.Run, len(v.Events)
+	if v.Own {
+		r.RecallOwn(v.Events)
+	} else {
+		r.Recall(v.Events)
+	}
+	if n == 0 {
+		return
+	}
+	r.Dates = append(slices.Clip(r.Dates), reprise.Dated{At: r.LastActivity, Source: r.LastActivitySource})
+	r.Active(v.Events[n-1].At, last)
+	if r.State == reprise.NotStarted && slices.Contains(takenUp, v.Events[n-1].Kind) {
+		r.State, r.Reason = reprise.Interrupted, "the work was cut off before its first step"
+	}
+}
+
+// judge holds the run against what was observed, asks the checks and decides.
+func (v *View) judge(s *Scope) {
+	v.Observed = s.Observed
+	if s.Checks != 0 {
+		grade.New(v.Observed).Run(v.Run)
+		examine.Apply(v.Run, v.Observed, s.Checks)
+	}
+	v.decide(s.Policy)
+}
+
+// decide says what to do about the run.
+func (v *View) decide(p reprise.Policy) {
+	p.Choice = v.Choice
+	v.Decision = reprise.Next(v.Run, v.Observed, p)
+}
+
+// tellLanded adds to an open run how the ends of its steps were accepted here, what
+// they were to leave and is gone, and which work waits to be committed.
+func (v *View) tellLanded(fsys fs.FS) {
+	r, hist := v.Run, v.History
+	if hist.Started {
+		r.Life, r.Began = reprise.TrailerLife(hist.Began), hist.Began
+	}
+	if !r.State.Open() {
+		return
+	}
+	for i := range r.Steps {
+		s, h := &r.Steps[i], hist.Step(r.Steps[i].ID)
+		if h.Held != nil {
+			s.Held = h.Held.Text
+		}
+		if h.Accepted == nil || s.Status != reprise.Done {
+			continue
+		}
+		s.Accepted = &reprise.Acceptance{Commit: h.Accepted.Commit, Key: h.Accepted.Key, At: h.Accepted.At}
+		if r.Kind != reprise.KindGraph {
+			continue // only graphs tell who needs what a step leaves
+		}
+		for _, e := range h.Made {
+			if strings.HasPrefix(e.Path, r.Path+"/") {
+				continue // a file of the run itself
+			}
+			if _, err := fs.Stat(fsys, e.Path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+				s.Accepted.Gone = append(s.Accepted.Gone, e.Path)
+			}
+		}
+	}
+	for i := range r.Next {
+		if s := r.Step(r.Next[i].ID); s != nil && s.Held != "" {
+			r.Next[i].Reason = "it was finished, and its work only has to be committed"
+		}
+	}
+}
