@@ -38,9 +38,10 @@ var rooms = map[string][]string{
 	"internal/gitx/gittest":     {},
 	"internal/proc":             {"."},
 	"internal/transcript":       {"."},
-	"evidence":                  {".", "internal/gitx", "internal/proc", "internal/transcript", "evidence/grade"},
+	"internal/redact":           {"."},
+	"evidence":                  {".", "internal/gitx", "internal/proc", "internal/redact", "internal/transcript", "evidence/grade"},
 	"evidence/grade":            {"."},
-	"agent":                     {".", "internal/proc", "internal/shim"},
+	"agent":                     {".", "internal/proc", "internal/redact", "internal/shim"},
 	"agent/agenttest":           {"internal/modelstub"},
 	"agent/*":                   {".", "agent", "internal/proc", "internal/shim"},
 	"internal/shim":             {"internal/proc"},
@@ -53,10 +54,10 @@ var rooms = map[string][]string{
 	"settings":                  {".", "internal/doc", "internal/durable"},
 	"flow":                      {".", "internal/doc"},
 	"worktree":                  {".", "internal/gitx", "internal/durable", "journal"},
-	"engine":                    {".", "agent", "agent/*", "settings", "flow", "prompt", "briefing", "convention", "convention/*", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc"},
+	"engine":                    {".", "agent", "agent/*", "settings", "flow", "prompt", "briefing", "convention", "convention/*", "project", "journal", "upkeep", "worktree", "internal/durable", "internal/gitx", "internal/proc", "internal/redact"},
 	"internal/tui":              {".", "engine"},
 	"internal/demo":             {".", "internal/proc"},
-	"internal/cli":              {".", "convention", "examine", "briefing", "doctor", "project", "report", "upkeep", "journal", "internal/doc", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "worktree", "internal/proc", "internal/tui", "internal/shim", "internal/demo"},
+	"internal/cli":              {".", "convention", "examine", "briefing", "doctor", "project", "report", "upkeep", "journal", "internal/doc", "internal/durable", "engine", "agent", "agent/*", "settings", "flow", "worktree", "internal/proc", "internal/redact", "internal/tui", "internal/shim", "internal/demo"},
 	"cmd/reprise":               {"internal/cli", "internal/shim", "internal/demo"},
 	"schema":                    {"report"},
 }
@@ -67,7 +68,7 @@ var noEffects = []string{"os", "os/exec", "net", "net/http", "syscall", "path/fi
 // system are the rooms that may speak to the operating system directly.
 var system = []string{"internal/tree", "internal/durable", "internal/proc", "internal/shim"}
 
-var pure = []string{".", "convention/*", "internal/ledger", "examine", "report", "evidence/grade", "prompt", "flow", "briefing", "internal/transcript"}
+var pure = []string{".", "convention/*", "internal/ledger", "examine", "report", "evidence/grade", "prompt", "flow", "briefing", "internal/redact", "internal/transcript"}
 
 // owners lists third-party packages and the one room that may import each, so
 // that it can be replaced in a day.
@@ -78,6 +79,7 @@ var owners = map[string]string{
 	"golang.org/x/term":                     "internal/cli",
 	"charm.land/bubbletea/v2":               "internal/tui",
 	"golang.org/x/sync/errgroup":            "project",
+	"mvdan.cc/sh/v3/syntax":                 "internal/transcript",
 	"github.com/google/go-cmp/cmp":          "convention/conventiontest",
 	"github.com/rogpeppe/go-internal/txtar": "convention/conventiontest",
 }

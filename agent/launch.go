@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/redact"
 	"reprise/internal/shim"
 )
 
@@ -70,7 +71,7 @@ func (l Launch) Start(ctx context.Context, job Job) (Session, error) {
 		return nil, &StartError{Command: l.Argv[0], Cause: err}
 	}
 	s := &session{
-		job: job, launch: l, redact: NewRedactor(job.Secrets),
+		job: job, launch: l, redact: redact.New(job.Secrets),
 		keep: newKeep(job.Log, l.MaxLog), say: &sayer{tell: job.Line},
 		broken: make(chan error, 1), done: make(chan struct{}),
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"reprise/internal/redact"
 	"reprise/internal/shim"
 )
 
@@ -18,7 +19,7 @@ type session struct {
 	job     Job
 	launch  Launch
 	attempt *shim.Attempt
-	redact  *Redactor
+	redact  *redact.Redactor
 	keep    *keep
 	say     *sayer
 
@@ -252,7 +253,7 @@ func (s *session) conclude(report shim.Report, err error) {
 	if r.Dropped, failure = s.keep.Close(); failure != nil {
 		r.Reason += fmt.Sprintf("; its log is incomplete: %v", failure)
 	}
-	s.redact.result(&r)
+	s.redactResult(&r)
 	s.result = r
 }
 
@@ -297,5 +298,26 @@ func (r *Result) weigh() {
 		if r.Reply.Summary != "" {
 			r.Reason += ": " + oneLine(r.Reply.Summary)
 		}
+	}
+}
+
+// result takes the secrets out of all that a result says in words: it is kept
+// in the journal.
+func (s *session) redactResult(res *Result) {
+	r := s.redact
+	for _, text := range []*string{&res.Reason, &res.ReplyProblem, &res.LastText, &res.Stderr} {
+		*text = r.String(*text)
+	}
+	for i := range res.LeftOver {
+		res.LeftOver[i] = r.String(res.LeftOver[i])
+	}
+	for i := range res.Open {
+		res.Open[i].Input = r.String(res.Open[i].Input)
+	}
+	for i := range res.Asks {
+		res.Asks[i] = r.String(res.Asks[i])
+	}
+	if res.Reply != nil {
+		r.Reply(res.Reply)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/internal/durable"
+	"reprise/internal/redact"
 	"reprise/settings"
 )
 
@@ -234,7 +235,7 @@ func (w *work) reply(f *flight) *reprise.Reply {
 	if err != nil || reply == nil {
 		return nil
 	}
-	agent.NewRedactor(w.secrets(f.a.Env)).Reply(reply)
+	redact.New(w.secrets(f.a.Env)).Reply(reply)
 	return reply
 }
 

@@ -13,6 +13,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/internal/durable"
+	"reprise/internal/redact"
 	"reprise/project"
 	"reprise/upkeep"
 )
@@ -116,7 +117,7 @@ func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, er
 // closely asks for a close look in which no secret is told that is known.
 func (e *Engine) closely() project.JudgeOptions {
 	return project.JudgeOptions{
-		Options: project.Options{Now: e.Now()}, Full: true, Adopt: e.Adopt, Hide: agent.NewRedactor(e.Settings.Known(e.Environ)).String,
+		Options: project.Options{Now: e.Now()}, Full: true, Adopt: e.Adopt, Hide: redact.New(e.Settings.Known(e.Environ)).String,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"reprise"
 	"reprise/internal/proc"
+	"reprise/internal/redact"
 	"reprise/internal/transcript"
 )
 
@@ -45,10 +46,10 @@ const (
 // shown gives text of a transcript as it may leave this package. Everything that
 // was written by a session goes through here before it is put together with words
 // of ours: a quoted secret may have another form.
-func (a *air) shown(text string) string { return transcript.Shown(text, shownText, a.hide) }
+func (a *air) shown(text string) string { return redact.Shown(text, shownText, a.hide) }
 
 // named is shown for a name or an id.
-func (a *air) named(text string) string { return transcript.Shown(text, shownName, a.hide) }
+func (a *air) named(text string) string { return redact.Shown(text, shownName, a.hide) }
 
 // sessions finds the sessions of agent CLIs that worked in the project or in a
 // checkout of a run, tells whether somebody works on them and what became of

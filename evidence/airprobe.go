@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/redact"
 	"reprise/internal/transcript"
 )
 
@@ -32,7 +33,7 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 	wrote := reprise.HashOf([]byte(c.ID + "\x00" + c.Tool + "\x00" + summary(c)))
 	out = reprise.Call{ID: a.named(c.ID), Tool: a.named(c.Tool), Text: a.shown(summary(c)), Wrote: wrote, Started: c.Started, Effect: c.Effect(), Landing: reprise.LandingUnknown, Passed: c.Passed}
 	sign := func(format string, args ...any) {
-		out.Signs = append(out.Signs, transcript.Shown(fmt.Sprintf(format, args...), 2*shownText, a.hide))
+		out.Signs = append(out.Signs, redact.Shown(fmt.Sprintf(format, args...), 2*shownText, a.hide))
 	}
 	if c.Torn {
 		out.Text = "a call whose record was cut off while it was written"

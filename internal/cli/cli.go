@@ -28,7 +28,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"reprise/agent"
+	"reprise/internal/redact"
 	"reprise/project"
 	"reprise/report"
 	"reprise/settings"
@@ -309,7 +309,7 @@ func (a *app) hide(dir string) func(string) string {
 			set = read
 		}
 	}
-	return agent.NewRedactor(set.Known(os.Environ())).String
+	return redact.New(set.Known(os.Environ())).String
 }
 
 // progressLine is one line on standard error, shown only on a terminal and only

@@ -47,16 +47,13 @@ func commandEffect(line string, depth int) reprise.Effect {
 	if depth > maxNesting {
 		return reprise.EffectUnknown
 	}
-	commands, inner, ok := shellLine(line)
-	if !ok {
+	s := shellLine(line)
+	if !s.ok {
 		return reprise.EffectUnknown
 	}
 	worst := reprise.EffectNone
-	for _, c := range commands {
+	for _, c := range slices.Concat(s.commands, s.inner) {
 		worst = max(worst, c.effect(depth))
-	}
-	for _, line := range inner {
-		worst = max(worst, commandEffect(line, depth+1))
 	}
 	return worst
 }

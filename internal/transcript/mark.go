@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -36,17 +37,14 @@ func (c Call) Marks() (marks []Mark, whole bool) {
 	if len(c.Input.Files) > 0 { // a patch given to a shell: its files tell
 		return nil, strings.HasPrefix(strings.TrimSpace(c.Input.Command), "apply_patch")
 	}
-	commands, inner, ok := shellLine(c.Input.Command)
-	if !ok {
+	line := shellLine(c.Input.Command)
+	if !line.ok {
 		return nil, false
 	}
-	whole = true
-	for _, line := range inner {
-		whole = whole && commandEffect(line, 1) == reprise.EffectNone
-	}
+	whole = !slices.ContainsFunc(line.inner, func(c command) bool { return c.effect(1) != reprise.EffectNone })
 	dir, after, staged := "", true, false
-	for _, cmd := range commands {
-		after = after && (cmd.join == "" || cmd.join == "&&")
+	for _, cmd := range line.commands {
+		after = after && (cmd.join == "" || cmd.join == "&&") && !cmd.maybe
 		if name, args := cmd.program(); name == "cd" {
 			if len(args) != 1 || !args[0].plain {
 				return marks, false
@@ -61,10 +59,10 @@ func (c Call) Marks() (marks []Mark, whole bool) {
 			staged = true // the commit after it speaks for it
 			continue
 		}
-		found := cmd.marks(inner)
+		found := cmd.marks()
 		// What hangs on a condition, or runs beside the rest, need not have
 		// happened at all.
-		if len(found) == 0 || cmd.join == "||" || cmd.join == "&" || cmd.back {
+		if len(found) == 0 || cmd.join == "||" || cmd.join == "&" || cmd.back || cmd.maybe {
 			whole = false
 		}
 		for _, m := range found {
@@ -85,13 +83,13 @@ func join(dir, name string) string {
 
 // marks are the traces of one command; none if its effect is not told by them
 // alone.
-func (c command) marks(inner []string) (out []Mark) {
+func (c command) marks() (out []Mark) {
 	name, args := c.program()
 	if name == "git" {
 		if len(c.outs) > 0 {
 			return nil
 		}
-		return gitMarks(args, inner)
+		return gitMarks(args)
 	}
 	for _, w := range c.outs {
 		if !w.plain {
@@ -146,7 +144,7 @@ func outputMark(name string, args []word, file string, c command) Mark {
 	return Mark{Path: file, Content: &content}
 }
 
-func gitMarks(args []word, inner []string) []Mark {
+func gitMarks(args []word) []Mark {
 	if len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
 		return nil // perhaps in another folder
 	}
@@ -156,7 +154,7 @@ func gitMarks(args []word, inner []string) []Mark {
 	}
 	switch name {
 	case "commit":
-		if subject := commitSubject(rest, inner); subject != "" {
+		if subject := commitSubject(rest); subject != "" {
 			return []Mark{{Commit: subject}}
 		}
 	case "checkout", "switch":
@@ -173,7 +171,7 @@ func gitMarks(args []word, inner []string) []Mark {
 
 // commitSubject is the first line of the message given to git commit, "" if it
 // is not known, or if the commit is not a new one.
-func commitSubject(args []word, inner []string) string {
+func commitSubject(args []word) string {
 	message := ""
 	for i, a := range args {
 		switch {
@@ -181,24 +179,21 @@ func commitSubject(args []word, inner []string) string {
 			return ""
 		case message != "":
 		case strings.HasPrefix(a.text, "--message="):
-			message = textOf(word{strings.TrimPrefix(a.text, "--message="), a.plain}, inner)
+			if a.plain {
+				message = strings.TrimPrefix(a.text, "--message=")
+			}
 		case (a.text == "--message" || strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.HasSuffix(a.text, "m")) && i+1 < len(args):
-			message = textOf(args[i+1], inner)
+			message = args[i+1].known()
 		}
 	}
 	subject, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
 	return strings.TrimSpace(subject)
 }
 
-// textOf is a text given to a command; that of a here-document is among inner.
-func textOf(w word, inner []string) string {
+// known is the text that a word gives to a command, "" if that is not known.
+func (w word) known() string {
 	if w.plain {
 		return w.text
 	}
-	for _, line := range inner {
-		if begin, rest, ok := strings.Cut(line, "\n"); ok && w.text == "$" && strings.HasPrefix(begin, "cat <<") {
-			return rest
-		}
-	}
-	return ""
+	return w.document
 }

@@ -1,4 +1,4 @@
-package transcript_test
+package redact_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"reprise/internal/transcript"
+	"reprise/internal/redact"
 )
 
 // Places that stand on two lines, in short options put together, behind a here-string
@@ -30,7 +30,7 @@ func TestS4_secrets_in_less_usual_places_are_left_out(t *testing.T) {
 		`python -c 'os.environ["API_KEY"] = "%s"'`,
 	} {
 		secret := drawn(r, alnum, 24)
-		if got := transcript.Shown(fmt.Sprintf(line, secret), long, nil); found(got, secret) || !strings.Contains(got, "[redacted: ") {
+		if got := redact.Shown(fmt.Sprintf(line, secret), long, nil); found(got, secret) || !strings.Contains(got, "[redacted: ") {
 			t.Errorf("%q is shown as %q", line, got)
 		}
 	}
@@ -48,7 +48,7 @@ func TestS4_what_is_said_about_secrets_is_shown(t *testing.T) {
 		`grep -n "password=" config.ini | head`,
 		"cat > a.py <<'EOF'\ntoken = previous_token\nsecret = settings2.secret_of_the_shop\nEOF",
 	} {
-		if got := transcript.Shown(line, long, nil); got != line {
+		if got := redact.Shown(line, long, nil); got != line {
 			t.Errorf("%q is shown as %q", line, got)
 		}
 	}

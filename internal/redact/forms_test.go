@@ -1,4 +1,4 @@
-package transcript_test
+package redact_test
 
 import (
 	"encoding/base64"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"reprise/internal/transcript"
+	"reprise/internal/redact"
 )
 
 // long is more than any text here has.
@@ -117,7 +117,7 @@ func TestS4_ordinary_commands_are_shown_as_they_are(t *testing.T) {
 		t.Fatalf("only %d commands", len(ordinary))
 	}
 	for _, line := range ordinary {
-		if got := transcript.Shown(line, long, nil); got != line {
+		if got := redact.Shown(line, long, nil); got != line {
 			t.Errorf("%s\nis shown as\n%s", line, got)
 		}
 	}
@@ -283,7 +283,7 @@ func TestS4_what_looks_like_a_secret_is_left_out(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		check := func(line, secret, inside string) {
 			t.Helper()
-			got := transcript.Shown(line, long, nil)
+			got := redact.Shown(line, long, nil)
 			if found(got, inside) || !strings.Contains(got, "[redacted: ") {
 				t.Errorf("seed %d: %q\nis shown as\n%q", seed, line, got)
 			}
@@ -336,11 +336,11 @@ func TestS4_what_is_left_of_a_command_is_still_told(t *testing.T) {
 		`TOKEN=[redacted] run`:                                                                         `TOKEN=[redacted] run`,
 		`AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG aws s3 ls`: `AWS_ACCESS_KEY_ID=[redacted: AWS access key] AWS_SECRET_ACCESS_KEY=[redacted: key] aws s3 ls`,
 	} {
-		if got := transcript.Shown(line, long, nil); got != want {
+		if got := redact.Shown(line, long, nil); got != want {
 			t.Errorf("%s\nis shown as\n%s\nand not as\n%s", line, got, want)
 		}
 		// What was shown once is shown the same way.
-		if got := transcript.Shown(want, long, nil); got != want {
+		if got := redact.Shown(want, long, nil); got != want {
 			t.Errorf("%s\nbecomes\n%s", want, got)
 		}
 	}
@@ -356,7 +356,7 @@ func TestS4_a_secret_is_left_out_before_a_text_is_cut(t *testing.T) {
 		for _, word := range []string{"a", "a b "} {
 			line := strings.Repeat(word, fill)[:fill] + " " + secret + " " + known
 			for _, most := range []int{40, 300} {
-				got := transcript.Shown(line, most, hide)
+				got := redact.Shown(line, most, hide)
 				if found(got, secret) || found(got, known) || len(got) > most+len("…") {
 					t.Fatalf("cut at %d after %d: %q", most, fill, got)
 				}
@@ -365,11 +365,11 @@ func TestS4_a_secret_is_left_out_before_a_text_is_cut(t *testing.T) {
 	}
 	for fill := 4<<10 - 60; fill < 4<<10+60; fill++ {
 		line := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("A", fill) + "\n" + secret
-		if got := transcript.Shown(line, 300, nil); found(got, secret) || found(got, "AAAAAAAA") {
+		if got := redact.Shown(line, 300, nil); found(got, secret) || found(got, "AAAAAAAA") {
 			t.Fatalf("after %d: %q", fill, got)
 		}
 		line = strings.Repeat(pem(rand.New(rand.NewPCG(2, 2)))+"\n", 40)[:fill] + " " + secret
-		if got := transcript.Shown(line, 300, nil); found(got, secret) {
+		if got := redact.Shown(line, 300, nil); found(got, secret) {
 			t.Fatalf("after %d: %q", fill, got)
 		}
 	}
@@ -383,7 +383,7 @@ func FuzzShown(f *testing.F) {
 		f.Add(fmt.Sprintf(p.line, "hunter2hunter2"))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		once := transcript.Shown(text, long, nil)
+		once := redact.Shown(text, long, nil)
 		if len(once) > long+len("…") {
 			t.Errorf("%d bytes", len(once))
 		}
@@ -435,7 +435,7 @@ func TestS4_every_known_token_is_found(t *testing.T) {
 		"age key":            {"AGE-SECRET-KEY-1" + drawn(r, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 58)},
 	} {
 		for _, secret := range made {
-			if got := transcript.Shown("run "+secret+" x", long, nil); got != "run [redacted: "+want+"] x" {
+			if got := redact.Shown("run "+secret+" x", long, nil); got != "run [redacted: "+want+"] x" {
 				t.Errorf("%s is shown as %s", want, got)
 			}
 		}

@@ -1,4 +1,7 @@
-package agent
+// Package redact takes secrets out of text: those whose values are known, in
+// the forms in which programs print them, and what only looks like a secret.
+// What it takes out is replaced by a mark; the rest stays as it is.
+package redact
 
 import (
 	"encoding/base64"
@@ -34,8 +37,8 @@ type Redactor struct {
 	sieve [1 << 10]uint64     // which of 65,536 classes the first four bytes are in
 }
 
-// NewRedactor makes one for these values.
-func NewRedactor(secrets []string) *Redactor {
+// New makes one for these values.
+func New(secrets []string) *Redactor {
 	r := &Redactor{forms: map[uint32][]string{}}
 	for _, secret := range secrets {
 		r.learn(secret)
@@ -231,26 +234,6 @@ func (d *redacting) pass(b []byte, more bool) error {
 	}
 	_, err := d.w.Write(d.out)
 	return err
-}
-
-// result takes the secrets out of all that a result says in words: it is kept
-// in the journal.
-func (r *Redactor) result(res *Result) {
-	for _, text := range []*string{&res.Reason, &res.ReplyProblem, &res.LastText, &res.Stderr} {
-		*text = r.String(*text)
-	}
-	for i := range res.LeftOver {
-		res.LeftOver[i] = r.String(res.LeftOver[i])
-	}
-	for i := range res.Open {
-		res.Open[i].Input = r.String(res.Open[i].Input)
-	}
-	for i := range res.Asks {
-		res.Asks[i] = r.String(res.Asks[i])
-	}
-	if res.Reply != nil {
-		r.Reply(res.Reply)
-	}
 }
 
 // Reply takes the secrets out of a reply.
