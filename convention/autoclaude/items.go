@@ -7,16 +7,16 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // readLists reads the items of a phase. Old and new names of the list may
 // stand side by side, as one version wrote both: the first in listKeys wins,
 // and items that only another list has are added, so that no open work is lost.
-// at leads to the node in the file.
-func (p *plan) readLists(n *doc.Node, ph int, at []any) {
-	var first string
+func (p *plan) readLists(n ledger.Value, ph int) {
+	first := true
 	for _, key := range listKeys {
-		list := n.Get(key)
+		list := n.In(key)
 		if list.IsNull() {
 			continue
 		}
@@ -25,19 +25,14 @@ func (p *plan) readLists(n *doc.Node, ph int, at []any) {
 			p.lossy = true
 			continue
 		}
-		if len(list.Items) == 0 {
-			continue
-		}
-		if first == "" {
-			first = key
-			for i, it := range list.Items {
-				p.addItem(it, ph, i, slices.Concat(at, []any{key, i}))
+		for i := range list.Items {
+			if first {
+				p.addItem(list.Item(i), ph, i, key)
+			} else {
+				p.addSecond(list.Item(i), ph, i, key)
 			}
-			continue
 		}
-		for i, it := range list.Items {
-			p.addSecond(it, ph, i, slices.Concat(at, []any{key, i}))
-		}
+		first = first && len(list.Items) == 0
 	}
 }
 
@@ -53,18 +48,18 @@ func itemID(n *doc.Node) string {
 	return ""
 }
 
-func (p *plan) addItem(n *doc.Node, ph, i int, place []any) {
+func (p *plan) addItem(n ledger.Value, ph, i int, list string) {
 	s := reprise.Step{Role: roleCoder, Phase: p.phases[ph].name, Source: n.Source(), Status: reprise.Unknown}
 	word, known := "", true
 	switch n.Kind {
 	case doc.Map:
-		s.ID = itemID(n)
+		s.ID = itemID(n.Node)
 		for _, key := range []string{"title", "name", "description", "task", "action"} {
 			if s.Title = oneLine(n.Get(key).Str(), 160); s.Title != "" {
 				break
 			}
 		}
-		s.Files = itemFiles(n)
+		s.Files = itemFiles(n.Node)
 		status := n.Get("status")
 		s.Status, word, known = itemStatus(status)
 		at := s.Source
@@ -98,7 +93,7 @@ func (p *plan) addItem(n *doc.Node, ph, i int, place []any) {
 			Hint: "set it to pending, in_progress, completed, blocked or failed",
 		})
 	}
-	p.items = append(p.items, item{step: s, phase: ph, raw: raw, node: n, places: [][]any{place}})
+	p.items = append(p.items, item{step: s, phase: ph, raw: raw, list: list, at: []ledger.Value{n}})
 	p.phases[ph].items = append(p.phases[ph].items, len(p.items)-1)
 }
 
@@ -126,33 +121,32 @@ func (p *plan) nameItem(s *reprise.Step, ph, i int) {
 }
 
 // addSecond reads an item of a second list of the same phase.
-func (p *plan) addSecond(n *doc.Node, ph, i int, place []any) {
+func (p *plan) addSecond(n ledger.Value, ph, i int, list string) {
 	if n.Kind != doc.Map {
 		n.Get("id") // reports the type
 		return
 	}
-	at, known := p.ids[itemID(n)]
+	at, known := p.ids[itemID(n.Node)]
 	if !known || p.items[at].phase != ph {
-		p.addItem(n, ph, i, place)
+		p.addItem(n, ph, i, list)
 		return
 	}
 	status := n.Get("status")
 	meant, word, _ := itemStatus(status)
-	p.items[at].places = append(p.items[at].places, place)
-	key := place[len(place)-2]
+	p.items[at].at = append(p.items[at].at, n)
 	s := &p.items[at].step
 	source := n.Source()
 	if status != nil {
 		source = status.Source()
 	}
-	s.Claims = append(s.Claims, reprise.Claim{Ledger: fmt.Sprintf("%s %s", planFile, key), Status: meant, Word: word, Source: source})
+	s.Claims = append(s.Claims, reprise.Claim{Ledger: fmt.Sprintf("%s %s", planFile, list), Status: meant, Word: word, Source: source})
 	if meant == s.Status {
 		return
 	}
 	p.rd.Report(reprise.Finding{
 		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: s.ID, Source: source,
 		Message: fmt.Sprintf("item %s stands in two lists of its phase: %s in the one that is read, %s under %q",
-			strconv.Quote(s.ID), s.Status, meant, key),
+			strconv.Quote(s.ID), s.Status, meant, list),
 		Hint: "make both lists agree, or remove the older one",
 	})
 }

@@ -2,12 +2,12 @@ package autoclaude
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"path"
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 	"reprise/internal/splice"
 )
 
@@ -23,50 +23,54 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 		return nil, nil
 	}
 	l := load(fsys, r.Ref)
-	mends := l.mendPlans()
+	proposals := l.mendPlans()
 	for _, name := range []string{historyLog, commitsLog} {
-		if m, ok := l.mendMemory(name); ok {
-			mends = append(mends, m)
-		}
+		proposals = append(proposals, l.mendMemory(name)...)
 	}
-	return mends, nil
+	reload := func(fsys fs.FS) *reprise.Run { return load(fsys, r.Ref).run }
+	return ledger.Mend(reload, fsys, proposals), nil
+}
+
+// rewrite proposes to give a file a whole new content.
+func rewrite(name, what, from, why string, content []byte) ledger.Proposal {
+	return ledger.Proposal{What: what, From: from, Make: func(fsys fs.FS) ([]reprise.Edit, error) {
+		c := ledger.NewChanges(fsys)
+		c.Rewrite(name, content, why)
+		return c.Edits()
+	}}
 }
 
 // mendPlans rebuilds the copies of the plan that are lost. A plan without items
 // is no source: it is the stub that is made before the planner runs, and what
 // was lost may have been the real one. Neither is one of which parts cannot be
 // read.
-func (l *loader) mendPlans() []reprise.Mend {
+func (l *loader) mendPlans() []ledger.Proposal {
 	won := l.plan
 	if won == nil || len(won.items) == 0 || won.lossy {
 		return nil
 	}
-	var out []reprise.Mend
+	var out []ledger.Proposal
 	for i, p := range l.copies {
-		why := "rebuilt from " + won.file.Path
-		m := reprise.Mend{From: won.file.Path}
+		what := ""
 		switch {
 		case p == won:
-			continue
 		case p.broken && p.file.OK():
-			m.What = "the copy of the plan in " + p.dir + " cannot be read"
+			what = "the copy of the plan in " + p.dir + " cannot be read"
 			if saysMore(p.file.Data, won.file.Data) {
-				m.What += ", and what is left of it calls more items completed than the copy it is rebuilt from: look at both first"
+				what += ", and what is left of it calls more items completed than the copy it is rebuilt from: look at both first"
 			}
-			m.Edits = []reprise.Edit{splice.Edit(p.file.Path, p.file.Data, bytes.Clone(won.file.Data), why)}
 		case !p.file.Exists() && (i == 0 || l.workedIn(p.dir)):
-			m.What = "the copy of the plan in " + p.dir + " is gone"
-			m.Edits = []reprise.Edit{splice.Create(p.file.Path, bytes.Clone(won.file.Data), why)}
-		default:
-			continue
+			what = "the copy of the plan in " + p.dir + " is gone"
 		}
-		out = append(out, m)
+		if what != "" {
+			out = append(out, rewrite(p.file.Path, what, won.file.Path, "rebuilt from "+won.file.Path, bytes.Clone(won.file.Data)))
+		}
 	}
 	return out
 }
 
 // saysMore compares how often two texts say completed, the only thing that can
-// be asked of one that is no JSON any more.
+// be asked of one that is no longer JSON.
 func saysMore(broken, whole []byte) bool {
 	word := []byte(`"completed"`)
 	return bytes.Count(broken, word) > bytes.Count(whole, word)
@@ -86,41 +90,34 @@ func (l *loader) workedIn(dir string) bool {
 }
 
 // mendMemory rebuilds a record whose file is blank, from the copy in another
-// folder of the spec, else as an empty one.
-func (l *loader) mendMemory(name string) (reprise.Mend, bool) {
+// folder of the spec, else as an empty one without times, which nobody knows.
+func (l *loader) mendMemory(name string) []ledger.Proposal {
 	at, present := l.pathOf(name)
 	if !present {
-		return reprise.Mend{}, false
+		return nil
 	}
 	f := doc.NewReader(l.fsys).Open(at)
 	if !f.OK() || len(bytes.Trim(f.Data, "\x00 \t\r\n\ufeff")) > 0 {
-		return reprise.Mend{}, false
+		return nil
 	}
-	m := reprise.Mend{What: at + " is blank, as a write that was cut off leaves it"}
+	what := at + " is blank, as a write that was cut off leaves it"
 	for _, dir := range l.dirs() {
 		other := doc.NewReader(l.fsys).Open(path.Join(dir, name))
 		if root := other.JSON(); root != nil && root.Kind == doc.Map {
-			m.From = other.Path
-			m.Edits = []reprise.Edit{splice.Edit(at, f.Data, bytes.Clone(other.Data), "rebuilt from "+other.Path)}
-			return m, true
+			return []ledger.Proposal{rewrite(at, what, other.Path, "rebuilt from "+other.Path, bytes.Clone(other.Data))}
 		}
 	}
-	m.From = "nothing: what it recorded is lost, and it begins anew as an empty record"
-	m.Edits = []reprise.Edit{splice.Edit(at, f.Data, []byte(l.emptyRecord(name)), "an empty record in the place of a blank file")}
-	return m, true
-}
-
-// emptyRecord is what the original program begins a record with, without the
-// times, which nobody knows.
-func (l *loader) emptyRecord(name string) string {
-	if name == commitsLog {
-		return "{\n  \"commits\": [],\n  \"last_good_commit\": null,\n  \"metadata\": {}\n}\n"
-	}
-	key := "subtasks"
-	if l.plan != nil && len(l.plan.items) > 0 {
-		if place := l.plan.items[0].places[0]; place[len(place)-2] == "chunks" {
-			key = "chunks"
+	record := commitsRecord(splice.Object{})
+	if name == historyLog {
+		kind := (&item{}).kind()
+		if l.plan != nil && len(l.plan.items) > 0 {
+			kind = l.plan.items[0].kind()
 		}
+		record = historyRecord(kind, splice.Object{})
 	}
-	return fmt.Sprintf("{\n  %q: {},\n  %q: [],\n  \"metadata\": {}\n}\n", key, "stuck_"+key)
+	content, err := ledger.NewJSON(record)
+	if err != nil {
+		return nil
+	}
+	return []ledger.Proposal{rewrite(at, what, "nothing: what it recorded is lost, and it begins anew as an empty record", "an empty record in the place of a blank file", content)}
 }

@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // listKeys are the names of the list of items in a phase or, in flat plans, at
@@ -26,6 +27,7 @@ type plan struct {
 	dir  string
 	file *doc.File
 	rd   *doc.Reader
+	root ledger.Value
 
 	broken bool // there, and not readable as a plan
 	lossy  bool // parts of it could not be read, so it cannot be called finished
@@ -70,10 +72,10 @@ type item struct {
 	step  reprise.Step
 	phase int
 	raw   string // its id as the plan has it, "" if it has none
-	node  *doc.Node
-	// places lead to it in the file: the one that counts, then those in
-	// further lists of its phase.
-	places [][]any
+	list  string // the name of the list that holds it
+	// at is where it stands: the place that counts, then those in further lists
+	// of its phase.
+	at []ledger.Value
 }
 
 // readPlan reads the plan of one spec folder with a reader of its own, so that
@@ -84,16 +86,17 @@ func readPlan(fsys fs.FS, dir string) *plan {
 	if !p.file.Exists() {
 		return p
 	}
-	root := p.file.JSON()
+	root := ledger.Root(p.file, p.file.JSON())
+	p.root = root
 	switch {
-	case root == nil:
+	case root.Node == nil:
 		p.broken = true
 	case root.Kind != doc.Map || len(root.Keys) == 0:
 		p.broken = true
 		p.file.Report(reprise.Warning, reprise.CodeUnreadable, 0, "holds no plan: not an object, or an empty one",
 			"look for a copy in the worktree, or let the planner run again")
 	default:
-		p.readTop(root)
+		p.readTop(root.Node)
 		p.readPhases(root)
 	}
 	return p
@@ -159,14 +162,15 @@ func (p *plan) readQA(root *doc.Node) {
 	})
 }
 
-func (p *plan) readPhases(root *doc.Node) {
-	phases := root.Get("phases")
+func (p *plan) readPhases(root ledger.Value) {
+	phases := root.In("phases")
 	if !phases.IsNull() && phases.Kind != doc.List {
 		phases.List() // reports the type
 		p.broken = true
 		return
 	}
-	for i, n := range phases.List() {
+	for i := range phases.List() {
+		n := phases.Item(i)
 		if n.Kind != doc.Map {
 			n.Get("id") // reports the type
 			p.lossy = true
@@ -182,7 +186,7 @@ func (p *plan) readPhases(root *doc.Node) {
 	p.resolve()
 }
 
-func (p *plan) readPhase(n *doc.Node, i int) {
+func (p *plan) readPhase(n ledger.Value, i int) {
 	ph := phase{source: n.Source(), declared: n.Has("depends_on")}
 	for _, key := range phaseKeys {
 		if v := n.Get(key).Str(); v != "" && !slices.Contains(ph.keys, v) {
@@ -198,7 +202,7 @@ func (p *plan) readPhase(n *doc.Node, i int) {
 	}
 	ph.parallel, _ = n.Get("parallel_safe").Bool()
 	p.phases = append(p.phases, ph)
-	p.readLists(n, len(p.phases)-1, []any{"phases", i})
+	p.readLists(n, len(p.phases)-1)
 	deps := n.Get("depends_on")
 	for _, word := range deps.Strs() {
 		p.pending = append(p.pending, dependency{phase: len(p.phases) - 1, word: word, source: deps.Source()})
@@ -206,11 +210,11 @@ func (p *plan) readPhase(n *doc.Node, i int) {
 }
 
 // readFlat reads a plan without phases as one phase.
-func (p *plan) readFlat(root *doc.Node) {
+func (p *plan) readFlat(root ledger.Value) {
 	for _, key := range listKeys {
 		if n := root.Get(key); !n.IsNull() {
 			p.phases = append(p.phases, phase{name: "plan", source: n.Source(), declared: true})
-			p.readLists(root, len(p.phases)-1, nil)
+			p.readLists(root, len(p.phases)-1)
 			return
 		}
 	}
@@ -218,7 +222,7 @@ func (p *plan) readFlat(root *doc.Node) {
 
 // checkFlat tells of items beside the phases: no program reads them, but a
 // person may have meant them.
-func (p *plan) checkFlat(root *doc.Node) {
+func (p *plan) checkFlat(root ledger.Value) {
 	for _, key := range listKeys {
 		n := root.Get(key)
 		if n.IsNull() || n.Kind != doc.List {

@@ -1,10 +1,6 @@
-// Package autoclaude is how a spec of Auto-Claude is built: the phases that make
-// the spec and its plan, a coder for each item in a checkout of the run's own,
-// review and fixing by QA until it is approved, then a person who merges.
 package autoclaude
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,32 +15,26 @@ import (
 )
 
 const (
-	playLayoutName = "autoclaude"
-	playPlanFile   = "implementation_plan.json"
-	specsDir       = ".auto-claude/specs"
-
-	stepPlanning     = "planning"
-	playStepQAReview = "qa-review"
-	playStepQAFix    = "qa-fix"
-	playAskQA        = "QA_ESCALATION.md"
-
-	playRoleCoder = "coder"
+	specsDir     = ".auto-claude/specs"
+	stepPlanning = "planning"
 )
 
 // maxRounds is how often QA rejects before a person is asked. The original goes
 // on to fifty; where ten rounds did not do it, the next forty did not either.
 const maxRounds = 10
 
-// Book implements reprise.Playbook for builds.
-type Book struct{}
+// Playbook is how a spec is built: the phases that make the spec and its plan, a
+// coder for each item in a checkout of the run's own, review and fixing by QA
+// until it is approved, then a person who merges.
+type Playbook struct{}
 
-// New returns the playbook.
-func NewPlaybook() Book { return Book{} }
+// NewPlaybook returns the playbook.
+func NewPlaybook() Playbook { return Playbook{} }
 
 // Begin implements reprise.Playbook. A path may name a spec folder or a file in
 // one; an id a spec that is there. A goal in words that an open spec was made
 // for is that spec: starting again is going on.
-func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
+func (Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	if g.Path != "" {
 		dir := path.Clean(g.Path)
 		info, err := fs.Stat(fsys, dir)
@@ -100,8 +90,8 @@ const maxGiven = 1 << 20
 // that was written by hand. Those come from a person, directly or through the program's
 // window; everything else is made by phases, which a fresh start repeats. A spec that
 // stands alone was written by hand: the phases leave files on their way to it.
-func (Book) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
-	names := []string{"requirements.json", "task_metadata.json", "spec.md"}
+func (Playbook) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
+	names := givenFiles
 	for _, made := range []string{"complexity_assessment.json", "research.json", "context.json"} {
 		if _, err := fs.Lstat(fsys, path.Join(r.Path, made)); !errors.Is(err, fs.ErrNotExist) {
 			names = names[:2]
@@ -127,17 +117,12 @@ func (Book) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 }
 
 // GoalOf implements reprise.Goaler: what the spec was made for, in words.
-func (Book) GoalOf(fsys fs.FS, r *reprise.Run) string {
-	for _, dir := range folders(r) {
-		if text := doc.NewReader(fsys).Open(path.Join(dir, "requirements.json")).JSON().Get("task_description").Str(); text != "" {
-			return text
-		}
-	}
-	return ""
+func (Playbook) GoalOf(fsys fs.FS, r *reprise.Run) string {
+	return load(fsys, r.Ref).goal()
 }
 
 func ref(id, at string) reprise.Ref {
-	return reprise.Ref{Layout: playLayoutName, ID: id, Path: at, Kind: reprise.KindBuild}
+	return reprise.Ref{Layout: layoutName, ID: id, Path: at, Kind: reprise.KindBuild}
 }
 
 // name gives the id of a new spec: the number behind the highest in use, and
@@ -173,7 +158,7 @@ func sameGoal(fsys fs.FS, dir, text string) bool {
 	if have == "" || strings.Join(strings.Fields(have), " ") != strings.Join(strings.Fields(text), " ") {
 		return false
 	}
-	switch doc.Fold(rd.Open(path.Join(dir, playPlanFile)).JSON().Get("status").Str()) {
+	switch doc.Fold(rd.Open(path.Join(dir, planFile)).JSON().Get("status").Str()) {
 	case "done", "completed", "complete", "pr created":
 		return false
 	}
@@ -198,7 +183,7 @@ func slug(text string) string {
 // Pick implements reprise.Playbook. Phases of the spec and of QA are done one at
 // a time. Items may be worked on beside each other where the plan calls them
 // independent and the files they name are not the same: they share a checkout.
-func (Book) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
+func (Playbook) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
 	var out []reprise.Unit
 	taken := slices.Clone(busy)
 	for _, u := range d.Units {
@@ -216,12 +201,12 @@ func (Book) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Un
 // beside reports whether an item can be worked on while others are.
 func beside(r *reprise.Run, id string, others []string) bool {
 	s := r.Step(id)
-	if s == nil || s.Role != playRoleCoder || len(s.Files) == 0 || s.Status == reprise.Failed {
+	if s == nil || s.Role != roleCoder || len(s.Files) == 0 || s.Status == reprise.Failed {
 		return false
 	}
 	for _, other := range others {
 		o := r.Step(other)
-		if o == nil || o.Role != playRoleCoder || len(o.Files) == 0 || slices.ContainsFunc(o.Files, func(f string) bool { return slices.Contains(s.Files, f) }) {
+		if o == nil || o.Role != roleCoder || len(o.Files) == 0 || slices.ContainsFunc(o.Files, func(f string) bool { return slices.Contains(s.Files, f) }) {
 			return false
 		}
 	}
@@ -231,18 +216,18 @@ func beside(r *reprise.Run, id string, others []string) bool {
 // Settle implements reprise.Playbook. An item that is in progress while nothing
 // is at work was cut off, by whoever worked on it: it is pending again, unless
 // git shows that it landed. Where QA rejected it too often, a person is asked.
-func (Book) Settle(fsys fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
+func (Playbook) Settle(fsys fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
 	if d.Action != reprise.Start {
 		return nil, nil
 	}
-	if d.Point.ID == playStepQAFix {
+	if d.Point.ID == stepQAFix {
 		return escalate(fsys, r), nil
 	}
 	var out []reprise.Event
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		landed := slices.ContainsFunc(d.Verify, func(u reprise.Unit) bool { return u.ID == s.ID })
-		if s.Role == playRoleCoder && s.Status == reprise.InProgress && !landed {
+		if s.Role == roleCoder && s.Status == reprise.InProgress && !landed {
 			out = append(out, reprise.Event{Kind: reprise.StepReset, Step: s.ID, Phase: s.Phase, Text: "it was in progress and nobody works on it"})
 		}
 	}
@@ -252,44 +237,28 @@ func (Book) Settle(fsys fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Ev
 // escalate asks a person once QA has rejected the build maxRounds times in a row,
 // and as often again, unless they have just answered.
 func escalate(fsys fs.FS, r *reprise.Run) []reprise.Event {
-	p, _ := playPlan(fsys, r)
-	n := rejections(p)
+	n := load(fsys, r.Ref).plan.rejections()
 	if n == 0 || n%maxRounds != 0 {
 		return nil
 	}
-	if slices.ContainsFunc(r.Questions, func(q reprise.Question) bool { return q.ID == playAskQA && !q.Applied }) {
+	if slices.ContainsFunc(r.Questions, func(q reprise.Question) bool { return q.ID == askQA && !q.Applied }) {
 		return nil
 	}
 	return []reprise.Event{{
-		Kind: reprise.QuestionAsked, Question: playAskQA, Step: playStepQAFix,
+		Kind: reprise.QuestionAsked, Question: askQA, Step: stepQAFix,
 		Text: fmt.Sprintf("QA rejected the build %d times in a row", n), Options: []string{"approve", "go on"}, Closed: true,
 	}}
 }
 
 // Lift implements reprise.Lifter: the files by which people and the original
 // program pause it.
-func (Book) Lift(fsys fs.FS, r *reprise.Run) []string {
+func (Playbook) Lift(fsys fs.FS, r *reprise.Run) []string {
 	var out []string
-	for _, dir := range folders(r) {
+	for _, dir := range load(fsys, r.Ref).dirs() {
 		for _, mark := range []string{"PAUSE", "RATE_LIMIT_PAUSE", "AUTH_PAUSE"} {
 			if at := path.Join(dir, mark); there(fsys, at) {
 				out = append(out, at)
 			}
-		}
-	}
-	return out
-}
-
-// folders are those of the spec, the one whose plan counts first.
-func folders(r *reprise.Run) []string {
-	out := []string{r.Path}
-	for _, also := range r.Also {
-		out = append(out, also.Path)
-	}
-	if len(r.Steps) > 0 {
-		counts := path.Dir(r.Steps[0].Source.File)
-		if at := slices.Index(out, counts); at > 0 {
-			out = slices.Insert(slices.Delete(out, at, at+1), 0, counts)
 		}
 	}
 	return out
@@ -300,43 +269,27 @@ func there(fsys fs.FS, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// plan reads the plan that counts, nil if it cannot be read.
-func playPlan(fsys fs.FS, r *reprise.Run) (p map[string]any, at string) {
-	at = path.Join(folders(r)[0], playPlanFile)
-	f := doc.NewReader(fsys).Open(at)
-	if !f.OK() || json.Unmarshal(f.Data, &p) != nil {
-		return nil, at // Load has told of it
-	}
-	return p, at
-}
-
-// item finds an item of the plan by its id.
-func playItem(v any, id string) map[string]any {
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			if found := playItem(e, id); found != nil {
-				return found
-			}
-		}
-	case map[string]any:
-		for _, key := range []string{"id", "subtask_id", "chunk_id", "task_id", "step"} {
-			if _, phase := v["phases"]; !phase && v[key] != nil && fmt.Sprint(v[key]) == id && !hasItems(v) {
-				return v
-			}
-		}
-		for _, key := range append([]string{"phases", "implementation_order"}, lists...) {
-			if found := playItem(v[key], id); found != nil {
-				return found
-			}
+// goal is what the spec was made for, in words.
+func (l *loader) goal() string {
+	for _, dir := range l.dirs() {
+		if text := l.rd.Open(path.Join(dir, givenFiles[0])).JSON().Get("task_description").Str(); text != "" {
+			return text
 		}
 	}
-	return nil
+	return ""
 }
 
-// lists are the names under which a phase has its items.
-var lists = []string{"subtasks", "chunks", "tasks", "steps", "implementation_steps"}
-
-func hasItems(v map[string]any) bool {
-	return slices.ContainsFunc(lists, func(key string) bool { _, ok := v[key].([]any); return ok })
+// rejections counts the rounds since QA last said anything but no.
+func (p *plan) rejections() (n int) {
+	if p == nil {
+		return 0
+	}
+	rounds := p.root.In("qa_iteration_history").Entries(0)
+	for _, round := range slices.Backward(rounds) {
+		if qaMeaning(round.In("status").Plain()) != qaRejected && doc.Fold(round.In("status").Plain()) != "error" {
+			break
+		}
+		n++
+	}
+	return n
 }

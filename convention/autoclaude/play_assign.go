@@ -1,7 +1,6 @@
 package autoclaude
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -9,6 +8,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // taskFact is the fact that says in sentences what is to be done.
@@ -32,7 +32,7 @@ var tasks = map[string]string{
 var files = []string{"project_index.json", "requirements.json", "complexity_assessment.json", "research.json", "context.json", "spec.md", "critique_report.json"}
 
 // Assign implements reprise.Playbook.
-func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
+func (Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
 	a := reprise.Assignment{
 		Unit: u, Step: u.ID, Role: u.Role, Template: u.Role, Policy: reprise.Verify,
 		Facts: map[string]string{"workflow": string(r.Kind), "spec": r.Path},
@@ -42,50 +42,47 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 			a.Answers = append(a.Answers, q.ID)
 		}
 	}
+	l := load(fsys, r.Ref)
 	switch s := r.Step(u.ID); {
-	case u.ID == playStepQAReview || u.ID == playStepQAFix:
-		assignQA(fsys, r, &a)
+	case u.ID == stepQAReview || u.ID == stepQAFix:
+		l.assignQA(r, &a)
 	case s == nil:
 		return a, fmt.Errorf("assign %s: the spec %s has no such step", doc.Clip(u.ID, 60), r.ID)
 	case s.Phase == "spec" && tasks[s.ID] != "":
-		assignSpec(fsys, r, s, &a)
+		l.assignSpec(r, s, &a)
 	default:
-		assignItem(fsys, r, s, &a)
+		l.assignItem(r, s, &a)
 	}
 	return a, nil
 }
 
-func assignSpec(fsys fs.FS, r *reprise.Run, s *reprise.Step, a *reprise.Assignment) {
+func (l *loader) assignSpec(r *reprise.Run, s *reprise.Step, a *reprise.Assignment) {
 	a.Facts[taskFact] = fmt.Sprintf(tasks[s.ID], s.Path)
-	a.Expect = []reprise.Expected{{Path: s.Path, Changed: there(fsys, s.Path)}}
+	a.Expect = []reprise.Expected{{Path: s.Path, Changed: there(l.fsys, s.Path)}}
 	if s.ID != stepPlanning {
 		// Its file is the proof, and it may be written twice.
 		a.Policy = reprise.Rerun
 	}
 	for _, name := range files {
-		if at := path.Join(path.Dir(s.Path), name); at != s.Path && there(fsys, at) {
+		if at := path.Join(path.Dir(s.Path), name); at != s.Path && there(l.fsys, at) {
 			a.Inputs = append(a.Inputs, at)
 		}
 	}
-	f := doc.NewReader(fsys).Open(path.Join(r.Path, "requirements.json"))
-	if n := f.JSON(); n != nil {
-		if task := n.Get("task_description"); task.Str() != "" {
-			a.Data = append(a.Data, reprise.Data{Name: "what is wanted", Source: task.Source(), Text: doc.Clip(task.Str(), 16<<10)})
-		}
+	if task := l.rd.Open(path.Join(r.Path, givenFiles[0])).JSON().Get("task_description"); task.Str() != "" {
+		a.Data = append(a.Data, reprise.Data{Name: "what is wanted", Source: task.Source(), Text: doc.Clip(task.Str(), 16<<10)})
 	}
 }
 
 // assignItem is an item of the plan: in the run's own checkout, with a commit
 // whose subject names it as the original's do.
-func assignItem(fsys fs.FS, r *reprise.Run, s *reprise.Step, a *reprise.Assignment) {
-	a.Role, a.Template = playRoleCoder, playRoleCoder
+func (l *loader) assignItem(r *reprise.Run, s *reprise.Step, a *reprise.Assignment) {
+	a.Role, a.Template = roleCoder, roleCoder
 	a.Worktree, a.Commit = r.Branch != "", true
 	a.Facts["commit_subject"] = subject(s.ID, s.Title)
-	p, at := playPlan(fsys, r)
-	a.Facts["plan"] = path.Join(r.Path, playPlanFile)
-	a.Inputs = inputs(fsys, r, "spec.md", "context.json", playPlanFile)
-	a.Data = append(a.Data, reprise.Data{Name: "item", Source: s.Source, Text: describe(p, s)})
-	if f := doc.NewReader(fsys).Open(path.Join(path.Dir(at), "HUMAN_INPUT.md")); f.OK() && len(strings.TrimSpace(string(f.Data))) > 0 {
+	a.Facts["plan"] = path.Join(r.Path, planFile)
+	a.Inputs = l.inputs(r, "spec.md", "context.json", planFile)
+	a.Data = append(a.Data, reprise.Data{Name: "item", Source: s.Source, Text: l.describeItem(s)})
+	if f := l.rd.Open(path.Join(l.dirs()[0], askHuman)); f.OK() && len(strings.TrimSpace(string(f.Data))) > 0 {
 		a.Data = append(a.Data, reprise.Data{Name: "instructions of a person", Source: f.At(1), Text: doc.Clip(string(f.Data), 16<<10)})
 	}
 }
@@ -98,11 +95,11 @@ func subject(id, title string) string {
 	return "auto-claude: " + id + " - " + title
 }
 
-// describe gives an item as the plan has it.
-func describe(p map[string]any, s *reprise.Step) string {
-	if it := playItem(any(p), s.ID); it != nil {
-		if text, err := json.MarshalIndent(it, "", "  "); err == nil {
-			return doc.Clip(string(text), 8<<10)
+// describeItem gives an item as the plan has it.
+func (l *loader) describeItem(s *reprise.Step) string {
+	if l.plan != nil && l.plan.lists(s.ID) {
+		if text, err := ledger.NewJSON(ledger.Data(l.plan.item(s.ID).at[0].Node)); err == nil {
+			return doc.Clip(strings.TrimSpace(string(text)), 8<<10)
 		}
 	}
 	return doc.Clip(s.ID+": "+s.Title, 8<<10)
@@ -110,55 +107,34 @@ func describe(p map[string]any, s *reprise.Step) string {
 
 // inputs are files of the spec that are there. Their paths are those in the
 // project; the checkout has its copies at the same places.
-func inputs(fsys fs.FS, r *reprise.Run, names ...string) []string {
+func (l *loader) inputs(r *reprise.Run, names ...string) []string {
 	var out []string
 	for _, name := range names {
-		for _, dir := range folders(r) {
-			if there(fsys, path.Join(dir, name)) {
-				out = append(out, path.Join(r.Path, name))
-				break
-			}
+		if _, present := l.pathOf(name); present {
+			out = append(out, path.Join(r.Path, name))
 		}
 	}
 	return out
 }
 
-func assignQA(fsys fs.FS, r *reprise.Run, a *reprise.Assignment) {
+func (l *loader) assignQA(r *reprise.Run, a *reprise.Assignment) {
 	a.Worktree = r.Branch != ""
-	a.Inputs = inputs(fsys, r, "spec.md", playPlanFile, "requirements.json", "qa_report.md", "QA_FIX_REQUEST.md")
-	a.Facts["plan"] = path.Join(r.Path, playPlanFile)
-	p, at := playPlan(fsys, r)
-	rounds := playHistory(p)
+	a.Inputs = l.inputs(r, "spec.md", planFile, givenFiles[0], "qa_report.md", "QA_FIX_REQUEST.md")
+	a.Facts["plan"] = path.Join(r.Path, planFile)
+	var rounds []ledger.Entry
+	if l.plan != nil {
+		rounds = l.plan.root.In("qa_iteration_history").Entries(0)
+	}
 	a.Facts["iteration"], a.Facts["max"] = fmt.Sprint(len(rounds)+1), fmt.Sprint(maxRounds)
-	if a.Unit.ID == playStepQAReview {
+	if a.Unit.ID == stepQAReview {
 		a.Facts[taskFact] = fmt.Sprintf("Hold what was built against the spec. Write what you found to %s. Change no code and leave qa_signoff in the plan alone: your verdict is recorded for you.", path.Join(r.Path, "qa_report.md"))
 		return
 	}
 	a.Commit = true
-	a.Facts["commit_subject"] = subject(playStepQAFix, "fix what QA found")
+	a.Facts["commit_subject"] = subject(stepQAFix, "fix what QA found")
 	if len(rounds) > 0 {
-		if text, err := json.MarshalIndent(rounds[len(rounds)-1], "", "  "); err == nil {
-			a.Data = append(a.Data, reprise.Data{Name: "what QA found", Source: reprise.Source{File: at}, Text: doc.Clip(string(text), 16<<10)})
+		if text, err := ledger.NewJSON(ledger.Data(rounds[len(rounds)-1].Node)); err == nil {
+			a.Data = append(a.Data, reprise.Data{Name: "what QA found", Source: reprise.Source{File: l.plan.file.Path}, Text: doc.Clip(strings.TrimSpace(string(text)), 16<<10)})
 		}
 	}
-}
-
-// history are the rounds of QA on record.
-func playHistory(p map[string]any) []any {
-	rounds, _ := p["qa_iteration_history"].([]any)
-	return rounds
-}
-
-// rejections counts the rounds since QA last said anything but no.
-func rejections(p map[string]any) int {
-	rounds, n := playHistory(p), 0
-	for i := len(rounds) - 1; i >= 0; i-- {
-		round, _ := rounds[i].(map[string]any)
-		word, _ := round["status"].(string)
-		if w := doc.Fold(word); w != "rejected" && w != "error" {
-			break
-		}
-		n++
-	}
-	return n
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -12,7 +13,7 @@ import (
 )
 
 // Conclude implements reprise.Playbook.
-func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
+func (Playbook) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
 	if len(reply.Questions) > 0 {
 		return reprise.Conclusion{Questions: reply.Questions, Text: reply.Summary}
 	}
@@ -20,9 +21,9 @@ func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply rep
 		return reprise.Conclusion{Problem: "it left a plan that cannot be read: " + r.Reason}
 	}
 	switch {
-	case a.Step == playStepQAReview:
+	case a.Step == stepQAReview:
 		return concludeReview(fsys, r, reply)
-	case a.Step == playStepQAFix:
+	case a.Step == stepQAFix:
 		return reprise.Conclusion{Text: reply.Summary}
 	case a.Step == stepPlanning && (r.Step(stepPlanning) == nil || r.Step(stepPlanning).Phase == "spec"):
 		return concludePlan(r, reply)
@@ -81,8 +82,7 @@ func concludeItem(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	case reprise.Unknown:
 		return reprise.Conclusion{Problem: "it left a status in the plan that has no meaning"}
 	}
-	p, _ := playPlan(fsys, r)
-	if missing := unmade(fsys, orElse(a.Place, r.Worktree), playItem(any(p), id)); missing != "" {
+	if missing := unmade(fsys, orElse(a.Place, r.Worktree), load(fsys, r.Ref).plan, id); missing != "" {
 		return reprise.Conclusion{Problem: fmt.Sprintf("none of the files it was to make is there, such as %q", missing)}
 	}
 	return reprise.Conclusion{Text: reply.Summary}
@@ -90,12 +90,13 @@ func concludeItem(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 
 // unmade gives the first file that an item was to make, if not one of them is
 // there. Plans are loose about names, so one is enough.
-func unmade(fsys fs.FS, place string, it map[string]any) string {
-	list, _ := it["files_to_create"].([]any)
+func unmade(fsys fs.FS, place string, p *plan, id string) string {
+	if p == nil || !p.lists(id) {
+		return ""
+	}
 	first := ""
-	for _, v := range list {
-		name, _ := v.(string)
-		name = path.Clean(strings.TrimSpace(name))
+	for _, v := range p.item(id).at[0].In("files_to_create").Entries(0) {
+		name := path.Clean(strings.TrimSpace(v.Plain()))
 		if name == "." || path.IsAbs(name) || !fs.ValidPath(name) || strings.ContainsAny(name, "*?") {
 			return "" // prose or a pattern: nothing to look for
 		}
@@ -123,12 +124,11 @@ func concludeReview(fsys fs.FS, r *reprise.Run, reply reprise.Reply) reprise.Con
 	if !known && reply.Verdict != "" {
 		return reprise.Conclusion{Problem: fmt.Sprintf("its verdict %q is neither approved nor rejected", doc.Clip(reply.Verdict, 40))}
 	}
-	p, _ := playPlan(fsys, r)
-	open := false
-	for i := range r.Steps {
-		open = open || !r.Steps[i].Status.Closed()
+	signed := ""
+	if p := load(fsys, r.Ref).plan; p != nil {
+		signed, _ = verdict(p.qaWord)
 	}
-	signed, _ := verdict(signature(p))
+	open := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return !s.Status.Closed() })
 	switch {
 	case open || signed == "rejected":
 		word = "rejected"
@@ -149,16 +149,4 @@ func verdict(word string) (string, bool) {
 		return "rejected", true
 	}
 	return "", false
-}
-
-// signature is the word QA signed the plan with.
-func signature(p map[string]any) string {
-	switch s := p["qa_signoff"].(type) {
-	case string:
-		return s
-	case map[string]any:
-		word, _ := s["status"].(string)
-		return word
-	}
-	return ""
 }

@@ -194,7 +194,7 @@ func TestAC5_WrittenAsFound(t *testing.T) {
 		{"pending", "step_started", "in_progress"},
 		{"completed", "step_finished", "completed"},
 		{"done", "step_finished", "done"},
-		{"complete done done", "step_finished", "done"},
+		{"complete done done", "step_finished", "complete"},
 		{"complete done", "step_finished", "complete"},
 		{"in-progress", "step_started", "in-progress"},
 		{"not-started", "step_started", "in-progress"},

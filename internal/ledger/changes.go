@@ -254,11 +254,17 @@ func (c *Changes) Markdown(name string) *File {
 	})
 }
 
-// Create makes a file. The store refuses it if there is one by then.
+// Create makes a file. One that holds JSON can be changed further. The store
+// refuses it if there is one by then.
 func (c *Changes) Create(name string, content []byte, why string) {
-	if c.err == nil {
-		c.files = append(c.files, &File{Path: name, changes: c, made: true, content: content, why: why})
+	if c.err != nil {
+		return
 	}
+	f := &File{Path: name, changes: c, made: true, content: content, why: why}
+	if IsJSON(content) {
+		c.Fail(f.parse(splice.NewJSON(content)))
+	}
+	c.files = append(c.files, f)
 }
 
 // Rewrite gives a file, there or not, a whole new content.
@@ -347,8 +353,15 @@ func (c *Changes) Now(v Value) Value {
 // where it is empty. A time that is not in the file is not added, and none is
 // moved back: the later one says when the file was last right.
 func (c *Changes) Touch(v Value, at time.Time, sample string) {
+	if c.Now(v).Node != nil {
+		c.Stamp(v, at, sample)
+	}
+}
+
+// Stamp is Touch for a time that is added where it is missing.
+func (c *Changes) Stamp(v Value, at time.Time, sample string) {
 	v = c.Now(v)
-	if v.Node == nil || at.IsZero() || v.Is(doc.List) || v.Is(doc.Map) || v.Is(doc.Bool) {
+	if at.IsZero() || v.Is(doc.List) || v.Is(doc.Map) || v.Is(doc.Bool) {
 		return
 	}
 	if text := v.Plain(); text != "" {
