@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -106,8 +105,6 @@ func (g *gsd) decideHandoff() {
 	}
 	run.Next = []reprise.Unit{unit}
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func (g *gsd) decideOpen() {
 	run := g.run

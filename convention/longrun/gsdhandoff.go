@@ -72,7 +72,7 @@ func (g *gsd) judgeHandoffs() {
 	for _, f := range g.handoffs {
 		if h := g.readHandoff(f); h != nil {
 			h.plan = g.meant(h.plan)
-			if _, boxed := g.road.boxes[h.plan]; h.hasPlan && h.plan.plan == 0 && !boxed && g.plans[h.plan] == nil && g.sums[h.plan] == nil {
+			if _, boxed := g.road.boxes[h.plan]; h.hasPlan && h.plan.num == 0 && !boxed && g.plans[h.plan] == nil && g.sums[h.plan] == nil {
 				h.hasPlan = false // before the first one
 			}
 			list = append(list, h)
@@ -286,7 +286,7 @@ func (h *handoff) place(phase, plan string) {
 		return
 	}
 	if nums := doc.Numbers(plan); len(nums) > 0 && !h.phase.none() {
-		h.plan, h.hasPlan = planKey{phase: h.phase, plan: nums[len(nums)-1]}, true
+		h.plan, h.hasPlan = planKey{phase: h.phase, num: nums[len(nums)-1]}, true
 	}
 }
 

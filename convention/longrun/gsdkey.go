@@ -51,7 +51,7 @@ func (p phaseNo) String() string {
 // plan's whole name (03-B), or the name of a fix (fix, fix2).
 type planKey struct {
 	phase  phaseNo
-	plan   int // counted from 0 in some projects, or one of the two below
+	num    int // counted from 0 in some projects, or one of the two below
 	suffix string
 }
 
@@ -61,18 +61,18 @@ const (
 )
 
 func (k planKey) compare(o planKey) int {
-	return cmp.Or(k.phase.compare(o.phase), cmp.Compare(k.plan, o.plan), cmp.Compare(k.suffix, o.suffix))
+	return cmp.Or(k.phase.compare(o.phase), cmp.Compare(k.num, o.num), cmp.Compare(k.suffix, o.suffix))
 }
 
 // String gives PHASE-PLAN.
 func (k planKey) String() string {
-	switch k.plan {
+	switch k.num {
 	case solePlan:
 		return k.phase.String()
 	case lettered:
 		return k.phase.String() + "-" + strings.ToUpper(k.suffix)
 	}
-	return fmt.Sprintf("%s-%02d%s", k.phase, k.plan, k.suffix)
+	return fmt.Sprintf("%s-%02d%s", k.phase, k.num, k.suffix)
 }
 
 // parsePhase reads a whole word as a phase number.
@@ -190,7 +190,7 @@ func fileKey(file string, folder phaseNo, kind string) (k planKey, id string, ok
 	} else {
 		k, id, ok = keyBefore(head, folder)
 	}
-	if !ok || fix != "" && k.plan < 0 {
+	if !ok || fix != "" && k.num < 0 {
 		return planKey{}, "", false
 	}
 	k.suffix += fix
@@ -265,7 +265,7 @@ func keyAfter(head, tail []string, folder phaseNo) (planKey, string, bool) {
 // keyBefore reads NN-MM, NN and nothing before the word.
 func keyBefore(head []string, folder phaseNo) (planKey, string, bool) {
 	if len(head) == 0 {
-		return planKey{phase: folder, plan: solePlan}, folder.String(), !folder.none()
+		return planKey{phase: folder, num: solePlan}, folder.String(), !folder.none()
 	}
 	if k, id, ok := pairIn(head, folder); ok {
 		return k, id, true
@@ -275,7 +275,7 @@ func keyBefore(head []string, folder phaseNo) (planKey, string, bool) {
 	case !ok:
 		return planKey{}, "", false
 	case folder.none() || p == folder:
-		return planKey{phase: p, plan: solePlan}, head[0], true
+		return planKey{phase: p, num: solePlan}, head[0], true
 	}
 	num, suffix, ok := parsePlanNo(head[0])
 	return planKey{folder, num, suffix}, folder.String() + "-" + head[0], ok

@@ -43,7 +43,7 @@ func (g *gsd) stateRecords(f *doc.File, m *doc.Markdown, front *doc.Node, fields
 		note(fields[key].Value, fields[key].Line)
 	}
 	if num, ok := planDone(fields["plan"].Value); ok && !s.phase.none() {
-		s.said[planKey{phase: s.phase, plan: num}] = f.At(fields["plan"].Line)
+		s.said[planKey{phase: s.phase, num: num}] = f.At(fields["plan"].Line)
 	}
 	for _, key := range []string{"resume", "next"} {
 		for _, w := range strings.Fields(fields[key].Value) {

@@ -114,7 +114,7 @@ func loose(name string, inPhases, atTop bool) bool {
 	for _, kind := range []string{"SUMMARY", "PLAN"} {
 		if k, _, ok := fileKey(name, phaseNo{}, kind); ok && k.phase.n[0] <= 1900 {
 			_, named := strings.CutPrefix(strings.ToLower(path.Base(name)), "phase")
-			return inPhases || atTop && (named || k.plan != solePlan)
+			return inPhases || atTop && (named || k.num != solePlan)
 		}
 	}
 	return false
@@ -277,12 +277,12 @@ func gsdSummaryStatus(word string) reprise.Status {
 func (g *gsd) tidyKeys() {
 	counted := map[phaseNo]bool{}
 	for _, k := range g.allKeys() {
-		if k.plan != solePlan && singleNumber(g.pathOf(k)) {
+		if k.num != solePlan && singleNumber(g.pathOf(k)) {
 			counted[k.phase] = true
 		}
 	}
 	for _, k := range g.allKeys() {
-		if k.plan != solePlan || !counted[k.phase] || !singleNumber(g.pathOf(k)) {
+		if k.num != solePlan || !counted[k.phase] || !singleNumber(g.pathOf(k)) {
 			continue
 		}
 		num, suffix, _ := parsePlanNo(words(path.Base(g.pathOf(k)))[0])
@@ -300,11 +300,11 @@ func (g *gsd) tidyKeys() {
 	}
 	numbered, listed := map[phaseNo]bool{}, map[phaseNo]bool{}
 	for _, k := range g.allKeys() {
-		numbered[k.phase] = numbered[k.phase] || k.plan != solePlan
-		listed[k.phase] = listed[k.phase] || k.plan >= 0
+		numbered[k.phase] = numbered[k.phase] || k.num != solePlan
+		listed[k.phase] = listed[k.phase] || k.num >= 0
 	}
 	for _, k := range g.allKeys() {
-		if k.plan == solePlan && numbered[k.phase] || k.plan == lettered && listed[k.phase] && g.sums[k] == nil {
+		if k.num == solePlan && numbered[k.phase] || k.num == lettered && listed[k.phase] && g.sums[k] == nil {
 			delete(g.plans, k)
 		}
 	}
@@ -313,8 +313,8 @@ func (g *gsd) tidyKeys() {
 // meant gives the plan that a record speaks of. Where the only plan of a phase
 // has no number, its first one is that plan.
 func (g *gsd) meant(k planKey) planKey {
-	sole := planKey{phase: k.phase, plan: solePlan}
-	if k.plan != 0 && k.plan != 1 || k.suffix != "" || g.plans[sole] == nil && g.sums[sole] == nil || g.plans[k] != nil || g.sums[k] != nil {
+	sole := planKey{phase: k.phase, num: solePlan}
+	if k.num != 0 && k.num != 1 || k.suffix != "" || g.plans[sole] == nil && g.sums[sole] == nil || g.plans[k] != nil || g.sums[k] != nil {
 		return k
 	}
 	return sole

@@ -1,10 +1,3 @@
-// Package longrun is how plans are carried out: those of `.long-run/` task by
-// task, with a checkpoint after each and a summary after each plan, and those
-// of GSD's `.planning/` plan by plan.
-//
-// A plan is worked on by one agent at a time. Its tasks are counted in its file,
-// and how many are done in its checkpoint; a plan without tasks is one step.
-// What only a person can do or judge is asked, never done for them.
 package longrun
 
 import (
@@ -19,25 +12,25 @@ import (
 	"reprise/internal/doc"
 )
 
-const (
-	layoutName      = "longrun"
-	playLongRunDir  = ".long-run"
-	playPlanningDir = ".planning"
-)
+// Playbook is how plans are carried out: those of `.long-run/` task by task, with
+// a checkpoint after each and a summary after each plan, and those of GSD's
+// `.planning/` plan by plan. It has no state.
+//
+// A plan is worked on by one agent at a time. Its tasks are counted in its file,
+// and how many are done in its checkpoint; a plan without tasks is one step.
+// What only a person can do or judge is asked, never done for them.
+type Playbook struct{}
 
-// Book is the playbook of plans. It has no state.
-type Book struct{}
-
-// New returns the playbook.
-func NewPlaybook() reprise.Playbook { return Book{} }
+// NewPlaybook returns the playbook.
+func NewPlaybook() reprise.Playbook { return Playbook{} }
 
 // Begin starts a run beside a specification: in the folder the goal's path or id
 // names, or in one below specs/ that is called after the goal. A `.planning/`
 // folder is taken up and never made: its roadmap comes out of a conversation.
-func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
+func (Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	at := path.Clean(strings.TrimSuffix(g.Path, "/"))
 	name := path.Base(at)
-	if name == playPlanningDir || path.Base(path.Dir(at)) == playPlanningDir || strings.Contains(at, playPlanningDir+"/workstreams/") || g.Path == "" && g.ID == "planning" {
+	if name == planningDir || path.Base(path.Dir(at)) == planningDir || strings.Contains(at, planningDir+"/workstreams/") || g.Path == "" && g.ID == "planning" {
 		return takeUp(fsys, at)
 	}
 	switch {
@@ -47,17 +40,14 @@ func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 		at = path.Join("specs", g.ID)
 	case g.Path == "":
 		at = path.Join("specs", slug(g.Text))
-	case name == playLongRunDir || strings.HasSuffix(name, ".md"):
+	case name == longRunDir || strings.HasSuffix(name, ".md"):
 		at = path.Dir(at)
 	}
-	dir := path.Join(at, playLongRunDir)
+	dir := path.Join(at, longRunDir)
 	if !fs.ValidPath(dir) || g.Path == "" && g.ID != "" && g.ID != "long-run" && path.Base(at) != g.ID {
 		return reprise.Ref{}, nil, fmt.Errorf("begin plans: %q cannot be the folder of a run", doc.Clip(at, 80))
 	}
-	ref := reprise.Ref{Layout: layoutName, ID: path.Base(at), Path: dir, Kind: reprise.KindPlans}
-	if at == "." {
-		ref.ID = "long-run"
-	}
+	ref := ref(dir, "long-run")
 	if there(fsys, dir, "STATE.md", "plans", "agent-history.json", "clarifications.md") {
 		return ref, nil, nil
 	}
@@ -69,18 +59,15 @@ func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 
 // takeUp finds the run of a `.planning/` folder.
 func takeUp(fsys fs.FS, at string) (reprise.Ref, []reprise.Event, error) {
-	if !strings.Contains(at, playPlanningDir) {
-		at = playPlanningDir
+	if !strings.Contains(at, planningDir) {
+		at = planningDir
 	}
-	if path.Base(at) != playPlanningDir && path.Base(path.Dir(at)) != "workstreams" {
+	if path.Base(at) != planningDir && path.Base(path.Dir(at)) != "workstreams" {
 		at = path.Dir(at)
 	}
-	ref := reprise.Ref{Layout: layoutName, ID: path.Base(path.Dir(at)), Path: at, Kind: reprise.KindPlans}
-	switch {
-	case path.Base(at) != playPlanningDir:
+	ref := ref(at, "planning")
+	if path.Base(at) != planningDir {
 		ref.ID = path.Base(at)
-	case path.Dir(at) == ".":
-		ref.ID = "planning"
 	}
 	if !fs.ValidPath(at) || !there(fsys, at, "ROADMAP.md", "STATE.md", "phases", "HANDOFF.json") {
 		return reprise.Ref{}, nil, &missing{at, "there is no roadmap", "make PROJECT.md and ROADMAP.md first; they come out of a conversation"}
@@ -117,7 +104,7 @@ func slug(text string) string {
 
 // Pick offers one plan at a time: they share a working tree, and each commits.
 // What is a person's is left to the questions.
-func (Book) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
+func (Playbook) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
 	if len(busy) > 0 {
 		return nil
 	}
@@ -135,20 +122,20 @@ func forPerson(r *reprise.Run, u reprise.Unit) bool {
 }
 
 // Assign says what a unit needs.
-func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
-	if path.Base(r.Path) == playLongRunDir {
+func (Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
+	if path.Base(r.Path) == longRunDir {
 		return assignPlan(fsys, r, u), nil
 	}
 	return assignPlanning(fsys, r, u), nil
 }
 
 // Conclude holds what an attempt left against what it must leave.
-func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
+func (Playbook) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
 	if reply.Outcome == "question" {
 		return reprise.Conclusion{Questions: ask(r, a.Step, reply.Questions)}
 	}
 	c := reprise.Conclusion{Questions: ask(r, a.Step, reply.Questions), Finished: true}
-	if path.Base(r.Path) == playLongRunDir {
+	if path.Base(r.Path) == longRunDir {
 		c.Problem = leftPlan(fsys, r, a.Step)
 	} else {
 		c.Problem = leftPlanning(r, a.Step)
@@ -158,44 +145,32 @@ func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply rep
 }
 
 // Settle records the ends that the files show, and asks for what is a person's.
-func (Book) Settle(fsys fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Event, error) {
+func (Playbook) Settle(fsys fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Event, error) {
 	if len(r.PendingQuestions()) > 0 {
 		return nil, nil
 	}
-	if path.Base(r.Path) == playLongRunDir {
+	if path.Base(r.Path) == longRunDir {
 		return settlePlans(fsys, r), nil
 	}
 	return settlePlanning(fsys, r), nil
 }
 
 // Leave implements reprise.Leaver: `.long-run/` calls a run that was left Stopped.
-func (Book) Leave(r *reprise.Run, why string) []reprise.Event {
-	if path.Base(r.Path) != playLongRunDir {
+func (Playbook) Leave(r *reprise.Run, why string) []reprise.Event {
+	if path.Base(r.Path) != longRunDir {
 		return nil
 	}
 	return []reprise.Event{{Kind: reprise.RunStopped, Actor: "reprise", Outcome: "paused", Text: why}}
 }
 
-// GoalOf tells what a run was started for.
-func (Book) GoalOf(fsys fs.FS, r *reprise.Run) string {
-	if d := goal(fsys, r); len(d) > 0 {
-		return d[0].Text
-	}
-	return ""
-}
-
-// goal is what STATE.md says the run is for.
-func goal(fsys fs.FS, r *reprise.Run) []reprise.Data {
-	name := path.Join(r.Path, "STATE.md")
-	md := doc.NewReader(fsys).Open(name).Markdown()
+// GoalOf tells what a run was started for: what STATE.md says of it.
+func (Playbook) GoalOf(fsys fs.FS, r *reprise.Run) string {
+	md := doc.NewReader(fsys).Open(path.Join(r.Path, "STATE.md")).Markdown()
 	if md == nil {
-		return nil
+		return ""
 	}
-	l, ok := md.All().Label("Goal")
-	if !ok || l.Value == "" {
-		return nil
-	}
-	return []reprise.Data{{Name: "goal", Source: reprise.Source{File: name, Line: l.Line}, Text: l.Value}}
+	l, _ := label(md.All(), "Goal")
+	return l.Value
 }
 
 // ask gives questions of an agent ids that nobody has used.

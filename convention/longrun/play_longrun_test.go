@@ -104,7 +104,7 @@ func TestLR9_from_a_goal_to_the_end_and_through_every_kill(t *testing.T) {
 	p.EveryKill(t, fstest.MapFS{"README.md": file("mine\n")}, func(t testing.TB, r playtest.Result) {
 		complete(t, r)
 		has(t, r, dir+"STATE.md", "Status: Complete", "Goal: a shop", "2 of 2", "100%")
-		if goal := (longrun.Book{}).GoalOf(r.Files, r.Run); !strings.HasPrefix(goal, "a shop") {
+		if goal := (longrun.Playbook{}).GoalOf(r.Files, r.Run); !strings.HasPrefix(goal, "a shop") {
 			t.Errorf("goal %q", goal)
 		}
 		has(t, r, dir+"plans/01-CHECKPOINT.json", `"last_completed_task": 2`, `"total_tasks": 2`)

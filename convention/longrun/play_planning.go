@@ -34,7 +34,7 @@ func assignPlanning(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignme
 		a.Data = []reprise.Data{{Name: "what to plan", Text: u.Title}}
 	case len(present(fsys, st.Path)) == 0:
 		// ROADMAP.md lists it and nobody has written it.
-		a.Role, a.Step = "planner", planOf+st.ID
+		a.Role, a.Step = "planner", planStep+st.ID
 		a.Facts["task"] = "Write the plan " + st.ID + " that ROADMAP.md lists, in the form and the place of the other plans."
 		a.Data = []reprise.Data{{Name: "what to plan", Source: st.Source, Text: st.Title}}
 	default:
@@ -44,8 +44,8 @@ func assignPlanning(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignme
 	return a
 }
 
-// planOf stands before the id of a plan that is to be written.
-const planOf = "plan-"
+// planStep stands before the id of a plan that is to be written.
+const planStep = "plan-"
 
 // carryOut is for the executor of one plan.
 func carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *reprise.Step) {
@@ -136,7 +136,7 @@ func summaryOf(fsys fs.FS, st *reprise.Step) string {
 
 // leftPlanning says what is wrong with what an attempt left, "" if nothing is.
 func leftPlanning(r *reprise.Run, step string) string {
-	if id, ok := strings.CutPrefix(step, planOf); ok {
+	if id, ok := strings.CutPrefix(step, planStep); ok {
 		if st := r.Step(id); st == nil || st.Path == "" {
 			return "plan " + id + " is not written"
 		}
@@ -160,7 +160,7 @@ func leftPlanning(r *reprise.Run, step string) string {
 // phaseOver gives the end of the phase whose last plan this is.
 func phaseOver(r *reprise.Run, step string) []reprise.Event {
 	st := r.Step(strings.TrimSuffix(step, "-SUMMARY"))
-	if st == nil || strings.HasPrefix(step, planOf) {
+	if st == nil || strings.HasPrefix(step, planStep) {
 		return nil
 	}
 	for i := range r.Steps {

@@ -224,3 +224,15 @@ func reported(r *reprise.Run, f reprise.Finding) bool {
 	}
 	return false
 }
+
+// setAt replaces the value of a label.
+func setAt(m *splice.Markdown, l doc.Label, value string) error {
+	return m.SetLabel(splice.Where{Line: l.Line}, l.Key, value)
+}
+
+func resumes(r *reprise.Run) []reprise.ResumeState {
+	if r.Resume == nil {
+		return nil
+	}
+	return append([]reprise.ResumeState{*r.Resume}, r.Resume.Also...)
+}

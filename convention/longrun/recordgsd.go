@@ -205,7 +205,7 @@ func (w *planRecorder) enter(k planKey) error {
 	}
 	entry := splice.Object{
 		{Key: "agent_id", Value: id}, {Key: "task_description", Value: "Execute plan " + w.g.id(k)},
-		{Key: "phase", Value: phase}, {Key: "plan", Value: planText(k)}, {Key: "segment", Value: nil},
+		{Key: "phase", Value: phase}, {Key: "plan", Value: planNumber(k)}, {Key: "segment", Value: nil},
 		{Key: "timestamp", Value: stamp}, {Key: "status", Value: "spawned"}, {Key: "completion_timestamp", Value: nil},
 	}
 	if err := w.addAgent(w.g.dir, entry, fmt.Sprintf("agent %s is at plan %s", doc.Clip(id, 60), w.g.id(k))); err != nil {
@@ -321,21 +321,21 @@ func (w *planRecorder) newSummary(k planKey, status reprise.Status, word string)
 		folder = k.phase.String()
 	}
 	b.WriteString("---\nphase: " + quotedIfOdd(folder) + "\n")
-	if k.plan != solePlan {
-		b.WriteString("plan: " + planText(k) + "\n")
+	if k.num != solePlan {
+		b.WriteString("plan: " + planNumber(k) + "\n")
 	}
 	if status != reprise.Done {
 		b.WriteString("status: " + word + "\n")
 		if why := line(w.ev.Text, 500); why != "" {
-			b.WriteString("reason: " + quoted(why) + "\n")
+			b.WriteString("reason: " + quotedYAML(why) + "\n")
 		}
 	}
 	if !w.ev.At.IsZero() {
 		b.WriteString("completed: " + timeLike("2006-01-02", w.ev.At) + "\n")
 	}
 	b.WriteString("---\n\n# Phase " + k.phase.String())
-	if k.plan != solePlan {
-		b.WriteString(" Plan " + planText(k))
+	if k.num != solePlan {
+		b.WriteString(" Plan " + planNumber(k))
 	}
 	if title := line(p.title, 120); title != "" {
 		b.WriteString(": " + title)
@@ -352,19 +352,19 @@ func (w *planRecorder) newSummary(k planKey, status reprise.Status, word string)
 	return b.String()
 }
 
-// planText is the number of a plan in its phase: 02, 02b, 02-FIX, B. The only
+// planNumber is the number of a plan in its phase: 02, 02b, 02-FIX, B. The only
 // plan of a phase is its first.
-func planText(k planKey) string {
-	switch k.plan {
+func planNumber(k planKey) string {
+	switch k.num {
 	case lettered:
 		return strings.ToUpper(k.suffix)
 	case solePlan:
 		return "01"
 	}
 	if i := strings.Index(k.suffix, "fix"); i >= 0 {
-		return fmt.Sprintf("%02d%s%s", k.plan, k.suffix[:i], fixText(k.suffix[i:]))
+		return fmt.Sprintf("%02d%s%s", k.num, k.suffix[:i], fixText(k.suffix[i:]))
 	}
-	return fmt.Sprintf("%02d%s", k.plan, k.suffix)
+	return fmt.Sprintf("%02d%s", k.num, k.suffix)
 }
 
 // quotedIfOdd leaves 03-checkout as it is.
@@ -372,5 +372,5 @@ func quotedIfOdd(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == "" {
 		return s
 	}
-	return quoted(s)
+	return quotedYAML(s)
 }

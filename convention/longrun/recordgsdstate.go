@@ -129,8 +129,8 @@ func (w *planRecorder) statePhaseTo(m *splice.Markdown, c planChange) error {
 	fields := w.g.bodyFields(m.Doc())
 	if c.plan.phase.compare(s.phase) <= 0 {
 		if v, ok := fields["plan"]; ok && c.plan.phase == s.phase && finished {
-			if nums := doc.Numbers(v.Value); len(nums) > 0 && nums[0] < c.plan.plan {
-				value, _ := withNumber(v.Value, c.plan.plan)
+			if nums := doc.Numbers(v.Value); len(nums) > 0 && nums[0] < c.plan.num {
+				value, _ := withNumber(v.Value, c.plan.num)
 				return setAt(m, v, value)
 			}
 		}
@@ -159,7 +159,7 @@ func (w *planRecorder) statePhaseTo(m *splice.Markdown, c planChange) error {
 				total++
 			}
 		}
-		return setAt(m, v, fmt.Sprintf("%d of %d", max(1, c.plan.plan), max(total, c.plan.plan)))
+		return setAt(m, v, fmt.Sprintf("%d of %d", max(1, c.plan.num), max(total, c.plan.num)))
 	}
 	return nil
 }

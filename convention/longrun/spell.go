@@ -152,41 +152,8 @@ func line(text string, most int) string {
 	return doc.Clip(text, most)
 }
 
-// agentID makes an agent's id fit for a line of its own.
-func agentID(id string) string {
-	id = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(id, ""))
-	id = strings.TrimSpace(id)
-	if r := []rune(id); len(r) > 200 {
-		id = string(r[:200])
-	}
-	return strings.TrimSpace(id)
-}
-
-// scalar writes a text as a value of YAML: plain where nothing could be read
-// into it.
-func scalar(s string) string {
-	plain := s != ""
-	for i, r := range s {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		plain = plain && (letter || i > 0 && (r >= '0' && r <= '9' || strings.ContainsRune(" _-./", r)))
-	}
-	switch strings.ToLower(s) {
-	case "true", "false", "yes", "no", "on", "off", "null", "y", "n":
-		plain = false
-	}
-	if plain && strings.TrimSpace(s) == s {
-		return s
-	}
-	return quoted(s)
-}
-
 // quoted writes a text in the double quotes that JSON and YAML share.
-func quoted(s string) string {
+func quotedYAML(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -8,6 +8,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // plainText drops the emphasis of a short text and shortens it for a title.
@@ -74,6 +75,18 @@ func placeholder(s string) bool {
 // label returns the first statement of a section with one of the keys.
 func label(s doc.Section, keys ...string) (doc.Label, bool) { return pick(statements(s), keys...) }
 
+// find gives the first label with one of the keys, with its place in the file.
+func find(f *doc.File, labels []doc.Label, keys ...string) ledger.Text {
+	l, ok := pick(labels, keys...)
+	if !ok {
+		return ledger.Text{}
+	}
+	return ledger.Label(f, l)
+}
+
+// quoted shows a word of a file in a message.
+func quoted(word string) string { return strconv.Quote(doc.Clip(word, 40)) }
+
 // statements returns the labels of a section, their keys folded. Rows of tables
 // count only where the table has two columns, as in `| Phase | 3 |`: the header
 // of a wider table is no statement.
@@ -115,3 +128,6 @@ func plural(n int, noun string) string {
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }
+
+// oneLine makes one line of a text.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -8,15 +8,8 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
-
-// clarification is where the parts of an entry stand; a part without a line is
-// not there.
-type clarification struct {
-	id, title        string
-	line, level      int
-	status, response doc.Label
-}
 
 // readClarifications reads clarifications.md: one section per task group. What
 // stands in a code fence is the template's example.
@@ -77,10 +70,21 @@ func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 		}
 	default:
 		f.Report(reprise.Warning, reprise.CodeUnknownStatus, status.Line,
-			fmt.Sprintf("the question on %s has the status %s, which has no meaning here; it is taken for pending", strconv.Quote(doc.Clip(q.Subject, 60)), strconv.Quote(doc.Clip(status.Value, 40))), "pending and answered are expected")
+			fmt.Sprintf("the question on %s has the status %s, which has no meaning here; it is taken for pending", strconv.Quote(doc.Clip(q.Subject, 60)), quoted(status.Value)), "pending and answered are expected")
 	}
 	l.run.Questions = append(l.run.Questions, q)
-	l.asked = append(l.asked, clarification{id: q.ID, title: s.Title, line: s.Line, level: s.Level, status: status, response: response})
+	l.asked = append(l.asked, clarification{
+		id: q.ID, title: s.Title, line: s.Line, level: s.Level,
+		status: labelText(f, status), response: labelText(f, response),
+	})
+}
+
+// labelText is the place of a label, not there if no label was read.
+func labelText(f *doc.File, l doc.Label) ledger.Text {
+	if l.Line == 0 {
+		return ledger.Text{}
+	}
+	return ledger.Label(f, l)
 }
 
 // reportPending reports the questions without an answer, once it is known which

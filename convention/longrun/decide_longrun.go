@@ -22,16 +22,14 @@ func (l *longRun) judgeMarker() {
 		return
 	}
 	if a.entry != nil {
-		if nums := doc.Numbers(a.entry.plan); len(nums) > 0 {
-			if why := l.agentEnded(a.entry, l.plan(nums[0])); why != "" {
-				l.stale = true
-				f := a.markerFinding(true, why)
-				if a.entry.status != reprise.InProgress || !a.entry.ended.IsZero() {
-					f.Severity = reprise.Info // the agent's own entry agrees
-				}
-				l.r.Report(f)
-				return
+		if why := l.agentEnded(a.entry, l.named(a.entry.plan)); why != "" && len(doc.Numbers(a.entry.plan)) > 0 {
+			l.stale = true
+			f := a.markerFinding(true, why)
+			if a.entry.status != reprise.InProgress || !a.entry.ended.IsZero() {
+				f.Severity = reprise.Info // the agent's own entry agrees
 			}
+			l.r.Report(f)
+			return
 		}
 	}
 	if len(l.plans) > 0 && l.firstOpen() == nil {
@@ -49,8 +47,8 @@ func (l *longRun) judgeMarker() {
 	l.r.Report(a.markerFinding(false, why))
 }
 
-// agentEnded says what shows that the agent of an entry is not at its plan any
-// more, "" if nothing does.
+// agentEnded says what shows that the agent of an entry is no longer at its
+// plan, "" if nothing does.
 func (l *longRun) agentEnded(e *agentEntry, p *plan) string {
 	switch {
 	case e.status == reprise.Pending:
@@ -65,15 +63,6 @@ func (l *longRun) agentEnded(e *agentEntry, p *plan) string {
 		return fmt.Sprintf("its entry says %q and plan %s has a summary", doc.Clip(e.word, 40), p.id)
 	}
 	return ""
-}
-
-func (l *longRun) firstOpen() *plan {
-	for _, p := range l.plans {
-		if !p.status.Closed() {
-			return p
-		}
-	}
-	return nil
 }
 
 // checkSequence compares the numbers: holes among the plans, open plans before
@@ -114,14 +103,6 @@ func (l *longRun) checkSequence() {
 		report(reprise.CodeMissingArtifact, reprise.Warning, "plans", s.planSource,
 			fmt.Sprintf("STATE.md counts %s, files speak of %d", plural(s.total, "plan"), len(l.plans)), "write the missing plan files, or correct the count")
 	}
-}
-
-// missingPlans is how many plans STATE.md counts beyond those on disk.
-func (l *longRun) missingPlans() int {
-	if l.state.total == 0 || len(l.plans) == 0 || l.state.status == wordComplete {
-		return 0
-	}
-	return max(0, l.state.total-max(len(l.plans), l.plans[len(l.plans)-1].num))
 }
 
 // decide sets state, reason, phase and what may be started next.
@@ -198,15 +179,10 @@ func (l *longRun) begun() bool {
 }
 
 func (l *longRun) whyInterrupted(open *plan) string {
-	p := open
-	if len(l.run.Next) > 0 {
-		for _, q := range l.plans {
-			if q.id == l.run.Next[0].ID {
-				p = q
-			}
-		}
+	p, done := open, 0
+	if next := l.named(l.run.Next[0].ID); next != nil {
+		p = next
 	}
-	done := 0
 	for _, q := range l.plans {
 		if q.status.Closed() {
 			done++
@@ -221,7 +197,7 @@ func (l *longRun) standing(p *plan) string {
 	switch {
 	case p.summary != nil && p.summary.status != reprise.Unknown && !p.summary.status.Closed():
 		return because(fmt.Sprintf("ended as %q", doc.Clip(p.summary.word, 20)), p.summary.reason)
-	case c.partial() && c.completed > 0:
+	case c.begun():
 		return because(fmt.Sprintf("stopped after task %d of %d", c.completed, c.total), c.failure)
 	case p.status == reprise.InReview && c != nil:
 		return "has all its tasks done and lacks its summary"
@@ -252,26 +228,22 @@ func because(what, reason string) string {
 // depends on is closed and no question on it is pending.
 func (l *longRun) offer(asked []reprise.Question) {
 	var list []*plan
+	ready := func(p *plan) bool { return !p.status.Closed() && l.startable(p) && !askedAbout(p, asked) }
 	add := func(p *plan) {
-		if p != nil && !p.status.Closed() && !slices.Contains(list, p) && l.startable(p) && !askedAbout(p, asked) {
+		if p != nil && !slices.Contains(list, p) && ready(p) {
 			list = append(list, p)
 		}
 	}
 	if e := l.agent.entry; e != nil && !l.stale {
-		if nums := doc.Numbers(e.plan); len(nums) > 0 {
-			add(l.plan(nums[0]))
-		}
+		add(l.named(e.plan))
 	}
 	for _, p := range l.plans {
-		if p.checkpoint.partial() && p.checkpoint.completed > 0 {
+		if p.checkpoint.begun() {
 			add(p)
 		}
 	}
-	for _, p := range l.plans {
-		if !p.status.Closed() && l.startable(p) && !askedAbout(p, asked) {
-			add(p)
-			break
-		}
+	if i := slices.IndexFunc(l.plans, ready); i >= 0 {
+		add(l.plans[i])
 	}
 	for _, p := range list {
 		l.run.Next = append(l.run.Next, l.unit(p))
@@ -279,12 +251,7 @@ func (l *longRun) offer(asked []reprise.Question) {
 }
 
 func (l *longRun) startable(p *plan) bool {
-	for _, n := range p.needs {
-		if d := l.plan(n); d != nil && !d.status.Closed() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.byKey.needed(p), func(d *plan) bool { return !d.status.Closed() })
 }
 
 // askedAbout matches "Task Group 3: Payments" to the plan of that group.
@@ -313,13 +280,13 @@ func (l *longRun) unit(p *plan) reprise.Unit {
 	switch {
 	case p.status == reprise.InReview:
 		u.Title = "Check the work and write the summary: " + p.title
-	case c.partial() && c.completed > 0:
+	case c.begun():
 		at := c.completed + 1
 		u.Title = fmt.Sprintf("Go on at task %d of %d", at, c.total)
 		if c.current != "" {
 			u.Title += ": " + c.current
 		} else if c.completed < len(p.tasks) {
-			u.Title += ": " + p.tasks[c.completed]
+			u.Title += ": " + p.tasks[c.completed].name
 		}
 	}
 	return u

@@ -76,10 +76,6 @@ func (l *longRun) beginning() time.Time {
 	return first.Add(-reprise.ClockSlack)
 }
 
-// maxEntries is how many entries the history keeps: in a full one the oldest
-// are gone, and with them the begin of the run.
-const maxEntries = 50
-
 // evidence fills in how the work of a plan can be told from outside. Each task
 // is a commit `type(NN): task`; none of them shows the plan as a whole.
 func (l *longRun) evidence(s *reprise.Step, p *plan) {
@@ -115,12 +111,12 @@ func (l *longRun) parts(p *plan) []reprise.Step {
 		done, total, since = c.completed, min(total, c.total), c.at
 	}
 	names := map[string]int{}
-	for _, name := range p.tasks {
-		names[doc.Fold(taskWords(name))]++
+	for _, t := range p.tasks {
+		names[doc.Fold(taskWords(t.name))]++
 	}
 	var out []reprise.Step
 	for n := done + 1; n <= total; n++ {
-		name := p.tasks[n-1]
+		name := p.tasks[n-1].name
 		part := reprise.Step{ID: fmt.Sprintf("%s/%d", p.id, n), Title: name, Phase: p.group, Path: p.path, Role: "executor", Status: reprise.Pending, Source: p.source}
 		trace := reprise.Trace{Subject: "(" + p.id + "): ", Anywhere: true, Partial: true, Since: since}
 		for _, subject := range slices.Compact([]string{taskWords(name), name}) {
@@ -152,31 +148,6 @@ func taskWords(name string) string {
 	return name
 }
 
-// namedFiles reads `<files>a.go, b.go</files>` of a plan's tasks, on one line
-// or over several.
-func namedFiles(lines []doc.Line) []string {
-	var out []string
-	inside := false
-	for _, l := range lines {
-		text := l.Text
-		if !inside {
-			_, rest, ok := strings.Cut(text, "<files>")
-			if !ok {
-				continue
-			}
-			text, inside = rest, true
-		}
-		text, _, shut := strings.Cut(text, "</files>")
-		for _, name := range strings.Split(text, ",") {
-			if name = strings.TrimLeft(strings.TrimSpace(name), "-* "); name != "" && len(out) < 2*maxFiles {
-				out = append(out, name)
-			}
-		}
-		inside = !shut
-	}
-	return out
-}
-
 // traces are the subjects of GSD's commits: `type(NN-MM): task` on the way and
 // `docs(NN-MM): complete …` when the plan is accepted. Numbers begin again with
 // some milestones: then only what came after the last one counts.
@@ -191,7 +162,7 @@ func (g *gsd) traces(k planKey) []reprise.Trace {
 		if !again || !since.IsZero() {
 			out = append(out, reprise.Trace{Subject: "docs(" + id + "): complete", Since: since})
 		}
-		if k.plan != solePlan {
+		if k.num != solePlan {
 			out = append(out, reprise.Trace{Subject: "(" + id + "): ", Anywhere: true, Partial: true, Since: since})
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // taskGroup is how a heading or a plan names a task group: "Task Group 3: ui",
@@ -18,7 +19,7 @@ type taskGroup struct {
 }
 
 func readGroup(text string) taskGroup {
-	g := taskGroup{all: strings.TrimSpace(strings.TrimPrefix(doc.Fold(line(text, 200)), "task group"))}
+	g := taskGroup{all: strings.TrimSpace(strings.TrimPrefix(doc.Fold(ledger.MarkdownLine(text, 200)), "task group"))}
 	g.name = g.all
 	first, rest, _ := strings.Cut(g.all, " ")
 	if n, err := strconv.Atoi(first); err == nil && n > 0 && doc.Digits(first) {
@@ -31,7 +32,7 @@ func readGroup(text string) taskGroup {
 // has the number of the plan before what the plan calls its group, or its title if
 // it names none.
 func (g taskGroup) of(p *plan) bool {
-	clipped := readGroup(line(p.title, 80))
+	clipped := readGroup(ledger.MarkdownLine(p.title, 80))
 	if p.group == "" {
 		return g.num == p.num && g.name != "" && g.name == clipped.all
 	}

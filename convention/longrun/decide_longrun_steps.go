@@ -2,7 +2,9 @@ package longrun
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,22 +12,8 @@ import (
 	"reprise/internal/doc"
 )
 
-// longRun is one `.long-run/` folder while it is read.
-type longRun struct {
-	r     *doc.Reader
-	run   *reprise.Run
-	dir   string
-	plans []*plan
-	byNum planSet
-	state position
-	agent *agents
-	stale bool // the agent marker is contradicted
-	blind bool // plans or summaries cannot be listed
-	asked []clarification
-
-	nameless int // questions without an id
-}
-
+// loadLongRun reads a `.long-run/` folder and decides what it stands for. What
+// follows for callers of the layout is in the run.
 func loadLongRun(r *doc.Reader, run *reprise.Run) *longRun {
 	l := &longRun{r: r, run: run, dir: run.Path}
 	l.readPosition()
@@ -52,11 +40,7 @@ func loadLongRun(r *doc.Reader, run *reprise.Run) *longRun {
 // matchAgents gives each plan its entries of the history, in file order.
 func (l *longRun) matchAgents() {
 	for _, e := range l.agent.entries {
-		nums := doc.Numbers(e.plan)
-		if len(nums) == 0 {
-			continue
-		}
-		if p := l.plan(nums[0]); p != nil {
+		if p := l.named(e.plan); p != nil {
 			p.agents = append(p.agents, e)
 		}
 	}
@@ -65,12 +49,8 @@ func (l *longRun) matchAgents() {
 // settle lists the claims on a plan, strongest ledger first, and lets one win:
 // the first, except that STATE.md cannot call a plan done.
 func (l *longRun) settle(p *plan) {
-	if s := p.summary; s != nil {
-		word := s.word
-		if word == "" {
-			word = "unreadable"
-		}
-		p.claims = append(p.claims, reprise.Claim{Ledger: "SUMMARY", Status: s.status, Word: word, Source: s.source, At: s.at})
+	if p.summary != nil {
+		p.claims = append(p.claims, p.summary.claim())
 	}
 	if c := p.checkpoint; c != nil {
 		word := c.word
@@ -79,8 +59,7 @@ func (l *longRun) settle(p *plan) {
 		}
 		p.claims = append(p.claims, reprise.Claim{Ledger: "CHECKPOINT", Status: c.status, Word: word, Source: c.source, At: c.at})
 	}
-	if n := len(p.agents); n > 0 {
-		e := p.agents[n-1]
+	if e := p.latest(); e != nil {
 		at := e.at
 		if !e.ended.IsZero() {
 			at = e.ended
@@ -88,26 +67,27 @@ func (l *longRun) settle(p *plan) {
 		p.claims = append(p.claims, reprise.Claim{Ledger: "agent-history.json", Status: e.status, Word: e.word, Source: e.source, At: at})
 	}
 	if g := l.state.group(p); g != nil {
-		p.claims = append(p.claims, reprise.Claim{Ledger: "STATE.md", Status: g.status, Word: g.word, Source: g.source})
+		p.claims = append(p.claims, reprise.Claim{Ledger: "STATE.md", Status: g.status, Word: g.word.Value, Source: g.source})
 	} else if l.state.plan == p.num && l.state.plan > 0 {
 		p.claims = append(p.claims, reprise.Claim{Ledger: "STATE.md", Status: l.positionStatus(), Word: "current plan, " + l.state.word, Source: l.state.planSource})
 	}
 	if p.path != "" {
 		p.claims = append(p.claims, reprise.Claim{Ledger: "PLAN", Status: reprise.Pending, Word: "planned", Source: reprise.Source{File: p.path}})
 	}
-	winner := 0
+	won := 0
 	if c := p.claims[0]; c.Ledger == "CHECKPOINT" && c.Status == reprise.Pending && len(p.claims) > 1 && p.claims[1].Ledger == "agent-history.json" {
-		winner = 1 // no task is done: the agent knows more
+		won = 1 // no task is done: the agent knows more
 	}
-	for winner < len(p.claims)-1 && p.claims[winner].Ledger == "STATE.md" && p.claims[winner].Status == reprise.Done {
-		winner++
+	for won < len(p.claims)-1 && p.claims[won].Ledger == "STATE.md" && p.claims[won].Status == reprise.Done {
+		won++
 	}
-	p.claims[winner].Won = true
-	p.status = p.claims[winner].Status
-	if w := &p.claims[winner]; w.Ledger == "STATE.md" && w.Status == reprise.Done {
-		p.status, w.Status = reprise.Unknown, reprise.Unknown
+	winner := &p.claims[won]
+	winner.Won = true
+	if winner.Ledger == "STATE.md" && winner.Status == reprise.Done {
+		winner.Status = reprise.Unknown
 	}
-	l.drift(p, p.claims[winner])
+	p.status = winner.Status
+	l.drift(p, *winner)
 }
 
 // positionStatus is what STATE.md says about the plan it names. That plan comes
@@ -144,8 +124,6 @@ func givenUp(c, won reprise.Claim) bool {
 	return won.Ledger == "SUMMARY" && won.Status == reprise.Skipped && c.Ledger == "agent-history.json" && !c.Status.Closed()
 }
 
-func (l *longRun) plan(num int) *plan { return l.byNum[num] }
-
 // checkNeeds reports dependencies on plans that do not exist, that did not end
 // well, and on each other.
 func (l *longRun) checkNeeds() {
@@ -154,10 +132,10 @@ func (l *longRun) checkNeeds() {
 	}
 	for _, p := range l.plans {
 		for _, need := range p.needs {
-			d := l.plan(need)
+			d := l.byKey[need]
 			switch {
 			case d == nil:
-				report(reprise.CodeUnknownDependency, p, fmt.Sprintf("plan %s depends on plan %d, which does not exist", p.id, need), "correct depends_on in the plan")
+				report(reprise.CodeUnknownDependency, p, fmt.Sprintf("plan %s depends on plan %d, which does not exist", p.id, need.num), "correct depends_on in the plan")
 			case p.status.Closed():
 			case d.status == reprise.Skipped:
 				report(reprise.CodeIntegrity, p, fmt.Sprintf("plan %s depends on plan %s, which was skipped", p.id, d.id), "decide whether it can do without, or skip it too")
@@ -166,19 +144,7 @@ func (l *longRun) checkNeeds() {
 			}
 		}
 	}
-	cyclic := inCycles(l.plans, func(p *plan) (out []*plan) {
-		for _, n := range p.needs {
-			if d := l.plan(n); d != nil {
-				out = append(out, d)
-			}
-		}
-		return out
-	})
-	for _, p := range l.plans {
-		if cyclic[p] {
-			report(reprise.CodeCycle, p, fmt.Sprintf("plan %s depends on itself through other plans", p.id), "correct depends_on in one of them")
-		}
-	}
+	l.byKey.reportCycles(l.plans, l.r.Report)
 }
 
 // steps turns plans into steps of the run.
@@ -191,13 +157,13 @@ func (l *longRun) steps() {
 		if s.Source.File == "" {
 			s.Source = p.claims[0].Source
 		}
-		for _, n := range p.needs {
-			if d := l.plan(n); d != nil {
-				s.Needs = append(s.Needs, d.id)
-			}
+		for _, d := range l.byKey.needed(p) {
+			s.Needs = append(s.Needs, d.id)
 		}
-		if p.checkpoint != nil {
-			s.Commits = p.checkpoint.commits
+		if c := p.checkpoint; c != nil {
+			for _, task := range slices.Sorted(maps.Keys(c.commits)) {
+				s.Commits = append(s.Commits, c.commits[task])
+			}
 		}
 		l.evidence(&s, p)
 		l.run.Steps = append(l.run.Steps, s)

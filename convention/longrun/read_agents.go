@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // agentEntry is one entry of agent-history.json, in either family.
@@ -21,6 +22,7 @@ type agentEntry struct {
 	stamp           string // the time as written
 	segment         string
 	index           int // in its list
+	place           ledger.Value
 	source          reprise.Source
 }
 
@@ -37,12 +39,15 @@ var agentWords = map[string]reprise.Status{
 
 // agents is what agent-history.json and current-agent-id.txt say together.
 type agents struct {
+	file    string
+	list    ledger.Value // of the entries
 	entries []*agentEntry
 	read    bool // the history is there and was understood
 	exists  bool
 	marker  bool   // current-agent-id.txt is there
 	id      string // what it holds
 	source  reprise.Source
+	ends    string      // how its line ends
 	entry   *agentEntry // the marker's entry
 	why     string      // why there is no entry
 }
@@ -50,24 +55,27 @@ type agents struct {
 func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 	a := &agents{}
 	f := r.Open(path.Join(dir, "agent-history.json"))
-	a.exists = f.Exists()
+	a.file, a.exists = f.Path, f.Exists()
 	if n := f.JSON(); n != nil {
-		a.read = n.Kind == doc.Map
+		a.read, a.list = n.Kind == doc.Map, ledger.Root(f, n).In("entries", "agents")
 		for i, item := range n.Get("entries", "agents").List() {
 			if item.IsNull() || item.Kind != doc.Map {
 				f.Report(reprise.Warning, reprise.CodeWrongType, n.Line, "an entry of the history is not a map; it is left out", "")
 				continue
 			}
 			e := readAgent(f, run, item)
-			e.index = i
+			e.index, e.place = i, a.list.Item(i)
 			a.entries = append(a.entries, e)
 		}
 	}
 	m := r.Open(path.Join(dir, "current-agent-id.txt"))
+	a.source, a.ends = m.At(1), "\n"
 	if !m.Exists() {
 		return a
 	}
-	a.marker, a.source = true, m.At(1)
+	if a.marker = true; strings.HasSuffix(string(m.Data), "\r\n") {
+		a.ends = "\r\n"
+	}
 	a.id = firstLine(m.Data)
 	if strings.ContainsRune(a.id, 0) || len(a.id) > 1000 {
 		m.Report(reprise.Warning, reprise.CodeUnreadable, 1, "this is no agent id", "")
@@ -114,10 +122,13 @@ func readAgent(f *doc.File, run *reprise.Run, n *doc.Node) *agentEntry {
 		e.status = status
 	} else {
 		f.Report(reprise.Warning, reprise.CodeUnknownStatus, n.Line,
-			fmt.Sprintf("an agent has the status %s, which has no meaning here", strconv.Quote(doc.Clip(e.word, 40))), "")
+			fmt.Sprintf("an agent has the status %s, which has no meaning here", quoted(e.word)), "")
 	}
 	return e
 }
+
+// interrupted reports whether an entry says that its agent was cut off.
+func (e *agentEntry) interrupted() bool { return doc.Fold(e.word) == "interrupted" }
 
 // owner is the marker as a claim about who is or was at work.
 func (a *agents) owner() *reprise.Owner {

@@ -4,45 +4,21 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"sort"
 	"strconv"
-	"time"
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
-// checkpoint is NN-CHECKPOINT.json in either of its two forms: the first counts
-// (last_completed_task of total_tasks), the second lists (completed_tasks,
-// remaining_tasks, current_task_index) and has no last_completed_task.
-type checkpoint struct {
-	plan      string // as written, where it agrees with the file name
-	completed int
-	total     int
-	known     bool // both numbers are there and make sense
-	word      string
-	status    reprise.Status
-	current   string // the task it was at
-	failure   string
-	commits   []string // in task order
-	files     []string // it says it changed
-	last      string   // of the last completed task
-	at        time.Time
-	stamp     string // the time as written
-	source    reprise.Source
-	second    bool // of the form that lists
-	read      bool // it is JSON
-}
-
-// partial reports whether tasks of the plan are left.
-func (c *checkpoint) partial() bool { return c != nil && c.known && c.completed < c.total }
-
-func (l *longRun) readCheckpoint(name string, p *plan) *checkpoint {
+func (l *longRun) readCheckpoint(p *plan, name string) {
 	f := l.r.Open(name)
-	c := &checkpoint{plan: p.id, status: reprise.Unknown, source: f.At(0)}
+	c := &checkpoint{plan: p.id, status: reprise.Unknown, source: f.At(0), text: string(f.Data)}
+	p.checkpoint = c
 	n := f.JSON()
+	c.root = ledger.Root(f, n)
 	if n == nil {
-		return c
+		return
 	}
 	c.source, c.read = f.At(n.Line), true
 	c.second = !n.Has("last_completed_task") && (n.Has("plan_number") || n.Has("completed_tasks") || n.Has("current_task_index"))
@@ -50,6 +26,7 @@ func (l *longRun) readCheckpoint(name string, p *plan) *checkpoint {
 		if nums := doc.Numbers(plan.Str()); len(nums) > 0 && nums[0] == p.num {
 			c.plan = plan.Str()
 		} else {
+			c.foreign = true
 			f.Report(reprise.Warning, reprise.CodeIntegrity, plan.Line,
 				fmt.Sprintf("the checkpoint of plan %s says it is about plan %s; the file name counts", p.id, strconv.Quote(doc.Clip(plan.Str(), 20))), "")
 		}
@@ -63,7 +40,6 @@ func (l *longRun) readCheckpoint(name string, p *plan) *checkpoint {
 	c.failure = n.Get("error").Str()
 	c.files = texts(child(n, "files_modified"))
 	c.judge(f, n, p.id)
-	return c
 }
 
 // count finds how many tasks are done and how many there are. A list of
@@ -90,7 +66,7 @@ func (c *checkpoint) count(f *doc.File, n *doc.Node) {
 		if done := n.Get("completed_tasks"); done != nil {
 			listed = append(listed, done.Items...)
 		}
-		if current != "" && !slices.ContainsFunc(listed, func(item *doc.Node) bool { return itemName(item) == current }) && doc.Fold(n.Get("status").Str()) != "completed" {
+		if current != "" && !slices.ContainsFunc(listed, func(item *doc.Node) bool { return itemName(ledger.Value{Node: item}) == current }) && doc.Fold(n.Get("status").Str()) != "completed" {
 			c.total++
 		}
 	}
@@ -105,32 +81,22 @@ func (c *checkpoint) count(f *doc.File, n *doc.Node) {
 	}
 }
 
-// readCommits takes the commits by task number. Keys are text in JSON; task 0
-// has no commit.
+// readCommits takes the commits by task number: those of the list of completed
+// tasks, and those of their own map over them. Keys are text in JSON.
 func (c *checkpoint) readCommits(n *doc.Node) {
-	type entry struct {
-		task int
-		sha  string
+	c.commits = map[int]string{}
+	for i, item := range n.Get("completed_tasks").List() {
+		if item.Kind == doc.Map && item.Get("commit").Str() != "" {
+			c.commits[i+1] = item.Get("commit").Str()
+		}
 	}
-	var list []entry
 	for _, field := range n.Get("task_commits").Fields() {
 		if task, err := strconv.Atoi(field.Name); err == nil && field.Value.Str() != "" {
-			list = append(list, entry{task, field.Value.Str()})
+			c.commits[task] = field.Value.Str()
 		}
 	}
-	if len(list) == 0 {
-		for i, item := range n.Get("completed_tasks").List() {
-			if item.Kind == doc.Map && item.Get("commit").Str() != "" {
-				list = append(list, entry{i + 1, item.Get("commit").Str()})
-			}
-		}
-	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].task < list[j].task })
-	for _, e := range list {
-		c.commits = append(c.commits, e.sha)
-		if e.task == c.completed && c.known {
-			c.last = e.sha
-		}
+	if c.known {
+		c.last = c.commits[c.completed]
 	}
 }
 
@@ -165,19 +131,16 @@ func (c *checkpoint) judge(f *doc.File, n *doc.Node, id string) {
 		}
 	default:
 		f.Report(reprise.Warning, reprise.CodeUnknownStatus, n.Get("status").Line,
-			fmt.Sprintf("the checkpoint of plan %s has the status %s, which has no meaning here", id, strconv.Quote(doc.Clip(word, 40))), "")
+			fmt.Sprintf("the checkpoint of plan %s has the status %s, which has no meaning here", id, quoted(word)), "")
 	}
 }
 
 // readStrayCheckpoint reads `.long-run/checkpoint.json`, the place one workflow
 // of the convention looks for a checkpoint in. It counts only for a plan that
 // has none of its own.
-func (l *longRun) readStrayCheckpoint(set planSet) {
+func (l *longRun) readStrayCheckpoint() {
 	name := path.Join(l.dir, "checkpoint.json")
 	f := l.r.Open(name)
-	if !f.Exists() {
-		return
-	}
 	n := f.JSON()
 	if n == nil {
 		return
@@ -187,10 +150,10 @@ func (l *longRun) readStrayCheckpoint(set planSet) {
 		f.Report(reprise.Warning, reprise.CodeAmbiguous, n.Line, "this checkpoint names no plan, so it is not used", "move it to plans/NN-CHECKPOINT.json of its plan")
 		return
 	}
-	p := set.at(nums[0], fmt.Sprintf("%02d", nums[0]))
+	p := l.byKey.at(planKey{num: nums[0]}, fmt.Sprintf("%02d", nums[0]))
 	if p.checkpoint != nil {
 		f.Report(reprise.Info, reprise.CodeStatusDrift, n.Line, fmt.Sprintf("plan %s has a checkpoint of its own, which counts", p.id), "")
 		return
 	}
-	p.checkpoint = l.readCheckpoint(name, p)
+	l.readCheckpoint(p, name)
 }

@@ -5,45 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
-
-// plan is one numbered plan of a `.long-run/` folder with what the ledgers say
-// about it. It exists as soon as one file speaks of its number.
-type plan struct {
-	num    int
-	id     string // as the file name spells it
-	path   string // the PLAN file, "" if there is none
-	read   bool   // what it says is known
-	title  string
-	group  string
-	needs  []int
-	tasks  []string
-	files  []string // as its tasks name them
-	source reprise.Source
-
-	summary    *summary
-	checkpoint *checkpoint
-	agents     []*agentEntry
-	claims     []reprise.Claim
-	status     reprise.Status
-}
-
-// summary is what NN-SUMMARY.md states.
-type summary struct {
-	status reprise.Status
-	word   string
-	reason string
-	at     time.Time
-	stamp  string // the time as written
-	source reprise.Source
-}
 
 // numbered splits NN-KIND.ext, also with words between the number and the kind.
 // Numbers are compared as numbers: "10" comes after "9" and "02" is "2".
@@ -62,86 +30,55 @@ func numbered(name, kind string) (num int, digits string, ok bool) {
 	return num, name[:i], err == nil
 }
 
-// planSet collects plans by number.
-type planSet map[int]*plan
-
-func (s planSet) at(num int, digits string) *plan {
-	p := s[num]
-	if p == nil {
-		p = &plan{num: num, id: digits}
-		s[num] = p
-	}
-	return p
-}
-
-func (s planSet) sorted() []*plan {
-	out := make([]*plan, 0, len(s))
-	for _, p := range s {
-		out = append(out, p)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].num < out[j].num })
-	return out
-}
-
-// readPlans reads plans/ and summaries/. Total plans are PLAN files: the
-// checkpoints that lie beside them are not plans.
+// readPlans reads plans/ and summaries/. Checkpoints lie beside the plans and are
+// none themselves.
 func (l *longRun) readPlans() {
-	set := planSet{}
-	dir := path.Join(l.dir, "plans")
-	for _, e := range l.r.Dir(dir) {
-		name := path.Join(dir, e.Name())
-		if num, digits, ok := numbered(e.Name(), "-PLAN.md"); ok {
-			p := set.at(num, digits)
-			if p.path != "" {
-				l.duplicate(p, p.path, name)
+	l.byKey = planSet{}
+	for _, kind := range []struct {
+		dir, ending string
+		file        func(p *plan) string // that counts already
+		read        func(p *plan, name string)
+	}{
+		{"plans", "-PLAN.md", func(p *plan) string { return p.path }, l.readPlan},
+		{"plans", "-CHECKPOINT.json", func(p *plan) string {
+			if p.checkpoint == nil {
+				return ""
+			}
+			return p.checkpoint.source.File
+		}, l.readCheckpoint},
+		{"summaries", "-SUMMARY.md", func(p *plan) string {
+			if p.summary == nil {
+				return ""
+			}
+			return p.summary.file
+		}, l.readSummary},
+	} {
+		dir := path.Join(l.dir, kind.dir)
+		for _, e := range l.r.Dir(dir) {
+			num, digits, ok := numbered(e.Name(), kind.ending)
+			if !ok {
 				continue
 			}
-			p.id, p.path = digits, name
-			l.readPlan(p)
-		}
-	}
-	for _, e := range l.r.Dir(dir) {
-		if num, digits, ok := numbered(e.Name(), "-CHECKPOINT.json"); ok {
-			p := set.at(num, digits)
-			name := path.Join(dir, e.Name())
-			if p.checkpoint != nil {
-				l.duplicate(p, p.checkpoint.source.File, name)
+			p, name := l.byKey.at(planKey{num: num}, digits), path.Join(dir, e.Name())
+			if first := kind.file(p); first != "" {
+				l.r.Report(reprise.Finding{
+					Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: p.id, Source: reprise.Source{File: name},
+					Message: fmt.Sprintf("plan %d is numbered twice; %s counts, this one does not", p.num, path.Base(first)), Hint: "rename or remove one of the two files",
+				})
 				continue
 			}
-			p.checkpoint = l.readCheckpoint(name, p)
+			kind.read(p, name)
 		}
-	}
-	dir = path.Join(l.dir, "summaries")
-	for _, e := range l.r.Dir(dir) {
-		if num, digits, ok := numbered(e.Name(), "-SUMMARY.md"); ok {
-			p := set.at(num, digits)
-			name := path.Join(dir, e.Name())
-			if p.summary != nil {
-				l.duplicate(p, p.summary.source.File, name)
-				continue
-			}
-			p.summary = l.readSummary(name, p)
-		}
-	}
-	l.readStrayCheckpoint(set)
-	l.plans, l.byNum = set.sorted(), set
-	for _, name := range []string{"plans", "summaries"} {
-		_, err := fs.ReadDir(l.r.FS(), path.Join(l.dir, name))
+		_, err := fs.ReadDir(l.r.FS(), dir)
 		l.blind = l.blind || err != nil && !errors.Is(err, fs.ErrNotExist)
 	}
+	l.readStrayCheckpoint()
+	l.plans = l.byKey.sorted()
 }
 
-func (l *longRun) duplicate(p *plan, first, second string) {
-	l.r.Report(reprise.Finding{
-		Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: p.id,
-		Message: fmt.Sprintf("plan %d is numbered twice; %s counts, this one does not", p.num, path.Base(first)),
-		Source:  reprise.Source{File: second}, Hint: "rename or remove one of the two files",
-	})
-}
-
-func (l *longRun) readPlan(p *plan) {
-	f := l.r.Open(p.path)
-	p.source = f.At(0)
+func (l *longRun) readPlan(p *plan, name string) {
+	f := l.r.Open(name)
+	p.path, p.source = name, f.At(0)
 	m := f.Markdown()
 	if m == nil {
 		return
@@ -150,22 +87,78 @@ func (l *longRun) readPlan(p *plan) {
 	p.group = plainText(m.Front.Get("task_group").Str())
 	for _, need := range m.Front.Get("depends_on").Strs() {
 		if n := doc.Numbers(need); len(n) > 0 {
-			p.needs = append(p.needs, n[0])
+			p.needs = append(p.needs, planKey{num: n[0]})
 		} else {
 			f.Report(reprise.Warning, reprise.CodeUnknownDependency, m.Front.Get("depends_on").Line,
-				fmt.Sprintf("plan %s depends on %s, which names no plan", p.id, strconv.Quote(doc.Clip(need, 40))), "name the plan by its number")
+				fmt.Sprintf("plan %s depends on %s, which names no plan", p.id, quoted(need)), "name the plan by its number")
 		}
 	}
-	for _, line := range m.All().Lines() {
-		if name, ok := between(line.Text, "<name>", "</name>"); ok {
-			p.tasks = append(p.tasks, plainText(name))
-		}
-	}
+	p.tasks = readTasks(m.All().Lines())
 	p.files = append(texts(child(m.Front, "files_modified")), namedFiles(m.All().Lines())...)
 	p.title = p.group
 	if p.title == "" {
 		p.title = plainText(m.Title())
 	}
+}
+
+// readTasks reads the tasks of a plan: what stands behind <name>, with the block
+// around it.
+func readTasks(lines []doc.Line) (out []task) {
+	var block []doc.Line
+	open := false // the block has a name
+	end := func() {
+		if !open {
+			return
+		}
+		var text []string
+		for _, l := range block {
+			text = append(text, l.Text)
+		}
+		t := &out[len(out)-1]
+		t.text, t.files = doc.Clip(strings.Join(text, "\n"), 8000), namedFiles(block)
+	}
+	for _, l := range lines {
+		if strings.Contains(l.Text, "<task") {
+			end()
+			block, open = nil, false
+		}
+		if name, ok := between(l.Text, "<name>", "</name>"); ok {
+			end()
+			out, open = append(out, task{name: plainText(name), line: l.No}), true
+		}
+		block = append(block, l)
+		if strings.Contains(l.Text, "</task>") {
+			end()
+			block, open = nil, false
+		}
+	}
+	end()
+	return out
+}
+
+// namedFiles reads `<files>a.go, b.go</files>` of a plan's tasks, on one line
+// or over several.
+func namedFiles(lines []doc.Line) []string {
+	var out []string
+	inside := false
+	for _, l := range lines {
+		text := l.Text
+		if !inside {
+			_, rest, ok := strings.Cut(text, "<files>")
+			if !ok {
+				continue
+			}
+			text, inside = rest, true
+		}
+		text, _, shut := strings.Cut(text, "</files>")
+		for _, name := range strings.Split(text, ",") {
+			if name = strings.TrimLeft(strings.TrimSpace(name), "-* "); name != "" && len(out) < 2*maxFiles {
+				out = append(out, name)
+			}
+		}
+		inside = !shut
+	}
+	return out
 }
 
 // summaryWords are the statuses a summary can state. Only a completed plan is
@@ -177,23 +170,27 @@ var summaryWords = map[string]reprise.Status{
 	"skipped": reprise.Skipped, "blocked": reprise.Blocked,
 }
 
-func (l *longRun) readSummary(name string, p *plan) *summary {
+func (l *longRun) readSummary(p *plan, name string) {
 	f := l.r.Open(name)
-	s := &summary{status: reprise.Unknown, source: f.At(0)}
+	s := &summary{file: name, status: reprise.Unknown, source: f.At(0)}
+	p.summary = s
 	m := f.Markdown()
 	if m == nil {
-		return s
+		return
 	}
 	word := m.Front.Get("status")
 	s.word, s.source = word.Str(), orSource(word.Source(), s.source)
-	if s.word == "" {
+	if s.statusAt = ledger.Front(f, m, "status"); s.word == "" {
 		if label, ok := m.All().Label("Status"); ok {
 			s.word, s.source = label.Value, f.At(label.Line)
+			if m.Front == nil {
+				s.statusAt = ledger.Label(f, label)
+			}
 		}
 	}
-	s.reason = m.Front.Get("reason").Str()
+	s.reason, s.reasonAt, s.endedAt = m.Front.Get("reason").Str(), ledger.Front(f, m, "reason"), ledger.Front(f, m, "completed_at")
 	at := m.Front.Get("completed_at")
-	s.at, s.stamp = lenientTime(at), textOf(at)
+	s.at = lenientTime(at)
 	l.run.Active(s.at, at.Source())
 	if n := doc.Numbers(m.Front.Get("plan").Str()); len(n) > 0 && n[0] != p.num {
 		f.Report(reprise.Warning, reprise.CodeIntegrity, m.Front.Get("plan").Line,
@@ -201,7 +198,7 @@ func (l *longRun) readSummary(name string, p *plan) *summary {
 	}
 	if known, ok := summaryWords[doc.Fold(s.word)]; ok {
 		s.status = known
-		return s
+		return
 	}
 	if s.word == "" && m.Title() != "" && m.Front == nil && !strings.HasPrefix(string(f.Data), "---") {
 		// The convention writes a summary only when a plan ended; prose
@@ -209,12 +206,11 @@ func (l *longRun) readSummary(name string, p *plan) *summary {
 		s.status, s.word = reprise.Done, "summary without a status"
 		f.Report(reprise.Info, reprise.CodeUnknownStatus, 0,
 			fmt.Sprintf("the summary of plan %s states no status; its existence is taken for completed", p.id), "add `status: completed` to its front matter")
-		return s
+		return
 	}
 	f.Report(reprise.Warning, reprise.CodeUnknownStatus, s.source.Line,
-		fmt.Sprintf("the summary of plan %s has the status %s, which has no meaning here; the plan is not counted as done", p.id, strconv.Quote(doc.Clip(s.word, 40))),
+		fmt.Sprintf("the summary of plan %s has the status %s, which has no meaning here; the plan is not counted as done", p.id, quoted(s.word)),
 		"one of completed, failed, partial, skipped, timeout is expected")
-	return s
 }
 
 // leftovers reports the temporary files of interrupted writes.

@@ -1,0 +1,115 @@
+package longrun
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"reprise"
+	"reprise/internal/ledger"
+)
+
+// plan is one plan of either dialect with what every ledger says of it. It exists
+// as soon as one file speaks of it.
+type plan struct {
+	planKey        // in `.long-run/` a number alone, in no phase
+	id      string // as its file name spells it
+	path    string // the PLAN file, "" if there is none
+	source  reprise.Source
+	title   string
+	needs   []planKey
+	files   []string // that it says it changes
+	summary *summary
+	agents  []*agentEntry // in file order
+
+	claims []reprise.Claim // the strongest ledger first
+	status reprise.Status
+
+	// In `.long-run/` only.
+	read       bool // what the file says is known
+	group      string
+	tasks      []task
+	checkpoint *checkpoint
+}
+
+// task is one task of a plan, as the plan's file has it.
+type task struct {
+	name  string
+	text  string // the block around it
+	files []string
+	line  int
+}
+
+// summary is a SUMMARY file with the places of what it states.
+type summary struct {
+	file   string
+	source reprise.Source // of the status
+	status reprise.Status
+	word   string
+	reason string
+	at     time.Time
+
+	statusAt ledger.Text // where the status stands, or would stand
+	endedAt  ledger.Text
+	reasonAt ledger.Text
+}
+
+// claim is what the summary says of its plan.
+func (s *summary) claim() reprise.Claim {
+	word := s.word
+	if word == "" {
+		word = "unreadable"
+	}
+	return reprise.Claim{Ledger: "SUMMARY", Status: s.status, Word: word, Source: s.source, At: s.at}
+}
+
+// latest is the last entry of an agent about the plan, nil if there is none.
+func (p *plan) latest() *agentEntry {
+	if len(p.agents) == 0 {
+		return nil
+	}
+	return p.agents[len(p.agents)-1]
+}
+
+// planSet collects plans by their keys.
+type planSet map[planKey]*plan
+
+// at gives the plan of a key, made if nothing spoke of it before.
+func (s planSet) at(k planKey, id string) *plan {
+	if s[k] == nil {
+		s[k] = &plan{planKey: k, id: id}
+	}
+	return s[k]
+}
+
+func (s planSet) sorted() []*plan {
+	out := make([]*plan, 0, len(s))
+	for _, p := range s {
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b *plan) int { return a.compare(b.planKey) })
+	return out
+}
+
+// needed gives the plans that a plan depends on and that exist.
+func (s planSet) needed(p *plan) (out []*plan) {
+	for _, k := range p.needs {
+		if d := s[k]; d != nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// reportCycles reports the plans that depend on themselves through others.
+func (s planSet) reportCycles(plans []*plan, report func(reprise.Finding)) {
+	cyclic := inCycles(plans, s.needed)
+	for _, p := range plans {
+		if cyclic[p] {
+			report(reprise.Finding{
+				Code: reprise.CodeCycle, Severity: reprise.Warning, Subject: p.id, Source: p.source,
+				Message: fmt.Sprintf("plan %s depends on itself through other plans", p.id), Hint: "correct depends_on in one of them",
+			})
+		}
+	}
+}
