@@ -1,118 +1,57 @@
 package transcript
 
-import (
-	"encoding/json"
-	"io/fs"
-	"slices"
-)
+import "slices"
 
-// claudeRecord is a line of claude and of qwen. Both chain records by a parent,
+// claude reads a line of projects/DIR/ID.jsonl. Records are chained by a parent,
 // which is not needed: the order of the file is that of events.
-type claudeRecord struct {
-	Type      text   `json:"type"`
-	Session   text   `json:"sessionId"`
-	Cwd       text   `json:"cwd"`
-	Version   text   `json:"version"`
-	Timestamp moment `json:"timestamp"`
-	Meta      bool   `json:"isMeta"`
-	Message   struct {
-		Content json.RawMessage  `json:"content"`
-		Stop    text             `json:"stop_reason"`
-		Parts   list[geminiPart] `json:"parts"`
-	} `json:"message"`
-}
-
-type claudeBlock struct {
-	Type    text            `json:"type"`
-	ID      text            `json:"id"`
-	Name    text            `json:"name"`
-	Input   json.RawMessage `json:"input"`
-	CallID  text            `json:"tool_use_id"`
-	Content json.RawMessage `json:"content"`
-	Text    text            `json:"text"`
-}
-
-// readClaude reads projects/DIR/ID.jsonl.
-func readClaude(fsys fs.FS, name string) (*Session, error) {
-	b := newBuilder(Claude, name)
-	r, err := readFile(fsys, name, b.claude)
-	if err != nil {
-		return nil, err
-	}
-	return b.finish(r), nil
-}
-
-func (b *builder) claude(raw []byte) {
-	var r claudeRecord
-	decode(raw, &r)
-	b.at(r.Timestamp.Time)
-	b.about(string(r.Session), string(r.Cwd), string(r.Version))
-	var blocks list[claudeBlock]
-	decode(r.Message.Content, &blocks)
-	switch r.Type {
+func (b *builder) claude(r value) {
+	b.framed(r)
+	blocks := r.list("message", "content")
+	switch r.text("type") {
 	case "assistant":
-		calls := slices.ContainsFunc(blocks, func(c claudeBlock) bool { return c.Type == "tool_use" })
-		b.answer(!calls && (r.Message.Stop == "end_turn" || r.Message.Stop == "stop_sequence"))
+		calls := slices.ContainsFunc(blocks, func(c value) bool { return c.text("type") == "tool_use" })
+		stop := r.text("message", "stop_reason")
+		b.answer(!calls && (stop == "end_turn" || stop == "stop_sequence"))
 		for _, c := range blocks {
-			if c.Type == "tool_use" {
-				b.start(Call{ID: string(c.ID), Tool: string(c.Name), Dir: string(r.Cwd), Input: parseInput(c.Input), Started: r.Timestamp.Time})
+			if c.text("type") == "tool_use" {
+				b.start(Call{ID: c.text("id"), Tool: c.text("name"), Dir: r.text("cwd"), Input: parseInput(c.at("input")), Started: r.time("timestamp")})
 			}
 		}
 	case "user":
 		results := 0
 		for _, c := range blocks {
-			if c.Type == "tool_result" {
+			if c.text("type") == "tool_result" {
 				results++
-				b.result(string(c.CallID), resultText(c.Content))
+				b.result(c.text("tool_use_id"), c.at("content").said())
 			}
 		}
-		if results == 0 && !r.Meta {
-			b.prompt()
-		} else if results > 0 {
+		if results > 0 {
 			b.over = false
+		} else if r.at("isMeta").any != true {
+			b.prompt()
 		}
 	}
 }
 
-// resultText is the first text of a result: a text, or blocks of it.
-func resultText(raw json.RawMessage) string {
-	var t string
-	if json.Unmarshal(raw, &t) == nil {
-		return t
-	}
-	var blocks list[claudeBlock]
-	decode(raw, &blocks)
-	for _, b := range blocks {
-		if b.Text != "" {
-			return string(b.Text)
-		}
-	}
-	return ""
+// framed notes what every record of claude and qwen says.
+func (b *builder) framed(r value) {
+	b.at(r.time("timestamp"))
+	b.about(r.text("sessionId"), r.text("cwd"), r.text("version"))
 }
 
-// readQwen reads projects/DIR/chats/ID.jsonl: the frame of claude around the
-// messages of gemini's interface.
-func readQwen(fsys fs.FS, name string) (*Session, error) {
-	b := newBuilder(Qwen, name)
-	r, err := readFile(fsys, name, b.qwen)
-	if err != nil {
-		return nil, err
-	}
-	return b.finish(r), nil
-}
-
-func (b *builder) qwen(raw []byte) {
-	var r claudeRecord
-	decode(raw, &r)
-	b.at(r.Timestamp.Time)
-	b.about(string(r.Session), string(r.Cwd), string(r.Version))
-	switch r.Type {
+// qwen reads a line of projects/DIR/chats/ID.jsonl: the frame of claude around
+// the messages of gemini's interface.
+func (b *builder) qwen(r value) {
+	b.framed(r)
+	parts := r.list("message", "parts")
+	switch kind := r.text("type"); kind {
 	case "assistant":
 		b.answer(true)
-		b.parts(r.Message.Parts, r.Timestamp.Time)
+		for _, p := range parts {
+			b.geminiCall(p.at("functionCall"), r.time("timestamp"))
+		}
 	case "user", "tool_result":
-		results := b.results(r.Message.Parts)
-		if results == 0 && r.Type == "user" {
+		if b.results(parts) == 0 && kind == "user" {
 			b.prompt()
 		} else {
 			b.over = false

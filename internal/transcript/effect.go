@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -106,7 +105,7 @@ func programEffect(name string, args []word, depth int) reprise.Effect {
 		}
 		return reprise.EffectUnknown
 	case "sed":
-		if len(args) >= 2 && args[0].text == "-n" && args[1].plain && printsLines.MatchString(args[1].text) {
+		if len(args) >= 2 && args[0].text == "-n" && args[1].plain && printsLines(args[1].text) {
 			return reprise.EffectNone
 		}
 		if has("-i", "--in-place") || len(args) > 0 {
@@ -126,16 +125,18 @@ func programEffect(name string, args []word, depth int) reprise.Effect {
 		}
 	}
 	for effect, list := range programWords {
-		for word := range strings.FieldsSeq(list) {
-			if word == name {
-				return effect
-			}
+		if slices.Contains(strings.Fields(list), name) {
+			return effect
 		}
 	}
 	return reprise.EffectUnknown
 }
 
-var printsLines = regexp.MustCompile(`^[0-9$,+~ ]+p$`)
+// printsLines reports whether a script of sed does no more than print some lines.
+func printsLines(script string) bool {
+	lines, ok := strings.CutSuffix(script, "p")
+	return ok && lines != "" && strings.Trim(lines, "0123456789$,+~ ") == ""
+}
 
 // gitWords are the commands of git that only read, and those that change the
 // local repository. What speaks to another repository stands in gitRemote.

@@ -98,6 +98,7 @@ func TestAC_the_traces_of_a_command_line(t *testing.T) {
 		"git commit -m \"$(cat <<'EOF'\nIt's done\n\nbody\nEOF\n)\"": {[]Mark{{Commit: "It's done", After: true}}, true},
 		"git checkout -b topic && touch x":                           {[]Mark{{Branch: "topic", After: true}, {Path: "x", Made: true, After: true}}, true},
 		"test -f x || touch x":                                       {[]Mark{{Path: "x", Made: true}}, false},
+		"if test -f x; then touch y; fi":                             {[]Mark{{Path: "y", Made: true}}, false},
 		"touch a $(./x)":                                             {nil, false},
 		"cp a b":                                                     {nil, false},
 	} {
@@ -135,7 +136,11 @@ func TestAC_inputs_of_all_tools(t *testing.T) {
 		`null`:                                                               {},
 		`[1,2]`:                                                              {},
 	} {
-		if diff := cmp.Diff(want, parseInput(json.RawMessage(raw))); diff != "" {
+		var v value
+		if err := json.Unmarshal([]byte(raw), &v.any); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, parseInput(v)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", raw, diff)
 		}
 	}

@@ -83,7 +83,7 @@ func (s Store) Find(q Query) (found []*Session, unread []string) {
 		case !s.mayWant(q, c.name):
 			continue
 		}
-		session, err := readers[s.CLI](s.FS, c.name)
+		session, err := s.read(c.name)
 		if err != nil {
 			unread = append(unread, s.CLI+": "+c.name+": "+cause(err))
 			continue
@@ -95,8 +95,27 @@ func (s Store) Find(q Query) (found []*Session, unread []string) {
 	return found, unread
 }
 
-var readers = map[string]func(fs.FS, string) (*Session, error){
-	Claude: readClaude, Codex: readCodex, Gemini: readGemini, Qwen: readQwen, Copilot: readCopilot,
+// events says how the records of each CLI are read.
+var events = map[string]func(*builder, value){
+	Claude: (*builder).claude, Codex: (*builder).codex, Qwen: (*builder).qwen, Copilot: (*builder).copilot,
+}
+
+// read reads one transcript.
+func (s Store) read(name string) (*Session, error) {
+	b := newBuilder(s.CLI, name)
+	var (
+		r   *records
+		err error
+	)
+	if s.CLI == Gemini {
+		r, err = b.readGemini(s.FS, name)
+	} else {
+		r, err = readFile(s.FS, name, func(v value) { events[s.CLI](b, v) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.finish(r), nil
 }
 
 func cause(err error) string {

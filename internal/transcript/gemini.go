@@ -2,101 +2,43 @@ package transcript
 
 import (
 	"bytes"
-	"encoding/json"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
 
-// geminiPart is a part of a message: text, a call or its result.
-type geminiPart struct {
-	Text     text        `json:"text"`
-	Call     *geminiCall `json:"functionCall"`
-	Response *struct {
-		ID       text `json:"id"`
-		Name     text `json:"name"`
-		Response struct {
-			Output text `json:"output"`
-		} `json:"response"`
-	} `json:"functionResponse"`
-}
-
-type geminiCall struct {
-	ID   text            `json:"id"`
-	Name text            `json:"name"`
-	Args json.RawMessage `json:"args"`
-}
-
-// parts notes the calls among the parts of a message.
-func (b *builder) parts(parts []geminiPart, at time.Time) {
-	for _, p := range parts {
-		if p.Call != nil {
-			b.start(Call{ID: string(p.Call.ID), Tool: string(p.Call.Name), Input: parseInput(p.Call.Args), Started: at})
-		}
+// geminiCall notes a call of gemini's interface, if it is one.
+func (b *builder) geminiCall(c value, at time.Time) {
+	if c.any != nil {
+		b.start(Call{ID: c.text("id"), Tool: c.text("name"), Input: parseInput(c.at("args")), Started: at})
 	}
 }
 
 // results notes the results among the parts of a message and counts them.
-func (b *builder) results(parts []geminiPart) (results int) {
+func (b *builder) results(parts []value) (results int) {
 	for _, p := range parts {
-		if p.Response != nil {
+		if r := p.at("functionResponse"); r.any != nil {
 			results++
-			b.result(string(p.Response.ID), string(p.Response.Response.Output))
+			b.result(r.text("id"), r.text("response", "output"))
 		}
 	}
 	return results
 }
 
-// geminiRecord is a line of gemini: a header, a message, or a patch of what was
-// said before.
-type geminiRecord struct {
-	Session text   `json:"sessionId"`
-	Started moment `json:"startTime"`
-	geminiMessage
-	Set *struct {
-		Messages list[geminiMessage] `json:"messages"`
-		Updated  moment              `json:"lastUpdated"`
-	} `json:"$set"`
-	// Messages stands in the older form, one object for the whole session.
-	Messages list[geminiMessage] `json:"messages"`
-}
-
-type geminiMessage struct {
-	ID        text            `json:"id"`
-	Timestamp moment          `json:"timestamp"`
-	Type      text            `json:"type"`
-	Content   json.RawMessage `json:"content"`
-	Calls     list[struct {
-		geminiCall
-		Status    text            `json:"status"`
-		Result    json.RawMessage `json:"result"`
-		Timestamp moment          `json:"timestamp"`
-	}] `json:"toolCalls"`
-}
-
-// readGemini reads tmp/NAME/chats/session-*.jsonl, or the older .json. A call
-// is only written there once it has ended: what was under way is in the stream
-// alone, see Stream.
-func readGemini(fsys fs.FS, name string) (*Session, error) {
-	b := newBuilder(Gemini, name)
+// readGemini reads tmp/NAME/chats/session-*.jsonl, or the older .json, which is
+// one object and written anew every time. A call is only written there once it
+// has ended: what was under way is in the stream alone, see Stream.
+func (b *builder) readGemini(fsys fs.FS, name string) (*records, error) {
 	root, err := geminiFolder(fsys, path.Dir(path.Dir(name)))
 	if err != nil {
 		return nil, err
 	}
 	b.about("", root, "")
-	if path.Ext(name) == ".json" {
-		return b.geminiObject(fsys, name)
+	if path.Ext(name) != ".json" {
+		return readFile(fsys, name, b.gemini)
 	}
-	r, err := readFile(fsys, name, b.gemini)
-	if err != nil {
-		return nil, err
-	}
-	return b.finish(r), nil
-}
-
-// geminiObject reads the older form: one object, written anew every time.
-func (b *builder) geminiObject(fsys fs.FS, name string) (*Session, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, err
@@ -108,13 +50,12 @@ func (b *builder) geminiObject(fsys fs.FS, name string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &records{}
-	if raw = bytes.TrimSpace(raw); isObject(raw) {
-		b.gemini(raw)
-	} else {
-		r.lost, r.torn = 1, true
+	v, ok := object(bytes.TrimSpace(raw))
+	if !ok {
+		return &records{lost: 1, torn: true}, nil
 	}
-	return b.finish(r), nil
+	b.gemini(v)
+	return &records{}, nil
 }
 
 // geminiFolder is the folder that a folder of the store belongs to.
@@ -131,43 +72,93 @@ func geminiFolder(fsys fs.FS, dir string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-func (b *builder) gemini(raw []byte) {
-	var r geminiRecord
-	decode(raw, &r)
-	b.about(string(r.Session), "", "")
-	b.at(r.Started.Time)
-	messages := r.Messages
-	if r.Type != "" {
-		messages = append(messages, r.geminiMessage)
-	}
-	if r.Set != nil {
-		b.at(r.Set.Updated.Time)
-		messages = append(messages, r.Set.Messages...)
-	}
-	for _, m := range messages {
+// gemini reads a line: a header, a message, or a patch of what was said before.
+// The older form has all messages of the session.
+func (b *builder) gemini(r value) {
+	b.about(r.text("sessionId"), "", "")
+	b.at(r.time("startTime"))
+	b.at(r.time("$set", "lastUpdated"))
+	for _, m := range slices.Concat(r.list("messages"), []value{r}, r.list("$set", "messages")) {
 		b.geminiMessage(m)
 	}
 }
 
-func (b *builder) geminiMessage(m geminiMessage) {
-	b.at(m.Timestamp.Time)
-	var parts list[geminiPart]
-	decode(m.Content, &parts)
-	switch m.Type {
+func (b *builder) geminiMessage(m value) {
+	kind := m.text("type")
+	if kind == "" {
+		return
+	}
+	b.at(m.time("timestamp"))
+	switch kind {
 	case "user":
-		if b.results(parts) == 0 {
+		if b.results(m.list("content")) == 0 {
 			b.prompt()
 		} else {
 			b.over = false
 		}
 	case "gemini":
 		b.answer(false) // a call may be under way that is not written yet
-		for _, c := range m.Calls {
-			b.start(Call{ID: string(c.ID), Tool: string(c.Name), Input: parseInput(c.Args), Started: c.Timestamp.Time})
-			switch c.Status {
+		for _, c := range m.list("toolCalls") {
+			b.geminiCall(c, c.time("timestamp"))
+			switch c.text("status") {
 			case "success", "error", "cancelled":
-				b.result(string(c.ID), "")
+				b.result(c.text("id"), "")
 			}
 		}
+	}
+}
+
+// Stream reads what gemini printed, as it was captured in a log, in the order
+// of the names: gemini writes a call to its transcript only once it has ended.
+// It gives one session for each id; lines of anything else are passed over.
+func Stream(fsys fs.FS, names ...string) ([]*Session, error) {
+	var order []string
+	builders := map[string]*builder{}
+	for _, name := range names {
+		var b *builder
+		r, err := readFile(fsys, name, func(r value) {
+			if id := r.text("session_id"); r.text("type") == "init" && id != "" && !r.time("timestamp").IsZero() {
+				if b = builders[id]; b == nil {
+					b = newBuilder(Gemini, name)
+					b.about(id, "", "")
+					builders[id], order = b, append(order, id)
+				}
+				b.s.Path = name
+				b.prompt()
+			}
+			if b != nil {
+				b.streamed(r)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		if b != nil && r.torn {
+			b.start(Call{ID: "torn " + name, Torn: true, Started: b.s.Last})
+		}
+	}
+	var out []*Session
+	for _, id := range order {
+		out = append(out, builders[id].finish(nil))
+	}
+	return out, nil
+}
+
+// streamed notes a line that gemini printed.
+func (b *builder) streamed(r value) {
+	at := r.time("timestamp")
+	b.at(at)
+	switch r.text("type") {
+	case "message":
+		if r.text("role") == "assistant" {
+			b.answer(false)
+		}
+	case "tool_use":
+		b.start(Call{ID: r.text("tool_id"), Tool: r.text("tool_name"), Input: parseInput(r.at("parameters")), Started: at})
+	case "tool_result":
+		b.result(r.text("tool_id"), "")
+		b.over = false
+	case "result":
+		b.over = true
 	}
 }

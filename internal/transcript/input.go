@@ -1,9 +1,9 @@
 package transcript
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Input is what a call was given, as far as its effect can be told by it.
@@ -34,83 +34,61 @@ const (
 	maxFiles   = 200
 )
 
-// rawInput is the union of the arguments that the tools of all CLIs have.
-type rawInput struct {
-	Command   json.RawMessage `json:"command"`
-	Cmd       json.RawMessage `json:"cmd"`
-	Script    text            `json:"script"`
-	Workdir   text            `json:"workdir"`
-	Directory text            `json:"directory"`
-	Dir       text            `json:"dir_path"`
-	Cwd       text            `json:"cwd"`
+// Fields of the tools of all CLIs, by what they mean.
+var (
+	commandFields = []string{"command", "cmd", "script"}
+	dirFields     = []string{"workdir", "directory", "dir_path", "cwd"}
+	pathFields    = []string{"file_path", "filePath", "absolute_path", "notebook_path", "path"}
+	contentFields = []string{"content", "file_text"}
+	patchFields   = []string{"patch", "patchText", "input"}
+	editFields    = [][2]string{{"old_string", "new_string"}, {"oldString", "newString"}, {"old_str", "new_str"}}
+)
 
-	FilePath     text `json:"file_path"`
-	FilePath2    text `json:"filePath"`
-	Path         text `json:"path"`
-	AbsolutePath text `json:"absolute_path"`
-	Notebook     text `json:"notebook_path"`
-
-	Content  *string `json:"content"`
-	FileText *string `json:"file_text"`
-	rawEdit
-	Edits list[rawEdit] `json:"edits"`
-
-	Patch     text `json:"patch"`
-	PatchText text `json:"patchText"`
-	Input     text `json:"input"`
-}
-
-type rawEdit struct {
-	Old  *string `json:"old_string"`
-	New  *string `json:"new_string"`
-	Old2 *string `json:"oldString"`
-	New2 *string `json:"newString"`
-	Old3 *string `json:"old_str"`
-	New3 *string `json:"new_str"`
-}
-
-func (e rawEdit) edit() (Edit, bool) {
-	for _, p := range [][2]*string{{e.Old, e.New}, {e.Old2, e.New2}, {e.Old3, e.New3}} {
-		if p[0] != nil && p[1] != nil {
-			return Edit{*p[0], *p[1]}, true
+// edit adds what a call, or one of its edits, says should be replaced.
+func (f *File) edit(v value) {
+	for _, names := range editFields {
+		old, ok := v.at(names[0]).any.(string)
+		now, both := v.at(names[1]).any.(string)
+		if ok && both {
+			f.Edits = append(f.Edits, Edit{old, now})
+			return
 		}
 	}
-	return Edit{}, false
 }
 
 // parseInput reads the arguments of a call: an object, the same as text, or the
 // text of a patch.
-func parseInput(raw json.RawMessage) Input {
-	var inner string
-	if json.Unmarshal(raw, &inner) == nil {
-		if strings.Contains(inner, patchBegin) && !isObject([]byte(inner)) {
+func parseInput(v value) Input {
+	if inner := v.text(); inner != "" {
+		parsed, ok := object([]byte(strings.TrimSpace(inner)))
+		if !ok && strings.Contains(inner, patchBegin) {
 			return Input{Files: parsePatch(inner)}
 		}
-		raw = json.RawMessage(inner)
+		v = parsed
 	}
-	var r rawInput
-	decode(raw, &r)
-	in := Input{Command: commandText(r.Command)}
-	if in.Command == "" {
-		in.Command = commandText(r.Cmd)
+	in := Input{Dir: v.first(dirFields...)}
+	for _, name := range commandFields {
+		if in.Command == "" {
+			in.Command = clip(commandText(v.at(name)), maxCommand)
+		}
 	}
-	in.Command = clip(firstOf(in.Command, string(r.Script)), maxCommand)
-	in.Dir = firstOf(string(r.Workdir), string(r.Directory), string(r.Dir), string(r.Cwd))
-	for _, patch := range []string{string(r.Patch), string(r.PatchText), string(r.Input), in.Command} {
+	var patches []string
+	for _, name := range patchFields {
+		patches = append(patches, v.text(name))
+	}
+	for _, patch := range append(patches, in.Command) {
 		if strings.Contains(patch, patchBegin) {
 			in.Files = append(in.Files, parsePatch(patch)...)
 		}
 	}
-	if f := (File{Path: firstOf(string(r.FilePath), string(r.FilePath2), string(r.AbsolutePath), string(r.Notebook), string(r.Path))}); f.Path != "" {
-		for _, content := range []*string{r.Content, r.FileText} {
-			if content != nil && len(*content) <= maxContent {
-				f.Write = content
+	if f := (File{Path: v.first(pathFields...)}); f.Path != "" {
+		for _, name := range contentFields {
+			if content, ok := v.at(name).any.(string); ok && len(content) <= maxContent {
+				f.Write = &content
 			}
 		}
-		for _, e := range append([]rawEdit{r.rawEdit}, r.Edits...) {
-			if edit, ok := e.edit(); ok {
-				f.Edits = append(f.Edits, edit)
-			}
+		for _, e := range append([]value{v}, v.list("edits")...) {
+			f.edit(e)
 		}
 		in.Files = append(in.Files, f)
 	}
@@ -119,16 +97,19 @@ func parseInput(raw json.RawMessage) Input {
 }
 
 // commandText is a command line, given as text or as a list of words.
-func commandText(raw json.RawMessage) string {
-	var line string
-	if json.Unmarshal(raw, &line) == nil {
-		return line
-	}
+func commandText(v value) string {
 	var words []string
-	if json.Unmarshal(raw, &words) != nil {
-		return ""
+	for _, w := range v.list() {
+		word, ok := w.any.(string)
+		if !ok {
+			return ""
+		}
+		words = append(words, word)
 	}
-	if len(words) == 3 && (words[1] == "-c" || words[1] == "-lc") {
+	switch {
+	case len(words) == 0:
+		return v.text()
+	case len(words) == 3 && (words[1] == "-c" || words[1] == "-lc"):
 		return words[2]
 	}
 	for i, w := range words {
@@ -137,15 +118,6 @@ func commandText(raw json.RawMessage) string {
 		}
 	}
 	return strings.Join(words, " ")
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // clip cuts text at a whole character.
@@ -230,8 +202,10 @@ func hunkLine(line string, old, now *[]string) {
 }
 
 // stillRuns are the words by which results tell that a command goes on.
-var stillRuns = regexp.MustCompile(`(?i)process running with session id|running in (the )?background with id|still running in (the )?background|command is running in background|started in background`)
+var stillRuns = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)process running with session id|running in (the )?background with id|still running in (the )?background|command is running in background|started in background`)
+})
 
 // goesOn reports whether a result says no more than that. Only its beginning
 // counts: the rest is what the command printed.
-func goesOn(result string) bool { return stillRuns.MatchString(clip(result, 400)) }
+func goesOn(result string) bool { return stillRuns().MatchString(clip(result, 400)) }

@@ -322,13 +322,13 @@ func values(b []byte) ([]any, error) {
 		if size > uint64(len(body)) {
 			return nil, errLite
 		}
-		out = append(out, value(kind, body[:size]))
+		out = append(out, column(kind, body[:size]))
 		body = body[size:]
 	}
 	return out, nil
 }
 
-func value(kind uint64, b []byte) any {
+func column(kind uint64, b []byte) any {
 	switch {
 	case kind >= 12:
 		return b

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"slices"
@@ -14,29 +13,6 @@ const (
 	opencodeParts = 20_000
 	opencodeBytes = 64 << 20
 )
-
-type opencodeMessage struct {
-	Role   text `json:"role"`
-	Finish text `json:"finish"`
-	Error  any  `json:"error"`
-	Time   struct {
-		Created   moment `json:"created"`
-		Completed moment `json:"completed"`
-	} `json:"time"`
-}
-
-type opencodePart struct {
-	Type   text `json:"type"`
-	Tool   text `json:"tool"`
-	CallID text `json:"callID"`
-	State  struct {
-		Status text            `json:"status"`
-		Input  json.RawMessage `json:"input"`
-		Time   struct {
-			Start moment `json:"start"`
-		} `json:"time"`
-	} `json:"state"`
-}
 
 // errMoved says that a database was written while it was read.
 var errMoved = errors.New("it was written to while it was read")
@@ -166,32 +142,24 @@ func (l *lite) opencodeEvents(tables map[string]table, builders map[string]*buil
 }
 
 func (b *builder) opencode(kind string, data []byte, at time.Time) {
-	if !isObject(data) {
+	v, ok := object(data)
+	switch {
+	case !ok:
 		b.s.Lost++
-		return
-	}
-	if kind == "message" {
-		var m opencodeMessage
-		decode(data, &m)
-		if m.Role == "user" {
-			b.prompt()
-		} else {
-			// The last message of a turn is the one that says so.
-			b.answer(!m.Time.Completed.IsZero() && m.Error == nil && m.Finish != "tool-calls" && m.Finish != "")
+	case kind == "message" && v.text("role") == "user":
+		b.prompt()
+	case kind == "message":
+		// The last message of a turn is the one that says so.
+		finish := v.text("finish")
+		b.answer(!v.time("time", "completed").IsZero() && v.at("error").any == nil && finish != "tool-calls" && finish != "")
+	case v.text("type") == "tool":
+		over := b.over
+		b.start(Call{ID: v.text("callID"), Tool: v.text("tool"), Input: parseInput(v.at("state", "input")), Started: at})
+		switch v.text("state", "status") {
+		case "completed", "error":
+			b.result(v.text("callID"), "")
+			b.over = over
 		}
-		return
-	}
-	var p opencodePart
-	decode(data, &p)
-	if p.Type != "tool" {
-		return
-	}
-	over := b.over
-	b.start(Call{ID: string(p.CallID), Tool: string(p.Tool), Input: parseInput(p.State.Input), Started: at})
-	switch p.State.Status {
-	case "completed", "error":
-		b.result(string(p.CallID), "")
-		b.over = over
 	}
 }
 

@@ -294,7 +294,7 @@ func TestAC_a_large_transcript_is_read_from_its_ends(t *testing.T) {
 	var read int64
 	list := lines[Claude]
 	b := big{head: strings.Join(list[:2], "\n") + "\n", tail: "\n" + strings.Join(list[2:], "\n") + "\n", size: 700 << 20, read: &read}
-	s, err := readClaude(b, "s1.jsonl")
+	s, err := Store{CLI: Claude, FS: b}.read("s1.jsonl")
 	if err != nil || !s.Part || s.ID != "s1" || len(s.Calls) != 1 || s.Calls[0].ID != "c2" {
 		t.Fatalf("%+v %v", s, err)
 	}
