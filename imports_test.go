@@ -50,7 +50,7 @@ var rooms = map[string][]string{
 	"internal/sample":           {},
 	"prompt":                    {"."},
 	"briefing":                  {".", "prompt"},
-	"doctor":                    {"agent", "settings", "internal/durable", "internal/gitx", "internal/proc"},
+	"doctor":                    {".", "agent", "settings", "internal/durable", "internal/gitx", "internal/proc"},
 	"settings":                  {".", "internal/doc", "internal/durable"},
 	"flow":                      {".", "internal/doc"},
 	"worktree":                  {".", "internal/gitx", "internal/durable", "journal"},

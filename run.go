@@ -110,6 +110,7 @@ type Run struct {
 	State  State
 	Reason string // why it is in that state, one sentence
 	Phase  string // where it stands, in the layout's own words
+	Loop   Loop   `json:"-"` // the same as facts, where its layout works in rounds
 	// Mode is how much a person wanted to be asked when it was started, by its
 	// files or here, else when it was first taken up here; "" if that is not on
 	// record.

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise"
 	"reprise/agent"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
@@ -36,6 +37,17 @@ const (
 	Limited Level = "limited" // something does not work, or is not sure to
 	Missing Level = "missing" // something essential is not here
 )
+
+// Outcome gives the level as an outcome.
+func (l Level) Outcome() reprise.Outcome {
+	switch l {
+	case Limited:
+		return reprise.OutcomeCaution
+	case Missing:
+		return reprise.OutcomeBlocked
+	}
+	return reprise.OutcomeOK
+}
 
 // Check is one thing that was looked at.
 type Check struct {

@@ -42,6 +42,11 @@ func Read(fsys fs.FS, name string) ([]byte, error) {
 	return doc.ReadRegular(fsys, name, doc.MaxStrict+1)
 }
 
+// ReadGraph reads the task graph of a run that is kept in a folder, for Origin.
+func ReadGraph(fsys fs.FS, run string) ([]byte, error) {
+	return doc.ReadRegular(fsys, path.Join(run, "task-graph.json"), doc.MaxSize)
+}
+
 // Parse reads a workflow. name is what the file is called in messages. The error
 // is a Problems that holds everything that is wrong.
 func Parse(name string, data []byte) (*Workflow, error) {

@@ -30,6 +30,19 @@ type CleanPlan struct {
 	Live          bool
 }
 
+// Outcome gives the plan in one word; OK where there is something to do.
+func (p *CleanPlan) Outcome() reprise.Outcome {
+	switch {
+	case p.Refused != "" && !p.Live:
+		return reprise.OutcomeBlocked
+	case p.Refused != "":
+		return reprise.OutcomeHeld
+	case p.Archive == "" && len(p.Resets) == 0:
+		return reprise.OutcomeNothing
+	}
+	return reprise.OutcomeOK
+}
+
 // PlanClean tells what Clean would do. It changes nothing.
 func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decision) (*CleanPlan, error) {
 	plan := &CleanPlan{Run: r}

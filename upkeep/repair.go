@@ -46,6 +46,20 @@ type LogDamage struct {
 // Empty reports whether there is nothing to repair.
 func (p *RepairPlan) Empty() bool { return len(p.Mends)+len(p.Logs)+len(p.Leftovers) == 0 }
 
+// Outcome gives in one word why there is nothing to repair; it is OK where nothing is
+// damaged.
+func (p *RepairPlan) Outcome() reprise.Outcome {
+	switch {
+	case slices.ContainsFunc(p.Elsewhere, func(f reprise.Finding) bool { return f.Code == reprise.CodeLiveOwner }):
+		return reprise.OutcomeHeld
+	case len(p.Elsewhere) > 0:
+		return reprise.OutcomeBlocked
+	case len(p.Hopeless) > 0:
+		return reprise.OutcomeUnreadable
+	}
+	return reprise.OutcomeOK
+}
+
 // PlanRepair looks for damage in the given runs and in our own journals. It
 // changes nothing.
 func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPlan, error) {

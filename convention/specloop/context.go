@@ -3,6 +3,7 @@ package specloop
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,7 +107,7 @@ func (l *loader) frontless(c *context, name string, ix *index) *part {
 		}
 		return nil // not started
 	}
-	p := &part{name: c.workflow, ledger: name, source: c.file.At(0), state: reprise.Unreadable, phase: c.workflow}
+	p := &part{name: c.workflow, ledger: name, source: c.file.At(0), state: reprise.Unreadable, phase: reprise.Loop{At: c.workflow}}
 	p.reason = name + " does not say where its workflow stands"
 	if c.file.OK() {
 		c.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "no front matter with a status", "restore the file from version control")
@@ -230,7 +231,7 @@ func (l *loader) contextState(c *context, p *part) {
 		p.state, p.reason = reprise.Unreadable, fmt.Sprintf("%s has the unknown status %q", c.workflow, doc.Clip(c.word, 40))
 		l.contextSteps(c, p, "", reprise.Unknown)
 	}
-	p.phase = c.phaseText()
+	p.phase = c.standing()
 	l.contextQuestions(c, p)
 }
 
@@ -267,7 +268,8 @@ func (l *loader) turn(c *context, p *part, role, reason string) {
 	p.next = []reprise.Unit{{ID: s.ID, Title: s.Title, Role: doc.Clip(role, 40), Phase: c.workflow, Path: c.file.Path, Reason: reason}}
 }
 
-func (c *context) phaseText() string {
+// standing tells where the workflow stands.
+func (c *context) standing() reprise.Loop {
 	text := c.workflow
 	if filled(c.phase) && c.phase != "completed" {
 		text += " " + doc.Clip(c.phase, 40)
@@ -276,11 +278,11 @@ func (c *context) phaseText() string {
 	if filled(c.word) {
 		word = doc.Clip(c.word, 40)
 	}
-	text += ": " + word
+	at := reprise.Loop{At: text + ": " + word}
 	if c.iteration > 0 {
-		text += fmt.Sprintf(" (iteration %d)", c.iteration)
+		at.Iteration = strconv.Itoa(c.iteration)
 	}
-	return text
+	return at
 }
 
 // phases lists the steps of this workflow.

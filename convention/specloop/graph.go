@@ -211,7 +211,7 @@ func nodeStatus(word string) reprise.Status {
 func (l *loader) graphPart(g *graph) *part {
 	p := &part{name: g.workflow, ledger: g.name, word: g.word, source: g.file.At(0)}
 	if g.root == nil {
-		p.state, p.reason, p.phase = reprise.Unreadable, g.name+" cannot be read", g.workflow
+		p.state, p.reason, p.phase = reprise.Unreadable, g.name+" cannot be read", reprise.Loop{At: g.workflow}
 		g.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "holds no graph that can be read, so nothing is known of "+g.workflow, "restore the file from version control")
 		return p
 	}
@@ -235,7 +235,7 @@ func (l *loader) graphPart(g *graph) *part {
 	for _, n := range g.nodes {
 		p.steps = append(p.steps, n.step)
 	}
-	p.phase = fmt.Sprintf("%s pass %d", g.workflow, max(g.pass, 1))
+	p.phase.At = fmt.Sprintf("%s pass %d", g.workflow, max(g.pass, 1))
 	l.graphState(g, p)
 	return p
 }

@@ -109,15 +109,13 @@ func (l *loader) laterPart(ix *index, name string, row, own value, state phaseSt
 	}
 	l.laterState(ix, p, c, state)
 	at := l.laterSteps(p, claims, c, l.laterPoint(name, claims, state))
+	p.phase = reprise.Loop{At: name, Status: doc.Clip(c.Word, 40)}
 	if p.state.Open() && p.state != reprise.Unreadable {
 		s := p.steps[at]
 		p.next = []reprise.Unit{{ID: s.ID, Title: s.Title, Role: s.Role, Phase: name, Path: ix.file.Path, Reason: p.reason}}
-		p.phase = fmt.Sprintf("%s %s %s (%s%s)", name, s.ID, s.Title, doc.Clip(c.Word, 40), iterationText(state))
-		if s.ID == name {
-			p.phase = fmt.Sprintf("%s (%s)", name, doc.Clip(c.Word, 40))
+		if s.ID != name {
+			p.phase = reprise.Loop{At: fmt.Sprintf("%s %s %s", name, s.ID, s.Title), Status: doc.Clip(c.Word, 40), Iteration: iterationText(state.iteration)}
 		}
-	} else {
-		p.phase = fmt.Sprintf("%s (%s)", name, doc.Clip(c.Word, 40))
 	}
 	return p
 }
@@ -137,11 +135,12 @@ func (l *loader) enteredPhase(name string, row value, claims []reprise.Claim) {
 	c.Word = "phase " + c.Word
 }
 
-func iterationText(s phaseState) string {
-	if s.iteration.ok {
-		return ", iteration " + doc.Clip(s.iteration.text, 20)
+// iterationText is the iteration as it is written, "" if none can be read.
+func iterationText(it counter) string {
+	if !it.ok {
+		return ""
 	}
-	return ""
+	return doc.Clip(it.text, 20)
 }
 
 func (l *loader) laterState(ix *index, p *part, c reprise.Claim, state phaseState) {

@@ -30,7 +30,7 @@ type part struct {
 	steps  []reprise.Step
 	state  reprise.State
 	reason string
-	phase  string
+	phase  reprise.Loop
 	next   []reprise.Unit
 	at     time.Time // the latest time the ledger records
 
@@ -136,7 +136,7 @@ func (l *loader) scaffoldOnly() *part {
 		return p
 	}
 	if bare(l.r.FS(), l.dir, entries) && (!l.spec.exists || l.spec.unwritten) {
-		p.state, p.phase = reprise.Interrupted, "A1 scaffold (no state file)"
+		p.state, p.phase = reprise.Interrupted, reprise.Loop{At: "A1 scaffold", Status: "no state file"}
 		p.reason = "the scaffold made its folders and stopped before it wrote a state file"
 		l.loopSteps(p, "A1", reprise.InProgress, reprise.Claim{Ledger: stateDir, Status: reprise.InProgress, Word: "no state file", Source: at})
 		l.nextPhase(p, "A1", p.reason)
@@ -236,7 +236,8 @@ func (l *loader) join(parts []*part) {
 			decides = p
 		}
 	}
-	l.run.State, l.run.Reason, l.run.Phase, l.run.Next = decides.state, decides.reason, decides.phase, slices.Clone(decides.next)
+	l.run.State, l.run.Reason, l.run.Next = decides.state, decides.reason, slices.Clone(decides.next)
+	l.run.Loop, l.run.Phase = decides.phase, decides.phase.String()
 	if len(parts) > 1 && decides.state == reprise.Complete {
 		var done []string
 		for _, p := range parts {

@@ -129,7 +129,7 @@ func (l *loader) decideLoop(ix *index, p *part) {
 		if ix.file.OK() {
 			ix.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "holds no loop state, no gaps and no questions", "restore the file from version control, or start fresh")
 		}
-		p.phase = "unknown"
+		p.phase.At = "unknown"
 		return
 	}
 	at := l.standing(ix)
@@ -139,11 +139,11 @@ func (l *loader) decideLoop(ix *index, p *part) {
 	}
 	p.state, p.reason = at.state, at.reason
 	l.integrity(ix)
-	p.phase = strings.TrimSpace(at.phase+" "+phaseTitle(at.phase)) + " (" + loopText(ix) + ")"
+	p.phase = standsAt(ix, strings.TrimSpace(at.phase+" "+phaseTitle(at.phase)))
 	claim := reprise.Claim{Ledger: "index.md", Word: ix.status.text, Source: ix.file.At(ix.status.line), At: ix.loopAt}
 	switch at.state {
 	case reprise.Complete:
-		p.phase = "C closed (" + loopText(ix) + ")"
+		p.phase.At = "C closed"
 		l.loopSteps(p, "", 0, claim)
 		l.skipUnusedLoop(ix, p)
 	case reprise.NotStarted:
@@ -151,9 +151,9 @@ func (l *loader) decideLoop(ix *index, p *part) {
 		l.nextPhase(p, at.phase, at.reason)
 	case reprise.Stopped:
 		l.loopSteps(p, at.phase, reprise.Pending, claim)
-		p.phase = "stopped at " + p.phase
+		p.phase.At = "stopped at " + p.phase.At
 	case reprise.Unreadable:
-		p.phase = "unclear (" + loopText(ix) + ")"
+		p.phase.At = "unclear"
 		l.loopSteps(p, at.phase, reprise.Unknown, claim)
 	default:
 		here := at.here
@@ -198,16 +198,13 @@ func (l *loader) skipUnusedLoop(ix *index, p *part) {
 	}
 }
 
-// loopText gives status and iteration for the phase line.
-func loopText(ix *index) string {
-	text := "no status"
+// standsAt tells that the loop stands at a phase, with its status and iteration.
+func standsAt(ix *index, phase string) reprise.Loop {
+	at := reprise.Loop{At: phase, Status: "no status", Iteration: iterationText(ix.iteration)}
 	if ix.status.given() {
-		text = doc.Clip(ix.status.text, 40)
+		at.Status = doc.Clip(ix.status.text, 40)
 	}
-	if it := ix.iteration; it.ok {
-		return text + ", iteration " + doc.Clip(it.text, 20)
-	}
-	return text
+	return at
 }
 
 // standing finds the point of the loop.

@@ -119,18 +119,6 @@ func (b *board) refresh(main string, r *reprise.Run) {
 	}
 }
 
-// stepName is what a person calls a step.
-func stepName(id, title string) string {
-	id, title = clip(id, 60), clip(title, 100)
-	switch {
-	case title == "" || title == id:
-		return id
-	case strings.Contains(title, id):
-		return title
-	}
-	return id + " " + title
-}
-
 // tell takes in what happened. Lines of other runs, an epic's stories, have
 // their own steps under the name of their run.
 func (b *board) tell(run string, p engine.Progress) {
@@ -221,8 +209,8 @@ func outcomeStatus(outcome string) reprise.Status {
 }
 
 var statusColours = map[reprise.Status]string{
-	reprise.InProgress: "33", reprise.Done: "32", reprise.Failed: "31", reprise.Blocked: "36", reprise.Unknown: "31",
-	reprise.Pending: "2", reprise.Skipped: "2",
+	reprise.InProgress: yellow, reprise.Done: green, reprise.Failed: red, reprise.Blocked: cyan, reprise.Unknown: red,
+	reprise.Pending: faint, reprise.Skipped: faint,
 }
 
 // frame gives the lines for a terminal of this size: never more than its rows,
@@ -232,16 +220,16 @@ func (b *board) frame(columns, rows int, paint func(code, s string) string) []st
 	defer b.mu.Unlock()
 	columns = max(columns, 20)
 	now := b.now()
-	lines := []string{paint("1", b.head(columns, now))}
+	lines := []string{paint(bold, b.head(columns, now))}
 	var foot []string
 	if b.wait != "" || b.until.After(now) {
-		foot = append(foot, paint("36", fit("◇ "+waitWords(b.wait, b.until, now), columns)))
+		foot = append(foot, paint(cyan, fit("◇ "+waitWords(b.wait, b.until, now), columns)))
 	}
 	// The first line, one of the body and the hint stay whatever waits.
 	asked := b.questions(columns, paint)
 	foot = append(foot, asked[:min(len(asked), max(0, rows-4-len(foot)))]...)
 	if b.hint != "" {
-		foot = append(foot, paint("2", fit("  "+b.hint, columns)))
+		foot = append(foot, paint(faint, fit("  "+b.hint, columns)))
 	}
 	room := max(1, rows-1-len(lines)-len(foot))
 	body := b.body(columns, room, now, paint)
@@ -270,17 +258,17 @@ func (b *board) questions(columns int, paint func(code, s string) string) []stri
 	var lines []string
 	for i, key := range open {
 		if i == shownAsked-1 && len(open) > shownAsked {
-			lines = append(lines, paint("36", fit(fmt.Sprintf("◇ and %s more", count(len(open)-i, "question")), columns)))
+			lines = append(lines, paint(cyan, fit(fmt.Sprintf("◇ and %s more", count(len(open)-i, "question")), columns)))
 			break
 		}
 		name := clip(key, 60)
 		if s := b.steps[key]; s != nil {
 			name = s.name
 		}
-		lines = append(lines, paint("36", fit("◇ "+name+" waits for an answer: "+b.asked[key], columns)))
+		lines = append(lines, paint(cyan, fit("◇ "+name+" waits for an answer: "+b.asked[key], columns)))
 	}
 	if len(lines) > 0 && b.reply != "" {
-		lines = append(lines, paint("36", fit("  "+b.reply+" in another terminal answers it", columns)))
+		lines = append(lines, paint(cyan, fit("  "+b.reply+" in another terminal answers it", columns)))
 	}
 	return lines
 }
@@ -336,7 +324,7 @@ func (b *board) body(columns, room int, now time.Time, paint func(code, s string
 	}
 	var lines []string
 	if from > 0 {
-		lines = append(lines, paint("2", fit(fmt.Sprintf("  … %d before", from), columns)))
+		lines = append(lines, paint(faint, fit(fmt.Sprintf("  … %d before", from), columns)))
 	}
 	for i := from; i < to; i++ {
 		id := b.order[i]
@@ -344,7 +332,7 @@ func (b *board) body(columns, room int, now time.Time, paint func(code, s string
 		lines = append(lines, b.steps[id].lines(columns, wide, role, asks, now, paint)...)
 	}
 	if n := len(b.order) - to; n > 0 {
-		lines = append(lines, paint("2", fit(fmt.Sprintf("  … %d more", n), columns)))
+		lines = append(lines, paint(faint, fit(fmt.Sprintf("  … %d more", n), columns)))
 	}
 	// Many at work at once on a low terminal: what they say is left out first.
 	excess := len(lines) - room
@@ -398,7 +386,7 @@ func (b *board) window(first, last, room int) (from, to int) {
 const saidIndent = "      "
 
 func (s *boardStep) lines(columns, wide, roles int, asks bool, now time.Time, paint func(code, s string) string) []string {
-	mark, colour := orQuestion(statusMarks[s.status]), statusColours[s.status]
+	mark, colour := cmp.Or(statusMarks[s.status], "?"), statusColours[s.status]
 	if asks = asks && !s.active(); asks {
 		mark, colour = symbols[reprise.Waiting], colours[reprise.Waiting]
 	}
@@ -424,11 +412,11 @@ func (s *boardStep) lines(columns, wide, roles int, asks bool, now time.Time, pa
 	}
 	row = strings.TrimRight(fit(row, columns-4), " ")
 	if !asks && (s.status == reprise.Pending || s.status == reprise.Skipped) {
-		row = paint("2", row)
+		row = paint(faint, row)
 	}
 	lines := []string{"  " + paint(colour, mark) + " " + row}
 	if s.active() && s.line != "" {
-		lines = append(lines, saidIndent+paint("2", fit(s.line, columns-len(saidIndent))))
+		lines = append(lines, saidIndent+paint(faint, fit(s.line, columns-len(saidIndent))))
 	}
 	return lines
 }

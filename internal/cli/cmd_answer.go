@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,8 +39,6 @@ func (a *app) newAnswer() *cobra.Command {
 			"Exit code: 0 kept, 3 nothing is asked, 12 questions are left open.",
 		Example: "  reprise answer --list\n  reprise answer 012 --question C2.1 --text '30 minutes'\n" +
 			"  reprise answer 012 --file answers.json",
-		Args:              args(cobra.MaximumNArgs(1)),
-		ValidArgsFunction: a.completeRuns(&flags.dir),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := flags.check(cmd); err != nil {
 				return err
@@ -49,44 +46,40 @@ func (a *app) newAnswer() *cobra.Command {
 			return a.answer(cmd.Context(), flags, strings.Join(args, ""))
 		},
 	}
+	a.oneRun(cmd, &flags.dir)
+	a.folderFlags(cmd, &flags.dir, "schema/answer.v1.json")
 	f := cmd.Flags()
-	f.BoolVar(&a.json, "json", false, "print JSON (schema/answer.v1.json)")
-	f.StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
 	f.StringVar(&flags.question, "question", "", "the id of the question (default: the only one)")
 	f.StringVar(&flags.text, "text", "", "the answer")
 	f.StringVar(&flags.file, "file", "", "a file with the answer, or with a JSON object of several; - for standard input")
 	f.IntVar(&flags.option, "option", 0, "the number of an answer that is offered")
 	f.BoolVar(&flags.list, "list", false, "list what is asked and answer nothing")
-	f.BoolVar(&flags.network, "allow-network-fs", false, "trust the locks of a network file system")
-	f.BoolVar(&flags.adopt, "adopt", false, "go on with a state folder that was copied with its project")
+	flags.addStore(cmd)
 	return cmd
 }
+
+// maxAnswers bounds a file of answers.
+const maxAnswers = 1 << 20
 
 // check refuses answers that are none.
 func (f *answerFlags) check(cmd *cobra.Command) error {
 	for _, name := range []string{"text", "file", "question"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
-			return usageError{fmt.Errorf("--%s is empty", name)}
+			return misuse("--%s is empty", name)
 		}
 	}
+	if f.text != "" && f.file != "" || f.option != 0 && f.text+f.file != "" {
+		return misuse("only one of --text, --file and --option can be meant")
+	}
 	if cmd.Flags().Changed("option") && f.option < 1 {
-		return usageError{fmt.Errorf("--option is %d; the first answer is 1", f.option)}
+		return misuse("--option is %d; the first answer is 1", f.option)
 	}
 	return nil
 }
 
 func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
-	given := 0
-	for _, is := range []bool{flags.text != "", flags.file != "", flags.option != 0} {
-		if is {
-			given++
-		}
-	}
-	if given > 1 {
-		return usageError{errors.New("only one of --text, --file and --option can be meant")}
-	}
 	flags.dry = flags.list // it changes nothing
-	return a.work(ctx, flags.workFlags, func(s *shift) error {
+	return a.work(ctx, flags.workFlags, func(s *job) error {
 		found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt})
 		if err != nil {
 			return err
@@ -98,7 +91,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 		if flags.list {
 			return s.listQuestions(found, arg)
 		}
-		answers, err := s.answers(*j, flags, given > 0)
+		answers, err := s.answers(*j, flags)
 		if err != nil {
 			return err
 		}
@@ -108,7 +101,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 
 // asking finds the run whose questions are meant. nil if nothing is asked, which
 // has been said then.
-func (s *shift) asking(found *project.Judgement, arg string, flags answerFlags) (*judged, error) {
+func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*judged, error) {
 	list := waiting(found, arg)
 	if arg != "" {
 		if _, err := pick(found.Runs, arg); err != nil {
@@ -129,26 +122,21 @@ func (s *shift) asking(found *project.Judgement, arg string, flags answerFlags) 
 	}
 	switch {
 	case len(list) == 0:
-		s.code = exitNothing
-		if s.json {
-			return nil, s.writeJSON(s.out, report.Answers{Schema: report.AnswerSchema, Root: s.root, Answered: []string{}, Open: []report.Question{}})
-		}
-		f := s.newFace(found)
-		f.say(nothingAsked(found, arg))
-		return nil, nil
+		s.came(reprise.OutcomeNothing)
+		return nil, s.print(s.answered(""), func(p *page) { p.say(nothingAsked(found, arg)) })
 	case len(list) == 1 || flags.list:
 		return &list[0], nil
 	case !s.asks():
-		return nil, &severalError{list: list}
+		return nil, several(list)
 	}
-	f := s.newFace(found)
-	f.say("Several runs ask something:")
+	p := s.page(s.out)
+	p.say("Several runs ask something:")
 	for i, j := range list {
-		f.para(fmt.Sprintf("  %d. ", i+1), subject(j.run)+": "+j.run.PendingQuestions()[0].Text, linesSource)
+		p.para(fmt.Sprintf("  %d. ", i+1), subject(j.run)+": "+j.run.PendingQuestions()[0].Text, linesSource)
 	}
 	n, err := s.chooseNumber(s.ctx, len(list))
 	if err != nil || n == 0 {
-		s.code = exitNeedsAnswer
+		s.came(reprise.OutcomeAsk)
 		return nil, err
 	}
 	return &list[n-1], nil
@@ -186,40 +174,39 @@ func waiting(found *project.Judgement, arg string) []judged {
 	return list
 }
 
-func (s *shift) listQuestions(found *project.Judgement, arg string) error {
+// answered is the document of what was answered of a run, nothing yet.
+func (s *job) answered(run string) report.Answers {
+	return report.Answers{Schema: report.AnswerSchema, Root: s.root, ID: run, Answered: []string{}, Open: []report.Question{}}
+}
+
+func (s *job) listQuestions(found *project.Judgement, arg string) error {
 	list := waiting(found, arg)
-	if s.json {
-		doc := report.Answers{Schema: report.AnswerSchema, Root: s.root, ID: list[0].run.ID, Answered: []string{}, Open: []report.Question{}}
-		for _, j := range list {
-			doc.Open = append(doc.Open, report.NewQuestions(j.run.PendingQuestions())...)
-		}
-		doc.Next = s.command("answer", list[0].name)
-		return s.writeJSON(s.out, doc)
+	doc := s.answered(list[0].run.ID)
+	for _, j := range list {
+		doc.Open = append(doc.Open, report.NewQuestions(j.run.PendingQuestions())...)
 	}
-	f := s.newFace(found)
-	for i, j := range list {
-		if i > 0 {
-			f.gap()
-		}
-		f.marked("", "◇", "36", subject(j.run), linesTitle)
-		for _, q := range j.run.PendingQuestions() {
-			f.para("  ? "+clip(q.ID, f.columns/3)+"  ", q.Text, linesMessage)
-			for k, o := range q.Options {
-				f.para(fmt.Sprintf("      %d. ", k+1), o, linesTitle)
+	doc.Next = s.command("answer", list[0].name)
+	return s.print(doc, func(p *page) {
+		for i, j := range list {
+			if i > 0 {
+				p.gap()
 			}
+			p.marked("", "◇", cyan, subject(j.run), linesTitle)
+			for _, q := range j.run.PendingQuestions() {
+				p.asked(q)
+			}
+			p.line("  %s", s.command("answer", j.name))
 		}
-		f.line("  %s", s.command("answer", j.name))
-	}
-	return nil
+	})
 }
 
 // answers gathers what is said: from the flags, from a file, or from a person.
-func (s *shift) answers(j judged, flags answerFlags, given bool) (map[string]string, error) {
+func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
 	open := j.run.PendingQuestions()
 	if flags.file != "" {
 		return s.fromFile(open, flags)
 	}
-	if !given {
+	if flags.text == "" && flags.option == 0 {
 		if flags.question != "" {
 			q, err := questionOf(open, flags.question)
 			if err != nil {
@@ -228,7 +215,7 @@ func (s *shift) answers(j judged, flags answerFlags, given bool) (map[string]str
 			open = []reprise.Question{q}
 		}
 		if !s.asks() {
-			return nil, &waitsError{run: j.run, name: j.name}
+			return nil, s.unattended(j, engine.NeedsAnswer)
 		}
 		return s.answerAll(open)
 	}
@@ -239,7 +226,7 @@ func (s *shift) answers(j judged, flags answerFlags, given bool) (map[string]str
 	text := flags.text
 	if flags.option != 0 {
 		if flags.option < 1 || flags.option > len(q.Options) {
-			return nil, usageError{fmt.Errorf("--option is %d; %s offers %s", flags.option, q.ID, count(len(q.Options), "answer"))}
+			return nil, misuse("--option is %d; %s offers %s", flags.option, q.ID, count(len(q.Options), "answer"))
 		}
 		text = q.Options[flags.option-1]
 	}
@@ -257,13 +244,13 @@ func questionOf(open []reprise.Question, id string) (reprise.Question, error) {
 		ids = append(ids, q.ID)
 	}
 	if id == "" {
-		return reprise.Question{}, usageError{fmt.Errorf("%d questions are open; name one with --question: %s", len(open), strings.Join(ids, ", "))}
+		return reprise.Question{}, misuse("%d questions are open; name one with --question: %s", len(open), strings.Join(ids, ", "))
 	}
-	return reprise.Question{}, usageError{fmt.Errorf("no open question is called %q; there are %s", id, strings.Join(ids, ", "))}
+	return reprise.Question{}, misuse("no open question is called %q; there are %s", id, strings.Join(ids, ", "))
 }
 
 // fromFile reads answers: a JSON object of several, else the text of one.
-func (s *shift) fromFile(open []reprise.Question, flags answerFlags) (map[string]string, error) {
+func (s *job) fromFile(open []reprise.Question, flags answerFlags) (map[string]string, error) {
 	data, err := s.readAnswer(flags.file)
 	if err != nil {
 		return nil, err
@@ -271,7 +258,7 @@ func (s *shift) fromFile(open []reprise.Question, flags answerFlags) (map[string
 	if text := bytes.TrimSpace(data); flags.question == "" && len(text) > 0 && text[0] == '{' {
 		answers, err := answerObject(flags.file, data)
 		if err != nil {
-			return nil, usageError{fmt.Errorf("read %s: %w", flags.file, err)}
+			return nil, misuse("read %s: %w", flags.file, err)
 		}
 		for id := range answers {
 			if _, err := questionOf(open, id); err != nil {
@@ -307,7 +294,7 @@ func answerObject(name string, data []byte) (map[string]string, error) {
 	return answers, nil
 }
 
-func (s *shift) readAnswer(name string) ([]byte, error) {
+func (s *job) readAnswer(name string) ([]byte, error) {
 	in := s.in
 	if name != "-" {
 		file, err := os.Open(name)
@@ -317,7 +304,7 @@ func (s *shift) readAnswer(name string) ([]byte, error) {
 		defer file.Close()
 		in = file
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxAnswer<<4))
+	data, err := io.ReadAll(io.LimitReader(in, maxAnswers))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -329,66 +316,79 @@ func (s *shift) readAnswer(name string) ([]byte, error) {
 func checked(open []reprise.Question, answers map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for id, text := range answers {
-		if err := checkAnswer(text); err != nil {
-			return nil, usageError{fmt.Errorf("answer %s: %w", id, err)}
+		if err := reprise.CheckText(text); err != nil {
+			return nil, misuse("answer %s: the answer %w", id, err)
 		}
 		q, err := questionOf(open, id)
 		if err != nil {
 			return nil, err
 		}
 		if out[id], err = q.Choose(text); err != nil {
-			return nil, usageError{err}
+			return nil, misuse("%w", err)
 		}
 	}
 	return out, nil
 }
 
 // keep records the answers and says what is left.
-func (s *shift) keep(j judged, answers map[string]string) error {
-	now, err := s.clock()
-	if err != nil {
-		return err
-	}
+func (s *job) keep(j judged, answers map[string]string) error {
 	if len(answers) > 0 {
-		e := &engine.Engine{Dir: s.root, Settings: settings.Default(), Environ: os.Environ(), Now: now, AllowNetwork: s.flags.network, Adopt: s.flags.adopt, Hard: s.hard}
-		e.Workflow = s.untrustedWorkflow // an answer is kept; nothing is started
+		e := &engine.Engine{
+			Dir: s.root, Settings: settings.Default(), Environ: os.Environ(), Now: s.clock, AllowNetwork: s.flags.network, Adopt: s.flags.adopt, Hard: s.hard,
+			Workflow: s.untrustedWorkflow, // an answer is kept; nothing is started
+		}
 		if err := e.Answer(s.ctx, j.run.Ref, answers); err != nil {
 			return err
 		}
 	}
-	var ids []string
+	doc := s.answered(j.run.ID)
 	var left []reprise.Question
 	for _, q := range j.run.PendingQuestions() {
 		if _, ok := answers[q.ID]; ok {
-			ids = append(ids, q.ID)
+			doc.Answered = append(doc.Answered, q.ID)
 		} else {
 			left = append(left, q)
 		}
 	}
-	next, working := s.command("resume", j.name), j.d.State == reprise.Running
-	if working {
-		next = s.command("check", j.name)
+	doc.Open = report.NewQuestions(left)
+	said := "Nothing was answered."
+	if len(doc.Answered) > 0 {
+		said = "Kept: " + strings.Join(doc.Answered, ", ") + "."
+	}
+	verb := "resume"
+	if j.d.State == reprise.Running {
+		verb = "check"
+		if len(doc.Answered) > 0 {
+			said += " It is being worked on, and the answer is taken in there."
+		}
 	}
 	if len(left) > 0 {
-		s.code, next = exitNeedsAnswer, s.command("answer", j.name)
+		verb = "answer"
+		s.came(reprise.OutcomeAsk)
 	}
-	if s.json {
-		return s.writeJSON(s.out, report.Answers{Schema: report.AnswerSchema, Root: s.root, ID: j.run.ID, Answered: append([]string{}, ids...), Open: report.NewQuestions(left), Next: next})
-	}
-	columns, colour := s.terminal(s.out)
-	f := face{view: view{w: s.out, columns: columns, colour: colour && s.colours()}}
-	if len(ids) > 0 {
-		text := "Kept: " + strings.Join(ids, ", ") + "."
-		if working {
-			text += " It is being worked on, and the answer is taken in there."
+	doc.Next = s.command(verb, j.name)
+	return s.print(doc, func(p *page) {
+		p.say(said)
+		for _, q := range left {
+			q.Options = nil
+			p.asked(q)
 		}
-		f.say(text)
-	} else {
-		f.say("Nothing was answered.")
+		p.next(doc.Next)
+	})
+}
+
+// answerAll asks one question after the other until one is left open.
+func (s *job) answerAll(open []reprise.Question) (map[string]string, error) {
+	answers := map[string]string{}
+	for _, q := range open {
+		answer, ok, err := s.answerTo(s.ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		answers[q.ID] = answer
 	}
-	for _, q := range left {
-		f.para("  ? "+clip(q.ID, f.columns/3)+"  ", q.Text, linesMessage)
-	}
-	f.line("%s", f.paint("1", "Next: ")+next)
-	return nil
+	return answers, nil
 }

@@ -27,26 +27,23 @@ func (a *app) newBrief() *cobra.Command {
 			"do. Every statement has its source; text from state files is quoted as data. At most\n" +
 			"10,000 characters. Changes nothing.\n\n" +
 			"Exit code: 0, or 3 if there is no run.",
-		Example:           "  reprise brief\n  reprise brief 4.2 --for codex\n  reprise brief 004 --for claude | claude -p",
-		Args:              args(cobra.MaximumNArgs(1)),
-		ValidArgsFunction: a.completeRuns(&flags.dir),
+		Example: "  reprise brief\n  reprise brief 4.2 --for codex\n  reprise brief 004 --for claude | claude -p",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.brief(cmd.Context(), flags, strings.Join(args, ""), reader)
 		},
 	}
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/brief.v1.json)")
-	cmd.Flags().StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
+	a.oneRun(cmd, &flags.dir)
+	a.folderFlags(cmd, &flags.dir, "schema/brief.v1.json")
 	cmd.Flags().StringVar(&reader, "for", "", "the CLI that is to read it: "+strings.Join(briefing.CLIs(), ", "))
-	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(briefing.CLIs(), cobra.ShellCompDirectiveNoFileComp))
+	completes(cmd, "for", briefing.CLIs()...)
 	return cmd
 }
 
 func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) error {
 	if reader != "" && !slices.Contains(briefing.CLIs(), reader) {
-		return usageError{fmt.Errorf("--for is %q; it can be %s", reader, strings.Join(briefing.CLIs(), ", "))}
+		return misuse("--for is %q; it can be %s", reader, strings.Join(briefing.CLIs(), ", "))
 	}
-	root, _ := projectFolder(flags.dir)
-	found, err := a.judge(ctx, root, project.JudgeOptions{Full: true})
+	found, err := a.judge(ctx, flags.dir, project.JudgeOptions{Full: true})
 	if err != nil {
 		return err
 	}
@@ -55,15 +52,10 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	case err != nil:
 		return err
 	case len(list) > 1:
-		return &severalError{list: list}
+		return several(list)
 	case len(list) == 0:
-		a.code = nothingCode(found.Result)
-		if a.json {
-			return a.writeJSON(a.out, report.Brief{Schema: report.BriefSchema, Root: found.Root, Sections: []report.BriefSection{}, Notes: []string{}})
-		}
-		f := a.newFace(found)
-		f.nothingToResume(found.Result)
-		return nil
+		empty := report.Brief{Schema: report.BriefSchema, Root: found.Root, Sections: []report.BriefSection{}, Notes: []string{}}
+		return a.nothing(found, empty, func(p *page) { p.nothingToResume(found.Result) })
 	}
 	in, err := a.briefingOf(found, list[0], flags)
 	if err != nil {
@@ -81,11 +73,7 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 // briefingOf gathers what a briefing of a run is made of.
 func (a *app) briefingOf(found *project.Judgement, j judged, flags upkeepFlags) (briefing.Input, error) {
 	in := briefing.Input{Run: j.run, Decision: j.d, Observed: j.o}
-	t, err := a.tender(flags)
-	if err != nil {
-		return in, err
-	}
-	h, err := t.Log(j.run)
+	h, err := a.tender(flags).Log(j.run)
 	if err != nil {
 		return in, err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"testing"
 
 	"reprise"
@@ -24,7 +23,7 @@ func TestX1_exit_code_says_the_verdict(t *testing.T) {
 		{"alive", reprise.Decision{Action: reprise.Refuse, State: reprise.Running, Verdict: reprise.BlockedVerdict}, 20},
 		{"unreadable", reprise.Decision{Action: reprise.Repair, State: reprise.Unreadable, Verdict: reprise.BlockedVerdict}, 40},
 	} {
-		if got := checkCode(c.d); got != c.want {
+		if got := outcomeCodes[c.d.Outcome()]; got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -32,13 +31,12 @@ func TestX1_exit_code_says_the_verdict(t *testing.T) {
 
 func TestX10_check_flags(t *testing.T) {
 	t.Parallel()
-	opts, err := checkFlags{mode: modePreflight, grade: "verified", verify: "make test"}.options()
+	opts, err := checkFlags{mode: "preflight", grade: "verified", verify: "make test"}.options()
 	if err != nil || opts.Grade != reprise.Verified || opts.Verify != "make test" || !opts.Full {
 		t.Errorf("%+v, %v", opts, err)
 	}
-	for _, flags := range []checkFlags{{mode: "fast"}, {mode: modeInteractive, grade: "certain"}} {
-		var usage usageError
-		if _, err := flags.options(); !errors.As(err, &usage) {
+	for _, flags := range []checkFlags{{mode: "fast"}, {mode: "interactive", grade: "certain"}} {
+		if _, err := flags.options(); err == nil || exitCode(err) != exitUsage {
 			t.Errorf("%+v: %v", flags, err)
 		}
 	}

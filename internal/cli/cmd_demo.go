@@ -54,14 +54,14 @@ func (a *app) newDemo() *cobra.Command {
 	f.StringVar(&flags.dir, "dir", "", "play in this folder, which must be empty or not there (default: a temporary one)")
 	f.BoolVar(&flags.keep, "keep", true, "leave the folder there, to look around in it")
 	f.DurationVar(&flags.pause, "pause", 500*time.Millisecond, "how long each agent works")
-	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(convention.Names(), cobra.ShellCompDirectiveNoFileComp))
+	completes(cmd, "layout", convention.Names()...)
 	return cmd
 }
 
 // performance is one demo under way.
 type performance struct {
 	*app
-	view
+	*page
 	play    demo.Play
 	scene   *demo.Scene
 	program string
@@ -73,7 +73,7 @@ type performance struct {
 func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	play, ok := demo.PlayOf(flags.layout)
 	if !ok {
-		return usageError{fmt.Errorf("--layout is %q; it can be %s", flags.layout, strings.Join(convention.Names(), ", "))}
+		return misuse("--layout is %q; it can be %s", flags.layout, strings.Join(convention.Names(), ", "))
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -81,15 +81,13 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	}
 	began := time.Now()
 	scene, err := demo.Set(play, flags.dir, program, flags.pause)
-	var occupied *demo.OccupiedError
-	if errors.As(err, &occupied) {
-		return usageError{err}
+	if has[*demo.OccupiedError](err) {
+		return misuse("%w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("set the demo up: %w", err)
 	}
-	columns, colour := a.terminal(a.out)
-	d := &performance{app: a, play: play, scene: scene, program: program, view: view{w: a.out, columns: columns, colour: colour && a.colours()}}
+	d := &performance{app: a, page: a.page(a.out), play: play, scene: scene, program: program}
 	if a.json {
 		d.w = &d.unseen
 	}
@@ -137,7 +135,7 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 
 // perform plays all parts and says what they show.
 func (d *performance) perform(ctx context.Context) (*report.Demo, error) {
-	d.line("%s", d.paint("1", "A run is started, killed with SIGKILL, and carried to its end."))
+	d.line("%s", d.paint(bold, "A run is started, killed with SIGKILL, and carried to its end."))
 	d.say("This program plays the agents, without a model. Everything happens in " + plain(d.scene.Dir) + ".")
 	d.chapter("A workflow is started: " + d.play.Title + ".")
 	killed, err := d.startAndKill(ctx)
@@ -176,21 +174,14 @@ func (d *performance) chapter(text string) {
 		if i > 0 {
 			l = "   " + l
 		}
-		d.line("%s", d.paint("1", l))
-	}
-}
-
-// say prints a sentence of ours.
-func (d *performance) say(text string) {
-	for _, l := range wrap(text, d.columns) {
-		d.line("%s", l)
+		d.line("%s", d.paint(bold, l))
 	}
 }
 
 // child is a call of this program in the project, shown as one would type it.
 func (d *performance) child(ctx context.Context, args []string) *exec.Cmd {
 	d.line("")
-	d.line("%s", d.paint("2", "$ ")+d.paint("36", "reprise "+commandWords(args)))
+	d.line("%s", d.paint(faint, "$ ")+d.paint(cyan, "reprise "+commandWords(args)))
 	cmd := exec.CommandContext(ctx, d.program, args...)
 	cmd.Dir = d.scene.Project
 	cmd.Env = append(d.scene.Environ(os.Environ()), "COLUMNS="+strconv.Itoa(d.columns))
@@ -250,7 +241,7 @@ func (d *performance) startAndKill(ctx context.Context) (demo.Moment, error) {
 		return demo.Moment{}, err
 	}
 	<-ended
-	d.line("%s", d.paint("31", "✗ kill -9 "+strconv.Itoa(cmd.Process.Pid))+": the engine is dead, "+d.play.Hold+" was half-way")
+	d.line("%s", d.paint(red, "✗ kill -9 "+strconv.Itoa(cmd.Process.Pid))+": the engine is dead, "+d.play.Hold+" was half-way")
 	return d.moment(ctx)
 }
 
@@ -378,7 +369,7 @@ func (d *performance) showProof(doc *report.Demo) {
 		wide = max(wide, width(plain(s.ID)))
 	}
 	pad := func(s string) string { return s + strings.Repeat(" ", max(0, wide-width(s))) }
-	d.line("  %s", d.paint("2", pad("STEP")+"  LAUNCHED  FINISHED"))
+	d.line("  %s", d.paint(faint, pad("STEP")+"  LAUNCHED  FINISHED"))
 	cut := ""
 	for _, s := range doc.Steps {
 		launched, note := strconv.Itoa(s.Launches), ""
@@ -409,7 +400,7 @@ func (d *performance) showProof(doc *report.Demo) {
 	d.line("")
 	if !doc.Proven {
 		for _, p := range doc.Problems {
-			d.line("%s", d.paint("31", "✗ ")+fit(plain(p), d.columns-2))
+			d.line("%s", d.paint(red, "✗ ")+fit(plain(p), d.columns-2))
 		}
 		return
 	}
@@ -427,7 +418,7 @@ func (d *performance) showProof(doc *report.Demo) {
 		lines[3] = "The run is complete. (Processes cannot be looked for on this system.)"
 	}
 	for _, l := range lines {
-		d.line("%s", d.paint("32", "✓ ")+l)
+		d.line("%s", d.paint(green, "✓ ")+l)
 	}
 }
 

@@ -11,13 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/engine"
 	"reprise/project"
 	"reprise/report"
 )
 
-// optionKeys are the words that choose how to go on, of all layouts.
+// optionKeys are the words that choose how to continue, of all kinds of runs.
 var optionKeys = []string{"continue", "resume", "resume-agent", "respawn", "restart", "skip", "skip-group", "fresh", "answer", "clean", "from-phase", "review", "merge", "discard", "repair"}
 
 type resumeFlags struct {
@@ -67,12 +66,11 @@ func (a *app) newResume() *cobra.Command {
 			"limit to end, 130 and 143 stopped by a signal, 141 since nobody reads the output.",
 		Example: "  reprise resume\n  reprise resume 4.2 --mode autopilot\n  reprise resume 004 --option review\n" +
 			"  reprise resume 004 --dry-run\n  reprise resume 4.2 --from implement --until qa",
-		Args:              args(cobra.MaximumNArgs(1)),
-		ValidArgsFunction: a.completeRuns(&flags.dir),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.resume(cmd.Context(), flags, strings.Join(args, ""))
 		},
 	}
+	a.oneRun(cmd, &flags.dir)
 	flags.workFlags.add(a, cmd)
 	f := cmd.Flags()
 	f.StringVar(&flags.option, "option", "", "how to go on: "+strings.Join(optionKeys, ", "))
@@ -81,50 +79,33 @@ func (a *app) newResume() *cobra.Command {
 	f.StringArrayVar(&flags.skip, "skip", nil, "pass over this step (can be repeated)")
 	f.BoolVar(&flags.fresh, "fresh", false, "start from scratch; the old state is archived first")
 	f.Var(&flags.digest, "if", "only if the state is still the one with this `digest`, which check shows")
-	_ = cmd.RegisterFlagCompletionFunc("option", cobra.FixedCompletions(optionKeys, cobra.ShellCompDirectiveNoFileComp))
+	completes(cmd, "option", optionKeys...)
 	return cmd
 }
 
+// check refuses flags that cannot be meant together.
 func (f *resumeFlags) check() error {
 	if err := f.workFlags.check(); err != nil {
 		return err
 	}
+	way := "--option " + f.option
 	if f.fresh {
 		if f.option != "" && f.option != "fresh" {
-			return usageError{fmt.Errorf("--fresh and --option %s cannot both be meant", f.option)}
+			return misuse("--fresh and --option %s cannot both be meant", f.option)
 		}
-		f.option = "fresh"
+		f.option, way = "fresh", "--fresh"
 	}
 	if f.option != "" && !slices.Contains(optionKeys, f.option) {
-		return usageError{fmt.Errorf("--option is %q; it can be %s", f.option, strings.Join(optionKeys, ", "))}
+		return misuse("--option is %q; it can be %s", f.option, strings.Join(optionKeys, ", "))
 	}
-	starts := f.option == "fresh" || f.option == "discard"
-	for flag, idle := range map[string]bool{
-		"from": f.from != "" && (starts || !goesOn(f.option)),
-		"skip": len(f.skip) > 0 && !starts && !goesOn(f.option),
-	} {
-		if idle {
-			return usageError{fmt.Errorf("--%s and %s cannot both be meant", flag, f.way())}
-		}
+	afresh := f.option == "fresh" || f.option == "discard"
+	switch takesUp := engine.TakesUp(f.option); {
+	case f.from != "" && (afresh || !takesUp):
+		return misuse("--from and %s cannot both be meant", way)
+	case len(f.skip) > 0 && !afresh && !takesUp:
+		return misuse("--skip and %s cannot both be meant", way)
 	}
 	return nil
-}
-
-// way is how the flags say to go on, as a person typed it.
-func (f *resumeFlags) way() string {
-	if f.fresh {
-		return "--fresh"
-	}
-	return "--option " + f.option
-}
-
-// goesOn reports whether an option takes the run up where it stands, mended or not.
-func goesOn(option string) bool {
-	switch option {
-	case "", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "skip-group", "answer", "from-phase", "repair":
-		return true
-	}
-	return false
 }
 
 // choice is what the flags say.
@@ -132,17 +113,13 @@ func (f *resumeFlags) choice() engine.Choice {
 	return engine.Choice{Option: f.option, From: f.from, Until: f.until, Skip: f.skip, If: string(f.digest)}
 }
 
-// chosen reports whether the flags say how to go on, so that nobody is asked.
-func (f *resumeFlags) chosen() bool {
-	return f.auto || f.yes || f.option != "" || f.from != "" || len(f.skip) > 0
-}
-
 func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
-	return a.work(ctx, flags.workFlags, func(s *shift) error {
-		j, found, err := s.which(arg, flags.mode == string(engine.Autopilot) && flags.option == "" && flags.from == "" && len(flags.skip) == 0, flags.from)
+	return a.work(ctx, flags.workFlags, func(s *job) error {
+		byAge := flags.mode == string(engine.Autopilot) && flags.option == "" && flags.from == "" && len(flags.skip) == 0
+		j, found, err := s.which(arg, byAge, flags.from)
 		if err != nil || j == nil {
 			return err
 		}
@@ -153,98 +130,93 @@ func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
 // which finds the run that is meant; without a name and with several, a person
 // chooses, or it is the latest where that is asked for. nil if there is none, which has
 // been said then.
-func (s *shift) which(arg string, byAge bool, from string) (*judged, *project.Judgement, error) {
+func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judgement, error) {
 	found, err := s.lookUp(from)
 	if err != nil {
 		return nil, nil, err
 	}
-	if here := under(found.Runs, s.below); s.below != "" && len(here) > 0 {
+	if here := project.Under(found.Runs, s.below); len(here) > 0 {
 		found.Runs = here
 	}
 	list, err := candidates(found, arg)
 	if err != nil {
 		return nil, nil, err
 	}
-	f := s.newFace(found)
+	p := s.page(s.out)
 	switch {
 	case len(list) == 0:
-		s.code = nothingCode(found.Result)
+		s.came(found.Nothing())
 		if s.json {
-			return nil, nil, s.writeLine(s.nothingDocument(found.Findings))
+			return nil, nil, s.writeLine(s.noWork(found.Findings))
 		}
-		f.nothingToResume(found.Result)
+		p.nothingToResume(found.Result)
 		return nil, nil, nil
 	case len(list) == 1:
 		return &list[0], found, nil
-	case byAge && latest(list) != nil:
-		j := latest(list)
-		s.tellWaiting(engine.Progress{
-			Kind: engine.Noticed, At: found.Observed.Now, Run: j.run.ID,
-			Text: fmt.Sprintf("%d runs could be meant; %s was updated last (%s) and is taken", len(list), j.name, f.ago(*j)),
-		})
-		return j, found, nil
-	case !s.asks():
-		return nil, nil, &severalError{list: list}
+	case byAge:
+		if j := latest(list, found); j != nil {
+			s.tellBefore(engine.Progress{
+				Kind: engine.Noticed, At: found.Observed.Now, Run: j.run.ID,
+				Text: fmt.Sprintf("%d runs could be meant; %s was updated last (%s) and is taken", len(list), j.name, p.ago(*j)),
+			})
+			return j, found, nil
+		}
 	}
-	f.asking = true
-	f.candidates(list)
+	if !s.asks() {
+		return nil, nil, several(list)
+	}
+	p.asking = true
+	p.candidates(list)
 	n, err := s.chooseNumber(s.ctx, len(list))
 	if err != nil || n == 0 {
-		s.code = exitNeedsAnswer
+		s.came(reprise.OutcomeAsk)
 		if err == nil {
-			f.say("Nothing was resumed. `reprise run` starts something new, `reprise resume RUN --fresh` one of them from scratch.")
+			p.say("Nothing was resumed. `reprise run` starts something new, `reprise resume RUN --fresh` one of them from scratch.")
 		}
 		return nil, nil, err
 	}
 	return &list[n-1], found, nil
 }
 
-// latest is the run that was updated last, of those that nobody works on and no person
-// holds. nil if there is none: a time that is not known, or has not come yet, counts for
-// nothing.
-func latest(list []judged) *judged {
-	var best *judged
-	for i := range list {
-		j := &list[i]
-		if j.d.State == reprise.Running || j.run.OnHold() || j.plan.AgeSeconds == nil {
-			continue
-		}
-		if best == nil || j.run.LastActivity.After(best.run.LastActivity) {
-			best = j
-		}
+// latest is the run that was updated last, nil if that cannot be told.
+func latest(list []judged, found *project.Judgement) *judged {
+	runs := make([]*reprise.Run, len(list))
+	for i, j := range list {
+		runs[i] = j.run
 	}
-	return best
+	i := reprise.Latest(runs, found.Decisions, found.Observed)
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
 }
 
-func (s *shift) nothingDocument(about []reprise.Finding) report.Summary {
+// noWork is the summary of a job that worked on nothing, with the code it ends with.
+func (s *job) noWork(about []reprise.Finding) report.Summary {
 	reason := "nothing is interrupted here"
 	if s.code == exitUnreadable {
 		reason = "nothing was found, and not everything can be read"
 	}
 	return report.Summary{
 		Schema: report.SummarySchema, Root: s.root, State: reprise.Complete, Action: reprise.Finish, Reasons: []string{reason},
-		Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{}, Questions: []report.Question{}, Findings: append([]report.Finding{}, report.NewFindings(about)...), Exit: s.code,
+		Finished: []report.WorkStep{}, Failed: []report.WorkStep{}, Skipped: []string{}, Parked: []string{}, Left: []string{},
+		Questions: []report.Question{}, Findings: append([]report.Finding{}, report.NewFindings(about)...), Exit: s.code,
 	}
 }
 
-// lookUp judges the project, for whoever wants to begin again at a step if from names
-// one. What a dead engine left running is waited for first,
-// but by those who only look.
-func (s *shift) lookUp(from string) (*project.Judgement, error) {
+// lookUp judges the project; from is the step that a person wants to begin again at.
+// What a dead engine left running is waited for first, but by those who only look.
+func (s *job) lookUp(from string) (*project.Judgement, error) {
 	opts := project.JudgeOptions{Full: true, From: from, Adopt: s.flags.adopt}
 	found, err := s.judge(s.ctx, s.root, opts)
 	if err != nil || s.flags.dry || !slices.ContainsFunc(found.Runs, func(r *reprise.Run) bool { return r.Owner != nil && r.Owner.Orphan }) {
 		return found, err
 	}
-	now, err := s.clock()
-	if err != nil {
-		return nil, err
-	}
-	e := &engine.Engine{Dir: s.root, Now: now, StopOrphans: s.flags.orphans, Tell: s.tellWaiting}
+	e := &engine.Engine{Dir: s.root, Now: s.clock, StopOrphans: s.flags.orphans, Tell: s.tellBefore}
 	if err := e.Await(s.ctx); err != nil {
 		if s.json && errors.Is(err, context.Canceled) {
 			s.code = s.signalCode()
-			doc := s.nothingDocument(nil)
+			doc := s.noWork(nil)
 			doc.State, doc.Action = reprise.Running, reprise.Refuse
 			doc.Reasons = []string{"it was stopped while what a reprise that is gone left running was waited for; nothing was started"}
 			err = errors.Join(err, s.writeLine(doc))
@@ -254,89 +226,38 @@ func (s *shift) lookUp(from string) (*project.Judgement, error) {
 	return s.judge(s.ctx, s.root, opts)
 }
 
-// tellWaiting tells what is waited for, or was chosen, before anything is worked on.
-func (s *shift) tellWaiting(p engine.Progress) {
-	if s.json {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		p.Done = 0
-		_ = s.writeLine(progressDocument(p))
-		return
-	}
-	s.say("! " + noticeWords(p))
-}
-
-// severalError is returned where several runs could be meant and nobody can be
-// asked.
-type severalError struct{ list []judged }
-
-// Error implements error.
-func (e *severalError) Error() string {
-	return fmt.Sprintf("%d runs could be meant, and nobody can be asked here", len(e.list))
-}
-
-// Hint lists them.
-func (e *severalError) Hint() string {
-	var names []string
-	for _, j := range e.list[:min(8, len(e.list))] {
-		names = append(names, j.name)
-	}
-	return "name one: " + strings.Join(names, ", ")
-}
-
-// Unwrap says that an answer is needed.
-func (e *severalError) Unwrap() error { return errUnanswered }
-
-func (a *app) newFace(found *project.Judgement) face {
-	columns, colour := a.terminal(a.out)
-	return face{view: view{w: a.out, columns: columns, colour: colour && a.colours(), now: found.Observed.Now}}
-}
-
-// modeOf is the mode for a run: the one asked for, else the one it was started
-// in, else interactive.
-func (s *shift) modeOf(r *reprise.Run) engine.Mode {
-	switch {
-	case s.flags.mode != "":
-		return engine.Mode(s.flags.mode)
-	case slices.Contains(modes, r.Mode):
-		return engine.Mode(r.Mode)
-	}
-	return engine.Interactive
-}
-
-// resume goes on with one run: asks what has to be asked, works, and says what
-// came of it.
-func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) error {
+// resume works on one run: asks what has to be asked, works, and says what came of it.
+func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) error {
 	if flags.digest != "" {
 		if have := j.digest(); have != string(flags.digest) {
 			return &engine.StaleError{Want: string(flags.digest), Have: have}
 		}
 	}
+	choice, mode := flags.choice(), flags.modeOf(j.run.Mode)
 	if gone := j.run.Gone(); gone != nil && j.d.State != reprise.Running && flags.option != "repair" && flags.option != "clean" {
 		return &engine.GoneError{Run: j.run.ID, Reason: gone.Message}
 	}
-	if err := flags.names(j); err != nil {
+	if err := choice.Names(j.run, j.d); err != nil {
 		return err
 	}
-	mode := s.modeOf(j.run)
-	f := s.newFace(found)
-	if done, err := s.refused(&f, j, flags); done || err != nil {
+	p := s.page(s.out)
+	if done, err := s.refused(p, j, flags); done || err != nil {
 		return err
 	}
-	choice := flags.choice()
-	if flags.dry {
-		if choice.Option == "answer" && !s.asks() && len(j.run.PendingQuestions()) > 0 {
-			return &waitsError{run: j.run, name: j.name}
-		}
-	} else {
+	switch {
+	case flags.dry && choice.Option == "answer" && !s.asks() && len(j.run.PendingQuestions()) > 0:
+		return s.unattended(j, engine.NeedsAnswer)
+	case !flags.dry:
+		wish := engine.Wish{Choice: choice, Mode: mode, Auto: flags.auto, Yes: flags.yes, Asks: s.asks()}
+		var ok bool
 		var err error
-		if choice, err = s.decide(&f, j, mode, flags); err != nil || choice.Option == leave {
+		if choice, ok, err = s.approach(p, j, wish); err != nil || !ok {
 			return err
 		}
 	}
 	switch choice.Option {
 	case "clean":
-		return s.cleanRun(j, flags)
+		return s.clean(s.ctx, flags.upkeepFlags, j.name)
 	case "repair":
 		return s.repairRun(j, flags)
 	}
@@ -344,155 +265,224 @@ func (s *shift) resume(j judged, found *project.Judgement, flags resumeFlags) er
 		return err
 	}
 	e, err := s.engine(mode)
-	if err != nil || e == nil {
+	if err != nil {
 		return err
 	}
 	if flags.dry {
-		return s.preview(e, j.run.Ref, choice)
+		preview, err := e.Preview(s.ctx, j.run.Ref, choice)
+		if err != nil {
+			return err
+		}
+		return s.showPreview(preview)
 	}
-	s.opens(&f, j, choice)
+	s.opens(p, j, choice)
 	if choice.Option == "answer" {
-		if ok, err := s.answerFirst(e, j); err != nil || !ok {
+		if err := s.answerFirst(e, j); err != nil {
 			return err
 		}
 		choice.Option, choice.If = "", ""
 	}
-	return s.toTheEnd(e, j, choice)
+	return s.carry(e, j, choice)
 }
-
-// names refuses steps that the run does not have, before anything is touched. What
-// is to be left out has to be a step of the files; the work may begin again at any stage
-// that it came to, and end behind any that it can come to.
-func (f *resumeFlags) names(j judged) error {
-	known := func(step string) bool {
-		return step == "" || j.run.Step(step) != nil || slices.Contains(j.run.Stages, step) || slices.ContainsFunc(j.d.Units, func(u reprise.Unit) bool { return u.ID == step })
-	}
-	if !known(f.from) {
-		return &stepError{flag: "from", step: f.from, run: j.run}
-	}
-	if !known(f.until) && !convention.Later(j.run.Kind, f.until) {
-		return &stepError{flag: "until", step: f.until, run: j.run}
-	}
-	for _, step := range f.skip {
-		if j.run.Step(step) == nil {
-			return &stepError{flag: "skip", step: step, run: j.run}
-		}
-	}
-	if f.option == "from-phase" && f.from == "" {
-		return &stepError{flag: "from", run: j.run}
-	}
-	return f.span(j.run)
-}
-
-// span refuses an end that lies before the beginning: what begins again would be taken
-// back, and nothing done.
-func (f *resumeFlags) span(r *reprise.Run) error {
-	from, until := r.Step(f.from), r.Step(f.until)
-	if from == nil || until == nil || from.ID == until.ID || comesAfter(r, until, from) {
-		return nil
-	}
-	if until.Status.Closed() || comesAfter(r, from, until) {
-		return usageError{fmt.Errorf("resume %s: --until %s does not come after --from %s", r.ID, until.ID, from.ID)}
-	}
-	return nil
-}
-
-// comesAfter reports whether a step of a run comes after another: it needs it or, where
-// no step of the run needs any, stands behind it.
-func comesAfter(r *reprise.Run, a, b *reprise.Step) bool {
-	if !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return len(s.Needs) > 0 }) {
-		place := func(s *reprise.Step) int {
-			return slices.IndexFunc(r.Steps, func(o reprise.Step) bool { return o.ID == s.ID })
-		}
-		return place(a) > place(b)
-	}
-	seen := map[string]bool{}
-	todo := slices.Clone(a.Needs)
-	for len(todo) > 0 {
-		id := todo[0]
-		todo = todo[1:]
-		if id == b.ID {
-			return true
-		}
-		if s := r.Step(id); s != nil && !seen[id] {
-			seen[id] = true
-			todo = append(todo, s.Needs...)
-		}
-	}
-	return false
-}
-
-// stepError is returned for a step that a run does not have.
-type stepError struct {
-	flag, step string
-	run        *reprise.Run
-}
-
-// Error implements error.
-func (e *stepError) Error() string {
-	if e.step == "" {
-		return "resume " + e.run.ID + ": --" + e.flag + " has to name a step"
-	}
-	return fmt.Sprintf("resume %s: --%s is %q, and it has no such step", e.run.ID, e.flag, e.step)
-}
-
-// Hint lists the steps.
-func (e *stepError) Hint() string {
-	var ids []string
-	for i := range e.run.Steps {
-		if i == 20 {
-			ids = append(ids, "…")
-			break
-		}
-		ids = append(ids, e.run.Steps[i].ID)
-	}
-	if len(ids) == 0 {
-		return "its files name no steps yet"
-	}
-	return "its steps are " + strings.Join(ids, ", ")
-}
-
-// finishedError is returned where a finished run is to begin again at a step.
-type finishedError struct{ run string }
-
-// Error implements error.
-func (e finishedError) Error() string {
-	return "resume " + e.run + ": it is finished, no step of it can begin again"
-}
-
-// Hint says what can be done.
-func (finishedError) Hint() string {
-	return "--fresh starts it from scratch; the old state is archived first"
-}
-
-// leave is the choice of somebody who wants nothing done.
-const leave = "leave"
 
 // refused tells where nothing can be resumed at all.
-func (s *shift) refused(f *face, j judged, flags resumeFlags) (bool, error) {
+func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 	switch {
 	case j.d.Action == reprise.Refuse && j.d.State == reprise.Running:
-		s.code = exitHeld
+		s.came(reprise.OutcomeHeld)
 	case j.d.Action == reprise.Finish && flags.from != "" && flags.option != "fresh":
-		return true, usageError{finishedError{j.run.ID}}
+		return true, fail(exitUsage, "--fresh starts it from scratch; the old state is archived first", "resume %s: it is finished, no step of it can begin again", j.run.ID)
 	case j.d.Action == reprise.Finish && flags.option == "":
-		s.code = exitNothing
+		s.came(reprise.OutcomeNothing)
 	default:
 		return false, nil
 	}
 	if s.json {
-		doc := s.nothingDocument(nil)
+		doc := s.noWork(nil)
 		doc.Layout, doc.ID, doc.Path, doc.Kind = j.run.Layout, j.run.ID, j.run.Path, string(j.run.Kind)
-		doc.State, doc.Action, doc.Reasons, doc.Exit = j.d.State, j.d.Action, append([]string{}, j.d.Reasons...), s.code
+		doc.State, doc.Action, doc.Reasons = j.d.State, j.d.Action, append([]string{}, j.d.Reasons...)
 		return true, s.writeLine(doc)
 	}
 	if s.code == exitHeld {
-		f.asking = true
-		f.layout(j)
+		p.asking = true
+		p.show(j)
 		return true, nil
 	}
-	f.headline(j)
-	f.gap()
-	f.say("Nothing is left to do. `reprise status` lists the other runs, `reprise run` starts a new one.")
+	p.headline(j)
+	p.gap()
+	p.say("Nothing is left to do. `reprise status` lists the other runs, `reprise run` starts a new one.")
 	return true, nil
+}
+
+// repairRun mends a run, as `reprise repair` does, and resumes it.
+func (s *job) repairRun(j judged, flags resumeFlags) error {
+	if err := s.repair(s.ctx, flags.upkeepFlags, j.name); err != nil || s.code != exitOK {
+		return err
+	}
+	again, found, err := s.which(j.name, false, flags.from)
+	if err != nil || again == nil || again.d.Action == reprise.Repair {
+		return err
+	}
+	flags.option, flags.fresh = "", false
+	return s.resume(*again, found, flags)
+}
+
+// unattended tells that a person must say something and none can be asked.
+func (s *job) unattended(j judged, need engine.Need) error {
+	hint := "say --yes, --option KEY or --mode autopilot; --dry-run only looks"
+	switch need {
+	case engine.NeedsRelease:
+		hint = "`" + s.command("resume", j.name, "--option", "continue") + "` goes on all the same"
+	case engine.NeedsAnswer:
+		hint = "`" + s.command("answer", j.name) + "` takes it; then `" + s.command("resume", j.name) + "` goes on"
+	}
+	return &failure{code: exitNeedsAnswer, hint: hint, err: &engine.UnattendedError{Run: j.run, Need: need}}
+}
+
+// approach does what has to happen before the work: a person is shown the run and
+// chooses, agrees or says the word where that is needed. ok is false if nothing is to be
+// done, which has been said then.
+func (s *job) approach(p *page, j judged, wish engine.Wish) (_ engine.Choice, ok bool, err error) {
+	how, choice, err := wish.Approach(j.run, j.d)
+	if e, is := errors.AsType[*engine.UnattendedError](err); is {
+		err = s.unattended(j, e.Need)
+	}
+	if err != nil {
+		return choice, false, err
+	}
+	switch how {
+	case engine.PickWay:
+		p.asking = true
+		return s.pickWay(p, j, choice)
+	case engine.SayWord:
+		p.asking, p.preflight = true, true
+		p.check(j)
+		if engine.GivesUp(choice.Option) {
+			p.say("The old state is archived and the work starts from scratch.")
+		} else if j.d.Verdict == reprise.BlockedVerdict {
+			return choice, false, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
+		}
+		ok, err = s.saysProceed(p)
+		return choice, ok, err
+	}
+	ok, err = s.follow(p, j, how, &choice)
+	if err == nil && !ok {
+		err = fail(exitNeedsAnswer, "", "nothing was started")
+	}
+	return choice, ok, err
+}
+
+// follow asks for what an approach needs before it can be taken.
+func (s *job) follow(p *page, j judged, how engine.Approach, choice *engine.Choice) (ok bool, err error) {
+	switch how {
+	case engine.GiveUp:
+		return s.confirm(s.ctx, s.flags.upkeepFlags, "The old state is archived and the work starts from scratch. Do it?")
+	case engine.PickStep:
+		choice.From, err = s.chooseStep(p, j)
+		return choice.From != "", err
+	}
+	return how == engine.Go, nil
+}
+
+// pickWay shows the run as its seed does and lets a person choose.
+func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, bool, error) {
+	f := formOf(j.run.Kind)
+	if f.confirm != nil { // its own report is what is shown when it is resumed
+		p.headline(j)
+		p.validation(j)
+	} else {
+		p.show(j)
+	}
+	if j.d.Verdict == reprise.BlockedVerdict && (f.lists || f.confirm != nil) {
+		p.section("Must be resolved before it goes on:", findingTexts(j.run.Findings, reprise.Blocking), 0, linesMessage)
+	}
+	options := j.d.Options(j.run)
+	if len(options) == 0 {
+		p.gap()
+		p.say("There is no way to go on from here; `reprise check` tells why.")
+		s.came(reprise.OutcomeBlocked)
+		return choice, false, nil
+	}
+	if !f.lists && (f.confirm != nil || !j.d.Unrecoverable(j.run)) {
+		p.heading("Options:")
+		p.options(options)
+	}
+	p.gap()
+	return s.picked(p, j, choice, options)
+}
+
+// picked lets a person choose one of the options, and asks for what it needs.
+func (s *job) picked(p *page, j judged, choice engine.Choice, options []reprise.Option) (engine.Choice, bool, error) {
+	key, err := s.choose(s.ctx, options)
+	if err != nil {
+		return choice, false, err
+	}
+	choice.Option = key
+	how, err := engine.Picked(j.run, j.d, key)
+	if err != nil {
+		return choice, false, err
+	}
+	ok, err := s.follow(p, j, how, &choice)
+	switch {
+	case err != nil:
+		return choice, false, err
+	case !ok:
+		s.came(reprise.OutcomeAsk)
+		p.say("Nothing was started.")
+	case engine.TakesUp(key):
+		p.gap()
+	}
+	return choice, ok, nil
+}
+
+// chooseStep asks at which step to begin again, "" for none.
+func (s *job) chooseStep(p *page, j judged) (string, error) {
+	p.heading("Steps:")
+	for i := range j.run.Steps {
+		st := &j.run.Steps[i]
+		p.para(fmt.Sprintf("  %d. ", i+1), stepName(st.ID, st.Title)+" -- "+stepWords(st), linesTitle)
+	}
+	n, err := s.chooseNumber(s.ctx, len(j.run.Steps))
+	if err != nil || n == 0 {
+		return "", err
+	}
+	return j.run.Steps[n-1].ID, nil
+}
+
+// saysProceed waits for the word that a pre-flight check ends with. Where another
+// comes, that nothing was started has been said then.
+func (s *job) saysProceed(p *page) (bool, error) {
+	fmt.Fprint(s.err, "> ")
+	line, _, err := s.readLine(s.ctx)
+	if err != nil {
+		return false, err
+	}
+	if strings.ToLower(strings.TrimSpace(line)) == "proceed" {
+		return true, nil
+	}
+	p.say("Nothing was started.")
+	s.came(reprise.OutcomeAsk)
+	return false, nil
+}
+
+// opens has the confirmation shown once the work begins, where the run is taken up as it
+// stands.
+func (s *job) opens(p *page, j judged, choice engine.Choice) {
+	s.opening = nil
+	if !engine.TakesUp(choice.Option) {
+		return
+	}
+	s.opening = func() {
+		j.d = j.d.From(j.run, choice.From)
+		p.asking = true
+		show := formOf(j.run.Kind).confirm
+		if show == nil {
+			show = (*page).confirmation
+		}
+		show(p, j)
+		if !p.preflight {
+			p.section("Warnings:", findingTexts(j.run.Findings, reprise.Warning), 0, linesMessage)
+		}
+		p.gap()
+	}
 }

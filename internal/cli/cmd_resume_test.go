@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"testing"
 
 	"reprise"
@@ -12,7 +11,7 @@ func TestX10_OR3_stages_that_can_be_named(t *testing.T) {
 	run := &reprise.Run{
 		Ref: reprise.Ref{Kind: reprise.KindBuild}, Steps: []reprise.Step{{ID: "subtask-1-1"}}, Stages: []string{"planning"},
 	}
-	j := judged{run: run, d: reprise.Decision{Units: []reprise.Unit{{ID: "qa-fix"}}}}
+	d := reprise.Decision{Units: []reprise.Unit{{ID: "qa-fix"}}}
 	for flags, ok := range map[*resumeFlags]bool{
 		{from: "subtask-1-1"}:                               true,
 		{from: "planning"}:                                  true,  // begun before
@@ -28,11 +27,11 @@ func TestX10_OR3_stages_that_can_be_named(t *testing.T) {
 		{option: "from-phase", from: "subtask-1-1"}:         true,
 		{workFlags: workFlags{until: ""}, skip: []string{}}: true,
 	} {
-		err := flags.names(j)
+		err := flags.choice().Names(run, d)
 		if (err == nil) != ok {
 			t.Errorf("%+v: %v", *flags, err)
 		}
-		if step, is := errors.AsType[*stepError](err); err != nil && (!is || workErrorCode(step) != exitUsage) {
+		if err != nil && exitCode(err) != exitUsage {
 			t.Errorf("%+v: %v is no mistake in the call", *flags, err)
 		}
 	}

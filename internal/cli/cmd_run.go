@@ -21,7 +21,6 @@ import (
 	"reprise/engine"
 	"reprise/flow"
 	"reprise/project"
-	"reprise/settings"
 )
 
 // startable are the kinds of runs that can be started, as the words of the
@@ -79,22 +78,22 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 	if err := flags.check(); err != nil {
 		return err
 	}
-	if err := checkGoal(goal); err != nil {
-		return err
+	if err := reprise.CheckText(goal); goal != "" && err != nil {
+		return misuse("the goal %w", err)
 	}
-	if err := checkID(what, flags.id); err != nil {
-		return err
+	if flags.id != "" && !isID(flags.id) {
+		return badID(what, flags.id)
 	}
-	return a.work(ctx, flags.workFlags, func(s *shift) error {
+	return a.work(ctx, flags.workFlags, func(s *job) error {
 		if !slices.Contains(startable, what) {
 			if goal != "" || flags.path != "" {
-				return usageError{fmt.Errorf("run %s: the file says what is to be done; a goal, or another file, cannot be given with it", what)}
+				return misuse("run %s: the file says what is to be done; a goal, or another file, cannot be given with it", what)
 			}
 			return s.startFlow(what, reprise.Goal{ID: flags.id})
 		}
 		g := reprise.Goal{Text: goal, ID: flags.id, Path: s.inside(flags.path)}
 		if g.Path != "" && !local(g.Path) {
-			return usageError{fmt.Errorf("run %s: %s is not in the project", what, flags.path)}
+			return misuse("run %s: %s is not in the project", what, flags.path)
 		}
 		return s.start(reprise.Kind(what), g)
 	})
@@ -103,48 +102,24 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 // longestID bounds the name of a run: files are called after it.
 const longestID = 100
 
-// checkID refuses what cannot be the name of a run, before anything is made. Runs that
-// others began may be called in any script.
-func checkID(what, id string) error {
+// isID reports whether a text can be the name of a run. Runs that others began may be
+// called in any script.
+func isID(id string) bool {
 	first, _ := utf8.DecodeRuneInString(id)
 	odd := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) })
-	if id == "" || (unicode.IsLetter(first) || unicode.IsDigit(first)) && !odd && fs.ValidPath(id) && len(id) <= longestID {
-		return nil
-	}
-	return &idError{what, id}
+	return (unicode.IsLetter(first) || unicode.IsDigit(first)) && !odd && fs.ValidPath(id) && len(id) <= longestID
 }
 
-// idError is returned for what cannot be the name of a run.
-type idError struct{ what, id string }
-
-// Error implements error.
-func (e *idError) Error() string {
-	id := []rune(e.id)
-	return fmt.Sprintf("run %s: --id is %q, which cannot be the name of a run", e.what, string(id[:min(len(id), 60)]))
+func badID(what, id string) error {
+	short := []rune(id)
+	return fail(exitUsage, flow.NameForm, "run %s: --id is %q, which cannot be the name of a run", what, string(short[:min(len(short), 60)]))
 }
-
-// Hint says what can.
-func (e *idError) Hint() string { return flow.NameForm }
-
-// Unwrap says that the call is mistaken.
-func (e *idError) Unwrap() error { return usageError{errors.New("no name of a run")} }
 
 // local reports whether a slash path stays in the project.
 func local(name string) bool { return filepath.IsLocal(filepath.FromSlash(name)) }
 
-// checkGoal refuses text that must not reach a state file.
-func checkGoal(goal string) error {
-	if goal == "" {
-		return nil
-	}
-	if err := checkAnswer(goal); err != nil {
-		return usageError{errors.New(strings.Replace(err.Error(), "the answer", "the goal", 1))}
-	}
-	return nil
-}
-
 // inside gives a path a person typed as one in the project.
-func (s *shift) inside(name string) string {
+func (s *job) inside(name string) string {
 	if name == "" {
 		return ""
 	}
@@ -162,7 +137,7 @@ func (s *shift) inside(name string) string {
 }
 
 // start starts a workflow of a known kind.
-func (s *shift) start(kind reprise.Kind, g reprise.Goal) error {
+func (s *job) start(kind reprise.Kind, g reprise.Goal) error {
 	layout := ""
 	for _, e := range convention.All() {
 		if e.Playbooks[kind] != nil {
@@ -173,11 +148,11 @@ func (s *shift) start(kind reprise.Kind, g reprise.Goal) error {
 		return &convention.UnknownKindError{Kind: kind}
 	}
 	if g.Text == "" && g.ID == "" && g.Path == "" && kind != reprise.KindPlans {
-		return usageError{fmt.Errorf("run %s: say what is to be done: GOAL, --id or a file", kind)}
+		return misuse("run %s: say what is to be done: GOAL, --id or a file", kind)
 	}
 	return s.begin(beginning{
 		goal: &g, kind: kind,
-		same: func(r *reprise.Run) bool { return sameGoal(r, g) },
+		same: func(r *reprise.Run) bool { return g.Is(r) },
 		make: func(e *engine.Engine) (reprise.Ref, error) { return e.Begin(s.ctx, layout, kind, g) },
 		preview: func(e *engine.Engine, c engine.Choice) (*engine.Preview, error) {
 			return e.PreviewBegin(s.ctx, layout, kind, g, c)
@@ -185,57 +160,41 @@ func (s *shift) start(kind reprise.Kind, g reprise.Goal) error {
 	})
 }
 
-// sameGoal reports whether a run is about what a person asks for.
-func sameGoal(r *reprise.Run, g reprise.Goal) bool {
-	switch {
-	case g.ID != "":
-		return r.ID == g.ID
-	case g.Path != "":
-		return r.Path == g.Path || strings.HasPrefix(g.Path, r.Path+"/") || slices.ContainsFunc(r.Also, func(also reprise.Ref) bool { return also.Path == g.Path })
-	case g.Text != "":
-		return strings.EqualFold(strings.TrimSpace(r.Title), strings.TrimSpace(g.Text))
-	}
-	return true
-}
-
 // startFlow starts a workflow of the person's own.
-func (s *shift) startFlow(what string, g reprise.Goal) error {
+func (s *job) startFlow(what string, g reprise.Goal) error {
 	name := s.inside(what)
 	if _, err := os.Stat(filepath.FromSlash(name)); err == nil && !local(name) {
-		return usageError{fmt.Errorf("run %s: the file must be in the project", what)}
+		return misuse("run %s: the file must be in the project", what)
 	}
-	w, hash, err := s.readFlow(s.flowPath(name))
+	w, hash, err := s.readFlow(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return usageError{fmt.Errorf("%q is no workflow and no file; the workflows are %s", what, strings.Join(startable, ", "))}
+		return misuse("%q is no workflow and no file; the workflows are %s", what, strings.Join(startable, ", "))
 	}
 	if err != nil {
 		return err
 	}
 	if until := s.flags.until; until != "" && w.Step(until) == nil {
-		e := &untilError{what: what, step: until}
+		e := &engine.StepError{Run: "run " + what, Flag: "until", Step: until}
 		for _, st := range w.Steps() {
-			e.steps = append(e.steps, st.ID)
+			e.Steps = append(e.Steps, st.ID)
 		}
 		return e
 	}
 	if g.ID != "" && !flow.IsName(g.ID) {
-		return &idError{what, g.ID}
+		return badID(what, g.ID)
 	}
-	if err := s.trustFlow(name, w, hash); err != nil {
+	if err := s.trustFlow(name, w, hash, false); err != nil {
 		return err
 	}
 	return s.begin(beginning{
 		goal: &g, kind: reprise.KindGraph, stepsKnown: true,
 		same: func(r *reprise.Run) bool {
-			if g.ID != "" {
-				return r.ID == g.ID
-			}
-			file, _ := s.originOf(r.Ref)
-			return file == name
+			file, _ := engine.Origin(s.root, r.Ref)
+			return g.Is(r) && (g.ID != "" || file == name)
 		},
 		fits: func(r *reprise.Run) error {
-			if file, _ := s.originOf(r.Ref); file != name {
-				return usageError{fmt.Errorf("run %s: the run %s is of %s; give this one another name with --id", what, r.ID, cmp.Or(file, "no workflow file"))}
+			if file, _ := engine.Origin(s.root, r.Ref); file != name {
+				return misuse("run %s: the run %s is of %s; give this one another name with --id", what, r.ID, cmp.Or(file, "no workflow file"))
 			}
 			return nil
 		},
@@ -261,12 +220,12 @@ type beginning struct {
 }
 
 // begin makes the run, or finds the one that was interrupted, and works on it.
-func (s *shift) begin(b beginning) error {
+func (s *job) begin(b beginning) error {
 	found, err := s.lookUp("")
 	if err != nil {
 		return err
 	}
-	b.goal.ID = wholeID(found.Runs, b.kind, b.goal.ID)
+	b.goal.ID = reprise.WholeID(found.Runs, b.kind, b.goal.ID)
 	for _, r := range found.Runs {
 		if b.fits != nil && r.Kind == b.kind && r.ID == b.goal.ID {
 			if err := b.fits(r); err != nil {
@@ -281,43 +240,24 @@ func (s *shift) begin(b beginning) error {
 	list = slices.DeleteFunc(list, func(j judged) bool { return j.run.Kind != b.kind || !b.same(j.run) })
 	switch {
 	case len(list) == 1:
-		return s.insteadOfSecond(list[0], found, resumeFlags{workFlags: s.flags})
+		return s.insteadOfSecond(list[0], found)
 	case len(list) > 1:
-		return &severalError{list: list}
+		return several(list)
 	}
-	mode := engine.Interactive
-	if s.flags.mode != "" {
-		mode = engine.Mode(s.flags.mode)
-	}
-	e, err := s.engine(mode)
-	if err != nil || e == nil {
+	e, err := s.engine(s.flags.modeOf(""))
+	if err != nil {
 		return err
 	}
 	choice := engine.Choice{Until: s.flags.until}
-	preflight := mode == engine.Preflight && !s.flags.yes
-	if s.flags.dry || preflight || choice.Until != "" && !b.stepsKnown {
-		p, err := b.preview(e, choice)
-		if err == nil && !b.stepsKnown {
-			err = until(p, choice.Until)
-		}
-		if err != nil {
-			return err
-		}
-		if s.flags.dry {
-			return s.showPreview(e, p)
-		}
-		if preflight {
-			if agreed, err := s.preflight(found, p); !agreed || err != nil {
-				return err
-			}
-		}
+	if done, err := s.before(e, b, choice); done || err != nil {
+		return err
 	}
 	ref, err := b.make(e)
 	if err != nil {
 		return err
 	}
-	// It is there now and is gone on with like any other. Whoever typed the
-	// command wants it started; a pre-flight check has asked already.
+	// It is there now and is worked on like any other. Whoever typed the command wants
+	// it started; a pre-flight check has asked already.
 	if found, err = s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt}); err != nil {
 		return err
 	}
@@ -325,102 +265,75 @@ func (s *shift) begin(b beginning) error {
 	if err != nil {
 		return err
 	}
-	s.warnOfLock(found, j)
-	return s.toTheEnd(e, j, choice)
+	s.warnOfLock(j)
+	return s.carry(e, j, choice)
+}
+
+// before looks ahead where that is needed before anything is made: for a dry run, for a
+// pre-flight approval, and to find the step that a person names as the last. done is set
+// if nothing is to be started.
+func (s *job) before(e *engine.Engine, b beginning, choice engine.Choice) (done bool, err error) {
+	preflight := e.Mode == engine.Preflight && !s.flags.yes
+	if !s.flags.dry && !preflight && (choice.Until == "" || b.stepsKnown) {
+		return false, nil
+	}
+	preview, err := b.preview(e, choice)
+	if err == nil && !b.stepsKnown {
+		err = preview.Comes(choice.Until)
+	}
+	switch {
+	case err != nil:
+		return true, err
+	case s.flags.dry:
+		return true, s.showPreview(preview)
+	case preflight:
+		agreed, err := s.preflight(preview)
+		return !agreed, err
+	}
+	return false, nil
 }
 
 // warnOfLock has it said before anything is started that git's index is locked: what
 // is made could not be committed.
-func (s *shift) warnOfLock(found *project.Judgement, j judged) {
+func (s *job) warnOfLock(j judged) {
 	locks := slices.DeleteFunc(slices.Clone(j.run.Findings), func(f reprise.Finding) bool { return f.Code != reprise.CodeIndexLock })
 	if len(locks) > 0 {
 		s.opening = func() {
-			f := s.newFace(found)
-			f.listFindings("Warnings:", locks, reprise.Warning)
-			f.gap()
+			p := s.page(s.out)
+			p.section("Warnings:", findingTexts(locks, reprise.Warning), 0, linesMessage)
+			p.gap()
 		}
 	}
-}
-
-// wholeID gives the id of the run of a kind that is listed under a name; a name that
-// no run has is that of a new one.
-func wholeID(runs []*reprise.Run, kind reprise.Kind, name string) string {
-	if slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r.Kind == kind && r.ID == name }) {
-		return name
-	}
-	for r, short := range reprise.Names(runs) {
-		if r.Kind == kind && short == name {
-			return r.ID
-		}
-	}
-	return name
 }
 
 // preflight shows what starting a run would do, and wants the word. Nothing of the
 // run is made before.
-func (s *shift) preflight(found *project.Judgement, p *engine.Preview) (agreed bool, err error) {
+func (s *job) preflight(preview *engine.Preview) (agreed bool, err error) {
 	if !s.asks() {
-		return false, unattended{p.Run.ID}
+		return false, s.unattended(judged{run: &reprise.Run{Ref: preview.Run}}, engine.NeedsWay)
 	}
-	if p.Decision.Verdict == reprise.BlockedVerdict {
-		return false, &engine.UnsafeError{Run: p.Run.ID, Reasons: p.Decision.Reasons}
+	if preview.Decision.Verdict == reprise.BlockedVerdict {
+		return false, &engine.UnsafeError{Run: preview.Run.ID, Reasons: preview.Decision.Reasons}
 	}
-	f := s.newFace(found)
-	f.banner("Pre-flight: " + kinds[p.Run.Kind] + " " + plain(p.Run.ID))
-	f.workPreview(p)
-	if len(p.Steps) > 0 {
-		f.para("Steps: ", strings.Join(p.Steps, ", "), linesMessage)
+	p := s.page(s.out)
+	p.banner("Pre-flight: " + formOf(preview.Run.Kind).name + " " + plain(preview.Run.ID))
+	p.workPreview(preview)
+	if len(preview.Steps) > 0 {
+		p.para("Steps: ", strings.Join(preview.Steps, ", "), linesMessage)
 	}
-	f.say("Type \"proceed\" to start it; anything else leaves it.")
-	return s.saysProceed(&f)
+	p.say("Type \"proceed\" to start it; anything else leaves it.")
+	return s.saysProceed(p)
 }
 
-// until refuses a step that a run would not come to, before anything is made.
-func until(p *engine.Preview, step string) error {
-	if step == "" || slices.Contains(p.Steps, step) || convention.Later(p.Run.Kind, step) {
-		return nil
-	}
-	return &untilError{what: string(p.Run.Kind), step: step, steps: p.Steps, more: convention.Grows(p.Run.Kind)}
-}
-
-// untilError is returned for a last step that a run does not have.
-type untilError struct {
-	what, step string
-	steps      []string
-	more       bool // others come with the work
-}
-
-// Error implements error.
-func (e *untilError) Error() string {
-	return fmt.Sprintf("run %s: --until is %q, and it has no such step", e.what, e.step)
-}
-
-// Hint lists the steps.
-func (e *untilError) Hint() string {
-	var parts []string
-	if n := len(e.steps); n > 20 {
-		parts = append(parts, "its steps are "+strings.Join(e.steps[:20], ", ")+", …")
-	} else if n > 0 {
-		parts = append(parts, "its steps are "+strings.Join(e.steps, ", "))
-	}
-	if e.more {
-		parts = append(parts, "those that the work plans are known later: `reprise resume RUN --until STEP`")
-	}
-	return strings.Join(parts, "; ")
-}
-
-// Unwrap says that the call is mistaken.
-func (e *untilError) Unwrap() error { return usageError{errors.New("no such step")} }
-
-// insteadOfSecond says that the same thing was interrupted, and goes on with it
-// rather than starting a second one.
-func (s *shift) insteadOfSecond(j judged, found *project.Judgement, flags resumeFlags) error {
+// insteadOfSecond says that the same thing was interrupted, and resumes it rather than
+// starting a second one.
+func (s *job) insteadOfSecond(j judged, found *project.Judgement) error {
 	if !s.json {
-		f := s.newFace(found)
-		f.say(fmt.Sprintf("%s was begun before (%s); a second one would do its work twice.", subject(j.run), f.since(j)))
-		f.gap()
+		p := s.page(s.out)
+		p.say(fmt.Sprintf("%s was begun before (%s); a second one would do its work twice.", subject(j.run), p.since(j)))
+		p.gap()
 	}
-	return s.resume(j, found, flags)
+	return s.resume(j, found, resumeFlags{workFlags: s.flags})
 }
 
 // judgedRef finds a run that was just made.
@@ -432,55 +345,4 @@ func judgedRef(found *project.Judgement, ref reprise.Ref) (judged, error) {
 		}
 	}
 	return judged{}, fmt.Errorf("start %s: it was made at %s and is not found there", ref.ID, ref.Path)
-}
-
-// readFlow reads a workflow file.
-func (s *shift) readFlow(name string) (*flow.Workflow, reprise.Hash, error) {
-	return engine.ReadFlow(name, settings.KeptFolder(s.env))
-}
-
-// flowPath is the place of a workflow file, as trust names it.
-func (s *shift) flowPath(name string) string {
-	return filepath.Join(s.root, filepath.FromSlash(name))
-}
-
-// trustFlow asks whether the commands of a workflow file may be started, once
-// for each content. A dry run asks nobody: it would write the answer down.
-func (s *shift) trustFlow(name string, w *flow.Workflow, hash reprise.Hash) error {
-	trust, err := s.trusts()
-	if err != nil {
-		return err
-	}
-	if !trust.Trusted(s.flowPath(name), hash) {
-		u := s.untrustedFlow(name, w, hash)
-		if s.flags.dry && !s.flags.trust {
-			return &untrustedError{Untrusted: u}
-		}
-		if err := s.askTrust(trust, u); err != nil {
-			return err
-		}
-	}
-	if s.flags.dry {
-		return nil
-	}
-	// Also of one that was trusted long ago: another build of the program may have
-	// kept it.
-	if err := engine.KeepFlow(settings.KeptFolder(s.env), w, hash); err != nil {
-		// What is kept only spares time.
-		fmt.Fprintf(s.err, "reprise: %s is read anew every time: %s\n", plain(name), plain(err.Error()))
-	}
-	return nil
-}
-
-// untrustedFlow says what a workflow file would start.
-func (s *shift) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) *settings.Untrusted {
-	u := &settings.Untrusted{Path: s.flowPath(name), Hash: hash}
-	for _, st := range w.Steps() {
-		for _, command := range [][]string{st.Command, st.Verify} {
-			if len(command) > 0 {
-				u.Starts = append(u.Starts, settings.Start{Agent: settings.Agent{Name: "step " + st.ID, Command: command, Env: st.Env}})
-			}
-		}
-	}
-	return u
 }

@@ -20,7 +20,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 	in, ok := a.in.(*os.File)
 	out, is := a.out.(*os.File)
 	if a.json || !ok || !is || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || a.env("TERM") == "dumb" {
-		return a.status(cmd, ".", statusFlags{})
+		return a.status(cmd.Context(), ".", statusFlags{})
 	}
 	found, err := a.judge(cmd.Context(), ".", project.JudgeOptions{})
 	if err != nil {
@@ -31,7 +31,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 		return err
 	}
 	if len(list) == 0 {
-		return a.showStatus(found, statusFlags{})
+		return a.showStatus(found, false)
 	}
 	i, picked, err := tui.Pick(cmd.Context(), in, out, os.Environ(), a.picker(found, list))
 	if errors.Is(err, tui.ErrInterrupted) {
@@ -46,7 +46,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 
 // picker shows the runs of which one is to be chosen.
 func (a *app) picker(found *project.Judgement, list []judged) tui.List {
-	v := view{colour: a.colours(), now: found.Observed.Now}
+	v := a.page(a.out)
 	wide, words := 0, 0
 	for _, j := range list {
 		wide = max(wide, min(32, width(plain(j.name))))
@@ -55,27 +55,27 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 	return tui.List{
 		Rows: len(list),
 		Head: func(columns int) []string {
-			return []string{v.paint("1", fit(fmt.Sprintf("Go on with which run? %d open in %s", len(list), plain(filepath.Base(found.Root))), columns)), ""}
+			return []string{v.paint(bold, fit(fmt.Sprintf("Go on with which run? %d open in %s", len(list), plain(filepath.Base(found.Root))), columns)), ""}
 		},
 		Foot: func(columns int) []string {
-			return []string{"", v.paint("2", fit("↑ ↓ choose · Enter go on with it · q leave", columns))}
+			return []string{"", v.paint(faint, fit("↑ ↓ choose · Enter go on with it · q leave", columns))}
 		},
 		Row: func(i int, chosen bool, columns int) []string {
 			j := list[i]
 			mark, colour := "  ", ""
 			if chosen {
-				mark, colour = "› ", "1"
+				mark, colour = "› ", bold
 			}
 			p := j.run.Progress()
 			text := pad(fit(plain(j.name), wide), wide) + "  " + pad(fmt.Sprintf("%d/%d", p.Done, p.Total), 7) + pad(v.age(j.run), words) + "  " + nextWords(j.run, j.d)
 			state := symbols[j.d.State]
-			title := workflow(j.run)
-			if t := plain(j.run.Title); t != "" && t != plain(j.run.ID) {
-				title += ": " + t
+			title := formOf(j.run.Kind).name
+			if own := ownTitle(j.run); own != "" {
+				title += ": " + own
 			}
 			return []string{
-				v.paint("36", mark) + v.paint(colours[j.d.State], state) + " " + v.paint(colour, fit(text, max(1, columns-4))),
-				"    " + v.paint("2", fit(title, max(1, columns-4))),
+				v.paint(cyan, mark) + v.paint(colours[j.d.State], state) + " " + v.paint(colour, fit(text, max(1, columns-4))),
+				"    " + v.paint(faint, fit(title, max(1, columns-4))),
 			}
 		},
 	}

@@ -3,7 +3,7 @@ package cli
 import "reprise"
 
 // airPresentations show sessions of agents that left something open.
-func airPresentations() map[string]func(*face) {
+func airPresentations() map[string]func(*page) {
 	began := fixtureNow.Add(-1)
 	sessions := func(text string) []reprise.Session {
 		return []reprise.Session{
@@ -25,10 +25,10 @@ func airPresentations() map[string]func(*face) {
 	seen := func(text string) reprise.Observed {
 		return reprise.Observed{Sessions: sessions(text), SessionsUnread: []string{"qwen: older sessions than the latest were not looked at" + text}}
 	}
-	return map[string]func(*face){
-		"check-air":           func(f *face) { f.air(judgedRun(storyRun(), seen(""))) },
-		"check-air-preflight": func(f *face) { f.preflight = true; f.air(judgedRun(storyRun(), seen(""))) },
-		"check-air-caution":   func(f *face) { f.check(judgedRun(storyRun(), seen(""))) },
-		"x9-hostile-air":      func(f *face) { f.preflight = true; f.air(judgedRun(storyRun(), seen(evil))) },
+	return map[string]func(*page){
+		"check-air":           func(f *page) { f.sessions(judgedRun(storyRun(), seen(""))) },
+		"check-air-preflight": func(f *page) { f.preflight = true; f.sessions(judgedRun(storyRun(), seen(""))) },
+		"check-air-caution":   func(f *page) { f.check(judgedRun(storyRun(), seen(""))) },
+		"x9-hostile-air":      func(f *page) { f.preflight = true; f.sessions(judgedRun(storyRun(), seen(evil))) },
 	}
 }

@@ -1,148 +1,103 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"reprise"
+	"reprise/project"
 	"reprise/report"
 )
 
 // check is the whole report about one run.
-func (f *face) check(j judged) {
-	f.headline(j)
-	f.why(j)
+func (p *page) check(j judged) {
+	p.headline(j)
+	p.why(j)
 	if j.d.Action != reprise.Finish {
-		f.gap()
-		f.layout(j)
+		p.gap()
+		p.show(j)
 	}
-	f.attention(j)
-	f.findingsBySeverity(report.Sorted(j.run.Findings))
-	f.air(j)
-	f.evidence(j)
-	f.files(j)
-	f.remaining(j)
-	f.options(j)
-	f.world(j)
-	if f.asking && f.preflight {
-		f.question(`Type "proceed" to go on.`)
+	p.section("Check and mark these instead of doing them again:", unitTexts(j.d.Verify), shownPhases, linesSource)
+	p.section("Called done, but in doubt:", unitTexts(j.d.Doubtful), shownPhases, linesSource)
+	p.findingsBySeverity(report.Sorted(j.run.Findings))
+	p.sessions(j)
+	p.evidence(j)
+	p.files(j)
+	p.remaining(j)
+	p.ways(j)
+	p.world(j)
+	if p.asking && p.preflight {
+		p.question(`Type "proceed" to go on.`)
 	}
 }
 
-// headline names the run and says whether going on is safe.
-func (f *face) headline(j judged) {
-	text := subject(j.run) + " -- " + f.since(j)
-	f.marked("", symbols[j.d.State], colours[j.d.State], text, linesTitle)
-	if title := plain(j.run.Title); title != "" && title != plain(j.run.ID) {
-		f.line("  %s", fit(title, f.columns-2))
+// headline names the run and says whether resuming is safe.
+func (p *page) headline(j judged) {
+	p.marked("", symbols[j.d.State], colours[j.d.State], subject(j.run)+" -- "+p.since(j), linesTitle)
+	if title := ownTitle(j.run); title != "" {
+		p.line("  %s", fit(title, p.columns-2))
 	}
-	mark, text := f.verdict(j)
-	f.marked("", mark, verdictColours[j.d.Verdict], text, linesSource)
+	mark, text := verdict(j)
+	p.marked("", mark, verdictColours[j.d.Verdict], text, linesSource)
 	switch {
 	case j.d.Point == nil || j.d.Unrecoverable(j.run):
 	case j.d.Action == reprise.Start:
-		f.para("→ from ", pointWords(j), linesTitle)
+		p.para("→ from ", pointWords(j), linesTitle)
 	case j.d.Action == reprise.Refuse:
-		f.para("→ then from ", pointWords(j), linesTitle)
+		p.para("→ then from ", pointWords(j), linesTitle)
 	}
 }
 
+// why lists the reasons; what blocks is what a person must know first.
+func (p *page) why(j judged) {
+	var blocking, others []string
+	for _, reason := range j.d.Reasons {
+		if isBlocking(j.run, reason) {
+			blocking = append(blocking, reason)
+		} else {
+			others = append(others, reason)
+		}
+	}
+	p.section("Why:", append(blocking, others...), 10, 4)
+}
+
+// ways prints the ways to continue under a title that says what they lead to.
+func (p *page) ways(j judged) {
+	options := j.d.Options(j.run)
+	if len(options) == 0 {
+		return
+	}
+	title := "Ways to go on:"
+	switch {
+	case j.d.Unrecoverable(j.run):
+		title = "Ways out:"
+	case j.d.Verdict == reprise.BlockedVerdict:
+		title = "Ways to go on, once what blocks is resolved:"
+	}
+	p.heading(title)
+	p.options(options)
+}
+
 // world tells what was seen beside the state files, and the digest of it all.
-func (f *face) world(j judged) {
-	f.gap()
+func (p *page) world(j judged) {
+	p.gap()
 	if w := j.run.Owner; w != nil {
-		text := clip(orUnknown(w.Agent), 60) + ", recorded in " + w.Source.String()
+		text := clip(cmp.Or(w.Agent, unknownOwner), 60) + ", recorded in " + w.Source.String()
 		if life, ok := j.o.Owners[w.Source]; ok {
 			text += ": " + life.Life.String() + ", " + life.Reason
 		} else {
 			text += ": a marker proves nothing about life or death"
 		}
-		f.para("Owner:  ", text, linesMessage)
+		p.para("Owner:  ", text, linesMessage)
 	}
 	if text := gitWords(j.o); text != "" {
-		f.para("Git:    ", text, linesSource)
+		p.para("Git:    ", text, linesSource)
 	}
 	if digest := j.digest(); digest != "" {
-		f.para("Digest: ", digest, linesSource)
-	}
-}
-
-// gitWords tells in short how the repository stands.
-func gitWords(o reprise.Observed) string {
-	g := o.Git
-	switch {
-	case g == nil && o.GitError != "":
-		return "could not be asked: " + o.GitError
-	case g == nil:
-		return ""
-	}
-	text := "on " + clip(g.Branch, 100)
-	if g.Branch == "" {
-		text = "on no branch"
-	}
-	if g.Head != "" {
-		text += " at " + shortHash(g.Head)
-	}
-	if g.Operation != "" {
-		text += ", in the middle of a " + clip(g.Operation, 30)
-	}
-	if n := len(g.Changed) + g.ChangedMore; n > 0 {
-		text += ", " + count(n, "file") + " not committed"
-	} else {
-		text += ", everything committed"
-	}
-	if g.HasRemote && g.Unpushed > 0 {
-		text += ", " + count(g.Unpushed, "commit") + " not pushed"
-	}
-	return text
-}
-
-func (f *face) why(j judged) {
-	if len(j.d.Reasons) == 0 {
-		return
-	}
-	f.heading("Why:")
-	// What blocks is what a person must know first.
-	blocks := func(reason string) bool {
-		return slices.ContainsFunc(j.run.Findings, func(x reprise.Finding) bool { return x.Severity == reprise.Blocking && x.Message == reason })
-	}
-	reasons := slices.Clone(j.d.Reasons)
-	slices.SortStableFunc(reasons, func(a, b string) int {
-		switch blocksA, blocksB := blocks(a), blocks(b); {
-		case blocksA == blocksB:
-			return 0
-		case blocksA:
-			return -1
-		}
-		return 1
-	})
-	for i, reason := range reasons {
-		if i == 10 && !f.preflight {
-			f.line("  - and %d more", len(reasons)-i)
-			break
-		}
-		f.para("  - ", reason, 4)
-	}
-}
-
-// attention names the steps that are neither plainly done nor plainly open.
-func (f *face) attention(j judged) {
-	f.units("Check and mark these instead of doing them again:", j.d.Verify)
-	f.units("Called done, but in doubt:", j.d.Doubtful)
-}
-
-func (f *face) units(title string, units []reprise.Unit) {
-	if len(units) == 0 {
-		return
-	}
-	f.heading(title)
-	for i, u := range units {
-		if i == 20 && !f.preflight {
-			f.line("  - and %d more", len(units)-i)
-			break
-		}
-		f.para("  - ", unitWords(u), linesSource)
+		p.para("Digest: ", digest, linesSource)
 	}
 }
 
@@ -150,33 +105,38 @@ var severityTitles = map[reprise.Severity]string{
 	reprise.Blocking: "Must be resolved first", reprise.Warning: "Be aware", reprise.Info: "Worth knowing",
 }
 
-var severityColours = map[reprise.Severity]string{reprise.Blocking: "31", reprise.Warning: "33"}
-
 // findingsBySeverity prints every finding with its source and what can be done.
-func (f *face) findingsBySeverity(findings []reprise.Finding) {
+func (p *page) findingsBySeverity(findings []reprise.Finding) {
 	for s := reprise.Blocking; s >= reprise.Info; s-- {
-		n := 0
+		if n := len(findingTexts(findings, s)); n > 0 {
+			p.heading(fmt.Sprintf("%s (%d):", severityTitles[s], n))
+		}
 		for _, x := range findings {
 			if x.Severity == s {
-				n++
+				p.wholeFinding(x, x.Source.String())
 			}
 		}
-		if n == 0 {
-			continue
-		}
-		f.heading(fmt.Sprintf("%s (%d):", severityTitles[s], n))
-		for _, x := range findings {
-			if x.Severity != s {
-				continue
-			}
-			f.marked("  ", marks[s], severityColours[s], findingWords(x)+" ["+x.Code+"]", linesMessage)
-			if src := x.Source.String(); src != "" {
-				f.place("      where: ", src)
-			}
-			if x.Hint != "" {
-				f.para("      to do: ", x.Hint, linesMessage)
-			}
-		}
+	}
+}
+
+// wholeFinding prints a finding with its code, its place and what can be done.
+func (p *page) wholeFinding(x reprise.Finding, where string) {
+	p.marked("  ", severityMarks[x.Severity], severityColours[x.Severity], findingWords(x)+" ["+x.Code+"]", linesMessage)
+	if where != "" {
+		p.place("      where: ", where)
+	}
+	if x.Hint != "" {
+		p.para("      to do: ", x.Hint, linesMessage)
+	}
+}
+
+// folder prints what is to be said of the project and of no single run.
+func (p *page) folder(findings []reprise.Finding) {
+	if len(findings) > 0 {
+		p.heading("About the folder:")
+	}
+	for _, x := range report.Sorted(findings) {
+		p.wholeFinding(x, "")
 	}
 }
 
@@ -184,57 +144,50 @@ func (f *face) findingsBySeverity(findings []reprise.Finding) {
 // explanation are left out.
 const shownSteps = 40
 
-var statusMarks = map[reprise.Status]string{
-	reprise.Pending: "○", reprise.InProgress: "◐", reprise.InReview: "◑", reprise.Done: "✓", reprise.Failed: "✗",
-	reprise.Blocked: "■", reprise.Skipped: "-", reprise.Unknown: "?",
-}
-
 // evidence prints for every step what each ledger says, which one decides, and
 // what there is beside the ledgers.
-func (f *face) evidence(j judged) {
+func (p *page) evidence(j judged) {
 	steps := j.run.Steps
 	if len(steps) == 0 {
 		return
 	}
-	f.heading("Evidence per step (▸ decides, ≠ says otherwise, + for done, - against):")
+	p.heading("Evidence per step (▸ decides, ≠ says otherwise, + for done, - against):")
 	wide := width("STEP")
 	for i := range steps {
-		wide = max(wide, min(f.columns/4, width(plain(steps[i].ID))))
+		wide = max(wide, min(p.columns/4, width(plain(steps[i].ID))))
 	}
-	f.line("%s", fit(fmt.Sprintf("    %s  %s  %s  %s", pad("STEP", wide), pad("STATUS", 11), pad("GRADE", 9), "WHAT"), f.columns))
+	p.line("%s", fit(fmt.Sprintf("    %s  %s  %s  %s", pad("STEP", wide), pad("STATUS", 11), pad("GRADE", 9), "WHAT"), p.columns))
 	left := 0
 	for i := range steps {
 		s := &steps[i]
-		if len(steps) > shownSteps && !f.preflight && !remarkable(j, s) {
+		if len(steps) > shownSteps && !p.preflight && !j.d.Remarkable(s) {
 			left++
 			continue
 		}
-		f.step(s, wide)
+		p.step(s, wide)
 	}
 	if left > 0 {
-		f.say(fmt.Sprintf("  … and %s about which nothing disagrees: `reprise check --mode preflight` shows them.", count(left, "step")))
+		p.say(fmt.Sprintf("  … and %s about which nothing disagrees: `reprise check --mode preflight` shows them.", count(left, "step")))
 	}
 }
 
-func (f *face) step(s *reprise.Step, wide int) {
+func (p *page) step(s *reprise.Step, wide int) {
 	grade := "-"
 	if s.Grade != 0 {
 		grade = s.Grade.String()
 	}
-	what := plain(s.Title)
+	what, role := plain(s.Title), ""
 	if what == plain(s.ID) {
 		what = ""
 	}
-	role := ""
 	if s.Role != "" {
 		role = " (" + clip(s.Role, 20) + ")"
 	}
-	row := fmt.Sprintf("  %s %s  %s  %s  ", orQuestion(statusMarks[s.Status]), pad(clip(s.ID, wide), wide),
-		pad(strings.ReplaceAll(s.Status.String(), "_", " "), 11), pad(grade, 9))
-	what = strings.TrimLeft(fit(what, f.columns-width(row)-width(role))+role, " ")
-	f.line("%s", strings.TrimRight(row+fit(what, f.columns-width(row)), " "))
+	row := fmt.Sprintf("  %s %s  %s  %s  ", cmp.Or(statusMarks[s.Status], "?"), pad(clip(s.ID, wide), wide), pad(words(s.Status), 11), pad(grade, 9))
+	what = strings.TrimLeft(fit(what, p.columns-width(row)-width(role))+role, " ")
+	p.line("%s", strings.TrimRight(row+fit(what, p.columns-width(row)), " "))
 	for _, c := range s.Claims {
-		f.claim(s, c)
+		p.claim(s, c)
 	}
 	for _, e := range s.Evidence {
 		mark, text := "-", e.Text
@@ -245,16 +198,16 @@ func (f *face) step(s *reprise.Step, wide int) {
 		if e.Source != "" && !strings.Contains(e.Text, e.Source[:min(7, len(e.Source))]) {
 			text += " [" + e.Source + "]"
 		}
-		f.para("      "+mark+" ", text, linesSource)
+		p.para("      "+mark+" ", text, linesSource)
 	}
 	if len(s.Claims) == 0 && len(s.Evidence) == 0 {
-		f.line("        no ledger speaks of it")
+		p.line("        no ledger speaks of it")
 	}
 }
 
 // claim prints what one ledger says, on one line where it fits; of a source
 // that is too long the end is shown, which tells file and line.
-func (f *face) claim(s *reprise.Step, c reprise.Claim) {
+func (p *page) claim(s *reprise.Step, c reprise.Claim) {
 	text := fmt.Sprintf("%s says \"%s\"", clip(c.Ledger, 40), clip(c.Word, 60))
 	if c.Word == "" {
 		text = clip(c.Ledger, 40) + " has no word for it"
@@ -267,20 +220,20 @@ func (f *face) claim(s *reprise.Step, c reprise.Claim) {
 		lead = "      ≠ "
 	}
 	if c.Status != s.Status {
-		text += ", that is " + strings.ReplaceAll(c.Status.String(), "_", " ")
+		text += ", that is " + words(c.Status)
 	}
 	src := plain(c.Source.String())
-	room := f.columns - width(lead)
+	room := p.columns - width(lead)
 	if width(text)+2+width(src) > room {
 		short := tail(src, room-width(text)-2)
 		if !strings.HasPrefix(short, "…/") {
-			f.para(lead, text, linesSource)
-			f.line("          %s", tail(src, f.columns-10))
+			p.para(lead, text, linesSource)
+			p.line("          %s", tail(src, p.columns-10))
 			return
 		}
 		src = short
 	}
-	f.line("%s", strings.TrimRight(lead+text+"  "+src, " "))
+	p.line("%s", strings.TrimRight(lead+text+"  "+src, " "))
 }
 
 // tail cuts the beginning of a path off so that at most n columns remain, at a
@@ -300,74 +253,34 @@ func tail(s string, n int) string {
 	return "…" + string(runes)
 }
 
-func orQuestion(s string) string {
-	if s == "" {
-		return "?"
-	}
-	return s
-}
-
-// remarkable reports whether there is more to say of a step than its status.
-func remarkable(j judged, s *reprise.Step) bool {
-	if len(s.Evidence) > 0 || s.Status == reprise.Unknown || s.Status == reprise.Failed || s.Status == reprise.Blocked || s.Status == reprise.InProgress {
-		return true
-	}
-	// A plan calls every step pending; that is no disagreement.
-	if slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return c.Status != s.Status && c.Status != reprise.Pending }) {
-		return true
-	}
-	if slices.Contains(j.d.Again, s.ID) {
-		return true
-	}
-	has := func(units []reprise.Unit) bool {
-		return slices.ContainsFunc(units, func(u reprise.Unit) bool { return u.ID == s.ID })
-	}
-	return has(j.d.Units) || has(j.d.Verify) || has(j.d.Doubtful)
-}
-
 // files lists the files the run refers to: all of them in a pre-flight check,
 // else those that are not simply there.
-func (f *face) files(j judged) {
-	var list []reprise.Artifact
-	present := 0
+func (p *page) files(j judged) {
+	present, total := 0, len(j.run.Artifacts)
 	for _, a := range j.run.Artifacts {
 		if a.Presence == reprise.Present {
 			present++
 		}
-		if f.preflight || a.Presence != reprise.Present {
-			list = append(list, a)
+	}
+	switch {
+	case total == 0 && p.preflight:
+		p.heading("Files: the run refers to none.")
+		return
+	case present == total && !p.preflight:
+		return
+	}
+	p.heading(fmt.Sprintf("Files it refers to: %d of %d are there", present, total))
+	for _, a := range j.run.Artifacts {
+		if p.preflight || a.Presence != reprise.Present {
+			mark, about := fileWords(a)
+			p.place("  "+mark+" ", a.Path)
+			p.para("      ", about, linesTitle)
 		}
 	}
-	total := len(j.run.Artifacts)
-	switch {
-	case total == 0 && f.preflight:
-		f.heading("Files: the run refers to none.")
-		return
-	case total == 0, len(list) == 0:
-		return
-	}
-	f.heading(fmt.Sprintf("Files it refers to: %d of %d are there", present, total))
-	for _, a := range list {
-		text := strings.Join(fileWords(a), ", ")
-		f.place("  "+fileMark(a)+" ", a.Path)
-		f.para("      ", text, linesTitle)
-	}
-}
-
-func fileMark(a reprise.Artifact) string {
-	switch {
-	case a.Presence == reprise.Present:
-		return "✓"
-	case a.Presence == reprise.Unchecked:
-		return "?"
-	case a.Critical:
-		return "✗"
-	}
-	return "!"
 }
 
 // fileWords tells what a file is for and what its absence means.
-func fileWords(a reprise.Artifact) []string {
+func fileWords(a reprise.Artifact) (mark, about string) {
 	parts := []string{a.Presence.String()}
 	if a.Name != "" {
 		parts[0] += ": " + clip(a.Name, 40)
@@ -378,32 +291,171 @@ func fileWords(a reprise.Artifact) []string {
 	if a.MadeBy != "" {
 		parts = append(parts, "made by "+clip(a.MadeBy, 40))
 	}
+	mark = "!"
 	switch {
 	case a.Critical:
-		parts = append(parts, "critical")
+		mark, parts = "✗", append(parts, "critical")
 	case a.Presence != reprise.Present:
 		parts = append(parts, "not critical")
 	}
-	return parts
+	switch a.Presence {
+	case reprise.Present:
+		mark = "✓"
+	case reprise.Unchecked:
+		mark = "?"
+	}
+	return mark, strings.Join(parts, ", ")
 }
 
 // remaining prints, before a pre-flight approval, everything that is left to do.
-func (f *face) remaining(j judged) {
-	if !f.preflight || len(j.plan.Remaining) == 0 {
+func (p *page) remaining(j judged) {
+	if !p.preflight || len(j.plan.Remaining) == 0 {
 		return
 	}
-	f.heading(fmt.Sprintf("Plan from here to the end (%s):", count(len(j.plan.Remaining), "step")))
+	p.heading(fmt.Sprintf("Plan from here to the end (%s):", count(len(j.plan.Remaining), "step")))
 	for i, u := range j.plan.Remaining {
-		text := clip(u.ID, 60)
-		if title := plain(u.Title); title != "" && title != text {
-			text += " " + title
-		}
-		if u.Role != "" {
-			text += " -- @" + clip(u.Role, 30)
-		}
+		text := withRole(stepName(u.ID, u.Title), u.Role)
 		if s := j.run.Step(u.ID); s != nil && len(s.Needs) > 0 {
 			text += ", after " + strings.Join(s.Needs, ", ")
 		}
-		f.para(fmt.Sprintf("  %d. ", i+1), text, linesTitle)
+		p.para(fmt.Sprintf("  %d. ", i+1), text, linesTitle)
 	}
+}
+
+// How many sessions' calls without a result are shown, and what became of a call.
+const shownCalls = 5
+
+var (
+	landingMarks = map[reprise.Landing]string{reprise.Landed: "✓", reprise.NotLanded: "○", reprise.LandedPartly: "◐"}
+	landingWords = map[reprise.Landing]string{
+		reprise.Landed: "took effect", reprise.NotLanded: "did not take effect", reprise.LandedPartly: "took effect in part",
+	}
+)
+
+// sessions lists the sessions of agents that worked where the run does and are alive
+// or left something without a result.
+func (p *page) sessions(j judged) {
+	first := true
+	for _, s := range j.o.SessionsOn(j.run) {
+		if len(s.Calls) == 0 && s.Owner.Life != reprise.Alive && !p.preflight {
+			continue
+		}
+		if first {
+			p.heading("What agents had under way (✓ landed, ○ not, ◐ in part, ? cannot be told):")
+			first = false
+		}
+		p.session(s)
+	}
+	if p.preflight {
+		p.items("  not looked at: ", j.o.SessionsUnread, 0, linesSource)
+	}
+}
+
+func (p *page) session(s reprise.Session) {
+	name := s.CLI
+	if s.Version != "" {
+		name += " " + s.Version
+	}
+	if s.ID != "" {
+		name += ", session " + s.ID
+	}
+	if s.Dir != "." {
+		name += ", in " + s.Dir
+	}
+	life := cmp.Or(s.Owner.Life.String(), reprise.LifeUnknown.String())
+	p.para("  - ", fmt.Sprintf("%s: %s, %s", name, life, s.Owner.Reason), linesSource)
+	if s.Lost > 0 {
+		p.para("    ", fmt.Sprintf("%s of its transcript cannot be read", count(s.Lost, "record")), linesTitle)
+	}
+	calls := s.Calls
+	if n := len(calls) - shownCalls; n > 0 && !p.preflight {
+		p.line("    %s before these left no result either", count(n, "call"))
+		calls = calls[n:]
+	}
+	for _, c := range calls {
+		p.call(c)
+	}
+}
+
+// call shows one call. A landing we have no word for is unknown, never done.
+func (p *page) call(c reprise.Call) {
+	mark, became := landingMarks[c.Landing], landingWords[c.Landing]
+	if mark == "" {
+		mark, became = "?", "whether it took effect cannot be told"
+	}
+	text := cmp.Or(c.Tool, c.Text, "a call")
+	if c.Tool != "" && c.Text != "" {
+		text += ": " + c.Text
+	}
+	p.marked("    ", mark, "", text, linesSource)
+	became += ", effect " + c.Effect.String()
+	if c.Passed {
+		became += "; the work went on after it"
+	}
+	p.para("        ", became, linesTitle)
+	p.items("        · ", c.Signs, 0, linesTitle)
+}
+
+// shownTail is how many of the last lines of a command's output are shown.
+const shownTail = 8
+
+// verified tells how the command a person gave ended, and what it printed last
+// if it did not succeed.
+func (p *page) verified(v *report.Verified) {
+	if v == nil {
+		return
+	}
+	p.gap()
+	if v.OK {
+		p.para("Verify: ", fmt.Sprintf("`%s` succeeded on %s", v.Command, shortHash(v.Commit)), linesSource)
+		return
+	}
+	p.para("Verify: ", fmt.Sprintf("`%s` did not succeed: %s", v.Command, v.Reason), linesMessage)
+	lines := strings.Split(strings.TrimSpace(v.Tail), "\n")
+	for _, l := range lines[max(0, len(lines)-shownTail):] {
+		if l = clip(l, p.columns-4); l != "" {
+			p.line("  | %s", l)
+		}
+	}
+}
+
+// nothing is the friendly answer for a folder without runs.
+func (p *page) nothing(res *project.Result) {
+	where := ""
+	if res.Nothing() == reprise.OutcomeUnreadable {
+		where = "what can be read of "
+	}
+	p.line("No workflow state found in %s%s.", where, plain(res.Root))
+	p.gap()
+	p.say("Looked for .long-run/ and .planning/, .aios/ .aiox/ .nexos/ and docs/stories/, .agent-memory/runs/, .auto-claude/specs/, and specs/*/.workflow/, here and in subfolders.")
+	if n := len(res.Skipped); n > 0 {
+		p.line("%s", fit(fmt.Sprintf("%s left out because git ignores them: `reprise status --ignored` looks there too.", count(n, "folder")), p.columns))
+	}
+	p.findings(nil, nil, res.Findings)
+	p.gap()
+	p.line("Is the work somewhere else? `reprise status PATH`")
+}
+
+// uninterrupted is the answer for a project in which nothing waits to be
+// resumed; that is no failure.
+func (p *page) uninterrupted(res *project.Result) {
+	counts := map[reprise.State]int{}
+	for _, r := range res.Runs {
+		counts[r.State]++
+	}
+	p.say(fmt.Sprintf("Nothing was interrupted in %s: %s.", clip(filepath.Base(res.Root), 60), tally(counts)))
+	p.gap()
+	p.say("`reprise status --all` lists the runs, `reprise check RUN` looks at one of them.")
+}
+
+// nothingToResume is the answer where nothing is interrupted: no failure, and
+// what can be done instead.
+func (p *page) nothingToResume(res *project.Result) {
+	if len(res.Runs) == 0 {
+		p.nothing(res)
+	} else {
+		p.uninterrupted(res)
+	}
+	p.gap()
+	p.say("`reprise run KIND` starts something new: " + strings.Join(startable, ", ") + ", or a workflow file.")
 }

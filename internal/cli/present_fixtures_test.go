@@ -202,6 +202,7 @@ func specRun() *reprise.Run {
 		},
 		Options: []reprise.Option{{Key: "resume", Label: "Resume at B1 ask"}, {Key: "fresh", Label: "Start fresh (the old folder is archived)"}},
 	}
+	r.Loop = reprise.Loop{At: "B1 ask", Status: "clarifying", Iteration: "2 / 10"}
 	for _, s := range []struct {
 		id, title string
 		status    reprise.Status

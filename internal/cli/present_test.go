@@ -25,18 +25,18 @@ func judgedRun(r *reprise.Run, o reprise.Observed) judged {
 }
 
 // presentations maps every golden to what prints it.
-func presentations() map[string]func(f *face) {
-	prompt := func(r *reprise.Run, show func(*face, judged)) func(*face) {
-		return func(f *face) {
+func presentations() map[string]func(f *page) {
+	prompt := func(r *reprise.Run, show func(*page, judged)) func(*page) {
+		return func(f *page) {
 			f.asking = true
 			show(f, judgedRun(r, reprise.Observed{}))
 		}
 	}
-	report := func(r *reprise.Run, o reprise.Observed) func(*face) {
-		return func(f *face) { f.check(judgedRun(r, o)) }
+	report := func(r *reprise.Run, o reprise.Observed) func(*page) {
+		return func(f *page) { f.check(judgedRun(r, o)) }
 	}
-	preflight := func(r *reprise.Run) func(*face) {
-		return func(f *face) {
+	preflight := func(r *reprise.Run) func(*page) {
+		return func(f *page) {
 			f.preflight = true
 			f.check(judgedRun(r, reprise.Observed{}))
 		}
@@ -46,25 +46,25 @@ func presentations() map[string]func(f *face) {
 	build := reprise.Observed{Git: &reprise.Git{Branch: "main", Head: "51d2c07aa0", HasRemote: true, Unpushed: 1, Changed: []reprise.Change{
 		{Path: "src/header.ts", Worktree: ".worktrees/auto-claude"}, {Path: "src/theme.ts", Worktree: ".worktrees/auto-claude"}, {Path: "README.md"},
 	}}}
-	several := func(f *face) {
+	several := func(f *page) {
 		f.candidates([]judged{judgedRun(storyRun(), reprise.Observed{}), judgedRun(loopRun(), reprise.Observed{}), judgedRun(epicRun(), reprise.Observed{}), judgedRun(specRun(), reprise.Observed{})})
 	}
-	out := map[string]func(*face){
-		"or6-summary":                   prompt(storyRun(), (*face).layout),
-		"or6-summary-warning":           prompt(loopRun(), (*face).layout),
-		"or6-unrecoverable":             prompt(epicRun(), (*face).layout),
-		"or6-partial":                   prompt(pipelineRun(), (*face).layout),
-		"or6-confirmation":              prompt(storyRun(), (*face).confirmation),
-		"or6-candidates":                func(f *face) { f.asking = true; several(f) },
+	out := map[string]func(*page){
+		"or6-summary":                   prompt(storyRun(), (*page).show),
+		"or6-summary-warning":           prompt(loopRun(), (*page).show),
+		"or6-unrecoverable":             prompt(epicRun(), (*page).show),
+		"or6-partial":                   prompt(pipelineRun(), (*page).show),
+		"or6-confirmation":              prompt(storyRun(), (*page).confirmation),
+		"or6-candidates":                func(f *page) { f.asking = true; several(f) },
 		"or6-candidates-report":         several,
-		"or6-failure":                   func(f *face) { f.asking = true; f.layout(judgedRun(live, alive)) },
-		"ev6-report":                    prompt(graphRun(), (*face).layout),
-		"sl2-prompt":                    prompt(specRun(), (*face).layout),
-		"lr8-active-agent":              prompt(plansRun(reprise.ActiveAgent), (*face).layout),
-		"lr8-partial-plan":              prompt(plansRun(reprise.PartialPlan), (*face).layout),
-		"lr8-between-plans":             prompt(plansRun(reprise.BetweenPlans), (*face).layout),
-		"lr8-pending-clarification":     prompt(plansRun(reprise.PendingClarification), (*face).layout),
-		"ac3-prompt":                    func(f *face) { f.asking = true; f.layout(judgedRun(buildRun(), build)) },
+		"or6-failure":                   func(f *page) { f.asking = true; f.show(judgedRun(live, alive)) },
+		"ev6-report":                    prompt(graphRun(), (*page).show),
+		"sl2-prompt":                    prompt(specRun(), (*page).show),
+		"lr8-active-agent":              prompt(plansRun(reprise.ActiveAgent), (*page).show),
+		"lr8-partial-plan":              prompt(plansRun(reprise.PartialPlan), (*page).show),
+		"lr8-between-plans":             prompt(plansRun(reprise.BetweenPlans), (*page).show),
+		"lr8-pending-clarification":     prompt(plansRun(reprise.PendingClarification), (*page).show),
+		"ac3-prompt":                    func(f *page) { f.asking = true; f.show(judgedRun(buildRun(), build)) },
 		"check-orchestrate-safe":        report(storyRun(), reprise.Observed{}),
 		"check-orchestrate-caution":     report(loopRun(), reprise.Observed{}),
 		"check-orchestrate-blocked":     report(epicRun(), reprise.Observed{}),
@@ -79,20 +79,20 @@ func presentations() map[string]func(f *face) {
 		"check-preflight-eventrun":      preflight(graphRun()),
 		"check-complete":                report(finished(), reprise.Observed{}),
 		"check-unreadable":              report(unreadable(), reprise.Observed{}),
-		"x9-hostile-check":              hostile(func(f *face, j judged) { f.preflight = true; f.check(j) }, "orchestrate"),
-		"x9-hostile-prompt-orchestrate": hostile(func(f *face, j judged) { f.asking = true; f.layout(j) }, "orchestrate"),
-		"x9-hostile-prompt-eventrun":    hostile(func(f *face, j judged) { f.asking = true; f.layout(j) }, "eventrun"),
-		"x9-hostile-prompt-specloop":    hostile(func(f *face, j judged) { f.asking = true; f.layout(j) }, "specloop"),
-		"x9-hostile-prompt-longrun":     hostile(func(f *face, j judged) { f.asking = true; f.layout(j) }, "longrun"),
-		"x9-hostile-prompt-autoclaude":  hostile(func(f *face, j judged) { f.asking = true; f.layout(j) }, "autoclaude"),
-		"x9-hostile-others":             hostile(func(f *face, j judged) { hostileRest(f, j) }, "orchestrate"),
+		"x9-hostile-check":              hostile(func(f *page, j judged) { f.preflight = true; f.check(j) }, reprise.KindEpic),
+		"x9-hostile-prompt-orchestrate": hostile(func(f *page, j judged) { f.asking = true; f.show(j) }, reprise.KindEpic),
+		"x9-hostile-prompt-eventrun":    hostile(func(f *page, j judged) { f.asking = true; f.show(j) }, reprise.KindGraph),
+		"x9-hostile-prompt-specloop":    hostile(func(f *page, j judged) { f.asking = true; f.show(j) }, reprise.KindSpecLoop),
+		"x9-hostile-prompt-longrun":     hostile(func(f *page, j judged) { f.asking = true; f.show(j) }, reprise.KindPlans),
+		"x9-hostile-prompt-autoclaude":  hostile(func(f *page, j judged) { f.asking = true; f.show(j) }, reprise.KindBuild),
+		"x9-hostile-others":             hostile(func(f *page, j judged) { hostileRest(f, j) }, reprise.KindEpic),
 	}
 	maps.Copy(out, workPresentations())
 	maps.Copy(out, airPresentations())
 	return out
 }
 
-func hostileRest(f *face, j judged) {
+func hostileRest(f *page, j judged) {
 	f.summary(j)
 	f.partial(j)
 	f.unrecoverable(j)
@@ -127,8 +127,8 @@ var evil = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\u2066\u200b\ufeff\r\n\n\t\x00\x
 	strings.Repeat("W", 300) + " " + strings.Repeat("long words ", 900)
 
 // hostile shows a run in which every text is evil.
-func hostile(show func(*face, judged), layout string) func(*face) {
-	return func(f *face) {
+func hostile(show func(*page, judged), kind reprise.Kind) func(*page) {
+	return func(f *page) {
 		r := epicRun()
 		r.Questions = []reprise.Question{{Options: []string{"x"}}}
 		r.Options = []reprise.Option{{}}
@@ -139,7 +139,7 @@ func hostile(show func(*face, judged), layout string) func(*face) {
 		types := []reprise.ResumeType{r.Resume.Type, r.Resume.Also[0].Type, r.Resume.Also[1].Type}
 		poison(reflect.ValueOf(r).Elem())
 		r.Resume.Type, r.Resume.Also[0].Type, r.Resume.Also[1].Type = types[0], types[1], types[2]
-		r.Layout = layout
+		r.Kind = kind
 		o := reprise.Observed{Now: fixtureNow}
 		d := reprise.Next(r, o, reprise.Policy{})
 		d.Point = &r.Next[0]
@@ -198,9 +198,9 @@ func TestOR6_EV6_SL2_LR8_AC3_X9_presentations(t *testing.T) {
 	}
 }
 
-func render(show func(*face), columns int, colour bool) string {
+func render(show func(*page), columns int, colour bool) string {
 	var b bytes.Buffer
-	show(&face{view: view{w: &b, columns: columns, now: fixtureNow, colour: colour}})
+	show(&page{w: &b, columns: columns, now: fixtureNow, colour: colour})
 	return b.String()
 }
 

@@ -14,17 +14,17 @@ import (
 )
 
 // workPresentations are what is shown while and after a run is worked on.
-func workPresentations() map[string]func(*face) {
-	summary := func(code int, next string, change func(*engine.Summary)) func(*face) {
-		return func(f *face) {
+func workPresentations() map[string]func(*page) {
+	summary := func(code int, next string, change func(*engine.Summary)) func(*page) {
+		return func(f *page) {
 			r := storyRun()
 			sum := fixtureSummary()
 			change(sum)
 			f.workSummary(r, sum, code, next)
 		}
 	}
-	board := func(rows int, r *reprise.Run, news ...engine.Progress) func(*face) {
-		return func(f *face) {
+	board := func(rows int, r *reprise.Run, news ...engine.Progress) func(*page) {
+		return func(f *page) {
 			b := newBoard(r, func() time.Time { return fixtureNow })
 			b.began = before(3*time.Minute + 12*time.Second)
 			for _, p := range news {
@@ -50,13 +50,13 @@ func workPresentations() map[string]func(*face) {
 		}
 		long.Steps = append(long.Steps, s)
 	}
-	return map[string]func(*face){
+	return map[string]func(*page){
 		"work-board":      board(24, storyRun(), began("4.2", "implement", 62*time.Second, 2), said("4.2", "implement", "running the tests of the writer: 14 of 20 pass")),
 		"work-board-wait": board(24, storyRun(), engine.Progress{Kind: engine.Waits, Run: "4.2", Text: "a usage limit", Until: fixtureNow.Add(250 * time.Second), Done: 2, Total: 4}),
 		"work-board-low":  board(9, long, began(long.ID, long.Steps[30].ID, 7*time.Second, 1), said(long.ID, long.Steps[30].ID, "reading"), began(long.ID, long.Steps[31].ID, 2*time.Second, 1)),
 		"work-board-child": board(24, epicRun(), began(epicRun().ID, "3.4", 90*time.Second, 1), began("3.4", "implement", 80*time.Second, 1), said("3.4", "implement", "writing the form"),
 			engine.Progress{Kind: engine.Ended, At: fixtureNow, Run: "3.4", Step: "implement", Outcome: "failed", Text: "exit status 3", Took: 80 * time.Second}),
-		"work-board-hostile": func(f *face) {
+		"work-board-hostile": func(f *page) {
 			r := storyRun()
 			poison(reflect.ValueOf(r).Elem())
 			board(12, r, began(evil, evil, time.Second, 3), said(evil, evil, evil), engine.Progress{Kind: engine.Waits, Text: evil, Until: fixtureNow.Add(time.Hour * 100)})(f)
@@ -77,7 +77,7 @@ func workPresentations() map[string]func(*face) {
 			s.Finished, s.Failed, s.Launches = nil, nil, 0
 			s.Refused = []error{&settings.UnboundError{Role: "dev"}}
 		}),
-		"work-hostile": func(f *face) {
+		"work-hostile": func(f *page) {
 			r, sum := storyRun(), fixtureSummary()
 			sum.Questions = []reprise.Question{{Options: []string{"x"}}}
 			sum.Findings = []reprise.Finding{{Severity: reprise.Warning}}
@@ -86,25 +86,25 @@ func workPresentations() map[string]func(*face) {
 			sum.Refused = []error{errors.New(evil)}
 			f.workSummary(r, sum, exitUnexpected, "reprise status")
 		},
-		"work-preview": func(f *face) {
+		"work-preview": func(f *page) {
 			f.workPreview(&engine.Preview{
 				Would:  []string{"The state and the working tree are kept first; `reprise undo` brings them back."},
 				Diff:   "--- docs/stories/4.2.story.md\n+++ docs/stories/4.2.story.md\n@@ -60,2 +60,3 @@\n | @po | Ready |\n+| @dev | Ready → InProgress |\n",
 				Starts: []engine.PreviewStep{{Step: "implement", Role: "dev", Agent: "coder", Command: []string{"my-agent", "--print", "it's \x1b[2J"}, Dir: ".", Prompt: "You are the developer.\n\n  - read the story\n\x1b]0;x\x07", Expect: []string{"docs/stories/4.2.story.md"}}},
 			})
 		},
-		"work-preview-hostile": func(f *face) {
+		"work-preview-hostile": func(f *page) {
 			p := &engine.Preview{Would: []string{""}, Diff: "", Starts: []engine.PreviewStep{{Command: []string{""}, Expect: []string{""}}}}
 			poison(reflect.ValueOf(p).Elem())
 			p.Diff = "" // shown as it is, a line at a time
 			f.workPreview(p)
 		},
-		"work-trust": func(f *face) {
+		"work-trust": func(f *page) {
 			f.trust(&settings.Untrusted{Path: "/home/ada/shop/reprise.yaml", Env: []string{"SHOP_*"}, Templates: []string{"dev.md"}, Starts: []settings.Start{
 				{Agent: settings.Agent{Name: "coder", Command: []string{"my-agent", "--print", "do it; rm -rf x"}, Env: map[string]string{"MODE": "batch"}}, Roles: []string{"default", "dev"}},
 			}})
 		},
-		"work-trust-hostile": func(f *face) {
+		"work-trust-hostile": func(f *page) {
 			u := &settings.Untrusted{Env: []string{""}, Templates: []string{""}, Starts: []settings.Start{{Agent: settings.Agent{Command: []string{""}}, Roles: []string{""}}}}
 			poison(reflect.ValueOf(u).Elem())
 			f.trust(u)
@@ -135,7 +135,7 @@ func TestX10_a_live_view_is_never_higher_or_wider_than_its_terminal(t *testing.T
 	for _, step := range []string{"p", "q", "r", "s", "t"} {
 		b.tell(r.ID, engine.Progress{Kind: engine.Questions, Run: r.ID, Step: step, Text: evil})
 	}
-	v := view{}
+	v := page{}
 	for columns := 20; columns < 160; columns += 9 {
 		for rows := 6; rows < 60; rows += 5 {
 			lines := b.frame(columns, rows, v.paint)
@@ -153,7 +153,7 @@ func TestX10_a_live_view_is_never_higher_or_wider_than_its_terminal(t *testing.T
 
 // frameOf is what the live view shows of a board.
 func frameOf(b *board, columns, rows int) string {
-	v := view{}
+	v := page{}
 	return strings.Join(b.frame(columns, rows, v.paint), "\n") + "\n"
 }
 
@@ -264,18 +264,18 @@ func TestX10_a_log_has_one_harmless_line_for_each_event(t *testing.T) {
 func TestX9_answers_with_control_characters_are_refused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"yes":                                 "",
-		"two\nlines\tand a tab":               "",
-		"$(rm -rf /); `id` && true":           "", // text, never a command
-		"":                                    "empty",
-		" \n":                                 "empty",
-		"\x1b[2J":                             "U+001B at byte 1",
-		"a\u202eb":                            "U+202E",
-		"bad \xff":                            "UTF-8",
-		"nul\x00":                             "U+0000 at byte 4",
-		strings.Repeat("long", maxAnswer/4+1): "more than",
+		"yes":                                "",
+		"two\nlines\tand a tab":              "",
+		"$(rm -rf /); `id` && true":          "", // text, never a command
+		"":                                   "empty",
+		" \n":                                "empty",
+		"\x1b[2J":                            "U+001B at byte 1",
+		"a\u202eb":                           "U+202E",
+		"bad \xff":                           "UTF-8",
+		"nul\x00":                            "U+0000 at byte 4",
+		strings.Repeat("long", (64<<10)/4+1): "more than",
 	} {
-		err := checkAnswer(text)
+		err := reprise.CheckText(text)
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%q: %v", text, err)

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -67,24 +65,42 @@ type typed struct {
 // choose asks which of the options is taken. The words of the seeds' prompts
 // are understood beside numbers and keys; nothing typed chooses nothing.
 func (a *app) choose(ctx context.Context, options []reprise.Option) (key string, err error) {
+	n, err := a.chooseOf(ctx, len(options), func(word string) int {
+		if word == "yes" || word == "y" {
+			return 1
+		}
+		key := spoken(options, word)
+		return slices.IndexFunc(options, func(o reprise.Option) bool { return key != "" && o.Key == key }) + 1
+	})
+	if err != nil || n == 0 {
+		return "", err
+	}
+	return options[n-1].Key, nil
+}
+
+// chooseNumber asks for one of n things; 0 stands for none of them.
+func (a *app) chooseNumber(ctx context.Context, n int) (int, error) {
+	return a.chooseOf(ctx, n, func(string) int { return 0 })
+}
+
+// chooseOf asks for one of n things by its number or by a word that means one, 0 if it
+// means none. Nothing typed, and a word for no, choose nothing: 0.
+func (a *app) chooseOf(ctx context.Context, n int, means func(word string) int) (int, error) {
 	for {
-		fmt.Fprintf(a.err, "Your choice (1-%d, Enter to leave): ", len(options))
+		fmt.Fprintf(a.err, "Your choice (1-%d, Enter to leave): ", n)
 		line, ok, err := a.readLine(ctx)
 		if err != nil || !ok {
-			return "", err
+			return 0, err
 		}
 		word := strings.ToLower(strings.TrimSpace(line))
-		switch word {
-		case "", "cancel", "no", "n", "none", "q", "quit":
-			return "", nil
-		case "yes", "y":
-			return options[0].Key, nil
+		if slices.Contains([]string{"", "cancel", "no", "n", "none", "q", "quit"}, word) {
+			return 0, nil
 		}
-		if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(options) {
-			return options[n-1].Key, nil
+		if i, err := strconv.Atoi(word); err == nil && i >= 1 && i <= n {
+			return i, nil
 		}
-		if key := spoken(options, word); key != "" {
-			return key, nil
+		if i := means(word); i > 0 {
+			return i, nil
 		}
 		fmt.Fprintf(a.err, "  %s is none of them.\n", clip(line, 40))
 	}
@@ -94,12 +110,7 @@ func (a *app) choose(ctx context.Context, options []reprise.Option) (key string,
 // seed's prompt offers where the key is fresh.
 func spoken(options []reprise.Option, word string) string {
 	has := func(key string) bool {
-		for _, o := range options {
-			if o.Key == key {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(options, func(o reprise.Option) bool { return o.Key == key })
 	}
 	switch {
 	case has(word):
@@ -112,39 +123,19 @@ func spoken(options []reprise.Option, word string) string {
 	return ""
 }
 
-// chooseNumber asks for one of n things; 0 stands for none of them.
-func (a *app) chooseNumber(ctx context.Context, n int) (int, error) {
-	for {
-		fmt.Fprintf(a.err, "Your choice (1-%d, Enter to leave): ", n)
-		line, ok, err := a.readLine(ctx)
-		if err != nil || !ok {
-			return 0, err
-		}
-		word := strings.ToLower(strings.TrimSpace(line))
-		if word == "" || word == "none" || word == "q" {
-			return 0, nil
-		}
-		if i, err := strconv.Atoi(word); err == nil && i >= 1 && i <= n {
-			return i, nil
-		}
-		fmt.Fprintf(a.err, "  %s is none of them.\n", clip(line, 40))
-	}
-}
-
 // answerTo asks a person one question of a run. ok is false if they leave it
 // open. With options a number stands for its text; any other text is an answer of
 // their own where the question takes one, and else it is asked again.
 func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, ok bool, err error) {
-	columns, colour := a.terminal(a.err)
-	f := face{view: view{w: a.err, columns: columns, colour: colour && a.colours()}}
-	f.gap()
+	p := a.page(a.err)
+	p.gap()
 	lead := clip(q.ID, 40)
 	if q.Subject != "" && q.Subject != q.ID {
 		lead += " (" + clip(q.Subject, 40) + ")"
 	}
-	f.marked("", "?", "36", strings.TrimSpace(lead)+": "+q.Text, 40)
+	p.marked("", "?", cyan, strings.TrimSpace(lead)+": "+q.Text, 40)
 	for i, o := range q.Options {
-		f.para(fmt.Sprintf("  %d. ", i+1), o, linesMessage)
+		p.para(fmt.Sprintf("  %d. ", i+1), o, linesMessage)
 	}
 	for {
 		fmt.Fprint(a.err, "Answer (Enter to leave it open): ")
@@ -159,7 +150,9 @@ func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, 
 		}
 		said, err := q.Choose(line)
 		if err == nil {
-			err = checkAnswer(said)
+			if err = reprise.CheckText(said); err != nil {
+				err = fmt.Errorf("the answer %w", err)
+			}
 		}
 		var none *reprise.NotOfferedError
 		switch {
@@ -171,26 +164,4 @@ func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, 
 			return said, true, nil
 		}
 	}
-}
-
-// maxAnswer bounds an answer: it goes into state files and prompts whole.
-const maxAnswer = 64 << 10
-
-// checkAnswer refuses what must not reach a state file or a prompt: control
-// characters other than line ends and tabs.
-func checkAnswer(s string) error {
-	switch {
-	case strings.TrimSpace(s) == "":
-		return errors.New("the answer is empty")
-	case len(s) > maxAnswer:
-		return fmt.Errorf("the answer has %d bytes, more than %d", len(s), maxAnswer)
-	case !utf8.ValidString(s):
-		return errors.New("the answer is not UTF-8 text")
-	}
-	for i, r := range s {
-		if r != '\n' && r != '\t' && unicode.Is(unicode.C, r) {
-			return fmt.Errorf("the answer holds the control character U+%04X at byte %d; only line ends and tabs are taken", r, i+1)
-		}
-	}
-	return nil
 }

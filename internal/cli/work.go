@@ -20,6 +20,7 @@ import (
 	"reprise/engine"
 	"reprise/internal/proc"
 	"reprise/internal/tui"
+	"reprise/project"
 	"reprise/report"
 	"reprise/settings"
 )
@@ -46,7 +47,7 @@ func (f *workFlags) add(a *app, cmd *cobra.Command) {
 	flags.BoolVar(&f.orphans, "stop-orphans", false, "stop agents that a dead engine left running instead of waiting for them")
 	flags.BoolVar(&f.trust, "trust", false, "trust the project's reprise.yaml and the workflow file as they are now: their commands are started")
 	flags.BoolVar(&f.wait, "wait", false, "sleep through usage limits instead of ending with code 75")
-	_ = cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(modes, cobra.ShellCompDirectiveNoFileComp))
+	completes(cmd, "mode", modes...)
 }
 
 // atOnce is how many steps may be at work at the same time, 0 where nobody said: the
@@ -71,31 +72,42 @@ func (n *atOnce) Type() string { return "int" }
 
 func (f *workFlags) check() error {
 	if f.mode != "" && !slices.Contains(modes, f.mode) {
-		return usageError{fmt.Errorf("--mode is %q; it can be %s", f.mode, strings.Join(modes, ", "))}
+		return misuse("--mode is %q; it can be %s", f.mode, strings.Join(modes, ", "))
 	}
 	return nil
 }
 
-// shift is one piece of work on a project, from its first signal handler to its
+// modeOf is the mode for a run: the one asked for, else the one it was started
+// in, else interactive.
+func (f *workFlags) modeOf(started string) engine.Mode {
+	for _, mode := range []string{f.mode, started} {
+		if slices.Contains(modes, mode) {
+			return engine.Mode(mode)
+		}
+	}
+	return engine.Interactive
+}
+
+// job is one piece of work on a project, from its first signal handler to its
 // summary.
-type shift struct {
+type job struct {
 	*app
 	flags workFlags
 	root  string // absolute
 	below string // the part of its state that somebody stands in
 	ctx   context.Context
-	hard  chan struct{}
+	hard  chan struct{} // closed to end everything at once
 	// trusts gives what the person trusts, read once: what they trust for a dry run
-	// counts for this shift alone.
+	// counts for this job alone.
 	trusts func() (*settings.Trust, error)
 
 	mu     sync.Mutex
 	signal os.Signal // the first that came; SIGPIPE if the output was closed before
 	board  *board
 	screen *tui.Screen
-	plain  *lineLog
+	lines  *lineLog
 	run    string
-	// opening is what a person is shown first, once the engine goes on: before
+	// opening is what a person is shown first, once the engine starts something: before
 	// that it may still refuse.
 	opening func()
 	done    map[string][2]int // steps done and in all, by run
@@ -103,9 +115,9 @@ type shift struct {
 
 // work lets f work with signals in order: the first asks to stop, the second
 // ends everything at once. An output that nobody reads any more asks to stop, too.
-func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error) error {
+func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) error {
 	a.outlive()
-	root, below := projectFolder(flags.dir)
+	root, below := project.Locate(flags.dir)
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return err
@@ -115,7 +127,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &shift{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string][2]int{}}
+	s := &job{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string][2]int{}}
 	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
 	signals := make(chan os.Signal, 4)
 	// SIGQUIT is a second Ctrl-C on the keyboard; a dump of our stack helps nobody.
@@ -123,39 +135,42 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *shift) error)
 	defer signal.Stop(signals)
 	over := make(chan struct{})
 	defer close(over)
-	go func() {
-		unread, asked := a.unread, false
-		for {
-			select {
-			case <-unread:
-				// No signal of a person's: one that comes now is the first.
-				unread = nil
-				if !asked {
-					s.stopping(syscall.SIGPIPE)
-					cancel()
-				}
-			case sig := <-signals:
-				switch {
-				case !asked:
-					asked = true
-					s.stopping(sig)
-					cancel()
-				case sig != syscall.SIGHUP: // of one hang-up the shell and the terminal both tell
-					s.say("Stopping at once.")
-					close(s.hard)
-					return
-				}
-			case <-over:
-				return
-			}
-		}
-	}()
+	go s.obey(signals, over, cancel)
 	err = f(s)
 	if errors.Is(err, context.Canceled) {
 		a.code = s.signalCode()
 		return nil
 	}
 	return err
+}
+
+// obey does what signals ask for until the job is over.
+func (s *job) obey(signals <-chan os.Signal, over <-chan struct{}, stop func()) {
+	unread, asked := s.unread, false
+	for {
+		select {
+		case <-unread:
+			// No signal of a person's: one that comes now is the first.
+			unread = nil
+			if !asked {
+				s.stopping(syscall.SIGPIPE)
+				stop()
+			}
+		case sig := <-signals:
+			switch {
+			case !asked:
+				asked = true
+				s.stopping(sig)
+				stop()
+			case sig != syscall.SIGHUP: // of one hang-up the shell and the terminal both tell
+				s.say("Stopping at once.")
+				close(s.hard)
+				return
+			}
+		case <-over:
+			return
+		}
+	}
 }
 
 // heeded are the signals of these that whoever started us did not have ignored: nohup
@@ -165,27 +180,23 @@ func heeded(signals ...os.Signal) []os.Signal {
 	return slices.DeleteFunc(signals, func(sig os.Signal) bool { return sig != syscall.SIGTERM && signal.Ignored(sig) })
 }
 
-func (s *shift) stopping(sig os.Signal) {
+func (s *job) stopping(sig os.Signal) {
 	s.mu.Lock()
 	s.signal = sig
 	board := s.board
 	s.mu.Unlock()
-	why, then := "Stopping", "nothing is at work"
+	why, then, more := "Stopping", "nothing is at work", " Once more stops at once."
 	if sig == syscall.SIGPIPE {
-		why = "Stopping, since nobody reads the output any more"
+		why, more = "Stopping, since nobody reads the output any more", ""
 	}
 	if board != nil && board.active() {
 		then = "the step is ended cleanly and stays open"
 	}
-	text := why + ": " + then + "."
-	if sig != syscall.SIGPIPE {
-		text += " Once more stops at once."
-	}
-	s.say(text)
+	s.say(why + ": " + then + "." + more)
 }
 
 // signalCode is the exit code for the signal that stopped us.
-func (s *shift) signalCode() int {
+func (s *job) signalCode() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return signalCode(s.signal)
@@ -201,14 +212,14 @@ func signalCode(sig os.Signal) int {
 	return exitInterrupt
 }
 
-func (s *shift) stopped() bool {
+func (s *job) stopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.signal != nil
 }
 
-// say tells a person something of ours while the work goes on.
-func (s *shift) say(text string) {
+// say tells a person something of ours while the work continues.
+func (s *job) say(text string) {
 	s.mu.Lock()
 	board, screen := s.board, s.screen
 	s.mu.Unlock()
@@ -221,31 +232,26 @@ func (s *shift) say(text string) {
 	}
 }
 
-// clock gives the time for work. REPRISE_NOW sets where it begins; it goes on
-// from there, since pauses are waited for.
-func (a *app) clock() (func() time.Time, error) {
-	begin, err := a.now()
-	if err != nil {
-		return nil, err
+// command is a call of ours for a run of this project.
+func (s *job) command(verb, name string, flags ...string) string {
+	words := []string{"reprise", verb, name}
+	if s.flags.dir != "." && s.flags.dir != "" {
+		words = append(words, "-C", s.flags.dir)
 	}
-	start := time.Now()
-	if a.env("REPRISE_NOW") == "" {
-		return time.Now, nil
-	}
-	return func() time.Time { return begin.Add(time.Since(start)) }, nil
+	return commandWords(append(words, flags...))
 }
 
-// carry resumes a run and shows it while it is worked on.
-func (s *shift) carry(e *engine.Engine, j judged, c engine.Choice) (*engine.Summary, error) {
-	s.run = j.run.ID
-	s.show(e, j)
-	defer s.hide()
-	return e.Resume(s.ctx, j.run.Ref, c)
+// answerCommand is what a person would type to answer what a run asks.
+func (s *job) answerCommand(kind reprise.Kind, name string) string {
+	if kind == reprise.KindEpic { // its stories ask, each for itself
+		name = "--list"
+	}
+	return s.command("answer", name)
 }
 
 // show begins to show a run: a live view on a terminal, lines elsewhere,
 // objects for programs.
-func (s *shift) show(e *engine.Engine, j judged) {
+func (s *job) show(e *engine.Engine, j judged) {
 	board := newBoard(j.run, e.Now)
 	if signal.Ignored(os.Interrupt) {
 		board.hint = ""
@@ -254,7 +260,7 @@ func (s *shift) show(e *engine.Engine, j judged) {
 	s.mu.Lock()
 	s.board = board
 	s.mu.Unlock()
-	s.plain = &lineLog{said: map[string]time.Time{}}
+	s.run, s.lines = j.run.ID, &lineLog{said: map[string]time.Time{}}
 	if s.opening == nil {
 		s.raise()
 	}
@@ -265,7 +271,7 @@ func (s *shift) show(e *engine.Engine, j judged) {
 }
 
 // raise puts the live view up where there is a terminal for it.
-func (s *shift) raise() {
+func (s *job) raise() {
 	out, ok := s.out.(*os.File)
 	if _, is := s.terminal(s.out); !ok || !is || s.json || !proc.Foreground(out) || s.env("CI") != "" || s.env("TERM") == "dumb" {
 		return
@@ -274,29 +280,29 @@ func (s *shift) raise() {
 	if s.asks() {
 		keys = s.in.(*os.File)
 	}
-	v := view{colour: s.colours()}
-	board := s.board
-	screen := tui.Open(keys, out, os.Environ(), func(columns, rows int) []string { return board.frame(columns, rows, v.paint) })
+	p, board := s.page(s.out), s.board
+	screen := tui.Open(keys, out, os.Environ(), func(columns, rows int) []string { return board.frame(columns, rows, p.paint) })
 	s.mu.Lock()
 	s.screen = screen
 	s.mu.Unlock()
 }
 
 // hide takes the live view down; what stays is printed by the caller.
-func (s *shift) hide() {
+func (s *job) hide() {
 	s.mu.Lock()
 	screen := s.screen
 	s.screen = nil
 	s.mu.Unlock()
-	if screen != nil {
-		if err := screen.Close(); err != nil && !errors.Is(err, context.Canceled) {
-			fmt.Fprintf(s.err, "reprise: the live view ended: %s\n", plain(err.Error()))
-		}
+	if screen == nil {
+		return
+	}
+	if err := screen.Close(); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintf(s.err, "reprise: the live view ended: %s\n", plain(err.Error()))
 	}
 }
 
 // ask is the engine's way to a person. The live view makes room meanwhile.
-func (s *shift) ask(ctx context.Context, q reprise.Question) (string, bool) {
+func (s *job) ask(ctx context.Context, q reprise.Question) (string, bool) {
 	s.mu.Lock()
 	live := s.screen != nil
 	s.mu.Unlock()
@@ -312,7 +318,7 @@ func (s *shift) ask(ctx context.Context, q reprise.Question) (string, bool) {
 }
 
 // tell takes in what the engine tells, from several goroutines.
-func (s *shift) tell(p engine.Progress) {
+func (s *job) tell(p engine.Progress) {
 	if open := s.opening; open != nil && (p.Kind == engine.Working || p.Kind == engine.Resolved) {
 		s.opening = nil
 		if !s.json {
@@ -327,32 +333,42 @@ func (s *shift) tell(p engine.Progress) {
 	}
 	s.done[p.Run] = [2]int{p.Done, p.Total}
 	s.mu.Unlock()
-	switch {
-	case s.json:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		_ = s.writeLine(progressDocument(p))
-	case screen != nil:
-		board.tell(s.run, p)
+	if s.json {
+		s.tellProgram(p)
+		return
+	}
+	board.tell(s.run, p)
+	if screen != nil {
 		if p.Kind == engine.Noticed && p.Text != "" {
-			v := view{colour: s.colours()}
-			columns, _ := s.terminal(s.out)
-			screen.Print(v.paint("33", "!") + " " + fit(noticeWords(p), columns-2))
+			page := s.page(s.out)
+			screen.Print(page.paint(yellow, "!") + " " + fit(noticeWords(p), page.columns-2))
 		}
 		screen.Refresh()
-	default:
-		board.tell(s.run, p)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if line := s.plain.line(s.run, p); line != "" {
-			fmt.Fprintln(s.out, line)
-		}
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if line := s.lines.line(s.run, p); line != "" {
+		fmt.Fprintln(s.out, line)
 	}
 }
 
-func progressDocument(p engine.Progress) report.WorkProgress {
-	return report.WorkProgress{
+// tellProgram writes what happens as an object on a line of its own.
+func (s *job) tellProgram(p engine.Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.writeLine(report.WorkProgress{
 		Schema: report.ProgressSchema, Kind: string(p.Kind), At: p.At.UTC(), Run: p.Run, Step: p.Step, Title: p.Title, Role: p.Role, Attempt: p.Attempt,
 		Outcome: p.Outcome, Text: p.Text, Until: report.When(p.Until), Seconds: p.Took.Seconds(), Done: p.Done, Total: p.Total, Log: p.Log,
+	})
+}
+
+// tellBefore tells what is waited for, or was chosen, before anything is worked on.
+func (s *job) tellBefore(p engine.Progress) {
+	if s.json {
+		p.Done = 0
+		s.tellProgram(p)
+		return
 	}
+	s.say("! " + noticeWords(p))
 }

@@ -3,218 +3,342 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/engine"
 	"reprise/report"
-	"reprise/settings"
 )
 
-// toTheEnd works on a run until it is finished or somebody is needed, and says
-// what came of it.
-func (s *shift) toTheEnd(e *engine.Engine, j judged, c engine.Choice) error {
-	sum, err := s.carry(e, j, c)
+// carry works on a run until it is finished or a person is needed, and says what came
+// of it.
+func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
+	s.show(e, j)
+	sum, err := e.Resume(s.ctx, j.run.Ref, c)
+	s.hide()
 	if sum == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
+	p := s.page(s.out)
+	p.now = e.Now()
 	if sum.Review != "" {
-		return s.reviewed(e, j, sum, c)
+		return s.reviewed(p, e, j, sum, c)
 	}
-	s.code = s.workCode(sum)
-	next := s.nextCommand(j.name, sum, s.code)
+	s.came(sum.Outcome())
+	verb, flags := sum.FollowUp()
+	if s.stopped() {
+		s.code, verb, flags = s.signalCode(), "resume", nil
+	}
+	next := ""
+	switch verb {
+	case "":
+	case "answer":
+		next = s.answerCommand(sum.Run.Kind, j.name)
+	default:
+		next = s.command(verb, j.name, flags...)
+	}
 	if s.json {
 		return s.writeLine(summaryDocument(s.root, sum, next, s.code))
 	}
-	columns, colour := s.terminal(s.out)
-	f := face{view: view{w: s.out, columns: columns, colour: colour && s.colours(), now: e.Now()}}
-	f.gap()
-	f.workSummary(j.run, sum, s.code, next)
+	p.gap()
+	p.workSummary(j.run, sum, s.code, next)
 	return nil
 }
 
 // reviewed shows what was built; whoever looked at it says what becomes of it.
-func (s *shift) reviewed(e *engine.Engine, j judged, sum *engine.Summary, c engine.Choice) error {
-	s.code = exitNeedsAnswer
+func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary, c engine.Choice) error {
+	s.came(reprise.OutcomeAsk)
 	next := s.command("resume", j.name)
 	if s.json {
 		doc := summaryDocument(s.root, sum, next, s.code)
 		doc.Review = sum.Review
 		return s.writeLine(doc)
 	}
-	columns, colour := s.terminal(s.out)
-	f := face{view: view{w: s.out, columns: columns, colour: colour && s.colours(), now: e.Now()}, asking: true}
-	f.diff(sum.Review)
+	p.asking = true
+	p.diff(sum.Review)
 	options := slices.DeleteFunc(slices.Clone(j.d.Options(j.run)), func(o reprise.Option) bool { return o.Key == "review" })
 	if !s.asks() {
-		f.gap()
-		f.line("%s", f.paint("1", "Next: ")+next+" --option "+anyOf(options))
+		p.gap()
+		p.next(next + " --option " + anyOf(options))
 		return nil
 	}
-	f.heading("Options:")
-	f.numbered(options)
-	key, err := s.choose(s.ctx, options)
-	if err != nil {
-		return err
-	}
+	p.heading("Options:")
+	p.options(options)
 	s.code = exitOK
-	if c, err = s.picked(&f, j, c, key); err != nil || c.Option == leave {
+	c, ok, err := s.picked(p, j, c, options)
+	if err != nil || !ok {
 		return err
 	}
-	s.opens(&f, j, c)
-	return s.toTheEnd(e, j, c)
+	s.opens(p, j, c)
+	return s.carry(e, j, c)
 }
 
 // anyOf names options as a person would say them.
 func anyOf(options []reprise.Option) string {
-	text := ""
-	for i, o := range options {
-		switch {
-		case i == 0:
-		case i == len(options)-1:
-			text += " or "
-		default:
-			text += ", "
-		}
-		text += o.Key
+	var keys []string
+	for _, o := range options {
+		keys = append(keys, o.Key)
 	}
-	return text
+	if n := len(keys); n > 1 {
+		keys = append(keys[:n-2], keys[n-2]+" or "+keys[n-1])
+	}
+	return strings.Join(keys, ", ")
 }
 
-// preview shows what would be done.
-func (s *shift) preview(e *engine.Engine, ref reprise.Ref, c engine.Choice) error {
-	p, err := e.Preview(s.ctx, ref, c)
-	if err != nil {
-		return err
+// showPreview shows what would be done.
+func (s *job) showPreview(preview *engine.Preview) error {
+	ref := preview.Run
+	doc := report.Preview{
+		Schema: report.PreviewSchema, Root: s.root, Layout: ref.Layout, ID: ref.ID, Action: preview.Decision.Action,
+		Reasons: append([]string{}, preview.Decision.Reasons...), Would: append([]string{}, preview.Would...), Diff: preview.Diff, Starts: []report.PreviewStart{},
 	}
-	return s.showPreview(e, p)
+	for _, st := range preview.Starts {
+		doc.Starts = append(doc.Starts, report.PreviewStart{
+			Run: st.Run, Step: st.Step, Role: st.Role, Agent: st.Agent, Problem: st.Problem, Command: append([]string{}, st.Command...),
+			Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...),
+		})
+	}
+	return s.print(doc, func(p *page) {
+		p.banner("Dry run: " + formOf(ref.Kind).name + " " + plain(ref.ID))
+		p.workPreview(preview)
+	})
 }
 
-// showPreview shows a preview.
-func (s *shift) showPreview(e *engine.Engine, p *engine.Preview) error {
-	ref := p.Run
-	if s.json {
-		doc := report.Preview{
-			Schema: report.PreviewSchema, Root: s.root, Layout: ref.Layout, ID: ref.ID, Action: p.Decision.Action,
-			Reasons: append([]string{}, p.Decision.Reasons...), Would: append([]string{}, p.Would...), Diff: p.Diff, Starts: []report.PreviewStart{},
-		}
-		for _, st := range p.Starts {
-			doc.Starts = append(doc.Starts, report.PreviewStart{
-				Run: st.Run, Step: st.Step, Role: st.Role, Agent: st.Agent, Problem: st.Problem, Command: append([]string{}, st.Command...), Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...),
-			})
-		}
-		return s.writeJSON(s.out, doc)
-	}
-	columns, colour := s.terminal(s.out)
-	f := face{view: view{w: s.out, columns: columns, colour: colour && s.colours(), now: e.Now()}}
-	f.banner("Dry run: " + kinds[ref.Kind] + " " + plain(ref.ID))
-	f.workPreview(p)
-	return nil
-}
-
-// answerFirst asks a person what a run asks, and keeps the answers. ok is false
-// if something stays open, which has been said then.
-func (s *shift) answerFirst(e *engine.Engine, j judged) (ok bool, err error) {
+// answerFirst asks a person what a run asks, and keeps the answers. The error tells that
+// something stays open.
+func (s *job) answerFirst(e *engine.Engine, j judged) error {
 	if !s.asks() {
-		return false, &waitsError{run: j.run, name: j.name}
+		return s.unattended(j, engine.NeedsAnswer)
 	}
 	answers, err := s.answerAll(j.run.PendingQuestions())
 	if err != nil {
-		return false, err
+		return err
 	}
 	if len(answers) > 0 {
 		if err := e.Answer(s.ctx, j.run.Ref, answers); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if len(answers) < len(j.run.PendingQuestions()) {
-		return false, &waitsError{run: j.run, name: j.name}
+		return s.unattended(j, engine.NeedsAnswer)
 	}
-	return true, nil
+	return nil
 }
 
-// answerAll asks one question after the other until one is left open.
-func (s *shift) answerAll(open []reprise.Question) (map[string]string, error) {
-	answers := map[string]string{}
-	for _, q := range open {
-		answer, ok, err := s.answerTo(s.ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		answers[q.ID] = answer
+// outcomeTitles name what came of it, by exit code.
+var outcomeTitles = map[int]string{
+	exitOK: "Finished", exitUnexpected: "Failed", exitBlocked: "Blocked", exitNeedsAnswer: "Waits for you", exitHeld: "Somebody else is at it",
+	exitNothing: "Stopped on purpose", exitUnreadable: "Cannot be read", exitWait: "Waits for a time", exitInterrupt: "Stopped", exitTerminated: "Stopped",
+}
+
+// workSummary tells what was done, what was not and why, and what to do next.
+func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next string) {
+	title, finished := outcomeTitles[code], code == exitOK && sum.IsFinished()
+	if code == exitOK && !finished {
+		title = "Stopped where you said"
 	}
-	return answers, nil
-}
-
-// waitsError tells that a run waits for an answer.
-type waitsError struct {
-	run  *reprise.Run
-	name string
-}
-
-// Error implements error.
-func (e *waitsError) Error() string {
-	open := e.run.PendingQuestions()
-	if len(open) == 0 {
-		return "resume " + e.run.ID + ": a person has to say how it goes on"
+	p.banner(title + ": " + subject(r))
+	p.gap()
+	if sum.Merged != "" {
+		p.para("  ", sum.Merged, linesMessage)
 	}
-	return "resume " + e.run.ID + ": it waits for an answer: " + open[0].Text
-}
-
-// Hint says how to answer.
-func (e *waitsError) Hint() string {
-	return "`reprise answer " + quoted(e.name) + "` takes it; then `reprise resume " + quoted(e.name) + "` goes on"
-}
-
-// Unwrap says that an answer is needed.
-func (e *waitsError) Unwrap() error { return errUnanswered }
-
-// cleanRun gives a run up, as `reprise clean` does.
-func (s *shift) cleanRun(j judged, flags resumeFlags) error {
-	return s.clean(s.ctx, flags.upkeepFlags, j.name)
-}
-
-// repairRun mends a run, as `reprise repair` does, and goes on with it.
-func (s *shift) repairRun(j judged, flags resumeFlags) error {
-	if err := s.repair(s.ctx, flags.upkeepFlags, j.name); err != nil || s.code != exitOK {
-		return err
+	for _, s := range sum.Finished {
+		p.workStep("✓", green, s)
 	}
-	again, found, err := s.which(j.name, false, flags.from)
-	if err != nil || again == nil || again.d.Action == reprise.Repair {
-		return err
+	for _, s := range sum.Failed {
+		p.workStep("✗", red, s)
 	}
-	flags.option, flags.fresh = "", false
-	return s.resume(*again, found, flags)
-}
-
-// workErrorCode maps the errors of working to exit codes; 0 for others.
-func workErrorCode(err error) int {
-	var unsafe *engine.UnsafeError
-	var gone *engine.GoneError
-	var stands *engine.InTheWayError
-	var stale *engine.StaleError
-	var option *engine.OptionError
-	var question *engine.UnknownQuestionError
-	var untrusted *untrustedError
-	var revised *engine.FlowError
-	var noFlow *goneFlowError
-	var unbound *settings.UnboundError
-	var problems settings.Problems
-	var kind *convention.UnknownKindError
-	var step *stepError
+	for _, s := range sum.Skipped {
+		p.marked("  ", "–", faint, stepName(s.ID, s.Title)+"  left out", linesTitle)
+	}
+	p.workLeft(r, sum)
+	reasons := unasked(sum)
 	switch {
-	case errors.Is(err, errLeft):
-		return exitNeedsAnswer
-	case errors.As(err, &unsafe), errors.As(err, &gone), errors.As(err, &stands), errors.As(err, &untrusted), errors.As(err, &revised), errors.As(err, &noFlow), errors.As(err, &unbound):
-		return exitBlocked
-	case errors.As(err, &stale):
-		return exitChanged
-	case errors.As(err, &option), errors.As(err, &question), errors.As(err, &problems), errors.As(err, &kind), errors.As(err, &step), errors.Is(err, reprise.ErrNotFromNothing):
-		return exitUsage
+	case finished:
+		p.line("  Nothing is left to do.")
+	case len(reasons)+len(sum.Refused) > 0:
+		p.heading("Why:")
+		p.items("  - ", reasons, 0, linesMessage)
 	}
-	return 0
+	for _, err := range sum.Refused {
+		// Most are the end of a reason, which names the step, too.
+		if !slices.ContainsFunc(sum.Reasons, func(reason string) bool { return strings.HasSuffix(reason, ": "+err.Error()) }) {
+			p.para("  - ", err.Error(), linesMessage)
+		}
+		if hint := hintOf(err); hint != "" {
+			p.para("    ", hint, linesMessage)
+		}
+	}
+	for i, q := range sum.Questions {
+		if i == 0 {
+			p.heading("Asked:")
+		}
+		p.asked(q)
+	}
+	p.section("Noticed:", findingTexts(sum.Findings, reprise.Warning), 0, linesMessage)
+	p.workEnd(sum, code, next)
+}
+
+// unasked are the reasons beside those that only repeat a question.
+func unasked(sum *engine.Summary) []string {
+	return slices.DeleteFunc(slices.Clone(sum.Reasons), func(reason string) bool {
+		return slices.ContainsFunc(sum.Questions, func(q reprise.Question) bool {
+			return q.Text != "" && strings.HasSuffix(reason, ": "+q.Text)
+		})
+	})
+}
+
+// workStep prints one step that was worked on.
+func (p *page) workStep(mark, colour string, s engine.StepReport) {
+	text := stepName(s.ID, s.Title)
+	if s.Role != "" {
+		text += "  @" + clip(s.Role, 20)
+	}
+	if s.Took >= time.Second {
+		text += "  " + spent(s.Took)
+	}
+	if s.Attempt > 1 {
+		text += fmt.Sprintf("  attempt %d", s.Attempt)
+	}
+	if s.Commit != "" {
+		text += "  " + shortHash(s.Commit)
+	}
+	p.marked("  ", mark, colour, text, linesTitle)
+	if s.Resolved {
+		p.line("      found done from before")
+	}
+	if said := readable(s.Text); said != "" {
+		p.para("      ", said, linesTitle)
+	}
+	if mark == "✗" && s.Log != "" {
+		p.place("      log: ", s.Log)
+	}
+}
+
+// shownLeft is how many steps that were not begun are listed.
+const shownLeft = 8
+
+func (p *page) workLeft(r *reprise.Run, sum *engine.Summary) {
+	left := slices.DeleteFunc(slices.Clone(sum.Left), func(id string) bool {
+		return slices.ContainsFunc(sum.Failed, func(s engine.StepReport) bool { return s.ID == id })
+	})
+	for _, id := range left[:min(len(left), shownLeft)] {
+		title := ""
+		if s := r.Step(id); s != nil {
+			title = s.Title
+		}
+		p.marked("  ", "○", faint, stepName(id, title), 1)
+	}
+	if n := len(left) - shownLeft; n > 0 {
+		p.line("  … and %d more", n)
+	}
+}
+
+// workEnd prints the last lines: time, how to take it back, what is next.
+func (p *page) workEnd(sum *engine.Summary, code int, next string) {
+	var started []string
+	if agents := sum.Launches - sum.Commands; agents > 0 || sum.Commands == 0 {
+		started = append(started, count(agents, "agent"))
+	}
+	if sum.Commands > 0 {
+		started = append(started, count(sum.Commands, "command"))
+	}
+	text := strings.Join(started, " and ") + " started in " + took(sum.Ended.Sub(sum.Started))
+	if sum.Snapshot != "" {
+		what := "takes it all back"
+		if sum.StateOnly {
+			what = "takes its state back, no other files"
+		}
+		text += fmt.Sprintf("; `reprise undo %s` %s", plain(sum.Snapshot), what)
+	}
+	p.gap()
+	p.say(text + ".")
+	if code == exitWait {
+		p.say(fmt.Sprintf("It may go on at %s, in %s; --wait sleeps until then.", clock(sum.Until, p.now), spent(sum.Until.Sub(p.now))))
+	}
+	p.next(next)
+}
+
+func summaryDocument(root string, sum *engine.Summary, next string, code int) report.Summary {
+	steps := func(list []engine.StepReport) []report.WorkStep {
+		out := make([]report.WorkStep, 0, len(list))
+		for _, s := range list {
+			out = append(out, report.WorkStep{ID: s.ID, Title: s.Title, Role: s.Role, Attempt: s.Attempt, Seconds: s.Took.Seconds(), Text: s.Text, Commit: s.Commit, Resolved: s.Resolved, Log: s.Log})
+		}
+		return out
+	}
+	skipped, reasons := []string{}, []string{}
+	for _, s := range sum.Skipped {
+		skipped = append(skipped, s.ID)
+	}
+	if sum.Merged != "" {
+		reasons = append(reasons, sum.Merged)
+	}
+	reasons = append(reasons, sum.Reasons...)
+	for _, err := range sum.Refused {
+		reasons = append(reasons, err.Error())
+	}
+	return report.Summary{
+		Schema: report.SummarySchema, Root: root, Layout: sum.Run.Layout, ID: sum.Run.ID, Path: sum.Run.Path, Kind: string(sum.Run.Kind),
+		State: sum.State, Action: sum.Action, Reasons: reasons, Finished: steps(sum.Finished), Failed: steps(sum.Failed),
+		Skipped: skipped, Parked: append([]string{}, sum.Parked...), Left: append([]string{}, sum.Left...),
+		Questions: report.NewQuestions(sum.Questions), Until: report.When(sum.Until), Findings: report.NewFindings(sum.Findings), Snapshot: sum.Snapshot,
+		Started: sum.Started.UTC(), Ended: sum.Ended.UTC(), Launches: sum.Launches, Next: next, Exit: code,
+	}
+}
+
+// workPreview tells what would be changed and started.
+func (p *page) workPreview(preview *engine.Preview) {
+	p.items("  - ", preview.Would, 0, linesMessage)
+	if preview.Diff != "" {
+		p.heading("Changes of state files:")
+		p.diff(preview.Diff)
+	}
+	for _, st := range preview.Starts {
+		p.starts(st)
+	}
+	if len(preview.Starts) == 0 && len(preview.Would) == 0 && preview.Diff == "" {
+		p.line("Nothing would be done.")
+	}
+	p.gap()
+	p.line("Nothing was changed or started.")
+}
+
+// starts tells what would be started: with which command, where, and what it is told.
+func (p *page) starts(st engine.PreviewStep) {
+	what := clip(st.Step, 60)
+	if st.Run != "" {
+		what = clip(st.Step, p.columns/3) + " of " + clip(st.Run, p.columns/3)
+	}
+	p.heading("Starts " + what + ":")
+	if st.Problem != "" {
+		p.marked("  ", "✗", red, st.Problem, linesMessage)
+	}
+	if st.Role != "" {
+		p.pair("  role:   ", st.Role)
+	}
+	p.pair("  agent:  ", clip(st.Agent, 60))
+	p.command("  command: ", commandWords(st.Command))
+	p.place("  in:      ", st.Dir)
+	for _, e := range st.Expect {
+		p.place("  expects: ", e)
+	}
+	if st.Prompt != "" {
+		p.line("  prompt:")
+	}
+	for line := range strings.Lines(st.Prompt) {
+		line = strings.TrimRight(line, "\r\n")
+		body := strings.TrimLeft(line, " \t")
+		lead := "    | " + strings.Repeat(" ", min(len(line)-len(body), 8))
+		parts := wrap(plain(body), p.columns-width(lead))
+		if len(parts) == 0 {
+			parts = []string{""}
+		}
+		for _, part := range parts {
+			p.line("%s", strings.TrimRight(lead+part, " "))
+		}
+	}
 }

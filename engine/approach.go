@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"slices"
+
+	"reprise"
+)
+
+// Wish is how a person wants a run resumed, as far as they said.
+type Wish struct {
+	Choice
+	Mode Mode
+	Auto bool // take the usual way without asking
+	Yes  bool // agree to what would be asked
+	Asks bool // a person can be asked
+}
+
+// Approach is what has to happen before a run is worked on.
+type Approach uint8
+
+// The approaches.
+const (
+	Go       Approach = iota // nothing: work on it as the choice says
+	GiveUp                   // a person agrees that what was made so far is given up
+	PickWay                  // a person picks one of the options
+	PickStep                 // a person picks the step to begin again at
+	SayWord                  // a person sees everything and says the word
+	Leave                    // nothing is done
+)
+
+// Need is what a person would have to say.
+type Need uint8
+
+// The needs.
+const (
+	NeedsWay     Need = iota // how to continue
+	NeedsAnswer              // to a question of the run
+	NeedsRelease             // that a run they hold or ended may continue
+)
+
+// UnattendedError tells that a person must say something and none can be asked.
+type UnattendedError struct {
+	Run  *reprise.Run
+	Need Need
+}
+
+// Error implements error.
+func (e *UnattendedError) Error() string {
+	open := e.Run.PendingQuestions()
+	switch {
+	case e.Need == NeedsWay:
+		return "resume " + e.Run.ID + ": nobody can be asked here"
+	case e.Need == NeedsRelease:
+		return "resume " + e.Run.ID + ": " + e.Run.Reason + "; autopilot does not take that back"
+	case len(open) == 0:
+		return "resume " + e.Run.ID + ": a person has to say how it goes on"
+	}
+	return "resume " + e.Run.ID + ": it waits for an answer: " + open[0].Text
+}
+
+// said reports whether the person said how to continue, so that nobody is asked.
+func (w Wish) said() bool {
+	return w.Auto || w.Yes || w.Option != "" || w.From != "" || len(w.Skip) > 0
+}
+
+// Usual is the first way to continue that is offered. What a person skips is skipped
+// before anything is asked, for it may be what asks: the engine does what it can then
+// and asks what is still open.
+func (w Wish) Usual(r *reprise.Run, d reprise.Decision) string {
+	options := d.Options(r)
+	if len(options) == 0 || options[0].Key == "answer" && len(w.Skip) > 0 {
+		return ""
+	}
+	return options[0].Key
+}
+
+// Approach decides how a run is resumed: as the person said, by the rules of the mode,
+// or after they were asked. The errors are *UnattendedError and *UnsafeError.
+func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, error) {
+	c := w.Choice
+	// Only a person takes back what a person said, and in so many words that it was
+	// ended: the engine tells so.
+	ended := d.State == reprise.Stopped && c.Option == "" && c.From == "" && len(c.Skip) == 0
+	if ended && (w.Yes || !w.Asks) {
+		return Go, c, nil
+	}
+	held := ended || w.Mode == Autopilot && !w.said() && r.OnHold()
+	if held && !w.Asks {
+		return Leave, c, &UnattendedError{r, NeedsRelease}
+	}
+	// A pre-flight check wants its word, whatever else is said; what asks for itself or
+	// only looks does not need it.
+	worded := w.Mode == Preflight && !w.Yes && !slices.Contains([]string{"clean", "repair", "review"}, c.Option)
+	if !held && (w.Mode == Autopilot || w.said() && !worded) {
+		if how, chosen, err := w.alone(r, d); err != nil || how != PickWay {
+			return how, chosen, err
+		}
+	}
+	switch {
+	case !w.Asks:
+		return Leave, c, &UnattendedError{r, NeedsWay}
+	case w.Mode != Preflight:
+		return PickWay, c, nil
+	}
+	if c.Option == "" && c.From == "" {
+		c.Option = w.Usual(r, d)
+	}
+	return SayWord, c, nil
+}
+
+// alone decides where nobody is to be asked how to continue. A conflict turns to a
+// person all the same, and so does what cannot be taken back lightly.
+func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error) {
+	c := w.Choice
+	blocked := d.Verdict == reprise.BlockedVerdict
+	if c.Option == "" && c.From == "" {
+		c.Option = w.Usual(r, d)
+		if c.Option == "answer" && !w.Asks && d.Independent(r) {
+			c.Option = "continue"
+		}
+		if GivesUp(c.Option) || c.Option == "repair" {
+			// Nobody chose to give up what was made so far.
+			c.Option, blocked = "", true
+		}
+	}
+	switch {
+	case c.Option == "answer" && w.Mode == Autopilot && !w.Asks:
+		return Leave, c, &UnattendedError{r, NeedsAnswer}
+	case c.Option == "clean" || c.Option == "repair": // they ask for themselves
+		return Go, c, nil
+	case GivesUp(c.Option):
+		return GiveUp, c, nil
+	case !blocked || c.Option == "answer" || w.Option == "review": // whoever only looks may
+		return Go, c, nil
+	case w.Asks && !w.Yes:
+		return PickWay, c, nil
+	}
+	return Leave, c, &UnsafeError{Run: r.ID, Reasons: d.Reasons}
+}
+
+// Picked decides what follows once a person picked an option, "" for none.
+func Picked(r *reprise.Run, d reprise.Decision, option string) (Approach, error) {
+	switch {
+	case option == "":
+		return Leave, nil
+	case option == "fresh" || option == "discard":
+		return GiveUp, nil
+	case option == "from-phase":
+		return PickStep, nil
+	case d.Verdict == reprise.BlockedVerdict && option != "answer" && option != "repair" && TakesUp(option):
+		return Leave, &UnsafeError{Run: r.ID, Reasons: d.Reasons}
+	}
+	return Go, nil
+}
+
+// TakesUp reports whether an option takes the run up where it stands, mended or not; ""
+// stands for the usual one.
+func TakesUp(option string) bool {
+	return slices.Contains([]string{"", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "skip-group", "answer", "from-phase", "repair"}, option)
+}
+
+// GivesUp reports whether an option gives up what was made so far.
+func GivesUp(option string) bool {
+	return slices.Contains([]string{"clean", "fresh", "discard"}, option)
+}
+
+// Outcome gives what came of the work in one word.
+func (s *Summary) Outcome() reprise.Outcome {
+	switch {
+	case len(s.Held) > 0:
+		return reprise.OutcomeBlocked
+	case s.Action == reprise.Finish:
+		return reprise.OutcomeOK
+	case len(s.Questions) > 0:
+		return reprise.OutcomeAsk
+	case len(s.Refused) > 0:
+		return reprise.OutcomeBlocked
+	case s.Action == reprise.Wait || !s.Until.IsZero():
+		return reprise.OutcomeWait
+	case s.Action == reprise.Refuse && s.State == reprise.Running:
+		return reprise.OutcomeHeld
+	case s.Action == reprise.Repair:
+		return reprise.OutcomeUnreadable
+	case s.Action == reprise.Refuse:
+		return reprise.OutcomeBlocked
+	case s.Reached:
+		return reprise.OutcomeOK
+	case len(s.Parked) > 0, len(s.Failed) > 0 && s.Action == reprise.Start:
+		return reprise.OutcomeFailed
+	case s.Action == reprise.Ask && s.State == reprise.Stopped:
+		return reprise.OutcomeNothing // a person ended it, and nothing is asked
+	case s.Action == reprise.Ask:
+		return reprise.OutcomeAsk
+	}
+	return reprise.OutcomeOK
+}
+
+// IsFinished reports whether nothing is left to do.
+func (s *Summary) IsFinished() bool { return s.Action == reprise.Finish && len(s.Left) == 0 }
+
+// FollowUp is the command of ours that a person would continue with, and its flags; ""
+// if nothing is left.
+func (s *Summary) FollowUp() (verb string, flags []string) {
+	switch s.Outcome() {
+	case reprise.OutcomeAsk:
+		if len(s.Questions) > 0 {
+			return "answer", nil
+		}
+		return "resume", nil // shows what there is to decide
+	case reprise.OutcomeBlocked:
+		if len(s.Refused)+len(s.Held) > 0 { // once the settings are right, or git can commit
+			return "resume", nil
+		}
+		return "check", nil
+	case reprise.OutcomeHeld:
+		return "check", nil
+	case reprise.OutcomeUnreadable:
+		return "repair", nil
+	case reprise.OutcomeWait:
+		return "resume", nil
+	case reprise.OutcomeFailed:
+		if len(s.Parked) > 0 { // from the first of them on, all are tried again
+			return "resume", []string{"--from", s.Parked[0]}
+		}
+		return "resume", nil
+	}
+	switch {
+	case s.IsFinished():
+		return "", nil
+	case s.State == reprise.Stopped && (s.Run.Kind == reprise.KindGraph || slices.Contains(s.Reasons, reprise.StoppedOnPurpose)):
+		return "resume", []string{"--option", "continue"}
+	}
+	return "resume", nil
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/convention"
+)
+
+// StepError tells that a choice names a step that a run does not have, or cannot begin
+// or end at.
+type StepError struct {
+	Run, Flag, Step string
+	Steps           []string // those it has
+	Later           bool     // others come with the work
+	Why             string   // "" for one that it does not have
+}
+
+// Error implements error.
+func (e *StepError) Error() string {
+	switch {
+	case e.Why != "":
+		return e.Run + ": " + e.Why
+	case e.Step == "":
+		return e.Run + ": --" + e.Flag + " has to name a step"
+	}
+	return fmt.Sprintf("%s: --%s is %q, and it has no such step", e.Run, e.Flag, e.Step)
+}
+
+// Hint lists the steps.
+func (e *StepError) Hint() string {
+	var parts []string
+	switch {
+	case e.Why != "":
+		return ""
+	case len(e.Steps) > 20:
+		parts = append(parts, "its steps are "+strings.Join(e.Steps[:20], ", ")+", …")
+	case len(e.Steps) > 0:
+		parts = append(parts, "its steps are "+strings.Join(e.Steps, ", "))
+	case !e.Later:
+		return "its files name no steps yet"
+	}
+	if e.Later {
+		parts = append(parts, "those that the work plans are known later: `reprise resume RUN --until STEP`")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Names refuses steps that a run does not have, before anything is touched: a
+// *StepError. What is to be skipped has to be a step of the files; the work may begin
+// again at any stage that it came to, and end behind any that it can come to.
+func (c Choice) Names(r *reprise.Run, d reprise.Decision) error {
+	wrong := func(flag, step string) error {
+		e := &StepError{Run: "resume " + r.ID, Flag: flag, Step: step}
+		for i := range r.Steps {
+			e.Steps = append(e.Steps, r.Steps[i].ID)
+		}
+		return e
+	}
+	known := func(step string) bool {
+		return step == "" || r.Step(step) != nil || slices.Contains(r.Stages, step) || slices.ContainsFunc(d.Units, func(u reprise.Unit) bool { return u.ID == step })
+	}
+	if !known(c.From) || c.Option == "from-phase" && c.From == "" {
+		return wrong("from", c.From)
+	}
+	if !known(c.Until) && !convention.Later(r.Kind, c.Until) {
+		return wrong("until", c.Until)
+	}
+	for _, step := range c.Skip {
+		if r.Step(step) == nil {
+			return wrong("skip", step)
+		}
+	}
+	// An end before the beginning: what begins again would be taken back, and nothing done.
+	from, until := r.Step(c.From), r.Step(c.Until)
+	if from == nil || until == nil || from.ID == until.ID || r.ComesAfter(until.ID, from.ID) {
+		return nil
+	}
+	if until.Status.Closed() || r.ComesAfter(from.ID, until.ID) {
+		return &StepError{Run: "resume " + r.ID, Why: fmt.Sprintf("--until %s does not come after --from %s", until.ID, from.ID)}
+	}
+	return nil
+}
+
+// Comes refuses a last step that a run which is about to be started would not come to:
+// a *StepError.
+func (p *Preview) Comes(until string) error {
+	if until == "" || slices.Contains(p.Steps, until) || convention.Later(p.Run.Kind, until) {
+		return nil
+	}
+	return &StepError{Run: "run " + string(p.Run.Kind), Flag: "until", Step: until, Steps: p.Steps, Later: convention.Grows(p.Run.Kind)}
+}

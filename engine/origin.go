@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"reprise"
+	"reprise/flow"
+	"reprise/internal/durable"
+	"reprise/journal"
+	"reprise/settings"
+)
+
+// Origin is the workflow file that a run was started from, a slash path in the project,
+// and the hash it had then; "" for a run that was started in another way, or whose files
+// cannot tell.
+func Origin(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
+	if ref.Kind != reprise.KindGraph || !isLocal(ref.Path) {
+		return "", hash
+	}
+	graph, err := flow.ReadGraph(os.DirFS(root), ref.Path)
+	if err != nil {
+		graph = begunWith(root, ref) // only begun, lost, or no file any more: the journal alone tells
+	}
+	file, hash, _ = flow.Origin(graph)
+	if !isLocal(file) {
+		return "", reprise.Hash{}
+	}
+	return file, hash
+}
+
+func isLocal(name string) bool { return filepath.IsLocal(filepath.FromSlash(name)) }
+
+// begunWith is the graph that a run was begun with, as its journal has it; nil if that
+// cannot be read, which whoever works on it says.
+func begunWith(root string, ref reprise.Ref) []byte {
+	if _, err := os.Stat(filepath.Join(root, durable.StateDir)); err != nil {
+		return nil
+	}
+	store, err := durable.Open(root, durable.Options{AllowNetwork: true, Adopt: true})
+	if err != nil {
+		return nil
+	}
+	defer store.Release()
+	entries, _, err := journal.Read(store, journal.Name(ref))
+	if err != nil {
+		return nil
+	}
+	for i := range slices.Backward(entries) {
+		for _, ev := range append([]reprise.Event{entries[i].Event}, entries[i].Event.Then...) {
+			if ev.Kind == reprise.RunStarted || ev.Kind == reprise.RunRevised {
+				return []byte(ev.Text)
+			}
+		}
+	}
+	return nil
+}
+
+// Budgets says how often the steps of a run are tried, from the settings and from the
+// workflow file it was started from. Nothing but these numbers is taken from them, so
+// nobody has to trust them.
+func Budgets(dir string, getenv func(string) string) func(reprise.Ref) (func(string) journal.Budget, error) {
+	return func(ref reprise.Ref) (func(string) journal.Budget, error) {
+		root, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		var usual journal.Budget
+		if usual.Attempts, usual.Cutoffs, err = settings.Budget(settings.Options{User: settings.UserFile(getenv), Project: root}); err != nil {
+			return nil, err
+		}
+		file, _ := Origin(root, ref)
+		if file == "" {
+			return func(string) journal.Budget { return usual }, nil
+		}
+		wf, _, err := ReadFlow(filepath.Join(root, filepath.FromSlash(file)), settings.KeptFolder(getenv))
+		if err != nil {
+			return nil, err
+		}
+		return func(step string) journal.Budget {
+			b := usual
+			if own := wf.Attempts(step); own > 0 {
+				b.Attempts = own
+			}
+			return b
+		}, nil
+	}
+}

@@ -1,0 +1,352 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reprise"
+	"reprise/convention"
+	"reprise/doctor"
+	"reprise/engine"
+	"reprise/examine"
+	"reprise/project"
+	"reprise/report"
+)
+
+type statusFlags struct {
+	layouts []string
+	all     bool
+	ignored bool
+}
+
+func (a *app) newStatus() *cobra.Command {
+	var flags statusFlags
+	cmd := &cobra.Command{
+		Use:   "status [PATH]",
+		Short: "List every run in a project: state, progress, age, next step",
+		Long: "List every workflow that ever ran in a folder, in the order in which one would\n" +
+			"resume them. Reads the files of five layouts and changes nothing.",
+		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status --layout autoclaude --all",
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return a.status(cmd.Context(), dir, flags)
+		},
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
+	cmd.Flags().StringSliceVar(&flags.layouts, "layout", nil, "look for runs of these layouts only: "+strings.Join(convention.Names(), ", "))
+	cmd.Flags().BoolVar(&flags.all, "all", false, "show finished, stopped and not yet started runs and every finding")
+	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "look into vendored folders and those git ignores, too")
+	completes(cmd, "layout", convention.Names()...)
+	return cmd
+}
+
+func (a *app) status(ctx context.Context, dir string, flags statusFlags) error {
+	found, err := a.judge(ctx, dir, project.JudgeOptions{Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}})
+	if err != nil {
+		return err
+	}
+	_, below := project.Locate(dir)
+	found.Runs = project.Under(found.Runs, below)
+	return a.showStatus(found, flags.all)
+}
+
+func (a *app) showStatus(found *project.Judgement, all bool) error {
+	if to := found.Nothing(); to != reprise.OutcomeNothing {
+		a.came(to)
+	}
+	return a.print(report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings), func(p *page) {
+		p.all = all
+		if len(found.Runs) == 0 {
+			p.nothing(found.Result)
+			return
+		}
+		p.status(found)
+	})
+}
+
+func (a *app) newDetect() *cobra.Command {
+	dir := "."
+	cmd := &cobra.Command{
+		Use:   "detect [RUN]",
+		Short: "Tell how one run was interrupted and what can be done (ResumeState)",
+		Long: "Tell how a run was interrupted, as the ResumeState that other programs can read.\n" +
+			"Without RUN: the one that one would resume first. Changes nothing.\n\n" +
+			"Exit code: 0 interrupted, 3 nothing interrupted, 12 waiting for an answer,\n40 its files cannot be read.",
+		Example: "  reprise detect\n  reprise detect 004 --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.detect(cmd.Context(), dir, strings.Join(args, ""))
+		},
+	}
+	a.oneRun(cmd, &dir)
+	a.folderFlags(cmd, &dir, "schema/detect.v1.json")
+	return cmd
+}
+
+func (a *app) detect(ctx context.Context, dir, arg string) error {
+	found, err := a.judge(ctx, dir, project.JudgeOptions{})
+	if err != nil {
+		return err
+	}
+	run, err := pick(found.Runs, arg)
+	if err != nil {
+		return err
+	}
+	answer := report.NewDetect(found.Root, run, found.Decisions[run], found.Findings)
+	if run == nil {
+		return a.nothing(found, answer, noRuns(found))
+	}
+	a.came(run.Detected(answer.ResumeState))
+	return a.print(answer, func(p *page) { p.detect(run, reprise.Names(found.Runs)[run], answer) })
+}
+
+type checkFlags struct {
+	mode, verify, grade string
+}
+
+func (a *app) newCheck() *cobra.Command {
+	dir := "."
+	var flags checkFlags
+	cmd := &cobra.Command{
+		Use:   "check [RUN]",
+		Short: "Tell whether it is safe to go on with a run, from where, and why",
+		Long: "Hold what a run's files say against git, the files it refers to and the processes\n" +
+			"of this machine, and give a verdict: safe, caution or blocked, with the reasons,\n" +
+			"the resume plan and what can be chosen. Changes nothing.\n\n" +
+			"Without RUN: the one that was interrupted, or the list if there are several.\n\n" +
+			"Exit code: 0 safe, 3 nothing interrupted, 10 caution, 11 blocked, 12 needs an\n" +
+			"answer, 20 held by a live run, 40 its files cannot be read, 75 waits for a limit.",
+		Example: "  reprise check\n  reprise check 4.2 --mode preflight\n  reprise check 004 --json\n" +
+			"  reprise check 004 --verify 'make test' --grade verified",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run := func(cmd *cobra.Command, args []string) error {
+				return a.check(cmd.Context(), dir, strings.Join(args, ""), flags)
+			}
+			if flags.verify != "" { // a command of the user's must not outlive us
+				run = a.guarded(run)
+			}
+			return run(cmd, args)
+		},
+	}
+	a.oneRun(cmd, &dir)
+	a.folderFlags(cmd, &dir, "schema/check.v1.json")
+	cmd.Flags().StringVar(&flags.mode, "mode", string(engine.Interactive), "interactive, or preflight: every file, every step and the whole plan")
+	cmd.Flags().StringVar(&flags.verify, "verify", "", "a command to run in a throw-away copy of what was committed; done steps it confirms are verified")
+	cmd.Flags().StringVar(&flags.grade, "grade", "", "how well a done must be founded to be passed over: "+strings.Join(reprise.GradeWords(), ", "))
+	completes(cmd, "mode", string(engine.Interactive), string(engine.Preflight))
+	completes(cmd, "grade", reprise.GradeWords()...)
+	return cmd
+}
+
+// options turns the flags into what project.Judge is asked for.
+func (c checkFlags) options() (project.JudgeOptions, error) {
+	opts := project.JudgeOptions{Verify: c.verify, Full: true}
+	if mode := engine.Mode(c.mode); mode != engine.Interactive && mode != engine.Preflight {
+		return opts, misuse("--mode is %q; it can be %s or %s", c.mode, engine.Interactive, engine.Preflight)
+	}
+	if c.grade != "" && opts.Grade.UnmarshalText([]byte(c.grade)) != nil {
+		return opts, misuse("--grade is %q; it can be %s", c.grade, strings.Join(reprise.GradeWords(), ", "))
+	}
+	return opts, nil
+}
+
+func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) error {
+	opts, err := flags.options()
+	if err != nil {
+		return err
+	}
+	found, err := a.judge(ctx, dir, opts)
+	if err != nil {
+		return err
+	}
+	_, below := project.Locate(dir)
+	found.Runs = project.Under(found.Runs, below)
+	list, err := candidates(found, arg)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		document := report.NewCheck(found.Root, "", flags.mode, nil, reprise.Decision{}, found.Observed).About(found.Findings, nil)
+		return a.nothing(found, document, func(p *page) {
+			if len(found.Runs) == 0 {
+				p.nothing(found.Result)
+				return
+			}
+			p.uninterrupted(found.Result)
+			p.folder(found.Findings)
+		})
+	}
+	a.came(list[0].d.Outcome())
+	document := checkDocument(found, list, flags.mode)
+	return a.print(document, func(p *page) {
+		p.preflight = flags.mode == string(engine.Preflight)
+		if len(list) > 1 {
+			p.candidates(list)
+		} else {
+			p.check(list[0])
+			p.verified(document.Verified)
+		}
+		p.folder(found.Findings)
+	})
+}
+
+// checkDocument is about the first of the runs that are meant, and names the
+// others.
+func checkDocument(found *project.Judgement, list []judged, mode string) report.Check {
+	var runs []report.Run
+	if len(list) > 1 {
+		for _, j := range list {
+			runs = append(runs, report.NewJudged(j.run, j.d))
+		}
+	}
+	j := list[0]
+	doc := report.NewCheck(found.Root, j.digest(), mode, j.run, j.d, j.o).About(found.Findings, runs)
+	if v := found.Verified; v != nil {
+		doc.Verified = &report.Verified{Command: v.Command, Commit: v.Commit, OK: v.OK, Reason: v.Reason, Tail: v.Tail}
+	}
+	return doc
+}
+
+func (a *app) newChecks() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "checks",
+		Short: "List what check looks at, with the code of each finding and what it means",
+		Long: "List every check that `reprise check` makes: the stable code of its findings,\n" +
+			"their usual severity, and what they mean. A blocking finding must be resolved\n" +
+			"before a run goes on; a warning is to be looked at; info is worth knowing.",
+		Example: "  reprise checks\n  reprise checks --json",
+		Args:    args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			doc := report.Checks{Schema: report.ChecksSchema, Checks: []report.CheckDoc{}}
+			for _, c := range examine.Checks() {
+				doc.Checks = append(doc.Checks, report.CheckDoc{Code: c.Code, Severity: c.Severity, Doc: c.Doc})
+			}
+			return a.print(doc, func(p *page) { p.checks(doc.Checks) })
+		},
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/checks.v1.json)")
+	return cmd
+}
+
+// checks prints the table of all checks; on a narrow terminal the sentence
+// stands below its code.
+func (p *page) checks(list []report.CheckDoc) {
+	wide := len("CODE")
+	for _, c := range list {
+		wide = max(wide, len(c.Code))
+	}
+	if p.columns < wide+60 {
+		for _, c := range list {
+			p.marked("", severityMarks[c.Severity], severityColours[c.Severity], fmt.Sprintf("%s (%s)", c.Code, c.Severity), linesTitle)
+			p.para("    ", c.Doc, linesAll)
+		}
+		return
+	}
+	p.line("%s", p.paint(bold, fmt.Sprintf("  %s  %s  %s", pad("CODE", wide), "SEVERITY", "WHAT IT MEANS")))
+	for _, c := range list {
+		mark := severityMarks[c.Severity]
+		for _, l := range wrap(c.Doc, p.columns-wide-14) {
+			p.line("%s %s  %s  %s", p.paint(severityColours[c.Severity], mark), pad(c.Code, wide), pad(c.Severity.String(), 8), l)
+			mark, c = " ", report.CheckDoc{}
+		}
+	}
+}
+
+func (a *app) newDoctor() *cobra.Command {
+	dir := "."
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Tell what works on this machine and in this project, and what would not",
+		Long: "Look for the agent CLIs and their versions, git, the file system of the state folder,\n" +
+			"processes and settings, and say what would not work here, why, and what to do.\n" +
+			"Changes nothing, and starts nothing but `--version` of programs and git, to ask it\n" +
+			"whether it takes the project for a repository.\n\n" +
+			"Exit code: 0 all is fine, 10 something is limited, 11 something essential is missing.",
+		Example: "  reprise doctor\n  reprise doctor --json",
+		Args:    args(cobra.NoArgs),
+		RunE:    a.guarded(func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), dir) }),
+	}
+	a.folderFlags(cmd, &dir, "schema/doctor.v1.json")
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, dir string) error {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(root); err != nil {
+		return err
+	}
+	checks := append(doctor.Look(ctx, doctor.Options{Dir: root, Environ: os.Environ(), Getenv: a.env}), a.ownTerminal())
+	worst := doctor.Worst(checks)
+	a.came(worst.Outcome())
+	doc := report.Doctor{Schema: report.DoctorSchema, Root: root, System: runtime.GOOS + " on " + runtime.GOARCH, Checks: []report.DoctorCheck{}, Exit: a.code}
+	for _, c := range checks {
+		doc.Checks = append(doc.Checks, report.DoctorCheck{Group: c.Group, Name: c.Name, Level: string(c.Level), Says: c.Says, Means: c.Means, Do: c.Do})
+	}
+	return a.print(doc, func(p *page) {
+		p.banner("reprise on this machine: " + doc.System)
+		p.checkups(checks)
+		p.gap()
+		p.say(levelWords[worst])
+	})
+}
+
+// ownTerminal tells how the work would be shown.
+func (a *app) ownTerminal() doctor.Check {
+	c := doctor.Check{Group: "terminal", Name: "terminal", Level: doctor.Fine}
+	columns, is := a.terminal(a.out)
+	switch {
+	case !is:
+		c.Says = "none: plain lines, and questions wait for `reprise answer`"
+	case a.env("TERM") == "dumb" || a.env("CI") != "":
+		c.Says = "plain lines, as TERM or CI asks for"
+	default:
+		c.Says = fmt.Sprintf("%d columns, live view", columns)
+	}
+	return c
+}
+
+// The marks of the levels, and their colours.
+var (
+	levelMarks   = map[doctor.Level]string{doctor.Fine: "✓", doctor.Absent: "·", doctor.Limited: "!", doctor.Missing: "✗"}
+	levelColours = map[doctor.Level]string{doctor.Fine: green, doctor.Absent: faint, doctor.Limited: yellow, doctor.Missing: red}
+)
+
+// levelWords sum up what was found.
+var levelWords = map[doctor.Level]string{
+	doctor.Fine: "Everything works here.", doctor.Absent: "Everything works here.",
+	doctor.Limited: "It works here, with the limits above.", doctor.Missing: "Something essential is missing; see above.",
+}
+
+// checkups prints what was looked at, group by group.
+func (p *page) checkups(checks []doctor.Check) {
+	group, wide := "", 0
+	for _, c := range checks {
+		wide = min(max(wide, width(plain(c.Name))), p.columns/3)
+	}
+	below := strings.Repeat(" ", wide+6)
+	for _, c := range checks {
+		if c.Group != group {
+			group = c.Group
+			p.gap()
+		}
+		p.marked("  ", levelMarks[c.Level]+" "+pad(clip(c.Name, wide), wide)+" ", levelColours[c.Level], c.Says, linesMessage)
+		if c.Means != "" {
+			p.para(below, c.Means, linesMessage)
+		}
+		if c.Do != "" {
+			p.para(below+"to do: ", c.Do, linesMessage)
+		}
+	}
+}

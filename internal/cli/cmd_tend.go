@@ -1,0 +1,511 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/project"
+	"reprise/report"
+	"reprise/upkeep"
+)
+
+// upkeepFlags are what every command that changes state takes.
+type upkeepFlags struct {
+	dir      string
+	dry, yes bool
+	network  bool
+	adopt    bool
+}
+
+func (f *upkeepFlags) add(a *app, cmd *cobra.Command, schema string) {
+	a.folderFlags(cmd, &f.dir, schema)
+	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "show what would be done and change nothing")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do it without asking")
+	f.addStore(cmd)
+}
+
+// addStore adds what concerns the state folder itself.
+func (f *upkeepFlags) addStore(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.network, "allow-network-fs", false, "trust the locks of a network file system")
+	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "go on with a state folder that was copied with its project")
+}
+
+// tender makes the one who does it.
+func (a *app) tender(f upkeepFlags) upkeep.Tender {
+	root, _ := project.Locate(f.dir)
+	tell := func(f reprise.Finding) {
+		fmt.Fprintf(a.err, "reprise: %s: %s\n  %s\n", plain(f.Subject), plain(f.Message), plain(f.Hint))
+	}
+	return upkeep.Tender{Dir: root, Now: a.now(), AllowNetwork: f.network, Adopt: f.adopt, Tell: tell}
+}
+
+// chosen judges the project and picks the run an argument means; without one,
+// the first that is open. nil if there is none.
+func (a *app) chosen(ctx context.Context, f upkeepFlags, arg string) (*project.Judgement, *reprise.Run, error) {
+	found, err := a.judge(ctx, f.dir, project.JudgeOptions{Full: true, Adopt: f.adopt})
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := pick(found.Runs, arg)
+	return found, run, err
+}
+
+// isPerson refuses what changes a project where one of its own attempts calls it: it
+// would pass for a person's word. Attempts may do in other projects what they like.
+func (a *app) isPerson(f upkeepFlags) error {
+	of := a.env("REPRISE_PROJECT")
+	if of == "" || f.dry {
+		return nil
+	}
+	root, _ := project.Locate(f.dir)
+	here, err := os.Stat(root)
+	if err != nil {
+		return nil
+	}
+	if there, err := os.Stat(of); err != nil || !os.SameFile(here, there) {
+		return nil
+	}
+	return fail(exitBlocked, "leave a question in the result to ask a person; status, check, log, brief and --dry-run are for everybody",
+		"this is called from within %s of %s: what becomes of a run is not for its agents to say", a.env("REPRISE_STEP"), a.env("REPRISE_RUN"))
+}
+
+// confirm asks a person. Only a terminal is asked; anything but yes is a no.
+func (a *app) confirm(ctx context.Context, f upkeepFlags, question string) (bool, error) {
+	if err := a.isPerson(f); err != nil {
+		return false, err
+	}
+	if f.yes {
+		return true, nil
+	}
+	if !a.asks() {
+		return false, fail(exitNeedsAnswer, "say --yes, or --dry-run to look only", "it needs a yes, and nobody can be asked here")
+	}
+	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	line, _, err := a.readLine(ctx)
+	if err != nil {
+		return false, err
+	}
+	word := strings.ToLower(strings.TrimSpace(line))
+	return word == "y" || word == "yes", nil
+}
+
+// tending is a change that is planned, shown, agreed to and then made.
+type tending struct {
+	document any // what programs get in the end; do completes it
+	show     func(*page)
+	idle     bool // there is nothing to do, or it must not be done
+	question string
+	do       func() (snapshot string, err error)
+	back     string // what undoing the snapshot does
+}
+
+// tend carries a change through. Nothing is changed in a dry run and without a yes.
+func (a *app) tend(ctx context.Context, flags upkeepFlags, t tending) error {
+	p := a.page(a.out)
+	p.all = true
+	if !a.json {
+		t.show(p)
+	}
+	if !t.idle && !flags.dry {
+		agreed, err := a.confirm(ctx, flags, t.question)
+		if err != nil {
+			return err
+		}
+		if agreed {
+			snapshot, err := t.do()
+			if err != nil {
+				return err
+			}
+			if !a.json {
+				p.line("Done. `reprise undo %s` %s.", snapshot, t.back)
+			}
+		}
+	}
+	if a.json {
+		return a.writeJSON(a.out, t.document)
+	}
+	return nil
+}
+
+func (a *app) newRepair() *cobra.Command {
+	var flags upkeepFlags
+	cmd := &cobra.Command{
+		Use:   "repair [RUN]",
+		Short: "Show what is damaged and rebuild it from other ledgers",
+		Long: "Look for damaged files, show what can be rebuilt from which other ledger as a\n" +
+			"diff, and do it after a yes. The originals are kept; `reprise undo` brings them back.\n" +
+			"Without RUN: all runs of the project, and reprise's own journals.",
+		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
+			return a.repair(cmd.Context(), flags, strings.Join(args, ""))
+		}),
+	}
+	a.oneRun(cmd, &flags.dir)
+	flags.add(a, cmd, "schema/repair.v1.json")
+	return cmd
+}
+
+func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
+	found, run, err := a.chosen(ctx, flags, arg)
+	if err != nil {
+		return err
+	}
+	runs := found.Runs
+	if arg != "" {
+		runs = []*reprise.Run{run}
+	}
+	t := a.tender(flags)
+	plan, err := t.PlanRepair(ctx, runs)
+	if err != nil {
+		return err
+	}
+	if plan.Empty() {
+		a.came(cmp.Or(plan.Outcome(), found.Nothing()))
+	}
+	doc := repairDocument(found.Root, plan)
+	return a.tend(ctx, flags, tending{
+		document: &doc, idle: plan.Empty(), question: "Repair it?", back: "brings the originals back",
+		show: func(p *page) {
+			p.repairPlan(doc)
+			p.findings(nil, nil, found.Findings)
+		},
+		do: func() (string, error) {
+			done, err := t.Repair(ctx, plan)
+			if err != nil {
+				return "", err
+			}
+			doc.Done, doc.Snapshot, doc.Archive = true, done.Snapshot, append(doc.Archive[:0], done.Archived...)
+			return done.Snapshot, nil
+		},
+	})
+}
+
+func repairDocument(root string, plan *upkeep.RepairPlan) report.Repair {
+	doc := report.Repair{
+		Schema: report.RepairSchema, Root: root, Mends: []report.MendDoc{}, Journals: []string{}, Archive: []string{},
+		Hopeless: report.NewFindings(plan.Hopeless), Elsewhere: report.NewFindings(plan.Elsewhere),
+	}
+	for _, m := range plan.Mends {
+		mend := report.MendDoc{Run: m.Run.ID, What: m.Mend.What, From: m.Mend.From, Files: []string{}, Diff: m.Diff}
+		for _, e := range m.Mend.Edits {
+			mend.Files = append(mend.Files, e.Path)
+		}
+		doc.Mends = append(doc.Mends, mend)
+	}
+	for _, l := range plan.Logs {
+		doc.Journals = append(doc.Journals, l.Damage.Error())
+	}
+	for _, f := range plan.Leftovers {
+		doc.Archive = append(doc.Archive, f.Source.File)
+	}
+	return doc
+}
+
+func (p *page) repairPlan(doc report.Repair) {
+	if len(doc.Mends)+len(doc.Journals)+len(doc.Archive)+len(doc.Hopeless)+len(doc.Elsewhere) == 0 {
+		p.line("Nothing is damaged here.")
+	}
+	for _, m := range doc.Mends {
+		p.line("%s: %s", plain(m.Run), plain(m.What))
+		p.line("  rebuilt from %s", plain(m.From))
+		p.diff(m.Diff)
+	}
+	for _, text := range doc.Journals {
+		p.line("journal: %s", plain(text))
+		p.line("  every whole record is kept; the original stays beside it")
+	}
+	for _, name := range doc.Archive {
+		p.line("leftover of an interrupted write, archived: %s", plain(name))
+	}
+	for _, f := range doc.Elsewhere {
+		p.line("✗ %s, not here: %s", plain(f.Subject), plain(f.Message))
+		p.line("  %s", plain(f.Hint))
+	}
+	for _, f := range doc.Hopeless {
+		p.marked("", "✗", "", f.Source+": "+f.Message+" (nothing to rebuild it from)", linesAll)
+	}
+}
+
+func (a *app) newClean() *cobra.Command {
+	var flags upkeepFlags
+	cmd := &cobra.Command{
+		Use:   "clean [RUN]",
+		Short: "Give up a run: archive its state, reset statuses left in the middle",
+		Long: "Give up a run that will not be resumed: statuses that were left in the middle are\n" +
+			"reset, the state is moved to .reprise/archive (nothing is deleted), and both are\n" +
+			"logged. `reprise undo` brings it back.",
+		Example: "  reprise clean 004 --dry-run\n  reprise clean 004 --yes",
+		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
+			return a.clean(cmd.Context(), flags, strings.Join(args, ""))
+		}),
+	}
+	a.oneRun(cmd, &flags.dir)
+	flags.add(a, cmd, "schema/clean.v1.json")
+	return cmd
+}
+
+func (a *app) clean(ctx context.Context, flags upkeepFlags, arg string) error {
+	found, run, err := a.chosen(ctx, flags, arg)
+	if err != nil {
+		return err
+	}
+	doc := report.CleanUp{Schema: report.CleanSchema, Root: found.Root, Resets: []string{}}
+	if run == nil {
+		return a.nothing(found, doc, noRuns(found))
+	}
+	t := a.tender(flags)
+	plan, err := t.PlanClean(ctx, run, found.Decisions[run])
+	if err != nil {
+		return err
+	}
+	a.came(plan.Outcome())
+	doc.ID, doc.Archive, doc.Diff, doc.Refused = run.ID, plan.Archive, plan.Diff, plan.Refused
+	doc.Resets = append(doc.Resets, plan.Resets...)
+	return a.tend(ctx, flags, tending{
+		document: &doc, idle: a.code != exitOK, question: "Do it?", back: "brings it back",
+		show: func(p *page) { p.cleanPlan(plan) },
+		do: func() (string, error) {
+			done, err := t.Clean(ctx, plan)
+			if err != nil {
+				return "", err
+			}
+			doc.Done, doc.Archived, doc.Snapshot = true, done.Archived, done.Snapshot
+			return done.Snapshot, nil
+		},
+	})
+}
+
+func (p *page) cleanPlan(plan *upkeep.CleanPlan) {
+	p.line("Give up %s (%s)", plain(plan.Run.ID), plan.Run.Layout)
+	if plan.Refused != "" {
+		when := "not now"
+		if !plan.Live {
+			when = "not here"
+		}
+		p.line("  ✗ %s: %s", when, plain(plan.Refused))
+		if plan.Hint != "" {
+			p.line("    %s", plain(plan.Hint))
+		}
+		return
+	}
+	if len(plan.Resets) > 0 {
+		p.line("  reset     %s", plain(strings.Join(plan.Resets, ", ")))
+	}
+	switch {
+	case plan.Archive != "":
+		p.line("  archive   %s", plain(plan.Archive))
+	case len(plan.Resets) == 0:
+		p.line("  nothing to do: no status is left in the middle, and its state is the document itself")
+	default:
+		p.line("  archive   nothing: its state is the document itself")
+	}
+	if plan.Diff != "" {
+		p.gap()
+		p.diff(plan.Diff)
+	}
+}
+
+func (a *app) newUndo() *cobra.Command {
+	var flags upkeepFlags
+	cmd := &cobra.Command{
+		Use:   "undo [SNAPSHOT]",
+		Short: "Bring back the state before a resume, repair or clean-up",
+		Long: "Bring back a snapshot: files, git's index and HEAD as they were, and for a build its\n" +
+			"branch and its checkout. All that came since goes with it, also commits and work of\n" +
+			"other runs; that is said first. What has appeared since is archived, not deleted, and\n" +
+			"a snapshot of the present state is taken first.\n" +
+			"Without SNAPSHOT: the list of what can be brought back.",
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
+			return a.undo(cmd.Context(), flags, strings.Join(args, ""))
+		}),
+	}
+	flags.add(a, cmd, "schema/undo.v1.json")
+	return cmd
+}
+
+func (a *app) undo(ctx context.Context, flags upkeepFlags, id string) error {
+	t := a.tender(flags)
+	list, err := t.Snapshots()
+	if err != nil {
+		return err
+	}
+	doc := report.Undo{Schema: report.UndoSchema, Root: flags.dir, Snapshots: []report.SnapshotLine{}, Changed: []string{}, Archived: []string{}, Notes: []string{}}
+	for _, s := range list {
+		doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: s.ID, At: s.At, Why: s.Note})
+	}
+	if id == "" {
+		return a.print(doc, func(p *page) { p.snapshots(doc.Snapshots) })
+	}
+	i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == id || strings.TrimLeft(s.ID, "0") == id })
+	if i < 0 {
+		return misuse("no snapshot is called %q", id)
+	}
+	plan, err := t.PlanUndo(ctx, &list[i])
+	if err != nil {
+		return err
+	}
+	doc.Changed, doc.Notes = append(doc.Changed, plan.Back...), slices.Concat(doc.Notes, plan.Moves, plan.Others, plan.Missing)
+	doc.Archived = append(doc.Archived, plan.Appeared...)
+	question := "Bring it back?"
+	switch n := len(plan.Others); {
+	case n == 1:
+		question = "Bring it back, though the commit or run above goes with it?"
+	case n > 1:
+		question = fmt.Sprintf("Bring it back, though the list of %d commits and runs above goes with it?", n)
+	}
+	return a.tend(ctx, flags, tending{
+		document: &doc, question: question, back: "takes it back again",
+		show: func(p *page) { p.undoPlan(list[i], plan) },
+		do: func() (string, error) {
+			done, err := t.Undo(ctx, list[i].ID)
+			if err != nil {
+				return "", err
+			}
+			doc.Undone = done.ID
+			doc.Changed, doc.Archived = append([]string{}, done.Restored...), append([]string{}, done.Archived...)
+			return done.Before, nil
+		},
+	})
+}
+
+func (p *page) snapshots(list []report.SnapshotLine) {
+	if len(list) == 0 {
+		p.line("Nothing to undo: reprise has changed nothing here yet.")
+		return
+	}
+	for _, s := range list {
+		p.line("  %s  %s  %s", s.ID, s.At.UTC().Format(time.RFC3339), plain(s.Why))
+	}
+	p.gap()
+	p.line("`reprise undo %s --dry-run` shows what would change.", list[0].ID)
+}
+
+func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan) {
+	p.line("Snapshot %s of %s: %s", s.ID, s.At.UTC().Format(time.RFC3339), plain(s.Note))
+	p.some("  write back ", plan.Back)
+	p.some("  archive ", plan.Appeared)
+	if s.Tree != nil {
+		p.line("  git: HEAD, index and %s as they were", count(len(s.Tree.Entries), "file"))
+	}
+	for _, text := range plan.Moves {
+		p.line("  git: %s", plain(text))
+	}
+	if len(plan.Others) > 0 {
+		p.line("This goes with it, whoever made it; all of it is kept:")
+		p.some("  ! ", plan.Others)
+	}
+	for _, text := range plan.Missing {
+		p.line("  ! %s", plain(text))
+	}
+}
+
+// some prints the first of many lines and how many there are more.
+func (p *page) some(lead string, list []string) {
+	const most = 30
+	for _, text := range list[:min(len(list), most)] {
+		p.line("%s%s", lead, plain(text))
+	}
+	if n := len(list) - most; n > 0 {
+		p.line("%s… and %d more", lead, n)
+	}
+}
+
+func (a *app) newLog() *cobra.Command {
+	var flags upkeepFlags
+	cmd := &cobra.Command{
+		Use:   "log [RUN]",
+		Short: "Show what reprise has recorded of a run",
+		Long: "Show the journal of a run: every event that reprise recorded, with the files that\n" +
+			"followed it. Changes nothing.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.log(cmd.Context(), flags, strings.Join(args, ""))
+		},
+	}
+	a.oneRun(cmd, &flags.dir)
+	a.folderFlags(cmd, &flags.dir, "schema/log.v1.json")
+	return cmd
+}
+
+func (a *app) log(ctx context.Context, flags upkeepFlags, arg string) error {
+	t := a.tender(flags)
+	found, err := a.judge(ctx, flags.dir, project.JudgeOptions{Full: true})
+	if err != nil {
+		return err
+	}
+	if arg != "" && len(reprise.Select(found.Runs, arg)) == 0 {
+		// It may have been archived; its journal stays.
+		if h, err := t.LogOf(arg); err == nil && h != nil {
+			return a.showLog(flags.dir, arg, h)
+		}
+	}
+	run, err := pick(found.Runs, arg)
+	if err != nil {
+		return err
+	}
+	if run == nil {
+		return a.nothing(found, report.Log{Schema: report.LogSchema, Root: found.Root, Entries: []report.LogEntry{}}, noRuns(found))
+	}
+	h, err := t.Log(run)
+	if err != nil {
+		return err
+	}
+	return a.showLog(found.Root, reprise.Names(found.Runs)[run], h)
+}
+
+func (a *app) showLog(root, name string, h *upkeep.History) error {
+	doc := report.Log{Schema: report.LogSchema, Root: root, Layout: h.Run.Layout, ID: h.Run.ID, Path: h.Run.Path, Entries: []report.LogEntry{}}
+	for _, e := range h.Entries {
+		entry := report.LogEntry{
+			Seq: e.Seq, Generation: e.Generation, At: e.Event.At, Kind: e.Event.Kind,
+			Step: e.Event.Step, Question: e.Event.Question, Actor: e.Event.Actor, Text: e.Event.Text, Files: []string{},
+		}
+		for _, f := range e.Files {
+			entry.Files = append(entry.Files, f.Path)
+		}
+		doc.Entries = append(doc.Entries, entry)
+	}
+	if h.Damage != nil {
+		doc.Damage = h.Damage.Error()
+		a.came(reprise.OutcomeUnreadable)
+	}
+	return a.print(doc, func(p *page) { p.log(name, doc) })
+}
+
+// log prints a journal, oldest first.
+func (p *page) log(name string, doc report.Log) {
+	if len(doc.Entries) == 0 && doc.Damage == "" {
+		p.line("reprise has recorded nothing of %s.", plain(name))
+		p.line("What its own files tell: `reprise check %s`", plain(name))
+		return
+	}
+	p.line("%s, %s", plain(name), count(len(doc.Entries), "event"))
+	for _, e := range doc.Entries {
+		text := e.At.UTC().Format(time.RFC3339) + "  " + strings.ReplaceAll(string(e.Kind), "_", " ")
+		if id := plain(cmp.Or(e.Question, e.Step)); id != "" {
+			text += " " + id
+		}
+		if e.Actor != "" {
+			text += " (" + plain(e.Actor) + ")"
+		}
+		if said := readable(e.Text); said != "" {
+			text += ": " + plain(said)
+		}
+		p.line("  %s", fit(text, p.columns-2))
+		for _, f := range e.Files {
+			p.line("      %s", fit("→ "+plain(f), p.columns-6))
+		}
+	}
+	if doc.Damage != "" {
+		p.line("✗ %s", fit(plain(doc.Damage), p.columns-2))
+		p.line("  `reprise repair` shows what can be saved")
+	}
+}

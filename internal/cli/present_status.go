@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/project"
+)
+
+// How much is listed without --all. A backlog of a hundred stories must not bury the
+// one run that was interrupted.
+const (
+	shownIdle     = 5 // runs that were never begun, and those that were stopped on purpose
+	shownFindings = 2 // findings of one run
+)
+
+// status prints the runs of a project as a table, the most urgent first.
+func (p *page) status(res *project.Judgement) {
+	shown, hidden := p.choose(res)
+	counts := map[reprise.State]int{}
+	for _, r := range res.Runs {
+		counts[res.Decisions[r].State]++
+	}
+	p.line("%s", fit(fmt.Sprintf("%s in %s: %s", count(len(res.Runs), "run"), plain(filepath.Base(res.Root)), tally(counts)), p.columns))
+	if len(shown) > 0 {
+		p.gap()
+		p.runs(shown, res)
+	}
+	p.findings(shown, reprise.Names(res.Runs), res.Findings)
+	if len(shown) > 0 {
+		p.gap()
+		p.say("The verdicts come from a quick look; `reprise check RUN` looks at git, processes and files.")
+	}
+	if hidden != "" {
+		p.line("%s", fit("Not shown: "+hidden+". `reprise status --all` shows them.", p.columns))
+	}
+}
+
+// choose leaves closed runs out, and a long backlog. A run that was stopped is
+// listed where it can be continued: its state was kept for that.
+func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden string) {
+	if p.all {
+		return res.Runs, ""
+	}
+	left, listed := map[reprise.State]int{}, map[reprise.State]int{}
+	for _, r := range res.Runs {
+		d := res.Decisions[r]
+		kept := d.State == reprise.Stopped && slices.ContainsFunc(d.Options(r), func(o reprise.Option) bool { return engine.TakesUp(o.Key) })
+		switch idle := kept || d.State == reprise.NotStarted; {
+		case !d.State.Open() && !kept, idle && listed[d.State] >= shownIdle:
+			left[d.State]++
+		default:
+			listed[d.State]++
+			shown = append(shown, r)
+		}
+	}
+	return shown, tally(left)
+}
+
+// row is one line of the table; the last cell takes what room is left.
+type row [7]string
+
+const (
+	colState = iota
+	colName
+	colLayout
+	colDone
+	colAge
+	colVerdict
+	colNext
+)
+
+func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
+	names := reprise.Names(res.Runs)
+	rows := []row{{"  STATE", "RUN", "LAYOUT", "DONE", "AGE", "VERDICT", "NEXT"}}
+	for _, r := range runs {
+		d := res.Decisions[r]
+		cells := row{
+			colState: symbols[d.State] + " " + words(d.State), colName: fit(plain(names[r]), max(12, p.columns/4)), colLayout: r.Layout,
+			colAge: p.age(r), colVerdict: "-", colNext: nextWords(r, d),
+		}
+		if d.Verdict != 0 && d.Verdict != reprise.VerdictNone {
+			cells[colVerdict] = d.Verdict.String()
+		}
+		if done := r.Progress(); done.Total > 0 {
+			cells[colDone] = fmt.Sprintf("%d/%d", done.Done, done.Total)
+		}
+		rows = append(rows, cells)
+	}
+	var widths [colNext]int
+	for c := range widths {
+		for _, cells := range rows {
+			widths[c] = max(widths[c], width(cells[c]))
+		}
+	}
+	// On a narrow terminal the layout's name is what can be missed first.
+	if p.columns < 100 {
+		widths[colLayout] = 0
+	}
+	p.line("%s", p.paint(bold, p.row(rows[0], widths)))
+	for i, r := range runs {
+		state := res.Decisions[r].State
+		mark := symbols[state]
+		p.line("%s%s", p.paint(colours[state], mark), strings.TrimPrefix(p.row(rows[i+1], widths), mark))
+	}
+}
+
+func (p *page) row(r row, widths [colNext]int) string {
+	var cells []string
+	for c, w := range widths {
+		if w > 0 {
+			cells = append(cells, pad(r[c], w))
+		}
+	}
+	text := strings.Join(cells, "  ")
+	return strings.TrimRight(text+"  "+fit(r[colNext], p.columns-width(text)-2), " ")
+}
+
+// inTable are findings that the age column of the table tells already.
+var inTable = map[string]bool{reprise.CodeStaleRun: true, reprise.CodeFutureTime: true}
+
+// findings prints one line per finding worth a look: warnings and worse, a few
+// for each run, everything with --all.
+func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, general []reprise.Finding) {
+	gap := func() { p.gap() }
+	show := func(name string, f reprise.Finding) {
+		gap()
+		gap = func() {}
+		p.finding(name, f)
+	}
+	for _, f := range general {
+		show("", f)
+	}
+	for _, r := range runs {
+		told, left := 0, 0
+		for _, f := range r.Findings {
+			if !p.all && (f.Severity < reprise.Warning || inTable[f.Code]) {
+				continue
+			}
+			if !p.all && told >= shownFindings {
+				left++
+				continue
+			}
+			told++
+			if f.Subject == r.ID {
+				f.Subject = "" // its name stands in front
+			}
+			show(names[r], f)
+		}
+		if left > 0 {
+			p.line("%s", fit(fmt.Sprintf("  … %s: %d more, `reprise detect %s` shows them", plain(names[r]), left, plain(names[r])), p.columns))
+		}
+	}
+}
+
+func (p *page) finding(name string, f reprise.Finding) {
+	text := plain(f.Message)
+	if f.Subject != "" && f.Subject != name {
+		text = plain(f.Subject) + ": " + text
+	}
+	if src := f.Source.String(); src != "" {
+		text += " [" + plain(src) + "]"
+	}
+	if name != "" {
+		text = plain(name) + ": " + text
+	}
+	most := linesAll
+	if !p.all {
+		text, most = fit(text, p.columns-2), 1
+	}
+	p.marked("", severityMarks[f.Severity], severityColours[f.Severity], text, most)
+}

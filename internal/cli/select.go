@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/internal/redact"
+	"reprise/project"
+	"reprise/settings"
+)
+
+// judge reads and judges the project in a folder, or the one around the state folder it
+// is in, with what all commands share: the clock and, for a person who waits longer than
+// a second, a line that says so.
+func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
+	root, _ := project.Locate(dir)
+	opts.Now, opts.Budget = a.now(), engine.Budgets(root, a.env)
+	if opts.Full {
+		opts.Hide = a.hide(root)
+	}
+	progress := a.newProgress()
+	opts.Progress = progress.show
+	defer progress.clear()
+	return project.Judge(ctx, root, opts)
+}
+
+// hide takes the secrets that are known out of a text: those of the environment and
+// of the settings. Settings that cannot be read, or are not trusted, name none.
+func (a *app) hide(root string) func(string) string {
+	set := settings.Default()
+	if trust, err := settings.OpenTrust(settings.TrustFile(a.env)); err == nil {
+		if abs, err := filepath.Abs(root); err == nil {
+			root = abs
+		}
+		if read, _, err := settings.Load(settings.Options{User: settings.UserFile(a.env), Project: root, Trust: trust}); err == nil {
+			set = read
+		}
+	}
+	return redact.New(set.Known(os.Environ())).String
+}
+
+// args turns a mistake in the arguments into a usage error.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, list []string) error {
+		if err := check(cmd, list); err != nil {
+			return misuse("%w", err)
+		}
+		return nil
+	}
+}
+
+// oneRun makes a command take the name of a run, which the shell completes.
+func (a *app) oneRun(cmd *cobra.Command, dir *string) {
+	cmd.Args = args(cobra.MaximumNArgs(1))
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		res, err := project.Read(cmd.Context(), *dir, project.Options{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names := reprise.Names(res.Runs)
+		var out []string
+		for _, r := range res.Runs {
+			about := fmt.Sprintf("%s %s", r.State, r.Layout)
+			if r.Title != "" {
+				about += ": " + fit(plain(r.Title), 50)
+			}
+			out = append(out, cobra.CompletionWithDesc(plain(names[r]), about))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+// folderFlags adds where the project is, and the form of the answer.
+func (a *app) folderFlags(cmd *cobra.Command, dir *string, schema string) {
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON ("+schema+")")
+	cmd.Flags().StringVarP(dir, "dir", "C", ".", "the project folder")
+}
+
+// completes completes a flag from a list.
+func completes(cmd *cobra.Command, flag string, list ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// pick returns the run an argument means; without one, the first that is open, else the
+// first. It is nil where there are no runs.
+func pick(runs []*reprise.Run, arg string) (*reprise.Run, error) {
+	if arg == "" {
+		for _, r := range runs {
+			if r.State.Begun() {
+				return r, nil
+			}
+		}
+		if len(runs) > 0 {
+			return runs[0], nil
+		}
+		return nil, nil
+	}
+	hits := reprise.Select(runs, arg)
+	if len(hits) == 1 {
+		return hits[0], nil
+	}
+	all := reprise.Names(runs)
+	if len(hits) == 0 {
+		return nil, fail(exitUsage, oneOf(runs, all), "no run is called %q", arg)
+	}
+	return nil, fail(exitUsage, oneOf(hits, all), "%q means %d runs", arg, len(hits))
+}
+
+// oneOf names the runs that could be meant.
+func oneOf(runs []*reprise.Run, names map[*reprise.Run]string) string {
+	if len(runs) == 0 {
+		return "there are no runs here; `reprise status` looks for them"
+	}
+	var list []string
+	for i, r := range runs {
+		if i == 8 {
+			list = append(list, "…")
+			break
+		}
+		list = append(list, names[r])
+	}
+	return "say one of: " + strings.Join(list, ", ")
+}
+
+// candidates lists the runs that are meant: the one that is named, else every
+// one that was begun and is open.
+func candidates(found *project.Judgement, arg string) ([]judged, error) {
+	names := reprise.Names(found.Runs)
+	if arg != "" {
+		r, err := pick(found.Runs, arg)
+		if err != nil {
+			if info, no := os.Stat(arg); no == nil && info.IsDir() {
+				err = misuse("%s is a folder and no run; the project folder is named with --dir", strconv.Quote(arg))
+			}
+			return nil, err
+		}
+		return []judged{newJudged(r, names[r], found)}, nil
+	}
+	var list []judged
+	for _, r := range found.Runs {
+		if found.Decisions[r].State.Begun() {
+			list = append(list, newJudged(r, names[r], found))
+		}
+	}
+	return list, nil
+}
+
+// several is returned where several runs could be meant and nobody can be asked.
+func several(list []judged) error {
+	var names []string
+	for _, j := range list[:min(8, len(list))] {
+		names = append(names, j.name)
+	}
+	return fail(exitNeedsAnswer, "name one: "+strings.Join(names, ", "), "%d runs could be meant, and nobody can be asked here", len(list))
+}
+
+// nothing says that there is no run, in the form that was asked for.
+func (a *app) nothing(found *project.Judgement, document any, say func(*page)) error {
+	a.came(found.Nothing())
+	return a.print(document, say)
+}
+
+// noRuns says that the project has none, with everything that was found beside.
+func noRuns(found *project.Judgement) func(*page) {
+	return func(p *page) {
+		p.all = true
+		p.nothing(found.Result)
+	}
+}
+
+// outcomeCodes is the one table from outcomes to exit codes.
+var outcomeCodes = map[reprise.Outcome]int{
+	reprise.OutcomeOK: exitOK, reprise.OutcomeFailed: exitUnexpected, reprise.OutcomeNothing: exitNothing, reprise.OutcomeCaution: exitCaution,
+	reprise.OutcomeBlocked: exitBlocked, reprise.OutcomeAsk: exitNeedsAnswer, reprise.OutcomeHeld: exitHeld,
+	reprise.OutcomeUnreadable: exitUnreadable, reprise.OutcomeWait: exitWait,
+}
+
+// came sets the exit code to that of an outcome.
+func (a *app) came(to reprise.Outcome) { a.code = outcomeCodes[to] }
+
+// print gives the answer of a command: JSON for programs, else a page for a person.
+func (a *app) print(document any, say func(*page)) error {
+	if a.json {
+		return a.writeJSON(a.out, document)
+	}
+	say(a.page(a.out))
+	return nil
+}

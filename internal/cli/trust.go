@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/engine"
+	"reprise/flow"
+	"reprise/settings"
+)
+
+// engine makes the engine for this project, its settings read and trusted.
+func (s *job) engine(mode engine.Mode) (*engine.Engine, error) {
+	set, err := s.settings()
+	if err != nil {
+		return nil, err
+	}
+	start := func(a settings.Agent) (agent.Agent, error) {
+		return agent.New(agent.Options{
+			Preset: a.Preset, Command: a.Command, Model: a.Model, Approve: agent.Approval(a.Approve), Account: a.Account,
+			Grace: set.Grace, MaxLog: set.MaxLog, Now: s.clock,
+		})
+	}
+	return &engine.Engine{
+		Dir: s.root, Settings: set, Agent: start, Environ: os.Environ(), Now: s.clock, Mode: mode, Parallel: int(s.flags.parallel), Wait: s.flags.wait,
+		Prompts: set.Templates, Workflow: s.workflow,
+		AllowNetwork: s.flags.network, Adopt: s.flags.adopt, StopOrphans: s.flags.orphans, Hard: s.hard,
+	}, nil
+}
+
+// settings reads the settings. Those of the project count only once a person
+// trusts them: they name commands.
+func (s *job) settings() (*settings.Settings, error) {
+	trust, err := s.trusts()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range trust.Problems() {
+		fmt.Fprintf(s.err, "! %s\n", plain(p.String()))
+	}
+	o := settings.Options{User: settings.UserFile(s.env), Project: s.root, Trust: trust}
+	set, untrusted, err := settings.Load(o)
+	if err != nil || untrusted == nil {
+		return set, err
+	}
+	if err := s.askTrust(untrusted, false); err != nil {
+		return nil, err
+	}
+	if set, untrusted, err = settings.Load(o); err == nil && untrusted != nil {
+		return nil, notTrusted(untrusted, false) // changed while a person was reading
+	}
+	return set, err
+}
+
+// askTrust shows what a file would start and asks whether that is trusted; a no is an
+// error. A dry run asks nobody and keeps nothing: what it was told to trust counts for
+// this job alone. changed tells that a run was started from another version of the file.
+func (s *job) askTrust(u *settings.Untrusted, changed bool) error {
+	trust, err := s.trusts()
+	if err != nil {
+		return err
+	}
+	if !s.flags.trust {
+		if s.flags.dry || !s.asks() {
+			return notTrusted(u, changed)
+		}
+		if changed {
+			fmt.Fprintf(s.err, "%s was changed since the run was started.\n", plain(s.inside(u.Path)))
+		}
+		s.page(s.err).trust(u)
+		agreed, err := s.confirm(s.ctx, upkeepFlags{}, "Trust these commands, as they are now?")
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			return notTrusted(u, changed)
+		}
+	}
+	if s.flags.dry {
+		trust.Assume(u.Path, u.Hash)
+		return nil
+	}
+	return trust.Trust(u.Path, u.Hash, s.now())
+}
+
+// notTrusted tells that a project's settings, or a workflow file, name commands that are
+// not trusted. It is fit for a terminal as it is: a person decides by it.
+func notTrusted(u *settings.Untrusted, changed bool) error {
+	text := "read " + plain(filepath.Base(u.Path)) + ": "
+	if changed {
+		text += "it was changed since the run was started, and "
+	}
+	text += "nobody trusted it as it is now"
+	var starts []string
+	for _, st := range u.Starts {
+		starts = append(starts, startWords(st.Agent))
+	}
+	if len(starts) > 0 {
+		text += "; it would start " + strings.Join(starts, ", ")
+	}
+	return &failure{
+		code: exitBlocked, err: errors.New(text), safe: true,
+		hint: "look at it, then say --trust once; it is asked for again when the file changes",
+	}
+}
+
+// startWords shows a command of the settings.
+func startWords(a settings.Agent) string {
+	if len(a.Command) == 0 {
+		return a.Preset
+	}
+	return commandWords(a.Command)
+}
+
+// trust shows what would be started.
+func (p *page) trust(u *settings.Untrusted) {
+	p.say("This file names commands that would be started:")
+	p.place("  ", u.Path)
+	for _, st := range u.Starts {
+		p.gap()
+		p.command("  "+clip(st.Agent.Name, p.columns/3)+": ", startWords(st.Agent))
+		if len(st.Roles) > 0 {
+			p.para("    for the roles ", strings.Join(st.Roles, ", "), linesSource)
+		}
+		for _, name := range slices.Sorted(maps.Keys(st.Agent.Env)) {
+			p.command("    with ", name+"="+quoted(st.Agent.Env[name]))
+		}
+	}
+	if len(u.Env) > 0 {
+		p.para("  They may see ", strings.Join(u.Env, ", "), linesMessage)
+	}
+	if len(u.Templates) > 0 {
+		p.para("  Prompts are replaced: ", strings.Join(u.Templates, ", "), linesMessage)
+	}
+	p.gap()
+}
+
+// flowPath is the place of a workflow file, as trust names it.
+func (s *job) flowPath(name string) string {
+	return filepath.Join(s.root, filepath.FromSlash(name))
+}
+
+// readFlow reads a workflow file of the project.
+func (s *job) readFlow(name string) (*flow.Workflow, reprise.Hash, error) {
+	return engine.ReadFlow(s.flowPath(name), settings.KeptFolder(s.env))
+}
+
+// workflow reads the workflow file a run was started from, as it is now. It names
+// commands: it must be trusted on this machine; what state files say of it proves
+// nothing.
+func (s *job) workflow(file string) (*flow.Workflow, reprise.Hash, error) {
+	w, hash, err := s.untrustedWorkflow(file)
+	if err != nil {
+		return nil, hash, err
+	}
+	trust, err := s.trusts()
+	if err == nil && !trust.Trusted(s.flowPath(file), hash) {
+		err = notTrusted(s.untrustedFlow(file, w, hash), false)
+	}
+	if err != nil {
+		return nil, hash, err
+	}
+	return w, hash, nil
+}
+
+// untrustedWorkflow is workflow for those who start nothing of it.
+func (s *job) untrustedWorkflow(file string) (*flow.Workflow, reprise.Hash, error) {
+	w, hash, err := s.readFlow(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fail(exitBlocked, "bring it back: what the steps are to do stands nowhere else; `reprise clean` gives the run up",
+			"read workflow %s: the file the run was started from is gone", file)
+	}
+	return w, hash, err
+}
+
+// trustOrigin asks for trust in the workflow file a run was started from, before
+// the engine wants to read it.
+func (s *job) trustOrigin(ref reprise.Ref) error {
+	file, hash := engine.Origin(s.root, ref)
+	if file == "" {
+		return nil
+	}
+	w, have, err := s.readFlow(file)
+	if err != nil {
+		return nil // the engine says what is wrong with it
+	}
+	return s.trustFlow(file, w, have, have != hash)
+}
+
+// trustFlow asks whether the commands of a workflow file may be started, once
+// for each content.
+func (s *job) trustFlow(name string, w *flow.Workflow, hash reprise.Hash, changed bool) error {
+	trust, err := s.trusts()
+	if err != nil {
+		return err
+	}
+	if !trust.Trusted(s.flowPath(name), hash) {
+		if err := s.askTrust(s.untrustedFlow(name, w, hash), changed); err != nil {
+			return err
+		}
+	}
+	if s.flags.dry {
+		return nil
+	}
+	// Also of one that was trusted long ago: another build of the program may have
+	// kept it.
+	if err := engine.KeepFlow(settings.KeptFolder(s.env), w, hash); err != nil {
+		// What is kept only spares time.
+		fmt.Fprintf(s.err, "reprise: %s is read anew every time: %s\n", plain(name), plain(err.Error()))
+	}
+	return nil
+}
+
+// untrustedFlow says what a workflow file would start.
+func (s *job) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) *settings.Untrusted {
+	u := &settings.Untrusted{Path: s.flowPath(name), Hash: hash}
+	for _, st := range w.Steps() {
+		for _, command := range [][]string{st.Command, st.Verify} {
+			if len(command) > 0 {
+				u.Starts = append(u.Starts, settings.Start{Agent: settings.Agent{Name: "step " + st.ID, Command: command, Env: st.Env}})
+			}
+		}
+	}
+	return u
+}

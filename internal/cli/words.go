@@ -1,0 +1,428 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/project"
+	"reprise/report"
+)
+
+// judged is one run with what was decided about it.
+type judged struct {
+	run    *reprise.Run
+	name   string // what a person calls it on the command line
+	d      reprise.Decision
+	o      reprise.Observed
+	plan   report.Plan
+	digest func() string // of a large run it takes a moment, and few ask for it
+}
+
+func newJudged(r *reprise.Run, name string, found *project.Judgement) judged {
+	return presented(r, name, found.Decisions[r], found.Observed, func() string { return found.Digest(r) })
+}
+
+func presented(r *reprise.Run, name string, d reprise.Decision, o reprise.Observed, digest func() string) judged {
+	return judged{run: r, name: name, d: d, o: o, plan: report.NewPlan(r, d, o), digest: digest}
+}
+
+// form is how runs of one kind are named and shown.
+type form struct {
+	name     string // the workflow type as the seeds call it
+	of       string // between that name and what the run is about
+	numbered bool   // its steps are the numbered phases of the seed
+	staged   bool   // the phase of a unit tells a person more than its id and title do
+	show     func(*page, judged)
+	lists    bool // show lists the ways to continue where a person is asked
+	// confirm, if set, is shown in place of the usual confirmation, and then show is
+	// left out before a person chooses.
+	confirm func(*page, judged)
+}
+
+// formOf is the one table of how kinds of runs are shown.
+func formOf(k reprise.Kind) form {
+	switch k {
+	case reprise.KindStory:
+		return form{name: "SDC", of: " for story ", numbered: true, show: (*page).staged}
+	case reprise.KindSpecPipeline:
+		return form{name: "Spec pipeline", of: " for ", numbered: true, show: (*page).staged}
+	case reprise.KindEpic:
+		return form{name: "Epic execution", of: " for ", staged: true, show: (*page).staged}
+	case reprise.KindQALoop:
+		return form{name: "QA loop", of: " for ", show: (*page).staged}
+	case reprise.KindWorkflow:
+		return form{name: "Workflow", of: " ", staged: true, show: (*page).staged}
+	case reprise.KindTasks:
+		return form{name: "Tasks", of: " ", show: (*page).staged}
+	case reprise.KindPlans:
+		return form{name: "Plans", of: " in ", show: (*page).plans, lists: true}
+	case reprise.KindBuild:
+		return form{name: "Build", of: " ", show: (*page).build, lists: true}
+	case reprise.KindGraph:
+		return form{name: "Task graph", of: " ", show: (*page).graph, confirm: (*page).graph}
+	case reprise.KindSpecLoop:
+		return form{name: "Spec loop", of: " ", show: (*page).specLoop, lists: true}
+	}
+	return form{name: plain(string(k)), of: " ", show: (*page).staged}
+}
+
+// subject names a run as a person would: "SDC for story 3.2".
+func subject(r *reprise.Run) string {
+	about := clip(r.ID, 60)
+	switch r.Kind {
+	case reprise.KindQALoop:
+		about = strings.TrimLeft(strings.TrimPrefix(about, "qa-loop"), "- ")
+		if about != "" && about[0] >= '0' && about[0] <= '9' {
+			about = "story " + about
+		}
+	case reprise.KindPlans:
+		about = clip(r.Path, 60)
+	}
+	f := formOf(r.Kind)
+	return f.name + f.of + about
+}
+
+// ownTitle is the title of a run, "" where that is only its id again.
+func ownTitle(r *reprise.Run) string {
+	if title := plain(r.Title); title != plain(r.ID) {
+		return title
+	}
+	return ""
+}
+
+// clip makes text from a file harmless and no wider than n columns.
+func clip(s string, n int) string { return fit(plain(s), n) }
+
+// words gives a frozen word as people write it.
+func words(w fmt.Stringer) string { return strings.ReplaceAll(w.String(), "_", " ") }
+
+var symbols = map[reprise.State]string{
+	reprise.NotStarted: "○", reprise.Running: "●", reprise.Interrupted: "◐", reprise.Waiting: "◇",
+	reprise.Stopped: "■", reprise.Complete: "✓", reprise.Unreadable: "✗",
+}
+
+var colours = map[reprise.State]string{
+	reprise.Running: green, reprise.Interrupted: yellow, reprise.Waiting: cyan, reprise.Complete: faint,
+	reprise.Stopped: faint, reprise.NotStarted: faint, reprise.Unreadable: red,
+}
+
+var statusMarks = map[reprise.Status]string{
+	reprise.Pending: "○", reprise.InProgress: "◐", reprise.InReview: "◑", reprise.Done: "✓", reprise.Failed: "✗",
+	reprise.Blocked: "■", reprise.Skipped: "-", reprise.Unknown: "?",
+}
+
+var (
+	severityMarks   = map[reprise.Severity]string{reprise.Info: "·", reprise.Warning: "!", reprise.Blocking: "✗"}
+	severityColours = map[reprise.Severity]string{reprise.Blocking: red, reprise.Warning: yellow}
+	verdictMarks    = map[reprise.Verdict]string{reprise.Safe: "✓", reprise.Caution: "!", reprise.BlockedVerdict: "✗", reprise.VerdictNone: "·", reprise.UncheckedVerdict: "·"}
+	verdictColours  = map[reprise.Verdict]string{reprise.Safe: green, reprise.Caution: yellow, reprise.BlockedVerdict: red}
+)
+
+// tally gives "2 interrupted, 1 waiting" in the order of urgency.
+func tally(counts map[reprise.State]int) string {
+	var parts []string
+	for s := reprise.NotStarted; s <= reprise.Unreadable; s++ {
+		if n := counts[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, words(s)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// age tells in words how old the last activity of a run is.
+func (p *page) age(r *reprise.Run) string {
+	if r.LastActivity.IsZero() {
+		return "unknown"
+	}
+	d := p.now.Sub(r.LastActivity)
+	// Recorded times without a zone may be some hours ahead; that is no future.
+	if d < 0 && d > -15*time.Hour {
+		d = 0
+	}
+	return age(d)
+}
+
+// ago tells how long ago a run was active, in words that can end a sentence.
+func (p *page) ago(j judged) string {
+	if j.plan.AgeSeconds == nil {
+		if j.run.LastActivity.After(p.now) {
+			return "at a time that has not come yet"
+		}
+		return "at an unknown time"
+	}
+	if text := age(time.Duration(*j.plan.AgeSeconds) * time.Second); text != "just now" {
+		return text + " ago"
+	}
+	return "just now"
+}
+
+// activity tells when a run was last active, exactly and in words.
+func (p *page) activity(j judged) string {
+	if j.run.LastActivity.IsZero() {
+		return "unknown: its files record no time"
+	}
+	return j.run.LastActivity.UTC().Format(time.RFC3339) + " (" + p.ago(j) + ")"
+}
+
+// since begins a sentence about a run's last activity with what it was then.
+func (p *page) since(j judged) string {
+	switch j.d.State {
+	case reprise.Running:
+		return "running, last active " + p.ago(j)
+	case reprise.Interrupted:
+		return "interrupted " + p.ago(j)
+	}
+	return words(j.d.State) + ", last active " + p.ago(j)
+}
+
+// verdict tells in one sentence whether resuming is safe.
+func verdict(j judged) (mark, text string) {
+	mark = verdictMarks[j.d.Verdict]
+	switch {
+	case j.d.Action == reprise.Finish:
+		return "✓", "COMPLETE: nothing is left to do"
+	case j.d.State == reprise.Running && j.d.Action == reprise.Refuse:
+		return mark, "BLOCKED: it is running; a second one would do its work twice"
+	case j.d.Action == reprise.Repair:
+		return mark, "BLOCKED: its files do not tell where it stands; they must be mended first"
+	case j.d.Verdict == reprise.BlockedVerdict:
+		return mark, fmt.Sprintf("BLOCKED: %s must be resolved before it goes on", count(j.plan.Validation.Conflicts, "conflict"))
+	case j.d.Action == reprise.Ask && len(j.run.PendingQuestions()) > 0:
+		return "?", fmt.Sprintf("NEEDS AN ANSWER: %s before it goes on", count(len(j.run.PendingQuestions()), "question"))
+	case j.d.Action == reprise.Ask:
+		return "?", "NEEDS A DECISION: a person has to say how it goes on"
+	case j.d.Verdict == reprise.Caution:
+		return mark, "CAUTION: it can go on, but " + cautions(j)
+	case j.d.Verdict == reprise.Safe:
+		return mark, "SAFE to go on: nothing was found that speaks against it"
+	}
+	return mark, "NOTHING TO RESUME"
+}
+
+// cautions names what a person should look at first.
+func cautions(j judged) string {
+	var parts []string
+	add := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	add(len(j.d.Again), "phase has to run again", "phases have to run again")
+	add(len(j.d.Verify), "step has a commit and is to be checked, not done again", "steps have commits and are to be checked, not done again")
+	add(len(j.d.Doubtful), "step called done is in doubt", "steps called done are in doubt")
+	add(j.plan.Validation.Warnings, "warning is to be looked at first", "warnings are to be looked at first")
+	return cmp.Or(strings.Join(parts, "; "), "look at the reasons first")
+}
+
+func validationWords(v report.Validation) string {
+	var parts []string
+	if v.Conflicts > 0 {
+		parts = append(parts, count(v.Conflicts, "conflict"))
+	}
+	if v.Warnings > 0 {
+		parts = append(parts, count(v.Warnings, "warning"))
+	}
+	return cmp.Or(strings.Join(parts, ", "), report.Clean)
+}
+
+// named joins what a step or a unit is called: many titles name the id themselves.
+func named(id, between, title string) string {
+	id, title = clip(id, 60), clip(title, 200)
+	switch {
+	case title == "" || title == id:
+		return id
+	case strings.Contains(title, id):
+		return title
+	}
+	return id + between + title
+}
+
+// stepName is what a person calls a step.
+func stepName(id, title string) string { return named(id, " ", title) }
+
+// withRole adds who does it.
+func withRole(text, role string) string {
+	if role == "" {
+		return text
+	}
+	return text + " -- @" + clip(role, 30)
+}
+
+// unitLabel names a unit and who does it.
+func unitLabel(u reprise.Unit, between string) string {
+	text := named(u.ID, between, u.Title)
+	if u.Role != "" {
+		text += " (" + clip(u.Role, 30) + ")"
+	}
+	return text
+}
+
+// unitWords names a unit, who does it, and why it is its turn.
+func unitWords(u reprise.Unit) string {
+	text := unitLabel(u, " - ")
+	if u.Reason != "" {
+		text += ": " + u.Reason
+	}
+	return text
+}
+
+func unitTexts(units []reprise.Unit) []string {
+	var texts []string
+	for _, u := range units {
+		texts = append(texts, unitWords(u))
+	}
+	return texts
+}
+
+// stepWords tells the status of a step and how well it is founded.
+func stepWords(s *reprise.Step) string {
+	text := words(s.Status)
+	if s.Status == reprise.Done && s.Grade != 0 {
+		text += " (" + s.Grade.String() + ")"
+	}
+	return text
+}
+
+// findingWords tells a finding, with what it is about where it does not say so.
+func findingWords(x reprise.Finding) string {
+	if x.Subject == "" || strings.Contains(x.Message, x.Subject) {
+		return x.Message
+	}
+	return clip(x.Subject, 60) + ": " + x.Message
+}
+
+// findingTexts are the findings of one severity.
+func findingTexts(findings []reprise.Finding, s reprise.Severity) []string {
+	var texts []string
+	for _, x := range findings {
+		if x.Severity == s {
+			texts = append(texts, findingWords(x))
+		}
+	}
+	return texts
+}
+
+func questionTexts(questions []reprise.Question) []string {
+	var texts []string
+	for _, q := range questions {
+		texts = append(texts, q.Text)
+	}
+	return texts
+}
+
+// pointWords names the resume point: "phase 3: implement -- @dev".
+func pointWords(j judged) string {
+	u := j.d.Point
+	if u == nil {
+		return "nothing can be started"
+	}
+	f := formOf(j.run.Kind)
+	text := clip(u.Phase, 60)
+	switch i := report.PointStep(j.run, *u); {
+	case i >= 0 && f.numbered:
+		text = fmt.Sprintf("phase %d: %s", i+1, clip(j.run.Steps[i].ID, 60))
+	case text == "" || j.run.Kind != reprise.KindQALoop && u.ID != u.Phase && u.ID != j.run.ID:
+		unit := named(u.ID, " ", u.Title)
+		if text != "" && f.staged {
+			unit = text + ": " + unit
+		}
+		text = unit
+	}
+	return withRole(text, u.Role)
+}
+
+// whereWords tells where a run stands, short: "phase 3 (implement)".
+func whereWords(j judged) string {
+	if u := j.d.Point; u != nil {
+		if i := report.PointStep(j.run, *u); i >= 0 && formOf(j.run.Kind).numbered {
+			return fmt.Sprintf("phase %d (%s)", i+1, clip(j.run.Steps[i].ID, 40))
+		}
+	}
+	p := j.run.Progress()
+	return cmp.Or(clip(j.run.Phase, 60), fmt.Sprintf("%d of %d done", p.Done, p.Total))
+}
+
+// nextWords tells what would come next, or what is waited for.
+func nextWords(r *reprise.Run, d reprise.Decision) string {
+	questions := r.PendingQuestions()
+	switch {
+	case d.State == reprise.Waiting && len(questions) > 0:
+		return "answer: " + plain(questions[0].Text)
+	case len(d.Reasons) > 0 && (d.Action == reprise.Wait || len(d.Units) == 0 && d.State.Open()):
+		return plain(d.Reasons[0])
+	case len(d.Units) == 0:
+		return "-"
+	}
+	text := unitLabel(d.Units[0], " ")
+	if n := len(d.Units) - 1; n > 0 {
+		text += fmt.Sprintf(" +%d", n)
+	}
+	return text
+}
+
+// shortHash is as much of a commit's hash as people read.
+func shortHash(h string) string {
+	runes := []rune(plain(h))
+	return string(runes[:min(10, len(runes))])
+}
+
+// commitWords lists the commits on record for a step.
+func commitWords(r *reprise.Run, step, last string) string {
+	var short []string
+	if s := r.Step(step); s != nil {
+		for _, c := range s.Commits {
+			short = append(short, shortHash(c))
+		}
+	}
+	if len(short) == 0 && last != "" {
+		short = []string{shortHash(last)}
+	}
+	return cmp.Or(strings.Join(short, ", "), "none on record")
+}
+
+// gitWords tells in short how the repository stands.
+func gitWords(o reprise.Observed) string {
+	g := o.Git
+	switch {
+	case g == nil && o.GitError != "":
+		return "could not be asked: " + o.GitError
+	case g == nil:
+		return ""
+	}
+	text := "on " + cmp.Or(clip(g.Branch, 100), "no branch")
+	if g.Head != "" {
+		text += " at " + shortHash(g.Head)
+	}
+	if g.Operation != "" {
+		text += ", in the middle of a " + clip(g.Operation, 30)
+	}
+	if n := len(g.Changed) + g.ChangedMore; n > 0 {
+		text += ", " + count(n, "file") + " not committed"
+	} else {
+		text += ", everything committed"
+	}
+	if g.HasRemote && g.Unpushed > 0 {
+		text += ", " + count(g.Unpushed, "commit") + " not pushed"
+	}
+	return text
+}
+
+// firstReason is the most important reason of a decision, or another text.
+func firstReason(d reprise.Decision, other string) string {
+	if len(d.Reasons) == 0 {
+		return other
+	}
+	return d.Reasons[0]
+}
+
+// isBlocking reports whether a reason is what a finding blocks the run with.
+func isBlocking(r *reprise.Run, reason string) bool {
+	return slices.ContainsFunc(r.Findings, func(x reprise.Finding) bool { return x.Severity == reprise.Blocking && x.Message == reason })
+}

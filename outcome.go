@@ -1,0 +1,142 @@
+package reprise
+
+import "slices"
+
+// Outcome is what looking at a run, or working on it, came to. Exit codes follow from
+// it and from nothing else.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OutcomeOK         Outcome = iota // safe to resume, or all that was asked for is done
+	OutcomeFailed                    // steps failed for good
+	OutcomeNothing                   // there is nothing to resume
+	OutcomeCaution                   // it can be resumed; something is to be looked at first
+	OutcomeBlocked                   // something must be resolved first
+	OutcomeAsk                       // a person must say something first
+	OutcomeHeld                      // a living process works on it
+	OutcomeUnreadable                // its files do not tell where it stands
+	OutcomeWait                      // for a time or a limit
+)
+
+// Outcome gives the decision in one word.
+func (d Decision) Outcome() Outcome {
+	switch {
+	case d.Action == Repair || d.State == Unreadable:
+		return OutcomeUnreadable
+	case d.Action == Refuse && d.State == Running:
+		return OutcomeHeld
+	case d.Action == Finish:
+		return OutcomeNothing
+	case d.Verdict == BlockedVerdict:
+		return OutcomeBlocked
+	case d.Action == Ask:
+		return OutcomeAsk
+	case d.Action == Wait:
+		return OutcomeWait
+	case d.Verdict == Caution:
+		return OutcomeCaution
+	}
+	return OutcomeOK
+}
+
+// Detected gives in one word how a run was interrupted, from its files alone.
+func (r *Run) Detected(s ResumeState) Outcome {
+	switch {
+	case r.State == Unreadable:
+		return OutcomeUnreadable
+	case !s.Interrupted:
+		return OutcomeNothing
+	case len(r.PendingQuestions()) > 0 && r.State == Waiting:
+		return OutcomeAsk
+	}
+	return OutcomeOK
+}
+
+// Remarkable reports whether there is more to say of a step than its status: evidence,
+// a disagreement, or a part in the decision.
+func (d Decision) Remarkable(s *Step) bool {
+	if len(s.Evidence) > 0 || slices.Contains(d.Again, s.ID) || slices.Contains([]Status{Unknown, Failed, Blocked, InProgress}, s.Status) {
+		return true
+	}
+	// A plan calls every step pending; that is no disagreement.
+	if slices.ContainsFunc(s.Claims, func(c Claim) bool { return c.Status != s.Status && c.Status != Pending }) {
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat(d.Units, d.Verify, d.Doubtful), func(u Unit) bool { return u.ID == s.ID })
+}
+
+// ComesAfter reports whether a step of the run comes after another: it needs it or,
+// where no step of the run needs any, stands behind it.
+func (r *Run) ComesAfter(step, other string) bool {
+	at := func(id string) int { return slices.IndexFunc(r.Steps, func(s Step) bool { return s.ID == id }) }
+	if !slices.ContainsFunc(r.Steps, func(s Step) bool { return len(s.Needs) > 0 }) {
+		return at(step) > at(other)
+	}
+	seen := map[string]bool{}
+	for todo := []string{step}; len(todo) > 0; todo = todo[1:] {
+		s := r.Step(todo[0])
+		if s == nil || seen[s.ID] {
+			continue
+		}
+		seen[s.ID] = true
+		if slices.Contains(s.Needs, other) {
+			return true
+		}
+		todo = append(todo, s.Needs...)
+	}
+	return false
+}
+
+// Latest gives the index of the run that was updated last, of those that no living
+// process works on and no person holds; -1 if there is none. A time that is not known,
+// or is still to come, does not count.
+func Latest(runs []*Run, decisions map[*Run]Decision, o Observed) int {
+	best := -1
+	for i, r := range runs {
+		_, _, known := r.Age(o.Now)
+		if decisions[r].State == Running || r.OnHold() || !known {
+			continue
+		}
+		if best < 0 || r.LastActivity.After(runs[best].LastActivity) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Independent reports whether something can be started that needs none of the answers
+// that the run waits for.
+func (d Decision) Independent(r *Run) bool {
+	waits := map[string]bool{}
+	for _, q := range r.PendingQuestions() {
+		s := r.Step(q.By)
+		if q.By == "" {
+			s = r.Step(q.Subject)
+		}
+		if s == nil || s.Status.Closed() {
+			return false
+		}
+		waits[s.ID] = true
+	}
+	return slices.ContainsFunc(d.Units, func(u Unit) bool { return !waits[u.ID] })
+}
+
+// From is the decision once a person chose to begin again at a step, "" for none: it is
+// started, and the step is the resume point where it comes before the one there was.
+func (d Decision) From(r *Run, step string) Decision {
+	d.Action = Start
+	s := r.Step(step)
+	if s == nil {
+		return d
+	}
+	if d.Point != nil {
+		first := slices.IndexFunc(r.Steps, func(o Step) bool { return o.ID == step || o.ID == d.Point.ID || o.ID == d.Point.Phase })
+		if first >= 0 && r.Steps[first].ID != step {
+			return d
+		}
+	}
+	d.Point = &Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
+	d.Units = []Unit{*d.Point}
+	return d
+}
