@@ -1,6 +1,9 @@
 package reprise
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Outcome is what looking at a run, or working on it, came to. Exit codes follow from
 // it and from nothing else.
@@ -110,10 +113,7 @@ func Latest(runs []*Run, decisions map[*Run]Decision, o Observed) int {
 func (d Decision) Independent(r *Run) bool {
 	waits := map[string]bool{}
 	for _, q := range r.PendingQuestions() {
-		s := r.Step(q.By)
-		if q.By == "" {
-			s = r.Step(q.Subject)
-		}
+		s := r.Step(cmp.Or(q.By, q.Subject))
 		if s == nil || s.Status.Closed() {
 			return false
 		}

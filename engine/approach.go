@@ -68,7 +68,7 @@ func (w Wish) said() bool {
 // and asks what is still open.
 func (w Wish) Usual(r *reprise.Run, d reprise.Decision) string {
 	options := d.Options(r)
-	if len(options) == 0 || options[0].Key == "answer" && len(w.Skip) > 0 {
+	if len(options) == 0 || options[0].Key == reprise.OptionAnswer && len(w.Skip) > 0 {
 		return ""
 	}
 	return options[0].Key
@@ -90,7 +90,7 @@ func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, er
 	}
 	// A pre-flight check wants its word, whatever else is said; what asks for itself or
 	// only looks does not need it.
-	worded := w.Mode == Preflight && !w.Yes && !slices.Contains([]string{"clean", "repair", "review"}, c.Option)
+	worded := w.Mode == Preflight && !w.Yes && !c.Means().Shows && !asksItself(c)
 	if !held && (w.Mode == Autopilot || w.said() && !worded) {
 		if how, chosen, err := w.alone(r, d); err != nil || how != PickWay {
 			return how, chosen, err
@@ -115,22 +115,22 @@ func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error
 	blocked := d.Verdict == reprise.BlockedVerdict
 	if c.Option == "" && c.From == "" {
 		c.Option = w.Usual(r, d)
-		if c.Option == "answer" && !w.Asks && d.Independent(r) {
-			c.Option = "continue"
+		if c.Option == reprise.OptionAnswer && !w.Asks && d.Independent(r) {
+			c.Option = reprise.OptionContinue
 		}
-		if GivesUp(c.Option) || c.Option == "repair" {
+		if c.Means().GivesUp || c.Option == reprise.OptionRepair {
 			// Nobody chose to give up what was made so far.
 			c.Option, blocked = "", true
 		}
 	}
 	switch {
-	case c.Option == "answer" && w.Mode == Autopilot && !w.Asks:
+	case c.Option == reprise.OptionAnswer && w.Mode == Autopilot && !w.Asks:
 		return Leave, c, &UnattendedError{r, NeedsAnswer}
-	case c.Option == "clean" || c.Option == "repair": // they ask for themselves
+	case asksItself(c):
 		return Go, c, nil
-	case GivesUp(c.Option):
+	case c.Means().GivesUp:
 		return GiveUp, c, nil
-	case !blocked || c.Option == "answer" || w.Option == "review": // whoever only looks may
+	case !blocked || c.Option == reprise.OptionAnswer || w.Means().Shows: // whoever only looks may
 		return Go, c, nil
 	case w.Asks && !w.Yes:
 		return PickWay, c, nil
@@ -140,28 +140,23 @@ func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error
 
 // Picked decides what follows once a person picked an option, "" for none.
 func Picked(r *reprise.Run, d reprise.Decision, option string) (Approach, error) {
+	means, _ := reprise.OptionOf(option)
 	switch {
 	case option == "":
 		return Leave, nil
-	case option == "fresh" || option == "discard":
+	case means.StartsOver:
 		return GiveUp, nil
-	case option == "from-phase":
+	case option == reprise.OptionFromPhase:
 		return PickStep, nil
-	case d.Verdict == reprise.BlockedVerdict && option != "answer" && option != "repair" && TakesUp(option):
+	case d.Verdict == reprise.BlockedVerdict && means.Works && means.NeedsState:
 		return Leave, &UnsafeError{Run: r.ID, Reasons: d.Reasons}
 	}
 	return Go, nil
 }
 
-// TakesUp reports whether an option takes the run up where it stands, mended or not; ""
-// stands for the usual one.
-func TakesUp(option string) bool {
-	return slices.Contains([]string{"", "continue", "resume", "resume-agent", "respawn", "restart", "skip", "skip-group", "answer", "from-phase", "repair"}, option)
-}
-
-// GivesUp reports whether an option gives up what was made so far.
-func GivesUp(option string) bool {
-	return slices.Contains([]string{"clean", "fresh", "discard"}, option)
+// asksItself reports whether what was chosen shows its plan and asks for a yes itself.
+func asksItself(c Choice) bool {
+	return c.Option == reprise.OptionClean || c.Option == reprise.OptionRepair
 }
 
 // Outcome gives what came of the work in one word.

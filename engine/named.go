@@ -48,10 +48,10 @@ func (e *StepError) Hint() string {
 	return strings.Join(parts, "; ")
 }
 
-// Names refuses steps that a run does not have, before anything is touched: a
+// CheckSteps refuses a choice of steps that a run does not have, before anything is touched: a
 // *StepError. What is to be skipped has to be a step of the files; the work may begin
 // again at any stage that it came to, and end behind any that it can come to.
-func (c Choice) Names(r *reprise.Run, d reprise.Decision) error {
+func CheckSteps(c Choice, r *reprise.Run, d reprise.Decision) error {
 	wrong := func(flag, step string) error {
 		e := &StepError{Run: "resume " + r.ID, Flag: flag, Step: step}
 		for i := range r.Steps {
@@ -62,7 +62,7 @@ func (c Choice) Names(r *reprise.Run, d reprise.Decision) error {
 	known := func(step string) bool {
 		return step == "" || r.Step(step) != nil || slices.Contains(r.Stages, step) || slices.ContainsFunc(d.Units, func(u reprise.Unit) bool { return u.ID == step })
 	}
-	if !known(c.From) || c.Option == "from-phase" && c.From == "" {
+	if !known(c.From) || c.Option == reprise.OptionFromPhase && c.From == "" {
 		return wrong("from", c.From)
 	}
 	if !known(c.Until) && !convention.Later(r.Kind, c.Until) {

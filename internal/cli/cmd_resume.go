@@ -17,7 +17,13 @@ import (
 )
 
 // optionKeys are the words that choose how to continue, of all kinds of runs.
-var optionKeys = []string{"continue", "resume", "resume-agent", "respawn", "restart", "skip", "skip-group", "fresh", "answer", "clean", "from-phase", "review", "merge", "discard", "repair"}
+func optionKeys() []string {
+	var keys []string
+	for _, m := range reprise.OptionTable() {
+		keys = append(keys, m.Key)
+	}
+	return keys
+}
 
 type resumeFlags struct {
 	workFlags
@@ -73,13 +79,13 @@ func (a *app) newResume() *cobra.Command {
 	a.oneRun(cmd, &flags.dir)
 	flags.workFlags.add(a, cmd)
 	f := cmd.Flags()
-	f.StringVar(&flags.option, "option", "", "how to go on: "+strings.Join(optionKeys, ", "))
+	f.StringVar(&flags.option, "option", "", "how to go on: "+strings.Join(optionKeys(), ", "))
 	f.BoolVar(&flags.auto, "auto-continue", false, "take the usual way without asking")
 	f.StringVar(&flags.from, "from", "", "begin again at this step or stage; what failed for good is tried again")
 	f.StringArrayVar(&flags.skip, "skip", nil, "pass over this step (can be repeated)")
 	f.BoolVar(&flags.fresh, "fresh", false, "start from scratch; the old state is archived first")
 	f.Var(&flags.digest, "if", "only if the state is still the one with this `digest`, which check shows")
-	completes(cmd, "option", optionKeys...)
+	completes(cmd, "option", optionKeys()...)
 	return cmd
 }
 
@@ -90,19 +96,18 @@ func (f *resumeFlags) check() error {
 	}
 	way := "--option " + f.option
 	if f.fresh {
-		if f.option != "" && f.option != "fresh" {
+		if f.option != "" && f.option != reprise.OptionFresh {
 			return misuse("--fresh and --option %s cannot both be meant", f.option)
 		}
-		f.option, way = "fresh", "--fresh"
+		f.option, way = reprise.OptionFresh, "--fresh"
 	}
-	if f.option != "" && !slices.Contains(optionKeys, f.option) {
-		return misuse("--option is %q; it can be %s", f.option, strings.Join(optionKeys, ", "))
-	}
-	afresh := f.option == "fresh" || f.option == "discard"
-	switch takesUp := engine.TakesUp(f.option); {
-	case f.from != "" && (afresh || !takesUp):
+	means, known := reprise.OptionOf(f.option)
+	switch {
+	case !known:
+		return misuse("--option is %q; it can be %s", f.option, strings.Join(optionKeys(), ", "))
+	case f.from != "" && !means.Works:
 		return misuse("--from and %s cannot both be meant", way)
-	case len(f.skip) > 0 && !afresh && !takesUp:
+	case len(f.skip) > 0 && !means.StartsOver && !means.Works:
 		return misuse("--skip and %s cannot both be meant", way)
 	}
 	return nil
@@ -234,10 +239,10 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 		}
 	}
 	choice, mode := flags.choice(), flags.modeOf(j.run.Mode)
-	if gone := j.run.Gone(); gone != nil && j.d.State != reprise.Running && flags.option != "repair" && flags.option != "clean" {
+	if gone := j.run.Gone(); gone != nil && j.d.State != reprise.Running && choice.Option != reprise.OptionRepair && choice.Option != reprise.OptionClean {
 		return &engine.GoneError{Run: j.run.ID, Reason: gone.Message}
 	}
-	if err := choice.Names(j.run, j.d); err != nil {
+	if err := engine.CheckSteps(choice, j.run, j.d); err != nil {
 		return err
 	}
 	p := s.page(s.out)
@@ -245,7 +250,7 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 		return err
 	}
 	switch {
-	case flags.dry && choice.Option == "answer" && !s.asks() && len(j.run.PendingQuestions()) > 0:
+	case flags.dry && choice.Option == reprise.OptionAnswer && !s.asks() && len(j.run.PendingQuestions()) > 0:
 		return s.unattended(j, engine.NeedsAnswer)
 	case !flags.dry:
 		wish := engine.Wish{Choice: choice, Mode: mode, Auto: flags.auto, Yes: flags.yes, Asks: s.asks()}
@@ -256,9 +261,9 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 		}
 	}
 	switch choice.Option {
-	case "clean":
+	case reprise.OptionClean:
 		return s.clean(s.ctx, flags.upkeepFlags, j.name)
-	case "repair":
+	case reprise.OptionRepair:
 		return s.repairRun(j, flags)
 	}
 	if err := s.trustOrigin(j.run.Ref); err != nil {
@@ -276,7 +281,7 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 		return s.showPreview(preview)
 	}
 	s.opens(p, j, choice)
-	if choice.Option == "answer" {
+	if choice.Option == reprise.OptionAnswer {
 		if err := s.answerFirst(e, j); err != nil {
 			return err
 		}
@@ -290,7 +295,7 @@ func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 	switch {
 	case j.d.Action == reprise.Refuse && j.d.State == reprise.Running:
 		s.came(reprise.OutcomeHeld)
-	case j.d.Action == reprise.Finish && flags.from != "" && flags.option != "fresh":
+	case j.d.Action == reprise.Finish && flags.from != "" && flags.option != reprise.OptionFresh:
 		return true, fail(exitUsage, "--fresh starts it from scratch; the old state is archived first", "resume %s: it is finished, no step of it can begin again", j.run.ID)
 	case j.d.Action == reprise.Finish && flags.option == "":
 		s.came(reprise.OutcomeNothing)
@@ -357,7 +362,7 @@ func (s *job) approach(p *page, j judged, wish engine.Wish) (_ engine.Choice, ok
 	case engine.SayWord:
 		p.asking, p.preflight = true, true
 		p.check(j)
-		if engine.GivesUp(choice.Option) {
+		if choice.Means().GivesUp {
 			p.say("The old state is archived and the work starts from scratch.")
 		} else if j.d.Verdict == reprise.BlockedVerdict {
 			return choice, false, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
@@ -429,7 +434,7 @@ func (s *job) picked(p *page, j judged, choice engine.Choice, options []reprise.
 	case !ok:
 		s.came(reprise.OutcomeAsk)
 		p.say("Nothing was started.")
-	case engine.TakesUp(key):
+	case choice.Means().Works:
 		p.gap()
 	}
 	return choice, ok, nil
@@ -469,7 +474,7 @@ func (s *job) saysProceed(p *page) (bool, error) {
 // stands.
 func (s *job) opens(p *page, j judged, choice engine.Choice) {
 	s.opening = nil
-	if !engine.TakesUp(choice.Option) {
+	if !choice.Means().Works {
 		return
 	}
 	s.opening = func() {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"reprise"
+	"reprise/engine"
 )
 
 func TestX10_OR3_stages_that_can_be_named(t *testing.T) {
@@ -27,7 +28,7 @@ func TestX10_OR3_stages_that_can_be_named(t *testing.T) {
 		{option: "from-phase", from: "subtask-1-1"}:         true,
 		{workFlags: workFlags{until: ""}, skip: []string{}}: true,
 	} {
-		err := flags.choice().Names(run, d)
+		err := engine.CheckSteps(flags.choice(), run, d)
 		if (err == nil) != ok {
 			t.Errorf("%+v: %v", *flags, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"reprise"
-	"reprise/engine"
 	"reprise/project"
 )
 
@@ -49,7 +48,7 @@ func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden stri
 	left, listed := map[reprise.State]int{}, map[reprise.State]int{}
 	for _, r := range res.Runs {
 		d := res.Decisions[r]
-		kept := d.State == reprise.Stopped && slices.ContainsFunc(d.Options(r), func(o reprise.Option) bool { return engine.TakesUp(o.Key) })
+		kept := d.State == reprise.Stopped && slices.ContainsFunc(d.Options(r), func(o reprise.Option) bool { return o.Means().Works })
 		switch idle := kept || d.State == reprise.NotStarted; {
 		case !d.State.Open() && !kept, idle && listed[d.State] >= shownIdle:
 			left[d.State]++

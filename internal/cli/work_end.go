@@ -59,7 +59,7 @@ func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary,
 	}
 	p.asking = true
 	p.diff(sum.Review)
-	options := slices.DeleteFunc(slices.Clone(j.d.Options(j.run)), func(o reprise.Option) bool { return o.Key == "review" })
+	options := slices.DeleteFunc(slices.Clone(j.d.Options(j.run)), func(o reprise.Option) bool { return o.Means().Shows })
 	if !s.asks() {
 		p.gap()
 		p.next(next + " --option " + anyOf(options))
