@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -69,13 +70,19 @@ search:
 	return c
 }
 
+// lazily compiles a regular expression when it is first needed: most commands
+// start no agent.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 // The ways a reset time is written.
 var (
-	byEpoch  = regexp.MustCompile(`\|(\d{10})(?:\d{3})?\b`)
-	byStamp  = regexp.MustCompile(`\b(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))`)
-	bySpan   = regexp.MustCompile(`(?i)(?:again|retry|resets?|available)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])[\s,]*(?:and\s+)?)+)`)
-	spanPart = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])`)
-	byClock  = regexp.MustCompile(`(?i)(?:again at|resets?(?: at)?|available at)\s+(?:(?:([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s*(?:(\d{4}),?\s*)?(?:at\s+)?)?)(\d{1,2})(?::(\d\d))?\s*([ap]m)(?:\s*\(([A-Za-z0-9_+/-]+)\))?`)
+	byEpoch  = lazily(`\|(\d{10})(?:\d{3})?\b`)
+	byStamp  = lazily(`\b(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))`)
+	bySpan   = lazily(`(?i)(?:again|retry|resets?|available)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])[\s,]*(?:and\s+)?)+)`)
+	spanPart = lazily(`(?i)(\d+(?:\.\d+)?)\s*(days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|ms|[dhms])`)
+	byClock  = lazily(`(?i)(?:again at|resets?(?: at)?|available at)\s+(?:(?:([A-Z][a-z]{2})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s*(?:(\d{4}),?\s*)?(?:at\s+)?)?)(\d{1,2})(?::(\d\d))?\s*([ap]m)(?:\s*\(([A-Za-z0-9_+/-]+)\))?`)
 )
 
 // farthest is the latest reset that is believed.
@@ -85,17 +92,17 @@ const farthest = 35 * 24 * time.Hour
 // that cannot be.
 func resetTime(text string, now time.Time) time.Time {
 	var at time.Time
-	if m := byEpoch.FindStringSubmatch(text); m != nil {
+	if m := byEpoch().FindStringSubmatch(text); m != nil {
 		if sec, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 			at = time.Unix(sec, 0)
 		}
-	} else if m := byStamp.FindStringSubmatch(text); m != nil {
+	} else if m := byStamp().FindStringSubmatch(text); m != nil {
 		if t, err := time.Parse(time.RFC3339, m[1]); err == nil {
 			at = t
 		}
-	} else if m := bySpan.FindStringSubmatch(text); m != nil {
+	} else if m := bySpan().FindStringSubmatch(text); m != nil {
 		at = now.Add(span(m[1]))
-	} else if m := byClock.FindStringSubmatch(text); m != nil {
+	} else if m := byClock().FindStringSubmatch(text); m != nil {
 		at = clock(m, now)
 	}
 	if !at.After(now) || at.After(now.Add(farthest)) {
@@ -106,7 +113,7 @@ func resetTime(text string, now time.Time) time.Time {
 
 func span(text string) time.Duration {
 	var total time.Duration
-	for _, m := range spanPart.FindAllStringSubmatch(text, -1) {
+	for _, m := range spanPart().FindAllStringSubmatch(text, -1) {
 		n, err := strconv.ParseFloat(m[1], 64)
 		if err != nil {
 			return 0

@@ -8,29 +8,6 @@ import (
 	"time"
 )
 
-var claude = Preset{
-	Name: "claude", Program: "claude", Tested: "2.1.197", Chooses: true, session: uuid,
-	argv: claudeArgs, read: readClaude, approves: []string{"--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"},
-}
-
-func claudeArgs(o Options, session string, resume bool) []string {
-	args := []string{"-p", "--output-format", "stream-json", "--verbose"}
-	switch o.Approve {
-	case ApproveAll:
-		args = append(args, "--dangerously-skip-permissions")
-	case ApproveNone:
-	default:
-		args = append(args, "--permission-mode", "acceptEdits")
-	}
-	if o.Model != "" {
-		args = append(args, "--model", o.Model)
-	}
-	if resume {
-		return append(args, "--resume", session)
-	}
-	return append(args, "--session-id", session)
-}
-
 // claudeEvent holds what is used of all its events.
 type claudeEvent struct {
 	Type      string          `json:"type"`

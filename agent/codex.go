@@ -5,34 +5,6 @@ import (
 	"strings"
 )
 
-var codex = Preset{
-	Name: "codex", Program: "codex", Tested: "0.166.0", session: uuid,
-	argv: codexArgs, read: readCodex, approves: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto", "--sandbox", "-s"},
-	native: []string{"codex.js", "../node_modules/@openai/codex-*/vendor/*/bin/codex", "../../codex-*/vendor/*/bin/codex"},
-}
-
-func codexArgs(o Options, session string, resume bool) []string {
-	args := []string{"exec"}
-	if resume {
-		args = append(args, "resume")
-	}
-	args = append(args, "--json", "--skip-git-repo-check")
-	switch o.Approve {
-	case ApproveAll:
-		args = append(args, "--dangerously-bypass-approvals-and-sandbox")
-	case ApproveNone:
-	default:
-		args = append(args, "-c", `sandbox_mode="workspace-write"`)
-	}
-	if o.Model != "" {
-		args = append(args, "-m", o.Model)
-	}
-	if resume {
-		args = append(args, session)
-	}
-	return args
-}
-
 func readCodex(s *stream, raw []byte) string {
 	var e struct {
 		Type    string `json:"type"`

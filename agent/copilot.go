@@ -7,32 +7,6 @@ import (
 	"time"
 )
 
-// copilot names its session in the last event only; until then the id is the
-// one it was given.
-var copilot = Preset{
-	Name: "copilot", Program: "copilot", Tested: "1.0.102", Chooses: true, session: uuid,
-	argv: copilotArgs, read: readCopilot, approves: []string{"--allow-all-tools", "--allow-all", "--allow-tool", "--yolo"},
-	native: []string{"npm-loader.js", "../node_modules/@github/copilot-*/copilot", "node_modules/@github/copilot-*/copilot", "../copilot-*/copilot"},
-}
-
-func copilotArgs(o Options, session string, resume bool) []string {
-	args := []string{"--output-format", "json", "--no-auto-update", "--no-ask-user"}
-	switch o.Approve {
-	case ApproveAll:
-		args = append(args, "--allow-all-tools", "--allow-all-paths")
-	case ApproveNone:
-	default:
-		args = append(args, "--allow-all-tools") // in the folder it works in
-	}
-	if o.Model != "" {
-		args = append(args, "--model", o.Model)
-	}
-	if resume {
-		return append(args, "--resume="+session)
-	}
-	return append(args, "--session-id="+session)
-}
-
 func readCopilot(s *stream, raw []byte) string {
 	var e struct {
 		Type    string `json:"type"`

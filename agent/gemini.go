@@ -5,38 +5,6 @@ import (
 	"encoding/json"
 )
 
-var gemini = Preset{
-	Name: "gemini", Program: "gemini", Tested: "0.61.0", Chooses: true, session: uuid,
-	argv: geminiArgs, read: readGemini, approves: []string{"--approval-mode", "--yolo", "-y"},
-	// Otherwise it starts itself again as a child that outlives it and ignores
-	// the request to stop.
-	env: []string{"GEMINI_CLI_NO_RELAUNCH=true"},
-}
-
-func geminiArgs(o Options, session string, resume bool) []string {
-	return geminiLike(o, session, resume, "auto_edit", "-r")
-}
-
-// geminiLike are the arguments of gemini and of what descends from it, which
-// spell two of them in their own way.
-func geminiLike(o Options, session string, resume bool, edits, again string) []string {
-	args := []string{"-o", "stream-json"}
-	switch o.Approve {
-	case ApproveAll:
-		args = append(args, "--approval-mode", "yolo")
-	case ApproveNone:
-	default:
-		args = append(args, "--approval-mode", edits)
-	}
-	if o.Model != "" {
-		args = append(args, "-m", o.Model)
-	}
-	if resume {
-		return append(args, again, session)
-	}
-	return append(args, "--session-id", session)
-}
-
 func readGemini(s *stream, raw []byte) string {
 	var e struct {
 		Type     string          `json:"type"`

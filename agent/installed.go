@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +25,7 @@ type Installed struct {
 	Problem string
 }
 
-var version = regexp.MustCompile(`\d+\.\d+\.\d+`)
+var version = lazily(`\d+\.\d+\.\d+`)
 
 // asked is how long a program may take to tell its version.
 const asked = 5 * time.Second
@@ -83,7 +82,7 @@ func (i *Installed) ask(ctx context.Context, env []string) {
 	cmd.Env, cmd.WaitDelay = env, time.Second
 	proc.Group(cmd)
 	text, err := cmd.Output()
-	i.Version = version.FindString(string(text))
+	i.Version = version().FindString(string(text))
 	switch {
 	case ctx.Err() != nil:
 		i.Version, i.Problem = "", fmt.Sprintf("does not tell its version within %s", asked)

@@ -3,33 +3,10 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 )
-
-// opencode prints no end: the last step that stopped ends a session only if the
-// process ends well after it. It shows a tool call when it is over, so a call
-// that was cut off is not among the open ones.
-var opencode = Preset{
-	Name: "opencode", Program: "opencode", Tested: "1.18.33", session: regexp.MustCompile(`^ses_[0-9A-Za-z]{10,64}$`),
-	argv: opencodeArgs, read: readOpencode, approves: []string{"--auto"}, soft: true,
-}
-
-func opencodeArgs(o Options, session string, resume bool) []string {
-	args := []string{"run", "--format", "json"}
-	if o.Approve != ApproveNone {
-		args = append(args, "--auto") // it knows all or nothing
-	}
-	if o.Model != "" {
-		args = append(args, "-m", o.Model)
-	}
-	if resume {
-		args = append(args, "-s", session)
-	}
-	return args
-}
 
 type opencodeEvent struct {
 	Type    string `json:"type"`

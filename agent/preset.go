@@ -23,13 +23,19 @@ type Preset struct {
 	// learned from the first event.
 	Chooses bool
 
-	session *regexp.Regexp // the form of its ids
+	session string // the form of its ids, a regular expression
+	// args come first, again in their place to resume; then what it may do
+	// without asking, the model and the session, whose id stands for ID. The
+	// prompt is on standard input.
+	args, again   []string
+	edits, all    []string
+	model         string
+	fresh, resume []string
+	last          []string // behind a person's own arguments
 	// approves are its flags for what it may do without asking; if a person
 	// gives one, ours is left out.
 	approves []string
 	env      []string // set unless a person set them
-	// argv gives the arguments; the prompt is on standard input.
-	argv func(o Options, session string, resume bool) []string
 	// read takes one event and returns what a person would want to see.
 	read func(*stream, []byte) string
 	// soft tells that nothing it prints is a sure end.
@@ -125,7 +131,7 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 		return l.Start(ctx, job)
 	}
 	s := &stream{now: o.Now, soft: p.soft}
-	if job.Resume && !p.session.MatchString(job.Session) {
+	if job.Resume && !p.isSession(job.Session) {
 		// Some begin a new session for a name they do not know.
 		return over{Result{Outcome: SessionNotFound, Session: job.Session, Reason: "that is no id of a " + p.Name + " session"}}, nil
 	}
@@ -160,7 +166,38 @@ func (p Preset) line(o Options, job Job, session string) []string {
 		o.Approve = ApproveNone
 	}
 	program = behind(program, p.native, job.Env)
-	return slices.Concat([]string{program}, p.argv(o, session, job.Resume), more, p.last())
+	return slices.Concat([]string{program}, p.argv(o, session, job.Resume), more, p.last)
+}
+
+// argv are the arguments without a person's own.
+func (p Preset) argv(o Options, session string, resume bool) []string {
+	args, approve, name := p.args, p.edits, p.fresh
+	if resume {
+		name = p.resume
+		if p.again != nil {
+			args = p.again
+		}
+	}
+	switch o.Approve {
+	case ApproveAll:
+		approve = p.all
+	case ApproveNone:
+		approve = nil
+	}
+	args = slices.Concat(args, approve)
+	if o.Model != "" {
+		args = append(args, p.model, o.Model)
+	}
+	for _, a := range name {
+		args = append(args, strings.ReplaceAll(a, "ID", session))
+	}
+	return args
+}
+
+// isSession reports whether a text has the form of its session ids.
+func (p Preset) isSession(id string) bool {
+	ok, err := regexp.MatchString(p.session, id)
+	return ok && err == nil
 }
 
 // NewSession stands in a CommandLine for the id of a session that is chosen when
@@ -185,21 +222,13 @@ func (d *driver) CommandLine(job Job) []string {
 
 // chosen tells the id of a session that we name, before it begins.
 func (p Preset) chosen(id string, learned func(string) error) error {
-	if !p.session.MatchString(id) {
+	if !p.isSession(id) {
 		return errors.New("the session to begin has no id of the right form")
 	}
 	if learned == nil {
 		return nil
 	}
 	return learned(id)
-}
-
-// last are arguments that have to stand behind a person's own.
-func (p Preset) last() []string {
-	if p.Name == "codex" {
-		return []string{"-"} // the prompt is on standard input
-	}
-	return nil
 }
 
 // unset leaves out variables that the environment has.
@@ -216,8 +245,6 @@ type over struct{ result Result }
 func (over) PID() int       { return 0 }
 func (o over) Wait() Result { return o.result }
 func (over) Kill()          {}
-
-var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
 
 // newID makes a random UUID.
 func newID() string {

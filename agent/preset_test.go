@@ -37,7 +37,7 @@ func TestAC_commands(t *testing.T) {
 		{copilot, "", true, "--output-format json --no-auto-update --no-ask-user --allow-all-tools --model m --resume=" + someID},
 		{copilot, ApproveNone, false, "--output-format json --no-auto-update --no-ask-user --model m --session-id=" + someID},
 	} {
-		got := slices.Concat(tc.preset.argv(Options{Model: "m", Approve: tc.approve}, someID, tc.resume), tc.preset.last())
+		got := slices.Concat(tc.preset.argv(Options{Model: "m", Approve: tc.approve}, someID, tc.resume), tc.preset.last)
 		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.preset.Name, diff)
 		}

@@ -93,7 +93,7 @@ func TestRecord(t *testing.T) {
 				if !rec.Resume && p.Chooses {
 					rec.Session = newID()
 				}
-				argv := slices.Concat(p.argv(Options{Approve: approve, Model: r.ModelName()}, rec.Session, rec.Resume), p.last())
+				argv := slices.Concat(p.argv(Options{Approve: approve, Model: r.ModelName()}, rec.Session, rec.Resume), p.last)
 				r.record(t, &rec, argv, s.signal)
 				rec.save(t, r)
 			})
