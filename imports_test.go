@@ -74,6 +74,7 @@ var pure = []string{".", "convention/*", "internal/ledger", "examine", "report",
 // that it can be replaced in a day.
 var owners = map[string]string{
 	"go.yaml.in/yaml/v3":                    "internal/doc",
+	"github.com/aymanbagabas/go-udiff":      "internal/durable",
 	"github.com/spf13/cobra":                "internal/cli",
 	"github.com/clipperhouse/displaywidth":  "internal/cli",
 	"golang.org/x/term":                     "internal/cli",

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"reprise"
-	"reprise/internal/durable"
 	"reprise/journal"
 	"reprise/upkeep"
 )
@@ -26,7 +25,6 @@ type made struct {
 	content []byte
 	own     bool // nobody else is to change it
 	stands  bool
-	seen    *durable.Watch // it was that when it was last looked at
 }
 
 // definition is what the run is made of, by what is on record now.
@@ -46,11 +44,10 @@ func (w *work) own() bool { return w.definition().own }
 // changed them. What it finds is kept first, so that nothing is lost by it.
 func (w *work) putBack(ctx context.Context) error {
 	m := w.definition()
-	if !m.stands || w.dry == nil && m.seen != nil && m.seen.Same() {
+	if !m.stands {
 		return nil
 	}
-	seen := w.store.Watch()
-	var at fs.FS = seen
+	var at fs.FS = w.store
 	if w.dry != nil {
 		at = w.dry
 	}
@@ -61,7 +58,6 @@ func (w *work) putBack(ctx context.Context) error {
 	case err != nil:
 		return err
 	case bytes.Equal(have, m.content):
-		m.seen = seen
 		return nil
 	}
 	found := journal.StepsChanged(w.ref, m.file)

@@ -21,6 +21,7 @@ import (
 	"reprise"
 	"reprise/engine"
 	"reprise/internal/durable"
+	"reprise/internal/durable/crashfs"
 )
 
 // small is a workflow file with two processes and a milestone between them.
@@ -122,7 +123,7 @@ func killedBefore(n int, sites string) func(durable.FS) durable.FS {
 	at := 0
 	out, err := os.Create(sites)
 	return func(under durable.FS) durable.FS {
-		return durable.BeforeEach(under, func(int) {
+		return crashfs.BeforeEach(under, func(int) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {

@@ -17,6 +17,7 @@ import (
 	"reprise/agent"
 	"reprise/engine"
 	"reprise/internal/durable"
+	"reprise/internal/durable/crashfs"
 	"reprise/settings"
 )
 
@@ -98,7 +99,7 @@ func TestHelper_answers_until_it_is_done(t *testing.T) {
 	var mu sync.Mutex
 	at := 0
 	e.Disk = func(under durable.FS) durable.FS {
-		return durable.BeforeEach(under, func(int) {
+		return crashfs.BeforeEach(under, func(int) {
 			mu.Lock()
 			defer mu.Unlock()
 			if at == n {

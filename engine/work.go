@@ -288,7 +288,7 @@ func (w *work) remember(ev *reprise.Event) {
 		w.told = nil
 		return
 	}
-	w.told = journal.Push(w.told, *ev)
+	w.told = append(w.told, *ev)
 }
 
 // journalOnly are events that no layout has a place for.

@@ -22,9 +22,8 @@ func (j *Journal) CatchUp(ctx context.Context) ([]reprise.Finding, error) {
 	return findings, err
 }
 
-// Resume is CatchUp and Load at once, for less than both: the run is what its
-// files tell now, but that steps of deferred events may lack the lines of their
-// sources. The caller must not change it.
+// Resume is CatchUp and Current at once, for less than both. Steps of deferred
+// events may lack the lines of their sources.
 func (j *Journal) Resume(ctx context.Context) ([]reprise.Finding, *reprise.Run, error) {
 	findings, run, err := j.catchUp(ctx)
 	if err == nil && run == nil {
@@ -33,22 +32,13 @@ func (j *Journal) Resume(ctx context.Context) ([]reprise.Finding, *reprise.Run, 
 	return append(givenUp(j.ref, j.log.Lost()), findings...), run, err
 }
 
-// OpenRun is Open and Resume at once: the files of the run are read while its
-// journal is.
+// OpenRun is Open and Resume at once.
 func OpenRun(ctx context.Context, store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(*Entry)) (*Journal, []reprise.Finding, *reprise.Run, error) {
-	ahead := make(chan reading, 1)
-	go func() { ahead <- read(store, layout, ref) }()
 	j, err := Open(store, layout, ref, each...)
 	if err != nil {
-		<-ahead // nobody reads the files behind the caller's back
 		return nil, nil, nil, err
 	}
-	j.ahead = ahead
 	findings, run, err := j.Resume(ctx)
-	if j.ahead != nil {
-		<-j.ahead
-		j.ahead = nil
-	}
 	return j, findings, run, err
 }
 
@@ -119,9 +109,8 @@ func (j *Journal) refresh() error {
 		return nil
 	}
 	var fresh trail
-	var read reader
 	_, err := j.store.ReadLog(j.name, func(rec durable.Record) error {
-		return read.record(rec, &fresh)
+		return fresh.read(rec, func(*Entry) {})
 	})
 	if err != nil {
 		return err
@@ -155,7 +144,6 @@ func (j *Journal) bring(ctx context.Context, late []reprise.Event) (run *reprise
 		if run, err = j.Current(); err != nil {
 			return nil, "", err
 		}
-		j.read = reading{} // it is moved on here
 		n := 0
 		var edits []reprise.Edit
 		if tracker, ok := j.layout.(reprise.Tracker); ok {

@@ -15,7 +15,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"reprise"
@@ -62,17 +61,6 @@ type Journal struct {
 	seq     uint64 // of the last record that the trail knows
 	trail   trail
 	pending reprise.Track // whose files have not been told of all its events
-	ahead   chan reading  // the run as it was when the journal was opened; nil once it is used
-	read    reading       // the last one
-}
-
-// reading is a run and what it was read from.
-type reading struct {
-	run  *reprise.Run
-	from *durable.Watch
-	err  error
-	// since are events that were recorded since and that the run is to be moved on by.
-	since []reprise.Event
 }
 
 // Name is the name of a run's log: readable, unambiguous, and a file name
@@ -123,15 +111,12 @@ func stem(ref reprise.Ref) string {
 // each, in order; it must not keep the entry. The store's lease must be held.
 func Open(store *durable.Store, layout reprise.Layout, ref reprise.Ref, each ...func(*Entry)) (*Journal, error) {
 	j := &Journal{store: store, layout: layout, ref: ref, name: Name(ref)}
-	var read reader
 	log, err := store.OpenLog(j.name, func(rec durable.Record) error {
-		err := read.record(rec, &j.trail)
-		if err == nil && rec.Kind == kindEvent {
+		return j.trail.read(rec, func(e *Entry) {
 			for _, fn := range each {
-				fn(&read.e)
+				fn(e)
 			}
-		}
-		return err
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open journal of %s: %w", ref.ID, err)
@@ -152,25 +137,11 @@ type Account struct {
 // stands before the place of damage.
 func ReadAccount(store *durable.Store, name string) (*Account, error) {
 	a := &Account{}
-	var read reader
 	var err error
 	a.Info, err = store.ReadLog(name, func(rec durable.Record) error {
-		err := read.record(rec, &a.trail)
-		if err == nil && rec.Kind == kindEvent {
-			a.Entries = Push(a.Entries, read.e)
-		}
-		return err
+		return a.trail.read(rec, func(e *Entry) { a.Entries = append(a.Entries, *e) })
 	})
 	return a, err
-}
-
-// Push is append for events and entries. They are large and there may be many: it
-// copies them less often.
-func Push[T any](list []T, v T) []T {
-	if len(list) == cap(list) {
-		list = slices.Grow(list, max(64, len(list)))
-	}
-	return append(list, v)
 }
 
 // Read is ReadAccount for the entries alone.
@@ -196,47 +167,7 @@ func (j *Journal) Record(ctx context.Context, ev reprise.Event) ([]reprise.Edit,
 	if err != nil {
 		return nil, err
 	}
-	// The edits are for the files as they are now. The run can be moved on by them
-	// only if that is what it was read from: whoever wrote in between would not be
-	// heard of.
-	moves := len(edits) > 0 && j.read.from.Same()
-	if err := j.carryOut(ctx, ev, edits, nowhere); err != nil {
-		return nil, err
-	}
-	if moves {
-		j.moveOn(ev)
-	}
-	return edits, nil
-}
-
-// moveOn spares reading a large run again after an event, where the layout can tell
-// without that what the run is now. The event and its files are the last that were
-// recorded.
-func (j *Journal) moveOn(ev reprise.Event) {
-	if _, ok := j.layout.(reprise.Tracker); !ok {
-		return
-	}
-	j.read.since = append(j.read.since, ev)
-	for _, f := range j.trail.files {
-		j.read.from.Wrote(f.Path, f.After)
-	}
-}
-
-// movedOn is the reading with what was recorded since. ok is false where only the files
-// can tell.
-func (j *Journal) movedOn() (r reading, ok bool) {
-	if len(j.read.since) == 0 {
-		return j.read, true
-	}
-	r = j.read
-	r.run, r.since = r.run.Clone(), nil
-	track := j.layout.(reprise.Tracker).Track(j.store, r.run)
-	for _, ev := range j.read.since {
-		if !track.Advance(ev) {
-			return r, false
-		}
-	}
-	return r, true
+	return edits, j.carryOut(ctx, ev, edits, nowhere)
 }
 
 // carryOut makes an event durable, first in the journal and then in the files.
@@ -260,33 +191,13 @@ func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []repris
 	return nil
 }
 
-// Current gives the run as its files tell it now, but that what was recorded here may
-// lack the lines of its sources. The files are read again only where one of them, or
-// of the folders that were looked through, is not as it was; so it may be the run of
-// the last call, and the caller must not change it.
+// Current gives the run as its files tell it now.
 func (j *Journal) Current() (*reprise.Run, error) {
-	if j.ahead != nil {
-		j.read, j.ahead = <-j.ahead, nil
+	run, err := j.layout.Load(j.store, j.ref)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", j.ref.Path, err)
 	}
-	moved := reading{}
-	ok := j.read.from != nil && j.read.err == nil && j.read.from.Same()
-	if ok {
-		moved, ok = j.movedOn()
-	}
-	if !ok {
-		moved = read(j.store, j.layout, j.ref)
-	}
-	j.read = moved
-	if j.read.err != nil {
-		return nil, fmt.Errorf("load %s: %w", j.ref.Path, j.read.err)
-	}
-	return j.read.run, nil
-}
-
-func read(store *durable.Store, layout reprise.Layout, ref reprise.Ref) reading {
-	from := store.Watch()
-	run, err := layout.Load(from, ref)
-	return reading{run: run, from: from, err: err}
+	return run, nil
 }
 
 // edits asks the layout what an event means in its files as they are now.

@@ -11,10 +11,8 @@ func LastEntries(store *durable.Store) (map[string]Entry, error) {
 	}
 	out := map[string]Entry{}
 	for name, rec := range records {
-		var read reader
-		if rec.Kind == kindEvent && read.record(rec, nil) == nil {
-			out[name] = read.e
-		}
+		// One that cannot be read is for whoever reads the journal to tell.
+		_ = new(trail).read(rec, func(e *Entry) { out[name] = *e })
 	}
 	return out, nil
 }

@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"reprise"
@@ -27,6 +29,29 @@ type trail struct {
 	// once it was ended: nobody misses them then.
 	own  map[string]wrote
 	over bool
+}
+
+// read moves the trail on by a record of the log, and hands it to fn if it is an
+// event.
+func (t *trail) read(rec durable.Record, fn func(*Entry)) (err error) {
+	switch rec.Kind {
+	case kindEvent:
+		var e Entry
+		if err = json.Unmarshal(rec.Payload, &e); err == nil {
+			e.Seq, e.Generation, e.Source = rec.Seq, rec.Gen, reprise.Source{File: rec.File, Line: rec.Line}
+			t.add(&e)
+			fn(&e)
+		}
+	case kindFiles:
+		var p projection
+		if err = json.Unmarshal(rec.Payload, &p); err == nil {
+			t.project(p)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read journal entry %d: %w", rec.Seq, err)
+	}
+	return nil
 }
 
 // add moves the trail on by an entry.

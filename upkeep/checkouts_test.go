@@ -19,6 +19,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/internal/durable/crashfs"
 	"reprise/internal/gitx"
 	"reprise/internal/gitx/gittest"
 	"reprise/project"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		err = patient(func() error {
 			_, err := tender(dir, func(under durable.FS) durable.FS {
-				return durable.StopBefore(under, n, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
+				return crashfs.StopBefore(under, n, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
 			}).Undo(context.Background(), id)
 			return err
 		})

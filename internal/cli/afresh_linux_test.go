@@ -15,6 +15,7 @@ import (
 	"reprise/flow"
 	"reprise/internal/demo"
 	"reprise/internal/durable"
+	"reprise/internal/durable/crashfs"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -37,7 +38,7 @@ func TestHelper_starts_afresh_and_is_killed(t *testing.T) {
 		return engine.ReadFlow(filepath.Join(dir, file), "")
 	}
 	e.Disk = func(under durable.FS) durable.FS {
-		return durable.BeforeEach(under, func(int) {
+		return crashfs.BeforeEach(under, func(int) {
 			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(ref.Path))); err != nil {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 				select {}

@@ -62,7 +62,6 @@ type Info struct {
 	UID     uint32
 	GID     uint32
 	ModTime time.Time
-	Changed time.Time // when anything of it last changed, as the system keeps it; zero where it does not
 }
 
 // Regular reports whether it is a plain file.

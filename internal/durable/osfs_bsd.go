@@ -6,14 +6,9 @@ import (
 	"errors"
 	"os"
 	"strings"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// changed is not told here: the field has another name on each of these systems.
-func changed(*syscall.Stat_t) time.Time { return time.Time{} }
 
 func openWay(*os.Root) (*os.File, error) { return nil, nil }
 

@@ -8,13 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-func changed(st *syscall.Stat_t) time.Time { return time.Unix(st.Ctim.Unix()) }
 
 // openWay opens the project for atOnce.
 func openWay(root *os.Root) (*os.File, error) { return root.Open(".") }

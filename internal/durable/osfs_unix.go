@@ -18,7 +18,6 @@ func infoOf(info fs.FileInfo) Info {
 	out := Info{Name: info.Name(), Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime()}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		out.Ino, out.Links, out.UID, out.GID = st.Ino, uint64(st.Nlink), st.Uid, st.Gid
-		out.Changed = changed(st)
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package durable
+package durable_test
 
 import (
 	"errors"
@@ -7,22 +7,25 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"reprise/internal/durable"
+	"reprise/internal/durable/crashfs"
 )
 
 func TestT5_private_file_is_made_for_its_owner_alone(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "a", "b", "trust")
-	if b, err := ReadPrivate(name); b != nil || err != nil {
+	if b, err := durable.ReadPrivate(name); b != nil || err != nil {
 		t.Fatalf("read of nothing: %q, %v", b, err)
 	}
 	put := func(text string) func([]byte) ([]byte, error) {
 		return func([]byte) ([]byte, error) { return []byte(text), nil }
 	}
 	for _, text := range []string{"one\n", "two\n", "two\n", ""} {
-		if err := UpdatePrivate(name, put(text)); err != nil {
+		if err := durable.UpdatePrivate(name, put(text)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := ReadPrivate(name); err != nil || string(got) != text {
+		if got, err := durable.ReadPrivate(name); err != nil || string(got) != text {
 			t.Fatalf("read %q, %v", got, err)
 		}
 	}
@@ -36,10 +39,10 @@ func TestT5_private_file_is_made_for_its_owner_alone(t *testing.T) {
 		}
 	}
 	refused := errors.New("no")
-	if err := UpdatePrivate(name, func([]byte) ([]byte, error) { return nil, refused }); !errors.Is(err, refused) {
+	if err := durable.UpdatePrivate(name, func([]byte) ([]byte, error) { return nil, refused }); !errors.Is(err, refused) {
 		t.Errorf("the cause is lost: %v", err)
 	}
-	if err := UpdatePrivate("relative", put("x")); err == nil {
+	if err := durable.UpdatePrivate("relative", put("x")); err == nil {
 		t.Error("a relative path was taken")
 	}
 }
@@ -52,7 +55,7 @@ func TestT5_private_writers_do_not_lose_each_other(t *testing.T) {
 	for range writers {
 		wait.Go(func() {
 			for range each {
-				err := UpdatePrivate(name, func(old []byte) ([]byte, error) { return append(old, "x\n"...), nil })
+				err := durable.UpdatePrivate(name, func(old []byte) ([]byte, error) { return append(old, "x\n"...), nil })
 				if err != nil {
 					t.Error(err)
 				}
@@ -60,7 +63,7 @@ func TestT5_private_writers_do_not_lose_each_other(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	got, err := ReadPrivate(name)
+	got, err := durable.ReadPrivate(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +83,7 @@ func TestT5_private_file_is_old_or_new_after_any_stop(t *testing.T) {
 		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		disk, err := OpenFS(dir)
+		disk, err := durable.OpenFS(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,20 +96,20 @@ func TestT5_private_file_is_old_or_new_after_any_stop(t *testing.T) {
 					died = true
 				}
 			}()
-			err := updatePrivate(StopBefore(disk, n, func() { panic(stopped{}) }), "trust", func([]byte) ([]byte, error) { return []byte("new"), nil })
+			err := durable.UpdatePrivateOn(crashfs.StopBefore(disk, n, func() { panic(stopped{}) }), "trust", func([]byte) ([]byte, error) { return []byte("new"), nil })
 			if err != nil {
 				t.Fatal(err)
 			}
 			return false
 		}()
-		got, err := ReadPrivate(name)
+		got, err := durable.ReadPrivate(name)
 		if err != nil || string(got) != "old" && string(got) != "new" {
 			t.Fatalf("stopped before operation %d: %q, %v", n, got, err)
 		}
 		// What the stopped one left is in nobody's way. Once the new file is
 		// there the stop may be at closing the lock, which a death would do.
 		if string(got) == "old" {
-			if err := UpdatePrivate(name, func([]byte) ([]byte, error) { return []byte("next"), nil }); err != nil {
+			if err := durable.UpdatePrivate(name, func([]byte) ([]byte, error) { return []byte("next"), nil }); err != nil {
 				t.Fatalf("stopped before operation %d: %v", n, err)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/internal/durable/crashfs"
 	"reprise/internal/sample"
 )
 
@@ -135,7 +136,7 @@ func playKill(dir string) int {
 	if err != nil {
 		return 1
 	}
-	disk = durable.StopBefore(disk, n, func() { syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
+	disk = crashfs.StopBefore(disk, n, func() { syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
 	s := durable.OpenOn(disk, durable.Options{Reserve: -1})
 	if _, err := s.Take(context.Background()); err != nil {
 		fmt.Println("error", err)

@@ -15,6 +15,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/internal/durable/crashfs"
 )
 
 // cutOff begins a group of edits and stops where all of it is in the intent and
@@ -25,7 +26,7 @@ func cutOff(t *testing.T, dir string, edits []reprise.Edit) {
 	type stop struct{}
 	stopped := false
 	s, err := durable.Open(dir, durable.Options{Reserve: -1, Disk: func(under durable.FS) durable.FS {
-		return durable.BeforeEach(under, func(int) {
+		return crashfs.BeforeEach(under, func(int) {
 			if _, err := os.Stat(intent); err == nil && !stopped {
 				stopped = true
 				panic(stop{})

@@ -162,7 +162,7 @@ func TestDecorators(t *testing.T) {
 	if err := dry.Apply(t.Context(), next); err != nil {
 		t.Fatalf("a dry run does not show what it would do: %v", err)
 	}
-	want := "--- a/a.md\n+++ b/a.md\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n--- /dev/null\n+++ b/new.md\n@@ -0,0 +1,1 @@\n+newer\n"
+	want := "--- a/a.md\n+++ b/a.md\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n--- /dev/null\n+++ b/new.md\n@@ -0,0 +1 @@\n+newer\n"
 	if got := dry.Diff(); got != want {
 		t.Errorf("diff:\n%s", got)
 	}

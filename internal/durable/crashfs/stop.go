@@ -1,15 +1,17 @@
-package durable
+package crashfs
 
 import (
 	"io/fs"
 	"os"
 	"sync/atomic"
+
+	"reprise/internal/durable"
 )
 
 // StopBefore calls stop before the n-th operation that changes the disk, counted
 // from 0: the crash-here decorator of the seam itself. stop must not return if
 // the operation is not to happen.
-func StopBefore(under FS, n int, stop func()) FS {
+func StopBefore(under durable.FS, n int, stop func()) durable.FS {
 	return BeforeEach(under, func(at int) {
 		if at == n {
 			stop()
@@ -19,17 +21,17 @@ func StopBefore(under FS, n int, stop func()) FS {
 
 // BeforeEach calls look before every operation that changes the disk, with its
 // number, counted from 0.
-func BeforeEach(under FS, look func(n int)) FS { return &stopFS{FS: under, look: look} }
+func BeforeEach(under durable.FS, look func(n int)) durable.FS { return &stopFS{FS: under, look: look} }
 
 type stopFS struct {
-	FS
+	durable.FS
 	seen atomic.Int64
 	look func(int)
 }
 
 func (s *stopFS) count() { s.look(int(s.seen.Add(1)) - 1) }
 
-func (s *stopFS) Open(name string, flag int, perm fs.FileMode) (File, error) {
+func (s *stopFS) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
 	if flag&(os.O_CREATE|os.O_TRUNC) != 0 {
 		s.count()
 	}
@@ -51,7 +53,7 @@ func (s *stopFS) SyncDir(name string) error { s.count(); return s.FS.SyncDir(nam
 func (s *stopFS) Flush() error              { s.count(); return s.FS.Flush() }
 
 type stopFile struct {
-	File
+	durable.File
 	s *stopFS
 }
 
