@@ -1,7 +1,7 @@
 package reprise
 
 // Action is what a decision asks for.
-type Action uint8
+type Action = Enum[actionWords]
 
 // The actions.
 const (
@@ -9,26 +9,15 @@ const (
 	Ask                      // a person must say something first
 	Wait                     // for a time or a limit
 	Repair                   // the state must be mended first
-	Refuse                   // going on would be unsafe
+	Refuse                   // continuing would be unsafe
 	Finish                   // nothing is left to do
 )
 
-var actionWords = []string{"", "start", "ask", "wait", "repair", "refuse", "finish"}
+type actionWords struct{}
 
-// String returns the frozen word.
-func (a Action) String() string { return word(actionWords, a) }
-
-// MarshalText writes the frozen word.
-func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText reads a frozen word and refuses any other.
-func (a *Action) UnmarshalText(b []byte) (err error) {
-	*a, err = parse[Action]("action", actionWords, b)
-	return err
+func (actionWords) words() (string, []string) {
+	return "action", []string{"", "start", "ask", "wait", "repair", "refuse", "finish"}
 }
-
-// ActionWords lists the words for schemas.
-func ActionWords() []string { return append([]string{}, actionWords[1:]...) }
 
 // Policy is what a person asks of a decision.
 type Policy struct {

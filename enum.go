@@ -5,33 +5,61 @@ import (
 	"slices"
 )
 
-// Enumerations are small integers whose zero value is "unset". Their words are
-// part of the JSON contract and frozen by a test: a word is never renamed, new
-// words are added at the end.
+// Enum is an enumeration: a small integer whose zero value is "unset" and that is
+// written as a word. The words are part of the JSON contract and frozen by a test: a
+// word is never renamed, new words are added at the end.
+type Enum[W wordList] uint8
 
-// word returns the frozen word of an enumeration value, or "" for unset.
-func word[E ~uint8](words []string, e E) string {
-	if int(e) < len(words) {
-		return words[e]
-	}
-	return fmt.Sprintf("invalid(%d)", e)
+// wordList names an enumeration and gives its words, that of the zero value first.
+type wordList interface {
+	words() (kind string, words []string)
 }
 
-// parse is the inverse of word. An unknown word is an error: a caller that
-// reads a foreign file must decide what it means there.
-func parse[E ~uint8](kind string, words []string, text []byte) (E, error) {
+// String returns the frozen word, "" for unset.
+func (e Enum[W]) String() string { return word[W](uint8(e)) }
+
+// MarshalText writes the frozen word.
+func (e Enum[W]) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads a frozen word and refuses any other: a caller that reads a foreign
+// file must decide what it means there.
+func (e *Enum[W]) UnmarshalText(b []byte) (err error) {
+	n, err := parse[W](b)
+	*e = Enum[W](n)
+	return err
+}
+
+func word[W wordList](n uint8) string {
+	var list W
+	if _, words := list.words(); int(n) < len(words) {
+		return words[n]
+	}
+	return fmt.Sprintf("invalid(%d)", n)
+}
+
+func parse[W wordList](text []byte) (uint8, error) {
+	var list W
+	kind, words := list.words()
 	i := slices.Index(words, string(text))
 	if i < 0 {
 		return 0, fmt.Errorf("parse %s: unknown word %q", kind, text)
 	}
-	return E(i), nil
+	return uint8(i), nil
 }
 
-// StateWords, VerdictWords and SeverityWords list the words that may stand in
-// the JSON documents, for schemas and help texts.
-func StateWords() []string    { return slices.Clone(stateWords[1:]) }
-func VerdictWords() []string  { return slices.Clone(verdictWords[1:]) }
-func SeverityWords() []string { return slices.Clone(severityWords[1:]) }
+// Words lists the words of an enumeration that may stand in the JSON documents, for
+// schemas and help texts.
+func Words[W wordList](Enum[W]) []string {
+	var list W
+	_, words := list.words()
+	return slices.Clone(words[1:])
+}
+
+// StatusWords and StateWords are Words for these two.
+func StatusWords() []string { return Words(Enum[statusWords](0)) }
+
+// StateWords: see StatusWords.
+func StateWords() []string { return Words(Enum[stateWords](0)) }
 
 // Status is what one unit of work is said to be.
 type Status uint8
@@ -44,22 +72,27 @@ const (
 	InReview                     // made, not yet accepted
 	Done                         // finished and accepted
 	Failed                       // ended without success
-	Blocked                      // cannot go on without something from outside
+	Blocked                      // cannot continue without something from outside
 	Skipped                      // left out on purpose
 	Unknown                      // a word or shape we have no meaning for
 )
 
-var statusWords = []string{"", "pending", "in_progress", "in_review", "done", "failed", "blocked", "skipped", "unknown"}
+type statusWords struct{}
+
+func (statusWords) words() (string, []string) {
+	return "status", []string{"", "pending", "in_progress", "in_review", "done", "failed", "blocked", "skipped", "unknown"}
+}
 
 // String returns the frozen word.
-func (s Status) String() string { return word(statusWords, s) }
+func (s Status) String() string { return word[statusWords](uint8(s)) }
 
 // MarshalText writes the frozen word.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a frozen word and refuses any other.
 func (s *Status) UnmarshalText(b []byte) (err error) {
-	*s, err = parse[Status]("status", statusWords, b)
+	n, err := parse[statusWords](b)
+	*s = Status(n)
 	return err
 }
 
@@ -74,24 +107,29 @@ type State uint8
 const (
 	NotStarted  State = iota + 1 // planned, nothing done yet
 	Running                      // alive now, by evidence from outside its files
-	Interrupted                  // begun, not finished, nobody needed to go on
+	Interrupted                  // begun, not finished, nobody needed to continue
 	Waiting                      // for a person, an approval or a limit
 	Stopped                      // ended on purpose with work left open
 	Complete                     // nothing is left
 	Unreadable                   // its files do not say
 )
 
-var stateWords = []string{"", "not_started", "running", "interrupted", "waiting", "stopped", "complete", "unreadable"}
+type stateWords struct{}
+
+func (stateWords) words() (string, []string) {
+	return "state", []string{"", "not_started", "running", "interrupted", "waiting", "stopped", "complete", "unreadable"}
+}
 
 // String returns the frozen word.
-func (s State) String() string { return word(stateWords, s) }
+func (s State) String() string { return word[stateWords](uint8(s)) }
 
 // MarshalText writes the frozen word.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a frozen word and refuses any other.
 func (s *State) UnmarshalText(b []byte) (err error) {
-	*s, err = parse[State]("state", stateWords, b)
+	n, err := parse[stateWords](b)
+	*s = State(n)
 	return err
 }
 
@@ -104,8 +142,8 @@ func (s State) Open() bool {
 	return false
 }
 
-// Verdict says whether going on is safe.
-type Verdict uint8
+// Verdict says whether it is safe to continue.
+type Verdict = Enum[verdictWords]
 
 // The verdicts. VerdictNone means that nobody looked, or that there is nothing
 // to resume.
@@ -114,51 +152,35 @@ const (
 	Safe
 	Caution
 	BlockedVerdict
-	// UncheckedVerdict means that nothing speaks against going on, and that the
+	// UncheckedVerdict means that nothing speaks against continuing, and that the
 	// expensive evidence was not asked for.
 	UncheckedVerdict
 )
 
-var verdictWords = []string{"", "none", "safe", "caution", "blocked", "unchecked"}
+type verdictWords struct{}
 
-// String returns the frozen word.
-func (v Verdict) String() string { return word(verdictWords, v) }
-
-// MarshalText writes the frozen word.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads a frozen word and refuses any other.
-func (v *Verdict) UnmarshalText(b []byte) (err error) {
-	*v, err = parse[Verdict]("verdict", verdictWords, b)
-	return err
+func (verdictWords) words() (string, []string) {
+	return "verdict", []string{"", "none", "safe", "caution", "blocked", "unchecked"}
 }
 
 // Severity orders findings.
-type Severity uint8
+type Severity = Enum[severityWords]
 
 // The severities, mildest first, so that they can be compared.
 const (
 	Info     Severity = iota + 1 // worth knowing
-	Warning                      // can go on, a person should be aware
-	Blocking                     // must be resolved before going on
+	Warning                      // can continue, a person should be aware
+	Blocking                     // must be resolved first
 )
 
-var severityWords = []string{"", "info", "warning", "blocking"}
+type severityWords struct{}
 
-// String returns the frozen word.
-func (s Severity) String() string { return word(severityWords, s) }
-
-// MarshalText writes the frozen word.
-func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads a frozen word and refuses any other.
-func (s *Severity) UnmarshalText(b []byte) (err error) {
-	*s, err = parse[Severity]("severity", severityWords, b)
-	return err
+func (severityWords) words() (string, []string) {
+	return "severity", []string{"", "info", "warning", "blocking"}
 }
 
 // Presence says what is known of a file a run refers to.
-type Presence uint8
+type Presence = Enum[presenceWords]
 
 // The presences of an artifact.
 const (
@@ -168,22 +190,14 @@ const (
 	Damaged            // there, but not readable as what it should be
 )
 
-var presenceWords = []string{"", "present", "missing", "unchecked", "damaged"}
+type presenceWords struct{}
 
-// String returns the frozen word.
-func (p Presence) String() string { return word(presenceWords, p) }
-
-// MarshalText writes the frozen word.
-func (p Presence) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText reads a frozen word and refuses any other.
-func (p *Presence) UnmarshalText(b []byte) (err error) {
-	*p, err = parse[Presence]("presence", presenceWords, b)
-	return err
+func (presenceWords) words() (string, []string) {
+	return "presence", []string{"", "present", "missing", "unchecked", "damaged"}
 }
 
 // Grade says how well it is founded that a step is done.
-type Grade uint8
+type Grade = Enum[gradeWords]
 
 // The grades, weakest first, so that they can be compared.
 const (
@@ -192,22 +206,14 @@ const (
 	Verified                   // a command was run and succeeded
 )
 
-var gradeWords = []string{"", "claimed", "evidenced", "verified"}
+type gradeWords struct{}
 
-// String returns the frozen word.
-func (g Grade) String() string { return word(gradeWords, g) }
-
-// MarshalText writes the frozen word.
-func (g Grade) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
-
-// UnmarshalText reads a frozen word and refuses any other.
-func (g *Grade) UnmarshalText(b []byte) (err error) {
-	*g, err = parse[Grade]("grade", gradeWords, b)
-	return err
+func (gradeWords) words() (string, []string) {
+	return "grade", []string{"", "claimed", "evidenced", "verified"}
 }
 
 // Life is what is known of a recorded owner.
-type Life uint8
+type Life = Enum[lifeWords]
 
 // The answers about an owner. File age alone never gives Dead.
 const (
@@ -216,16 +222,8 @@ const (
 	LifeUnknown      // another machine, another pid namespace, nothing to go by
 )
 
-var lifeWords = []string{"", "alive", "dead", "unknown"}
+type lifeWords struct{}
 
-// String returns the frozen word.
-func (l Life) String() string { return word(lifeWords, l) }
-
-// MarshalText writes the frozen word.
-func (l Life) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText reads a frozen word and refuses any other.
-func (l *Life) UnmarshalText(b []byte) (err error) {
-	*l, err = parse[Life]("life", lifeWords, b)
-	return err
+func (lifeWords) words() (string, []string) {
+	return "life", []string{"", "alive", "dead", "unknown"}
 }

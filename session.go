@@ -58,7 +58,7 @@ func (c Call) Open() bool {
 }
 
 // Effect is what a call can change.
-type Effect uint8
+type Effect = Enum[effectWords]
 
 // The effects, mildest first, so that the worst of several can be found.
 const (
@@ -71,25 +71,14 @@ const (
 	EffectUnknown                     // nobody can tell
 )
 
-var effectWords = []string{"", "none", "local-file", "local-git", "process", "network", "remote-git", "unknown"}
+type effectWords struct{}
 
-// String returns the frozen word.
-func (e Effect) String() string { return word(effectWords, e) }
-
-// MarshalText writes the frozen word.
-func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
-
-// UnmarshalText reads a frozen word and refuses any other.
-func (e *Effect) UnmarshalText(b []byte) (err error) {
-	*e, err = parse[Effect]("effect", effectWords, b)
-	return err
+func (effectWords) words() (string, []string) {
+	return "effect", []string{"", "none", "local-file", "local-git", "process", "network", "remote-git", "unknown"}
 }
 
-// EffectWords lists the words for schemas.
-func EffectWords() []string { return append([]string{}, effectWords[1:]...) }
-
 // Landing is what became of a call without a result.
-type Landing uint8
+type Landing = Enum[landingWords]
 
 // The landings. Unset counts as unknown: nothing is taken as done that nobody
 // looked at.
@@ -100,22 +89,11 @@ const (
 	LandingUnknown                    // nobody can tell
 )
 
-var landingWords = []string{"", "landed", "not_landed", "partly", "unknown"}
+type landingWords struct{}
 
-// String returns the frozen word.
-func (l Landing) String() string { return word(landingWords, l) }
-
-// MarshalText writes the frozen word.
-func (l Landing) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
-// UnmarshalText reads a frozen word and refuses any other.
-func (l *Landing) UnmarshalText(b []byte) (err error) {
-	*l, err = parse[Landing]("landing", landingWords, b)
-	return err
+func (landingWords) words() (string, []string) {
+	return "landing", []string{"", "landed", "not_landed", "partly", "unknown"}
 }
-
-// LandingWords lists the words for schemas.
-func LandingWords() []string { return append([]string{}, landingWords[1:]...) }
 
 // sessionAge is how long after the last record of a session a run must have
 // been active for what the session left open to be history. Times on record may

@@ -52,15 +52,15 @@ func generate[T any](t *testing.T, about string) *jsonschema.Schema {
 	}
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[reprise.State]():         words(reprise.StateWords()),
-		reflect.TypeFor[reprise.Verdict]():       words(reprise.VerdictWords()),
-		reflect.TypeFor[reprise.Severity]():      words(reprise.SeverityWords()),
+		reflect.TypeFor[reprise.Verdict]():       words(reprise.Words(reprise.Verdict(0))),
+		reflect.TypeFor[reprise.Severity]():      words(reprise.Words(reprise.Severity(0))),
 		reflect.TypeFor[reprise.Status]():        words(reprise.StatusWords()),
-		reflect.TypeFor[reprise.Grade]():         words(reprise.GradeWords()),
-		reflect.TypeFor[reprise.Presence]():      words(reprise.PresenceWords()),
-		reflect.TypeFor[reprise.Life]():          words(reprise.LifeWords()),
-		reflect.TypeFor[reprise.Effect]():        words(reprise.EffectWords()),
-		reflect.TypeFor[reprise.Landing]():       words(reprise.LandingWords()),
-		reflect.TypeFor[reprise.Action]():        words(reprise.ActionWords()),
+		reflect.TypeFor[reprise.Grade]():         words(reprise.Words(reprise.Grade(0))),
+		reflect.TypeFor[reprise.Presence]():      words(reprise.Words(reprise.Presence(0))),
+		reflect.TypeFor[reprise.Life]():          words(reprise.Words(reprise.Life(0))),
+		reflect.TypeFor[reprise.Effect]():        words(reprise.Words(reprise.Effect(0))),
+		reflect.TypeFor[reprise.Landing]():       words(reprise.Words(reprise.Landing(0))),
+		reflect.TypeFor[reprise.Action]():        words(reprise.Words(reprise.Action(0))),
 		reflect.TypeFor[reprise.ResumeType]():    words([]string{"active_agent", "partial_plan", "between_plans", "pending_clarification"}),
 		reflect.TypeFor[[]reprise.ResumeState](): {Type: "array", Items: &jsonschema.Schema{Type: "object"}, Description: "what else was found behind the first match, in the same form"},
 	}})

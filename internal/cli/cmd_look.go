@@ -141,9 +141,9 @@ func (a *app) newCheck() *cobra.Command {
 	a.folderFlags(cmd, &dir, "schema/check.v1.json")
 	cmd.Flags().StringVar(&flags.mode, "mode", string(engine.Interactive), "interactive, or preflight: every file, every step and the whole plan")
 	cmd.Flags().StringVar(&flags.verify, "verify", "", "a command to run in a throw-away copy of what was committed; done steps it confirms are verified")
-	cmd.Flags().StringVar(&flags.grade, "grade", "", "how well a done must be founded to be passed over: "+strings.Join(reprise.GradeWords(), ", "))
+	cmd.Flags().StringVar(&flags.grade, "grade", "", "how well a done must be founded to be passed over: "+strings.Join(reprise.Words(reprise.Grade(0)), ", "))
 	completes(cmd, "mode", string(engine.Interactive), string(engine.Preflight))
-	completes(cmd, "grade", reprise.GradeWords()...)
+	completes(cmd, "grade", reprise.Words(reprise.Grade(0))...)
 	return cmd
 }
 
@@ -154,7 +154,7 @@ func (c checkFlags) options() (project.JudgeOptions, error) {
 		return opts, misuse("--mode is %q; it can be %s or %s", c.mode, engine.Interactive, engine.Preflight)
 	}
 	if c.grade != "" && opts.Grade.UnmarshalText([]byte(c.grade)) != nil {
-		return opts, misuse("--grade is %q; it can be %s", c.grade, strings.Join(reprise.GradeWords(), ", "))
+		return opts, misuse("--grade is %q; it can be %s", c.grade, strings.Join(reprise.Words(reprise.Grade(0)), ", "))
 	}
 	return opts, nil
 }

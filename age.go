@@ -1,16 +1,6 @@
 package reprise
 
-import (
-	"slices"
-	"time"
-)
-
-// StatusWords, GradeWords, PresenceWords and LifeWords list the words that may
-// stand in the JSON documents, for schemas and help texts.
-func StatusWords() []string   { return slices.Clone(statusWords[1:]) }
-func GradeWords() []string    { return slices.Clone(gradeWords[1:]) }
-func PresenceWords() []string { return slices.Clone(presenceWords[1:]) }
-func LifeWords() []string     { return slices.Clone(lifeWords[1:]) }
+import "time"
 
 // The bands of age, as the seed of the orchestrate layout draws them.
 const (
