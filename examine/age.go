@@ -20,7 +20,6 @@ func futureTime(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	return []reprise.Finding{{
-		Code: reprise.CodeFutureTime, Severity: reprise.Warning, Subject: r.ID,
 		Message: fmt.Sprintf("last activity is dated %s, which has not come yet", r.LastActivity.Format(time.DateOnly)),
 		Source:  r.LastActivitySource,
 		Hint:    "check this machine's clock; the time in the file may be invented",
@@ -30,7 +29,7 @@ func futureTime(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 // staleRun warns of open runs only: age alone never blocks, and a finished run
 // may be as old as it likes.
 func staleRun(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Now.IsZero() || r.LastActivity.IsZero() || !begun(r) {
+	if o.Now.IsZero() || r.LastActivity.IsZero() {
 		return nil
 	}
 	old := o.Now.Sub(r.LastActivity)
@@ -38,7 +37,6 @@ func staleRun(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	return []reprise.Finding{{
-		Code: reprise.CodeStaleRun, Severity: reprise.Warning, Subject: r.ID,
 		Message: fmt.Sprintf("nothing happened for %d days; the project may have moved on", int(old/(24*time.Hour))),
 		Source:  r.LastActivitySource,
 		Hint:    "look at what changed since before resuming",
@@ -47,7 +45,7 @@ func staleRun(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 
 // age tells the two bands in the middle. Fresh needs no word, stale has its own.
 func age(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Now.IsZero() || r.LastActivity.IsZero() || !begun(r) {
+	if o.Now.IsZero() || r.LastActivity.IsZero() {
 		return nil
 	}
 	old := o.Now.Sub(r.LastActivity)
@@ -56,7 +54,6 @@ func age(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	return []reprise.Finding{{
-		Code: reprise.CodeAge, Severity: reprise.Info, Subject: r.ID,
 		Message: fmt.Sprintf("last active %s ago, which is %s", span(old), band),
 		Source:  r.LastActivitySource,
 		Hint:    advice[band],

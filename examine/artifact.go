@@ -13,9 +13,6 @@ import (
 // that its step has yet to make is not missing; one that is named twice is told
 // once, where it weighs most.
 func missingArtifact(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
-	if !r.State.Open() {
-		return nil
-	}
 	named := map[string]bool{"": true}
 	for i := range r.Artifacts {
 		named[r.Artifacts[i].Path], named[r.Artifacts[i].Name] = true, true
@@ -48,15 +45,15 @@ func missingArtifact(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 // reader said about it, and does not make light of that.
 func absent(r *reprise.Run, a *reprise.Artifact, made bool, named map[string]bool) reprise.Finding {
 	f := reprise.Finding{
-		Code: reprise.CodeMissingArtifact, Subject: a.Path,
-		Message: absence(a, made), Source: at(a.Source, r), Hint: remedy(a, made),
+		Subject: a.Path,
+		Message: absence(a, made), Source: a.Source, Hint: remedy(a, made),
 	}
 	if f.Subject == "" {
 		f.Subject = a.Name
 	}
 	if old := toldMissing(r, a, named); old != nil {
 		named[old.Subject] = true
-		f.Subject, f.Source, f.Severity = old.Subject, at(old.Source, r), old.Severity
+		f.Subject, f.Source, f.Severity = old.Subject, old.Source, old.Severity
 		if old.Hint != "" && !made {
 			f.Hint = old.Hint
 		}

@@ -14,9 +14,6 @@ const (
 )
 
 func retryLoop(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
-	if !r.State.Open() {
-		return nil
-	}
 	var out []reprise.Finding
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -33,7 +30,7 @@ func retryLoop(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			end = "failed"
 		}
 		out = append(out, reprise.Finding{
-			Code: reprise.CodeRetryLoop, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+			Subject: s.ID, Source: s.Source,
 			Message: fmt.Sprintf("%s was tried %d times and %s", name(s.ID), tried, end),
 			Hint:    "see why it does not succeed before it is tried again",
 		})

@@ -49,7 +49,7 @@ func worktree(g *reprise.Git, folder string) *reprise.Worktree {
 // wrongBranch tells that the branch of a run is checked out nowhere. A folder
 // of the run's own that is on another branch is told by worktreeForeign.
 func wrongBranch(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || o.Git.Bare || r.Branch == "" || !r.State.Open() || elsewhere(r) {
+	if o.Git.Bare || r.Branch == "" || elsewhere(r) {
 		return nil
 	}
 	c, _ := checkoutOf(r, o.Git)
@@ -57,7 +57,6 @@ func wrongBranch(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	f := reprise.Finding{
-		Code: reprise.CodeWrongBranch, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
 		Message: fmt.Sprintf("the run works on branch %s, the checkout is on %s", name(r.Branch), name(c.branch)),
 		Hint:    "switch to the run's branch, or give it a worktree of its own, before going on",
 	}
@@ -84,15 +83,11 @@ func hasBranch(g *reprise.Git, name string) bool {
 }
 
 func detachedHead(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || o.Git.Bare || !r.State.Open() {
-		return nil
-	}
 	c, ok := checkoutOf(r, o.Git)
-	if !ok || !c.detached || c.gone {
+	if o.Git.Bare || !ok || !c.detached || c.gone {
 		return nil
 	}
 	f := reprise.Finding{
-		Code: reprise.CodeDetachedHead, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
 		Message: "the checkout is on no branch, so commits made here belong to none",
 		Hint:    "switch to a branch first, or make one here: `git switch -c NAME`",
 	}

@@ -28,7 +28,7 @@ func falseCompletion(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			break
 		}
 		f := reprise.Finding{
-			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+			Subject: s.ID, Source: s.Source,
 			Message: fmt.Sprintf("%s is called done, but the evidence says otherwise", name(s.ID)),
 			Hint:    "look whether its work is there; do it again if it is not",
 		}
@@ -73,9 +73,9 @@ func closedOpen(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	f := reprise.Finding{
-		Code: reprise.CodeClosedOpen, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: r.Path},
-		Message: fmt.Sprintf("ended on purpose with %s open: %s", plural(len(open), "step"), list(open)),
-		Hint:    "going on is for a person to decide",
+		Severity: reprise.Info,
+		Message:  fmt.Sprintf("ended on purpose with %s open: %s", plural(len(open), "step"), list(open)),
+		Hint:     "going on is for a person to decide",
 	}
 	if r.State == reprise.Complete {
 		f.Severity = reprise.Warning

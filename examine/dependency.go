@@ -42,7 +42,7 @@ func newDependency(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 // changedManifests looks for manifests in commits of others, and for changes to
 // them that nobody has committed unless the run itself is to touch them.
 func changedManifests(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || !begun(r) {
+	if o.Git == nil || !isBegun(r) {
 		return nil
 	}
 	var order []string
@@ -68,7 +68,7 @@ func changedManifests(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	var out []reprise.Finding
 	for _, p := range order {
 		out = append(out, reprise.Finding{
-			Code: reprise.CodeNewDependency, Severity: reprise.Warning, Subject: p, Source: reprise.Source{File: p},
+			Subject: p, Source: reprise.Source{File: p},
 			Message: fmt.Sprintf("%s, which declares dependencies, was changed since the run was last active, %s", name(p), where[p]),
 			Hint:    "install what is declared now, and see whether the run's plan still fits",
 		})
@@ -94,7 +94,7 @@ func unlistedNeeds(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 				continue
 			}
 			out = append(out, reprise.Finding{
-				Code: reprise.CodeNewDependency, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+				Subject: s.ID, Source: s.Source,
 				Message: fmt.Sprintf("%s waits for %s, which exists (%s) but is not in the saved state", name(s.ID), name(need), name(peer.Path)),
 				Hint:    "add it to the saved state, or take the dependency out",
 			})

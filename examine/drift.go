@@ -145,7 +145,7 @@ func driftBetween(saved, own reprise.Claim) (Drift, bool) {
 func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 	// A plan file says what is to be done and is never updated; and a run that
 	// is closed is not resumed over anything.
-	if !r.State.Open() || r.Kind == reprise.KindPlans {
+	if r.Kind == reprise.KindPlans {
 		return nil
 	}
 	var out []reprise.Finding
@@ -174,7 +174,7 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			Code: reprise.CodeStatusDrift, Severity: d.Severity, Subject: s.ID,
 			Message: fmt.Sprintf("%s says %s, %s says %s: %s",
 				speaker(saved, "the saved state"), says(saved), speaker(own, "its own file"), says(own), d.Meaning),
-			Source: at(own.Source, r), Hint: d.Hint,
+			Source: own.Source, Hint: d.Hint,
 		})
 	}
 	return out

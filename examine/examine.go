@@ -10,6 +10,7 @@ package examine
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"reprise"
 )
@@ -38,44 +39,47 @@ const (
 
 // Checks returns the table of all checks and all codes, in the order in which
 // findings of one severity stand.
-func Checks() []Check {
+func Checks() []Check { return slices.Clone(table()) }
+
+// table is made once: it is asked for every run.
+var table = sync.OnceValue(func() []Check {
 	const info, warning, blocking = reprise.Info, reprise.Warning, reprise.Blocking
-	return []Check{
+	checks := []Check{
 		{reprise.CodeLiveOwner, blocking, "A process that is alive holds the run; a second resume would do the work twice.", false, liveOwner},
 		{reprise.CodeSessionLive, blocking, "A session of an agent CLI is at work in the folder the run works in, or a command it started still runs there; one that is open with nothing under way is a warning.", false, sessionLive},
-		{reprise.CodeConcurrent, blocking, "Another open workflow works on the same story; it blocks if it is alive or was active later, and is worth knowing if it is older.", false, concurrent},
-		{reprise.CodeGitOperation, blocking, "A merge, rebase, cherry-pick, revert, bisect or am is not finished in the checkout; it is a warning where the run works in another checkout.", false, gitOperation},
-		{reprise.CodeIndexLock, warning, "Git's index is locked, so that nothing can be committed; it blocks while the holder is alive.", false, indexLock},
+		{reprise.CodeConcurrent, blocking, "Another open workflow works on the same story; it blocks if it is alive or was active later, and is worth knowing if it is older.", false, begun(concurrent)},
+		{reprise.CodeGitOperation, blocking, "A merge, rebase, cherry-pick, revert, bisect or am is not finished in the checkout; it is a warning where the run works in another checkout.", false, inGit(gitOperation)},
+		{reprise.CodeIndexLock, warning, "Git's index is locked, so that nothing can be committed; it blocks while the holder is alive.", false, inGit(indexLock)},
 		{reprise.CodeCallInAir, warning, "An agent that worked in the run's folder began something and left no result: it is worth knowing where it has landed or was not begun, and a warning where nobody can tell or a part is missing.", false, callInAir},
 		{reprise.CodeUnreadable, warning, "A file of the run cannot be read or parsed; it blocks where nothing else says where the run stands.", false, nil},
 		{reprise.CodePermission, warning, "The file system does not let a file or folder be read; what stands in it is unknown.", false, nil},
-		{reprise.CodeMissingArtifact, blocking, "A file the run refers to is missing or damaged: blocking if it is critical and the open work needs it, a warning if what makes it must run again, else worth knowing.", true, missingArtifact},
-		{reprise.CodeStatusDrift, warning, "Ledgers disagree about one unit; docs/checks.md says of every pair of statuses what it means and whether it blocks.", true, statusDrift},
+		{reprise.CodeMissingArtifact, blocking, "A file the run refers to is missing or damaged: blocking if it is critical and the open work needs it, a warning if what makes it must run again, else worth knowing.", true, open(missingArtifact)},
+		{reprise.CodeStatusDrift, warning, "Ledgers disagree about one unit; docs/checks.md says of every pair of statuses what it means and whether it blocks.", true, open(statusDrift)},
 		{reprise.CodeCriteriaChanged, blocking, "The acceptance criteria of the story changed after the run was last active, while work resting on them is under way; of a story that is a run of its own it is a warning, and where our journal tells that no attempt did it, `resume` asks once.", false, criteriaChanged},
 		{reprise.CodeScopeChanged, blocking, "The scope or the requirements of the story changed after the run was last active; changed tasks alone are a warning, and so is a story that is a run of its own.", false, scopeChanged},
-		{reprise.CodeWorktreeForeign, blocking, "The folder the run works in is not a checkout of this repository; a checkout that is on another branch is a warning.", false, worktreeForeign},
-		{reprise.CodeWorktreeGone, warning, "Git lists the checkout the run works in, but its folder is gone, and with it whatever was not committed there.", false, worktreeGone},
-		{reprise.CodeWrongBranch, warning, "The run works on a branch that is not checked out where it would go on.", false, wrongBranch},
-		{reprise.CodeDetachedHead, warning, "The checkout is on no branch: commits made there are easily lost.", false, detachedHead},
-		{reprise.CodeUncommitted, warning, "Changes that no commit holds lie in the run's checkout; conflicts left in files block, untracked files alone are worth knowing; a step that was finished and that git could not commit is a warning.", false, uncommitted},
-		{reprise.CodeFilesChanged, warning, "Files of the run were changed by commits that do not belong to it, or finished work has uncommitted changes.", false, filesChanged},
+		{reprise.CodeWorktreeForeign, blocking, "The folder the run works in is not a checkout of this repository; a checkout that is on another branch is a warning.", false, inGit(worktreeForeign)},
+		{reprise.CodeWorktreeGone, warning, "Git lists the checkout the run works in, but its folder is gone, and with it whatever was not committed there.", false, inGit(worktreeGone)},
+		{reprise.CodeWrongBranch, warning, "The run works on a branch that is not checked out where it would go on.", false, inGit(wrongBranch)},
+		{reprise.CodeDetachedHead, warning, "The checkout is on no branch: commits made there are easily lost.", false, inGit(detachedHead)},
+		{reprise.CodeUncommitted, warning, "Changes that no commit holds lie in the run's checkout; conflicts left in files block, untracked files alone are worth knowing; a step that was finished and that git could not commit is a warning.", false, open(uncommitted)},
+		{reprise.CodeFilesChanged, warning, "Files of the run were changed by commits that do not belong to it, or finished work has uncommitted changes.", false, begun(filesChanged)},
 		{reprise.CodeWorkflowChanged, warning, "The workflow file that a run was started from was changed since, or is gone.", false, nil},
 		{reprise.CodeNewDependency, warning, "A dependency was added or changed that the saved state does not account for: a manifest, a Dependencies section, or a step it does not list.", false, newDependency},
-		{reprise.CodeWorkNotHere, blocking, "What our journal accepted is not where the run goes on: its commit is not in what is checked out, a file that an open step needs is gone, or the repository is; a warning where it may be there in another form or a later step may have taken it away, and `--from` does it again.", false, workNotHere},
+		{reprise.CodeWorkNotHere, blocking, "What our journal accepted is not where the run goes on: its commit is not in what is checked out, a file that an open step needs is gone, or the repository is; a warning where it may be there in another form or a later step may have taken it away, and `--from` does it again.", false, open(workNotHere)},
 		{reprise.CodeFalseCompletion, warning, "Something is called done while its own evidence says otherwise.", false, falseCompletion},
-		{reprise.CodeUnrecorded, warning, "Commits name what is left of a step, and its ledger does not tell of them: they may hold the next part of it or a piece of that.", false, unrecorded},
+		{reprise.CodeUnrecorded, warning, "Commits name what is left of a step, and its ledger does not tell of them: they may hold the next part of it or a piece of that.", false, inGit(unrecorded)},
 		{reprise.CodeVerifyFailed, warning, "The command given with --verify did not succeed on a copy of what is checked out.", false, nil},
 		{reprise.CodeClosedOpen, warning, "The run ended with work left open; worth knowing where it was ended on purpose.", true, closedOpen},
-		{reprise.CodeCycle, warning, "Steps wait for each other, so that none of them can start.", true, cycle},
-		{reprise.CodeUnknownDependency, warning, "A step waits for something that does not exist.", true, unknownDependency},
+		{reprise.CodeCycle, warning, "Steps wait for each other, so that none of them can start.", true, open(cycle)},
+		{reprise.CodeUnknownDependency, warning, "A step waits for something that does not exist.", true, open(unknownDependency)},
 		{reprise.CodeAttemptsSpent, warning, "What comes next has used up its attempts, or another one is pointless: it is not tried again before a person had a say; each attempt that counts is worth knowing.", false, nil},
-		{reprise.CodeRetryLoop, warning, "A step was tried many times without success; one more try is unlikely to help.", true, retryLoop},
-		{reprise.CodeQuestionHidden, warning, "A person was asked and has not answered, but the state of the run tells of something else.", true, questionHidden},
+		{reprise.CodeRetryLoop, warning, "A step was tried many times without success; one more try is unlikely to help.", true, open(retryLoop)},
+		{reprise.CodeQuestionHidden, warning, "A person was asked and has not answered, but the state of the run tells of something else.", true, open(questionHidden)},
 		{reprise.CodePendingQuestion, warning, "A person was asked and has not answered.", false, nil},
-		{reprise.CodeOwnerMarker, warning, "A marker says that somebody is at work, and whether that is so cannot be told.", false, ownerUnknown},
-		{reprise.CodeStaleMarker, info, "A marker of somebody at work is left over: the process is gone, or the other files contradict it.", false, staleOwner},
+		{reprise.CodeOwnerMarker, warning, "A marker says that somebody is at work, and whether that is so cannot be told.", false, open(ownerUnknown)},
+		{reprise.CodeStaleMarker, info, "A marker of somebody at work is left over: the process is gone, or the other files contradict it.", false, open(staleOwner)},
 		{reprise.CodeFutureTime, warning, "A time on record lies in the future: a clock was wrong, or the time was invented; ages are not to be trusted.", true, futureTime},
-		{reprise.CodeStaleRun, warning, "Nothing happened for more than seven days: the project may have moved on since.", true, staleRun},
+		{reprise.CodeStaleRun, warning, "Nothing happened for more than seven days: the project may have moved on since.", true, begun(staleRun)},
 		{reprise.CodeUnknownStatus, warning, "A status word has no meaning in its format; what it speaks of counts as open.", false, nil},
 		{reprise.CodePlanCopies, warning, "Two copies of a plan are not the same; the one that is further along counts.", false, nil},
 		{reprise.CodeIntegrity, warning, "A rule of the format is broken.", false, nil},
@@ -91,10 +95,10 @@ func Checks() []Check {
 		{reprise.CodeNotRegular, warning, "A FIFO, device or folder stands where a file belongs, and is not opened.", false, nil},
 		{reprise.CodeLinkOutside, warning, "A link leads out of the project and is not followed.", false, nil},
 		{reprise.CodeLeftover, info, "A file is the residue of an interrupted write.", false, nil},
-		{reprise.CodeSuperseded, info, "A later run of the same task took over; a warning where that one is finished.", false, superseded},
+		{reprise.CodeSuperseded, info, "A later run of the same task took over; a warning where that one is finished.", false, open(superseded)},
 		{reprise.CodeSectionChanged, info, "A section that does not define the work was updated after the run was last active, such as notes or a change log.", false, sectionChanged},
-		{reprise.CodeUnpushed, info, "Commits of the run's branch are on this machine only.", false, unpushed},
-		{reprise.CodeGitUnavailable, info, "Git could not be asked, so that its evidence is missing from the answer.", false, gitUnavailable},
+		{reprise.CodeUnpushed, info, "Commits of the run's branch are on this machine only.", false, inGit(unpushed)},
+		{reprise.CodeGitUnavailable, info, "Git could not be asked, so that its evidence is missing from the answer.", false, open(gitUnavailable)},
 		{reprise.CodeJournalDamaged, blocking, "The journal of the run in .reprise/ is damaged before its end, or an earlier repair gave records up; what the layout's own files say still counts.", false, nil},
 		{reprise.CodeStateGone, blocking, "Files of the run that its journal wrote are not there any more: a warning where the rest still tells what the run is and a person is asked before anything is done again.", false, nil},
 		{reprise.CodeLostCompletion, warning, "The journal accepted the end of a step and the files of the run do not tell of it; it blocks where files are gone and the rest does not even know of the step.", false, nil},
@@ -105,8 +109,57 @@ func Checks() []Check {
 		{reprise.CodeMovedOn, info, "Something else changed a file of the run after our last event in it; the file counts.", false, nil},
 		{reprise.CodeRolledForward, info, "A crash came between an event and the files that tell it; they were, or will be, brought up to the journal.", false, nil},
 		{reprise.CodeLeftProcess, warning, "While a run is worked on: a process that a step started lived on after it, and was stopped.", false, nil},
-		{reprise.CodeAge, info, "The run was last active between one hour and seven days ago; within the hour there is nothing to say, and beyond seven days it is stale.", false, age},
+		{reprise.CodeAge, info, "The run was last active between one hour and seven days ago; within the hour there is nothing to say, and beyond seven days it is stale.", false, begun(age)},
 	}
+	for i := range checks {
+		checks[i].Run = checks[i].filled()
+	}
+	return checks
+})
+
+type question = func(r *reprise.Run, o reprise.Observed) []reprise.Finding
+
+// filled is the question of a check that fills in what its findings leave out: the code
+// and severity of the check, the run as their subject, and its file as their place.
+func (c Check) filled() question {
+	if c.Run == nil {
+		return nil
+	}
+	return func(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+		found := c.Run(r, o)
+		for i := range found {
+			f := &found[i]
+			f.Code, f.Severity = cmp.Or(f.Code, c.Code), cmp.Or(f.Severity, c.Severity)
+			f.Subject, f.Source.File = cmp.Or(f.Subject, r.ID), cmp.Or(f.Source.File, r.Path)
+		}
+		return found
+	}
+}
+
+// when asks a question only of runs for which something holds.
+func when(holds func(*reprise.Run, reprise.Observed) bool, q question) question {
+	return func(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+		if !holds(r, o) {
+			return nil
+		}
+		return q(r, o)
+	}
+}
+
+// open asks about runs that can be resumed.
+func open(q question) question {
+	return when(func(r *reprise.Run, _ reprise.Observed) bool { return r.State.Open() }, q)
+}
+
+// inGit asks about those of a repository that was looked at.
+func inGit(q question) question {
+	return open(when(func(_ *reprise.Run, o reprise.Observed) bool { return o.Git != nil }, q))
+}
+
+// begun asks about runs that are more than a plan: what changed around them since may
+// have taken the ground from under them.
+func begun(q question) question {
+	return when(func(r *reprise.Run, _ reprise.Observed) bool { return isBegun(r) }, q)
 }
 
 // All asks every check and returns what they found, in the order of the table.
@@ -114,7 +167,7 @@ func All(r *reprise.Run, o reprise.Observed) []reprise.Finding { return ask(r, o
 
 func ask(r *reprise.Run, o reprise.Observed, set Set) []reprise.Finding {
 	var out []reprise.Finding
-	for _, c := range Checks() {
+	for _, c := range table() {
 		if c.Run == nil || (!c.Cheap && set != Every) {
 			continue
 		}
@@ -162,7 +215,7 @@ func Apply(r *reprise.Run, o reprise.Observed, set Set) {
 	}
 	r.Findings = out
 	place := map[string]int{}
-	for i, c := range Checks() {
+	for i, c := range table() {
 		place[c.Code] = i
 	}
 	slices.SortStableFunc(r.Findings, func(a, b reprise.Finding) int {

@@ -12,11 +12,11 @@ import (
 func elsewhere(r *reprise.Run) bool { return r.Worktree != "" && path.Clean(r.Worktree) != "." }
 
 func gitOperation(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || o.Git.Operation == "" || !r.State.Open() {
+	if o.Git.Operation == "" {
 		return nil
 	}
 	f := reprise.Finding{
-		Code: reprise.CodeGitOperation, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: ".git"},
+		Source:  reprise.Source{File: ".git"},
 		Message: fmt.Sprintf("git is in the middle of a %s here", plainWord(o.Git.Operation)),
 		Hint:    fmt.Sprintf("finish it or give it up first: `git status` shows where it stands, `git %s --abort` goes back", abortOf(o.Git.Operation)),
 	}
@@ -48,11 +48,11 @@ func abortOf(operation string) string {
 }
 
 func indexLock(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || o.Git.IndexLock == nil || !r.State.Open() {
+	l := o.Git.IndexLock
+	if l == nil {
 		return nil
 	}
-	l := o.Git.IndexLock
-	f := reprise.Finding{Code: reprise.CodeIndexLock, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: l.Path}}
+	f := reprise.Finding{Source: reprise.Source{File: l.Path}}
 	switch l.Life {
 	case reprise.Alive:
 		f.Severity = reprise.Blocking
@@ -75,11 +75,10 @@ func indexLock(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 func gitUnavailable(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.GitError == "" || !r.State.Open() {
+	if o.GitError == "" {
 		return nil
 	}
 	return []reprise.Finding{{
-		Code: reprise.CodeGitUnavailable, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: r.Path},
 		Message: "git could not be asked, so its evidence is missing: " + o.GitError,
 		Hint:    "what depends on commits, branches and changes was not looked at",
 	}}

@@ -11,9 +11,6 @@ import (
 // own journal accepted is looked for: the commit that holds it, and in graphs the files
 // that an open step needs.
 func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if !r.State.Open() {
-		return nil
-	}
 	if f := noRepository(r, o); f != nil {
 		return []reprise.Finding{*f}
 	}
@@ -31,7 +28,7 @@ func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		if f == nil {
 			continue
 		}
-		f.Code, f.Subject, f.Source = reprise.CodeWorkNotHere, s.ID, at(s.Source, r)
+		f.Code, f.Subject, f.Source = reprise.CodeWorkNotHere, s.ID, s.Source
 		out = append(out, *f)
 		if f.Severity != reprise.Blocking {
 			continue
@@ -74,7 +71,7 @@ func noRepository(r *reprise.Run, o reprise.Observed) *reprise.Finding {
 			continue
 		}
 		return &reprise.Finding{
-			Code: reprise.CodeWorkNotHere, Severity: reprise.Blocking, Subject: r.ID, Source: at(s.Source, r),
+			Source:  s.Source,
 			Message: what + ", and there is no git repository here any more",
 			Hint:    "bring its .git back; if it is gone for good, `git init` and a commit let the run go on with the files that are here",
 		}
@@ -147,7 +144,7 @@ func heldWork(r *reprise.Run) []reprise.Finding {
 	for i := range r.Steps {
 		if s := &r.Steps[i]; s.Held != "" {
 			out = append(out, reprise.Finding{
-				Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+				Subject: s.ID, Source: s.Source,
 				Message: fmt.Sprintf("%s was finished, and git could not commit its work: %s", name(s.ID), quote(s.Held)),
 				Hint:    "once git can, `reprise resume` commits it and does nothing again",
 			})

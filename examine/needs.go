@@ -10,7 +10,7 @@ import (
 // cycle finds steps that wait for each other. One cycle is told; the reader may
 // have told it already. The walk keeps its own stack: a graph can be deep.
 func cycle(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
-	if !r.State.Open() || told(r, reprise.CodeCycle, "") {
+	if told(r, reprise.CodeCycle, "") {
 		return nil
 	}
 	index := map[string]int{}
@@ -72,7 +72,7 @@ func cycleFinding(r *reprise.Run, s *reprise.Step, ring []string) reprise.Findin
 		message = name(ring[0]) + " waits for itself"
 	}
 	return reprise.Finding{
-		Code: reprise.CodeCycle, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+		Subject: s.ID, Source: s.Source,
 		Message: message, Hint: "take one of these dependencies out",
 	}
 }
@@ -80,9 +80,6 @@ func cycleFinding(r *reprise.Run, s *reprise.Step, ring []string) reprise.Findin
 // unknownDependency finds open steps that wait for something that is neither a
 // step nor a run of this project.
 func unknownDependency(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if !r.State.Open() {
-		return nil
-	}
 	var out []reprise.Finding
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -99,7 +96,7 @@ func unknownDependency(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			continue
 		}
 		out = append(out, reprise.Finding{
-			Code: reprise.CodeUnknownDependency, Severity: reprise.Warning, Subject: s.ID, Source: at(s.Source, r),
+			Subject: s.ID, Source: s.Source,
 			Message: fmt.Sprintf("%s waits for %s, which the run does not know", name(s.ID), list(lost)),
 			Hint:    "correct the dependency, or the step can never start",
 		})

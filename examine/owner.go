@@ -20,12 +20,12 @@ func lifeOf(r *reprise.Run, o reprise.Observed) (reprise.OwnerLife, bool) {
 
 // ownerFinding builds a finding about the recorded owner; message has a place
 // for its name.
-func ownerFinding(r *reprise.Run, code string, s reprise.Severity, message, reason, hint string) []reprise.Finding {
+func ownerFinding(r *reprise.Run, message, reason, hint string) []reprise.Finding {
 	message = fmt.Sprintf(message, holder(r.Owner))
 	if reason != "" {
 		message += ": " + reason
 	}
-	return []reprise.Finding{{Code: code, Severity: s, Subject: r.ID, Message: message, Source: at(r.Owner.Source, r), Hint: hint}}
+	return []reprise.Finding{{Message: message, Source: r.Owner.Source, Hint: hint}}
 }
 
 // holder names an owner by all that is recorded of it.
@@ -52,24 +52,24 @@ func liveOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	if r.Owner.Orphan {
-		return ownerFinding(r, reprise.CodeLiveOwner, reprise.Blocking, "%s is left of who worked on it, and still at work", life.Reason,
+		return ownerFinding(r, "%s is left of who worked on it, and still at work", life.Reason,
 			"wait until it ends; `reprise resume --stop-orphans` stops it")
 	}
-	return ownerFinding(r, reprise.CodeLiveOwner, reprise.Blocking, "%s is at work on it", life.Reason, "wait until it ends, or stop it yourself first")
+	return ownerFinding(r, "%s is at work on it", life.Reason, "wait until it ends, or stop it yourself first")
 }
 
 // staleOwner tells that the recorded owner is gone, and by what that is known.
 func staleOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	life, ok := lifeOf(r, o)
-	if !ok || life.Life != reprise.Dead || !r.State.Open() {
+	if !ok || life.Life != reprise.Dead {
 		return nil
 	}
-	return ownerFinding(r, reprise.CodeStaleMarker, reprise.Info, "the marker of %s is left over", life.Reason, "nothing holds the run; the marker can be removed")
+	return ownerFinding(r, "the marker of %s is left over", life.Reason, "nothing holds the run; the marker can be removed")
 }
 
 func ownerUnknown(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	life, ok := lifeOf(r, o)
-	if !ok || life.Life != reprise.LifeUnknown || !r.State.Open() {
+	if !ok || life.Life != reprise.LifeUnknown {
 		return nil
 	}
 	// Where the run's own files contradict the marker, the reader has said so
@@ -79,6 +79,6 @@ func ownerUnknown(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	}) {
 		return nil
 	}
-	return ownerFinding(r, reprise.CodeOwnerMarker, reprise.Warning, "%s is recorded as at work on it, and whether that is so cannot be told", life.Reason,
+	return ownerFinding(r, "%s is recorded as at work on it, and whether that is so cannot be told", life.Reason,
 		"make sure that it is not running any more before going on")
 }

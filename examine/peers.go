@@ -13,12 +13,9 @@ import (
 // state that speaks of it: those are no conflict.
 func concurrent(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	mine := storiesOf(r)
-	if !begun(r) || len(mine) == 0 {
-		return nil
-	}
 	var out []reprise.Finding
 	for _, p := range o.Peers {
-		if p == nil || same(r, p) || !begun(p) || together(r, p) {
+		if p == nil || same(r, p) || !isBegun(p) || together(r, p) {
 			continue
 		}
 		shared := firstShared(mine, storiesOf(p))
@@ -26,7 +23,7 @@ func concurrent(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			continue
 		}
 		f := reprise.Finding{
-			Code: reprise.CodeConcurrent, Severity: reprise.Info, Subject: p.Path, Source: reprise.Source{File: p.Path},
+			Severity: reprise.Info, Subject: p.Path, Source: reprise.Source{File: p.Path},
 			Message: fmt.Sprintf("an older %s (%s) on the same story %s is open too", string(p.Kind), name(p.ID), name(shared)),
 			Hint:    "archive the one that is not needed any more",
 		}
@@ -96,7 +93,7 @@ func superseded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	default:
 		return nil
 	}
-	if !r.State.Open() || told(r, reprise.CodeSuperseded, "") {
+	if told(r, reprise.CodeSuperseded, "") {
 		return nil
 	}
 	var best *reprise.Run
@@ -113,7 +110,7 @@ func superseded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	f := reprise.Finding{
-		Code: reprise.CodeSuperseded, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: best.Path},
+		Source:  reprise.Source{File: best.Path},
 		Message: fmt.Sprintf("the same task was begun again as %s, which is not finished either", name(best.ID)),
 		Hint:    "look at the later one first",
 	}

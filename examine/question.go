@@ -9,7 +9,7 @@ import (
 // questionHidden tells of questions that are open while the run is in another
 // state than waiting, so that nobody would think of answering.
 func questionHidden(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
-	if !r.State.Open() || r.State == reprise.Waiting {
+	if r.State == reprise.Waiting {
 		return nil
 	}
 	var out []reprise.Finding
@@ -22,7 +22,7 @@ func questionHidden(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			subject = fmt.Sprintf("question %d", i+1)
 		}
 		out = append(out, reprise.Finding{
-			Code: reprise.CodeQuestionHidden, Severity: reprise.Warning, Subject: subject, Source: at(q.Source, r),
+			Subject: subject, Source: q.Source,
 			Message: fmt.Sprintf("a question is not answered, though the run is %s: %s", stateWord(r.State), quote(q.Text)),
 			Hint:    "answer it before going on",
 		})

@@ -126,7 +126,7 @@ func documents(r *reprise.Run) []document {
 // sectionFindings gives one finding for every document of which sections of
 // the wanted parts changed.
 func sectionFindings(r *reprise.Run, o reprise.Observed, code, hint string, usual func(part) reprise.Severity) []reprise.Finding {
-	if !begun(r) || len(o.Sections) == 0 {
+	if !isBegun(r) || len(o.Sections) == 0 {
 		return nil
 	}
 	var out []reprise.Finding

@@ -16,14 +16,14 @@ func sessionLive(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		}
 		if !s.Busy() {
 			out = append(out, reprise.Finding{
-				Code: reprise.CodeSessionLive, Severity: reprise.Warning, Subject: sessionName(s), Source: reprise.Source{File: s.Path},
+				Severity: reprise.Warning, Subject: sessionName(s), Source: reprise.Source{File: s.Path},
 				Message: fmt.Sprintf("a session of %s is open in %s and has nothing under way: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
 				Hint:    "make sure that nobody works in it while the run goes on",
 			})
 			continue
 		}
 		out = append(out, reprise.Finding{
-			Code: reprise.CodeSessionLive, Severity: reprise.Blocking, Subject: sessionName(s), Source: reprise.Source{File: s.Path},
+			Subject: sessionName(s), Source: reprise.Source{File: s.Path},
 			Message: fmt.Sprintf("a session of %s is at work in %s: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
 			Hint:    "end it, or wait until it has ended, before going on here",
 		})
@@ -40,7 +40,7 @@ func callInAir(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 				continue
 			}
 			f := reprise.Finding{
-				Code: reprise.CodeCallInAir, Severity: reprise.Warning, Subject: fmt.Sprintf("%s call %d", sessionName(s), i+1), Source: reprise.Source{File: s.Path},
+				Subject: fmt.Sprintf("%s call %d", sessionName(s), i+1), Source: reprise.Source{File: s.Path},
 				Message: callWords(s, c), Hint: "look whether it took effect before the same is done again",
 			}
 			if !c.Open() {

@@ -97,17 +97,9 @@ func within(p, folder string) bool {
 
 // begun reports whether a run is open and more than a plan: what changed around
 // it since may then have taken the ground from under it.
-func begun(r *reprise.Run) bool { return r.State.Open() && r.State != reprise.NotStarted }
+func isBegun(r *reprise.Run) bool { return r.State.Open() && r.State != reprise.NotStarted }
 
 // same reports whether two values are one run.
 func same(a, b *reprise.Run) bool {
 	return a == b || (b != nil && a.Layout == b.Layout && a.Path == b.Path && a.ID == b.ID)
-}
-
-// at is a place, or the run's own file where there is none.
-func at(s reprise.Source, r *reprise.Run) reprise.Source {
-	if s.File == "" {
-		return reprise.Source{File: r.Path}
-	}
-	return s
 }

@@ -14,11 +14,8 @@ import (
 // are not committed. Uncommitted changes to what is under way are the run's own
 // work and told by uncommitted.
 func filesChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || !begun(r) {
-		return nil
-	}
 	files := filesOf(r)
-	if len(files) == 0 {
+	if o.Git == nil || len(files) == 0 {
 		return nil
 	}
 	var out []reprise.Finding
@@ -36,7 +33,7 @@ func filesChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			continue
 		}
 		out = append(out, reprise.Finding{
-			Code: reprise.CodeFilesChanged, Severity: reprise.Warning, Subject: hit[0],
+			Subject: hit[0],
 			Message: fmt.Sprintf("commit %s (%s) changed %s of this run and does not belong to it: %s", short(c.Hash), quote(c.Subject), plural(len(hit), "file"), list(hit)),
 			Source:  reprise.Source{File: hit[0]},
 			Hint:    fmt.Sprintf("`git show %s` shows it; see whether the run's work still fits", short(c.Hash)),
@@ -69,7 +66,7 @@ func changedAfterDone(r *reprise.Run, g *reprise.Git, files map[string]hold) []r
 		return nil
 	}
 	return []reprise.Finding{{
-		Code: reprise.CodeFilesChanged, Severity: reprise.Warning, Subject: hit[0],
+		Subject: hit[0],
 		Message: fmt.Sprintf("%s of steps that are done changed without a commit: %s", plural(len(hit), "file"), list(hit)),
 		Source:  reprise.Source{File: hit[0]},
 		Hint:    "see who changed them; commit or undo that before going on",

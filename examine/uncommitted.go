@@ -13,9 +13,6 @@ import (
 // state files of runs are left out, for they change with every step, unless
 // they are in conflict.
 func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if !r.State.Open() {
-		return nil
-	}
 	out := heldWork(r)
 	if o.Git == nil {
 		return out
@@ -38,8 +35,8 @@ func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		}
 	}
 	f := reprise.Finding{
-		Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: c.name},
-		Hint: "commit it or put it aside before going on; `git status` shows all of it",
+		Source: reprise.Source{File: c.name},
+		Hint:   "commit it or put it aside before going on; `git status` shows all of it",
 	}
 	if slices.ContainsFunc(untracked, state.under) {
 		f.Hint = "commit it before going on, but do not move it away: the state of a run is in it; `git status` shows all of it"
@@ -147,7 +144,7 @@ func (rec records) under(dir string) bool {
 func hidden(p string) bool { return strings.HasPrefix(p, ".") && !strings.HasPrefix(p, "..") }
 
 func unpushed(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || !o.Git.HasRemote || !r.State.Open() {
+	if !o.Git.HasRemote {
 		return nil
 	}
 	branch := r.Branch
@@ -170,7 +167,6 @@ func unpushed(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	return []reprise.Finding{{
-		Code: reprise.CodeUnpushed, Severity: reprise.Info, Subject: r.ID, Source: reprise.Source{File: r.Path},
 		Message: message, Hint: "this machine holds the only copy; push when it suits",
 	}}
 }

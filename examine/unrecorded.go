@@ -10,10 +10,7 @@ import (
 // unrecorded tells of commits that may hold a piece of what comes next: who does
 // that without looking at them may do it twice. What they show as a whole is for
 // the decision.
-func unrecorded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if !r.State.Open() || o.Git == nil {
-		return nil
-	}
+func unrecorded(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 	var out []reprise.Finding
 	for i := range r.Steps {
 		for k := range r.Steps[i].Parts {
@@ -29,7 +26,7 @@ func unrecorded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 				continue
 			}
 			out = append(out, reprise.Finding{
-				Code: reprise.CodeUnrecorded, Severity: reprise.Warning, Subject: p.ID, Source: at(p.Source, r),
+				Subject: p.ID, Source: p.Source,
 				Message: fmt.Sprintf("%s is not recorded as done, and %s may hold it or a piece of it", name(p.ID), strings.Join(commits, ", ")),
 				Hint:    "whoever does it is told of them; look at them first",
 			})

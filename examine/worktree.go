@@ -8,9 +8,6 @@ import (
 
 // worktreeGone tells that the checkout of a run has lost its folder.
 func worktreeGone(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || !r.State.Open() {
-		return nil
-	}
 	for i := range o.Git.Worktrees {
 		w := &o.Git.Worktrees[i]
 		mine := elsewhere(r) && worktree(o.Git, r.Worktree) == w
@@ -21,7 +18,7 @@ func worktreeGone(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			continue
 		}
 		f := reprise.Finding{
-			Code: reprise.CodeWorktreeGone, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: w.Path},
+			Source:  reprise.Source{File: w.Path},
 			Message: fmt.Sprintf("git lists the run's checkout in %s, but the folder is gone; what was not committed there is lost", name(w.Path)),
 			Hint:    "bring the folder back (`git worktree repair` if it was moved), or let git forget it with `git worktree prune` and make it anew",
 		}
@@ -41,11 +38,11 @@ func worktreeGone(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 // should be. In a folder that is no checkout, git would act on the project
 // around it.
 func worktreeForeign(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Git == nil || len(o.Git.Worktrees) == 0 || !elsewhere(r) || !r.State.Open() {
+	if len(o.Git.Worktrees) == 0 || !elsewhere(r) {
 		return nil
 	}
 	f := reprise.Finding{
-		Code: reprise.CodeWorktreeForeign, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Worktree},
+		Source:  reprise.Source{File: r.Worktree},
 		Message: fmt.Sprintf("%s is not a checkout of this repository: git does not list it", name(r.Worktree)),
 		Hint:    "see what it is; `git worktree repair` mends a moved one, else make the worktree anew beside it",
 	}
