@@ -75,6 +75,7 @@ var pure = []string{".", "convention/*", "internal/ledger", "examine", "report",
 var owners = map[string]string{
 	"go.yaml.in/yaml/v3":                    "internal/doc",
 	"github.com/aymanbagabas/go-udiff":      "internal/durable",
+	"github.com/tailscale/hujson":           "internal/doc",
 	"github.com/spf13/cobra":                "internal/cli",
 	"github.com/clipperhouse/displaywidth":  "internal/cli",
 	"golang.org/x/term":                     "internal/cli",

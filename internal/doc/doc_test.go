@@ -63,10 +63,10 @@ func TestX9_damaged_json_is_said(t *testing.T) {
 	for name, c := range map[string]struct{ content, message, at string }{
 		"cut off":     {"{\"a\":\n 1", "ends too early", "d/f:2"},
 		"empty":       {"", "empty", "d/f:1"},
-		"two values":  {"{}\n{}", "more text", "d/f:2"},
+		"two values":  {"{}\n{}", "after top-level value", "d/f:2"},
 		"not json":    {"# hello\n", "invalid character", "d/f:1"},
 		"NUL":         {"{\n\x00}", "NUL bytes", "d/f:2"},
-		"deep":        {strings.Repeat("[", 5000), "nested deeper", "d/f:1"},
+		"deep":        {strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "nested deeper", "d/f:1"},
 		"half a word": {"{\"a\": tru", "ends too early", "d/f:1"},
 	} {
 		r, f := open(c.content)
