@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"reprise"
@@ -131,7 +132,7 @@ func agents(ctx context.Context, env []string, bound bool) []Check {
 // wanted is the oldest git that everything works with.
 var wanted = [2]int{2, 36}
 
-var gitVersion = regexp.MustCompile(`(\d+)\.(\d+)(\.\d+)*`)
+var gitVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d+)\.(\d+)(\.\d+)*`) })
 
 func git(ctx context.Context, env []string) Check {
 	c := Check{Group: "git", Name: "git", Level: Fine}
@@ -147,7 +148,7 @@ func git(ctx context.Context, env []string) Check {
 	cmd.Env, cmd.WaitDelay = append(slices.Clone(env), "LC_ALL=C"), time.Second
 	proc.Group(cmd)
 	text, err := cmd.Output()
-	m := gitVersion.FindStringSubmatch(string(text))
+	m := gitVersion().FindStringSubmatch(string(text))
 	if m == nil {
 		c.Level, c.Says, c.Do = Limited, fmt.Sprintf("does not tell its version: %v", err), "run `git --version` and see"
 		return c

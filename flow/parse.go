@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"reprise"
@@ -24,7 +25,7 @@ var (
 )
 
 // idForm is what steps, workflows and roles may be called.
-var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // reserved are ids that stand for something else in the runs of the layout.
 var reserved = []string{"close"}
@@ -103,7 +104,7 @@ type parser struct {
 const NameForm = "letters, digits, dot, dash and underscore, at most 64, beginning with a letter or a digit"
 
 // IsName reports whether a text has that form.
-func IsName(text string) bool { return idForm.MatchString(text) }
+func IsName(text string) bool { return idForm().MatchString(text) }
 
 // name reads an id.
 func (p *parser) name(v doc.Value, of string) string {

@@ -3,6 +3,7 @@ package settings
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"reprise/internal/doc"
 )
@@ -26,10 +27,10 @@ var (
 )
 
 // nameForm is what agents and roles may be called.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
 // allowForm is a name of environment variables, or the beginning of several.
-var allowForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
+var allowForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`) })
 
 // file is one file as it was read: what it does not set is zero.
 type file struct {
@@ -52,7 +53,7 @@ func read(name string, data []byte) *file {
 	}
 	f.Roles = map[string]string{}
 	for _, e := range top.At("roles").Entries() {
-		if !nameForm.MatchString(e.Name) {
+		if !nameForm().MatchString(e.Name) {
 			e.Key.Report("letters, digits, dot, dash and underscore", "%q cannot be the name of a role", doc.Clip(e.Name, 40))
 			continue
 		}
@@ -61,7 +62,7 @@ func read(name string, data []byte) *file {
 			f.binds = append(f.binds, e)
 		}
 	}
-	f.Env = names(top.At("env"), allowForm)
+	f.Env = names(top.At("env"), allowForm())
 	f.Secrets = names(top.At("secrets"), doc.EnvName)
 	f.Parallel = top.At("parallel").Count(1, 64)
 	f.Attempts = top.At("attempts").Count(1, 100)
@@ -95,7 +96,7 @@ func names(v doc.Value, form *regexp.Regexp) []string {
 }
 
 func readAgent(e doc.Entry) (Agent, bool) {
-	if !nameForm.MatchString(e.Name) {
+	if !nameForm().MatchString(e.Name) {
 		e.Key.Report("letters, digits, dot, dash and underscore", "%q cannot be the name of an agent", doc.Clip(e.Name, 40))
 		return Agent{}, false
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"reprise"
@@ -66,8 +67,10 @@ func slug(text string) string {
 // storyNumber is the id at the beginning of a story's name: 1.2, 4-1, US-21,
 // CP-8.1, m1; epicFolder a folder that gives a bare number its epic.
 var (
-	storyNumber    = regexp.MustCompile(`^(?:[A-Za-z]\d{1,3}|(?:[A-Za-z]+-)*\d+(?:[.-]\d{1,4})*)(?:[-._]|$)`)
-	playEpicFolder = regexp.MustCompile(`^(?i:epic)-(\d+)$`)
+	storyNumber = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[A-Za-z]\d{1,3}|(?:[A-Za-z]+-)*\d+(?:[.-]\d{1,4})*)(?:[-._]|$)`)
+	})
+	playEpicFolder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:epic)-(\d+)$`) })
 )
 
 // storyID is what a story is called, as the layout calls it: the number its file
@@ -84,11 +87,11 @@ func storyID(name string) string {
 	for _, word := range []string{"STORY-", "story-", "Story-"} {
 		rest = strings.TrimPrefix(rest, word)
 	}
-	id := strings.TrimRight(storyNumber.FindString(rest), "-._")
+	id := strings.TrimRight(storyNumber().FindString(rest), "-._")
 	if id == "" {
 		return base
 	}
-	if m := playEpicFolder.FindStringSubmatch(path.Base(path.Dir(name))); m != nil && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsDigit(r) }) {
+	if m := playEpicFolder().FindStringSubmatch(path.Base(path.Dir(name))); m != nil && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsDigit(r) }) {
 		return m[1] + "." + id
 	}
 	return id

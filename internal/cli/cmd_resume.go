@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +42,7 @@ type digest string
 // Set implements pflag.Value. A variable that turned out empty must not be no guard at
 // all.
 func (d *digest) Set(text string) error {
-	if !digestForm.MatchString(text) {
+	if !digestForm().MatchString(text) {
 		return errors.New("that is no digest; `reprise check RUN --json` shows it")
 	}
 	*d = digest(text)
@@ -54,7 +55,7 @@ func (d *digest) String() string { return string(*d) }
 // Type implements pflag.Value.
 func (d *digest) Type() string { return "digest" }
 
-var digestForm = regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`)
+var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`) })
 
 func (a *app) newResume() *cobra.Command {
 	var flags resumeFlags

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -75,19 +76,19 @@ func ParseStrict(name string, data []byte) (*Strict, Value) {
 }
 
 var (
-	yamlLine = regexp.MustCompile(`^line (\d+): `)
+	yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^line (\d+): `) })
 	// zeroBased are messages of the part of the parser that counts lines from 0.
-	zeroBased = regexp.MustCompile(`^did not find expected ('|key|node content|<)`)
+	zeroBased = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^did not find expected ('|key|node content|<)`) })
 )
 
 // syntax reports what the parser says; it knows the line only.
 func (s *Strict) syntax(err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
+	if m := yamlLine().FindStringSubmatch(text); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		text = text[len(m[0]):]
-		if zeroBased.MatchString(text) {
+		if zeroBased().MatchString(text) {
 			line++
 		}
 	}
@@ -331,7 +332,7 @@ func (v Value) Count(least, most int) int {
 }
 
 // durationForm is what schema/ says of a duration too.
-var durationForm = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`)
+var durationForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`) })
 
 // Duration gives a span of time longer than nothing, such as 90s or 1h30m, or 0
 // where there is none.
@@ -341,7 +342,7 @@ func (v Value) Duration() time.Duration {
 	}
 	d, err := time.ParseDuration(v.y.Value)
 	switch {
-	case !durationForm.MatchString(v.y.Value) || err != nil:
+	case !durationForm().MatchString(v.y.Value) || err != nil:
 		v.Report("write a number with its unit: 500ms, 90s, 20m, 1h30m", "%s is not a duration", v.got())
 		return 0
 	case d <= 0:
@@ -351,14 +352,14 @@ func (v Value) Duration() time.Duration {
 	return d
 }
 
-var sizeForm = regexp.MustCompile(`^([0-9]+) ?(B|KiB|MiB|GiB)$`)
+var sizeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]+) ?(B|KiB|MiB|GiB)$`) })
 
 // Size gives a number of bytes, such as 64MiB, or 0 where there is none.
 func (v Value) Size() int64 {
 	if !v.is(yaml.ScalarNode, "a size") {
 		return 0
 	}
-	if m := sizeForm.FindStringSubmatch(v.y.Value); m != nil {
+	if m := sizeForm().FindStringSubmatch(v.y.Value); m != nil {
 		n, err := strconv.ParseInt(m[1], 10, 64)
 		unit := map[string]int64{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
 		if err == nil && n > 0 && n <= math.MaxInt64/unit {
