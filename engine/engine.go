@@ -11,7 +11,6 @@ package engine
 
 import (
 	"context"
-	"io/fs"
 	"time"
 
 	"reprise"
@@ -53,8 +52,8 @@ type Engine struct {
 	Parallel int // zero stands for what the settings say
 	// Wait sleeps through limits instead of returning when they end.
 	Wait bool
-	// Prompts are the person's own templates, nil for ours alone.
-	Prompts fs.FS
+	// Prompts are the person's own templates by their names, nil for ours alone.
+	Prompts map[string]string
 	// Workflow reads the person's own workflow file that a run was started
 	// from, by the path its state names, and gives the hash of its content as
 	// it is now. The error tells why it cannot be used: it is not there, or

@@ -110,7 +110,7 @@ func refOf(run string) reprise.Ref {
 	return reprise.Ref{Layout: "eventrun", ID: run, Path: ".agent-memory/runs/" + run, Kind: reprise.KindGraph}
 }
 
-func readFlow(name string) (*flow.Workflow, reprise.Hash, error) { return engine.ReadFlow(name, "") }
+func readFlow(name string) (*flow.Workflow, reprise.Hash, error) { return engine.ReadFlow(name) }
 
 // newEngine is an engine with plain commands and short pauses.
 func newEngine(dir string) *engine.Engine {

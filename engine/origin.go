@@ -74,7 +74,7 @@ func Budgets(dir string, getenv func(string) string) func(reprise.Ref) (func(str
 		if file == "" {
 			return func(string) journal.Budget { return usual }, nil
 		}
-		wf, _, err := ReadFlow(filepath.Join(root, filepath.FromSlash(file)), settings.KeptFolder(getenv))
+		wf, _, err := ReadFlow(filepath.Join(root, filepath.FromSlash(file)))
 		if err != nil {
 			return nil, err
 		}

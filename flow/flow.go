@@ -19,57 +19,51 @@ import (
 	"reprise/internal/doc"
 )
 
-// Workflow is a file of steps. It is not safe for concurrent use.
+// Workflow is a file of steps.
 type Workflow struct {
-	Name     string `json:"name"`
-	Title    string `json:"title"`
-	Parallel int    `json:"parallel,omitempty"` // steps at the same time; 0 leaves it to the settings
+	Name     string
+	Title    string
+	Parallel int // steps at the same time; 0 leaves it to the settings
 
 	steps []Step         // in the order of the file
 	place map[string]int // of a step, by its id
-	kept  [][]byte       // what is kept of the steps that were not read yet; nil where all were
 }
 
 // Step is one step. Exactly one of Command, Role and Ask is set, or none: a
 // milestone, which is done when all it needs is.
 type Step struct {
-	ID    string   `json:"id"`
-	Title string   `json:"title"`
-	Needs []string `json:"needs,omitempty"`
+	ID    string
+	Title string
+	Needs []string
 
-	Command []string  `json:"command,omitempty"`
-	Role    string    `json:"role,omitempty"`
-	Prompt  string    `json:"prompt,omitempty"` // with Role
-	Ask     *Question `json:"ask,omitempty"`
+	Command []string
+	Role    string
+	Prompt  string // with Role
+	Ask     *Question
 
-	Inputs  []string          `json:"inputs,omitempty"`  // slash paths in the project
-	Outputs []string          `json:"outputs,omitempty"` // that must be there afterwards
-	Env     map[string]string `json:"env,omitempty"`
-	Verify  []string          `json:"verify,omitempty"` // a command that says whether it is done
-	OnCrash reprise.Ambiguity `json:"on_crash,omitempty"`
+	Inputs  []string // slash paths in the project
+	Outputs []string // that must be there afterwards
+	Env     map[string]string
+	Verify  []string // a command that says whether it is done
+	OnCrash reprise.Ambiguity
 
-	Attempts int           `json:"attempts,omitempty"` // 0 leaves it to the settings, as below
-	Backoff  time.Duration `json:"backoff,omitempty"`
-	Timeout  time.Duration `json:"timeout,omitempty"`
-	Line     int           `json:"line"` // where it stands in the file
+	Attempts int // 0 leaves it to the settings, as below
+	Backoff  time.Duration
+	Timeout  time.Duration
+	Line     int // where it stands in the file
 }
 
 // Question is what a person is asked.
 type Question struct {
-	Text    string   `json:"text"`
-	Options []string `json:"options,omitempty"`
+	Text    string
+	Options []string
 }
 
 // Len counts the steps.
 func (w *Workflow) Len() int { return len(w.steps) }
 
 // Steps gives all steps, in the order of the file.
-func (w *Workflow) Steps() []Step {
-	for i := range w.kept {
-		w.step(i)
-	}
-	return w.steps
-}
+func (w *Workflow) Steps() []Step { return w.steps }
 
 // Step gives a step by its id, nil if there is none.
 func (w *Workflow) Step(id string) *Step {
@@ -77,7 +71,7 @@ func (w *Workflow) Step(id string) *Step {
 	if !ok {
 		return nil
 	}
-	return w.step(i)
+	return &w.steps[i]
 }
 
 // Attempts is how often a step may fail before a person is asked, 0 where that is left

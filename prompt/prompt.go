@@ -6,9 +6,7 @@ package prompt
 
 import (
 	"embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -72,13 +70,13 @@ func Names() []string {
 	return out
 }
 
-// Render makes the prompt of a task. custom, if not nil, holds templates of the
-// person's own: NAME.md replaces the built-in NAME. The template is the one the
+// Render makes the prompt of a task. custom holds templates of the person's own, by
+// name: each replaces the built-in one of that name. The template is the one the
 // assignment names, else that of its role or of one like it, else Generic.
 //
 // The same task gives the same prompt. Text of the state stands in it only
 // between fences; everything outside of them is the same whatever that text is.
-func Render(task Task, custom fs.FS) (string, error) {
+func Render(task Task, custom map[string]string) (string, error) {
 	v := newView(task)
 	name, text, err := find(custom, task.Template, likes[task.Template], task.Role, likes[task.Role], Generic)
 	if err != nil {
@@ -110,19 +108,13 @@ var parsedFrame = sync.OnceValues(func() (*template.Template, error) {
 })
 
 // find gives the first template there is, the person's own before ours.
-func find(custom fs.FS, names ...string) (name, text string, err error) {
+func find(custom map[string]string, names ...string) (name, text string, err error) {
 	for _, name := range names {
 		if !file().MatchString(name) || name == frame {
 			continue
 		}
-		if custom != nil {
-			b, err := fs.ReadFile(custom, name+".md")
-			if err == nil {
-				return name, string(b), nil
-			}
-			if !errors.Is(err, fs.ErrNotExist) {
-				return "", "", fmt.Errorf("read prompt template %s: %w", name, err)
-			}
+		if text, ok := custom[name]; ok {
+			return name, text, nil
 		}
 		if b, err := builtin.ReadFile(path.Join("templates", name+".md")); err == nil {
 			return name, string(b), nil

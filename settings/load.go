@@ -50,12 +50,6 @@ func TrustFile(getenv func(string) string) string {
 	return under(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"), "trust")
 }
 
-// KeptFolder is where things are kept that were made of what is trusted, "" where
-// there is no place for it.
-func KeptFolder(getenv func(string) string) string {
-	return under(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"), "kept")
-}
-
 func under(getenv func(string) string, variable, usual, name string) string {
 	if dir := getenv(variable); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "reprise", name)
@@ -75,87 +69,87 @@ func under(getenv func(string) string, variable, usual, name string) string {
 // before anything is said: the error holds all Problems of both. Nothing is
 // started and nothing written.
 func Load(o Options) (*Settings, *Untrusted, error) {
+	user, project, err := o.files()
+	if err != nil {
+		return nil, nil, err
+	}
+	user.bound(user.Agents)
+	project.bound(user.Agents, project.Agents)
+	if err := problems(user, project); err != nil {
+		return nil, nil, err
+	}
 	s := Default()
-	var problems Problems
-	if o.User != "" {
-		user, _, err := readFile(o.User)
-		if err != nil {
-			return nil, nil, err
-		}
-		if user != nil {
-			user.bound(user.Agents)
-			problems = append(problems, user.problems()...)
-			s.overlay(user)
-		}
+	s.overlay(user)
+	if project.data == nil {
+		return s, nil, nil
 	}
-	var untrusted *Untrusted
-	if o.Project != "" {
-		name := filepath.Join(o.Project, FileName)
-		project, data, err := readFile(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		if project != nil {
-			project.bound(s.Agents, project.Agents)
-			problems = append(problems, project.problems()...)
-			hash := project.hash(data)
-			if o.Trust.Trusted(name, hash) {
-				s.overlay(project)
-			} else {
-				untrusted = project.untrusted(name, hash, s)
-			}
-		}
+	name, hash := filepath.Join(o.Project, FileName), project.hash()
+	if !o.Trust.Trusted(name, hash) {
+		return s, project.untrusted(name, hash, s), nil
 	}
-	if len(problems) > 0 {
-		return nil, nil, problems
-	}
-	return s, untrusted, nil
+	s.overlay(project)
+	return s, nil, nil
 }
 
 // Budget reads how often a step is tried before a person is asked: attempts that
-// failed, and attempts that were cut off. The project's file counts also if nobody
-// trusts it, for nothing is started before somebody does.
+// failed, and attempts that were cut off. The project's file counts also if it is not
+// trusted, for nothing is started before it is.
 func Budget(o Options) (attempts, cutoffs int, err error) {
+	user, project, err := o.files()
+	if err == nil {
+		err = problems(user, project)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
 	s := Default()
-	var problems Problems
-	names := []string{o.User}
-	if o.Project != "" {
-		names = append(names, filepath.Join(o.Project, FileName))
-	}
-	for _, name := range names {
-		if name == "" {
-			continue
-		}
-		f, _, err := readFile(name)
-		if err != nil {
-			return 0, 0, err
-		}
-		if f != nil {
-			problems = append(problems, f.problems()...)
-			set(&s.Attempts, f.Attempts)
-			set(&s.Cutoffs, f.Cutoffs)
-		}
-	}
-	if len(problems) > 0 {
-		return 0, 0, problems
+	for _, f := range []*file{user, project} {
+		set(&s.Attempts, f.Attempts)
+		set(&s.Cutoffs, f.Cutoffs)
 	}
 	return s.Attempts, s.Cutoffs, nil
 }
 
-func (f *file) problems() Problems {
-	var ps Problems
-	errors.As(f.strict.Err(), &ps)
-	return ps
+// files reads both files; one that is not there sets nothing.
+func (o Options) files() (user, project *file, err error) {
+	name := ""
+	if o.Project != "" {
+		name = filepath.Join(o.Project, FileName)
+	}
+	if user, err = readFile(o.User); err != nil {
+		return nil, nil, err
+	}
+	project, err = readFile(name)
+	return user, project, err
 }
 
-// readFile reads one file; nil if it does not exist.
-func readFile(name string) (*file, []byte, error) {
+// problems are all that is wrong with some files, nil if nothing is.
+func problems(files ...*file) error {
+	var all Problems
+	for _, f := range files {
+		var ps Problems
+		if f.data != nil && errors.As(f.strict.Err(), &ps) {
+			all = append(all, ps...)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// readFile reads one file. One that does not exist, or has no name, sets nothing and
+// has no data.
+func readFile(name string) (*file, error) {
+	if name == "" {
+		return &file{}, nil
+	}
 	data, err := doc.ReadRegular(os.DirFS(filepath.Dir(name)), filepath.Base(name), doc.MaxStrict+1)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+		return &file{}, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	f := read(name, data)
 	if f.Prompts != "" {
@@ -168,18 +162,14 @@ func readFile(name string) (*file, []byte, error) {
 		}
 		f.Templates = templates
 	}
-	return f, data, nil
+	return f, nil
 }
 
 // hash is that of all a person is asked to trust.
-func (f *file) hash(data []byte) reprise.Hash {
-	t, _ := f.Templates.(templates)
-	if len(t) == 0 {
-		return reprise.HashOf(data)
-	}
-	all := bytes.Clone(data)
-	for _, name := range slices.Sorted(maps.Keys(t)) {
-		all = fmt.Appendf(all, "\x00%s\x00%s", name, reprise.HashOf(t[name]))
+func (f *file) hash() reprise.Hash {
+	all := bytes.Clone(f.data)
+	for _, name := range slices.Sorted(maps.Keys(f.Templates)) {
+		all = fmt.Appendf(all, "\x00%s.md\x00%s", name, reprise.HashOf([]byte(f.Templates[name])))
 	}
 	return reprise.HashOf(all)
 }
@@ -208,8 +198,8 @@ func (f *file) untrusted(name string, hash reprise.Hash, over *Settings) *Untrus
 		starts[agent].Agent = agents[agent]
 		u.Starts = append(u.Starts, *starts[agent])
 	}
-	if t, ok := f.Templates.(templates); ok {
-		u.Templates = slices.Sorted(maps.Keys(t))
+	for _, name := range slices.Sorted(maps.Keys(f.Templates)) {
+		u.Templates = append(u.Templates, name+".md")
 	}
 	return u
 }

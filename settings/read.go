@@ -1,7 +1,9 @@
 package settings
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -35,6 +37,7 @@ var allowForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // file is one file as it was read: what it does not set is zero.
 type file struct {
 	Settings
+	data    []byte
 	strict  *doc.Strict
 	binds   []doc.Entry // of roles
 	prompts doc.Value
@@ -43,7 +46,7 @@ type file struct {
 // read reads the content of one file. What is wrong with it is in strict.
 func read(name string, data []byte) *file {
 	strict, root := doc.ParseStrict(name, data)
-	f := &file{strict: strict}
+	f := &file{data: data, strict: strict}
 	top := root.Fields(fileKeys...)
 	f.Agents = map[string]Agent{}
 	for _, e := range top.At("agents").Entries() {
@@ -127,17 +130,11 @@ func readAgent(e doc.Entry) (Agent, bool) {
 func (f *file) bound(tables ...map[string]Agent) {
 	var known []string
 	for _, t := range tables {
-		for name := range t {
-			known = append(known, name)
-		}
-	}
-	isKnown := map[string]bool{}
-	for _, k := range known {
-		isKnown[k] = true
+		known = slices.AppendSeq(known, maps.Keys(t))
 	}
 	for _, e := range f.binds {
 		agent := f.Roles[e.Name]
-		if isKnown[agent] {
+		if slices.Contains(known, agent) {
 			continue
 		}
 		hint := "declare it below agents"

@@ -9,7 +9,6 @@
 package settings
 
 import (
-	"io/fs"
 	"time"
 
 	"reprise"
@@ -26,10 +25,10 @@ type Settings struct {
 	Roles  map[string]string
 
 	Prompts string // folder with prompt templates that replace ours, absolute
-	// Templates are the files of that folder as they were when trust was
-	// looked up; what is written there later does not count before the next
-	// Load. Nil without a folder.
-	Templates fs.FS
+	// Templates are the files of that folder, by their names without .md, as they
+	// were when trust was looked up; what is written there later does not count before
+	// the next Load. Nil without a folder.
+	Templates map[string]string
 
 	Parallel int      // steps at the same time
 	Env      []string // names of environment variables agents may see, beside the built-in few

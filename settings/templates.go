@@ -1,13 +1,10 @@
 package settings
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path"
-	"time"
+	"strings"
 
 	"reprise/internal/doc"
 )
@@ -18,22 +15,19 @@ const (
 	maxTemplate  = 64 << 10
 )
 
-// templates are the files of a prompt folder, held in memory: what a person
-// trusted must be what is used, whoever writes to the folder meanwhile.
-type templates map[string][]byte
-
-var _ fs.ReadFileFS = templates(nil)
-
-// readTemplates reads the Markdown files of a folder.
-func readTemplates(dir string) (templates, error) {
+// readTemplates reads the Markdown files of a folder, by their names without .md. They
+// are held in memory: what a person trusted must be what is used, whoever writes to the
+// folder meanwhile.
+func readTemplates(dir string) (map[string]string, error) {
 	fsys := os.DirFS(dir)
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		return nil, fmt.Errorf("the folder of prompts cannot be listed: %w", err)
 	}
-	out := templates{}
+	out := map[string]string{}
 	for _, e := range entries {
-		if path.Ext(e.Name()) != ".md" {
+		name, is := strings.CutSuffix(e.Name(), ".md")
+		if !is {
 			continue
 		}
 		if len(out) == maxTemplates {
@@ -46,40 +40,7 @@ func readTemplates(dir string) (templates, error) {
 		if len(b) > maxTemplate {
 			return nil, fmt.Errorf("the prompt template %s is larger than %d KiB", e.Name(), maxTemplate>>10)
 		}
-		out[e.Name()] = b
+		out[name] = string(b)
 	}
 	return out, nil
 }
-
-// ReadFile gives a template.
-func (t templates) ReadFile(name string) ([]byte, error) {
-	b, ok := t[name]
-	if !ok {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return bytes.Clone(b), nil
-}
-
-// Open gives a template; the folder itself cannot be opened.
-func (t templates) Open(name string) (fs.File, error) {
-	b, err := t.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return &templateFile{Reader: bytes.NewReader(b), name: name, size: int64(len(b))}, nil
-}
-
-type templateFile struct {
-	io.Reader
-	name string
-	size int64
-}
-
-func (f *templateFile) Stat() (fs.FileInfo, error) { return f, nil }
-func (f *templateFile) Close() error               { return nil }
-func (f *templateFile) Name() string               { return f.name }
-func (f *templateFile) Size() int64                { return f.size }
-func (f *templateFile) Mode() fs.FileMode          { return 0o444 }
-func (f *templateFile) ModTime() time.Time         { return time.Time{} }
-func (f *templateFile) IsDir() bool                { return false }
-func (f *templateFile) Sys() any                   { return nil }

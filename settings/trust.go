@@ -119,28 +119,6 @@ func (t *Trust) Trust(path string, hash reprise.Hash, at time.Time) error {
 	return nil
 }
 
-// Revoke takes back all trust in a path, whatever its content.
-func (t *Trust) Revoke(path string) error {
-	path = filepath.Clean(path)
-	err := t.update(func(lines []string) (kept []string) {
-		for _, l := range lines {
-			if e, err := parseTrust(l); err != nil || e.path != path {
-				kept = append(kept, l)
-			}
-		}
-		return kept
-	})
-	if err != nil {
-		return fmt.Errorf("revoke trust in %s: %w", path, err)
-	}
-	for e := range t.trusted {
-		if e.path == path {
-			delete(t.trusted, e)
-		}
-	}
-	return nil
-}
-
 // update changes the lines of the file as they are on disk now.
 func (t *Trust) update(change func(lines []string) []string) error {
 	if t.file == "" {

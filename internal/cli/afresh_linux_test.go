@@ -35,7 +35,7 @@ func TestHelper_starts_afresh_and_is_killed(t *testing.T) {
 	ref := j.Runs[0].Ref
 	e := &engine.Engine{Dir: dir, Settings: settings.Default(), Environ: os.Environ(), Now: time.Now, Mode: engine.Autopilot}
 	e.Workflow = func(file string) (*flow.Workflow, reprise.Hash, error) {
-		return engine.ReadFlow(filepath.Join(dir, file), "")
+		return engine.ReadFlow(filepath.Join(dir, file))
 	}
 	e.Disk = func(under durable.FS) durable.FS {
 		return crashfs.BeforeEach(under, func(int) {

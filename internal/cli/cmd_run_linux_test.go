@@ -52,7 +52,7 @@ func TestX8_run_of_a_file_goes_on_with_a_run_that_was_only_begun(t *testing.T) {
 	t.Parallel()
 	dir, env := unstarted(t)
 	trusts(t, dir, env, "release.yaml", "reprise.yaml")
-	w, hash, err := engine.ReadFlow(filepath.Join(dir, "release.yaml"), "")
+	w, hash, err := engine.ReadFlow(filepath.Join(dir, "release.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func (s *job) flowPath(name string) string {
 
 // readFlow reads a workflow file of the project.
 func (s *job) readFlow(name string) (*flow.Workflow, reprise.Hash, error) {
-	return engine.ReadFlow(s.flowPath(name), settings.KeptFolder(s.env))
+	return engine.ReadFlow(s.flowPath(name))
 }
 
 // workflow reads the workflow file a run was started from, as it is now. It names
@@ -202,21 +202,10 @@ func (s *job) trustFlow(name string, w *flow.Workflow, hash reprise.Hash, change
 	if err != nil {
 		return err
 	}
-	if !trust.Trusted(s.flowPath(name), hash) {
-		if err := s.askTrust(s.untrustedFlow(name, w, hash), changed); err != nil {
-			return err
-		}
-	}
-	if s.flags.dry {
+	if trust.Trusted(s.flowPath(name), hash) {
 		return nil
 	}
-	// Also of one that was trusted long ago: another build of the program may have
-	// kept it.
-	if err := engine.KeepFlow(settings.KeptFolder(s.env), w, hash); err != nil {
-		// What is kept only spares time.
-		fmt.Fprintf(s.err, "reprise: %s is read anew every time: %s\n", plain(name), plain(err.Error()))
-	}
-	return nil
+	return s.askTrust(s.untrustedFlow(name, w, hash), changed)
 }
 
 // untrustedFlow says what a workflow file would start.
