@@ -83,6 +83,7 @@ var owners = map[string]string{
 	"golang.org/x/sync/errgroup":            "project",
 	"mvdan.cc/sh/v3/syntax":                 "internal/transcript",
 	"github.com/google/go-cmp/cmp":          "convention/conventiontest",
+	"github.com/valyala/fastjson":           "convention/eventrun",
 	"github.com/rogpeppe/go-internal/txtar": "convention/conventiontest",
 }
 

@@ -30,7 +30,7 @@ func BenchmarkEvents(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		lr := newLogReader(nil, "run")
-		lr.damage = &damage{}
+		lr.enter(0, "a.jsonl")
 		lr.stream(bytes.NewReader(data))
 		if lr.events != 200_000 {
 			b.Fatalf("%d events", lr.events)

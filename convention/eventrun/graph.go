@@ -57,10 +57,6 @@ func (l *loading) readGraph() graph {
 		if name == graphStem+"json" {
 			next.origin = originIn(f.Data)
 		}
-		if strings.HasSuffix(name, ".json") && f.OK() && quickGraph(&next, f.Data) {
-			g = next
-			continue
-		}
 		var root *doc.Node
 		if strings.HasSuffix(name, ".json") {
 			root = l.json(f)

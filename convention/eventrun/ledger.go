@@ -196,12 +196,12 @@ func (l *loading) escalationFiles() []alarm {
 			l.run.Active(t, f.At(root.Line))
 		}
 		l.files = append(l.files, name)
-		b, _ := plainValue(root, 0).(map[string]any)
+		b := parseBody(textOf(root))
 		a := alarm{key: key{at: at, file: int32(len(l.files) - 1), line: int32(max(root.Line, 1))}, kind: escalated, body: b}
-		if a.id = body(b).text("escalation_id", "id"); a.id == "" {
+		if a.id = b.text("escalation_id", "id"); a.id == "" {
 			a.id = strings.TrimSuffix(e.Name(), ext)
 		}
-		a.task = body(b).text("task_id", "task")
+		a.task = b.text("task_id", "task")
 		out = append(out, a)
 	}
 	return out

@@ -2,6 +2,7 @@ package eventrun
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -218,84 +219,136 @@ func (l *loading) readEvents() {
 			dirs = append(dirs, path.Join(l.dir, "lanes", e.Name(), "events"))
 		}
 	}
-	var logs []log
 	var singles []string
 	for _, dir := range dirs {
 		l.r.Dir(dir) // reports a folder that cannot be listed
 		walkEvents(l.r.FS(), dir, func(name string) bool {
 			if isSingle(name) {
 				singles = append(singles, name)
-				return true
+			} else {
+				l.files = append(l.files, name)
 			}
-			var size int64
-			if info, err := fs.Stat(l.r.FS(), name); err == nil {
-				size = info.Size()
-			}
-			logs = append(logs, log{name, size})
 			return true
 		})
 	}
-	for _, lg := range logs {
-		l.files = append(l.files, lg.name)
+	lr := readLogs(l.r, l.run.ID, l.files)
+	for _, name := range singles {
+		l.files = append(l.files, name)
+		lr.readSingle(l, int32(len(l.files)-1), name)
 	}
-	l.log, l.damaged, l.refused = readLogs(l.r, l.run.ID, logs)
-	l.readSingles(singles)
+	l.log, l.damaged, l.refused = lr.tally, lr.damaged, lr.refused
 	if l.log.events > 0 && l.log.last.at != never {
 		l.run.Active(l.log.last.at.time(), l.sourceOf(l.log.last))
 	}
 }
 
-// readSingles reads the files that hold one event each.
-func (l *loading) readSingles(names []string) {
-	lr := newLogReader(l.r.FS(), l.run.ID)
-	for _, name := range names {
-		lr.file, lr.name, lr.now, lr.untimed = int32(len(l.files)), name, nameTime(name), 0
-		lr.damage = &damage{}
-		l.files = append(l.files, name)
-		root, torn := l.readSingle(name)
-		if root == nil {
-			continue
-		}
-		nodes, err := eventsOf(root)
-		if err != nil {
-			l.damaged++
-			l.r.Report(reprise.Finding{
-				Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: path.Base(name), Source: reprise.Source{File: name, Line: root.Line},
-				Message: "the file holds no event",
-			})
-		}
-		for i, n := range nodes {
-			ev := nodeEvent(n)
-			ev.doubt = torn
-			lr.takeOne(ev, max(n.Line, 1), i)
-		}
-		lr.damage.report(l.r, name)
-	}
-	l.log.join(lr.tally)
-}
-
-// readSingle reads one file. torn tells that it is not well-formed and was
-// read as far as it makes sense.
-func (l *loading) readSingle(name string) (root *doc.Node, torn bool) {
-	own := doc.NewReader(l.r.FS())
+// readSingle reads a file that holds one event. One that is not well-formed is
+// read as far as it makes sense, and finishes nothing.
+func (lr *logReader) readSingle(l *loading, file int32, name string) {
+	lr.enter(file, name)
+	own := doc.NewReader(lr.fsys)
 	f := own.Open(name)
 	l.seen(f)
+	var root *doc.Node
 	switch {
 	case !f.OK():
-		l.refused++
+		lr.refused++
 	case strings.HasSuffix(name, ".json"):
 		root = f.JSON()
 	default:
 		root = f.YAML()
 	}
-	if root == nil && f.OK() {
-		l.damaged++
-	}
 	for _, finding := range own.Findings() {
-		torn = torn || finding.Code == reprise.CodeSalvaged
+		lr.doubt = lr.doubt || finding.Code == reprise.CodeSalvaged
 		l.r.Report(finding)
 	}
-	return root, torn
+	if root == nil {
+		if f.OK() {
+			lr.damaged++
+		}
+		return
+	}
+	nodes, whole := eventsOf(root)
+	if !whole {
+		lr.damaged++
+		l.r.Report(reprise.Finding{
+			Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: path.Base(name), Source: reprise.Source{File: name, Line: root.Line},
+			Message: "the file holds no event",
+		})
+	}
+	for i, n := range nodes {
+		lr.event(textOf(n), max(n.Line, 1), i)
+	}
+	lr.damage.report(l.r, name)
+}
+
+// eventsOf gives the events of a YAML or JSON document: one, a list, or several
+// documents behind each other, which arrive joined as one map and are parted
+// where a key comes again. whole is false where something else stands there.
+func eventsOf(n *doc.Node) (events []*doc.Node, whole bool) {
+	switch {
+	case n.IsNull():
+		return nil, false
+	case n.Kind == doc.List:
+		for _, item := range n.Items {
+			if item == nil || item.Kind != doc.Map {
+				return events, false
+			}
+			events = append(events, item)
+		}
+		return events, true
+	case n.Kind != doc.Map:
+		return nil, false
+	}
+	if inner := n.Get("events"); inner != nil && inner.Kind == doc.List && !n.Has("timestamp") {
+		return eventsOf(inner)
+	}
+	part := &doc.Node{Kind: doc.Map, Line: n.Line}
+	for _, f := range n.Keys {
+		if part.Has(f.Name) {
+			events = append(events, part)
+			part = &doc.Node{Kind: doc.Map, Line: f.Line}
+		}
+		part.Keys = append(part.Keys, f)
+	}
+	return append(events, part), true
+}
+
+// textOf gives a document's event as a line of a log would have it.
+func textOf(n *doc.Node) []byte {
+	text, err := json.Marshal(plainValue(n, 0))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+func plainValue(n *doc.Node, depth int) any {
+	if n.IsNull() || depth > 50 {
+		return nil
+	}
+	switch n.Kind {
+	case doc.List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = plainValue(item, depth+1)
+		}
+		return list
+	case doc.Map:
+		m := make(map[string]any, len(n.Keys))
+		for _, f := range n.Keys {
+			m[f.Name] = plainValue(f.Value, depth+1)
+		}
+		return m
+	case doc.Number:
+		// A YAML number may have a form JSON has not (0x1F, .5, 007).
+		if json.Valid([]byte(n.Text)) {
+			return json.Number(n.Text)
+		}
+	case doc.Bool:
+		return n.Text == "true"
+	}
+	return n.Text
 }
 
 // describe fills what a person sees first.

@@ -160,12 +160,9 @@ type spelling struct {
 func (rec *recording) spellings(name string) []spelling {
 	var out []spelling
 	see := func(raw []byte) {
-		var o map[string]json.RawMessage
-		if json.Unmarshal(raw, &o) != nil {
-			return
-		}
-		for _, key := range []string{"event_type", "type", "event"} {
-			word := scalarText(o[key])
+		b := parseBody(raw)
+		for _, key := range typeKeys {
+			word := string(b.GetStringBytes(key))
 			if i := strings.IndexAny(word, "-_"); i > 0 {
 				out = append(out, spelling{style{key, word[i : i+1]}, strings.EqualFold(word[:i], "task")})
 				return
@@ -173,10 +170,9 @@ func (rec *recording) spellings(name string) []spelling {
 		}
 	}
 	if isSingle(name) {
-		own := doc.NewReader(rec.reader.FS())
-		nodes, _ := eventsOf(own.Open(name).YAML()) // JSON is YAML
+		nodes, _ := eventsOf(doc.NewReader(rec.reader.FS()).Open(name).YAML()) // JSON is YAML
 		for _, n := range nodes {
-			see(nodeEvent(n).raw)
+			see(textOf(n))
 		}
 		return out
 	}

@@ -1,13 +1,12 @@
 package eventrun
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
-	"reprise"
+	"github.com/valyala/fastjson"
+
 	"reprise/internal/doc"
 )
 
@@ -113,7 +112,7 @@ func (x *taskExtra) insert(k key) {
 	x.recent = x.recent[:min(len(x.recent), mostAttempts)]
 }
 
-// merge adds what another reader counted of the same task.
+// merge adds what was counted of the same task under another spelling of its id.
 func (t *task) merge(o *task) {
 	t.claims += o.claims
 	t.starts += o.starts
@@ -126,11 +125,8 @@ func (t *task) merge(o *task) {
 		if o.extra.back.after(x.back) {
 			x.back = o.extra.back
 		}
-		for _, n := range []struct{ mine, other *note }{{&x.made, &o.extra.made}, {&x.done, &o.extra.done}} {
-			if n.other.set {
-				n.mine.keep(n.other.key, n.other.word, n.other.raw)
-			}
-		}
+		x.made.keepNote(&o.extra.made)
+		x.done.keepNote(&o.extra.done)
 		if o.extra.why != nil && (x.why == nil || o.extra.whyAt.after(x.whyAt)) {
 			x.why, x.whyAt = o.extra.why, o.extra.whyAt
 		}
@@ -178,6 +174,12 @@ func (n *note) keep(k key, w *word, raw []byte) {
 	}
 }
 
+func (n *note) keepNote(o *note) {
+	if o.set {
+		n.keep(o.key, o.word, o.raw)
+	}
+}
+
 // body parses the event. What was kept has been valid JSON before.
 func (n *note) body() body { return parseBody(n.raw) }
 
@@ -193,8 +195,7 @@ type alarm struct {
 // asked thousands of questions.
 const maxAlarms = 1000
 
-// tally is what one reader gathered from the events. Tallies of different
-// files can be joined in any order.
+// tally is what was gathered from the events, in whatever order they were read.
 type tally struct {
 	tasks  map[string]*task
 	latest [kinds]note
@@ -218,9 +219,9 @@ func (t *tally) task(id []byte) *task {
 	return made
 }
 
-// record takes one event into account: of the task tk with this id, if it names
-// one. raw is its JSON.
-func (t *tally) record(k key, w *word, id []byte, tk *task, raw []byte) {
+// record takes one event into account: of the task tk, if it names one. raw is
+// its JSON.
+func (t *tally) record(k key, w *word, tk *task, raw []byte) {
 	t.events++
 	if k.after(t.last) {
 		t.last = k
@@ -240,7 +241,11 @@ func (t *tally) record(k key, w *word, id []byte, tk *task, raw []byte) {
 		}
 		if t.alarmCount++; t.alarmCount <= maxAlarms {
 			b := parseBody(raw)
-			t.alarms = append(t.alarms, alarm{key: k, kind: kd, id: alarmID(b, kd), task: string(id), body: b})
+			a := alarm{key: k, kind: kd, id: alarmID(b, kd), body: b}
+			if tk != nil {
+				a.task = tk.id
+			}
+			t.alarms = append(t.alarms, a)
 		}
 	default:
 		t.latest[kd].keep(k, w, raw)
@@ -257,23 +262,15 @@ func alarmID(b body, kd kind) string {
 	return b.text("escalation_id", "event_id", "id")
 }
 
-// join adds what another reader gathered.
+// join adds what another reader gathered from other files.
 func (t *tally) join(o *tally) {
 	for id, other := range o.tasks {
-		if mine := t.tasks[id]; mine != nil {
-			mine.merge(other)
-		} else {
-			t.tasks[id] = other
-		}
+		t.task([]byte(id)).merge(other)
 	}
 	for i := range o.latest {
-		if n := &o.latest[i]; n.set {
-			t.latest[i].keep(n.key, n.word, n.raw)
-		}
+		t.latest[i].keepNote(&o.latest[i])
 	}
-	if n := &o.branch; n.set {
-		t.branch.keep(n.key, n.word, n.raw)
-	}
+	t.branch.keepNote(&o.branch)
 	t.alarms = append(t.alarms, o.alarms...)
 	if o.last.after(t.last) {
 		t.last = o.last
@@ -281,55 +278,53 @@ func (t *tally) join(o *tally) {
 	t.events += o.events
 }
 
-// body is the text of one event as generic values. Payload stands at the top
-// in some events and under `details` in others.
-type body map[string]any
+// body is the text of one event. Payload stands at the top in some events and
+// under `details` in others.
+type body struct{ *fastjson.Value }
 
+// parseBody reads the text of an event. What was kept of one is valid.
 func parseBody(raw []byte) body {
-	var b body
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if dec.Decode(&b) != nil {
-		return nil
+	v, err := fastjson.ParseBytes(raw)
+	if err != nil {
+		return body{}
 	}
-	return b
+	return body{v}
 }
 
 // get returns the first of the keys that is there, on top or in the details.
-func (b body) get(keys ...string) any {
-	details, _ := b["details"].(map[string]any)
+func (b body) get(keys ...string) *fastjson.Value {
 	for _, k := range keys {
-		if v := b[k]; v != nil {
-			return v
-		}
-		if v := details[k]; v != nil {
-			return v
+		for _, v := range []*fastjson.Value{b.Get(k), b.Get("details", k)} {
+			if v != nil && v.Type() != fastjson.TypeNull {
+				return v
+			}
 		}
 	}
 	return nil
 }
 
 func (b body) text(keys ...string) string {
-	switch v := b.get(keys...).(type) {
-	case string:
-		return strings.TrimSpace(v)
-	case json.Number:
+	v := b.get(keys...)
+	if v == nil {
+		return ""
+	}
+	switch v.Type() {
+	case fastjson.TypeString:
+		return strings.TrimSpace(string(v.GetStringBytes()))
+	case fastjson.TypeNumber, fastjson.TypeTrue, fastjson.TypeFalse:
 		return v.String()
-	case bool:
-		return strconv.FormatBool(v)
 	}
 	return ""
 }
 
 func (b body) texts(keys ...string) []string {
-	list, _ := b.get(keys...).([]any)
 	var out []string
-	for _, v := range list {
-		switch v := v.(type) {
-		case string:
-			out = append(out, v)
-		case map[string]any:
-			if s := body(v).text("label", "option", "title", "description", "id"); s != "" {
+	for _, v := range b.get(keys...).GetArray() {
+		switch v.Type() {
+		case fastjson.TypeString:
+			out = append(out, string(v.GetStringBytes()))
+		case fastjson.TypeObject:
+			if s := (body{v}).text("label", "option", "title", "description", "id"); s != "" {
 				out = append(out, s)
 			}
 		}
@@ -338,8 +333,7 @@ func (b body) texts(keys ...string) []string {
 }
 
 func (b body) number(keys ...string) (int, bool) {
-	text := b.text(keys...)
-	n, err := strconv.Atoi(text)
+	n, err := strconv.Atoi(b.text(keys...))
 	return n, err == nil
 }
 
@@ -352,40 +346,4 @@ func (b body) truth(keys ...string) (value, known bool) {
 		return false, true
 	}
 	return false, false
-}
-
-// damage is what is wrong in one file of events. The first few places are
-// kept, the rest is counted: a log may be garbage from end to end.
-type damage struct {
-	file   int32
-	kept   []reprise.Finding
-	counts map[string]int
-}
-
-// keptPerCode leaves room for the closing line within what a Reader lists.
-const keptPerCode = 9
-
-func (d *damage) add(f reprise.Finding) {
-	if d.counts == nil {
-		d.counts = map[string]int{}
-	}
-	d.counts[f.Code]++
-	if d.counts[f.Code] <= keptPerCode {
-		d.kept = append(d.kept, f)
-	}
-}
-
-func (d *damage) report(r *doc.Reader, name string) {
-	for _, f := range d.kept {
-		r.Report(f)
-	}
-	for _, f := range d.kept {
-		if n := d.counts[f.Code] - keptPerCode; n > 0 {
-			d.counts[f.Code] = 0
-			r.Report(reprise.Finding{
-				Code: f.Code, Severity: f.Severity, Subject: f.Subject, Source: reprise.Source{File: name},
-				Message: strconv.Itoa(n) + " more lines of this file are like the ones named", Hint: f.Hint,
-			})
-		}
-	}
 }

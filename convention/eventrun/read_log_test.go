@@ -2,10 +2,10 @@ package eventrun
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +18,7 @@ import (
 
 func readText(r io.Reader) *logReader {
 	lr := newLogReader(nil, "run")
-	lr.damage = &damage{}
+	lr.enter(0, "a.jsonl")
 	lr.stream(r)
 	return lr
 }
@@ -63,7 +63,7 @@ func TestEV7_damaged_lines(t *testing.T) {
 func TestEV7_X9_garbage_is_counted(t *testing.T) {
 	t.Parallel()
 	r := doc.NewReader(fstest.MapFS{"a.jsonl": {Data: bytes.Repeat([]byte("garbage\n"), 100_000)}})
-	_, _, _ = readLogs(r, "run", []log{{"a.jsonl", 800_000}})
+	readLogs(r, "run", []string{"a.jsonl"})
 	found := r.Findings()
 	if len(found) != keptPerCode+1 || !strings.HasPrefix(found[keptPerCode].Message, "99991 more") {
 		t.Fatalf("%d findings, the last %+v", len(found), found[len(found)-1])
@@ -86,7 +86,7 @@ func TestEV7_X9_reading_stops(t *testing.T) {
 	t.Parallel()
 	broken := io.MultiReader(strings.NewReader(claimed+"\n"+claimed+"\n"), iotest.ErrReader(errors.New("disk on fire")))
 	lr := readText(broken)
-	if lr.events != 2 || len(lr.refused) != 1 || lr.damage.kept[0].Code != reprise.CodeUnreadable || lr.damage.kept[0].Source.Line != 3 {
+	if lr.events != 2 || !lr.damage.refused || lr.damage.kept[0].Code != reprise.CodeUnreadable || lr.damage.kept[0].Source.Line != 3 {
 		t.Fatalf("%d events, %+v", lr.events, lr.damage.kept)
 	}
 }
@@ -134,22 +134,19 @@ func (o *oddReader) Read(p []byte) (int, error) {
 func TestEV3_parallel_reading_is_deterministic(t *testing.T) {
 	t.Parallel()
 	fsys := fstest.MapFS{}
-	var logs []log
+	var logs []string
+	one := newLogReader(fsys, "run")
 	for i := range 9 {
 		name := fmt.Sprintf("events/a%d/x.jsonl", i)
 		data := append(sampleLog(2000+i*100, 53, i), []byte("torn\n"+`{"event":"escalation","event_id":"e`+fmt.Sprint(i)+`","timestamp":"2026-01-01T00:00:00Z"}`+"\n")...)
 		fsys[name] = &fstest.MapFile{Data: data}
-		logs = append(logs, log{name, 1 << 20})
-	}
-	one := newLogReader(fsys, "run")
-	for i := range logs {
-		one.read(int32(i), logs[i].name)
+		logs = append(logs, name)
+		one.read(int32(i), name)
 	}
 	for range 5 {
-		r := doc.NewReader(fsys)
-		got, damaged, _ := readLogs(r, "run", logs)
-		if damaged != 9 || got.events != one.events || got.last != one.last || len(got.tasks) != 53 || len(got.alarms) != 9 {
-			t.Fatalf("%d damaged, %d events of %d", damaged, got.events, one.events)
+		got := readLogs(doc.NewReader(fsys), "run", logs)
+		if got.damaged != 9 || got.events != one.events || got.last != one.last || len(got.tasks) != 53 || len(got.alarms) != 9 {
+			t.Fatalf("%d damaged, %d events of %d", got.damaged, got.events, one.events)
 		}
 		for id, a := range one.tasks {
 			b := got.tasks[id]
@@ -197,39 +194,48 @@ func TestEV5_numberings(t *testing.T) {
 	}
 }
 
-// EV3: an event means the same whether the fast scan or encoding/json reads it.
-func TestEV3_fast_and_strict_reading_agree(t *testing.T) {
+// EV7: every object that encoding/json accepts is an event, and nothing is one
+// that is cut off or holds NUL bytes.
+func TestEV7_X9_what_is_cut_off_is_no_event(t *testing.T) {
 	t.Parallel()
-	var lines [][]byte
-	rng := rand.New(rand.NewPCG(3, 4))
-	keys := []string{"event_type", "type", "event", "task_id", "timestamp", "details", "run_id"}
-	values := []string{`"T1"`, `"T2"`, `"task-claimed"`, `"task_failed"`, `"task_verified"`, `"blocked"`, `"phase_transition"`, `"run-failed"`, `"escalation"`,
-		`"2026-01-15T10:30:00Z"`, `"2026-01-15T11:30:00.5+01:00"`, `"2026-01-15"`, `null`, `5`, `{"task_id":"T3","to_phase":2}`, `"T\u0031"`, `" T1"`, `""`}
-	for range 20_000 {
-		var b bytes.Buffer
-		b.WriteString(`{"event_type":` + values[2+rng.IntN(7)] + `,"task_id":` + values[rng.IntN(2)] + `,"timestamp":` + values[9+rng.IntN(2)])
-		for range rng.IntN(3) {
-			fmt.Fprintf(&b, `,"%s":%s`, keys[rng.IntN(len(keys))], values[rng.IntN(len(values))])
-		}
-		b.WriteByte('}')
-		lines = append(lines, b.Bytes())
+	reads := func(line []byte) bool {
+		lr := newLogReader(nil, "run")
+		lr.enter(0, "a.jsonl")
+		return lr.event(line, 1, 0)
 	}
-	fast, strict := readText(bytes.NewReader(bytes.Join(lines, []byte("\n")))), newLogReader(nil, "run")
-	strict.damage = &damage{}
-	for i, line := range lines {
-		strict.strict(line, i+1, false)
-	}
-	if fast.events != strict.events || fast.last != strict.last || fast.untimed != strict.untimed || len(fast.alarms) != len(strict.alarms) {
-		t.Fatalf("%d events to %+v, %d events to %+v", fast.events, fast.last, strict.events, strict.last)
-	}
-	for id, a := range strict.tasks {
-		if b := fast.tasks[id]; a.word != nil && (b == nil || a.last != b.last || a.kind != b.kind || a.attempts() != b.attempts()) {
-			t.Errorf("task %q: fast %+v, strict %+v", id, b, a)
+	alphabet := []byte("{}[]\",:\\0e.-+ntf u\x00\x1f \t\r\x7f\xffx")
+	for _, s := range []string{
+		`{"event_type":"task-claimed","task_id":"T003","timestamp":"2026-01-15T10:30:00Z","details":{"n":[1,-2.5e+3,true,false,null,{}]}}`,
+		`{}`, `{"a":"\u00e9\n\\"}`, `{"type":null}`, `{"task_id":["T1"]}`, `{"a":{"b":"c"}}`, "{\t\"a\" :\r1 }", `{"":""}`, `{"a":"é漢字"}`,
+	} {
+		for i := range len(s) {
+			if reads([]byte(s[:i])) || reads([]byte(s[:i]+"\x00"+s[i:])) {
+				t.Errorf("cut or filled at %d it is taken for an event: %q", i, s)
+			}
+			for _, c := range alphabet {
+				changed := []byte(s)
+				changed[i] = c
+				if changed[0] == '{' && json.Valid(changed) && !reads(changed) {
+					t.Errorf("not read: %q", changed)
+				}
+			}
 		}
 	}
-	for k := range fast.latest {
-		if a, b := &fast.latest[k], &strict.latest[k]; a.set != b.set || a.key != b.key {
-			t.Errorf("kind %d: fast %+v, strict %+v", k, a.key, b.key)
+}
+
+// FuzzLog asks of any log: no panic, the same tally twice, every line counted
+// as an event, as blank or as damage.
+func FuzzLog(f *testing.F) {
+	f.Add([]byte("{\"event_type\":\"task-claimed\",\"task_id\":\"T1\",\"timestamp\":\"2026-01-15T10:30:00Z\"}\n{\"type\":\"task_verified\",\"task"))
+	f.Add([]byte("[\n{\"type\":\"escalation\"},\n]\n{\n  \"type\": \"run_failed\"\n}\n{\n\"a\n{}{}\n\x00\x00\n"))
+	f.Add([]byte("\xef\xbb\xbf{\"event\":\"task_blocked\",\"task_id\":7,\"timestamp\":1768473000}\r\n\r\n5\n\"x\"\n[1]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, b := readText(bytes.NewReader(data)), readText(bytes.NewReader(data))
+		if a.events != b.events || len(a.tasks) != len(b.tasks) || a.last != b.last || len(a.damage.kept) != len(b.damage.kept) {
+			t.Fatal("two readings differ")
 		}
-	}
+		if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))) > 0 && a.events == 0 && len(a.damage.kept) == 0 {
+			t.Fatalf("neither an event nor damage in %q", data)
+		}
+	})
 }
