@@ -157,17 +157,7 @@ func (l *loading) asked(task string, q reprise.Question) {
 	l.askedTasks[task] = q.Text
 }
 
-func (l *loading) step(id string) *step {
-	if id == "" {
-		return nil
-	}
-	for _, s := range l.steps {
-		if s.ID == id {
-			return s
-		}
-	}
-	return nil
-}
+func (l *loading) step(id string) *step { return l.byID[id] }
 
 // exhausted reports whether a task has failed as often as the workflow allows
 // since a person last decided about it.

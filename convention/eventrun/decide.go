@@ -39,7 +39,7 @@ func (l *loading) decide() {
 	default:
 		l.consolidate()
 	}
-	l.heldByLedgers(inferred)
+	l.heldByStates(inferred)
 	l.heldByQuestions()
 }
 
@@ -73,7 +73,7 @@ func (l *loading) infer() (at stage, gap *reprise.Unit) {
 		}
 	}
 	switch {
-	case l.graph.damaged || l.doneSteps() < len(l.steps):
+	case l.graph.damaged || l.closed < len(l.steps):
 		return execution, nil
 	case !l.docs["pr-checklist.md"].there():
 		return cleanup, nil
@@ -123,7 +123,7 @@ func (l *loading) bootstrapOnly() bool {
 }
 
 func (l *loading) bootstrapApproved() bool {
-	for _, led := range l.ledgers {
+	for _, led := range l.states {
 		if led.bootstrap {
 			return true
 		}
@@ -134,7 +134,7 @@ func (l *loading) bootstrapApproved() bool {
 // approvalRecorded reports whether somebody approved the plan, while the
 // constitution that follows was not written.
 func (l *loading) approvalRecorded() bool {
-	for _, led := range l.ledgers {
+	for _, led := range l.states {
 		if led.develop {
 			return true
 		}
@@ -345,8 +345,8 @@ func (l *loading) consolidate() {
 	l.run.Next = []reprise.Unit{u}
 }
 
-// heldByLedgers lets a state file that is not behind the events hold the run.
-func (l *loading) heldByLedgers(inferred stage) {
+// heldByStates lets a state file that is not behind the events hold the run.
+func (l *loading) heldByStates(inferred stage) {
 	if a, b := &l.log.latest[depsPending], &l.log.latest[depsSettled]; a.set && (!b.set || a.key.after(b.key)) && inferred < execution {
 		l.run.Questions = append(l.run.Questions, reprise.Question{
 			ID: "dependencies", Subject: "dependency check", Text: "Install the tools named in dependency-report.md, then go on.",
@@ -354,7 +354,7 @@ func (l *loading) heldByLedgers(inferred stage) {
 		})
 		l.held = append(l.held, "tools have to be installed")
 	}
-	for _, led := range l.ledgers {
+	for _, led := range l.states {
 		if at := (key{at: instantOf(led.updated)}); !led.updated.IsZero() && l.startedAfter(at) {
 			continue // the work went on since
 		}

@@ -12,7 +12,7 @@ import (
 // execute offers the tasks that may be started: dependencies done, itself not
 // done, not blocked, no question about it open. What was begun comes first.
 func (l *loading) execute() {
-	if l.log.events == 0 && l.damaged+l.refused > 0 {
+	if l.log.events == 0 && l.log.damaged+l.log.refused > 0 {
 		l.state(reprise.Unreadable, "no event could be read, so that it is not known which tasks are done")
 		return
 	}
@@ -30,7 +30,7 @@ func (l *loading) execute() {
 			stuck = append(stuck, s.ID+" is blocked")
 			l.askAboutBlock(s)
 		case l.exhausted(s):
-			stuck = append(stuck, s.ID+" failed "+times(s.events.extra.failures))
+			stuck = append(stuck, s.ID+" failed "+times(s.failures()))
 			l.askAboutFailure(s)
 		case l.askedTasks[s.ID] != "":
 			stuck = append(stuck, s.ID+" waits for an answer")
@@ -45,18 +45,38 @@ func (l *loading) execute() {
 		l.nothingRunnable(stuck)
 		return
 	}
-	p := fmt.Sprintf("%d of %s done", l.doneSteps(), counted(len(l.steps), "task"))
-	switch first := l.run.Next[0]; {
-	case len(groups[0]) > 0:
-		l.state(reprise.Interrupted, "%s, %s was being worked on", p, first.ID)
-	case len(groups[1]) > 0:
-		l.state(reprise.Interrupted, "%s, %s awaits its verification", p, first.ID)
-	default:
-		l.state(reprise.Interrupted, "%s, %s is next", p, first.ID)
-	}
+	l.state(reprise.Interrupted, "%s", l.standing(l.run.Next[0].ID))
 }
 
-// offer makes the unit of a task, and tells its place among the others.
+// standing says where the run stands with this task at the front.
+func (l *loading) standing(first string) string {
+	what := "is next"
+	switch l.byID[first].group() {
+	case 0:
+		what = "was being worked on"
+	case 1:
+		what = "awaits its verification"
+	}
+	return fmt.Sprintf("%d of %s done, %s %s", l.closed, counted(len(l.steps), "task"), first, what)
+}
+
+// group is the place of an open task among others by what it is: those that were
+// begun come first.
+func (s *step) group() int {
+	switch {
+	case s.Status == reprise.InProgress && s.Role != "verifier":
+		return 0
+	case s.Status == reprise.InProgress:
+		return 1
+	case s.Status == reprise.Failed:
+		return 2
+	case s.Status == reprise.Unknown:
+		return 4
+	}
+	return 3
+}
+
+// offer makes the unit of a task, and tells its group among the others.
 func (l *loading) offer(s *step) (group int, u reprise.Unit) {
 	u = reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
 	if u.Path == "" {
@@ -68,40 +88,32 @@ func (l *loading) offer(s *step) (group int, u reprise.Unit) {
 	}
 	switch s.Status {
 	case reprise.InProgress:
+		u.Reason = fmt.Sprintf("it was started (%s) and no end is on record; look at what it left, the event comes last", where)
 		if s.Role == "verifier" {
 			u.Reason = "it is implemented and not verified: verify it, do not implement it again"
 			if report := l.report(s.ID); report != "" {
 				u.Reason += "; a report is there (" + report + ")"
 			}
-			return 1, u
 		}
-		u.Reason = startedWords(where)
-		return 0, u
 	case reprise.Failed:
-		failures := int32(1)
-		if s.events != nil && s.events.extra != nil {
-			failures = s.events.extra.failures
-		}
-		u.Reason = fmt.Sprintf("it failed %s (%s) and is tried again", times(failures), where)
-		return 2, u
+		u.Reason = fmt.Sprintf("it failed %s (%s) and is tried again", times(max(1, s.failures())), where)
 	case reprise.Unknown:
 		u.Role = "verifier"
 		u.Reason = fmt.Sprintf("its state is not understood (%s): find out what is there before anything else", where)
-		return 4, u
+	default:
+		u.Reason = "all it depends on is done"
+		if len(s.Needs) == 0 {
+			u.Reason = "it depends on nothing"
+		}
 	}
-	u.Reason = readyWords(&s.Step)
-	return 3, u
+	return s.group(), u
 }
 
-func startedWords(at reprise.Source) string {
-	return fmt.Sprintf("it was started (%s) and no end is on record; look at what it left, the event comes last", at)
-}
-
-func readyWords(s *reprise.Step) string {
-	if len(s.Needs) == 0 {
-		return "it depends on nothing"
+func (s *step) failures() int32 {
+	if s.events == nil || s.events.extra == nil {
+		return 0
 	}
-	return "all it depends on is done"
+	return s.events.extra.failures
 }
 
 // report finds the verification report of a task.

@@ -1,6 +1,7 @@
 package eventrun
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -32,14 +33,16 @@ type graph struct {
 	origin  origin
 }
 
-// graphStem begins the names of task graphs.
-const graphStem = "task-graph."
+// graphJSON is the task graph that we write, and graphNames are all that are
+// read. The JSON counts first, being the form the workflow's own readers use.
+const graphJSON = "task-graph.json"
 
-// readGraph reads task-graph.json or task-graph.yaml. Where both are there the
-// JSON counts, being the form the workflow's own readers use.
+var graphNames = []string{graphJSON, "task-graph.yaml", "task-graph.yml"}
+
+// readGraph reads the task graph. Of several the first that can be read counts.
 func (l *loading) readGraph() graph {
 	var g graph
-	for _, name := range []string{graphStem + "json", graphStem + "yaml", graphStem + "yml"} {
+	for _, name := range graphNames {
 		file := l.find(name)
 		if file == "" {
 			continue
@@ -54,15 +57,10 @@ func (l *loading) readGraph() graph {
 			continue
 		}
 		next := graph{file: file, exists: true}
-		if name == graphStem+"json" {
+		if name == graphJSON {
 			next.origin = originIn(f.Data)
 		}
-		var root *doc.Node
-		if strings.HasSuffix(name, ".json") {
-			root = l.json(f)
-		} else {
-			root = f.YAML()
-		}
+		root := l.structured(f)
 		next.damaged = root == nil
 		if root != nil {
 			l.fillGraph(&next, root)
@@ -73,6 +71,33 @@ func (l *loading) readGraph() graph {
 		g = next
 	}
 	return g
+}
+
+// givenGraph reads a task graph that a run is to begin or to continue with. It
+// refuses what Load would warn of.
+func givenGraph(text string) (graph, error) {
+	r, f := doc.Memory(graphJSON, []byte(text))
+	l := &loading{r: r}
+	g := graph{file: f.Path, exists: true, origin: originIn(f.Data)}
+	if root := f.JSON(); root != nil {
+		l.fillGraph(&g, root)
+	}
+	for _, found := range r.Findings() {
+		if found.Severity >= reprise.Warning {
+			return g, fmt.Errorf("task graph: %s", found.Message)
+		}
+	}
+	if len(g.nodes) == 0 {
+		return g, errors.New("task graph: it holds no task")
+	}
+	seen := map[string]bool{}
+	for i, n := range g.nodes {
+		if seen[n.id] {
+			return g, fmt.Errorf("task graph: task %d has the id %q, which is taken", i+1, doc.Clip(n.id, 60))
+		}
+		seen[n.id] = true
+	}
+	return g, nil
 }
 
 func (l *loading) fillGraph(g *graph, root *doc.Node) {

@@ -129,7 +129,7 @@ func filesOf(item *doc.Node) []string {
 // branch gives the git branch the run works on: what its manifest says, else
 // the event that started it.
 func (l *loading) branch() string {
-	for _, led := range l.ledgers {
+	for _, led := range l.states {
 		if plainBranch(led.branch) {
 			return led.branch
 		}

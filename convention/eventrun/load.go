@@ -20,15 +20,15 @@ type loading struct {
 	run *reprise.Run
 
 	graph     graph
-	log       *tally
+	log       *logReader
 	files     []string // of events, by the index in keys
-	damaged   int      // lines of events that were lost
-	refused   int      // files of events that could not be read
 	contracts map[string]string
 	docs      map[string]artifact
-	ledgers   []ledger // workflow-state.json and manifest.yaml, where readable
+	states    []stateFile // workflow-state.json and manifest.yaml, where readable
 
 	steps     []*step
+	byID      map[string]*step
+	closed    int      // steps that are
 	strangers []string // tasks that only the events name
 	cycles    int
 
@@ -66,7 +66,7 @@ func load(fsys fs.FS, ref reprise.Ref) *loading {
 	l.contracts = contractsIn(fsys, path.Join(l.dir, "tasks"))
 	l.readDocs()
 	l.graph = l.readGraph()
-	l.readLedgers()
+	l.readStates()
 	l.readEvents()
 	l.makeSteps()
 	l.describe()
@@ -165,6 +165,14 @@ func (l *loading) contractTitle(id string) string {
 	return oneLine(f.Markdown().Title())
 }
 
+// structured reads a JSON or YAML file by its name.
+func (l *loading) structured(f *doc.File) *doc.Node {
+	if strings.HasSuffix(f.Path, ".json") {
+		return l.json(f)
+	}
+	return f.YAML()
+}
+
 // json reads a JSON file. One that was copied from a Markdown template under
 // the name of a JSON file holds its content in a code fence.
 func (l *loading) json(f *doc.File) *doc.Node {
@@ -236,7 +244,7 @@ func (l *loading) readEvents() {
 		l.files = append(l.files, name)
 		lr.readSingle(l, int32(len(l.files)-1), name)
 	}
-	l.log, l.damaged, l.refused = lr.tally, lr.damaged, lr.refused
+	l.log = lr
 	if l.log.events > 0 && l.log.last.at != never {
 		l.run.Active(l.log.last.at.time(), l.sourceOf(l.log.last))
 	}
@@ -357,7 +365,7 @@ func (l *loading) describe() {
 	if l.graph.at != nil {
 		l.run.Active(l.graph.at.Time(), l.graph.at.Source())
 	}
-	for _, led := range l.ledgers {
+	for _, led := range l.states {
 		l.run.Active(led.updated, led.updatedAt)
 	}
 	if l.run.LastActivity.IsZero() && !l.mtime.IsZero() {
@@ -403,7 +411,7 @@ func (l *loading) title() string {
 	if t = oneLine(t); t != "" {
 		return t
 	}
-	for _, led := range l.ledgers {
+	for _, led := range l.states {
 		if led.title != "" {
 			return oneLine(led.title)
 		}

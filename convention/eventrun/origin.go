@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -13,7 +12,6 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
-	"reprise/internal/splice"
 )
 
 // origin is the workflow file of a person's own that a graph was made from.
@@ -42,7 +40,7 @@ func (Layout) Defined(r reprise.Ref, text string) (file string, content []byte, 
 	if originIn([]byte(text)).File == "" {
 		return "", nil, false
 	}
-	return path.Join(r.Path, graphStem+"json"), []byte(text + "\n"), true
+	return path.Join(r.Path, graphJSON), []byte(text + "\n"), true
 }
 
 // maxOrigin bounds what is read of a workflow file to tell whether it was changed.
@@ -74,26 +72,4 @@ func (l *loading) checkOrigin() {
 	found.Message = "the workflow file was changed since the run was started"
 	found.Hint = "resuming takes it over once you trust it, if it still has what was begun; or restore it; --fresh starts over with it"
 	l.r.Report(found)
-}
-
-// revise puts another graph in the place of the one that is there: the workflow file
-// was changed, and a person wants the run to go on with that.
-func (rec *recording) revise() ([]reprise.Edit, error) {
-	text := strings.TrimSpace(rec.ev.Text)
-	if _, err := readOrder(text); err != nil {
-		return nil, fmt.Errorf("record %s: %w", rec.ev.Kind, err)
-	}
-	name := path.Join(rec.dir, graphStem+"json")
-	was, err := fs.ReadFile(rec.reader.FS(), name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, rec.cannot("it has no %s", path.Base(name))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("record %s: %w", rec.ev.Kind, err)
-	}
-	next := []byte(text + "\n")
-	if bytes.Equal(was, next) {
-		return nil, nil
-	}
-	return []reprise.Edit{splice.Edit(name, was, next, "take over the steps of the changed workflow file")}, nil
 }

@@ -126,7 +126,7 @@ func (l *loading) recordedPhase() recorded {
 			r.name = name
 		}
 	}
-	for _, led := range l.ledgers {
+	for _, led := range l.states {
 		if led.phase < 0 && led.phaseName == "" {
 			continue
 		}
@@ -146,7 +146,7 @@ func (l *loading) numberings(r recorded) []numbering {
 	later := l.made("bootstrap-plan.md") || l.log.latest[unifiedMarker].set || l.log.latest[bootGateShown].set ||
 		l.log.latest[bootGateAnswered].set || l.log.latest[gateShown].set || l.log.latest[depsPending].set || l.log.latest[depsSettled].set
 	hasState := false
-	for _, led := range l.ledgers {
+	for _, led := range l.states {
 		hasState = hasState || led.name == "workflow-state.json"
 	}
 	top := max(r.number, r.from)

@@ -18,6 +18,10 @@ type step struct {
 	needs  []*step // what Needs names; nil for what is no task
 	color  uint8   // where the search for circles is with it
 	placed bool    // it has its place in the order
+
+	// Filled where the run is tracked.
+	place      int
+	dependents []*step
 }
 
 // ready reports whether all that a step needs is closed.
@@ -117,6 +121,7 @@ func (l *loading) makeSteps() {
 			}
 		}
 	}
+	l.byID = index.exact
 	for _, s := range l.steps {
 		l.judge(s)
 		if len(s.Needs) > 0 {
@@ -147,6 +152,9 @@ func (l *loading) unnamed(index *stepIndex, n int) []string {
 	return out
 }
 
+// eventLedger is the name of the log in claims.
+const eventLedger = "events"
+
 // judge gathers the claims about a step and lets the latest event win.
 func (l *loading) judge(s *step) {
 	s.Path = l.contracts[s.ID]
@@ -156,13 +164,21 @@ func (l *loading) judge(s *step) {
 	if l.graph.origin.File == "" { // there the file says who does it, if anybody
 		s.Role = "executor"
 	}
+	was := s.Status.Closed()
 	s.Status = reprise.Pending
+	defer func() {
+		if is := s.Status.Closed(); is && !was {
+			l.closed++
+		} else if was && !is {
+			l.closed--
+		}
+	}()
 	l.leave(s)
 	if s.events != nil && s.events.word != nil {
 		t := s.events
 		s.Status, s.Attempts = t.kind.status(), t.attempts()
 		s.Claims = append(s.Claims, reprise.Claim{
-			Ledger: "events", Status: s.Status, Word: t.word.text, Source: l.sourceOf(t.last), At: t.last.at.time(), Won: true,
+			Ledger: eventLedger, Status: s.Status, Word: t.word.text, Source: l.sourceOf(t.last), At: t.last.at.time(), Won: true,
 		})
 		switch t.kind {
 		case taskImplemented:

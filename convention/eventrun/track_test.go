@@ -187,10 +187,6 @@ func TestX8_what_cannot_be_tracked_is_not(t *testing.T) {
 		"the last task":        {project("task-graph.json", `{"tasks":[{"id":"T001"}]}`), step(reprise.StepFinished, "T001", 1)},
 		"a question":           {project("events/x/1.jsonl", `{"event_type":"escalation","escalation_id":"e","description":"?","timestamp":"2026-03-01T09:00:00Z"}`+"\n"), step(reprise.StepStarted, "T001", 1)},
 		"nothing to take back": {project(), step(reprise.StepReset, "T001", 1)},
-		"taken back with files": {
-			project("events/x/1.jsonl", `{"event_type":"task-completed","task_id":"T001","files_modified":["a.go"],"timestamp":"2026-03-01T09:00:00Z"}`+"\n"+
-				`{"event_type":"task-started","task_id":"T001","timestamp":"2026-03-01T09:01:00Z"}`+"\n"), step(reprise.StepReset, "T001", 1),
-		},
 		"taken back against the graph": {
 			project("task-graph.json", `{"tasks":[{"id":"T001","status":"in_progress"},{"id":"T002","dependencies":["T001"]}]}`,
 				"events/x/1.jsonl", `{"event_type":"task-started","task_id":"T001","timestamp":"2026-03-01T09:00:00Z"}`+"\n"), step(reprise.StepReset, "T001", 1),
@@ -216,6 +212,35 @@ func TestX8_what_cannot_be_tracked_is_not(t *testing.T) {
 		if edits, err := track.Edits(tc.fsys); err != nil || len(edits) > 0 {
 			t.Errorf("%s: %+v, %v", name, edits, err)
 		}
+	}
+}
+
+// X8: a task that left files is taken back in memory as its files tell it.
+func TestX8_what_was_left_is_taken_back_with_its_task(t *testing.T) {
+	t.Parallel()
+	l := eventrun.Layout{}
+	ref := reprise.Ref{Layout: eventrun.Name, ID: "r1", Path: strings.TrimSuffix(runDir, "/"), Kind: reprise.KindGraph}
+	fsys := project("events/x/1.jsonl", `{"event_type":"task-completed","task_id":"T001","files_modified":["a.go"],"timestamp":"2026-03-01T09:00:00Z"}`+"\n"+
+		`{"event_type":"task-started","task_id":"T001","timestamp":"2026-03-01T09:01:00Z"}`+"\n")
+	run, err := l.Load(fsys, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	track := l.Track(fsys, run)
+	if !track.Advance(step(reprise.StepReset, "T001", 1)) {
+		t.Fatal("it was not moved on")
+	}
+	edits, err := track.Edits(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(t, fsys, edits)
+	again, err := l.Load(fsys, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(view(again), view(run)); d != "" || len(run.Steps[0].Files) > 0 {
+		t.Error(d)
 	}
 }
 

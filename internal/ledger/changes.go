@@ -283,27 +283,34 @@ func (c *Changes) Rewrite(name string, content []byte, why string) {
 	}
 }
 
+// recordWindow is how much of the end of a file tells how its lines are written.
+const recordWindow = 4 << 10
+
 // AppendRecord adds a record to a file of JSON lines, which is made where there
-// is none.
-func (c *Changes) AppendRecord(name string, record any, why string) {
+// is none, and returns the size of the file with it. The time it takes does not
+// grow with the records added before.
+func (c *Changes) AppendRecord(name string, record any, why string) (size int) {
 	if c.err != nil {
-		return
+		return 0
 	}
 	f := c.opened(name)
 	if f == nil {
 		read := c.reader.Open(name)
 		if read.Exists() && !read.OK() {
 			c.Fail(c.Damaged(name))
-			return
+			return 0
 		}
-		f = &File{Path: name, changes: c, base: read.Data, content: read.Data, why: why, made: !read.Exists(), appends: true}
+		data := slices.Clip(read.Data)
+		f = &File{Path: name, changes: c, base: data, content: data, why: why, made: !read.Exists(), appends: true}
 		c.files = append(c.files, f)
 	}
-	next, err := splice.AppendRecord(f.content, record)
+	end := f.content[max(0, len(f.content)-recordWindow):]
+	next, err := splice.AppendRecord(end, record)
 	f.keep(err)
 	if err == nil {
-		f.content = next
+		f.content = append(f.content, next[len(end):]...)
 	}
+	return len(f.content)
 }
 
 // Set writes a value in its place, adding its key where the map lacks it. What is

@@ -1,13 +1,16 @@
 package eventrun
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 	"time"
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 	"reprise/internal/splice"
 )
 
@@ -24,53 +27,64 @@ var _ reprise.Recorder = Layout{}
 // was ahead or both fall into the same instant, the line carries the first
 // instant after that and the event's own time in its details.
 func (Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
-	if ev.At.IsZero() {
-		return nil, fmt.Errorf("record %s: the event has no time", ev.Kind)
+	rec := &recording{fsys: fsys, changes: ledger.NewChanges(fsys), run: r, ev: ev, dir: r.Path, id: eventID(ev)}
+	if err := rec.take(); err != nil {
+		return nil, fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
-	rec := &recording{reader: doc.NewReader(fsys), run: r, ev: ev, dir: r.Path, id: eventID(ev)}
-	if ev.Kind == reprise.RunStarted {
-		return rec.begin()
-	}
-	if rec.dir == "" {
-		return nil, fmt.Errorf("record %s: run %q is not on disk", ev.Kind, doc.Clip(r.ID, 60))
-	}
-	if ev.Kind == reprise.RunRevised {
-		return rec.revise()
-	}
-	if err := rec.open(); err != nil {
-		return nil, err
-	}
-	if rec.has(rec.id) {
-		return nil, nil
-	}
-	lines, err := rec.lines()
-	if err != nil || len(lines) == 0 {
-		return nil, err
-	}
-	e, err := rec.append(lines)
+	edits, err := rec.changes.Edits()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("record %s: %w", ev.Kind, err)
 	}
-	return []reprise.Edit{e}, nil
+	return edits, nil
 }
 
 // recording is one event on its way into the files.
 type recording struct {
-	reader *doc.Reader
-	run    *reprise.Run
-	ev     reprise.Event
-	dir    string
-	id     string
-
-	own  string   // our log for the event
-	data []byte   // what stands in it
-	here bool     // it exists
-	full []string // our other logs of the hour
+	fsys    fs.FS
+	changes *ledger.Changes
+	run     *reprise.Run
+	ev      reprise.Event
+	dir     string
+	id      string
 }
 
-// cannot refuses an event that the format has no place for.
-func (rec *recording) cannot(format string, args ...any) error {
-	return fmt.Errorf("record %s: %s: %w", rec.ev.Kind, fmt.Sprintf(format, args...), reprise.ErrCannotRecord)
+// take makes the changes for the event; none if the files tell it already.
+func (rec *recording) take() error {
+	begins := rec.ev.Kind == reprise.RunStarted
+	switch {
+	case rec.ev.At.IsZero():
+		return errors.New("the event has no time")
+	case rec.dir == "" && begins && plainRunID(rec.run.ID):
+		rec.dir = path.Join(memoryDir, "runs", rec.run.ID)
+	case rec.dir == "" && begins:
+		return fmt.Errorf("%q cannot be the name of a run", doc.Clip(rec.run.ID, 60))
+	case rec.dir == "":
+		return fmt.Errorf("run %q is not on disk", doc.Clip(rec.run.ID, 60))
+	case rec.ev.Kind == reprise.RunRevised:
+		return rec.revise()
+	}
+	hour := hourOf(rec.dir, rec.ev.At)
+	last, full, err := ownLogs(rec.fsys, rec.dir, hour)
+	if err != nil {
+		return err
+	}
+	own := ownName(hour, last)
+	for _, name := range append(full, own) {
+		if holds(doc.NewReader(rec.fsys).Open(name).Data, rec.id) {
+			return nil
+		}
+	}
+	var lines []line
+	if begins {
+		lines, err = rec.begin()
+	} else {
+		lines, err = rec.lines()
+	}
+	if err != nil {
+		return err
+	}
+	rec.append(own, lines)
+	return nil
 }
 
 // lines gives what is to be added; none if the files tell it already.
@@ -96,7 +110,7 @@ func (rec *recording) lines() ([]line, error) {
 	case reprise.RunStopped:
 		return rec.stopped()
 	}
-	return nil, rec.cannot("an event of this kind is not known here")
+	return nil, ledger.Cannot("an event of this kind is not known here")
 }
 
 // task gives the line about a task of the run.
@@ -155,7 +169,7 @@ func (rec *recording) task(s *reprise.Step) []line {
 // deciding gives the claim of the events, if that is what decides about a step.
 func deciding(s *reprise.Step) *reprise.Claim {
 	for i := range s.Claims {
-		if s.Claims[i].Won && s.Claims[i].Ledger == "events" {
+		if s.Claims[i].Won && s.Claims[i].Ledger == eventLedger {
 			return &s.Claims[i]
 		}
 	}
@@ -176,7 +190,7 @@ func (rec *recording) unit() ([]line, error) {
 		known = false
 	}
 	if !known {
-		return nil, rec.cannot("%q is no task and no step of this run", doc.Clip(ev.Step, 60))
+		return nil, ledger.Cannot("%q is no task and no step of this run", doc.Clip(ev.Step, 60))
 	}
 	word := ""
 	details := rec.about("summary", ev.Text)
@@ -189,7 +203,7 @@ func (rec *recording) unit() ([]line, error) {
 		details = append(splice.Object{{Key: "context", Value: ev.Step}}, rec.about("error", ev.Text)...)
 		return []line{rec.line("execution-error", details)}, nil
 	default:
-		return nil, rec.cannot("only tasks can be that, and %s is none", ev.Step)
+		return nil, ledger.Cannot("only tasks can be that, and %s is none", ev.Step)
 	}
 	if document {
 		// "task-graph-…" would read as an event of a task.
@@ -208,7 +222,7 @@ func (rec *recording) phase() ([]line, error) {
 	n, no := numberOf(name)
 	switch {
 	case n == nil:
-		return nil, rec.cannot("%q is no phase of this workflow", doc.Clip(name, 60))
+		return nil, ledger.Cannot("%q is no phase of this workflow", doc.Clip(name, 60))
 	case n[no].stage == consolidation:
 		return []line{rec.line("consolidation-completed", rec.about("summary", rec.ev.Text))}, nil
 	}
@@ -240,7 +254,7 @@ func (rec *recording) stopped() ([]line, error) {
 	case reprise.Stopped:
 		return nil, nil
 	case reprise.Complete:
-		return nil, rec.cannot("the run is complete")
+		return nil, ledger.Cannot("the run is complete")
 	}
 	return []line{rec.line("run-cancelled", rec.about("reason", rec.ev.Text))}, nil
 }
@@ -258,11 +272,11 @@ func (rec *recording) ended() ([]line, error) {
 	case outcome == "failed", outcome == "failure":
 		return []line{rec.line("run-failed", rec.about("reason", ev.Text))}, nil
 	case r.State == reprise.Unreadable:
-		return nil, fmt.Errorf("record %s: the run cannot be read: %s", ev.Kind, r.Reason)
+		return nil, fmt.Errorf("the run cannot be read: %s", r.Reason)
 	case p.Total == 0:
-		return nil, rec.cannot("no task is on record")
+		return nil, ledger.Cannot("no task is on record")
 	case p.Done < p.Total:
-		return nil, rec.cannot("%s of %d not closed", counted(p.Total-p.Done, "task"), p.Total)
+		return nil, ledger.Cannot("%s of %d not closed", counted(p.Total-p.Done, "task"), p.Total)
 	}
 	counts := splice.Object{{Key: "total_tasks", Value: p.Total}, {Key: "tasks_completed", Value: p.Done}}
 	return []line{rec.line("run-completed", append(counts, rec.about("summary", ev.Text)...))}, nil

@@ -5,6 +5,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 	"reprise/internal/splice"
 )
 
@@ -69,7 +70,7 @@ func (rec *recording) answered() ([]line, error) {
 	q := rec.question()
 	switch {
 	case q == nil:
-		return nil, rec.cannot("no question %q is on record", doc.Clip(rec.ev.Question, 60))
+		return nil, ledger.Cannot("no question %q is on record", doc.Clip(rec.ev.Question, 60))
 	case q.Answered:
 		return nil, nil
 	}
@@ -84,7 +85,7 @@ func (rec *recording) answered() ([]line, error) {
 	option := doc.Fold(q.Option(rec.ev.Text))
 	switch {
 	case !skip && !q.Takes(rec.ev.Text):
-		return nil, rec.cannot("%q is none of the answers to %q", doc.Clip(rec.ev.Text, 60), doc.Clip(q.ID, 60))
+		return nil, ledger.Cannot("%q is none of the answers to %q", doc.Clip(rec.ev.Text, 60), doc.Clip(q.ID, 60))
 	case q.ID == "plan-approval", q.ID == "bootstrap-approval":
 		return rec.gate(q, strings.HasPrefix(option, "approve"), option == "revise"), nil
 	case option == "stop" && (q.ID == "run-failed" || aboutTask && q.ID == "retry-"+task):
@@ -92,7 +93,7 @@ func (rec *recording) answered() ([]line, error) {
 	case q.ID == "run-failed":
 		return []line{rec.line("session-resumed", rec.about("resolution", rec.ev.Text))}, nil
 	case q.ID == "dependencies" && q.Subject == "task-graph":
-		return nil, rec.cannot("the task graph has to be corrected")
+		return nil, ledger.Cannot("the task graph has to be corrected")
 	case q.ID == "dependencies":
 		return []line{rec.line("dependency-installation-verified", rec.about("resolution", rec.ev.Text))}, nil
 	case skip:
@@ -137,11 +138,11 @@ func (rec *recording) applied() ([]line, error) {
 	q := rec.question()
 	switch {
 	case q == nil:
-		return nil, rec.cannot("no question %q is on record", doc.Clip(rec.ev.Question, 60))
+		return nil, ledger.Cannot("no question %q is on record", doc.Clip(rec.ev.Question, 60))
 	case q.Applied:
 		return nil, nil
 	case !q.Answered:
-		return nil, rec.cannot("question %q has no answer on record", doc.Clip(q.ID, 60))
+		return nil, ledger.Cannot("question %q has no answer on record", doc.Clip(q.ID, 60))
 	}
 	l := rec.resolution("escalation-closed", q)
 	l.details = append(l.details, splice.Member{Key: "applied", Value: true})

@@ -10,9 +10,9 @@ import (
 	"reprise/internal/doc"
 )
 
-// ledger is what workflow-state.json or manifest.yaml says of the run as a
+// stateFile is what workflow-state.json or manifest.yaml says of the run as a
 // whole. Both are written beside the events and may be behind them.
-type ledger struct {
+type stateFile struct {
 	name      string
 	title     string
 	phase     int // -1 where it gives none
@@ -42,7 +42,7 @@ const (
 	saysUnknown
 )
 
-func (l ledger) says() int {
+func (l stateFile) says() int {
 	switch doc.Fold(l.status) {
 	case "":
 		return saysOpen
@@ -60,24 +60,23 @@ func (l ledger) says() int {
 	return saysUnknown
 }
 
-// ledgerNames are the files that tell of the run as a whole.
-var ledgerNames = []string{"workflow-state.json", "manifest.yaml", "manifest.yml"}
+// stateNames are the files that tell of the run as a whole.
+var stateNames = []string{"workflow-state.json", "manifest.yaml", "manifest.yml"}
 
-func (l *loading) readLedgers() {
-	if p := l.find(ledgerNames[0]); p != "" {
+func (l *loading) readStates() {
+	for _, name := range stateNames {
+		p := l.find(name)
+		if p == "" {
+			continue
+		}
 		f := l.r.Open(p)
 		l.seen(f)
-		if root := mapNode(l.json(f)); root != nil {
-			l.addLedger(workflowState(root))
-		}
-	}
-	for _, name := range ledgerNames[1:] {
-		if p := l.find(name); p != "" {
-			f := l.r.Open(p)
-			l.seen(f)
-			if root := mapNode(f.YAML()); root != nil {
-				l.addLedger(manifest(root, name))
-			}
+		switch root := mapNode(l.structured(f)); {
+		case root == nil:
+		case name == stateNames[0]:
+			l.addState(workflowState(root))
+		default:
+			l.addState(manifest(root, name))
 		}
 	}
 }
@@ -88,20 +87,20 @@ func mapNode(n *doc.Node) *doc.Node {
 	return mapOf(n)
 }
 
-func (l *loading) addLedger(led ledger) {
+func (l *loading) addState(led stateFile) {
 	if led.says() == saysUnknown {
 		l.r.Report(reprise.Finding{
 			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: led.name, Source: led.statusAt,
 			Message: fmt.Sprintf("status %q has no meaning here; the events and artifacts decide", doc.Clip(led.status, 40)),
 		})
 	}
-	l.ledgers = append(l.ledgers, led)
+	l.states = append(l.states, led)
 }
 
 // workflowState reads the state file of the later version, with its own
 // numbering of twelve phases.
-func workflowState(root *doc.Node) ledger {
-	led := ledger{name: "workflow-state.json", phase: -1, done: -1}
+func workflowState(root *doc.Node) stateFile {
+	led := stateFile{name: "workflow-state.json", phase: -1, done: -1}
 	w := mapNode(root.Get("workflow"))
 	cur := w.Get("current_phase")
 	if n, ok := cur.Int(); ok {
@@ -134,8 +133,8 @@ func workflowState(root *doc.Node) ledger {
 	return led
 }
 
-func manifest(root *doc.Node, name string) ledger {
-	led := ledger{name: name, phase: -1, done: -1}
+func manifest(root *doc.Node, name string) stateFile {
+	led := stateFile{name: name, phase: -1, done: -1}
 	state := mapNode(root.Get("state"))
 	led.phaseName, led.phaseAt = state.Get("phase").Str(), state.Get("phase").Source()
 	led.status, led.statusAt = state.Get("status").Str(), state.Get("status").Source()
@@ -153,26 +152,15 @@ func manifest(root *doc.Node, name string) ledger {
 
 // checkCounts reports a ledger that counts more tasks done than the events know.
 func (l *loading) checkCounts() {
-	done := l.doneSteps()
-	for _, led := range l.ledgers {
-		if led.done > done {
+	for _, led := range l.states {
+		if led.done > l.closed {
 			l.r.Report(reprise.Finding{
 				Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: led.name, Source: led.doneAt,
-				Message: fmt.Sprintf("%s counts %s done, the events show %d; the events count", led.name, counted(led.done, "task"), done),
+				Message: fmt.Sprintf("%s counts %s done, the events show %d; the events count", led.name, counted(led.done, "task"), l.closed),
 				Hint:    "an event may not have been written; look at the work before it is done again",
 			})
 		}
 	}
-}
-
-func (l *loading) doneSteps() int {
-	n := 0
-	for _, s := range l.steps {
-		if s.Status.Closed() {
-			n++
-		}
-	}
-	return n
 }
 
 // escalationFiles reads the records of `escalations/`.

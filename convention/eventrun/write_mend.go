@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 	"reprise/internal/splice"
 )
 
@@ -29,23 +31,26 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 		return nil, nil
 	}
 	l := load(fsys, r.Ref)
+	again := func(fsys fs.FS) *reprise.Run { return load(fsys, r.Ref).run }
+	return ledger.Mend(again, fsys, l.proposals()), nil
+}
+
+// proposals are the ways to rebuild the graph.
+func (l *loading) proposals() []ledger.Proposal {
 	files := l.graphFiles()
 	for _, src := range files {
 		if src.whole {
-			return copyGraph(src, files), nil
+			return copyGraph(src, files)
 		}
 	}
 	for _, g := range files {
 		if !g.broken() && !g.bare {
 			// What can be read in part would be lost; what may not be opened
 			// is nobody's to overwrite.
-			return nil, nil
+			return nil
 		}
 	}
-	if m, ok := l.gatherGraph(files); ok {
-		return []reprise.Mend{m}, nil
-	}
-	return nil, nil
+	return l.gatherGraph(files)
 }
 
 // graphFile is one file of the task graph, with a reader of its own so that its
@@ -60,35 +65,25 @@ type graphFile struct {
 
 func (l *loading) graphFiles() []graphFile {
 	var out []graphFile
-	for _, name := range []string{"task-graph.json", "task-graph.yaml", "task-graph.yml"} {
+	for _, name := range graphNames {
 		p := l.find(name)
 		if p == "" {
 			continue
 		}
-		own := doc.NewReader(l.r.FS())
-		g := graphFile{File: own.Open(p)}
+		own := &loading{r: doc.NewReader(l.r.FS()), dir: l.dir}
+		g := graphFile{File: own.r.Open(p)}
 		if !g.Exists() {
 			continue
 		}
 		g.raw = g.Data
-		part := &loading{r: own, dir: l.dir}
-		if strings.HasSuffix(name, ".json") {
-			g.root = part.json(g.File)
-		} else {
-			g.root = g.YAML()
-		}
-		if g.root != nil {
-			var tasks graph
-			part.fillGraph(&tasks, g.root)
-			g.whole = len(tasks.nodes) > 0
+		var tasks graph
+		if g.root = own.structured(g.File); g.root != nil {
+			own.fillGraph(&tasks, g.root)
 			g.bare = len(g.root.Keys)+len(g.root.Items) == 0 && (g.root.Kind == doc.Map || g.root.Kind == doc.List || g.root.Kind == doc.Null)
 		}
-		for _, f := range own.Findings() {
-			switch f.Code {
-			case reprise.CodeSalvaged, reprise.CodeUnreadable, reprise.CodeIntegrity, reprise.CodeWrongType:
-				g.whole = false
-			}
-		}
+		g.whole = len(tasks.nodes) > 0 && !slices.ContainsFunc(own.r.Findings(), func(f reprise.Finding) bool {
+			return slices.Contains([]string{reprise.CodeSalvaged, reprise.CodeUnreadable, reprise.CodeIntegrity, reprise.CodeWrongType}, f.Code)
+		})
 		out = append(out, g)
 	}
 	return out
@@ -97,19 +92,29 @@ func (l *loading) graphFiles() []graphFile {
 // broken reports whether the file was read and is not well-formed.
 func (g graphFile) broken() bool { return g.OK() && g.root == nil }
 
+// rewrite gives files one content, for a proposal.
+func rewrite(text []byte, why string, names ...string) func(fsys fs.FS) ([]reprise.Edit, error) {
+	return func(fsys fs.FS) ([]reprise.Edit, error) {
+		c := ledger.NewChanges(fsys)
+		for _, name := range names {
+			c.Rewrite(name, text, why)
+		}
+		return c.Edits()
+	}
+}
+
 // copyGraph writes the broken graphs anew from a whole one. JSON is YAML too,
 // so that one notation does for all of them.
-func copyGraph(src graphFile, files []graphFile) []reprise.Mend {
-	text, err := indented(valueOf(src.root))
+func copyGraph(src graphFile, files []graphFile) []ledger.Proposal {
+	text, err := ledger.NewJSON(ledger.Data(src.root))
 	if err != nil {
 		return nil // it holds what JSON cannot
 	}
-	var out []reprise.Mend
+	var out []ledger.Proposal
 	for _, g := range files {
 		if g.broken() {
-			out = append(out, reprise.Mend{
-				What: g.Path + " cannot be read", From: src.Path,
-				Edits: []reprise.Edit{splice.Edit(g.Path, g.raw, text, "rebuilt from "+src.Path)},
+			out = append(out, ledger.Proposal{
+				What: g.Path + " cannot be read", From: src.Path, Make: rewrite(text, "rebuilt from "+src.Path, g.Path),
 			})
 		}
 	}
@@ -119,43 +124,38 @@ func copyGraph(src graphFile, files []graphFile) []reprise.Mend {
 // gatherGraph makes a graph of what is known of the tasks elsewhere. Without
 // contracts there is too little: events name only the tasks that were begun, and
 // a graph of those alone would look finished.
-func (l *loading) gatherGraph(files []graphFile) (m reprise.Mend, ok bool) {
+func (l *loading) gatherGraph(files []graphFile) []ledger.Proposal {
 	if len(l.contracts) == 0 || l.small() || len(files) == 0 && !l.lost("task-graph") {
-		return m, false
+		return nil
 	}
 	var rest graph
 	announced := 0
-	for _, g := range files {
+	names := []string{path.Join(l.dir, graphJSON)}
+	for i, g := range files {
 		if found := wholeTasks(g.raw); len(found.nodes) > len(rest.nodes) {
 			rest = found
 		}
 		announced = max(announced, announcedTasks(g.raw))
+		names = append(names[:i], g.Path)
 	}
 	tasks := l.knownTasks(rest)
-	text, err := indented(splice.Object{{Key: "tasks", Value: tasks}})
+	text, err := ledger.NewJSON(splice.Object{{Key: "tasks", Value: tasks}})
 	if err != nil || len(tasks) == 0 || len(tasks) < announced {
-		return m, false // tasks would be missing, and the run look further than it is
+		return nil // tasks would be missing, and the run look further than it is
 	}
-	m.From = path.Join(l.dir, "tasks") + " and the events"
+	p := ledger.Proposal{What: names[0] + " cannot be read", From: path.Join(l.dir, "tasks") + " and the events"}
 	if len(rest.nodes) > 0 {
-		m.From = fmt.Sprintf("what is whole in it (%s), %s", counted(len(rest.nodes), "task"), m.From)
+		p.From = fmt.Sprintf("what is whole in it (%s), %s", counted(len(rest.nodes), "task"), p.From)
 	}
-	why := "rebuilt from " + m.From
 	switch {
 	case len(files) == 0:
-		at := path.Join(l.dir, "task-graph.json")
-		m.What = at + " is gone"
-		m.Edits = []reprise.Edit{splice.Create(at, text, why)}
+		p.What = names[0] + " is gone"
 	case files[0].bare:
-		m.What = files[0].Path + " holds no task"
-	default:
-		m.What = files[0].Path + " cannot be read"
+		p.What = names[0] + " holds no task"
 	}
-	m.What += "; tasks and dependencies that stood in it alone are lost"
-	for _, g := range files {
-		m.Edits = append(m.Edits, splice.Edit(g.Path, g.raw, text, why))
-	}
-	return m, true
+	p.What += "; tasks and dependencies that stood in it alone are lost"
+	p.Make = rewrite(text, "rebuilt from "+p.From, names...)
+	return []ledger.Proposal{p}
 }
 
 // knownTasks joins the tasks that are whole in a broken graph, those with a
@@ -288,49 +288,4 @@ func announcedTasks(data []byte) int {
 		return 0
 	}
 	return n
-}
-
-// valueOf gives a part of a document in the form it is written in. Of a key
-// that stands twice the last one counts.
-func valueOf(n *doc.Node) any {
-	if n == nil {
-		return nil
-	}
-	switch n.Kind {
-	case doc.Map:
-		last := map[string]int{}
-		for i, f := range n.Keys {
-			last[f.Name] = i
-		}
-		out := splice.Object{}
-		for i, f := range n.Keys {
-			if last[f.Name] == i {
-				out = append(out, splice.Member{Key: f.Name, Value: valueOf(f.Value)})
-			}
-		}
-		return out
-	case doc.List:
-		out := []any{}
-		for _, item := range n.Items {
-			out = append(out, valueOf(item))
-		}
-		return out
-	case doc.Number, doc.Bool:
-		// 007, 0x1F and yes are none in JSON; as text they read the same.
-		if json.Valid([]byte(n.Text)) {
-			return json.RawMessage(n.Text)
-		}
-	case doc.Null, doc.Absent:
-		return nil
-	}
-	return n.Text
-}
-
-func indented(value any) ([]byte, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(value)
-	return text.Bytes(), err
 }
