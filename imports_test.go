@@ -158,7 +158,7 @@ func checkFile(t *testing.T, file string) {
 				t.Errorf("%s imports %s: this room does not touch the system", file, name)
 			}
 		case strings.Contains(strings.Split(name, "/")[0], "."):
-			if owners[name] != here {
+			if owners[name] != dir {
 				t.Errorf("%s imports %s, which belongs to %q", file, name, owners[name])
 			}
 		case slices.Contains(pure, here) && slices.Contains(noEffects, name):
