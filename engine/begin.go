@@ -103,7 +103,7 @@ func (e *Engine) begin(ctx context.Context, book reprise.Playbook, g reprise.Goa
 	if err := w.recordAll(ctx, events...); err != nil {
 		return ref, err
 	}
-	return ref, w.j.Note(reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
+	return ref, w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
 }
 
 // bookOf finds how a run is worked on. One that was started from a workflow

@@ -37,7 +37,7 @@ func (w *work) brief(ctx context.Context, f *flight, t *prompt.Task) error {
 		in.Journal = append(in.Journal, briefing.Recorded{Seq: e.Seq, Event: e.Event})
 	}
 	if g, ok := w.book.(reprise.Goaler); ok {
-		in.Goal = g.GoalOf(w.store, in.Run)
+		in.Goal = g.GoalOf(w.led.Files(), in.Run)
 	}
 	why := first(w.hist.Step(f.a.Step).Lost, "an earlier session was at this and is not gone on with")
 	t.Earlier = append(t.Earlier, fmt.Sprintf("You are new to this: %s. The blocks named `briefing` say what is known of where things stand, each line with its source.", why))

@@ -20,8 +20,9 @@ const (
 //
 // If the process dies here, the next one brings the files up to the journal.
 func (w *work) burst(ctx context.Context, d reprise.Decision) (bool, error) {
-	tracker, ok := w.layout.(reprise.Tracker)
-	if !ok || len(w.flights) > 0 || w.choice.Until != "" || d.Action != reprise.Start || d.Verdict == reprise.BlockedVerdict {
+	tracker, tracks := w.layout.(reprise.Tracker)
+	j, ok := w.led.(*journaled)
+	if !ok || !tracks || len(w.flights) > 0 || w.choice.Until != "" || d.Action != reprise.Start || d.Verdict == reprise.BlockedVerdict {
 		return false, nil
 	}
 	var track reprise.Track
@@ -35,7 +36,7 @@ func (w *work) burst(ctx context.Context, d reprise.Decision) (bool, error) {
 			track = tracker.Track(w.store, w.run)
 		}
 		ev := reprise.Event{Kind: reprise.StepFinished, At: w.Now(), Step: a.Step, Actor: a.Role, Text: a.Local}
-		if ok, err := w.j.Defer(ctx, track, ev); err != nil {
+		if ok, err := j.Defer(ctx, track, ev); err != nil {
 			return false, err
 		} else if !ok {
 			break
@@ -43,24 +44,21 @@ func (w *work) burst(ctx context.Context, d reprise.Decision) (bool, error) {
 		any = true
 		w.remember(&ev)
 		w.sum.Finished = append(w.sum.Finished, StepReport{ID: a.Step, Title: a.Unit.Title, Text: a.Local})
-		if w.j.Deferred() >= burstEvents || time.Since(since) > burstTime {
-			if err := w.j.Project(ctx); err != nil {
+		if j.Deferred() >= burstEvents || time.Since(since) > burstTime {
+			if err := j.Project(ctx); err != nil {
 				return false, err
 			}
 			w.tell(Progress{Kind: Working})
 			since = time.Now()
 		}
 	}
-	return any, w.j.Project(context.WithoutCancel(ctx))
+	return any, j.Project(context.WithoutCancel(ctx))
 }
 
 // local finds a unit among those that may be started that needs nobody.
 func (w *work) local() (reprise.Assignment, bool) {
 	for _, u := range w.run.Next {
-		a, err := w.assign(w.store, u)
-		if a.Step == "" {
-			a.Step = u.ID
-		}
+		a, err := w.assign(u)
 		if err != nil || a.Local == "" || len(w.answersFor(a)) > 0 {
 			continue // the ordinary turn deals with it
 		}

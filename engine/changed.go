@@ -26,7 +26,7 @@ func (w *work) settleChanged(ctx context.Context) error {
 			return w.followChanged(ctx, q)
 		}
 	}
-	m := project.RemeasuredBy(w.Dir, w.at(), w.run, w.hist)
+	m := project.RemeasuredBy(w.Dir, w.led.Files(), w.run, w.hist)
 	if m == nil || !m.Asks {
 		return nil
 	}
@@ -38,13 +38,9 @@ func (w *work) settleChanged(ctx context.Context) error {
 
 // followChanged does what a person said about a story that was changed.
 func (w *work) followChanged(ctx context.Context, q reprise.Question) error {
-	var store reprise.Store = w.store
-	if w.dry != nil {
-		store = w.dry
-	}
 	var then []reprise.Event
 	if q.Option(q.Answer) == changedAgain {
-		again, err := w.resetsFrom(ctx, store, "implement")
+		again, err := w.resetsFrom(ctx, "implement")
 		if err != nil {
 			return err
 		}

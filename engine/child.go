@@ -34,10 +34,7 @@ func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
 	w.flights[a.Step] = f
 	w.tell(Progress{Kind: Began, Step: a.Step, Title: a.Unit.Title, Role: a.Role, Attempt: f.attempt})
 	again := w.saidAgain(a.Step)
-	go func() {
-		sum, err := w.Engine.runChild(ctx, w, a, again)
-		w.landed <- landing{step: a.Step, child: sum, err: err}
-	}()
+	w.hands.Child(ctx, f, again)
 	return nil
 }
 
@@ -87,18 +84,18 @@ func (w *work) forgive(ctx context.Context, said time.Time) error {
 // tried again, zero if nobody did.
 func (e *Engine) runChild(ctx context.Context, parent *work, a reprise.Assignment, again time.Time) (*Summary, error) {
 	ref := *a.Child
-	child, err := e.open(ctx, parent.store, ref, nil)
+	child, err := parent.hands.Open(ctx, ref, nil)
 	if err != nil {
 		return nil, err
 	}
 	child.depth, child.cast = parent.depth+1, a.Cast
 	// Only the outermost run talks to a person: several at once would talk
 	// across each other.
-	quiet := *e
+	quiet := *child.Engine
 	quiet.Ask = nil
 	child.Engine = &quiet
-	if _, err := fs.Stat(parent.store, ref.Path); errors.Is(err, fs.ErrNotExist) {
-		_, events, err := child.book.Begin(parent.store, reprise.Goal{ID: ref.ID, Path: ref.Path, Text: a.Unit.Title, Now: e.Now(), Mode: string(e.Mode)})
+	if _, err := fs.Stat(child.led.Files(), ref.Path); errors.Is(err, fs.ErrNotExist) {
+		_, events, err := child.book.Begin(child.led.Files(), reprise.Goal{ID: ref.ID, Path: ref.Path, Text: a.Unit.Title, Now: e.Now(), Mode: string(e.Mode)})
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +132,7 @@ func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
 	}
 	switch {
 	case child.State == reprise.Complete || child.Action == reprise.Finish:
-		c := w.book.Conclude(w.store, w.run, f.a, reprise.Reply{Outcome: "done"})
+		c := w.book.Conclude(w.led.Files(), w.run, f.a, reprise.Reply{Outcome: "done"})
 		if c.Problem != "" {
 			return w.lied(ctx, f, agent.Result{}, c.Problem)
 		}

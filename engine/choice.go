@@ -126,7 +126,7 @@ func (w *work) mayGoOn(ctx context.Context, l look) error {
 	if err := w.mayRevise(); err != nil {
 		return err
 	}
-	_, err := w.said(ctx, w.store)
+	_, err := w.said(ctx)
 	return err
 }
 
@@ -165,7 +165,7 @@ func (w *work) current(l look) string {
 		if w.run != nil && w.run.Step(l.d.Point.ID) != nil {
 			return l.d.Point.ID // a plan, and not the task of it that comes next
 		}
-		if a, err := w.assign(w.store, *l.d.Point); err == nil && a.Step != "" {
+		if a, err := w.assign(*l.d.Point); err == nil {
 			return a.Step
 		}
 		return l.d.Point.ID

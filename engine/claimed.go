@@ -10,7 +10,6 @@ import (
 
 	"reprise"
 	"reprise/journal"
-	"reprise/upkeep"
 )
 
 // A run of a workflow file is kept in files that every agent can write. What it is made
@@ -47,11 +46,7 @@ func (w *work) putBack(ctx context.Context) error {
 	if !m.stands {
 		return nil
 	}
-	var at fs.FS = w.store
-	if w.dry != nil {
-		at = w.dry
-	}
-	have, err := fs.ReadFile(at, m.file)
+	have, err := fs.ReadFile(w.led.Files(), m.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // whoever loads it says so
@@ -62,11 +57,11 @@ func (w *work) putBack(ctx context.Context) error {
 	}
 	found := journal.StepsChanged(w.ref, m.file)
 	found.Message += ": they are put back"
-	if w.dry == nil {
-		snap, err := upkeep.KeepGoing(ctx, w.store, w.run, "before the steps of "+w.ref.ID+" are put back")
-		if err != nil {
-			return err
-		}
+	snap, err := w.hands.Keep(ctx, w.run, "before the steps of "+w.ref.ID+" are put back", true)
+	if err != nil {
+		return err
+	}
+	if snap != "" {
 		found.Message += ", and what it made of them is kept in " + snap
 	}
 	w.notice(found)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"reprise"
 	"reprise/agent"
-	"reprise/internal/durable"
 	"reprise/internal/redact"
 	"reprise/settings"
 )
@@ -60,7 +60,7 @@ func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) erro
 	if r, proof := w.proof(ctx, f); proof != "" {
 		return w.landedBy(ctx, f, r, proof)
 	}
-	if w.verifiable(f) && w.dry == nil && !w.denied[f.key] {
+	if w.verifiable(f) && !w.denied[f.key] {
 		return w.check(ctx, f, func(stop context.Context, err error) error {
 			switch {
 			case err == nil:
@@ -68,8 +68,10 @@ func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) erro
 			case errors.Is(err, errCutShort):
 				w.cutShort(f)
 				return nil
+			case errors.Is(err, errNotAsked):
+			default:
+				w.denied[f.key] = true
 			}
-			w.denied[f.key] = true
 			return w.giveUp(stop, f, ev.Policy)
 		})
 	}
@@ -100,20 +102,14 @@ func (w *work) resumed(ctx context.Context, ev reprise.Event) (*flight, error) {
 	if a.Child != nil {
 		return f, nil
 	}
-	if w.dry != nil { // nothing is made to look at it
-		f.inside = w.madeCheckout(a)
-		f.dir, f.a.Place, f.result = w.absolute(f.inside), f.inside, w.absolute(durable.ScratchPath(w.attemptName(f))+"/"+resultName)
-		return f, nil
-	}
-	if f.inside, err = w.place(ctx, a); err != nil {
+	if err = w.placeIt(ctx, f); err != nil {
 		return nil, err
 	}
-	f.dir, f.a.Place = w.absolute(f.inside), f.inside
-	scratch, err := w.store.Scratch(w.attemptName(f))
+	scratch, err := w.hands.Scratch(w.attemptName(f))
 	if err != nil {
 		return nil, err
 	}
-	f.result = scratch + "/" + resultName
+	f.result = filepath.Join(scratch, resultName)
 	return f, nil
 }
 
@@ -122,8 +118,7 @@ func (w *work) resumed(ctx context.Context, ev reprise.Event) (*flight, error) {
 func (w *work) assignmentOf(step string) (reprise.Assignment, error) {
 	d := w.decide()
 	for _, u := range append(slices.Clone(d.Units), w.run.Next...) {
-		if a, err := w.assign(w.store, u); err == nil && (a.Step == step || a.Step == "" && u.ID == step) {
-			a.Step = step
+		if a, err := w.assign(u); err == nil && a.Step == step {
 			return a, nil
 		}
 	}
@@ -131,7 +126,7 @@ func (w *work) assignmentOf(step string) (reprise.Assignment, error) {
 	if s := w.run.Step(step); s != nil {
 		u = reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
 	}
-	a, err := w.assign(w.store, u)
+	a, err := w.assign(u)
 	if err != nil {
 		// The files moved on and do not know the step any more; what is known
 		// of the attempt is enough to look for what it left.
@@ -191,7 +186,7 @@ func (w *work) untouched(files []reprise.Expected) bool {
 // offered reports whether the files offer a step.
 func (w *work) offered(step string) bool {
 	for _, u := range w.run.Next {
-		if a, err := w.assign(w.store, u); err == nil && (a.Step == step || a.Step == "" && u.ID == step) {
+		if a, err := w.assign(u); err == nil && a.Step == step {
 			return true
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"reprise"
-	"reprise/upkeep"
+	"reprise/internal/durable"
 	"reprise/worktree"
 )
 
@@ -20,7 +20,7 @@ func (w *work) keep(ctx context.Context, l look, note string) (err error) {
 	if w.sum.Snapshot != "" {
 		return nil
 	}
-	w.sum.Snapshot, err = upkeep.Keep(ctx, w.store, []*reprise.Run{l.run}, note)
+	w.sum.Snapshot, err = w.hands.Keep(ctx, l.run, note, false)
 	return err
 }
 
@@ -74,7 +74,7 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 		w.choice.From = at
 		return false, w.heed(ctx)
 	}
-	ref, events, err := w.beginnings(l, w.store)
+	ref, events, err := w.beginnings(l, w.led.Files())
 	if err != nil {
 		return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
 	}
@@ -99,11 +99,11 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 func (w *work) goalOf(l look) (goal reprise.Goal, err error) {
 	goal = reprise.Goal{ID: w.ref.ID, Path: w.ref.Path, Now: w.Now(), Mode: string(w.Mode)}
 	if g, ok := w.book.(reprise.Goaler); ok {
-		goal.Text = g.GoalOf(w.store, l.run)
+		goal.Text = g.GoalOf(w.led.Files(), l.run)
 	}
 	goal.Text = first(goal.Text, l.run.Title)
 	if g, ok := w.book.(reprise.Giver); ok {
-		goal.Given, err = g.GivenOf(w.store, l.run)
+		goal.Given, err = g.GivenOf(w.led.Files(), l.run)
 	}
 	return goal, err
 }
@@ -114,7 +114,7 @@ func (w *work) cleanUp(ctx context.Context, l look) (bool, error) {
 	if err := w.keep(ctx, l, "before cleaning "+w.ref.ID+" up"); err != nil {
 		return true, err
 	}
-	done, err := upkeep.GiveUp(ctx, w.store, l.run, w.Now())
+	done, err := w.hands.GiveUp(ctx, l.run)
 	if err != nil {
 		return true, err
 	}
@@ -140,7 +140,7 @@ func (w *work) merge(ctx context.Context, l look) (bool, error) {
 	if err := w.keep(ctx, l, "before merging "+w.ref.ID); err != nil {
 		return true, err
 	}
-	merged, err := worktree.Merge(ctx, w.tree())
+	merged, err := w.hands.Merge(ctx)
 	if err != nil {
 		return true, err
 	}
@@ -179,9 +179,9 @@ func (w *work) discard(ctx context.Context, l look) (bool, error) {
 		if err != nil {
 			return true, err
 		}
-		left := &shelf{w.store}
+		left := w.led.Files()
 		if place != "" {
-			left.put(place)
+			left = durable.Without(left, place)
 		}
 		if _, _, err := w.beginnings(l, left); err != nil {
 			return true, fmt.Errorf("start %s afresh: %w", w.ref.ID, err)
@@ -190,7 +190,7 @@ func (w *work) discard(ctx context.Context, l look) (bool, error) {
 	if err := w.keep(ctx, l, "before discarding "+w.ref.ID); err != nil {
 		return true, err
 	}
-	kept, err := worktree.Discard(ctx, w.tree())
+	kept, err := w.hands.Discard(ctx)
 	if err != nil {
 		return true, err
 	}

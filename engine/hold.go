@@ -50,39 +50,6 @@ func (w *work) hold(f *flight, why error) {
 	w.ended(f, string(agent.Stopped), text)
 }
 
-// maxHeld bounds how many files are kept of an attempt that cannot be committed;
-// those of a larger one are left to a person.
-const maxHeld = 20_000
-
-// recordHeld puts on record that an attempt ended with all it was to leave, and what
-// that is, unless the journal has it. From then on it is not made again as long as
-// that stays as it is.
-func (w *work) recordHeld(ctx context.Context, f *flight, why error) error {
-	if f.held != nil || w.dry != nil {
-		return nil
-	}
-	ev := w.about(ctx, f, reprise.StepHeld)
-	ev.Text, ev.Key = why.Error(), f.key
-	for _, e := range f.a.Expect {
-		if now, err := w.hash(e.Path); err == nil && !now.IsZero() {
-			ev.Expect = append(ev.Expect, reprise.Expected{Path: e.Path, Before: now})
-		}
-	}
-	repo, err := w.repoAt(ctx, f.dir)
-	var changed []string
-	if err == nil {
-		changed, err = repo.Changes(ctx)
-	}
-	if err == nil {
-		changed = slices.DeleteFunc(changed, func(name string) bool { return !w.commits(f, name) })
-	}
-	if err != nil || len(changed) > maxHeld {
-		changed = nil // only what it was to leave can be looked at, and nothing is committed of the rest
-	}
-	ev.Work = w.printed(ctx, f, changed) // the rest is nothing that is committed
-	return w.record(ctx, ev)
-}
-
 // commits reports whether a file that is changed where an attempt worked is committed
 // as its work.
 func (w *work) commits(f *flight, name string) bool {

@@ -135,10 +135,10 @@ func (w *work) takeIn(ctx context.Context) error {
 			})
 		}
 	}
-	if len(mine) == 0 || w.dry != nil {
+	if len(mine) == 0 {
 		return nil
 	}
-	return durable.UpdatePrivate(w.inbox(), func(old []byte) ([]byte, error) { return withoutLines(old, mine), nil })
+	return w.hands.TakeOut(mine)
 }
 
 // withoutLines leaves lines out, each as often as it is given. The file may have

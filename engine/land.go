@@ -55,7 +55,7 @@ func (w *work) land(ctx context.Context, l landing) error {
 	if err := w.load(); err != nil {
 		return err
 	}
-	if err := w.home(context.WithoutCancel(ctx), f); err != nil {
+	if err := w.hands.Home(context.WithoutCancel(ctx), f); err != nil {
 		// Whoever would accept it is told the same again; an attempt that failed is
 		// told of as that.
 		w.notice(reprise.Finding{Code: reprise.CodeWorktreeForeign, Severity: reprise.Warning, Subject: l.step, Message: "the checkout of the run is not as it should be: " + err.Error()})
@@ -206,7 +206,7 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 	if problem != "" && w.madeBefore(f) && (reply.Outcome == "done" || w.commitBefore(ctx, f) != "") {
 		problem = "" // nothing was left to do
 	}
-	if problem == "" && len(f.a.Verify) > 0 && !f.verified && w.dry == nil {
+	if problem == "" && len(f.a.Verify) > 0 && !f.verified {
 		if f.refuted == "" {
 			return w.check(stop, f, func(stop context.Context, err error) error {
 				if errors.Is(err, errCutShort) {
@@ -220,7 +220,7 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 	}
 	c := reprise.Conclusion{Problem: problem}
 	if problem == "" {
-		c = w.book.Conclude(w.store, w.run, f.a, reply)
+		c = w.book.Conclude(w.led.Files(), w.run, f.a, reply)
 	}
 	switch {
 	case len(reply.Questions) > 0 && !takesIn(c):
@@ -235,7 +235,7 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 	case len(c.Questions) > 0 && !c.Finished:
 		return w.waitForPerson(ctx, f, r, c.Questions)
 	}
-	commit, err := w.commitWhole(stop, f, reply)
+	commit, err := w.hands.Commit(stop, f)
 	switch {
 	case err != nil && w.itsOwn(f, err):
 		return w.lied(ctx, f, r, err.Error())
@@ -245,7 +245,7 @@ func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
 		w.hold(f, err)
 		return nil
 	}
-	if f.a.Commit && w.repo != nil && commit == "" && w.dry == nil && r.Reply == nil && !w.madeAny(f) && !w.changedAnything(ctx, f) {
+	if f.a.Commit && w.repo != nil && commit == "" && r.Reply == nil && !w.madeAny(f) && !w.changedAnything(ctx, f) {
 		return w.lied(ctx, f, r, "it ended without a result, a commit or a changed file")
 	}
 	return w.finish(ctx, f, c, reply, commit)
@@ -364,9 +364,9 @@ func (w *work) madeBefore(f *flight) bool {
 // durable before: its files by whoever wrote them and Flush, its commit by the
 // same.
 func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, reply reprise.Reply, commit string) error {
-	if f.attempt > 0 && w.dry == nil {
+	if f.attempt > 0 {
 		// crash: effect-made
-		if err := w.store.Flush(); err != nil {
+		if err := w.hands.Flush(); err != nil {
 			return err
 		}
 	}

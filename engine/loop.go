@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -75,7 +74,7 @@ func (w *work) loop(ctx context.Context) error {
 			}
 		}
 		if len(w.flights) > 0 {
-			if err := w.await(ctx, wake); err != nil {
+			if err := w.hands.Await(ctx, wake); err != nil {
 				return w.drain(ctx, err)
 			}
 			continue
@@ -84,7 +83,7 @@ func (w *work) loop(ctx context.Context) error {
 			return w.end(d, wake)
 		}
 		if !wake.IsZero() && w.waitsFor(wake) {
-			if err := w.sleep(ctx, wake); err != nil {
+			if err := w.hands.Sleep(ctx, wake); err != nil {
 				return err
 			}
 			continue
@@ -103,25 +102,9 @@ func (w *work) loop(ctx context.Context) error {
 
 // settle records what is due while nothing is at work.
 func (w *work) settle(ctx context.Context) error {
-	return w.settleOn(w.store, func(events []reprise.Event) error {
-		for _, ev := range events {
-			if ev.Kind == reprise.StepReset && ev.Actor != person {
-				w.tellReopened(ev.Step)
-			}
-		}
-		if err := w.recordAll(ctx, slices.Clone(events)...); err != nil {
-			return err
-		}
-		return w.load()
-	})
-}
-
-// settleOn takes in what is due while nothing is at work, as long as there is
-// something, for whoever works and for whoever only tells what would be done.
-func (w *work) settleOn(fsys fs.FS, takeIn func([]reprise.Event) error) error {
 	last := ""
 	for range maxSettle {
-		events, err := w.book.Settle(fsys, w.run, w.decide())
+		events, err := w.book.Settle(w.led.Files(), w.run, w.decide())
 		if err != nil {
 			return err
 		}
@@ -130,7 +113,15 @@ func (w *work) settleOn(fsys fs.FS, takeIn func([]reprise.Event) error) error {
 			return nil // nothing is due, or the files do not take it in
 		}
 		last = same
-		if err := takeIn(events); err != nil {
+		for _, ev := range events {
+			if ev.Kind == reprise.StepReset && ev.Actor != person {
+				w.tellReopened(ev.Step)
+			}
+		}
+		if err := w.recordAll(ctx, slices.Clone(events)...); err != nil {
+			return err
+		}
+		if err := w.load(); err != nil {
 			return err
 		}
 	}
@@ -175,15 +166,12 @@ func (w *work) startWhatMay(ctx context.Context, d reprise.Decision) (wake time.
 		if len(w.flights) >= w.parallel() {
 			break
 		}
-		a, err := w.assign(w.store, u)
+		a, err := w.assign(u)
 		if err != nil {
 			if a = (reprise.Assignment{Unit: u, Step: u.ID}); w.parked[u.ID] == "" {
 				w.refuse(a, err)
 			}
 			continue
-		}
-		if a.Step == "" {
-			a.Step = u.ID
 		}
 		if w.flights[a.Step] != nil || w.parked[a.Step] != "" || w.unanswered(a.Step) || w.doubted(w.run.Step(a.Step)) {
 			continue
@@ -302,41 +290,6 @@ func (w *work) busy() []string {
 	return out
 }
 
-// await waits for an attempt to end, for a time, or to be stopped.
-func (w *work) await(ctx context.Context, wake time.Time) error {
-	var timer <-chan time.Time
-	if !wake.IsZero() {
-		t := time.NewTimer(wake.Sub(w.Now()))
-		defer t.Stop()
-		timer = t.C
-	}
-	hard := w.Hard
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
-		select {
-		case <-look.C:
-			if !wake.IsZero() && !w.Now().Before(wake) {
-				return nil // the clock moves on while the machine sleeps, a timer does not
-			}
-			if waiting, _ := w.letters(); len(waiting) > 0 {
-				return nil
-			}
-		case l := <-w.landed:
-			return w.land(ctx, l)
-		case n := <-w.notes:
-			n.done <- w.record(ctx, n.ev)
-		case <-timer:
-			return nil
-		case <-hard:
-			hard = nil
-			for _, f := range w.flights {
-				f.kill()
-			}
-		}
-	}
-}
-
 // note is something an attempt wants on record while it is at work. The journal
 // has one writer, the loop; the attempt waits for it.
 type note struct {
@@ -353,6 +306,9 @@ func (w *work) noted(ev reprise.Event) error {
 
 // drain ends what is at work after an error of our own, and gives the error.
 func (w *work) drain(ctx context.Context, cause error) error {
+	if errors.Is(cause, errShown) {
+		return cause // nothing is at work but on paper
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel() // nothing more is begun
 	for _, f := range w.flights {
@@ -381,32 +337,6 @@ func (w *work) drain(ctx context.Context, cause error) error {
 // back-off always, a limit only where a person said so.
 func (w *work) waitsFor(wake time.Time) bool {
 	return w.Wait || wake.Sub(w.Now()) <= maxBackoff
-}
-
-// sleep waits for a time.
-func (w *work) sleep(ctx context.Context, until time.Time) error {
-	w.tell(Progress{Kind: Waits, Until: until})
-	for {
-		left := until.Sub(w.Now())
-		if left <= 0 {
-			return nil
-		}
-		if waiting, _ := w.letters(); len(waiting) > 0 {
-			return nil
-		}
-		// Short naps: the clock moves on while the machine sleeps, a timer
-		// does not.
-		t := time.NewTimer(min(left, lookEvery))
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return nil
-		case <-w.Hard:
-			t.Stop()
-			return context.Canceled
-		case <-t.C:
-		}
-	}
 }
 
 // end says what came of it.
@@ -449,7 +379,7 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 	if err := w.leave(s); err != nil {
 		return err
 	}
-	return w.j.Note(reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: s.Action.String()})
+	return w.led.Record(context.Background(), reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: s.Action.String()})
 }
 
 // leave records that nobody is at work any more, where the files say otherwise. If the

@@ -294,7 +294,7 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 			return err
 		}
 	}
-	return w.j.Note(reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
+	return w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
 }
 
 // postKnown leaves answers to questions that the files ask for whoever works on

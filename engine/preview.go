@@ -13,7 +13,8 @@ import (
 	"reprise/project"
 )
 
-// Preview tells what Resume would do. It takes no lease and changes nothing.
+// Preview tells what Resume would do: it is the same with a ledger and hands that keep
+// everything to themselves. It takes no lease and changes nothing.
 func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Preview, error) {
 	store, err := e.look()
 	if err != nil {
@@ -24,43 +25,67 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if err != nil {
 		return nil, err
 	}
-	w.choice = c
 	begins, err := w.cutOffBeginning()
 	if err != nil {
 		return nil, err
 	}
-	under := &shelf{begins.Before(store)}
-	r := newRehearsal(ctx, w, under, durable.NewDryRun(under), &Preview{Run: ref})
+	p := newPaper(begins.Before(store), &Preview{Run: ref})
+	w.choice = c
+	archives := w.putsAway()
+	w.onPaper(ctx, p)
 	looks, caught := w, false
 	if begins.Open() {
-		if err := r.beginAgain(ctx, begins); err != nil {
+		if err := w.beginAgain(ctx, p, begins, archives); err != nil {
 			return nil, err
 		}
-		w.renewed = begins.Afresh()
 		// What there is to be looked at has not followed the journal yet.
 		looks = e.newWork(store, ref, nil, w.layout)
-	} else if caught, err = r.catchUp(ctx); err != nil {
+		looks.led = &paperLedger{newPaper(store, nil), looks}
+	} else if caught, err = w.caughtUp(ctx, p); err != nil {
 		return nil, err
 	}
-	if w.book, err = e.bookOf(r.dry, ref); err != nil {
+	if w.book, err = e.bookOf(p.dry, ref); err != nil {
 		return nil, err
 	}
-	look, err := looks.judge(ctx)
+	seen, err := looks.judgeBy(ctx, e.closely())
 	if err != nil {
 		return nil, err
 	}
 	if caught {
-		digest := look.digest
-		if look, err = w.judgeHeld(ctx); err != nil {
+		digest := seen.digest
+		if seen, err = w.judgeHeld(ctx); err != nil {
 			return nil, err
 		}
-		look.digest = digest
+		seen.digest = digest
 	}
-	if c.If != "" && look.digest != c.If {
-		return nil, &StaleError{Want: c.If, Have: look.digest}
+	if c.If != "" && seen.digest != c.If {
+		return nil, &StaleError{Want: c.If, Have: seen.digest}
 	}
-	r.p.Decision, r.p.Steps = look.d, stepIDs(look.run)
-	return r.told(r.choose(ctx, look))
+	return w.preview(ctx, p, seen)
+}
+
+// preview shows what a person's choice would do, and what follows until agents are at
+// work. What would be refused is refused with the same error.
+func (w *work) preview(ctx context.Context, p *paper, l look) (*Preview, error) {
+	p.p.Decision, p.p.Steps = l.d, stepIDs(l.run)
+	switch open := l.run.PendingQuestions(); {
+	case w.choice.Option == "answer" && len(open) > 0:
+		for _, q := range open {
+			p.would("A person is asked: %s", q.Text)
+		}
+		p.would("What follows rests on the answer.")
+		return w.show(p, errShown)
+	case w.choice.Option == "respawn":
+		p.would("No agent goes on with a session of before.")
+	}
+	done, err := w.choose(ctx, l)
+	switch {
+	case err == nil && !done:
+		err = w.loop(ctx)
+	case err == nil && w.sum.Merged == "" && w.sum.Review == "" && w.choice.Option != "clean":
+		p.would("Nothing would be started.")
+	}
+	return w.show(p, err)
 }
 
 // cutOffBeginning finds a beginning of the run that was cut off and that opening it
@@ -71,6 +96,34 @@ func (w *work) cutOffBeginning() (project.Beginning, error) {
 		return project.Beginning{}, err
 	}
 	return b, nil
+}
+
+// beginAgain shows how a beginning is carried to its end that was cut off.
+func (w *work) beginAgain(ctx context.Context, p *paper, b project.Beginning, archives bool) error {
+	switch {
+	case !b.Afresh():
+		p.would("It was being started when the work was cut off: it is made in %s.", w.ref.Path)
+	case archives:
+		p.would("It was being started afresh when the work was cut off: %s is archived, and it begins again.", b.Old.Path)
+	default:
+		p.would("It was being started afresh when the work was cut off: the old state is in the archive, and it begins again.")
+	}
+	w.renewed = b.Afresh()
+	recorded := len(b.Then) - len(b.Left)
+	for i, ev := range b.Then {
+		if ev.Kind == reprise.StepReset {
+			continue // in files of others
+		}
+		record := w.record
+		if i < recorded {
+			record = func(ctx context.Context, ev reprise.Event) error { return projectTo(ctx, p.dry, w.layout, w.ref, ev) }
+		}
+		if err := record(ctx, ev); err != nil {
+			return err
+		}
+	}
+	w.follows = nil
+	return w.load()
 }
 
 // PreviewBegin tells what Begin, and then Resume, would do. It takes no lease and
@@ -102,10 +155,8 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 		return nil, err
 	}
 	defer store.Release()
-	under := &shelf{store}
-	dry := durable.NewDryRun(under)
 	g.Now, g.Mode = e.Now(), string(e.Mode)
-	ref, events, err := book.Begin(dry, g)
+	ref, events, err := book.Begin(store, g)
 	if err != nil {
 		return nil, err
 	}
@@ -120,19 +171,31 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 	if len(events) == 0 || begins.Open() {
 		return e.Preview(ctx, ref, c)
 	}
+	p := newPaper(store, &Preview{Run: ref})
 	w.choice = c
-	r := newRehearsal(ctx, w, under, dry, &Preview{Run: ref})
-	r.would("It is made in %s.", ref.Path)
-	if err := r.playAll(ctx, e.allBegun(events)); err != nil {
+	w.onPaper(ctx, p)
+	p.would("It is made in %s.", ref.Path)
+	if err := w.recordAll(ctx, e.allBegun(events)...); err != nil {
+		return nil, err
+	}
+	if err := w.load(); err != nil {
 		return nil, err
 	}
 	w.stamped = zeroTime // whoever resumes it opens it anew
-	look, err := w.imagine(ctx)
+	seen, err := w.imagine(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.p.Decision, r.p.Steps = look.d, stepIDs(look.run)
-	return r.told(r.instead(r.choose(ctx, look)))
+	shown, err := w.preview(ctx, p, seen)
+	if unsafe, ok := errors.AsType[*UnsafeError](err); ok {
+		// A run that is only made yet can be made all the same.
+		p.would("Nothing would be started.")
+		for _, reason := range unsafe.Reasons {
+			p.would("%s", reason)
+		}
+		return w.show(p, errShown)
+	}
+	return shown, err
 }
 
 // look opens the project to look at it. Where nobody could take it, the error is the
@@ -156,6 +219,7 @@ func (e *Engine) looking(store *durable.Store, ref reprise.Ref, book reprise.Pla
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}
 	w := e.newWork(store, ref, book, l)
+	w.led = &paperLedger{newPaper(store, nil), w}
 	entries, _, err := journal.Read(store, journal.Name(ref))
 	for i := range entries {
 		w.remember(&entries[i].Event)

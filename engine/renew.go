@@ -63,12 +63,12 @@ func (w *work) decideRenewal(ctx context.Context, l look, ref reprise.Ref, event
 		decided.Then = append(resets, events...)
 		return w.record(ctx, decided)
 	}
-	next, err := w.Engine.open(ctx, w.store, ref, w.book)
+	next, err := w.hands.Open(ctx, ref, w.book)
 	if err != nil {
 		return err
 	}
 	if len(events) == 0 {
-		if _, err := upkeep.GiveUp(ctx, w.store, l.run, w.Now()); err != nil {
+		if _, err := w.hands.GiveUp(ctx, l.run); err != nil {
 			return err
 		}
 	} else {
@@ -85,6 +85,7 @@ func (w *work) decideRenewal(ctx context.Context, l look, ref reprise.Ref, event
 	}
 	next.sum.Snapshot, next.choice = w.sum.Snapshot, w.choice
 	*w = *next
+	w.hands = w.hands.of(w)
 	return nil
 }
 
@@ -146,16 +147,7 @@ func (w *work) putAway() error {
 	if !w.putsAway() {
 		return nil
 	}
-	if old.Path != w.ref.Path {
-		j, err := journal.Open(w.store, w.layout, old)
-		if err == nil {
-			err = j.Note(reprise.Event{Kind: reprise.RunStopped, At: w.Now(), Actor: actor, Outcome: "archived", Text: "the state was archived"})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	to, err := w.store.Archive(old.Path)
+	to, err := w.hands.PutAway(old)
 	if err != nil {
 		return err
 	}
@@ -169,7 +161,7 @@ func (w *work) putsAway() bool {
 	if old.Path == w.ref.Path && (len(w.renewal.Left) == 0 || begins(w.renewal.Left) < begins(w.renewal.Then)) {
 		return false
 	}
-	_, err := fs.Stat(w.store, old.Path)
+	_, err := fs.Stat(w.led.Files(), old.Path)
 	return err == nil
 }
 
@@ -239,7 +231,7 @@ func (w *work) renewAgain(ctx context.Context) error {
 		Message: "it was being started afresh when the work was cut off; that has been carried to its end",
 	})
 	// What its files say of how it is worked on was not there before.
-	if w.book, err = w.bookOf(w.store, w.ref); err != nil {
+	if w.book, err = w.bookOf(w.led.Files(), w.ref); err != nil {
 		return err
 	}
 	return w.load()

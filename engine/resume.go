@@ -15,7 +15,6 @@ import (
 	"reprise/internal/durable"
 	"reprise/internal/redact"
 	"reprise/project"
-	"reprise/upkeep"
 )
 
 // Resume goes on with a run, from nothing or from wherever it stands, until it
@@ -80,7 +79,7 @@ type look struct {
 // was read when the run was opened is not read again, unless a person named what
 // their choice rests on.
 func (w *work) judge(ctx context.Context) (look, error) {
-	if w.j != nil && w.choice.If == "" {
+	if w.choice.If == "" {
 		return w.judgeHeld(ctx)
 	}
 	return w.judgeBy(ctx, w.closely())
@@ -89,7 +88,7 @@ func (w *work) judge(ctx context.Context) (look, error) {
 // judgeHeld is judge for the run as it is here, in the place of what is on disk. It
 // has no digest.
 func (w *work) judgeHeld(ctx context.Context) (look, error) {
-	files, err := w.readFiles()
+	files, err := w.led.Current()
 	if err != nil {
 		return look{}, err
 	}
@@ -146,14 +145,11 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 	if l.d.Action == reprise.Finish {
 		return nil
 	}
-	snap, err := upkeep.KeepGoing(ctx, w.store, l.run, "before resuming "+w.ref.ID)
+	snap, err := w.hands.Keep(ctx, l.run, "before resuming "+w.ref.ID, true)
 	if err != nil {
 		return err
 	}
 	w.sum.Snapshot = snap
-	if err := w.store.ForgetStopped(); err != nil { // it has been told
-		return err
-	}
 	if err := w.lift(); err != nil {
 		return err
 	}
@@ -297,8 +293,8 @@ func (w *work) lift() error {
 	if !ok {
 		return nil
 	}
-	for _, name := range lifter.Lift(w.store, w.run) {
-		to, err := w.store.Archive(name)
+	for _, name := range lifter.Lift(w.led.Files(), w.run) {
+		to, err := w.led.Archive(name)
 		if err != nil {
 			return fmt.Errorf("lift the pause: %w", err)
 		}

@@ -146,16 +146,3 @@ func (w *work) revise(ctx context.Context) error {
 	w.notice(reprise.Finding{Code: reprise.CodeWorkflowChanged, Severity: reprise.Info, Subject: w.ref.ID, Message: told, Source: reprise.Source{File: o.from.file}})
 	return w.load()
 }
-
-// revise plays what work.revise does.
-func (r *rehearsal) revise(ctx context.Context) error {
-	if err := r.mayRevise(); err != nil {
-		return err
-	}
-	ev, told, ok, err := r.revised()
-	if err != nil || !ok {
-		return err
-	}
-	r.would("%s.", told)
-	return r.playAll(ctx, []reprise.Event{ev})
-}

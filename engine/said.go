@@ -2,24 +2,22 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
-	"reprise/journal"
 )
 
 // said gives what a person said about single steps, as events in the order in which
 // they count: those to be done again, those to be left out, and the questions that
 // are closed with them, last: no step of theirs is begun without an answer, wherever
 // the process dies. What the files cannot take is refused, and nothing is recorded.
-func (w *work) said(ctx context.Context, store reprise.Store) ([]reprise.Event, error) {
+func (w *work) said(ctx context.Context) ([]reprise.Event, error) {
 	var events []reprise.Event
 	if w.choice.From != "" {
-		again, err := w.resetsFrom(ctx, store, w.choice.From)
+		again, err := w.resetsFrom(ctx, w.choice.From)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +39,7 @@ func (w *work) said(ctx context.Context, store reprise.Store) ([]reprise.Event, 
 	if events = append(events, closed...); len(out)+len(closed) == 0 {
 		return events, nil
 	}
-	run, err := w.imagined(ctx, store, events)
+	run, err := w.imagined(ctx, events)
 	if err != nil {
 		return nil, fmt.Errorf("skip %s: %w", strings.Join(out, ", "), err)
 	}
@@ -68,15 +66,11 @@ func (w *work) passedOver() (group, closed []reprise.Event) {
 
 // imagined is the run as it would be with events, which are played on a store that
 // keeps its changes to itself.
-func (w *work) imagined(ctx context.Context, store reprise.Store, events []reprise.Event) (*reprise.Run, error) {
-	dry := durable.NewDryRun(store)
+func (w *work) imagined(ctx context.Context, events []reprise.Event) (*reprise.Run, error) {
+	dry := durable.NewDryRun(w.led.Files())
 	for _, ev := range events {
-		if journalOnly[ev.Kind] {
-			continue
-		}
 		ev.At = w.Now()
-		err := journal.Play(ctx, dry, w.layout, w.ref, ev)
-		if err != nil && !errors.Is(err, reprise.ErrCannotRecord) { // what cannot be the journal alone holds
+		if err := projectTo(ctx, dry, w.layout, w.ref, ev); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +117,7 @@ func (w *work) heed(ctx context.Context) error {
 	if err := w.hearBefore(ctx); err != nil {
 		return err
 	}
-	events, err := w.said(ctx, w.store)
+	events, err := w.said(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,7 +194,7 @@ func resetBy(step string) reprise.Event {
 // failed or was cut off there or in a stage that the files do not keep. Where the step
 // is not done, what is done does not rest on it and stays. What the files cannot take
 // back is refused.
-func (w *work) resetsFrom(ctx context.Context, store reprise.Store, step string) ([]string, error) {
+func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
 	failed := w.tired(step) || w.halted(step)
 	if at < 0 && !failed && !w.offered(step) {
@@ -229,7 +223,7 @@ func (w *work) resetsFrom(ctx context.Context, store reprise.Store, step string)
 	for i, id := range again {
 		events[i] = resetBy(id)
 	}
-	run, err := w.imagined(ctx, store, events)
+	run, err := w.imagined(ctx, events)
 	if err != nil {
 		return nil, fmt.Errorf("begin at %s: %w", step, err)
 	}

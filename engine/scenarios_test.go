@@ -57,7 +57,7 @@ func TestX3_every_crash_of_the_seeds_to_its_end(t *testing.T) {
 			t.Parallel()
 			layout, name, _ := strings.Cut(c.archive, "/")
 			dir := repository(t)
-			unpack(t, dir, filepath.Join("../layout", layout, "testdata/scenarios", name+".txtar"))
+			unpack(t, dir, filepath.Join("../convention", layout, "testdata/scenarios", name+".txtar"))
 			ref := toResume(t, dir, layout, c.run)
 			e := newEngine(dir)
 			e.Ask = answering

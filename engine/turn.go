@@ -121,13 +121,13 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 		}
 	}
 	// crash: intent-recorded
-	return w.launch(ctx, f, bound, job)
+	return w.hands.Launch(ctx, f, bound, job)
 }
 
 // tellMissing says which of the files that a step of a workflow file is to begin with are
 // not there. Whether it can do without is for whoever does it.
 func (w *work) tellMissing(a reprise.Assignment) {
-	if _, own := w.book.(own); !own || w.dry != nil {
+	if _, own := w.book.(own); !own {
 		return
 	}
 	for _, name := range a.Inputs {
@@ -146,42 +146,6 @@ type unreadyError struct{ error }
 
 // Unwrap gives the cause.
 func (e *unreadyError) Unwrap() error { return e.error }
-
-// launch starts the process of an attempt that is on record.
-func (w *work) launch(ctx context.Context, f *flight, bound binding, job agent.Job) error {
-	out, name, err := w.store.CreateLog(w.attemptName(f))
-	if err != nil {
-		return err
-	}
-	f.log, f.logfile, job.Log = name, out, out
-	// Being asked to stop reaches every agent through this context; the engine
-	// itself goes on until they are gone.
-	stopped := ctx
-	ctx, f.cancel = context.WithCancel(ctx)
-	w.countLaunch(f, 1)
-	f.session, err = w.startAgent(ctx, bound.agent, job)
-	if err != nil {
-		f.cancel()
-		out.Close()
-		if stopped.Err() != nil {
-			return w.outcome(ctx, f, agent.Result{Outcome: agent.Stopped})
-		}
-		if errors.Is(err, agent.ErrLost) { // the command may well start the next time
-			return w.cutOff(ctx, f, agent.Result{Outcome: agent.Lost, Reason: err.Error()})
-		}
-		return w.notStarted(ctx, f, err)
-	}
-	// crash: agent-started
-	w.flights[f.a.Step] = f
-	f.begun.tell(func() {
-		w.tell(Progress{Kind: Began, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Log: f.log})
-	})
-	go func() {
-		r := f.session.Wait()
-		w.landed <- landing{step: f.a.Step, result: r}
-	}()
-	return nil
-}
 
 func (w *work) countLaunch(f *flight, n int) {
 	w.sum.Launches += n
@@ -203,24 +167,6 @@ func (w *work) notStarted(ctx context.Context, f *flight, cause error) error {
 	return nil
 }
 
-// startAgent starts an agent and meanwhile records what it wants on record: the
-// id of a session that we choose is there before its process is.
-func (w *work) startAgent(ctx context.Context, a agent.Agent, job agent.Job) (session agent.Session, err error) {
-	started := make(chan struct{})
-	go func() {
-		session, err = a.Start(ctx, job)
-		close(started)
-	}()
-	for {
-		select {
-		case n := <-w.notes:
-			n.done <- w.record(ctx, n.ev)
-		case <-started:
-			return session, err
-		}
-	}
-}
-
 // prepare gathers what an attempt needs before it is on record. The flight that it
 // gives, also with an error, has entered the yard.
 func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, error) {
@@ -233,10 +179,12 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 		return nil, err
 	}
 	f.key = w.keyOf(a.Step, f.attempt)
-	if f.inside, err = w.place(ctx, a); err != nil {
+	if err = w.placeIt(ctx, f); err != nil {
 		return nil, err
 	}
-	f.dir, f.a.Place = w.absolute(f.inside), f.inside
+	if f.dir == "" {
+		return f, nil // there is nothing to look at before it is made
+	}
 	// Before anything is looked at there: who is beside it may change that.
 	f.stay = w.yard.enter(f.dir)
 	f.head = w.head(ctx, f.dir)
@@ -268,7 +216,7 @@ const maxUnused = 1000
 // before the attempt began is somebody else's word: the next number is taken.
 func (w *work) unused(f *flight) (string, error) {
 	for range maxUnused {
-		scratch, err := w.store.Scratch(w.attemptName(f))
+		scratch, err := w.hands.Scratch(w.attemptName(f))
 		if err != nil {
 			return "", err
 		}

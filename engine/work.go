@@ -22,11 +22,11 @@ import (
 type work struct {
 	*Engine
 	store  *durable.Store
-	dry    *durable.DryRun // where what is recorded is only played; nil for whoever works
 	layout reprise.Layout
 	book   reprise.Playbook
 	ref    reprise.Ref
-	j      *journal.Journal
+	led    Ledger
+	hands  Hands
 	hist   *journal.History
 	repo   *gitx.Repo // nil where the project is in no repository
 
@@ -102,6 +102,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}
 	w := e.newWork(store, ref, book, l)
+	w.led, w.hands = &journaled{nil, store, l, ref}, &local{w}
 	if e.yard != nil {
 		e.yard.keeps(ref.Path)
 	}
@@ -165,7 +166,7 @@ func (w *work) catchUp(ctx context.Context) error {
 	if i := slices.IndexFunc(findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone && f.Severity == reprise.Blocking }); i >= 0 {
 		return &GoneError{Run: w.ref.ID, Path: findings[i].Source.File}
 	}
-	w.j = j
+	w.led = &journaled{j, w.store, w.layout, w.ref}
 	w.standOn(run)
 	return w.takeBehind(ctx, findings, last, told)
 }
@@ -185,7 +186,7 @@ func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding, last 
 			closed = s.Status.Closed() // the agent wrote that itself, later
 		}
 		if f.Code == reprise.CodeMovedOn && told && !closed && !w.gone() {
-			if err := w.project(ctx, last); err != nil {
+			if err := projectTo(ctx, w.led.Files(), w.layout, w.ref, last); err != nil {
 				return err
 			}
 			continue
@@ -199,7 +200,7 @@ func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding, last 
 // load reads the run as it is on disk now. Files that are as they were are not
 // read again.
 func (w *work) load() error {
-	run, err := w.readFiles()
+	run, err := w.led.Current()
 	if err != nil {
 		return fmt.Errorf("load %s: %w", w.ref.ID, err)
 	}
@@ -209,30 +210,17 @@ func (w *work) load() error {
 	if w.hist.Events > 0 && w.gone() {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
 	}
-	if w.j != nil {
-		// An agent may have taken it away: what is left is not the run any more.
-		switch name, err := w.j.Gone(); {
-		case err != nil:
-			return fmt.Errorf("load %s: %w", w.ref.ID, err)
-		case name != "":
-			return &GoneError{Run: w.ref.ID, Path: name}
-		}
+	// An agent may have taken it away: what is left is not the run any more.
+	switch name, err := w.led.Gone(); {
+	case err != nil:
+		return fmt.Errorf("load %s: %w", w.ref.ID, err)
+	case name != "":
+		return &GoneError{Run: w.ref.ID, Path: name}
 	}
 	if run != w.files || w.known != w.hist.Events {
 		w.standOn(run)
 	}
 	return nil
-}
-
-// readFiles gives what the files tell now; the caller must not change it.
-func (w *work) readFiles() (*reprise.Run, error) {
-	if w.dry != nil {
-		return w.layout.Load(w.dry, w.ref)
-	}
-	if w.j == nil {
-		return w.layout.Load(w.store, w.ref)
-	}
-	return w.j.Current()
 }
 
 // standOn goes on from what the files tell and the journal adds to it.
@@ -251,14 +239,17 @@ func (w *work) recall(run *reprise.Run) {
 	}
 	run.Until = time.Time{}
 	if book, ok := w.book.(reprise.Aimer); ok {
-		book.Aim(w.at(), run)
+		book.Aim(w.led.Files(), run)
 	}
 }
 
 // assign is what one unit needs, done by whom the run around this one names for it.
 // What is to be done stays that of the role.
-func (w *work) assign(at fs.FS, u reprise.Unit) (reprise.Assignment, error) {
-	a, err := w.book.Assign(at, w.run, u)
+func (w *work) assign(u reprise.Unit) (reprise.Assignment, error) {
+	a, err := w.book.Assign(w.led.Files(), w.run, u)
+	if a.Step == "" {
+		a.Step = u.ID
+	}
 	if role := w.cast[a.Role]; role != "" {
 		a.Role = role
 	}
@@ -267,16 +258,8 @@ func (w *work) assign(at fs.FS, u reprise.Unit) (reprise.Assignment, error) {
 
 // gone reports whether nothing is where the run's files should be.
 func (w *work) gone() bool {
-	_, err := fs.Stat(w.at(), w.ref.Path)
+	_, err := fs.Stat(w.led.Files(), w.ref.Path)
 	return errors.Is(err, fs.ErrNotExist)
-}
-
-// at is where the run's files are read: as they are, or as a rehearsal has made them.
-func (w *work) at() fs.FS {
-	if w.dry != nil {
-		return w.dry
-	}
-	return w.store
 }
 
 // remember keeps what an event tells beside what the files say.
@@ -291,34 +274,14 @@ func (w *work) remember(ev *reprise.Event) {
 	w.told = append(w.told, *ev)
 }
 
-// journalOnly are events that no layout has a place for.
-var journalOnly = map[reprise.EventKind]bool{
-	reprise.StepResolved: true, reprise.StepHeld: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
-	reprise.RunRenewed: true, reprise.AnswerWithdrawn: true,
-}
-
 // record makes an event durable, first in the journal and then in the layout's
 // files. If the process dies in between, the next one brings the files up to it.
 func (w *work) record(ctx context.Context, ev reprise.Event) error {
-	if w.dry != nil {
-		return w.play(ctx, ev)
-	}
 	ev.At = w.timeOf(ev)
 	if ev.Attempt > 0 || ev.Kind == reprise.StepReset && ev.Actor == person {
-		ev.Measure = project.Measure(w.store, w.run)
+		ev.Measure = project.Measure(w.led.Files(), w.run)
 	}
-	// What has happened is recorded also while we are being stopped.
-	ctx = context.WithoutCancel(ctx)
-	if journalOnly[ev.Kind] {
-		if err := w.j.Note(ev); err != nil {
-			return err
-		}
-	} else if _, err := w.j.Record(ctx, ev); errors.Is(err, reprise.ErrChanged) {
-		// An agent wrote the same file just now; the event is in the journal.
-		if err := w.project(ctx, ev); err != nil {
-			return err
-		}
-	} else if err != nil {
+	if err := w.led.Record(ctx, ev); err != nil {
 		return err
 	}
 	w.remember(&ev)
@@ -350,35 +313,6 @@ func (w *work) timeOf(ev reprise.Event) time.Time {
 	}
 	w.stamped = at
 	return at
-}
-
-// project writes an event that is in the journal to the layout's files, as they
-// are by now.
-func (w *work) project(ctx context.Context, ev reprise.Event) (err error) {
-	if w.dry != nil {
-		return w.write(ctx, ev)
-	}
-	if journalOnly[ev.Kind] {
-		return nil
-	}
-	for range 8 {
-		var run *reprise.Run
-		if run, err = w.layout.Load(w.store, w.ref); err != nil {
-			return err
-		}
-		var edits []reprise.Edit
-		edits, err = w.layout.Record(w.store, run, ev)
-		if errors.Is(err, reprise.ErrCannotRecord) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err = w.store.Apply(ctx, edits); !errors.Is(err, reprise.ErrChanged) {
-			return err
-		}
-	}
-	return err
 }
 
 // decide asks for the next step from the files alone: what git and the process

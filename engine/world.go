@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path"
@@ -16,7 +15,6 @@ import (
 	"reprise/agent/script"
 	"reprise/internal/gitx"
 	"reprise/settings"
-	"reprise/worktree"
 )
 
 // binding is who does a unit of work.
@@ -79,27 +77,21 @@ func pick[T int | time.Duration](all ...T) T {
 // the last one: it was cut off or stopped, not full and not unknown.
 func (w *work) goesOn(string) bool { return !w.newSessions }
 
-// place gives the folder a unit is worked on in, as a path in the project; ""
-// stands for the project itself. In a checkout it is the folder the project has
-// in its repository. A checkout that is to be made is made whole
-// before it is on record, and a half-made one is made again.
-func (w *work) place(ctx context.Context, a reprise.Assignment) (string, error) {
-	if !a.Worktree || w.repo == nil {
-		return "", nil
+// placeIt sets the folder that an attempt works in: the project itself, or the run's
+// own checkout, there the folder that the project has in its repository. dir stays ""
+// while the checkout is not made.
+func (w *work) placeIt(ctx context.Context, f *flight) error {
+	f.dir = w.Dir
+	if !f.a.Worktree || w.repo == nil {
+		return nil
 	}
-	made, err := worktree.Ensure(ctx, worktree.Project{Store: w.store, Repo: w.repo, Run: w.run, Ready: w.hist.Worktree})
-	if err != nil {
-		return "", fmt.Errorf("make the checkout of %s: %w", w.ref.ID, err)
+	at, err := w.hands.Checkout(ctx)
+	if f.dir = ""; err != nil || at == "" {
+		return err
 	}
-	for _, text := range made.Notes {
-		w.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Info, Subject: w.ref.ID, Message: text})
-	}
-	if made.Record != nil {
-		if err := w.record(ctx, *made.Record); err != nil {
-			return "", err
-		}
-	}
-	return path.Join(made.Path, w.repo.Prefix()), w.load()
+	f.inside = path.Join(at, w.repo.Prefix())
+	f.dir, f.a.Place = w.absolute(f.inside), f.inside
+	return w.load()
 }
 
 // repoAt opens the repository of the folder an attempt works in.
@@ -164,21 +156,25 @@ func (w *work) head(ctx context.Context, dir string) string {
 // errCutShort is returned where a person wanted everything to stop at once.
 var errCutShort = errors.New("stopped before it ended")
 
+// errNotAsked is returned where a command would tell and is not run.
+var errNotAsked = errors.New("it was not asked")
+
 // check runs the person's own command that says whether a step is done, beside all
 // other work, and goes on with then once it has ended: with nil where it succeeded,
-// with errCutShort where it was stopped before it could say anything.
+// with errCutShort where it was stopped before it could say anything, with errNotAsked
+// where it was not run.
 func (w *work) check(stop context.Context, f *flight, then func(stop context.Context, err error) error) error {
 	if stop.Err() != nil {
 		return then(stop, errCutShort)
 	}
 	ctx, cancel := context.WithCancel(stop)
 	said := func(stop context.Context, err error) error {
-		if f.verified = err == nil; err != nil && !errors.Is(err, errCutShort) {
+		if f.verified = err == nil || errors.Is(err, errNotAsked); !f.verified && !errors.Is(err, errCutShort) {
 			f.refuted = err.Error()
 		}
 		return then(stop, err)
 	}
-	wait, err := w.verify(ctx, f)
+	wait, err := w.hands.Verify(ctx, f)
 	if err != nil {
 		cancel()
 		if stop.Err() != nil {
@@ -196,35 +192,6 @@ func (w *work) check(stop context.Context, f *flight, then func(stop context.Con
 // found out.
 func (w *work) cutShort(f *flight) {
 	w.ended(f, string(agent.Stopped), "stopped while it was verified; that is done again when the work goes on")
-}
-
-// verify starts the person's own command that says whether a step is done. wait
-// gives what it says; it may be called from any goroutine.
-func (w *work) verify(ctx context.Context, f *flight) (wait func() error, err error) {
-	env, secrets := w.Settings.Environ(w.Environ, settings.Agent{Env: f.a.Env})
-	out, name, err := w.store.CreateLog(w.attemptName(f) + ".verify")
-	if err != nil {
-		return nil, err
-	}
-	session, err := script.New(script.Options{Grace: w.Settings.Grace, MaxLog: w.Settings.MaxLog, Shim: w.Shim}).Start(ctx, agent.Job{
-		Run: w.ref.ID, Step: f.a.Step, Attempt: f.attempt, Role: "verify", Project: w.Dir, Dir: f.dir, Command: f.a.Verify, Env: env, Secrets: secrets,
-		Result: filepath.Join(filepath.Dir(f.result), "verify.json"), Timeout: pick(f.a.Timeout, w.Settings.Timeout), Log: out, Inherit: w.inherit(),
-	})
-	if err != nil {
-		out.Close()
-		return nil, fmt.Errorf("verify %s: %w", f.a.Step, err)
-	}
-	return func() error {
-		defer out.Close()
-		switch r := session.Wait(); r.Outcome {
-		case agent.Done:
-			return nil
-		case agent.Stopped:
-			return errCutShort
-		default:
-			return fmt.Errorf("verify %s: %s did not succeed: %s (%s)", f.a.Step, f.a.Verify[0], first(r.Reason, string(r.Outcome)), name)
-		}
-	}, nil
 }
 
 // inherit are the files every process of an attempt keeps: the lease.

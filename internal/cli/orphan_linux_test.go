@@ -9,13 +9,15 @@ import (
 	"testing"
 )
 
-// orphanFlow has a step of which a tool goes on alone when its keeper is killed.
+// orphanFlow has a step whose tool continues alone when its keeper is killed. The tool
+// itself says that it is there: the shell around it dies with its keeper, and one that
+// dies before it has started the tool leaves nothing running.
 const orphanFlow = `
 name: alone
 title: A step that is left alone
 steps:
   - id: c
-    command: [sh, -c, "echo $PPID > keeper.new; mv keeper.new keeper; (until test -e go; do sleep 0.02; done); true"]
+    command: [sh, -c, "(echo $PPID > keeper.new; mv keeper.new keeper; until test -e go; do sleep 0.02; done); true"]
     on_crash: rerun
 `
 
