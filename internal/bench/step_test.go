@@ -145,8 +145,8 @@ func perStep(t *testing.T, n int) (ours, raw time.Duration) {
 	return ours / time.Duration(n-1), raw / time.Duration(n-1)
 }
 
-// TestBenchStep: a step that starts nothing costs at most three times two raw
-// durable appends, whether the run has a hundred steps or ten thousand.
+// TestBenchStep: a step that starts nothing costs at most six raw durable appends,
+// whether the run has a hundred steps or ten thousand.
 func TestBenchStep(t *testing.T) {
 	if os.Getenv("REPRISE_BENCH") == "" {
 		t.Skip("measurements run with `make bench`")
@@ -160,10 +160,10 @@ func TestBenchStep(t *testing.T) {
 			o, r := perStep(t, n)
 			ours, raw = ours+o, raw+r
 		}
-		ratio := float64(ours) / float64(raw)
-		t.Logf("%5d steps: %v for each, two raw appends %v: %.2f times (wanted at most 3)", n, ours/time.Duration(rounds), raw/time.Duration(rounds), ratio)
-		if ratio > 3 {
-			t.Errorf("a step of %d costs %.2f times two raw appends", n, ratio)
+		ratio := 2 * float64(ours) / float64(raw)
+		t.Logf("%5d steps: %v for each, %.2f raw appends (wanted at most %d)", n, ours/time.Duration(rounds), ratio, maxAppends)
+		if ratio > maxAppends {
+			t.Errorf("a step of %d costs %.2f raw appends", n, ratio)
 		}
 		ratios = append(ratios, ratio)
 	}
@@ -172,8 +172,15 @@ func TestBenchStep(t *testing.T) {
 	}
 }
 
-// TestBenchRestart: a run of ten thousand steps that was killed starts its next
-// step in under ten times the time `cat` needs for its files.
+// The limits of issue 14: what a step may cost in raw appends with fsync, and how long
+// a killed run of ten thousand steps may take to its next step.
+const (
+	maxAppends = 6
+	maxRestart = time.Second
+)
+
+// TestBenchRestart: a run of ten thousand steps that was killed starts its next step
+// within a second; what cat takes for its files stands beside it.
 func TestBenchRestart(t *testing.T) {
 	if os.Getenv("REPRISE_BENCH") == "" {
 		t.Skip("measurements run with `make bench`")
@@ -232,8 +239,8 @@ func TestBenchRestart(t *testing.T) {
 	slices.Sort(ours)
 	slices.Sort(cats)
 	ratio := float64(ours[0]) / float64(cats[0])
-	t.Logf("%d events behind, %d MB: next step after %v, cat %v: %.1f times (wanted under 10)", left, size>>20, ours[0], cats[0], ratio)
-	if ratio >= 10 {
-		t.Errorf("the next step starts after %.1f times what cat needs", ratio)
+	t.Logf("%d events behind, %d MB: next step after %v (wanted %v), cat %v: %.1f times", left, size>>20, ours[0], maxRestart, cats[0], ratio)
+	if ours[0] > maxRestart {
+		t.Errorf("the next step starts after %v", ours[0])
 	}
 }
