@@ -2,13 +2,10 @@ package tree
 
 import (
 	"bytes"
-	"io"
 	"path"
 	"path/filepath"
 	"strings"
 )
-
-var errEOF = io.EOF
 
 // IsWorktreePointer reports whether the content of a .git file belongs to a
 // linked worktree (`gitdir: …/worktrees/NAME`).

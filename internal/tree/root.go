@@ -86,25 +86,30 @@ func (r portableRoot) reach(op, name string, open func(real string) (fs.FileInfo
 
 func (r portableRoot) open(name string) (fs.File, fs.FileInfo, error) {
 	var f *os.File
-	var info fs.FileInfo
 	_, err := r.reach("open", name, func(real string) (_ fs.FileInfo, err error) {
-		if f != nil {
-			f.Close()
-		}
+		f.Close() // one of an earlier try, or nil
 		// Without O_NONBLOCK, opening a FIFO would wait for a writer.
 		if f, err = r.dir.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
 			return nil, err
 		}
-		info, err = f.Stat()
-		return info, err
+		return f.Stat()
 	})
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return regular(f, name)
+}
+
+// regular gives a file that was opened, and what it is. It closes what is neither a
+// regular file nor a folder: doc.ErrNotRegular.
+func regular(f *os.File, name string) (fs.File, fs.FileInfo, error) {
+	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		err = &fs.PathError{Op: "open", Path: name, Err: doc.ErrNotRegular}
 	}
 	if err != nil {
-		if f != nil {
-			f.Close()
-		}
+		f.Close()
 		return nil, nil, err
 	}
 	return f, info, nil

@@ -2,11 +2,9 @@ package tree
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -84,8 +82,9 @@ func (r beneathRoot) lstat(name string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, pathError("lstat", name, err)
 	}
-	defer unix.Close(fd)
-	return fstat(fd, name)
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	return f.Stat()
 }
 
 func (r beneathRoot) readlink(name string) (string, error) {
@@ -108,15 +107,7 @@ func (r beneathRoot) open(name string) (fs.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := fstat(fd, name)
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		err = &fs.PathError{Op: "open", Path: name, Err: doc.ErrNotRegular}
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, nil, err
-	}
-	return &file{fd: fd, info: info}, info, nil
+	return regular(os.NewFile(uintptr(fd), name), name)
 }
 
 func (r beneathRoot) stat(name string) (fs.FileInfo, string, error) {
@@ -124,8 +115,9 @@ func (r beneathRoot) stat(name string) (fs.FileInfo, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	defer unix.Close(fd)
-	info, err := fstat(fd, name)
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	info, err := f.Stat()
 	return info, real, err
 }
 
@@ -158,91 +150,4 @@ type entry struct {
 // Info implements fs.DirEntry without following a link.
 func (e entry) Info() (fs.FileInfo, error) {
 	return e.root.lstat(path.Join(e.dir, e.Name()))
-}
-
-// file is an open file by its descriptor: os.File would first try to put it
-// under the poller, which costs more than reading most state files.
-type file struct {
-	fd   int
-	info fs.FileInfo
-}
-
-// Stat implements fs.File; it tells what was opened.
-func (f *file) Stat() (fs.FileInfo, error) { return f.info, nil }
-
-// Read implements fs.File.
-func (f *file) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	for {
-		n, err := unix.Read(f.fd, p)
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
-			return 0, &fs.PathError{Op: "read", Path: f.info.Name(), Err: err}
-		case n == 0:
-			return 0, io.EOF
-		default:
-			return n, nil
-		}
-	}
-}
-
-// Close implements fs.File.
-func (f *file) Close() error {
-	if f.fd < 0 {
-		return fs.ErrClosed
-	}
-	fd := f.fd
-	f.fd = -1
-	return unix.Close(fd)
-}
-
-// info is what a stat call told.
-type info struct {
-	name string
-	stat unix.Stat_t
-}
-
-func fstat(fd int, name string) (fs.FileInfo, error) {
-	i := &info{name: path.Base(name)}
-	if err := unix.Fstat(fd, &i.stat); err != nil {
-		return nil, pathError("stat", name, err)
-	}
-	return i, nil
-}
-
-// Name and the rest implement fs.FileInfo.
-func (i *info) Name() string       { return i.name }
-func (i *info) Size() int64        { return i.stat.Size }
-func (i *info) ModTime() time.Time { return time.Unix(i.stat.Mtim.Unix()) }
-func (i *info) IsDir() bool        { return i.Mode().IsDir() }
-func (i *info) Sys() any           { return &i.stat }
-func (i *info) Mode() fs.FileMode {
-	mode := fs.FileMode(i.stat.Mode & 0o777)
-	switch i.stat.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		mode |= fs.ModeDir
-	case unix.S_IFLNK:
-		mode |= fs.ModeSymlink
-	case unix.S_IFIFO:
-		mode |= fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		mode |= fs.ModeSocket
-	case unix.S_IFBLK:
-		mode |= fs.ModeDevice
-	case unix.S_IFCHR:
-		mode |= fs.ModeDevice | fs.ModeCharDevice
-	}
-	if i.stat.Mode&unix.S_ISUID != 0 {
-		mode |= fs.ModeSetuid
-	}
-	if i.stat.Mode&unix.S_ISGID != 0 {
-		mode |= fs.ModeSetgid
-	}
-	if i.stat.Mode&unix.S_ISVTX != 0 {
-		mode |= fs.ModeSticky
-	}
-	return mode
 }

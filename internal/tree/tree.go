@@ -12,6 +12,7 @@ package tree
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -151,7 +152,7 @@ func (d *dir) ReadDir(n int) ([]fs.DirEntry, error) {
 		return out, nil
 	}
 	if len(d.rest) == 0 {
-		return nil, errEOF
+		return nil, io.EOF
 	}
 	n = min(n, len(d.rest))
 	out := d.rest[:n]
