@@ -62,13 +62,6 @@ func (s *Store) Apply(ctx context.Context, edits []reprise.Edit) error {
 	return s.apply(edits)
 }
 
-// Replace writes one file anew: temporary file in the same folder, fsync,
-// rename, fsync of the folder. base must be the hash of what it holds now, zero
-// if it does not exist. The mode of an existing file is kept.
-func (s *Store) Replace(name string, base reprise.Hash, content []byte) error {
-	return s.Apply(context.Background(), []reprise.Edit{{Path: name, Base: base, Content: content}})
-}
-
 func (s *Store) apply(edits []reprise.Edit) error {
 	plan, err := s.plan(edits)
 	if err != nil || len(plan) == 0 {
@@ -264,12 +257,8 @@ func (s *Store) discardAll(plan []planned) {
 // stillBefore looks, just before the change, whether the file still is what it
 // was when it was read.
 func (s *Store) stillBefore(p planned) error {
-	have, _, err := s.readFile(p.Path)
-	var got reprise.Hash
-	switch {
-	case err == nil:
-		got = reprise.HashOf(have)
-	case !missing(err):
+	got, err := s.stateOf(p.Path)
+	if err != nil {
 		return err
 	}
 	if got != p.Before {

@@ -25,7 +25,7 @@ func (e *SecretError) Hint() string { return "move it by hand if it is not neede
 // .env files under .auto-claude are never moved: *SecretError.
 //
 // If the process dies here, it is in one of the two places; a box that was made for
-// it may stay empty, and is none of what Archived lists.
+// it may stay empty.
 func (s *Store) Archive(name string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,12 @@ func (s *Store) archive(name string) (string, error) {
 	if err := s.CanArchive(name); err != nil {
 		return "", err
 	}
-	box, err := s.archiveBox(path.Base(name))
+	return s.archiveTo(name, path.Base(name))
+}
+
+// archiveTo moves a name of any bytes to a box called after something.
+func (s *Store) archiveTo(name, after string) (string, error) {
+	box, err := s.archiveBox(after)
 	if err != nil {
 		return "", err
 	}
@@ -114,31 +119,4 @@ func (s *Store) checkSecrets(name string, info Info) error {
 		}
 	}
 	return nil
-}
-
-// Archived lists what the archive holds: the boxes, oldest name first. One that a
-// process made and died before it put something there holds nothing, and is none.
-func (s *Store) Archived() ([]string, error) {
-	entries, err := s.fs.List(archiveDir)
-	if missing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, e := range entries {
-		box := path.Join(archiveDir, e.Name)
-		if e.Mode.IsDir() {
-			inside, err := s.fs.List(box)
-			if err != nil {
-				return nil, err
-			}
-			if len(inside) == 0 {
-				continue
-			}
-		}
-		out = append(out, box)
-	}
-	return out, nil
 }

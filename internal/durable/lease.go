@@ -44,16 +44,6 @@ type lease struct {
 // maxCommand keeps the body of the lock within its place.
 const maxCommand = 160
 
-// Generation is the number of this taking; it stands in every record.
-func (s *Store) Generation() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lease == nil {
-		return 0
-	}
-	return s.lease.holder.Generation
-}
-
 // LockFile is the descriptor that holds the lease, for exec.Cmd.ExtraFiles: a
 // child that inherits it keeps the lease from being taken while it lives. It is
 // nil without a lease and in memory. It must not be closed.

@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// maxPrivate bounds a private file.
-const maxPrivate = 16 << 20
-
 // privateWait is how long a writer waits for the others.
 const privateWait = 10 * time.Second
 
@@ -60,26 +57,11 @@ func ReadPrivate(name string) ([]byte, error) {
 }
 
 func readPrivate(disk FS, name string) ([]byte, error) {
-	f, err := disk.Open(name, os.O_RDONLY, 0)
+	b, _, err := (&Store{fs: disk}).readFile(name)
 	if missing(err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.Size > maxPrivate {
-		return nil, fmt.Errorf("read %s: %w", name, ErrTooLarge)
-	}
-	b := make([]byte, info.Size)
-	if n, err := f.ReadAt(b, 0); n < len(b) {
-		return nil, err
-	}
-	return b, nil
+	return b, err
 }
 
 // makePrivate makes a folder and those above it, durably.

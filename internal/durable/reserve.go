@@ -84,12 +84,3 @@ func (s *Store) ForgetStopped() error {
 	}
 	return s.syncDirs(stoppedFile)
 }
-
-// Free tells how much room the project's file system has for us, in bytes and
-// in files. It returns errors.ErrUnsupported where that cannot be told.
-func (s *Store) Free() (bytes, files uint64, err error) {
-	if s.dir == "" {
-		return 0, 0, errors.ErrUnsupported
-	}
-	return freeSpace(s.dir)
-}

@@ -53,7 +53,7 @@ func busy(dir string) (records, groups int, err error) {
 		return 0, 0, err
 	}
 	defer s.Release()
-	if _, err = s.Take(context.Background()); err != nil {
+	if _, err = takeFreed(context.Background(), s); err != nil {
 		return 0, 0, err
 	}
 	l, err := s.Log("run")
@@ -103,7 +103,7 @@ func relieved(t *testing.T, dir string, records, groups int) string {
 		t.Fatal(err)
 	}
 	defer s.Release()
-	rep, err := s.Take(t.Context())
+	rep, err := takeFreed(t.Context(), s)
 	if err != nil {
 		t.Fatalf("after relief: %v", err)
 	}

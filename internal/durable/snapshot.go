@@ -166,15 +166,13 @@ func (s *Store) snapshot(ctx context.Context, o SnapshotOptions) (*Snapshot, err
 		if err := checkPath(name); err != nil {
 			return nil, err
 		}
-		b, _, err := s.readFile(name)
 		state := FileState{Path: name}
-		switch {
-		case err == nil:
+		if b, _, err := s.readFile(name); err == nil {
 			state.Hash = reprise.HashOf(b)
 			if err := s.putObject(state.Hash, b); err != nil {
 				return nil, err
 			}
-		case !missing(err):
+		} else if !missing(err) {
 			return nil, err
 		}
 		snap.Files = append(snap.Files, state)

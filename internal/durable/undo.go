@@ -36,11 +36,6 @@ type UndoOptions struct {
 	Checkouts func(*Snapshot) error
 }
 
-// Undo is UndoRuns for a snapshot without checkouts of runs.
-func (s *Store) Undo(ctx context.Context, id string) (*UndoReport, error) {
-	return s.UndoRuns(ctx, id, UndoOptions{})
-}
-
 // UndoRuns brings back a snapshot: the content, mode and kind of every file it
 // holds, and HEAD and index of git if it has a tree; the same for the checkouts of
 // its runs. What has appeared since is archived, never deleted; what the snapshot
@@ -109,32 +104,37 @@ func (s *Store) endUndo(ctx context.Context, snap, before *Snapshot, rep *UndoRe
 func (s *Store) restoreFiles(snap *Snapshot, rep *UndoReport) error {
 	var edits []reprise.Edit
 	for _, f := range snap.Files {
-		have, _, err := s.readFile(f.Path)
+		now, err := s.stateOf(f.Path)
 		switch {
-		case err != nil && !missing(err):
+		case err != nil:
 			return err
-		case err == nil && f.Hash.IsZero():
+		case now == f.Hash:
+			continue
+		case f.Hash.IsZero():
 			to, err := s.archive(f.Path)
 			if err != nil {
 				return err
 			}
 			rep.Archived = append(rep.Archived, to)
 			continue
-		case f.Hash.IsZero() || (err == nil && reprise.HashOf(have) == f.Hash):
-			continue
 		}
-		content, getErr := s.getObject(f.Hash)
-		if getErr != nil {
-			return getErr
+		content, err := s.getObject(f.Hash)
+		if err != nil {
+			return err
 		}
-		edit := reprise.Edit{Path: f.Path, Content: content, Why: "undo"}
-		if err == nil {
-			edit.Base = reprise.HashOf(have)
-		}
-		edits = append(edits, edit)
+		edits = append(edits, reprise.Edit{Path: f.Path, Base: now, Content: content, Why: "undo"})
 		rep.Restored = append(rep.Restored, f.Path)
 	}
 	return s.apply(edits)
+}
+
+// stateOf is the hash of a file as it is now, zero if there is none.
+func (s *Store) stateOf(name string) (reprise.Hash, error) {
+	b, _, err := s.readFile(name)
+	if missing(err) {
+		return reprise.Hash{}, nil
+	}
+	return reprise.HashOf(b), err
 }
 
 // PlanUndo lists the files of the project that an undo would write back, and those
@@ -142,13 +142,14 @@ func (s *Store) restoreFiles(snap *Snapshot, rep *UndoReport) error {
 // changes nothing.
 func (s *Store) PlanUndo(ctx context.Context, snap *Snapshot) (back, appeared []string, err error) {
 	for _, f := range snap.Files {
-		data, _, err := s.readFile(f.Path)
+		now, err := s.stateOf(f.Path)
 		switch {
-		case err != nil && !missing(err):
+		case err != nil:
 			return nil, nil, err
-		case err == nil && f.Hash.IsZero():
+		case now == f.Hash:
+		case f.Hash.IsZero():
 			appeared = append(appeared, f.Path)
-		case !f.Hash.IsZero() && (err != nil || reprise.HashOf(data) != f.Hash):
+		default:
 			back = append(back, f.Path)
 		}
 	}
@@ -291,18 +292,7 @@ func (s *Store) archiveAny(name string) (string, error) {
 	if fs.ValidPath(name) {
 		return s.archive(name)
 	}
-	box, err := s.archiveBox("odd-name")
-	if err != nil {
-		return "", err
-	}
-	to := path.Join(box, path.Base(name))
-	if err := s.fail("archive "+name, s.fs.Rename(name, to)); err != nil {
-		return "", err
-	}
-	if err := s.syncDirs(to); err != nil {
-		return "", err
-	}
-	return to, s.syncDirs(name)
+	return s.archiveTo(name, "odd-name")
 }
 
 // restoreEntries writes back every file that is not what it was.

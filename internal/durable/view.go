@@ -62,6 +62,9 @@ func (e oddError) Unwrap() []error { return []error{e.NotRegularError, link.ErrN
 // lead gives the name of what a name leads to, one without a link on the way, and
 // what that is.
 func (s *Store) lead(op, name string) (real string, info Info, err error) {
+	if !fs.ValidPath(name) {
+		return "", Info{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
 	real = name
 	for range maxReplaced {
 		info, err = s.fs.Stat(real)
@@ -119,9 +122,6 @@ func (s *Store) entries(in, real string) ([]Info, error) {
 // FIFO does not stop us. A file is read when it is opened, so that its bytes belong
 // together.
 func (s *Store) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
 	real, info, err := s.lead("open", name)
 	if err != nil {
 		return nil, err
@@ -159,9 +159,6 @@ func (s *Store) ReadDir(name string) ([]fs.DirEntry, error) {
 // Stat tells of what stands at a name of the project, or behind the link there,
 // without reading it.
 func (s *Store) Stat(name string) (fs.FileInfo, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
-	}
 	_, info, err := s.lead("stat", name)
 	if err != nil {
 		return nil, err
@@ -172,9 +169,6 @@ func (s *Store) Stat(name string) (fs.FileInfo, error) {
 // ReadFile reads a whole file of the project, at most 64 MiB of it, also behind
 // links inside of the project.
 func (s *Store) ReadFile(name string) ([]byte, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
-	}
 	real, _, err := s.lead("read", name)
 	if err != nil {
 		return nil, err
@@ -187,18 +181,10 @@ func (s *Store) ReadFile(name string) ([]byte, error) {
 // behind it, in a bounded amount of memory however large the file is: what a step leaves
 // behind may be an image or a model.
 func (s *Store) HashFile(name string, behind ...[]byte) (reprise.Hash, error) {
-	if !fs.ValidPath(name) {
-		return reprise.Hash{}, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
-	}
 	real, _, err := s.lead("read", name)
 	if err != nil {
 		return reprise.Hash{}, err
 	}
-	return s.hashFile(real, behind...)
-}
-
-// hashFile is HashFile for a name that no link is on the way to.
-func (s *Store) hashFile(real string, behind ...[]byte) (reprise.Hash, error) {
 	f, err := s.fs.Open(real, 0, 0)
 	if err != nil {
 		return reprise.Hash{}, err
