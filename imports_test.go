@@ -37,11 +37,12 @@ var rooms = map[string][]string{
 	"internal/gitx":             {".", "internal/proc"},
 	"internal/gitx/gittest":     {},
 	"internal/proc":             {"."},
-	"internal/transcript":       {"."},
+	"internal/loose":            {},
+	"internal/transcript":       {".", "internal/loose"},
 	"internal/redact":           {"."},
 	"evidence":                  {".", "internal/gitx", "internal/proc", "internal/redact", "internal/transcript", "evidence/grade"},
 	"evidence/grade":            {"."},
-	"agent":                     {".", "internal/proc", "internal/redact", "internal/shim"},
+	"agent":                     {".", "internal/loose", "internal/proc", "internal/redact", "internal/shim"},
 	"agent/agenttest":           {"internal/modelstub"},
 	"agent/*":                   {".", "agent", "internal/proc", "internal/shim"},
 	"internal/shim":             {"internal/proc"},
@@ -68,7 +69,7 @@ var noEffects = []string{"os", "os/exec", "net", "net/http", "syscall", "path/fi
 // system are the rooms that may speak to the operating system directly.
 var system = []string{"internal/tree", "internal/durable", "internal/proc", "internal/shim"}
 
-var pure = []string{".", "convention/*", "internal/ledger", "examine", "report", "evidence/grade", "prompt", "flow", "briefing", "internal/redact", "internal/transcript"}
+var pure = []string{".", "convention/*", "internal/ledger", "examine", "report", "evidence/grade", "prompt", "flow", "briefing", "internal/loose", "internal/redact", "internal/transcript"}
 
 // owners lists third-party packages and the one room that may import each, so
 // that it can be replaced in a day.

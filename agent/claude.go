@@ -2,86 +2,54 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
+
+	"reprise/internal/loose"
 )
 
-// claudeEvent holds what is used of all its events.
-type claudeEvent struct {
-	Type      string          `json:"type"`
-	Subtype   string          `json:"subtype"`
-	Session   string          `json:"session_id"`
-	Parent    *string         `json:"parent_tool_use_id"`
-	Message   json.RawMessage `json:"message"`
-	Error     json.RawMessage `json:"error"`
-	Status    int             `json:"error_status"`
-	Tool      string          `json:"tool_name"`
-	RateLimit json.RawMessage `json:"rate_limit_info"`
-}
-
-func readClaude(s *stream, raw []byte) string {
-	var e claudeEvent
-	decode(raw, &e)
-	s.in(e.Session)
+func readClaude(s *stream, e loose.Value) string {
+	s.in(e.Text("session_id"))
 	if s.wrong {
 		return ""
 	}
-	switch e.Type {
+	switch e.Text("type") {
 	case "system":
-		switch e.Subtype {
+		switch e.Text("subtype") {
 		case "init":
 			s.begin()
 		case "api_retry":
-			var name string
-			decode(e.Error, &name)
-			s.waits = explain(e.Status, name, s.now())
+			s.waits = explain(int(e.Number("error_status")), e.Text("error"), s.now())
 		case "permission_denied":
-			s.refused(cmp.Or(e.Tool, "a tool"))
+			s.refused(cmp.Or(e.Text("tool_name"), "a tool"))
 		}
 	case "assistant", "user":
 		return claudeMessage(s, e)
 	case "rate_limit_event":
-		claudeLimit(s, e.RateLimit)
+		claudeLimit(s, e.At("rate_limit_info"))
 	case "result":
-		claudeResult(s, raw)
+		claudeResult(s, e)
 	}
 	return ""
 }
 
-func claudeMessage(s *stream, e claudeEvent) string {
-	var m struct {
-		Model   string          `json:"model"`
-		Content json.RawMessage `json:"content"`
-	}
-	decode(e.Message, &m)
-	var parts []struct {
-		Type  string          `json:"type"`
-		Text  string          `json:"text"`
-		ID    string          `json:"id"`
-		Name  string          `json:"name"`
-		Input json.RawMessage `json:"input"`
-		Call  string          `json:"tool_use_id"`
-	}
-	decode(m.Content, &parts) // words alone, a string, are nothing to note
+func claudeMessage(s *stream, e loose.Value) string {
 	show := ""
-	for _, p := range parts {
-		switch {
-		case p.Type == "text" && m.Model == "<synthetic>":
+	for _, p := range e.List("message", "content") { // words alone, a string, are nothing to note
+		switch kind := p.Text("type"); {
+		case kind == "text" && e.Text("message", "model") == "<synthetic>":
 			// The program speaks, not the model: an error on its way to the result.
-			var name string
-			decode(e.Error, &name)
-			s.error = explain(0, strings.TrimSpace(name+" "+p.Text), s.now())
-		case p.Type == "text" && e.Type == "assistant":
+			s.error = explain(0, strings.TrimSpace(e.Text("error")+" "+p.Text("text")), s.now())
+		case kind == "text" && e.Text("type") == "assistant":
 			s.limit.closed = false // it answers, so it is not closed
-			if e.Parent == nil {
-				show = s.say(p.Text, false)
+			if !e.Has("parent_tool_use_id") {
+				show = s.say(p.Text("text"), false)
 			}
-		case p.Type == "tool_use":
-			show = s.started(p.ID, p.Name, inputSummary(p.Input))
-		case p.Type == "tool_result":
-			s.finished(p.Call)
+		case kind == "tool_use":
+			show = s.started(p.Text("id"), p.Text("name"), inputSummary(p.At("input")))
+		case kind == "tool_result":
+			s.finished(p.Text("tool_use_id"))
 		}
 	}
 	return show
@@ -89,27 +57,16 @@ func claudeMessage(s *stream, e claudeEvent) string {
 
 // claudeLimit notes the state of the usage windows. The latest end among those
 // that are used up counts.
-func claudeLimit(s *stream, raw json.RawMessage) {
-	type used struct {
-		Used   float64 `json:"utilization"`
-		Resets float64 `json:"resetsAt"`
-	}
-	var info struct {
-		Status  string          `json:"status"`
-		Resets  float64         `json:"resetsAt"`
-		Kind    string          `json:"rateLimitType"`
-		Overage bool            `json:"isUsingOverage"`
-		Windows map[string]used `json:"unifiedWindows"`
-	}
-	decode(raw, &info)
-	s.limit = window{closed: info.Status == "rejected" && !info.Overage, kind: info.Kind}
+func claudeLimit(s *stream, info loose.Value) {
+	overage, _ := info.At("isUsingOverage").Bool()
+	s.limit = window{closed: info.Text("status") == "rejected" && !overage, kind: info.Text("rateLimitType")}
 	last := 0.0
-	for _, w := range info.Windows {
-		if w.Used >= 1 {
-			last = max(last, w.Resets)
+	for _, w := range info.Fields("unifiedWindows") {
+		if w.Number("utilization") >= 1 {
+			last = max(last, w.Number("resetsAt"))
 		}
 	}
-	if at := cmp.Or(last, info.Resets); at > 0 {
+	if at := cmp.Or(last, info.Number("resetsAt")); at > 0 {
 		until := time.Unix(int64(at), 0).UTC()
 		if until.Before(s.now().Add(farthest)) {
 			s.limit.until = until
@@ -117,49 +74,42 @@ func claudeLimit(s *stream, raw json.RawMessage) {
 	}
 }
 
-func claudeResult(s *stream, raw []byte) {
-	var r struct {
-		Subtype  string   `json:"subtype"`
-		IsError  *bool    `json:"is_error"`
-		Terminal string   `json:"terminal_reason"`
-		Status   int      `json:"api_error_status"`
-		Stop     string   `json:"stop_reason"`
-		Text     string   `json:"result"`
-		Errors   []string `json:"errors"`
-		Denied   []struct {
-			Tool  string          `json:"tool_name"`
-			Input json.RawMessage `json:"tool_input"`
-		} `json:"permission_denials"`
-		Deferred json.RawMessage `json:"deferred_tool_use"`
-	}
-	odd := decode(raw, &r)
-	if len(r.Denied) > 0 {
+func claudeResult(s *stream, r loose.Value) {
+	denials := r.List("permission_denials")
+	if len(denials) > 0 {
 		s.asks = nil // told in full now
 	}
-	for _, d := range r.Denied {
-		s.refused(denied(d.Tool, d.Input))
+	for _, d := range denials {
+		s.refused(denied(d.Text("tool_name"), d.At("tool_input").Apart()))
 	}
-	said := cmp.Or(strings.Join(r.Errors, "; "), r.Text)
+	isError, known := r.At("is_error").Bool()
+	text, subtype, terminal, stop := r.Text("result"), r.Text("subtype"), r.Text("terminal_reason"), r.Text("stop_reason")
+	status := int(r.Number("api_error_status"))
+	var problems []string
+	for _, e := range r.List("errors") {
+		problems = append(problems, e.Text())
+	}
+	said := cmp.Or(strings.Join(problems, "; "), text)
 	switch {
-	case odd || r.IsError == nil:
+	case !known || r.Odd():
 		// An end of a shape nobody knows is no end.
 		s.ending = ending{Lost, "its end is in a form that is not known", time.Time{}}
-	case strings.HasPrefix(r.Terminal, "aborted"):
+	case strings.HasPrefix(terminal, "aborted"):
 		s.ending = ending{Killed, "it was interrupted", time.Time{}}
-	case r.Terminal == "prompt_too_long":
+	case terminal == "prompt_too_long":
 		s.ending = ending{OutOfContext, firstLine(said), time.Time{}}
-	case r.Stop == "refusal":
+	case stop == "refusal":
 		s.ending = ending{Refused, firstLine(cmp.Or(said, "the model refused")), time.Time{}}
-	case r.Stop == "tool_deferred" || len(r.Deferred) > 0 && string(r.Deferred) != "null":
+	case stop == "tool_deferred" || r.Has("deferred_tool_use"):
 		s.ending = ending{NeedsPerson, "a tool call waits for a person", time.Time{}}
-	case *r.IsError || r.Subtype != "success":
-		claudeFailed(s, r.Status, r.Subtype, said)
-	case limitNotice(r.Text):
-		s.failed(429, r.Text) // some versions call this a success
-	case strings.HasPrefix(r.Text, "[API Error"):
-		s.failed(statusIn(r.Text), r.Text)
+	case isError || subtype != "success":
+		claudeFailed(s, status, subtype, said)
+	case limitNotice(text):
+		s.failed(429, text) // some versions call this a success
+	case strings.HasPrefix(text, "[API Error"):
+		s.failed(statusIn(text), text)
 	default:
-		s.text = cmp.Or(r.Text, s.text)
+		s.text = cmp.Or(text, s.text)
 		s.ending = ending{outcome: Done}
 	}
 }
@@ -192,15 +142,9 @@ func statusIn(text string) int {
 }
 
 // denied says what a person would have been asked.
-func denied(tool string, input json.RawMessage) string {
-	var ask struct {
-		Questions []struct {
-			Question string `json:"question"`
-		} `json:"questions"`
-	}
-	decode(input, &ask)
-	if len(ask.Questions) > 0 {
-		return firstLine(ask.Questions[0].Question)
+func denied(tool string, input loose.Value) string {
+	if questions := input.List("questions"); len(questions) > 0 {
+		return firstLine(questions[0].Text("question"))
 	}
 	return strings.TrimSpace("may it use " + tool + ": " + inputSummary(input))
 }

@@ -2,49 +2,34 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
+
+	"reprise/internal/loose"
 )
 
-func readGemini(s *stream, raw []byte) string {
-	var e struct {
-		Type     string          `json:"type"`
-		Session  string          `json:"session_id"`
-		Role     string          `json:"role"`
-		Content  string          `json:"content"`
-		Delta    bool            `json:"delta"`
-		Tool     string          `json:"tool_name"`
-		ID       string          `json:"tool_id"`
-		Input    json.RawMessage `json:"parameters"`
-		Status   string          `json:"status"`
-		Message  string          `json:"message"`
-		Severity string          `json:"severity"`
-		Error    struct {
-			Type    string `json:"type"`
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	odd := decode(raw, &e)
-	switch e.Type {
+func readGemini(s *stream, e loose.Value) string {
+	switch e.Text("type") {
 	case "init":
-		s.in(e.Session)
+		s.in(e.Text("session_id"))
 		s.begin()
 	case "message":
-		if e.Role == "assistant" {
-			return s.say(e.Content, e.Delta)
+		if e.Text("role") == "assistant" {
+			delta, _ := e.At("delta").Bool()
+			return s.say(e.Text("content"), delta)
 		}
 	case "tool_use":
-		return s.started(e.ID, e.Tool, inputSummary(e.Input))
+		return s.started(e.Text("tool_id"), e.Text("tool_name"), inputSummary(e.At("parameters")))
 	case "tool_result":
-		s.finished(e.ID)
+		s.finished(e.Text("tool_id"))
 	case "error":
-		s.error = explain(0, e.Message, s.now())
+		s.error = explain(0, e.Text("message"), s.now())
 	case "result":
+		status, problem := e.Text("status"), e.At("error").First("message", "type")
 		switch {
-		case odd:
-		case e.Status == "success":
+		case e.Odd():
+		case status == "success":
 			s.ending = ending{outcome: Done}
 		default:
-			s.failed(0, cmp.Or(e.Error.Message, e.Error.Type, "it says "+e.Status))
+			s.failed(0, cmp.Or(problem, "it says "+status))
 		}
 	}
 	return ""

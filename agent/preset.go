@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"reprise/internal/loose"
 )
 
 // Preset is what is known of one kind of agent: how it is started without a
@@ -37,7 +39,7 @@ type Preset struct {
 	approves []string
 	env      []string // set unless a person set them
 	// read takes one event and returns what a person would want to see.
-	read func(*stream, []byte) string
+	read func(*stream, loose.Value) string
 	// soft tells that nothing it prints is a sure end.
 	soft bool
 	// native finds the program behind a wrapper that would outlive it.

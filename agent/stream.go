@@ -2,13 +2,13 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"reprise/internal/loose"
 )
 
 // OpenCall is a tool call that was begun and whose end nobody saw.
@@ -59,11 +59,12 @@ type ending struct {
 }
 
 // line takes a line of output. It returns what a person would want to see.
-func (s *stream) line(line []byte, read func(*stream, []byte) string, learned func(string) error) (string, error) {
+func (s *stream) line(line []byte, read func(*stream, loose.Value) string, learned func(string) error) (string, error) {
 	show := ""
 	for _, raw := range s.cut.feed(line) {
 		before := s.session
-		shown := read(s, raw)
+		event, _ := loose.Object(raw) // it was cut out as one
+		shown := read(s, event)
 		s.events++
 		if s.wrong {
 			return "", &otherSession{s.want, s.session}
@@ -148,30 +149,17 @@ func (s *stream) failed(status int, message string) {
 	s.ending = ending{c.outcome, c.reason, c.until}
 }
 
-// decode reads an event. odd tells that a value has another shape than it is
-// known to have: then nothing good may be concluded from the event.
-func decode(raw []byte, into any) (odd bool) {
-	err := json.Unmarshal(raw, into)
-	var shape *json.UnmarshalTypeError
-	return err != nil && errors.As(err, &shape)
-}
-
 // inputSummary makes a line of a tool's input: its command or its file if it has
 // one, otherwise the whole.
-func inputSummary(raw json.RawMessage) string {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) == nil {
-		for _, name := range []string{"command", "cmd", "file_path", "path", "filePath", "url", "pattern", "prompt", "query"} {
-			var text string
-			if json.Unmarshal(fields[name], &text) == nil && text != "" {
-				return firstLine(text)
-			}
-		}
+func inputSummary(input loose.Value) string {
+	text := input.First("command", "cmd", "file_path", "path", "filePath", "url", "pattern", "prompt", "query")
+	if text == "" {
+		text = input.JSON()
 	}
-	if len(raw) == 0 || string(raw) == "{}" || string(raw) == "null" {
+	if text == "{}" {
 		return ""
 	}
-	return firstLine(string(raw))
+	return firstLine(text)
 }
 
 // Bounds of what is kept of a session: a line, the last words, open calls.

@@ -37,6 +37,7 @@ func TestAC_single_ends(t *testing.T) {
 		"limit, then an answer":      {claude, begun + closed + answer + `{` + success + `,"is_error":false,"result":"Words."}`, 0, Done, ""},
 		"words about a limit":        {claude, begun + `{` + success + `,"is_error":false,"result":"I added the usage limit and rate limit tests."}`, 0, Done, ""},
 		"question":                   {claude, begun + `{` + success + `,"is_error":false,"permission_denials":[{"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which database?"}]}}]}`, 0, NeedsPerson, "Which database?"},
+		"question of another shape":  {claude, begun + `{` + success + `,"is_error":false,"permission_denials":[{"tool_name":"X","tool_input":{"questions":"Which?"}}]}`, 0, NeedsPerson, "may it use X"},
 		"deferred":                   {claude, begun + `{` + success + `,"is_error":false,"deferred_tool_use":{"name":"x"}}`, 0, NeedsPerson, "waits"},
 		"work after the end":         {claude, begun + `{` + success + `,"is_error":false}` + "\n" + answer, 0, Lost, ""},
 		"exit 0 and nothing":         {claude, "", 0, Lost, ""},

@@ -1,54 +1,58 @@
 package transcript
 
-import "slices"
+import (
+	"slices"
+
+	"reprise/internal/loose"
+)
 
 // claude reads a line of projects/DIR/ID.jsonl. Records are chained by a parent,
 // which is not needed: the order of the file is that of events.
-func (b *builder) claude(r value) {
+func (b *builder) claude(r loose.Value) {
 	b.framed(r)
-	blocks := r.list("message", "content")
-	switch r.text("type") {
+	blocks := r.List("message", "content")
+	switch r.Text("type") {
 	case "assistant":
-		calls := slices.ContainsFunc(blocks, func(c value) bool { return c.text("type") == "tool_use" })
-		stop := r.text("message", "stop_reason")
+		calls := slices.ContainsFunc(blocks, func(c loose.Value) bool { return c.Text("type") == "tool_use" })
+		stop := r.Text("message", "stop_reason")
 		b.answer(!calls && (stop == "end_turn" || stop == "stop_sequence"))
 		for _, c := range blocks {
-			if c.text("type") == "tool_use" {
-				b.start(Call{ID: c.text("id"), Tool: c.text("name"), Dir: r.text("cwd"), Input: parseInput(c.at("input")), Started: r.time("timestamp")})
+			if c.Text("type") == "tool_use" {
+				b.start(Call{ID: c.Text("id"), Tool: c.Text("name"), Dir: r.Text("cwd"), Input: parseInput(c.At("input")), Started: r.Time("timestamp")})
 			}
 		}
 	case "user":
 		results := 0
 		for _, c := range blocks {
-			if c.text("type") == "tool_result" {
+			if c.Text("type") == "tool_result" {
 				results++
-				b.result(c.text("tool_use_id"), c.at("content").said())
+				b.result(c.Text("tool_use_id"), said(c.At("content")))
 			}
 		}
 		if results > 0 {
 			b.over = false
-		} else if r.at("isMeta").any != true {
+		} else if meta, _ := r.At("isMeta").Bool(); !meta {
 			b.prompt()
 		}
 	}
 }
 
 // framed notes what every record of claude and qwen says.
-func (b *builder) framed(r value) {
-	b.at(r.time("timestamp"))
-	b.about(r.text("sessionId"), r.text("cwd"), r.text("version"))
+func (b *builder) framed(r loose.Value) {
+	b.at(r.Time("timestamp"))
+	b.about(r.Text("sessionId"), r.Text("cwd"), r.Text("version"))
 }
 
 // qwen reads a line of projects/DIR/chats/ID.jsonl: the frame of claude around
 // the messages of gemini's interface.
-func (b *builder) qwen(r value) {
+func (b *builder) qwen(r loose.Value) {
 	b.framed(r)
-	parts := r.list("message", "parts")
-	switch kind := r.text("type"); kind {
+	parts := r.List("message", "parts")
+	switch kind := r.Text("type"); kind {
 	case "assistant":
 		b.answer(true)
 		for _, p := range parts {
-			b.geminiCall(p.at("functionCall"), r.time("timestamp"))
+			b.geminiCall(p.At("functionCall"), r.Time("timestamp"))
 		}
 	case "user", "tool_result":
 		if b.results(parts) == 0 && kind == "user" {

@@ -1,37 +1,41 @@
 package transcript
 
-import "cmp"
+import (
+	"cmp"
+
+	"reprise/internal/loose"
+)
 
 // codex reads a line of sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl.
-func (b *builder) codex(r value) {
-	at, p := r.time("timestamp"), r.at("payload")
+func (b *builder) codex(r loose.Value) {
+	at, p := r.Time("timestamp"), r.At("payload")
 	b.at(at)
-	switch r.text("type") + "/" + p.text("type") {
+	switch r.Text("type") + "/" + p.Text("type") {
 	case "session_meta/":
-		b.about(p.text("id"), p.text("cwd"), p.text("cli_version"))
+		b.about(p.Text("id"), p.Text("cwd"), p.Text("cli_version"))
 	case "turn_context/":
-		b.about("", p.text("cwd"), "")
+		b.about("", p.Text("cwd"), "")
 	case "event_msg/task_started", "event_msg/turn_started":
 		b.prompt()
 	case "event_msg/task_complete", "event_msg/turn_complete", "event_msg/turn_aborted":
 		b.over = true
 	case "response_item/message":
-		if p.text("role") == "assistant" {
+		if p.Text("role") == "assistant" {
 			b.answer(false)
 		}
 	case "response_item/function_call", "response_item/custom_tool_call", "response_item/local_shell_call":
-		var in value
+		var in loose.Value
 		for _, name := range []string{"arguments", "input", "action"} {
-			if in.any == nil {
-				in = p.at(name)
+			if !in.Has() {
+				in = p.At(name)
 			}
 		}
 		b.answer(false)
-		b.start(Call{ID: p.text("call_id"), Tool: cmp.Or(p.text("name"), "local_shell"), Input: parseInput(in), Started: at})
+		b.start(Call{ID: p.Text("call_id"), Tool: cmp.Or(p.Text("name"), "local_shell"), Input: parseInput(in), Started: at})
 	case "response_item/function_call_output", "response_item/custom_tool_call_output", "response_item/local_shell_call_output":
 		b.over = false
 		// A command that outlived its call is ended by a later one that wrote to
 		// it; which, only the text could tell: it stays open until its turn ends.
-		b.result(p.text("call_id"), p.at("output").said())
+		b.result(p.Text("call_id"), said(p.At("output")))
 	}
 }

@@ -1,26 +1,28 @@
 package transcript
 
+import "reprise/internal/loose"
+
 // copilot reads a line of session-state/ID/events.jsonl.
-func (b *builder) copilot(r value) {
-	at, d := r.time("timestamp"), r.at("data")
+func (b *builder) copilot(r loose.Value) {
+	at, d := r.Time("timestamp"), r.At("data")
 	b.at(at)
-	switch r.text("type") {
+	switch r.Text("type") {
 	case "session.start", "session.resume":
-		b.about(d.text("sessionId"), d.text("context", "cwd"), d.text("copilotVersion"))
+		b.about(d.Text("sessionId"), d.Text("context", "cwd"), d.Text("copilotVersion"))
 	case "user.message":
 		b.prompt()
 	case "assistant.message":
-		requests := d.list("toolRequests")
+		requests := d.List("toolRequests")
 		b.answer(len(requests) == 0)
 		// A request that was not begun yet may have been when it was killed.
 		for _, q := range requests {
-			b.start(Call{ID: q.text("toolCallId"), Tool: q.text("name"), Input: parseInput(q.at("arguments")), Started: at})
+			b.start(Call{ID: q.Text("toolCallId"), Tool: q.Text("name"), Input: parseInput(q.At("arguments")), Started: at})
 		}
 	case "tool.execution_start":
-		b.start(Call{ID: d.text("toolCallId"), Tool: d.text("toolName"), Input: parseInput(d.at("arguments")), Started: at})
+		b.start(Call{ID: d.Text("toolCallId"), Tool: d.Text("toolName"), Input: parseInput(d.At("arguments")), Started: at})
 	case "tool.execution_complete":
 		b.over = false
-		b.result(d.text("toolCallId"), d.text("result", "content"))
+		b.result(d.Text("toolCallId"), d.Text("result", "content"))
 	case "session.shutdown":
 		b.over = true
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"reprise/internal/loose"
 )
 
 // Store is the folder in which one CLI keeps its sessions.
@@ -96,7 +98,7 @@ func (s Store) Find(q Query) (found []*Session, unread []string) {
 }
 
 // events says how the records of each CLI are read.
-var events = map[string]func(*builder, value){
+var events = map[string]func(*builder, loose.Value){
 	Claude: (*builder).claude, Codex: (*builder).codex, Qwen: (*builder).qwen, Copilot: (*builder).copilot,
 }
 
@@ -110,7 +112,7 @@ func (s Store) read(name string) (*Session, error) {
 	if s.CLI == Gemini {
 		r, err = b.readGemini(s.FS, name)
 	} else {
-		r, err = readFile(s.FS, name, func(v value) { events[s.CLI](b, v) })
+		r, err = readFile(s.FS, name, func(v loose.Value) { events[s.CLI](b, v) })
 	}
 	if err != nil {
 		return nil, err

@@ -7,21 +7,23 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"reprise/internal/loose"
 )
 
 // geminiCall notes a call of gemini's interface, if it is one.
-func (b *builder) geminiCall(c value, at time.Time) {
-	if c.any != nil {
-		b.start(Call{ID: c.text("id"), Tool: c.text("name"), Input: parseInput(c.at("args")), Started: at})
+func (b *builder) geminiCall(c loose.Value, at time.Time) {
+	if c.Has() {
+		b.start(Call{ID: c.Text("id"), Tool: c.Text("name"), Input: parseInput(c.At("args")), Started: at})
 	}
 }
 
 // results notes the results among the parts of a message and counts them.
-func (b *builder) results(parts []value) (results int) {
+func (b *builder) results(parts []loose.Value) (results int) {
 	for _, p := range parts {
-		if r := p.at("functionResponse"); r.any != nil {
+		if r := p.At("functionResponse"); r.Has() {
 			results++
-			b.result(r.text("id"), r.text("response", "output"))
+			b.result(r.Text("id"), r.Text("response", "output"))
 		}
 	}
 	return results
@@ -50,7 +52,7 @@ func (b *builder) readGemini(fsys fs.FS, name string) (*records, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, ok := object(bytes.TrimSpace(raw))
+	v, ok := loose.Object(bytes.TrimSpace(raw))
 	if !ok {
 		return &records{lost: 1, torn: true}, nil
 	}
@@ -74,35 +76,35 @@ func geminiFolder(fsys fs.FS, dir string) (string, error) {
 
 // gemini reads a line: a header, a message, or a patch of what was said before.
 // The older form has all messages of the session.
-func (b *builder) gemini(r value) {
-	b.about(r.text("sessionId"), "", "")
-	b.at(r.time("startTime"))
-	b.at(r.time("$set", "lastUpdated"))
-	for _, m := range slices.Concat(r.list("messages"), []value{r}, r.list("$set", "messages")) {
+func (b *builder) gemini(r loose.Value) {
+	b.about(r.Text("sessionId"), "", "")
+	b.at(r.Time("startTime"))
+	b.at(r.Time("$set", "lastUpdated"))
+	for _, m := range slices.Concat(r.List("messages"), []loose.Value{r}, r.List("$set", "messages")) {
 		b.geminiMessage(m)
 	}
 }
 
-func (b *builder) geminiMessage(m value) {
-	kind := m.text("type")
+func (b *builder) geminiMessage(m loose.Value) {
+	kind := m.Text("type")
 	if kind == "" {
 		return
 	}
-	b.at(m.time("timestamp"))
+	b.at(m.Time("timestamp"))
 	switch kind {
 	case "user":
-		if b.results(m.list("content")) == 0 {
+		if b.results(m.List("content")) == 0 {
 			b.prompt()
 		} else {
 			b.over = false
 		}
 	case "gemini":
 		b.answer(false) // a call may be under way that is not written yet
-		for _, c := range m.list("toolCalls") {
-			b.geminiCall(c, c.time("timestamp"))
-			switch c.text("status") {
+		for _, c := range m.List("toolCalls") {
+			b.geminiCall(c, c.Time("timestamp"))
+			switch c.Text("status") {
 			case "success", "error", "cancelled":
-				b.result(c.text("id"), "")
+				b.result(c.Text("id"), "")
 			}
 		}
 	}
@@ -116,8 +118,8 @@ func Stream(fsys fs.FS, names ...string) ([]*Session, error) {
 	builders := map[string]*builder{}
 	for _, name := range names {
 		var b *builder
-		r, err := readFile(fsys, name, func(r value) {
-			if id := r.text("session_id"); r.text("type") == "init" && id != "" && !r.time("timestamp").IsZero() {
+		r, err := readFile(fsys, name, func(r loose.Value) {
+			if id := r.Text("session_id"); r.Text("type") == "init" && id != "" && !r.Time("timestamp").IsZero() {
 				if b = builders[id]; b == nil {
 					b = newBuilder(Gemini, name)
 					b.about(id, "", "")
@@ -145,18 +147,18 @@ func Stream(fsys fs.FS, names ...string) ([]*Session, error) {
 }
 
 // streamed notes a line that gemini printed.
-func (b *builder) streamed(r value) {
-	at := r.time("timestamp")
+func (b *builder) streamed(r loose.Value) {
+	at := r.Time("timestamp")
 	b.at(at)
-	switch r.text("type") {
+	switch r.Text("type") {
 	case "message":
-		if r.text("role") == "assistant" {
+		if r.Text("role") == "assistant" {
 			b.answer(false)
 		}
 	case "tool_use":
-		b.start(Call{ID: r.text("tool_id"), Tool: r.text("tool_name"), Input: parseInput(r.at("parameters")), Started: at})
+		b.start(Call{ID: r.Text("tool_id"), Tool: r.Text("tool_name"), Input: parseInput(r.At("parameters")), Started: at})
 	case "tool_result":
-		b.result(r.text("tool_id"), "")
+		b.result(r.Text("tool_id"), "")
 		b.over = false
 	case "result":
 		b.over = true

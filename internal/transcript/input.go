@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"reprise/internal/loose"
 )
 
 // Input is what a call was given, as far as its effect can be told by it.
@@ -45,10 +47,10 @@ var (
 )
 
 // edit adds what a call, or one of its edits, says should be replaced.
-func (f *File) edit(v value) {
+func (f *File) edit(v loose.Value) {
 	for _, names := range editFields {
-		old, ok := v.at(names[0]).any.(string)
-		now, both := v.at(names[1]).any.(string)
+		old, ok := v.At(names[0]).String()
+		now, both := v.At(names[1]).String()
 		if ok && both {
 			f.Edits = append(f.Edits, Edit{old, now})
 			return
@@ -58,36 +60,36 @@ func (f *File) edit(v value) {
 
 // parseInput reads the arguments of a call: an object, the same as text, or the
 // text of a patch.
-func parseInput(v value) Input {
-	if inner := v.text(); inner != "" {
-		parsed, ok := object([]byte(strings.TrimSpace(inner)))
+func parseInput(v loose.Value) Input {
+	if inner := v.Text(); inner != "" {
+		parsed, ok := loose.Object([]byte(strings.TrimSpace(inner)))
 		if !ok && strings.Contains(inner, patchBegin) {
 			return Input{Files: parsePatch(inner)}
 		}
 		v = parsed
 	}
-	in := Input{Dir: v.first(dirFields...)}
+	in := Input{Dir: v.First(dirFields...)}
 	for _, name := range commandFields {
 		if in.Command == "" {
-			in.Command = clip(commandText(v.at(name)), maxCommand)
+			in.Command = clip(commandText(v.At(name)), maxCommand)
 		}
 	}
 	var patches []string
 	for _, name := range patchFields {
-		patches = append(patches, v.text(name))
+		patches = append(patches, v.Text(name))
 	}
 	for _, patch := range append(patches, in.Command) {
 		if strings.Contains(patch, patchBegin) {
 			in.Files = append(in.Files, parsePatch(patch)...)
 		}
 	}
-	if f := (File{Path: v.first(pathFields...)}); f.Path != "" {
+	if f := (File{Path: v.First(pathFields...)}); f.Path != "" {
 		for _, name := range contentFields {
-			if content, ok := v.at(name).any.(string); ok && len(content) <= maxContent {
+			if content, ok := v.At(name).String(); ok && len(content) <= maxContent {
 				f.Write = &content
 			}
 		}
-		for _, e := range append([]value{v}, v.list("edits")...) {
+		for _, e := range append([]loose.Value{v}, v.List("edits")...) {
 			f.edit(e)
 		}
 		in.Files = append(in.Files, f)
@@ -97,10 +99,10 @@ func parseInput(v value) Input {
 }
 
 // commandText is a command line, given as text or as a list of words.
-func commandText(v value) string {
+func commandText(v loose.Value) string {
 	var words []string
-	for _, w := range v.list() {
-		word, ok := w.any.(string)
+	for _, w := range v.List() {
+		word, ok := w.String()
 		if !ok {
 			return ""
 		}
@@ -108,7 +110,7 @@ func commandText(v value) string {
 	}
 	switch {
 	case len(words) == 0:
-		return v.text()
+		return v.Text()
 	case len(words) == 3 && (words[1] == "-c" || words[1] == "-lc"):
 		return words[2]
 	}

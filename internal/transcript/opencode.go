@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"slices"
 	"time"
+
+	"reprise/internal/loose"
 )
 
 // Of the latest messages and parts of all sessions, so many are looked through,
@@ -142,22 +144,22 @@ func (l *lite) opencodeEvents(tables map[string]table, builders map[string]*buil
 }
 
 func (b *builder) opencode(kind string, data []byte, at time.Time) {
-	v, ok := object(data)
+	v, ok := loose.Object(data)
 	switch {
 	case !ok:
 		b.s.Lost++
-	case kind == "message" && v.text("role") == "user":
+	case kind == "message" && v.Text("role") == "user":
 		b.prompt()
 	case kind == "message":
 		// The last message of a turn is the one that says so.
-		finish := v.text("finish")
-		b.answer(!v.time("time", "completed").IsZero() && v.at("error").any == nil && finish != "tool-calls" && finish != "")
-	case v.text("type") == "tool":
+		finish := v.Text("finish")
+		b.answer(!v.Time("time", "completed").IsZero() && !v.Has("error") && finish != "tool-calls" && finish != "")
+	case v.Text("type") == "tool":
 		over := b.over
-		b.start(Call{ID: v.text("callID"), Tool: v.text("tool"), Input: parseInput(v.at("state", "input")), Started: at})
-		switch v.text("state", "status") {
+		b.start(Call{ID: v.Text("callID"), Tool: v.Text("tool"), Input: parseInput(v.At("state", "input")), Started: at})
+		switch v.Text("state", "status") {
 		case "completed", "error":
-			b.result(v.text("callID"), "")
+			b.result(v.Text("callID"), "")
 			b.over = over
 		}
 	}

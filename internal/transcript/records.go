@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+
+	"reprise/internal/loose"
 )
 
 // Of a file that is larger than whole, the first and the last part are read: an
@@ -32,7 +34,7 @@ var beginnings = [][]byte{
 
 // readFile gives every record of a file to each, in order. The error is that of
 // the file system; everything a file can hold is counted instead.
-func readFile(fsys fs.FS, name string, each func(value)) (*records, error) {
+func readFile(fsys fs.FS, name string, each func(loose.Value)) (*records, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -48,7 +50,7 @@ func readFile(fsys fs.FS, name string, each func(value)) (*records, error) {
 	return read(f, info.Size(), each)
 }
 
-func read(f io.Reader, size int64, each func(value)) (*records, error) {
+func read(f io.Reader, size int64, each func(loose.Value)) (*records, error) {
 	r := &records{}
 	at, seekable := f.(io.ReaderAt)
 	if size <= wholeFile || !seekable {
@@ -63,7 +65,7 @@ func read(f io.Reader, size int64, each func(value)) (*records, error) {
 
 // lines reads to the end. begun tells that the reader stands in the middle of a
 // line, end that the end of it is that of the file.
-func (r *records) lines(f io.Reader, begun, end bool, each func(value)) error {
+func (r *records) lines(f io.Reader, begun, end bool, each func(loose.Value)) error {
 	in := bufio.NewReaderSize(f, 64<<10)
 	var line []byte
 	tooLong := false
@@ -86,9 +88,9 @@ func (r *records) lines(f io.Reader, begun, end bool, each func(value)) error {
 	}
 }
 
-func (r *records) one(line []byte, tooLong, begun, whole, end bool, each func(value)) {
+func (r *records) one(line []byte, tooLong, begun, whole, end bool, each func(loose.Value)) {
 	line = bytes.Trim(line, " \t\r\n\x00") // blocks of zeros are what a power cut leaves
-	v, ok := object(line)
+	v, ok := loose.Object(line)
 	switch {
 	case begun || len(line) == 0 && !tooLong:
 	case tooLong:
@@ -107,7 +109,7 @@ func (r *records) one(line []byte, tooLong, begun, whole, end bool, each func(va
 }
 
 // glued finds a whole record behind one that was cut off.
-func glued(line []byte) (v value, ok bool) {
+func glued(line []byte) (v loose.Value, ok bool) {
 	for range 16 {
 		next := -1
 		for _, b := range beginnings {
@@ -119,9 +121,23 @@ func glued(line []byte) (v value, ok bool) {
 			break
 		}
 		line = line[1+next:]
-		if v, ok = object(line); ok {
+		if v, ok = loose.Object(line); ok {
 			break
 		}
 	}
 	return v, ok
+}
+
+// said is the first text of a result: a text, an object with one as its content,
+// or blocks of it.
+func said(v loose.Value) string {
+	if text := v.Text(); text != "" {
+		return text
+	}
+	for _, block := range v.List() {
+		if text := block.Text("text"); text != "" {
+			return text
+		}
+	}
+	return v.Text("content")
 }
