@@ -127,7 +127,7 @@ func (l *loading) readDocs() {
 			a.presence = reprise.Missing
 		case !f.OK():
 			a.presence = reprise.Damaged
-		case len(bytes.Trim(f.Data, "\x00 \t\r\n\ufeff")) == 0:
+		case blank(f.Data):
 			a.presence, a.empty = reprise.Damaged, true
 			f.Report(reprise.Warning, reprise.CodeUnreadable, 0, "the document is empty", "the write was probably cut off; the step that makes it has to run again")
 		default:
@@ -139,6 +139,9 @@ func (l *loading) readDocs() {
 		l.docs[name] = a
 	}
 }
+
+// blank reports whether a file holds nothing that could be read.
+func blank(data []byte) bool { return len(bytes.Trim(data, "\x00 \t\r\n\ufeff")) == 0 }
 
 // seen remembers the newest file, for runs that record no time at all.
 func (l *loading) seen(f *doc.File) {

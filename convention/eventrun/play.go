@@ -1,12 +1,3 @@
-// Package eventrun is how runs of tasks in a graph are worked on: from a goal in
-// words over requirements, plan, tasks and a person's approval to the work
-// itself, the clean-up and the consolidation. It is also the home of workflows of
-// a person's own, which are tasks alone.
-//
-// What the run's files tell decides where it stands; this package only says who
-// does the unit they offer and what must be there afterwards. So a run that was
-// interrupted anywhere, or begun by somebody else, goes on from where its files
-// are.
 package eventrun
 
 import (
@@ -20,10 +11,8 @@ import (
 	"reprise/internal/doc"
 )
 
-const (
-	layoutName = "eventrun"
-	runsDir    = ".agent-memory/runs"
-)
+// runsDir is where runs are begun.
+const runsDir = memoryDir + "/runs"
 
 // Book is the playbook of graphs. The zero value is ready for use.
 type Book struct {
@@ -37,7 +26,7 @@ var _ interface {
 	reprise.Goaler
 } = Book{}
 
-// New returns the playbook of the layout's own workflow.
+// NewPlaybook returns the playbook of the layout's own workflow.
 func NewPlaybook() reprise.Playbook { return Book{} }
 
 // WithSteps returns the playbook of a workflow of a person's own: lookup gives
@@ -126,12 +115,12 @@ type document struct {
 	inputs               []string
 }
 
-// documents are the stages by the id of their unit.
+// playDocuments are the stages by the id of their unit.
 var playDocuments = map[string]document{
 	"prd":           {"spec-writer", "graph-prd", "prd.md", nil},
 	"plan":          {"planner", "graph-plan", "plan.md", []string{"prd.md"}},
-	"task-graph":    {"task-breaker", "graph-tasks", "task-graph.json", []string{"prd.md", "plan.md"}},
-	"constitution":  {"orchestrator", "graph-constitution", "constitution.md", []string{"prd.md", "plan.md", "task-graph.json"}},
+	"task-graph":    {"task-breaker", "graph-tasks", graphJSON, []string{"prd.md", "plan.md"}},
+	"constitution":  {"orchestrator", "graph-constitution", "constitution.md", []string{"prd.md", "plan.md", graphJSON}},
 	"cleanup":       {"cleanup", "graph-cleanup", "", []string{"constitution.md", "plan.md"}},
 	"pr-prep":       {"pr-prep", "graph-pr", "pr-checklist.md", []string{"prd.md", "plan.md", "constitution.md"}},
 	"consolidation": {"memory-consolidator", "graph-consolidation", "", []string{"prd.md", "plan.md", "pr-checklist.md"}},
@@ -186,15 +175,16 @@ func (b Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 		if revised {
 			a.Facts["revise"] = file
 			a.Inputs = append(a.Inputs, file)
-			if graph := find(fsys, r, "task-graph.json"); graph != "" && u.ID == "plan" {
+			if graph := find(fsys, r, graphJSON); graph != "" && u.ID == "plan" {
 				a.Facts["graph"] = graph
 				a.Inputs = append(a.Inputs, graph)
 			}
 		}
 	}
 	if u.ID == "prd" || u.ID == "plan" {
-		if goal, at := goalOf(fsys, r.Path); goal != "" {
-			a.Data = append(a.Data, reprise.Data{Name: "goal", Source: at, Text: goal})
+		m := load(fsys, r.Ref)
+		if n := &m.log.goal; n.set {
+			a.Data = append(a.Data, reprise.Data{Name: "goal", Source: m.sourceOf(n.key), Text: n.body().text(goalKey)})
 		}
 	}
 	if u.ID == "constitution" || a.Facts["revise"] != "" {
@@ -240,7 +230,7 @@ func playTask(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) repri
 	if s.Path != "" {
 		a.Inputs = append(a.Inputs, s.Path)
 	}
-	for _, name := range []string{"task-graph.json", "constitution.md", "plan.md"} {
+	for _, name := range []string{graphJSON, "constitution.md", "plan.md"} {
 		if file := find(fsys, r, name); file != "" {
 			a.Inputs = append(a.Inputs, file)
 		}
@@ -261,24 +251,17 @@ func answers(r *reprise.Run, step string) []string {
 
 // find gives the path of a document of the run, "" if there is none.
 func find(fsys fs.FS, r *reprise.Run, name string) string {
-	for _, file := range []string{path.Join(r.Path, name), path.Join(r.Path, "artifacts", name)} {
-		if info, err := fs.Stat(fsys, file); err == nil && info.Mode().IsRegular() {
-			return file
-		}
-	}
-	return ""
+	return (&loading{r: doc.NewReader(fsys), dir: r.Path}).find(name)
 }
 
 // revising reports whether a stage is offered again although its document is
 // there: the run was sent back to it on purpose.
 func revising(fsys fs.FS, r *reprise.Run, id string) bool {
-	if len(r.Next) == 0 || r.Next[0].ID != id || playDocuments[id].file == "" {
+	name := playDocuments[id].file
+	if len(r.Next) == 0 || r.Next[0].ID != id || name == "" {
 		return false
 	}
-	file := find(fsys, r, playDocuments[id].file)
-	if file == "" {
-		return false
-	}
-	data, err := fs.ReadFile(fsys, file)
-	return err == nil && strings.Trim(string(data), "\x00 \t\r\n\ufeff") != ""
+	file := find(fsys, r, name)
+	f := doc.NewReader(fsys).Open(file)
+	return file != "" && f.OK() && !blank(f.Data)
 }

@@ -1,8 +1,6 @@
 package eventrun
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,14 +52,22 @@ func (b Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, e
 	if text == "" {
 		return reprise.Ref{}, nil, fmt.Errorf("begin a run: nothing says what is to be done: %w", reprise.ErrNotFromNothing)
 	}
+	title := text
 	if strings.HasPrefix(text, "{") {
-		if err := workable(text); err != nil {
+		tasks, err := givenGraph(text)
+		if err == nil {
+			err = tasks.workable()
+		}
+		if err != nil {
 			return reprise.Ref{}, nil, fmt.Errorf("begin a run: %w", err)
+		}
+		if title = tasks.title; title == "" {
+			title = "tasks"
 		}
 	}
 	if g.ID == "" {
 		var err error
-		if g.ID, err = name(fsys, g, text); err != nil {
+		if g.ID, err = name(fsys, g, title, text); err != nil {
 			return reprise.Ref{}, nil, err
 		}
 	}
@@ -71,7 +77,7 @@ func (b Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, e
 // GoalOf implements reprise.Goaler: of a workflow file of the person's own it is
 // the graph that names the file; of others the title says it.
 func (b Book) GoalOf(fsys fs.FS, r *reprise.Run) string {
-	data, err := fs.ReadFile(fsys, path.Join(r.Path, "task-graph.json"))
+	data, err := fs.ReadFile(fsys, path.Join(r.Path, graphJSON))
 	if b.steps == nil || err != nil {
 		return ""
 	}
@@ -79,13 +85,13 @@ func (b Book) GoalOf(fsys fs.FS, r *reprise.Run) string {
 }
 
 func ref(id, at string) reprise.Ref {
-	return reprise.Ref{Layout: layoutName, ID: id, Path: at, Kind: reprise.KindGraph}
+	return reprise.Ref{Layout: Name, ID: id, Path: at, Kind: reprise.KindGraph}
 }
 
 // name makes the name of a run: its time, its words, and a few letters that
 // follow from both, so that two goals of one minute differ.
-func name(fsys fs.FS, g reprise.Goal, text string) (string, error) {
-	head := g.Now.UTC().Format("20060102-1504-") + words(text)
+func name(fsys fs.FS, g reprise.Goal, title, text string) (string, error) {
+	head := g.Now.UTC().Format("20060102-1504-") + words(title)
 	for n := range 1000 {
 		id := head + "-" + letters(fmt.Sprintf("%s\x00%d\x00%d", text, g.Now.UnixNano(), n))
 		_, err := fs.Stat(fsys, path.Join(runsDir, id))
@@ -101,27 +107,18 @@ func name(fsys fs.FS, g reprise.Goal, text string) (string, error) {
 
 // workable refuses a graph whose tasks wait for each other or for none that is
 // there.
-func workable(text string) error {
-	var g struct {
-		Tasks []struct {
-			ID    string   `json:"id"`
-			Needs []string `json:"dependencies"`
-		} `json:"tasks"`
-	}
-	if err := json.Unmarshal([]byte(text), &g); err != nil {
-		return fmt.Errorf("task graph: %w", err)
-	}
+func (g *graph) workable() error {
 	needs, left := map[string][]string{}, map[string]int{}
-	for _, t := range g.Tasks {
-		left[t.ID] = 0
+	for _, n := range g.nodes {
+		left[n.id] = 0
 	}
-	for _, t := range g.Tasks {
-		for _, need := range t.Needs {
+	for _, n := range g.nodes {
+		for _, need := range n.needs {
 			if _, known := left[need]; !known {
-				return fmt.Errorf("task graph: %s waits for %q, which is no task of it", doc.Clip(t.ID, 60), doc.Clip(need, 60))
+				return fmt.Errorf("task graph: %s waits for %q, which is no task of it", doc.Clip(n.id, 60), doc.Clip(need, 60))
 			}
-			needs[need] = append(needs[need], t.ID)
-			left[t.ID]++
+			needs[need] = append(needs[need], n.id)
+			left[n.id]++
 		}
 	}
 	var ready []string
@@ -156,19 +153,8 @@ func letters(of string) string {
 	return string(out)
 }
 
-// words makes the readable part of a name from the first words of the goal, or
-// from the title of a graph.
+// words makes the readable part of a name from the first words of a title.
 func words(text string) string {
-	if strings.HasPrefix(text, "{") {
-		var g struct {
-			Title string `json:"title"`
-		}
-		// A graph that is none is refused when the run is recorded, with the reason.
-		if json.Unmarshal([]byte(text), &g) != nil || g.Title == "" {
-			g.Title = "tasks"
-		}
-		text = g.Title
-	}
 	var out []string
 	size := 0
 	for _, w := range strings.FieldsFunc(doc.Fold(text), func(r rune) bool {
@@ -183,58 +169,4 @@ func words(text string) string {
 		return "run"
 	}
 	return strings.Join(out, "-")
-}
-
-// maxLog bounds what is read to find a run's goal; it stands in its first line.
-const maxLog = 256 << 10
-
-// goalOf gives what the run was started with, from the event that says so.
-func goalOf(fsys fs.FS, dir string) (text string, at reprise.Source) {
-	// A folder that cannot be listed holds no goal; Load has told of it.
-	_ = fs.WalkDir(fsys, path.Join(dir, "events"), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path.Ext(name) != ".jsonl" {
-			return nil
-		}
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return nil
-		}
-		line := 0
-		for raw := range bytes.Lines(data[:min(len(data), maxLog)]) {
-			line++
-			if text = startedWith(raw); text != "" {
-				at = reprise.Source{File: name, Line: line}
-				return fs.SkipAll
-			}
-		}
-		return nil
-	})
-	return text, at
-}
-
-func startedWith(raw []byte) string {
-	if !bytes.Contains(raw, []byte("started")) {
-		return ""
-	}
-	var ev struct {
-		EventType string `json:"event_type"`
-		Type      string `json:"type"`
-		Event     string `json:"event"`
-		Name      string `json:"feature_name"`
-		Details   struct {
-			Name string `json:"feature_name"`
-		} `json:"details"`
-	}
-	if json.Unmarshal(raw, &ev) != nil {
-		return "" // a torn line costs that line, and Load has told of it
-	}
-	for _, word := range []string{ev.EventType, ev.Type, ev.Event} {
-		if doc.Fold(word) == "run started" {
-			if ev.Details.Name != "" {
-				return ev.Details.Name
-			}
-			return ev.Name
-		}
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package eventrun
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,6 +175,13 @@ func (n *note) keep(k key, w *word, raw []byte) {
 	}
 }
 
+// keepFirst keeps the earliest event instead, which must name the goal.
+func (n *note) keepFirst(k key, w *word, raw []byte) {
+	if (!n.set || n.key.after(k)) && parseBody(raw).text(goalKey) != "" {
+		*n = note{key: k, word: w, raw: bytes.Clone(raw), set: true}
+	}
+}
+
 func (n *note) keepNote(o *note) {
 	if o.set {
 		n.keep(o.key, o.word, o.raw)
@@ -191,6 +199,9 @@ type alarm struct {
 	body     body
 }
 
+// goalKey is the key of what a run was started for.
+const goalKey = "feature_name"
+
 // maxAlarms bounds how many escalations are kept of one log; people are not
 // asked thousands of questions.
 const maxAlarms = 1000
@@ -199,7 +210,8 @@ const maxAlarms = 1000
 type tally struct {
 	tasks  map[string]*task
 	latest [kinds]note
-	branch note // the latest start that names a branch; going on does not
+	branch note // the latest start that names a branch; resuming does not
+	goal   note // the first start that names what is to be done
 	alarms []alarm
 	last   key // of all events
 	events int
@@ -249,6 +261,9 @@ func (t *tally) record(k key, w *word, tk *task, raw []byte) {
 		}
 	default:
 		t.latest[kd].keep(k, w, raw)
+		if kd == runStarted && foldWord(w.text) == "run started" && quotes(raw, goalKey) {
+			t.goal.keepFirst(k, w, raw)
+		}
 		if kd == runStarted && (quotes(raw, "branch") || quotes(raw, "work_branch")) && branchOf(parseBody(raw)) != "" {
 			t.branch.keep(k, w, raw)
 		}
@@ -271,6 +286,9 @@ func (t *tally) join(o *tally) {
 		t.latest[i].keepNote(&o.latest[i])
 	}
 	t.branch.keepNote(&o.branch)
+	if n := &o.goal; n.set {
+		t.goal.keepFirst(n.key, n.word, n.raw)
+	}
 	t.alarms = append(t.alarms, o.alarms...)
 	if o.last.after(t.last) {
 		t.last = o.last
