@@ -32,7 +32,7 @@ func (t table) working(dirs []string) Workers {
 			continue
 		}
 		p := Process{PID: pid, Name: s.name, StartTicks: s.ticks}
-		cwd, err := os.Readlink(filepath.Join(t.root, strconv.Itoa(pid), "cwd"))
+		cwd, err := os.Readlink(t.file(pid, "cwd"))
 		switch {
 		case errors.Is(err, os.ErrPermission):
 			out.Hidden = append(out.Hidden, p)
@@ -124,7 +124,7 @@ func (t table) tryLock(file string) (Lock, error) {
 
 // commandLine is the command line of a process, at most so many bytes of it.
 func (t table) commandLine(pid, most int) string {
-	f, err := os.Open(filepath.Join(t.root, strconv.Itoa(pid), "cmdline"))
+	f, err := os.Open(t.file(pid, "cmdline"))
 	if err != nil {
 		return ""
 	}

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +28,7 @@ func Orphans(tokens ...string) []Process {
 	}
 	t := system()
 	return t.below(func(pid int, _ stat) bool {
-		env, err := os.ReadFile(filepath.Join(t.root, strconv.Itoa(pid), "environ"))
+		env, err := os.ReadFile(t.file(pid, "environ"))
 		if err != nil {
 			return false
 		}
@@ -75,11 +73,7 @@ func (t table) below(chosen func(pid int, s stat) bool) []Process {
 			all[pid] = s
 		}
 	}
-	spared := map[int]bool{}
-	for pid := os.Getpid(); pid > 0 && !spared[pid]; pid = all[pid].parent {
-		spared[pid] = true
-	}
-	in := map[int]bool{}
+	spared, in := t.above(), map[int]bool{}
 	for pid, s := range all {
 		in[pid] = !spared[pid] && chosen(pid, s)
 	}
@@ -94,15 +88,12 @@ func (t table) below(chosen func(pid int, s stat) bool) []Process {
 	var out []Process
 	for pid, s := range all {
 		if in[pid] && !s.gone() {
-			out = append(out, Process{PID: pid, Name: s.name, Command: t.command(pid), StartTicks: s.ticks})
+			out = append(out, Process{PID: pid, Name: s.name, Command: t.commandLine(pid, 200), StartTicks: s.ticks})
 		}
 	}
 	slices.SortFunc(out, func(a, b Process) int { return a.PID - b.PID })
 	return out
 }
-
-// command is the command line of a process, at most 200 bytes of it.
-func (t table) command(pid int) string { return t.commandLine(pid, 200) }
 
 // send signals exactly this process, never a later one with its number.
 func send(p Process, sig unix.Signal) error {
@@ -132,16 +123,7 @@ func there(p Process) bool {
 // kernel. Each is signalled only if it still is the one that was found. Our own
 // process and those above it are never touched.
 func Stop(grace time.Duration, found ...Process) (left []Process) {
-	t := system()
-	spared := map[int]bool{}
-	for pid := os.Getpid(); pid > 0 && !spared[pid]; {
-		spared[pid] = true
-		s, err := t.read(pid)
-		if err != nil {
-			break
-		}
-		pid = s.parent
-	}
+	spared := system().above()
 	found = slices.DeleteFunc(slices.Clone(found), func(p Process) bool { return spared[p.PID] || p.StartTicks == 0 })
 	for _, p := range found {
 		_ = send(p, unix.SIGTERM)

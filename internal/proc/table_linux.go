@@ -26,34 +26,28 @@ func system() table {
 	return table{root: "/proc", host: host, exists: func(pid int) error { return syscall.Kill(pid, 0) }}
 }
 
+// file is the path of something that is told about a process.
+func (t table) file(pid int, name ...string) string {
+	return filepath.Join(t.root, strconv.Itoa(pid), filepath.Join(name...))
+}
+
 // initialNamespace is the fixed number of the first pid namespace
 // (PROC_PID_INIT_INO). A process in it sees every process of the machine.
 const initialNamespace = "pid:[4026531836]"
 
-func (t table) namespace() string {
+func (t table) seesAll() bool {
 	ns, err := os.Readlink(filepath.Join(t.root, "self", "ns", "pid"))
-	if err != nil {
-		return ""
-	}
-	return ns
+	return err == nil && ns == initialNamespace
 }
 
-func (t table) seesAll() bool { return t.namespace() == initialNamespace }
-
 func (t table) bootID() string {
-	b, err := os.ReadFile(filepath.Join(t.root, "sys", "kernel", "random", "boot_id"))
-	if err != nil {
-		return ""
-	}
+	b, _ := os.ReadFile(filepath.Join(t.root, "sys", "kernel", "random", "boot_id")) // "" where it is not told
 	return strings.TrimSpace(string(b))
 }
 
 // bootTime is when the machine was started, by today's clock; zero if unknown.
 func (t table) bootTime() time.Time {
-	b, err := os.ReadFile(filepath.Join(t.root, "stat"))
-	if err != nil {
-		return time.Time{}
-	}
+	b, _ := os.ReadFile(filepath.Join(t.root, "stat")) // nothing is found in nothing
 	for line := range bytes.Lines(b) {
 		if rest, ok := bytes.CutPrefix(line, []byte("btime ")); ok {
 			if n, err := strconv.ParseInt(string(bytes.TrimSpace(rest)), 10, 64); err == nil {
@@ -90,7 +84,7 @@ func (s stat) gone() bool {
 // read looks a process up. The error is fs.ErrNotExist if there is none, and
 // fs.ErrPermission if there is one that may not be examined.
 func (t table) read(pid int) (stat, error) {
-	b, err := os.ReadFile(filepath.Join(t.root, strconv.Itoa(pid), "stat"))
+	b, err := os.ReadFile(t.file(pid, "stat"))
 	if err == nil {
 		return parseStat(b)
 	}
@@ -150,7 +144,7 @@ func (t table) pids() []int {
 
 // innerPID is the pid a process has in its own namespace, the last of NSpid.
 func (t table) innerPID(pid int) (inner int, nested bool) {
-	b, err := os.ReadFile(filepath.Join(t.root, strconv.Itoa(pid), "status"))
+	b, err := os.ReadFile(t.file(pid, "status"))
 	if err != nil {
 		return 0, false
 	}
@@ -193,6 +187,6 @@ func Of(pid int) (Identity, error) {
 		return Identity{}, fmt.Errorf("identify process %d: %w", pid, err)
 	}
 	id := Identity{Host: t.host, BootID: t.bootID(), PID: pid, StartTicks: s.ticks}
-	id.Namespace, _ = os.Readlink(filepath.Join(t.root, strconv.Itoa(pid), "ns", "pid"))
+	id.Namespace, _ = os.Readlink(t.file(pid, "ns", "pid"))
 	return id, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -23,7 +22,7 @@ func (t table) whoUses(file, program string, dirs []string) Users {
 		target = nil
 	}
 	if !t.seesAll() {
-		u.Blind = "only the processes of our own pid namespace can be seen from here"
+		u.Blind = unseen
 	}
 	base := filepath.Base(file)
 	for _, pid := range t.pids() {
@@ -35,7 +34,8 @@ func (t table) whoUses(file, program string, dirs []string) Users {
 			continue
 		}
 		p := Process{PID: pid, Name: s.name, StartTicks: s.ticks}
-		open, err := t.opens(pid, base, target)
+		open := false
+		err = t.descriptors(pid, base, target, func(string) { open = true })
 		if open {
 			u.Open = append(u.Open, p)
 			continue
@@ -43,7 +43,7 @@ func (t table) whoUses(file, program string, dirs []string) Users {
 		if s.name != program && !strings.HasPrefix(s.name, program+"-") {
 			continue
 		}
-		cwd, cwdErr := os.Readlink(filepath.Join(t.root, strconv.Itoa(pid), "cwd"))
+		cwd, cwdErr := os.Readlink(t.file(pid, "cwd"))
 		switch {
 		case err != nil || cwdErr != nil:
 			u.Blind = "a " + program + " process of another user cannot be examined"
@@ -54,17 +54,10 @@ func (t table) whoUses(file, program string, dirs []string) Users {
 	return u
 }
 
-// opens reports whether a process has the file open.
-func (t table) opens(pid int, base string, target os.FileInfo) (bool, error) {
-	open := false
-	err := t.descriptors(pid, base, target, func(string) { open = true })
-	return open, err
-}
-
 // descriptors names those by which a process has the file open. The name of the
 // file is compared first: most of what is open is no file at all.
 func (t table) descriptors(pid int, base string, target os.FileInfo, each func(fd string)) error {
-	dir := filepath.Join(t.root, strconv.Itoa(pid), "fd")
+	dir := t.file(pid, "fd")
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -97,7 +90,7 @@ func Holders(file string) []Process {
 	return t.below(func(pid int, s stat) bool {
 		holds := false
 		_ = t.descriptors(pid, filepath.Base(file), target, func(fd string) {
-			info, err := os.ReadFile(filepath.Join(t.root, strconv.Itoa(pid), "fdinfo", fd))
+			info, err := os.ReadFile(t.file(pid, "fdinfo", fd))
 			holds = holds || err == nil && bytes.Contains(info, []byte("FLOCK"))
 		}) // of another user, or gone: nothing that we could signal
 		return holds
