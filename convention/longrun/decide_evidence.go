@@ -151,18 +151,18 @@ func taskWords(name string) string {
 // traces are the subjects of GSD's commits: `type(NN-MM): task` on the way and
 // `docs(NN-MM): complete …` when the plan is accepted. Numbers begin again with
 // some milestones: then only what came after the last one counts.
-func (g *gsd) traces(k planKey) []reprise.Trace {
-	ids := []string{g.id(k)}
-	if id := k.String(); id != ids[0] && !strings.Contains(k.suffix, "fix") {
+func (g *gsd) traces(p *plan) []reprise.Trace {
+	ids := []string{p.id}
+	if id := p.String(); id != ids[0] && !strings.Contains(p.suffix, "fix") {
 		ids = append(ids, id)
 	}
-	since, again := g.reused[k.phase]
+	since, again := g.reused[p.phase]
 	var out []reprise.Trace
 	for _, id := range ids {
 		if !again || !since.IsZero() {
 			out = append(out, reprise.Trace{Subject: "docs(" + id + "): complete", Since: since})
 		}
-		if k.num != solePlan {
+		if p.num != solePlan {
 			out = append(out, reprise.Trace{Subject: "(" + id + "): ", Anywhere: true, Partial: true, Since: since})
 			continue
 		}
@@ -220,28 +220,21 @@ func (g *gsd) codeRoot() string {
 // made lists what a finished plan left: its summary and, where the work goes on
 // in its phase, those files it promised that are there. A promised file that is
 // gone proves nothing: later plans move and remove files.
-func (g *gsd) made(k planKey, id string) {
-	if s := g.sums[k]; s != nil && s.status == reprise.Done {
-		g.run.Artifacts = append(g.run.Artifacts, reprise.Artifact{
-			Name: "summary of " + id, Path: s.path, Presence: reprise.Present, MadeBy: id, Source: s.source,
-		})
+func (g *gsd) made(p *plan) {
+	have := func(name, file string, at reprise.Source) {
+		g.run.Artifacts = append(g.run.Artifacts, reprise.Artifact{Name: name + " of " + p.id, Path: file, Presence: reprise.Present, MadeBy: p.id, Source: at})
 	}
-	p := g.plans[k]
-	if p == nil || k.phase != g.current || !g.done[k] {
+	if s := p.summary; s != nil && s.status == reprise.Done {
+		have("summary", s.file, s.source)
+	}
+	if p.phase != g.current || !p.done {
 		return
 	}
 	for _, file := range projectFiles(g.codeRoot(), p.promised) {
 		if g.r.Exists(file) {
-			g.run.Artifacts = append(g.run.Artifacts, reprise.Artifact{
-				Name: path.Base(file) + " of " + id, Path: file, Presence: reprise.Present, MadeBy: id, Source: p.source,
-			})
+			have(path.Base(file), file, p.source)
 		}
 	}
-}
-
-// promised reads must_haves.artifacts of a plan.
-func promised(front *doc.Node) []string {
-	return texts(child(child(front, "must_haves"), "artifacts"))
 }
 
 // texts reads a list of names, each a text or a map with a path. The shapes

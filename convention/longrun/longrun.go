@@ -128,6 +128,44 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	return run, nil
 }
 
+// Record tells what an event changes in the files of a run, in the version and
+// the spelling they already have. A plan is named by its step id, a task of a
+// plan of `.long-run/` by the plan's id, a slash and its number: "02/3".
+//
+// What it returns has been read back: with the edits in place every other plan
+// and question reads as before.
+func (Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
+	ref := r.Ref
+	if ref.Path == "" {
+		ref.Path = placeOf(ref.ID)
+	}
+	var edits []reprise.Edit
+	var err error
+	switch {
+	case !fs.ValidPath(ref.Path):
+		err = ledger.Cannot("%q is no place for a run", doc.Clip(ref.ID, 60))
+	case path.Base(ref.Path) == longRunDir:
+		edits, err = recordLongRun(fsys, ref, ev)
+	default:
+		edits, err = recordPlanning(fsys, ref, ev)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("record %s: %w", ev.Kind, err)
+	}
+	return edits, nil
+}
+
+// placeOf is where a run that does not exist yet will lie.
+func placeOf(id string) string {
+	switch id {
+	case "planning":
+		return planningDir
+	case "", "long-run":
+		return longRunDir
+	}
+	return path.Join(id, longRunDir)
+}
+
 // loader reads one run again, for what is read back before it counts.
 func loader(ref reprise.Ref) ledger.Load {
 	return func(fsys fs.FS) *reprise.Run {

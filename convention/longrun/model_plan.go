@@ -30,6 +30,21 @@ type plan struct {
 	group      string
 	tasks      []task
 	checkpoint *checkpoint
+
+	// In `.planning/` only.
+	wave       int  // -1: not declared; some projects begin with 0
+	declared   bool // depends_on is there
+	human      bool // autonomous: false
+	superseded string
+	promised   []string // must_haves.artifacts
+	size       int
+	box        *box   // in ROADMAP.md
+	why        string // it is offered
+	done       bool   // its summary closes it
+	live       bool   // it is really left to do
+	recorded   bool   // two records call it done, and it has no summary
+	closed     bool   // its phase is recorded complete, and itself it is not
+	orphan     bool   // it lies outside the roadmap
 }
 
 // task is one task of a plan, as the plan's file has it.

@@ -204,17 +204,6 @@ func present(fsys fs.FS, names ...string) []string {
 	})
 }
 
-// summarised gives what the summary of a plan says of it; ok is false without a
-// summary.
-func summarised(st *reprise.Step) (claim reprise.Claim, ok bool) {
-	for _, c := range st.Claims {
-		if strings.Contains(strings.ToUpper(path.Base(c.Source.File)), "SUMMARY") {
-			return c, true
-		}
-	}
-	return reprise.Claim{}, false
-}
-
 // answers are those a plan's executor should know, as data: this convention
 // calls an answer applied as soon as it is written down.
 func answers(r *reprise.Run, st *reprise.Step) []reprise.Data {

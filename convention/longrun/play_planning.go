@@ -9,7 +9,13 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
+
+// planningOf reads the files of a run, for what its steps do not tell.
+func planningOf(fsys fs.FS, r *reprise.Run) *gsd {
+	return loadPlanning(doc.NewReader(fsys), &reprise.Run{Ref: r.Ref})
+}
 
 // assignPlanning is for `.planning/`: a plan, its missing summary, the planning
 // of a phase, or what a hand-off says.
@@ -17,8 +23,8 @@ func assignPlanning(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignme
 	a := reprise.Assignment{Unit: u, Step: u.ID, Role: "executor", Policy: reprise.Verify, Commit: true}
 	a.Facts = map[string]string{"state": r.Path, "phase": u.Phase}
 	a.Inputs = present(fsys, path.Join(r.Path, "STATE.md"), path.Join(r.Path, "ROADMAP.md"), path.Join(r.Path, "PROJECT.md"))
-	id := strings.TrimSuffix(u.ID, "-SUMMARY")
-	st := r.Step(id)
+	g := planningOf(fsys, r)
+	st, p := r.Step(strings.TrimSuffix(u.ID, "-SUMMARY")), g.named(u.ID)
 	switch {
 	case st == nil && u.ID == "continue":
 		a.Facts["task"] = "Go on as the hand-off says. When it is taken up, remove it or move it away: it holds the work up for as long as it is there."
@@ -32,13 +38,13 @@ func assignPlanning(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignme
 			a.Expect = []reprise.Expected{{Path: path.Join(r.Path, "ROADMAP.md")}}
 		}
 		a.Data = []reprise.Data{{Name: "what to plan", Text: u.Title}}
-	case len(present(fsys, st.Path)) == 0:
+	case p == nil || !p.filed():
 		// ROADMAP.md lists it and nobody has written it.
 		a.Role, a.Step = "planner", planStep+st.ID
 		a.Facts["task"] = "Write the plan " + st.ID + " that ROADMAP.md lists, in the form and the place of the other plans."
 		a.Data = []reprise.Data{{Name: "what to plan", Source: st.Source, Text: st.Title}}
 	default:
-		carryOut(fsys, r, &a, st)
+		g.carryOut(fsys, r, &a, st, p)
 	}
 	a.Template = a.Role
 	return a
@@ -48,90 +54,34 @@ func assignPlanning(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignme
 const planStep = "plan-"
 
 // carryOut is for the executor of one plan.
-func carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *reprise.Step) {
-	name := summaryOf(fsys, st)
-	a.Facts["plan"], a.Facts["summary"], a.Facts["commit"] = st.ID, name, "type("+st.ID+"): what was done"
-	a.Facts["task"] = "Carry out plan " + st.ID + " and nothing beyond it, with a commit for each task. Then write its summary to " + name + "."
-	switch done, list := handedOver(fsys, r, st); {
-	case a.Step != st.ID:
-		a.Facts["task"] = "Plan " + st.ID + " is recorded as done and has no summary. Check the work and write it to " + name + "; do not do the plan again."
+func (g *gsd) carryOut(fsys fs.FS, r *reprise.Run, a *reprise.Assignment, st *reprise.Step, p *plan) {
+	name, _ := g.summaryName(p)
+	a.Facts["plan"], a.Facts["summary"], a.Facts["commit"] = p.id, name, "type("+p.id+"): what was done"
+	a.Facts["task"] = "Carry out plan " + p.id + " and nothing beyond it, with a commit for each task. Then write its summary to " + name + "."
+	switch h := g.hand; {
+	case a.Step != p.id:
+		a.Facts["task"] = "Plan " + p.id + " is recorded as done and has no summary. Check the work and write it to " + name + "; do not do the plan again."
 	case st.Again:
-		a.Facts["task"] = "Carry out plan " + st.ID + " from its beginning and nothing beyond it, with a commit for each task. A person wants all of it done again: go through every task, also those that a hand-off calls done. Then write its summary to " + name + "."
-	case done != "":
-		a.Facts["task"] = "Go on with plan " + st.ID + " and nothing beyond it, with a commit for each task. Tasks that are done: " + done + ", see the data; do not do those again. Then write its summary to " + name + "."
-		a.Data = append(a.Data, list)
+		a.Facts["task"] = "Carry out plan " + p.id + " from its beginning and nothing beyond it, with a commit for each task. A person wants all of it done again: go through every task, also those that a hand-off calls done. Then write its summary to " + name + "."
+	case h != nil && h.plan == p && h.total > 0 && h.completed > 0:
+		a.Facts["task"] = fmt.Sprintf("Go on with plan %s and nothing beyond it, with a commit for each task. Tasks that are done: %d of %d, see the data; do not do those again. Then write its summary to %s.", p.id, h.completed, h.total, name)
+		a.Data = append(a.Data, reprise.Data{Name: "tasks that are done", Source: h.source, Text: doc.Clip(strings.Join(h.tasks, "\n"), 8000)})
 	}
 	a.Expect = []reprise.Expected{{Path: name}}
-	a.Inputs = append([]string{st.Path}, a.Inputs...)
-	a.Inputs = append(a.Inputs, present(fsys, path.Join(r.Path, "HANDOFF.json"), path.Join(r.Path, ".continue-here.md"), path.Join(path.Dir(st.Path), ".continue-here.md"))...)
-	for i := range r.Steps {
-		if s := &r.Steps[i]; s.ID != st.ID && s.Status == reprise.Done && (s.Phase == st.Phase || slices.Contains(st.Needs, s.ID)) && len(a.Inputs) < 12 {
-			if c, ok := summarised(s); ok {
-				a.Inputs = append(a.Inputs, present(fsys, c.Source.File)...)
-			}
+	a.Inputs = append([]string{p.file()}, a.Inputs...)
+	a.Inputs = append(a.Inputs, present(fsys, path.Join(r.Path, "HANDOFF.json"), path.Join(r.Path, ".continue-here.md"), path.Join(path.Dir(p.file()), ".continue-here.md"))...)
+	for _, q := range g.done {
+		if q != p && q.status == reprise.Done && (q.phase == p.phase || slices.Contains(p.needs, q.planKey)) && len(a.Inputs) < 12 {
+			a.Inputs = append(a.Inputs, present(fsys, q.summary.file)...)
 		}
 	}
-	a.Data = append(a.Data, reprise.Data{Name: "plan", Source: st.Source, Text: st.ID + ": " + st.Title})
+	a.Data = append(a.Data, reprise.Data{Name: "plan", Source: st.Source, Text: p.id + ": " + st.Title})
 	a.Data = append(a.Data, answers(r, st)...)
 	for _, q := range r.Questions {
 		if q.Answered && !q.Applied && !isGate(q.ID) {
 			a.Answers = append(a.Answers, q.ID)
 		}
 	}
-}
-
-// handedOver tells how many tasks of a plan its hand-off calls done, "" for none or
-// no such hand-off, and which they are, with their commits.
-func handedOver(fsys fs.FS, r *reprise.Run, st *reprise.Step) (done string, list reprise.Data) {
-	at := slices.IndexFunc(resumes(r), func(s reprise.ResumeState) bool {
-		return s.Type == reprise.PartialPlan && s.Plan == st.ID && s.CompletedTasks != nil && s.TotalTasks != nil
-	})
-	from := slices.IndexFunc(st.Claims, func(c reprise.Claim) bool { return path.Base(c.Source.File) == "HANDOFF.json" })
-	if at < 0 || from < 0 || *resumes(r)[at].CompletedTasks == 0 {
-		return "", reprise.Data{}
-	}
-	f := doc.NewReader(fsys).Open(st.Claims[from].Source.File)
-	var lines []string
-	for _, item := range f.JSON().Get("completed_tasks").List() {
-		if item.Kind != doc.Map {
-			lines = append(lines, item.Str())
-			continue
-		}
-		var words []string
-		for _, key := range []string{"id", "name", "status", "commit"} {
-			if n := item.Get(key); !n.IsNull() && n.Text != "" {
-				words = append(words, key+" "+n.Text)
-			}
-		}
-		lines = append(lines, strings.Join(words, ", "))
-	}
-	s := resumes(r)[at]
-	return fmt.Sprintf("%d of %d", *s.CompletedTasks, *s.TotalTasks),
-		reprise.Data{Name: "tasks that are done", Source: f.At(0), Text: doc.Clip(strings.Join(lines, "\n"), 8000)}
-}
-
-// summaryOf is where the summary of a plan is, or will be: named after the plan,
-// in the folder where the project keeps them.
-func summaryOf(fsys fs.FS, st *reprise.Step) string {
-	if c, ok := summarised(st); ok {
-		return c.Source.File
-	}
-	dir, base := path.Dir(st.Path), path.Base(st.Path)
-	if beside := path.Join(path.Dir(dir), "summaries"); path.Base(dir) == "plans" {
-		if info, err := fs.Stat(fsys, beside); err == nil && info.IsDir() {
-			dir = beside
-		}
-	}
-	at := strings.LastIndex(strings.ToUpper(base), "PLAN")
-	switch {
-	case at >= 0 && base[at:at+4] == "plan":
-		base = base[:at] + "summary" + base[at+4:]
-	case at >= 0:
-		base = base[:at] + "SUMMARY" + base[at+4:]
-	default:
-		base = strings.TrimSuffix(base, ".md") + "-SUMMARY.md"
-	}
-	return path.Join(dir, base)
 }
 
 // leftPlanning says what is wrong with what an attempt left, "" if nothing is.
@@ -151,7 +101,7 @@ func leftPlanning(r *reprise.Run, step string) string {
 		}
 		return ""
 	}
-	if c, ok := summarised(st); ok && !c.Status.Closed() {
+	if c := st.Claims[0]; c.Ledger == "SUMMARY" && !c.Status.Closed() {
 		return fmt.Sprintf("the summary of plan %s says %q", st.ID, doc.Clip(c.Word, 40))
 	}
 	return ""
@@ -174,59 +124,40 @@ func phaseOver(r *reprise.Run, step string) []reprise.Event {
 // settlePlanning ends what is over, lets the next phase be planned, and asks for
 // what is a person's.
 func settlePlanning(fsys fs.FS, r *reprise.Run) []reprise.Event {
-	if r.State == reprise.Complete {
-		if strings.HasPrefix(r.Reason, "every phase of ROADMAP.md") && hasStatus(fsys, r) {
-			return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed"}}
-		}
+	if r.State != reprise.Complete && (!r.State.Open() || len(r.Next) == 0) {
 		return nil
 	}
-	if !r.State.Open() || len(r.Next) == 0 {
+	g := planningOf(fsys, r)
+	words := g.state.words()
+	if r.State == reprise.Complete {
+		if g.finished && len(words) > 0 {
+			return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed"}}
+		}
 		return nil
 	}
 	u := r.Next[0]
 	switch {
 	case forPerson(r, u) && !slices.ContainsFunc(r.Next, func(o reprise.Unit) bool { return !forPerson(r, o) }):
 		return gate(r, u)
-	case r.State == reprise.Waiting && u.Role == "planner" && strings.HasPrefix(r.Reason, "between phases") && canGoOn(fsys, r):
+	case r.State == reprise.Waiting && u.Role == "planner" && g.between && !slices.ContainsFunc(g.plans.sorted(), (*plan).onlyRecorded) &&
+		slices.ContainsFunc(words, func(word gsdWord) bool { return word != gsdExecuting }):
+		// STATE.md can be made to say that the work goes on: it has a place for
+		// it that does not say so yet.
 		return []reprise.Event{{Kind: reprise.RunResumed}}
 	}
 	return nil
 }
 
-// canGoOn reports whether STATE.md can be made to say that the work goes on: it
-// has a place for it that does not say so yet, and no plan counts as done only
-// because the phase is called complete there.
-func canGoOn(fsys fs.FS, r *reprise.Run) bool {
-	for i := range r.Steps {
-		if _, ok := summarised(&r.Steps[i]); !ok && r.Steps[i].Status == reprise.Done {
-			return false
+// onlyRecorded: the plan counts as done by what STATE.md and ROADMAP.md say alone.
+func (p *plan) onlyRecorded() bool { return p.status == reprise.Done && p.summary == nil }
+
+// words are what STATE.md says of the status where that can be changed, below and
+// above.
+func (s *gsdState) words() (out []gsdWord) {
+	for _, t := range []ledger.Text{s.fields["status"], s.at("status")} {
+		if t.There() {
+			out = append(out, readGSDWord(t.Value))
 		}
-	}
-	return slices.ContainsFunc(statuses(fsys, r), func(word string) bool {
-		return word != "executing" && word != "in progress"
-	})
-}
-
-// hasStatus reports whether STATE.md has a line that a change of the status can
-// be written to.
-func hasStatus(fsys fs.FS, r *reprise.Run) bool { return len(statuses(fsys, r)) > 0 }
-
-// statuses are the words for the status in STATE.md, above and below.
-func statuses(fsys fs.FS, r *reprise.Run) []string {
-	md := doc.NewReader(fsys).Open(path.Join(r.Path, "STATE.md")).Markdown()
-	if md == nil {
-		return nil
-	}
-	var out []string
-	if md.Front != nil && md.Front.Kind == doc.Map && md.Front.Has("status") {
-		out = append(out, doc.Fold(md.Front.Get("status").Str()))
-	}
-	s, ok := md.Section("Current Position")
-	if !ok {
-		s = md.All()
-	}
-	if l, ok := s.Label("Status"); ok {
-		out = append(out, doc.Fold(l.Value))
 	}
 	return out
 }

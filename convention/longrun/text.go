@@ -131,3 +131,9 @@ func plural(n int, noun string) string {
 
 // oneLine makes one line of a text.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// number reads a whole number that is not negative.
+func number(s string) (int, bool) {
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n >= 0
+}

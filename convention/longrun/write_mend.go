@@ -241,16 +241,8 @@ func (g *gsd) newState() []byte {
 	if phase.none() {
 		return nil
 	}
-	done, total := 0, 0
-	for _, k := range g.allKeys() {
-		if k.phase != phase || g.plans[k] == nil {
-			continue
-		}
-		total++
-		if g.done[k] {
-			done++
-		}
-	}
+	planned := keep(within(g.filed, phase), func(p *plan) bool { return p.path != "" })
+	done, total := len(keep(planned, func(p *plan) bool { return p.done })), len(planned)
 	switch {
 	case status == "Phase complete" && done < total && !g.road.done(phase):
 		status = "In progress"

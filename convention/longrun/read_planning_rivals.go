@@ -51,11 +51,8 @@ func (g *gsd) settleRivals() {
 				continue
 			}
 			g.left[f.path] = p
-			g.r.Report(reprise.Finding{
-				Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: path.Base(f.path), Source: reprise.Source{File: f.path},
-				Message: fmt.Sprintf("the number of phase %s is used twice; %s counts, this folder does not", p, path.Base(chosen.path)),
-				Hint:    "move the phases of earlier milestones to milestones/",
-			})
+			g.warn(reprise.CodeDuplicateID, path.Base(f.path), reprise.Source{File: f.path},
+				fmt.Sprintf("the number of phase %s is used twice; %s counts, this folder does not", p, path.Base(chosen.path)), "move the phases of earlier milestones to milestones/")
 		}
 	}
 }
@@ -162,13 +159,13 @@ func (g *gsd) readForeign(p phaseNo) bool {
 	if strings.ContainsFunc(ph.last, func(r rune) bool { return r > 0x24f && unicode.IsLetter(r) }) {
 		return false // slugs of other scripts are translations
 	}
-	for _, k := range g.allKeys() {
-		dir := path.Dir(g.pathOf(k))
+	for _, plan := range within(g.filed, p) {
+		dir := path.Dir(plan.file())
 		if low := strings.ToLower(path.Base(dir)); low == "plans" || low == "summaries" {
 			dir = path.Dir(dir)
 		}
 		slug := path.Base(dir)
-		if k.phase == p && (shared(slug, slug) == 0 || shared(slug, ph.last) > 0) {
+		if shared(slug, slug) == 0 || shared(slug, ph.last) > 0 {
 			return false
 		}
 	}

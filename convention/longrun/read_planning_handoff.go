@@ -11,6 +11,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // handoffFile is a file with the phase of the folder it lies in.
@@ -25,8 +26,10 @@ type handoff struct {
 	file      string
 	at        time.Time
 	phase     phaseNo
-	plan      planKey
-	hasPlan   bool
+	key       planKey  // of the plan it names
+	named     bool     // it names one
+	plan      *plan    // that plan, nil if it names none that can be meant
+	tasks     []string // what it says of those that are done
 	task      string
 	total     int
 	completed int
@@ -35,15 +38,10 @@ type handoff struct {
 	status    string
 	next      string
 	asks      []reprise.Question // what a person must do or answer
-	places    []askedAt          // where each of them stands
+	places    []ledger.Value     // where each of them stands
+	root      ledger.Value       // of HANDOFF.json
 	nameless  int                // of them without an id
 	source    reprise.Source
-}
-
-// askedAt is where a question stands in HANDOFF.json.
-type askedAt struct {
-	id, list string
-	index    int
 }
 
 // open lists the matters that are not settled.
@@ -71,9 +69,8 @@ func (g *gsd) judgeHandoffs() {
 	var list []*handoff
 	for _, f := range g.handoffs {
 		if h := g.readHandoff(f); h != nil {
-			h.plan = g.meant(h.plan)
-			if _, boxed := g.road.boxes[h.plan]; h.hasPlan && h.plan.num == 0 && !boxed && g.plans[h.plan] == nil && g.sums[h.plan] == nil {
-				h.hasPlan = false // before the first one
+			if k := g.meant(h.key); h.named && (k.num != 0 || g.plans[k] != nil) { // else before the first one
+				h.plan = g.look(k)
 			}
 			list = append(list, h)
 			g.run.Active(h.at, h.source)
@@ -102,21 +99,17 @@ func (g *gsd) judgeHandoffs() {
 func (g *gsd) staleHandoff(h *handoff) string {
 	day := 24 * time.Hour
 	finished := func(p phaseNo) bool {
-		if len(g.liveIn(p)) > 0 {
+		unwritten := func(p *plan) bool { return p.box != nil && !p.box.ticked && p.path == "" && !p.done } // listed in ROADMAP.md
+		if len(within(g.live, p)) > 0 || slices.ContainsFunc(within(g.plans.sorted(), p), unwritten) {
 			return false
-		}
-		for k, b := range g.road.boxes {
-			if k.phase == p && !b.ticked && g.plans[k] == nil && !g.done[k] {
-				return false // listed in ROADMAP.md, not written yet
-			}
 		}
 		return g.started(p) || g.road.done(p)
 	}
 	switch {
-	case h.hasPlan && g.skipped(h.plan):
-		return "plan " + g.id(h.plan) + " was skipped"
-	case h.hasPlan && (g.done[h.plan] || g.recorded[h.plan]):
-		return "plan " + g.id(h.plan) + " is done"
+	case h.plan != nil && h.plan.skipped():
+		return "plan " + h.plan.id + " was skipped"
+	case h.plan != nil && (h.plan.done || h.plan.recorded):
+		return "plan " + h.plan.id + " is done"
 	case !h.at.IsZero() && !g.state.date.IsZero() && h.at.Truncate(day).Before(g.state.date.Truncate(day)):
 		return fmt.Sprintf("it is of %s, STATE.md of %s", h.at.Format(time.DateOnly), g.state.date.Format(time.DateOnly))
 	case !h.phase.none() && finished(h.phase):
@@ -129,9 +122,9 @@ func (g *gsd) staleHandoff(h *handoff) string {
 func (g *gsd) useHandoff(h *handoff) {
 	name := path.Base(h.file)
 	switch {
-	case h.hasPlan && slices.Contains(g.open, h.plan) && !g.recorded[h.plan]:
+	case h.plan != nil && slices.Contains(g.open, h.plan) && !h.plan.recorded:
 		g.promote(h.plan, "named by "+name)
-	case !h.phase.none() && h.phase != g.current && len(g.liveIn(h.phase)) > 0:
+	case !h.phase.none() && h.phase != g.current && len(within(g.live, h.phase)) > 0:
 		if l := g.lineUp(h.phase); len(l.now) > 0 {
 			g.promote(l.now[0], "of the phase named by "+name)
 		}
@@ -157,6 +150,7 @@ func (g *gsd) readHandoff(file handoffFile) *handoff {
 			}
 			return nil
 		}
+		h.root = ledger.Root(f, n)
 		h.fromNode(n, f)
 		return h
 	}
@@ -200,6 +194,7 @@ func (h *handoff) countTasks(items []*doc.Node) {
 	done := map[string]bool{}
 	for i, item := range items {
 		id, ok := strconv.Itoa(i)+" without id", true
+		h.tasks = append(h.tasks, taskText(item))
 		if item.Kind == doc.Map {
 			if named := textOf(item.Get("id")); named != "" {
 				id = named
@@ -218,6 +213,20 @@ func (h *handoff) countTasks(items []*doc.Node) {
 	for _, ok := range done {
 		h.completed += count(ok)
 	}
+}
+
+// taskText is what a hand-off says of a task that is done.
+func taskText(item *doc.Node) string {
+	if item.Kind != doc.Map {
+		return item.Str()
+	}
+	var words []string
+	for _, key := range []string{"id", "name", "status", "commit"} {
+		if n := item.Get(key); !n.IsNull() && n.Text != "" {
+			words = append(words, key+" "+n.Text)
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // readAsks reads one of the lists of what a person must do. Items are texts or
@@ -247,7 +256,7 @@ func (h *handoff) readAsks(n *doc.Node, f *doc.File, list string, keys ...string
 			q.ID = fmt.Sprintf("handoff-%d", h.nameless)
 		}
 		h.asks = append(h.asks, q)
-		h.places = append(h.places, askedAt{q.ID, list, i})
+		h.places = append(h.places, h.root.In(list).Item(i))
 	}
 }
 
@@ -282,11 +291,11 @@ func (h *handoff) place(phase, plan string) {
 		h.phase = p
 	}
 	if k, ok := planIn(plan); ok {
-		h.plan, h.hasPlan, h.phase = k, true, k.phase
+		h.key, h.named, h.phase = k, true, k.phase
 		return
 	}
 	if nums := doc.Numbers(plan); len(nums) > 0 && !h.phase.none() {
-		h.plan, h.hasPlan = planKey{phase: h.phase, num: nums[len(nums)-1]}, true
+		h.key, h.named = planKey{phase: h.phase, num: nums[len(nums)-1]}, true
 	}
 }
 
@@ -301,10 +310,10 @@ func (g *gsd) judgeAgent() {
 	g.run.Owner = a.owner()
 	stale := func(why string) { g.r.Report(a.markerFinding(true, why)) }
 	if a.entry == nil {
-		if len(g.plans) == 0 && len(g.sums) == 0 && !g.state.exists {
+		if len(g.filed) == 0 && !g.state.exists {
 			if k, ok := planInMarker(a.id); ok {
 				// Nothing else speaks here, and the id spells out its plan.
-				g.add(k, "named by the id of the agent that was at work, and by nothing else")
+				g.add(g.look(k), "named by the id of the agent that was at work, and by nothing else")
 				g.r.Report(a.markerFinding(false, a.why+"; its id names plan "+k.String()))
 				return
 			}
@@ -314,26 +323,26 @@ func (g *gsd) judgeAgent() {
 	}
 	e := a.entry
 	k, ok := g.entryPlan(e)
-	switch ticked, _ := g.ticked(k); {
+	switch p := g.look(k); {
 	case e.status != reprise.InProgress:
 		f := a.markerFinding(true, fmt.Sprintf("its entry says %q", doc.Clip(e.word, 40)))
 		f.Severity = reprise.Info // the agent's own entry agrees
 		g.r.Report(f)
 	case !ok:
 		stale("its entry names no plan")
-	case g.done[k]:
-		stale("plan " + g.id(k) + " has a summary")
-	case g.recorded[k] || ticked && g.road.boxes[k].ticked:
-		stale("plan " + g.id(k) + " is ticked off in ROADMAP.md")
-	case len(g.plans) > 0 && g.plans[k] == nil:
+	case p.done:
+		stale("plan " + p.id + " has a summary")
+	case p.recorded || p.ticked():
+		stale("plan " + p.id + " is ticked off in ROADMAP.md")
+	case p.path == "" && slices.ContainsFunc(g.filed, func(p *plan) bool { return p.path != "" }):
 		stale("there is no plan " + k.String())
 	default:
-		g.agentLive, g.agentPlan = true, k
+		g.agentPlan = p
 		at := doc.Clip(e.word, 40)
 		if e.segment != "" {
 			at += ", segment " + doc.Clip(e.segment, 20)
 		}
-		g.promote(k, fmt.Sprintf("agent %s was at it (%s)", doc.Clip(a.id, 40), at))
+		g.promote(p, fmt.Sprintf("agent %s was at it (%s)", doc.Clip(a.id, 40), at))
 		g.r.Report(a.markerFinding(false, fmt.Sprintf("its entry for plan %s says %q and there is no summary", k, doc.Clip(e.word, 40))))
 	}
 }

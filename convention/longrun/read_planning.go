@@ -8,35 +8,55 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
-// gsdPlan is one PLAN file.
-type gsdPlan struct {
-	id         string
-	path       string
-	title      string
-	wave       int // -1: not declared; some projects begin with 0
-	needs      []planKey
-	declared   bool // depends_on is there
-	human      bool // autonomous: false
-	superseded string
-	files      []string // files_modified
-	promised   []string // must_haves.artifacts
-	size       int
-	source     reprise.Source
+// gsdFiles prove a `.planning/` folder to be GSD's. Other tools keep notes in
+// folders of that name.
+var gsdFiles = []string{
+	"STATE.md", "ROADMAP.md", "PROJECT.md", "HANDOFF.json", "agent-history.json", "current-agent-id.txt", "MILESTONES.md",
 }
 
-// gsdSummary is one SUMMARY file.
-type gsdSummary struct {
-	id, path string
-	status   reprise.Status
-	word     string
-	at       time.Time
-	source   reprise.Source
+func holdsPlanning(fsys fs.FS, dir string) bool {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return false // reported by the file system; nothing shows that it is GSD's
+	}
+	for _, e := range entries {
+		if slices.Contains(gsdFiles, e.Name()) || isHandoff(e.Name()) {
+			return true
+		}
+		if e.Name() != "phases" || !e.IsDir() {
+			continue
+		}
+		phases, err := fs.ReadDir(fsys, path.Join(dir, "phases"))
+		if err != nil {
+			return true
+		}
+		for _, p := range phases {
+			if _, ok := phaseOfFolder(p.Name(), false); ok && p.IsDir() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isHandoff(name string) bool {
+	return slices.Contains([]string{"HANDOFF.json", ".continue-here.md", ".continue-here", "continue-here.md"}, name)
+}
+
+// readParallel reads config.json: waves run in parallel unless it says no.
+func (g *gsd) readParallel() bool {
+	n := g.r.Open(path.Join(g.dir, "config.json")).JSON().Get("parallelization")
+	if n != nil && n.Kind == doc.Map {
+		n = n.Get("enabled")
+	}
+	on, ok := n.Bool()
+	return on || !ok
 }
 
 // gsdDepth bounds how deep phase folders are searched. Real ones are two deep.
@@ -85,19 +105,25 @@ func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, inside bool, d
 	if phase.none() && !loose(name, inside && depth == 1, depth == 0) {
 		return
 	}
-	if k, id, ok := fileKey(name, phase, "SUMMARY"); ok {
-		if g.sums[k] == nil {
-			g.sums[k] = g.readGSDSummary(name, id)
-		} else {
-			g.twice(id, g.sums[k].path, name)
+	for _, kind := range []string{"SUMMARY", "PLAN"} {
+		k, id, ok := fileKey(name, phase, kind)
+		if !ok {
+			continue
 		}
-		return
-	}
-	if k, id, ok := fileKey(name, phase, "PLAN"); ok {
-		if g.plans[k] == nil {
-			g.plans[k] = g.readGSDPlan(name, k, id)
-		} else {
-			g.twice(id, g.plans[k].path, name)
+		p, first := g.plans.at(k, id), ""
+		switch {
+		case kind == "PLAN" && p.path == "":
+			p.id = id
+			g.readGSDPlan(p, name)
+		case kind == "PLAN":
+			first = p.path
+		case p.summary == nil:
+			g.readGSDSummary(p, id, name)
+		default:
+			first = p.summary.file
+		}
+		if first != "" {
+			g.warn(reprise.CodeDuplicateID, id, reprise.Source{File: name}, fmt.Sprintf("plan %s has two files; %s counts, this one does not", id, path.Base(first)), "rename or remove one of them")
 		}
 		return
 	}
@@ -120,22 +146,15 @@ func loose(name string, inPhases, atTop bool) bool {
 	return false
 }
 
-func (g *gsd) twice(id, first, second string) {
-	g.r.Report(reprise.Finding{
-		Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: id, Source: reprise.Source{File: second},
-		Message: fmt.Sprintf("plan %s has two files; %s counts, this one does not", id, path.Base(first)), Hint: "rename or remove one of them",
-	})
-}
-
 // supersededWords mark a plan that was taken out without being done.
 var supersededWords = []string{"supersed", "abandon", "cancel", "obsolete", "dropped", "deferred", "skipped", "wont"}
 
-func (g *gsd) readGSDPlan(name string, k planKey, id string) *gsdPlan {
+func (g *gsd) readGSDPlan(p *plan, name string) {
 	f := g.r.Open(name)
-	p := &gsdPlan{id: id, path: name, wave: -1, size: len(f.Data), source: f.At(0)}
+	p.path, p.wave, p.size, p.source = name, -1, len(f.Data), f.At(0)
 	m := f.Markdown()
 	if m == nil {
-		return p
+		return
 	}
 	front := m.Front
 	if w := strings.TrimSpace(front.Get("wave").Str()); doc.Digits(w) && len(w) < 6 {
@@ -148,25 +167,21 @@ func (g *gsd) readGSDPlan(name string, k planKey, id string) *gsdPlan {
 		p.declared = true
 		for _, item := range front.Get("depends_on").Strs() {
 			for _, word := range strings.FieldsFunc(item, func(r rune) bool { return r == ',' || r == ' ' }) {
-				if need, ok := dependency(word, k.phase); ok {
+				if need, ok := dependency(word, p.phase); ok {
 					p.needs = append(p.needs, need)
 				}
 			}
 		}
 	}
-	p.files = texts(child(front, "files_modified"))
-	p.promised = promised(front)
+	p.files, p.promised = texts(child(front, "files_modified")), texts(child(child(front, "must_haves"), "artifacts"))
 	word := doc.Fold(front.Get("status").Str())
-	for _, gone := range supersededWords {
-		if strings.HasPrefix(word, gone) {
-			p.superseded = word
-		}
+	if slices.ContainsFunc(supersededWords, func(gone string) bool { return strings.HasPrefix(word, gone) }) {
+		p.superseded = word
 	}
 	if by := front.Get("superseded_by").Str(); by != "" {
 		p.superseded = "superseded by " + doc.Clip(by, 40)
 	}
 	p.title = planTitle(m)
-	return p
 }
 
 // planTitle takes the title, or the first line of the objective.
@@ -212,24 +227,24 @@ func dependency(word string, phase phaseNo) (planKey, bool) {
 
 // readGSDSummary reads the status a summary states. Most state none: there the
 // file's existence is the statement, provided that something stands in it.
-func (g *gsd) readGSDSummary(name, id string) *gsdSummary {
+func (g *gsd) readGSDSummary(p *plan, id, name string) {
 	f := g.r.Open(name)
-	s := &gsdSummary{id: id, path: name, status: reprise.Unknown, source: f.At(0)}
+	s := &summary{file: name, status: reprise.Unknown, source: f.At(0)}
+	p.summary = s
 	m := f.Markdown()
 	if m == nil {
-		s.word = "unreadable"
-		return s
+		return
 	}
 	if strings.Trim(string(f.Data), " \t\r\n\x00\ufeff") == "" {
 		s.word = "empty"
 		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, fmt.Sprintf("the summary of %s is empty; the plan is not counted as done", id), "the write may have been cut off")
-		return s
+		return
 	}
+	s.statusAt, s.endedAt = ledger.Front(f, m, "status"), ledger.Front(f, m, "completed")
 	for _, key := range []string{"completed", "completed_at", "completed_date"} {
 		if at := m.Front.Get(key); !at.IsNull() && at.Kind == doc.String {
-			if t := anyTime(at.Text); !t.IsZero() {
-				s.at = t
-				g.run.Active(t, at.Source())
+			if s.at = anyTime(at.Text); !s.at.IsZero() {
+				g.run.Active(s.at, at.Source())
 				break
 			}
 		}
@@ -237,18 +252,17 @@ func (g *gsd) readGSDSummary(name, id string) *gsdSummary {
 	status := m.Front.Get("status")
 	if status.IsNull() || strings.TrimSpace(status.Str()) == "" {
 		s.status, s.word = reprise.Done, "summary"
-		return s
+		return
 	}
 	s.word, s.source = status.Str(), status.Source()
 	s.status = gsdSummaryStatus(s.word)
 	if s.status == reprise.Unknown {
 		f.Report(reprise.Warning, reprise.CodeUnknownStatus, s.source.Line,
-			fmt.Sprintf("the summary of %s has the status %s, which has no meaning here; the plan is not counted as done", id, strconv.Quote(doc.Clip(s.word, 40))), "")
+			fmt.Sprintf("the summary of %s has the status %s, which has no meaning here; the plan is not counted as done", id, quoted(s.word)), "")
 	} else if !s.status.Closed() {
 		f.Report(reprise.Warning, reprise.CodeStatusDrift, s.source.Line,
-			fmt.Sprintf("%s has a summary that says %s; it is not counted as done", id, strconv.Quote(doc.Clip(s.word, 40))), "finish the plan, or correct the summary")
+			fmt.Sprintf("%s has a summary that says %s; it is not counted as done", id, quoted(s.word)), "finish the plan, or correct the summary")
 	}
-	return s
 }
 
 func gsdSummaryStatus(word string) reprise.Status {
@@ -275,38 +289,54 @@ func gsdSummaryStatus(word string) reprise.Status {
 // folder with several of them they are plan numbers. An unnumbered PLAN beside
 // numbered ones is an outline, and lettered ones without a summary are drafts.
 func (g *gsd) tidyKeys() {
-	counted := map[phaseNo]bool{}
-	for _, k := range g.allKeys() {
-		if k.num != solePlan && singleNumber(g.pathOf(k)) {
-			counted[k.phase] = true
+	counted, numbered, listed := map[phaseNo]bool{}, map[phaseNo]bool{}, map[phaseNo]bool{}
+	for _, p := range g.plans {
+		counted[p.phase] = counted[p.phase] || p.num != solePlan && singleNumber(p.file())
+	}
+	for _, p := range g.plans.sorted() {
+		if p.num == solePlan && counted[p.phase] && singleNumber(p.file()) {
+			num, suffix, _ := parsePlanNo(words(path.Base(p.file()))[0])
+			g.move(p, planKey{p.phase, num, suffix})
 		}
 	}
-	for _, k := range g.allKeys() {
-		if k.num != solePlan || !counted[k.phase] || !singleNumber(g.pathOf(k)) {
-			continue
-		}
-		num, suffix, _ := parsePlanNo(words(path.Base(g.pathOf(k)))[0])
-		to := planKey{k.phase, num, suffix}
-		if p := g.plans[k]; p != nil && g.plans[to] == nil {
-			delete(g.plans, k)
-			p.id = to.String()
-			g.plans[to] = p
-		}
-		if s := g.sums[k]; s != nil && g.sums[to] == nil {
-			delete(g.sums, k)
-			s.id = to.String()
-			g.sums[to] = s
+	for _, p := range g.plans {
+		numbered[p.phase] = numbered[p.phase] || p.num != solePlan
+		listed[p.phase] = listed[p.phase] || p.num >= 0
+	}
+	for _, p := range g.plans.sorted() {
+		if p.num == solePlan && numbered[p.phase] || p.num == lettered && listed[p.phase] && p.summary == nil {
+			g.forget(p)
 		}
 	}
-	numbered, listed := map[phaseNo]bool{}, map[phaseNo]bool{}
-	for _, k := range g.allKeys() {
-		numbered[k.phase] = numbered[k.phase] || k.num != solePlan
-		listed[k.phase] = listed[k.phase] || k.num >= 0
+	g.filed = g.plans.sorted()
+}
+
+// move gives what the files of a plan say to another key, as far as that has no
+// such files of its own.
+func (g *gsd) move(p *plan, k planKey) {
+	to := g.plans.at(k, k.String())
+	moved := p.summary
+	if to.summary != nil {
+		moved = to.summary
+	} else {
+		p.summary = nil
 	}
-	for _, k := range g.allKeys() {
-		if k.num == solePlan && numbered[k.phase] || k.num == lettered && listed[k.phase] && g.sums[k] == nil {
-			delete(g.plans, k)
-		}
+	if p.path != "" && to.path == "" {
+		*to = *p
+		to.planKey, to.id = k, k.String()
+		g.forget(p)
+	}
+	to.summary = moved
+	if !p.filed() {
+		delete(g.plans, p.planKey)
+	}
+}
+
+// forget drops what the PLAN file of a plan says.
+func (g *gsd) forget(p *plan) {
+	*p = plan{planKey: p.planKey, id: p.id, summary: p.summary}
+	if p.summary == nil {
+		delete(g.plans, p.planKey)
 	}
 }
 
@@ -314,7 +344,7 @@ func (g *gsd) tidyKeys() {
 // has no number, its first one is that plan.
 func (g *gsd) meant(k planKey) planKey {
 	sole := planKey{phase: k.phase, num: solePlan}
-	if k.num != 0 && k.num != 1 || k.suffix != "" || g.plans[sole] == nil && g.sums[sole] == nil || g.plans[k] != nil || g.sums[k] != nil {
+	if k.num != 0 && k.num != 1 || k.suffix != "" || !g.look(sole).filed() || g.look(k).filed() {
 		return k
 	}
 	return sole
@@ -327,11 +357,11 @@ func (g *gsd) tidyRecords() {
 	for k := range g.road.boxes {
 		boxes[k.phase]++
 	}
-	for _, k := range slices.Collect(maps.Keys(g.road.boxes)) {
-		if to := g.meant(k); to != k && boxes[k.phase] == 1 {
-			g.road.boxes[to] = g.road.boxes[k]
-			delete(g.road.boxes, k)
+	for k, b := range g.road.boxes {
+		if to := g.meant(k); boxes[k.phase] == 1 {
+			k = to
 		}
+		g.plans.at(k, k.String()).box = b
 	}
 	for _, record := range []map[planKey]reprise.Source{g.state.metric, g.state.said} {
 		for _, k := range slices.Collect(maps.Keys(record)) {
@@ -347,29 +377,4 @@ func (g *gsd) tidyRecords() {
 func singleNumber(name string) bool {
 	ws := words(strings.TrimSuffix(strings.ToUpper(path.Base(name)), ".MD"))
 	return len(ws) == 2 && doc.Digits(ws[0]) && (ws[1] == "PLAN" || ws[1] == "SUMMARY")
-}
-
-func (g *gsd) pathOf(k planKey) string {
-	if p := g.plans[k]; p != nil {
-		return p.path
-	}
-	if s := g.sums[k]; s != nil {
-		return s.path
-	}
-	return ""
-}
-
-// allKeys lists the plans that have a PLAN or a SUMMARY, in order.
-func (g *gsd) allKeys() []planKey {
-	var out []planKey
-	for k := range g.plans {
-		out = append(out, k)
-	}
-	for k := range g.sums {
-		if g.plans[k] == nil {
-			out = append(out, k)
-		}
-	}
-	slices.SortFunc(out, planKey.compare)
-	return out
 }

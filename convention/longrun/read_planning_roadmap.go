@@ -8,13 +8,15 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // roadmap is what ROADMAP.md says: the boxes of plans and which phases it calls
 // done.
 type roadmap struct {
+	file   string
 	exists bool
-	boxes  map[planKey]box
+	boxes  map[planKey]*box
 	phases map[phaseNo]*roadmapPhase
 }
 
@@ -30,12 +32,18 @@ type roadmapPhase struct {
 	title  string
 	last   string // the title it has where it is named last
 	source reprise.Source
-	boxes  []int // the lines of its boxes
-	row    int   // the line of its row in the progress table
+	boxes  []int  // the lines of its boxes
+	row    []cell // of the progress table
 
 	named  [2]string // its title in headings and in boxes
 	reused bool      // the number was that of another phase before
 	tasks  [2]int    // boxes below its heading that are no plans: open, ticked
+}
+
+// cell is a cell of the progress table with the heading of its column.
+type cell struct {
+	column string
+	ledger.Text
 }
 
 // The places a phase is named in.
@@ -50,7 +58,7 @@ func (r *roadmap) name(p phaseNo, title string, where int, at reprise.Source) *r
 	ph := r.phase(p, at)
 	if otherTitle(ph.named[where], title) {
 		*ph = roadmapPhase{source: at, reused: true}
-		maps.DeleteFunc(r.boxes, func(k planKey, _ box) bool { return k.phase == p })
+		maps.DeleteFunc(r.boxes, func(k planKey, _ *box) bool { return k.phase == p })
 	}
 	ph.named[where], ph.last = title, title
 	if ph.title == "" {
@@ -86,17 +94,19 @@ func (r *roadmap) sorted() []phaseNo {
 func (g *gsd) readRoadmap() {
 	f := g.r.Open(path.Join(g.dir, "ROADMAP.md"))
 	r := &g.road
-	r.exists, r.boxes, r.phases = f.Exists(), map[planKey]box{}, map[phaseNo]*roadmapPhase{}
+	r.file, r.exists, r.boxes, r.phases = f.Path, f.Exists(), map[planKey]*box{}, map[phaseNo]*roadmapPhase{}
 	m := f.Markdown()
 	if m == nil {
 		return
 	}
 	var current, section phaseNo // the phase of the last heading, and while its section lasts
 	level := 0
-	headers := map[int][]doc.Cell{}
+	rows := map[int][]cell{}
 	for _, t := range m.All().Tables() {
 		for _, row := range t.Rows {
-			headers[row[0].Line] = t.Header
+			for i, c := range row {
+				rows[c.Line] = append(rows[c.Line], cell{t.Header[i].Text, ledger.Cell(f, t.Header[i].Text, c)})
+			}
 		}
 	}
 	for _, l := range m.All().Lines() {
@@ -110,7 +120,7 @@ func (g *gsd) readRoadmap() {
 				section = phaseNo{}
 			}
 		case strings.HasPrefix(text, "|"):
-			r.row(text, headers[l.No], f.At(l.No))
+			r.row(text, rows[l.No], f.At(l.No))
 		default:
 			read := r.item(text, current, f.At(l.No))
 			if section.none() {
@@ -224,7 +234,7 @@ func phaseHead(text string) (p phaseNo, rest string, ok bool) {
 // row reads a row of the progress table: a phase in the first cell and a word
 // for done at the beginning of another one. Outside the column of the status the
 // word must stand alone: "Complete the checkout" is a goal.
-func (r *roadmap) row(text string, header []doc.Cell, at reprise.Source) {
+func (r *roadmap) row(text string, row []cell, at reprise.Source) {
 	cells := strings.Split(strings.Trim(text, "|"), "|")
 	if len(cells) < 3 {
 		return
@@ -237,8 +247,8 @@ func (r *roadmap) row(text string, header []doc.Cell, at reprise.Source) {
 	if ph.reused && shared(cells[0], ph.last) == 0 {
 		return // the phase that had the number before
 	}
-	ph.row = at.Line
-	status := column(header, stateWords()...)
+	ph.row = row
+	status := slices.IndexFunc(row, func(c cell) bool { return slices.Contains(stateWords(), doc.Fold(c.column)) })
 	for i, c := range cells[1:] {
 		if startsDone(c) && (status < 0 || status == i+1 || alone(c)) {
 			ph.done = true
@@ -323,13 +333,12 @@ func (r *roadmap) tick(k planKey, ticked bool, text string, at reprise.Source) {
 	if old, twice := r.boxes[k]; twice {
 		old.ticked = old.ticked && ticked
 		old.lines = append(old.lines, at.Line)
-		r.boxes[k] = old
 		return
 	}
 	if i := strings.IndexAny(text, " "); i >= 0 {
 		text = text[i:]
 	}
-	r.boxes[k] = box{ticked: ticked, text: plainText(strings.TrimLeft(text, " :—–-*`]")), source: at, lines: []int{at.Line}}
+	r.boxes[k] = &box{ticked: ticked, text: plainText(strings.TrimLeft(text, " :—–-*`]")), source: at, lines: []int{at.Line}}
 }
 
 // checkbox reads `- [x] text` and `- ✅ text`. Any mark but a tick leaves it open.

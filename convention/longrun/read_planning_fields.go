@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // stateLabels are the labels of the body by what they tell, in the languages
@@ -27,6 +28,7 @@ var stateLabels = map[string][]string{
 	"session":   {"Last session", "Last updated", "Última sessão", "Última sesión", "Última atualização", "Última actualización", "Letzte Aktualisierung", "Dernière mise à jour", "最后更新", "最終更新", "마지막 업데이트", "마지막 세션"},
 	"resume":    {"Resume file", "Resume", "Resume action"},
 	"next":      {"Next", "Next plan", "Next action", "Next step", "Next steps", "Next command"},
+	"progress":  {"Progress"},
 	"milestone": {"Milestone", "Current Milestone", "Marco", "Hito", "Meilenstein", "里程碑", "当前里程碑", "マイルストーン", "마일스톤"},
 }
 
@@ -64,8 +66,8 @@ func positions(m *doc.Markdown) (out []doc.Section) {
 
 // bodyFields looks for each label in the sections about the position first and
 // in the whole body after that.
-func (g *gsd) bodyFields(m *doc.Markdown) map[string]doc.Label {
-	out := map[string]doc.Label{}
+func bodyFields(f *doc.File, m *doc.Markdown) map[string]ledger.Text {
+	out := map[string]ledger.Text{}
 	scopes := append(positions(m), m.All())
 	for i, scope := range scopes {
 		labels := statements(scope)
@@ -78,7 +80,7 @@ func (g *gsd) bodyFields(m *doc.Markdown) map[string]doc.Label {
 				l = undone(labels, l, names)
 			}
 			if ok {
-				out[key] = l
+				out[key] = ledger.Label(f, l)
 			}
 		}
 	}
@@ -101,21 +103,22 @@ func undone(labels []doc.Label, first doc.Label, names []string) doc.Label {
 // maxSpoken bounds how many lines of a section without labels are read.
 const maxSpoken = 8
 
-// spoken adds what the sections about the position say without a label: the
-// phase in their heading or in a line that begins with it ("Phase 5: Launch"), of
-// several the first that is not done, and that the whole is done. A file without such a section is
-// read from its beginning. These have no place to write.
-func (g *gsd) spoken(m *doc.Markdown) map[string]doc.Label {
-	fields := g.bodyFields(m)
+// readFields gives the labels of the body by what they tell, and adds what the
+// sections about the position say without a label: the phase in their heading or in
+// a line that begins with it ("Phase 5: Launch"), of several the first that is not
+// done, and that the whole is done. A file without such a section is read from its
+// beginning. What has no label has no place to write.
+func readFields(f *doc.File, m *doc.Markdown) map[string]ledger.Text {
+	fields := bodyFields(f, m)
 	sections := positions(m)
 	if first := m.Sections(); len(sections) == 0 && len(first) > 0 {
 		sections = first[:1]
 	}
 	for _, sec := range sections {
 		_, title, _ := strings.Cut(sec.Title, ":")
-		if _, labelled := fields["phase"]; !labelled {
+		if _, known := fields["phase"]; !known {
 			if _, ok := phaseIn(title, true); ok { // ## Current Phase: 4 - Launch
-				fields["phase"] = doc.Label{Value: plainText(title), Line: sec.Line}
+				fields["phase"] = ledger.Text{Value: plainText(title), Line: sec.Line}
 			}
 		}
 		read := 0
@@ -127,14 +130,14 @@ func (g *gsd) spoken(m *doc.Markdown) map[string]doc.Label {
 			if read++; read > maxSpoken {
 				break
 			}
-			said := doc.Label{Value: text, Line: l.No}
+			said := ledger.Text{Value: text, Line: l.No}
 			word := readGSDWord(text)
 			short := word != gsdNone && word != gsdOther && len(strings.Fields(text)) < 3 // "Complete"
-			if _, labelled := fields["status"]; !labelled && (word == gsdMilestone || short) {
+			if _, known := fields["status"]; !known && (word == gsdMilestone || short) {
 				fields["status"] = said
 			}
-			before, labelled := fields["phase"]
-			if _, named := cutPhaseWord(text); !named || labelled && (before.Key != "" || !holdsDone(before.Value)) {
+			before, known := fields["phase"]
+			if _, named := cutPhaseWord(text); !named || known && (before.There() || !holdsDone(before.Value)) {
 				continue
 			}
 			if _, ok := phaseIn(text, false); ok {

@@ -17,20 +17,21 @@ func (g *gsd) decide() {
 	run.Title = g.title()
 	run.Phase = g.phaseNow()
 	run.Next = g.units()
+	closed := len(keep(g.open, func(p *plan) bool { return p.closed }))
 	switch {
-	case g.agentLive:
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("agent %s was at plan %s and left no summary", doc.Clip(g.agent.id, 40), g.id(g.agentPlan))
+	case g.agentPlan != nil:
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("agent %s was at plan %s and left no summary", doc.Clip(g.agent.id, 40), g.agentPlan.id)
 	case g.hand != nil:
 		g.decideHandoff()
 	case len(g.live) > 0:
 		g.decideOpen()
-	case g.state.exists && !g.state.file.OK() && len(g.sums) == 0:
+	case g.state.exists && !g.state.file.OK() && !slices.ContainsFunc(g.filed, func(p *plan) bool { return p.summary != nil }):
 		run.State, run.Reason = reprise.Unreadable, "STATE.md cannot be read and nothing else says where the project stands"
 	case g.state.status == gsdVerifying && g.state.body != gsdMilestone:
 		g.verify()
-	case len(g.closed) > 0 && !g.state.whole():
+	case closed > 0 && !g.state.whole():
 		run.State = reprise.Interrupted
-		run.Reason = fmt.Sprintf("the phases are recorded complete; neither ticked nor summarised: %s", plural(len(g.closed), "plan"))
+		run.Reason = fmt.Sprintf("the phases are recorded complete; neither ticked nor summarised: %s", plural(closed, "plan"))
 	case g.allDone():
 		g.decideComplete()
 	case g.onlyAgents():
@@ -38,7 +39,7 @@ func (g *gsd) decide() {
 	default:
 		g.decideBetween()
 	}
-	if len(run.PendingQuestions()) > 0 && run.State == reprise.Interrupted && !g.agentLive {
+	if len(run.PendingQuestions()) > 0 && run.State == reprise.Interrupted && g.agentPlan == nil {
 		run.State = reprise.Waiting
 	}
 	g.resumeState()
@@ -79,7 +80,7 @@ func (g *gsd) decideHandoff() {
 		run.State = reprise.Waiting
 		run.Reason += fmt.Sprintf("; %s for a person", plural(len(open), "matter"))
 	}
-	named := h.hasPlan && len(g.offered) > 0 && g.offered[0] == h.plan
+	named := h.plan != nil && len(g.offered) > 0 && g.offered[0] == h.plan
 	if len(run.Next) > 0 && (named || h.next == "") {
 		if h.next != "" {
 			run.Next[0].Reason += ": " + doc.Clip(oneLine(h.next), 200)
@@ -93,7 +94,7 @@ func (g *gsd) decideHandoff() {
 	if unit.Title == "" {
 		unit.Title = "Go on as " + path.Base(h.file) + " says"
 	}
-	if len(run.Next) > 0 && !h.phase.none() && len(g.liveIn(h.phase)) == 0 {
+	if len(run.Next) > 0 && !h.phase.none() && len(within(g.live, h.phase)) == 0 {
 		// What was written down is about a phase without plans of its own.
 		run.Next = append([]reprise.Unit{unit}, run.Next[:min(len(run.Next), maxOffered-1)]...)
 		return
@@ -108,68 +109,35 @@ func (g *gsd) decideHandoff() {
 
 func (g *gsd) decideOpen() {
 	run := g.run
-	first := g.offered[0]
-	s := g.state.status
+	first, s := g.offered[0], g.state.status
 	switch {
 	case s == gsdWaiting:
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("STATE.md says %q", doc.Clip(g.state.word, 80))
-	case len(g.done) == 0 && !g.anyTick() && !g.anyPhaseDone() && g.live[0].phase.compare(g.state.phase) >= 0 && s != gsdExecuting && s != gsdPaused:
+	case !g.begun() && g.live[0].phase.compare(g.state.phase) >= 0 && s != gsdExecuting && s != gsdPaused:
 		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("%s planned, none begun", plural(len(g.live), "plan"))
 	case g.needsPerson(first):
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("plan %s needs a person (autonomous: false)", g.id(first))
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("plan %s needs a person (autonomous: false)", first.id)
 	default:
 		run.State = reprise.Interrupted
-		run.Reason = fmt.Sprintf("%s, %s open; %s comes next", g.doneText(first.phase), plural(len(g.live), "plan"), g.id(first))
+		run.Reason = fmt.Sprintf("%s, %s open; %s comes next", g.doneText(first.phase), plural(len(g.live), "plan"), first.id)
 	}
 }
 
 // needsPerson reports whether a plan and all others that could be started
 // instead of it need a person.
-func (g *gsd) needsPerson(first planKey) bool {
-	if p := g.plans[first]; p == nil || !p.human {
-		return false
-	}
-	now := g.lineUp(first.phase).now
-	return !slices.ContainsFunc(now, func(k planKey) bool { return !g.plans[k].human })
-}
-
-// doneIn counts the plans of a phase that their summaries close.
-func (g *gsd) doneIn(p phaseNo) int {
-	n := 0
-	for k := range g.done {
-		if k.phase == p {
-			n++
-		}
-	}
-	return n
+func (g *gsd) needsPerson(first *plan) bool {
+	return first.human && !slices.ContainsFunc(g.lineUp(first.phase).now, func(p *plan) bool { return !p.human })
 }
 
 // doneText tells how many plans of a phase are done, and how many were left out.
 func (g *gsd) doneText(p phaseNo) string {
-	out := 0
-	for k := range g.done {
-		out += count(k.phase == p && g.skipped(k))
-	}
-	text := plural(g.doneIn(p)-out, "plan") + " of " + g.phaseName(p) + " done"
+	done := within(g.done, p)
+	out := len(keep(done, (*plan).skipped))
+	text := plural(len(done)-out, "plan") + " of " + g.phaseName(p) + " done"
 	if out > 0 {
 		text += fmt.Sprintf(", %d skipped", out)
 	}
 	return text
-}
-
-// skipped reports whether the summary of a plan says that it was left out.
-func (g *gsd) skipped(k planKey) bool {
-	s := g.sums[k]
-	return s != nil && s.status == reprise.Skipped
-}
-
-func (g *gsd) anyTick() bool {
-	for _, b := range g.road.boxes {
-		if b.ticked {
-			return true
-		}
-	}
-	return false
 }
 
 func (g *gsd) verify() {
@@ -193,16 +161,9 @@ func (g *gsd) pendingPhases() []phaseNo {
 		if _, listed := g.state.phases[p]; listed || g.road.done(p) || p.n[0] == backlog {
 			continue
 		}
-		plans, open := 0, 0
-		for _, k := range g.stepKeys() {
-			if k.phase == p {
-				plans++
-				if !g.done[k] && !g.recorded[k] && !g.road.boxes[k].ticked {
-					open++
-				}
-			}
-		}
-		if plans == 0 || open > 0 || g.foreign(p) {
+		plans := within(g.plans.sorted(), p)
+		open := func(p *plan) bool { return !p.done && !p.recorded && !p.ticked() }
+		if len(plans) == 0 || slices.ContainsFunc(plans, open) || g.foreign(p) {
 			out = append(out, p)
 		}
 	}
@@ -224,7 +185,7 @@ func (g *gsd) decideComplete() {
 	run.State, run.Next = reprise.Complete, nil
 	g.leaveOut()
 	why := "every phase of ROADMAP.md is finished"
-	if g.state.whole() {
+	if g.finished = !g.state.whole(); !g.finished {
 		why = fmt.Sprintf("STATE.md says %q and no plan is open", doc.Clip(g.state.wholeWord(), 60))
 	}
 	run.Reason = why + "; a new milestone can be begun"
@@ -259,11 +220,6 @@ func (g *gsd) leaveOut() {
 	}
 }
 
-// onlyAgents: nothing but the files of agents is there.
-func (g *gsd) onlyAgents() bool {
-	return !g.state.exists && !g.road.exists && len(g.plans) == 0 && len(g.sums) == 0
-}
-
 func (g *gsd) decideAgents() {
 	run := g.run
 	switch {
@@ -282,7 +238,7 @@ func (g *gsd) decideAgents() {
 }
 
 func (g *gsd) ambiguous(message string) {
-	g.r.Report(reprise.Finding{Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: g.run.ID, Source: reprise.Source{File: g.dir}, Message: message, Hint: "look whether they are on another branch or were not committed"})
+	g.warn(reprise.CodeAmbiguous, g.run.ID, reprise.Source{File: g.dir}, message, "look whether they are on another branch or were not committed")
 }
 
 // decideBetween: no plan on disk is open and the project is not complete. Either
@@ -290,12 +246,11 @@ func (g *gsd) ambiguous(message string) {
 // phase has to be planned.
 func (g *gsd) decideBetween() {
 	run, s := g.run, g.state.status
-	if k, ok := g.unwritten(); ok && (s == gsdExecuting || s == gsdPaused || s == gsdReady || s == gsdOther || s == gsdNone) {
-		g.add(k, "listed in ROADMAP.md, its plan file is not there")
+	if p := g.unwritten(); p != nil && (s == gsdExecuting || s == gsdPaused || s == gsdReady || s == gsdOther || s == gsdNone) {
+		g.add(p, "listed in ROADMAP.md, its plan file is not there")
 		run.Next = g.units()
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%s is under way and plan %s of ROADMAP.md is open", g.phaseName(k.phase), k)
-		g.r.Report(reprise.Finding{Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: k.String(), Source: g.road.boxes[k].source,
-			Message: fmt.Sprintf("plan %s is listed in ROADMAP.md, but its plan file is not there", k), Hint: "it may be uncommitted; otherwise plan the phase again"})
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%s is under way and plan %s of ROADMAP.md is open", g.phaseName(p.phase), p)
+		g.warn(reprise.CodeMissingArtifact, p.String(), p.box.source, fmt.Sprintf("plan %s is listed in ROADMAP.md, but its plan file is not there", p), "it may be uncommitted; otherwise plan the phase again")
 		return
 	}
 	pending := g.pendingPhases()
@@ -318,7 +273,8 @@ func (g *gsd) decideBetween() {
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("STATE.md says %q", word)
 	case s == gsdExecuting || s == gsdPaused:
 		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("STATE.md says %q and no plan is open", word)
-	case len(g.done) > 0 || g.anyTick() || g.anyPhaseDone():
+	case g.begun():
+		g.between = true
 		run.State, run.Reason = reprise.Waiting, "between phases: no plan is open and the next phase is not planned"
 	default:
 		run.State, run.Reason = reprise.NotStarted, "no plan is written yet"
@@ -335,35 +291,27 @@ func (g *gsd) decideBetween() {
 	run.Next = append([]reprise.Unit{unit}, run.Next...)
 }
 
-func (g *gsd) anyPhaseDone() bool {
-	return len(g.state.phases) > 0 || slices.ContainsFunc(g.road.sorted(), g.road.done)
-}
-
 // unwritten finds the first unticked plan of ROADMAP.md without a file, in a
 // phase that was begun.
-func (g *gsd) unwritten() (planKey, bool) {
-	for _, k := range g.stepKeys() {
-		b, boxed := g.road.boxes[k]
-		if !boxed || b.ticked || g.plans[k] != nil || g.done[k] || g.road.done(k.phase) || !g.started(k.phase) {
-			continue
-		}
-		if g.state.phase.none() || k.phase == g.state.phase {
-			return k, true
+func (g *gsd) unwritten() *plan {
+	for _, p := range g.plans.sorted() {
+		if p.box != nil && !p.box.ticked && p.path == "" && !p.done && !g.road.done(p.phase) && g.started(p.phase) &&
+			(g.state.phase.none() || p.phase == g.state.phase) {
+			return p
 		}
 	}
-	return planKey{}, false
+	return nil
 }
 
 // resumeState gives the answer in the form of the seed where an agent or a
 // hand-off says more than the steps do.
 func (g *gsd) resumeState() {
 	var found []reprise.ResumeState
-	if g.agentLive {
-		e := g.agent.entry
-		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.ActiveAgent, AgentID: g.agent.id, Plan: g.id(g.agentPlan), Status: e.word, Timestamp: e.stamp})
+	if e := g.agent.entry; g.agentPlan != nil {
+		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.ActiveAgent, AgentID: g.agent.id, Plan: g.agentPlan.id, Status: e.word, Timestamp: e.stamp})
 	}
-	if h := g.hand; h != nil && h.hasPlan && h.total > 0 && h.counted {
-		s := reprise.ResumeState{Interrupted: true, Type: reprise.PartialPlan, Plan: g.id(h.plan), CompletedTasks: &h.completed, TotalTasks: &h.total}
+	if h := g.hand; h != nil && h.plan != nil && h.total > 0 && h.counted {
+		s := reprise.ResumeState{Interrupted: true, Type: reprise.PartialPlan, Plan: h.plan.id, CompletedTasks: &h.completed, TotalTasks: &h.total}
 		if n := len(h.commits); n > 0 {
 			s.LastCommit = h.commits[n-1]
 		}

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // stateRecords collects what STATE.md records as finished: rows of its metrics
 // (`| Phase 05-x P01 | 2min |`), its list of phases, and "Completed 05-01" in
 // its prose.
-func (g *gsd) stateRecords(f *doc.File, m *doc.Markdown, front *doc.Node, fields map[string]doc.Label) {
+func (g *gsd) stateRecords(f *doc.File, m *doc.Markdown, front *doc.Node, fields map[string]ledger.Text) {
 	s := &g.state
 	for _, l := range m.All().Lines() {
 		cell, ok := strings.CutPrefix(strings.TrimSpace(l.Text), "|")

@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // gsdState is what STATE.md of `.planning/` says. `Plan: X` is used only where it
@@ -34,7 +35,13 @@ type gsdState struct {
 	open       phaseNo                    // the first that its list does not call done
 	next       []planKey                  // that it names to go on with
 	file       *doc.File
+	md         *doc.Markdown
+	stacked    bool                   // of several front matters the first is not the newest
+	fields     map[string]ledger.Text // the labels of the body, by what they tell
 }
+
+// at is a value of the front matter with its place.
+func (s *gsdState) at(keys ...string) ledger.Text { return ledger.Front(s.file, s.md, keys...) }
 
 // whole reports whether STATE.md calls the whole milestone done. "Complete" in
 // the body means the phase; only the front matter or a word about the milestone
@@ -63,8 +70,8 @@ func (g *gsd) readState() {
 	if m == nil {
 		return
 	}
-	front := g.newestFront(f, m)
-	fields := g.spoken(m)
+	front, fields := newestFront(f, m), readFields(f, m)
+	s.md, s.fields, s.stacked = m, fields, front != m.Front
 	g.statePhase(front, fields)
 	g.stateStatus(f, front, fields)
 	g.stateTimes(f, front, fields)
@@ -90,7 +97,7 @@ func (g *gsd) readState() {
 
 // newestFront takes the front matter; of several stacked ones the one updated
 // last.
-func (g *gsd) newestFront(f *doc.File, m *doc.Markdown) *doc.Node {
+func newestFront(f *doc.File, m *doc.Markdown) *doc.Node {
 	front, all := m.Front, m.MoreFront
 	if lost := headlessFront(m); lost != nil {
 		all = append(slices.Clone(all), lost)
@@ -132,7 +139,7 @@ func headlessFront(m *doc.Markdown) *doc.Node {
 	return nil
 }
 
-func (g *gsd) statePhase(front *doc.Node, fields map[string]doc.Label) {
+func (g *gsd) statePhase(front *doc.Node, fields map[string]ledger.Text) {
 	s := &g.state
 	text := front.Get("current_phase", "active_phase").Str()
 	if text == "" {
@@ -220,7 +227,7 @@ func withoutCode(s string) string {
 	return strings.Join(out, " ")
 }
 
-func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.Label) {
+func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]ledger.Text) {
 	s := &g.state
 	node := front.Get("status")
 	s.front = s.ofPhase(readGSDWord(node.Str()), node.Str())
@@ -238,8 +245,8 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]doc.La
 	if s.body == gsdNone && s.phase.none() && readGSDWord(s.phaseText) == gsdPlanning {
 		s.body, s.bodyWord = gsdPlanning, s.phaseText // "None (not started)"
 	}
-	done, ok1 := number(child(front.Get("progress"), "completed_phases"))
-	total, ok2 := number(child(front.Get("progress"), "total_phases"))
+	done, ok1 := number(textOf(child(front.Get("progress"), "completed_phases")))
+	total, ok2 := number(textOf(child(front.Get("progress"), "total_phases")))
 	s.counted = ok1 && ok2 && 0 < done && done < total && !lastPhase(fields["phase"].Value) || anyWord(doc.Fold(node.Str()), "phase")
 	about := doc.Fold(fields["phase"].Value + " " + fields["milestone"].Value)
 	if anyWord(about, "shipped") || aboutMilestone(about) {
@@ -298,7 +305,7 @@ func sameSense(a, b gsdWord) bool {
 	return (a == gsdDone || a == gsdPlanning) && b == gsdMilestone || a == gsdMilestone && b == gsdVerifying || a == gsdReady && b == gsdExecuting || a == gsdExecuting && b == gsdDone
 }
 
-func (g *gsd) stateTimes(f *doc.File, front *doc.Node, fields map[string]doc.Label) {
+func (g *gsd) stateTimes(f *doc.File, front *doc.Node, fields map[string]ledger.Text) {
 	note := func(t time.Time, at reprise.Source) {
 		if t.After(g.state.date) {
 			g.state.date = t

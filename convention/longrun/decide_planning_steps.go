@@ -1,0 +1,211 @@
+package longrun
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+)
+
+// warn reports something about the whole that a person should know.
+func (g *gsd) warn(code, subject string, at reprise.Source, message, hint string) {
+	g.r.Report(reprise.Finding{Code: code, Severity: reprise.Warning, Subject: subject, Source: at, Message: message, Hint: hint})
+}
+
+// steps turns plans into steps with the claims of all ledgers.
+func (g *gsd) steps() {
+	for _, e := range g.agent.entries {
+		if k, ok := g.entryPlan(e); ok && (g.plans[k] != nil || g.onlyAgents()) {
+			p := g.plans.at(k, k.String())
+			p.agents = append(p.agents, e)
+		}
+	}
+	for _, p := range g.plans.sorted() {
+		g.claim(p)
+		s := reprise.Step{
+			ID: p.id, Phase: "phase " + p.phase.String(), Path: p.file(), Role: "executor", Title: p.title, Source: p.source,
+			Attempts: len(p.agents), Claims: p.claims, Status: p.status, Files: projectFiles(g.codeRoot(), p.files), Traces: g.traces(p),
+		}
+		if s.Title == "" && p.box != nil {
+			s.Title = p.box.text
+		}
+		if p.human {
+			s.Role = "person"
+		}
+		for _, d := range g.plans.needed(p) {
+			if d.filed() {
+				s.Needs = append(s.Needs, d.id)
+			}
+		}
+		if h := g.hand; h != nil && h.plan == p {
+			s.Commits, s.Pieces = h.commits, len(h.commits) > 0
+		}
+		g.made(p)
+		if s.Source.File == "" {
+			s.Source = s.Claims[0].Source
+		}
+		g.run.Steps = append(g.run.Steps, s)
+	}
+}
+
+// claim lists what the ledgers say about a plan, the strongest first, and lets one
+// win: the summary; a plan taken out; two records that agree on done; who was at
+// it; else the plan file. A box of a plan without any file is all there is.
+func (g *gsd) claim(p *plan) {
+	add := func(ledger string, status reprise.Status, word string, at reprise.Source, when time.Time) int {
+		p.claims = append(p.claims, reprise.Claim{Ledger: ledger, Status: status, Word: word, Source: at, At: when})
+		return len(p.claims) - 1
+	}
+	never, done, worker, planned := time.Time{}, -1, -1, -1
+	record := func(ledger, word string, at reprise.Source) {
+		if i := add(ledger, reprise.Done, word, at, never); done < 0 {
+			done = i
+		}
+	}
+	if p.summary != nil {
+		p.claims = append(p.claims, p.summary.claim())
+	}
+	if b := p.box; p.ticked() {
+		record("ROADMAP.md", "[x]", b.source)
+	} else if b != nil {
+		add("ROADMAP.md", reprise.Pending, "[ ]", b.source, never)
+	} else if g.road.done(p.phase) {
+		record("ROADMAP.md", "phase done", g.road.phases[p.phase].source)
+	}
+	if at, ok := g.state.metric[p.planKey]; ok {
+		record("STATE.md", "row of the metrics", at)
+	} else if at, ok := g.state.said[p.planKey]; ok {
+		record("STATE.md", "completed", at)
+	} else if at, ok := g.state.phases[p.phase]; ok {
+		record("STATE.md", "phase done", at)
+	}
+	if e := p.latest(); e != nil {
+		worker = add("agent-history.json", e.status, e.word, e.source, e.at)
+	}
+	if h := g.hand; h != nil && h.plan == p {
+		if i := add(path.Base(h.file), reprise.InProgress, doc.Clip(h.status, 60), h.source, h.at); worker < 0 {
+			worker = i
+		}
+	}
+	if p.path != "" {
+		if planned = add("PLAN", reprise.Pending, "planned", p.source, never); p.superseded != "" {
+			p.claims[planned].Status, p.claims[planned].Word = reprise.Skipped, p.superseded
+		}
+	}
+	if len(p.claims) == 0 {
+		add("current-agent-id.txt", reprise.Unknown, g.agent.id, g.agent.source, never)
+	}
+	won := 0
+	switch {
+	case p.summary != nil:
+	case planned >= 0 && p.superseded != "":
+		won = planned
+	case p.recorded && done >= 0:
+		won = done
+	case worker >= 0 && p.claims[worker].Status != reprise.Skipped:
+		won = worker
+	case planned >= 0:
+		won = planned
+	}
+	p.claims[won].Won = true
+	p.status = p.claims[won].Status
+}
+
+// findings reports what a person should know about the plans.
+func (g *gsd) findings() {
+	report := func(code string, sev reprise.Severity, list []*plan, format, hint string) {
+		if len(list) > 0 {
+			g.r.Report(reprise.Finding{
+				Code: code, Severity: sev, Subject: list[0].id, Source: reprise.Source{File: list[0].file()},
+				Message: fmt.Sprintf(format, ids(list)), Hint: hint,
+			})
+		}
+	}
+	report(reprise.CodeMissingArtifact, reprise.Info, keep(g.open, func(p *plan) bool { return p.recorded }),
+		"two records call these plans done, but they have no summary: %s", "the summary may be uncommitted or lost; write it if it is wanted")
+	report(reprise.CodeClosedOpen, reprise.Warning, keep(g.open, func(p *plan) bool { return p.closed }),
+		"these plans are open although their phase is recorded complete: %s", "look whether they were left out on purpose")
+	report(reprise.CodeAbandoned, reprise.Info, keep(g.open, func(p *plan) bool { return p.orphan }),
+		"these open plans belong to phases that ROADMAP.md does not list: %s", "remove them if they are leftovers")
+	report(reprise.CodeAbandoned, reprise.Warning, keep(g.live, func(p *plan) bool { return !g.current.none() && p.phase.compare(g.current) < 0 }),
+		"these plans were left open while the work went on in later phases: %s", "finish them, or mark them as superseded")
+	report(reprise.CodeSuperseded, reprise.Info, keep(g.filed, func(p *plan) bool { return p.superseded != "" && !p.done }),
+		"these plans were taken out without being done: %s", "")
+	report(reprise.CodeStatusDrift, reprise.Info, keep(g.done, func(p *plan) bool { return p.box != nil && !p.box.ticked && !p.skipped() }),
+		"these plans have a summary and no tick in ROADMAP.md; the summary counts: %s", "only the bookkeeping is behind")
+	for _, p := range g.live {
+		for _, d := range p.needs {
+			if g.plans[d] == nil && d.phase == p.phase {
+				g.warn(reprise.CodeUnknownDependency, p.id, p.source, fmt.Sprintf("plan %s depends on %s, which does not exist", p.id, d), "correct depends_on in the plan")
+			}
+		}
+	}
+	g.plans.reportCycles(g.live, g.r.Report)
+	g.checkState()
+	g.checkVerification()
+	g.checkQuick()
+}
+
+// checkState holds STATE.md against the disk.
+func (g *gsd) checkState() {
+	s, reached := &g.state, g.frontier()
+	if !s.exists {
+		g.warn(reprise.CodeMissingArtifact, "STATE.md", s.source, "STATE.md is missing; what is done is read from ROADMAP.md and the summaries", "")
+		return
+	}
+	if !s.phase.none() && !reached.none() && reached.compare(s.phase) > 0 {
+		g.warn(reprise.CodeStatusDrift, "STATE.md", s.source, fmt.Sprintf("STATE.md stands at phase %s, but plans of phase %s are done; the summaries count", s.phase, reached), "bring STATE.md up to date")
+	}
+	if s.whole() && len(g.live) > 0 {
+		g.warn(reprise.CodeFalseCompletion, "STATE.md", s.source, fmt.Sprintf("STATE.md says %q, but plans are open: %s", doc.Clip(s.wholeWord(), 40), ids(g.live)), "finish them, or mark them as superseded")
+	}
+}
+
+// checkVerification reports what the verification of the phases found. It does
+// not change the state: shipped milestones carry deferred findings.
+func (g *gsd) checkVerification() {
+	for _, c := range g.checks {
+		if at := g.frontier(); c.phase != at && c.phase != g.state.phase {
+			continue
+		}
+		f := g.r.Open(c.path)
+		m := f.Markdown()
+		if m == nil {
+			continue
+		}
+		node := m.Front.Get("status")
+		switch word := doc.Fold(node.Str()); word {
+		case "gaps found", "diagnosed", "failed":
+			f.Report(reprise.Warning, reprise.CodeFalseCompletion, node.Line, fmt.Sprintf("the verification of %s ended as %q", g.phaseName(c.phase), doc.Clip(node.Str(), 40)), "plan and execute what closes the gaps")
+		case "human needed", "partial", "testing":
+			f.Report(reprise.Warning, reprise.CodePendingQuestion, node.Line, fmt.Sprintf("the verification of %s waits for a person (%q)", g.phaseName(c.phase), doc.Clip(node.Str(), 40)), "go through the open checks")
+		}
+	}
+}
+
+// checkQuick reports quick tasks, which stand outside the phases, that have a
+// plan and no summary.
+func (g *gsd) checkQuick() {
+	for _, e := range g.r.Dir(path.Join(g.dir, "quick")) {
+		if !e.IsDir() {
+			continue
+		}
+		dir := path.Join(g.dir, "quick", e.Name())
+		planned, done := "", false
+		for _, f := range g.r.Dir(dir) {
+			upper := strings.ToUpper(f.Name())
+			if strings.HasSuffix(upper, "PLAN.MD") {
+				planned = path.Join(dir, f.Name())
+			}
+			done = done || strings.HasSuffix(upper, "SUMMARY.MD")
+		}
+		if planned != "" && !done {
+			g.r.Report(reprise.Finding{Code: reprise.CodeAbandoned, Severity: reprise.Info, Subject: e.Name(), Source: reprise.Source{File: planned},
+				Message: fmt.Sprintf("the quick task %s has a plan and no summary", strconv.Quote(doc.Clip(e.Name(), 60))), Hint: "finish it or remove it"})
+		}
+	}
+}

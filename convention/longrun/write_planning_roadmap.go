@@ -1,0 +1,180 @@
+package longrun
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/ledger"
+	"reprise/internal/splice"
+)
+
+// tick ticks the boxes of a plan in ROADMAP.md and, if it was not counted yet,
+// moves the count of its phase in the progress table.
+func (w *planningRecorder) tick(p *plan, count bool) {
+	if p.box != nil {
+		w.tickLines("plan "+p.id+" is complete", p.box.lines)
+	}
+	ph := w.g.road.phases[p.phase]
+	if !count || ph == nil {
+		return
+	}
+	before := len(within(w.g.done, p.phase))
+	if w.behind {
+		before--
+	}
+	for _, c := range ph.row {
+		if s, rest, ok := readShare(c.Value); ok && s.done == before && s.done < s.total {
+			w.Markdown(w.g.road.file).Because("plan %s is complete", p.id)
+			w.SetText(c.Text, fmt.Sprintf("%d/%d%s", s.done+1, s.total, rest))
+			return
+		}
+	}
+}
+
+// tickLines ticks boxes of ROADMAP.md. One with a mark of its own making is left
+// alone.
+func (w *planningRecorder) tickLines(why string, lines []int) {
+	f := w.Markdown(w.g.road.file)
+	f.Because("%s", why)
+	for _, no := range lines {
+		f.Do(func(m *splice.Markdown) error {
+			err := m.SetCheck(splice.Where{Line: no}, "", true)
+			if errors.Is(err, splice.ErrNotFound) {
+				return nil
+			}
+			return err
+		})
+	}
+}
+
+// readShare reads "2/3" and "2/3 plans".
+func readShare(text string) (s share, rest string, ok bool) {
+	a, b, ok := strings.Cut(strings.TrimSpace(text), "/")
+	rest = strings.TrimLeft(b, "0123456789")
+	b = b[:len(b)-len(rest)]
+	if !ok || !doc.Digits(a) || len(a) > 6 || b == "" || len(b) > 6 {
+		return share{}, "", false
+	}
+	s.done, _ = strconv.Atoi(a)
+	s.total, _ = strconv.Atoi(b)
+	return s, rest, true
+}
+
+// phaseEnded: all plans of a phase are done. Its box is ticked and its row in
+// the progress table says so.
+func (w *planningRecorder) phaseEnded() {
+	p, ok := phaseIn(w.ev.Phase, true)
+	ph, open := w.g.road.phases[p], within(w.g.live, p)
+	switch {
+	case !ok:
+		w.Fail(ledger.Cannot("%q names no phase", doc.Clip(w.ev.Phase, 40)))
+		return
+	case len(open) > 0:
+		w.Fail(ledger.Cannot("%s is not complete: plan %s is open", w.g.phaseName(p), open[0].id))
+		return
+	case ph == nil:
+		w.Fail(ledger.Cannot("ROADMAP.md does not list phase %s", p))
+		return
+	case len(ph.boxes) == 0 && len(ph.row) == 0:
+		w.Fail(ledger.Cannot("ROADMAP.md has no box and no row for phase %s", p))
+		return
+	}
+	w.tickLines("phase "+p.String()+" is complete", ph.boxes)
+	for _, c := range ph.row {
+		switch doc.Fold(c.column) {
+		case "status":
+			if !holdsDone(c.Value) {
+				w.SetText(c.Text, w.doneWord())
+			}
+		case "completed", "completed on", "date":
+			if (placeholder(c.Value) || strings.Trim(c.Value, "-–— ") == "") && !w.ev.At.IsZero() {
+				w.SetText(c.Text, w.ev.At.UTC().Format(time.DateOnly))
+			}
+		}
+	}
+	if w.g.state.phase == p {
+		w.state(planChange{word: gsdDone, what: "Completed phase " + p.String()})
+	}
+}
+
+// doneWord is the word that another row of the progress table has for done.
+func (w *planningRecorder) doneWord() string {
+	for _, p := range w.g.road.sorted() {
+		for _, c := range w.g.road.phases[p].row {
+			if doc.Fold(c.column) == "status" && holdsDone(c.Value) {
+				return c.Value
+			}
+		}
+	}
+	return "Complete"
+}
+
+// question records what is asked of a person in HANDOFF.json, where one is
+// there and counts. Other files of this convention have no place for it.
+func (w *planningRecorder) question() {
+	h := w.g.hand
+	if h == nil || h.root.Node == nil {
+		w.Fail(ledger.Cannot("there is no HANDOFF.json that counts"))
+		return
+	}
+	id := agentID(w.ev.Question)
+	if id == "" || id != w.ev.Question {
+		w.Fail(ledger.Cannot("%q is no id of a question", doc.Clip(w.ev.Question, 60)))
+		return
+	}
+	w.Structured(h.file).Because("question %s", id)
+	i := slices.IndexFunc(h.asks, func(q reprise.Question) bool { return q.ID == id })
+	switch {
+	case w.ev.Kind == reprise.QuestionAsked && i < 0:
+		w.ask(h, id)
+	case w.ev.Kind == reprise.QuestionAsked:
+	case i < 0:
+		w.Fail(ledger.Cannot("there is no question %s", id))
+	case !h.places[i].Is(doc.Map):
+		w.Fail(ledger.Cannot("%s holds question %s as a bare text", h.file, id))
+	case w.ev.Kind == reprise.AnswerApplied && !h.asks[i].Answered:
+		w.Fail(ledger.Cannot("question %s has no answer", id))
+	case w.ev.Kind == reprise.AnswerApplied:
+		w.Set(h.places[i].In("applied"), true)
+	case !h.asks[i].Answered:
+		text := ledger.MarkdownLine(w.ev.Text, 2000)
+		if text == "" {
+			text = "yes"
+		}
+		w.Set(h.places[i].In("answer"), text)
+	}
+}
+
+// ask adds a question to the list the file keeps for it.
+func (w *planningRecorder) ask(h *handoff, id string) {
+	text := ledger.MarkdownLine(w.ev.Text, 2000)
+	if placeholder(text) {
+		w.Fail(ledger.Cannot("%s: the question has no text", h.file))
+		return
+	}
+	list, key := h.root.In("human_actions_pending"), "action"
+	for _, other := range []string{"questions", "open_questions"} {
+		if n := h.root.In(other); n.Is(doc.List) {
+			list, key = n, "question"
+			break
+		}
+	}
+	item := splice.Object{{Key: "id", Value: id}, {Key: key, Value: text}}
+	if len(w.ev.Options) > 0 {
+		item = append(item, splice.Member{Key: "options", Value: w.ev.Options})
+	}
+	if key == "action" {
+		item = append(item, splice.Member{Key: "blocking", Value: true})
+	}
+	if list.Is(doc.List) {
+		w.Add(list, item)
+	} else {
+		w.Set(list, []any{item})
+	}
+}
