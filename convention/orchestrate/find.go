@@ -66,14 +66,7 @@ func shapeOf(p string) shape {
 	return noShape
 }
 
-func isHome(name string) bool {
-	for _, h := range homes {
-		if name == h {
-			return true
-		}
-	}
-	return false
-}
+func isHome(name string) bool { return slices.Contains(homes, name) }
 
 func isEpicState(name string) bool { _, ok := epicStateName(name); return ok }
 
@@ -102,6 +95,7 @@ type census struct {
 	states  []string // state files of all shapes
 	stories []storyFile
 	specs   []string // folders of a specification pipeline
+	unread  map[string]error
 }
 
 // foreign are folders whose stories are nobody's work: the framework itself,
@@ -115,11 +109,12 @@ var foreign = map[string]bool{
 // survey walks over the names. A folder that cannot be listed is left out; the
 // file system reports it.
 func survey(fsys fs.FS) *census {
-	t := &census{}
+	t := &census{unread: map[string]error{}}
 	specs := map[string]bool{}
 	// The callback never returns an error of its own, so neither does the walk.
 	_ = fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
+			t.unread[p] = err
 			if d != nil && d.IsDir() {
 				return fs.SkipDir
 			}
@@ -182,7 +177,7 @@ func (f *finder) stateRuns(t *census) {
 				continue
 			}
 			ref := stateRef(p)
-			l := &loader{r: doc.NewReader(f.fsys), run: &reprise.Run{Ref: ref}, names: t.stories, asked: true, nested: true}
+			l := &loader{r: doc.NewReader(f.fsys), run: &reprise.Run{Ref: ref}, names: t.stories, nested: true}
 			l.dispatch()
 			run := l.run
 			run.Findings = append(run.Findings, l.r.Findings()...)
@@ -263,12 +258,7 @@ func foldedStory(run *reprise.Run) string {
 	if !run.State.Open() {
 		return ""
 	}
-	for _, a := range run.Also {
-		if a.Kind == reprise.KindStory {
-			return a.Path
-		}
-	}
-	return ""
+	return storyOf(run)
 }
 
 // storyRuns adds the stories that are runs of their own.
@@ -308,7 +298,7 @@ func (f *finder) stories(r *doc.Reader, group []storyFile) []storyFile {
 	full := 0
 	criteria := make([]bool, len(group))
 	for i, s := range group {
-		sh := readSheet(r, s.path)
+		sh := readStory(r, s.path)
 		// What cannot be read may be the story itself.
 		criteria[i] = sh == nil || sh.criteria
 		if criteria[i] {
@@ -330,11 +320,11 @@ func (f *finder) stories(r *doc.Reader, group []storyFile) []storyFile {
 // isLeftCopy reports whether a story lies in a folder beside one for finished
 // work that holds a file of the same name.
 func isLeftCopy(s storyFile, group []storyFile) bool {
-	if _, ended := folderSay(s.path); ended {
+	if _, ended := folderSays(s.path); ended {
 		return false
 	}
 	for _, o := range group {
-		_, ended := folderSay(o.path)
+		_, ended := folderSays(o.path)
 		if ended && path.Base(o.path) == path.Base(s.path) && path.Dir(path.Dir(o.path)) == path.Dir(path.Dir(s.path)) {
 			return true
 		}
@@ -345,7 +335,7 @@ func isLeftCopy(s storyFile, group []storyFile) bool {
 // looksLikeStory reads a file whose name says little: a story has a status in
 // its head, and criteria or tasks.
 func looksLikeStory(r *doc.Reader, p string) bool {
-	s := readSheet(r, p)
+	s := readStory(r, p)
 	if s == nil {
 		return false
 	}

@@ -55,8 +55,9 @@
 package orchestrate
 
 import (
-	"bytes"
 	"io/fs"
+	"path"
+	"strconv"
 	"strings"
 
 	"reprise"
@@ -86,15 +87,16 @@ func (*Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 }
 
 func load(fsys fs.FS, ref reprise.Ref) *reprise.Run {
-	l := &loader{r: doc.NewReader(fsys), run: &reprise.Run{Ref: ref}}
+	l := newLoader(fsys, ref)
 	l.dispatch()
+	isEpic := shapeOf(ref.Path) == epicShape
 	if shapeOf(ref.Path) != noShape {
 		l.olderCopies()
 	}
 	l.run.Findings = append(l.run.Findings, l.r.Findings()...)
 	for i := range l.run.Findings {
-		// Nothing is recorded in a state that is not whole: it cannot be gone on with.
-		if f := &l.run.Findings[i]; f.Code == reprise.CodeSalvaged && f.Source.File == l.run.Path && shapeOf(l.run.Path) == epicShape && l.run.State.Open() {
+		// Nothing is recorded in a state that is not whole: it cannot be continued.
+		if f := &l.run.Findings[i]; isEpic && f.Code == reprise.CodeSalvaged && f.Source.File == l.run.Path && l.run.State.Open() {
 			f.Severity, f.Hint = reprise.Blocking, "`reprise repair` shows what it would be rebuilt to, and does it once you agree"
 		}
 	}
@@ -103,27 +105,13 @@ func load(fsys fs.FS, ref reprise.Ref) *reprise.Run {
 
 // dispatch reads the run by the shape of its main file.
 func (l *loader) dispatch() {
-	switch shapeOf(l.run.Path) {
-	case epicShape:
-		l.epic()
-	case loopShape:
-		l.qaLoop()
-	case workflowShape, nexosShape:
-		l.workflow()
-	case bobShape:
-		l.bob()
-	case sessionShape:
-		l.session()
-	case masterShape:
-		l.master()
-	case buildShape:
-		l.build()
+	switch sh := shapeOf(l.run.Path); {
+	case sh != noShape:
+		l.state(sh)
+	case l.run.Kind == reprise.KindSpecPipeline:
+		l.pipeline()
 	default:
-		if l.run.Kind == reprise.KindSpecPipeline {
-			l.pipeline()
-		} else {
-			l.story()
-		}
+		l.story()
 	}
 }
 
@@ -132,28 +120,63 @@ type loader struct {
 	r   *doc.Reader
 	run *reprise.Run
 
-	names   []storyFile // lazily listed by storyFiles
-	asked   bool
-	lap     loop      // of a QA loop: what its file says
-	laps    []*loader // the QA loops of the project, lazily read by lapOf
-	lapped  bool
-	verdict *doc.Node // of a specification: what its critique says
-	nested  bool      // read only to know which story it speaks of: no locks, no other states
+	names  []storyFile // listed by storyFiles when first asked for
+	loop   loop        // of a QA loop: what its file says
+	free   []bool      // of a workflow: which of its steps need not be done
+	loops  []*loader   // the QA loops of the project, read by loopOf when first asked for
+	nested bool        // read only to know which story it speaks of: no locks, no other states
+}
+
+func newLoader(fsys fs.FS, ref reprise.Ref) *loader {
+	return &loader{r: doc.NewReader(fsys), run: &reprise.Run{Ref: ref}}
+}
+
+// other reads another state of the project, to know which story it speaks of.
+func (l *loader) other(p string) *loader {
+	o := newLoader(l.r.FS(), stateRef(p))
+	o.names, o.nested = l.storyFiles(), true
+	o.dispatch()
+	return o
 }
 
 // storyFiles lists the story files of the tree by name, once for one reading.
 func (l *loader) storyFiles() []storyFile {
-	if !l.asked {
-		l.asked = true
+	if l.names == nil {
 		l.names = survey(l.r.FS()).stories
 	}
 	return l.names
 }
 
+// project is the folder whose state is read.
+func (l *loader) project() string { return projectAt(l.run.Path) }
+
+// projectAt is the folder of the project that a state belongs to: the one above
+// .aiox, qa, plan or docs.
+func projectAt(p string) string {
+	if i := strings.Index("/"+p, "/docs/"); i >= 0 {
+		return path.Clean(strings.TrimSuffix(p[:i], "/"))
+	}
+	for d := path.Dir(p); d != "." && d != "/"; d = path.Dir(d) {
+		if b := path.Base(d); isHome(b) || b == "qa" || b == "plan" {
+			return path.Dir(d)
+		}
+	}
+	return "."
+}
+
+// report adds a finding about a part of the run.
+func (l *loader) report(severity reprise.Severity, code, subject string, at reprise.Source, message, hint string) {
+	l.r.Report(reprise.Finding{Code: code, Severity: severity, Subject: subject, Message: message, Source: at, Hint: hint})
+}
+
+// short quotes at most n characters of a text.
+func short(s string, n int) string { return strconv.Quote(doc.Clip(s, n)) }
+
+func quote(s string) string { return short(s, 80) }
+
 // unreadable closes a run whose main file does not say where it stands.
 func (l *loader) unreadable(why string) {
-	l.run.State, l.run.Reason = reprise.Unreadable, why
-	l.run.Next = nil
+	l.run.State, l.run.Reason, l.run.Next = reprise.Unreadable, why, nil
 	if len(l.run.Findings) == 0 && len(l.r.Findings()) == 0 {
 		l.run.Report(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: l.run.ID,
@@ -161,53 +184,4 @@ func (l *loader) unreadable(why string) {
 			Hint: "look at the file by hand, or rebuild the state from the statuses of the stories",
 		})
 	}
-}
-
-// state opens the state file of a run that works on a story. Where it cannot be
-// read the run is rebuilt from the story, for the reason given, and n is nil.
-func (l *loader) state(kind reprise.Kind, lost string) (f *doc.File, n *doc.Node) {
-	l.run.Kind = kind
-	if f, n = l.structured(l.run.Path); n == nil {
-		l.rebuildStory(f, lost)
-		l.locks()
-	}
-	return f, n
-}
-
-// structured opens a state file that should hold one map, in JSON or in YAML
-// whatever its name ends in: models write YAML into files called .json.
-func (l *loader) structured(name string) (*doc.File, *doc.Node) {
-	f := l.r.Open(name)
-	if !f.OK() {
-		if !f.Exists() {
-			f.Report(reprise.Warning, reprise.CodeMissingArtifact, 0, "the state file is gone", "")
-		}
-		return f, nil
-	}
-	n := parseStructured(f)
-	if n != nil && n.Kind != doc.Map {
-		f.Report(reprise.Warning, reprise.CodeUnreadable, n.Line, "holds no map where the state belongs", "look at the file by hand")
-		n = nil
-	}
-	return f, n
-}
-
-func parseStructured(f *doc.File) *doc.Node {
-	if isJSONText(f) {
-		return f.JSON()
-	}
-	n := f.YAML()
-	if strings.HasSuffix(f.Path, ".json") && n != nil {
-		f.Report(reprise.Info, reprise.CodeIntegrity, 0, "YAML in a file whose name ends in .json", "")
-	}
-	return n
-}
-
-// isJSONText reports whether a file is called and begins like JSON.
-func isJSONText(f *doc.File) bool {
-	if !strings.HasSuffix(f.Path, ".json") {
-		return false
-	}
-	text := bytes.TrimLeft(f.Data, " \t\r\n\xef\xbb\xbf")
-	return len(text) > 0 && bytes.IndexByte([]byte("{[\""), text[0]) >= 0
 }

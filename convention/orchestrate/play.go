@@ -1,17 +1,10 @@
-// Package orchestrate is how the workflows of AIOS, AIOX and Nexos projects are
-// worked on: the development cycle of a story, the specification pipeline, the
-// QA loop, epics with their waves, and named workflows.
-//
-// What holds for all of them: a reviewer's word counts only if it is known, and
-// only a known approval lets anything pass; work that is sent back is done
-// again, and after a number of times in a row a person is asked; what a person
-// said is acted upon once.
 package orchestrate
 
 import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +12,14 @@ import (
 	"reprise/internal/doc"
 )
 
-const playLayoutName = "orchestrate"
+// How the runs of this convention are worked on: the development cycle of a story,
+// the specification pipeline, the QA loop, epics with their waves, and named
+// workflows.
+//
+// What holds for all of them: a reviewer's word counts only if it is known, and
+// only a known approval lets anything pass; work that is sent back is done again,
+// and after a number of times in a row a person is asked; what a person said is
+// acted upon once.
 
 // Steps, roles and options that several workflows share.
 const (
@@ -27,7 +27,7 @@ const (
 
 	allowMore, acceptIt, stopIt = "allow more iterations", "accept as it is", "stop"
 
-	playRejected, approved = "rejected", "approved"
+	rejected, approved = "rejected", "approved"
 )
 
 // limits are how often in a row a step may send work back before a person is
@@ -79,7 +79,7 @@ func judge(reply reprise.Reply, known reprise.Ruling) reprise.Conclusion {
 	case reprise.Passes:
 		c.Outcome = approved
 	case reprise.SendsBack:
-		c.Outcome = playRejected
+		c.Outcome = rejected
 	case reprise.Holds:
 		c.Blocked = true
 	case reprise.NoRuling:
@@ -133,12 +133,7 @@ func escalation(step string) string { return "escalation-" + strings.ReplaceAll(
 // pending reports whether a question waits for its answer, or the answer for
 // its use.
 func pending(r *reprise.Run, id string) bool {
-	for _, q := range r.Questions {
-		if q.ID == id && !q.Applied {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Questions, func(q reprise.Question) bool { return q.ID == id && !q.Applied })
 }
 
 // unused gives the answers on record that nothing was done with yet.
@@ -282,10 +277,9 @@ const (
 	maxLine    = 200
 )
 
-// criteriaTitles, taskTitles and findingTitles are headings of a story.
+// criteriaTitles and findingTitles are headings of a story.
 var (
 	criteriaTitles = []string{"Acceptance Criteria", "Critérios de Aceitação", "Critérios de Aceite", "Criteria", "验收标准"}
-	taskTitles     = []string{"Tasks", "Tasks / Subtasks", "Tarefas", "Tareas"}
 	findingTitles  = []string{"QA Results", "QA Findings", "Review Findings", "QA Review"}
 )
 
@@ -296,25 +290,24 @@ func withStory(fsys fs.FS, a *reprise.Assignment, story string) {
 	}
 	a.Inputs = append(a.Inputs, story)
 	a.Facts["story"] = story
-	f := doc.NewReader(fsys).Open(story)
-	if !f.OK() || !strings.HasSuffix(strings.ToLower(story), ".md") {
+	s := readStory(doc.NewReader(fsys), story)
+	if s == nil || isYAMLStory(story) {
 		return
 	}
-	md := f.Markdown()
 	add := func(name string, line int, text string, n int) {
 		if text = strings.TrimSpace(text); text != "" {
-			a.Data = append(a.Data, reprise.Data{Name: name, Source: reprise.Source{File: story, Line: line}, Text: doc.Clip(text, n)})
+			a.Data = append(a.Data, reprise.Data{Name: name, Source: s.source(line), Text: doc.Clip(text, n)})
 		}
 	}
-	add("title", 0, md.Title(), maxLine)
-	if l, ok := md.All().Label("Status", "Estado", "Situação", "状态"); ok {
-		add("status", l.Line, l.Value, maxLine)
+	add("title", 0, s.title, maxLine)
+	if c, ok := s.claim(); ok {
+		add("status", c.Source.Line, c.Word, maxLine)
 	}
-	if s, ok := md.Section(criteriaTitles...); ok {
-		add("acceptance criteria", s.Line, s.Text(), maxSection)
+	if sec, ok := s.file.Markdown().Section(criteriaTitles...); ok {
+		add("acceptance criteria", sec.Line, sec.Text(), maxSection)
 	}
-	if s, ok := md.Section(findingTitles...); ok {
-		add("review findings", s.Line, s.Text(), maxSection)
+	if sec, ok := s.file.Markdown().Section(findingTitles...); ok {
+		add("review findings", sec.Line, sec.Text(), maxSection)
 	}
 }
 
@@ -328,27 +321,19 @@ func storyOf(r *reprise.Run) string {
 	return ""
 }
 
-// unwritten reports whether a story is only the form of one: so the layout says, or
-// it has a place for acceptance criteria and nothing there, no tasks, and no box
-// anywhere, whatever its status.
+// unwritten reports whether a story is only the form of one, whatever its status.
 func unwritten(fsys fs.FS, r *reprise.Run) bool {
 	if s := r.Step(create); s != nil && s.Status == reprise.Pending {
 		return true
 	}
-	f := doc.NewReader(fsys).Open(r.Path)
-	if !f.OK() || !strings.HasSuffix(strings.ToLower(r.Path), ".md") {
-		return false
-	}
-	md := f.Markdown()
-	s, ok := md.Section(criteriaTitles...)
-	tasks, _ := md.Section(taskTitles...)
-	return ok && strings.TrimSpace(s.Text()+tasks.Text()) == "" && len(md.All().Checks()) == 0
+	s := readStory(doc.NewReader(fsys), r.Path)
+	return s != nil && s.form
 }
 
 // emptied reports whether nothing is left of a story.
 func emptied(fsys fs.FS, story string) bool {
-	f := doc.NewReader(fsys).Open(story)
-	return f.OK() && len(bytes.TrimSpace(f.Data)) == 0
+	s := readStory(doc.NewReader(fsys), story)
+	return s != nil && len(bytes.TrimSpace(s.file.Data)) == 0
 }
 
 // Playbooks say how the runs of this convention are worked on, by their kind.

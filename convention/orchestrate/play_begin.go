@@ -4,21 +4,19 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 
 	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
-// homes are the state folders, the latest generation of the tool last.
-var playHomes = []string{".aios", ".aiox", ".nexos"}
-
-// home is the state folder of a project: the latest that is there.
+// home is the state folder of a project: the latest that is there, else that of
+// the current generation of the tool.
 func home(fsys fs.FS) string {
 	out := ".aiox"
-	for _, h := range playHomes {
+	for _, h := range homes {
 		if exists(fsys, h) {
 			out = h
 		}
@@ -38,7 +36,7 @@ func notFromNothing(what, why string) error {
 	return fmt.Errorf("begin %s: %s: %w", what, why, reprise.ErrNotFromNothing)
 }
 
-// isName reports whether an id can be part of a file name.
+// isName reports whether an id can be part of a file name or a key.
 func isName(id string) bool {
 	if id == "" || len(id) > 100 || id[0] == '.' || id[0] == '-' {
 		return false
@@ -64,68 +62,36 @@ func slug(text string) string {
 	return out
 }
 
-// storyNumber is the id at the beginning of a story's name: 1.2, 4-1, US-21,
-// CP-8.1, m1; epicFolder a folder that gives a bare number its epic.
-var (
-	storyNumber = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:[A-Za-z]\d{1,3}|(?:[A-Za-z]+-)*\d+(?:[.-]\d{1,4})*)(?:[-._]|$)`)
-	})
-	playEpicFolder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:epic)-(\d+)$`) })
-)
-
-// storyID is what a story is called, as the layout calls it: the number its file
-// name begins with, else the name.
-func storyID(name string) string {
-	base := path.Base(name)
-	for _, ext := range []string{path.Ext(base), ".story"} {
-		base = strings.TrimSuffix(base, ext)
-	}
-	if strings.Contains(strings.ToLower(base), "-story-") {
-		return base
-	}
-	rest := base
-	for _, word := range []string{"STORY-", "story-", "Story-"} {
-		rest = strings.TrimPrefix(rest, word)
-	}
-	id := strings.TrimRight(storyNumber().FindString(rest), "-._")
-	if id == "" {
-		return base
-	}
-	if m := playEpicFolder().FindStringSubmatch(path.Base(path.Dir(name))); m != nil && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsDigit(r) }) {
-		return m[1] + "." + id
-	}
-	return id
+// stateIn reads a state file, absent if it holds none.
+func stateIn(fsys fs.FS, name string) ledger.Value {
+	l := newLoader(fsys, reprise.Ref{Path: name})
+	f, n := l.structured(name)
+	return ledger.Root(f, n)
 }
 
-// maxWalk bounds how many entries are looked at for a story.
-const maxWalk = 20000
+// storyRef is the run of a story.
+func storyRef(name string) reprise.Ref {
+	id := storyKey(name).id
+	if id == "" {
+		id = stem(path.Base(name))
+	}
+	return reprise.Ref{Layout: layoutName, ID: id, Path: name, Kind: reprise.KindStory}
+}
 
-// findStory looks for the file of a story by its id in the folders for stories,
-// "" if there is none. One in a folder for finished work is found too. A folder
-// that cannot be read is an error: a second story of that name would be made.
+// findStory looks for the file of a story by its id, "" if there is none. One in a
+// folder for finished work is found too. A folder for stories that cannot be read is
+// an error: a second story of that name would be made.
 func findStory(fsys fs.FS, id string) (string, error) {
-	found, seen := "", 0
-	for _, root := range []string{"docs", "stories"} {
-		if !exists(fsys, root) {
-			continue
-		}
-		err := fs.WalkDir(fsys, root, func(p string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if seen++; seen > maxWalk || found != "" {
-				return fs.SkipAll
-			}
-			low := strings.ToLower(p)
-			story := strings.HasSuffix(low, ".story.md") || strings.Contains("/"+low, "/stories/") && strings.HasSuffix(low, ".md")
-			if !d.IsDir() && story && !strings.Contains(low, "/spec/") && strings.EqualFold(storyID(p), id) {
-				found = p
-			}
-			return nil
-		})
-		if err != nil {
-			return "", fmt.Errorf("look for story %s: %w", id, err)
+	t := survey(fsys)
+	for _, s := range t.stories {
+		if strings.EqualFold(s.key.id, id) {
+			return s.path, nil
 		}
 	}
-	return found, nil
+	for p, err := range t.unread {
+		if first, _, _ := strings.Cut(p, "/"); first == "docs" || first == "stories" {
+			return "", fmt.Errorf("look for story %s: %s: %s", id, p, doc.Cause(err))
+		}
+	}
+	return "", nil
 }

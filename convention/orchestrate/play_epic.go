@@ -28,7 +28,7 @@ func (Epic) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Un
 	var out []reprise.Unit
 	for _, u := range d.Units {
 		s := r.Step(u.ID)
-		if s == nil || s.Phase == "prerequisites" {
+		if s == nil || s.Phase == prerequisites.group {
 			if len(out) == 0 && len(busy) == 0 {
 				return []reprise.Unit{u}
 			}
@@ -47,7 +47,7 @@ func (Epic) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Un
 // Assign implements reprise.Playbook.
 func (p Epic) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
 	s := r.Step(u.ID)
-	if s != nil && s.Phase != "prerequisites" {
+	if s != nil && s.Phase != prerequisites.group {
 		return p.story(fsys, r, u, s)
 	}
 	role := u.Role
@@ -110,19 +110,18 @@ func (Epic) story(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) (
 			if !isName(s.ID) {
 				return a, fmt.Errorf("assign %s of %s: the id cannot be that of a file", s.ID, r.ID)
 			}
-			name = "docs/stories/" + s.ID + ".story.md"
+			name = storyPath(s.ID)
 		}
 	}
 	if !fs.ValidPath(name) {
 		return a, fmt.Errorf("assign %s of %s: %q is no path inside the project", s.ID, r.ID, name)
 	}
-	a.Child = &reprise.Ref{Layout: playLayoutName, ID: storyID(name), Path: name, Kind: reprise.KindStory}
-	for _, c := range s.Claims {
-		if c.Won && c.Ledger == playLoopLedger {
-			// Its review is on the way: that goes on, and closes the story.
-			a.Child = &reprise.Ref{Layout: playLayoutName, ID: loopID(fsys, c.Source.File), Path: c.Source.File, Kind: reprise.KindQALoop}
-		}
+	child := storyRef(name)
+	if loop := heldByLoop(s); loop != "" {
+		// Its review is on the way: that continues, and closes the story.
+		child = reprise.Ref{Layout: layoutName, ID: loopID(fsys, loop), Path: loop, Kind: reprise.KindQALoop}
 	}
+	a.Child = &child
 	a.Cast = casting(fsys, r, s)
 	a.Inputs = []string{name}
 	a.Facts["story"] = name
@@ -136,7 +135,7 @@ func (Epic) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	switch {
 	case r.State == reprise.Unreadable:
 		return reprise.Conclusion{Problem: "the state of the epic cannot be read any more: " + r.Reason}
-	case s != nil && s.Phase == "prerequisites":
+	case s != nil && s.Phase == prerequisites.group:
 		return finished(reply)
 	case s != nil && !s.Status.Closed():
 		return reprise.Conclusion{Problem: "the story is not done: " + s.Status.String()}
@@ -144,8 +143,8 @@ func (Epic) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 		return finished(reply)
 	}
 	c := judge(reply, reprise.NoRuling)
-	if c.Outcome == playRejected || c.Blocked {
-		c = reprise.Conclusion{Outcome: playRejected, Text: c.Text, Finished: true, Questions: []reprise.Asked{{
+	if c.Outcome == rejected || c.Blocked {
+		c = reprise.Conclusion{Outcome: rejected, Text: c.Text, Finished: true, Questions: []reprise.Asked{{
 			ID: gateQuestion(r, a.Step), Subject: a.Step, Options: []string{gateAgain, acceptIt, stopIt}, Closed: true,
 			Text: strings.TrimSpace(fmt.Sprintf("The gate %s was not passed. How should it go on? %s", a.Step, c.Text)),
 		}}}
@@ -171,7 +170,7 @@ func (p Epic) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Eve
 	if !r.State.Open() {
 		return nil, nil
 	}
-	if out := elsewhere(r, "epic state"); len(out) > 0 {
+	if out := elsewhere(r, stateLedger); len(out) > 0 {
 		return out, nil
 	}
 	switch {
@@ -197,7 +196,7 @@ func contested(r *reprise.Run) (ask []reprise.Event, held bool) {
 	var ids []string
 	for i := range r.Steps {
 		if s := &r.Steps[i]; slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool {
-			return c.Ledger == playLoopLedger && s.Status == reprise.Done && !c.Status.Closed()
+			return c.Ledger == loopLedger && s.Status == reprise.Done && !c.Status.Closed()
 		}) {
 			ids = append(ids, s.ID)
 		}
@@ -223,7 +222,7 @@ func elsewhere(r *reprise.Run, ledger string) []reprise.Event {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		lags := slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return c.Ledger == ledger && !c.Status.Closed() })
-		if !s.Status.Closed() || !lags || s.Phase == "prerequisites" {
+		if !s.Status.Closed() || !lags || s.Phase == prerequisites.group {
 			continue
 		}
 		ev := reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: s.Role, Text: "completed outside this workflow"}
@@ -267,7 +266,7 @@ func blockedStories(r *reprise.Run) []*reprise.Step {
 	var out []*reprise.Step
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if isBlocked(s) && s.Phase != "prerequisites" && (len(out) == 0 || out[0].Phase == s.Phase) {
+		if isBlocked(s) && s.Phase != prerequisites.group && (len(out) == 0 || out[0].Phase == s.Phase) {
 			out = append(out, s)
 		}
 	}

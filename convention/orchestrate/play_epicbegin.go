@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // Begin implements reprise.Playbook: from the state of an epic, from its
@@ -27,16 +28,19 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 			return Epic{}.Begin(fsys, g)
 		}
 		id := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(base, path.Ext(base)), "-state"), "epic-")
-		return reprise.Ref{Layout: playLayoutName, ID: id, Path: g.Path, Kind: reprise.KindEpic}, nil, nil
+		return reprise.Ref{Layout: layoutName, ID: id, Path: g.Path, Kind: reprise.KindEpic}, nil, nil
 	}
-	id, steps, err := g.ID, []string(nil), error(nil)
+	id, steps := g.ID, []string(nil)
 	if g.Path != "" {
-		var own string
-		if own, steps, err = readPlan(fsys, g.Path); err != nil {
+		plan, err := planAt(fsys, g.Path)
+		if err != nil {
+			return none, nil, err
+		}
+		if steps, err = plan.steps(g.Path); err != nil {
 			return none, nil, err
 		}
 		if id == "" {
-			id = own
+			id = plan.id
 		}
 	} else {
 		steps = listed(g.Text)
@@ -47,8 +51,8 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	case !isName(id):
 		return none, nil, notFromNothing("epic", "it has no name that can be that of a file")
 	}
-	ref := reprise.Ref{Layout: playLayoutName, ID: id, Path: home(fsys) + "/epic-" + id + "-state.yaml", Kind: reprise.KindEpic}
-	for _, h := range playHomes {
+	ref := reprise.Ref{Layout: layoutName, ID: id, Path: home(fsys) + "/epic-" + id + "-state.yaml", Kind: reprise.KindEpic}
+	for _, h := range homes {
 		if name := h + "/epic-" + id + "-state.yaml"; exists(fsys, name) {
 			ref.Path = name
 		}
@@ -63,49 +67,29 @@ func (Epic) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 // called and who does and judges it, named as in the state: "execution_plan",
 // "waves/1/name", "stories/2.1/executor"; and what must be done beside the stories.
 func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
-	f := doc.NewReader(fsys).Open(r.Path)
-	if !f.OK() {
-		return nil, nil
-	}
-	root := f.YAML()
-	if inner := root.Get("epic_state", "epicState"); inner != nil {
-		root = inner
-	}
+	e := readEpic(epicRoot(stateIn(fsys, r.Path)))
 	out := map[string]string{}
-	take := func(under string, n *doc.Node, names ...string) {
+	take := func(under string, at ledger.Value, names ...string) {
 		for _, name := range names {
-			if text := n.Get(name).Str(); text != "" {
+			if text := at.In(name).Plain(); text != "" {
 				out[under+name] = text
 			}
 		}
 	}
-	take("", root, "execution_plan", "title", "branch")
-	if plan := root.Get("executionPlan").Str(); plan != "" && out["execution_plan"] == "" {
+	take("", e.Value, "title", "branch")
+	if plan := e.In("execution_plan", "executionPlan").Plain(); plan != "" {
 		out["execution_plan"] = plan
 	}
-	stories := func(n *doc.Node) {
-		keep := func(id string, s *doc.Node) {
-			if isName(id) && s != nil && s.Kind == doc.Map {
-				take("stories/"+id+"/", s, storyGiven...)
-			}
-		}
-		for _, f := range n.Get("stories").Fields() {
-			keep(f.Name, f.Value)
-		}
-		for _, s := range n.Get("stories").List() {
-			keep(s.Get("id", "story", "story_id", "storyId").Str(), s)
-		}
+	for _, w := range e.waves {
+		take("waves/"+w.name+"/", w.at, "name")
 	}
-	for _, w := range root.Get("waves").Fields() {
-		take("waves/"+w.Name+"/", w.Value, "name")
-		stories(w.Value)
-	}
-	for _, w := range root.Get("waves").List() {
-		take("waves/"+w.Get("wave", "number", "id").Str()+"/", w, "name")
-		stories(w)
-	}
+	e.stories(func(_ *wave, s *waveStory) {
+		if isName(s.id) {
+			take("stories/"+s.id+"/", s.at, storyGiven...)
+		}
+	})
 	for _, key := range []string{"prerequisites", "merge_preconditions", "owner_pending"} {
-		if items := conditions(root.Get(key), r); len(items) > 0 {
+		if items := conditions(e.In(key), r); len(items) > 0 {
 			text, err := json.Marshal(items)
 			if err != nil {
 				return nil, fmt.Errorf("keep %s of %s: %w", key, r.ID, err)
@@ -119,33 +103,30 @@ func (Epic) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 // conditions are what must be done beside the stories, or by a person: prerequisites
 // by their names, or a list. Each is its fields, with its name or its bare text under
 // "". What came of it is left out, and what was asked by whoever carried the epic on.
-func conditions(n *doc.Node, r *reprise.Run) [][][2]string {
+func conditions(list ledger.Value, r *reprise.Run) [][][2]string {
 	var out [][][2]string
-	add := func(head string, n *doc.Node) {
+	for _, n := range list.Entries(1) {
+		head := doc.Clip(n.Plain(), 2000)
+		if list.Is(doc.Map) {
+			head = n.Name
+		}
 		var item [][2]string
 		if head != "" {
 			item = append(item, [2]string{"", head})
 		}
-		for _, f := range n.Fields() {
+		for _, f := range n.Entries(1) {
 			switch {
 			case f.Name == "status":
 				item = append(item, [2]string{f.Name, "pending"})
-			case slices.Contains(cameOf, f.Name) || !fieldName(f.Name) || f.Value.Str() == "":
+			case slices.Contains(cameOf, f.Name) || !fieldName(f.Name) || f.Plain() == "":
 			default:
-				item = append(item, [2]string{f.Name, doc.Clip(f.Value.Str(), 2000)})
+				item = append(item, [2]string{f.Name, doc.Clip(f.Plain(), 2000)})
 			}
 		}
-		if len(item) > 0 && len(out) < 200 && !askedHere(r, n.Get("id").Str()) {
+		told := !list.Is(doc.Map) || n.Has("status")
+		if told && len(item) > 0 && len(out) < 200 && !askedHere(r, n.In("id").Plain()) {
 			out = append(out, item)
 		}
-	}
-	for _, f := range n.Fields() {
-		if f.Value != nil && f.Value.Kind == doc.Map && f.Value.Has("status") {
-			add(f.Name, f.Value)
-		}
-	}
-	for _, item := range n.List() {
-		add(doc.Clip(item.Str(), 2000), item)
 	}
 	return out
 }
@@ -175,7 +156,7 @@ func (Epic) GoalOf(_ fs.FS, r *reprise.Run) string {
 	wave := ""
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.Phase == "prerequisites" || !isName(s.ID) {
+		if s.Phase == prerequisites.group || !isName(s.ID) {
 			continue
 		}
 		if s.Phase != wave && text.Len() > 0 {
@@ -204,68 +185,32 @@ func listed(text string) []string {
 	return out
 }
 
-// readPlan reads the id and the stories, wave by wave, of an execution plan.
-func readPlan(fsys fs.FS, name string) (id string, steps []string, err error) {
-	r := doc.NewReader(fsys)
-	f := r.Open(name)
+// planAt reads the execution plan in a file.
+func planAt(fsys fs.FS, name string) (*epicPlan, error) {
+	f := doc.NewReader(fsys).Open(name)
 	if !f.OK() {
-		return "", nil, notFromNothing("epic", "the plan "+name+" cannot be read")
+		return nil, notFromNothing("epic", "the plan "+name+" cannot be read")
 	}
-	n := f.YAML()
-	if n == nil || n.Kind != doc.Map {
-		return "", nil, notFromNothing("epic", "the plan "+name+" cannot be understood")
+	p := readPlan(f)
+	if p == nil {
+		return nil, notFromNothing("epic", "the plan "+name+" cannot be understood")
 	}
-	if inner := n.Get("execution"); inner != nil && inner.Kind == doc.Map {
-		n = inner
+	if p.id == "" {
+		p.id = strings.TrimSuffix(strings.TrimSuffix(path.Base(name), path.Ext(name)), "-EXECUTION")
 	}
-	if id = n.Get("epicId", "epic_id", "id").Str(); id == "" {
-		id = strings.TrimSuffix(strings.TrimSuffix(path.Base(name), path.Ext(name)), "-EXECUTION")
-	}
-	add := func(wave string, stories *doc.Node) error {
-		for _, s := range planIDs(stories) {
-			if !isName(s) || !isName(wave) {
-				return notFromNothing("epic", fmt.Sprintf("the plan %s names a story %q of wave %q", name, doc.Clip(s, 40), doc.Clip(wave, 40)))
-			}
-			steps = append(steps, wave+": "+s)
-		}
-		return nil
-	}
-	waves := n.Get("waves")
-	switch {
-	case waves == nil:
-		err = add("1", n.Get("stories"))
-	case waves.Kind == doc.List:
-		for i, w := range waves.Items {
-			number := w.Get("wave", "number", "id").Str()
-			if number == "" {
-				number = fmt.Sprint(i + 1)
-			}
-			if err = add(number, w.Get("stories")); err != nil {
-				return "", nil, err
-			}
-		}
-	default:
-		for _, w := range waves.Fields() {
-			if err = add(w.Name, w.Value.Get("stories")); err != nil {
-				return "", nil, err
-			}
-		}
-	}
-	return id, steps, err
+	return p, nil
 }
 
-// planIDs are the stories of a map or a list.
-func planIDs(n *doc.Node) []string {
-	var out []string
-	for _, f := range n.Fields() {
-		out = append(out, f.Name)
-	}
-	for _, item := range n.List() {
-		if item.Kind == doc.Map {
-			out = append(out, item.Get("id", "story", "story_id", "storyId").Str())
-			continue
+// steps are the stories of a plan, each with its wave before it.
+func (p *epicPlan) steps(name string) (out []string, err error) {
+	for _, s := range p.stories {
+		switch {
+		case s.wave == "":
+		case !isName(s.id) || !isName(s.wave):
+			return nil, notFromNothing("epic", fmt.Sprintf("the plan %s names a story %q of wave %q", name, doc.Clip(s.id, 40), doc.Clip(s.wave, 40)))
+		default:
+			out = append(out, s.wave+": "+s.id)
 		}
-		out = append(out, item.Str())
 	}
-	return out
+	return out, nil
 }

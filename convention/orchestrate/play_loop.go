@@ -17,15 +17,12 @@ type Loop struct{ alone }
 
 var _ reprise.Playbook = Loop{}
 
-// loopLedger is how the layout quotes QA loops.
-const playLoopLedger = "QA loop"
-
 // Begin implements reprise.Playbook: the loop of a story that is there, named
 // by its id or its path, or the state of a loop itself.
 func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	none := reprise.Ref{}
 	if base := path.Base(g.Path); strings.HasPrefix(base, "loop-status.") && exists(fsys, g.Path) {
-		return reprise.Ref{Layout: playLayoutName, ID: loopID(fsys, g.Path), Path: g.Path, Kind: reprise.KindQALoop}, nil, nil
+		return reprise.Ref{Layout: layoutName, ID: loopID(fsys, g.Path), Path: g.Path, Kind: reprise.KindQALoop}, nil, nil
 	}
 	story := g.Path
 	if story == "" || strings.HasPrefix(path.Base(story), "loop-status.") {
@@ -37,11 +34,11 @@ func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	if story == "" || !exists(fsys, story) {
 		return none, nil, notFromNothing("QA loop", "there is no story to review")
 	}
-	id := storyID(story)
+	id := storyRef(story).ID
 	if !isName(id) {
 		return none, nil, notFromNothing("QA loop", "the story's name cannot be that of a folder")
 	}
-	ref := reprise.Ref{Layout: playLayoutName, ID: "qa-loop-" + id, Path: "qa/" + id + "/loop-status.json", Kind: reprise.KindQALoop}
+	ref := reprise.Ref{Layout: layoutName, ID: "qa-loop-" + id, Path: "qa/" + id + "/loop-status.json", Kind: reprise.KindQALoop}
 	// The loop of the project as a whole may be this story's.
 	if one := "qa/loop-status.json"; exists(fsys, one) && loopID(fsys, one) == ref.ID {
 		ref.Path = one
@@ -54,12 +51,7 @@ func (Loop) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 
 // GivenOf implements reprise.Giver: the loop's own maximum.
 func (Loop) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
-	f := doc.NewReader(fsys).Open(r.Path)
-	if !f.OK() {
-		return nil, nil
-	}
-	// YAML reads JSON too, and some of these files are YAML.
-	if n, ok := f.YAML().Get("maxIterations", "max_iterations").Int(); ok && n > 0 {
+	if n, ok := stateIn(fsys, r.Path).In("maxIterations", "max_iterations").Int(); ok && n > 0 {
 		return map[string]string{"maxIterations": strconv.Itoa(n)}, nil
 	}
 	return nil, nil
@@ -67,49 +59,26 @@ func (Loop) GivenOf(fsys fs.FS, r *reprise.Run) (map[string]string, error) {
 
 // loopID is what the loop in a file is called.
 func loopID(fsys fs.FS, name string) string {
-	f := doc.NewReader(fsys).Open(name)
-	if f.OK() {
-		// YAML reads JSON too, and some of these files are YAML.
-		if id := f.YAML().Get("storyId", "story_id").Str(); id != "" {
-			return "qa-loop-" + id
-		}
+	if id := stateIn(fsys, name).In("storyId", "story_id").Plain(); id != "" {
+		return "qa-loop-" + id
 	}
 	return "qa-loop-" + path.Base(path.Dir(name))
 }
 
-// step is the review or fix that a unit means.
-func (Loop) step(u reprise.Unit) (step string, n, of int) {
-	for _, what := range []string{"review", "fix"} {
-		if rest, ok := strings.CutPrefix(u.ID, what+"-"); ok {
-			if n, err := strconv.Atoi(rest); err == nil {
-				return u.ID, n, 0
-			}
-		}
-		nums := doc.Numbers(u.Phase)
-		if strings.HasPrefix(u.Phase, what) && len(nums) > 0 {
-			if len(nums) > 1 {
-				of = nums[1]
-			}
-			return fmt.Sprintf("%s-%d", what, nums[0]), nums[0], of
-		}
-	}
-	return "", 0, 0
-}
-
 // Assign implements reprise.Playbook.
-func (p Loop) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
-	step, n, of := p.step(u)
-	if step == "" {
+func (Loop) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
+	what, n := loopStep(u.ID, u.Phase, 0)
+	if n == 0 {
 		return reprise.Assignment{}, fmt.Errorf("assign %s: the loop has no phase %q", r.ID, u.Phase)
 	}
 	role := "qa"
-	if strings.HasPrefix(step, "fix-") {
+	if what == "fix" {
 		role = "dev"
 	}
-	a := assignment(r, u, step, role)
+	a := assignment(r, u, fmt.Sprintf("%s-%d", what, n), role)
 	a.Facts["iteration"] = strconv.Itoa(n)
-	if of > 0 {
-		a.Facts["max"] = strconv.Itoa(of)
+	if nums := doc.Numbers(u.Phase); len(nums) > 1 {
+		a.Facts["max"] = strconv.Itoa(nums[1])
 	}
 	a.Inputs = append(a.Inputs, r.Path)
 	if story := storyOf(r); story != "" {

@@ -20,14 +20,6 @@ var (
 	_ reprise.Aimer    = Pipeline{}
 )
 
-const playWrite, playCritique = "write", "critique"
-
-// outputs are what the phases leave, and who does them.
-var outputs = map[string]struct{ role, file string }{
-	"gather": {"pm", "requirements.json"}, "assess": {"architect", "complexity.json"}, "research": {"analyst", "research.json"},
-	write: {"pm", "spec.md"}, critique: {"qa", "critique.json"},
-}
-
 // Begin implements reprise.Playbook.
 func (Pipeline) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	dir, id := g.Path, g.ID
@@ -46,7 +38,7 @@ func (Pipeline) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 	if id = path.Base(dir); id == "spec" {
 		id = path.Base(path.Dir(dir))
 	}
-	ref := reprise.Ref{Layout: playLayoutName, ID: id, Path: dir, Kind: reprise.KindSpecPipeline}
+	ref := reprise.Ref{Layout: layoutName, ID: id, Path: dir, Kind: reprise.KindSpecPipeline}
 	if exists(fsys, dir) {
 		return ref, nil, nil
 	}
@@ -70,8 +62,8 @@ func (Pipeline) GoalOf(_ fs.FS, r *reprise.Run) string {
 // criticised again, one whose critique says nothing is criticised. What is on record
 // of the critique counts before its file.
 func (Pipeline) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
-	w, c := r.Step(playWrite), r.Step(playCritique)
-	if w == nil || c == nil || !made(r, playWrite) || !made(r, playCritique) {
+	w, c := r.Step(write), r.Step(critique)
+	if w == nil || c == nil || !made(r, write) || !made(r, critique) {
 		return u.Phase
 	}
 	word := onDisk(fsys, r)
@@ -79,16 +71,16 @@ func (Pipeline) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
 	case c.Ended > 0 && c.Settled == c.Attempts, c.Ended == 0 && word == reprise.Passes:
 		return create
 	case c.Ended == 0 && word != reprise.SendsBack && word != reprise.Holds, w.Ended > c.Ended:
-		return playCritique
+		return critique
 	}
-	return playWrite
+	return write
 }
 
 // Aim implements reprise.Aimer: the files cannot tell that a specification was written
 // anew since its critique, nor that the critique was accepted by another word than its
 // own.
 func (p Pipeline) Aim(fsys fs.FS, r *reprise.Run) {
-	w, c := r.Step(playWrite), r.Step(playCritique)
+	w, c := r.Step(write), r.Step(critique)
 	if w == nil || c == nil || w.Ended+c.Ended == 0 || len(r.Next) != 1 {
 		return
 	}
@@ -100,10 +92,10 @@ func (p Pipeline) Aim(fsys fs.FS, r *reprise.Run) {
 	switch u.Phase = step; step {
 	case create:
 		c.Status, u.Role, u.Reason = reprise.Done, cycleRoles[create], "the specification is accepted and has no story yet"
-	case playCritique:
-		c.Status, u.Role, u.Reason = reprise.Pending, outputs[step].role, "it was written anew since its critique"
+	case critique:
+		c.Status, u.Role, u.Reason = reprise.Pending, pipelinePhases[pipelinePhase(step)].role, "it was written anew since its critique"
 	default:
-		c.Status, u.Role, u.Reason = reprise.Pending, outputs[step].role, "its critique sent it back"
+		c.Status, u.Role, u.Reason = reprise.Pending, pipelinePhases[pipelinePhase(step)].role, "its critique sent it back"
 	}
 	r.Phase = step
 	if r.State == reprise.Interrupted {
@@ -118,16 +110,7 @@ func made(r *reprise.Run, phase string) bool {
 
 // onDisk is the verdict that the critique's own file gives.
 func onDisk(fsys fs.FS, r *reprise.Run) reprise.Ruling {
-	for _, a := range r.Artifacts {
-		if a.MadeBy != playCritique || a.Presence != reprise.Present || path.Ext(a.Path) == ".md" {
-			continue
-		}
-		// YAML reads JSON too.
-		if n := doc.NewReader(fsys).Open(a.Path).YAML(); n != nil && n.Kind == doc.Map {
-			return rule(n.Get("verdict", "decision", "result").Str())
-		}
-	}
-	return reprise.NoRuling
+	return rule(plainText(newLoader(fsys, r.Ref).readSpec().verdict))
 }
 
 // output is the file of a phase: the one that is there, else its usual name.
@@ -137,7 +120,8 @@ func output(r *reprise.Run, phase string) string {
 			return a.Path
 		}
 	}
-	return path.Join(r.Path, outputs[phase].file)
+	p := pipelinePhases[pipelinePhase(phase)]
+	return path.Join(r.Path, p.artifact+p.ext)
 }
 
 // Assign implements reprise.Playbook.
@@ -150,21 +134,21 @@ func (p Pipeline) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 		}
 		a := assignment(r, u, step, cycleRoles[create])
 		p.inputs(fsys, r, &a)
-		story := "docs/stories/" + r.ID + ".story.md"
+		story := storyPath(r.ID)
 		a.Facts["story"] = story
 		a.Expect = []reprise.Expected{{Path: story}}
 		return a, nil
 	}
-	o, ok := outputs[step]
-	if !ok {
+	i := pipelinePhase(step)
+	if i < 0 {
 		return reprise.Assignment{}, fmt.Errorf("assign %s: a specification has no phase %q", r.ID, step)
 	}
-	a := assignment(r, u, step, o.role)
+	a := assignment(r, u, step, pipelinePhases[i].role)
 	p.inputs(fsys, r, &a)
 	file := output(r, step)
 	s := r.Step(step)
 	a.Facts["output"] = file
-	a.Expect = []reprise.Expected{{Path: file, Changed: step != playCritique && s != nil && s.Status.Closed()}}
+	a.Expect = []reprise.Expected{{Path: file, Changed: step != critique && s != nil && s.Status.Closed()}}
 	return a, nil
 }
 
@@ -175,11 +159,8 @@ func (Pipeline) inputs(fsys fs.FS, r *reprise.Run, a *reprise.Assignment) {
 			a.Inputs = append(a.Inputs, art.Path)
 		}
 	}
-	name := path.Join(r.Path, ".pipeline-state.json")
-	if f := doc.NewReader(fsys).Open(name); f.OK() {
-		if goal := f.JSON().Get("goal"); goal.Str() != "" {
-			a.Data = append(a.Data, reprise.Data{Name: "goal", Source: goal.Source(), Text: doc.Clip(goal.Str(), maxSection)})
-		}
+	if goal := stateIn(fsys, specState(r.Path)).In("goal"); goal.Plain() != "" {
+		a.Data = append(a.Data, reprise.Data{Name: "goal", Source: goal.Source(), Text: doc.Clip(goal.Plain(), maxSection)})
 	}
 }
 
@@ -195,7 +176,7 @@ func (Pipeline) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply
 	if !made(r, a.Step) {
 		return reprise.Conclusion{Problem: "the output of " + a.Step + " is not there or cannot be read"}
 	}
-	if a.Step != playCritique {
+	if a.Step != critique {
 		return finished(reply)
 	}
 	return judge(reply, onDisk(fsys, r))

@@ -34,9 +34,9 @@ func (Story) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, er
 		if !isName(id) {
 			return reprise.Ref{}, nil, notFromNothing("story", "a name or a text that says what it is about is needed")
 		}
-		name = "docs/stories/" + id + ".story.md"
+		name = storyPath(id)
 	}
-	ref := reprise.Ref{Layout: playLayoutName, ID: storyID(name), Path: name, Kind: reprise.KindStory}
+	ref := storyRef(name)
 	if exists(fsys, name) {
 		return ref, nil, nil
 	}

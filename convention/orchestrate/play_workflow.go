@@ -18,9 +18,6 @@ type Workflow struct{ alone }
 
 var _ reprise.Playbook = Workflow{}
 
-// Phases of the development cycle executor that are not like the others.
-const bobDevelop, bobHeal, bobGate, bobEnd = "2_development", "3_self_healing", "4_quality_gate", "6_checkpoint"
-
 // Begin implements reprise.Playbook: a state that is there, or a new one whose
 // steps the text lists, one in a line as "role: what is to be done".
 func (Workflow) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
@@ -30,7 +27,7 @@ func (Workflow) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 			return none, nil, notFromNothing("workflow", g.Path+" is not there")
 		}
 		base := path.Base(g.Path)
-		return reprise.Ref{Layout: playLayoutName, ID: strings.TrimSuffix(strings.TrimSuffix(base, path.Ext(base)), "-state"), Path: g.Path, Kind: reprise.KindWorkflow}, nil, nil
+		return reprise.Ref{Layout: layoutName, ID: strings.TrimSuffix(strings.TrimSuffix(base, path.Ext(base)), "-state"), Path: g.Path, Kind: reprise.KindWorkflow}, nil, nil
 	}
 	var steps []string
 	for _, line := range strings.Split(g.Text, "\n") {
@@ -46,14 +43,14 @@ func (Workflow) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event,
 	if len(steps) == 0 || !isName(g.ID) || strings.HasPrefix(g.ID, "epic-") {
 		return none, nil, notFromNothing("workflow", "a name and its steps are needed")
 	}
-	ref := reprise.Ref{Layout: playLayoutName, ID: g.ID, Path: home(fsys) + "/" + g.ID + "-state.yaml", Kind: reprise.KindWorkflow}
+	ref := reprise.Ref{Layout: layoutName, ID: g.ID, Path: home(fsys) + "/" + g.ID + "-state.yaml", Kind: reprise.KindWorkflow}
 	if exists(fsys, ref.Path) {
 		return ref, nil, nil
 	}
 	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Options: steps, Outcome: g.Mode}}, nil
 }
 
-func isSession(r *reprise.Run) bool { return strings.HasPrefix(path.Base(r.Path), ".session-state.") }
+func isSession(r *reprise.Run) bool { return shapeOf(r.Path) == sessionShape }
 
 // step is the step that a unit means. The layout calls a unit by its story where
 // there is one. What a review sent back is made again first.
@@ -111,7 +108,8 @@ func (p Workflow) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 		if story == "" {
 			return a, fmt.Errorf("assign %s of %s: the story has no file", s.ID, r.ID)
 		}
-		a.Child = &reprise.Ref{Layout: playLayoutName, ID: storyID(story), Path: story, Kind: reprise.KindStory}
+		child := storyRef(story)
+		a.Child = &child
 		return a, nil
 	}
 	withStory(fsys, &a, story)
@@ -166,7 +164,7 @@ func (p Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise
 		return append(p.close(r), applied(q)), nil
 	}
 	if isSession(r) {
-		if out := elsewhere(r, "session state"); len(out) > 0 {
+		if out := elsewhere(r, forms[sessionShape].ledger); len(out) > 0 {
 			return out, nil
 		}
 		return answers(r, ended), nil

@@ -26,6 +26,10 @@ type Changes struct {
 // NewChanges begins a set of changes to files of fsys.
 func NewChanges(fsys fs.FS) *Changes { return &Changes{reader: doc.NewReader(fsys)} }
 
+// Reader is what the files are read with. A convention that reads its model with it
+// reads each file once, and Damaged knows what was wrong with it.
+func (c *Changes) Reader() *doc.Reader { return c.reader }
+
 // Fail keeps the first error.
 func (c *Changes) Fail(err error) {
 	if c.err == nil && err != nil {
@@ -120,6 +124,39 @@ func (f *File) Changed() bool {
 	return changed
 }
 
+// Bytes is the content of the file with the changes so far.
+func (f *File) Bytes() []byte {
+	if f == nil {
+		return nil
+	}
+	return f.now()
+}
+
+// Replace gives the open Markdown file another content: an edit that splice has no
+// words for, or what it was before an edit that did not read back.
+func (f *File) Replace(content []byte) {
+	if f == nil || f.changes.err != nil {
+		return
+	}
+	md, err := splice.NewMarkdown(content)
+	f.keep(err)
+	if err == nil {
+		f.md = md
+	}
+}
+
+// Append adds text at the end of a file that is there.
+func (c *Changes) Append(name, text, why string) {
+	read := c.reader.Open(name)
+	switch {
+	case c.err != nil:
+	case !read.OK():
+		c.Fail(c.Damaged(name))
+	default:
+		c.files = append(c.files, &File{Path: name, changes: c, base: read.Data, content: slices.Concat(read.Data, []byte(text)), why: why, appends: true})
+	}
+}
+
 // Because says what the change of the file is for. The first reason stays.
 func (f *File) Because(format string, args ...any) {
 	if f != nil && f.why == "" {
@@ -211,8 +248,15 @@ func (c *Changes) Damaged(name string) error {
 func (c *Changes) Structured(name string) *File {
 	return c.open(name, func(f *File, data []byte, read *doc.File) (err error) {
 		if IsJSON(data) {
-			return f.parse(splice.NewJSON(data))
+			if err = f.parse(splice.NewJSON(data)); err == nil {
+				return nil
+			}
+			if strings.HasSuffix(name, ".json") {
+				read.JSON() // reports what is wrong
+				return c.Damaged(name)
+			}
 		}
+		// What begins like JSON may be YAML in braces.
 		if n := read.YAML(); n == nil || c.salvaged(name) {
 			return c.Damaged(name)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // headLines is how many lines of the body count as the head of a story. Below
@@ -24,10 +25,13 @@ type field struct {
 	heading bool // under or in a heading "Status"
 	front   bool
 	closing bool // among the last lines of the file
+
+	place ledger.Value // of a field in the front matter, or of a story in YAML
+	boxes []doc.Check  // of a list of statuses
 }
 
-// sheet is a story file as it was read.
-type sheet struct {
+// storyDoc is a story file as it was read; nil stands for one that was not.
+type storyDoc struct {
 	path   string
 	title  string
 	fields []field
@@ -52,24 +56,25 @@ type sheet struct {
 	file      *doc.File
 }
 
-// readSheet reads a story file, in Markdown or in the older YAML form. It
+// readStory reads a story file, in Markdown or in the older YAML form. It
 // returns nil if the file was not read; that is reported.
-func readSheet(r *doc.Reader, name string) *sheet { return sheetIn(r.Open(name)) }
+func readStory(r *doc.Reader, name string) *storyDoc { return storyOfFile(r.Open(name)) }
 
-func sheetIn(f *doc.File) *sheet {
+func storyOfFile(f *doc.File) *storyDoc {
 	if !f.OK() {
 		return nil
 	}
-	s := &sheet{path: f.Path, file: f}
-	if ext := strings.ToLower(path.Ext(f.Path)); ext == ".yaml" || ext == ".yml" {
-		s.readYAML(f)
+	s := &storyDoc{path: f.Path, file: f, dates: dates(f.Data)}
+	if isYAMLStory(f.Path) {
+		n := f.YAML()
+		s.readFront(ledger.Root(f, n))
+		s.criteria = n.Has("acceptance_criteria") || n.Has("acceptanceCriteria") || n.Has("tasks")
 		return s
 	}
 	m := f.Markdown()
 	s.title = m.Title()
-	s.readFront(m.Front)
+	s.readFront(ledger.Root(f, m.Front))
 	s.readBody(m)
-	s.dates = dates(f.Data)
 	return s
 }
 
@@ -77,19 +82,18 @@ func sheetIn(f *doc.File) *sheet {
 // the fields of the story.
 const innerStory = "story"
 
-func (s *sheet) readFront(n *doc.Node) {
-	if n == nil || n.Kind != doc.Map {
+func (s *storyDoc) readFront(n ledger.Value) {
+	if !n.Is(doc.Map) {
 		return
 	}
-	for _, f := range n.Keys {
-		if !isStatusKey(f.Name) || f.Value.IsNull() {
-			continue
+	for i, f := range n.Entries(0) {
+		if isStatusKey(f.Name) && !f.IsNull() {
+			word := f.Str()
+			s.fields = append(s.fields, field{class: classify(word), word: word, line: n.Keys[i].Line, head: true, front: true, place: f.Value})
 		}
-		word := f.Value.Str()
-		s.fields = append(s.fields, field{class: classify(word), word: word, line: f.Line, head: true, front: true})
 	}
 	// Some keep the story's fields under a key of their own.
-	s.readFront(n.Get(innerStory))
+	s.readFront(n.In(innerStory))
 	if s.title == "" || isStoryWord(s.title) {
 		if title := n.Get("title").Str(); title != "" {
 			s.title = title
@@ -102,7 +106,7 @@ func (s *sheet) readFront(n *doc.Node) {
 
 // isForm reports whether a story is only the form of one. A title may speak of tasks,
 // too; it is no place for them.
-func (s *sheet) isForm(m *doc.Markdown) bool {
+func (s *storyDoc) isForm(m *doc.Markdown) bool {
 	places := 0
 	for _, sec := range m.Sections() {
 		if sec.Level == 1 || !isWork(sec.Title) {
@@ -115,26 +119,7 @@ func (s *sheet) isForm(m *doc.Markdown) bool {
 	return places > 0 && s.boxes == 0
 }
 
-// statusKeyAt returns the key of a map that tells the status in a line.
-func statusKeyAt(n *doc.Node, line int) string {
-	if n != nil && n.Kind == doc.Map {
-		for _, k := range n.Keys {
-			if k.Line == line && isStatusKey(k.Name) {
-				return k.Name
-			}
-		}
-	}
-	return ""
-}
-
-func (s *sheet) readYAML(f *doc.File) {
-	n := f.YAML()
-	s.readFront(n)
-	s.criteria = n.Has("acceptance_criteria") || n.Has("acceptanceCriteria") || n.Has("tasks")
-	s.dates = dates(f.Data)
-}
-
-func (s *sheet) readBody(m *doc.Markdown) {
+func (s *storyDoc) readBody(m *doc.Markdown) {
 	boxLines := s.headings(m)
 	s.labels(m)
 	head := bodyHead(m)
@@ -198,7 +183,7 @@ func lastLine(m *doc.Markdown) int {
 
 // headings reads `## Status` with the line or the boxes below it, and
 // `## Status: X`. It returns the lines of status boxes, which are no tasks.
-func (s *sheet) headings(m *doc.Markdown) map[int]bool {
+func (s *storyDoc) headings(m *doc.Markdown) map[int]bool {
 	boxes := map[int]bool{}
 	for _, sec := range m.Sections() {
 		title, value, _ := strings.Cut(colons(sec.Title), ":")
@@ -210,7 +195,9 @@ func (s *sheet) headings(m *doc.Markdown) map[int]bool {
 			continue
 		}
 		if checks := leadingChecks(sec); len(checks) > 0 {
-			s.fields = append(s.fields, lastTicked(checks))
+			f := lastTicked(checks)
+			f.boxes = checks
+			s.fields = append(s.fields, f)
 			for _, c := range checks {
 				boxes[c.Line] = true
 			}
@@ -267,7 +254,7 @@ func lastTicked(checks []doc.Check) field {
 
 // labels reads `**Status:** X`, `Status: X`, `| Status | X |` and the same in
 // the middle of a line.
-func (s *sheet) labels(m *doc.Markdown) {
+func (s *storyDoc) labels(m *doc.Markdown) {
 	seen := map[int]bool{}
 	for _, f := range s.fields {
 		seen[f.line] = true
@@ -313,7 +300,7 @@ func (s *sheet) labels(m *doc.Markdown) {
 }
 
 // notice looks for the marks of a story: criteria or tasks of its own.
-func (s *sheet) notice(l doc.Line) {
+func (s *storyDoc) notice(l doc.Line) {
 	text := strings.TrimSpace(l.Text)
 	if !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "**") {
 		return
@@ -345,7 +332,7 @@ func isDependencies(title string) bool {
 
 // dependency looks for a dependency that the story itself calls both pending
 // and blocking.
-func (s *sheet) dependency(sec doc.Section) {
+func (s *storyDoc) dependency(sec doc.Section) {
 	for _, l := range sec.Lines() {
 		fold := doc.Fold(l.Text)
 		pending := strings.Contains(fold, "pendente") || strings.Contains(fold, "pending")
@@ -406,7 +393,7 @@ func link(from, value string) string {
 // winner returns the index of the field that decides, -1 if there is none.
 // Of the head the furthest field wins; without one the first Status heading,
 // then the first label anywhere.
-func (s *sheet) winner() int {
+func (s *storyDoc) winner() int {
 	best := -1
 	for i, f := range s.fields {
 		if f.head && f.class > unknown && (best < 0 || rankOf(f.class) > rankOf(s.fields[best].class)) {
@@ -431,6 +418,25 @@ func (s *sheet) winner() int {
 	return -1
 }
 
+// class is what the field that decides means.
+func (s *storyDoc) class() class {
+	if s == nil || s.winner() < 0 {
+		return noClass
+	}
+	return s.fields[s.winner()].class
+}
+
+// word is what the field that decides says.
+func (s *storyDoc) word() string {
+	if s == nil || s.winner() < 0 {
+		return ""
+	}
+	return s.fields[s.winner()].word
+}
+
+// newest is the latest day the story records, by when its file was changed.
+func (s *storyDoc) newest() dated { return newest(s.dates, s.file.MTime) }
+
 // rankOf is how far a class is. A story that is blocked has been begun.
 func rankOf(c class) int {
 	switch c {
@@ -446,4 +452,4 @@ func rankOf(c class) int {
 	return 0
 }
 
-func (s *sheet) source(line int) reprise.Source { return reprise.Source{File: s.path, Line: line} }
+func (s *storyDoc) source(line int) reprise.Source { return reprise.Source{File: s.path, Line: line} }

@@ -3,7 +3,7 @@ package orchestrate
 import (
 	"fmt"
 	"path"
-	"strconv"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -49,6 +49,20 @@ type say struct {
 	own    bool // a field in the head of the story itself
 }
 
+func (s say) claim() reprise.Claim {
+	return reprise.Claim{Ledger: s.ledger, Status: s.class.status(), Word: s.word, Source: s.at}
+}
+
+// claim is what the story's own file says of it; ok is false where it says nothing.
+func (s *storyDoc) claim() (c reprise.Claim, ok bool) {
+	i := s.winner()
+	if i < 0 {
+		return c, false
+	}
+	f := s.fields[i]
+	return say{ledger: "story", class: f.class, word: f.word, at: s.source(f.line)}.claim(), true
+}
+
 // story reads a story run: the file, its copies, its folder, its QA gate, the
 // epic's table and the epic state.
 func (l *loader) story() {
@@ -56,7 +70,7 @@ func (l *loader) story() {
 	run.Kind = reprise.KindStory
 	k := storyKey(run.Path)
 	run.Epic, run.Order = k.epicName(), k.order()
-	s := readSheet(l.r, run.Path)
+	s := readStory(l.r, run.Path)
 	if s == nil {
 		f := l.r.Open(run.Path)
 		if !f.Exists() {
@@ -66,13 +80,11 @@ func (l *loader) story() {
 		return
 	}
 	run.Title = s.title
-	if d := newest(s.dates, s.file.MTime); !d.day.IsZero() {
-		run.Active(d.day, s.source(d.line))
-	} else {
+	if l.activeIn(s); run.LastActivity.IsZero() {
 		run.Active(s.file.MTime, s.source(0))
 	}
 	own, fields := l.ownSays(s)
-	folder, hasFolder := folderSay(run.Path)
+	folder, hasFolder := folderSays(run.Path)
 	others := l.otherSays(s, k)
 	all := append(fields, others...)
 	if hasFolder {
@@ -100,7 +112,7 @@ func (l *loader) story() {
 
 // ownSays gives the fields of the file as claims and the index of the one
 // that decides.
-func (l *loader) ownSays(s *sheet) (own int, out []say) {
+func (l *loader) ownSays(s *storyDoc) (own int, out []say) {
 	own = -1
 	win := s.winner()
 	for i, f := range s.fields {
@@ -128,19 +140,16 @@ func (l *loader) ownSays(s *sheet) (own int, out []say) {
 			if i == win {
 				severity = reprise.Warning
 			}
-			l.r.Report(reprise.Finding{
-				Code: reprise.CodeUnknownStatus, Severity: severity, Subject: l.run.ID, Source: s.source(f.line),
-				Message: fmt.Sprintf("the status %s has no meaning here", strconv.Quote(doc.Clip(f.word, 60))),
-				Hint:    "write one of Draft, Ready, InProgress, InReview, Done, Blocked",
-			})
+			l.report(severity, reprise.CodeUnknownStatus, l.run.ID, s.source(f.line), fmt.Sprintf("the status %s has no meaning here", short(f.word, 60)),
+				"write one of Draft, Ready, InProgress, InReview, Done, Blocked")
 		}
 	}
 	return own, out
 }
 
-// folderSay is what the folder of a story says of it. Only folders for work
+// folderSays is what the folder of a story says of it. Only folders for work
 // that has ended decide; active/ and backlog/ are where stories are kept.
-func folderSay(p string) (say, bool) {
+func folderSays(p string) (say, bool) {
 	for d := path.Dir(p); d != "." && d != "/"; d = path.Dir(d) {
 		name := path.Base(d)
 		if isStories(name) {
@@ -208,7 +217,7 @@ const datesKept = 6
 const formOnly = "only its form is there: neither acceptance criteria nor tasks"
 
 // settle decides the state and what comes next.
-func (l *loader) settle(s *sheet, all []say, own, won int) {
+func (l *loader) settle(s *storyDoc, all []say, own, won int) {
 	run := l.run
 	c := noClass
 	if won >= 0 {
@@ -220,11 +229,11 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 	}
 	switch c {
 	case done:
-		run.State, run.Phase, run.Reason = reprise.Complete, "done", fmt.Sprintf("%s says %s", all[won].ledger, strconv.Quote(doc.Clip(all[won].word, 40)))
+		run.State, run.Phase, run.Reason = reprise.Complete, "done", fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 40))
 	case dropped:
-		run.State, run.Phase, run.Reason = reprise.Stopped, "dropped", fmt.Sprintf("%s says %s", all[won].ledger, strconv.Quote(doc.Clip(all[won].word, 40)))
+		run.State, run.Phase, run.Reason = reprise.Stopped, "dropped", fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 40))
 	case blocked:
-		run.State, run.Phase, run.Reason = reprise.Waiting, "implement", "the story is called blocked: "+strconv.Quote(doc.Clip(all[won].word, 60))
+		run.State, run.Phase, run.Reason = reprise.Waiting, "implement", "the story is called blocked: "+short(all[won].word, 60)
 		l.next("implement", "dev", "once what blocks it is resolved")
 	case inReview:
 		run.State, run.Phase, run.Reason = reprise.Interrupted, "qa", "implemented and waiting for its review"
@@ -249,7 +258,7 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 			l.next("create", "sm", formOnly)
 		}
 	case unknown:
-		run.State, run.Phase, run.Reason = reprise.Interrupted, "", "its status has no meaning here: "+strconv.Quote(doc.Clip(all[won].word, 40))
+		run.State, run.Phase, run.Reason = reprise.Interrupted, "", "its status has no meaning here: "+short(all[won].word, 40)
 		l.next("implement", "dev", "the status does not say which phase is open; look before going on")
 	default:
 		l.noStatus(s)
@@ -261,7 +270,7 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 	l.prerequisite(s)
 	if s.waits != "" && run.State == reprise.NotStarted {
 		run.State = reprise.Waiting
-		run.Reason = "the story names a dependency that is pending and blocking: " + strconv.Quote(doc.Clip(s.waits, 80))
+		run.Reason = "the story names a dependency that is pending and blocking: " + short(s.waits, 80)
 		run.Questions = append(run.Questions, reprise.Question{
 			ID: "dependency-" + run.ID, Subject: run.ID, Source: s.source(s.waitsLine),
 			Text: "Is this resolved: " + doc.Clip(s.waits, 120) + "?",
@@ -271,7 +280,7 @@ func (l *loader) settle(s *sheet, all []say, own, won int) {
 
 // begun is a story in progress. With every box ticked, only the hand-over for
 // review is missing.
-func (l *loader) begun(s *sheet, won say) {
+func (l *loader) begun(s *storyDoc, won say) {
 	run := l.run
 	run.State, run.Phase, run.Reason = reprise.Interrupted, "implement", "implementation was begun and not handed over for review"
 	switch {
@@ -284,25 +293,19 @@ func (l *loader) begun(s *sheet, won say) {
 	}
 	run.Reason = fmt.Sprintf("in progress, but all %d boxes are ticked: the hand-over for review is missing", s.boxes)
 	l.next("qa", "qa", "nothing is left to tick; only the status was not moved")
-	l.r.Report(reprise.Finding{
-		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: run.ID, Source: won.at,
-		Message: fmt.Sprintf("the status is %s while all %d boxes are ticked", strconv.Quote(doc.Clip(won.word, 40)), s.boxes),
-		Hint:    "review it, or mark it Done if that has happened",
-	})
+	l.report(reprise.Warning, reprise.CodeStatusDrift, run.ID, won.at, fmt.Sprintf("the status is %s while all %d boxes are ticked", short(won.word, 40), s.boxes),
+		"review it, or mark it Done if that has happened")
 	l.overtaken(s)
 }
 
 // begunInSilence is a story whose status never left Ready while its tasks were
 // ticked: the boxes are moved by those who do the work, the status by hand.
-func (l *loader) begunInSilence(s *sheet, won say) {
+func (l *loader) begunInSilence(s *storyDoc, won say) {
 	run := l.run
 	run.State = reprise.Interrupted
-	run.Reason = fmt.Sprintf("its status is still %s, but %d of its %d tasks and criteria are ticked", strconv.Quote(doc.Clip(won.word, 40)), s.worked, s.work)
+	run.Reason = fmt.Sprintf("its status is still %s, but %d of its %d tasks and criteria are ticked", short(won.word, 40), s.worked, s.work)
 	l.next("implement", "dev", fmt.Sprintf("%d of %d tasks and criteria are ticked", s.worked, s.work))
-	l.r.Report(reprise.Finding{
-		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: run.ID, Source: won.at,
-		Message: run.Reason, Hint: "look at what is done before going on",
-	})
+	l.report(reprise.Warning, reprise.CodeStatusDrift, run.ID, won.at, run.Reason, "look at what is done before going on")
 	if s.allWorked() {
 		l.next("qa", "qa", "nothing is left to tick; only the status was not moved")
 	}
@@ -310,20 +313,17 @@ func (l *loader) begunInSilence(s *sheet, won say) {
 
 // prerequisite: nothing can be implemented or reviewed without criteria; a
 // story without them goes back to its validation.
-func (l *loader) prerequisite(s *sheet) {
+func (l *loader) prerequisite(s *storyDoc) {
 	if s.criteria || s.boxes > 0 || (l.run.Phase != "implement" && l.run.Phase != "qa") {
 		return
 	}
-	l.r.Report(reprise.Finding{
-		Code: reprise.CodeMissingArtifact, Severity: reprise.Info, Subject: l.run.ID, Source: s.source(0),
-		Message: fmt.Sprintf("the story has neither acceptance criteria nor tasks, which %s needs", l.run.Phase),
-		Hint:    "validate has to run again",
-	})
+	l.report(reprise.Info, reprise.CodeMissingArtifact, l.run.ID, s.source(0),
+		fmt.Sprintf("the story has neither acceptance criteria nor tasks, which %s needs", l.run.Phase), "validate has to run again")
 }
 
 // overtaken asks about a story whose boxes are all ticked and whose successor
 // is done already: its status was forgotten, and only a person knows.
-func (l *loader) overtaken(s *sheet) {
+func (l *loader) overtaken(s *storyDoc) {
 	k := storyKey(s.path)
 	if len(k.nums) == 0 || k.letter != 0 {
 		return
@@ -335,18 +335,15 @@ func (l *loader) overtaken(s *sheet) {
 		if e.IsDir() || !ok || !f.key.same(k) {
 			continue
 		}
-		after := readSheet(l.r, f.path)
-		if after == nil {
+		after := readStory(l.r, f.path)
+		if after.class() != done {
 			continue
 		}
-		i := after.winner()
-		if i < 0 || after.fields[i].class != done {
-			continue
-		}
+		closed, _ := after.claim()
 		l.run.State = reprise.Waiting
 		l.run.Reason = fmt.Sprintf("in progress with all %d boxes ticked, and its successor %s is done: a person has to say whether it is too", s.boxes, f.key.id)
 		l.run.Questions = append(l.run.Questions, reprise.Question{
-			ID: "close-" + l.run.ID, Subject: l.run.ID, Source: after.source(after.fields[i].line), Options: []string{"mark Done", "review it"}, Closed: true,
+			ID: "close-" + l.run.ID, Subject: l.run.ID, Source: closed.Source, Options: []string{"mark Done", "review it"}, Closed: true,
 			Text: fmt.Sprintf("Is story %s done? All its boxes are ticked, and story %s after it is done.", l.run.ID, f.key.id),
 		})
 		return
@@ -355,7 +352,7 @@ func (l *loader) overtaken(s *sheet) {
 
 // noStatus is for a story that says nothing of its status: it is not done, and
 // its boxes are all there is to go by.
-func (l *loader) noStatus(s *sheet) {
+func (l *loader) noStatus(s *storyDoc) {
 	run := l.run
 	run.State, run.Phase, run.Reason = reprise.NotStarted, "", "the story has no status"
 	if s.ticked > 0 {
@@ -366,10 +363,7 @@ func (l *loader) noStatus(s *sheet) {
 		run.Phase = "create"
 		l.next("create", "sm", formOnly)
 	}
-	l.r.Report(reprise.Finding{
-		Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: run.ID, Source: s.source(0),
-		Message: run.Reason, Hint: "write its status into the story's head",
-	})
+	l.report(reprise.Info, reprise.CodeAmbiguous, run.ID, s.source(0), run.Reason, "write its status into the story's head")
 }
 
 func (l *loader) next(phase, role, why string) {
@@ -404,16 +398,11 @@ func dispute(all []say, own, won int) (closed, open int, ok bool) {
 // allWorked reports whether every task and criterion is ticked. Where one field
 // of a story says done, that is a witness against one that says it was not even
 // handed over; it is none against a review, before which all is ticked, too.
-func (s *sheet) allWorked() bool { return s.work > 0 && s.worked == s.work }
+func (s *storyDoc) allWorked() bool { return s.work > 0 && s.worked == s.work }
 
 // witnessed reports whether a file beside the story calls it done, too.
 func witnessed(all []say) bool {
-	for _, s := range all {
-		if s.class == done && !s.own && !strings.HasPrefix(s.ledger, "story") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(s say) bool { return s.class == done && !s.own && !strings.HasPrefix(s.ledger, "story") })
 }
 
 // askToClose: nothing but the bookkeeping seems to be left, and only a person
@@ -421,23 +410,17 @@ func witnessed(all []say) bool {
 func (l *loader) askToClose(closed, open say) {
 	run := l.run
 	run.State, run.Phase = reprise.Waiting, "close"
-	run.Reason = fmt.Sprintf("%s says %s, %s says %s: a person has to say whether it is done",
-		closed.ledger, strconv.Quote(doc.Clip(closed.word, 40)), open.ledger, strconv.Quote(doc.Clip(open.word, 40)))
+	both := fmt.Sprintf("%s says %s, %s says %s", closed.ledger, short(closed.word, 40), open.ledger, short(open.word, 40))
+	run.Reason = both + ": a person has to say whether it is done"
 	run.Questions = append(run.Questions, reprise.Question{
 		ID: "close-" + run.ID, Subject: run.ID, Options: []string{"mark Done", "go on"}, Closed: true, Source: closed.at,
-		Text: fmt.Sprintf("Is story %s done? %s says %s, %s says %s.", run.ID,
-			closed.ledger, strconv.Quote(doc.Clip(closed.word, 40)), open.ledger, strconv.Quote(doc.Clip(open.word, 40))),
+		Text: fmt.Sprintf("Is story %s done? %s.", run.ID, both),
 	})
 	l.next("close", "po", "only the bookkeeping seems to be left")
 }
 
 func gatePassed(all []say) bool {
-	for _, s := range all {
-		if s.ledger == gateLedger && s.class == done {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(s say) bool { return s.ledger == gateLedger && s.class == done })
 }
 
 // drift reports ledgers that disagree with the one that won.
@@ -461,11 +444,7 @@ func (l *loader) drift(all []say, won int) {
 		if s.ledger == gateLedger {
 			hint = "the gate passed: close the story"
 		}
-		l.r.Report(reprise.Finding{
-			Code: reprise.CodeStatusDrift, Severity: severity, Subject: l.run.ID, Source: s.at,
-			Message: fmt.Sprintf("%s says %s (%s), %s at %s says %s (%s), which is taken",
-				s.ledger, strconv.Quote(doc.Clip(s.word, 40)), s.class, w.ledger, w.at, strconv.Quote(doc.Clip(w.word, 40)), w.class),
-			Hint: hint,
-		})
+		l.report(severity, reprise.CodeStatusDrift, l.run.ID, s.at, fmt.Sprintf("%s says %s (%s), %s at %s says %s (%s), which is taken",
+			s.ledger, short(s.word, 40), s.class, w.ledger, w.at, short(w.word, 40), w.class), hint)
 	}
 }

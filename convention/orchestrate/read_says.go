@@ -7,18 +7,13 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
-
-// gateLedger is the name under which verdicts of QA gates are quoted.
-const gateLedger = "QA gate"
-
-// stateLedger is the name under which epic states are quoted.
-const stateLedger = "epic state"
 
 // otherSays collects what files beside the story say of it: its copies, the
 // table of its epic, the epic state and the QA gate. Only files that can be
 // told by name are opened.
-func (l *loader) otherSays(s *sheet, k key) []say {
+func (l *loader) otherSays(s *storyDoc, k key) []say {
 	var out []say
 	out = append(out, l.copySays(s)...)
 	out = append(out, l.epicTableSays(s, k)...)
@@ -29,10 +24,10 @@ func (l *loader) otherSays(s *sheet, k key) []say {
 
 // copySays reads the copies of the story under the same file name in sibling
 // folders: moved stories leave their old file behind.
-func (l *loader) copySays(s *sheet) []say {
+func (l *loader) copySays(s *storyDoc) []say {
 	var out []say
 	parent := path.Dir(path.Dir(s.path))
-	if _, ended := folderSay(s.path); !ended {
+	if _, ended := folderSays(s.path); !ended {
 		return nil
 	}
 	for _, d := range l.r.Dir(parent) {
@@ -41,9 +36,9 @@ func (l *loader) copySays(s *sheet) []say {
 			continue
 		}
 		l.run.Also = append(l.run.Also, reprise.Ref{Layout: layoutName, ID: l.run.ID, Path: p, Kind: reprise.KindStory})
-		if c := readSheet(l.r, p); c != nil {
-			if i := c.winner(); i >= 0 {
-				out = append(out, say{ledger: "copy in " + d.Name() + "/", class: c.fields[i].class, word: c.fields[i].word, at: c.source(c.fields[i].line)})
+		if c := readStory(l.r, p); c != nil {
+			if said, ok := c.claim(); ok {
+				out = append(out, say{ledger: "copy in " + d.Name() + "/", class: c.class(), word: said.Word, at: said.Source})
 			}
 		}
 	}
@@ -52,7 +47,7 @@ func (l *loader) copySays(s *sheet) []say {
 
 // epicTableSays reads the row about the story in the tables of its epic's
 // file: the one it links to, or the one whose name has its epic's number.
-func (l *loader) epicTableSays(s *sheet, k key) []say {
+func (l *loader) epicTableSays(s *storyDoc, k key) []say {
 	name := s.epicLink
 	if name == "" {
 		name = l.epicFile(s.path, k)
@@ -134,17 +129,16 @@ func (l *loader) epicStateSays(k key) []say {
 			if !f.OK() || !bytes.Contains(f.Data, []byte(k.id)) && !bytes.Contains(f.Data, []byte(joinInts(k.nums))) {
 				continue // it does not name the story
 			}
-			for _, w := range epicWaves(epicRoot(f.YAML())) {
-				for _, st := range w.stories {
-					if st.key.same(k) {
-						// A branch planned for a story nobody has begun is not there yet.
-						if l.run.Branch == "" && stateClass(st.word) > ready && st.node != nil && st.node.Kind == doc.Map {
-							l.run.Branch = branchName(st.node.Get("branch"))
-						}
-						out = append(out, say{ledger: stateLedger, class: stateClass(st.word), word: st.word, at: st.at})
-					}
+			readEpic(epicRoot(ledger.Root(f, f.YAML()))).stories(func(_ *wave, st *waveStory) {
+				if !st.key.same(k) {
+					return
 				}
-			}
+				// A branch planned for a story nobody has begun is not there yet.
+				if l.run.Branch == "" && stateClass(st.word) > ready {
+					l.run.Branch = branchName(st.at.In("branch").Node)
+				}
+				out = append(out, say{ledger: stateLedger, class: stateClass(st.word), word: st.word, at: st.source()})
+			})
 		}
 	}
 	return out
@@ -259,14 +253,12 @@ func storyInGate(n *doc.Node, k key, name string) *doc.Node {
 		}
 		return nil
 	}
-	for _, item := range list.Items {
-		if item.Kind == doc.Map && nameKey(plainText(item.Get("id", "story", "story_id"))).same(k) {
-			return item
+	for _, s := range (ledger.Value{Node: list}).Entries(1) {
+		if list.Kind == doc.List {
+			s.Name = s.In(storyIDs...).Plain()
 		}
-	}
-	for _, f := range list.Keys {
-		if f.Value != nil && f.Value.Kind == doc.Map && nameKey(f.Name).same(k) {
-			return f.Value
+		if s.Is(doc.Map) && nameKey(s.Name).same(k) {
+			return s.Node
 		}
 	}
 	return nil

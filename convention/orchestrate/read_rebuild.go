@@ -107,17 +107,16 @@ func leftOver(data []byte, keys ...string) string {
 // rebuiltStep adds a story with what each ledger says of it, the first in the
 // order of their trust deciding.
 func (l *loader) rebuiltStep(p string, k key) {
-	sh := readSheet(l.r, p)
+	sh := readStory(l.r, p)
 	if sh == nil {
 		return
 	}
 	step := reprise.Step{ID: k.id, Title: sh.title, Phase: "story", Role: "dev", Path: p, Source: sh.source(0), Status: reprise.Unknown, Traces: storyTraces(k), Files: sh.files}
-	if say, ended := folderSay(p); ended {
-		step.Claims = append(step.Claims, reprise.Claim{Ledger: say.ledger, Status: say.class.status(), Word: say.word, Source: say.at})
+	if says, ended := folderSays(p); ended {
+		step.Claims = append(step.Claims, says.claim())
 	}
-	if i := sh.winner(); i >= 0 && sh.fields[i].class > unknown {
-		f := sh.fields[i]
-		step.Claims = append(step.Claims, reprise.Claim{Ledger: "story", Status: f.class.status(), Word: f.word, Source: sh.source(f.line)})
+	if c, ok := sh.claim(); ok && sh.class() > unknown {
+		step.Claims = append(step.Claims, c)
 	}
 	step.Claims = append(step.Claims, l.outputClaims(sh, k)...)
 	if c, ok := sh.changeLog(); ok {
@@ -126,16 +125,14 @@ func (l *loader) rebuiltStep(p string, k key) {
 	if len(step.Claims) > 0 {
 		step.Claims[0].Won, step.Status = true, step.Claims[0].Status
 	}
-	if d := newest(sh.dates, sh.file.MTime); !d.day.IsZero() {
-		l.run.Active(d.day, sh.source(d.line))
-	}
+	l.activeIn(sh)
 	l.run.Steps = append(l.run.Steps, step)
 }
 
 // outputClaims is what the outputs on disk say: a gate that passed shows that
 // the story was reviewed, not that it was closed; files of its list that are
 // there show that it was begun.
-func (l *loader) outputClaims(sh *sheet, k key) []reprise.Claim {
+func (l *loader) outputClaims(sh *storyDoc, k key) []reprise.Claim {
 	for _, g := range l.gateSays(sh.path, k) {
 		if g.ledger != gateLedger {
 			continue
@@ -186,26 +183,23 @@ func (l *loader) rebuilt(f *doc.File, why string) {
 	}
 	run.State, run.Phase = reprise.Waiting, confirmPhase
 	run.Reason = why + "; it was rebuilt from " + source + " and waits for a person to confirm it"
-	told := reprise.Finding{
-		Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: run.ID, Source: f.At(0),
-		Message: fmt.Sprintf("what is shown of this run is a reconstruction from %s, because its state file is corrupted", source),
-		Hint:    "compare it with what you know; use it, bring a backup back, or start afresh",
-	}
+	run.Next = rebuiltNext(run)
+	severity, hint := reprise.Warning, "compare it with what you know; use it, bring a backup back, or start afresh"
 	if shapeOf(run.Path) == epicShape {
 		// To confirm it is to have it written: nothing is recorded in a file that is
 		// not whole, not even an answer.
-		told.Severity, told.Hint = reprise.Blocking, "`reprise repair` shows it and writes it once you agree; or bring a backup back, or start afresh"
-		l.r.Report(told)
-		run.Next = rebuiltNext(run)
+		severity, hint = reprise.Blocking, "`reprise repair` shows it and writes it once you agree; or bring a backup back, or start afresh"
+	}
+	l.report(severity, reprise.CodeAmbiguous, run.ID, f.At(0),
+		fmt.Sprintf("what is shown of this run is a reconstruction from %s, because its state file is corrupted", source), hint)
+	if severity == reprise.Blocking {
 		return
 	}
-	l.r.Report(told)
 	run.Questions = []reprise.Question{{
 		ID: "rebuilt", Subject: run.ID, Source: f.At(0),
 		Options: []string{"use the reconstruction", "bring a backup back", "start afresh"}, Closed: true,
 		Text: fmt.Sprintf("The state of %s is corrupted and was rebuilt from %s. Is this where it stands?", run.ID, source),
 	}}
-	run.Next = rebuiltNext(run)
 }
 
 // rebuiltNext offers the first story that is open.
@@ -237,8 +231,8 @@ func isChangeLog(title string) bool {
 
 // moves are the entries of the change log that name a status, in the order of
 // the file.
-func (s *sheet) moves() []reprise.Claim {
-	if s.file == nil || strings.HasSuffix(s.path, ".yaml") || strings.HasSuffix(s.path, ".yml") {
+func (s *storyDoc) moves() []reprise.Claim {
+	if isYAMLStory(s.path) {
 		return nil
 	}
 	var all []reprise.Claim
@@ -258,7 +252,7 @@ func (s *sheet) moves() []reprise.Claim {
 // changeLog reads the status a story was last moved to by its change log: what
 // stands behind the last arrow or the word status of the latest entry that has
 // one. Logs are kept upwards or downwards; the dates tell which.
-func (s *sheet) changeLog() (claim reprise.Claim, ok bool) {
+func (s *storyDoc) changeLog() (claim reprise.Claim, ok bool) {
 	all := s.moves()
 	if len(all) == 0 {
 		return reprise.Claim{}, false

@@ -3,18 +3,12 @@ package orchestrate
 import (
 	"path"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"reprise"
 	"reprise/internal/doc"
 )
-
-// How a status is spelled when it is written: in the words this file uses, else
-// in those of the stories beside it, else in the family of words that the value
-// it replaces belongs to.
 
 // family is one vocabulary: what each class is called in it.
 type family struct {
@@ -146,11 +140,11 @@ func usable(value string, want class) (string, bool) {
 	return word, true
 }
 
-// siblingsRead bounds how many stories are looked at for their words.
-const siblingsRead = 60
-
-// spelling gives the word for a class in a story.
-func (c *scribe) spelling(s *sheet, old string, want class) string {
+// spelling gives the word for a class in a story, in place of old: one the story
+// itself uses or used in its language and case, else that of the family its old
+// word belongs to. A story without a status takes the family of the first story
+// beside it.
+func (c *recorder) spelling(s *storyDoc, old string, want class) string {
 	speaks := func(value string) (string, bool) {
 		w, ok := usable(value, want)
 		return w, ok && (old == "" || toneOf(w) == toneOf(old))
@@ -160,89 +154,20 @@ func (c *scribe) spelling(s *sheet, old string, want class) string {
 			return w
 		}
 	}
-	own := familyOf(old)[want]
-	for _, moved := range s.moves() {
-		// The latest that the story itself was called.
-		if w, ok := speaks(moved.Word); ok {
-			own = w
+	own := ""
+	for _, m := range s.moves() {
+		if w, ok := speaks(m.Word); ok {
+			own = w // the latest that the story itself was called
 		}
 	}
-	if own != familyOf(old)[want] {
+	if own != "" {
 		return own
 	}
-	count := map[string]int{}
-	read := 0
-	for _, e := range c.r.Dir(path.Dir(s.path)) {
-		p := path.Join(path.Dir(s.path), e.Name())
-		if _, ok := storyName(p); !ok || e.IsDir() || p == s.path {
-			continue
-		}
-		if read++; read > siblingsRead {
-			break
-		}
-		sib := readSheet(c.r, p)
-		if sib == nil {
-			continue
-		}
-		if i := sib.winner(); i >= 0 {
-			if w, ok := speaks(sib.fields[i].word); ok {
-				count[w]++
-			}
+	dir := path.Dir(s.path)
+	for _, e := range c.r.Dir(dir) {
+		if _, ok := storyName(path.Join(dir, e.Name())); old == "" && ok && !e.IsDir() {
+			old = readStory(c.r, path.Join(dir, e.Name())).word()
 		}
 	}
-	if w := mostUsed(count); w != "" && count[w] > count[own] {
-		return w
-	}
-	return own
-}
-
-// mostUsed returns the key with the highest count, of several the first by name.
-func mostUsed(count map[string]int) string {
-	words := make([]string, 0, len(count))
-	for w := range count {
-		words = append(words, w)
-	}
-	sort.Slice(words, func(i, j int) bool {
-		if count[words[i]] != count[words[j]] {
-			return count[words[i]] > count[words[j]]
-		}
-		return words[i] < words[j]
-	})
-	if len(words) == 0 {
-		return ""
-	}
-	return words[0]
-}
-
-// spellState gives the word for a status of a state file: the one that other
-// entries of its kind use, else the format's own in the style of the others.
-func spellState(want reprise.Status, own string, others ...string) string {
-	count := map[string]int{}
-	upper, dash, all := 0, 0, 0
-	for _, w := range others {
-		w = strings.TrimSpace(w)
-		if w == "" || w != oneLine(w, 40) {
-			continue
-		}
-		all++
-		if w == strings.ToUpper(w) {
-			upper++
-		}
-		if strings.Contains(w, "-") {
-			dash++
-		}
-		if stateWord(w) == want {
-			count[w]++
-		}
-	}
-	if w := mostUsed(count); w != "" {
-		return w
-	}
-	if dash > 0 {
-		own = strings.ReplaceAll(own, "_", "-")
-	}
-	if all > 0 && upper == all {
-		own = strings.ToUpper(own)
-	}
-	return own
+	return familyOf(old)[want]
 }

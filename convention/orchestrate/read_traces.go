@@ -7,6 +7,7 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
 // What evidence from outside the files rests on: how commits name a story, the
@@ -55,7 +56,7 @@ func isFileList(title string) bool {
 
 // listFiles reads the paths of a file list: what stands in backquotes, and the
 // first word of an item or of a cell, where it looks like a path.
-func (s *sheet) listFiles(sec doc.Section) {
+func (s *storyDoc) listFiles(sec doc.Section) {
 	for _, l := range sec.Lines() {
 		rest := l.Text
 		quoted := false
@@ -79,7 +80,7 @@ func (s *sheet) listFiles(sec doc.Section) {
 	}
 }
 
-func (s *sheet) addFile(name string) {
+func (s *storyDoc) addFile(name string) {
 	if p := relative(projectOf(s.path), name); p != "" && len(s.files) < maxFiles && !slices.Contains(s.files, p) {
 		s.files = append(s.files, p)
 	}
@@ -142,37 +143,10 @@ func branchText(name string) string {
 	return name
 }
 
-// epicBranch is the branch of the epic or, where it names none, the one that
-// all its stories under way name. Of several branches none is the run's.
-func epicBranch(root *doc.Node, waves []wave) string {
-	if b := branchName(root.Get("branch")); b != "" {
-		return b
-	}
-	found := ""
-	for _, w := range waves {
-		for _, s := range w.stories {
-			switch stateWord(s.word) {
-			case reprise.InProgress, reprise.InReview, reprise.Failed, reprise.Blocked:
-			default:
-				continue
-			}
-			b := ""
-			if s.node != nil && s.node.Kind == doc.Map {
-				b = branchName(s.node.Get("branch"))
-			}
-			if b == "" || found != "" && b != found {
-				return ""
-			}
-			found = b
-		}
-	}
-	return found
-}
-
 // stateBranch is the branch a workflow's state names.
-func stateBranch(n *doc.Node) string {
-	for _, in := range []*doc.Node{n, mapAt(n, "target_context"), mapAt(n, "context"), mapAt(n, "context_snapshot")} {
-		if b := branchName(in.Get("branch")); b != "" {
+func stateBranch(root ledger.Value) string {
+	for _, in := range []ledger.Value{root, root.In("target_context"), root.In("context"), root.In("context_snapshot")} {
+		if b := branchName(in.In("branch").Node); b != "" {
 			return b
 		}
 	}

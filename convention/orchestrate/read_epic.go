@@ -1,0 +1,642 @@
+package orchestrate
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/ledger"
+)
+
+// epic reads an epic state with its plan and its stories.
+func (l *loader) epic(f *doc.File, root ledger.Value) {
+	run, e := l.run, readEpic(root)
+	if id := root.Get("epicId", "epic_id", "id").Str(); id != "" {
+		run.ID = id
+	}
+	run.Mode = modes[doc.Fold(root.Get("mode").Str())]
+	run.Epic = strings.ToUpper(cutWord(run.ID, "epic"))
+	run.Order = doc.Numbers(run.ID)
+	l.times(root.Node, 0)
+	plan := l.executionPlan(root)
+	if before := root.In("prerequisites"); before.Is(doc.Map) {
+		rows := prerequisites.rows(root)
+		l.readSteps(prerequisites, stateLedger, rows)
+		for _, row := range rows {
+			l.artifactOf(row.ID, row.At.Get("artifact").Str(), row.At.Source())
+		}
+	}
+	run.Branch = e.branch()
+	e.stories(func(w *wave, s *waveStory) { l.epicStory(w, s, plan) })
+	if !l.unwritten() {
+		// The work has passed the prerequisites by: what they should have
+		// left is not made again for it.
+		for i := range run.Artifacts {
+			run.Artifacts[i].MadeBy = ""
+		}
+	}
+	l.epicAsks(root)
+	l.epicState(e)
+	if run.LastActivity.IsZero() {
+		run.Active(f.MTime, f.At(0))
+	}
+}
+
+// executionPlan reads the plan an epic state names, nil if there is none to read.
+func (l *loader) executionPlan(root ledger.Value) *epicPlan {
+	ref := root.Get("execution_plan", "executionPlan")
+	p := l.artifact("execution plan", ref.Str(), ref.Source())
+	if p == "" {
+		return nil
+	}
+	return readPlan(l.r.Open(p))
+}
+
+// wordStatus reads a status of a state file and reports a word without a
+// meaning.
+func (l *loader) wordStatus(subject, word string, at reprise.Source) reprise.Status {
+	if word == "" {
+		return reprise.Pending
+	}
+	s := stateWord(word)
+	if s == reprise.Unknown {
+		if at.File == "" {
+			at.File = l.run.Path
+		}
+		l.report(reprise.Warning, reprise.CodeUnknownStatus, subject, at, fmt.Sprintf("the status %s has no meaning here", short(word, 60)),
+			"it counts as open until a person says otherwise")
+	}
+	return s
+}
+
+// role writes an agent without its sign.
+func role(agent string) string {
+	agent = strings.TrimPrefix(strings.TrimSpace(agent), "@")
+	agent, _, _ = strings.Cut(agent, " ")
+	return agent
+}
+
+// epicStory adds a story as a step, with the words of state and story.
+func (l *loader) epicStory(w *wave, s *waveStory, plan *epicPlan) {
+	at := s.source()
+	step := reprise.Step{
+		ID: s.id, Title: s.text("title", "name"), Phase: "wave " + w.name, Source: at, Role: "dev", Status: reprise.Pending, Traces: storyTraces(s.key),
+	}
+	if r := role(s.text("executor", "agent")); r != "" {
+		step.Role = r
+	}
+	if c := s.text("commit"); c != "" {
+		step.Commits = []string{c}
+	}
+	step.Files = l.filesOf(s.at.In("files_modified", "filesModified", "files").Node)
+	if p := plan.story(s.key); p != nil {
+		step.Needs = p.needs
+		if step.Title == "" {
+			step.Title = p.title
+		}
+	}
+	if !s.missing {
+		step.Status = l.wordStatus(s.id, s.word, at)
+		step.Claims = append(step.Claims, reprise.Claim{Ledger: stateLedger, Status: step.Status, Word: s.word, Source: at, Won: true})
+	}
+	if step.Path = l.storyPath(s.key, plan); step.Path == "" {
+		l.missingStory(w, s, plan, step.Status)
+	} else {
+		l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: "story " + s.id, Path: step.Path, Presence: reprise.Present, Critical: true, NeededBy: step.Phase, Source: at})
+		l.storyClaim(&step)
+		l.reviewClaims(&step, s.key)
+	}
+	l.run.Steps = append(l.run.Steps, step)
+}
+
+// storyPath finds the file of a story of an epic: as the plan says, else by
+// its id among the stories of the project.
+func (l *loader) storyPath(k key, plan *epicPlan) string {
+	if full := l.fileOf(plan, k); full != "" {
+		if fsPath(full) && l.r.Exists(full) {
+			return full
+		}
+		if p := l.inTree(plan.story(k).file); p != "" && l.r.Exists(p) {
+			return p
+		}
+	}
+	return l.storyByKey(k)
+}
+
+// missingStory: a story nobody has begun may simply not be written yet; one
+// that was begun has lost its file.
+func (l *loader) missingStory(w *wave, s *waveStory, plan *epicPlan, status reprise.Status) {
+	name := s.id + ".story.md"
+	if p := l.fileOf(plan, s.key); p != "" {
+		name = p
+	}
+	lost := status != reprise.Pending && !status.Closed()
+	l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: "story " + s.id, Path: name, Presence: reprise.Missing, Critical: lost, NeededBy: "wave " + w.name, Source: s.source()})
+	if lost {
+		l.report(reprise.Warning, reprise.CodeMissingArtifact, s.id, s.source(), fmt.Sprintf("the state says %s, but story %s has no file", short(s.word, 40), s.id),
+			"bring the story's file back, or set it to pending to have it written again")
+	}
+}
+
+// win makes a claim the one that decides.
+func win(step *reprise.Step, claim reprise.Claim) {
+	for i := range step.Claims {
+		step.Claims[i].Won = false
+	}
+	claim.Won, step.Status = true, claim.Status
+	step.Claims = append(step.Claims, claim)
+}
+
+// storyClaim adds what the story's file says. The furthest of the two wins.
+func (l *loader) storyClaim(step *reprise.Step) {
+	s := readStory(l.r, step.Path)
+	if s == nil {
+		return
+	}
+	l.activeIn(s)
+	if len(step.Files) == 0 {
+		step.Files = s.files
+	}
+	claim, ok := s.claim()
+	if !ok {
+		return
+	}
+	old, alone, class := step.Status, len(step.Claims) == 0, s.class()
+	if alone || far(claim.Status) > far(old) && !old.Closed() {
+		win(step, claim)
+	} else {
+		step.Claims = append(step.Claims, claim)
+	}
+	if alone || claim.Status == old || old == reprise.Pending && class == ready || class <= unknown {
+		return
+	}
+	severity := reprise.Warning
+	if !old.Closed() && !claim.Status.Closed() {
+		severity = reprise.Info
+	}
+	l.report(severity, reprise.CodeStatusDrift, step.ID, claim.Source,
+		fmt.Sprintf("the epic state says %s, the story says %s (%s)", short(step.Claims[0].Word, 40), short(claim.Word, 40), meaning(old, class)),
+		"the further of the two is taken; correct the other")
+}
+
+// far orders statuses by how much has been done.
+func far(s reprise.Status) int {
+	switch s {
+	case reprise.InProgress, reprise.Failed, reprise.Blocked:
+		return 1
+	case reprise.InReview:
+		return 2
+	case reprise.Done, reprise.Skipped:
+		return 3
+	}
+	return 0
+}
+
+// loopOf gives the QA loop that speaks of a story: an open one before one that
+// has ended, nil if there is none.
+func (l *loader) loopOf(story string) *loader {
+	if l.loops == nil {
+		l.loops = []*loader{}
+		for _, p := range survey(l.r.FS()).states {
+			if shapeOf(p) == loopShape {
+				l.loops = append(l.loops, l.other(p))
+			}
+		}
+	}
+	var found *loader
+	for _, o := range l.loops {
+		if storyOf(o.run) == story && story != "" && (found == nil || o.run.State.Open() && !found.run.State.Open()) {
+			found = o
+		}
+	}
+	return found
+}
+
+// reviewClaims adds what the reviews of a story say of it: its QA loop and its
+// QA gate. A review that is open, or that sent the story back, makes it open
+// whatever the epic state says; only the story's own file outruns it, as it
+// does everywhere. A review that passed closes nothing by itself.
+func (l *loader) reviewClaims(step *reprise.Step, k key) {
+	if l.nested {
+		return // read for its name alone
+	}
+	closed := slices.ContainsFunc(step.Claims, func(c reprise.Claim) bool { return c.Source.File == step.Path && c.Status.Closed() })
+	if o := l.loopOf(step.Path); o != nil && o.run.State != reprise.NotStarted {
+		claim := loopClaim(o)
+		// A loop that reviewed nothing yet tells nothing of a story that is not made.
+		begun := step.Status == reprise.InReview || slices.ContainsFunc(o.loop.entries, func(e loopEntry) bool { return e.verdict != "" })
+		l.review(step, claim, closed, begun, fmt.Sprintf("its QA loop stands at %s, %s", quote(claim.Word), o.run.Phase))
+	}
+	for _, g := range l.gateSays(step.Path, k) {
+		if g.ledger == gateLedger {
+			l.review(step, g.claim(), closed, false, "its QA gate says "+quote(g.word))
+		}
+	}
+}
+
+// loopClaim is what a loop says of its story.
+func loopClaim(o *loader) reprise.Claim {
+	lp := o.loop
+	c := reprise.Claim{Ledger: loopLedger, Status: reprise.InReview, Word: lp.last, Source: lp.status.Source()}
+	if n := len(lp.entries); n > 0 {
+		c.Source = lp.entries[n-1].at.Source()
+	}
+	if c.Word == "" {
+		c.Word = lp.word
+	}
+	if c.Source.File == "" {
+		c.Source.File = o.run.Path
+	}
+	if o.run.State == reprise.Complete && verdict(lp.last) == reprise.Done {
+		c.Status = reprise.Done
+	} else if _, _, role := lp.point(); role == "dev" {
+		c.Status = reprise.InProgress // sent back and not fixed
+	}
+	return c
+}
+
+// review holds one claim of a review against a story. It decides where the story
+// would be closed without it, or if leads is set. what says in words how the
+// review stands; closed is whether the story's own file closes it.
+func (l *loader) review(step *reprise.Step, claim reprise.Claim, closed, leads bool, what string) {
+	open := claim.Status == reprise.InProgress || claim.Status == reprise.InReview
+	was := step.Status
+	if open && !closed && was != reprise.Skipped && (leads || was.Closed()) {
+		win(step, claim)
+	} else {
+		step.Claims = append(step.Claims, claim)
+	}
+	if !open || !was.Closed() || was == reprise.Skipped || closed && claim.Ledger == gateLedger {
+		return // a gate that failed is left lying when the story passes the next review
+	}
+	message, hint := "the epic state calls it done, and "+what+": it is not done before that review is behind it", "go on with the review; or close it by hand if the work was accepted"
+	if closed {
+		message, hint = "the story says that it is done, and "+what, "close the review if the work was accepted, or open the story again"
+	}
+	l.report(reprise.Warning, reprise.CodeFalseCompletion, step.ID, claim.Source, message, hint)
+}
+
+// answeredWord is the status of a question that has an answer and was not
+// acted upon.
+const answeredWord = "answered"
+
+// epicAsks collects what the state leaves to a person: preconditions of the
+// merge and things pending with the owner.
+func (l *loader) epicAsks(root ledger.Value) {
+	for _, part := range []struct{ key, id string }{{"merge_preconditions", "merge-"}, {"owner_pending", "owner-"}} {
+		list := root.In(part.key)
+		if !list.Is(doc.List) {
+			continue
+		}
+		for _, n := range list.Entries(1) {
+			q := reprise.Question{ID: part.id + n.Name, Subject: "merge", Source: n.Source()}
+			switch {
+			case !n.Is(doc.Map):
+				q.Text = n.Str()
+			case n.Has("id") || n.Has("task"):
+				word := n.Get("status").Str()
+				if stateWord(word).Closed() {
+					continue
+				}
+				if id := n.Get("id").Str(); id != "" {
+					q.ID = id
+				}
+				q.Text = n.Get("task", "title", "description").Str()
+				q.Answered, q.Answer = doc.Fold(word) == answeredWord, n.In("answer").Plain()
+			case len(n.Keys) > 0:
+				q.Text = n.Keys[0].Name + ": " + n.Keys[0].Value.Str()
+			}
+			if q.Text = doc.Clip(strings.TrimSpace(q.Text), 300); q.Text != "" {
+				l.run.Questions = append(l.run.Questions, q)
+			}
+		}
+	}
+}
+
+// epicState decides the state of the epic and what comes next.
+func (l *loader) epicState(e epic) {
+	run, at := l.run, e.Get("status").Source()
+	word := e.Get("status").Str()
+	fold := doc.Fold(word)
+	isComplete := slices.Contains(complete, fold)
+	open := 0
+	for i := range run.Steps {
+		if s := &run.Steps[i]; s.Phase != prerequisites.group && !s.Status.Closed() {
+			open++
+		}
+	}
+	if len(e.waves) == 0 || len(run.Steps) == 0 {
+		l.emptyEpic(word, at)
+		return
+	}
+	// A file that was cut off lists fewer waves than it announces.
+	total, counted := e.Get("total_waves", "totalWaves").Int()
+	cut := counted && len(e.waves) < total
+	switch {
+	case slices.Contains(aborted, fold) && fold != "abort":
+		run.State, run.Phase, run.Reason = reprise.Stopped, fold, "the epic was "+fold
+		return
+	case isComplete && !cut:
+		if open == 0 {
+			run.State, run.Phase, run.Reason = reprise.Complete, "completed", "the epic and all its stories are completed"
+			run.Questions = nil
+			return
+		}
+		l.report(reprise.Warning, reprise.CodeFalseCompletion, run.ID, at, fmt.Sprintf("the epic is called %s while %d of its stories are open", strconv.Quote(word), open),
+			"finish or skip these stories, or correct their status")
+	case strings.Contains(fold, "pending merge") || strings.HasPrefix(fold, "complete") && !isComplete:
+		run.State, run.Phase, run.Reason = reprise.Waiting, word, fmt.Sprintf("the epic is %s: what is left is not a story", short(word, 40))
+		l.report(reprise.Info, reprise.CodeUnknownStatus, run.ID, at, fmt.Sprintf("the status %s is neither active nor completed", short(word, 60)),
+			"set it to completed once the merge has happened")
+		if open == 0 {
+			run.Next = []reprise.Unit{{ID: "merge", Path: run.Path, Title: "merge the epic", Phase: "merge", Role: "devops", Reason: "all stories are completed"}}
+			return
+		}
+	default:
+		l.wordStatus(run.ID, word, at)
+	}
+	l.epicNext(e)
+	if cut {
+		message := fmt.Sprintf("the state announces %d waves and lists %d", total, len(e.waves))
+		if open == 0 {
+			run.State, run.Phase, run.Next, run.Reason = reprise.Waiting, "", nil, message+": what is left is not known"
+		}
+		l.report(reprise.Warning, reprise.CodeDamagedLine, run.ID, at, message, "the write may have been cut off; look for a backup")
+	}
+	switch {
+	case run.State != 0:
+	case strings.HasPrefix(fold, "complete"), fold == "done", fold == "failed", fold == "blocked":
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("the epic is called %s while work is left", short(word, 40))
+	case fold == "pending" || fold == "planned" || fold == "not started":
+		run.State, run.Reason = reprise.NotStarted, "the epic is planned and not begun"
+	default:
+		run.State, run.Reason = reprise.Interrupted, "stopped in "+run.Phase
+	}
+}
+
+// emptyEpic is a state without stories: it cannot say where it stands.
+func (l *loader) emptyEpic(word string, at reprise.Source) {
+	if at.File == "" {
+		at.File = l.run.Path
+	}
+	l.report(reprise.Warning, reprise.CodeUnreadable, l.run.ID, at, fmt.Sprintf("the epic state says %s and lists no stories", short(word, 40)),
+		"the write may have been cut off; rebuild it from the execution plan and the stories")
+	l.rebuildEpic(l.r.Open(l.run.Path), "the epic state lists no waves")
+}
+
+// epicNext finds the open prerequisite, story or gate. The wave is that of the
+// first open story: current_wave is often left behind. Prerequisites lead only
+// until the first story is written; later the work has passed them by, and the
+// state was not updated.
+func (l *loader) epicNext(e epic) {
+	run := l.run
+	var before []reprise.Unit
+	for i := range run.Steps {
+		if s := &run.Steps[i]; s.Phase == prerequisites.group && !s.Status.Closed() {
+			before = append(before, reprise.Unit{ID: s.ID, Path: run.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "an open prerequisite of the waves"})
+		}
+	}
+	phase, units := l.openWave(e)
+	if phase == "" && run.Phase == "" {
+		phase = "final gate"
+		if v := e.verdict("final"); v != nil && verdict(gateVerdict(v)) == reprise.Done {
+			run.Phase = closing
+			run.Next = []reprise.Unit{{ID: run.ID, Path: run.Path, Title: "close the epic", Phase: closing, Role: "po", Reason: "all gates were passed; only the status was not moved"}}
+			return
+		}
+		units = []reprise.Unit{{ID: "final-gate", Path: run.Path, Title: "final gate of the epic", Phase: phase, Role: "qa", Reason: "all stories are completed and the epic is not"}}
+	}
+	if len(before) > 0 && l.unwritten() {
+		run.Phase, run.Next = prerequisites.group, append(before, units...)
+		return
+	}
+	if run.Phase == "" {
+		run.Phase = phase
+	}
+	run.Next = append(units, before...)
+}
+
+// openWave gives the first wave with an open story or gate. A wave whose stories
+// are closed and that is not completed itself has its gate before it.
+func (l *loader) openWave(e epic) (phase string, units []reprise.Unit) {
+	for _, w := range e.waves {
+		phase = "wave " + w.name
+		if units = l.waveUnits(phase); len(units) > 0 {
+			return phase, units
+		}
+		if stateWord(w.word).Closed() || w.word == "" || len(w.stories) == 0 {
+			continue
+		}
+		if v := e.verdict(w.name); v != nil && stateWord(gateVerdict(v)) != reprise.Failed && verdict(gateVerdict(v)) != reprise.Failed {
+			continue
+		}
+		return phase + " gate", []reprise.Unit{{
+			ID: "wave-" + w.name + "-gate", Path: l.run.Path, Title: "gate of wave " + w.name, Phase: phase + " gate", Role: "qa",
+			Reason: fmt.Sprintf("the stories of the wave are completed, the wave is %s", strconv.Quote(w.word)),
+		}}
+	}
+	return "", nil
+}
+
+// unwritten reports whether no story of the epic has a file or was begun.
+func (l *loader) unwritten() bool {
+	return !slices.ContainsFunc(l.run.Steps, func(s reprise.Step) bool {
+		return s.Phase != prerequisites.group && (s.Status != reprise.Pending || s.Path != "")
+	})
+}
+
+// waveUnits are the open stories of a wave whose dependencies are closed, in
+// the wave's order; stories in review follow, since the wave is reviewed at its
+// end. A wave whose open stories all wait is offered as it stands.
+func (l *loader) waveUnits(phase string) []reprise.Unit {
+	var free, made, held []reprise.Unit
+	for i := range l.run.Steps {
+		s := &l.run.Steps[i]
+		if s.Phase != phase || s.Status.Closed() {
+			continue
+		}
+		u := reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: phase, Role: s.Role, Reason: "first open story of " + phase}
+		switch {
+		case s.Path == "":
+			u.Role, u.Reason, u.Path = "sm", "the story has no file yet and has to be written first", l.run.Path
+			if s.Status != reprise.Pending {
+				u.Reason = "the story was begun and its file is gone"
+			}
+		case s.Status == reprise.InReview:
+			u.Role, u.Reason = "qa", "implemented and not accepted"
+		}
+		if heldByLoop(s) != "" {
+			o := l.loopOf(s.Path)
+			u.Reason = "its QA loop is open: " + o.run.Reason
+			if _, _, u.Role = o.loop.point(); u.Role == "" {
+				u.Role = "qa"
+			}
+		}
+		switch {
+		case l.waits(s) || s.Status == reprise.Blocked:
+			held = append(held, u)
+		case s.Status == reprise.InReview:
+			made = append(made, u)
+		default:
+			free = append(free, u)
+		}
+	}
+	if free = append(free, made...); len(free) > 0 {
+		return free
+	}
+	return held
+}
+
+// heldByLoop gives the file of the QA loop that decides how far a story is, "" if
+// none does.
+func heldByLoop(s *reprise.Step) string {
+	for _, c := range s.Claims {
+		if c.Won && c.Ledger == loopLedger {
+			return c.Source.File
+		}
+	}
+	return ""
+}
+
+// waits reports whether a step needs another one that is open. What was made in
+// the same wave is enough: it is accepted with the wave, at its end. An id the
+// epic does not know is reported and holds nothing up.
+func (l *loader) waits(s *reprise.Step) bool {
+	for _, need := range s.Needs {
+		other := l.run.Step(need)
+		if other == nil {
+			l.report(reprise.Info, reprise.CodeUnknownDependency, s.ID, s.Source, fmt.Sprintf("story %s depends on %s, which the epic does not list", s.ID, quote(need)), "")
+			continue
+		}
+		made := other.Status == reprise.InReview && other.Phase == s.Phase
+		if other.ID != s.ID && !other.Status.Closed() && !made {
+			return true
+		}
+	}
+	return false
+}
+
+// meaning says what it means that a state and a story say different things.
+// Every pair has an answer.
+func meaning(state reprise.Status, story class) string {
+	switch {
+	case story == done && state == reprise.InReview:
+		return "the review was completed outside this workflow"
+	case story == done:
+		return "the story was completed outside this workflow"
+	case story == dropped:
+		return "the story was given up outside this workflow"
+	case story == blocked:
+		return "the story is blocked"
+	case state == reprise.Done && story == inReview:
+		return "the story was not closed"
+	case state == reprise.Done:
+		return "the story was never moved on, or opened again"
+	case state == reprise.Skipped:
+		return "skipped here, open in the story"
+	case state == reprise.Pending && story == ready:
+		return "validated while paused"
+	case state == reprise.Pending && story == draft:
+		return "both not begun"
+	case state == reprise.Pending:
+		return "begun outside this workflow"
+	case story == draft:
+		return "the story was reset: the state is stale"
+	case state == reprise.InReview && story == inProgress:
+		return "sent back by its review"
+	case state == reprise.InProgress && story == inReview:
+		return "handed over for review"
+	case story == ready:
+		return "the story was not marked as begun"
+	case state == reprise.Failed:
+		return "failed here, open in the story"
+	case state == reprise.Blocked:
+		return "blocked here, open in the story"
+	case state == story.status():
+		return "consistent"
+	}
+	return "one of them is not understood"
+}
+
+// artifactOf records a file that a step makes for those behind it.
+func (l *loader) artifactOf(step, name string, at reprise.Source) {
+	before := len(l.run.Artifacts)
+	l.artifact("artifact of "+step, name, at)
+	for i := before; i < len(l.run.Artifacts); i++ {
+		l.run.Artifacts[i].MadeBy = step
+	}
+}
+
+// artifact records a file that the run refers to and returns its path in the
+// tree if it is there.
+func (l *loader) artifact(what, name string, at reprise.Source) string {
+	if strings.TrimSpace(name) == "" {
+		return ""
+	}
+	a := reprise.Artifact{Name: what, Path: doc.Clip(name, 300), Source: at, Presence: reprise.Unchecked}
+	p := l.inTree(name)
+	foreign := strings.HasPrefix(name, "/") || strings.Contains(name, `:\`) || strings.Contains(name, ":/")
+	switch {
+	case p != "" && l.r.Exists(p):
+		a.Path, a.Presence = p, reprise.Present
+	case p != "" && !foreign:
+		a.Path, a.Presence = p, reprise.Missing
+	}
+	l.run.Artifacts = append(l.run.Artifacts, a)
+	message, hint := "the state names "+what+" "+quote(a.Path)+", which is not there", "bring the file back, or go on without it"
+	switch a.Presence {
+	case reprise.Present:
+		return p
+	case reprise.Unchecked:
+		message, hint = "the state names "+what+" by a path of another machine or outside of the project: "+quote(a.Path), "it is not looked at"
+	}
+	l.report(reprise.Info, reprise.CodeMissingArtifact, what, at, message, hint)
+	return ""
+}
+
+// inTree turns a path of a state file into one of this tree. A path of another
+// machine is cut down to the part from docs/ or the folder of stories on; ""
+// means that it cannot be followed.
+func (l *loader) inTree(name string) string {
+	name = strings.ReplaceAll(strings.TrimSpace(name), `\`, "/")
+	if name == "" || strings.ContainsAny(name, "\x00\n") {
+		return ""
+	}
+	if !strings.HasPrefix(name, "/") && !(len(name) > 2 && name[1] == ':') {
+		if p := path.Join(l.project(), name); fsPath(p) {
+			return p
+		}
+		return ""
+	}
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		if part == "docs" || isStories(part) {
+			return path.Join(l.project(), strings.Join(parts[i:], "/"))
+		}
+	}
+	return ""
+}
+
+// storyByKey finds a story by id in the same project. The copy in a folder for
+// finished work is the story; the other was left behind.
+func (l *loader) storyByKey(k key) string {
+	found := ""
+	project := l.project()
+	for _, s := range l.storyFiles() {
+		if !s.key.same(k) && !(len(k.nums) == 0 && strings.EqualFold(s.key.id, k.id)) || projectOf(s.path) != project {
+			continue
+		}
+		if _, ended := folderSays(s.path); found == "" || ended {
+			found = s.path
+		}
+	}
+	return found
+}
+
+func fsPath(p string) bool {
+	return p != ".." && !strings.HasPrefix(p, "../") && !strings.HasPrefix(p, "/")
+}
