@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -131,9 +132,18 @@ func TestAC_real_killed_in_a_tool_call_and_resumed_in_the_same_session(t *testin
 		job := r.job(t)
 		var session string
 		job.Learned = func(id string) error { session = id; return nil }
+		told := make(chan struct{})
+		var once sync.Once
+		job.Line = func(text string) {
+			if strings.Contains(text, "touch started") {
+				once.Do(func() { close(told) })
+			}
+		}
 		s := r.start(t.Context(), t, job)
 		r.await(t, "started")
-		time.Sleep(500 * time.Millisecond) // it says what it does after it began
+		if p.Name != "opencode" { // it tells of a call when that is over
+			<-told
+		}
 		if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -309,10 +319,7 @@ func TestAC_real_killed_between_turns(t *testing.T) {
 		job.Learned = func(id string) error { session = id; return nil }
 		s := r.start(t.Context(), t, job)
 		r.await(t, "log.txt")
-		for range 400 {
-			if len(r.Model.Requests()) > 1 {
-				break
-			}
+		for len(r.Model.Requests()) < 2 {
 			time.Sleep(25 * time.Millisecond)
 		}
 		if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {

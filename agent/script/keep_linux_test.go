@@ -132,12 +132,13 @@ func with(t testing.TB, arg string) (out []int) {
 	return out
 }
 
-func eventually(t testing.TB, within time.Duration, what string, ok func() bool) time.Duration {
+// eventually waits for something that must come, however busy the machine is.
+func eventually(t testing.TB, what string, ok func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
 	for !ok() {
-		if time.Since(began) > within {
-			t.Fatalf("after %s still not: %s", within, what)
+		if time.Since(began) > 2*time.Minute {
+			t.Fatalf("still not: %s", what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -183,7 +184,7 @@ func TestO4_forked_away_descendants_are_named_and_ended(t *testing.T) {
 func TestO4_background_children_that_end_by_themselves_are_not_left_over(t *testing.T) {
 	t.Parallel()
 	var r agent.Result
-	for range 5 { // a busy machine may need more than the time they have
+	for range 50 { // a busy machine may need more than the time they have
 		j, _ := job(t, `(sleep 0.01) & exit 0`)
 		if r = start(t, j, script.Options{}).Wait(); r.Outcome == agent.Done && len(r.LeftOver) == 0 {
 			return
@@ -195,7 +196,7 @@ func TestO4_background_children_that_end_by_themselves_are_not_left_over(t *test
 func TestO4_descendants_that_ignore_the_request_are_killed(t *testing.T) {
 	t.Parallel()
 	arg := unique()
-	j, _ := job(t, `(trap '' TERM; sleep `+arg+`) & (trap '' TERM; sleep `+arg+`) & sleep 0.1; exit 5`)
+	j, _ := job(t, `(trap '' TERM; touch a; sleep `+arg+`) & (trap '' TERM; touch b; sleep `+arg+`) & until [ -e a ] && [ -e b ]; do sleep 0.01; done; exit 5`)
 	began := time.Now()
 	r := start(t, j, script.Options{Grace: 200 * time.Millisecond}).Wait()
 	if r.Exit != 5 || len(r.LeftOver) < 2 || len(with(t, arg)) != 0 || time.Since(began) < 200*time.Millisecond {
@@ -306,7 +307,7 @@ func TestO4_engine_and_shim_killed_together_leave_what_can_be_found(t *testing.T
 		}
 	}
 	_ = cmd.Wait()
-	eventually(t, 10*time.Second, "the agent died with its shim", func() bool { return ended(pid) })
+	eventually(t, "the agent died with its shim", func() bool { return ended(pid) })
 	holders := proc.Holders(filepath.Join(dir, ".reprise", "lock"))
 	if len(holders) != 2 || len(proc.Orphans(tok)) != 1 || free(dir) {
 		t.Errorf("%v hold the lease, %v have the token", holders, proc.Orphans(tok))
@@ -314,7 +315,7 @@ func TestO4_engine_and_shim_killed_together_leave_what_can_be_found(t *testing.T
 	if left := proc.Stop(time.Second, holders...); len(left) > 0 || len(with(t, arg)) > 0 {
 		t.Errorf("%v do not end", left)
 	}
-	eventually(t, 10*time.Second, "the lease is free", func() bool { return free(dir) })
+	eventually(t, "the lease is free", func() bool { return free(dir) })
 }
 
 func TestO4_killed_engine_leaves_no_process_and_a_free_lease(t *testing.T) {
@@ -328,11 +329,11 @@ func TestO4_killed_engine_leaves_no_process_and_a_free_lease(t *testing.T) {
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		took := eventually(t, 10*time.Second, "the lease is free", func() bool { return free(dir) })
+		took := eventually(t, "the lease is free", func() bool { return free(dir) })
 		if left := with(t, arg); len(left) > 0 {
 			t.Errorf("%v live on with the lease free", left)
 		}
-		eventually(t, 10*time.Second, "nothing of the attempt is left", func() bool { return len(proc.Orphans(tok)) == 0 })
+		eventually(t, "nothing of the attempt is left", func() bool { return len(proc.Orphans(tok)) == 0 })
 		_ = cmd.Wait()
 		t.Logf("round %d: %s", round, took)
 	}
@@ -399,7 +400,7 @@ func pids(ps []proc.Process) (out []int) {
 
 func TestO4_lease_is_held_as_long_as_anything_lives(t *testing.T) {
 	t.Parallel()
-	j, _ := job(t, `(trap '' TERM; sleep 30) & sleep 0.1; exit 0`)
+	j, _ := job(t, `(trap '' TERM; touch deaf; sleep 60) & until [ -e deaf ]; do sleep 0.01; done; exit 0`)
 	store, err := durable.Open(j.Dir, durable.Options{Reserve: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -408,11 +409,11 @@ func TestO4_lease_is_held_as_long_as_anything_lives(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Inherit = []*os.File{store.LockFile()}
-	s := start(t, j, script.Options{Grace: 500 * time.Millisecond})
+	s := start(t, j, script.Options{Grace: 3 * time.Second})
 	if err := store.Release(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 10*time.Second, "the agent has ended", func() bool { return ended(s.PID()) })
+	eventually(t, "the agent has ended", func() bool { return ended(s.PID()) })
 	if free(j.Dir) {
 		t.Error("the lease is free while a descendant lives")
 	}
@@ -436,9 +437,9 @@ func TestO4_engine_killed_at_any_moment(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait()
-		eventually(t, 10*time.Second, "the lease is free", func() bool { return free(dir) })
+		eventually(t, "the lease is free", func() bool { return free(dir) })
 		// A process gives its files back a moment before it is gone.
-		eventually(t, 2*time.Second, fmt.Sprintf("nothing lives on in round %d", round), func() bool {
+		eventually(t, fmt.Sprintf("nothing lives on in round %d", round), func() bool {
 			return len(with(t, arg)) == 0 && len(proc.Orphans(tok)) == 0
 		})
 	}
