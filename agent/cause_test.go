@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestAC_words_of_errors(t *testing.T) {
+func TestWords_of_errors(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		status int
@@ -40,7 +40,7 @@ func TestAC_words_of_errors(t *testing.T) {
 	}
 }
 
-func TestAC_reset_times_in_prose(t *testing.T) {
+func TestReset_times_in_prose(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

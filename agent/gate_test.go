@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestAC_a_closed_window_stops_all_and_one_goes_first(t *testing.T) {
+func TestA_closed_window_stops_all_and_one_goes_first(t *testing.T) {
 	t.Parallel()
 	var g Gate
 	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
@@ -35,7 +35,7 @@ func TestAC_a_closed_window_stops_all_and_one_goes_first(t *testing.T) {
 	enter("a", 301, true, time.Time{})
 }
 
-func TestAC_an_unknown_end_is_guessed_longer_each_time(t *testing.T) {
+func TestAn_unknown_end_is_guessed_longer_each_time(t *testing.T) {
 	t.Parallel()
 	var g Gate
 	now := noon

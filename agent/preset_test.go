@@ -16,7 +16,7 @@ const someID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
 // Nothing of a state file is among the arguments: the prompt is read from
 // standard input.
-func TestAC_commands(t *testing.T) {
+func TestCommands(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		preset  Preset
@@ -45,7 +45,7 @@ func TestAC_commands(t *testing.T) {
 }
 
 // A fake claude shows how a driver calls it.
-func TestAC_driver_starts_what_a_person_named(t *testing.T) {
+func TestDriver_starts_what_a_person_named(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "mine")
@@ -84,7 +84,7 @@ func TestAC_driver_starts_what_a_person_named(t *testing.T) {
 	}
 }
 
-func TestAC_an_id_that_cannot_be_kept_starts_nothing(t *testing.T) {
+func TestAn_id_that_cannot_be_kept_starts_nothing(t *testing.T) {
 	t.Parallel()
 	a, err := New(Options{Preset: "claude", Command: []string{"/nonexistent"}})
 	if err != nil {
@@ -99,7 +99,7 @@ func TestAC_an_id_that_cannot_be_kept_starts_nothing(t *testing.T) {
 	}
 }
 
-func TestAC_unknown_preset(t *testing.T) {
+func TestUnknown_preset(t *testing.T) {
 	t.Parallel()
 	_, err := New(Options{Preset: "nobody"})
 	if e, ok := errors.AsType[*UnknownPresetError](err); !ok || !strings.Contains(e.Hint(), "claude, codex, copilot, gemini, opencode, qwen, command") {
@@ -107,7 +107,7 @@ func TestAC_unknown_preset(t *testing.T) {
 	}
 }
 
-func TestAC_native_program_behind_a_wrapper(t *testing.T) {
+func TestNative_program_behind_a_wrapper(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, f := range []string{
@@ -136,7 +136,7 @@ func TestAC_native_program_behind_a_wrapper(t *testing.T) {
 	}
 }
 
-func TestAC_look_for_programs(t *testing.T) {
+func TestLook_for_programs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, body := range map[string]string{"claude": "echo '2.1.300 (Claude Code)'", "codex": "echo codex-cli 9.0.1", "gemini": "exit 3"} {
@@ -158,7 +158,7 @@ func TestAC_look_for_programs(t *testing.T) {
 }
 
 // What the tests fetch is what the presets say they were tested with.
-func TestAC_pinned_versions(t *testing.T) {
+func TestPinned_versions(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("../Makefile")
 	if err != nil {

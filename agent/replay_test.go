@@ -96,7 +96,7 @@ func (rec recording) replay(lines []string) (Result, *stream) {
 	return r, s
 }
 
-func TestAC_recorded_streams_give_their_outcome(t *testing.T) {
+func TestRecorded_streams_give_their_outcome(t *testing.T) {
 	t.Parallel()
 	for _, rec := range recordings(t) {
 		t.Run(rec.Preset+"/"+rec.Case, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestAC_recorded_streams_give_their_outcome(t *testing.T) {
 
 // A stream that was cut anywhere before its end is never done, however well the
 // process says it ended.
-func TestAC_a_truncated_stream_is_never_done(t *testing.T) {
+func TestA_truncated_stream_is_never_done(t *testing.T) {
 	t.Parallel()
 	for _, rec := range recordings(t) {
 		if rec.Want != Done {
@@ -152,7 +152,7 @@ func TestAC_a_truncated_stream_is_never_done(t *testing.T) {
 }
 
 // Lines that are glued, split, or have others between them say the same.
-func TestAC_glued_split_and_strange_lines_change_nothing(t *testing.T) {
+func TestGlued_split_and_strange_lines_change_nothing(t *testing.T) {
 	t.Parallel()
 	for _, rec := range recordings(t) {
 		t.Run(rec.Preset+"/"+rec.Case, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAC_glued_split_and_strange_lines_change_nothing(t *testing.T) {
 }
 
 // A notice inside another line is taken out, and both are read.
-func TestAC_a_limit_notice_inside_a_line(t *testing.T) {
+func TestA_limit_notice_inside_a_line(t *testing.T) {
 	t.Parallel()
 	const notice = `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1767366000,"rateLimitType":"five_hour"}}`
 	for _, rec := range recordings(t) {
@@ -215,7 +215,7 @@ func TestAC_a_limit_notice_inside_a_line(t *testing.T) {
 }
 
 // A session that is not the one asked for is found out at its first event.
-func TestAC_another_session_is_not_accepted(t *testing.T) {
+func TestAnother_session_is_not_accepted(t *testing.T) {
 	t.Parallel()
 	for _, rec := range recordings(t) {
 		if rec.Case != "success" {

@@ -23,7 +23,9 @@ func replyOf(t *testing.T, text string) (*reprise.Reply, error) {
 
 // X6: a result that could be meant either way is never read as success, and what is
 // wrong with it is said in words for people.
-func TestX6_a_result_is_read_strictly(t *testing.T) {
+//
+// Requirement X6.
+func TestA_result_is_read_strictly(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ text, says string }{
 		"doubled":                  {`{"outcome":"failed","outcome":"done"}`, `it has the field "outcome" twice`},
@@ -67,7 +69,8 @@ func TestX6_a_result_is_read_strictly(t *testing.T) {
 	}
 }
 
-func TestX6_all_of_a_result_is_read(t *testing.T) {
+// Requirement X6.
+func TestAll_of_a_result_is_read(t *testing.T) {
 	t.Parallel()
 	want := &reprise.Reply{
 		Outcome: "question", Summary: "half", Verdict: "needs_work", Issues: []string{"a", ""},

@@ -7,7 +7,7 @@ import (
 )
 
 // Events nobody has recorded: how they are understood by their documentation.
-func TestAC_single_ends(t *testing.T) {
+func TestSingle_ends(t *testing.T) {
 	t.Parallel()
 	const (
 		begun   = `{"type":"system","subtype":"init","session_id":"s"}` + "\n"
@@ -69,7 +69,7 @@ func TestAC_single_ends(t *testing.T) {
 }
 
 // A part of a broken object never passes for an object, whatever it looks like.
-func TestAC_no_part_of_an_object_is_an_object(t *testing.T) {
+func TestNo_part_of_an_object_is_an_object(t *testing.T) {
 	t.Parallel()
 	const fake = `{"type":"result","subtype":"success","is_error":false,"session_id":"s"}`
 	call := `{"type":"assistant","session_id":"s","message":{"content":[{"type":"tool_use","id":"1","name":"Write","input":` + fake + `}]}}`

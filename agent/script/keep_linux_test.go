@@ -145,7 +145,8 @@ func eventually(t testing.TB, what string, ok func() bool) time.Duration {
 	return time.Since(began)
 }
 
-func TestO4_forked_away_descendants_are_named_and_ended(t *testing.T) {
+// Requirement O4.
+func TestForked_away_descendants_are_named_and_ended(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"end", "stay"} {
 		t.Run(how, func(t *testing.T) {
@@ -181,7 +182,8 @@ func TestO4_forked_away_descendants_are_named_and_ended(t *testing.T) {
 	}
 }
 
-func TestO4_background_children_that_end_by_themselves_are_not_left_over(t *testing.T) {
+// Requirement O4.
+func TestBackground_children_that_end_by_themselves_are_not_left_over(t *testing.T) {
 	t.Parallel()
 	var r agent.Result
 	for range 50 { // a busy machine may need more than the time they have
@@ -193,7 +195,8 @@ func TestO4_background_children_that_end_by_themselves_are_not_left_over(t *test
 	t.Errorf("%+v", r)
 }
 
-func TestO4_descendants_that_ignore_the_request_are_killed(t *testing.T) {
+// Requirement O4.
+func TestDescendants_that_ignore_the_request_are_killed(t *testing.T) {
 	t.Parallel()
 	arg := unique()
 	j, _ := job(t, `(trap '' TERM; touch a; sleep `+arg+`) & (trap '' TERM; touch b; sleep `+arg+`) & until [ -e a ] && [ -e b ]; do sleep 0.01; done; exit 5`)
@@ -204,7 +207,8 @@ func TestO4_descendants_that_ignore_the_request_are_killed(t *testing.T) {
 	}
 }
 
-func TestO4_process_that_starts_itself_again_forever_is_ended(t *testing.T) {
+// Requirement O4.
+func TestProcess_that_starts_itself_again_forever_is_ended(t *testing.T) {
 	t.Parallel()
 	j, _ := job(t, "true")
 	mark := "relay-" + unique()
@@ -221,7 +225,8 @@ func TestO4_process_that_starts_itself_again_forever_is_ended(t *testing.T) {
 	}
 }
 
-func TestO4_attempts_at_the_same_time_leave_each_other_alone(t *testing.T) {
+// Requirement O4.
+func TestAttempts_at_the_same_time_leave_each_other_alone(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -290,7 +295,8 @@ func ended(pid int) bool {
 	return err != nil || strings.Contains(string(b), ") Z ")
 }
 
-func TestO4_engine_and_shim_killed_together_leave_what_can_be_found(t *testing.T) {
+// Requirement O4.
+func TestEngine_and_shim_killed_together_leave_what_can_be_found(t *testing.T) {
 	t.Parallel()
 	dir, arg, tok := t.TempDir(), unique(), token(t)
 	// One tool keeps the token, one only the lease.
@@ -318,7 +324,8 @@ func TestO4_engine_and_shim_killed_together_leave_what_can_be_found(t *testing.T
 	eventually(t, "the lease is free", func() bool { return free(dir) })
 }
 
-func TestO4_killed_engine_leaves_no_process_and_a_free_lease(t *testing.T) {
+// Requirement O4.
+func TestKilled_engine_leaves_no_process_and_a_free_lease(t *testing.T) {
 	t.Parallel()
 	for round := range 5 {
 		dir, arg, tok := t.TempDir(), unique(), token(t)
@@ -339,7 +346,8 @@ func TestO4_killed_engine_leaves_no_process_and_a_free_lease(t *testing.T) {
 	}
 }
 
-func TestO4_killed_shim_leaves_no_process(t *testing.T) {
+// Requirement O4.
+func TestKilled_shim_leaves_no_process(t *testing.T) {
 	// Not in parallel: what is swept is all that this process inherits.
 	arg := unique()
 	j, _ := job(t, "true")
@@ -360,7 +368,8 @@ func TestO4_killed_shim_leaves_no_process(t *testing.T) {
 	}
 }
 
-func TestO4_shim_killed_at_any_moment(t *testing.T) {
+// Requirement O4.
+func TestShim_killed_at_any_moment(t *testing.T) {
 	// Not in parallel, for the same reason.
 	for round := range 12 {
 		arg := unique()
@@ -398,7 +407,8 @@ func pids(ps []proc.Process) (out []int) {
 	return out
 }
 
-func TestO4_lease_is_held_as_long_as_anything_lives(t *testing.T) {
+// Requirement O4.
+func TestLease_is_held_as_long_as_anything_lives(t *testing.T) {
 	t.Parallel()
 	j, _ := job(t, `(trap '' TERM; touch deaf; sleep 60) & until [ -e deaf ]; do sleep 0.01; done; exit 0`)
 	store, err := durable.Open(j.Dir, durable.Options{Reserve: -1})
@@ -423,7 +433,8 @@ func TestO4_lease_is_held_as_long_as_anything_lives(t *testing.T) {
 	}
 }
 
-func TestO4_engine_killed_at_any_moment(t *testing.T) {
+// Requirement O4.
+func TestEngine_killed_at_any_moment(t *testing.T) {
 	t.Parallel()
 	for round := range 20 {
 		dir, arg, tok := t.TempDir(), unique(), token(t)

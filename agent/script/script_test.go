@@ -328,7 +328,8 @@ func TestFlood_fills_neither_memory_nor_log(t *testing.T) {
 	t.Logf("%d MB in %s", floodMB, time.Since(began))
 }
 
-func TestT13_secrets_do_not_reach_log_line_or_result(t *testing.T) {
+// Requirement T13.
+func TestSecrets_do_not_reach_log_line_or_result(t *testing.T) {
 	t.Parallel()
 	const secret = `s3cr3t/"key"+with&odd chars`
 	j, out := job(t, `

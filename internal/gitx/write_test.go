@@ -50,7 +50,8 @@ func (f *fixture) hooked() {
 	}
 }
 
-func TestX6_Write_runs_nothing_of_the_repository(t *testing.T) {
+// Requirement X6.
+func TestWrite_runs_nothing_of_the_repository(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)
 	f.hooked()
@@ -77,7 +78,8 @@ func TestX6_Write_runs_nothing_of_the_repository(t *testing.T) {
 	}
 }
 
-func TestAC9_Commit(t *testing.T) {
+// Requirement AC9.
+func TestCommit(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)
 	f.write(".gitignore", "ignored\n")
@@ -140,7 +142,9 @@ func TestAC9_Commit(t *testing.T) {
 
 // A commit that git cannot make leaves the index as it was: what a person staged is
 // staged as they did, what was staged for the commit is not.
-func TestO4_a_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
+//
+// Requirement O4.
+func TestA_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, block string
@@ -197,7 +201,8 @@ func TestO4_a_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
 	}
 }
 
-func TestX6_Commit_refuses_what_is_under_way(t *testing.T) {
+// Requirement X6.
+func TestCommit_refuses_what_is_under_way(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)
 	f.conflict()
@@ -209,7 +214,9 @@ func TestX6_Commit_refuses_what_is_under_way(t *testing.T) {
 }
 
 // The .git of a checkout is swapped, moved or taken away between two calls.
-func TestX6_T2_a_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
+//
+// Requirements X6 and T2.
+func TestA_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)
 	r, dir := f.repo(), filepath.Join(f.base, "wt")
@@ -261,7 +268,8 @@ func TestX6_T2_a_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 	}
 }
 
-func TestAC9_Merge(t *testing.T) {
+// Requirement AC9.
+func TestMerge(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)
 	f.conflict()
@@ -317,11 +325,13 @@ func TestAC9_Merge(t *testing.T) {
 	}
 }
 
-// TestX10_Foresee_says_what_Merge_says, without a trace in the repository, and
+// TestForesee_says_what_Merge_says, without a trace in the repository, and
 // without running what it names: a file in conflict, one that a driver of the
 // repository's would merge, one that is renamed on both sides, a history of its own,
 // files that git does not know.
-func TestX10_Foresee_says_what_Merge_says(t *testing.T) {
+//
+// Requirement X10.
+func TestForesee_says_what_Merge_says(t *testing.T) {
 	t.Parallel()
 	untracked := map[string][]string{
 		"untracked, ahead":            {"-dash", "mine.txt"},
@@ -463,7 +473,8 @@ func TestX10_Foresee_says_what_Merge_says(t *testing.T) {
 	}
 }
 
-func TestX6_Worktree_is_never_removed_with_work_in_it(t *testing.T) {
+// Requirement X6.
+func TestWorktree_is_never_removed_with_work_in_it(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)
 	f.write(".gitignore", "ignored\n")
@@ -509,7 +520,8 @@ func TestX6_Worktree_is_never_removed_with_work_in_it(t *testing.T) {
 	}
 }
 
-func TestOR11_CommitPaths_leaves_the_rest(t *testing.T) {
+// Requirement OR11.
+func TestCommitPaths_leaves_the_rest(t *testing.T) {
 	t.Parallel()
 	f := newRepo(t)
 	r := f.repo()

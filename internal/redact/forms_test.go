@@ -111,7 +111,8 @@ var ordinary = []string{
 	`helm upgrade --install shop ./chart --set image.tag=8c1f2ab --set replicas=3`,
 }
 
-func TestS4_ordinary_commands_are_shown_as_they_are(t *testing.T) {
+// Requirement S4.
+func TestOrdinary_commands_are_shown_as_they_are(t *testing.T) {
 	t.Parallel()
 	if len(ordinary) < 40 {
 		t.Fatalf("only %d commands", len(ordinary))
@@ -275,9 +276,11 @@ func found(text, secret string) bool {
 	return strings.Contains(text, secret)
 }
 
-// TestS4_what_looks_like_a_secret_is_left_out puts random secrets of every form
+// TestWhat_looks_like_a_secret_is_left_out puts random secrets of every form
 // into every place.
-func TestS4_what_looks_like_a_secret_is_left_out(t *testing.T) {
+//
+// Requirement S4.
+func TestWhat_looks_like_a_secret_is_left_out(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -315,9 +318,11 @@ func TestS4_what_looks_like_a_secret_is_left_out(t *testing.T) {
 	}
 }
 
-// TestS4_what_is_left_of_a_command_is_still_told shows that no more than the
+// TestWhat_is_left_of_a_command_is_still_told shows that no more than the
 // secret is gone.
-func TestS4_what_is_left_of_a_command_is_still_told(t *testing.T) {
+//
+// Requirement S4.
+func TestWhat_is_left_of_a_command_is_still_told(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		`GITHUB_TOKEN=ghp_` + strings.Repeat("a1B2", 9) + ` gh pr list`:                                `GITHUB_TOKEN=[redacted: GitHub token] gh pr list`,
@@ -346,8 +351,10 @@ func TestS4_what_is_left_of_a_command_is_still_told(t *testing.T) {
 	}
 }
 
-// TestS4_a_secret_is_left_out_before_a_text_is_cut leaves no half of one behind.
-func TestS4_a_secret_is_left_out_before_a_text_is_cut(t *testing.T) {
+// TestA_secret_is_left_out_before_a_text_is_cut leaves no half of one behind.
+//
+// Requirement S4.
+func TestA_secret_is_left_out_before_a_text_is_cut(t *testing.T) {
 	t.Parallel()
 	secret := "ghp_" + strings.Repeat("x7Y8", 9)
 	known := "correct horse " + hex.EncodeToString([]byte("battery"))
@@ -390,9 +397,11 @@ func FuzzShown(f *testing.F) {
 	})
 }
 
-// TestS4_every_known_token_is_found holds an example of each service against the
+// TestEvery_known_token_is_found holds an example of each service against the
 // form that is to find it. They are put together here so that no file holds one.
-func TestS4_every_known_token_is_found(t *testing.T) {
+//
+// Requirement S4.
+func TestEvery_known_token_is_found(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 3))
 	a, h, d := func(n int) string { return drawn(r, alnum, n) }, func(n int) string { return drawn(r, lowhex, n) }, func(n int) string { return drawn(r, digits, n) }

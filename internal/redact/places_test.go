@@ -11,7 +11,9 @@ import (
 
 // Places that stand on two lines, in short options put together, behind a here-string
 // and in files of settings.
-func TestS4_secrets_in_less_usual_places_are_left_out(t *testing.T) {
+//
+// Requirement S4.
+func TestSecrets_in_less_usual_places_are_left_out(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 9))
 	for _, line := range []string{
@@ -37,7 +39,9 @@ func TestS4_secrets_in_less_usual_places_are_left_out(t *testing.T) {
 }
 
 // What is said about secrets is what a person needs to know a commit or a search by.
-func TestS4_what_is_said_about_secrets_is_shown(t *testing.T) {
+//
+// Requirement S4.
+func TestWhat_is_said_about_secrets_is_shown(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
 		`git commit -m "authorization: split the policy engine into two files"`,

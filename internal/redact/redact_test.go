@@ -28,7 +28,8 @@ func formsOf(secret string) map[string]string {
 	}
 }
 
-func TestT13_every_form_in_pieces_of_every_size(t *testing.T) {
+// Requirement T13.
+func TestEvery_form_in_pieces_of_every_size(t *testing.T) {
 	t.Parallel()
 	for _, secret := range []string{"hunter2-and-more", `a"b\c/d+e f&g<h>é`, "sk-proj-0123456789abcdefghijklmnopqrstuvwxyz"} {
 		r := New([]string{secret})
@@ -58,7 +59,8 @@ func TestT13_every_form_in_pieces_of_every_size(t *testing.T) {
 	}
 }
 
-func TestT13_text_without_secrets_is_not_touched(t *testing.T) {
+// Requirement T13.
+func TestText_without_secrets_is_not_touched(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		// Letters that the secret has too, so that beginnings of it are common.
@@ -85,7 +87,8 @@ func TestT13_text_without_secrets_is_not_touched(t *testing.T) {
 	})
 }
 
-func TestT13_which_values_are_looked_for(t *testing.T) {
+// Requirement T13.
+func TestWhich_values_are_looked_for(t *testing.T) {
 	t.Parallel()
 	key := "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nshort\n-----END KEY-----\n"
 	r := New([]string{"", "abc", "four", "overlap-one", "overlap-one-two", key, "trailing-newline\n"})

@@ -11,7 +11,7 @@ import (
 	"reprise/internal/loose"
 )
 
-func TestAC_the_worst_part_of_a_command_line_counts(t *testing.T) {
+func TestThe_worst_part_of_a_command_line_counts(t *testing.T) {
 	t.Parallel()
 	none, file, git, process, network, remote, unknown := reprise.EffectNone, reprise.EffectFile, reprise.EffectGit, reprise.EffectProcess,
 		reprise.EffectNetwork, reprise.EffectRemoteGit, reprise.EffectUnknown
@@ -80,7 +80,7 @@ func TestAC_the_worst_part_of_a_command_line_counts(t *testing.T) {
 	}
 }
 
-func TestAC_the_traces_of_a_command_line(t *testing.T) {
+func TestThe_traces_of_a_command_line(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }
 	for line, want := range map[string]struct {
@@ -111,7 +111,7 @@ func TestAC_the_traces_of_a_command_line(t *testing.T) {
 	}
 }
 
-func TestAC_inputs_of_all_tools(t *testing.T) {
+func TestInputs_of_all_tools(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }
 	patch := "*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** Update File: a.go\n@@ func\n keep\n-old\n+now\n*** Delete File: gone.txt\n*** End Patch\n"

@@ -90,7 +90,7 @@ func find(t *testing.T, cli, content string) *Session {
 	return found[0]
 }
 
-func TestAC_a_call_without_a_result_is_found(t *testing.T) {
+func TestA_call_without_a_result_is_found(t *testing.T) {
 	t.Parallel()
 	for cli, list := range lines {
 		killed := strings.Join(list, "\n") + "\n"
@@ -117,7 +117,7 @@ func TestAC_a_call_without_a_result_is_found(t *testing.T) {
 
 // A transcript may be cut at any byte of the record that was being written.
 // Whatever that record was, nothing that was begun looks finished.
-func TestAC_a_torn_record_hides_no_call(t *testing.T) {
+func TestA_torn_record_hides_no_call(t *testing.T) {
 	t.Parallel()
 	for cli, list := range lines {
 		whole := strings.Join(list[:len(list)-1], "\n") + "\n"
@@ -141,7 +141,7 @@ func TestAC_a_torn_record_hides_no_call(t *testing.T) {
 
 // After a torn record some CLIs begin a new line, and one glues the next record
 // to it.
-func TestAC_records_after_a_torn_one_count(t *testing.T) {
+func TestRecords_after_a_torn_one_count(t *testing.T) {
 	t.Parallel()
 	for cli, list := range lines {
 		torn := list[2][:len(list[2])/2]
@@ -155,7 +155,7 @@ func TestAC_records_after_a_torn_one_count(t *testing.T) {
 	}
 }
 
-func TestAC_gemini(t *testing.T) {
+func TestGemini(t *testing.T) {
 	t.Parallel()
 	transcript := []string{
 		`{"sessionId":"s1","projectHash":"h","startTime":"2026-11-15T00:00:00Z","lastUpdated":"2026-11-15T00:00:00Z","kind":"main"}`,
@@ -227,7 +227,7 @@ func TestAC_gemini(t *testing.T) {
 }
 
 // A result that says no more than that the command goes on is no end of it.
-func TestAC_a_command_in_the_background_is_not_finished(t *testing.T) {
+func TestA_command_in_the_background_is_not_finished(t *testing.T) {
 	t.Parallel()
 	content := strings.Join(lines[Codex], "\n") + "\n" + strings.Replace(results[Codex], "Process exited with code 0", "Process running with session ID 12", 1) + "\n"
 	if s := find(t, Codex, content); len(s.Calls) != 1 || !s.Calls[0].Background {
@@ -289,7 +289,7 @@ func (i bigInfo) ModTime() time.Time { return time.Time{} }
 func (i bigInfo) IsDir() bool        { return false }
 func (i bigInfo) Sys() any           { return nil }
 
-func TestAC_a_large_transcript_is_read_from_its_ends(t *testing.T) {
+func TestA_large_transcript_is_read_from_its_ends(t *testing.T) {
 	t.Parallel()
 	var read int64
 	list := lines[Claude]
@@ -303,7 +303,7 @@ func TestAC_a_large_transcript_is_read_from_its_ends(t *testing.T) {
 	}
 }
 
-func TestAC_opencode_is_read_from_its_log_and_left_alone(t *testing.T) {
+func TestOpencode_is_read_from_its_log_and_left_alone(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"opencode", "opencode-checkpointed"} {
 		dir := t.TempDir()
@@ -353,7 +353,7 @@ func picture(t *testing.T, dir string) string {
 
 // A log that was cut anywhere shows the state of its last whole transaction, and
 // a call once begun is never seen finished before it was.
-func TestAC_opencode_with_a_torn_log(t *testing.T) {
+func TestOpencode_with_a_torn_log(t *testing.T) {
 	t.Parallel()
 	db, err := os.ReadFile("testdata/opencode/opencode.db")
 	if err != nil {
