@@ -209,55 +209,28 @@ func (s *sayer) close() string {
 	return s.last
 }
 
+// escapes are the sequences that terminals take for commands: one that ends with a
+// letter, one that ends with BEL or ESC \, or ESC and one character.
+var escapes = lazily(`(?s)\x1b(?:\[[^\x40-\x7e]*[\x40-\x7e]?|[\]P_^X].*?(?:\x07|\x1b\\|$)|.?)`)
+
 // oneLine makes text fit to be shown: no control or formatting characters, no
 // escape sequences, one line, not too long.
 func oneLine(text string) string {
-	var b strings.Builder
+	if strings.Contains(text, "\x1b") {
+		text = escapes().ReplaceAllString(text, "")
+	}
 	count := 0
-	for i := 0; i < len(text) && count < sayMost; {
-		if text[i] == 0x1b {
-			i += escape(text[i:])
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		i += size
+	text = strings.Map(func(r rune) rune {
 		switch {
-		case r == utf8.RuneError && size == 1:
+		case count == sayMost || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) && !unicode.IsSpace(r):
+			return -1
+		case r == utf8.RuneError:
 			r = '?'
-		case r == '\t' || r == '\n' || r == '\r':
+		case unicode.IsSpace(r):
 			r = ' '
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
-			continue
 		}
-		b.WriteRune(r)
 		count++
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// escape is the length of the escape sequence that text begins with.
-func escape(text string) int {
-	if len(text) < 2 {
-		return len(text)
-	}
-	switch text[1] {
-	case '[': // ends with a letter
-		for i := 2; i < len(text); i++ {
-			if text[i] >= 0x40 && text[i] <= 0x7e {
-				return i + 1
-			}
-		}
-		return len(text)
-	case ']', 'P', '_', '^', 'X': // ends with BEL or ESC \
-		for i := 2; i < len(text); i++ {
-			if text[i] == 0x07 {
-				return i + 1
-			}
-			if text[i] == 0x1b && i+1 < len(text) && text[i+1] == '\\' {
-				return i + 2
-			}
-		}
-		return len(text)
-	}
-	return 2
+		return r
+	}, text)
+	return strings.TrimSpace(text)
 }

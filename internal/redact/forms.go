@@ -51,7 +51,7 @@ func hide(text string) string {
 	if strings.Contains(text, "PRIVATE KEY") {
 		text = privateKey().ReplaceAllLiteralString(text, mark("private key"))
 	}
-	for _, t := range tokens {
+	for _, t := range tokens() {
 		if !hasAny(text, t.hints) {
 			continue
 		}
@@ -64,7 +64,7 @@ func hide(text string) string {
 		text = hidePiped(text)
 	}
 	low := strings.ToLower(text)
-	for _, p := range places {
+	for _, p := range places() {
 		if hasAny(low, p.hints) {
 			text = replaceValues(text, p)
 		}
@@ -118,50 +118,52 @@ func hasAny(text string, hints []string) bool {
 }
 
 // tokens are forms that nothing but a token has.
-var tokens = []token{
-	tokenOf("JWT", "eyJ", `eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`),
-	tokenOf("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", `gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`),
-	tokenOf("GitLab token", "gl GR1348941", `gl(?:pat|dt|rt|ptt|ft|soat|cbt|imt|agent|oas|ffct)-[A-Za-z0-9_.-]{16,}|GR1348941[A-Za-z0-9_-]{16,}`),
-	tokenOf("Bitbucket token", "ATBB", `ATBB[A-Za-z0-9]{24,}`),
-	tokenOf("Atlassian token", "ATATT3 ATCTT3", `AT[AC]TT3[A-Za-z0-9_=-]{20,}`),
-	tokenOf("AWS access key", "AKIA ASIA ABIA ACCA", `(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`),
-	tokenOf("Google key", "AIza ya29. GOCSPX- 1//0", `AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,}`),
-	tokenOf("Azure secret", "7Q~ 8Q~", `[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}`),
-	tokenOf("Alibaba Cloud key", "LTAI", `LTAI[A-Za-z0-9]{16,24}\b`),
-	tokenOf("DigitalOcean token", "_v1_", `do[oprt]_v1_[a-f0-9]{40,}`),
-	tokenOf("Heroku token", "HRKU-", `HRKU-[A-Za-z0-9_-]{30,}`),
-	tokenOf("Anthropic key", "sk-ant-", `sk-ant-[A-Za-z0-9_-]{16,}`),
-	tokenOf("OpenRouter key", "sk-or-", `sk-or-v1-[A-Za-z0-9]{20,}`),
-	tokenOf("OpenAI key", "sk-", `sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}`),
-	tokenOf("model key", "sk- xai- gsk_ pplx- nvapi- r8_ lsv2_", `sk-[A-Za-z0-9]{32,}|xai-[A-Za-z0-9]{40,}|gsk_[A-Za-z0-9]{30,}|pplx-[A-Za-z0-9]{32,}|nvapi-[A-Za-z0-9_-]{40,}|csk-[a-z0-9]{40,}|r8_[A-Za-z0-9]{30,}|lsv2_(?:pt|sk)_[A-Za-z0-9_]{30,}`),
-	tokenOf("Hugging Face token", "hf_", `hf_[A-Za-z0-9]{30,}`),
-	tokenOf("npm token", "npm_", `npm_[A-Za-z0-9]{36,}`),
-	tokenOf("PyPI token", "pypi-", `pypi-[A-Za-z0-9_-]{50,}`),
-	tokenOf("RubyGems key", "rubygems_", `rubygems_[a-f0-9]{48}`),
-	tokenOf("Docker token", "dckr_", `dckr_[po]at_[A-Za-z0-9_-]{20,}`),
-	tokenOf("Slack token", "xox xapp-", `xox[abceoprs]-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,}`),
-	tokenOf("Slack webhook", "hooks.slack.com", `hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/]{20,}`),
-	tokenOf("Discord webhook", "/api/webhooks/", `discord(?:app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{20,}`),
-	tokenOf("Telegram token", ":AA", `[0-9]{8,10}:AA[A-Za-z0-9_-]{33}`),
-	tokenOf("Stripe key", "k_live_ k_test_ whsec_", `[spr]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{20,}`),
-	tokenOf("SendGrid key", "SG.", `SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),
-	tokenOf("Twilio key", "SK", `SK[0-9a-f]{32}\b`),
-	tokenOf("Shopify token", "shp", `shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`),
-	tokenOf("Databricks token", "dapi", `dapi[a-f0-9]{32}\b`),
-	tokenOf("Grafana token", "glsa_ glc_", `glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|glc_[A-Za-z0-9+/=]{32,}`),
-	tokenOf("New Relic key", "NRAK-", `NRAK-[A-Z0-9]{27}`),
-	tokenOf("Sentry token", "sntry", `sntry[us]_[A-Za-z0-9+/=_-]{40,}`),
-	tokenOf("Linear key", "lin_api_", `lin_api_[A-Za-z0-9]{32,}`),
-	tokenOf("Notion token", "ntn_", `ntn_[A-Za-z0-9]{40,}`),
-	tokenOf("Netlify token", "nfp_", `nfp_[A-Za-z0-9]{36,}`),
-	tokenOf("Supabase key", "sbp_ sb_secret_", `sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,}`),
-	tokenOf("PlanetScale token", "pscale_", `pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}`),
-	tokenOf("Doppler token", "dp.", `dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.-]{40,}`),
-	tokenOf("Vault token", "hvs. hvb. hvr.", `hv[sbr]\.[A-Za-z0-9_-]{20,}`),
-	tokenOf("Terraform token", ".atlasv1.", `[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}`),
-	tokenOf("Postman key", "PMAK-", `PMAK-[a-f0-9]{24}-[a-f0-9]{34}`),
-	tokenOf("age key", "AGE-SECRET-KEY-", `AGE-SECRET-KEY-1[0-9A-Z]{50,}`),
-}
+var tokens = sync.OnceValue(func() []token {
+	return []token{
+		tokenOf("JWT", "eyJ", `eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`),
+		tokenOf("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", `gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}`),
+		tokenOf("GitLab token", "gl GR1348941", `gl(?:pat|dt|rt|ptt|ft|soat|cbt|imt|agent|oas|ffct)-[A-Za-z0-9_.-]{16,}|GR1348941[A-Za-z0-9_-]{16,}`),
+		tokenOf("Bitbucket token", "ATBB", `ATBB[A-Za-z0-9]{24,}`),
+		tokenOf("Atlassian token", "ATATT3 ATCTT3", `AT[AC]TT3[A-Za-z0-9_=-]{20,}`),
+		tokenOf("AWS access key", "AKIA ASIA ABIA ACCA", `(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`),
+		tokenOf("Google key", "AIza ya29. GOCSPX- 1//0", `AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}|1//0[A-Za-z0-9_-]{30,}`),
+		tokenOf("Azure secret", "7Q~ 8Q~", `[A-Za-z0-9_~.-]{3}[78]Q~[A-Za-z0-9_~.-]{31,34}`),
+		tokenOf("Alibaba Cloud key", "LTAI", `LTAI[A-Za-z0-9]{16,24}\b`),
+		tokenOf("DigitalOcean token", "_v1_", `do[oprt]_v1_[a-f0-9]{40,}`),
+		tokenOf("Heroku token", "HRKU-", `HRKU-[A-Za-z0-9_-]{30,}`),
+		tokenOf("Anthropic key", "sk-ant-", `sk-ant-[A-Za-z0-9_-]{16,}`),
+		tokenOf("OpenRouter key", "sk-or-", `sk-or-v1-[A-Za-z0-9]{20,}`),
+		tokenOf("OpenAI key", "sk-", `sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}`),
+		tokenOf("model key", "sk- xai- gsk_ pplx- nvapi- r8_ lsv2_", `sk-[A-Za-z0-9]{32,}|xai-[A-Za-z0-9]{40,}|gsk_[A-Za-z0-9]{30,}|pplx-[A-Za-z0-9]{32,}|nvapi-[A-Za-z0-9_-]{40,}|csk-[a-z0-9]{40,}|r8_[A-Za-z0-9]{30,}|lsv2_(?:pt|sk)_[A-Za-z0-9_]{30,}`),
+		tokenOf("Hugging Face token", "hf_", `hf_[A-Za-z0-9]{30,}`),
+		tokenOf("npm token", "npm_", `npm_[A-Za-z0-9]{36,}`),
+		tokenOf("PyPI token", "pypi-", `pypi-[A-Za-z0-9_-]{50,}`),
+		tokenOf("RubyGems key", "rubygems_", `rubygems_[a-f0-9]{48}`),
+		tokenOf("Docker token", "dckr_", `dckr_[po]at_[A-Za-z0-9_-]{20,}`),
+		tokenOf("Slack token", "xox xapp-", `xox[abceoprs]-[A-Za-z0-9-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,}`),
+		tokenOf("Slack webhook", "hooks.slack.com", `hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/]{20,}`),
+		tokenOf("Discord webhook", "/api/webhooks/", `discord(?:app)?\.com/api/webhooks/[0-9]+/[A-Za-z0-9_-]{20,}`),
+		tokenOf("Telegram token", ":AA", `[0-9]{8,10}:AA[A-Za-z0-9_-]{33}`),
+		tokenOf("Stripe key", "k_live_ k_test_ whsec_", `[spr]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{20,}`),
+		tokenOf("SendGrid key", "SG.", `SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),
+		tokenOf("Twilio key", "SK", `SK[0-9a-f]{32}\b`),
+		tokenOf("Shopify token", "shp", `shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`),
+		tokenOf("Databricks token", "dapi", `dapi[a-f0-9]{32}\b`),
+		tokenOf("Grafana token", "glsa_ glc_", `glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|glc_[A-Za-z0-9+/=]{32,}`),
+		tokenOf("New Relic key", "NRAK-", `NRAK-[A-Z0-9]{27}`),
+		tokenOf("Sentry token", "sntry", `sntry[us]_[A-Za-z0-9+/=_-]{40,}`),
+		tokenOf("Linear key", "lin_api_", `lin_api_[A-Za-z0-9]{32,}`),
+		tokenOf("Notion token", "ntn_", `ntn_[A-Za-z0-9]{40,}`),
+		tokenOf("Netlify token", "nfp_", `nfp_[A-Za-z0-9]{36,}`),
+		tokenOf("Supabase key", "sbp_ sb_secret_", `sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_-]{20,}`),
+		tokenOf("PlanetScale token", "pscale_", `pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,}`),
+		tokenOf("Doppler token", "dp.", `dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.-]{40,}`),
+		tokenOf("Vault token", "hvs. hvb. hvr.", `hv[sbr]\.[A-Za-z0-9_-]{20,}`),
+		tokenOf("Terraform token", ".atlasv1.", `[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}`),
+		tokenOf("Postman key", "PMAK-", `PMAK-[a-f0-9]{24}-[a-f0-9]{34}`),
+		tokenOf("age key", "AGE-SECRET-KEY-", `AGE-SECRET-KEY-1[0-9A-Z]{50,}`),
+	}
+})
 
 // inURL is a password in a URL, userURL a name in one that may be a token, piped
 // what a program is given that reads a secret from its input.

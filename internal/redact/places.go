@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // place is where a value stands that its surroundings call secret. The form ends
@@ -31,39 +32,41 @@ const (
 // secretWords are in every name that calls its value secret.
 var secretWords = []string{"pass", "secret", "token", "key", "credential", "pwd", "pat"}
 
-var places = []place{
-	// Headers: the scheme stays.
-	{kind: "authorization", hints: []string{"authorization"}, form: lazily(`(?i)\b(?:proxy-)?authorization\\?["']?\s*:\s*\\?["']?\s*(?:(?:bearer|basic|token|apikey|digest|negotiate)\s+)?`), header: true, keeps: isScheme},
-	{kind: "token", hints: []string{"bearer"}, form: lazily(`(?i)\bbearer\s+`), keeps: func(_, value string) bool { return len(value) < 16 || !mixed(value) }},
-	{kind: "secret header", hints: secretWords, form: lazily(`(?i)\b(?:x-[a-z-]*(?:key|token|secret)|private-token|job-token|deploy-token|api-key|circle-token)\s*:\s*`), header: true, keeps: isProse},
-	{kind: "cookie", hints: []string{"cookie"}, form: lazily(`(?i)\b(?:set-)?cookie:\s*`), header: true, keeps: isProse},
-	{kind: "signature", hints: []string{"sig"}, form: lazily(`[?&](?:sig|Signature|X-Amz-Signature|X-Goog-Signature)=`), keeps: func(_, value string) bool { return len(value) < 10 }},
+var places = sync.OnceValue(func() []place {
+	return []place{
+		// Headers: the scheme stays.
+		{kind: "authorization", hints: []string{"authorization"}, form: lazily(`(?i)\b(?:proxy-)?authorization\\?["']?\s*:\s*\\?["']?\s*(?:(?:bearer|basic|token|apikey|digest|negotiate)\s+)?`), header: true, keeps: isScheme},
+		{kind: "token", hints: []string{"bearer"}, form: lazily(`(?i)\bbearer\s+`), keeps: func(_, value string) bool { return len(value) < 16 || !mixed(value) }},
+		{kind: "secret header", hints: secretWords, form: lazily(`(?i)\b(?:x-[a-z-]*(?:key|token|secret)|private-token|job-token|deploy-token|api-key|circle-token)\s*:\s*`), header: true, keeps: isProse},
+		{kind: "cookie", hints: []string{"cookie"}, form: lazily(`(?i)\b(?:set-)?cookie:\s*`), header: true, keeps: isProse},
+		{kind: "signature", hints: []string{"sig"}, form: lazily(`[?&](?:sig|Signature|X-Amz-Signature|X-Goog-Signature)=`), keeps: func(_, value string) bool { return len(value) < 10 }},
 
-	// Options by what they are called, and those of well-known programs.
-	{hints: secretWords, form: lazily(`(?i)(?:^|[\s"'])--?(?P<name>(?:[a-z0-9]+[-_])*(?:password|passwd|passphrase|(?:store|key|src|dest|deststore|srcstore)?pass|token|api-?key|secret|secret-?key|access-?key|auth-?key|(?:access|auth|bearer|client|refresh|session)-?(?:token|secret)))["']?\s+`), keeps: isNext},
-	{kind: "password", hints: []string{"curl", "http", "xh", "wget"}, form: lazily(`\b(?:curl|http|https|xh|wget)\s` + rest + `(?:-[A-Za-z]*[uU]|--user|--proxy-user|-a|--auth)[\s=]*["']?(?P<name>[^\s:"'$]+):`)},
-	{kind: "password", hints: []string{"login"}, form: lazily(`\b(?:docker|podman|buildah|skopeo|helm|oras|az|heroku|crane)\s` + rest + `login\s` + rest + `-p[\s=]*`), keeps: isNext},
-	{kind: "password", hints: []string{"mysql", "mariadb"}, form: lazily(`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\s` + rest + `-p`)},
-	{kind: "password", hints: secretWords, form: lazily(`\bsshpass\s+-p\s*`)},
-	{kind: "password", hints: []string{"redis-cli"}, form: lazily(`\bredis-cli\s` + rest + `-a\s+`)},
-	{kind: "password", hints: secretWords, form: lazily(`\s-pass(?:in|out)\s+["']?(?P<name>pass):`)},
-	{kind: "password", hints: []string{"<<<"}, form: lazily(`\s--(?:password-stdin|with-token|token-stdin)\b[^|;&\n]*?<<<\s*`)},
-	{kind: "password", hints: []string{"machine"}, form: lazily(`\bmachine\s+\S+\s+login\s+\S+\s+password\s+`)},
-	{kind: "secret", hints: secretWords, form: lazily(`\bgh\s+secret\s+set\s` + rest + `(?:--body|-b)[\s=]+`)},
-	{kind: "secret", hints: secretWords, form: lazily(`\bcreate\s+secret\s` + rest + `--from-literal[\s=]+["']?(?P<name>[^\s="']+)=`)},
-	{kind: "secret", hints: secretWords, form: lazily(`\bsecrets?\s+set\s` + rest + `["']?` + named + `=`)},
-	{hints: secretWords, form: lazily(`\b(?:set\s+-[a-zA-Z]+|setenv|aws\s+configure\s+set)\s+` + named + `\s+`), keeps: notSecret},
-	{kind: "token", hints: []string{":_auth", ":_password"}, form: lazily(`(?i):_(?:authToken|auth|password)["']?[\s=]+`), keeps: isNext},
+		// Options by what they are called, and those of well-known programs.
+		{hints: secretWords, form: lazily(`(?i)(?:^|[\s"'])--?(?P<name>(?:[a-z0-9]+[-_])*(?:password|passwd|passphrase|(?:store|key|src|dest|deststore|srcstore)?pass|token|api-?key|secret|secret-?key|access-?key|auth-?key|(?:access|auth|bearer|client|refresh|session)-?(?:token|secret)))["']?\s+`), keeps: isNext},
+		{kind: "password", hints: []string{"curl", "http", "xh", "wget"}, form: lazily(`\b(?:curl|http|https|xh|wget)\s` + rest + `(?:-[A-Za-z]*[uU]|--user|--proxy-user|-a|--auth)[\s=]*["']?(?P<name>[^\s:"'$]+):`)},
+		{kind: "password", hints: []string{"login"}, form: lazily(`\b(?:docker|podman|buildah|skopeo|helm|oras|az|heroku|crane)\s` + rest + `login\s` + rest + `-p[\s=]*`), keeps: isNext},
+		{kind: "password", hints: []string{"mysql", "mariadb"}, form: lazily(`\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\s` + rest + `-p`)},
+		{kind: "password", hints: secretWords, form: lazily(`\bsshpass\s+-p\s*`)},
+		{kind: "password", hints: []string{"redis-cli"}, form: lazily(`\bredis-cli\s` + rest + `-a\s+`)},
+		{kind: "password", hints: secretWords, form: lazily(`\s-pass(?:in|out)\s+["']?(?P<name>pass):`)},
+		{kind: "password", hints: []string{"<<<"}, form: lazily(`\s--(?:password-stdin|with-token|token-stdin)\b[^|;&\n]*?<<<\s*`)},
+		{kind: "password", hints: []string{"machine"}, form: lazily(`\bmachine\s+\S+\s+login\s+\S+\s+password\s+`)},
+		{kind: "secret", hints: secretWords, form: lazily(`\bgh\s+secret\s+set\s` + rest + `(?:--body|-b)[\s=]+`)},
+		{kind: "secret", hints: secretWords, form: lazily(`\bcreate\s+secret\s` + rest + `--from-literal[\s=]+["']?(?P<name>[^\s="']+)=`)},
+		{kind: "secret", hints: secretWords, form: lazily(`\bsecrets?\s+set\s` + rest + `["']?` + named + `=`)},
+		{hints: secretWords, form: lazily(`\b(?:set\s+-[a-zA-Z]+|setenv|aws\s+configure\s+set)\s+` + named + `\s+`), keeps: notSecret},
+		{kind: "token", hints: []string{":_auth", ":_password"}, form: lazily(`(?i):_(?:authToken|auth|password)["']?[\s=]+`), keeps: isNext},
 
-	// Variables and fields by what they are called.
-	{hints: secretWords, form: lazily(before + `-{0,2}\\?["']?` + named + `\\?["']?=`), keeps: notSecret},
-	{hints: secretWords, form: lazily(before + named + ` ?:?= ?`), quoted: true, keeps: notSecret},
-	{hints: secretWords, form: lazily(`(?m)^[ \t]*` + named + `[ \t]*=[ \t]+`), alone: true, keeps: notDrawn},
-	{hints: secretWords, form: lazily(`\[\\?["']` + named + `\\?["']\]\s*=\s*`), quoted: true, keeps: notSecret},
-	{hints: secretWords, form: lazily(`\\?["']` + named + `\\?["']\s*:\s*`), keeps: notSecretField},
-	{hints: secretWords, form: lazily(`(?m)^[ \t]*(?:- )?` + named + `:[ \t]+`), alone: true, keeps: notSecretField},
-	{hints: secretWords, form: lazily(`\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*):?[-=]`), keeps: notSecret},
-}
+		// Variables and fields by what they are called.
+		{hints: secretWords, form: lazily(before + `-{0,2}\\?["']?` + named + `\\?["']?=`), keeps: notSecret},
+		{hints: secretWords, form: lazily(before + named + ` ?:?= ?`), quoted: true, keeps: notSecret},
+		{hints: secretWords, form: lazily(`(?m)^[ \t]*` + named + `[ \t]*=[ \t]+`), alone: true, keeps: notDrawn},
+		{hints: secretWords, form: lazily(`\[\\?["']` + named + `\\?["']\]\s*=\s*`), quoted: true, keeps: notSecret},
+		{hints: secretWords, form: lazily(`\\?["']` + named + `\\?["']\s*:\s*`), keeps: notSecretField},
+		{hints: secretWords, form: lazily(`(?m)^[ \t]*(?:- )?` + named + `:[ \t]+`), alone: true, keeps: notSecretField},
+		{hints: secretWords, form: lazily(`\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*):?[-=]`), keeps: notSecret},
+	}
+})
 
 // secretName finds the word in a name that makes its value secret. One in the
 // middle of a name says something about a secret and not what it is.
