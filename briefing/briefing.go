@@ -90,8 +90,8 @@ var sections = []struct {
 	{Verified, 40, "Verified done", "Something beside the state files shows that these are done. Do not do them again."},
 	{Claimed, 30, "Claimed done", "The state files call these done; nothing else shows it. Look before you build on one."},
 	{Progress, 20, "In progress", "Begun and not finished. What was changed is still there, whole or not: finish it, do not begin from nothing."},
-	{Unknown, 30, "Unknown", "Nobody saw how these ended, or what they mean. They may have happened: find out before you do the same again, and never take one for done."},
-	{Changed, 30, "Changed since", "What is not as the state files left it. It may be the half of a step, or somebody else's work."},
+	{Unknown, 30, "Unknown", "How these ended, or what they mean, is not on record. They may have happened: find out before you do the same again, and never take one for done."},
+	{Changed, 30, "Changed since", "What is not as the state files left it. It may be half of a step, or the work of others."},
 	{Next, 8, "Next step", "Begin here."},
 	{DoNot, 30, "What not to do", "Do not push, publish or deploy anything. Do not discard changes that you did not make: no `git reset --hard`, `git clean`, `git stash`. Do not edit the state files unless the next step says so. Beside that:"},
 }

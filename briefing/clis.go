@@ -46,7 +46,7 @@ func (g *gathering) notes() []string {
 	c := clis[at]
 	out := []string{fmt.Sprintf("%s reads %s of the project by itself; what stands there holds and is not repeated here.", c.name, c.reads)}
 	if s := g.session(); s != nil {
-		out = append(out, fmt.Sprintf("Instead of a new session, the one that was interrupted can be gone on with: `"+c.resume+"` (source: %s transcript).", s.ID, c.name))
+		out = append(out, fmt.Sprintf("Instead of a new session, the one that was interrupted can be resumed: `"+c.resume+"` (source: %s transcript).", s.ID, c.name))
 	}
 	return out
 }

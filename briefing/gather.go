@@ -284,7 +284,7 @@ func (g *gathering) doNot() {
 	}
 	if o := g.Run.Owner; o != nil {
 		if life, ok := g.Observed.Owners[o.Source]; ok && life.Life == reprise.Alive {
-			g.add(DoNot, "do not begin at all while somebody is at work on it: "+life.Reason, o.Source.String())
+			g.add(DoNot, "do not begin at all while it is being worked on: "+life.Reason, o.Source.String())
 		}
 	}
 	for _, u := range g.Decision.Verify {

@@ -230,10 +230,10 @@ func processes() []Check {
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		c.Level, c.Says = Limited, "this system ("+runtime.GOOS+") tells little about processes"
-		c.Means = "nobody can tell whether a recorded owner is alive, and what leaves its process group outlives an agent unseen"
+		c.Means = "it cannot be told whether a recorded owner is alive, and what leaves its process group outlives an agent unseen"
 	case err != nil || self.PID != os.Getpid():
 		c.Level, c.Says = Limited, "/proc does not tell about this process"
-		c.Means, c.Do = "nobody can tell whether a recorded owner is alive, nor find what an agent left", "mount /proc of this process namespace"
+		c.Means, c.Do = "it cannot be told whether a recorded owner is alive, nor find what an agent left", "mount /proc of this process namespace"
 	default:
 		if err := proc.Adopt(); err != nil {
 			c.Level, c.Says = Limited, "orphans cannot be adopted: "+err.Error()
@@ -290,8 +290,8 @@ func (o Options) settings() (*settings.Settings, []Check) {
 	out = append([]Check{c}, out...)
 	if untrusted != nil {
 		out = append(out, Check{
-			Group: "settings", Name: "trust", Level: Limited, Says: "nobody trusted the project's " + settings.FileName + " as it is now",
-			Means: "nothing of it counts", Do: "look at it, then say `reprise resume --trust` once",
+			Group: "settings", Name: "trust", Level: Limited, Says: "the project's " + settings.FileName + " is not trusted yet",
+			Means: "nothing of it counts", Do: "review it, then run `reprise resume --trust` once",
 		})
 	}
 	return set, out

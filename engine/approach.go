@@ -49,7 +49,7 @@ func (e *UnattendedError) Error() string {
 	open := e.Run.PendingQuestions()
 	switch {
 	case e.Need == NeedsWay:
-		return "resume " + e.Run.ID + ": nobody can be asked here"
+		return "resume " + e.Run.ID + ": a choice is needed, and there is no terminal to ask on"
 	case e.Need == NeedsRelease:
 		return "resume " + e.Run.ID + ": " + e.Run.Reason + "; autopilot does not take that back"
 	case len(open) == 0:

@@ -9,6 +9,7 @@
 package settings
 
 import (
+	"fmt"
 	"time"
 
 	"reprise"
@@ -81,20 +82,20 @@ func (s *Settings) For(role string) (Agent, error) {
 	return a, nil
 }
 
-// UnboundError tells that nobody does the work of a role.
+// UnboundError tells that no agent is bound to a role.
 type UnboundError struct{ Role, Agent string }
 
 // Error implements error.
 func (e *UnboundError) Error() string {
 	if e.Agent != "" {
-		return "bind role " + e.Role + ": there is no agent " + e.Agent
+		return fmt.Sprintf("role %q: there is no agent %q", e.Role, e.Agent)
 	}
-	return "bind role " + e.Role + ": no agent is set for it"
+	return fmt.Sprintf("no agent configured for role %q", e.Role)
 }
 
 // Hint says what a person can do.
 func (e *UnboundError) Hint() string {
-	return "name one in " + FileName + ": roles: {" + e.Role + ": NAME} and agents: {NAME: {command: [program, argument]}}"
+	return "add to " + FileName + ": agents: {NAME: {command: [program, argument]}} and roles: {" + e.Role + ": NAME}"
 }
 
 // Default are the settings without any file.

@@ -172,7 +172,7 @@ max_log: 2 KiB
 	if a, _ := got.For("anything"); a.Name != "c" || a.Timeout != 90*time.Minute {
 		t.Errorf("default: %+v", a)
 	}
-	if _, err := Default().For("dev"); err == nil || !strings.Contains(err.Error(), "bind role dev") {
+	if _, err := Default().For("dev"); err == nil || !strings.Contains(err.Error(), `role "dev"`) {
 		t.Errorf("nobody: %v", err)
 	}
 }

@@ -47,7 +47,7 @@ func (p *CleanPlan) Outcome() reprise.Outcome {
 func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decision) (*CleanPlan, error) {
 	plan := &CleanPlan{Run: r}
 	if d.State == reprise.Running {
-		plan.Refused, plan.Live = "somebody is working on it", true
+		plan.Refused, plan.Live = "it is being worked on", true
 		return plan, nil
 	}
 	if r.Kind != reprise.KindStory {

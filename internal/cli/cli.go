@@ -74,8 +74,8 @@ func (a *app) newRoot() *cobra.Command {
 		Use:   "reprise",
 		Short: "What was interrupted here, is it safe to resume, and from where",
 		Long: "reprise reads what agent workflows left on disk, tells which of them were\n" +
-			"interrupted, in what state they are and what would come next, and carries them to\n" +
-			"their end. Alone it is a picker of what was interrupted, in a pipe the same as status.",
+			"interrupted, in what state they are and what would come next, and finishes them.\n" +
+			"Alone it is a picker of what was interrupted, in a pipe the same as status.",
 		Args:              args(cobra.NoArgs),
 		SilenceErrors:     true,
 		PersistentPreRunE: a.setClock,

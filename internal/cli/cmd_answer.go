@@ -34,8 +34,8 @@ func (a *app) newAnswer() *cobra.Command {
 		Long: "Answer the questions of a run: one after the other at a prompt, or one with --text,\n" +
 			"--option or --file. A file that holds a JSON object answers several at once:\n" +
 			"{\"C1.1\": \"…\", \"C1.2\": \"…\"}; - is standard input. The answer is on disk before this\n" +
-			"returns; `reprise resume` goes on with it. Where only the answers that are offered\n" +
-			"are taken, other words are refused: nothing is started by a word nobody understands.\n\n" +
+			"returns; `reprise resume` continues with it. Where only the answers that are offered\n" +
+			"are taken, other words are refused.\n\n" +
 			"Exit code: 0 kept, 3 nothing is asked, 12 questions are left open.",
 		Example: "  reprise answer --list\n  reprise answer 012 --question C2.1 --text '30 minutes'\n" +
 			"  reprise answer 012 --file answers.json",
@@ -151,7 +151,7 @@ func nothingAsked(found *project.Judgement, arg string) string {
 	for _, r := range runs {
 		for _, q := range r.Questions {
 			if q.Kept {
-				return fmt.Sprintf("Nothing is asked any more: %s was answered, and whoever resumes takes that in.", clip(q.ID, 40))
+				return fmt.Sprintf("Nothing is open: %s was answered, and `reprise resume` uses the answer.", clip(q.ID, 40))
 			}
 		}
 	}
@@ -359,7 +359,7 @@ func (s *job) keep(j judged, answers map[string]string) error {
 	if j.d.State == reprise.Running {
 		verb = "check"
 		if len(doc.Answered) > 0 {
-			said += " It is being worked on, and the answer is taken in there."
+			said += " The run is being worked on and picks the answer up."
 		}
 	}
 	if len(left) > 0 {

@@ -36,9 +36,9 @@ func (a *app) newDemo() *cobra.Command {
 	var flags demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Start a workflow, kill it with SIGKILL, and watch it being carried to its end",
+		Short: "Start a workflow, kill it with SIGKILL, and watch it finish",
 		Long: "Start a workflow in a scratch folder, kill the engine with SIGKILL in the middle of\n" +
-			"a step, show what is left, go on to the end, and prove from the journal and the\n" +
+			"a step, show what is left, finish it, and prove from the journal and the\n" +
 			"agents' own log that no finished step ran twice.\n\n" +
 			"The agents are played by this program: no model, no network, nothing outside the\n" +
 			"scratch folder is read or changed. Exit code 0 only if the proof holds.",
@@ -135,7 +135,7 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 
 // perform plays all parts and says what they show.
 func (d *performance) perform(ctx context.Context) (*report.Demo, error) {
-	d.line("%s", d.paint(bold, "A run is started, killed with SIGKILL, and carried to its end."))
+	d.line("%s", d.paint(bold, "A run is started, killed with SIGKILL, and finished."))
 	d.say("This program plays the agents, without a model. Everything happens in " + plain(d.scene.Dir) + ".")
 	d.chapter("A workflow is started: " + d.play.Title + ".")
 	killed, err := d.startAndKill(ctx)
@@ -148,7 +148,7 @@ func (d *performance) perform(ctx context.Context) (*report.Demo, error) {
 			return nil, err
 		}
 	}
-	d.chapter("It goes on where it stopped.")
+	d.chapter("It continues where it stopped.")
 	ends := []int{exitOK}
 	if len(d.play.Person) > 0 {
 		ends = append(ends, exitNeedsAnswer)

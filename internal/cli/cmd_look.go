@@ -118,7 +118,7 @@ func (a *app) newCheck() *cobra.Command {
 	var flags checkFlags
 	cmd := &cobra.Command{
 		Use:   "check [RUN]",
-		Short: "Tell whether it is safe to go on with a run, from where, and why",
+		Short: "Check whether a run is safe to resume, from where, and why",
 		Long: "Hold what a run's files say against git, the files it refers to and the processes\n" +
 			"of this machine, and give a verdict: safe, caution or blocked, with the reasons,\n" +
 			"the resume plan and what can be chosen. Changes nothing.\n\n" +
@@ -222,7 +222,7 @@ func (a *app) newChecks() *cobra.Command {
 		Short: "List what check looks at, with the code of each finding and what it means",
 		Long: "List every check that `reprise check` makes: the stable code of its findings,\n" +
 			"their usual severity, and what they mean. A blocking finding must be resolved\n" +
-			"before a run goes on; a warning is to be looked at; info is worth knowing.",
+			"before a run is resumed; a warning is to be looked at; info is worth knowing.",
 		Example: "  reprise checks\n  reprise checks --json",
 		Args:    args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {

@@ -61,16 +61,16 @@ func (a *app) newResume() *cobra.Command {
 	var flags resumeFlags
 	cmd := &cobra.Command{
 		Use:   "resume [RUN]",
-		Short: "Go on with an interrupted run until it is finished or a person is needed",
-		Long: "Show what was interrupted and the ways to go on, let a person choose, and work\n" +
-			"until the run is finished, an answer is needed, or going on would be unsafe.\n\n" +
-			"Modes: interactive asks before it goes on; preflight shows every file, every step\n" +
-			"and the whole plan and wants the word \"proceed\"; autopilot goes on by itself where\n" +
-			"nothing blocks. Without RUN: the one that was interrupted, or the list; in\n" +
+		Short: "Resume an interrupted run until it is finished or needs you",
+		Long: "Show what was interrupted and the ways to continue, let you choose, and work\n" +
+			"until the run is finished, an answer is needed, or continuing would be unsafe.\n\n" +
+			"Modes: interactive asks before it starts; preflight shows every file, every step\n" +
+			"and the whole plan and wants the word \"proceed\"; autopilot continues by itself\n" +
+			"where nothing blocks. Without RUN: the one that was interrupted, or the list; in\n" +
 			"autopilot the one that was updated last, unless a person paused it.\n\n" +
 			"Exit code: 0 finished, 1 steps failed for good, 3 nothing interrupted, 11 blocked,\n" +
 			"12 needs an answer, 13 changed since --if, 20 held by a live run, 75 wait for a\n" +
-			"limit to end, 130 and 143 stopped by a signal, 141 since nobody reads the output.",
+			"limit to end, 130 and 143 stopped by a signal, 141 because its output was closed.",
 		Example: "  reprise resume\n  reprise resume 4.2 --mode autopilot\n  reprise resume 004 --option review\n" +
 			"  reprise resume 004 --dry-run\n  reprise resume 4.2 --from implement --until qa",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,7 +80,7 @@ func (a *app) newResume() *cobra.Command {
 	a.oneRun(cmd, &flags.dir)
 	flags.workFlags.add(a, cmd)
 	f := cmd.Flags()
-	f.StringVar(&flags.option, "option", "", "how to go on: "+strings.Join(optionKeys(), ", "))
+	f.StringVar(&flags.option, "option", "", "how to continue: "+strings.Join(optionKeys(), ", "))
 	f.BoolVar(&flags.auto, "auto-continue", false, "take the usual way without asking")
 	f.StringVar(&flags.from, "from", "", "begin again at this step or stage; what failed for good is tried again")
 	f.StringArrayVar(&flags.skip, "skip", nil, "pass over this step (can be repeated)")
@@ -335,12 +335,12 @@ func (s *job) repairRun(j judged, flags resumeFlags) error {
 
 // unattended tells that a person must say something and none can be asked.
 func (s *job) unattended(j judged, need engine.Need) error {
-	hint := "say --yes, --option KEY or --mode autopilot; --dry-run only looks"
+	hint := "pass --yes, --option KEY or --mode autopilot; --dry-run only looks"
 	switch need {
 	case engine.NeedsRelease:
-		hint = "`" + s.command("resume", j.name, "--option", "continue") + "` goes on all the same"
+		hint = "`" + s.command("resume", j.name, "--option", "continue") + "` resumes it anyway"
 	case engine.NeedsAnswer:
-		hint = "`" + s.command("answer", j.name) + "` takes it; then `" + s.command("resume", j.name) + "` goes on"
+		hint = "`" + s.command("answer", j.name) + "` answers it, then `" + s.command("resume", j.name) + "` continues"
 	}
 	return &failure{code: exitNeedsAnswer, hint: hint, err: &engine.UnattendedError{Run: j.run, Need: need}}
 }
@@ -400,12 +400,12 @@ func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, b
 		p.show(j)
 	}
 	if j.d.Verdict == reprise.BlockedVerdict && (f.lists || f.confirm != nil) {
-		p.section("Must be resolved before it goes on:", findingTexts(j.run.Findings, reprise.Blocking), 0, linesMessage)
+		p.section("Must be resolved first:", findingTexts(j.run.Findings, reprise.Blocking), 0, linesMessage)
 	}
 	options := j.d.Options(j.run)
 	if len(options) == 0 {
 		p.gap()
-		p.say("There is no way to go on from here; `reprise check` tells why.")
+		p.say("It cannot be continued from here; `" + s.command("check", j.name) + "` tells why.")
 		s.came(reprise.OutcomeBlocked)
 		return choice, false, nil
 	}

@@ -40,12 +40,12 @@ func (a *app) newRun() *cobra.Command {
 	var flags runFlags
 	cmd := &cobra.Command{
 		Use:   "run KIND|FILE [GOAL…]",
-		Short: "Start a workflow and carry it to its end",
-		Long: "Start a workflow and work until it is finished, an answer is needed, or going on\n" +
+		Short: "Start a workflow and work until it is finished",
+		Long: "Start a workflow and work until it is finished, an answer is needed, or continuing\n" +
 			"would be unsafe. KIND is one of " + strings.Join(startable, ", ") + ";\n" +
 			"FILE is a workflow of your own (docs/workflows.md). GOAL is what is to be done, in\n" +
 			"words; a FILE says it itself. Where the same thing was interrupted before, that is\n" +
-			"gone on with: starting and resuming are one and the same, and --id NAME starts\n" +
+			"resumed: starting and resuming are one and the same, and --id NAME starts\n" +
 			"another one beside it. --dry-run shows which files would be made and\n" +
 			"what would be started first, with which command and prompt, and changes nothing.\n\n" +
 			"Exit codes are those of `reprise resume`.",

@@ -36,7 +36,7 @@ func (f *upkeepFlags) add(a *app, cmd *cobra.Command, schema string) {
 // addStore adds what concerns the state folder itself.
 func (f *upkeepFlags) addStore(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.network, "allow-network-fs", false, "trust the locks of a network file system")
-	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "go on with a state folder that was copied with its project")
+	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "use a state folder that was copied with its project")
 }
 
 // tender makes the one who does it.
@@ -87,7 +87,7 @@ func (a *app) confirm(ctx context.Context, f upkeepFlags, question string) (bool
 		return true, nil
 	}
 	if !a.asks() {
-		return false, fail(exitNeedsAnswer, "say --yes, or --dry-run to look only", "it needs a yes, and nobody can be asked here")
+		return false, fail(exitNeedsAnswer, "pass --yes, or --dry-run to look only", "it needs a yes, and there is no terminal to ask on")
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
 	line, _, err := a.readLine(ctx)
@@ -400,7 +400,7 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan) {
 		p.line("  git: %s", plain(text))
 	}
 	if len(plan.Others) > 0 {
-		p.line("This goes with it, whoever made it; all of it is kept:")
+		p.line("This is undone as well, whoever made it; nothing of it is deleted:")
 		p.some("  ! ", plan.Others)
 	}
 	for _, text := range plan.Missing {

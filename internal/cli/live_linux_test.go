@@ -295,7 +295,7 @@ func TestOR1_preflight_wants_the_word_proceed(t *testing.T) {
 	dir := storyProject(t)
 	env := []string{"REPRISE_NOW=2026-03-01T12:00:00Z"}
 	c := onTerminal(t, dir, 90, 40, env, "resume", "4.2", "--mode", "preflight", "--trust")
-	c.waitFor(`Type "proceed" to go on.`)
+	c.waitFor(`Type "proceed" to continue.`)
 	c.send("yes\r")
 	c.waitFor("Nothing was started.")
 	if code := c.end(); code != 12 {
@@ -303,7 +303,7 @@ func TestOR1_preflight_wants_the_word_proceed(t *testing.T) {
 	}
 	c = onTerminal(t, dir, 90, 40, env, "resume", "4.2", "--mode", "preflight", "--trust")
 	c.waitFor("Plan from here to the end")
-	c.waitFor(`Type "proceed" to go on.`)
+	c.waitFor(`Type "proceed" to continue.`)
 	c.send("proceed\r")
 	c.waitFor("=== Finished: SDC for story 4.2 ===")
 	if code := c.end(); code != 0 {
@@ -318,7 +318,7 @@ func TestOR1_preflight_wants_the_word_also_where_a_step_is_named(t *testing.T) {
 	env := []string{"REPRISE_NOW=2026-03-01T12:00:00Z"}
 	for _, how := range [][]string{{"--from", "implement"}, {"--skip", "implement"}, {"--option", "continue"}, {"--auto-continue"}, {"--fresh"}} {
 		c := onTerminal(t, dir, 90, 40, env, append([]string{"resume", "4.2", "--mode", "preflight", "--trust"}, how...)...)
-		c.waitFor(`Type "proceed" to go on.`)
+		c.waitFor(`Type "proceed" to continue.`)
 		c.send("y\r")
 		c.waitFor("Nothing was started.")
 		if code := c.end(); code != 12 || exists(dir, ".reprise") {
@@ -326,7 +326,7 @@ func TestOR1_preflight_wants_the_word_also_where_a_step_is_named(t *testing.T) {
 		}
 	}
 	c := onTerminal(t, dir, 90, 40, env, "resume", "4.2", "--mode", "preflight", "--trust", "--from", "validate", "--until", "validate")
-	c.waitFor(`Type "proceed" to go on.`)
+	c.waitFor(`Type "proceed" to continue.`)
 	c.send("proceed\r")
 	c.waitFor("Handing off to @po") // not to whoever would have been next
 	c.end()
@@ -371,7 +371,7 @@ func TestLR8_an_answer_at_the_prompt_goes_on_in_the_same_process(t *testing.T) {
 	c.send("y\r")
 	c.waitFor("? ask: Ship it?")
 	c.send("no, wait: yes\r") // which of the two is not for us to guess
-	c.waitFor("is none of them")
+	c.waitFor("please enter 1-")
 	c.send("yes: at last\r")
 	c.waitFor("=== Finished: Task graph shop")
 	c.waitFor("a person answered: yes: at last")
@@ -450,7 +450,7 @@ func TestLR8_a_task_group_is_skipped_at_the_prompt(t *testing.T) {
 		c.waitFor("Task Group 3 cannot be skipped: no plan says that it is of that group")
 		c.waitFor("Your choice")
 		c.send("skip-group\r")
-		c.waitFor("is none of them")
+		c.waitFor("please enter 1-")
 		c.send("\r")
 		c.waitFor("Nothing was started.")
 		c.end()

@@ -55,10 +55,10 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 	return tui.List{
 		Rows: len(list),
 		Head: func(columns int) []string {
-			return []string{v.paint(bold, fit(fmt.Sprintf("Go on with which run? %d open in %s", len(list), plain(filepath.Base(found.Root))), columns)), ""}
+			return []string{v.paint(bold, fit(fmt.Sprintf("Resume which run? %d open in %s", len(list), plain(filepath.Base(found.Root))), columns)), ""}
 		},
 		Foot: func(columns int) []string {
-			return []string{"", v.paint(faint, fit("↑ ↓ choose · Enter go on with it · q leave", columns))}
+			return []string{"", v.paint(faint, fit("↑ ↓ choose · Enter resume · q leave", columns))}
 		},
 		Row: func(i int, chosen bool, columns int) []string {
 			j := list[i]

@@ -182,7 +182,7 @@ func (p *page) unrecoverable(j judged) {
 			text += ", " + clip(a.NeededBy, 40) + " needs it"
 		}
 		if !a.Critical {
-			text += " (it can go on without it)"
+			text += " (not essential)"
 		}
 		p.para("  - ", text, linesSource)
 		told[a.Path] = true
@@ -256,7 +256,7 @@ func (p *page) confirmation(j judged) {
 	p.line("Validation: %s", validationWords(j.plan.Validation))
 	p.gap()
 	if agent == "" {
-		p.line("Going on...")
+		p.line("Continuing...")
 		return
 	}
 	p.say("Handing off to @" + agent + "...")
@@ -270,7 +270,7 @@ func (p *page) failure(j judged, action string) {
 	}
 	p.banner(title)
 	p.para("Workflow:   ", subject(j.run), linesTitle)
-	p.para("Reason:     ", firstReason(j.d, "it cannot go on as it stands"), linesMessage)
+	p.para("Reason:     ", firstReason(j.d, "it cannot be resumed as it stands"), linesMessage)
 	p.place("State file: ", j.plan.StateSource)
 	p.gap()
 	p.say("Recommended action: " + action)
@@ -413,7 +413,7 @@ func (p *page) plans(j judged) {
 		p.interruption(j, *s)
 		for i, also := range s.Also {
 			if i == 0 {
-				p.heading("Behind that:")
+				p.heading("Also pending:")
 			}
 			p.interruption(j, also)
 		}
@@ -502,7 +502,7 @@ func (p *page) build(j judged) {
 	place := clip(tree, 300)
 	switch {
 	case tree == "" && j.d.Point != nil && j.d.Point.Role == "coder":
-		place = "none; one is made before the coding goes on"
+		place = "none; one is created before coding continues"
 	case tree == "":
 		place = "none"
 	case r.Branch != "":
@@ -575,7 +575,7 @@ func (p *page) detect(r *reprise.Run, name string, d report.Detect) {
 	}
 	if len(d.Options) > 0 {
 		p.gap()
-		p.line("Ways to go on:")
+		p.line("Ways to continue:")
 		for i, o := range d.Options {
 			p.line("  %d. %s (%s)", i+1, plain(o.Label), plain(o.Key))
 		}
@@ -585,7 +585,7 @@ func (p *page) detect(r *reprise.Run, name string, d report.Detect) {
 }
 
 // unknownOwner names an owner whose marker does not say who it is.
-const unknownOwner = "somebody unknown"
+const unknownOwner = "an unknown agent"
 
 func (p *page) resumeState(s reprise.ResumeState) {
 	if !s.Interrupted {

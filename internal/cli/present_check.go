@@ -21,7 +21,7 @@ func (p *page) check(j judged) {
 		p.show(j)
 	}
 	p.section("Check and mark these instead of doing them again:", unitTexts(j.d.Verify), shownPhases, linesSource)
-	p.section("Called done, but in doubt:", unitTexts(j.d.Doubtful), shownPhases, linesSource)
+	p.section("Marked done, but not confirmed:", unitTexts(j.d.Doubtful), shownPhases, linesSource)
 	p.findingsBySeverity(report.Sorted(j.run.Findings))
 	p.sessions(j)
 	p.evidence(j)
@@ -30,7 +30,7 @@ func (p *page) check(j judged) {
 	p.ways(j)
 	p.world(j)
 	if p.asking && p.preflight {
-		p.question(`Type "proceed" to go on.`)
+		p.question(`Type "proceed" to continue.`)
 	}
 }
 
@@ -70,12 +70,12 @@ func (p *page) ways(j judged) {
 	if len(options) == 0 {
 		return
 	}
-	title := "Ways to go on:"
+	title := "Ways to continue:"
 	switch {
 	case j.d.Unrecoverable(j.run):
 		title = "Ways out:"
 	case j.d.Verdict == reprise.BlockedVerdict:
-		title = "Ways to go on, once what blocks is resolved:"
+		title = "Ways to continue, once that is resolved:"
 	}
 	p.heading(title)
 	p.options(options)
@@ -201,7 +201,7 @@ func (p *page) step(s *reprise.Step, wide int) {
 		p.para("      "+mark+" ", text, linesSource)
 	}
 	if len(s.Claims) == 0 && len(s.Evidence) == 0 {
-		p.line("        no ledger speaks of it")
+		p.line("        no record of it")
 	}
 }
 

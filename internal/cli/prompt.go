@@ -102,7 +102,7 @@ func (a *app) chooseOf(ctx context.Context, n int, means func(word string) int) 
 		if i := means(word); i > 0 {
 			return i, nil
 		}
-		fmt.Fprintf(a.err, "  %s is none of them.\n", clip(line, 40))
+		fmt.Fprintf(a.err, "  please enter 1-%d\n", n)
 	}
 }
 
@@ -157,7 +157,7 @@ func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, 
 		var none *reprise.NotOfferedError
 		switch {
 		case errors.As(err, &none):
-			fmt.Fprintf(a.err, "  %s is none of them.\n", clip(line, 40))
+			fmt.Fprintf(a.err, "  please enter 1-%d\n", len(q.Options))
 		case err != nil:
 			fmt.Fprintf(a.err, "  %s\n", plain(err.Error()))
 		default:

@@ -145,7 +145,7 @@ func TestS2_run_dry_run_trusts_nothing(t *testing.T) {
 	dir, env := unstarted(t)
 	for _, args := range [][]string{{"sdc", "Export"}, {"release.yaml"}} {
 		out, errOut, code := run(t, env, append([]string{"run", "--dry-run", "--dir", dir}, args...)...)
-		if code != 11 || !strings.Contains(errOut, "nobody trusted it") || strings.Contains(out, "Starts") {
+		if code != 11 || !strings.Contains(errOut, "it is not trusted yet") || strings.Contains(out, "Starts") {
 			t.Errorf("%q: %d: %s%s", args, code, out, errOut)
 		}
 	}

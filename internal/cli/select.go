@@ -130,7 +130,7 @@ func oneOf(runs []*reprise.Run, names map[*reprise.Run]string) string {
 		}
 		list = append(list, names[r])
 	}
-	return "say one of: " + strings.Join(list, ", ")
+	return "name one of: " + strings.Join(list, ", ")
 }
 
 // candidates lists the runs that are meant: the one that is named, else every
@@ -162,7 +162,7 @@ func several(list []judged) error {
 	for _, j := range list[:min(8, len(list))] {
 		names = append(names, j.name)
 	}
-	return fail(exitNeedsAnswer, "name one: "+strings.Join(names, ", "), "%d runs could be meant, and nobody can be asked here", len(list))
+	return fail(exitNeedsAnswer, "name one: "+strings.Join(names, ", "), "%d runs could be meant, and there is no terminal to ask on", len(list))
 }
 
 // nothing says that there is no run, in the form that was asked for.

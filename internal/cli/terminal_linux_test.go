@@ -22,7 +22,7 @@ var fixedNow = []string{"REPRISE_NOW=2026-03-20T12:00:00Z"}
 func TestEV1_alone_on_a_terminal_it_offers_what_was_interrupted(t *testing.T) {
 	t.Parallel()
 	c := onTerminal(t, examplesCopy(t), 100, 40, fixedNow)
-	c.waitFor("Go on with which run? 9 open in examples")
+	c.waitFor("Resume which run? 9 open in examples")
 	c.waitFor("› ◐ EPIC-2")
 	c.send("j")
 	c.waitFor("› ◐ qa-loop-2.2")
@@ -47,7 +47,7 @@ func TestOR6_a_pick_leads_to_the_prompt_of_the_seed(t *testing.T) {
 	c.waitFor("1. continue")
 	c.waitFor("Your choice (1-")
 	c.send("nonsense\r")
-	c.waitFor("nonsense is none of them")
+	c.waitFor("please enter 1-")
 	c.send("\r")
 	c.waitFor("Nothing was started.")
 	if code := c.end(); code != 12 {

@@ -96,9 +96,10 @@ func (s *job) askTrust(u *settings.Untrusted, changed bool) error {
 func notTrusted(u *settings.Untrusted, changed bool) error {
 	text := "read " + plain(filepath.Base(u.Path)) + ": "
 	if changed {
-		text += "it was changed since the run was started, and "
+		text += "it has changed since the run was started and is not trusted yet"
+	} else {
+		text += "it is not trusted yet"
 	}
-	text += "nobody trusted it as it is now"
 	var starts []string
 	for _, st := range u.Starts {
 		starts = append(starts, startWords(st.Agent))
@@ -108,7 +109,7 @@ func notTrusted(u *settings.Untrusted, changed bool) error {
 	}
 	return &failure{
 		code: exitBlocked, err: errors.New(text), safe: true,
-		hint: "look at it, then say --trust once; it is asked for again when the file changes",
+		hint: "review it, then pass --trust once; you are asked again when it changes",
 	}
 }
 

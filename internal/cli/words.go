@@ -188,17 +188,17 @@ func verdict(j judged) (mark, text string) {
 	case j.d.State == reprise.Running && j.d.Action == reprise.Refuse:
 		return mark, "BLOCKED: it is running; a second one would do its work twice"
 	case j.d.Action == reprise.Repair:
-		return mark, "BLOCKED: its files do not tell where it stands; they must be mended first"
+		return mark, "BLOCKED: its files do not tell where it stands; they must be repaired first"
 	case j.d.Verdict == reprise.BlockedVerdict:
-		return mark, fmt.Sprintf("BLOCKED: %s must be resolved before it goes on", count(j.plan.Validation.Conflicts, "conflict"))
+		return mark, fmt.Sprintf("BLOCKED: %s must be resolved first", count(j.plan.Validation.Conflicts, "conflict"))
 	case j.d.Action == reprise.Ask && len(j.run.PendingQuestions()) > 0:
-		return "?", fmt.Sprintf("NEEDS AN ANSWER: %s before it goes on", count(len(j.run.PendingQuestions()), "question"))
+		return "?", fmt.Sprintf("NEEDS AN ANSWER: %s open", count(len(j.run.PendingQuestions()), "question"))
 	case j.d.Action == reprise.Ask:
-		return "?", "NEEDS A DECISION: a person has to say how it goes on"
+		return "?", "NEEDS A DECISION: choose how to continue"
 	case j.d.Verdict == reprise.Caution:
-		return mark, "CAUTION: it can go on, but " + cautions(j)
+		return mark, "CAUTION: it can be resumed, but " + cautions(j)
 	case j.d.Verdict == reprise.Safe:
-		return mark, "SAFE to go on: nothing was found that speaks against it"
+		return mark, "SAFE to resume: no problems found"
 	}
 	return mark, "NOTHING TO RESUME"
 }
@@ -216,8 +216,8 @@ func cautions(j judged) string {
 	}
 	add(len(j.d.Again), "phase has to run again", "phases have to run again")
 	add(len(j.d.Verify), "step has a commit and is to be checked, not done again", "steps have commits and are to be checked, not done again")
-	add(len(j.d.Doubtful), "step called done is in doubt", "steps called done are in doubt")
-	add(j.plan.Validation.Warnings, "warning is to be looked at first", "warnings are to be looked at first")
+	add(len(j.d.Doubtful), "step marked done is not confirmed", "steps marked done are not confirmed")
+	add(j.plan.Validation.Warnings, "warning needs a look first", "warnings need a look first")
 	return cmp.Or(strings.Join(parts, "; "), "look at the reasons first")
 }
 

@@ -187,7 +187,7 @@ func (s *job) stopping(sig os.Signal) {
 	s.mu.Unlock()
 	why, then, more := "Stopping", "nothing is at work", " Once more stops at once."
 	if sig == syscall.SIGPIPE {
-		why, more = "Stopping, since nobody reads the output any more", ""
+		why, more = "Stopping, the output was closed", ""
 	}
 	if board != nil && board.active() {
 		then = "the step is ended cleanly and stays open"

@@ -130,7 +130,7 @@ func (s *job) answerFirst(e *engine.Engine, j judged) error {
 
 // outcomeTitles name what came of it, by exit code.
 var outcomeTitles = map[int]string{
-	exitOK: "Finished", exitUnexpected: "Failed", exitBlocked: "Blocked", exitNeedsAnswer: "Waits for you", exitHeld: "Somebody else is at it",
+	exitOK: "Finished", exitUnexpected: "Failed", exitBlocked: "Blocked", exitNeedsAnswer: "Waits for you", exitHeld: "Already being worked on",
 	exitNothing: "Stopped on purpose", exitUnreadable: "Cannot be read", exitWait: "Waits for a time", exitInterrupt: "Stopped", exitTerminated: "Stopped",
 }
 
@@ -138,7 +138,7 @@ var outcomeTitles = map[int]string{
 func (p *page) workSummary(r *reprise.Run, sum *engine.Summary, code int, next string) {
 	title, finished := outcomeTitles[code], code == exitOK && sum.IsFinished()
 	if code == exitOK && !finished {
-		title = "Stopped where you said"
+		title = "Stopped as requested"
 	}
 	p.banner(title + ": " + subject(r))
 	p.gap()
@@ -257,7 +257,7 @@ func (p *page) workEnd(sum *engine.Summary, code int, next string) {
 	p.gap()
 	p.say(text + ".")
 	if code == exitWait {
-		p.say(fmt.Sprintf("It may go on at %s, in %s; --wait sleeps until then.", clock(sum.Until, p.now), spent(sum.Until.Sub(p.now))))
+		p.say(fmt.Sprintf("It can continue at %s, in %s; --wait sleeps until then.", clock(sum.Until, p.now), spent(sum.Until.Sub(p.now))))
 	}
 	p.next(next)
 }
