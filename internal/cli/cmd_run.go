@@ -27,7 +27,7 @@ import (
 // command.
 var startable = []string{
 	string(reprise.KindStory), string(reprise.KindSpecPipeline), string(reprise.KindQALoop), string(reprise.KindEpic),
-	string(reprise.KindSpecLoop), string(reprise.KindBuild), string(reprise.KindPlans), string(reprise.KindGraph),
+	string(reprise.KindSpecLoop), string(reprise.KindBuild), string(reprise.KindPlans), string(reprise.KindGraph), string(reprise.KindTasks),
 }
 
 type runFlags struct {

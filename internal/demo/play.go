@@ -58,6 +58,11 @@ func Plays() []Play {
 				{Why: "The answer is kept and is never asked for again:", Args: []string{"resume", "--mode", "autopilot"}},
 			},
 		},
+		{
+			Layout: "speckit", Title: "a list of tasks with check boxes",
+			Files: map[string]string{"specs/001-health/tasks.md": healthTasks},
+			Run:   []string{"tasks", "--path", "specs/001-health"}, Hold: "T002", After: []string{"T001"},
+		},
 	}
 }
 
@@ -70,6 +75,18 @@ func PlayOf(layout string) (Play, bool) {
 	}
 	return Play{}, false
 }
+
+const healthTasks = `# Tasks: Health endpoint
+
+## Phase 1: Setup
+
+- [ ] T001 Add the route in src/health.txt
+
+## Phase 2: User story 1
+
+- [ ] T002 [US1] Answer with the version
+- [ ] T003 [US1] Document it
+`
 
 const exportFlow = `name: export
 title: Export a month as CSV
