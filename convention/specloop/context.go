@@ -11,8 +11,11 @@ import (
 	"reprise/internal/doc"
 )
 
-// contextFiles are the state files of the second family, older names first.
-var contextFiles = []struct{ file, workflow string }{
+// contextFile is a state file of the second family.
+type contextFile struct{ file, workflow string }
+
+// contextFiles are all of them, older names first.
+var contextFiles = []contextFile{
 	{"scaffold.md", "specify"}, {"context.md", "specify"}, {"techspec-context.md", "techspec"},
 	{"plan-context.md", "plan"}, {"tasks-context.md", "tasks"},
 }
@@ -65,15 +68,11 @@ type logEntry struct {
 func (l *loader) contexts(ix *index) []*part {
 	var out []*part
 	for _, cf := range contextFiles {
-		f := l.r.Open(l.in(cf.file))
-		if !f.Exists() {
+		c := l.openContext(cf)
+		if !c.file.Exists() {
 			continue
 		}
-		c := &context{workflow: cf.workflow, file: f, md: f.Markdown()}
-		if c.md != nil {
-			c.front = c.md.Front
-		}
-		if c.front == nil || c.front.Kind != doc.Map {
+		if c.front == nil {
 			if p := l.frontless(c, cf.file, ix); p != nil {
 				out = append(out, p)
 			}
@@ -128,10 +127,15 @@ func (l *loader) oldSpecify() []*part {
 	return []*part{p}
 }
 
-func (l *loader) contextPart(c *context, name string) *part {
-	status := c.front.Get("status")
+// openContext reads a context file; its front is nil where it has none.
+func (l *loader) openContext(cf contextFile) *context {
+	c := &context{workflow: cf.workflow, file: l.r.Open(l.in(cf.file))}
+	if c.md = c.file.Markdown(); c.md == nil || c.md.Front == nil || c.md.Front.Kind != doc.Map {
+		return c
+	}
+	c.front = c.md.Front
 	c.word = strings.TrimSpace(c.get("status").Str())
-	if c.unfilled(status) {
+	if c.unfilled(c.front.Get("status")) {
 		c.word = "{{status}}"
 	}
 	c.phase = doc.Fold(c.get("phase").Str())
@@ -141,6 +145,14 @@ func (l *loader) contextPart(c *context, name string) *part {
 		c.updated = t
 	}
 	c.readLog()
+	return c
+}
+
+// awaitsUser reports whether it is a person's turn.
+func (c *context) awaitsUser() bool { return doc.Fold(c.word) == "awaiting user" }
+
+func (l *loader) contextPart(c *context, name string) *part {
+	status := c.front.Get("status")
 	p := &part{name: c.workflow, ledger: name, word: c.word, source: c.file.At(0), at: c.updated}
 	if !status.IsNull() {
 		p.source = status.Source()

@@ -9,6 +9,9 @@ import (
 	"reprise/internal/doc"
 )
 
+// indexName is the state file of the first family.
+const indexName = "index.md"
+
 const titleLoop = "Priority Loop State"
 
 // index is what index.md says, in any of its column sets.
@@ -16,6 +19,7 @@ type index struct {
 	file *doc.File
 
 	id, description value
+	created         value
 	filled          bool // some field of the file holds more than the template
 
 	status, reason   value
@@ -45,6 +49,7 @@ type stamp struct {
 
 type gap struct {
 	id, priority, word string
+	question           string
 	note               string // resolution and clarification cells: they name questions
 	status             gapStatus
 	line               int
@@ -113,7 +118,7 @@ type phaseState struct {
 // readIndex reads index.md. It returns nil if the file is not there; a file
 // that could not be read gives an index without fields.
 func (l *loader) readIndex() *index {
-	f := l.r.Open(l.in("index.md"))
+	f := l.r.Open(l.in(indexName))
 	if !f.Exists() {
 		return nil
 	}
@@ -125,9 +130,9 @@ func (l *loader) readIndex() *index {
 	if s, ok := md.Section("Feature Metadata"); ok {
 		ix.id = field(s, "ID", "Feature ID")
 		ix.description = field(s, "Original Description", "Description", "Feature Name", "Name")
-		for _, key := range []string{"Last Updated", "Created"} {
-			ix.stamp(field(s, key))
-		}
+		ix.created = field(s, "Created")
+		ix.stamp(field(s, "Last Updated"))
+		ix.stamp(ix.created)
 	}
 	ix.readLoop(md)
 	ix.readGaps(md)
@@ -214,7 +219,7 @@ func (ix *index) readGaps(md *doc.Markdown) {
 	for _, c := range ix.tableOf(md, []string{"Gap ID", "ID", "Gap"}, "Gap Priority Queue") {
 		g := gap{
 			id: c.get("Gap ID", "ID", "Gap"), priority: c.get("Priority", "Severity"), word: c.get("Status"),
-			line: c.line(),
+			question: c.get("Question"), line: c.line(),
 			note: c.get("Resolution") + " " + c.get("Clarification", "Clarifications"),
 		}
 		switch doc.Fold(g.word) {

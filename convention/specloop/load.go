@@ -43,14 +43,34 @@ var workflowOrder = []string{"specify", "techspec", "plan", "tasks", "implement"
 
 // Load reads one feature wholly.
 func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
-	l := &loader{r: doc.NewReader(fsys), run: &reprise.Run{Ref: ref}, feature: ref.Path}
+	return newLoader(fsys, ref).load(), nil
+}
+
+// newLoader begins to read a feature.
+func newLoader(fsys fs.FS, ref reprise.Ref) *loader {
+	l := &loader{r: doc.NewReader(fsys), run: &reprise.Run{Ref: ref}}
+	l.enter(featureOf(ref))
+	return l
+}
+
+// featureOf is the folder of a feature.
+func featureOf(ref reprise.Ref) string {
 	if path.Base(ref.Path) == stateDir {
-		l.feature = path.Dir(ref.Path)
+		return path.Dir(ref.Path)
 	}
-	l.dir = path.Join(l.feature, stateDir)
+	return ref.Path
+}
+
+// enter turns to a feature folder and looks at its specification.
+func (l *loader) enter(feature string) {
+	l.feature, l.dir = feature, path.Join(feature, stateDir)
+	l.readSpec()
+}
+
+func (l *loader) load() *reprise.Run {
+	ref := l.run.Ref
 	l.run.Order = orderOf(ref.ID)
 	l.run.Branch = branch(ref)
-	l.readSpec()
 	l.leftovers()
 
 	var all []*part
@@ -67,7 +87,7 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	l.join(parts)
 	l.finish(ix)
 	l.run.Findings = l.r.Findings()
-	return l.run, nil
+	return l.run
 }
 
 func (l *loader) in(name string) string { return path.Join(l.dir, name) }

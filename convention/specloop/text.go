@@ -44,16 +44,23 @@ func undress(s string) string { return strings.Trim(strings.TrimSpace(s), "`*_ "
 // "**Loop Status values**: `a` | `b`" or just "**Status**: `a` | `b`": the first
 // has another key, the second more than one value.
 func field(s doc.Section, keys ...string) value {
+	if l, ok := label(s, keys...); ok {
+		return value{undress(l.Value), l.Line}
+	}
+	return value{}
+}
+
+// label is field with its place and form.
+func label(s doc.Section, keys ...string) (doc.Label, bool) {
 	labels := s.Labels()
 	for _, key := range keys {
 		for _, l := range labels {
-			if doc.Fold(l.Key) != doc.Fold(key) || (l.Form != doc.TableLabel && strings.Contains(l.Value, "|")) {
-				continue
+			if doc.Fold(l.Key) == doc.Fold(key) && (l.Form == doc.TableLabel || !strings.Contains(l.Value, "|")) {
+				return l, true
 			}
-			return value{undress(l.Value), l.Line}
 		}
 	}
-	return value{}
+	return doc.Label{}, false
 }
 
 // counter is "n / max" as written in a field.

@@ -311,6 +311,21 @@ func (c *Changes) Create(name string, content []byte, why string) {
 	c.files = append(c.files, f)
 }
 
+// NewMarkdown makes a Markdown file that is edited further before it is written.
+func (c *Changes) NewMarkdown(name string, content []byte) *File {
+	if c.err != nil {
+		return nil
+	}
+	f := &File{Path: name, changes: c, made: true}
+	md, err := splice.NewMarkdown(content)
+	if f.keep(err); err != nil {
+		return nil
+	}
+	f.md = md
+	c.files = append(c.files, f)
+	return f
+}
+
 // Rewrite gives a file, there or not, a whole new content.
 func (c *Changes) Rewrite(name string, content []byte, why string) {
 	if c.err != nil {

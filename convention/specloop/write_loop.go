@@ -10,12 +10,11 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
-	"reprise/internal/splice"
 )
 
 // loopStep records a phase of the loop. The end of a phase and the beginning of
 // the next are one status in this format; the mark tells them apart.
-func (rec *recorder) loopStep(step *reprise.Step) ([]reprise.Edit, error) {
+func (rec *recorder) loopStep(step *reprise.Step) {
 	told := false
 	mk := mark{phase: step.ID}
 	switch rec.ev.Kind {
@@ -26,60 +25,49 @@ func (rec *recorder) loopStep(step *reprise.Step) ([]reprise.Edit, error) {
 	case reprise.StepReset:
 		told, mk.word = step.Status == reprise.Pending, markReset
 	default:
-		return nil, rec.cannot("a loop status has no word for it")
+		rec.cannot("a loop status has no word for it")
+		return
 	}
 	if step.ID == "A1" && mk.word != markReset && step.Source.File == rec.l.dir {
-		// The scaffold stopped before it wrote a state file.
-		return rec.scaffold(mk)
+		rec.scaffold(mk)
+		return
 	}
-	s, err := rec.sheet()
-	if err != nil {
-		return nil, err
-	}
-	if s.told(mk, told) {
-		return nil, nil
-	}
-	if step.ID == "C" && mk.word == markDone {
-		return rec.wholeLoop()
-	}
-	if err := s.gaps(mk); err != nil {
-		return nil, err
-	}
-	if mk.word == markDone {
-		if err := s.use(); err != nil {
-			return nil, err
-		}
+	s := rec.index()
+	switch {
+	case s == nil || s.told(mk, told):
+		return
+	case step.ID == "C" && mk.word == markDone:
+		rec.wholeLoop()
+		return
+	case mk.word == markDone:
+		s.gaps()
+		s.use()
 	}
 	mk.ok = true
 	stands, _ := mk.stands(s.ix)
-	if err := s.count(mk, stands); err != nil {
-		return nil, err
-	}
-	if err := s.touch(statusWord(stands), mk); err != nil {
-		return nil, err
-	}
-	return s.edits(fmt.Sprintf("%s %s", step.ID, mk.word))
+	s.count(mk, stands)
+	s.touch(statusWord(stands), mk)
+	s.f.Because("%s %s", step.ID, mk.word)
 }
 
-// scaffold makes the state file that the scaffold did not come to.
-func (rec *recorder) scaffold(mk mark) ([]reprise.Edit, error) {
+// scaffold makes the state file where the scaffold stopped before it wrote one.
+func (rec *recorder) scaffold(mk mark) {
 	stamp := iso(rec.ev.At)
-	m, err := splice.NewMarkdown(newIndex(path.Base(rec.run.ID), rec.run.Title, stamp, "not_started"))
-	if err != nil {
-		return nil, rec.wrong("%v", err)
+	name := rec.l.in(indexName)
+	f := rec.changes.NewMarkdown(name, newIndex(path.Base(rec.run.ID), rec.run.Title, stamp, "not_started"))
+	if f == nil {
+		return
 	}
-	s := &sheet{rec: rec, ix: &index{file: &doc.File{Path: rec.l.in("index.md")}}, m: m, stamp: stamp}
+	s := &indexEdit{rec: rec, ix: &index{file: &doc.File{Path: name}}, f: f, stamp: stamp}
 	stands, _ := mk.stands(s.ix)
-	if err := s.touch(statusWord(stands), mk); err != nil {
-		return nil, err
-	}
-	return []reprise.Edit{splice.Create(s.ix.file.Path, s.m.Bytes(), "begin the feature")}, nil
+	s.touch(statusWord(stands), mk)
+	f.Because("begin the feature")
 }
 
 // told reports whether the file tells a phase's event already: the loop reads
 // so, and the mark, if we wrote last, does not stand before it. What we wrote
 // last for a later time was written after this event.
-func (s *sheet) told(mk mark, reads bool) bool {
+func (s *indexEdit) told(mk mark, reads bool) bool {
 	last := s.ix.mark
 	if !last.ok || doc.Fold(s.ix.status.text) == "terminated" {
 		return reads
@@ -95,23 +83,20 @@ func (s *sheet) told(mk mark, reads bool) bool {
 // count keeps the counters of the loop: the first validation is iteration 1,
 // each round that ends counts, and rounds that resolve nothing for good make it
 // stale.
-func (s *sheet) count(mk mark, stands string) error {
+func (s *indexEdit) count(mk mark, stands string) {
 	it := s.ix.iteration
 	first := !it.ok && it.blank() || it.ok && it.n == 0
 	switch {
 	case first && placeOf(stands) >= placeOf("A3"):
-		return s.setCount("Current Iteration", it, 1, maxIteration)
-	case mk.phase != "B5" || mk.word != markDone || !it.ok:
-		return nil
+		s.setCount("Current Iteration", it, 1, maxIteration)
+	case mk.phase == "B5" && mk.word == markDone && it.ok:
+		stale := 0
+		if !s.ix.resolvedIn(it.n) && s.ix.countGaps(gap.open) > 0 {
+			stale = min(s.ix.stale.n+1, maxStale)
+		}
+		s.setCount("Stale Count", s.ix.stale, stale, maxStale)
+		s.setCount("Current Iteration", it, min(it.n+1, max(it.n, maxIteration)), maxIteration)
 	}
-	stale := 0
-	if !s.ix.resolvedIn(it.n) && s.ix.countGaps(gap.open) > 0 {
-		stale = min(s.ix.stale.n+1, maxStale)
-	}
-	if err := s.setCount("Stale Count", s.ix.stale, stale, maxStale); err != nil {
-		return err
-	}
-	return s.setCount("Current Iteration", it, min(it.n+1, max(it.n, maxIteration)), maxIteration)
 }
 
 // resolvedIn reports whether the history has a row of an iteration for a gap
@@ -129,14 +114,14 @@ func (ix *index) resolvedIn(n int) bool {
 }
 
 // setCount writes "n / limit", the limit as it stands there.
-func (s *sheet) setCount(key string, old counter, n, limit int) error {
+func (s *indexEdit) setCount(key string, old counter, n, limit int) {
 	text := strconv.Itoa(n) + " / " + strconv.Itoa(limit)
 	if _, rest, ok := strings.Cut(old.text, "/"); ok && !placeholder(rest) {
 		text = strconv.Itoa(n) + " /" + rest
 	} else if old.ok {
 		text = strconv.Itoa(n)
 	}
-	return s.put(key, text)
+	s.put(key, text)
 }
 
 // found is what the text of an event hands over: the gaps that a validator or
@@ -162,35 +147,26 @@ func (rec *recorder) handed() (f found) {
 
 // use applies the answers that the event names, in the same edit as its end:
 // no crash can part the two.
-func (s *sheet) use() error {
+func (s *indexEdit) use() {
 	for _, id := range s.rec.handed().Applied {
-		at := s.ix.questionAt(id)
-		if at < 0 || s.ix.questions[at].status != answered || s.ix.questions[at].applied {
-			continue
-		}
-		if err := s.apply(&s.ix.questions[at]); err != nil {
-			return err
+		if at := s.ix.questionAt(id); at >= 0 && s.ix.questions[at].status == answered && !s.ix.questions[at].applied {
+			s.apply(&s.ix.questions[at])
 		}
 	}
-	return nil
 }
 
 // gaps adds the gaps that the text of the event lists as JSON to the queue,
 // those that are not in it, and opens those again that it calls resolved.
-func (s *sheet) gaps(mk mark) error {
-	if mk.word != markDone {
-		return nil
-	}
+func (s *indexEdit) gaps() {
 	for _, g := range s.rec.handed().Gaps {
 		id := cell(g.ID, 60)
 		if !plainGap(id) {
-			return s.rec.wrong("%q cannot be the id of a gap", doc.Clip(g.ID, 60))
+			s.rec.wrong("%q cannot be the id of a gap", doc.Clip(g.ID, 60))
+			return
 		}
 		if have := s.ix.gap(id); have != nil {
 			if have.status == gapResolved {
-				if err := s.reopen(have, cell(g.Question, 300)); err != nil {
-					return err
-				}
+				s.reopen(have, cell(g.Question, 300))
 			}
 			continue
 		}
@@ -201,38 +177,29 @@ func (s *sheet) gaps(mk mark) error {
 		case "minor":
 			priority = "Minor"
 		}
-		err := s.addRow([]string{"Gap ID", "ID", "Gap"}, []string{"Priority", "Gap ID", "Question", "Status", "Resolution"}, map[string]string{
+		s.addRow(gapTable, map[string]string{
 			"Priority/Severity": priority, "Gap ID/ID/Gap": id, "Question": cell(g.Question, 300), "Status": "pending",
-		}, "Gap Priority Queue")
-		if err != nil {
-			return err
-		}
+		})
 		s.ix.gaps = append(s.ix.gaps, gap{id: id, priority: priority, word: "pending", status: gapPending})
 	}
-	return nil
 }
 
 // reopen makes a gap pending that was resolved and is reported again, in the
 // words of the new report. The answers it was resolved by are marked as applied
-// in their own rows: their gap does not show it any more.
-func (s *sheet) reopen(g *gap, question string) error {
+// in their own rows: their gap no longer shows it.
+func (s *indexEdit) reopen(g *gap, question string) {
 	for i := range s.ix.questions {
 		q := &s.ix.questions[i]
-		if q.status != answered || !q.applied || !slices.ContainsFunc(q.gaps, func(id string) bool { return doc.Fold(id) == doc.Fold(g.id) }) {
-			continue
+		if q.status == answered && q.applied && slices.ContainsFunc(q.gaps, func(id string) bool { return doc.Fold(id) == doc.Fold(g.id) }) {
+			s.setRow(questionTable, q.id, "applied", "Status")
+			q.status = used
 		}
-		if err := s.setRow(questionKeys, q.id, "applied", []string{"Status"}, questionTitles...); err != nil {
-			return err
-		}
-		q.status = used
 	}
 	if filled(question) {
-		if err := s.setRow([]string{"Gap ID", "ID", "Gap"}, g.id, question, []string{"Question"}, "Gap Priority Queue"); err != nil {
-			return err
-		}
+		s.setRow(gapTable, g.id, question, "Question")
 	}
 	g.word, g.status = "pending", gapPending
-	return s.setGap(g.id, "pending", fmt.Sprintf("Reported again in iteration %d", max(s.ix.iteration.n, 1)))
+	s.setGap(g.id, "pending", fmt.Sprintf("Reported again in iteration %d", max(s.ix.iteration.n, 1)))
 }
 
 // plainGap accepts an id that a cell can name among others.
@@ -250,41 +217,34 @@ func (ix *index) gap(id string) *gap {
 	return nil
 }
 
-// wholeLoop ends, stops or takes up the loop.
-func (rec *recorder) wholeLoop() ([]reprise.Edit, error) {
-	s, err := rec.sheet()
-	if err != nil {
-		return nil, err
+// wholeLoop ends, stops or resumes the loop.
+func (rec *recorder) wholeLoop() {
+	s := rec.index()
+	if s == nil {
+		return
 	}
 	mk := s.ix.mark
 	if !mk.ok {
 		mk = mark{phase: "A1", word: markReset}
 		if at := rec.loopPoint(); at != nil {
-			mk = mark{phase: at.ID, word: markReset}
+			mk.phase = at.ID
 		}
 	}
 	if rec.ev.Kind == reprise.RunResumed {
 		stands, _ := mk.stands(s.ix)
-		if err := s.touch(statusWord(stands), mk); err != nil {
-			return nil, err
-		}
-		return s.edits("resume the loop")
+		s.touch(statusWord(stands), mk)
+		s.f.Because("resume the loop")
+		return
 	}
-	if err := s.use(); err != nil {
-		return nil, err
-	}
+	s.use()
 	reason, done := rec.reasonWord()
 	word := "terminated"
 	if done {
 		word, mk = "completed", mark{phase: "C", word: markDone}
 	}
-	if err := s.touch(word, mk); err != nil {
-		return nil, err
-	}
-	if err := s.put("Termination Reason", reason); err != nil {
-		return nil, err
-	}
-	return s.edits("end the loop: " + reason)
+	s.touch(word, mk)
+	s.put("Termination Reason", reason)
+	s.f.Because("end the loop: %s", reason)
 }
 
 // loopPoint is the phase the loop stands at.

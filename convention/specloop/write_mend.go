@@ -1,15 +1,14 @@
 package specloop
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
-	"path"
 	"strconv"
 	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 	"reprise/internal/splice"
 )
 
@@ -23,50 +22,45 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 	if !fs.ValidPath(r.Path) {
 		return nil, nil
 	}
-	l := &loader{r: doc.NewReader(fsys), run: &reprise.Run{Ref: r.Ref}, feature: r.Path}
-	if path.Base(r.Path) == stateDir {
-		l.feature = path.Dir(r.Path)
-	}
-	l.dir = path.Join(l.feature, stateDir)
-	l.readSpec()
+	l := newLoader(fsys, r.Ref)
 	ix := l.readIndex()
 	if ix == nil || !ix.file.OK() || ix.damaged {
 		return nil, nil
 	}
-	was, err := Layout{}.Load(fsys, r.Ref)
-	if err != nil {
-		return nil, err
-	}
-	now := ix.file.Data
-	var what, from []string
+	load := func(fsys fs.FS) *reprise.Run { return newLoader(fsys, r.Ref).load() }
+	var proposals []ledger.Proposal
 	for _, f := range l.fixes(ix) {
-		m, err := splice.NewMarkdown(now)
-		if err != nil {
-			return nil, nil // no text; nothing of it can be set right
-		}
-		if f.make(&sheet{ix: ix, m: m}) != nil || bytes.Equal(m.Bytes(), now) {
-			continue
-		}
-		after, err := Layout{}.Load(splice.Over(fsys, []reprise.Edit{splice.Edit(ix.file.Path, ix.file.Data, m.Bytes(), "")}), r.Ref)
-		if err != nil {
-			return nil, err
-		}
-		if violations(after) >= violations(was) || after.Further(was) || f.still && (after.State != was.State || after.Progress() != was.Progress()) {
-			continue
-		}
-		now, was = m.Bytes(), after
-		what = append(what, f.what)
-		if len(from) == 0 || from[len(from)-1] != f.from {
-			from = append(from, f.from)
-		}
+		proposals = append(proposals, ledger.Proposal{What: f.what, From: f.from, Make: f.on(ix), Accept: f.accept})
 	}
-	if len(what) == 0 {
-		return nil, nil
+	mends := ledger.Mend(load, fsys, proposals)
+	for i := range mends {
+		mends[i].From = ix.file.Path + ": " + mends[i].From
 	}
-	return []reprise.Mend{{
-		What: strings.Join(what, "; "), From: ix.file.Path + ": " + strings.Join(from, ", "),
-		Edits: []reprise.Edit{splice.Edit(ix.file.Path, ix.file.Data, now, "set right what breaks the rules of the format")},
-	}}, nil
+	return mends, nil
+}
+
+// fix is one violation and what sets it right.
+type fix struct {
+	what, from string
+	still      bool // the run has to read as before
+	make       func(*indexEdit)
+}
+
+// on makes the change in index.md.
+func (f fix) on(ix *index) func(fs.FS) ([]reprise.Edit, error) {
+	return func(fsys fs.FS) ([]reprise.Edit, error) {
+		rec := &recorder{changes: ledger.NewChanges(fsys)}
+		if file := rec.changes.Markdown(ix.file.Path); file != nil {
+			file.Because("set right what breaks the rules of the format")
+			f.make(&indexEdit{rec: rec, ix: ix, f: file})
+		}
+		return rec.changes.Edits()
+	}
+}
+
+// accept asks that a rule less is broken.
+func (f fix) accept(was, now *reprise.Run) bool {
+	return violations(now) < violations(was) && !(f.still && (now.State != was.State || now.Progress() != was.Progress()))
 }
 
 // violations counts the rules that are broken.
@@ -77,13 +71,6 @@ func violations(r *reprise.Run) (n int) {
 		}
 	}
 	return n
-}
-
-// fix is one violation and what sets it right.
-type fix struct {
-	what, from string
-	still      bool // the run has to read as before
-	make       func(*sheet) error
 }
 
 func (l *loader) fixes(ix *index) []fix {
@@ -109,10 +96,7 @@ func (l *loader) fixStatus(ix *index) (fix, bool) {
 	word := statusWord(l.byEvidence(ix).phase)
 	return fix{
 		what: fmt.Sprintf("loop status %q is none of the seven the format knows", doc.Clip(ix.status.text, 40)), from: theRecord, still: true,
-		make: func(s *sheet) error {
-			_, err := s.set(s.loop(), word, "Loop Status")
-			return err
-		},
+		make: func(s *indexEdit) { s.set(s.loop(), word, "Loop Status") },
 	}, true
 }
 
@@ -155,17 +139,17 @@ func inLimits(c counter, limit int) (n int, ok bool) {
 
 // fixCount writes a count in the field it was read from, its limit as it is.
 func fixCount(what, from string, old counter, n int, keys ...string) fix {
-	return fix{what: what, from: from, make: func(s *sheet) error {
+	return fix{what: what, from: from, make: func(s *indexEdit) {
 		text := strconv.Itoa(n)
 		if _, rest, ok := strings.Cut(old.text, "/"); ok {
 			text += " /" + rest
 		}
 		for _, key := range keys {
 			if l, ok := label(s.loop(), key); ok && l.Line == old.line {
-				return s.m.SetLabel(splice.Where{Line: l.Line}, l.Key, text)
+				s.f.Do(func(m *splice.Markdown) error { return m.SetLabel(splice.Where{Line: l.Line}, l.Key, text) })
+				return
 			}
 		}
-		return splice.ErrUnreadable
 	}}
 }
 
@@ -180,9 +164,7 @@ func (ix *index) fixGaps() []fix {
 			return
 		}
 		set[g.line] = true
-		out = append(out, fix{what: what, from: "the questions", make: func(s *sheet) error {
-			return s.m.SetCell(splice.Where{Line: g.line}, splice.Row{}, "Status", word)
-		}})
+		out = append(out, fix{what: what, from: "the questions", make: func(s *indexEdit) { s.setCell(g.line, "Status", word) }})
 	}
 	for _, q := range ix.questions {
 		if q.workflow != "specify" {
