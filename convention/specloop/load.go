@@ -109,14 +109,18 @@ func orderOf(id string) []int {
 type specFile struct {
 	path              string
 	exists, unwritten bool // unwritten: empty, or still the template
+	read              bool
 }
+
+// written reports whether somebody wrote it.
+func (s specFile) written() bool { return s.exists && s.read && !s.unwritten }
 
 func (l *loader) readSpec() {
 	l.spec.path = path.Join(l.feature, "spec.md")
 	f := l.r.Open(l.spec.path)
 	l.spec.exists = f.Exists()
 	if md := f.Markdown(); md != nil {
-		l.spec.unwritten = template(md)
+		l.spec.read, l.spec.unwritten = true, template(md)
 	}
 }
 

@@ -1,15 +1,3 @@
-// Package specloop is how a specification is carried through its loop: scaffold,
-// write, validate, checklist, classify; then ask, apply, validate again and
-// decide, until no critical or important gap is left.
-//
-// It always comes to an end: at the last iteration, or when rounds resolve
-// nothing, a person is asked whether to accept, go on or abort. Answers are on
-// record before they are applied, and the same edit that ends the applying says
-// that they were: nobody is asked twice and nothing is applied twice.
-//
-// Where the files decide (nothing to ask, nothing to apply, end or another
-// round), nobody is started. Turns of context files and nodes of graphs are
-// worked on one by one as far as their files have a place for what comes of it.
 package specloop
 
 import (
@@ -24,15 +12,21 @@ import (
 	"reprise/internal/doc"
 )
 
-const (
-	playLayoutName = "specloop"
-	playStateDir   = ".workflow"
-)
-
-// Book is the playbook of specification loops. It has no state.
+// Book is the playbook of specification loops: scaffold, write, validate,
+// checklist, classify; then ask, apply, validate again and decide, until no
+// critical or important gap is left. It has no state.
+//
+// A loop always comes to an end: at the last iteration, or when rounds resolve
+// nothing, a person is asked whether to accept, continue or abort. Answers are on
+// record before they are applied, and the same edit that ends the applying says
+// that they were: nobody is asked twice and nothing is applied twice.
+//
+// Where the files decide (nothing to ask, nothing to apply, end or another
+// round), nobody is started. Turns of context files and nodes of graphs are
+// worked on one by one as far as their files have a place for what comes of it.
 type Book struct{}
 
-// New returns the playbook.
+// NewPlaybook returns the playbook.
 func NewPlaybook() reprise.Playbook { return Book{} }
 
 // Begin starts a feature below specs/, named by the goal's id or path, or with
@@ -40,7 +34,7 @@ func NewPlaybook() reprise.Playbook { return Book{} }
 func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	at := path.Clean(strings.TrimSuffix(g.Path, "/"))
 	switch {
-	case path.Base(at) == "spec.md" || path.Base(at) == playStateDir:
+	case path.Base(at) == "spec.md" || path.Base(at) == stateDir:
 		at = path.Dir(at)
 	case g.Path == "" && g.ID != "":
 		at = path.Join("specs", g.ID)
@@ -55,9 +49,9 @@ func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	if !fs.ValidPath(at) || at == "." || plain(name) != name || g.Path == "" && g.ID != "" && name != g.ID {
 		return reprise.Ref{}, nil, fmt.Errorf("begin a specification: %q cannot be the folder of a feature", doc.Clip(at, 80))
 	}
-	ref := reprise.Ref{Layout: playLayoutName, ID: path.Base(at), Path: at, Kind: reprise.KindSpecLoop}
+	ref := reprise.Ref{Layout: layoutName, ID: path.Base(at), Path: at, Kind: reprise.KindSpecLoop}
 	for _, name := range []string{"index.md", "context.md", "scaffold.md", "dags"} {
-		if _, err := fs.Stat(fsys, path.Join(at, playStateDir, name)); err == nil {
+		if _, err := fs.Stat(fsys, path.Join(at, stateDir, name)); err == nil {
 			return ref, nil, nil
 		}
 	}
@@ -129,36 +123,20 @@ func (Book) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Un
 }
 
 // feature is the folder of a run.
-func feature(r *reprise.Run) string {
-	if path.Base(r.Path) == playStateDir {
-		return path.Dir(r.Path)
-	}
-	return r.Path
-}
+func feature(r *reprise.Run) string { return featureOf(r.Ref) }
 
 func specPath(r *reprise.Run) string { return path.Join(feature(r), "spec.md") }
 
 // written reports whether there is a specification that is more than what the
-// scaffold copied: a heading whose placeholder somebody filled.
+// scaffold copied.
 func written(fsys fs.FS, r *reprise.Run) bool {
-	md := doc.NewReader(fsys).Open(specPath(r)).Markdown()
-	if md == nil {
-		return false
-	}
-	if title := md.Title(); title != "" {
-		return !strings.Contains(title, "{{") && !strings.Contains(strings.ToUpper(title), "[FEATURE")
-	}
-	return strings.TrimSpace(md.All().Text()) != ""
+	return newLoader(fsys, r.Ref).spec.written()
 }
 
 // standing is the phase a loop stands at, "" where no loop decides.
 func standing(r *reprise.Run) string {
-	if !r.State.Open() || len(r.Next) == 0 || !isPhase(r.Next[0].ID) {
+	if !r.State.Open() || len(r.Next) == 0 || placeOf(r.Next[0].ID) < 0 {
 		return ""
 	}
 	return r.Next[0].ID
 }
-
-var phases = []string{"A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "B4", "B5", "C"}
-
-func isPhase(id string) bool { return slices.Contains(phases, id) }

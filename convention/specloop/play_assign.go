@@ -21,12 +21,12 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 	spec := specPath(r)
 	a.Facts = map[string]string{"feature": feature(r), "spec": spec, "phase": u.Title}
 	a.Inputs = present(fsys, spec)
-	if !isPhase(u.ID) {
+	if placeOf(u.ID) < 0 {
 		return assignOther(fsys, r, a)
 	}
-	s := read(fsys, r)
-	a.Facts["iteration"] = fmt.Sprintf("%d of %d", max(s.iteration, 1), s.maxIteration)
-	a.Data = append(a.Data, about(fsys, r)...)
+	ix := read(fsys, r)
+	a.Facts["iteration"] = fmt.Sprintf("%d of %d", max(ix.iteration.n, 1), ix.iteration.limit(maxIteration))
+	a.Data = append(a.Data, ix.about(r))
 	answers, _ := unused(r)
 	switch u.ID {
 	case "A1":
@@ -36,15 +36,15 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 		a.write(fsys, r, answers)
 	case "A3", "B3":
 		a.Facts["task"] = "Read the specification as somebody who must build it. Report what it leaves open as gaps, each with an id, a priority (Critical, Important or Minor) and the question that would close it. Report none that the list calls closed unless it is open again. Change no file."
-		a.gaps(r, s)
+		a.gaps(ix)
 	case "A4":
 		a.checklist(fsys, r)
 	case "A5":
-		if len(s.left()) == 0 {
+		if len(ix.left()) == 0 {
 			return a.local("no critical or important gap is open"), nil
 		}
 		a.Facts["task"] = "Make questions to a person of the open gaps that are critical or important, as few as will do: name the ids of the gaps a question covers as its subject, and offer options where that helps. Change no file."
-		a.gaps(r, s)
+		a.gaps(ix)
 	case "B1":
 		return a.local("no gap is open that a person would have to be asked about"), nil
 	case "B2":
@@ -107,15 +107,15 @@ func (a *order) answers(answers []reprise.Question) {
 }
 
 // gaps tells what is known to be open and closed.
-func (a *order) gaps(r *reprise.Run, s playSheet) {
-	if len(s.gaps) == 0 {
+func (a *order) gaps(ix *index) {
+	if len(ix.gaps) == 0 {
 		return
 	}
 	var b strings.Builder
-	for _, g := range s.gaps {
-		fmt.Fprintf(&b, "%s %s (%s): %s\n", g.id, g.priority, g.status, g.question)
+	for _, g := range ix.gaps {
+		fmt.Fprintf(&b, "%s %s (%s): %s\n", g.id, doc.Fold(g.priority), doc.Fold(g.word), g.question)
 	}
-	a.Data = append(a.Data, reprise.Data{Name: "gaps", Source: reprise.Source{File: path.Join(feature(r), playStateDir, "index.md")}, Text: b.String()})
+	a.Data = append(a.Data, reprise.Data{Name: "gaps", Source: ix.file.At(0), Text: b.String()})
 }
 
 // checklist names the file that is to be there: the one that was begun, else
@@ -143,21 +143,16 @@ func checklists(fsys fs.FS, r *reprise.Run) []string {
 }
 
 // about is what the feature is to be, as it was asked for.
-func about(fsys fs.FS, r *reprise.Run) []reprise.Data {
-	name := path.Join(feature(r), playStateDir, "index.md")
-	d := reprise.Data{Name: "feature", Source: reprise.Source{File: name}, Text: r.Title}
-	if md := doc.NewReader(fsys).Open(name).Markdown(); md != nil {
-		if sec, ok := md.Section("Feature Metadata"); ok {
-			if l, ok := sec.Label("Original Description"); ok && !strings.Contains(l.Value, "{{") {
-				d.Source.Line, d.Text = l.Line, l.Value
-			}
-		}
+func (ix *index) about(r *reprise.Run) reprise.Data {
+	d := reprise.Data{Name: "feature", Source: reprise.Source{File: path.Join(feature(r), stateDir, indexName)}, Text: r.Title}
+	if ix.description.given() {
+		d.Source.Line, d.Text = ix.description.line, ix.description.text
 	}
-	return []reprise.Data{d}
+	return d
 }
 
 // GoalOf tells what a run was started for.
-func (Book) GoalOf(fsys fs.FS, r *reprise.Run) string { return about(fsys, r)[0].Text }
+func (Book) GoalOf(fsys fs.FS, r *reprise.Run) string { return read(fsys, r).about(r).Text }
 
 // present leaves the files that are there.
 func present(fsys fs.FS, names ...string) []string {
@@ -174,7 +169,7 @@ func assignOther(fsys fs.FS, r *reprise.Run, a *order) (reprise.Assignment, erro
 	if st == nil {
 		return reprise.Assignment{}, &notOurs{a.Unit}
 	}
-	if st.Ended > 0 && !st.Status.Closed() && !strings.Contains(st.ID, ".") && !strings.HasSuffix(st.Source.File, ".json") {
+	if st.Ended > 0 && !st.Status.Closed() && formOf(st) == laterForm {
 		return reprise.Assignment{}, &noPlace{st}
 	}
 	a.Template = a.Role
@@ -194,7 +189,7 @@ func assignOther(fsys fs.FS, r *reprise.Run, a *order) (reprise.Assignment, erro
 			answers = append(answers, q)
 		}
 	}
-	kind, _ := playNode(fsys, st)
+	kind, _ := playNode(fsys, r, st)
 	switch {
 	case kind == "milestone":
 		return a.local("everything it depends on is closed"), nil
@@ -212,14 +207,15 @@ func assignOther(fsys fs.FS, r *reprise.Run, a *order) (reprise.Assignment, erro
 	return a.Assignment, nil
 }
 
-// node gives the type of a graph's node and whether the step is one.
-func playNode(fsys fs.FS, st *reprise.Step) (kind string, ok bool) {
-	if !strings.HasSuffix(st.Source.File, ".json") {
+// playNode gives the type of a graph's node and whether the step is one.
+func playNode(fsys fs.FS, r *reprise.Run, st *reprise.Step) (kind string, ok bool) {
+	if formOf(st) != graphForm {
 		return "", false
 	}
-	for _, n := range doc.NewReader(fsys).Open(st.Source.File).JSON().Get("nodes").List() {
-		if n.Get("id").Str() == st.ID {
-			return n.Get("type").Str(), true
+	g := newLoader(fsys, r.Ref).readGraph(path.Split(st.Source.File))
+	for _, n := range g.nodes {
+		if n.step.ID == st.ID {
+			return n.kind, true
 		}
 	}
 	return "", true

@@ -15,10 +15,10 @@ const maxGaps = 50
 
 // Conclude holds what a phase left against what it must leave.
 func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
-	if !isPhase(a.Step) {
+	if placeOf(a.Step) < 0 {
 		return concludeOther(fsys, r, a, reply)
 	}
-	s := read(fsys, r)
+	ix := read(fsys, r)
 	c := reprise.Conclusion{Text: words(reply)}
 	answers, _ := unused(r)
 	switch a.Step {
@@ -27,7 +27,7 @@ func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply rep
 	case "A2", "B2":
 		switch ready := written(fsys, r); {
 		case reply.Outcome == "question" && (!ready || a.Step == "B2"):
-			c.Questions = fresh(r, s, reply.Questions)
+			c.Questions = fresh(r, ix, reply.Questions)
 			return c
 		case !ready:
 			c.Problem = specPath(r) + " is still the template"
@@ -39,8 +39,8 @@ func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply rep
 			return c
 		}
 	}
-	gaps := playFound(s, a.Step, reply)
-	if len(gaps) == 0 && refuses(reply.Verdict) && len(s.left()) == 0 {
+	gaps := ix.found(a.Step, reply)
+	if len(gaps) == 0 && refuses(reply.Verdict) && len(ix.left()) == 0 {
 		c.Problem = "it says " + reply.Verdict + " and names no gap"
 		return c
 	}
@@ -49,7 +49,7 @@ func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply rep
 		for _, q := range answers {
 			applied = append(applied, q.ID)
 		}
-		if len(s.gaps) == 0 && len(checklists(fsys, r)) == 0 {
+		if len(ix.gaps) == 0 && len(checklists(fsys, r)) == 0 {
 			// The questions came before there was a specification: it was
 			// never validated.
 			c.Then = []reprise.Event{{Kind: reprise.StepReset, Step: "A3"}}
@@ -60,9 +60,9 @@ func (Book) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply rep
 	}
 	if a.Step == "A5" {
 		for _, g := range gaps {
-			s.gaps = append(s.gaps, playGap{id: g.ID, priority: doc.Fold(g.Priority), status: "pending", question: g.Question})
+			ix.gaps = append(ix.gaps, gap{id: g.ID, priority: g.Priority, status: gapPending, question: g.Question})
 		}
-		c.Then = questions(r, s, reply.Questions)
+		c.Then = questions(r, ix, reply.Questions)
 	}
 	return c
 }
@@ -104,34 +104,34 @@ func refuses(verdict string) bool {
 // found gives the gaps of a reply that are to be written to the queue. Questions
 // of a validator are gaps too. What was resolved and is reported again, by its
 // question or its id, keeps its id: the answer did not close it.
-func playFound(s playSheet, step string, reply reprise.Reply) []reprise.Gap {
+func (ix *index) found(step string, reply reprise.Reply) []reprise.Gap {
 	all := slices.Clone(reply.Gaps)
 	if step != "A5" {
 		for _, q := range reply.Questions {
-			known := slices.ContainsFunc(s.gaps, func(g playGap) bool { return playNames(q.Subject, g.id) }) ||
+			known := slices.ContainsFunc(ix.gaps, func(g gap) bool { return playNames(q.Subject, g.id) }) ||
 				slices.ContainsFunc(reply.Gaps, func(g reprise.Gap) bool { return playNames(q.Subject, g.ID) })
 			if !known {
 				all = append(all, reprise.Gap{Priority: "Important", Question: q.Text})
 			}
 		}
 	}
-	s.gaps = slices.Clone(s.gaps)
+	known := index{gaps: slices.Clone(ix.gaps)}
 	var out []reprise.Gap
 	for _, g := range all[:min(len(all), maxGaps)] {
-		have := s.asks(g.Question)
+		have := known.asks(g.Question)
 		if have == nil {
-			have = s.gap(g.ID)
+			have = known.gap(g.ID)
 		}
 		switch {
-		case have != nil && have.status != "resolved":
+		case have != nil && have.status != gapResolved:
 			continue // it is known, or was put off on purpose
 		case have != nil:
-			g.ID, have.status = have.id, "pending"
+			g.ID, have.status = have.id, gapPending
 		default:
 			if !usable(g.ID) {
-				g.ID = s.fresh()
+				g.ID = known.fresh()
 			}
-			s.gaps = append(s.gaps, playGap{id: g.ID, status: "pending", question: g.Question})
+			known.gaps = append(known.gaps, gap{id: g.ID, status: gapPending, question: g.Question})
 		}
 		out = append(out, g)
 	}
@@ -148,14 +148,14 @@ func usable(id string) bool {
 }
 
 // fresh gives questions ids of the round.
-func fresh(r *reprise.Run, s playSheet, asked []reprise.Asked) []reprise.Asked {
+func fresh(r *reprise.Run, ix *index, asked []reprise.Asked) []reprise.Asked {
 	taken := map[string]bool{}
 	var out []reprise.Asked
 	for _, q := range asked {
 		if strings.TrimSpace(q.Text) == "" {
 			continue
 		}
-		q.ID = newID(r, taken, s.iteration)
+		q.ID = newID(r, taken, ix.iteration.n)
 		out = append(out, q)
 	}
 	return out
@@ -169,7 +169,7 @@ func concludeOther(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repri
 		c.Problem = a.Step + " is no part of the workflow any more"
 		return c
 	}
-	kind, isNode := playNode(fsys, st)
+	kind, isNode := playNode(fsys, r, st)
 	switch {
 	case a.Step == "specify.analyst" && reply.Outcome != "question" && !written(fsys, r):
 		c.Problem = specPath(r) + " is still the template"
@@ -182,7 +182,7 @@ func concludeOther(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repri
 			c.Text = "the gate was not passed: " + words(reply)
 		}
 	case reply.Outcome == "question":
-		c.Questions = fresh(r, playSheet{}, reply.Questions)
+		c.Questions = fresh(r, &index{}, reply.Questions)
 	}
 	return c
 }
@@ -197,7 +197,7 @@ func advocate(r *reprise.Run, reply reprise.Reply, c reprise.Conclusion) reprise
 			asked = append(asked, reprise.Asked{Text: g.Question})
 		}
 	}
-	asked = fresh(r, playSheet{}, asked)
+	asked = fresh(r, &index{}, asked)
 	problem, back := judged(reply.Verdict)
 	switch {
 	case len(asked) > 0:
@@ -223,9 +223,11 @@ func settleOther(fsys fs.FS, r *reprise.Run) []reprise.Event {
 		return nil
 	}
 	if st := r.Step("specify.user"); st != nil && r.Next[0].ID == "specify.analyst" {
-		md := doc.NewReader(fsys).Open(st.Source.File).Markdown()
-		if md != nil && doc.Fold(md.Front.Get("status").Str()) == "awaiting user" {
-			return []reprise.Event{{Kind: reprise.StepFinished, Step: st.ID, Text: "all answers are there"}}
+		l := newLoader(fsys, r.Ref)
+		for _, cf := range contextFiles {
+			if l.in(cf.file) == st.Source.File && l.openContext(cf).awaitsUser() {
+				return []reprise.Event{{Kind: reprise.StepFinished, Step: st.ID, Text: "all answers are there"}}
+			}
 		}
 	}
 	if r.Next[0].ID != "next-node" {
@@ -237,7 +239,7 @@ func settleOther(fsys fs.FS, r *reprise.Run) []reprise.Event {
 		if !st.Status.Closed() {
 			return nil
 		}
-		kind, _ := playNode(fsys, st)
+		kind, _ := playNode(fsys, r, st)
 		reached = reached || kind == "milestone" && st.Phase == r.Next[0].Phase
 	}
 	if !reached {

@@ -3,124 +3,51 @@ package specloop
 import (
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
 )
 
-// sheet is what the loop's decisions rest on: the gaps and the counters of
-// index.md. The layout tells where the loop stands; these it has no room for.
-type playSheet struct {
-	gaps                 []playGap
-	iteration, stale     int
-	maxIteration, maxOld int
-	asking               bool // the questions of the round are ours
+// read gives what the loop's decisions rest on: the gaps and the counters of
+// index.md. A file that cannot be read is Load's to report, which then offers
+// nothing to decide.
+func read(fsys fs.FS, r *reprise.Run) *index {
+	if ix := newLoader(fsys, r.Ref).readIndex(); ix != nil {
+		return ix
+	}
+	return &index{}
 }
 
-type playGap struct{ id, priority, status, question string }
+// usedUp reports whether there may be no further round.
+func (ix *index) usedUp() bool { return ix.iteration.n >= ix.iteration.limit(maxIteration) }
 
-// open reports whether a gap is left to be closed. A status nobody knows counts
-// as open.
-func (g playGap) open() bool {
-	switch g.status {
-	case "resolved", "deferred", "known gap", "known issue":
-		return false
+// limit is the number behind the slash, if it is lower than that of the format.
+func (c counter) limit(most int) int {
+	_, bound, _ := strings.Cut(c.text, "/")
+	if n := doc.Numbers(bound); len(n) > 0 && n[0] > 0 {
+		return min(most, n[0])
 	}
-	return true
-}
-
-func (g playGap) serious() bool { return g.priority != "minor" }
-
-// read reads index.md; a file that cannot be read is the layout's to report,
-// which then offers nothing to decide.
-func read(fsys fs.FS, r *reprise.Run) playSheet {
-	s := playSheet{maxIteration: 10, maxOld: 3}
-	md := doc.NewReader(fsys).Open(path.Join(feature(r), playStateDir, "index.md")).Markdown()
-	if md == nil {
-		return s
-	}
-	for _, sec := range md.Sections() {
-		switch doc.Fold(sec.Title) {
-		case "priority loop state": // the last one counts
-			s.iteration, s.maxIteration = playCounter(sec, s.maxIteration, "Current Iteration", "Iteration")
-			s.stale, s.maxOld = playCounter(sec, s.maxOld, "Stale Count")
-			phase, _ := sec.Label("Loop Phase") // ours as long as it is of the last activity
-			last, _ := sec.Label("Last Activity")
-			s.asking = strings.HasPrefix(phase.Value, "B1 started (") && strings.Contains(phase.Value, "("+last.Value+")")
-		case "gap priority queue":
-			s.readGaps(sec)
-		}
-	}
-	return s
-}
-
-// counter reads "2 / 10".
-func playCounter(sec doc.Section, limit int, keys ...string) (n, of int) {
-	for _, l := range sec.Labels() {
-		for _, key := range keys {
-			if doc.Fold(l.Key) != doc.Fold(key) {
-				continue
-			}
-			have, bound, _ := strings.Cut(l.Value, "/")
-			if got := doc.Numbers(have); len(got) > 0 && !strings.Contains(have, "-") {
-				n = got[0]
-			}
-			if got := doc.Numbers(bound); len(got) > 0 && got[0] > 0 {
-				limit = min(limit, got[0])
-			}
-		}
-	}
-	return n, limit
-}
-
-func (s *playSheet) readGaps(sec doc.Section) {
-	for _, t := range sec.Tables() {
-		key := t.Column("Gap ID", "ID", "Gap")
-		if key < 0 {
-			continue
-		}
-		for _, row := range t.Rows {
-			cell := func(names ...string) string {
-				if i := t.Column(names...); i >= 0 && i < len(row) {
-					return strings.Trim(strings.TrimSpace(row[i].Text), "`*_ ")
-				}
-				return ""
-			}
-			if id := cell("Gap ID", "ID", "Gap"); strings.Trim(id, "-— ") != "" && !strings.Contains(id, "{") {
-				s.gaps = append(s.gaps, playGap{id: id, priority: doc.Fold(cell("Priority", "Severity")), status: doc.Fold(cell("Status")), question: cell("Question")})
-			}
-		}
-	}
-}
-
-func (s *playSheet) gap(id string) *playGap {
-	for i := range s.gaps {
-		if doc.Fold(s.gaps[i].id) == doc.Fold(id) {
-			return &s.gaps[i]
-		}
-	}
-	return nil
+	return most
 }
 
 // asks finds the gap with a question, in whatever spelling; the queue may hold
 // only the beginning of a long one.
-func (s *playSheet) asks(question string) *playGap {
+func (ix *index) asks(question string) *gap {
 	text := doc.Fold(question)
-	for i := range s.gaps {
-		have := doc.Fold(s.gaps[i].question)
-		if have != "" && (have == text || strings.HasSuffix(s.gaps[i].question, "…") && strings.HasPrefix(text, have)) {
-			return &s.gaps[i]
+	for i := range ix.gaps {
+		have := doc.Fold(ix.gaps[i].question)
+		if have != "" && (have == text || strings.HasSuffix(ix.gaps[i].question, "…") && strings.HasPrefix(text, have)) {
+			return &ix.gaps[i]
 		}
 	}
 	return nil
 }
 
 // left lists the critical and important gaps that are open.
-func (s *playSheet) left() []playGap {
-	var out []playGap
-	for _, g := range s.gaps {
+func (ix *index) left() []gap {
+	var out []gap
+	for _, g := range ix.gaps {
 		if g.open() && g.serious() {
 			out = append(out, g)
 		}
@@ -129,9 +56,9 @@ func (s *playSheet) left() []playGap {
 }
 
 // fresh gives a gap an id that no other has.
-func (s *playSheet) fresh() string {
-	for n := len(s.gaps) + 1; ; n++ {
-		if id := fmt.Sprintf("G-%03d", n); s.gap(id) == nil {
+func (ix *index) fresh() string {
+	for n := len(ix.gaps) + 1; ; n++ {
+		if id := fmt.Sprintf("G-%03d", n); ix.gap(id) == nil {
 			return id
 		}
 	}

@@ -18,44 +18,44 @@ func (Book) Settle(fsys fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Ev
 	if at == "" {
 		return settleOther(fsys, r), nil
 	}
-	s := read(fsys, r)
+	ix := read(fsys, r)
 	answers, limit := unused(r)
 	if limit != nil && len(answers) == 0 && len(r.PendingQuestions()) == 0 {
-		return decided(s, limit), nil
+		return ix.decided(limit), nil
 	}
 	switch pending := r.PendingQuestions(); {
 	case !written(fsys, r), limit != nil, slices.ContainsFunc(pending, func(q reprise.Question) bool { return isLimit(q.ID) }):
 		return nil, nil
-	case len(pending) > 0 && at == "B1" && s.asking:
-		return questions(r, s, nil), nil // a crash may have cut off the rest of them
+	case len(pending) > 0 && at == "B1" && ix.mark.ok && ix.mark.phase == "B1" && ix.mark.word == markStarted:
+		return questions(r, ix, nil), nil // a crash may have cut off the rest of them
 	case len(pending) > 0 || len(answers) > 0:
 		return nil, nil
 	}
 	switch at {
 	case "B1":
-		return questions(r, s, nil), nil
+		return questions(r, ix, nil), nil
 	case "B4", "B5":
-		return s.end(r), nil
+		return ix.end(r), nil
 	case "C":
-		if len(s.left()) == 0 {
+		if len(ix.left()) == 0 {
 			return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "success"}}, nil
 		}
-		return s.end(r), nil
+		return ix.end(r), nil
 	}
 	return nil, nil
 }
 
 // end decides about another round. A loop that has used up its rounds, or that
 // resolves nothing any more, is for a person to judge.
-func (s *playSheet) end(r *reprise.Run) []reprise.Event {
-	left := s.left()
+func (ix *index) end(r *reprise.Run) []reprise.Event {
+	left := ix.left()
 	switch {
 	case len(left) == 0:
 		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "success"}}
-	case s.iteration >= s.maxIteration:
-		return s.askLimit(r, fmt.Sprintf("after %d iterations", s.iteration), len(left))
-	case s.stale >= s.maxOld:
-		return s.askLimit(r, fmt.Sprintf("and the last %d rounds resolved none", s.stale), len(left))
+	case ix.usedUp():
+		return askLimit(r, fmt.Sprintf("after %d iterations", ix.iteration.n), len(left))
+	case ix.stale.n >= ix.stale.limit(maxStale):
+		return askLimit(r, fmt.Sprintf("and the last %d rounds resolved none", ix.stale.n), len(left))
 	}
 	return []reprise.Event{{Kind: reprise.StepFinished, Step: "B5", Text: fmt.Sprintf("another round: %d critical or important gaps are open", len(left))}}
 }
@@ -72,7 +72,7 @@ func isLimit(id string) bool { return strings.HasPrefix(id, limitPrefix) }
 
 // askLimit asks a person how to go on. The text names no gap: a question that
 // does is taken for one about it.
-func (s *playSheet) askLimit(r *reprise.Run, why string, left int) []reprise.Event {
+func askLimit(r *reprise.Run, why string, left int) []reprise.Event {
 	n := 1
 	for _, q := range r.Questions {
 		if isLimit(q.ID) {
@@ -89,13 +89,13 @@ func (s *playSheet) askLimit(r *reprise.Run, why string, left int) []reprise.Eve
 // decided acts on what a person said about the limit. One event does it whole:
 // that it was said and what follows from it stand in the same edit. Words that
 // are none of the options end nothing and start nothing: it is asked again.
-func decided(s playSheet, q *reprise.Question) []reprise.Event {
+func (ix *index) decided(q *reprise.Question) []reprise.Event {
 	ev := reprise.Event{Text: handOver(nil, []string{q.ID})}
 	offered := reprise.Question{Options: []string{limitAccept, limitGoOn, limitAbort}}
 	switch offered.Option(q.Answer) {
 	case limitAccept:
 		ev.Kind, ev.Outcome = reprise.RunEnded, "stale_accepted"
-		if s.iteration >= s.maxIteration {
+		if ix.usedUp() {
 			ev.Outcome = "max_iterations"
 		}
 	case limitAbort:
@@ -110,15 +110,15 @@ func decided(s playSheet, q *reprise.Question) []reprise.Event {
 
 // questions asks about the gaps that are open and that no question covers: in
 // the words of those that were made for them, else in the gap's own.
-func questions(r *reprise.Run, s playSheet, made []reprise.Asked) []reprise.Event {
+func questions(r *reprise.Run, ix *index, made []reprise.Asked) []reprise.Event {
 	var out []reprise.Event
 	taken, covered := map[string]bool{}, map[string]bool{}
 	ask := func(q reprise.Asked, gaps string) {
 		out = append(out, reprise.Event{
-			Kind: reprise.QuestionAsked, Question: newID(r, taken, s.iteration), Step: gaps, Text: q.Text, Options: q.Options,
+			Kind: reprise.QuestionAsked, Question: newID(r, taken, ix.iteration.n), Step: gaps, Text: q.Text, Options: q.Options,
 		})
 	}
-	left := s.left()
+	left := ix.left()
 	for _, q := range r.Questions {
 		for _, g := range left {
 			covered[g.id] = covered[g.id] || !q.Applied && playNames(q.Subject, g.id)
