@@ -33,7 +33,7 @@ const (
 	plan = "---\nplan: %\ntask_group: g%\n---\n\n<tasks>\n<task><name>Model</name></task>\n<task><name>Routes</name></task>\n<task><name>Tests</name></task>\n</tasks>\n"
 )
 
-func sample() fstest.MapFS {
+func longRunSample() fstest.MapFS {
 	return fstest.MapFS{
 		lr + "STATE.md":                 text("# Long-Run Implementation State\n\n## Current Position\nPlan: 2 of 3\nTask Group: g02\nStatus: Executing\n"),
 		lr + "plans/01-PLAN.md":         text(strings.ReplaceAll(plan, "%", "01")),
@@ -63,7 +63,7 @@ func planningSample() fstest.MapFS {
 
 func TestX9_Mend_leaves_what_is_whole(t *testing.T) {
 	t.Parallel()
-	for _, fsys := range []fstest.MapFS{sample(), planningSample()} {
+	for _, fsys := range []fstest.MapFS{longRunSample(), planningSample()} {
 		if mends, _ := mend(t, fsys); len(mends) > 0 {
 			t.Errorf("nothing is damaged: %+v", mends)
 		}
@@ -81,30 +81,30 @@ func TestX9_Mend(t *testing.T) {
 		holds  []string
 		lacks  []string
 	}{
-		{"checkpoint cut off", sample(), map[string]string{lr + "plans/02-CHECKPOINT.json": `{"plan": "02", "last_com`}, lr + "plans/02-CHECKPOINT.json",
+		{"checkpoint cut off", longRunSample(), map[string]string{lr + "plans/02-CHECKPOINT.json": `{"plan": "02", "last_com`}, lr + "plans/02-CHECKPOINT.json",
 			[]string{`"plan": "02"`, `"last_completed_task": 0`, `"total_tasks": 3`}, []string{"completed_tasks"}},
-		{"checkpoint of a plan with a summary", sample(), map[string]string{lr + "plans/01-CHECKPOINT.json": "\x00\x00"}, lr + "plans/01-CHECKPOINT.json",
+		{"checkpoint of a plan with a summary", longRunSample(), map[string]string{lr + "plans/01-CHECKPOINT.json": "\x00\x00"}, lr + "plans/01-CHECKPOINT.json",
 			[]string{`"last_completed_task": 3`, `"total_tasks": 3`}, nil},
-		{"checkpoint in the second version", sample(), map[string]string{lr + "plans/01-CHECKPOINT.json": second, lr + "plans/02-CHECKPOINT.json": ""}, lr + "plans/02-CHECKPOINT.json",
+		{"checkpoint in the second version", longRunSample(), map[string]string{lr + "plans/01-CHECKPOINT.json": second, lr + "plans/02-CHECKPOINT.json": ""}, lr + "plans/02-CHECKPOINT.json",
 			[]string{`"plan_number": "02"`, `"completed_tasks": []`, `"current_task": "Model"`, `"status": "pending"`}, []string{"last_completed_task"}},
-		{"checkpoint is a list", sample(), map[string]string{lr + "plans/02-CHECKPOINT.json": "[]"}, lr + "plans/02-CHECKPOINT.json", []string{`"last_completed_task": 0`}, nil},
-		{"checkpoint without a total keeps the rest", sample(), map[string]string{lr + "plans/02-CHECKPOINT.json": `{"plan": "02", "last_completed_task": 2, "mine": 1.50}`}, lr + "plans/02-CHECKPOINT.json",
+		{"checkpoint is a list", longRunSample(), map[string]string{lr + "plans/02-CHECKPOINT.json": "[]"}, lr + "plans/02-CHECKPOINT.json", []string{`"last_completed_task": 0`}, nil},
+		{"checkpoint without a total keeps the rest", longRunSample(), map[string]string{lr + "plans/02-CHECKPOINT.json": `{"plan": "02", "last_completed_task": 2, "mine": 1.50}`}, lr + "plans/02-CHECKPOINT.json",
 			[]string{`{"plan": "02", "last_completed_task": 2, "mine": 1.50, "total_tasks": 3}`}, nil},
-		{"checkpoint with more done than there is", sample(), map[string]string{lr + "plans/02-CHECKPOINT.json": `{"plan": "02", "last_completed_task": 7, "total_tasks": 3}`}, lr + "plans/02-CHECKPOINT.json",
+		{"checkpoint with more done than there is", longRunSample(), map[string]string{lr + "plans/02-CHECKPOINT.json": `{"plan": "02", "last_completed_task": 7, "total_tasks": 3}`}, lr + "plans/02-CHECKPOINT.json",
 			[]string{`"last_completed_task": 0, "total_tasks": 3`}, nil},
-		{"checkpoint with more done than there is and commits", sample(), map[string]string{lr + "plans/02-CHECKPOINT.json": `{"plan": "02", "last_completed_task": 7, "total_tasks": 3, "task_commits": {"1": "abc1234", "3": "def5678"}}`}, lr + "plans/02-CHECKPOINT.json",
+		{"checkpoint with more done than there is and commits", longRunSample(), map[string]string{lr + "plans/02-CHECKPOINT.json": `{"plan": "02", "last_completed_task": 7, "total_tasks": 3, "task_commits": {"1": "abc1234", "3": "def5678"}}`}, lr + "plans/02-CHECKPOINT.json",
 			[]string{`"last_completed_task": 1, "total_tasks": 3`, "def5678"}, nil},
-		{"checkpoint of a plan without tasks", sample(), map[string]string{lr + "plans/02-CHECKPOINT.json": "{", lr + "plans/02-PLAN.md": "# Plan\n"}, "", nil, nil},
-		{"history cut off", sample(), map[string]string{lr + "agent-history.json": `{"version": "1.0", "entr`}, lr + "agent-history.json",
+		{"checkpoint of a plan without tasks", longRunSample(), map[string]string{lr + "plans/02-CHECKPOINT.json": "{", lr + "plans/02-PLAN.md": "# Plan\n"}, "", nil, nil},
+		{"history cut off", longRunSample(), map[string]string{lr + "agent-history.json": `{"version": "1.0", "entr`}, lr + "agent-history.json",
 			[]string{`"agent_id": "a2"`, `"status": "interrupted"`, `"plan": "02"`, `"entries"`}, []string{"completed\""}},
-		{"history cut off, nobody at work", sample(), map[string]string{lr + "agent-history.json": `{`, lr + "current-agent-id.txt": "-"}, lr + "agent-history.json", []string{`"entries": []`}, nil},
-		{"STATE.md missing", sample(), map[string]string{lr + "STATE.md": "-"}, lr + "STATE.md", []string{"Plan: 2 of 3\n", "Task Group: g02\n", "Status: Executing\n", " 33%\n"}, []string{"Complete"}},
-		{"STATE.md cut off", sample(), map[string]string{lr + "STATE.md": "# Long-Run Implementation State\n\n## Curr"}, lr + "STATE.md", []string{"Plan: 2 of 3\n"}, nil},
-		{"STATE.md zeroed", sample(), map[string]string{lr + "STATE.md": "\x00\x00\x00"}, lr + "STATE.md", []string{"Plan: 2 of 3\n"}, nil},
-		{"STATE.md holds prose", sample(), map[string]string{lr + "STATE.md": "# State\n\nWe are nearly there.\n"}, "", nil, nil},
-		{"STATE.md missing, all completed", sample(), map[string]string{lr + "STATE.md": "-", lr + "summaries/02-SUMMARY.md": "---\nstatus: completed\n---\n", lr + "summaries/03-SUMMARY.md": "---\nstatus: completed\n---\n"}, lr + "STATE.md",
+		{"history cut off, nobody at work", longRunSample(), map[string]string{lr + "agent-history.json": `{`, lr + "current-agent-id.txt": "-"}, lr + "agent-history.json", []string{`"entries": []`}, nil},
+		{"STATE.md missing", longRunSample(), map[string]string{lr + "STATE.md": "-"}, lr + "STATE.md", []string{"Plan: 2 of 3\n", "Task Group: g02\n", "Status: Executing\n", " 33%\n"}, []string{"Complete"}},
+		{"STATE.md cut off", longRunSample(), map[string]string{lr + "STATE.md": "# Long-Run Implementation State\n\n## Curr"}, lr + "STATE.md", []string{"Plan: 2 of 3\n"}, nil},
+		{"STATE.md zeroed", longRunSample(), map[string]string{lr + "STATE.md": "\x00\x00\x00"}, lr + "STATE.md", []string{"Plan: 2 of 3\n"}, nil},
+		{"STATE.md holds prose", longRunSample(), map[string]string{lr + "STATE.md": "# State\n\nWe are nearly there.\n"}, "", nil, nil},
+		{"STATE.md missing, all completed", longRunSample(), map[string]string{lr + "STATE.md": "-", lr + "summaries/02-SUMMARY.md": "---\nstatus: completed\n---\n", lr + "summaries/03-SUMMARY.md": "---\nstatus: completed\n---\n"}, lr + "STATE.md",
 			[]string{"Plan: 3 of 3\n", "Status: Complete\n", "100%"}, nil},
-		{"STATE.md missing, one skipped", sample(), map[string]string{lr + "STATE.md": "-", lr + "summaries/02-SUMMARY.md": "---\nstatus: skipped\n---\n", lr + "summaries/03-SUMMARY.md": "---\nstatus: completed\n---\n"}, lr + "STATE.md",
+		{"STATE.md missing, one skipped", longRunSample(), map[string]string{lr + "STATE.md": "-", lr + "summaries/02-SUMMARY.md": "---\nstatus: skipped\n---\n", lr + "summaries/03-SUMMARY.md": "---\nstatus: completed\n---\n"}, lr + "STATE.md",
 			[]string{"Status: Executing\n"}, nil},
 		{"planning: STATE.md missing", planningSample(), map[string]string{".planning/STATE.md": "-"}, ".planning/STATE.md", []string{"Phase: 2 of 2 (Cart)\n", "Plan: 1 of 2", "Status: In progress\n", "2026-02-04"}, []string{"omplete"}},
 		{"planning: STATE.md empty", planningSample(), map[string]string{".planning/STATE.md": ""}, ".planning/STATE.md", []string{"Phase: 2 of 2 (Cart)\n"}, nil},
@@ -149,7 +149,7 @@ func TestX9_Mend(t *testing.T) {
 // before the damage.
 func TestX9_Mend_cut_anywhere(t *testing.T) {
 	t.Parallel()
-	for _, whole := range []fstest.MapFS{sample(), planningSample()} {
+	for _, whole := range []fstest.MapFS{longRunSample(), planningSample()} {
 		intact, err := conventiontest.Read(longrun.New(), whole)
 		if err != nil || len(intact) != 1 {
 			t.Fatal(intact, err)
