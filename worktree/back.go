@@ -137,27 +137,14 @@ func BringBack(ctx context.Context, p Project, then *durable.CheckoutState) (not
 	if then.Path == "" {
 		return s.notes, nil
 	}
-	for range 4 {
+	there := func(ctx context.Context) (string, condition, *gitx.Linked, error) {
 		c, linked, err := s.look(ctx, then.Path)
-		if err != nil {
-			return s.notes, err
-		}
-		switch c {
-		case whole:
-			return s.notes, s.Store.Flush()
-		case half, gone:
-			err = s.clear(ctx, then.Path, c, linked)
-		default:
-			if err = s.Repo.ClearBranchLock(ctx, s.branch, s.Age); err == nil {
-				// crash: worktree-back
-				err = s.Repo.AddWorktree(ctx, s.abs(then.Path), s.branch, then.Commit)
-			}
-		}
-		if err != nil {
-			return s.notes, err
-		}
+		return then.Path, c, linked, err
 	}
-	return s.notes, &RefusedError{Path: then.Path, Reason: "it does not become whole", Todo: "`git worktree list` tells more"}
+	if _, _, err := s.complete(ctx, there, then.Commit); err != nil {
+		return s.notes, err
+	}
+	return s.notes, s.Store.Flush()
 }
 
 // Describe tells in words what bringing back a branch and a checkout changes, ""

@@ -151,7 +151,11 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 	}
 	// crash: merged
 	if c == whole {
-		if err := s.copyBack(ctx, place); err != nil {
+		edits, err := s.backEdits(place)
+		if err != nil {
+			return Merged{}, err
+		}
+		if err := s.Store.Apply(ctx, edits); err != nil {
 			return Merged{}, err
 		}
 	}
@@ -294,16 +298,8 @@ func (s *site) discard(ctx context.Context) (Discarded, error) {
 				return Discarded{}, err
 			}
 			// crash: rest-committed
-			if err := s.shelve(ctx, place, "the checkout"); err != nil {
-				return Discarded{}, err
-			}
-			if linked != nil {
-				err = s.forget(ctx, place, linked)
-			}
-		} else {
-			err = s.clear(ctx, place, c, linked)
 		}
-		if err != nil {
+		if err := s.clear(ctx, place, c, linked); err != nil {
 			return Discarded{}, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -36,68 +37,42 @@ func (s *site) copySpec(ctx context.Context, place, base string) error {
 	if from == to || strings.HasPrefix(from, place+"/") {
 		return nil // the only copy is the one in the checkout
 	}
-	names, err := s.specFiles(from)
+	edits, err := s.copyEdits(from, to, "the checkout's copy of the spec")
 	if err != nil {
 		return err
+	}
+	began := func(e reprise.Edit) gitx.At {
+		return gitx.At{Commit: base, Path: path.Join(from, strings.TrimPrefix(e.Path, to+"/"))}
 	}
 	var there []gitx.At
-	have := map[string][]byte{}
-	for _, name := range names {
-		data, err := fs.ReadFile(s.Store, path.Join(to, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+	for _, e := range edits {
+		if !e.Base.IsZero() {
+			there = append(there, began(e))
 		}
-		if err != nil {
-			return err
-		}
-		have[name] = data
-		there = append(there, gitx.At{Commit: base, Path: path.Join(from, name)})
 	}
-	began, err := s.Repo.Contents(ctx, there)
+	first, err := s.Repo.Contents(ctx, there)
 	if err != nil {
 		return err
 	}
-	var edits []reprise.Edit
-	for _, name := range names {
-		data, err := fs.ReadFile(s.Store, path.Join(from, name))
-		if err != nil {
-			return err
-		}
-		edit := reprise.Edit{Path: path.Join(to, name), Content: data, Why: "the checkout's copy of the spec"}
-		if old, ok := have[name]; ok {
-			first, tracked := began[gitx.At{Commit: base, Path: path.Join(from, name)}]
-			if !tracked || !bytes.Equal(old, first) || bytes.Equal(old, data) {
-				continue
-			}
-			edit.Base = reprise.HashOf(old)
-		}
-		edits = append(edits, edit)
-	}
-	if len(edits) == 0 {
-		return nil
-	}
-	return s.Store.Apply(ctx, edits)
+	return s.Store.Apply(ctx, slices.DeleteFunc(edits, func(e reprise.Edit) bool {
+		content, tracked := first[began(e)]
+		return !e.Base.IsZero() && (!tracked || reprise.HashOf(content) != e.Base)
+	}))
 }
 
-// copyBack brings the project's copy of the spec up to the checkout's, where
-// that is the one that counts: it is about to be merged or given up.
-func (s *site) copyBack(ctx context.Context, place string) error {
-	edits, err := s.backEdits(place)
-	if err != nil || len(edits) == 0 {
-		return err
-	}
-	return s.Store.Apply(ctx, edits)
-}
-
+// backEdits bring the project's copy of the spec up to the checkout's, where that is
+// the one that counts: it is about to be merged or given up.
 func (s *site) backEdits(place string) ([]reprise.Edit, error) {
 	from, to := s.copyDir(place), s.Run.Path
-	counts := false
-	for i := range s.Run.Steps {
-		counts = counts || strings.HasPrefix(s.Run.Steps[i].Source.File, from+"/")
-	}
+	counts := slices.ContainsFunc(s.Run.Steps, func(step reprise.Step) bool { return strings.HasPrefix(step.Source.File, from+"/") })
 	if !counts || from == to {
 		return nil, nil
 	}
+	return s.copyEdits(from, to, "the state of the checkout, which counts")
+}
+
+// copyEdits make the files of one folder of a spec those of another.
+func (s *site) copyEdits(from, to, why string) ([]reprise.Edit, error) {
 	names, err := s.specFiles(from)
 	if err != nil {
 		return nil, err
@@ -108,8 +83,8 @@ func (s *site) backEdits(place string) ([]reprise.Edit, error) {
 		if err != nil {
 			return nil, err
 		}
-		edit := reprise.Edit{Path: path.Join(to, name), Content: data, Why: "the state of the checkout, which counts"}
-		switch old, err := fs.ReadFile(s.Store, path.Join(to, name)); {
+		edit := reprise.Edit{Path: path.Join(to, name), Content: data, Why: why}
+		switch old, err := fs.ReadFile(s.Store, edit.Path); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, err

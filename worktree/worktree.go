@@ -220,31 +220,37 @@ func Ensure(ctx context.Context, p Project) (Made, error) {
 	if !ok {
 		return Made{}, &RefusedError{Path: ".", Reason: "the repository has no commit that a checkout could be made of", Todo: "make a first commit"}
 	}
+	place, linked, err := s.complete(ctx, s.find, head)
+	if err != nil {
+		return Made{}, err
+	}
+	return s.use(ctx, place, linked, head)
+}
+
+// finder tells where a checkout is or is to be, and what is there.
+type finder func(context.Context) (place string, c condition, linked *gitx.Linked, err error)
+
+// complete makes the checkout whole that find looks for, at a commit if it has to be
+// made: what is half made or gone is put out of the way first.
+func (s *site) complete(ctx context.Context, find finder, commit string) (string, *gitx.Linked, error) {
 	for range 4 {
-		place, c, linked, err := s.find(ctx)
-		if err != nil {
-			return Made{}, err
+		place, c, linked, err := find(ctx)
+		if err != nil || c == whole {
+			return place, linked, err
 		}
-		switch c {
-		case whole:
-			return s.use(ctx, place, linked, head)
-		case half, gone:
-			if err := s.clear(ctx, place, c, linked); err != nil {
-				return Made{}, err
-			}
-		default:
-			if err := s.Repo.ClearBranchLock(ctx, s.branch, s.Age); err != nil {
-				return Made{}, err
-			}
+		if c != absent {
+			err = s.clear(ctx, place, c, linked)
+		} else if err = s.Repo.ClearBranchLock(ctx, s.branch, s.Age); err == nil {
 			// crash: worktree-add
-			if err := s.Repo.AddWorktree(ctx, s.abs(place), s.branch, head); err != nil {
-				return Made{}, err
-			}
+			err = s.Repo.AddWorktree(ctx, s.abs(place), s.branch, commit)
 			// crash: worktree-added
 			s.Ready = nil
 		}
+		if err != nil {
+			return "", nil, err
+		}
 	}
-	return Made{}, &RefusedError{Path: s.places()[0], Reason: "it does not become whole", Todo: "`git worktree list` tells more"}
+	return "", nil, &RefusedError{Path: s.places()[0], Reason: "it does not become whole", Todo: "`git worktree list` tells more"}
 }
 
 // use finishes a checkout that is whole.
@@ -286,14 +292,18 @@ func (s *site) own(place string, linked *gitx.Linked) error {
 	return &RefusedError{Path: place, Reason: fmt.Sprintf("%s is checked out there, not %s", on, s.branch), Todo: "check out " + s.branch + " there, or move the checkout away"}
 }
 
-// clear takes what is half made or gone out of the way: the folder into the
-// archive, git's record of it away.
+// clear takes a checkout out of the way: the folder into the archive, git's record
+// of it away.
 func (s *site) clear(ctx context.Context, place string, c condition, linked *gitx.Linked) error {
+	what := "the checkout"
 	if c == half {
 		if err := s.settle(ctx, place); err != nil {
 			return err
 		}
-		if err := s.shelve(ctx, place, "a checkout that was half made"); err != nil {
+		what = "a checkout that was half made"
+	}
+	if c != gone {
+		if err := s.archive(ctx, place, what); err != nil {
 			return err
 		}
 	}
@@ -366,9 +376,9 @@ func (s *site) settle(ctx context.Context, place string) error {
 	}
 }
 
-// shelve moves a checkout's folder to the archive, its link to git first: the
+// archive moves a checkout's folder to the archive, its link to git first: the
 // record it names will be another checkout's.
-func (s *site) shelve(ctx context.Context, place, what string) error {
+func (s *site) archive(ctx context.Context, place, what string) error {
 	if _, err := os.Lstat(s.abs(place)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -405,7 +415,7 @@ func (s *site) strangers(ctx context.Context, place string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[string]bool, len(names))
+	known := map[string]bool{}
 	for _, n := range names {
 		known[n] = true
 	}
