@@ -43,7 +43,7 @@ type Job struct {
 	// Secrets are values that must not reach the log.
 	Secrets []string
 
-	// Session is an id to choose or, with Resume, the session to go on with.
+	// Session is an id to choose or, with Resume, the session to resume.
 	Session string
 	Resume  bool
 
@@ -79,7 +79,7 @@ const (
 	Killed          Outcome = "killed"      // by a signal that was not ours
 	Stopped         Outcome = "stopped"     // by us, because we were asked to
 	TimedOut        Outcome = "timed-out"   // too long, or silent for too long
-	Lost            Outcome = "lost"        // nobody can say how it ended
+	Lost            Outcome = "lost"        // how it ended is not known
 	NotStarted      Outcome = "not-started" // the command could not be started
 )
 
@@ -100,11 +100,11 @@ type Result struct {
 	ReplyProblem string
 	// LastText is the last thing it said in words.
 	LastText string
-	// Open are tool calls it began and whose end nobody saw: they may have
+	// Open are tool calls it began and whose end was not seen: they may have
 	// happened.
 	Open []OpenCall
 	// Asks are what it wanted of a person: a permission that was refused, a
-	// question nobody answered.
+	// question that was not answered.
 	Asks []string
 	// Stderr is the end of what it printed on standard error, at most 8 KiB.
 	Stderr string

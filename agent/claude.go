@@ -92,7 +92,7 @@ func claudeResult(s *stream, r loose.Value) {
 	said := cmp.Or(strings.Join(problems, "; "), text)
 	switch {
 	case !known || r.Odd():
-		// An end of a shape nobody knows is no end.
+		// An end of an unknown shape does not count as one.
 		s.ending = ending{Lost, "its end is in a form that is not known", time.Time{}}
 	case strings.HasPrefix(terminal, "aborted"):
 		s.ending = ending{Killed, "it was interrupted", time.Time{}}

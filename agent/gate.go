@@ -8,7 +8,7 @@ import (
 
 // Gate keeps the accounts that a usage limit closed, so that one closed window
 // stops all steps that would run into it. When the time is over one attempt goes
-// first; once it came through the others follow, one after the other. The zero
+// first; once it succeeds the others follow, one after the other. The zero
 // value is open for everybody.
 //
 // It is memory only: what a new process has to know it is told by Close again,
@@ -23,7 +23,7 @@ type closed struct {
 	until   time.Time
 	guessed time.Duration // how long was guessed last, where no time was told
 	probing bool          // one attempt is on its way to find out
-	next    time.Time     // once it came through: when the next may follow
+	next    time.Time     // once it succeeded: when the next may follow
 	passed  bool
 }
 

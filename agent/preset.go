@@ -15,7 +15,7 @@ import (
 )
 
 // Preset is what is known of one kind of agent: how it is started without a
-// terminal, how a session is named and gone on with, and how to read what it
+// terminal, how a session is named and resumed, and how to read what it
 // prints.
 type Preset struct {
 	Name    string
@@ -83,7 +83,7 @@ type Options struct {
 	Now    func() time.Time // nil stands for the clock
 }
 
-// UnknownPresetError tells of a preset nobody knows.
+// UnknownPresetError tells of an unknown preset.
 type UnknownPresetError struct{ Name string }
 
 // Error implements error.

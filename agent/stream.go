@@ -11,7 +11,7 @@ import (
 	"reprise/internal/loose"
 )
 
-// OpenCall is a tool call that was begun and whose end nobody saw.
+// OpenCall is a tool call that was begun and whose end was not seen.
 type OpenCall struct {
 	Tool  string
 	Input string // its command or its file, shortened; words of an agent, not ours
@@ -44,7 +44,7 @@ type stream struct {
 	now    func() time.Time
 }
 
-// window is a usage limit told of in so many words.
+// window is a usage limit that was reported as such.
 type window struct {
 	closed bool
 	until  time.Time
@@ -101,7 +101,7 @@ func (s *stream) in(session string) {
 	}
 }
 
-// begin notes that work goes on: what was said to be the end was none.
+// begin notes that work continues: what was said to be the end was not.
 func (s *stream) begin() { s.ending, s.waits = ending{}, cause{} }
 
 // say notes words of the agent; delta adds to the words before.

@@ -112,7 +112,7 @@ func (r *Rig) NoneLeft(t testing.TB, token string) {
 		t.Fatal(err)
 	}
 	for _, p := range pids {
-		env, _ := os.ReadFile(p + "/environ") // gone, or somebody else's
+		env, _ := os.ReadFile(p + "/environ") // gone, or another user's
 		cwd, _ := os.Readlink(p + "/cwd")
 		if (token != "" && strings.Contains(string(env), "REPRISE_TOKEN="+token)) || strings.HasPrefix(cwd, filepath.Dir(r.Dir)) {
 			cmd, _ := os.ReadFile(p + "/cmdline")

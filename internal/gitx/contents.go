@@ -28,7 +28,7 @@ const (
 )
 
 // Contents fetches files as they stood in commits, in one call. What does not
-// exist there, is no file, or is larger than a document of ours can be, is left
+// exist there, is no file, or is too large to be a document that we read, is left
 // out of the answer, and so is what goes beyond MaxContents.
 func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
 	var asked []At

@@ -38,7 +38,7 @@ var ErrNoGit = errors.New("no git program in PATH")
 type RefusedError struct {
 	Dir    AbsPath
 	Reason string
-	// Bare tells that the folder lies in a bare repository that nobody named
+	// Bare tells that the folder lies in a bare repository that was not named
 	// as one: that is how a repository inside a repository runs code.
 	Bare bool
 }

@@ -1,6 +1,7 @@
 package gitx
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -37,37 +38,35 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 		return first
 	})
 
+	// reach is what a branch has and the head has not.
+	type reach struct {
+		branch  string
+		commits []int
+	}
+	var reaches []reach
 	names := make(map[string]bool, len(git.Branches))
-	var sets [][]int
-	var owners []string
 	for _, b := range git.Branches {
 		names[b.Name] = true
 		if !slices.Contains(ask.Branches, b.Name) {
 			continue
 		}
-		var set []int
+		of := reach{branch: b.Name}
 		seen := map[int]bool{}
 		walk(b.Head, func(i int) bool {
 			if onHead[i] || seen[i] {
 				return false
 			}
 			seen[i] = true
-			set = append(set, i)
+			of.commits = append(of.commits, i)
 			return true
 		})
-		sets, owners = append(sets, set), append(owners, b.Name)
+		reaches = append(reaches, of)
 	}
-	order := make([]int, len(sets))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int { return len(sets[x]) - len(sets[y]) })
+	slices.SortStableFunc(reaches, func(x, y reach) int { return len(x.commits) - len(y.commits) })
 	owner := make([]string, len(a.log))
-	for _, k := range order {
-		for _, i := range sets[k] {
-			if owner[i] == "" {
-				owner[i] = owners[k]
-			}
+	for _, of := range reaches {
+		for _, i := range of.commits {
+			owner[i] = cmp.Or(owner[i], of.branch)
 		}
 	}
 

@@ -23,7 +23,7 @@ const usage = 129
 // Foresee tells why Merge of a branch would come to nothing, nil if it would not: a
 // *ConflictError names the files that do not go together, a *NotReadyError the
 // untracked ones that would be overwritten, everything else is what git itself says.
-// It is ErrCannotForesee where nobody can tell.
+// It is ErrCannotForesee where git is too old to tell.
 //
 // Checkout, index and refs stay as they are, and no object is added to the
 // repository: what the merge is made of goes to a folder outside the project that is
@@ -73,7 +73,7 @@ func (r *Repo) Foresee(ctx context.Context, branch string) error {
 	case exitCode(err) == usage:
 		return ErrCannotForesee
 	case exitCode(err) != 1:
-		// Whoever merges is told the same by the command they know.
+		// The same message as git merge itself would give.
 		return &callError{what: "merge", stderr: failed.stderr, err: failed.err}
 	}
 	names := bytes.Split(bytes.TrimRight(out, "\x00"), []byte{0})

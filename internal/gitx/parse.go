@@ -26,7 +26,7 @@ type fields struct {
 }
 
 // next returns the next field without its end; io.EOF after the last. A field
-// that is cut off by the end of the output is an error: half a path is none.
+// that is cut off by the end of the output is an error: half a path is not a path.
 func (f *fields) next() (string, error) {
 	var long []byte
 	for {

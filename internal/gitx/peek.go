@@ -14,7 +14,7 @@ import (
 // Peek is for answers that must be quick: what git's plain files tell, and one
 // process, a log of the commits on the head that touched ask.Paths; none at all
 // without paths. Changed, Branches, Known and Unpushed stay empty and Complete
-// false: nobody looked.
+// false: they were not looked at.
 //
 // Git's settings are not listed first, as in Open. A log that compares commits
 // with commits uses no filter and no driver once external programs and

@@ -127,7 +127,7 @@ func (g *runner) stream(ctx context.Context, input []byte, read func(*bufio.Read
 		readErr = errTooLong
 	}
 	if readErr != nil {
-		cancel() // nobody reads on; git would wait for ever
+		cancel() // its output is no longer read, so git would block
 	}
 	waitErr := cmd.Wait()
 	switch {

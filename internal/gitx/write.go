@@ -14,7 +14,7 @@ import (
 )
 
 // What changes a repository is in the files write*.go. The profile is the same
-// as for reading: nothing of the repository's settings is run, nobody is asked,
+// as for reading: nothing of the repository's settings is run, no prompt is shown,
 // no hook is called. Nothing here is durable before the caller has flushed the
 // file system: git itself does not sync the names of what it writes.
 //
@@ -40,7 +40,7 @@ var writing = []setting{
 	{"advice", "", "detachedhead", "false"},
 }
 
-// Identity is who commits of ours are by where the user's settings name nobody.
+// The author of our commits where the user's settings name none.
 const (
 	identityName  = "reprise"
 	identityEmail = "reprise@localhost"

@@ -33,7 +33,7 @@ func message(text string) string {
 
 // Commit commits everything that is changed in the checkout and not ignored, but
 // nothing that Kept names, and gives the commit, "" if there was nothing to
-// commit. trailer is a whole line, KEY: VALUE, or "". What somebody staged
+// commit. trailer is a whole line, KEY: VALUE, or "". What was staged
 // outside of that stays staged.
 //
 // If the process dies here there is a commit or none; the changes are in the
@@ -98,7 +98,7 @@ var fromInput = []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
 
 // commitStaged commits what is staged, but nothing that left names.
 func (c *checkout) commitStaged(ctx context.Context, left func(string) bool, text, trailer string) (string, error) {
-	// What was staged and removed again is known to nobody any more.
+	// A file that was staged and then removed is no longer known to git.
 	staged, err := c.git.names(ctx, diffArgs("--cached", "--name-only", "--no-renames", "--ignore-submodules=dirty")...)
 	if err != nil {
 		return "", err
@@ -172,7 +172,7 @@ func (r *Repo) StrayTrailer(ctx context.Context, rev, key, value string) (commit
 
 func (r *Repo) findTrailer(ctx context.Context, key, value string, where ...string) (commit string, found bool, err error) {
 	if strings.ContainsAny(key+value, "\r\n\x00") || value == "" {
-		return "", false, nil // no commit of ours carries that
+		return "", false, nil // none of our commits carries that
 	}
 	args := []string{
 		"log", "-z", "--no-show-signature", "--no-mailmap", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--fixed-strings", "--grep=" + key + ": " + value,

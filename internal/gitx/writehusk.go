@@ -115,8 +115,8 @@ func notEmpty(dir string) bool {
 }
 
 // ClearBranchLock removes the lock that a killed git left on one branch, once
-// it is older than age; it waits for that. Nobody holds such a lock for more
-// than an instant. It must be a branch that nobody else works on.
+// it is older than age; it waits for that. Git holds such a lock for an
+// instant only. No other process may work on the branch.
 func (r *Repo) ClearBranchLock(ctx context.Context, branch string, age time.Duration) error {
 	if !validBranch(branch) {
 		return fmt.Errorf("unlock branch %q: this is no name of a branch", branch)
@@ -131,7 +131,7 @@ func (r *Repo) ClearBranchLock(ctx context.Context, branch string, age time.Dura
 			return err
 		}
 		if !info.Mode().IsRegular() || info.Size() > 1024 {
-			return fmt.Errorf("unlock branch %s: its lock is none of git's", branch)
+			return fmt.Errorf("unlock branch %s: its lock is not one that git makes", branch)
 		}
 		left := age - time.Since(info.ModTime())
 		if left <= 0 {

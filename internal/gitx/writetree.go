@@ -128,7 +128,7 @@ func (r *Repo) RemoveWorktree(ctx context.Context, dir string) error {
 	return err
 }
 
-// RenameBranch gives a branch another name that nobody has. One that is checked
+// RenameBranch gives a branch another name that is not taken. One that is checked
 // out somewhere is refused.
 func (r *Repo) RenameBranch(ctx context.Context, from, to string) error {
 	if !validBranch(from) || !validBranch(to) {
@@ -212,7 +212,7 @@ func (r *Repo) Return(ctx context.Context, branch string) (from string, err erro
 }
 
 // KeepIndex keeps what was staged in a linked checkout whose folder is gone: a
-// commit at ref, which must be one of ours, "" if nothing was staged.
+// commit at ref, which must be below refs/reprise/, "" if nothing was staged.
 func (r *Repo) KeepIndex(ctx context.Context, l Linked, ref string) (string, error) {
 	if !strings.HasPrefix(ref, "refs/reprise/") || !validBranch(ref) || l.Begun || l.Name != filepath.Base(l.Name) {
 		return "", fmt.Errorf("keep the index of %q at %q: one of them is not fit for it", l.Name, ref)
@@ -242,7 +242,7 @@ func (r *Repo) KeepIndex(ctx context.Context, l Linked, ref string) (string, err
 	return commit, err
 }
 
-// KeepCommit keeps a commit that no branch holds at a ref of ours.
+// KeepCommit keeps a commit that no branch holds at a ref below refs/reprise/.
 func (r *Repo) KeepCommit(ctx context.Context, ref, commit string) error {
 	if !strings.HasPrefix(ref, "refs/reprise/") || !validBranch(ref) || !objectName(commit) {
 		return fmt.Errorf("keep %s at %q: one of them is not fit for it", commit, ref)
@@ -428,8 +428,8 @@ func (c *checkout) standsAt(ctx context.Context, name string, known map[string]b
 }
 
 // inside lists what a folder holds that is not in the index: each untracked file,
-// and what is ignored, whole folders by their own name. An empty folder is nobody's
-// work.
+// and what is ignored, whole folders by their own name. An empty folder does
+// not count.
 func (c *checkout) inside(ctx context.Context, dir string) ([]string, error) {
 	untracked, err := c.git.names(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--", dir)
 	if err != nil {
@@ -453,7 +453,7 @@ func (c *checkout) takeBack(ctx context.Context, commit string) error {
 	}
 	text, err := readSmall(filepath.Join(c.gitDir, "MERGE_MSG"))
 	if err != nil || !strings.Contains(text, reprise.TrailerKey+": ") {
-		return nil // somebody else's
+		return nil // not one of ours
 	}
 	_, err = c.git.output(ctx, 1<<20, "merge", "--abort")
 	return err

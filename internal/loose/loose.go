@@ -28,7 +28,7 @@ func Object(raw []byte) (v Value, ok bool) {
 // and of another kind. Then nothing good may be concluded from it.
 func (v Value) Odd() bool { return v.odd != nil && *v.odd }
 
-// Apart gives a value that belongs to somebody else: what is odd in it is not odd
+// Apart gives a value whose shape is free, such as the input of a tool: what is odd in it is not odd
 // in the whole.
 func (v Value) Apart() Value { return Value{v.v, new(bool)} }
 

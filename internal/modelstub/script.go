@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Script is what the model answers, turn by turn, whoever asks.
+// Script is what the model answers, turn by turn, for every client.
 type Script struct {
 	Turns []Turn `json:"turns"`
 }

@@ -15,7 +15,7 @@ const maxHide = 4 << 10
 // known finds and what looks like a secret is left out, then it is cut to most
 // bytes. known takes out values that are known to be secret; nil stands for none.
 //
-// Secrets nobody knows are found by their form: tokens of well-known services,
+// Secrets that are not known are found by their form: tokens of well-known services,
 // private keys, headers that authorize, passwords in URLs, and what is given to an
 // option or a variable whose name says that it is secret. Each is replaced by a
 // mark that says what it was. A secret that has no form, in a place that has no
@@ -25,7 +25,7 @@ func Shown(text string, most int, known func(string) string) string {
 		text = known(text) // before anything is cut: half of a value is not known
 	}
 	if len(text) > maxHide {
-		// A word that is cut in two has no form any more.
+		// A word that is cut in two no longer has a form.
 		end := strings.LastIndexFunc(text[:maxHide], unicode.IsSpace)
 		text = text[:max(end, 0)] + " …"
 	}
@@ -97,7 +97,7 @@ func hidePiped(text string) string {
 }
 
 // privateKey is one in the armour of PEM or PGP, whole or cut off. A header with
-// nothing behind it is what somebody searches for.
+// nothing behind it is what a person searches for.
 var privateKey = lazily(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16}|Proc-Type:|Version:|Comment:)(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)
 
 // token is the form of the tokens of one service. The first group is what stands

@@ -17,7 +17,7 @@ type place struct {
 	// line; quoted that it has quotes of its own; alone that nothing follows it on
 	// its line.
 	header, quoted, alone bool
-	// keeps, if set, says that a value is none.
+	// keeps, if set, says that a value is not a secret.
 	keeps func(name, value string) bool
 }
 
@@ -103,7 +103,7 @@ func stands(value string) bool {
 	case bare == "", bare == "$", strings.HasPrefix(bare, "[redacted"), reference().MatchString(bare), slices.Contains(words, strings.ToLower(strings.TrimRight(bare, ",;)]}!?"))):
 		return true
 	case strings.HasPrefix(bare, "<"), strings.HasPrefix(bare, "{{"), strings.HasPrefix(bare, "%("), strings.Trim(bare, "*") == "", strings.Trim(bare, "xX") == "", strings.Trim(bare, ".…") == "":
-		return true // left open by whoever wrote it
+		return true // a placeholder
 	}
 	return false
 }
@@ -161,7 +161,7 @@ func isNext(_, value string) bool {
 	return strings.HasPrefix(value, "-") || len(value) < 3 && strings.Trim(value, "0123456789") == "" || isFile(value) || strings.HasPrefix(value, "id=") || strings.HasPrefix(value, "type=")
 }
 
-// isScheme keeps a header that somebody only searches for.
+// isScheme keeps a header that is only searched for.
 func isScheme(_, value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "bearer", "basic", "token", "digest", "apikey", "negotiate":
@@ -328,7 +328,7 @@ func wordEnd(text string, at int) int {
 	return len(text)
 }
 
-// continued is the end of a line that goes on in the next one.
+// continued is the end of a line that continues in the next one.
 var continued = lazily(`^(?:\\\r?\n[ \t]*)+`)
 
 // nextLine is an escaped end of a line, or of what a word is quoted in.

@@ -72,7 +72,7 @@ func (c command) effect(depth int) reprise.Effect {
 }
 
 // programWords are programs by effect, whatever they are given. A program that runs what others wrote (make, a
-// test runner, an interpreter) is not among them: nobody can tell what it does.
+// test runner, an interpreter) is not among them: what it does cannot be told.
 var programWords = map[reprise.Effect]string{
 	reprise.EffectNone: "cat ls pwd echo printf head tail wc grep egrep fgrep diff cmp true false : test [ [[ stat file which type date sleep cd pushd popd cut tr jq " +
 		"basename dirname realpath readlink id whoami uname df du ps seq nl od hexdump md5sum sha1sum sha256sum cksum column comm paste rev tac expr export unset set shopt wait jobs hash for",

@@ -13,7 +13,7 @@ import (
 // lite reads tables of a SQLite database file and of the write-ahead log beside
 // it. It takes no lock, makes no index of the log on disk and changes nothing;
 // an engine would do all three (docs/adr/). What it reads is a consistent state
-// only if nobody wrote meanwhile: see readOpencode.
+// only if it was not written to meanwhile: see readOpencode.
 type lite struct {
 	db, wal  io.ReaderAt // wal is nil if there is none
 	walSize  int64
@@ -49,7 +49,7 @@ func openLite(fsys fs.FS, name string) (*lite, error) {
 
 func (l *lite) open(fsys fs.FS, name string) (err error) {
 	open := func(name string) (io.ReaderAt, int64, error) {
-		// What is no plain file might keep whoever opens it.
+		// Opening anything but a plain file might block.
 		if info, err := fs.Stat(fsys, name); err == nil && !info.Mode().IsRegular() {
 			return nil, 0, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
 		}

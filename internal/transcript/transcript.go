@@ -53,7 +53,7 @@ type Call struct {
 	Started time.Time
 	// Torn tells that nothing but a part of its record is there.
 	Torn bool
-	// Background tells that its result said no more than that it goes on.
+	// Background tells that its result only said that it keeps running.
 	Background bool
 	// Passed tells that the session was given something else to do after it,
 	// and answered.

@@ -24,7 +24,7 @@ func Folder(t testing.TB) string {
 	return dir
 }
 
-// Environ is what git sees of somebody with this home.
+// Environ is the environment of a user with this home.
 func Environ(home string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LC_ALL=C", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_EDITOR=true",
