@@ -245,7 +245,8 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 			have.AskedAt = q.AskedAt
 		}
 		have.By, have.Own = q.By, q.Own
-		have.Applied = have.Applied || withdrawn && have.Answered
+		// A step that begins again loses what shows in the files that its answer was used.
+		have.Applied = have.Applied || have.Answered && (withdrawn || q.Applied && have.Answer == q.Answer)
 		return
 	}
 	if q.Text == "" {

@@ -111,6 +111,23 @@ func TestX2_an_answer_that_was_withdrawn_does_not_count(t *testing.T) {
 	}
 }
 
+// X2: an approval that was used counts for nothing else. Where its step begins again the
+// files no longer show that it was used; the journal does.
+func TestAn_answer_that_was_used_is_not_used_again(t *testing.T) {
+	t.Parallel()
+	r := &Run{State: Interrupted, Steps: []Step{{ID: "a"}}, Questions: []Question{{ID: "q1", Text: "ship it?", Subject: "a", Answered: true, Answer: "go on"}}}
+	told := []Event{
+		{Kind: QuestionAsked, Step: "a", Question: "q1", Text: "ship it?"},
+		{Kind: QuestionAnswered, Step: "a", Question: "q1", Text: "go on"},
+		{Kind: AnswerApplied, Step: "a", Question: "q1"},
+		{Kind: StepReset, Step: "a"},
+	}
+	r.Recall(told)
+	if q := r.Questions[0]; !q.Applied {
+		t.Errorf("it would be used again: %+v", q)
+	}
+}
+
 func TestOR1_a_run_keeps_the_mode_it_was_started_in(t *testing.T) {
 	for _, tc := range []struct {
 		want   string
