@@ -178,6 +178,7 @@ func TestA_review_that_has_not_begun_does_not_end_the_fix_before_it(t *testing.T
 	const state = `{"storyId":"1.1","currentIteration":1,"maxIterations":3,"status":"in_progress","history":[{"iteration":1,"verdict":"REJECT"}]}`
 	conventiontest.Records(t, orchestrate.New(), treeOf(map[string]string{"qa/1.1/loop-status.json": state, "docs/stories/1.1.story.md": story("1.1")}), "qa-loop-1.1",
 		conventiontest.Recorded{Event: event(reprise.StepBlocked, "review-2"), Cannot: true},
+		conventiontest.Recorded{Event: outcome(reprise.StepFailed, "review-2", "rejected"), Cannot: true},
 		conventiontest.Recorded{Event: event(reprise.StepFinished, "fix-1"), Status: reprise.Done, Moves: []string{"1.1"}},
 		conventiontest.Recorded{Event: event(reprise.StepStarted, "review-2"), Status: reprise.InProgress},
 		conventiontest.Recorded{Event: event(reprise.StepBlocked, "review-2"), Status: reprise.Done, State: reprise.Waiting},

@@ -169,9 +169,9 @@ func (c *recorder) reviewEvent(lp loop, n int) {
 func (c *recorder) giveVerdict(lp loop, n int, word string) {
 	want, old := verdict(word), lp.entry(n)
 	own := c.spellVerdict(lp, want, word)
-	// A review that never began judged nothing, and its number would tell that the fix
+	// A review that never began sends nothing back, and its number would tell that the fix
 	// before it is behind.
-	if e := lp.entry(n - 1); want == reprise.Blocked && old == nil && lp.iteration < n && e != nil && verdict(e.verdict) == reprise.Failed && !e.fixed {
+	if e := lp.entry(n - 1); want != reprise.Done && old == nil && lp.iteration < n && e != nil && verdict(e.verdict) == reprise.Failed && !e.fixed {
 		c.cannot("iteration %d is not fixed, and the review of iteration %d has not begun", n-1, n)
 		return
 	}
