@@ -2,8 +2,10 @@ package orchestrate
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"reprise/internal/doc"
@@ -37,145 +39,70 @@ func dates(data []byte) []dated {
 	return out
 }
 
-func lineDate(line []byte) time.Time {
-	var last time.Time
+// lineDate is the latest day of a line, the zero time if it names none.
+func lineDate(line []byte) (last time.Time) {
 	keep := func(y, m, d int) {
 		if day := date(y, m, d); day.After(last) {
 			last = day
 		}
 	}
 	for i := 0; i+3 < len(line); i++ {
-		if line[i] != '2' || line[i+1] != '0' || !isDigit(line[i+2]) || !isDigit(line[i+3]) || (i+4 < len(line) && isDigit(line[i+4])) {
+		year, n := number(string(line[i:min(i+5, len(line))]))
+		if line[i] != '2' || line[i+1] != '0' || n != 4 || i > 0 && isDigit(line[i-1]) {
 			continue
 		}
-		if i > 0 && isDigit(line[i-1]) {
-			continue
+		if m := afterYear().FindSubmatch(line[i+4:]); m != nil && (i == 0 || line[i-1] != '.') {
+			keep(year, digits(m[1]), digits(m[2]))
 		}
-		year := 2000 + int(line[i+2]-'0')*10 + int(line[i+3]-'0')
-		if m, d, ok := after(line[i+4:]); ok && (i == 0 || line[i-1] != '.') {
-			keep(year, m, d)
-		}
-		if a, b, ok := before(line[:i]); ok {
-			if b > 12 {
-				a, b = b, a
+		if m := beforeYear().FindSubmatch(line[max(0, i-8):i]); m != nil {
+			day, month := digits(m[1]), digits(m[2])
+			if month > 12 {
+				day, month = month, day
 			}
-			keep(year, b, a)
+			keep(year, month, day)
 		}
-		if m, d, ok := named(line[:i]); ok {
-			keep(year, m, d)
-		}
-		if m, d, ok := dayFirst(line[:i]); ok {
-			keep(year, m, d)
-		}
+		keep(inWords(year, line[:i]))
 	}
 	return last
 }
 
-// after reads -3-1, /03/01 or 年3月1日 behind a year.
-func after(s []byte) (month, day int, ok bool) {
-	for _, sep := range [][2]string{{"-", "-"}, {"/", "/"}, {"年", "月"}} {
-		rest, found := bytes.CutPrefix(s, []byte(sep[0]))
-		if !found {
-			continue
-		}
-		m, n := number(string(rest[:min(len(rest), 3)]))
-		if n == 0 || n > 2 {
-			return 0, 0, false
-		}
-		rest, found = bytes.CutPrefix(rest[n:], []byte(sep[1]))
-		d, n := number(string(rest[:min(len(rest), 3)]))
-		return m, d, found && n > 0 && n <= 2
-	}
-	return 0, 0, false
-}
+// afterYear reads -3-1, /03/01 or 年3月1日 behind a year, beforeYear 01/03/ before it.
+var (
+	afterYear  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:-|/|年)(\d{1,2})(?:-|/|月)(\d{1,2})(?:\D|$)`) })
+	beforeYear = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\D)(\d{1,2})/(\d{1,2})/$`) })
+)
 
-// before reads 01/03/ in front of a year.
-func before(s []byte) (a, b int, ok bool) {
-	parts := make([]int, 0, 2)
-	for len(parts) < 2 {
-		if len(s) == 0 || s[len(s)-1] != '/' {
-			return 0, 0, false
-		}
-		s = s[:len(s)-1]
-		i := len(s)
-		for i > 0 && isDigit(s[i-1]) && len(s)-i < 3 {
-			i--
-		}
-		v, n := number(string(s[i:]))
-		if n == 0 || n > 2 {
-			return 0, 0, false
-		}
-		parts, s = append(parts, v), s[:i]
-	}
-	return parts[1], parts[0], true
-}
-
-var months = [...]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
-
-// named reads "March 1, " in front of a year.
-func named(s []byte) (month, day int, ok bool) {
-	text := strings.TrimRight(string(s[max(0, len(s)-16):]), ", ")
-	if len(text) == len(s) && len(s) > 0 {
-		return 0, 0, false // nothing parts the day from the year
-	}
-	i := len(text)
-	for i > 0 && isDigit(text[i-1]) {
-		i--
-	}
-	day, n := number(text[i:])
-	if n == 0 || n > 2 || i == 0 || text[i-1] != ' ' {
-		return 0, 0, false
-	}
-	text = strings.TrimRight(text[:i], " .")
-	j := len(text)
-	for j > 0 && isLetter(text[j-1]) {
-		j--
-	}
-	word := strings.ToLower(text[j:])
-	if len(word) < 3 {
-		return 0, 0, false
-	}
-	for m, name := range months {
-		if strings.HasPrefix(word, name) {
-			return m + 1, day, true
-		}
-	}
-	return 0, 0, false
-}
+func digits(text []byte) int { v, _ := number(string(text)); return v }
 
 // monthWords are the beginnings of the months' names in the languages stories
-// are written in.
+// are written in, English first.
 var monthWords = [...][]string{
 	{"jan", "ene", "gen"}, {"feb", "fev"}, {"mar"}, {"apr", "abr", "avr"}, {"may", "mai", "mag"}, {"jun", "juin", "giu"},
 	{"jul", "juil", "lug"}, {"aug", "ago", "aou"}, {"sep", "set"}, {"oct", "out", "okt", "ott"}, {"nov"}, {"dec", "dez", "dic"},
 }
 
-// dayFirst reads "1 de março de ", "1 March " in front of a year.
-func dayFirst(s []byte) (month, day int, ok bool) {
-	words := strings.Fields(doc.Fold(string(s[max(0, len(s)-28):])))
-	last := func() string {
-		for len(words) > 0 {
-			w := words[len(words)-1]
-			words = words[:len(words)-1]
-			if w != "de" && w != "del" {
-				return w
-			}
-		}
-		return ""
+// inWords reads "1 de março de ", "1 March " and, in English, "March 1, " before a
+// year. The month is 0 where no day stands there.
+func inWords(year int, before []byte) (y, month, day int) {
+	words := strings.Fields(doc.Fold(string(before[max(0, len(before)-28):])))
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "de" || w == "del" })
+	if len(words) < 2 {
+		return year, 0, 0
 	}
-	word := last()
-	day, n := number(last())
-	if n == 0 || n > 2 || len(word) < 3 {
-		return 0, 0, false
+	name, text, english := words[len(words)-1], words[len(words)-2], false
+	if doc.Digits(name) {
+		name, text, english = text, name, true
 	}
+	day, n := number(text)
 	for m, names := range monthWords {
-		for _, name := range names {
-			if strings.HasPrefix(word, name) {
-				return m + 1, day, true
-			}
+		if english {
+			names = names[:1]
+		}
+		if n > 0 && n <= 2 && len(name) >= 3 && slices.ContainsFunc(names, func(head string) bool { return strings.HasPrefix(name, head) }) {
+			return year, m + 1, day
 		}
 	}
-	return 0, 0, false
+	return year, 0, 0
 }
 
 func date(y, m, d int) time.Time {
