@@ -68,12 +68,9 @@ func (l *longRun) agentEnded(e *agentEntry, p *plan) string {
 // checkSequence compares the numbers: holes among the plans, open plans before
 // completed ones, and STATE.md against the summaries.
 func (l *longRun) checkSequence() {
-	report := func(code string, sev reprise.Severity, subject string, at reprise.Source, message, hint string) {
-		l.r.Report(reprise.Finding{Code: code, Severity: sev, Subject: subject, Message: message, Source: at, Hint: hint})
-	}
 	for i := 1; i < len(l.plans); i++ {
 		if from, to := l.plans[i-1].num, l.plans[i].num; to > from+1 {
-			report(reprise.CodeGap, reprise.Warning, l.plans[i].id, l.run.Steps[i].Source,
+			warn(l.r, reprise.CodeGap, l.plans[i].id, l.run.Steps[i].Source,
 				fmt.Sprintf("no file speaks of the plans between %d and %d", from, to), "look whether plan files were lost")
 		}
 	}
@@ -81,7 +78,7 @@ func (l *longRun) checkSequence() {
 	if open != nil {
 		for _, p := range l.plans {
 			if p.num > open.num && p.status == reprise.Done {
-				report(reprise.CodeGap, reprise.Warning, open.id, open.claims[0].Source,
+				warn(l.r, reprise.CodeGap, open.id, open.claims[0].Source,
 					fmt.Sprintf("plan %s is %s while the later plan %s is completed", open.id, open.status, p.id), "decide whether it was left out on purpose")
 				break
 			}
@@ -90,17 +87,17 @@ func (l *longRun) checkSequence() {
 	s := &l.state
 	switch {
 	case !s.exists:
-		report(reprise.CodeMissingArtifact, reprise.Warning, "STATE.md", reprise.Source{File: path.Join(l.dir, "STATE.md")},
+		warn(l.r, reprise.CodeMissingArtifact, "STATE.md", reprise.Source{File: path.Join(l.dir, "STATE.md")},
 			"STATE.md is missing; the plan and summary files are used instead", "")
 	case open != nil && s.status == wordComplete:
-		report(reprise.CodeFalseCompletion, reprise.Warning, "STATE.md", s.source,
+		warn(l.r, reprise.CodeFalseCompletion, "STATE.md", s.source,
 			fmt.Sprintf("STATE.md says %q, but plan %s is %s", doc.Clip(s.word, 40), open.id, open.status), "finish or skip the open plan, or correct its summary")
 	case open != nil && s.plan > open.num:
-		report(reprise.CodeStatusDrift, reprise.Warning, open.id, s.planSource,
+		warn(l.r, reprise.CodeStatusDrift, open.id, s.planSource,
 			fmt.Sprintf("STATE.md stands at plan %d, but plan %s is %s", s.plan, open.id, open.status), "the summaries count; look at the commits of the open plan")
 	}
 	if n := l.missingPlans(); n > 0 {
-		report(reprise.CodeMissingArtifact, reprise.Warning, "plans", s.planSource,
+		warn(l.r, reprise.CodeMissingArtifact, "plans", s.planSource,
 			fmt.Sprintf("STATE.md counts %s, files speak of %d", plural(s.total, "plan"), len(l.plans)), "write the missing plan files, or correct the count")
 	}
 }
@@ -153,7 +150,7 @@ func (l *longRun) decideWithoutPlans() {
 		run.State, run.Reason = reprise.Interrupted, "an agent is marked as at work and no plan file is there"
 	case s.exists && !s.read:
 		run.State, run.Reason = reprise.Unreadable, "STATE.md does not say where the run stands and no plan file does"
-		l.r.Report(reprise.Finding{Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: "STATE.md", Source: s.source, Message: "nothing in this folder says where the run stands", Hint: "look at the folder by hand"})
+		warn(l.r, reprise.CodeUnreadable, "STATE.md", s.source, "nothing in this folder says where the run stands", "look at the folder by hand")
 		return
 	case s.status == wordComplete:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("STATE.md says %q and no plan is open", doc.Clip(s.word, 40))

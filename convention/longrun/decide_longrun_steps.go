@@ -127,24 +127,21 @@ func givenUp(c, won reprise.Claim) bool {
 // checkNeeds reports dependencies on plans that do not exist, that did not end
 // well, and on each other.
 func (l *longRun) checkNeeds() {
-	report := func(code string, p *plan, message, hint string) {
-		l.r.Report(reprise.Finding{Code: code, Severity: reprise.Warning, Subject: p.id, Message: message, Source: p.source, Hint: hint})
-	}
 	for _, p := range l.plans {
 		for _, need := range p.needs {
 			d := l.byKey[need]
 			switch {
 			case d == nil:
-				report(reprise.CodeUnknownDependency, p, fmt.Sprintf("plan %s depends on plan %d, which does not exist", p.id, need.num), "correct depends_on in the plan")
+				warn(l.r, reprise.CodeUnknownDependency, p.id, p.source, fmt.Sprintf("plan %s depends on plan %d, which does not exist", p.id, need.num), "correct depends_on in the plan")
 			case p.status.Closed():
 			case d.status == reprise.Skipped:
-				report(reprise.CodeIntegrity, p, fmt.Sprintf("plan %s depends on plan %s, which was skipped", p.id, d.id), "decide whether it can do without, or skip it too")
+				warn(l.r, reprise.CodeIntegrity, p.id, p.source, fmt.Sprintf("plan %s depends on plan %s, which was skipped", p.id, d.id), "decide whether it can do without, or skip it too")
 			case d.status == reprise.Failed:
-				report(reprise.CodeIntegrity, p, fmt.Sprintf("plan %s depends on plan %s, which ended as %q", p.id, d.id, d.claims[0].Word), "retry that plan first")
+				warn(l.r, reprise.CodeIntegrity, p.id, p.source, fmt.Sprintf("plan %s depends on plan %s, which ended as %q", p.id, d.id, d.claims[0].Word), "retry that plan first")
 			}
 		}
 	}
-	l.byKey.reportCycles(l.plans, l.r.Report)
+	l.byKey.reportCycles(l.r, l.plans)
 }
 
 // steps turns plans into steps of the run.
@@ -198,10 +195,7 @@ func (l *longRun) artifacts() {
 				Critical: !p.status.Closed(), NeededBy: p.id, Source: p.claims[0].Source,
 			})
 			if !p.status.Closed() {
-				l.r.Report(reprise.Finding{
-					Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: p.id, Source: p.claims[0].Source,
-					Message: fmt.Sprintf("plan %s has a record but no plan file", p.id), Hint: "restore plans/" + p.id + "-PLAN.md before going on",
-				})
+				warn(l.r, reprise.CodeMissingArtifact, p.id, p.claims[0].Source, fmt.Sprintf("plan %s has a record but no plan file", p.id), "restore plans/"+p.id+"-PLAN.md before going on")
 			}
 		}
 	}

@@ -238,7 +238,7 @@ func (g *gsd) decideAgents() {
 }
 
 func (g *gsd) ambiguous(message string) {
-	g.warn(reprise.CodeAmbiguous, g.run.ID, reprise.Source{File: g.dir}, message, "look whether they are on another branch or were not committed")
+	warn(g.r, reprise.CodeAmbiguous, g.run.ID, reprise.Source{File: g.dir}, message, "look whether they are on another branch or were not committed")
 }
 
 // decideBetween: no plan on disk is open and the project is not complete. Either
@@ -250,7 +250,7 @@ func (g *gsd) decideBetween() {
 		g.add(p, "listed in ROADMAP.md, its plan file is not there")
 		run.Next = g.units()
 		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%s is under way and plan %s of ROADMAP.md is open", g.phaseName(p.phase), p)
-		g.warn(reprise.CodeMissingArtifact, p.String(), p.box.source, fmt.Sprintf("plan %s is listed in ROADMAP.md, but its plan file is not there", p), "it may be uncommitted; otherwise plan the phase again")
+		warn(g.r, reprise.CodeMissingArtifact, p.String(), p.box.source, fmt.Sprintf("plan %s is listed in ROADMAP.md, but its plan file is not there", p), "it may be uncommitted; otherwise plan the phase again")
 		return
 	}
 	pending := g.pendingPhases()

@@ -11,11 +11,6 @@ import (
 	"reprise/internal/doc"
 )
 
-// warn reports something about the whole that a person should know.
-func (g *gsd) warn(code, subject string, at reprise.Source, message, hint string) {
-	g.r.Report(reprise.Finding{Code: code, Severity: reprise.Warning, Subject: subject, Source: at, Message: message, Hint: hint})
-}
-
 // steps turns plans into steps with the claims of all ledgers.
 func (g *gsd) steps() {
 	for _, e := range g.agent.entries {
@@ -140,11 +135,11 @@ func (g *gsd) findings() {
 	for _, p := range g.live {
 		for _, d := range p.needs {
 			if g.plans[d] == nil && d.phase == p.phase {
-				g.warn(reprise.CodeUnknownDependency, p.id, p.source, fmt.Sprintf("plan %s depends on %s, which does not exist", p.id, d), "correct depends_on in the plan")
+				warn(g.r, reprise.CodeUnknownDependency, p.id, p.source, fmt.Sprintf("plan %s depends on %s, which does not exist", p.id, d), "correct depends_on in the plan")
 			}
 		}
 	}
-	g.plans.reportCycles(g.live, g.r.Report)
+	g.plans.reportCycles(g.r, g.live)
 	g.checkState()
 	g.checkVerification()
 	g.checkQuick()
@@ -154,14 +149,14 @@ func (g *gsd) findings() {
 func (g *gsd) checkState() {
 	s, reached := &g.state, g.frontier()
 	if !s.exists {
-		g.warn(reprise.CodeMissingArtifact, "STATE.md", s.source, "STATE.md is missing; what is done is read from ROADMAP.md and the summaries", "")
+		warn(g.r, reprise.CodeMissingArtifact, "STATE.md", s.source, "STATE.md is missing; what is done is read from ROADMAP.md and the summaries", "")
 		return
 	}
 	if !s.phase.none() && !reached.none() && reached.compare(s.phase) > 0 {
-		g.warn(reprise.CodeStatusDrift, "STATE.md", s.source, fmt.Sprintf("STATE.md stands at phase %s, but plans of phase %s are done; the summaries count", s.phase, reached), "bring STATE.md up to date")
+		warn(g.r, reprise.CodeStatusDrift, "STATE.md", s.source, fmt.Sprintf("STATE.md stands at phase %s, but plans of phase %s are done; the summaries count", s.phase, reached), "bring STATE.md up to date")
 	}
 	if s.whole() && len(g.live) > 0 {
-		g.warn(reprise.CodeFalseCompletion, "STATE.md", s.source, fmt.Sprintf("STATE.md says %q, but plans are open: %s", doc.Clip(s.wholeWord(), 40), ids(g.live)), "finish them, or mark them as superseded")
+		warn(g.r, reprise.CodeFalseCompletion, "STATE.md", s.source, fmt.Sprintf("STATE.md says %q, but plans are open: %s", doc.Clip(s.wholeWord(), 40), ids(g.live)), "finish them, or mark them as superseded")
 	}
 }
 

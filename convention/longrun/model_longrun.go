@@ -145,6 +145,14 @@ type checkpoint struct {
 	stamp     string // the time as written
 }
 
+// name is the file, "" if there is none.
+func (c *checkpoint) name() string {
+	if c == nil {
+		return ""
+	}
+	return c.source.File
+}
+
 // partial reports whether tasks of the plan are left.
 func (c *checkpoint) partial() bool { return c != nil && c.known && c.completed < c.total }
 

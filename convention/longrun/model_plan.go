@@ -2,10 +2,12 @@ package longrun
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
 	"reprise"
+	"reprise/internal/doc"
 	"reprise/internal/ledger"
 )
 
@@ -69,6 +71,14 @@ type summary struct {
 	reasonAt ledger.Text
 }
 
+// name is the file, "" if there is none.
+func (s *summary) name() string {
+	if s == nil {
+		return ""
+	}
+	return s.file
+}
+
 // claim is what the summary says of its plan.
 func (s *summary) claim() reprise.Claim {
 	word := s.word
@@ -117,14 +127,52 @@ func (s planSet) needed(p *plan) (out []*plan) {
 }
 
 // reportCycles reports the plans that depend on themselves through others.
-func (s planSet) reportCycles(plans []*plan, report func(reprise.Finding)) {
+func (s planSet) reportCycles(r *doc.Reader, plans []*plan) {
 	cyclic := inCycles(plans, s.needed)
 	for _, p := range plans {
 		if cyclic[p] {
-			report(reprise.Finding{
-				Code: reprise.CodeCycle, Severity: reprise.Warning, Subject: p.id, Source: p.source,
-				Message: fmt.Sprintf("plan %s depends on itself through other plans", p.id), Hint: "correct depends_on in one of them",
-			})
+			warn(r, reprise.CodeCycle, p.id, p.source, fmt.Sprintf("plan %s depends on itself through other plans", p.id), "correct depends_on in one of them")
 		}
 	}
+}
+
+// inCycles returns the plans that reach themselves: Tarjan's strongly connected
+// components, so that the cost grows with the edges and not with their paths.
+func inCycles(plans []*plan, edges func(*plan) []*plan) map[*plan]bool {
+	index, low, found := map[*plan]int{}, map[*plan]int{}, map[*plan]bool{}
+	var stack []*plan
+	var visit func(p *plan)
+	visit = func(p *plan) {
+		index[p], low[p] = len(index)+1, len(index)+1
+		stack = append(stack, p)
+		for _, q := range edges(p) {
+			if q == p {
+				found[p] = true
+			}
+			if index[q] == 0 {
+				visit(q)
+			}
+			low[p] = min(low[p], low[q])
+		}
+		if low[p] != index[p] {
+			return
+		}
+		from := slices.Index(stack, p)
+		for _, q := range stack[from:] {
+			low[q] = math.MaxInt // left: of no other component
+			found[q] = found[q] || len(stack)-from > 1
+		}
+		stack = stack[:from]
+	}
+	for _, p := range plans {
+		if index[p] == 0 {
+			visit(p)
+		}
+	}
+	return found
+}
+
+// warn reports something about the run that a person should know.
+func warn(r *doc.Reader, code, subject string, at reprise.Source, message, hint string) {
+	r.Report(reprise.Finding{Code: code, Severity: reprise.Warning, Subject: subject, Source: at, Message: message, Hint: hint})
 }

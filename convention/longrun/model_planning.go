@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,10 +80,7 @@ func (p *plan) filed() bool { return p.path != "" || p.summary != nil }
 
 // file is the PLAN file of a plan, or else its SUMMARY.
 func (p *plan) file() string {
-	if p.path == "" && p.summary != nil {
-		return p.summary.file
-	}
-	return p.path
+	return cmp.Or(p.path, p.summary.name())
 }
 
 // ticked reports whether the plan's own box in ROADMAP.md is ticked.

@@ -199,7 +199,9 @@ func fileKey(file string, folder phaseNo, kind string) (k planKey, id string, ok
 
 // numbersOf drops the words that only say what a number is: phase-2-plan-1-slug.
 func numbersOf(ws []string) []string {
-	return slices.DeleteFunc(slices.Clone(ws), func(w string) bool { return strings.EqualFold(w, "phase") || strings.EqualFold(w, "plan") })
+	return slices.DeleteFunc(slices.Clone(ws), func(w string) bool {
+		return slices.Contains([]string{"phase", "plan", "summary"}, strings.ToLower(w))
+	})
 }
 
 // withoutFolder drops the slug of the folder that a file name repeats:

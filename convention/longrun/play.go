@@ -165,12 +165,10 @@ func (Playbook) Leave(r *reprise.Run, why string) []reprise.Event {
 
 // GoalOf tells what a run was started for: what STATE.md says of it.
 func (Playbook) GoalOf(fsys fs.FS, r *reprise.Run) string {
-	md := doc.NewReader(fsys).Open(path.Join(r.Path, "STATE.md")).Markdown()
-	if md == nil {
-		return ""
+	if path.Base(r.Path) == longRunDir {
+		return longRunOf(fsys, r).state.goalAt.Value
 	}
-	l, _ := label(md.All(), "Goal")
-	return l.Value
+	return planningOf(fsys, r).state.fields["goal"].Value
 }
 
 // ask gives questions of an agent ids that nobody has used.

@@ -40,18 +40,8 @@ func (l *longRun) readPlans() {
 		read        func(p *plan, name string)
 	}{
 		{"plans", "-PLAN.md", func(p *plan) string { return p.path }, l.readPlan},
-		{"plans", "-CHECKPOINT.json", func(p *plan) string {
-			if p.checkpoint == nil {
-				return ""
-			}
-			return p.checkpoint.source.File
-		}, l.readCheckpoint},
-		{"summaries", "-SUMMARY.md", func(p *plan) string {
-			if p.summary == nil {
-				return ""
-			}
-			return p.summary.file
-		}, l.readSummary},
+		{"plans", "-CHECKPOINT.json", func(p *plan) string { return p.checkpoint.name() }, l.readCheckpoint},
+		{"summaries", "-SUMMARY.md", func(p *plan) string { return p.summary.name() }, l.readSummary},
 	} {
 		dir := path.Join(l.dir, kind.dir)
 		for _, e := range l.r.Dir(dir) {
@@ -61,10 +51,8 @@ func (l *longRun) readPlans() {
 			}
 			p, name := l.byKey.at(planKey{num: num}, digits), path.Join(dir, e.Name())
 			if first := kind.file(p); first != "" {
-				l.r.Report(reprise.Finding{
-					Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: p.id, Source: reprise.Source{File: name},
-					Message: fmt.Sprintf("plan %d is numbered twice; %s counts, this one does not", p.num, path.Base(first)), Hint: "rename or remove one of the two files",
-				})
+				warn(l.r, reprise.CodeDuplicateID, p.id, reprise.Source{File: name},
+					fmt.Sprintf("plan %d is numbered twice; %s counts, this one does not", p.num, path.Base(first)), "rename or remove one of the two files")
 				continue
 			}
 			kind.read(p, name)

@@ -100,10 +100,7 @@ func (l *longRun) reportPending() {
 		if q.NoGroup != "" {
 			hint = "answer it; the task group cannot be skipped: " + q.NoGroup
 		}
-		l.r.Report(reprise.Finding{
-			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: path.Base(q.Source.File), Source: q.Source, Hint: hint,
-			Message: fmt.Sprintf("%s waits for an answer: %s", q.Subject, strconv.Quote(doc.Clip(q.Text, 160))),
-		})
+		warn(l.r, reprise.CodePendingQuestion, path.Base(q.Source.File), q.Source, fmt.Sprintf("%s waits for an answer: %s", q.Subject, strconv.Quote(doc.Clip(q.Text, 160))), hint)
 	}
 }
 

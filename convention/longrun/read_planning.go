@@ -123,7 +123,7 @@ func (g *gsd) scanFile(name string, e fs.DirEntry, phase phaseNo, inside bool, d
 			first = p.summary.file
 		}
 		if first != "" {
-			g.warn(reprise.CodeDuplicateID, id, reprise.Source{File: name}, fmt.Sprintf("plan %s has two files; %s counts, this one does not", id, path.Base(first)), "rename or remove one of them")
+			warn(g.r, reprise.CodeDuplicateID, id, reprise.Source{File: name}, fmt.Sprintf("plan %s has two files; %s counts, this one does not", id, path.Base(first)), "rename or remove one of them")
 		}
 		return
 	}
@@ -202,27 +202,6 @@ func planTitle(m *doc.Markdown) string {
 		}
 	}
 	return plainText(m.Title())
-}
-
-// dependency reads 05-01, 05-PLAN-01, 05-01-PLAN; a bare number is a plan of
-// the same phase.
-func dependency(word string, phase phaseNo) (planKey, bool) {
-	word = strings.Trim(word, "\"'[]` ")
-	word = strings.TrimSuffix(word, ".md")
-	var ws []string
-	for _, w := range words(word) {
-		if !strings.EqualFold(w, "plan") && !strings.EqualFold(w, "summary") {
-			ws = append(ws, w)
-		}
-	}
-	if k, _, ok := pairIn(ws, phase); ok {
-		return k, true
-	}
-	if len(ws) == 1 && doc.Digits(ws[0]) {
-		num, suffix, ok := parsePlanNo(ws[0])
-		return planKey{phase, num, suffix}, ok
-	}
-	return planKey{}, false
 }
 
 // readGSDSummary reads the status a summary states. Most state none: there the

@@ -29,6 +29,7 @@ var stateLabels = map[string][]string{
 	"resume":    {"Resume file", "Resume", "Resume action"},
 	"next":      {"Next", "Next plan", "Next action", "Next step", "Next steps", "Next command"},
 	"progress":  {"Progress"},
+	"goal":      {"Goal"},
 	"milestone": {"Milestone", "Current Milestone", "Marco", "Hito", "Meilenstein", "里程碑", "当前里程碑", "マイルストーン", "마일스톤"},
 }
 

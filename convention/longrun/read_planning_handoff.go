@@ -132,10 +132,7 @@ func (g *gsd) useHandoff(h *handoff) {
 	g.offered = g.offered[:min(len(g.offered), maxOffered)]
 	g.run.Questions = append(g.run.Questions, h.asks...)
 	for _, q := range h.open() {
-		g.r.Report(reprise.Finding{
-			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: name, Source: q.Source,
-			Message: fmt.Sprintf("a person is needed: %s", strconv.Quote(doc.Clip(q.Text, 160))), Hint: "settle it before going on",
-		})
+		warn(g.r, reprise.CodePendingQuestion, name, q.Source, fmt.Sprintf("a person is needed: %s", strconv.Quote(doc.Clip(q.Text, 160))), "settle it before going on")
 	}
 }
 
@@ -168,11 +165,7 @@ func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
 			break
 		}
 	}
-	h.place(n.Get("phase").Str(), n.Get("plan").Str())
-	h.task, h.status = n.Get("task").Str(), n.Get("status").Str()
-	if t := n.Get("total_tasks"); !t.IsNull() && doc.Digits(t.Text) {
-		h.total, _ = t.Int()
-	}
+	h.standing(n)
 	if list := n.Get("completed_tasks"); !list.IsNull() && list.Kind == doc.List {
 		h.counted = true
 		h.countTasks(list.Items)
@@ -266,11 +259,7 @@ func (h *handoff) fromMarkdown(m *doc.Markdown, f *doc.File) {
 	if h.at.IsZero() {
 		h.at, _ = doc.FindTime(m.All().Text())
 	}
-	h.place(front.Get("phase").Str(), front.Get("plan").Str())
-	h.task, h.status = front.Get("task").Str(), front.Get("status").Str()
-	if t := front.Get("total_tasks"); !t.IsNull() && doc.Digits(t.Text) {
-		h.total, _ = t.Int()
-	}
+	h.standing(front)
 	_, rest, ok := strings.Cut(m.All().Text(), "<next_action>")
 	if ok {
 		h.next, _, _ = strings.Cut(rest, "</next_action>")
@@ -280,6 +269,15 @@ func (h *handoff) fromMarkdown(m *doc.Markdown, f *doc.File) {
 	h.next = strings.TrimSpace(h.next)
 	if front == nil && strings.HasPrefix(string(f.Data), "---") {
 		f.Report(reprise.Warning, reprise.CodeUnreadable, 1, "the front matter of this hand-off has no end", "the write may have been cut off")
+	}
+}
+
+// standing reads where the work stood, from HANDOFF.json or a front matter.
+func (h *handoff) standing(n *doc.Node) {
+	h.place(n.Get("phase").Str(), n.Get("plan").Str())
+	h.task, h.status = n.Get("task").Str(), n.Get("status").Str()
+	if t := n.Get("total_tasks"); !t.IsNull() && doc.Digits(t.Text) {
+		h.total, _ = t.Int()
 	}
 }
 

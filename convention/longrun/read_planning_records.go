@@ -132,19 +132,13 @@ func phaseAndPlan(ws []string) (planKey, bool) {
 // planIn reads a word such as 05-01, 05-01-PLAN.md, 05-slug-05-02 or
 // 05-slug/02-PLAN.md.
 func planIn(word string) (planKey, bool) {
-	word = strings.Trim(word, "*_`\"'():;,.[]")
-	word = strings.TrimSuffix(word, ".md")
 	folder := phaseNo{}
+	word = strings.Trim(word, "*_`\"'():;,.[]")
 	if i := strings.LastIndexByte(word, '/'); i >= 0 {
 		folder, _ = phaseOfFolder(path.Base(word[:i]), true)
 		word = word[i+1:]
 	}
-	var ws []string
-	for _, w := range words(word) {
-		if !strings.EqualFold(w, "plan") && !strings.EqualFold(w, "summary") {
-			ws = append(ws, w)
-		}
-	}
+	ws := numbersOf(words(strings.TrimSuffix(word, ".md")))
 	k, _, ok := pairIn(ws, folder)
 	if ok && k.phase.depth == 1 && k.phase.n[0] > 1900 {
 		return planKey{}, false // a date
@@ -154,6 +148,20 @@ func planIn(word string) (planKey, bool) {
 		return planKey{folder, num, suffix}, single
 	}
 	return k, ok
+}
+
+// dependency reads 05-01, 05-PLAN-01, 05-01-PLAN; a bare number is a plan of
+// the same phase.
+func dependency(word string, phase phaseNo) (planKey, bool) {
+	ws := numbersOf(words(strings.TrimSuffix(strings.Trim(word, "\"'[]` "), ".md")))
+	if k, _, ok := pairIn(ws, phase); ok {
+		return k, true
+	}
+	if len(ws) != 1 || !doc.Digits(ws[0]) {
+		return planKey{}, false
+	}
+	num, suffix, ok := parsePlanNo(ws[0])
+	return planKey{phase, num, suffix}, ok
 }
 
 // column finds the column of a table with one of the headings, -1 if none.

@@ -51,7 +51,7 @@ func (g *gsd) settleRivals() {
 				continue
 			}
 			g.left[f.path] = p
-			g.warn(reprise.CodeDuplicateID, path.Base(f.path), reprise.Source{File: f.path},
+			warn(g.r, reprise.CodeDuplicateID, path.Base(f.path), reprise.Source{File: f.path},
 				fmt.Sprintf("the number of phase %s is used twice; %s counts, this folder does not", p, path.Base(chosen.path)), "move the phases of earlier milestones to milestones/")
 		}
 	}

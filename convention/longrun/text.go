@@ -72,9 +72,6 @@ func placeholder(s string) bool {
 	return false
 }
 
-// label returns the first statement of a section with one of the keys.
-func label(s doc.Section, keys ...string) (doc.Label, bool) { return pick(statements(s), keys...) }
-
 // find gives the first label with one of the keys, with its place in the file.
 func find(f *doc.File, labels []doc.Label, keys ...string) ledger.Text {
 	l, ok := pick(labels, keys...)

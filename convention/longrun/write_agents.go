@@ -132,19 +132,18 @@ func (w *recorder) stamp() any {
 // addAgent appends an entry to the history, with the keys that the last entry of
 // the file has, in their order. Where there is no history it is made.
 func (w *recorder) addAgent(second bool, entry splice.Object, why string) {
-	list := w.agent.list
-	switch {
-	case !w.agent.exists:
+	if !w.agent.exists {
 		content, err := newHistory(second, entry)
 		w.Fail(err)
 		w.Create(w.agent.file, content, why)
 		return
-	case list.Node == nil:
-		w.Structured(w.agent.file).Because("%s", why)
+	}
+	list := w.agent.list
+	w.Structured(w.agent.file).Because("%s", why)
+	if list.Node == nil {
 		w.Set(list, []any{entry})
 		return
 	}
-	w.Structured(w.agent.file).Because("%s", why)
 	if n := len(list.Items); n > 0 && list.Items[n-1].Kind == doc.Map {
 		entry = asIn(list.Items[n-1], entry)
 	}
