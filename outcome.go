@@ -98,7 +98,7 @@ func Latest(runs []*Run, decisions map[*Run]Decision, o Observed) int {
 	best := -1
 	for i, r := range runs {
 		_, _, known := r.Age(o.Now)
-		if decisions[r].State == Running || r.OnHold() || !known {
+		if decisions[r].State == Running || decisions[r].Holds(r) || !known {
 			continue
 		}
 		if best < 0 || r.LastActivity.After(runs[best].LastActivity) {

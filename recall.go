@@ -119,9 +119,11 @@ func (r *Run) Reopens() bool {
 	return r.State == Stopped && (r.Kind == KindGraph || r.Reason == StoppedOnPurpose)
 }
 
-// OnHold reports whether a person paused the run, or has to sign in before it can go on.
-func (r *Run) OnHold() bool {
-	return r.State == Waiting && (r.Phase == "paused" || r.Phase == "sign-in")
+// Holds reports whether only a person lets the run continue, and there is no question
+// that they could answer: it was paused, or its files say that it waits for them.
+func (d Decision) Holds(r *Run) bool {
+	_, answered := r.unusedAnswer()
+	return d.Action == Ask && d.State == Waiting && len(r.PendingQuestions()) == 0 && len(r.Asks) == 0 && !answered && !r.spent(d.Units)
 }
 
 // latestLife leaves out what happened before a run was last started, renewed or

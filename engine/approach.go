@@ -84,7 +84,7 @@ func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, er
 	if ended && (w.Yes || !w.Asks) {
 		return Go, c, nil
 	}
-	held := ended || w.Mode == Autopilot && !w.said() && r.OnHold()
+	held := ended || w.Mode == Autopilot && !w.said() && d.Holds(r)
 	if held && !w.Asks {
 		return Leave, c, &UnattendedError{r, NeedsRelease}
 	}

@@ -107,7 +107,7 @@ func (w *work) staysEnded(l look) bool {
 }
 
 // staysHeld reports whether a person holds the run and nobody has said how it goes on.
-func (w *work) staysHeld(l look) bool { return l.run.OnHold() && w.unsaid() }
+func (w *work) staysHeld(l look) bool { return l.d.Holds(l.run) && w.unsaid() }
 
 // unsaid reports whether nobody has said how the run goes on.
 func (w *work) unsaid() bool {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,7 +132,11 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	for _, r := range runs {
 		v := j.views[r]
 		v.Observed = j.Observed
-		v.decide(reprise.Policy{Grade: opts.Grade, Quick: !opts.Full})
+		policy := reprise.Policy{Grade: opts.Grade, Quick: !opts.Full}
+		v.decide(policy)
+		if opts.Full && v.refused(os.DirFS(res.Root)) {
+			v.decide(policy)
+		}
 		j.Decisions[r] = v.Decision
 	}
 	res.Runs = order(runs, res.entries, j.Observed)

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -208,6 +209,36 @@ func (v *View) judge(s *Scope) {
 func (v *View) decide(p reprise.Policy) {
 	p.Choice = v.Choice
 	v.Decision = reprise.Next(v.Run, v.Observed, p)
+}
+
+// refused finds out whether the files of a run that would be resumed can be written: it
+// reports where it cannot be recorded that the run is taken up and its next step started.
+func (v *View) refused(fsys fs.FS) bool {
+	r, d := v.Run, v.Decision
+	l := convention.Find(r.Layout)
+	if d.Action != reprise.Start && d.Action != reprise.Ask || d.Verdict == reprise.BlockedVerdict || l == nil {
+		return false
+	}
+	events := []reprise.Event{{Kind: reprise.RunResumed, At: v.Now}}
+	if d.Action == reprise.Start {
+		step := d.Point.ID
+		if book, err := convention.Playbook(r.Layout, r.Kind); err == nil {
+			if a, err := book.Assign(fsys, r, *d.Point); err == nil {
+				step = cmp.Or(a.Step, step)
+			}
+		}
+		events = append(events, reprise.Event{Kind: reprise.StepStarted, At: v.Now, Step: step, Phase: d.Point.Phase, Attempt: 1, Actor: d.Point.Role})
+	}
+	for _, ev := range events {
+		if _, err := l.Record(fsys, v.Files, ev); err != nil && !errors.Is(err, reprise.ErrCannotRecord) {
+			r.Report(reprise.Finding{
+				Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
+				Message: "nothing can be recorded in its files: " + err.Error(), Hint: "`reprise repair` shows what can be rebuilt",
+			})
+			return true
+		}
+	}
+	return false
 }
 
 // tellLanded adds to an open run how the ends of its steps were accepted here, what
