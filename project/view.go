@@ -216,8 +216,8 @@ func (v *View) decide(p reprise.Policy) {
 func (v *View) refused(fsys fs.FS) bool {
 	r, d := v.Run, v.Decision
 	l := convention.Find(r.Layout)
-	if d.Action != reprise.Start && d.Action != reprise.Ask || d.Verdict == reprise.BlockedVerdict || l == nil {
-		return false
+	if d.Action != reprise.Start && d.Action != reprise.Ask || d.Verdict == reprise.BlockedVerdict || l == nil || v.Now.IsZero() {
+		return false // an event needs a time
 	}
 	events := []reprise.Event{{Kind: reprise.RunResumed, At: v.Now}}
 	if d.Action == reprise.Start {
