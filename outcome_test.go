@@ -56,9 +56,9 @@ func TestLatest_leaves_out_what_is_alive_held_or_of_unknown_age(t *testing.T) {
 	}
 	alive, old, young, unknown := at(1), at(30), at(20), &reprise.Run{State: reprise.Interrupted}
 	held := at(2)
-	held.State, held.Phase = reprise.Waiting, "paused"
+	held.State = reprise.Waiting
 	runs := []*reprise.Run{alive, old, young, unknown, held}
-	decisions := map[*reprise.Run]reprise.Decision{alive: {State: reprise.Running}}
+	decisions := map[*reprise.Run]reprise.Decision{alive: {State: reprise.Running}, held: {State: reprise.Waiting, Action: reprise.Ask}}
 	if i := reprise.Latest(runs, decisions, reprise.Observed{Now: now}); i != 2 {
 		t.Errorf("the latest is %d, want 2", i)
 	}
