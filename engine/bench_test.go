@@ -55,11 +55,14 @@ func TestBench_cost_of_steps_and_restart(t *testing.T) {
 		if sum.State != reprise.Complete {
 			t.Fatalf("%+v", sum)
 		}
-		per[n] = float64(time.Since(began)) / float64(n) / float64(2*raw)
-		t.Logf("%d steps: %v a step, %.2f times two raw appends (%v each)", n, time.Since(began)/time.Duration(n), per[n], raw)
+		step := time.Since(began) / time.Duration(n)
+		// Before and after: the machine has other things to do.
+		raw = (raw + rawAppends(t, dir, 1000)) / 2
+		per[n] = float64(step) / float64(raw)
+		t.Logf("%d steps: %v a step, %.2f raw appends (%v each)", n, step, per[n], raw)
 	}
-	if per[10_000] > 3 {
-		t.Errorf("a step of 10,000 costs %.2f times two raw appends, more than 3", per[10_000])
+	if per[10_000] > 6 {
+		t.Errorf("a step of 10,000 costs %.2f raw appends, more than 6", per[10_000])
 	}
 
 	start, raw, piped := restart(t, 10_000)
