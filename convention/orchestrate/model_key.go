@@ -1,7 +1,9 @@
 package orchestrate
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,15 +55,7 @@ func (k key) order() []int {
 // same reports whether two keys name the same story. Keys without a number
 // never do: a slug is no id.
 func (k key) same(o key) bool {
-	if len(k.nums) == 0 || len(k.nums) != len(o.nums) || k.letter != o.letter || k.prefix != o.prefix {
-		return false
-	}
-	for i := range k.nums {
-		if k.nums[i] != o.nums[i] {
-			return false
-		}
-	}
-	return true
+	return len(k.nums) > 0 && slices.Equal(k.nums, o.nums) && k.letter == o.letter && k.prefix == o.prefix
 }
 
 // storyKey reads the key from a story's path. A bare number takes the epic's
@@ -296,11 +290,7 @@ func cutWord(name, word string) string {
 }
 
 func separators(s string) int {
-	n := 0
-	for n < len(s) && strings.IndexByte("-_. ", s[n]) >= 0 {
-		n++
-	}
-	return n
+	return len(s) - len(strings.TrimLeft(s, "-_. "))
 }
 
 func wordLen(s string) int {
@@ -329,16 +319,5 @@ func isLetter(b byte) bool         { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
 // compareOrder orders keys as one would number the stories.
 func compareOrder(a, b key) int {
-	for i := 0; i < len(a.nums) && i < len(b.nums); i++ {
-		if a.nums[i] != b.nums[i] {
-			return a.nums[i] - b.nums[i]
-		}
-	}
-	if len(a.nums) != len(b.nums) {
-		return len(a.nums) - len(b.nums)
-	}
-	if a.letter != b.letter {
-		return int(a.letter) - int(b.letter)
-	}
-	return strings.Compare(a.prefix, b.prefix)
+	return cmp.Or(slices.Compare(a.nums, b.nums), cmp.Compare(a.letter, b.letter), strings.Compare(a.prefix, b.prefix))
 }

@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -317,12 +318,7 @@ func isWork(text string) bool {
 // marked reports whether one of the marks stands near the beginning.
 func marked(text string, marks ...string) bool {
 	fold := doc.Fold(doc.Clip(text, 60))
-	for _, mark := range marks {
-		if i := strings.Index(fold, mark); i >= 0 && i <= 20 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(marks, func(mark string) bool { i := strings.Index(fold, mark); return i >= 0 && i <= 20 })
 }
 
 func isDependencies(title string) bool {

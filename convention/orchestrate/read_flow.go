@@ -92,7 +92,8 @@ func (l *loader) passOver(root ledger.Value, rows []ledger.Row) {
 		past = max(past, slices.IndexFunc(rows, func(r ledger.Row) bool { return r.At.Get("step_id", "id", "action", "name").Str() == id }))
 	}
 	for i := range rows {
-		l.free = append(l.free, strings.HasSuffix(l.run.Steps[i].Title, "(optional)"))
+		may, _ := rows[i].At.In("optional").Bool()
+		l.free = append(l.free, may)
 		if s := &l.run.Steps[i]; i < past && s.Status == reprise.Pending && optional(rows[i]) {
 			s.Status = reprise.Skipped
 			for j := range s.Claims {

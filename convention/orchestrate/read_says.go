@@ -3,6 +3,7 @@ package orchestrate
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -14,12 +15,7 @@ import (
 // table of its epic, the epic state and the QA gate. Only files that can be
 // told by name are opened.
 func (l *loader) otherSays(s *storyDoc, k key) []say {
-	var out []say
-	out = append(out, l.copySays(s)...)
-	out = append(out, l.epicTableSays(s, k)...)
-	out = append(out, l.epicStateSays(k)...)
-	out = append(out, l.gateSays(s.path, k)...)
-	return out
+	return slices.Concat(l.copySays(s), l.epicTableSays(s, k), l.epicStateSays(k), l.gateSays(s.path, k))
 }
 
 // copySays reads the copies of the story under the same file name in sibling
