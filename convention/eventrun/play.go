@@ -251,7 +251,7 @@ func answers(r *reprise.Run, step string) []string {
 
 // find gives the path of a document of the run, "" if there is none.
 func find(fsys fs.FS, r *reprise.Run, name string) string {
-	return (&loading{r: doc.NewReader(fsys), dir: r.Path}).find(name)
+	return (&model{r: doc.NewReader(fsys), dir: r.Path}).find(name)
 }
 
 // revising reports whether a stage is offered again although its document is

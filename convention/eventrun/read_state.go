@@ -42,8 +42,8 @@ const (
 	saysUnknown
 )
 
-func (l stateFile) says() int {
-	switch doc.Fold(l.status) {
+func (s stateFile) says() int {
+	switch doc.Fold(s.status) {
 	case "":
 		return saysOpen
 	case "pending", "not started":
@@ -63,20 +63,20 @@ func (l stateFile) says() int {
 // stateNames are the files that tell of the run as a whole.
 var stateNames = []string{"workflow-state.json", "manifest.yaml", "manifest.yml"}
 
-func (l *loading) readStates() {
+func (m *model) readStates() {
 	for _, name := range stateNames {
-		p := l.find(name)
+		p := m.find(name)
 		if p == "" {
 			continue
 		}
-		f := l.r.Open(p)
-		l.seen(f)
-		switch root := mapNode(l.structured(f)); {
+		f := m.r.Open(p)
+		m.seen(f)
+		switch root := mapNode(m.structured(f)); {
 		case root == nil:
 		case name == stateNames[0]:
-			l.addState(workflowState(root))
+			m.addState(workflowState(root))
 		default:
-			l.addState(manifest(root, name))
+			m.addState(manifest(root, name))
 		}
 	}
 }
@@ -87,14 +87,14 @@ func mapNode(n *doc.Node) *doc.Node {
 	return mapOf(n)
 }
 
-func (l *loading) addState(led stateFile) {
+func (m *model) addState(led stateFile) {
 	if led.says() == saysUnknown {
-		l.r.Report(reprise.Finding{
+		m.r.Report(reprise.Finding{
 			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: led.name, Source: led.statusAt,
 			Message: fmt.Sprintf("status %q has no meaning here; the events and artifacts decide", doc.Clip(led.status, 40)),
 		})
 	}
-	l.states = append(l.states, led)
+	m.states = append(m.states, led)
 }
 
 // workflowState reads the state file of the later version, with its own
@@ -151,12 +151,12 @@ func manifest(root *doc.Node, name string) stateFile {
 }
 
 // checkCounts reports a ledger that counts more tasks done than the events know.
-func (l *loading) checkCounts() {
-	for _, led := range l.states {
-		if led.done > l.closed {
-			l.r.Report(reprise.Finding{
+func (m *model) checkCounts() {
+	for _, led := range m.states {
+		if led.done > m.closed {
+			m.r.Report(reprise.Finding{
 				Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: led.name, Source: led.doneAt,
-				Message: fmt.Sprintf("%s counts %s done, the events show %d; the events count", led.name, counted(led.done, "task"), l.closed),
+				Message: fmt.Sprintf("%s counts %s done, the events show %d; the events count", led.name, counted(led.done, "task"), m.closed),
 				Hint:    "an event may not have been written; look at the work before it is done again",
 			})
 		}
@@ -164,16 +164,16 @@ func (l *loading) checkCounts() {
 }
 
 // escalationFiles reads the records of `escalations/`.
-func (l *loading) escalationFiles() []alarm {
-	dir := path.Join(l.dir, "escalations")
+func (m *model) escalationFiles() []alarm {
+	dir := path.Join(m.dir, "escalations")
 	var out []alarm
-	for _, e := range l.list(dir) {
+	for _, e := range m.list(dir) {
 		name := path.Join(dir, e.Name())
 		ext := path.Ext(e.Name())
 		if e.IsDir() || (ext != ".yaml" && ext != ".yml" && ext != ".json") {
 			continue
 		}
-		f := l.r.Open(name)
+		f := m.r.Open(name)
 		root := mapNode(f.YAML()) // JSON is YAML
 		if root == nil {
 			continue
@@ -181,11 +181,11 @@ func (l *loading) escalationFiles() []alarm {
 		at := never
 		if t := root.Get("timestamp", "created_at", "created").Time(); !t.IsZero() {
 			at = instantOf(t)
-			l.run.Active(t, f.At(root.Line))
+			m.run.Active(t, f.At(root.Line))
 		}
-		l.files = append(l.files, name)
+		m.files = append(m.files, name)
 		b := parseBody(textOf(root))
-		a := alarm{key: key{at: at, file: int32(len(l.files) - 1), line: int32(max(root.Line, 1))}, kind: escalated, body: b}
+		a := alarm{key: key{at: at, file: int32(len(m.files) - 1), line: int32(max(root.Line, 1))}, kind: escalated, body: b}
 		if a.id = b.text("escalation_id", "id"); a.id == "" {
 			a.id = strings.TrimSuffix(e.Name(), ext)
 		}

@@ -30,14 +30,14 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 	if r.Path == "" {
 		return nil, nil
 	}
-	l := load(fsys, r.Ref)
+	m := load(fsys, r.Ref)
 	again := func(fsys fs.FS) *reprise.Run { return load(fsys, r.Ref).run }
-	return ledger.Mend(again, fsys, l.proposals()), nil
+	return ledger.Mend(again, fsys, m.proposals()), nil
 }
 
 // proposals are the ways to rebuild the graph.
-func (l *loading) proposals() []ledger.Proposal {
-	files := l.graphFiles()
+func (m *model) proposals() []ledger.Proposal {
+	files := m.graphFiles()
 	for _, src := range files {
 		if src.whole {
 			return copyGraph(src, files)
@@ -50,7 +50,7 @@ func (l *loading) proposals() []ledger.Proposal {
 			return nil
 		}
 	}
-	return l.gatherGraph(files)
+	return m.gatherGraph(files)
 }
 
 // graphFile is one file of the task graph, with a reader of its own so that its
@@ -63,14 +63,14 @@ type graphFile struct {
 	bare  bool // well-formed, with nothing at all in it
 }
 
-func (l *loading) graphFiles() []graphFile {
+func (m *model) graphFiles() []graphFile {
 	var out []graphFile
 	for _, name := range graphNames {
-		p := l.find(name)
+		p := m.find(name)
 		if p == "" {
 			continue
 		}
-		own := &loading{r: doc.NewReader(l.r.FS()), dir: l.dir}
+		own := &model{r: doc.NewReader(m.r.FS()), dir: m.dir}
 		g := graphFile{File: own.r.Open(p)}
 		if !g.Exists() {
 			continue
@@ -124,13 +124,13 @@ func copyGraph(src graphFile, files []graphFile) []ledger.Proposal {
 // gatherGraph makes a graph of what is known of the tasks elsewhere. Without
 // contracts there is too little: events name only the tasks that were begun, and
 // a graph of those alone would look finished.
-func (l *loading) gatherGraph(files []graphFile) []ledger.Proposal {
-	if len(l.contracts) == 0 || l.small() || len(files) == 0 && !l.lost("task-graph") {
+func (m *model) gatherGraph(files []graphFile) []ledger.Proposal {
+	if len(m.contracts) == 0 || m.small() || len(files) == 0 && !m.lost("task-graph") {
 		return nil
 	}
 	var rest graph
 	announced := 0
-	names := []string{path.Join(l.dir, graphJSON)}
+	names := []string{path.Join(m.dir, graphJSON)}
 	for i, g := range files {
 		if found := wholeTasks(g.raw); len(found.nodes) > len(rest.nodes) {
 			rest = found
@@ -138,12 +138,12 @@ func (l *loading) gatherGraph(files []graphFile) []ledger.Proposal {
 		announced = max(announced, announcedTasks(g.raw))
 		names = append(names[:i], g.Path)
 	}
-	tasks := l.knownTasks(rest)
+	tasks := m.knownTasks(rest)
 	text, err := ledger.NewJSON(splice.Object{{Key: "tasks", Value: tasks}})
 	if err != nil || len(tasks) == 0 || len(tasks) < announced {
 		return nil // tasks would be missing, and the run look further than it is
 	}
-	p := ledger.Proposal{What: names[0] + " cannot be read", From: path.Join(l.dir, "tasks") + " and the events"}
+	p := ledger.Proposal{What: names[0] + " cannot be read", From: path.Join(m.dir, "tasks") + " and the events"}
 	if len(rest.nodes) > 0 {
 		p.From = fmt.Sprintf("what is whole in it (%s), %s", counted(len(rest.nodes), "task"), p.From)
 	}
@@ -160,7 +160,7 @@ func (l *loading) gatherGraph(files []graphFile) []ledger.Proposal {
 
 // knownTasks joins the tasks that are whole in a broken graph, those with a
 // contract and those the events name, each once and all of them open.
-func (l *loading) knownTasks(rest graph) []splice.Object {
+func (m *model) knownTasks(rest graph) []splice.Object {
 	var nodes []*node
 	ids := map[string]string{} // by their folded form
 	add := func(n *node) {
@@ -173,20 +173,20 @@ func (l *loading) knownTasks(rest graph) []splice.Object {
 		add(n)
 	}
 	whole := len(nodes)
-	for _, id := range sortedKeys(l.contracts) {
+	for _, id := range sortedKeys(m.contracts) {
 		// Every form of an id has a number; an overview beside the contracts
 		// would be a task that nobody can finish.
 		if strings.ContainsAny(id, "0123456789") {
-			add(&node{id: id, title: l.contractName(id)})
+			add(&node{id: id, title: m.contractName(id)})
 		}
 	}
-	for _, s := range l.steps {
+	for _, s := range m.steps {
 		add(&node{id: s.ID, title: s.Title})
 	}
 	out := make([]splice.Object, 0, len(nodes))
 	for i, n := range nodes {
 		if i >= whole {
-			n.needs = l.contractNeeds(n.id, ids)
+			n.needs = m.contractNeeds(n.id, ids)
 		}
 		task := splice.Object{{Key: "id", Value: n.id}}
 		if n.title != "" {
@@ -202,22 +202,22 @@ func (l *loading) knownTasks(rest graph) []splice.Object {
 }
 
 // contractName gives the title of a contract, in either notation.
-func (l *loading) contractName(id string) string {
-	if file := l.contracts[id]; !strings.HasSuffix(file, ".md") {
-		return oneLine(firstText(mapOf(doc.NewReader(l.r.FS()).Open(file).YAML()).Get("title", "name")))
+func (m *model) contractName(id string) string {
+	if file := m.contracts[id]; !strings.HasSuffix(file, ".md") {
+		return oneLine(firstText(mapOf(doc.NewReader(m.r.FS()).Open(file).YAML()).Get("title", "name")))
 	}
-	return l.contractTitle(id)
+	return m.contractTitle(id)
 }
 
 // contractNeeds reads the dependencies a contract names: a key of its front
 // matter or of its YAML, a label, or the items of a section. Only bare ids of
 // tasks of the run are taken; a sentence about a task is no dependency.
-func (l *loading) contractNeeds(self string, ids map[string]string) []string {
-	file := l.contracts[self]
+func (m *model) contractNeeds(self string, ids map[string]string) []string {
+	file := m.contracts[self]
 	if file == "" {
 		return nil
 	}
-	f := doc.NewReader(l.r.FS()).Open(file)
+	f := doc.NewReader(m.r.FS()).Open(file)
 	keys := []string{"dependencies", "depends_on", "dependsOn", "deps"}
 	var words []string
 	if !strings.HasSuffix(file, ".md") {
@@ -263,14 +263,14 @@ func wholeTasks(data []byte) graph {
 		}
 		key, _ = token.(string)
 	}
-	l := &loading{r: doc.NewReader(nil)}
+	m := &model{r: doc.NewReader(nil)}
 	for dec.More() {
 		var raw json.RawMessage
 		if dec.Decode(&raw) != nil {
 			break
 		}
 		if j, err := splice.NewJSON(raw); err == nil {
-			l.addNode(&g, j.Root(), "")
+			m.addNode(&g, j.Root(), "")
 		}
 	}
 	return g

@@ -40,7 +40,7 @@ func (Layout) Track(fsys fs.FS, r *reprise.Run) reprise.Track {
 // track moves the model of a run on in memory, line by line as its log would be
 // read, and the run that was given with it.
 type track struct {
-	m     *loading
+	m     *model
 	run   *reprise.Run
 	style style
 	known bool // something can be told of the run

@@ -10,8 +10,8 @@ import (
 
 // gatherAlarms turns escalations into questions: those without an answer on
 // record stay open, unless their task went on since.
-func (l *loading) gatherAlarms() {
-	alarms := append(slices.Clone(l.log.alarms), l.escalationFiles()...)
+func (m *model) gatherAlarms() {
+	alarms := append(slices.Clone(m.log.alarms), m.escalationFiles()...)
 	slices.SortStableFunc(alarms, func(a, b alarm) int {
 		if a.key.after(b.key) {
 			return 1
@@ -28,7 +28,7 @@ func (l *loading) gatherAlarms() {
 		a := &alarms[i]
 		if a.kind == escalationResolved {
 			resolve(raised, a)
-			l.resolved = append(l.resolved, *a)
+			m.resolved = append(m.resolved, *a)
 			continue
 		}
 		if !a.asks() {
@@ -42,11 +42,11 @@ func (l *loading) gatherAlarms() {
 		}
 	}
 	// A resolution may carry an earlier time than a record without one.
-	for i := range l.resolved {
-		resolve(raised, &l.resolved[i])
+	for i := range m.resolved {
+		resolve(raised, &m.resolved[i])
 	}
 	for _, r := range raised {
-		l.askAlarm(r)
+		m.askAlarm(r)
 	}
 }
 
@@ -104,7 +104,7 @@ func resolve(raised []*alarmState, a *alarm) {
 	}
 }
 
-func (l *loading) askAlarm(r *alarmState) {
+func (m *model) askAlarm(r *alarmState) {
 	if !r.answered {
 		// A record of its own carries its resolution itself.
 		r.answer = r.body.text("resolution")
@@ -114,7 +114,7 @@ func (l *loading) askAlarm(r *alarmState) {
 		}
 		r.answered = r.answered || r.answer != "" || r.body.text("resolved_at", "resolved_by") != ""
 	}
-	s := l.step(r.task)
+	s := m.step(r.task)
 	// Whoever went on with the task did not need the answer any more; one that
 	// was only taken back waits for it.
 	moved := s != nil && s.events != nil && s.events.word != nil && s.events.last.after(r.key) && !inTrouble(s.Status) && s.Status != reprise.Pending
@@ -126,17 +126,17 @@ func (l *loading) askAlarm(r *alarmState) {
 		ID: r.id, Subject: r.task, Options: r.body.texts("options"), Closed: closed,
 		Text:   r.body.text("description", "question", "message", "reason", "title", "summary"),
 		Answer: r.answer, Answered: r.answered || moved, Applied: moved || r.applied,
-		AskedAt: r.key.at.time(), Source: l.sourceOf(r.key),
+		AskedAt: r.key.at.time(), Source: m.sourceOf(r.key),
 	}
 	if q.ID == "" {
-		q.ID = fmt.Sprintf("escalation-%d", len(l.run.Questions)+1)
+		q.ID = fmt.Sprintf("escalation-%d", len(m.run.Questions)+1)
 	}
 	if q.Text == "" {
 		q.Text = "an escalation without a text"
 	}
-	l.run.Questions = append(l.run.Questions, q)
+	m.run.Questions = append(m.run.Questions, q)
 	if !q.Answered {
-		l.asked(r.task, q)
+		m.asked(r.task, q)
 	}
 }
 
@@ -146,28 +146,28 @@ func inTrouble(s reprise.Status) bool {
 
 // asked notes an open question: about one task, which waits for it, or about
 // the whole run.
-func (l *loading) asked(task string, q reprise.Question) {
-	if task == "" || l.step(task) == nil {
-		l.held = append(l.held, "it asks: "+doc.Clip(oneLine(q.Text), 100))
+func (m *model) asked(task string, q reprise.Question) {
+	if task == "" || m.step(task) == nil {
+		m.held = append(m.held, "it asks: "+doc.Clip(oneLine(q.Text), 100))
 		return
 	}
-	if l.askedTasks == nil {
-		l.askedTasks = map[string]string{}
+	if m.askedTasks == nil {
+		m.askedTasks = map[string]string{}
 	}
-	l.askedTasks[task] = q.Text
+	m.askedTasks[task] = q.Text
 }
 
-func (l *loading) step(id string) *step { return l.byID[id] }
+func (m *model) step(id string) *step { return m.byID[id] }
 
 // exhausted reports whether a task has failed as often as the workflow allows
 // since a person last decided about it.
-func (l *loading) exhausted(s *step) bool {
+func (m *model) exhausted(s *step) bool {
 	if s.Status != reprise.Failed || s.events == nil {
 		return false
 	}
 	since := key{at: never}
-	for i := range l.resolved {
-		a := &l.resolved[i]
+	for i := range m.resolved {
+		a := &m.resolved[i]
 		// Only the word that says so lets it be tried again.
 		unheard := a.id == "retry-"+s.ID && (&reprise.Question{Options: retryOptions}).Option(a.answer()) == ""
 		if (a.task == "" || a.task == s.ID) && a.key.after(since) && !unheard {
@@ -189,40 +189,40 @@ func (s *step) limit() int {
 var retryOptions = []string{"retry", "skip", "stop"}
 
 // askAboutFailures asks what to do with tasks that may not be tried again.
-func (l *loading) askAboutFailure(s *step) {
+func (m *model) askAboutFailure(s *step) {
 	n := s.events.extra.failures
-	l.r.Report(reprise.Finding{
-		Code: reprise.CodeRetryLoop, Severity: reprise.Warning, Subject: s.ID, Source: l.sourceOf(s.events.last),
+	m.r.Report(reprise.Finding{
+		Code: reprise.CodeRetryLoop, Severity: reprise.Warning, Subject: s.ID, Source: m.sourceOf(s.events.last),
 		Message: fmt.Sprintf("%s failed %s; whether it is tried again is for a person to decide", s.ID, times(n)),
 		Hint:    "look at what fails, then `reprise answer`",
 	})
-	if l.askedTasks[s.ID] != "" {
+	if m.askedTasks[s.ID] != "" {
 		return
 	}
-	l.run.Questions = append(l.run.Questions, reprise.Question{
+	m.run.Questions = append(m.run.Questions, reprise.Question{
 		ID: "retry-" + s.ID, Subject: s.ID, Text: fmt.Sprintf("%s failed %s: try again, skip it, or stop the run?", s.ID, times(n)),
-		Options: retryOptions, Closed: true, AskedAt: s.events.last.at.time(), Source: l.sourceOf(s.events.last),
+		Options: retryOptions, Closed: true, AskedAt: s.events.last.at.time(), Source: m.sourceOf(s.events.last),
 	})
 }
 
 // askRun puts a question that the state of the run itself asks and holds the run
 // for it, unless a resolution after that names it.
-func (l *loading) askRun(q reprise.Question, since key, held string) {
-	for i := range l.resolved {
-		if a := &l.resolved[i]; a.id == q.ID && a.key.after(since) {
+func (m *model) askRun(q reprise.Question, since key, held string) {
+	for i := range m.resolved {
+		if a := &m.resolved[i]; a.id == q.ID && a.key.after(since) {
 			q.Answered, q.Answer = true, a.answer()
 			used, _ := a.body.truth("applied")
 			q.Applied = q.Applied || used
 		}
 	}
-	l.run.Questions = append(l.run.Questions, q)
+	m.run.Questions = append(m.run.Questions, q)
 	if !q.Answered {
-		l.held = append(l.held, held)
+		m.held = append(m.held, held)
 	}
 }
 
-func (l *loading) askAboutBlock(s *step) {
-	if l.askedTasks[s.ID] != "" {
+func (m *model) askAboutBlock(s *step) {
+	if m.askedTasks[s.ID] != "" {
 		return
 	}
 	q := reprise.Question{ID: "blocked-" + s.ID, Subject: s.ID, Text: s.ID + " is blocked", Source: s.Source}
@@ -230,16 +230,16 @@ func (l *loading) askAboutBlock(s *step) {
 		if why := parseBody(s.events.extra.why).text("blocker_description", "reason", "description", "message", "blocker"); why != "" {
 			q.Text += ": " + doc.Clip(oneLine(why), 200)
 		}
-		q.AskedAt, q.Source = s.events.last.at.time(), l.sourceOf(s.events.last)
+		q.AskedAt, q.Source = s.events.last.at.time(), m.sourceOf(s.events.last)
 	}
-	l.run.Questions = append(l.run.Questions, q)
+	m.run.Questions = append(m.run.Questions, q)
 }
 
 // askApproval asks for the plan's approval, the hard gate of the workflow.
-func (l *loading) askApproval(id, text, file string, shown *note, options ...string) {
+func (m *model) askApproval(id, text, file string, shown *note, options ...string) {
 	q := reprise.Question{ID: id, Subject: "approval", Text: text, Options: options, Closed: true, Source: reprise.Source{File: file}}
 	if shown.set {
 		q.AskedAt = shown.key.at.time()
 	}
-	l.run.Questions = append(l.run.Questions, q)
+	m.run.Questions = append(m.run.Questions, q)
 }

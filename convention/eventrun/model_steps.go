@@ -68,17 +68,17 @@ func (x *stepIndex) find(id string) *step {
 
 // makeSteps joins graph, events and contracts to steps in the order in which
 // they would be done.
-func (l *loading) makeSteps() {
-	index := &stepIndex{exact: make(map[string]*step, len(l.graph.nodes))}
-	l.steps = make([]*step, 0, len(l.graph.nodes))
-	made := make([]step, 0, len(l.graph.nodes)) // at once: a graph may be large
+func (m *model) makeSteps() {
+	index := &stepIndex{exact: make(map[string]*step, len(m.graph.nodes))}
+	m.steps = make([]*step, 0, len(m.graph.nodes))
+	made := make([]step, 0, len(m.graph.nodes)) // at once: a graph may be large
 	add := func(s *step) {
 		index.add(s)
-		l.steps = append(l.steps, s)
+		m.steps = append(m.steps, s)
 	}
-	for _, n := range l.graph.nodes {
+	for _, n := range m.graph.nodes {
 		if index.exact[n.id] != nil {
-			l.r.Report(reprise.Finding{
+			m.r.Report(reprise.Finding{
 				Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: n.id, Source: n.source,
 				Message: fmt.Sprintf("task %q stands twice in the graph; the first one counts", doc.Clip(n.id, 60)),
 				Hint:    "give one of them another id",
@@ -88,25 +88,25 @@ func (l *loading) makeSteps() {
 		made = append(made, step{Step: reprise.Step{ID: n.id, Title: n.title, Phase: n.phase, Needs: n.needs, Source: n.source}, node: n})
 		add(&made[len(made)-1])
 	}
-	left := len(l.log.tasks)
-	for _, s := range l.steps {
-		if t := l.log.tasks[s.ID]; t != nil {
+	left := len(m.log.tasks)
+	for _, s := range m.steps {
+		if t := m.log.tasks[s.ID]; t != nil {
 			left--
 			if t.word != nil {
 				s.events = t
 			}
 		}
 	}
-	for _, id := range l.unnamed(index, left) {
-		t := l.log.tasks[id]
+	for _, id := range m.unnamed(index, left) {
+		t := m.log.tasks[id]
 		if t.word == nil {
 			continue // named in passing, without a word about its state
 		}
 		s := index.find(id)
 		if s == nil {
-			s = &step{Step: reprise.Step{ID: id, Source: l.sourceOf(t.last)}}
+			s = &step{Step: reprise.Step{ID: id, Source: m.sourceOf(t.last)}}
 			add(s)
-			l.strangers = append(l.strangers, id)
+			m.strangers = append(m.strangers, id)
 		}
 		if s.events == nil {
 			s.events = t
@@ -114,16 +114,16 @@ func (l *loading) makeSteps() {
 			s.events.merge(t)
 		}
 	}
-	if l.small() {
-		for _, id := range sortedKeys(l.contracts) {
+	if m.small() {
+		for _, id := range sortedKeys(m.contracts) {
 			if index.exact[id] == nil {
-				add(&step{Step: reprise.Step{ID: id, Source: reprise.Source{File: l.contracts[id]}}})
+				add(&step{Step: reprise.Step{ID: id, Source: reprise.Source{File: m.contracts[id]}}})
 			}
 		}
 	}
-	l.byID = index.exact
-	for _, s := range l.steps {
-		l.judge(s)
+	m.byID = index.exact
+	for _, s := range m.steps {
+		m.judge(s)
 		if len(s.Needs) > 0 {
 			s.needs = make([]*step, len(s.Needs))
 			for i, id := range s.Needs {
@@ -131,19 +131,19 @@ func (l *loading) makeSteps() {
 			}
 		}
 	}
-	l.reportStrangers()
-	l.checkNeeds()
-	l.sortSteps()
+	m.reportStrangers()
+	m.checkNeeds()
+	m.sortSteps()
 }
 
 // unnamed lists the tasks of the events that no step has the name of, n of them,
 // in an order of their own.
-func (l *loading) unnamed(index *stepIndex, n int) []string {
+func (m *model) unnamed(index *stepIndex, n int) []string {
 	if n == 0 {
 		return nil
 	}
 	out := make([]string, 0, n)
-	for id := range l.log.tasks {
+	for id := range m.log.tasks {
 		if index.exact[id] == nil {
 			out = append(out, id)
 		}
@@ -156,42 +156,42 @@ func (l *loading) unnamed(index *stepIndex, n int) []string {
 const eventLedger = "events"
 
 // judge gathers the claims about a step and lets the latest event win.
-func (l *loading) judge(s *step) {
-	s.Path = l.contracts[s.ID]
+func (m *model) judge(s *step) {
+	s.Path = m.contracts[s.ID]
 	if s.Path != "" && s.node == nil {
-		s.Title = l.contractTitle(s.ID)
+		s.Title = m.contractTitle(s.ID)
 	}
-	if l.graph.origin.File == "" { // there the file says who does it, if anybody
+	if m.graph.origin.File == "" { // there the file says who does it, if anybody
 		s.Role = "executor"
 	}
 	was := s.Status.Closed()
 	s.Status = reprise.Pending
 	defer func() {
 		if is := s.Status.Closed(); is && !was {
-			l.closed++
+			m.closed++
 		} else if was && !is {
-			l.closed--
+			m.closed--
 		}
 	}()
-	l.leave(s)
+	m.leave(s)
 	if s.events != nil && s.events.word != nil {
 		t := s.events
 		s.Status, s.Attempts = t.kind.status(), t.attempts()
 		s.Claims = append(s.Claims, reprise.Claim{
-			Ledger: eventLedger, Status: s.Status, Word: t.word.text, Source: l.sourceOf(t.last), At: t.last.at.time(), Won: true,
+			Ledger: eventLedger, Status: s.Status, Word: t.word.text, Source: m.sourceOf(t.last), At: t.last.at.time(), Won: true,
 		})
 		switch t.kind {
 		case taskImplemented:
 			s.Role = "verifier"
 		case taskUnknown:
-			l.unknownWord(s.ID, t.word.text, l.sourceOf(t.last))
+			m.unknownWord(s.ID, t.word.text, m.sourceOf(t.last))
 		}
 	}
 	if s.node == nil || s.node.status == "" {
 		return
 	}
 	kd := taskKind(foldWord(s.node.status))
-	c := reprise.Claim{Ledger: path.Base(l.graph.file), Status: kd.status(), Word: s.node.status, Source: s.node.statusAt}
+	c := reprise.Claim{Ledger: path.Base(m.graph.file), Status: kd.status(), Word: s.node.status, Source: s.node.statusAt}
 	if kd == kindOther {
 		c.Status = reprise.Unknown
 	}
@@ -201,10 +201,10 @@ func (l *loading) judge(s *step) {
 			s.Role = "verifier"
 		}
 		if c.Status == reprise.Unknown {
-			l.unknownWord(s.ID, s.node.status, c.Source)
+			m.unknownWord(s.ID, s.node.status, c.Source)
 		}
 	} else if drifts(s.Status, c.Status) {
-		l.r.Report(reprise.Finding{
+		m.r.Report(reprise.Finding{
 			Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: s.ID, Source: c.Source,
 			Message: fmt.Sprintf("the task graph calls %s %q, its latest event is %q (%s); the event counts", s.ID, doc.Clip(c.Word, 40), s.Claims[0].Word, s.Claims[0].Source),
 			Hint:    "look at the work itself if in doubt",
@@ -222,8 +222,8 @@ func drifts(events, graph reprise.Status) bool {
 	return graph != reprise.Pending && (graph != reprise.InProgress || events == reprise.Pending)
 }
 
-func (l *loading) unknownWord(id, word string, at reprise.Source) {
-	l.r.Report(reprise.Finding{
+func (m *model) unknownWord(id, word string, at reprise.Source) {
+	m.r.Report(reprise.Finding{
 		Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: id, Source: at,
 		Message: fmt.Sprintf("%q says something about task %s that has no meaning here; what the task is stays unknown", doc.Clip(word, 60), doc.Clip(id, 60)),
 		Hint:    "look at the task's work and record what it is",
@@ -232,24 +232,24 @@ func (l *loading) unknownWord(id, word string, at reprise.Source) {
 
 // reportStrangers tells of tasks that only the events know. Quality tasks are
 // added on the way, so that this is usual where the graph was not rewritten.
-func (l *loading) reportStrangers() {
-	if len(l.strangers) == 0 || !l.graph.exists || l.graph.damaged {
+func (m *model) reportStrangers() {
+	if len(m.strangers) == 0 || !m.graph.exists || m.graph.damaged {
 		return
 	}
-	id := l.strangers[0]
-	l.r.Report(reprise.Finding{
-		Code: reprise.CodeIntegrity, Severity: reprise.Info, Subject: id, Source: l.sourceOf(l.log.tasks[id].last),
-		Message: fmt.Sprintf("the events name %s, not in the task graph: %s", counted(len(l.strangers), "task"), shortList(l.strangers)),
+	id := m.strangers[0]
+	m.r.Report(reprise.Finding{
+		Code: reprise.CodeIntegrity, Severity: reprise.Info, Subject: id, Source: m.sourceOf(m.log.tasks[id].last),
+		Message: fmt.Sprintf("the events name %s, not in the task graph: %s", counted(len(m.strangers), "task"), shortList(m.strangers)),
 		Hint:    "they count as tasks of the run without dependencies",
 	})
 }
 
 // checkNeeds reports dependencies that lead nowhere or in a circle.
-func (l *loading) checkNeeds() {
-	for _, s := range l.steps {
+func (m *model) checkNeeds() {
+	for _, s := range m.steps {
 		for i, need := range s.Needs {
 			if s.needs[i] == nil && !s.Status.Closed() {
-				l.r.Report(reprise.Finding{
+				m.r.Report(reprise.Finding{
 					Code: reprise.CodeUnknownDependency, Severity: reprise.Warning, Subject: s.ID, Source: s.Source,
 					Message: fmt.Sprintf("%s waits for %q, which is no task of this run", s.ID, doc.Clip(need, 60)),
 					Hint:    "correct the dependency in the task graph",
@@ -272,28 +272,28 @@ func (l *loading) checkNeeds() {
 			case n == nil:
 			case n.color == white:
 				visit(n)
-			case n.color == grey && l.cycles < 10:
+			case n.color == grey && m.cycles < 10:
 				need := s.Needs[i]
-				l.cycle(append(slices.Clone(trail[slices.Index(trail, need):]), need), s)
+				m.cycle(append(slices.Clone(trail[slices.Index(trail, need):]), need), s)
 			}
 		}
 		trail = trail[:len(trail)-1]
 		s.color = black
 	}
-	for _, s := range l.steps {
+	for _, s := range m.steps {
 		if s.color == white {
 			visit(s)
 		}
 	}
 }
 
-func (l *loading) cycle(ids []string, s *step) {
-	l.cycles++
+func (m *model) cycle(ids []string, s *step) {
+	m.cycles++
 	shown := ids
 	if len(shown) > 12 {
 		shown = append(append(slices.Clone(ids[:10]), "…"), ids[len(ids)-1])
 	}
-	l.r.Report(reprise.Finding{
+	m.r.Report(reprise.Finding{
 		Code: reprise.CodeCycle, Severity: reprise.Warning, Subject: s.ID, Source: s.Source,
 		Message: "tasks wait for each other: " + strings.Join(shown, " → "),
 		Hint:    "take one of these dependencies out of the task graph",
@@ -302,9 +302,9 @@ func (l *loading) cycle(ids []string, s *step) {
 
 // sortSteps puts bootstrap tasks first, then follows the graph's own order as
 // far as dependencies allow.
-func (l *loading) sortSteps() {
+func (m *model) sortSteps() {
 	rank := map[string]int{}
-	for i, id := range l.graph.order {
+	for i, id := range m.graph.order {
 		if _, twice := rank[id]; !twice {
 			rank[id] = i + 1
 		}
@@ -316,9 +316,9 @@ func (l *loading) sortSteps() {
 		if n := rank[s.ID]; n > 0 {
 			return n
 		}
-		return len(l.graph.order) + 1
+		return len(m.graph.order) + 1
 	}
-	base := slices.Clone(l.steps)
+	base := slices.Clone(m.steps)
 	slices.SortStableFunc(base, func(a, b *step) int {
 		if x, y := isBootstrap(a.ID), isBootstrap(b.ID); x != y {
 			if x {
@@ -328,7 +328,7 @@ func (l *loading) sortSteps() {
 		}
 		return place(a) - place(b)
 	})
-	l.steps = l.steps[:0]
+	m.steps = m.steps[:0]
 	var put func(s *step)
 	put = func(s *step) {
 		if s.placed {
@@ -340,18 +340,18 @@ func (l *loading) sortSteps() {
 				put(n)
 			}
 		}
-		l.steps = append(l.steps, s)
+		m.steps = append(m.steps, s)
 	}
 	for _, s := range base {
 		put(s)
 	}
 }
 
-func (l *loading) sourceOf(k key) reprise.Source {
-	if int(k.file) >= len(l.files) {
+func (m *model) sourceOf(k key) reprise.Source {
+	if int(k.file) >= len(m.files) {
 		return reprise.Source{}
 	}
-	return reprise.Source{File: l.files[k.file], Line: int(k.line)}
+	return reprise.Source{File: m.files[k.file], Line: int(k.line)}
 }
 
 func sortedKeys[V any](m map[string]V) []string {

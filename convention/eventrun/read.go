@@ -11,10 +11,13 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
+	"reprise/internal/ledger"
 )
 
-// loading is the reading of one run.
-type loading struct {
+// model is a run as its files tell it: the graph, the log and the documents, what
+// they make of each task, and the run itself. Recording moves nothing in it but
+// what a line of the log would.
+type model struct {
 	r   *doc.Reader
 	dir string
 	run *reprise.Run
@@ -61,33 +64,33 @@ func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 }
 
 // load reads a run and keeps what it was read from.
-func load(fsys fs.FS, ref reprise.Ref) *loading {
-	l := &loading{r: doc.NewReader(fsys), dir: ref.Path, run: &reprise.Run{Ref: ref}}
-	l.contracts = contractsIn(fsys, path.Join(l.dir, "tasks"))
-	l.readDocs()
-	l.graph = l.readGraph()
-	l.readStates()
-	l.readEvents()
-	l.makeSteps()
-	l.describe()
-	l.decide()
-	l.checkOrigin()
-	if len(l.steps) > 0 {
-		l.run.Steps = make([]reprise.Step, 0, len(l.steps))
+func load(fsys fs.FS, ref reprise.Ref) *model {
+	m := &model{r: doc.NewReader(fsys), dir: ref.Path, run: &reprise.Run{Ref: ref}}
+	m.contracts = contractsIn(fsys, path.Join(m.dir, "tasks"))
+	m.readDocs()
+	m.graph = m.readGraph()
+	m.readStates()
+	m.readEvents()
+	m.makeSteps()
+	m.describe()
+	m.decide()
+	m.checkOrigin()
+	if len(m.steps) > 0 {
+		m.run.Steps = make([]reprise.Step, 0, len(m.steps))
 	}
-	for _, s := range l.steps {
-		l.run.Steps = append(l.run.Steps, s.Step)
+	for _, s := range m.steps {
+		m.run.Steps = append(m.run.Steps, s.Step)
 	}
-	l.run.Findings = append(l.run.Findings, l.r.Findings()...)
-	return l
+	m.run.Findings = append(m.run.Findings, m.r.Findings()...)
+	return m
 }
 
 // find gives the path of an artifact: in the run's folder, or in `artifacts/`
 // there as one of the descriptions has it. It is "" if there is none.
-func (l *loading) find(name string) string {
-	for _, dir := range []string{l.dir, path.Join(l.dir, "artifacts")} {
+func (m *model) find(name string) string {
+	for _, dir := range []string{m.dir, path.Join(m.dir, "artifacts")} {
 		p := path.Join(dir, name)
-		for _, e := range l.list(dir) {
+		for _, e := range m.list(dir) {
 			if e.Name() == name {
 				return p
 			}
@@ -96,8 +99,8 @@ func (l *loading) find(name string) string {
 	return ""
 }
 
-func (l *loading) list(dir string) []fs.DirEntry {
-	entries, err := fs.ReadDir(l.r.FS(), dir)
+func (m *model) list(dir string) []fs.DirEntry {
+	entries, err := fs.ReadDir(m.r.FS(), dir)
 	if err != nil {
 		return nil
 	}
@@ -107,20 +110,20 @@ func (l *loading) list(dir string) []fs.DirEntry {
 // documents are the artifacts in the order in which they are made.
 var documents = []string{"prd.md", "plan.md", "bootstrap-plan.md", "constitution.md", "pr-checklist.md"}
 
-func (l *loading) readDocs() {
-	l.docs = map[string]artifact{}
+func (m *model) readDocs() {
+	m.docs = map[string]artifact{}
 	for _, name := range documents {
-		p := l.find(name)
+		p := m.find(name)
 		if p == "" && name == "pr-checklist.md" {
-			if in := path.Join(l.dir, "pr", "checklist.md"); l.r.Exists(in) {
+			if in := path.Join(m.dir, "pr", "checklist.md"); m.r.Exists(in) {
 				p = in
 			}
 		}
 		if p == "" {
-			l.docs[name] = artifact{path: path.Join(l.dir, name), presence: reprise.Missing}
+			m.docs[name] = artifact{path: path.Join(m.dir, name), presence: reprise.Missing}
 			continue
 		}
-		f := l.r.Open(p)
+		f := m.r.Open(p)
 		a := artifact{path: p, presence: reprise.Present}
 		switch {
 		case !f.Exists():
@@ -131,12 +134,12 @@ func (l *loading) readDocs() {
 			a.presence, a.empty = reprise.Damaged, true
 			f.Report(reprise.Warning, reprise.CodeUnreadable, 0, "the document is empty", "the write was probably cut off; the step that makes it has to run again")
 		default:
-			l.seen(f)
+			m.seen(f)
 			if name == "prd.md" {
 				a.title = f.Markdown().Title()
 			}
 		}
-		l.docs[name] = a
+		m.docs[name] = a
 	}
 }
 
@@ -144,24 +147,24 @@ func (l *loading) readDocs() {
 func blank(data []byte) bool { return len(bytes.Trim(data, "\x00 \t\r\n\ufeff")) == 0 }
 
 // seen remembers the newest file, for runs that record no time at all.
-func (l *loading) seen(f *doc.File) {
-	if f.OK() && f.MTime.After(l.mtime) {
-		l.mtime, l.mtimeFrom = f.MTime, f.Path
+func (m *model) seen(f *doc.File) {
+	if f.OK() && f.MTime.After(m.mtime) {
+		m.mtime, m.mtimeFrom = f.MTime, f.Path
 	}
 }
 
 // small reports whether this is a run of a small job, which goes without the
 // documents and the graph and has its contracts only.
-func (l *loading) small() bool {
-	return len(l.contracts) > 0 && !l.graph.exists && !l.made("prd.md") && !l.made("plan.md") && !l.made("bootstrap-plan.md")
+func (m *model) small() bool {
+	return len(m.contracts) > 0 && !m.graph.exists && !m.made("prd.md") && !m.made("plan.md") && !m.made("bootstrap-plan.md")
 }
 
 // made reports whether something stands under a document's name.
-func (l *loading) made(name string) bool { return l.docs[name].presence != reprise.Missing }
+func (m *model) made(name string) bool { return m.docs[name].presence != reprise.Missing }
 
-func (l *loading) contractTitle(id string) string {
-	f := l.r.Open(l.contracts[id])
-	l.seen(f)
+func (m *model) contractTitle(id string) string {
+	f := m.r.Open(m.contracts[id])
+	m.seen(f)
 	if !strings.HasSuffix(f.Path, ".md") {
 		return ""
 	}
@@ -169,16 +172,16 @@ func (l *loading) contractTitle(id string) string {
 }
 
 // structured reads a JSON or YAML file by its name.
-func (l *loading) structured(f *doc.File) *doc.Node {
+func (m *model) structured(f *doc.File) *doc.Node {
 	if strings.HasSuffix(f.Path, ".json") {
-		return l.json(f)
+		return m.json(f)
 	}
 	return f.YAML()
 }
 
 // json reads a JSON file. One that was copied from a Markdown template under
 // the name of a JSON file holds its content in a code fence.
-func (l *loading) json(f *doc.File) *doc.Node {
+func (m *model) json(f *doc.File) *doc.Node {
 	block := fencedJSON(f.Data)
 	if !f.OK() || block == nil {
 		return f.JSON()
@@ -223,43 +226,43 @@ func fencedJSON(data []byte) []byte {
 }
 
 // readEvents reads every file of events of the run and of its lanes.
-func (l *loading) readEvents() {
-	dirs := []string{path.Join(l.dir, "events")}
-	for _, e := range l.list(path.Join(l.dir, "lanes")) {
+func (m *model) readEvents() {
+	dirs := []string{path.Join(m.dir, "events")}
+	for _, e := range m.list(path.Join(m.dir, "lanes")) {
 		if e.IsDir() {
-			dirs = append(dirs, path.Join(l.dir, "lanes", e.Name(), "events"))
+			dirs = append(dirs, path.Join(m.dir, "lanes", e.Name(), "events"))
 		}
 	}
 	var singles []string
 	for _, dir := range dirs {
-		l.r.Dir(dir) // reports a folder that cannot be listed
-		walkEvents(l.r.FS(), dir, func(name string) bool {
+		m.r.Dir(dir) // reports a folder that cannot be listed
+		walkEvents(m.r.FS(), dir, func(name string) bool {
 			if isSingle(name) {
 				singles = append(singles, name)
 			} else {
-				l.files = append(l.files, name)
+				m.files = append(m.files, name)
 			}
 			return true
 		})
 	}
-	lr := readLogs(l.r, l.run.ID, l.files)
+	lr := readLogs(m.r, m.run.ID, m.files)
 	for _, name := range singles {
-		l.files = append(l.files, name)
-		lr.readSingle(l, int32(len(l.files)-1), name)
+		m.files = append(m.files, name)
+		lr.readSingle(m, int32(len(m.files)-1), name)
 	}
-	l.log = lr
-	if l.log.events > 0 && l.log.last.at != never {
-		l.run.Active(l.log.last.at.time(), l.sourceOf(l.log.last))
+	m.log = lr
+	if m.log.events > 0 && m.log.last.at != never {
+		m.run.Active(m.log.last.at.time(), m.sourceOf(m.log.last))
 	}
 }
 
 // readSingle reads a file that holds one event. One that is not well-formed is
 // read as far as it makes sense, and finishes nothing.
-func (lr *logReader) readSingle(l *loading, file int32, name string) {
+func (lr *logReader) readSingle(m *model, file int32, name string) {
 	lr.enter(file, name)
 	own := doc.NewReader(lr.fsys)
 	f := own.Open(name)
-	l.seen(f)
+	m.seen(f)
 	var root *doc.Node
 	switch {
 	case !f.OK():
@@ -271,7 +274,7 @@ func (lr *logReader) readSingle(l *loading, file int32, name string) {
 	}
 	for _, finding := range own.Findings() {
 		lr.doubt = lr.doubt || finding.Code == reprise.CodeSalvaged
-		l.r.Report(finding)
+		m.r.Report(finding)
 	}
 	if root == nil {
 		if f.OK() {
@@ -282,7 +285,7 @@ func (lr *logReader) readSingle(l *loading, file int32, name string) {
 	nodes, whole := eventsOf(root)
 	if !whole {
 		lr.damaged++
-		l.r.Report(reprise.Finding{
+		m.r.Report(reprise.Finding{
 			Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: path.Base(name), Source: reprise.Source{File: name, Line: root.Line},
 			Message: "the file holds no event",
 		})
@@ -290,7 +293,7 @@ func (lr *logReader) readSingle(l *loading, file int32, name string) {
 	for i, n := range nodes {
 		lr.event(textOf(n), max(n.Line, 1), i)
 	}
-	lr.damage.report(l.r, name)
+	lr.damage.report(m.r, name)
 }
 
 // eventsOf gives the events of a YAML or JSON document: one, a list, or several
@@ -327,72 +330,44 @@ func eventsOf(n *doc.Node) (events []*doc.Node, whole bool) {
 
 // textOf gives a document's event as a line of a log would have it.
 func textOf(n *doc.Node) []byte {
-	text, err := json.Marshal(plainValue(n, 0))
+	text, err := json.Marshal(ledger.Data(n))
 	if err != nil {
 		return nil
 	}
 	return text
 }
 
-func plainValue(n *doc.Node, depth int) any {
-	if n.IsNull() || depth > 50 {
-		return nil
-	}
-	switch n.Kind {
-	case doc.List:
-		list := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			list[i] = plainValue(item, depth+1)
-		}
-		return list
-	case doc.Map:
-		m := make(map[string]any, len(n.Keys))
-		for _, f := range n.Keys {
-			m[f.Name] = plainValue(f.Value, depth+1)
-		}
-		return m
-	case doc.Number:
-		// A YAML number may have a form JSON has not (0x1F, .5, 007).
-		if json.Valid([]byte(n.Text)) {
-			return json.Number(n.Text)
-		}
-	case doc.Bool:
-		return n.Text == "true"
-	}
-	return n.Text
-}
-
 // describe fills what a person sees first.
-func (l *loading) describe() {
-	l.run.Title = l.title()
-	if l.graph.at != nil {
-		l.run.Active(l.graph.at.Time(), l.graph.at.Source())
+func (m *model) describe() {
+	m.run.Title = m.title()
+	if m.graph.at != nil {
+		m.run.Active(m.graph.at.Time(), m.graph.at.Source())
 	}
-	for _, led := range l.states {
-		l.run.Active(led.updated, led.updatedAt)
+	for _, led := range m.states {
+		m.run.Active(led.updated, led.updatedAt)
 	}
-	if l.run.LastActivity.IsZero() && !l.mtime.IsZero() {
-		l.run.Active(l.mtime, reprise.Source{File: l.mtimeFrom})
+	if m.run.LastActivity.IsZero() && !m.mtime.IsZero() {
+		m.run.Active(m.mtime, reprise.Source{File: m.mtimeFrom})
 	}
-	l.run.Branch = l.branch()
-	l.artifacts()
-	if len(l.contracts) > 0 {
-		l.missingContracts()
+	m.run.Branch = m.branch()
+	m.artifacts()
+	if len(m.contracts) > 0 {
+		m.missingContracts()
 	}
 }
 
 // missingContracts tells of tasks whose contract was not written: the graph is
 // written first, a crash between leaves it without them.
-func (l *loading) missingContracts() {
+func (m *model) missingContracts() {
 	var without []string
-	for _, s := range l.steps {
+	for _, s := range m.steps {
 		if s.node != nil && s.Path == "" && !s.Status.Closed() {
 			without = append(without, s.ID)
 		}
 	}
 	if len(without) > 0 {
-		l.r.Report(reprise.Finding{
-			Code: reprise.CodeMissingArtifact, Severity: reprise.Info, Subject: without[0], Source: reprise.Source{File: path.Join(l.dir, "tasks")},
+		m.r.Report(reprise.Finding{
+			Code: reprise.CodeMissingArtifact, Severity: reprise.Info, Subject: without[0], Source: reprise.Source{File: path.Join(m.dir, "tasks")},
 			Message: fmt.Sprintf("%s without a contract: %s", counted(len(without), "open task"), shortList(without)),
 			Hint:    "the task-breaker writes the contracts; it may have been cut off",
 		})
@@ -401,8 +376,8 @@ func (l *loading) missingContracts() {
 
 // title is the heading of the PRD, or what the ledgers call the run, or the
 // part of its id that is words.
-func (l *loading) title() string {
-	t := l.docs["prd.md"].title
+func (m *model) title() string {
+	t := m.docs["prd.md"].title
 	for _, prefix := range []string{"product requirements document", "prd"} {
 		if len(t) >= len(prefix) && strings.EqualFold(t[:len(prefix)], prefix) {
 			rest := t[len(prefix):]
@@ -414,15 +389,15 @@ func (l *loading) title() string {
 	if t = oneLine(t); t != "" {
 		return t
 	}
-	for _, led := range l.states {
+	for _, led := range m.states {
 		if led.title != "" {
 			return oneLine(led.title)
 		}
 	}
-	if l.graph.title != "" {
-		return oneLine(l.graph.title)
+	if m.graph.title != "" {
+		return oneLine(m.graph.title)
 	}
-	return slug(l.run.ID)
+	return slug(m.run.ID)
 }
 
 // slug takes the words out of an id YYYYMMDD-HHMM-<slug>-<shortid>; any other

@@ -42,7 +42,7 @@ func quotes(raw []byte, word string) bool {
 // leave fills the files of a task from the graph and the events, and its
 // commits from the events. What was recorded before the task failed or was taken
 // back shows nothing about the attempt that counts.
-func (l *loading) leave(s *step) {
+func (m *model) leave(s *step) {
 	var files []string
 	if s.node != nil {
 		files = s.node.files
@@ -63,7 +63,7 @@ func (l *loading) leave(s *step) {
 		}
 	}
 	for _, f := range files {
-		if f = l.inProject(f); f != "" && len(s.Files) < maxFiles && !slices.Contains(s.Files, f) {
+		if f = m.inProject(f); f != "" && len(s.Files) < maxFiles && !slices.Contains(s.Files, f) {
 			s.Files = append(s.Files, f)
 		}
 	}
@@ -91,12 +91,12 @@ func isHash(s string) bool {
 // inProject gives a path of the graph or of an event as a slash path inside the
 // project, "" for anything that is none. They are written from the folder that
 // holds `.agent-memory/`.
-func (l *loading) inProject(p string) string {
+func (m *model) inProject(p string) string {
 	p = strings.ReplaceAll(strings.TrimSpace(p), `\`, "/")
 	if p == "" || len(p) > 500 || path.IsAbs(p) || strings.HasSuffix(p, "/") || strings.ContainsAny(p, "*?[]{}<>|\"\x00\n:") {
 		return ""
 	}
-	p = path.Join(path.Dir(path.Dir(path.Dir(l.dir))), p)
+	p = path.Join(path.Dir(path.Dir(path.Dir(m.dir))), p)
 	if p == "." || !fs.ValidPath(p) {
 		return ""
 	}
@@ -128,13 +128,13 @@ func filesOf(item *doc.Node) []string {
 
 // branch gives the git branch the run works on: what its manifest says, else
 // the event that started it.
-func (l *loading) branch() string {
-	for _, led := range l.states {
+func (m *model) branch() string {
+	for _, led := range m.states {
 		if plainBranch(led.branch) {
 			return led.branch
 		}
 	}
-	if n := &l.log.branch; n.set {
+	if n := &m.log.branch; n.set {
 		return branchOf(n.body())
 	}
 	return ""

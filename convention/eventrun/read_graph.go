@@ -40,18 +40,18 @@ const graphJSON = "task-graph.json"
 var graphNames = []string{graphJSON, "task-graph.yaml", "task-graph.yml"}
 
 // readGraph reads the task graph. Of several the first that can be read counts.
-func (l *loading) readGraph() graph {
+func (m *model) readGraph() graph {
 	var g graph
 	for _, name := range graphNames {
-		file := l.find(name)
+		file := m.find(name)
 		if file == "" {
 			continue
 		}
-		f := l.r.Open(file)
+		f := m.r.Open(file)
 		if !f.Exists() {
 			continue
 		}
-		l.seen(f)
+		m.seen(f)
 		if g.exists && !g.damaged {
 			f.Report(reprise.Info, reprise.CodePlanCopies, 0, fmt.Sprintf("a second task graph beside %s; it is not read", path.Base(g.file)), "keep one of them")
 			continue
@@ -60,10 +60,10 @@ func (l *loading) readGraph() graph {
 		if name == graphJSON {
 			next.origin = originIn(f.Data)
 		}
-		root := l.structured(f)
+		root := m.structured(f)
 		next.damaged = root == nil
 		if root != nil {
-			l.fillGraph(&next, root)
+			m.fillGraph(&next, root)
 		}
 		if g.exists && next.damaged {
 			continue
@@ -77,10 +77,10 @@ func (l *loading) readGraph() graph {
 // refuses what Load would warn of.
 func givenGraph(text string) (graph, error) {
 	r, f := doc.Memory(graphJSON, []byte(text))
-	l := &loading{r: r}
+	m := &model{r: r}
 	g := graph{file: f.Path, exists: true, origin: originIn(f.Data)}
 	if root := f.JSON(); root != nil {
-		l.fillGraph(&g, root)
+		m.fillGraph(&g, root)
 	}
 	for _, found := range r.Findings() {
 		if found.Severity >= reprise.Warning {
@@ -100,7 +100,7 @@ func givenGraph(text string) (graph, error) {
 	return g, nil
 }
 
-func (l *loading) fillGraph(g *graph, root *doc.Node) {
+func (m *model) fillGraph(g *graph, root *doc.Node) {
 	top := root
 	if inner := mapOf(root).Get("task_graph", "taskGraph", "graph"); inner != nil {
 		top = inner
@@ -112,13 +112,13 @@ func (l *loading) fillGraph(g *graph, root *doc.Node) {
 	} else if list := meta.Get("tasks", "nodes"); list != nil && list.Kind == doc.Map {
 		// Tasks by id: the key is the id where the task does not repeat it.
 		for _, f := range list.Keys {
-			l.addNode(g, f.Value, f.Name)
+			m.addNode(g, f.Value, f.Name)
 		}
 	} else {
 		items = list.List()
 	}
 	for _, item := range items {
-		l.addNode(g, item, "")
+		m.addNode(g, item, "")
 	}
 	about := meta.Get("metadata")
 	g.title = firstText(meta.Get("title", "feature", "feature_name", "name"), mapOf(about).Get("title", "feature", "name"))
@@ -128,19 +128,19 @@ func (l *loading) fillGraph(g *graph, root *doc.Node) {
 	for _, item := range listOf(meta.Get("execution_order")) {
 		g.order = append(g.order, item.Strs()...)
 	}
-	l.namePhases(g, meta)
-	l.countTasks(g, meta, about)
+	m.namePhases(g, meta)
+	m.countTasks(g, meta, about)
 }
 
 // countTasks compares the number of tasks with the number the graph says it
 // has. More are usual, quality tasks are added on the way; fewer are not.
-func (l *loading) countTasks(g *graph, meta, about *doc.Node) {
+func (m *model) countTasks(g *graph, meta, about *doc.Node) {
 	total := mapOf(meta.Get("summary")).Get("total_tasks")
 	if total == nil {
 		total = mapOf(about).Get("total_tasks")
 	}
 	if n, ok := total.Int(); ok && n > len(g.nodes) && len(g.nodes) > 0 {
-		l.r.Report(reprise.Finding{
+		m.r.Report(reprise.Finding{
 			Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: path.Base(g.file), Source: total.Source(),
 			Message: fmt.Sprintf("the graph says it has %d tasks and holds %d", n, len(g.nodes)),
 			Hint:    "tasks may have been lost; compare with the plan",
@@ -149,7 +149,7 @@ func (l *loading) countTasks(g *graph, meta, about *doc.Node) {
 }
 
 // namePhases puts the names of the plan's phases in the place of their numbers.
-func (l *loading) namePhases(g *graph, meta *doc.Node) {
+func (m *model) namePhases(g *graph, meta *doc.Node) {
 	names := map[string]string{}
 	for _, p := range listOf(meta.Get("phases")) {
 		p = mapOf(p)
@@ -164,7 +164,7 @@ func (l *loading) namePhases(g *graph, meta *doc.Node) {
 	}
 }
 
-func (l *loading) addNode(g *graph, item *doc.Node, id string) {
+func (m *model) addNode(g *graph, item *doc.Node, id string) {
 	if item != nil && item.Kind == doc.String && id == "" {
 		g.nodes = append(g.nodes, &node{id: strings.TrimSpace(item.Text), source: item.Source()})
 		return
@@ -177,7 +177,7 @@ func (l *loading) addNode(g *graph, item *doc.Node, id string) {
 		id = own
 	}
 	if id == "" {
-		l.r.Report(reprise.Finding{
+		m.r.Report(reprise.Finding{
 			Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: path.Base(g.file), Source: item.Source(),
 			Message: fmt.Sprintf("a task without an id (%q) cannot be tracked; it is left out", doc.Clip(item.Get("title", "name").Str(), 60)),
 			Hint:    "give it an id",

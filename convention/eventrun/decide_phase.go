@@ -109,11 +109,11 @@ type recorded struct {
 
 // recordedPhase gives the latest word about the phase: of the events, or of a
 // state file that is newer than they are.
-func (l *loading) recordedPhase() recorded {
+func (m *model) recordedPhase() recorded {
 	r := recorded{number: -1, from: -1}
-	if n := &l.log.latest[phaseMoved]; n.set {
+	if n := &m.log.latest[phaseMoved]; n.set {
 		b := n.body()
-		r = recorded{number: -1, from: -1, ledger: "events", source: l.sourceOf(n.key), key: n.key, set: true}
+		r = recorded{number: -1, from: -1, ledger: "events", source: m.sourceOf(n.key), key: n.key, set: true}
 		if no, ok := b.number("to_phase", "phase"); ok {
 			r.number = no
 		} else {
@@ -126,7 +126,7 @@ func (l *loading) recordedPhase() recorded {
 			r.name = name
 		}
 	}
-	for _, led := range l.states {
+	for _, led := range m.states {
 		if led.phase < 0 && led.phaseName == "" {
 			continue
 		}
@@ -142,11 +142,11 @@ func (l *loading) recordedPhase() recorded {
 }
 
 // numberings lists the ways to count that are possible, the likeliest first.
-func (l *loading) numberings(r recorded) []numbering {
-	later := l.made("bootstrap-plan.md") || l.log.latest[unifiedMarker].set || l.log.latest[bootGateShown].set ||
-		l.log.latest[bootGateAnswered].set || l.log.latest[gateShown].set || l.log.latest[depsPending].set || l.log.latest[depsSettled].set
+func (m *model) numberings(r recorded) []numbering {
+	later := m.made("bootstrap-plan.md") || m.log.latest[unifiedMarker].set || m.log.latest[bootGateShown].set ||
+		m.log.latest[bootGateAnswered].set || m.log.latest[gateShown].set || m.log.latest[depsPending].set || m.log.latest[depsSettled].set
 	hasState := false
-	for _, led := range l.states {
+	for _, led := range m.states {
 		hasState = hasState || led.name == "workflow-state.json"
 	}
 	top := max(r.number, r.from)
@@ -163,8 +163,8 @@ func (l *loading) numberings(r recorded) []numbering {
 
 // readPhase turns what is recorded into a stage. The number is read in the
 // numbering that agrees with the artifacts, if one does.
-func (l *loading) readPhase(r recorded, inferred stage) (stage, numbering) {
-	ways := l.numberings(r)
+func (m *model) readPhase(r recorded, inferred stage) (stage, numbering) {
+	ways := m.numberings(r)
 	if s := stageWord(r.name); s != stageNone {
 		for _, n := range ways {
 			if n.at(r.number) == s {
@@ -192,39 +192,39 @@ func phaseLabel(r recorded, n numbering, s stage) string {
 
 // settlePhase compares what is recorded with what the artifacts allow, and
 // gives the stage to go on with.
-func (l *loading) settlePhase(inferred stage) stage {
-	r := l.recordedPhase()
-	said, way := l.readPhase(r, inferred)
+func (m *model) settlePhase(inferred stage) stage {
+	r := m.recordedPhase()
+	said, way := m.readPhase(r, inferred)
 	at := inferred
 	switch {
 	case !r.set:
 	case said == stageNone:
-		l.r.Report(reprise.Finding{
+		m.r.Report(reprise.Finding{
 			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: r.ledger, Source: r.source,
 			Message: fmt.Sprintf("phase %q is none of this workflow; the artifacts decide", doc.Clip(strings.TrimSpace(phaseText(r)), 40)),
 		})
 	case said == planning && inferred == intake && strings.HasPrefix(r.ledger, "manifest"):
 		// That file has no word for what comes before the plan.
 	case said > inferred:
-		l.r.Report(reprise.Finding{
+		m.r.Report(reprise.Finding{
 			Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: r.ledger, Source: r.source,
 			Message: fmt.Sprintf("phase %s is on record, the artifacts and tasks are at %q; what is missing comes first", strings.TrimSpace(phaseText(r)), way.label(inferred)),
 			Hint:    "look whether an artifact was lost",
 		})
-	case said < inferred && r.from > r.number && r.number >= 0 && said <= approval && !l.startedAfter(r.key):
+	case said < inferred && r.from > r.number && r.number >= 0 && said <= approval && !m.startedAfter(r.key):
 		// Sent back on purpose: what was approved is not any more.
 		at = said
 	}
-	l.run.Phase = phaseLabel(r, way, at)
+	m.run.Phase = phaseLabel(r, way, at)
 	return at
 }
 
 // quietPhase names the phase of a run that is closed, where a phase event that
 // was not written does no harm.
-func (l *loading) quietPhase(inferred stage) {
-	r := l.recordedPhase()
-	said, way := l.readPhase(r, inferred)
-	l.run.Phase = phaseLabel(r, way, max(said, inferred))
+func (m *model) quietPhase(inferred stage) {
+	r := m.recordedPhase()
+	said, way := m.readPhase(r, inferred)
+	m.run.Phase = phaseLabel(r, way, max(said, inferred))
 }
 
 func phaseText(r recorded) string {
@@ -235,8 +235,8 @@ func phaseText(r recorded) string {
 }
 
 // startedAfter reports whether a task was worked on after a place in the log.
-func (l *loading) startedAfter(k key) bool {
-	for _, s := range l.steps {
+func (m *model) startedAfter(k key) bool {
+	for _, s := range m.steps {
 		if s.events != nil && s.events.word != nil && s.events.kind != taskPending && s.events.last.after(k) {
 			return true
 		}

@@ -11,53 +11,53 @@ import (
 
 // execute offers the tasks that may be started: dependencies done, itself not
 // done, not blocked, no question about it open. What was begun comes first.
-func (l *loading) execute() {
-	if l.log.events == 0 && l.log.damaged+l.log.refused > 0 {
-		l.state(reprise.Unreadable, "no event could be read, so that it is not known which tasks are done")
+func (m *model) execute() {
+	if m.log.events == 0 && m.log.damaged+m.log.refused > 0 {
+		m.state(reprise.Unreadable, "no event could be read, so that it is not known which tasks are done")
 		return
 	}
 	bootOpen := false
-	for _, s := range l.steps {
+	for _, s := range m.steps {
 		bootOpen = bootOpen || isBootstrap(s.ID) && !s.Status.Closed()
 	}
-	bootOnly := l.bootstrapOnly()
+	bootOnly := m.bootstrapOnly()
 	groups := make([][]reprise.Unit, 5)
 	var stuck []string
-	for _, s := range l.steps {
+	for _, s := range m.steps {
 		switch {
 		case s.Status.Closed():
 		case s.Status == reprise.Blocked:
 			stuck = append(stuck, s.ID+" is blocked")
-			l.askAboutBlock(s)
-		case l.exhausted(s):
+			m.askAboutBlock(s)
+		case m.exhausted(s):
 			stuck = append(stuck, s.ID+" failed "+times(s.failures()))
-			l.askAboutFailure(s)
-		case l.askedTasks[s.ID] != "":
+			m.askAboutFailure(s)
+		case m.askedTasks[s.ID] != "":
 			stuck = append(stuck, s.ID+" waits for an answer")
 		case !s.ready() || isDevelopment(s.ID) && bootOpen || bootOnly && !isBootstrap(s.ID):
 		default:
-			g, u := l.offer(s)
+			g, u := m.offer(s)
 			groups[g] = append(groups[g], u)
 		}
 	}
-	l.run.Next = slices.Concat(groups...)
-	if len(l.run.Next) == 0 {
-		l.nothingRunnable(stuck)
+	m.run.Next = slices.Concat(groups...)
+	if len(m.run.Next) == 0 {
+		m.nothingRunnable(stuck)
 		return
 	}
-	l.state(reprise.Interrupted, "%s", l.standing(l.run.Next[0].ID))
+	m.state(reprise.Interrupted, "%s", m.standing(m.run.Next[0].ID))
 }
 
 // standing says where the run stands with this task at the front.
-func (l *loading) standing(first string) string {
+func (m *model) standing(first string) string {
 	what := "is next"
-	switch l.byID[first].group() {
+	switch m.byID[first].group() {
 	case 0:
 		what = "was being worked on"
 	case 1:
 		what = "awaits its verification"
 	}
-	return fmt.Sprintf("%d of %s done, %s %s", l.closed, counted(len(l.steps), "task"), first, what)
+	return fmt.Sprintf("%d of %s done, %s %s", m.closed, counted(len(m.steps), "task"), first, what)
 }
 
 // group is the place of an open task among others by what it is: those that were
@@ -77,10 +77,10 @@ func (s *step) group() int {
 }
 
 // offer makes the unit of a task, and tells its group among the others.
-func (l *loading) offer(s *step) (group int, u reprise.Unit) {
+func (m *model) offer(s *step) (group int, u reprise.Unit) {
 	u = reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
 	if u.Path == "" {
-		u.Path = l.dir
+		u.Path = m.dir
 	}
 	where := reprise.Source{}
 	if len(s.Claims) > 0 {
@@ -91,7 +91,7 @@ func (l *loading) offer(s *step) (group int, u reprise.Unit) {
 		u.Reason = fmt.Sprintf("it was started (%s) and no end is on record; look at what it left, the event comes last", where)
 		if s.Role == "verifier" {
 			u.Reason = "it is implemented and not verified: verify it, do not implement it again"
-			if report := l.report(s.ID); report != "" {
+			if report := m.report(s.ID); report != "" {
 				u.Reason += "; a report is there (" + report + ")"
 			}
 		}
@@ -117,12 +117,12 @@ func (s *step) failures() int32 {
 }
 
 // report finds the verification report of a task.
-func (l *loading) report(id string) string {
+func (m *model) report(id string) string {
 	if strings.Contains(id, "/") {
 		return ""
 	}
 	for _, name := range []string{"verifications/" + id + ".md", "verification/" + id + "-verification.yaml"} {
-		if p := path.Join(l.dir, name); l.r.Exists(p) {
+		if p := path.Join(m.dir, name); m.r.Exists(p) {
 			return p
 		}
 	}
@@ -130,15 +130,15 @@ func (l *loading) report(id string) string {
 }
 
 // nothingRunnable says for what the run waits.
-func (l *loading) nothingRunnable(stuck []string) {
-	open := l.openSteps()
+func (m *model) nothingRunnable(stuck []string) {
+	open := m.openSteps()
 	if len(stuck) > 0 {
-		l.state(reprise.Waiting, "no task can be started: %s", shortList(stuck))
+		m.state(reprise.Waiting, "no task can be started: %s", shortList(stuck))
 		return
 	}
-	l.state(reprise.Waiting, "no task can be started: what %s for cannot be done (see the findings about the dependencies)", waitFor(open))
-	l.run.Questions = append(l.run.Questions, reprise.Question{
-		ID: "dependencies", Subject: "task-graph", Source: reprise.Source{File: l.graph.file},
+	m.state(reprise.Waiting, "no task can be started: what %s for cannot be done (see the findings about the dependencies)", waitFor(open))
+	m.run.Questions = append(m.run.Questions, reprise.Question{
+		ID: "dependencies", Subject: "task-graph", Source: reprise.Source{File: m.graph.file},
 		Text: "The dependencies of " + shortList(open) + " can never be met. Correct the task graph.",
 	})
 }

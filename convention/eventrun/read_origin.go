@@ -48,17 +48,17 @@ const maxOrigin = 64 << 20
 
 // checkOrigin tells of an open run whose workflow file is not there any more, or not
 // what it was. One that cannot be read is for whoever needs it.
-func (l *loading) checkOrigin() {
-	o := l.graph.origin
-	if o.File == "" || !l.run.State.Open() {
+func (m *model) checkOrigin() {
+	o := m.graph.origin
+	if o.File == "" || !m.run.State.Open() {
 		return
 	}
-	found := reprise.Finding{Code: reprise.CodeWorkflowChanged, Severity: reprise.Warning, Subject: l.run.ID, Source: reprise.Source{File: o.File}}
-	f, _, err := doc.OpenRegular(l.r.FS(), o.File)
+	found := reprise.Finding{Code: reprise.CodeWorkflowChanged, Severity: reprise.Warning, Subject: m.run.ID, Source: reprise.Source{File: o.File}}
+	f, _, err := doc.OpenRegular(m.r.FS(), o.File)
 	if errors.Is(err, fs.ErrNotExist) {
 		found.Message = "the workflow file that the run was started from is gone"
 		found.Hint = "bring it back: what the steps are to do stands nowhere else"
-		l.r.Report(found)
+		m.r.Report(found)
 		return
 	}
 	if err != nil {
@@ -71,5 +71,5 @@ func (l *loading) checkOrigin() {
 	}
 	found.Message = "the workflow file was changed since the run was started"
 	found.Hint = "resuming takes it over once you trust it, if it still has what was begun; or restore it; --fresh starts over with it"
-	l.r.Report(found)
+	m.r.Report(found)
 }
