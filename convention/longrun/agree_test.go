@@ -1,6 +1,7 @@
 package longrun_test
 
 import (
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -141,5 +142,28 @@ func TestNew_STATE_counts_what_is_done(t *testing.T) {
 	after := recorded(t, fsys, reprise.Event{Kind: reprise.RunStarted})
 	if got := string(after[lr+"STATE.md"].Data); !strings.Contains(got, "] 33%") || !strings.Contains(got, "Plan: 2 of 3") {
 		t.Errorf("%s", got)
+	}
+}
+
+// A damaged file may hold what an event is about: nothing is recorded beside it, and
+// that is an error and no lack of a place.
+func TestNothing_is_recorded_beside_a_damaged_file(t *testing.T) {
+	t.Parallel()
+	for name, ev := range map[string]reprise.Event{
+		".planning/ROADMAP.md":                         {Kind: reprise.StepFinished, Step: "02-02"},
+		".planning/phases/02-cart/02-01-SUMMARY.md":    {Kind: reprise.StepFinished, Step: "02-01"},
+		"specs/shop/.long-run/summaries/01-SUMMARY.md": {Kind: reprise.StepFinished, Step: "01"},
+		"specs/shop/.long-run/clarifications.md":       {Kind: reprise.QuestionAnswered, Question: "q1", Text: "yes"},
+	} {
+		fsys := planningSample()
+		if strings.HasPrefix(name, "specs") {
+			fsys = longRunSample()
+		}
+		fsys[name] = text("\x00\x00")
+		ev.At = at(9)
+		edits, err := longrun.Layout{}.Record(fsys, load(t, fsys)[0], ev)
+		if err == nil || len(edits) > 0 || errors.Is(err, reprise.ErrCannotRecord) {
+			t.Errorf("%s: %d edits, %v", name, len(edits), err)
+		}
 	}
 }

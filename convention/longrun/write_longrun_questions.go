@@ -21,10 +21,14 @@ func (w *longRunRecorder) question() {
 		w.Fail(ledger.Cannot("%q is no id of a question", doc.Clip(w.ev.Question, 60)))
 		return
 	}
+	name := path.Join(w.dir, "clarifications.md")
+	if w.l.r.Exists(name) { // a damaged one may hold the question
+		w.Markdown(name).Because("question %s", id)
+	}
 	i := slices.IndexFunc(w.l.asked, func(c clarification) bool { return c.id == id })
 	if w.ev.Kind == reprise.QuestionAsked {
 		if i < 0 {
-			w.ask(path.Join(w.dir, "clarifications.md"), id)
+			w.ask(name, id)
 		}
 		return
 	}
@@ -53,13 +57,11 @@ func (w *longRunRecorder) question() {
 
 // entry writes a label of an entry, which is added where the entry lacks it.
 func (w *longRunRecorder) entry(at *clarification, t ledger.Text, key, value string) {
-	f := w.Markdown(path.Join(w.dir, "clarifications.md"))
-	f.Because("question %s", at.id)
 	if t.There() {
 		w.SetText(t, value)
 		return
 	}
-	f.Do(func(m *splice.Markdown) error {
+	w.Markdown(path.Join(w.dir, "clarifications.md")).Do(func(m *splice.Markdown) error {
 		return m.AppendLines(splice.Where{Section: at.title, Line: at.line}, "**"+key+":** "+value)
 	})
 }
@@ -94,9 +96,7 @@ func (w *longRunRecorder) ask(name, id string) {
 		w.Create(name, []byte("# Clarifications Log\n\n## Active Clarifications\n\n### "+title+"\n"+strings.Join(lines, "\n")+"\n"), "question "+id)
 		return
 	}
-	f := w.Markdown(name)
-	f.Because("question %s", id)
-	f.Do(func(m *splice.Markdown) error {
+	w.Markdown(name).Do(func(m *splice.Markdown) error {
 		level, where := 2, splice.Where{}
 		if len(w.l.asked) > 0 {
 			level = w.l.asked[0].level

@@ -196,10 +196,11 @@ func (w *planningRecorder) summary(p *plan, status reprise.Status, word string) 
 		}
 		w.Create(name, []byte(w.newSummary(p, status, word)), why)
 	case s.status == status:
-	case s.statusAt == (ledger.Text{}):
-		w.Fail(ledger.Cannot("%s states no status", s.file))
 	default:
 		w.Markdown(s.file).Because("%s", why)
+		if s.statusAt == (ledger.Text{}) {
+			w.Fail(ledger.Cannot("%s states no status", s.file))
+		}
 		w.SetText(s.statusAt, word)
 		if s.endedAt.Value != "" && !w.ev.At.IsZero() {
 			w.set(s.endedAt, w.spell(s.endedAt.Value))

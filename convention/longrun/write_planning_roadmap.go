@@ -15,11 +15,17 @@ import (
 )
 
 // tick ticks the boxes of a plan in ROADMAP.md and, if it was not counted yet,
-// moves the count of its phase in the progress table.
+// moves the count of its phase in the progress table. A damaged file may hold a box
+// that could not be read: then the event is refused.
 func (w *planningRecorder) tick(p *plan, count bool) {
-	if p.box != nil {
-		w.tickLines("plan "+p.id+" is complete", p.box.lines)
+	if !w.g.road.exists {
+		return
 	}
+	var lines []int
+	if p.box != nil {
+		lines = p.box.lines
+	}
+	w.tickLines("plan "+p.id+" is complete", lines)
 	ph := w.g.road.phases[p.phase]
 	if !count || ph == nil {
 		return
@@ -30,7 +36,6 @@ func (w *planningRecorder) tick(p *plan, count bool) {
 	}
 	for _, c := range ph.row {
 		if s, rest, ok := readShare(c.Value); ok && s.done == before && s.done < s.total {
-			w.Markdown(w.g.road.file).Because("plan %s is complete", p.id)
 			w.SetText(c.Text, fmt.Sprintf("%d/%d%s", s.done+1, s.total, rest))
 			return
 		}
