@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -119,7 +120,9 @@ func takeOwner(r *reprise.Run, h *home, lock string, opts JudgeOptions) {
 		r.Owner = &owner
 	case reprise.Dead:
 		if heirs := h.heirs(owner); len(heirs) > 0 {
-			r.Owner = &heirs[0]
+			// The oldest: what it starts in turn may be gone before anybody looks again.
+			oldest := slices.MinFunc(heirs, func(a, b reprise.Owner) int { return cmp.Compare(a.StartTicks, b.StartTicks) })
+			r.Owner = &oldest
 		}
 	}
 }

@@ -43,6 +43,7 @@ func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 	t.Cleanup(func() { _ = os.WriteFile(dir+"/go", nil, 0o644) })
 	// The engine first, held: neither of them sees the other end.
 	s.signal(syscall.SIGSTOP)
+	eventually(t, func() bool { return stands(t, s.cmd.Process.Pid) })
 	if err := syscall.Kill(keeper, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +86,24 @@ func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 	if code := patient.end(); code != 0 {
 		t.Errorf("exit %d\n%s", code, patient.said())
 	}
+}
+
+// stands reports whether every thread of a process is stopped: the signal for it takes
+// effect after it was sent.
+func stands(t *testing.T, pid int) bool {
+	t.Helper()
+	threads, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/stat")
+	if err != nil || len(threads) == 0 {
+		t.Fatal(threads, err)
+	}
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
+		_, state, _ := strings.Cut(string(text), ") ")
+		if err == nil && !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return true
 }
 
 // X10: what a person types when Ctrl-C seems to be too little stops as cleanly.
