@@ -96,10 +96,11 @@ func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error
 	}
 	defer store.Release()
 	list, err := store.Snapshots()
-	snap := find(list, id)
-	if snap == nil {
+	i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == id })
+	if i < 0 {
 		return nil, errors.Join(fmt.Errorf("undo %s: there is no such snapshot", id), err)
 	}
+	snap := &list[i]
 	var repo repository
 	now, err := repo.present(ctx, store, snap)
 	if err != nil {
@@ -154,13 +155,4 @@ func (t Tender) holdTouched(ctx context.Context, store *durable.Store, snap *dur
 	}
 	held, err := t.holdAround(ctx, store.Dir(), names)
 	return held, res.Runs, err
-}
-
-func find(list []durable.Snapshot, id string) *durable.Snapshot {
-	for i := range list {
-		if list[i].ID == id {
-			return &list[i]
-		}
-	}
-	return nil
 }

@@ -23,16 +23,11 @@ func (t Tender) Log(r *reprise.Run) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &History{Run: r}
-	h.Entries, _, err = journal.Read(store, journal.Name(r.Ref))
-	if errors.As(err, &h.Damage) {
-		err = nil
-	}
-	return h, err
+	return history(store, journal.Name(r.Ref), r)
 }
 
-// LogOf reads the journal of a run that is not there any more, because it was
-// archived, by the id it had. nil if there is no such journal.
+// LogOf reads the journal of a run that is no longer there, because it was archived, by
+// the id it had. nil if there is no such journal.
 func (t Tender) LogOf(id string) (*History, error) {
 	store, err := t.open()
 	if err != nil {
@@ -44,16 +39,18 @@ func (t Tender) LogOf(id string) (*History, error) {
 	}
 	for _, name := range names {
 		layout, _, _ := strings.Cut(name, "-")
-		ref := reprise.Ref{Layout: layout, ID: id}
-		if !journal.Names(name, ref) {
-			continue
+		if ref := (reprise.Ref{Layout: layout, ID: id}); journal.Names(name, ref) {
+			return history(store, name, &reprise.Run{Ref: ref})
 		}
-		h := &History{Run: &reprise.Run{Ref: ref}}
-		h.Entries, _, err = journal.Read(store, name)
-		if errors.As(err, &h.Damage) {
-			err = nil
-		}
-		return h, err
 	}
 	return nil, nil
+}
+
+func history(store *durable.Store, name string, r *reprise.Run) (*History, error) {
+	h := &History{Run: r}
+	var err error
+	if h.Entries, _, err = journal.Read(store, name); errors.As(err, &h.Damage) {
+		err = nil
+	}
+	return h, err
 }

@@ -84,7 +84,7 @@ func CanGoOn(store *durable.Store, r *reprise.Run) (aside []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := &seeing{Store: store, names: map[string]bool{}}
+	seen := &seeing{FS: store, names: map[string]bool{}}
 	if _, err := l.Load(seen, r.Ref); err != nil {
 		return nil, err
 	}
@@ -98,34 +98,17 @@ func CanGoOn(store *durable.Store, r *reprise.Run) (aside []string, err error) {
 	return aside, nil
 }
 
-// seeing is a store that knows which names were asked for.
+// seeing knows which names were asked for. It can only be opened: whatever else is
+// asked of a file system goes through that.
 type seeing struct {
-	*durable.Store
+	fs.FS
 	names map[string]bool
 }
 
 // Open implements fs.FS.
 func (s *seeing) Open(name string) (fs.File, error) {
 	s.names[name] = true
-	return s.Store.Open(name)
-}
-
-// ReadDir implements fs.ReadDirFS.
-func (s *seeing) ReadDir(name string) ([]fs.DirEntry, error) {
-	s.names[name] = true
-	return s.Store.ReadDir(name)
-}
-
-// ReadFile implements fs.ReadFileFS.
-func (s *seeing) ReadFile(name string) ([]byte, error) {
-	s.names[name] = true
-	return s.Store.ReadFile(name)
-}
-
-// Stat implements fs.StatFS.
-func (s *seeing) Stat(name string) (fs.FileInfo, error) {
-	s.names[name] = true
-	return s.Store.Stat(name)
+	return s.FS.Open(name)
 }
 
 // inProject reports whether a path names something in the project.
