@@ -71,12 +71,15 @@ func (e *callError) Error() string {
 
 func (e *callError) Unwrap() error { return e.err }
 
-// firstLine is the first thing git complained about, without its prefix.
+// firstLine is what git complained about, without its prefix: a lock that is in
+// its way, as what follows from that is less telling, or else what ended it.
 func (e *callError) firstLine() string {
-	for line := range strings.Lines(e.stderr) {
-		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "fatal: "); ok {
-			return rest
+	for _, telling := range []string{"Unable to create '", "fatal: "} {
+		for line := range strings.Lines(e.stderr) {
+			if strings.Contains(line, telling) {
+				line = strings.TrimPrefix(strings.TrimSpace(line), "fatal: ")
+				return strings.TrimPrefix(line, "error: ")
+			}
 		}
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(e.stderr), "\n")
