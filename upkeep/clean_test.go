@@ -89,14 +89,14 @@ func givenUpAndBroughtBack(t *testing.T, ref reprise.Ref) {
 	if err != nil || plan.Archive != ref.Path {
 		t.Fatalf("%+v %v", plan, err)
 	}
-	done, err := tender.Clean(t.Context(), plan)
-	if err != nil {
+	var done *upkeep.Cleaned
+	if err := patient(func() (err error) { done, err = tender.Clean(t.Context(), plan); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if r := listed(); r != nil {
 		t.Errorf("it is still listed: %v %s", r.State, r.Reason)
 	}
-	if _, err := tender.Undo(t.Context(), done.Snapshot); err != nil {
+	if err := patient(func() error { _, err := tender.Undo(t.Context(), done.Snapshot); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if r := listed(); r == nil || !r.State.Open() {
