@@ -16,17 +16,13 @@ const (
 
 // burst records steps that need nobody, one after the other, each durable in the
 // journal before the next, without reading the whole run again for every one. The
-// layout's files follow in groups. It reports whether anything was recorded.
+// layout's files follow in groups.
 //
 // If the process dies here, the next one brings the files up to the journal.
-func (w *work) burst(ctx context.Context, d reprise.Decision) (bool, error) {
-	tracker, tracks := w.layout.(reprise.Tracker)
-	j, ok := w.led.(*journaled)
-	if !ok || !tracks || len(w.flights) > 0 || w.choice.Until != "" || d.Action != reprise.Start || d.Verdict == reprise.BlockedVerdict {
-		return false, nil
-	}
+func (w *work) burst(ctx context.Context) error {
+	tracker, j := w.layout.(reprise.Tracker), w.led.(*journaled)
 	var track reprise.Track
-	any, since := false, time.Now()
+	since, before := time.Now(), w.hist.Events
 	for ctx.Err() == nil {
 		a, ok := w.local()
 		if !ok {
@@ -37,26 +33,33 @@ func (w *work) burst(ctx context.Context, d reprise.Decision) (bool, error) {
 		}
 		ev := reprise.Event{Kind: reprise.StepFinished, At: w.Now(), Step: a.Step, Actor: a.Role, Text: a.Local}
 		if ok, err := j.Defer(ctx, track, ev); err != nil {
-			return false, err
+			return err
 		} else if !ok {
 			break
 		}
-		any = true
 		w.remember(&ev)
 		w.sum.Finished = append(w.sum.Finished, StepReport{ID: a.Step, Title: a.Unit.Title, Text: a.Local})
 		if j.Deferred() >= burstEvents || time.Since(since) > burstTime {
 			if err := j.Project(ctx); err != nil {
-				return false, err
+				return err
 			}
 			w.tell(Progress{Kind: Working})
 			since = time.Now()
 		}
 	}
-	return any, j.Project(context.WithoutCancel(ctx))
+	if w.hist.Events == before {
+		w.stuckRow = before + 1
+	}
+	return j.Project(context.WithoutCancel(ctx))
 }
 
-// local finds a unit among those that may be started that needs nobody.
+// local finds a unit among those that may be started that needs nobody and can be
+// recorded in a row with others.
 func (w *work) local() (reprise.Assignment, bool) {
+	_, tracks := w.layout.(reprise.Tracker)
+	if _, ok := w.led.(*journaled); !ok || !tracks || len(w.run.Owed) > 0 {
+		return reprise.Assignment{}, false
+	}
 	for _, u := range w.run.Next {
 		a, err := w.assign(u)
 		if err != nil || a.Local == "" || len(w.answersFor(a)) > 0 {

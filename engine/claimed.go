@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"strings"
 
 	"reprise"
 	"reprise/journal"
@@ -69,45 +67,4 @@ func (w *work) putBack(ctx context.Context) error {
 		return err
 	}
 	return w.load()
-}
-
-// claimedPrefix begins the names of questions about steps that the files alone call
-// done.
-const claimedPrefix = "claimed-"
-
-// claimedOpen is the answer that nothing has been done of a step.
-const claimedOpen = "do it"
-
-// doubted reports whether a step is not started before a person had a say: its files
-// and the journal do not tell the same of it.
-func (w *work) doubted(s *reprise.Step) bool {
-	return s != nil && (s.Claimed || w.lost(s) != nil)
-}
-
-// settleClaimed asks a person about steps that the files alone call done, and does what
-// they said. Until then nothing is started that needs one of them.
-func (w *work) settleClaimed(ctx context.Context) error {
-	d := doubt{prefix: claimedPrefix, done: lostDone, again: claimedOpen}
-	for i := range w.run.Steps {
-		if s := &w.run.Steps[i]; s.Claimed && w.flights[s.ID] == nil {
-			d.ends = append(d.ends, reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: person, Text: "it is done, says a person"})
-		}
-	}
-	d.ask = func(names []string) string {
-		if len(names) > 1 {
-			return fmt.Sprintf("%s are called done by the files of the run, and nothing here did them. Are they done?", strings.Join(names, ", "))
-		}
-		return names[0] + " is called done by the files of the run, and nothing here did it. Is it done?"
-	}
-	d.tell = func(names []string) reprise.Finding {
-		return reprise.Finding{
-			Code: reprise.CodeUnrecordedEnd, Severity: reprise.Warning, Subject: names[0], Source: reprise.Source{File: w.ref.Path},
-			Message: fmt.Sprintf("something else wrote that %s finished: nothing goes on from that before a person had a say", are(names)),
-			Hint:    "`reprise log` shows what was recorded",
-		}
-	}
-	if asked, err := w.settleDoubt(ctx, d); err != nil || !asked {
-		return err
-	}
-	return w.settleClaimed(ctx)
 }

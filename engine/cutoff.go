@@ -6,31 +6,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"reprise"
 	"reprise/agent"
 	"reprise/internal/redact"
+	"reprise/project"
 	"reprise/settings"
 )
 
-// settleCutoffs settles attempts that were started and whose end nobody saw, by
-// the policy that was recorded with their start. How each was settled is an
-// event; nothing is settled in silence.
-func (w *work) settleCutoffs(ctx context.Context) error {
-	open := slices.DeleteFunc(w.hist.Open(), func(ev reprise.Event) bool { return w.flights[ev.Step] != nil || w.held[ev.Step] })
-	slices.SortFunc(open, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
-	for _, ev := range open {
-		if err := w.settleCutoff(ctx, ev); err != nil {
-			return err
-		}
-		if err := w.load(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
+// settleCutoff settles an attempt whose end nobody saw.
 func (w *work) settleCutoff(ctx context.Context, ev reprise.Event) error {
 	f, err := w.resumed(ctx, ev)
 	if err != nil {
@@ -53,7 +37,7 @@ func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) erro
 		w.hold(f, errNoRepository)
 		return nil
 	}
-	if step := w.files.Step(ev.Step); step != nil && step.Status.Closed() && !byPresence(step, ev.Expect) && w.missing(f) == "" {
+	if step := w.files.Step(ev.Step); step != nil && step.Status.Closed() && !project.ByPresence(step, ev.Expect) && w.missing(f) == "" {
 		return w.landedBy(ctx, f, agent.Result{Outcome: agent.Done, Reply: w.reply(f)}, "its files call it "+step.Status.String())
 	}
 	// Also what may be done twice is not, where it surely landed.
@@ -134,53 +118,6 @@ func (w *work) assignmentOf(step string) (reprise.Assignment, error) {
 	}
 	a.Step = step
 	return a, nil
-}
-
-// byPresence reports whether a step is called done because something it was to
-// leave is there. A file that is there may be half of what it was to become.
-func byPresence(s *reprise.Step, expect []reprise.Expected) bool {
-	for _, c := range s.Claims {
-		if !c.Won {
-			continue
-		}
-		for _, e := range expect {
-			if c.Source.File == e.Path || strings.HasPrefix(e.Path, c.Source.File+"/") && c.Source.Line == 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// owed lists steps whose last attempt was not accepted although the files call
-// them done, or do not offer them any more, because of what it left. They come
-// before everything else. What somebody has changed since counts as it is.
-func (w *work) owed() []reprise.Unit {
-	var out []reprise.Unit
-	for id, h := range w.hist.Steps {
-		if h.Owed == nil || h.Open != nil || w.flights[id] != nil || w.parked[id] != "" || !w.untouched(h.Owed.Expect) {
-			continue
-		}
-		step := w.run.Step(id)
-		switch {
-		case step == nil && !w.offered(id) && len(h.Owed.Expect) > 0:
-			out = append(out, reprise.Unit{ID: id, Phase: first(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: "its last attempt was not accepted"})
-		case step != nil && step.Status.Closed() && byPresence(step, h.Owed.Expect):
-			out = append(out, reprise.Unit{ID: step.ID, Path: step.Path, Title: step.Title, Phase: step.Phase, Role: step.Role, Reason: "its last attempt was not accepted"})
-		}
-	}
-	slices.SortFunc(out, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })
-	return out
-}
-
-// untouched reports whether files are what they were when an attempt was given up.
-func (w *work) untouched(files []reprise.Expected) bool {
-	for _, e := range files {
-		if now, err := w.hash(e.Path); err != nil || now != e.Before {
-			return false
-		}
-	}
-	return true
 }
 
 // offered reports whether the files offer a step.
@@ -277,6 +214,11 @@ func (w *work) givenBack(ctx context.Context, f *flight, why string) []reprise.E
 // cutOffPrefix begins the names of questions about attempts that were cut off.
 const cutOffPrefix = "cut-off-"
 
+// cutOffQuestion names the question about an attempt that was cut off.
+func cutOffQuestion(step string, attempt int) string {
+	return fmt.Sprintf("%s%s-%d", cutOffPrefix, word(step), attempt)
+}
+
 // The answers to what happened to an attempt.
 const (
 	saidLanded = "it was finished"
@@ -286,7 +228,7 @@ const (
 
 // askWhatHappened leaves it to a person, and does what they said once they did.
 func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
-	id := fmt.Sprintf("%s%s-%d", cutOffPrefix, word(f.a.Step), f.attempt)
+	id := cutOffQuestion(f.a.Step, f.attempt)
 	ask := []reprise.Asked{{
 		ID: id, Subject: f.a.Step, Options: []string{saidLanded, saidRerun, saidSkip}, Closed: true,
 		Text: fmt.Sprintf("%s was started at %s and cut off. Was it finished?", f.a.Step, f.began.UTC().Format("2006-01-02 15:04:05 MST")),
@@ -307,7 +249,6 @@ func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
 		w.tellAsked(f.a, asks)
 		return nil
 	case !q.Answered:
-		w.parked[f.a.Step] = "was cut off, and only a person can tell what came of it"
 		return nil
 	}
 	delete(w.parked, f.a.Step)

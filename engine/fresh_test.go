@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -423,7 +424,7 @@ func freshKills(t *testing.T, name, dir string, ref reprise.Ref) map[string]int 
 		t.Fatalf("undisturbed the archive holds %v, the old state was %v", slices.Sorted(maps.Keys(archive)), slices.Sorted(maps.Keys(old)))
 	}
 	sites := k.lines(t)
-	last := slices.IndexFunc(sites, func(s string) bool { return strings.Contains(s, "engine/loop.go") })
+	last := slices.IndexFunc(sites, func(s string) bool { return strings.Contains(s, "engine/carry.go") })
 	if last < 10 {
 		t.Fatalf("the loop begins at operation %d of %d", last, len(sites))
 	}
@@ -431,13 +432,18 @@ func freshKills(t *testing.T, name, dir string, ref reprise.Ref) map[string]int 
 		return strings.Contains(s, "engine/choice.go") && strings.Contains(s, "journal/journal.go")
 	})
 	kinds := map[string]int{}
+	draw := rand.New(rand.NewPCG(seedOf(t), 0))
+	offset := draw.IntN(3)
+	var undecided, points []int
 	for n := 0; n <= last; n++ {
-		if n < decision-1 && n%45 != 0 && os.Getenv("REPRISE_MATRIX") != "all" {
-			continue // nothing of it is decided yet
+		switch {
+		case n >= decision-1 && ((n-decision)%3 == offset || os.Getenv("REPRISE_MATRIX") != ""):
+			points = append(points, n)
+		case n < decision-1 && (n%45 == 0 || os.Getenv("REPRISE_MATRIX") == "all"):
+			undecided = append(undecided, n) // nothing of it is decided yet
 		}
-		if n > decision && (n-decision)%2 != 0 && os.Getenv("REPRISE_MATRIX") == "" {
-			continue
-		}
+	}
+	for _, n := range append(few(draw, undecided, 2), points...) {
 		begin()
 		if out, code := k.afresh("fresh", n); code != -1 {
 			t.Fatalf("killed before operation %d it ends with %d: %s", n, code, out)

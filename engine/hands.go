@@ -248,7 +248,7 @@ func (w *local) Await(ctx context.Context, wake time.Time) error {
 			if !wake.IsZero() && !w.Now().Before(wake) {
 				return nil // the clock moves on while the machine sleeps, a timer does not
 			}
-			if waiting, _ := w.letters(); len(waiting) > 0 {
+			if len(w.letters()) > 0 {
 				return nil
 			}
 		case l := <-w.landed:
@@ -274,7 +274,7 @@ func (w *local) Sleep(ctx context.Context, until time.Time) error {
 		if left <= 0 {
 			return nil
 		}
-		if waiting, _ := w.letters(); len(waiting) > 0 {
+		if len(w.letters()) > 0 {
 			return nil
 		}
 		// Short naps: the clock moves on while the machine sleeps, a timer

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,13 +54,16 @@ func (e *Engine) post(ref reprise.Ref, answers map[string]string, counts func(jo
 // hear records the answers that wait for this run and that its questions take. They
 // stay in the inbox for whoever works next, who takes them out and tells of the rest.
 func (w *work) hear(ctx context.Context) error {
-	_, letters := w.letters()
-	for _, l := range letters {
+	for _, l := range w.letters() {
 		q, ok := w.question(l.Question)
 		if !ok || q.Answered || !q.Takes(l.Answer) {
 			continue
 		}
-		if err := w.answer(ctx, q, l.Answer); err != nil {
+		ev, err := answerTo(&q, l.Answer)
+		if err == nil {
+			err = w.record(ctx, ev)
+		}
+		if err != nil {
 			return err
 		}
 		if err := w.load(); err != nil {
@@ -75,7 +76,7 @@ func (w *work) hear(ctx context.Context) error {
 // letters are the answers that wait for this run, with their lines. A line that
 // cannot be read stays where it is and is told of once, by whichever run sees it
 // first; so is an inbox that cannot be read, which holds up nobody's work.
-func (w *work) letters() (lines [][]byte, out []journal.Letter) {
+func (w *work) letters() (out []Letter) {
 	data, err := durable.ReadPrivate(w.inbox())
 	if err != nil && w.yard.tells("inbox: "+err.Error()) {
 		w.notice(reprise.Finding{
@@ -100,45 +101,10 @@ func (w *work) letters() (lines [][]byte, out []journal.Letter) {
 			continue
 		}
 		if l.For(w.ref) {
-			lines, out = append(lines, bytes.Clone(line)), append(out, l)
+			out = append(out, Letter{l, bytes.Clone(line)})
 		}
 	}
-	return lines, out
-}
-
-// takeIn records the answers that wait for this run, each durable in the journal
-// before it is taken out of the inbox. One that is taken in twice is the same
-// answer to the same question.
-func (w *work) takeIn(ctx context.Context) error {
-	mine, letters := w.letters()
-	for _, l := range letters {
-		q, ok := w.question(l.Question)
-		switch {
-		case !ok:
-			w.notice(reprise.Finding{Code: reprise.CodePendingQuestion, Severity: reprise.Info, Subject: l.Question, Message: fmt.Sprintf("an answer came to %s, which nobody asks", l.Question)})
-		case !q.Answered:
-			err := w.answer(ctx, q, l.Answer)
-			if none, ok := errors.AsType[*reprise.NotOfferedError](err); ok {
-				w.notice(reprise.Finding{Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: l.Question, Message: none.Error() + "; it is still asked", Hint: none.Hint()})
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			if err := w.load(); err != nil {
-				return err
-			}
-		case strings.TrimSpace(q.Answer) != strings.TrimSpace(l.Answer):
-			w.notice(reprise.Finding{
-				Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: l.Question,
-				Message: fmt.Sprintf("another answer came to %s after it was answered; the first one counts", l.Question),
-			})
-		}
-	}
-	if len(mine) == 0 {
-		return nil
-	}
-	return w.hands.TakeOut(mine)
+	return out
 }
 
 // withoutLines leaves lines out, each as often as it is given. The file may have

@@ -175,8 +175,7 @@ func (w *work) show(p *paper, err error) (*Preview, error) {
 			p.would("%s", reason)
 		}
 	}
-	units, _ := w.next(w.decide())
-	for _, u := range units {
+	for _, u := range w.decide().Units {
 		if a, err := w.assign(u); err == nil && w.flights[a.Step] == nil && w.closedUntil(a).After(w.Now()) {
 			p.would("%s %s.", a.Step, untilWords(w.closedUntil(a)))
 		}

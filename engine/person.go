@@ -148,11 +148,6 @@ func fromAgent(r agent.Result, q reprise.Asked) bool {
 	return r.Reply != nil && slices.ContainsFunc(r.Reply.Questions, func(own reprise.Asked) bool { return own.ID == q.ID && own.Text == q.Text })
 }
 
-// unanswered reports whether a question about a step waits for a person.
-func (w *work) unanswered(step string) bool {
-	return slices.ContainsFunc(w.run.PendingQuestions(), func(q reprise.Question) bool { return q.Subject == step || q.By == step })
-}
-
 // answersFor lists answers that a unit uses and that were not used before.
 func (w *work) answersFor(a reprise.Assignment) []reprise.Question {
 	var out []reprise.Question
@@ -191,21 +186,6 @@ func (w *work) remembered(ev *reprise.Event) {
 	}
 }
 
-// apply records the answers as applied that a finished step used. If the process
-// dies before, the next one does: an answer reaches no second step.
-func (w *work) apply(ctx context.Context) error {
-	if len(w.due) == 0 {
-		return nil
-	}
-	for _, id := range slices.Sorted(mapKeys(w.due)) {
-		q, _ := w.question(id)
-		if err := w.record(ctx, reprise.Event{Kind: reprise.AnswerApplied, At: w.Now(), Step: w.due[id], Question: id, Text: q.Answer, Actor: actor}); err != nil {
-			return err
-		}
-	}
-	return w.load()
-}
-
 // applied are the events that say that the answers a finished step used are
 // applied.
 func (w *work) applied(finished reprise.Event) []reprise.Event {
@@ -215,44 +195,6 @@ func (w *work) applied(finished reprise.Event) []reprise.Event {
 		out = append(out, reprise.Event{Kind: reprise.AnswerApplied, Step: finished.Step, Question: id, Text: q.Answer, Actor: actor})
 	}
 	return out
-}
-
-// askPerson asks a person what is open, if one can be asked. What they leave open
-// is not asked again by this process. again reports whether an answer came.
-func (w *work) askPerson(ctx context.Context) (again bool, err error) {
-	open := w.run.PendingQuestions()
-	if w.Ask == nil || len(open) == 0 {
-		return false, nil
-	}
-	for _, q := range open {
-		if w.leftOpen[q.ID] || ctx.Err() != nil {
-			continue
-		}
-		answer, ok := w.Ask(ctx, q)
-		if ok {
-			err = w.answer(ctx, q, answer)
-		}
-		if _, none := errors.AsType[*reprise.NotOfferedError](err); none || !ok {
-			w.leftOpen[q.ID], err = true, nil
-			continue
-		}
-		if err != nil {
-			return again, err
-		}
-		again = true
-	}
-	return again, nil
-}
-
-// answer records what a person said. It is durable before anything is done with
-// it. A question that takes only its options takes nothing else, whoever brings
-// it: a *reprise.NotOfferedError.
-func (w *work) answer(ctx context.Context, q reprise.Question, text string) error {
-	text, err := q.Choose(text)
-	if err != nil {
-		return err
-	}
-	return w.record(ctx, reprise.Event{Kind: reprise.QuestionAnswered, At: w.Now(), Step: q.Subject, By: q.By, Question: q.ID, Text: text, Actor: person})
 }
 
 // Answer records answers to the questions of a run, by their ids, all of them on
@@ -290,7 +232,11 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 		if q.Answered {
 			continue
 		}
-		if err := w.answer(ctx, q, answers[id]); err != nil {
+		ev, err := answerTo(&q, answers[id])
+		if err == nil {
+			err = w.record(ctx, ev)
+		}
+		if err != nil {
 			return err
 		}
 	}

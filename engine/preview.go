@@ -114,7 +114,10 @@ func (w *work) beginAgain(ctx context.Context, p *paper, b project.Beginning, ar
 		if ev.Kind == reprise.StepReset {
 			continue // in files of others
 		}
-		record := w.record
+		record := func(ctx context.Context, ev reprise.Event) error {
+			ev.At = zeroTime // it happens then, whenever it was decided
+			return w.record(ctx, ev)
+		}
 		if i < recorded {
 			record = func(ctx context.Context, ev reprise.Event) error { return projectTo(ctx, p.dry, w.layout, w.ref, ev) }
 		}

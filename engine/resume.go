@@ -176,11 +176,8 @@ func (l *look) asks() bool {
 	return l.d.Action == reprise.Ask && len(l.run.PendingQuestions()) > 0
 }
 
-// acceptLater marks what git shows once nothing is asked any more.
-func (w *work) acceptLater(ctx context.Context) error {
-	if !w.unaccepted || w.decide().Action == reprise.Ask {
-		return nil
-	}
+// markLanded marks what git shows, once nothing is asked any more.
+func (w *work) markLanded(ctx context.Context) error {
 	l, err := w.judge(ctx)
 	if err != nil {
 		return err
@@ -195,7 +192,7 @@ func (w *work) acceptLater(ctx context.Context) error {
 func (w *work) taking(l look) []reprise.Event {
 	events := []reprise.Event{w.resumedEvent(l)}
 	if w.run.State == reprise.Stopped {
-		events = append(events, w.withdrawals("the run goes on that it ended", anyStep)...)
+		events = append(events, withdrawals(w.known(), "the run goes on that it ended", anyStep)...)
 	}
 	return events
 }

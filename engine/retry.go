@@ -124,38 +124,6 @@ func (w *work) givenUp() []string {
 	return out
 }
 
-// retryable lists failed steps that may be tried again and that the files do
-// not offer by themselves.
-func (w *work) retryable(offered []reprise.Unit) []reprise.Unit {
-	var out []reprise.Unit
-	for i := range w.run.Steps {
-		s := &w.run.Steps[i]
-		if s.Status != reprise.Failed || w.hist.Step(s.ID).LastFailure == nil || w.flights[s.ID] != nil || contains(offered, s.ID) || !w.needsClosed(s) {
-			continue
-		}
-		out = append(out, reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "failed before and may be tried again"})
-	}
-	return out
-}
-
-func (w *work) needsClosed(s *reprise.Step) bool {
-	for _, id := range s.Needs {
-		if need := w.run.Step(id); need == nil || !need.Status.Closed() {
-			return false
-		}
-	}
-	return true
-}
-
-func contains(units []reprise.Unit, id string) bool {
-	for _, u := range units {
-		if u.ID == id {
-			return true
-		}
-	}
-	return false
-}
-
 // cause is the fingerprint of a failure: how it ended and the world it left.
 func (w *work) cause(ctx context.Context, f *flight, r agent.Result) string {
 	h := sha256.New()

@@ -24,7 +24,7 @@ func (w *work) said(ctx context.Context) ([]reprise.Event, error) {
 		for _, id := range again {
 			events = append(events, resetBy(id))
 		}
-		events = append(events, w.withdrawals("what it was said of is done again", w.restingOn(w.choice.From))...)
+		events = append(events, withdrawals(w.known(), "what it was said of is done again", w.restingOn(w.choice.From))...)
 	}
 	out := w.choice.Skip
 	for _, step := range out {
@@ -94,21 +94,6 @@ func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
 		}
 	}
 	return nil
-}
-
-// withdrawals take back what a person answered to the workflow itself and nothing was
-// done with yet: an approval must not count for other work than it was given for. What
-// they told an agent stays, and so does what they said of something that has happened
-// or of a step that does not rest on what is done again.
-func (w *work) withdrawals(why string, rests func(step string) bool) []reprise.Event {
-	var out []reprise.Event
-	for _, q := range w.run.Questions {
-		past := strings.HasPrefix(q.ID, lostPrefix) || strings.HasPrefix(q.ID, claimedPrefix) || strings.HasPrefix(q.ID, cutOffPrefix)
-		if q.Answered && !q.Applied && q.By == "" && !past && w.due[q.ID] == "" && (w.run.Step(q.Subject) == nil || rests(q.Subject)) {
-			out = append(out, reprise.Event{Kind: reprise.AnswerWithdrawn, Step: q.Subject, Question: q.ID, Text: why, Actor: person})
-		}
-	}
-	return out
 }
 
 // heed records what a person said about single steps, all of it or, after a crash,

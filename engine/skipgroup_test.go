@@ -253,7 +253,7 @@ func TestO1_LR8_a_skipped_group_that_is_killed_is_carried_to_its_end(t *testing.
 	inside := func(s string) bool {
 		return strings.Contains(s, "engine/choice.go") && strings.Contains(s, "engine/group.go")
 	}
-	first, last := slices.IndexFunc(sites, inside), slices.IndexFunc(sites, func(s string) bool { return strings.Contains(s, "engine/loop.go") })
+	first, last := slices.IndexFunc(sites, inside), slices.IndexFunc(sites, func(s string) bool { return strings.Contains(s, "engine/carry.go") })
 	if first < 0 || last < first+10 {
 		t.Fatalf("it is recorded from operation %d to %d of %d", first, last, len(sites))
 	}

@@ -16,6 +16,7 @@ import (
 	"reprise"
 	"reprise/agent"
 	"reprise/journal"
+	"reprise/project"
 	"reprise/prompt"
 )
 
@@ -242,42 +243,12 @@ func (w *work) placed(f *flight, name string) string {
 	return f.inside + "/" + name
 }
 
-// hash is that of a file of the project, however large, zero if there is none. All folders
-// that hold a file have the same; one that holds none is nothing.
-func (w *work) hash(name string) (reprise.Hash, error) {
-	sum, err := w.store.HashFile(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // a file lies where a folder of it would be
-		return reprise.Hash{}, nil
-	case err != nil:
-		switch {
-		case !w.isFolder(name):
-			return reprise.Hash{}, err
-		case w.holdsNothing(name):
-			return reprise.Hash{}, nil
-		}
-		return reprise.HashOf([]byte("folder")), nil
-	}
-	return sum, nil
-}
+// hash is that of a file of the project, zero if there is none; see project.HashIn.
+func (w *work) hash(name string) (reprise.Hash, error) { return project.HashIn(w.store, name) }
 
 func (w *work) isFolder(name string) bool {
 	info, err := fs.Stat(w.store, name)
 	return err == nil && info.IsDir()
-}
-
-// holdsNothing reports whether a folder holds nothing but folders. It does not where
-// that cannot be told.
-func (w *work) holdsNothing(name string) bool {
-	empty := true
-	err := fs.WalkDir(w.store, name, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			empty = false
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return empty && err == nil
 }
 
 // keyOf is what commits of an attempt carry. It names the run as it was begun,

@@ -32,7 +32,8 @@ type work struct {
 
 	run     *reprise.Run // as it was last read, with what the journal adds to it
 	files   *reprise.Run // what of it the files tell; the journal's, never changed
-	known   int          // how many events run was told of
+	seen    int          // how many events run was told of
+	view    *project.View
 	flights map[string]*flight
 	landed  chan landing
 	notes   chan note
@@ -56,6 +57,14 @@ type work struct {
 	told []reprise.Event
 	// behind tells how the files stood to the journal when it was opened.
 	behind []reprise.Finding
+	// lastDue is what the playbook wanted recorded last, rounds how often in a row.
+	lastDue string
+	rounds  int
+	// stuckRow tells, as one more than the number of events then, that no unit could be
+	// recorded in a row.
+	stuckRow int
+	// notBefore is when a limit lets a step be started.
+	notBefore map[string]time.Time
 	// lastDone is the last step that was finished and how, times how often
 	// each was.
 	lastDone string
@@ -142,7 +151,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Playbook, l reprise.Layout) *work {
 	return &work{
 		Engine: e, store: store, layout: l, book: book, ref: ref, hist: &journal.History{},
-		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, held: map[string]bool{}, leftOpen: map[string]bool{}, putOff: map[string]bool{}, denied: map[string]bool{}, due: map[string]string{}, times: map[string]int{},
+		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, held: map[string]bool{}, leftOpen: map[string]bool{}, putOff: map[string]bool{}, denied: map[string]bool{}, due: map[string]string{}, times: map[string]int{}, notBefore: map[string]time.Time{},
 		sum: &Summary{Run: ref, Started: e.Now()},
 	}
 }
@@ -217,30 +226,25 @@ func (w *work) load() error {
 	case name != "":
 		return &GoneError{Run: w.ref.ID, Path: name}
 	}
-	if run != w.files || w.known != w.hist.Events {
+	if run != w.files || w.seen != w.hist.Events {
 		w.standOn(run)
 	}
 	return nil
 }
 
-// standOn goes on from what the files tell and the journal adds to it.
+// standOn goes on from what the files tell and the journal adds to it. Limits are left
+// out: they close an account, and what else may be started is not for the run to say.
 func (w *work) standOn(files *reprise.Run) {
-	w.files, w.run, w.known = files, files.Clone(), w.hist.Events
-	w.recall(w.run)
-}
-
-// recall adds what the journal tells to a run. Limits are left out: they close an
-// account, and what else may be started is not for the run to say.
-func (w *work) recall(run *reprise.Run) {
-	if w.own() {
-		run.RecallOwn(w.told)
-	} else {
-		run.Recall(w.told)
+	atWork := map[string]reprise.Assignment{}
+	for id, f := range w.flights {
+		atWork[id] = f.a
 	}
-	run.Until = time.Time{}
-	if book, ok := w.book.(reprise.Aimer); ok {
-		book.Aim(w.led.Files(), run)
-	}
+	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.told, History: w.hist, Own: w.own()}, project.Scope{
+		Dir: w.Dir, Files: w.led.Files(), Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, AtWork: atWork, Parked: w.parked, Playbook: w.book,
+	})
+	w.files, w.run, w.seen = files, w.view.Run, w.hist.Events
+	w.run.Until = time.Time{}
+	w.view.Decision = w.decide()
 }
 
 // assign is what one unit needs, done by whom the run around this one names for it.
@@ -319,7 +323,7 @@ func (w *work) timeOf(ev reprise.Event) time.Time {
 // table say was weighed before the run was taken up, and the journal knows what
 // happened since.
 func (w *work) decide() reprise.Decision {
-	return reprise.Next(w.run, reprise.Observed{Now: w.Now()}, reprise.Policy{})
+	return reprise.Next(w.run, reprise.Observed{Now: w.Now()}, reprise.Policy{Choice: w.choice})
 }
 
 func (w *work) notice(f reprise.Finding) {

@@ -1,0 +1,393 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/journal"
+)
+
+// loop takes turns until nothing is left to do, a person or a time is needed, or going
+// on would be unsafe: it builds a view, asks the rules, and does what they say.
+// Everything it knows is on disk when it returns.
+func (w *work) loop(ctx context.Context) error {
+	w.recallLimits()
+	for {
+		v, err := w.see(ctx)
+		if err != nil {
+			return w.drain(ctx, err)
+		}
+		for _, op := range turn(v) {
+			if op.Leave {
+				w.tell(Progress{Kind: Working})
+				return w.end(w.decide(), op.Until)
+			}
+			if err := w.do(ctx, op); err != nil {
+				return w.drain(ctx, err)
+			}
+		}
+	}
+}
+
+// see builds the view of a turn. Agents write state themselves, so everything is looked
+// at again.
+func (w *work) see(ctx context.Context) (*View, error) {
+	if err := w.load(); err != nil {
+		return nil, err
+	}
+	if err := w.putBack(ctx); err != nil {
+		return nil, err
+	}
+	w.standOn(w.files)
+	v := w.known()
+	v.Stopping, v.Letters = ctx.Err() != nil, w.letters()
+	if len(v.AtWork) == 0 && !v.Stopping {
+		v.Open = slices.DeleteFunc(w.hist.Open(), func(ev reprise.Event) bool { return w.held[ev.Step] || w.asksAbout(ev) })
+		slices.SortFunc(v.Open, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
+		if err := w.dueIn(v); err != nil {
+			return nil, err
+		}
+		if w.stuckRow != w.hist.Events+1 {
+			_, v.Alone = w.local()
+		}
+	}
+	if !v.Stopping && !v.Reached && len(v.Held) == 0 {
+		w.offerIn(v)
+	}
+	return v, nil
+}
+
+// asksAbout reports whether a person is asked what came of an attempt. Its step is left
+// to them until they say.
+func (w *work) asksAbout(ev reprise.Event) bool {
+	q, asked := w.question(cutOffQuestion(ev.Step, ev.Attempt))
+	if !asked || q.Answered {
+		return false
+	}
+	w.parked[ev.Step] = "was cut off, and only a person can tell what came of it"
+	return true
+}
+
+// known is the view of what was read last.
+func (w *work) known() *View {
+	return &View{
+		View: w.view, Used: w.due, Unmarked: w.unaccepted, Held: w.held, Reached: w.reached(),
+		Patient: w.Wait, Askable: w.Ask != nil, LeftOpen: w.leftOpen,
+	}
+}
+
+// maxSettle bounds how many rounds of events may follow each other with no step
+// between them: a playbook that never comes to rest is a fault of ours, not a
+// reason to write for ever.
+const maxSettle = 200
+
+// dueIn asks the playbook what is due. What the files did not take in the last time is
+// not recorded again at once.
+func (w *work) dueIn(v *View) (err error) {
+	if len(v.Open)+len(v.Letters)+len(v.Held)+len(v.Run.Owed) > 0 {
+		return nil // that comes first
+	}
+	if v.Due, err = w.book.Settle(w.led.Files(), w.run, v.Decision); err == nil && fmt.Sprintf("%+v", v.Due) == w.lastDue {
+		v.Due = nil
+	}
+	return err
+}
+
+// offerIn adds the units that come next, up to the first that may be started.
+func (w *work) offerIn(v *View) {
+	units, _ := v.next(w.putOff, func(busy []string) []reprise.Unit { return w.book.Pick(w.run, v.Decision, busy) })
+	w.letThrough()
+	for _, u := range units {
+		if len(w.flights) >= w.parallel() {
+			return
+		}
+		a, err := w.assign(u)
+		if err != nil {
+			a = reprise.Assignment{Unit: u, Step: u.ID}
+		}
+		if w.flights[a.Step] != nil || w.parked[a.Step] != "" || err == nil && v.blocked(a.Step) {
+			continue
+		}
+		o := Offer{Assignment: a, Problem: err}
+		if err == nil {
+			o.From, o.Never = w.mayStart(a)
+		}
+		if at := w.notBefore[a.Step]; at.After(o.From) {
+			o.From = at
+		}
+		v.Offers = append(v.Offers, o)
+		if err != nil || o.Never != "" || !o.From.After(v.Now) {
+			return
+		}
+	}
+}
+
+// do does one thing that a rule wants done.
+func (w *work) do(ctx context.Context, op Op) error {
+	for _, f := range op.Notice {
+		w.notice(f)
+	}
+	if err := w.put(ctx, op); err != nil {
+		return err
+	}
+	switch {
+	case len(op.TakeOut) > 0:
+		return w.hands.TakeOut(op.TakeOut)
+	case op.Mark:
+		return w.markLanded(ctx)
+	case len(op.Settle) > 0:
+		return w.settleAll(ctx, op.Settle)
+	case op.Refuse != nil:
+		w.refuse(op.Refuse.Assignment, op.Refuse.Problem)
+	case op.Park != nil:
+		w.park(op.Park.Assignment, op.Park.Never)
+	}
+	if !op.Row && op.Start == nil && !op.Await && op.Until.IsZero() && len(op.Ask) == 0 {
+		return nil
+	}
+	w.tell(Progress{Kind: Working})
+	switch {
+	case op.Row:
+		return w.burst(ctx)
+	case op.Start != nil:
+		return w.begin(ctx, *op.Start, op.Reopened)
+	case op.Await:
+		return w.hands.Await(ctx, op.Until)
+	case len(op.Ask) > 0:
+		return w.putTo(ctx, op.Ask)
+	}
+	return w.hands.Sleep(ctx, op.Until)
+}
+
+// put records what an op wants on record.
+func (w *work) put(ctx context.Context, op Op) error {
+	events := slices.Clone(op.Record)
+	if op.BeginAt != "" {
+		again, err := w.resetsFrom(ctx, op.BeginAt)
+		if err != nil {
+			return err
+		}
+		for _, id := range slices.Backward(again) {
+			events = slices.Insert(events, 0, resetBy(id))
+		}
+	}
+	if op.Start == nil {
+		for _, step := range op.Reopened {
+			w.tellReopened(step)
+		}
+	}
+	// A playbook must come to rest; anything else that is done may ask for the same again.
+	if w.lastDue = ""; op.Phase {
+		w.lastDue = fmt.Sprintf("%+v", op.Record)
+		w.rounds++
+	} else {
+		w.rounds = 0
+	}
+	if w.rounds > maxSettle {
+		return fmt.Errorf("work on %s: its playbook does not come to rest", w.ref.ID)
+	}
+	if err := w.recordAll(ctx, events...); err != nil || len(op.Question) == 0 {
+		return err
+	}
+	return w.ask(ctx, reprise.Assignment{}, op.Question)
+}
+
+// settleAll settles attempts whose end nobody saw.
+func (w *work) settleAll(ctx context.Context, open []reprise.Event) error {
+	for _, ev := range open {
+		if err := w.settleCutoff(ctx, ev); err != nil {
+			return err
+		}
+		if err := w.load(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin starts a unit, unless a limit is in its way.
+func (w *work) begin(ctx context.Context, a reprise.Assignment, reopened []string) error {
+	account := w.account(a)
+	if at, ok := w.enter(account); !ok {
+		w.notBefore[a.Step] = at
+		return nil
+	}
+	for _, step := range reopened {
+		w.tellReopened(step)
+	}
+	before := w.hist.Events
+	err := w.start(ctx, a)
+	if w.flights[a.Step] == nil {
+		w.left(account, agent.NotStarted)
+	}
+	if unready, ok := errors.AsType[*unreadyError](err); ok && w.store.Poisoned() == nil && ctx.Err() == nil {
+		// One step that cannot be prepared does not hold up the others.
+		w.refuse(a, unready.error)
+		return nil
+	}
+	if err == nil && w.flights[a.Step] == nil && w.hist.Events == before && w.parked[a.Step] == "" {
+		w.park(a, "nothing comes of it: what it asks was answered before")
+	}
+	return err
+}
+
+// putTo asks a person questions.
+func (w *work) putTo(ctx context.Context, open []reprise.Question) error {
+	for _, q := range open {
+		if ctx.Err() != nil {
+			return nil
+		}
+		answer, ok := w.Ask(ctx, q)
+		ev, err := answerTo(&q, answer)
+		if _, none := errors.AsType[*reprise.NotOfferedError](err); none || !ok {
+			w.leftOpen[q.ID] = true
+			continue
+		}
+		if err == nil {
+			err = w.record(ctx, ev)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reached reports whether the step a person named as the last is closed.
+func (w *work) reached() bool {
+	if w.choice.Until == "" {
+		return false
+	}
+	if s := w.run.Step(w.choice.Until); s != nil {
+		return s.Status.Closed()
+	}
+	// Not every step stays in the files: planning is none of a plan's.
+	for i := len(w.told) - 1; i >= 0; i-- {
+		switch ev := &w.told[i]; ev.Kind {
+		case reprise.StateRestored:
+			return false // what was done before it need not be any more
+		case reprise.StepFinished, reprise.StepSkipped:
+			if ev.Step == w.choice.Until {
+				return true
+			}
+		case reprise.StepStarted, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset:
+			if ev.Step == w.choice.Until {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// note is something an attempt wants on record while it is at work. The journal
+// has one writer, the loop; the attempt waits for it.
+type note struct {
+	ev   reprise.Event
+	done chan error
+}
+
+// noted records an event for an attempt, from its goroutine.
+func (w *work) noted(ev reprise.Event) error {
+	n := note{ev, make(chan error, 1)}
+	w.notes <- n
+	return <-n.done
+}
+
+// drain ends what is at work after an error of our own, and gives the error.
+func (w *work) drain(ctx context.Context, cause error) error {
+	if errors.Is(cause, errShown) {
+		return cause // nothing is at work but on paper
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel() // nothing more is begun
+	for _, f := range w.flights {
+		f.cancel()
+	}
+	for len(w.flights) > 0 {
+		select {
+		case n := <-w.notes:
+			n.done <- cause
+		case l := <-w.landed:
+			if w.store.Poisoned() == nil && l.err == nil {
+				if l.result.Outcome != agent.Done {
+					l.result.Outcome = agent.Stopped
+				}
+				if err := w.land(ctx, l); err == nil {
+					continue
+				}
+			}
+			delete(w.flights, l.step)
+		}
+	}
+	return cause
+}
+
+// end says what came of it.
+func (w *work) end(d reprise.Decision, wake time.Time) error {
+	s := w.sum
+	s.State, s.Action, s.Reasons, s.Ended = d.State, d.Action, d.Reasons, w.Now()
+	s.Questions = append(s.Questions, w.run.PendingQuestions()...)
+	if !wake.IsZero() && d.Action == reprise.Start {
+		s.Action, s.Until = reprise.Wait, wake
+		s.Reasons = append([]string{untilWords(wake)}, s.Reasons...)
+		for account, until := range w.hist.Limits {
+			if until.Equal(wake) {
+				s.Account = account
+			}
+		}
+		if s.State == reprise.Interrupted || s.State == reprise.NotStarted {
+			s.State = reprise.Waiting
+		}
+	}
+	for i := range w.run.Steps {
+		if st := &w.run.Steps[i]; !st.Status.Closed() {
+			s.Left = append(s.Left, st.ID)
+		}
+	}
+	for i := range w.run.Steps {
+		st := &w.run.Steps[i]
+		if h := w.hist.Step(st.ID); st.Status == reprise.Failed && h.LastFailure != nil && w.parked[st.ID] == "" {
+			s.Reasons = append(s.Reasons, fmt.Sprintf("%s: failed %s: %s", st.ID, journal.Times(h.Failures), journal.ReasonOf(h.LastFailure)))
+		}
+	}
+	s.Parked, s.Reached, s.Held = w.givenUp(), w.reached(), slices.Sorted(mapKeys(w.held))
+	s.Findings = append(s.Findings, w.stillUncommitted(context.Background())...)
+	w.tellLeftOut(w.leftOutSince()...)
+	for _, step := range slices.Sorted(mapKeys(w.parked)) {
+		s.Reasons = append(s.Reasons, step+": "+w.parked[step])
+		if s.Action == reprise.Start {
+			s.Action = reprise.Ask
+		}
+	}
+	if err := w.leave(s); err != nil {
+		return err
+	}
+	return w.led.Record(context.Background(), reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: s.Action.String()})
+}
+
+// leave records that nobody is at work any more, where the files say otherwise. If the
+// process dies before, they say it until the run is taken up again, as after any crash.
+func (w *work) leave(s *Summary) error {
+	leaver, ok := w.book.(reprise.Leaver)
+	if !ok || s.Action == reprise.Finish || !w.run.State.Open() {
+		return nil
+	}
+	why := ""
+	switch {
+	case len(s.Questions) > 0:
+		why = "waiting for an answer"
+	case len(s.Reasons) > 0:
+		why = s.Reasons[0]
+	}
+	for _, ev := range leaver.Leave(w.run, why) {
+		if err := w.record(context.Background(), ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}

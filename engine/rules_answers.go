@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"reprise"
+)
+
+// hearAnswers takes in answers that wait in the inbox. Each is durable in the journal
+// before it is taken out; one that is taken in twice is the same answer to the same
+// question.
+func hearAnswers(v *View) (ops []Op) {
+	var lines [][]byte
+	answers := map[string]string{}
+	about := func(id string, severity reprise.Severity, message, hint string) {
+		ops = append(ops, Op{Notice: []reprise.Finding{{Code: reprise.CodePendingQuestion, Severity: severity, Subject: id, Message: message, Hint: hint}}})
+	}
+	for _, l := range v.Letters {
+		lines = append(lines, l.Line)
+		q := v.Run.Question(l.Question)
+		if q == nil {
+			about(l.Question, reprise.Info, fmt.Sprintf("an answer came to %s, which nobody asks", l.Question), "")
+			continue
+		}
+		before, given := answers[q.ID]
+		if q.Answered {
+			before, given = q.Answer, true
+		}
+		if given {
+			if strings.TrimSpace(before) != strings.TrimSpace(l.Answer) {
+				about(l.Question, reprise.Warning, fmt.Sprintf("another answer came to %s after it was answered; the first one counts", l.Question), "")
+			}
+			continue
+		}
+		ev, err := answerTo(q, l.Answer)
+		if none, ok := errors.AsType[*reprise.NotOfferedError](err); ok {
+			about(l.Question, reprise.Warning, none.Error()+"; it is still asked", none.Hint())
+			continue
+		}
+		answers[q.ID] = ev.Text
+		ops = append(ops, Op{Record: []reprise.Event{ev}})
+	}
+	if len(lines) > 0 {
+		ops = append(ops, Op{TakeOut: lines})
+	}
+	return ops
+}
+
+// answerTo is the event by which a person's answer is kept. A question that takes only
+// its options takes nothing else, whoever brings it: a *reprise.NotOfferedError.
+func answerTo(q *reprise.Question, text string) (reprise.Event, error) {
+	text, err := q.Choose(text)
+	return reprise.Event{Kind: reprise.QuestionAnswered, Step: q.Subject, By: q.By, Question: q.ID, Text: text, Actor: person}, err
+}
+
+// applyAnswers records the answers as applied that a finished step used: an answer
+// reaches no second step.
+func applyAnswers(v *View) (ops []Op) {
+	for _, id := range slices.Sorted(maps.Keys(v.Used)) {
+		text := ""
+		if q := v.Run.Question(id); q != nil {
+			text = q.Answer
+		}
+		ops = append(ops, Op{Record: []reprise.Event{{Kind: reprise.AnswerApplied, Step: v.Used[id], Question: id, Text: text, Actor: actor}}})
+	}
+	return ops
+}
+
+// askPerson asks what is open, if a person can be asked. What they leave open is not
+// asked again by this process.
+func askPerson(v *View) []Op {
+	open := slices.DeleteFunc(v.Run.PendingQuestions(), func(q reprise.Question) bool { return v.LeftOpen[q.ID] })
+	if !v.Askable || len(open) == 0 {
+		return nil
+	}
+	return []Op{{Ask: open}}
+}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/project"
+)
+
+// startInARow records units that need nobody without a turn for each.
+func startInARow(v *View) []Op {
+	if !v.Alone || v.Stopping || len(v.AtWork) > 0 || v.Choice.Until != "" || v.Decision.Action != reprise.Start || v.Decision.Verdict == reprise.BlockedVerdict {
+		return nil
+	}
+	return []Op{{Row: true}}
+}
+
+// startNext starts the first unit that may be, one in a turn: what else may be started
+// is another question then.
+func startNext(v *View) []Op {
+	if v.Stopping || v.Reached || len(v.Held) > 0 {
+		return nil
+	}
+	for i := range v.Offers {
+		o := &v.Offers[i]
+		switch {
+		case o.Problem != nil:
+			return []Op{{Refuse: o}}
+		case o.Never != "":
+			return []Op{{Park: o}}
+		case o.From.After(v.Now):
+			continue
+		}
+		op := Op{Start: &o.Assignment}
+		if o.Local == "" && o.Assignment.Ask == nil {
+			op.Reopened = []string{o.Step}
+		}
+		return []Op{op}
+	}
+	return nil
+}
+
+// wake is when something that must not be started yet may be, zero if nothing waits for
+// a time.
+func (v *View) wake() (at time.Time) {
+	for _, o := range v.Offers {
+		if o.From.After(v.Now) && (at.IsZero() || o.From.Before(at)) {
+			at = o.From
+		}
+	}
+	return at
+}
+
+// next gives the units that come next, by what pick makes of those that may be started
+// while steps are at work or wait. ok is false where the decision asks for something
+// else than to start them.
+func (v *View) next(putOff map[string]bool, pick func(busy []string) []reprise.Unit) (units []reprise.Unit, ok bool) {
+	d := v.Decision
+	if slices.ContainsFunc(v.Run.PendingQuestions(), func(q reprise.Question) bool { return strings.HasPrefix(q.ID, project.ChangedPrefix) }) {
+		return nil, false
+	}
+	if len(v.Run.Owed) > 0 {
+		return v.Run.Owed, true
+	}
+	if d.Verdict == reprise.BlockedVerdict {
+		return nil, false
+	}
+	if r := v.Run.Resume; d.Action == reprise.Start && v.Choice.Means().Agent && r != nil && len(d.Units) == 1 && d.Units[0].ID == r.Plan {
+		return d.Units, true // whatever else waits for a person
+	}
+	var busy []string
+	for id := range v.AtWork {
+		busy = append(busy, id)
+	}
+	slices.Sort(busy)
+	if d.Action != reprise.Start && len(busy) == 0 {
+		if busy = v.beside(putOff); len(busy) == 0 {
+			return nil, false
+		}
+	}
+	units = pick(busy)
+	return append(units, v.retryable(units)...), true
+}
+
+// beside lists the steps that wait for a person, where other steps can be done beside
+// them: what needs nobody. It is empty where a person can be asked at once and did not
+// put it off.
+func (v *View) beside(putOff map[string]bool) []string {
+	for _, q := range v.Run.PendingQuestions() {
+		if v.Askable && !v.LeftOpen[q.ID] && !putOff[q.ID] {
+			return nil
+		}
+	}
+	return v.Decision.Waits
+}
+
+// blocked reports whether a step is not started before a person had a say: it waits
+// for an answer, or its files and the journal do not tell the same of it.
+func (v *View) blocked(step string) bool {
+	waits := slices.ContainsFunc(v.Run.PendingQuestions(), func(q reprise.Question) bool { return q.Subject == step || q.By == step })
+	return waits || slices.ContainsFunc(v.Doubts, func(d project.Doubt) bool {
+		return slices.ContainsFunc(d.Ends, func(end reprise.Event) bool { return end.Step == step })
+	})
+}
+
+// retryable lists failed steps that may be tried again and that the files do not offer
+// by themselves.
+func (v *View) retryable(offered []reprise.Unit) []reprise.Unit {
+	var out []reprise.Unit
+	for i := range v.Run.Steps {
+		s := &v.Run.Steps[i]
+		if s.Status != reprise.Failed || v.History.Step(s.ID).LastFailure == nil {
+			continue
+		}
+		_, busy := v.AtWork[s.ID]
+		open := slices.ContainsFunc(s.Needs, func(id string) bool { need := v.Run.Step(id); return need == nil || !need.Status.Closed() })
+		if busy || open || slices.ContainsFunc(offered, func(u reprise.Unit) bool { return u.ID == s.ID }) {
+			continue
+		}
+		out = append(out, reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "failed before and may be tried again"})
+	}
+	return out
+}
