@@ -95,8 +95,8 @@ const say = `printf '%s' '{"outcome":"done","summary":"all is well","verdict":"a
 const lacking = "is not there|without a result, a commit|no commit|nothing|left|still|partial"
 
 var bads = []bad{
-	{name: "no binding", set: func(s *settings.Settings, _ string) { delete(s.Roles, "default") }, says: "no agent is set for it"},
-	{name: "unknown agent", set: func(s *settings.Settings, _ string) { s.Roles["default"] = "ghost" }, says: "there is no agent ghost"},
+	{name: "no binding", set: func(s *settings.Settings, _ string) { delete(s.Roles, "default") }, says: "no agent configured for role"},
+	{name: "unknown agent", set: func(s *settings.Settings, _ string) { s.Roles["default"] = "ghost" }, says: `there is no agent "ghost"`},
 	{name: "command missing", set: command("/no/such/program"), says: "start /no/such/program"},
 	{name: "command not on the path", set: command("no-such-program-anywhere"), says: "start no-such-program-anywhere"},
 	{name: "command empty", set: command(), says: "no command"},

@@ -19,6 +19,13 @@ func (w *work) loop(ctx context.Context) error {
 	w.recallLimits()
 	for {
 		v, err := w.see(ctx)
+		if _, gone := errors.AsType[*GoneError](err); gone && len(w.flights) > 0 {
+			// Whoever is at work may put it back; once that ends, it counts.
+			err = w.hands.Await(ctx, zeroTime)
+			if err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return w.drain(ctx, err)
 		}

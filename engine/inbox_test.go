@@ -62,7 +62,7 @@ func newOffice(t *testing.T) *office {
 		// inbox and taking the answer out of it.
 		o.mu.Lock()
 		taken := o.taken
-		if taken != nil && strings.Contains(string(debug.Stack()), "takeIn") {
+		if taken != nil && strings.Contains(string(debug.Stack()), "(*work).put(") {
 			o.taken = nil
 			defer taken()
 		}
