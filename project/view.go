@@ -219,6 +219,9 @@ func (v *View) refused(fsys fs.FS) bool {
 	if d.Action != reprise.Start && d.Action != reprise.Ask || d.Verdict == reprise.BlockedVerdict || l == nil || v.Now.IsZero() {
 		return false // an event needs a time
 	}
+	if _, err := fs.Stat(fsys, r.Path); errors.Is(err, fs.ErrNotExist) {
+		return false // its beginning was cut off: whoever resumes it makes its files first
+	}
 	events := []reprise.Event{{Kind: reprise.RunResumed, At: v.Now}}
 	if d.Action == reprise.Start {
 		step := d.Point.ID
