@@ -177,8 +177,8 @@ func originOf(store fs.FS, ref reprise.Ref) (origin, error) {
 	return origin{file, hash}, nil
 }
 
-// own is the playbook of a workflow file.
-type own struct {
+// workflowBook is the playbook of a workflow file.
+type workflowBook struct {
 	eventrun.Book
 	wf   *flow.Workflow
 	from origin       // what the run was started from
@@ -188,11 +188,11 @@ type own struct {
 }
 
 // Parallel is how many steps at once the file asks for, zero if it does not.
-func (o own) Parallel() int { return o.wf.Parallel }
+func (o workflowBook) Parallel() int { return o.wf.Parallel }
 
 // GoalOf implements reprise.Goaler: a run of the file begins again with the file as
 // it is now.
-func (o own) GoalOf(fsys fs.FS, r *reprise.Run) string {
+func (o workflowBook) GoalOf(fsys fs.FS, r *reprise.Run) string {
 	if o.changed() {
 		if text, err := o.graph(); err == nil {
 			return text
@@ -202,11 +202,11 @@ func (o own) GoalOf(fsys fs.FS, r *reprise.Run) string {
 }
 
 // changed reports whether the file is not what the run was started from.
-func (o own) changed() bool { return o.hash != o.from.hash }
+func (o workflowBook) changed() bool { return o.hash != o.from.hash }
 
 // graph is the text that a run of the file as it is now has its steps from.
-func (o own) graph() (string, error) { return o.wf.Graph(o.from.file, o.hash, o.attempts) }
+func (o workflowBook) graph() (string, error) { return o.wf.Graph(o.from.file, o.hash, o.attempts) }
 
-func (e *Engine) ownFlow(wf *flow.Workflow, from origin, hash reprise.Hash) own {
-	return own{eventrun.WithSteps(wf.Assignment), wf, from, hash, e.Settings.Attempts}
+func (e *Engine) ownFlow(wf *flow.Workflow, from origin, hash reprise.Hash) workflowBook {
+	return workflowBook{eventrun.WithSteps(wf.Assignment), wf, from, hash, e.Settings.Attempts}
 }

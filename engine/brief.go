@@ -20,7 +20,7 @@ func (w *work) takesOver(step string, bound binding, resumes bool) bool {
 
 // brief adds to the prompt of a session that takes over what is known of where
 // things stand, from a close look taken now.
-func (w *work) brief(ctx context.Context, f *flight, t *prompt.Task) error {
+func (w *work) brief(ctx context.Context, f *attempt, t *prompt.Task) error {
 	j, err := project.Judge(ctx, w.Dir, w.closely())
 	if err != nil {
 		return fmt.Errorf("brief a new session: %w", err)

@@ -19,7 +19,7 @@ func (w *work) loop(ctx context.Context) error {
 	w.recallLimits()
 	for {
 		v, err := w.see(ctx)
-		if _, gone := errors.AsType[*GoneError](err); gone && len(w.flights) > 0 {
+		if _, gone := errors.AsType[*GoneError](err); gone && len(w.atWork) > 0 {
 			// Whoever is at work may put it back; once that ends, it counts.
 			err = w.hands.Await(ctx, zeroTime)
 			if err == nil {
@@ -110,14 +110,14 @@ func (w *work) offerIn(v *View) {
 	units, _ := v.next(w.putOff, func(busy []string) []reprise.Unit { return w.book.Pick(w.run, v.Decision, busy) })
 	w.letThrough()
 	for _, u := range units {
-		if len(w.flights) >= w.parallel() {
+		if len(w.atWork) >= w.parallel() {
 			return
 		}
 		a, err := w.assign(u)
 		if err != nil {
 			a = reprise.Assignment{Unit: u, Step: u.ID}
 		}
-		if w.flights[a.Step] != nil || w.parked[a.Step] != "" || err == nil && v.blocked(a.Step) {
+		if w.atWork[a.Step] != nil || w.parked[a.Step] != "" || err == nil && v.blocked(a.Step) {
 			continue
 		}
 		o := Offer{Assignment: a, Problem: err}
@@ -160,7 +160,7 @@ func (w *work) do(ctx context.Context, op Op) error {
 	w.tell(Progress{Kind: Working})
 	switch {
 	case op.Row:
-		return w.burst(ctx)
+		return w.recordRow(ctx)
 	case op.Start != nil:
 		return w.begin(ctx, *op.Start, op.Reopened)
 	case op.Await:
@@ -229,7 +229,7 @@ func (w *work) begin(ctx context.Context, a reprise.Assignment, reopened []strin
 	}
 	before := w.hist.Events
 	err := w.start(ctx, a)
-	if w.flights[a.Step] == nil {
+	if w.atWork[a.Step] == nil {
 		w.left(account, agent.NotStarted)
 	}
 	if unready, ok := errors.AsType[*unreadyError](err); ok && w.store.Poisoned() == nil && ctx.Err() == nil {
@@ -237,7 +237,7 @@ func (w *work) begin(ctx context.Context, a reprise.Assignment, reopened []strin
 		w.refuse(a, unready.error)
 		return nil
 	}
-	if err == nil && w.flights[a.Step] == nil && w.hist.Events == before && w.parked[a.Step] == "" {
+	if err == nil && w.atWork[a.Step] == nil && w.hist.Events == before && w.parked[a.Step] == "" {
 		w.park(a, "nothing comes of it: what it asks was answered before")
 	}
 	return err
@@ -312,23 +312,23 @@ func (w *work) drain(ctx context.Context, cause error) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel() // nothing more is begun
-	for _, f := range w.flights {
+	for _, f := range w.atWork {
 		f.cancel()
 	}
-	for len(w.flights) > 0 {
+	for len(w.atWork) > 0 {
 		select {
 		case n := <-w.notes:
 			n.done <- cause
-		case l := <-w.landed:
+		case l := <-w.ends:
 			if w.store.Poisoned() == nil && l.err == nil {
 				if l.result.Outcome != agent.Done {
 					l.result.Outcome = agent.Stopped
 				}
-				if err := w.land(ctx, l); err == nil {
+				if err := w.takeEnd(ctx, l); err == nil {
 					continue
 				}
 			}
-			delete(w.flights, l.step)
+			delete(w.atWork, l.step)
 		}
 	}
 	return cause

@@ -24,14 +24,14 @@ func (w *work) startChild(ctx context.Context, a reprise.Assignment) error {
 		w.refuse(a, fmt.Errorf("work on %s: it lies %d runs deep", a.Child.ID, w.depth))
 		return nil
 	}
-	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), answers: w.toldTo(a)}
+	f := &attempt{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), answers: w.toldTo(a)}
 	started := w.about(ctx, f, reprise.StepStarted)
 	started.Answers, started.Policy, started.Key = f.answers, reprise.Rerun, w.keyOf(a.Step, f.attempt)
 	if err := w.record(ctx, started); err != nil {
 		return err
 	}
 	ctx, f.cancel = context.WithCancel(ctx)
-	w.flights[a.Step] = f
+	w.atWork[a.Step] = f
 	w.tell(Progress{Kind: Began, Step: a.Step, Title: a.Unit.Title, Role: a.Role, Attempt: f.attempt})
 	again := w.saidAgain(a.Step)
 	w.hands.Child(ctx, f, again)
@@ -111,8 +111,8 @@ func (e *Engine) runChild(ctx context.Context, parent *work, a reprise.Assignmen
 	return child.sum, child.loop(ctx)
 }
 
-// landChild takes in what came of a child run.
-func (w *work) landChild(ctx context.Context, f *flight, child *Summary) error {
+// takeChildEnd takes in what came of a child run.
+func (w *work) takeChildEnd(ctx context.Context, f *attempt, child *Summary) error {
 	if err := w.load(); err != nil {
 		return err
 	}

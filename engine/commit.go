@@ -17,7 +17,7 @@ const accepted = reprise.TrailerAccepted
 
 // commitOf finds the commit of this checkout that carries a trailer, "" if there
 // is none or it cannot be told.
-func (w *work) commitOf(ctx context.Context, f *flight, value string) string {
+func (w *work) commitOf(ctx context.Context, f *attempt, value string) string {
 	if w.repo == nil || f.key == "" {
 		return ""
 	}
@@ -35,7 +35,7 @@ func (w *work) commitOf(ctx context.Context, f *flight, value string) string {
 
 // commitBefore finds the latest commit of attempts before this one that were not
 // accepted, "" if there is none: this one may have found that their work was whole.
-func (w *work) commitBefore(ctx context.Context, f *flight) string {
+func (w *work) commitBefore(ctx context.Context, f *attempt) string {
 	for _, key := range slices.Backward(w.hist.Step(f.a.Step).Keys) {
 		if key == f.key {
 			continue
@@ -49,7 +49,7 @@ func (w *work) commitBefore(ctx context.Context, f *flight) string {
 
 // changedAnything reports whether something is uncommitted where an attempt
 // worked that was not before; it does where that cannot be told.
-func (w *work) changedAnything(ctx context.Context, f *flight) bool {
+func (w *work) changedAnything(ctx context.Context, f *attempt) bool {
 	now, err := w.dirty(ctx, f.dir)
 	if err != nil || f.dirty == nil {
 		return true
@@ -72,7 +72,7 @@ func someOf(names []string) string {
 // of this attempt: what it was to leave and, where nobody else is at work, all
 // that was not changed before it began. What was changed by then may be a
 // person's; only what an earlier attempt changed or was to leave, too, can be ours.
-func (w *work) made(f *flight, prefix, name string) bool {
+func (w *work) made(f *attempt, prefix, name string) bool {
 	if f.held != nil {
 		its := slices.ContainsFunc(f.held.Work, func(e reprise.Expected) bool { return e.Path == name })
 		// Where git could not even tell what it changed, what it was to leave is its work.
@@ -85,7 +85,7 @@ func (w *work) made(f *flight, prefix, name string) bool {
 	if slices.Contains(*f.dirty, name) {
 		return slices.Contains(f.left, name) || f.attempt > 1 && f.leaves(prefix, name) && !slices.Contains(f.after, name)
 	}
-	return !w.yard.shared(f) || f.leaves(prefix, name)
+	return !w.folders.shared(f) || f.leaves(prefix, name)
 }
 
 // maxLeft bounds how many files are kept of an attempt that is not accepted: what
@@ -94,7 +94,7 @@ const maxLeft = 1000
 
 // leftBy lists what an attempt changed in the project's own checkout and no commit
 // holds; a checkout of the run's own holds nothing else.
-func (w *work) leftBy(ctx context.Context, f *flight) []string {
+func (w *work) leftBy(ctx context.Context, f *attempt) []string {
 	if w.repo == nil || f.dirty == nil || f.inside != "" {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (w *work) leftBy(ctx context.Context, f *flight) []string {
 // leftSince tells of what earlier attempts of a step left uncommitted in the project's
 // own checkout which of it is as they left it, and which somebody changed after that.
 // What an attempt may have changed whose end nobody saw counts as left by it.
-func (w *work) leftSince(ctx context.Context, f *flight) (left, after []string) {
+func (w *work) leftSince(ctx context.Context, f *attempt) (left, after []string) {
 	step := w.hist.Step(f.a.Step)
 	if len(step.LeftAs) == 0 || w.repo == nil || f.inside != "" {
 		return step.Left, nil
@@ -135,7 +135,7 @@ func (w *work) leftSince(ctx context.Context, f *flight) (left, after []string) 
 }
 
 // printed gives what files are that an attempt left, as far as that can be told.
-func (w *work) printed(ctx context.Context, f *flight, names []string) (out []reprise.Expected) {
+func (w *work) printed(ctx context.Context, f *attempt, names []string) (out []reprise.Expected) {
 	if len(names) == 0 {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (w *work) printed(ctx context.Context, f *flight, names []string) (out []re
 
 // leaves reports whether a file of the repository is one that the attempt was to
 // leave, or in a folder that it was to.
-func (f *flight) leaves(prefix, name string) bool {
+func (f *attempt) leaves(prefix, name string) bool {
 	return slices.ContainsFunc(f.a.Expect, func(e reprise.Expected) bool {
 		own := prefix + strings.TrimPrefix(e.Path, f.inside+"/")
 		return name == own || strings.HasPrefix(name, own+"/")
@@ -171,7 +171,7 @@ func (w *work) isState(name string) bool {
 }
 
 // message is that of a commit of ours.
-func (w *work) message(f *flight) string {
+func (w *work) message(f *attempt) string {
 	subject := f.a.Facts["commit_subject"]
 	if subject == "" {
 		subject = f.a.Step

@@ -24,7 +24,7 @@ func (w *work) settleCutoff(ctx context.Context, ev reprise.Event) error {
 }
 
 // settleOpen settles an attempt that was brought back.
-func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) error {
+func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *attempt) error {
 	if f.a.Child != nil {
 		// The child run has a journal of its own and goes on where it stands;
 		// that is no attempt that anything was lost of.
@@ -63,7 +63,7 @@ func (w *work) settleOpen(ctx context.Context, ev reprise.Event, f *flight) erro
 }
 
 // giveUp settles an attempt that nothing shows to have landed.
-func (w *work) giveUp(ctx context.Context, f *flight, policy reprise.Ambiguity) error {
+func (w *work) giveUp(ctx context.Context, f *attempt, policy reprise.Ambiguity) error {
 	why := "nothing shows that it was finished"
 	if f.held != nil {
 		why = "it was finished and could not be committed, and " + w.whatChanged(f)
@@ -76,13 +76,13 @@ func (w *work) giveUp(ctx context.Context, f *flight, policy reprise.Ambiguity) 
 
 // resumed brings an attempt of an earlier process back as far as the journal
 // and the playbook know it.
-func (w *work) resumed(ctx context.Context, ev reprise.Event) (*flight, error) {
+func (w *work) resumed(ctx context.Context, ev reprise.Event) (*attempt, error) {
 	a, err := w.assignmentOf(ev.Step)
 	if err != nil {
 		return nil, err
 	}
 	a.Expect = ev.Expect
-	f := &flight{a: a, attempt: ev.Attempt, key: ev.Key, began: ev.At, answers: ev.Answers, held: w.hist.Step(ev.Step).Held}
+	f := &attempt{a: a, attempt: ev.Attempt, key: ev.Key, began: ev.At, answers: ev.Answers, held: w.hist.Step(ev.Step).Held}
 	if a.Child != nil {
 		return f, nil
 	}
@@ -134,7 +134,7 @@ func (w *work) offered(step string) bool {
 // with what it left as it was, its commit, or a result that says so with all it should
 // have left. A file that is merely there proves nothing: it may be half of what it was
 // to become. What else can prove it is a command of the person's own, see check.
-func (w *work) proof(ctx context.Context, f *flight) (agent.Result, string) {
+func (w *work) proof(ctx context.Context, f *attempt) (agent.Result, string) {
 	done := agent.Result{Outcome: agent.Done, Reply: w.reply(f)}
 	if f.held != nil && w.commitOf(ctx, f, f.key+accepted) == "" {
 		if f.changed = w.changedSince(ctx, f); len(f.changed) > 0 {
@@ -159,10 +159,10 @@ const provedByCommand = "the command that verifies it succeeds"
 
 // verifiable reports whether a command of the person's own can prove that an
 // attempt landed.
-func (w *work) verifiable(f *flight) bool { return len(f.a.Verify) > 0 && w.missing(f) == "" }
+func (w *work) verifiable(f *attempt) bool { return len(f.a.Verify) > 0 && w.missing(f) == "" }
 
 // reply is what an attempt left as its result, nil if that cannot be used.
-func (w *work) reply(f *flight) *reprise.Reply {
+func (w *work) reply(f *attempt) *reprise.Reply {
 	reply, err := agent.ReadReply(f.result)
 	if err != nil || reply == nil {
 		return nil
@@ -183,7 +183,7 @@ func (w *work) secrets(env map[string]string) []string {
 }
 
 // landedBy accepts an attempt whose end was found and not seen.
-func (w *work) landedBy(ctx context.Context, f *flight, r agent.Result, proof string) error {
+func (w *work) landedBy(ctx context.Context, f *attempt, r agent.Result, proof string) error {
 	ev := w.about(ctx, f, reprise.StepResolved)
 	ev.Outcome, ev.Text, ev.Actor = "landed", proof, actor
 	if err := w.record(ctx, ev); err != nil {
@@ -194,7 +194,7 @@ func (w *work) landedBy(ctx context.Context, f *flight, r agent.Result, proof st
 }
 
 // runAgain gives an attempt up; the step is open again.
-func (w *work) runAgain(ctx context.Context, f *flight, why string, then ...reprise.Event) error {
+func (w *work) runAgain(ctx context.Context, f *attempt, why string, then ...reprise.Event) error {
 	if err := w.recordAll(ctx, append(w.givenBack(ctx, f, why), then...)...); err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (w *work) runAgain(ctx context.Context, f *flight, why string, then ...repr
 }
 
 // givenBack are the events by which an attempt is given up and its step is open again.
-func (w *work) givenBack(ctx context.Context, f *flight, why string) []reprise.Event {
+func (w *work) givenBack(ctx context.Context, f *attempt, why string) []reprise.Event {
 	ev := w.about(ctx, f, reprise.StepResolved)
 	ev.Outcome, ev.Text, ev.Actor = string(reprise.Rerun), why, actor
 	reset := w.about(ctx, f, reprise.StepReset)
@@ -227,7 +227,7 @@ const (
 )
 
 // askWhatHappened leaves it to a person, and does what they said once they did.
-func (w *work) askWhatHappened(ctx context.Context, f *flight) error {
+func (w *work) askWhatHappened(ctx context.Context, f *attempt) error {
 	id := cutOffQuestion(f.a.Step, f.attempt)
 	ask := []reprise.Asked{{
 		ID: id, Subject: f.a.Step, Options: []string{saidLanded, saidRerun, saidSkip}, Closed: true,

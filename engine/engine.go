@@ -71,8 +71,8 @@ type Engine struct {
 
 	// gate keeps the accounts that a limit closed, for a run and its children.
 	gate *agent.Gate
-	// yard keeps who works where, for the same.
-	yard *yard
+	// folders keeps who works where, for the same.
+	folders *folders
 }
 
 // Choice is what a person chose for a run.

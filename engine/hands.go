@@ -30,18 +30,18 @@ type Hands interface {
 	// Open opens another run of the project, worked on by the playbook or as its files say.
 	Open(ctx context.Context, ref reprise.Ref, book reprise.Playbook) (*work, error)
 	// Launch starts the process of an attempt that is on record.
-	Launch(ctx context.Context, f *flight, bound binding, job agent.Job) error
+	Launch(ctx context.Context, f *attempt, bound binding, job agent.Job) error
 	// Child starts to work on a run within the run, which does the unit of an attempt.
 	// again is when a person said that it is to be tried again, zero if nobody did.
-	Child(ctx context.Context, f *flight, again time.Time)
+	Child(ctx context.Context, f *attempt, again time.Time)
 	// Verify starts the person's own command that says whether a step is done. wait
 	// gives what it says; it may be called from any goroutine.
-	Verify(ctx context.Context, f *flight) (wait func() error, err error)
+	Verify(ctx context.Context, f *attempt) (wait func() error, err error)
 	// Home puts the checkout that an attempt worked in on the run's branch.
-	Home(ctx context.Context, f *flight) error
+	Home(ctx context.Context, f *attempt) error
 	// Commit gives the commit that holds the work of an attempt, which it makes of what
 	// is left uncommitted; "" if there is none.
-	Commit(stop context.Context, f *flight) (string, error)
+	Commit(stop context.Context, f *attempt) (string, error)
 	// Flush makes what an attempt left durable.
 	Flush() error
 	// TakeOut takes answers that are on record out of the inbox.
@@ -142,15 +142,15 @@ func (w *local) Checkout(ctx context.Context) (string, error) {
 }
 
 // Child implements Hands.
-func (w *local) Child(ctx context.Context, f *flight, again time.Time) {
+func (w *local) Child(ctx context.Context, f *attempt, again time.Time) {
 	go func() {
 		sum, err := w.Engine.runChild(ctx, w.work, f.a, again)
-		w.landed <- landing{step: f.a.Step, child: sum, err: err}
+		w.ends <- ending{step: f.a.Step, child: sum, err: err}
 	}()
 }
 
 // Launch implements Hands.
-func (w *local) Launch(ctx context.Context, f *flight, bound binding, job agent.Job) error {
+func (w *local) Launch(ctx context.Context, f *attempt, bound binding, job agent.Job) error {
 	out, name, err := w.store.CreateLog(w.attemptName(f))
 	if err != nil {
 		return err
@@ -174,13 +174,13 @@ func (w *local) Launch(ctx context.Context, f *flight, bound binding, job agent.
 		return w.notStarted(ctx, f, err)
 	}
 	// crash: agent-started
-	w.flights[f.a.Step] = f
+	w.atWork[f.a.Step] = f
 	f.begun.tell(func() {
 		w.tell(Progress{Kind: Began, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Log: f.log})
 	})
 	go func() {
 		r := f.session.Wait()
-		w.landed <- landing{step: f.a.Step, result: r}
+		w.ends <- ending{step: f.a.Step, result: r}
 	}()
 	return nil
 }
@@ -204,7 +204,7 @@ func (w *local) startAgent(ctx context.Context, a agent.Agent, job agent.Job) (s
 }
 
 // Verify implements Hands.
-func (w *local) Verify(ctx context.Context, f *flight) (wait func() error, err error) {
+func (w *local) Verify(ctx context.Context, f *attempt) (wait func() error, err error) {
 	env, secrets := w.Settings.Environ(w.Environ, settings.Agent{Env: f.a.Env})
 	out, name, err := w.store.CreateLog(w.attemptName(f) + ".verify")
 	if err != nil {
@@ -251,15 +251,15 @@ func (w *local) Await(ctx context.Context, wake time.Time) error {
 			if len(w.letters()) > 0 {
 				return nil
 			}
-		case l := <-w.landed:
-			return w.land(ctx, l)
+		case l := <-w.ends:
+			return w.takeEnd(ctx, l)
 		case n := <-w.notes:
 			n.done <- w.record(ctx, n.ev)
 		case <-timer:
 			return nil
 		case <-hard:
 			hard = nil
-			for _, f := range w.flights {
+			for _, f := range w.atWork {
 				f.kill()
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // Home implements Hands: it puts the run's own checkout on the run's branch again where an agent left that
 // for a branch of its own, or for none, and went on from it. It is an error where that
 // cannot be done: what is on another branch is not part of the run.
-func (w *local) Home(ctx context.Context, f *flight) error {
+func (w *local) Home(ctx context.Context, f *attempt) error {
 	if w.repo == nil || f.inside == "" {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (w *local) Home(ctx context.Context, f *flight) error {
 
 // astray tells of a commit that an attempt made and that is not on the run's branch, nil
 // if there is none.
-func (w *local) astray(ctx context.Context, f *flight) error {
+func (w *local) astray(ctx context.Context, f *attempt) error {
 	if f.inside == "" || f.key == "" {
 		return nil
 	}
@@ -57,12 +57,12 @@ func (w *local) astray(ctx context.Context, f *flight) error {
 // an earlier attempt where this one made none, "" if there is none. The trailer makes
 // it at most one for each attempt. In a checkout of the run's own it is an error where
 // work of the attempt is not on the run's branch.
-func (w *local) commit(ctx context.Context, f *flight) (string, error) {
+func (w *local) commit(ctx context.Context, f *attempt) (string, error) {
 	if w.repo == nil || f.dir == "" {
 		return "", nil
 	}
-	w.yard.commit.Lock()
-	defer w.yard.commit.Unlock()
+	w.folders.commit.Lock()
+	defer w.folders.commit.Unlock()
 	if err := w.Home(ctx, f); err != nil {
 		return "", err
 	}
@@ -84,7 +84,7 @@ func (w *local) commit(ctx context.Context, f *flight) (string, error) {
 	if err := w.astray(ctx, f); err != nil {
 		return "", err
 	}
-	if now := w.head(ctx, f.dir); f.head != "" && now != f.head && !w.yard.shared(f) {
+	if now := w.head(ctx, f.dir); f.head != "" && now != f.head && !w.folders.shared(f) {
 		return now, nil
 	}
 	return w.commitBefore(ctx, f), nil
@@ -98,7 +98,7 @@ const lockedFor = 30 * time.Second
 // git cannot commit it, that is put on record, so that the attempt is not made again
 // if we are killed or stopped from then on. A git of somebody else that has the index
 // or a ref for a moment is waited for, unless a person wants it to stop.
-func (w *local) Commit(stop context.Context, f *flight) (string, error) {
+func (w *local) Commit(stop context.Context, f *attempt) (string, error) {
 	ctx := context.WithoutCancel(stop)
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
@@ -132,7 +132,7 @@ func (w *local) Commit(stop context.Context, f *flight) (string, error) {
 	}
 }
 
-func (w *local) commitRest(ctx context.Context, f *flight) (string, error) {
+func (w *local) commitRest(ctx context.Context, f *attempt) (string, error) {
 	repo, err := w.repoAt(ctx, f.dir)
 	if err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func (w *local) commitRest(ctx context.Context, f *flight) (string, error) {
 		return "", err
 	}
 	trailer := reprise.TrailerKey + ": " + f.key + accepted
-	if f.inside != "" && w.yard.alone(f) {
+	if f.inside != "" && w.folders.alone(f) {
 		return repo.Commit(ctx, w.message(f), trailer)
 	}
 	var mine, others []string
@@ -165,7 +165,7 @@ const maxHeld = 20_000
 // recordHeld puts on record that an attempt ended with all it was to leave, and what
 // that is, unless the journal has it. From then on it is not made again as long as
 // that stays as it is.
-func (w *local) recordHeld(ctx context.Context, f *flight, why error) error {
+func (w *local) recordHeld(ctx context.Context, f *attempt, why error) error {
 	if f.held != nil {
 		return nil
 	}

@@ -26,7 +26,7 @@ var errNoRepository = errors.New("there is no git repository here any more")
 // it left: it committed elsewhere, or is in the middle of something, in a checkout in
 // which nobody else works. Everything else is not the agent's failure, and doing the
 // work again mends nothing.
-func (w *work) itsOwn(f *flight, err error) bool {
+func (w *work) itsOwn(f *attempt, err error) bool {
 	if _, stray := errors.AsType[*strayError](err); stray {
 		return true
 	}
@@ -36,7 +36,7 @@ func (w *work) itsOwn(f *flight, err error) bool {
 
 // hold leaves an attempt open on record whose work is whole and cannot be committed
 // now: whoever goes on commits it, and nothing is done again for it.
-func (w *work) hold(f *flight, why error) {
+func (w *work) hold(f *attempt, why error) {
 	text := "its work is whole and on record, but git cannot commit it: " + why.Error() +
 		"; once it can, `reprise resume` commits it and does nothing again"
 	if hint, ok := errors.AsType[interface {
@@ -52,10 +52,10 @@ func (w *work) hold(f *flight, why error) {
 
 // commits reports whether a file that is changed where an attempt worked is committed
 // as its work.
-func (w *work) commits(f *flight, name string) bool {
+func (w *work) commits(f *attempt, name string) bool {
 	step := w.run.Step(f.a.Step)
 	switch {
-	case f.inside != "" && w.yard.alone(f):
+	case f.inside != "" && w.folders.alone(f):
 		return !gitx.Kept(name)
 	case f.inside != "" && step != nil && len(step.Files) > 0:
 		// Others work in the same checkout, on other files.
@@ -67,7 +67,7 @@ func (w *work) commits(f *flight, name string) bool {
 // changedSince lists the files that are not any more what an attempt left whose end
 // is on record, from the root of the repository. What we write ourselves does not count;
 // what cannot be looked at does, as does all of its work where there is no repository.
-func (w *work) changedSince(ctx context.Context, f *flight) (out []string) {
+func (w *work) changedSince(ctx context.Context, f *attempt) (out []string) {
 	for _, e := range f.held.Expect {
 		name := w.prefix() + strings.TrimPrefix(e.Path, f.inside+"/")
 		if w.isState(name) {
@@ -95,6 +95,6 @@ func (w *work) changedSince(ctx context.Context, f *flight) (out []string) {
 }
 
 // whatChanged tells of what changedSince lists.
-func (w *work) whatChanged(f *flight) string {
+func (w *work) whatChanged(f *attempt) string {
 	return fmt.Sprintf("since then %s not any more what it left", someOf(f.changed))
 }

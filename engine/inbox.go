@@ -78,7 +78,7 @@ func (w *work) hear(ctx context.Context) error {
 // first; so is an inbox that cannot be read, which holds up nobody's work.
 func (w *work) letters() (out []Letter) {
 	data, err := durable.ReadPrivate(w.inbox())
-	if err != nil && w.yard.tells("inbox: "+err.Error()) {
+	if err != nil && w.folders.tells("inbox: "+err.Error()) {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: journal.Inbox},
 			Message: "answers that are left for a working engine cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` makes a new one",
@@ -92,7 +92,7 @@ func (w *work) letters() (out []Letter) {
 		}
 		l, bad := journal.ReadLetter(line)
 		if bad != nil {
-			if w.yard.tells("inbox line: " + string(bytes.TrimSpace(line))) {
+			if w.folders.tells("inbox line: " + string(bytes.TrimSpace(line))) {
 				w.notice(reprise.Finding{
 					Code: reprise.CodeDamagedLine, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: journal.Inbox, Line: n},
 					Message: "an answer that was left for a working engine cannot be read: " + bad.Error(), Hint: "give it again with `reprise answer`",

@@ -90,7 +90,7 @@ const proven = time.Minute
 // letThrough tells of attempts that have been at work long enough to show that
 // no limit stands in their way, so that others need not wait for their end.
 func (w *work) letThrough() {
-	for _, f := range w.flights {
+	for _, f := range w.atWork {
 		if f.account != "" && !f.through && w.Now().Sub(f.began) >= proven {
 			f.through = true
 			w.gate.Left(f.account, true, w.Now())
@@ -109,7 +109,7 @@ func (w *work) left(account string, o agent.Outcome) {
 
 // limited records that a limit stands in the way, of all steps with the same
 // account. It costs no attempt.
-func (w *work) limited(ctx context.Context, f *flight, r agent.Result) error {
+func (w *work) limited(ctx context.Context, f *attempt, r agent.Result) error {
 	account := first(f.account, r.Account)
 	until := r.Until
 	if !until.After(w.Now()) {
@@ -123,7 +123,7 @@ func (w *work) limited(ctx context.Context, f *flight, r agent.Result) error {
 
 // postpone records that a step is not to be started before a time, and tells that its
 // attempt ended so. It is open again.
-func (w *work) postpone(ctx context.Context, f *flight, outcome string, ev reprise.Event) error {
+func (w *work) postpone(ctx context.Context, f *attempt, outcome string, ev reprise.Event) error {
 	reset := w.about(ctx, f, reprise.StepReset)
 	reset.Text, reset.Outcome = ev.Text, "limited"
 	return w.endWith(ctx, f, outcome, ev.Text, ev, reset)

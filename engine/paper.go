@@ -134,7 +134,7 @@ func (w *work) onPaper(ctx context.Context, p *paper) {
 	quiet := *w.Engine
 	now := w.Engine.Now
 	quiet.Now = func() time.Time { return now().Add(p.ahead) }
-	quiet.Tell, quiet.Ask, quiet.gate, quiet.yard = p.hear, nil, &agent.Gate{}, newYard()
+	quiet.Tell, quiet.Ask, quiet.gate, quiet.folders = p.hear, nil, &agent.Gate{}, newFolders()
 	w.Engine, w.led, w.hands = &quiet, &paperLedger{p, w}, &paperHands{w, p}
 	// Without git nothing is done in a checkout, as when it is resumed.
 	if repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}); err == nil {
@@ -176,7 +176,7 @@ func (w *work) show(p *paper, err error) (*Preview, error) {
 		}
 	}
 	for _, u := range w.decide().Units {
-		if a, err := w.assign(u); err == nil && w.flights[a.Step] == nil && w.closedUntil(a).After(w.Now()) {
+		if a, err := w.assign(u); err == nil && w.atWork[a.Step] == nil && w.closedUntil(a).After(w.Now()) {
 			p.would("%s %s.", a.Step, untilWords(w.closedUntil(a)))
 		}
 	}
@@ -229,7 +229,7 @@ func (h *paperHands) Scratch(name string) (string, error) {
 }
 
 // Launch implements Hands.
-func (h *paperHands) Launch(_ context.Context, f *flight, bound binding, job agent.Job) error {
+func (h *paperHands) Launch(_ context.Context, f *attempt, bound binding, job agent.Job) error {
 	step := PreviewStep{Step: f.a.Step, Role: f.a.Role, Attempt: f.attempt, Agent: bound.name, Command: bound.command, Dir: ".", Prompt: job.Prompt}
 	if h.depth > 0 {
 		step.Run = h.ref.ID
@@ -244,30 +244,30 @@ func (h *paperHands) Launch(_ context.Context, f *flight, bound binding, job age
 		step.Expect = append(step.Expect, e.Path)
 	}
 	h.paper.p.Starts = append(h.paper.p.Starts, step)
-	h.flights[f.a.Step], f.cancel = f, func() {}
+	h.atWork[f.a.Step], f.cancel = f, func() {}
 	return nil
 }
 
 // Child implements Hands.
-func (h *paperHands) Child(ctx context.Context, f *flight, again time.Time) {
+func (h *paperHands) Child(ctx context.Context, f *attempt, again time.Time) {
 	h.paper.would("%s is done by its own run, %s.", f.a.Step, f.a.Child.ID)
 	sum, err := h.runChild(ctx, h.work, f.a, again)
 	if !errors.Is(err, errShown) {
-		h.landed <- landing{step: f.a.Step, child: sum, err: err}
+		h.ends <- ending{step: f.a.Step, child: sum, err: err}
 	}
 }
 
 // Verify implements Hands.
-func (h *paperHands) Verify(context.Context, *flight) (func() error, error) {
+func (h *paperHands) Verify(context.Context, *attempt) (func() error, error) {
 	h.paper.would("Its command that verifies it is asked first, which is not run now.")
 	return nil, errNotAsked
 }
 
 // Home implements Hands.
-func (h *paperHands) Home(context.Context, *flight) error { return nil }
+func (h *paperHands) Home(context.Context, *attempt) error { return nil }
 
 // Commit implements Hands: it gives a commit that is made.
-func (h *paperHands) Commit(stop context.Context, f *flight) (string, error) {
+func (h *paperHands) Commit(stop context.Context, f *attempt) (string, error) {
 	if made := first(h.commitOf(stop, f, f.key+accepted), h.commitOf(stop, f, f.key)); made != "" {
 		return made, nil
 	}
@@ -283,8 +283,8 @@ func (h *paperHands) TakeOut([][]byte) error { return nil }
 // Await implements Hands: it takes in what has ended, and waits for nothing.
 func (h *paperHands) Await(ctx context.Context, _ time.Time) error {
 	select {
-	case l := <-h.landed:
-		return h.land(ctx, l)
+	case l := <-h.ends:
+		return h.takeEnd(ctx, l)
 	default:
 		return errShown
 	}

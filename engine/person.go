@@ -112,7 +112,7 @@ func wanted(r agent.Result) []reprise.Asked {
 // waitForPerson ends an attempt with questions: the step is open again and is
 // not started before they are answered. An attempt that asks only what it was
 // told the answer of has failed.
-func (w *work) waitForPerson(ctx context.Context, f *flight, r agent.Result, asked []reprise.Asked) error {
+func (w *work) waitForPerson(ctx context.Context, f *attempt, r agent.Result, asked []reprise.Asked) error {
 	again := ""
 	var open []reprise.Asked
 	for _, q := range asked {

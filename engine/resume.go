@@ -55,7 +55,7 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 // runs and agents speak from goroutines of their own.
 func (e *Engine) orderly() *Engine {
 	o := *e
-	o.gate, o.yard = &agent.Gate{}, newYard()
+	o.gate, o.folders = &agent.Gate{}, newFolders()
 	if tell := e.Tell; tell != nil {
 		var mu sync.Mutex
 		o.Tell = func(p Progress) {
@@ -88,12 +88,11 @@ func (w *work) judge(ctx context.Context) (look, error) {
 // judgeHeld is judge for the run as it is here, in the place of what is on disk. It
 // has no digest.
 func (w *work) judgeHeld(ctx context.Context) (look, error) {
-	files, err := w.led.Current()
-	if err != nil {
+	if err := w.load(); err != nil {
 		return look{}, err
 	}
 	opts := w.closely()
-	opts.Held = &project.Held{Run: files, Events: w.told, History: w.hist, Findings: w.behind, Own: w.own()}
+	opts.Held = &project.Held{Run: w.files, Events: w.told, History: w.hist, Findings: w.behind, Own: w.own()}
 	return w.judgeBy(ctx, opts)
 }
 
@@ -103,8 +102,10 @@ func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, er
 	if err != nil {
 		return look{}, err
 	}
-	if err := w.load(); err != nil {
-		return look{}, err
+	if opts.Held == nil {
+		if err := w.load(); err != nil {
+			return look{}, err
+		}
 	}
 	if r := j.Find(w.ref); r != nil {
 		return look{run: r, d: j.Decisions[r], digest: j.Digest(r), git: j.Observed.Git}, nil
@@ -303,7 +304,8 @@ func (w *work) lift() error {
 // acceptLanded marks steps that git shows and their ledger calls open: they are
 // not done again.
 func (w *work) acceptLanded(ctx context.Context, l look) error {
-	for _, u := range w.landedUnits(l) {
+	units := w.landedUnits(l)
+	for _, u := range units {
 		resolved, done := u.events()
 		if err := w.record(ctx, resolved); err != nil {
 			return err
@@ -313,6 +315,9 @@ func (w *work) acceptLanded(ctx context.Context, l look) error {
 		}
 		w.sum.Finished = append(w.sum.Finished, StepReport{ID: u.ID, Title: u.Title, Role: u.Role, Text: u.proof.Text, Commit: u.proof.Source, Resolved: true})
 		w.tell(Progress{Kind: Resolved, Step: u.ID, Title: u.Title, Outcome: "landed", Text: u.proof.Text})
+	}
+	if len(units) == 0 {
+		return nil // a large run is not read again for nothing
 	}
 	return w.load()
 }

@@ -48,7 +48,7 @@ func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 // budget says how often each step of a run is tried, for whoever judges it.
 func (w *work) budget(ref reprise.Ref) (func(step string) journal.Budget, error) {
 	usual := journal.Budget{Attempts: w.Settings.Attempts, Cutoffs: w.Settings.Cutoffs}
-	o, is := w.book.(own)
+	o, is := w.book.(workflowBook)
 	return func(step string) journal.Budget {
 		b := usual
 		if is && ref == w.ref {
@@ -125,7 +125,7 @@ func (w *work) givenUp() []string {
 }
 
 // cause is the fingerprint of a failure: how it ended and the world it left.
-func (w *work) cause(ctx context.Context, f *flight, r agent.Result) string {
+func (w *work) cause(ctx context.Context, f *attempt, r agent.Result) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %d %s %s\n", r.Outcome, r.Exit, r.Signal, r.Reason)
 	// Not what it was told of the state: every failure adds to that.

@@ -32,8 +32,8 @@ func (e *FlowError) Hint() string {
 }
 
 // changedFlow gives the workflow file of the run where that was changed since.
-func (w *work) changedFlow() (o own, changed bool) {
-	o, ok := w.book.(own)
+func (w *work) changedFlow() (o workflowBook, changed bool) {
+	o, ok := w.book.(workflowBook)
 	return o, ok && o.changed()
 }
 
@@ -99,7 +99,7 @@ func (w *work) revised() (ev reprise.Event, told string, ok bool, err error) {
 
 // differences names the steps that come, go and need something else; what the others
 // do cannot be compared, for the state holds no commands.
-func (w *work) differences(o own) string {
+func (w *work) differences(o workflowBook) string {
 	var more, other, gone []string
 	was := map[string]bool{}
 	for i := range w.run.Steps {
@@ -140,7 +140,7 @@ func (w *work) revise(ctx context.Context) error {
 	if err := w.record(ctx, ev); err != nil {
 		return err
 	}
-	o := w.book.(own)
+	o := w.book.(workflowBook)
 	o.from.hash = o.hash
 	w.book = o
 	w.notice(reprise.Finding{Code: reprise.CodeWorkflowChanged, Severity: reprise.Info, Subject: w.ref.ID, Message: told, Source: reprise.Source{File: o.from.file}})

@@ -106,7 +106,7 @@ func (w *work) heed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := w.recordAll(ctx, events...); err != nil {
+	if err := w.recordAll(ctx, events...); err != nil || len(events) == 0 {
 		return err
 	}
 	if err := w.load(); err != nil {

@@ -16,7 +16,7 @@ import (
 // tellUncommitted names what no commit holds after an attempt and may be its work.
 // others are the changed files that its commit does not take, from the root of the
 // repository. Each is named once, as long as nothing else is to be said of it.
-func (w *work) tellUncommitted(ctx context.Context, f *flight, others []string) {
+func (w *work) tellUncommitted(ctx context.Context, f *attempt, others []string) {
 	var since, after, cutOff, unseen, shared, before []string
 	for _, name := range others {
 		switch {
@@ -26,7 +26,7 @@ func (w *work) tellUncommitted(ctx context.Context, f *flight, others []string) 
 		case f.dirty == nil:
 			unseen = append(unseen, name)
 		case !slices.Contains(*f.dirty, name):
-			if !w.yard.expected(f, name) && !w.yard.isState(strings.TrimPrefix(name, w.repo.Prefix())) {
+			if !w.folders.expected(f, name) && !w.folders.isState(strings.TrimPrefix(name, w.repo.Prefix())) {
 				shared = append(shared, name)
 			}
 		case slices.Contains(f.after, name):
@@ -48,7 +48,7 @@ func (w *work) tellUncommitted(ctx context.Context, f *flight, others []string) 
 		{before, "the step changed it, and so did somebody before it began"},
 		{cutOff, "whether the attempt that was cut off changed that or a person did, nobody can tell"},
 	} {
-		names := slices.DeleteFunc(kind.names, func(name string) bool { return !w.yard.tells(f.dir + " " + name + " " + kind.why) })
+		names := slices.DeleteFunc(kind.names, func(name string) bool { return !w.folders.tells(f.dir + " " + name + " " + kind.why) })
 		if len(names) == 0 {
 			continue
 		}
@@ -90,7 +90,7 @@ func (w *work) stillUncommitted(ctx context.Context) []reprise.Finding {
 
 // rewrote reports whether a file that was changed before an attempt began is one that
 // it was to leave and is not what it was then.
-func (w *work) rewrote(f *flight, name string) bool {
+func (w *work) rewrote(f *attempt, name string) bool {
 	rel := strings.TrimPrefix(name, w.repo.Prefix())
 	return slices.ContainsFunc(f.a.Expect, func(e reprise.Expected) bool {
 		if e.Path == rel {
@@ -107,7 +107,7 @@ func (w *work) rewrote(f *flight, name string) bool {
 
 // tellNested names what an attempt was to leave and left in a repository of its own
 // inside the project's, a submodule or another one, where nobody committed it.
-func (w *work) tellNested(ctx context.Context, f *flight) {
+func (w *work) tellNested(ctx context.Context, f *attempt) {
 	for _, e := range f.a.Expect {
 		own := strings.TrimPrefix(e.Path, f.inside+"/")
 		at, ok := nested(f.dir, own)
@@ -126,7 +126,7 @@ func (w *work) tellNested(ctx context.Context, f *flight) {
 		held := !slices.ContainsFunc(changed, func(name string) bool {
 			return name == below || below == "." || strings.HasPrefix(name, below+"/") || strings.HasSuffix(name, "/") && strings.HasPrefix(below, name)
 		})
-		if err == nil && held || !w.yard.tells(f.dir+" "+own+" nested") {
+		if err == nil && held || !w.folders.tells(f.dir+" "+own+" nested") {
 			continue
 		}
 		w.notice(reprise.Finding{

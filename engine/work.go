@@ -30,13 +30,13 @@ type work struct {
 	hist   *journal.History
 	repo   *gitx.Repo // nil where the project is in no repository
 
-	run     *reprise.Run // as it was last read, with what the journal adds to it
-	files   *reprise.Run // what of it the files tell; the journal's, never changed
-	seen    int          // how many events run was told of
-	view    *project.View
-	flights map[string]*flight
-	landed  chan landing
-	notes   chan note
+	run    *reprise.Run // as it was last read, with what the journal adds to it
+	files  *reprise.Run // what of it the files tell; the journal's, never changed
+	seen   int          // how many events run was told of
+	view   *project.View
+	atWork map[string]*attempt
+	ends   chan ending
+	notes  chan note
 	// parked are steps that nothing more can be done about in this process,
 	// and why.
 	parked map[string]string
@@ -112,8 +112,8 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 	}
 	w := e.newWork(store, ref, book, l)
 	w.led, w.hands = &journaled{nil, store, l, ref}, &local{w}
-	if e.yard != nil {
-		e.yard.keeps(ref.Path)
+	if e.folders != nil {
+		e.folders.keeps(ref.Path)
 	}
 	find := func() (reprise.Playbook, error) { return book, nil }
 	if book == nil {
@@ -151,7 +151,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Playbook, l reprise.Layout) *work {
 	return &work{
 		Engine: e, store: store, layout: l, book: book, ref: ref, hist: &journal.History{},
-		flights: map[string]*flight{}, landed: make(chan landing, 64), notes: make(chan note), parked: map[string]string{}, held: map[string]bool{}, leftOpen: map[string]bool{}, putOff: map[string]bool{}, denied: map[string]bool{}, due: map[string]string{}, times: map[string]int{}, notBefore: map[string]time.Time{},
+		atWork: map[string]*attempt{}, ends: make(chan ending, 64), notes: make(chan note), parked: map[string]string{}, held: map[string]bool{}, leftOpen: map[string]bool{}, putOff: map[string]bool{}, denied: map[string]bool{}, due: map[string]string{}, times: map[string]int{}, notBefore: map[string]time.Time{},
 		sum: &Summary{Run: ref, Started: e.Now()},
 	}
 }
@@ -236,7 +236,7 @@ func (w *work) load() error {
 // out: they close an account, and what else may be started is not for the run to say.
 func (w *work) standOn(files *reprise.Run) {
 	atWork := map[string]reprise.Assignment{}
-	for id, f := range w.flights {
+	for id, f := range w.atWork {
 		atWork[id] = f.a
 	}
 	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.told, History: w.hist, Own: w.own()}, project.Scope{

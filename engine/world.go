@@ -80,7 +80,7 @@ func (w *work) goesOn(string) bool { return !w.newSessions }
 // placeIt sets the folder that an attempt works in: the project itself, or the run's
 // own checkout, there the folder that the project has in its repository. dir stays ""
 // while the checkout is not made.
-func (w *work) placeIt(ctx context.Context, f *flight) error {
+func (w *work) placeIt(ctx context.Context, f *attempt) error {
 	f.dir = w.Dir
 	if !f.a.Worktree || w.repo == nil {
 		return nil
@@ -163,7 +163,7 @@ var errNotAsked = errors.New("it was not asked")
 // other work, and goes on with then once it has ended: with nil where it succeeded,
 // with errCutShort where it was stopped before it could say anything, with errNotAsked
 // where it was not run.
-func (w *work) check(stop context.Context, f *flight, then func(stop context.Context, err error) error) error {
+func (w *work) check(stop context.Context, f *attempt, then func(stop context.Context, err error) error) error {
 	if stop.Err() != nil {
 		return then(stop, errCutShort)
 	}
@@ -183,14 +183,14 @@ func (w *work) check(stop context.Context, f *flight, then func(stop context.Con
 		return said(stop, err)
 	}
 	f.cancel, f.checked = cancel, said
-	w.flights[f.a.Step] = f
-	go func() { w.landed <- landing{step: f.a.Step, err: wait()} }()
+	w.atWork[f.a.Step] = f
+	go func() { w.ends <- ending{step: f.a.Step, err: wait()} }()
 	return nil
 }
 
 // cutShort tells that an attempt stays open on record: whether it is done was not
 // found out.
-func (w *work) cutShort(f *flight) {
+func (w *work) cutShort(f *attempt) {
 	w.ended(f, string(agent.Stopped), "stopped while it was verified; that is done again when the work goes on")
 }
 

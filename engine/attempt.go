@@ -20,8 +20,8 @@ import (
 	"reprise/prompt"
 )
 
-// flight is one attempt at work.
-type flight struct {
+// attempt is one attempt at a unit of work, at work or brought back from the journal.
+type attempt struct {
 	a       reprise.Assignment
 	attempt int
 	key     string
@@ -45,7 +45,7 @@ type flight struct {
 	logfile io.Closer
 	begun   begun // whether it was told that it began
 	session agent.Session
-	stay    *stay // where it works, nil for an attempt of an earlier process
+	use     *use // where it works, nil for an attempt of an earlier process
 	child   *Summary
 	cancel  context.CancelFunc
 	// checked goes on once its command that verifies it has ended, nil while that
@@ -55,15 +55,15 @@ type flight struct {
 	refuted  string
 }
 
-func (f *flight) kill() {
+func (f *attempt) kill() {
 	f.cancel()
 	if f.session != nil && f.checked == nil {
 		f.session.Kill()
 	}
 }
 
-// landing is an attempt that ended.
-type landing struct {
+// ending is an attempt that ended.
+type ending struct {
 	step   string
 	result agent.Result
 	child  *Summary
@@ -80,7 +80,7 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	case a.Ask != nil:
 		return w.ask(ctx, a, []reprise.Asked{*a.Ask})
 	case a.Local != "":
-		return w.finish(ctx, &flight{a: a, began: w.Now(), answers: w.toldTo(a)}, reprise.Conclusion{Text: a.Local}, reprise.Reply{}, "")
+		return w.finish(ctx, &attempt{a: a, began: w.Now(), answers: w.toldTo(a)}, reprise.Conclusion{Text: a.Local}, reprise.Reply{}, "")
 	case a.Child != nil:
 		return w.startChild(ctx, a)
 	}
@@ -91,8 +91,8 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	}
 	f, err := w.prepare(ctx, a)
 	defer func() {
-		if f != nil && w.flights[a.Step] != f {
-			w.yard.leave(f.stay)
+		if f != nil && w.atWork[a.Step] != f {
+			w.folders.leave(f.use)
 		}
 	}()
 	if err != nil {
@@ -128,7 +128,7 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 // tellMissing says which of the files that a step of a workflow file is to begin with are
 // not there. Whether it can do without is for whoever does it.
 func (w *work) tellMissing(a reprise.Assignment) {
-	if _, own := w.book.(own); !own {
+	if _, own := w.book.(workflowBook); !own {
 		return
 	}
 	for _, name := range a.Inputs {
@@ -148,7 +148,7 @@ type unreadyError struct{ error }
 // Unwrap gives the cause.
 func (e *unreadyError) Unwrap() error { return e.error }
 
-func (w *work) countLaunch(f *flight, n int) {
+func (w *work) countLaunch(f *attempt, n int) {
 	w.sum.Launches += n
 	if len(f.a.Command) > 0 {
 		w.sum.Commands += n
@@ -157,7 +157,7 @@ func (w *work) countLaunch(f *flight, n int) {
 
 // notStarted takes back an attempt whose command could not be started: nothing was
 // done and nothing failed. Trying again has no use before somebody mends that.
-func (w *work) notStarted(ctx context.Context, f *flight, cause error) error {
+func (w *work) notStarted(ctx context.Context, f *attempt, cause error) error {
 	w.countLaunch(f, -1)
 	ev := w.about(ctx, f, reprise.StepReset)
 	ev.Text, ev.Outcome = cause.Error(), string(agent.NotStarted)
@@ -168,10 +168,10 @@ func (w *work) notStarted(ctx context.Context, f *flight, cause error) error {
 	return nil
 }
 
-// prepare gathers what an attempt needs before it is on record. The flight that it
-// gives, also with an error, has entered the yard.
-func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, error) {
-	f := &flight{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), account: w.account(a), answers: w.toldTo(a)}
+// prepare gathers what an attempt needs before it is on record. The attempt that it
+// gives, also with an error, has entered its folder.
+func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*attempt, error) {
+	f := &attempt{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), account: w.account(a), answers: w.toldTo(a)}
 	if s := w.run.Step(a.Step); s != nil {
 		f.attempt = max(f.attempt, s.Attempts+1)
 	}
@@ -187,7 +187,7 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 		return f, nil // there is nothing to look at before it is made
 	}
 	// Before anything is looked at there: who is beside it may change that.
-	f.stay = w.yard.enter(f.dir)
+	f.use = w.folders.enter(f.dir)
 	f.head = w.head(ctx, f.dir)
 	if a.Commit {
 		if dirty, err := w.dirty(ctx, f.dir); err == nil {
@@ -204,8 +204,8 @@ func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*flight, erro
 		f.a.Expect = append(f.a.Expect, e)
 	}
 	if w.repo != nil {
-		expect, prefix := flight{a: f.a, inside: f.inside}, w.repo.Prefix()
-		w.yard.expects(f.stay, func(name string) bool { return expect.leaves(prefix, name) })
+		expect, prefix := attempt{a: f.a, inside: f.inside}, w.repo.Prefix()
+		w.folders.expects(f.use, func(name string) bool { return expect.leaves(prefix, name) })
 	}
 	return f, nil
 }
@@ -215,7 +215,7 @@ const maxUnused = 1000
 
 // unused gives the place for the result of a new attempt. One that is there
 // before the attempt began is somebody else's word: the next number is taken.
-func (w *work) unused(f *flight) (string, error) {
+func (w *work) unused(f *attempt) (string, error) {
 	for range maxUnused {
 		scratch, err := w.hands.Scratch(w.attemptName(f))
 		if err != nil {
@@ -236,7 +236,7 @@ const resultName = "result.json"
 
 // placed gives a project path as it is in the checkout of the attempt: what an
 // agent makes in a checkout of the run's own is looked for there.
-func (w *work) placed(f *flight, name string) string {
+func (w *work) placed(f *attempt, name string) string {
 	if f.inside == "" || strings.HasPrefix(name, f.inside+"/") {
 		return name
 	}
@@ -268,7 +268,7 @@ func (w *work) life() string {
 
 // token marks the processes of an attempt. Whoever comes after us can tell it
 // from what is on record; no other attempt in any project has it.
-func (w *work) token(f *flight) string {
+func (w *work) token(f *attempt) string {
 	return reprise.HashOf([]byte(w.Dir + "\x00" + w.ref.Layout + "\x00" + f.key)).String()[:32]
 }
 
@@ -277,7 +277,7 @@ func word(id string) string { return reprise.TrailerWord(id) }
 
 // attemptName names the files of an attempt. Those of a run that was started afresh
 // are not those of the attempts before, whose numbers it uses again.
-func (w *work) attemptName(f *flight) string {
+func (w *work) attemptName(f *attempt) string {
 	return fmt.Sprintf("%s.%s.%s.%d", word(w.ref.Layout+"-"+w.ref.ID), w.life(), word(f.a.Step), f.attempt)
 }
 
@@ -289,7 +289,7 @@ func policyOf(a reprise.Assignment) reprise.Ambiguity {
 }
 
 // job makes what the agent is started with.
-func (w *work) job(ctx context.Context, f *flight, bound binding) (agent.Job, error) {
+func (w *work) job(ctx context.Context, f *attempt, bound binding) (agent.Job, error) {
 	job := agent.Job{
 		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: noNul(f.a.Role), Key: f.key, Token: w.token(f), Project: w.Dir,
 		Dir: f.dir, Result: f.result, Command: bound.command, Env: bound.env, Secrets: bound.secrets,
@@ -371,7 +371,7 @@ func (b *begun) say(what func()) {
 
 // tellLine passes on what an agent says. It is called from the agent's
 // goroutine and reads nothing that the loop changes.
-func (w *work) tellLine(f *flight, text string) {
+func (w *work) tellLine(f *attempt, text string) {
 	if w.Tell == nil {
 		return
 	}
@@ -380,7 +380,7 @@ func (w *work) tellLine(f *flight, text string) {
 }
 
 // task is what the prompt is made of.
-func (w *work) task(f *flight) prompt.Task {
+func (w *work) task(f *attempt) prompt.Task {
 	t := prompt.Task{
 		Assignment: f.a, Run: w.ref.ID, Attempt: f.attempt, Dir: f.dir, Result: f.result,
 		Trailer: reprise.TrailerKey + ": " + f.key,

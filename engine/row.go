@@ -10,16 +10,16 @@ import (
 // How many events, and for how long, may be ahead of the layout's files while
 // steps are recorded that need nobody.
 const (
-	burstEvents = 1024
-	burstTime   = 250 * time.Millisecond
+	rowEvents = 1024
+	rowTime   = 250 * time.Millisecond
 )
 
-// burst records steps that need nobody, one after the other, each durable in the
+// recordRow records steps that need nobody, one after the other, each durable in the
 // journal before the next, without reading the whole run again for every one. The
 // layout's files follow in groups.
 //
 // If the process dies here, the next one brings the files up to the journal.
-func (w *work) burst(ctx context.Context) error {
+func (w *work) recordRow(ctx context.Context) error {
 	tracker, j := w.layout.(reprise.Tracker), w.led.(*journaled)
 	var track reprise.Track
 	since, before := time.Now(), w.hist.Events
@@ -39,7 +39,7 @@ func (w *work) burst(ctx context.Context) error {
 		}
 		w.remember(&ev)
 		w.sum.Finished = append(w.sum.Finished, StepReport{ID: a.Step, Title: a.Unit.Title, Text: a.Local})
-		if j.Deferred() >= burstEvents || time.Since(since) > burstTime {
+		if j.Deferred() >= rowEvents || time.Since(since) > rowTime {
 			if err := j.Project(ctx); err != nil {
 				return err
 			}

@@ -14,15 +14,15 @@ import (
 	"reprise/journal"
 )
 
-// land takes in an attempt that ended. The disk is read again first: agents
+// takeEnd takes in an attempt that ended. The disk is read again first: agents
 // write state themselves.
-func (w *work) land(ctx context.Context, l landing) error {
-	f := w.flights[l.step]
-	delete(w.flights, l.step)
+func (w *work) takeEnd(ctx context.Context, l ending) error {
+	f := w.atWork[l.step]
+	delete(w.atWork, l.step)
 	f.cancel()
 	defer func() {
-		if w.flights[l.step] != f {
-			w.yard.leave(f.stay)
+		if w.atWork[l.step] != f {
+			w.folders.leave(f.use)
 		}
 	}()
 	if then := f.checked; then != nil {
@@ -41,7 +41,7 @@ func (w *work) land(ctx context.Context, l landing) error {
 		return l.err
 	}
 	if f.a.Child != nil {
-		return w.landChild(ctx, f, l.child)
+		return w.takeChildEnd(ctx, f, l.child)
 	}
 	r := l.result
 	w.left(f.account, r.Outcome)
@@ -64,7 +64,7 @@ func (w *work) land(ctx context.Context, l landing) error {
 }
 
 // outcome records how an attempt ended.
-func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
+func (w *work) outcome(ctx context.Context, f *attempt, r agent.Result) error {
 	// What ended is taken in wholly, also while we are being stopped.
 	stop := ctx
 	ctx = context.WithoutCancel(ctx)
@@ -97,7 +97,7 @@ func (w *work) outcome(ctx context.Context, f *flight, r agent.Result) error {
 // unseen records an attempt that did not end by itself: it may have come to its
 // end before it was stopped, killed or given up on, just as one whose engine
 // died. What proves that it landed counts; else its policy says what follows.
-func (w *work) unseen(stop context.Context, f *flight, r agent.Result) error {
+func (w *work) unseen(stop context.Context, f *attempt, r agent.Result) error {
 	ctx := context.WithoutCancel(stop)
 	if policyOf(f.a) == reprise.Rerun {
 		return w.unproved(ctx, f, r)
@@ -123,7 +123,7 @@ func (w *work) unseen(stop context.Context, f *flight, r agent.Result) error {
 
 // unproved records an attempt that did not end by itself and that nothing proves to
 // have landed, by its policy.
-func (w *work) unproved(ctx context.Context, f *flight, r agent.Result) error {
+func (w *work) unproved(ctx context.Context, f *attempt, r agent.Result) error {
 	policy := policyOf(f.a)
 	switch {
 	case policy == reprise.AskWho:
@@ -148,13 +148,13 @@ func (w *work) unproved(ctx context.Context, f *flight, r agent.Result) error {
 
 // cutOff records an attempt whose keeper was killed: that tells nothing about its
 // command, and is bounded like attempts whose engine was killed.
-func (w *work) cutOff(ctx context.Context, f *flight, r agent.Result) error {
+func (w *work) cutOff(ctx context.Context, f *attempt, r agent.Result) error {
 	return w.endWith(ctx, f, string(r.Outcome), r.Reason, w.givenBack(ctx, f, r.Reason)...)
 }
 
 // about makes an event about an attempt. One that does not accept it tells what
 // stands in the place of what it was to leave, and what else it changed.
-func (w *work) about(ctx context.Context, f *flight, kind reprise.EventKind) reprise.Event {
+func (w *work) about(ctx context.Context, f *attempt, kind reprise.EventKind) reprise.Event {
 	ev := reprise.Event{Kind: kind, At: w.Now(), Step: f.a.Step, Phase: f.a.Unit.Phase, Attempt: f.attempt, Actor: f.a.Role, Agent: w.hist.Step(f.a.Step).Session}
 	switch kind {
 	case reprise.StepFailed, reprise.StepReset, reprise.StepResolved:
@@ -183,7 +183,7 @@ func first(texts ...string) string {
 // conclude holds what an attempt claims against what it left, and records it as
 // finished only if all of it is there. What it waits for ends with stop; then the
 // attempt stays open on record.
-func (w *work) conclude(stop context.Context, f *flight, r agent.Result) error {
+func (w *work) conclude(stop context.Context, f *attempt, r agent.Result) error {
 	ctx := context.WithoutCancel(stop)
 	reply := reprise.Reply{}
 	if r.Reply != nil {
@@ -265,7 +265,7 @@ var lostWords = map[agent.Outcome]string{
 
 // madeAny reports whether a file that was expected is there and was not, or not so,
 // before this attempt or those before it that were not accepted.
-func (w *work) madeAny(f *flight) bool {
+func (w *work) madeAny(f *attempt) bool {
 	before := w.beforeAll(f)
 	return slices.ContainsFunc(f.a.Expect, func(e reprise.Expected) bool {
 		now, err := w.hash(e.Path)
@@ -279,7 +279,7 @@ func (w *work) madeAny(f *flight) bool {
 
 // beforeAll tells what an attempt is to leave as it was before the first of those
 // that were not accepted; nothing where this is the first.
-func (w *work) beforeAll(f *flight) map[string]reprise.Hash {
+func (w *work) beforeAll(f *attempt) map[string]reprise.Hash {
 	first := w.hist.Step(f.a.Step).First
 	if first == nil || first.Attempt == f.attempt {
 		return nil
@@ -292,20 +292,20 @@ func (w *work) beforeAll(f *flight) map[string]reprise.Hash {
 }
 
 // unchanged reports whether a file is what it was before the attempt.
-func (f *flight) unchanged(e reprise.Expected, now reprise.Hash) bool {
+func (f *attempt) unchanged(e reprise.Expected, now reprise.Hash) bool {
 	started, known := f.atStart[e.Path]
 	return now == e.Before || known && now == started
 }
 
 // lied records an attempt that says it is done and is not.
-func (w *work) lied(ctx context.Context, f *flight, r agent.Result, why string) error {
+func (w *work) lied(ctx context.Context, f *attempt, r agent.Result, why string) error {
 	r.Outcome, r.Reason = agent.Failed, why
 	return w.fail(ctx, f, r)
 }
 
 // missing says what an attempt should have left and did not, "" if it is all
 // there.
-func (w *work) missing(f *flight) string {
+func (w *work) missing(f *attempt) string {
 	var lacks []string
 	for _, e := range f.a.Expect {
 		now, err := w.hash(e.Path)
@@ -344,7 +344,7 @@ func whyUnread(err error) string {
 // madeBefore reports whether everything an attempt should have changed was
 // changed by the attempts before it, which were not accepted: it may have found
 // that their work was whole.
-func (w *work) madeBefore(f *flight) bool {
+func (w *work) madeBefore(f *attempt) bool {
 	before := w.beforeAll(f)
 	if before == nil {
 		return false
@@ -363,7 +363,7 @@ func (w *work) madeBefore(f *flight) bool {
 // finish records a step as finished, with what follows from it. The effect is
 // durable before: its files by whoever wrote them and Flush, its commit by the
 // same.
-func (w *work) finish(ctx context.Context, f *flight, c reprise.Conclusion, reply reprise.Reply, commit string) error {
+func (w *work) finish(ctx context.Context, f *attempt, c reprise.Conclusion, reply reprise.Reply, commit string) error {
 	if f.attempt > 0 {
 		// crash: effect-made
 		if err := w.hands.Flush(); err != nil {
@@ -408,7 +408,7 @@ func (w *work) stuck(a reprise.Assignment, outcome string) {
 }
 
 // fail records a failed attempt and whether trying again has any use.
-func (w *work) fail(ctx context.Context, f *flight, r agent.Result) error {
+func (w *work) fail(ctx context.Context, f *attempt, r agent.Result) error {
 	ev := w.about(ctx, f, reprise.StepFailed)
 	ev.Text = first(r.Reason, string(r.Outcome))
 	ev.Cause = w.cause(context.WithoutCancel(ctx), f, r)
@@ -429,7 +429,7 @@ func (w *work) fail(ctx context.Context, f *flight, r agent.Result) error {
 }
 
 // blocked records that a step cannot go on without something from outside.
-func (w *work) blocked(ctx context.Context, f *flight, why string) error {
+func (w *work) blocked(ctx context.Context, f *attempt, why string) error {
 	ev := w.about(ctx, f, reprise.StepBlocked)
 	ev.Text = why
 	if err := w.endWith(ctx, f, "blocked", why, ev); err != nil {
@@ -442,7 +442,7 @@ func (w *work) blocked(ctx context.Context, f *flight, why string) error {
 
 // endWith records how an attempt ended and tells it then: nothing is told that is not
 // on record.
-func (w *work) endWith(ctx context.Context, f *flight, outcome, text string, events ...reprise.Event) error {
+func (w *work) endWith(ctx context.Context, f *attempt, outcome, text string, events ...reprise.Event) error {
 	if err := w.recordAll(ctx, events...); err != nil {
 		return err
 	}
@@ -454,12 +454,12 @@ func (w *work) endWith(ctx context.Context, f *flight, outcome, text string, eve
 const counts = "done"
 
 // ended tells that an attempt ended.
-func (w *work) ended(f *flight, outcome, text string) {
+func (w *work) ended(f *attempt, outcome, text string) {
 	w.tell(Progress{Kind: Ended, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Outcome: outcome, Text: text, Took: w.Now().Sub(f.began), Log: f.log})
 }
 
 // report tells of an attempt that was accepted.
-func (w *work) report(f *flight, text, commit string) StepReport {
+func (w *work) report(f *attempt, text, commit string) StepReport {
 	return StepReport{
 		ID: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Took: w.Now().Sub(f.began),
 		Text: text, Commit: commit, Resolved: f.session == nil && f.attempt > 0 && f.a.Child == nil, Log: f.log,
@@ -468,7 +468,7 @@ func (w *work) report(f *flight, text, commit string) StepReport {
 
 // notAccepted is the report of an attempt that was not accepted, whoever saw its
 // end.
-func (w *work) notAccepted(f *flight, text string) StepReport {
+func (w *work) notAccepted(f *attempt, text string) StepReport {
 	r := w.report(f, text, "")
 	r.Resolved = false
 	return r
