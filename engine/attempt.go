@@ -86,7 +86,7 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 	}
 	bound, err := w.bind(a)
 	if err != nil {
-		w.refuse(a, err)
+		w.hands.Unbound(a, err)
 		return nil
 	}
 	f, err := w.prepare(ctx, a)

@@ -29,6 +29,8 @@ type Hands interface {
 	Scratch(name string) (string, error)
 	// Open opens another run of the project, worked on by the playbook or as its files say.
 	Open(ctx context.Context, ref reprise.Ref, book reprise.Playbook) (*work, error)
+	// Unbound takes in that the settings name nobody who could do a unit.
+	Unbound(a reprise.Assignment, cause error)
 	// Launch starts the process of an attempt that is on record.
 	Launch(ctx context.Context, f *attempt, bound binding, job agent.Job) error
 	// Child starts to work on a run within the run, which does the unit of an attempt.
@@ -63,6 +65,9 @@ type Hands interface {
 
 // local are the hands of whoever works on this machine.
 type local struct{ *work }
+
+// Unbound implements Hands: the unit is left to a person.
+func (w *local) Unbound(a reprise.Assignment, cause error) { w.refuse(a, cause) }
 
 // Keep implements Hands.
 func (w *local) Keep(ctx context.Context, r *reprise.Run, note string, going bool) (string, error) {

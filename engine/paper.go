@@ -228,24 +228,37 @@ func (h *paperHands) Scratch(name string) (string, error) {
 	return h.absolute(durable.ScratchPath(name)), nil
 }
 
+// Unbound implements Hands: the preview shows the unit with what keeps it from being
+// started.
+func (h *paperHands) Unbound(a reprise.Assignment, cause error) {
+	f := &attempt{a: a, attempt: h.hist.Step(a.Step).Attempts + 1, dir: h.Dir}
+	h.show(f, PreviewStep{Problem: cause.Error()})
+}
+
 // Launch implements Hands.
 func (h *paperHands) Launch(_ context.Context, f *attempt, bound binding, job agent.Job) error {
-	step := PreviewStep{Step: f.a.Step, Role: f.a.Role, Attempt: f.attempt, Agent: bound.name, Command: bound.command, Dir: ".", Prompt: job.Prompt}
+	step := PreviewStep{Agent: bound.name, Command: bound.command, Prompt: job.Prompt}
+	if known, ok := bound.agent.(interface{ CommandLine(agent.Job) []string }); ok {
+		step.Command = known.CommandLine(job)
+	}
+	h.show(f, step)
+	return nil
+}
+
+// show puts an attempt into the preview; from then on it counts as at work.
+func (h *paperHands) show(f *attempt, step PreviewStep) {
+	step.Step, step.Role, step.Attempt, step.Dir = f.a.Step, f.a.Role, f.attempt, "."
 	if h.depth > 0 {
 		step.Run = h.ref.ID
 	}
 	if f.dir != h.Dir {
 		step.Dir = "the run's own checkout"
 	}
-	if known, ok := bound.agent.(interface{ CommandLine(agent.Job) []string }); ok {
-		step.Command = known.CommandLine(job)
-	}
 	for _, e := range f.a.Expect {
 		step.Expect = append(step.Expect, e.Path)
 	}
 	h.paper.p.Starts = append(h.paper.p.Starts, step)
 	h.atWork[f.a.Step], f.cancel = f, func() {}
-	return nil
 }
 
 // Child implements Hands.

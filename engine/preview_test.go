@@ -283,3 +283,17 @@ func TestX10_a_preview_of_a_start_says_what_is_in_the_way(t *testing.T) {
 		}
 	}
 }
+
+// A step that nobody is configured for is shown with the reason, not left out.
+func TestA_preview_shows_a_step_that_has_no_agent(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	e.Settings.Roles = nil
+	p, err := e.PreviewBegin(t.Context(), "eventrun", reprise.KindGraph, reprise.Goal{ID: "one", Text: "CSV export"}, engine.Choice{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Starts) != 1 || !strings.Contains(p.Starts[0].Problem, "no agent") || p.Starts[0].Step == "" || p.Starts[0].Attempt != 1 {
+		t.Errorf("%+v", p)
+	}
+}
