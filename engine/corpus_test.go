@@ -35,7 +35,7 @@ func TestX4_real_state_is_worked_on_without_collateral_damage(t *testing.T) {
 	if _, err := os.Stat(corpus); err != nil {
 		t.Skip("the corpus is not here: ", err)
 	}
-	budget := 25 * time.Second
+	budget := 10 * time.Second
 	if os.Getenv("REPRISE_CORPUS") != "" {
 		budget = time.Hour
 	}
@@ -51,7 +51,8 @@ func TestX4_real_state_is_worked_on_without_collateral_damage(t *testing.T) {
 			spend = began.Add(budget)
 		}
 		for _, dir := range dirs {
-			if time.Now().After(spend) {
+			// A busy machine tries fewer, but never too few.
+			if time.Now().After(spend) && tried >= 4 && (kind == "autoclaude" || steps >= 4) {
 				break
 			}
 			for _, ref := range interrupted(t, dir) {
