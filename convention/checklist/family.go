@@ -9,6 +9,7 @@ package checklist
 
 import (
 	"regexp"
+	"sync"
 
 	"reprise"
 )
@@ -34,8 +35,11 @@ type Family struct {
 	Elsewhere string
 }
 
-// Families are the tools whose lists are read. A new one is an entry here.
-func Families() []Family {
+// Families are the tools whose lists are read.
+func Families() []Family { return families() }
+
+// families is the table. A new tool is an entry here.
+var families = sync.OnceValue(func() []Family {
 	return []Family{
 		{
 			Name: "speckit", Lists: "specs/*/tasks.md", Marks: []string{"specs"}, Elsewhere: ".workflow",
@@ -44,7 +48,7 @@ func Families() []Family {
 			Inputs:   []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md"},
 		},
 	}
-}
+})
 
 // Layout reads and writes the lists of one family.
 type Layout struct{ family Family }
