@@ -20,6 +20,9 @@ type Family struct {
 	// Lists is where the lists lie, a pattern of path.Match. The folder of a list
 	// names its run.
 	Lists string
+	// Title is what the heading of a list begins with. A file that has it is a list
+	// even where no item can be read: it lost them.
+	Title string
 	// Item is what stands behind a box: the id of the item, then its text. Boxes
 	// of another form are no tasks.
 	Item *regexp.Regexp
@@ -42,7 +45,7 @@ func Families() []Family { return families() }
 var families = sync.OnceValue(func() []Family {
 	return []Family{
 		{
-			Name: "speckit", Lists: "specs/*/tasks.md", Marks: []string{"specs"}, Elsewhere: ".workflow",
+			Name: "speckit", Lists: "specs/*/tasks.md", Marks: []string{"specs"}, Elsewhere: ".workflow", Title: "Tasks:",
 			Item:     regexp.MustCompile(`^\**(T\d+[A-Za-z]?)\b\**[:.]?\s+(.+)`),
 			Parallel: "[P]",
 			Inputs:   []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md"},

@@ -14,10 +14,11 @@ import (
 
 // list is one file of tasks as it was read.
 type list struct {
-	file  *doc.File
-	title string
-	items []item
-	other int // boxes without an id
+	file   *doc.File
+	title  string
+	headed bool // its heading is that of a list
+	items  []item
+	other  int // boxes without an id
 }
 
 // item is one task. Boxes are the places where it stands, mostly one.
@@ -32,8 +33,8 @@ func (it item) done() bool {
 	return !slices.ContainsFunc(it.boxes, func(b ledger.Text) bool { return !b.Ticked })
 }
 
-// Find implements reprise.Layout. A file without a single item is not a list of
-// this family.
+// Find implements reprise.Layout. A file without a single item and without the
+// heading of a list is not one of this family.
 func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	names, err := fs.Glob(fsys, l.family.Lists)
 	if err != nil {
@@ -46,7 +47,7 @@ func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 			continue
 		}
 		read := l.read(doc.NewReader(fsys), name)
-		if read.file.OK() && len(read.items) == 0 && len(strings.TrimSpace(string(read.file.Data))) > 0 && !damaged(read.file.Data) {
+		if read.file.OK() && len(read.items) == 0 && !read.headed && len(strings.TrimSpace(string(read.file.Data))) > 0 && !damaged(read.file.Data) {
 			continue
 		}
 		refs = append(refs, l.ref(name))
@@ -68,7 +69,8 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 	if md == nil {
 		return out
 	}
-	out.title = strings.TrimSpace(strings.TrimPrefix(md.Title(), "Tasks:"))
+	out.title, out.headed = strings.CutPrefix(md.Title(), l.family.Title)
+	out.title = strings.TrimSpace(out.title)
 	sections := md.Sections()
 	at := map[string]int{}
 	for _, c := range md.All().Checks() {
