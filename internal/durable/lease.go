@@ -8,6 +8,8 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
+	"time"
 )
 
 // LockPath is the file that is locked, below the project.
@@ -39,6 +41,24 @@ type lease struct {
 	file   File
 	ino    uint64
 	holder Holder
+}
+
+// released holds the leases this process has given back. A child that another
+// goroutine was starting at that moment has a copy of the descriptor until its exec
+// is over, and so keeps the lock a little longer.
+var released sync.Map // of leaseID
+
+type leaseID struct {
+	ino    uint64
+	holder Holder
+}
+
+// releaseWait is how long a taker waits for such a child.
+const releaseWait = 2 * time.Second
+
+func (l *lease) release() error {
+	released.Store(leaseID{l.ino, l.holder}, nil)
+	return l.file.Close()
 }
 
 // maxCommand keeps the body of the lock within its place.
@@ -99,7 +119,8 @@ func (s *Store) takeLock(rep *Report) error {
 // lockOnce opens and locks the file and makes sure that it still is the one at
 // its name: a lock on an unlinked or replaced file excludes nobody.
 func (s *Store) lockOnce() (File, Info, error) {
-	for range 8 {
+	deadline := time.Now().Add(releaseWait)
+	for tries := 0; tries < 8; tries++ {
 		f, err := s.fs.Open(lockFile, os.O_RDWR, 0)
 		if missing(err) {
 			f, err = s.fs.Open(lockFile, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -115,12 +136,18 @@ func (s *Store) lockOnce() (File, Info, error) {
 			f.Close()
 			return nil, Info{}, err
 		}
+		opened, err := f.Stat()
 		if !held {
 			body, _ := readSlots(f)
 			f.Close()
-			return nil, Info{}, &HeldError{Path: lockFile, Holder: holderOf(body)}
+			holder := holderOf(body)
+			if _, ours := released.Load(leaseID{opened.Ino, holder}); ours && time.Now().Before(deadline) {
+				tries--
+				time.Sleep(time.Millisecond)
+				continue
+			}
+			return nil, Info{}, &HeldError{Path: lockFile, Holder: holder}
 		}
-		opened, err := f.Stat()
 		now, err2 := s.fs.Stat(lockFile)
 		if err == nil && err2 == nil && now.Ino == opened.Ino {
 			return f, opened, nil

@@ -258,3 +258,38 @@ func TestCopied_project_is_noticed(t *testing.T) {
 		t.Errorf("a moved project: %+v %v", rep, err)
 	}
 }
+
+// A released lease can be taken again at once, however many children other
+// goroutines are starting meanwhile.
+func TestProcesses_a_release_does_not_wait_for_children_being_started(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	var starters sync.WaitGroup
+	for range 8 {
+		starters.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					_ = exec.Command("true").Run()
+				}
+			}
+		})
+	}
+	defer starters.Wait()
+	defer close(done)
+	dir := tempDir(t)
+	for i := range 300 {
+		s, err := durable.Open(dir, durable.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Take(t.Context()); err != nil {
+			t.Fatalf("taking %d: %v", i, err)
+		}
+		if err := s.Release(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

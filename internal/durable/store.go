@@ -238,7 +238,7 @@ func (s *Store) Release() error {
 		err = errors.Join(err, l.close())
 	}
 	if s.lease != nil {
-		err = errors.Join(err, s.lease.file.Close())
+		err = errors.Join(err, s.lease.release())
 	}
 	s.closed, s.lease = true, nil
 	if disk, ok := s.fs.(*osFS); ok {
@@ -303,7 +303,7 @@ func (s *Store) Take(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	if err := s.settle(rep); err != nil {
-		s.lease.file.Close()
+		_ = s.lease.release()
 		s.lease = nil
 		return nil, err
 	}
