@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,7 @@ func TestEach_turn_is_decided_by_the_first_rule_that_wants_something(t *testing.
 		Prefix: project.LostPrefix, Question: reprise.Asked{ID: "lost-1"}, Done: "it is done", Again: "do it again",
 		Ends: []reprise.Event{{Kind: reprise.StepFinished, Step: "b"}}, Finding: reprise.Finding{Code: reprise.CodeLostCompletion},
 	}
+	decides := map[int]bool{} // which rules had their way in a row
 	for name, c := range map[string]struct {
 		view func(*View)
 		want string
@@ -197,8 +199,15 @@ func TestEach_turn_is_decided_by_the_first_rule_that_wants_something(t *testing.
 			v.Askable, v.Run.Questions, v.LeftOpen = true, []reprise.Question{asked("q")}, map[string]bool{"q": true}
 		}, "leave"},
 	} {
-		if got := words(turn(viewOf(c.view))); got != c.want {
+		v := viewOf(c.view)
+		if got := words(turn(v)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		decides[slices.IndexFunc(rules, func(rule Rule) bool { return len(rule(v)) > 0 })] = true
+	}
+	for i := range rules {
+		if !decides[i] {
+			t.Errorf("rule %d of the list decides in no row", i)
 		}
 	}
 }

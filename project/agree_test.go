@@ -2,10 +2,13 @@ package project_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"reprise/agent/script"
 	"reprise/convention"
 	"reprise/engine"
+	"reprise/internal/sample"
 	"reprise/project"
 	"reprise/settings"
 )
@@ -23,11 +27,13 @@ import (
 // STATE.md, makes the hand-off look old. That is for the convention to mend.
 var handoffs = map[string]bool{"gsd-continue-here-no-phases.txtar": true, "gsd-continue-here-next.txtar": true}
 
-// Whatever check says the next action is, the preview of resume shows: both decide from
-// the same View. Every scenario of every convention is tried, a part of them with
-// -short. (issue 14, item 3)
-func TestCheck_and_the_preview_of_resume_agree_on_what_comes_next(t *testing.T) {
+// Whatever check says the next action is, the preview of resume shows, and the engine
+// does: all decide from the same View. Every scenario of every convention is previewed, a
+// part of them with -short; a sample of them is resumed with agents that only start.
+// (issue 14, item 3)
+func TestCheck_the_preview_and_the_engine_agree_on_what_comes_next(t *testing.T) {
 	t.Parallel()
+	resumed := sample.Every(t, 5)
 	archives, err := filepath.Glob("../convention/*/testdata/scenarios/*.txtar")
 	if err != nil || len(archives) < 100 {
 		t.Fatalf("%d scenarios, %v", len(archives), err)
@@ -61,9 +67,9 @@ func TestCheck_and_the_preview_of_resume_agree_on_what_comes_next(t *testing.T) 
 				if err != nil {
 					continue // nobody works on such a run
 				}
-				_, choice, err := engine.Wish{Mode: engine.Autopilot}.Approach(r, j.Decisions[r])
+				_, choice, approached := engine.Wish{Mode: engine.Autopilot}.Approach(r, j.Decisions[r])
 				var p *engine.Preview
-				if err == nil {
+				if err = approached; err == nil {
 					p, err = e.Preview(t.Context(), r.Ref, choice)
 				}
 				agrees(t, j.View(r), p, err, func(u reprise.Unit) reprise.Assignment {
@@ -73,6 +79,9 @@ func TestCheck_and_the_preview_of_resume_agree_on_what_comes_next(t *testing.T) 
 					}
 					return a
 				})
+				if resumed(i) && approached == nil {
+					follows(t, e, r.Ref, choice, p, err)
+				}
 			}
 		})
 	}
@@ -125,6 +134,79 @@ func agrees(t *testing.T, v *project.View, p *engine.Preview, err error, assign 
 		}
 	}
 }
+
+// follows resumes a run and reports where the first thing that the engine does is not
+// what the preview said: what it starts, what it asks, why it refuses or leaves.
+func follows(t *testing.T, by *engine.Engine, ref reprise.Ref, choice reprise.Choice, p *engine.Preview, refused error) {
+	t.Helper()
+	id := ref.Layout + ":" + ref.ID
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	once := &starter{stop: stop}
+	e, began := *by, time.Now()
+	e.Now = func() time.Time { return by.Now().Add(time.Since(began)) }
+	e.Agent = func(settings.Agent) (agent.Agent, error) { return once, nil }
+	var asked []string
+	e.Tell = func(p engine.Progress) {
+		if p.Kind == engine.Questions {
+			asked = append(asked, p.Text)
+		}
+	}
+	sum, err := e.Resume(ctx, ref, choice)
+	first, started := once.first()
+	switch {
+	case (err != nil) != (refused != nil) || err != nil && err.Error() != refused.Error():
+		t.Errorf("%s: the preview ends with %v, the engine with %v", id, refused, err)
+		return
+	case err != nil:
+		return
+	case started && len(p.Starts) == 0:
+		t.Errorf("%s: the preview starts nothing (%q), the engine starts %s of %s", id, p.Would, first.Step, first.Run)
+	case started:
+		want := p.Starts[0]
+		if want.Step != first.Step || want.Attempt != first.Attempt || cmp.Or(want.Run, ref.ID) != first.Run {
+			t.Errorf("%s: the preview starts attempt %d of %s %s, the engine attempt %d of %s %s", id, want.Attempt, want.Run, want.Step, first.Attempt, first.Run, first.Step)
+		}
+	case len(p.Starts) > 0:
+		t.Errorf("%s: the preview starts %s, the engine starts nothing: %s %q", id, p.Starts[0].Step, sum.Action, sum.Reasons)
+	case !slices.Contains(p.Would, "Then: "+sum.Action.String()+".") && !slices.Contains(p.Would, "Nothing would be started."):
+		t.Errorf("%s: the preview says %q, the engine ends with %s", id, p.Would, sum.Action)
+	}
+	for _, text := range asked {
+		if !slices.Contains(p.Would, "A person is asked: "+text) {
+			t.Errorf("%s: the engine asks %q, which the preview does not say: %q", id, text, p.Would)
+		}
+	}
+}
+
+// starter is an agent without a process: it takes its job, has the engine stopped, and
+// ends as an agent does that is told to stop.
+type starter struct {
+	stop context.CancelFunc
+	mu   sync.Mutex
+	jobs []agent.Job
+}
+
+func (s *starter) Start(_ context.Context, job agent.Job) (agent.Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.jobs = append(s.jobs, job)
+	s.stop()
+	return s, nil
+}
+
+func (s *starter) first() (agent.Job, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.jobs) == 0 {
+		return agent.Job{}, false
+	}
+	return s.jobs[0], true
+}
+
+func (*starter) PID() int           { return 0 }
+func (*starter) Wait() agent.Result { return agent.Result{Outcome: agent.Stopped} }
+func (*starter) Kill()              {}
 
 func unpackScenario(t *testing.T, archive, dir string) {
 	t.Helper()
