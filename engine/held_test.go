@@ -21,6 +21,7 @@ import (
 	"reprise/convention/conventiontest"
 	"reprise/engine"
 	"reprise/internal/durable"
+	"reprise/internal/sample"
 	"reprise/journal"
 	"reprise/project"
 )
@@ -337,16 +338,13 @@ func TestX8_a_run_that_is_held_is_judged_as_one_that_is_read_again(t *testing.T)
 			t.Logf("%d runs were compared", n)
 		}
 	})
-	every := 61
-	if testing.Short() {
-		every = 97
-	}
+	drawn := sample.Every(t, 199)
 	if os.Getenv("REPRISE_CORPUS") != "" {
-		every = 1
+		drawn = func(int) bool { return true }
 	}
 	for i, archive := range archives {
 		for n, st := range states {
-			if (i+n)%every != 0 {
+			if !drawn(i + n*len(archives)) {
 				continue
 			}
 			t.Run(strings.TrimSuffix(filepath.Base(archive), ".txtar")+"/"+st.name, func(t *testing.T) {

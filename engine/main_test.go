@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -47,8 +49,18 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 6 && os.Args[1] == "afresh" {
 		os.Exit(afresh(os.Args[2:]))
 	}
-	os.Exit(m.Run())
+	var err error
+	if keep, err = os.MkdirTemp("", "engine-test-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(keep)
+	os.Exit(code)
 }
+
+// keep is a folder for what several tests share.
+var keep string
 
 // Exit codes of workOn.
 const (
@@ -154,7 +166,8 @@ func get(t testing.TB, dir, name string) string {
 // git runs git in a project.
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"}, args...)...)
+	// Without a template a new repository has no sample hooks to be copied about.
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main", "-c", "init.templateDir="}, args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -166,12 +179,45 @@ func git(t testing.TB, dir string, args ...string) string {
 // repository makes a project in a repository with one commit.
 func repository(t testing.TB) string {
 	t.Helper()
+	oneCommit.Do(func() {
+		dir := t.TempDir()
+		git(t, dir, "init", "-q")
+		put(t, dir, "NOTES.md", "# project\n")
+		git(t, dir, "add", ".")
+		git(t, dir, "commit", "-q", "-m", "begin")
+		oneCommit.files = snapshot(t, dir)
+	})
 	dir := t.TempDir()
-	git(t, dir, "init", "-q")
-	put(t, dir, "NOTES.md", "# project\n")
-	git(t, dir, "add", ".")
-	git(t, dir, "commit", "-q", "-m", "begin")
+	for name, text := range oneCommit.files {
+		put(t, dir, name, text)
+	}
 	return dir
+}
+
+// oneCommit are the files of the repository that every other one is a copy of.
+var oneCommit struct {
+	sync.Once
+	files map[string]string
+}
+
+// snapshot reads every file below a folder.
+func snapshot(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, name)
+		if err == nil {
+			out[rel] = get(t, dir, rel)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // events reads the journal of a run.
