@@ -78,9 +78,20 @@ func (w *planningRecorder) state(c planChange) {
 	if c.counts {
 		w.stateCounts()
 	}
-	if w.caution < leaveProse && w.Changed() && !w.ev.At.IsZero() {
+	if w.caution < leaveProse && w.Changed() && !w.ev.At.IsZero() && !w.takesUp() {
 		w.stateProse(c)
 	}
+}
+
+// takesUp reports whether the event only takes up what a hand-off left. The
+// hand-off counts until the work has moved, and it would not if STATE.md bore a
+// later day.
+func (w *planningRecorder) takesUp() bool {
+	switch w.ev.Kind {
+	case reprise.RunStarted, reprise.RunResumed, reprise.StepStarted:
+		return w.g.hand != nil
+	}
+	return false
 }
 
 // stateWord sets the status, above and below, where it does not say it yet.
