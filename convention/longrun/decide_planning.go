@@ -288,7 +288,7 @@ func (g *gsd) decideBetween() {
 	default:
 		unit.ID, unit.Title, unit.Phase = "phase-"+target.String(), "Plan "+g.phaseName(target), "phase "+target.String()
 	}
-	run.Next = append([]reprise.Unit{unit}, run.Next...)
+	run.Next = append(run.Next, unit)
 }
 
 // unwritten finds the first unticked plan of ROADMAP.md without a file, in a

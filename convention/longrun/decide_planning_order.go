@@ -9,7 +9,7 @@ import (
 )
 
 // maxOffered bounds how many plans are offered: a person reads them.
-const maxOffered = 4
+const maxOffered = 3
 
 // smaller is by how much plan files of one wave must differ in size before the
 // smaller one is expected to be finished first. Small differences mean nothing.
@@ -28,20 +28,24 @@ func (g *gsd) classify() {
 			g.done = append(g.done, p)
 			continue
 		}
-		if p.path == "" || p.superseded != "" {
+		if p.path == "" || p.takenOut() {
 			continue
 		}
 		g.open = append(g.open, p)
 		_, metric := g.state.metric[p.planKey]
 		_, said := g.state.said[p.planKey]
 		_, closed := g.state.phases[p.phase]
-		tick, past := p.ticked() || p.box == nil && g.road.done(p.phase), g.beyond(p)
-		listed := closed && (p.ticked() || p.box == nil)
+		later := p.box == nil && g.road.lists(p.phase) // written after the list: what is said of the phase does not speak of it
+		covered := p.box == nil && !later
+		tick, past := p.ticked() || covered && g.road.done(p.phase), g.beyond(p)
+		listed := closed && (p.ticked() || covered)
 		switch {
 		case p.summary != nil: // its own summary says that it is not done; nothing overrules that
 			p.live = true
 		case (tick || metric || said || listed) && count(tick, metric, said, listed, past) >= 2:
 			p.recorded = true
+		case later:
+			p.live = true
 		case (g.road.done(p.phase) || closed) && count(true, metric, said, past) >= 2:
 			p.closed = true
 		case p.phase != g.state.phase && (len(g.road.phases) > 0 && g.road.phases[p.phase] == nil || p.phase.n[0] == backlog):
@@ -52,12 +56,14 @@ func (g *gsd) classify() {
 	}
 	isLive := func(p *plan) bool { return p.live }
 	g.live = keep(g.open, isLive)
-	if len(g.live) > 0 || g.state.whole() {
+	ahead := func(p *plan) bool { return p.phase.compare(g.state.phase) >= 0 }
+	if slices.ContainsFunc(g.live, ahead) || g.state.whole() {
 		return
 	}
-	// Nothing else is left to do: ROADMAP.md is only behind.
+	// Nothing that ROADMAP.md lists lies ahead: it is only behind.
+	none := len(g.live) == 0
 	for _, p := range g.open {
-		if p.orphan && p.phase.n[0] != backlog {
+		if p.orphan && p.phase.n[0] != backlog && (none || ahead(p)) {
 			p.live, p.orphan = true, false
 		}
 	}
@@ -167,7 +173,11 @@ func (g *gsd) lineUp(phase phaseNo) lineup {
 	w := g.waves(phase)
 	var fresh, old, ready, blocked []*plan
 	done := within(g.done, phase)
-	for _, p := range within(g.live, phase) {
+	open := within(g.live, phase)
+	if len(g.live) == 0 {
+		open = keep(within(g.open, phase), func(p *plan) bool { return p.closed })
+	}
+	for _, p := range open {
 		passed := slices.ContainsFunc(done, func(j *plan) bool { return w[j.planKey] > w[p.planKey] && j.compare(p.planKey) > 0 })
 		switch {
 		case passed:
@@ -224,25 +234,36 @@ func (g *gsd) unblockers(old, blocked, fresh []*plan) []*plan {
 
 // openNeeds lists the live plans a plan depends on.
 func (g *gsd) openNeeds(p *plan) []*plan {
-	return keep(g.plans.needed(p), func(d *plan) bool { return d != p && d.live })
+	return keep(g.plans.needed(p), func(d *plan) bool { return d != p && d.live && !g.used(d) })
+}
+
+// used reports whether a finished plan depended on a plan: then that one lacks
+// only its summary, and nothing waits for it.
+func (g *gsd) used(p *plan) bool {
+	return slices.ContainsFunc(g.done, func(done *plan) bool { return slices.Contains(done.needs, p.planKey) })
 }
 
 func personLast(a, b *plan) int { return cmp.Compare(count(a.human), count(b.human)) }
 
 // byWave sorts plans by wave, those that need a person last, then by number.
-// Where a wave is declared and runs in parallel, a clearly smaller plan goes
-// first: all are started together and less work is finished sooner.
+// Where a wave is declared and runs in parallel, all of it is started together:
+// a plan that later ones of its wave have overtaken takes longer than the others,
+// and a clearly smaller one is finished sooner.
 func (g *gsd) byWave(plans []*plan, w map[planKey]int) []*plan {
-	slices.SortFunc(plans, func(a, b *plan) int {
-		return cmp.Or(cmp.Compare(w[a.planKey], w[b.planKey]), personLast(a, b), a.compare(b.planKey))
-	})
+	overtaken := func(p *plan) int {
+		return len(keep(within(g.done, p.phase), func(d *plan) bool { return w[d.planKey] == w[p.planKey] && d.compare(p.planKey) > 0 }))
+	}
+	order := func(a, b *plan) int {
+		return cmp.Or(cmp.Compare(w[a.planKey], w[b.planKey]), personLast(a, b), cmp.Compare(overtaken(a), overtaken(b)))
+	}
+	slices.SortFunc(plans, func(a, b *plan) int { return cmp.Or(order(a, b), a.compare(b.planKey)) })
 	if !g.parallel {
 		return plans
 	}
 	var out []*plan
 	for len(plans) > 0 {
 		first := plans[0]
-		group := keep(plans, func(p *plan) bool { return w[p.planKey] == w[first.planKey] && personLast(p, first) == 0 })
+		group := keep(plans, func(p *plan) bool { return order(p, first) == 0 })
 		declared, least := true, first.size
 		for _, p := range group {
 			declared, least = declared && p.wave >= 0, min(least, p.size)
@@ -265,12 +286,13 @@ func (g *gsd) byWave(plans []*plan, w map[planKey]int) []*plan {
 // often taken up early; and one left open in an earlier phase.
 func (g *gsd) offer() {
 	if g.current.none() {
-		if i := slices.IndexFunc(g.open, func(p *plan) bool { return p.closed }); i >= 0 {
-			g.add(g.open[i], "its phase is recorded complete, but its own box is not ticked and it has no summary")
-		}
+		g.offerUnrecorded()
 		return
 	}
-	l := g.lineUp(g.current)
+	l, next := g.lineUp(g.current), g.nextPhase()
+	if next != nil && !next.human && !slices.ContainsFunc(l.now, func(p *plan) bool { return !p.human }) {
+		g.add(next, "first plan of the next planned phase; what is left of this one needs a person")
+	}
 	for _, p := range l.now[:min(len(l.now), maxOffered)] {
 		reason := "first open plan of " + g.phaseName(g.current)
 		if len(l.now) > 1 {
@@ -284,13 +306,8 @@ func (g *gsd) offer() {
 	if len(l.old) > 0 {
 		g.add(l.old[0], "passed over: later plans of its phase are done")
 	}
-	if g.started(g.current) {
-		phases := g.livePhases()
-		if i := slices.IndexFunc(phases, func(p phaseNo) bool { return p.compare(g.current) > 0 }); i >= 0 {
-			if next := g.lineUp(phases[i]); len(next.now) > 0 {
-				g.add(next.now[0], "first plan of the next planned phase")
-			}
-		}
+	if next != nil {
+		g.add(next, "first plan of the next planned phase")
 	}
 	for _, p := range g.open {
 		c := p.phase.compare(g.current)
@@ -303,6 +320,38 @@ func (g *gsd) offer() {
 		}
 		g.add(p, reason)
 		break
+	}
+	g.offered = g.offered[:min(len(g.offered), maxOffered)]
+}
+
+// nextPhase is the first plan of the phase that is planned after the current one,
+// nil if there is none or the current one was not begun.
+func (g *gsd) nextPhase() *plan {
+	phases := g.livePhases()
+	i := slices.IndexFunc(phases, func(p phaseNo) bool { return p.compare(g.current) > 0 })
+	if i < 0 || !g.started(g.current) {
+		return nil
+	}
+	if l := g.lineUp(phases[i]); len(l.now) > 0 {
+		return l.now[0]
+	}
+	return nil
+}
+
+// offerUnrecorded is for a project that has nothing left to do by its records:
+// plans whose phase is recorded complete and which themselves are not, and what
+// the phase that was finished last lacks of its summaries.
+func (g *gsd) offerUnrecorded() {
+	closed := keep(g.open, func(p *plan) bool { return p.closed })
+	if len(closed) > 0 {
+		for _, p := range g.lineUp(closed[0].phase).now {
+			g.add(p, "its phase is recorded complete, but its own box is not ticked and it has no summary")
+		}
+	}
+	for _, p := range within(g.open, g.state.phase) {
+		if p.recorded {
+			g.add(p, "recorded as done, its summary is missing")
+		}
 	}
 	g.offered = g.offered[:min(len(g.offered), maxOffered)]
 }

@@ -32,7 +32,7 @@ func (g *gsd) steps() {
 			s.Role = "person"
 		}
 		for _, d := range g.plans.needed(p) {
-			if d.filed() {
+			if d.filed() && !g.used(d) {
 				s.Needs = append(s.Needs, d.id)
 			}
 		}
@@ -55,7 +55,7 @@ func (g *gsd) claim(p *plan) {
 		p.claims = append(p.claims, reprise.Claim{Ledger: ledger, Status: status, Word: word, Source: at, At: when})
 		return len(p.claims) - 1
 	}
-	never, done, worker, planned := time.Time{}, -1, -1, -1
+	never, done, worker, planned, out := time.Time{}, -1, -1, -1, -1
 	record := func(ledger, word string, at reprise.Source) {
 		if i := add(ledger, reprise.Done, word, at, never); done < 0 {
 			done = i
@@ -66,6 +66,8 @@ func (g *gsd) claim(p *plan) {
 	}
 	if b := p.box; p.ticked() {
 		record("ROADMAP.md", "[x]", b.source)
+	} else if b != nil && takenOut(b.text) {
+		out = add("ROADMAP.md", reprise.Skipped, doc.Clip(b.text, 40), b.source, never)
 	} else if b != nil {
 		add("ROADMAP.md", reprise.Pending, "[ ]", b.source, never)
 	} else if g.road.done(p.phase) {
@@ -87,8 +89,9 @@ func (g *gsd) claim(p *plan) {
 		}
 	}
 	if p.path != "" {
-		if planned = add("PLAN", reprise.Pending, "planned", p.source, never); p.superseded != "" {
-			p.claims[planned].Status, p.claims[planned].Word = reprise.Skipped, p.superseded
+		planned = add("PLAN", reprise.Pending, "planned", p.source, never)
+		if p.superseded != "" {
+			p.claims[planned].Status, p.claims[planned].Word, out = reprise.Skipped, p.superseded, planned
 		}
 	}
 	if len(p.claims) == 0 {
@@ -97,8 +100,8 @@ func (g *gsd) claim(p *plan) {
 	won := 0
 	switch {
 	case p.summary != nil:
-	case planned >= 0 && p.superseded != "":
-		won = planned
+	case out >= 0:
+		won = out
 	case p.recorded && done >= 0:
 		won = done
 	case worker >= 0 && p.claims[worker].Status != reprise.Skipped:
@@ -128,7 +131,7 @@ func (g *gsd) findings() {
 		"these open plans belong to phases that ROADMAP.md does not list: %s", "remove them if they are leftovers")
 	report(reprise.CodeAbandoned, reprise.Warning, keep(g.live, func(p *plan) bool { return !g.current.none() && p.phase.compare(g.current) < 0 }),
 		"these plans were left open while the work went on in later phases: %s", "finish them, or mark them as superseded")
-	report(reprise.CodeSuperseded, reprise.Info, keep(g.filed, func(p *plan) bool { return p.superseded != "" && !p.done }),
+	report(reprise.CodeSuperseded, reprise.Info, keep(g.filed, func(p *plan) bool { return p.takenOut() && !p.done }),
 		"these plans were taken out without being done: %s", "")
 	report(reprise.CodeStatusDrift, reprise.Info, keep(g.done, func(p *plan) bool { return p.box != nil && !p.box.ticked && !p.skipped() }),
 		"these plans have a summary and no tick in ROADMAP.md; the summary counts: %s", "only the bookkeeping is behind")

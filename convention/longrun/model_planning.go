@@ -86,6 +86,12 @@ func (p *plan) file() string {
 // ticked reports whether the plan's own box in ROADMAP.md is ticked.
 func (p *plan) ticked() bool { return p.box != nil && p.box.ticked }
 
+// takenOut reports whether the plan is to be left undone, by its own file or by its
+// box: `- [ ] 14-01: DEFERRED to phase 21`.
+func (p *plan) takenOut() bool {
+	return p.superseded != "" || p.box != nil && !p.box.ticked && takenOut(p.box.text)
+}
+
 // skipped reports whether the summary of a plan says that it was left out.
 func (p *plan) skipped() bool { return p.summary != nil && p.summary.status == reprise.Skipped }
 

@@ -160,7 +160,7 @@ func phaseOfFolder(name string, strict bool) (phaseNo, bool) {
 }
 
 // fileKey reads which plan a PLAN or SUMMARY file is about. The spellings met:
-// 03-02-PLAN, 04-PLAN-01, PLAN-01, 03-02-slug-PLAN, 04-slug-04-01-PLAN,
+// 03-02-PLAN, 03-P02-PLAN, 04-PLAN-01, PLAN-01, 03-02-slug-PLAN, 04-slug-04-01-PLAN,
 // 04-slug-01-PLAN, CK-01-02-PLAN, 03-B-PLAN, 05-PLAN, PLAN, 08-01-FIX,
 // 08-01-FIX-PLAN, phase-2-plan-1-slug-PLAN. id is the plan as the file name
 // spells it.
@@ -343,11 +343,14 @@ func first(ws []string) (phaseNo, bool) {
 	return parsePhase(ws[0])
 }
 
-// planName reads a plan's number, or the capital letter some projects give
-// their plans instead.
+// planName reads a plan's number, also as P01, or the capital letter some
+// projects give their plans instead. P1 is a priority in a slug.
 func planName(word string) (num int, suffix string, ok bool) {
 	if len(word) == 1 && word[0] >= 'A' && word[0] <= 'Z' {
 		return lettered, strings.ToLower(word), true
+	}
+	if rest, ok := strings.CutPrefix(word, "P"); ok && len(rest) > 1 {
+		word = rest
 	}
 	return parsePlanNo(word)
 }

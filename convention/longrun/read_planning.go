@@ -149,6 +149,12 @@ func loose(name string, inPhases, atTop bool) bool {
 // supersededWords mark a plan that was taken out without being done.
 var supersededWords = []string{"supersed", "abandon", "cancel", "obsolete", "dropped", "deferred", "skipped", "wont"}
 
+// takenOut reports whether a text begins with one of them.
+func takenOut(text string) bool {
+	word := doc.Fold(text)
+	return slices.ContainsFunc(supersededWords, func(gone string) bool { return strings.HasPrefix(word, gone) })
+}
+
 func (g *gsd) readGSDPlan(p *plan, name string) {
 	f := g.r.Open(name)
 	p.path, p.wave, p.size, p.source = name, -1, len(f.Data), f.At(0)
@@ -174,9 +180,8 @@ func (g *gsd) readGSDPlan(p *plan, name string) {
 		}
 	}
 	p.files, p.promised = texts(child(front, "files_modified")), texts(child(child(front, "must_haves"), "artifacts"))
-	word := doc.Fold(front.Get("status").Str())
-	if slices.ContainsFunc(supersededWords, func(gone string) bool { return strings.HasPrefix(word, gone) }) {
-		p.superseded = word
+	if word := front.Get("status").Str(); takenOut(word) {
+		p.superseded = doc.Fold(word)
 	}
 	if by := front.Get("superseded_by").Str(); by != "" {
 		p.superseded = "superseded by " + doc.Clip(by, 40)

@@ -82,6 +82,16 @@ func otherTitle(a, b string) bool {
 // done reports whether a phase is called done anywhere in the file.
 func (r *roadmap) done(p phaseNo) bool { return r.phases[p] != nil && r.phases[p].done }
 
+// lists reports whether the file has boxes for plans of a phase.
+func (r *roadmap) lists(p phaseNo) bool {
+	for k := range r.boxes {
+		if k.phase == p {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *roadmap) sorted() []phaseNo {
 	var out []phaseNo
 	for p := range r.phases {
