@@ -89,7 +89,7 @@ func (d Decision) options(r *Run) []Option {
 		return d.planOptions(r)
 	case len(r.Options) > 0 || r.Resume != nil || !staged(r.Kind):
 		options := d.choosable(r.ResumeOptions())
-		if r.Kind == KindPlans && d.Action == Ask && !offered(options, OptionAnswer) {
+		if r.Kind == KindPlans && d.Action == Ask && !Offered(options, OptionAnswer) {
 			// The question stands behind something else; it is still asked.
 			options = slices.Concat(r.answerOption(), r.skipGroupOption(), options)
 		}

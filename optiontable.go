@@ -90,8 +90,8 @@ func (o Option) Means() OptionMeaning {
 // Means gives what it means to do as a person chose.
 func (c Choice) Means() OptionMeaning { return Option{Key: c.Option}.Means() }
 
-// offered reports whether an option with this key is among some.
-func offered(options []Option, key string) bool {
+// Offered reports whether an option with this key is among some.
+func Offered(options []Option, key string) bool {
 	return slices.ContainsFunc(options, func(o Option) bool { return o.Key == key })
 }
 

@@ -223,7 +223,7 @@ func (s *Summary) FollowUp() (verb string, flags []string) {
 	case s.IsFinished():
 		return "", nil
 	case s.State == reprise.Stopped && (s.Run.Kind == reprise.KindGraph || slices.Contains(s.Reasons, reprise.StoppedOnPurpose)):
-		return "resume", []string{"--option", "continue"}
+		return "resume", []string{"--option", reprise.OptionContinue}
 	}
 	return "resume", nil
 }

@@ -11,21 +11,21 @@ import (
 // ways are what can be chosen for a run and who does it. done reports that
 // nothing is to be gone on with afterwards.
 var ways = map[string]func(*work, context.Context, look) (done bool, err error){
-	"":             (*work).goOn,
-	"continue":     (*work).goOn,
-	"resume":       (*work).goOn,
-	"resume-agent": (*work).resumeAgent,
-	"answer":       (*work).goOn,
-	"from-phase":   (*work).goOn,
-	"respawn":      (*work).respawn,
-	"restart":      (*work).restart,
-	"skip":         (*work).skipOn,
-	"skip-group":   (*work).skipGroup,
-	"fresh":        (*work).afresh,
-	"discard":      (*work).discard,
-	"clean":        (*work).cleanUp,
-	"review":       (*work).review,
-	"merge":        (*work).merge,
+	"":                        (*work).goOn,
+	reprise.OptionContinue:    (*work).goOn,
+	reprise.OptionResume:      (*work).goOn,
+	reprise.OptionResumeAgent: (*work).resumeAgent,
+	reprise.OptionAnswer:      (*work).goOn,
+	reprise.OptionFromPhase:   (*work).goOn,
+	reprise.OptionRespawn:     (*work).respawn,
+	reprise.OptionRestart:     (*work).restart,
+	reprise.OptionSkip:        (*work).skipOn,
+	reprise.OptionSkipGroup:   (*work).skipGroup,
+	reprise.OptionFresh:       (*work).afresh,
+	reprise.OptionDiscard:     (*work).discard,
+	reprise.OptionClean:       (*work).cleanUp,
+	reprise.OptionReview:      (*work).review,
+	reprise.OptionMerge:       (*work).merge,
 }
 
 // choose does what a person chose.
@@ -41,7 +41,7 @@ func (w *work) choose(ctx context.Context, l look) (done bool, err error) {
 func (w *work) choosable(l look) error {
 	if _, known := ways[w.choice.Option]; !known || !w.offers(l, w.choice.Option) {
 		e := &OptionError{Run: w.ref.ID, Option: w.choice.Option, Known: keysOf(l.d.Options(l.run))}
-		if e.Option == "skip-group" {
+		if e.Option == reprise.OptionSkipGroup {
 			e.Why = l.run.NoGroup()
 		}
 		return e
@@ -52,15 +52,12 @@ func (w *work) choosable(l look) error {
 // offers reports whether a choice exists for the run. Going on, starting afresh
 // and cleaning up always do.
 func (w *work) offers(l look, option string) bool {
-	switch option {
-	case "", "continue", "resume", "clean", "from-phase":
+	means, _ := reprise.OptionOf(option)
+	switch {
+	case means.Always, option == reprise.OptionSkipGroup && w.passedBefore():
 		return true
-	case "fresh":
+	case option == reprise.OptionFresh:
 		return l.run.Refreshable()
-	case "skip-group":
-		if w.passedBefore() {
-			return true
-		}
 	}
 	return slices.Contains(keysOf(l.d.Options(l.run)), option)
 }
@@ -84,7 +81,7 @@ func (w *work) goOn(ctx context.Context, l look) (bool, error) {
 	if w.staysEnded(l) || w.staysHeld(l) {
 		return true, w.end(l.d, zeroTime)
 	}
-	if w.choice.Option == "continue" {
+	if w.choice.Option == reprise.OptionContinue {
 		for _, q := range l.run.PendingQuestions() {
 			w.putOff[q.ID] = true
 		}

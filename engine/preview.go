@@ -69,20 +69,20 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 func (w *work) preview(ctx context.Context, p *paper, l look) (*Preview, error) {
 	p.p.Decision, p.p.Steps = l.d, stepIDs(l.run)
 	switch open := l.run.PendingQuestions(); {
-	case w.choice.Option == "answer" && len(open) > 0:
+	case w.choice.Option == reprise.OptionAnswer && len(open) > 0:
 		for _, q := range open {
 			p.would("A person is asked: %s", q.Text)
 		}
 		p.would("What follows rests on the answer.")
 		return w.show(p, errShown)
-	case w.choice.Option == "respawn":
+	case w.choice.Option == reprise.OptionRespawn:
 		p.would("No agent goes on with a session of before.")
 	}
 	done, err := w.choose(ctx, l)
 	switch {
 	case err == nil && !done:
 		err = w.loop(ctx)
-	case err == nil && w.sum.Merged == "" && w.sum.Review == "" && w.choice.Option != "clean":
+	case err == nil && w.sum.Merged == "" && w.sum.Review == "" && w.choice.Option != reprise.OptionClean:
 		p.would("Nothing would be started.")
 	}
 	return w.show(p, err)

@@ -231,10 +231,10 @@ func titleOf(copies []*plan, id string) string {
 // can be neither continued nor merged: what is done, and what a merge would end, is
 // not known.
 func (l *loader) options() []reprise.Option {
-	resume := reprise.Option{Key: "continue", Label: "Go on where it stopped"}
-	review := reprise.Option{Key: "review", Label: "Review what was built"}
-	merge := reprise.Option{Key: "merge", Label: "Merge the existing build"}
-	discard := reprise.Option{Key: "discard", Label: "Discard and start fresh (the old state is archived)"}
+	resume := reprise.Option{Key: reprise.OptionContinue, Label: "Go on where it stopped"}
+	review := reprise.Option{Key: reprise.OptionReview, Label: "Review what was built"}
+	merge := reprise.Option{Key: reprise.OptionMerge, Label: "Merge the existing build"}
+	discard := reprise.Option{Key: reprise.OptionDiscard, Label: "Discard and start fresh (the old state is archived)"}
 	if !l.run.State.Open() {
 		return nil
 	}

@@ -201,7 +201,7 @@ func (l Layout) decide(run *reprise.Run, read *list) {
 		run.Next = append(run.Next, reprise.Unit{ID: it.id, Path: run.Path, Title: it.text, Phase: it.phase, Role: role, Reason: reason})
 	}
 	run.Phase = open[0].phase
-	run.Options = []reprise.Option{{Key: "continue", Label: "Continue with " + open[0].id}}
+	run.Options = []reprise.Option{{Key: reprise.OptionContinue, Label: "Continue with " + open[0].id}}
 }
 
 // openFromHere gives the open items in the order in which they would be done:

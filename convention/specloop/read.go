@@ -316,14 +316,14 @@ func (l *loader) finish(ix *index) {
 	if len(r.Next) > 0 {
 		label = fmt.Sprintf("Resume at %s %s", r.Next[0].ID, r.Next[0].Title)
 	}
-	r.Options = append(r.Options, reprise.Option{Key: "resume", Label: label})
+	r.Options = append(r.Options, reprise.Option{Key: reprise.OptionResume, Label: label})
 	for _, f := range l.r.Findings() {
 		if f.Code == reprise.CodeIntegrity {
-			r.Options = append(r.Options, reprise.Option{Key: "repair", Label: "Repair the state where it is inconsistent, then resume"})
+			r.Options = append(r.Options, reprise.Option{Key: reprise.OptionRepair, Label: "Repair the state where it is inconsistent, then resume"})
 			break
 		}
 	}
-	r.Options = append(r.Options, reprise.Option{Key: "fresh", Label: "Start fresh (the old folder is archived)"})
+	r.Options = append(r.Options, reprise.Option{Key: reprise.OptionFresh, Label: "Start fresh (the old folder is archived)"})
 }
 
 // activeByFileTime is the last resort where no file records a time.

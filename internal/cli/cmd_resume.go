@@ -338,7 +338,7 @@ func (s *job) unattended(j judged, need engine.Need) error {
 	hint := "pass --yes, --option KEY or --mode autopilot; --dry-run only looks"
 	switch need {
 	case engine.NeedsRelease:
-		hint = "`" + s.command("resume", j.name, "--option", "continue") + "` resumes it anyway"
+		hint = "`" + s.command("resume", j.name, "--option", reprise.OptionContinue) + "` resumes it anyway"
 	case engine.NeedsAnswer:
 		hint = "`" + s.command("answer", j.name) + "` answers it, then `" + s.command("resume", j.name) + "` continues"
 	}

@@ -109,16 +109,13 @@ func (a *app) chooseOf(ctx context.Context, n int, means func(word string) int) 
 // spoken finds the option a word stands for: its key, or "restart", which the
 // seed's prompt offers where the key is fresh.
 func spoken(options []reprise.Option, word string) string {
-	has := func(key string) bool {
-		return slices.ContainsFunc(options, func(o reprise.Option) bool { return o.Key == key })
-	}
 	switch {
-	case has(word):
+	case reprise.Offered(options, word):
 		return word
-	case strings.HasPrefix(word, "restart") && has("fresh"):
-		return "fresh"
-	case (word == "resume" || word == "go on") && has("continue"):
-		return "continue"
+	case strings.HasPrefix(word, reprise.OptionRestart) && reprise.Offered(options, reprise.OptionFresh):
+		return reprise.OptionFresh
+	case (word == reprise.OptionResume || word == "go on") && reprise.Offered(options, reprise.OptionContinue):
+		return reprise.OptionContinue
 	}
 	return ""
 }

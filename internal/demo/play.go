@@ -1,5 +1,7 @@
 package demo
 
+import "reprise"
+
 // Play is a workflow that is started, killed and carried to its end.
 type Play struct {
 	Layout string
@@ -48,7 +50,7 @@ func Plays() []Play {
 		{
 			Layout: "autoclaude", Title: "a build, from goal to merge",
 			Run: []string{"build", "--id", "001-health", "Health endpoint"}, Hold: "subtask-1-2", After: []string{"planning", "subtask-1-1"},
-			Person: []Command{{Why: "A build waits for a person to look at it. You have, and like it:", Args: []string{"resume", "001-health", "--option", "merge", "--yes"}}},
+			Person: []Command{{Why: "A build waits for a person to look at it. You have, and like it:", Args: []string{"resume", "001-health", "--option", reprise.OptionMerge, "--yes"}}},
 		},
 		{
 			Layout: "specloop", Title: "a specification and its gaps",
