@@ -21,8 +21,7 @@ func (d Decision) Options(r *Run) []Option {
 	if d.Action == Ask && r.spent(d.Units) && len(r.PendingQuestions()) == 0 {
 		options = d.tryAgain(options)
 	}
-	if r.Kind == KindPlans && d.Action == Ask && len(r.PendingQuestions()) > 0 {
-		// Plans wait for the answer: to go on without one starts nothing.
+	if r.Kind.Facts().AnswerFirst && d.Action == Ask && len(r.PendingQuestions()) > 0 {
 		options = without(options, func(o Option) bool { return o.Key == OptionContinue || o.Key == OptionRestart })
 	}
 	if d.State == Stopped && r.Reopens() && !slices.ContainsFunc(options, continues) {
@@ -74,22 +73,21 @@ func (r *Run) Gone() *Finding {
 
 // Refreshable reports whether the run can be started afresh, which archives its
 // folder: not where that holds a person's own plans beside the state.
-func (r *Run) Refreshable() bool { return r.Kind != KindPlans || path.Base(r.Path) != ".planning" }
+func (r *Run) Refreshable() bool { return !slices.Contains(r.Kind.Facts().Shared, path.Base(r.Path)) }
 
 func (d Decision) options(r *Run) []Option {
+	kind := r.Kind.Facts()
 	switch {
 	case d.Action == Finish, d.Action == Refuse && d.State == Running:
 		return nil
 	case r.Gone() != nil:
 		// There is nothing to begin afresh from.
 		return []Option{{OptionRepair, "Rebuild its files from the journal"}, {OptionClean, "Give the run up"}}
-	case len(r.Options) == 0 && r.Kind == KindGraph:
-		return d.graphOptions(r)
-	case len(r.Options) == 0 && r.Kind == KindPlans && r.Resume == nil:
-		return d.planOptions(r)
-	case len(r.Options) > 0 || r.Resume != nil || !staged(r.Kind):
+	case len(r.Options) == 0 && r.Resume == nil && kind.ByUnit:
+		return d.unitOptions(r)
+	case len(r.Options) > 0 || r.Resume != nil || !kind.Phased:
 		options := d.choosable(r.ResumeOptions())
-		if r.Kind == KindPlans && d.Action == Ask && !Offered(options, OptionAnswer) {
+		if kind.AnswerFirst && d.Action == Ask && !Offered(options, OptionAnswer) {
 			// The question stands behind something else; it is still asked.
 			options = slices.Concat(r.answerOption(), r.skipGroupOption(), options)
 		}
@@ -98,22 +96,15 @@ func (d Decision) options(r *Run) []Option {
 	return d.stagedOptions(r)
 }
 
-// planOptions are the choices for plans without checkpoints: each step is a
-// plan of its own.
-func (d Decision) planOptions(r *Run) []Option {
-	options := r.answerOption()
-	if d.Point != nil {
-		options = append(options, Option{OptionContinue, "Go on with " + d.Point.ID}, Option{OptionSkip, "Skip to the next plan"})
-	}
-	return append(options, Option{OptionFresh, "Start fresh (the old state is archived)"})
-}
-
-// graphOptions are the choices for a graph of tasks, which goes on with
-// whatever is runnable.
-func (d Decision) graphOptions(r *Run) []Option {
+// unitOptions are the choices for a run that continues with whatever comes next: the
+// tasks of a graph, plans without checkpoints.
+func (d Decision) unitOptions(r *Run) []Option {
 	options := r.answerOption()
 	if d.Point != nil {
 		options = append(options, Option{OptionContinue, "Go on with " + d.Point.ID})
+	}
+	if d.Point != nil && r.Kind.Facts().Skips {
+		options = append(options, Option{OptionSkip, "Skip to the next plan"})
 	}
 	return append(options, Option{OptionFresh, "Start fresh (the old state is archived)"})
 }
@@ -180,16 +171,6 @@ func (r *Run) OpenIn(steps []string) []string {
 		}
 	}
 	return out
-}
-
-// staged reports whether a run of this kind goes through phases one after the
-// other, to which the choices of seed 001 apply.
-func staged(k Kind) bool {
-	switch k {
-	case KindStory, KindEpic, KindQALoop, KindWorkflow, KindSpecPipeline:
-		return true
-	}
-	return false
 }
 
 // choosable leaves out what cannot be chosen while the state is unreadable.

@@ -116,7 +116,7 @@ const StoppedOnPurpose = "it was stopped on purpose"
 // Reopens reports whether a run that was ended is open again once a person goes on with
 // it: where only the journal ended it, and in layouts whose files take that back.
 func (r *Run) Reopens() bool {
-	return r.State == Stopped && (r.Kind == KindGraph || r.Reason == StoppedOnPurpose)
+	return r.State == Stopped && (r.Kind.Facts().Reopens || r.Reason == StoppedOnPurpose)
 }
 
 // Holds reports whether only a person lets the run continue, and there is no question

@@ -24,23 +24,6 @@ func (s Source) String() string {
 // MarshalText writes the form of String.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Kind is the sort of workflow a run is. Its word is part of the JSON contract.
-type Kind string
-
-// The kinds of runs.
-const (
-	KindPlans        Kind = "plans"         // longrun: plans executed one after the other
-	KindBuild        Kind = "build"         // autoclaude: one spec from planning to merge
-	KindGraph        Kind = "graph"         // eventrun: a graph of tasks
-	KindSpecLoop     Kind = "spec-loop"     // specloop: a specification refined in a loop
-	KindStory        Kind = "sdc"           // orchestrate: the development cycle of one story
-	KindEpic         Kind = "epic"          // orchestrate: waves of stories
-	KindQALoop       Kind = "qa-loop"       // orchestrate: review and fix until approved
-	KindWorkflow     Kind = "workflow"      // orchestrate: a named workflow with steps or phases
-	KindTasks        Kind = "tasks"         // checklist: a list of tasks with check boxes
-	KindSpecPipeline Kind = "spec-pipeline" // orchestrate: gather, assess, research, write, critique
-)
-
 // Ref names one run without having read it. Path is the file or folder that
 // holds it, as a slash path inside the project. Layout and Path together
 // identify a run; ID is what a person calls it.
@@ -231,12 +214,12 @@ func (r *Run) Clone() *Run {
 }
 
 // RestsOn gives the steps that may have been built on one, with itself: those that need
-// it. Only graphs tell all that their steps need; elsewhere they are all that come after
+// it. Where the steps of a kind do not name all that they need, they are all that come after
 // it if it is done, or if nothing says what the steps need.
 func (r *Run) RestsOn(at int) map[string]bool {
 	after := r.Steps[at:]
 	needs := slices.ContainsFunc(r.Steps, func(s Step) bool { return len(s.Needs) > 0 })
-	all := r.Kind != KindGraph && (after[0].Status.Closed() || !needs)
+	all := !r.Kind.Facts().Needs && (after[0].Status.Closed() || !needs)
 	out := map[string]bool{after[0].ID: true}
 	for again := true; again; {
 		again = false

@@ -222,7 +222,7 @@ func (s *Summary) FollowUp() (verb string, flags []string) {
 	switch {
 	case s.IsFinished():
 		return "", nil
-	case s.State == reprise.Stopped && (s.Run.Kind == reprise.KindGraph || slices.Contains(s.Reasons, reprise.StoppedOnPurpose)):
+	case s.State == reprise.Stopped && (s.Run.Kind.Facts().Reopens || slices.Contains(s.Reasons, reprise.StoppedOnPurpose)):
 		return "resume", []string{"--option", reprise.OptionContinue}
 	}
 	return "resume", nil

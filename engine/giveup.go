@@ -38,7 +38,7 @@ func (w *work) mayGiveUp(l look) error {
 func (w *work) againAt(l look) string {
 	steps := w.run.Steps
 	switch {
-	case l.run.Kind != reprise.KindStory || len(steps) == 0:
+	case !l.run.Kind.Facts().Document || len(steps) == 0:
 		return ""
 	case steps[0].Status.Closed() && len(steps) > 1:
 		return steps[1].ID

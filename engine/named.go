@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"reprise"
-	"reprise/convention"
 )
 
 // StepError tells that a choice names a step that a run does not have, or cannot begin
@@ -65,7 +64,7 @@ func CheckSteps(c Choice, r *reprise.Run, d reprise.Decision) error {
 	if !known(c.From) || c.Option == reprise.OptionFromPhase && c.From == "" {
 		return wrong("from", c.From)
 	}
-	if !known(c.Until) && !convention.Later(r.Kind, c.Until) {
+	if !known(c.Until) && !r.Kind.Facts().Comes(c.Until) {
 		return wrong("until", c.Until)
 	}
 	for _, step := range c.Skip {
@@ -87,8 +86,8 @@ func CheckSteps(c Choice, r *reprise.Run, d reprise.Decision) error {
 // Comes refuses a last step that a run which is about to be started would not come to:
 // a *StepError.
 func (p *Preview) Comes(until string) error {
-	if until == "" || slices.Contains(p.Steps, until) || convention.Later(p.Run.Kind, until) {
+	if until == "" || slices.Contains(p.Steps, until) || p.Run.Kind.Facts().Comes(until) {
 		return nil
 	}
-	return &StepError{Run: "run " + string(p.Run.Kind), Flag: "until", Step: until, Steps: p.Steps, Later: convention.Grows(p.Run.Kind)}
+	return &StepError{Run: "run " + string(p.Run.Kind), Flag: "until", Step: until, Steps: p.Steps, Later: p.Run.Kind.Facts().Grows}
 }

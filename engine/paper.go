@@ -323,7 +323,7 @@ func (h *paperHands) GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Cleane
 			return nil, err
 		}
 	}
-	if r.Kind != reprise.KindStory {
+	if !r.Kind.Facts().Document {
 		_, err := h.led.Archive(r.Path)
 		return &upkeep.Cleaned{}, err
 	}

@@ -176,7 +176,7 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 func StoryFolders(runs []*reprise.Run) []string {
 	var out []string
 	for _, r := range runs {
-		if r != nil && r.Kind == reprise.KindStory && r.Path != "" {
+		if r != nil && r.Kind.Facts().Document && r.Path != "" {
 			out = append(out, path.Dir(r.Path))
 		}
 	}

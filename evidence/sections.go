@@ -25,7 +25,7 @@ func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 	want := map[string]string{} // path to commit
 	var list []gitx.At
 	// What a run around a story compares it with counts for both: stories come last.
-	last := func(r *reprise.Run) int { return map[bool]int{true: 1}[r.Kind == reprise.KindStory] }
+	last := func(r *reprise.Run) int { return map[bool]int{true: 1}[r.Kind.Facts().Document] }
 	runs = slices.SortedStableFunc(slices.Values(runs), func(a, b *reprise.Run) int { return last(a) - last(b) })
 	for _, r := range runs {
 		if !r.State.Open() || r.LastActivity.IsZero() {
@@ -82,7 +82,7 @@ func Sections(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 // documents are the Markdown files that units of a run are kept in. A story is one
 // itself, unless we worked on it: then the journal tells better what it was.
 func documents(r *reprise.Run) []string {
-	if r.Kind == reprise.KindStory {
+	if r.Kind.Facts().Document {
 		ours := slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Ours })
 		if ours || !strings.HasSuffix(r.Path, ".md") || strings.HasPrefix(r.Path, "../") {
 			return nil

@@ -143,9 +143,7 @@ func driftBetween(saved, own reprise.Claim) (Drift, bool) {
 // unit's own file says. Where no file of the unit carries a status, the reader
 // has compared the ledgers by the rules of its format already.
 func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
-	// A plan file says what is to be done and is never updated; and a run that
-	// is closed is not resumed over anything.
-	if r.Kind == reprise.KindPlans {
+	if r.Kind.Facts().Inert {
 		return nil
 	}
 	var out []reprise.Finding
@@ -185,7 +183,7 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 // nothing speaks against that. A story that was left out is not counted where both
 // sides say so.
 func onlyCloses(r *reprise.Run) bool {
-	if r.Kind != reprise.KindEpic || len(r.Steps) == 0 {
+	if !r.Kind.Facts().Stories || len(r.Steps) == 0 {
 		return false
 	}
 	for i := range r.Steps {

@@ -45,7 +45,7 @@ func concurrent(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 
 // together reports whether two runs are two views of one piece of work.
 func together(a, b *reprise.Run) bool {
-	if (a.Kind == reprise.KindEpic) != (b.Kind == reprise.KindEpic) || a.Kind == reprise.KindStory || b.Kind == reprise.KindStory {
+	if x, y := a.Kind.Facts(), b.Kind.Facts(); x.Stories != y.Stories || x.Document || y.Document {
 		return true
 	}
 	names := func(x, y *reprise.Run) bool {
@@ -58,19 +58,16 @@ func together(a, b *reprise.Run) bool {
 // has begun and not closed, or the one that another workflow names.
 func storiesOf(r *reprise.Run) []string {
 	var out []string
-	switch r.Kind {
-	case reprise.KindEpic:
-		for i := range r.Steps {
-			s := &r.Steps[i]
-			if s.Path != "" && s.Path != r.Path && !s.Status.Closed() && s.Status != reprise.Pending {
-				out = append(out, s.Path)
-			}
+	stories := r.Kind.Facts().Stories
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if stories && s.Path != "" && s.Path != r.Path && !s.Status.Closed() && s.Status != reprise.Pending {
+			out = append(out, s.Path)
 		}
-	case reprise.KindQALoop, reprise.KindWorkflow, reprise.KindSpecPipeline:
-		for _, ref := range r.Also {
-			if ref.Kind == reprise.KindStory && ref.Path != "" {
-				out = append(out, ref.Path)
-			}
+	}
+	for _, ref := range r.Also {
+		if !stories && ref.Kind.Facts().Document && ref.Path != "" {
+			out = append(out, ref.Path)
 		}
 	}
 	return out
@@ -88,12 +85,7 @@ func firstShared(a, b []string) string {
 // superseded tells that the same task was begun anew in a later run. Only kinds
 // of which every try is a run of its own are compared.
 func superseded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	switch r.Kind {
-	case reprise.KindBuild, reprise.KindGraph, reprise.KindSpecLoop:
-	default:
-		return nil
-	}
-	if told(r, reprise.CodeSuperseded, "") {
+	if !r.Kind.Facts().Tries || told(r, reprise.CodeSuperseded, "") {
 		return nil
 	}
 	var best *reprise.Run

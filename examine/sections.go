@@ -137,7 +137,7 @@ func sectionFindings(r *reprise.Run, o reprise.Observed, code, hint string, usua
 		for _, c := range o.Sections[d.path] {
 			p := partOf(c.Title)
 			s := usual(p)
-			if own := r.Kind == reprise.KindStory && d.path == r.Path; own && p != criteriaPart && p != scopePart {
+			if own := r.Kind.Facts().Document && d.path == r.Path; own && p != criteriaPart && p != scopePart {
 				continue // whoever works on a story writes the rest of it
 			} else if own {
 				s = min(s, reprise.Warning) // and may have written that: nobody recorded who did

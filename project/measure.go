@@ -24,7 +24,7 @@ import (
 // of a run, "" for a run of another kind and for a story that cannot be read. Boxes
 // that were ticked are progress and no change, and neither are blanks.
 func Measure(fsys fs.FS, r *reprise.Run) string {
-	if r.Kind != reprise.KindStory || !strings.HasSuffix(strings.ToLower(r.Path), ".md") {
+	if !r.Kind.Facts().Document || !strings.HasSuffix(strings.ToLower(r.Path), ".md") {
 		return ""
 	}
 	f := doc.NewReader(fsys).Open(r.Path)

@@ -263,8 +263,8 @@ func (v *View) tellLanded(fsys fs.FS) {
 			continue
 		}
 		s.Accepted = &reprise.Acceptance{Commit: h.Accepted.Commit, Key: h.Accepted.Key, At: h.Accepted.At}
-		if r.Kind != reprise.KindGraph {
-			continue // only graphs tell who needs what a step leaves
+		if !r.Kind.Facts().Needs {
+			continue // nothing tells who needs what a step leaves
 		}
 		for _, e := range h.Made {
 			if strings.HasPrefix(e.Path, r.Path+"/") {

@@ -34,7 +34,7 @@ func (g *repository) open(ctx context.Context, store *durable.Store) (*gitx.Repo
 // have them; the others are worked on in the project.
 func (g *repository) stateOf(ctx context.Context, store *durable.Store, r *reprise.Run) durable.RunState {
 	out := durable.RunState{Layout: r.Layout, ID: r.ID, Path: r.Path}
-	if r.Kind != reprise.KindBuild || !inProject(r.Path) {
+	if !r.Kind.Facts().Checkout || !inProject(r.Path) {
 		return out
 	}
 	repo, err := g.open(ctx, store)

@@ -50,7 +50,7 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 		plan.Refused, plan.Live = "it is being worked on", true
 		return plan, nil
 	}
-	if r.Kind != reprise.KindStory {
+	if !r.Kind.Facts().Document {
 		plan.Archive = r.Path
 	}
 	store, err := t.open()
@@ -105,7 +105,7 @@ func Resets(r *reprise.Run, now time.Time) []reprise.Event {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		inside := s.Path == "" || s.Path == r.Path || within(s.Path, r.Path)
-		if r.Kind != reprise.KindStory && inside {
+		if !r.Kind.Facts().Document && inside {
 			continue
 		}
 		if s.Status == reprise.InProgress || s.Status == reprise.InReview {
@@ -187,7 +187,7 @@ func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.
 			done.Resets = append(done.Resets, ev.Step)
 		}
 	}
-	if r.Kind == reprise.KindStory {
+	if r.Kind.Facts().Document {
 		return done, nil // the state is the user's own document
 	}
 	note := reprise.Event{Kind: reprise.RunStopped, At: now, Actor: "reprise", Outcome: "archived", Text: "the state was archived"}

@@ -23,11 +23,14 @@ import (
 	"reprise/project"
 )
 
-// startable are the kinds of runs that can be started, as the words of the
-// command.
-var startable = []string{
-	string(reprise.KindStory), string(reprise.KindSpecPipeline), string(reprise.KindQALoop), string(reprise.KindEpic),
-	string(reprise.KindSpecLoop), string(reprise.KindBuild), string(reprise.KindPlans), string(reprise.KindGraph), string(reprise.KindTasks),
+// startable lists the kinds of runs that can be started, as the words of the command.
+func startable() (words []string) {
+	for _, k := range reprise.Kinds() {
+		if k.Startable {
+			words = append(words, string(k.Kind))
+		}
+	}
+	return words
 }
 
 type runFlags struct {
@@ -42,7 +45,7 @@ func (a *app) newRun() *cobra.Command {
 		Use:   "run KIND|FILE [GOAL…]",
 		Short: "Start a workflow and work until it is finished",
 		Long: "Start a workflow and work until it is finished, an answer is needed, or continuing\n" +
-			"would be unsafe. KIND is one of " + strings.Join(startable, ", ") + ";\n" +
+			"would be unsafe. KIND is one of " + strings.Join(startable(), ", ") + ";\n" +
 			"FILE is a workflow of your own (docs/workflows.md). GOAL is what is to be done, in\n" +
 			"words; a FILE says it itself. Where the same thing was interrupted before, that is\n" +
 			"resumed: starting and resuming are one and the same, and --id NAME starts\n" +
@@ -56,7 +59,7 @@ func (a *app) newRun() *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return startable, cobra.ShellCompDirectiveDefault
+			return startable(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.run(cmd.Context(), flags, args[0], strings.Join(args[1:], " "))
@@ -85,7 +88,7 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 		return badID(what, flags.id)
 	}
 	return a.work(ctx, flags.workFlags, func(s *job) error {
-		if !slices.Contains(startable, what) {
+		if !slices.Contains(startable(), what) {
 			if goal != "" || flags.path != "" {
 				return misuse("run %s: the file says what is to be done; a goal, or another file, cannot be given with it", what)
 			}
@@ -147,7 +150,7 @@ func (s *job) start(kind reprise.Kind, g reprise.Goal) error {
 	if layout == "" {
 		return &convention.UnknownKindError{Kind: kind}
 	}
-	if g.Text == "" && g.ID == "" && g.Path == "" && kind != reprise.KindPlans {
+	if g.Text == "" && g.ID == "" && g.Path == "" && !kind.Facts().Goalless {
 		return misuse("run %s: say what is to be done: GOAL, --id or a file", kind)
 	}
 	return s.begin(beginning{
@@ -168,7 +171,7 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 	}
 	w, hash, err := s.readFlow(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return misuse("%q is no workflow and no file; the workflows are %s", what, strings.Join(startable, ", "))
+		return misuse("%q is no workflow and no file; the workflows are %s", what, strings.Join(startable(), ", "))
 	}
 	if err != nil {
 		return err

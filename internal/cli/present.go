@@ -123,7 +123,7 @@ func (p *page) completed(j judged) {
 	switch {
 	case len(done) == 0:
 		p.line("  none")
-	case len(done) > shownCompleted || j.run.Kind == reprise.KindEpic:
+	case len(done) > shownCompleted || j.run.Kind.Facts().Stories:
 		p.groups(j.run)
 	default:
 		for i, s := range done {

@@ -457,5 +457,5 @@ func (p *page) nothingToResume(res *project.Result) {
 		p.uninterrupted(res)
 	}
 	p.gap()
-	p.say("`reprise run KIND` starts something new: " + strings.Join(startable, ", ") + ", or a workflow file.")
+	p.say("`reprise run KIND` starts something new: " + strings.Join(startable(), ", ") + ", or a workflow file.")
 }

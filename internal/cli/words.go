@@ -32,10 +32,12 @@ func presented(r *reprise.Run, name string, d reprise.Decision, o reprise.Observ
 
 // form is how runs of one kind are named and shown.
 type form struct {
-	name     string // the workflow type as the seeds call it
-	of       string // between that name and what the run is about
-	numbered bool   // its steps are the numbered phases of the seed
-	staged   bool   // the phase of a unit tells a person more than its id and title do
+	name     string                    // the workflow type as the seeds call it
+	of       string                    // between that name and what the run is about
+	about    func(*reprise.Run) string // what that is; nil stands for its id
+	numbered bool                      // its steps are the numbered phases of the seed
+	staged   bool                      // the phase of a unit tells a person more than its id and title do
+	rounds   bool                      // a unit is named by its phase alone
 	show     func(*page, judged)
 	lists    bool // show lists the ways to continue where a person is asked
 	// confirm, if set, is shown in place of the usual confirmation, and then show is
@@ -53,13 +55,13 @@ func formOf(k reprise.Kind) form {
 	case reprise.KindEpic:
 		return form{name: "Epic execution", of: " for ", staged: true, show: (*page).staged}
 	case reprise.KindQALoop:
-		return form{name: "QA loop", of: " for ", show: (*page).staged}
+		return form{name: "QA loop", of: " for ", about: loopSubject, rounds: true, show: (*page).staged}
 	case reprise.KindWorkflow:
 		return form{name: "Workflow", of: " ", staged: true, show: (*page).staged}
 	case reprise.KindTasks:
 		return form{name: "Tasks", of: " ", show: (*page).staged}
 	case reprise.KindPlans:
-		return form{name: "Plans", of: " in ", show: (*page).plans, lists: true}
+		return form{name: "Plans", of: " in ", about: func(r *reprise.Run) string { return clip(r.Path, 60) }, show: (*page).plans, lists: true}
 	case reprise.KindBuild:
 		return form{name: "Build", of: " ", show: (*page).build, lists: true}
 	case reprise.KindGraph:
@@ -72,18 +74,20 @@ func formOf(k reprise.Kind) form {
 
 // subject names a run as a person would: "SDC for story 3.2".
 func subject(r *reprise.Run) string {
-	about := clip(r.ID, 60)
-	switch r.Kind {
-	case reprise.KindQALoop:
-		about = strings.TrimLeft(strings.TrimPrefix(about, "qa-loop"), "- ")
-		if about != "" && about[0] >= '0' && about[0] <= '9' {
-			about = "story " + about
-		}
-	case reprise.KindPlans:
-		about = clip(r.Path, 60)
-	}
 	f := formOf(r.Kind)
-	return f.name + f.of + about
+	if f.about != nil {
+		return f.name + f.of + f.about(r)
+	}
+	return f.name + f.of + clip(r.ID, 60)
+}
+
+// loopSubject is what a loop is about: its id says again that it is one.
+func loopSubject(r *reprise.Run) string {
+	about := strings.TrimLeft(strings.TrimPrefix(clip(r.ID, 60), "qa-loop"), "- ")
+	if about != "" && about[0] >= '0' && about[0] <= '9' {
+		about = "story " + about
+	}
+	return about
 }
 
 // ownTitle is the title of a run, "" where that is only its id again.
@@ -328,7 +332,7 @@ func pointWords(j judged) string {
 	switch i := report.PointStep(j.run, *u); {
 	case i >= 0 && f.numbered:
 		text = fmt.Sprintf("phase %d: %s", i+1, clip(j.run.Steps[i].ID, 60))
-	case text == "" || j.run.Kind != reprise.KindQALoop && u.ID != u.Phase && u.ID != j.run.ID:
+	case text == "" || !f.rounds && u.ID != u.Phase && u.ID != j.run.ID:
 		unit := named(u.ID, " ", u.Title)
 		if text != "" && f.staged {
 			unit = text + ": " + unit

@@ -243,7 +243,7 @@ func (s *job) command(verb, name string, flags ...string) string {
 
 // answerCommand is what a person would type to answer what a run asks.
 func (s *job) answerCommand(kind reprise.Kind, name string) string {
-	if kind == reprise.KindEpic { // its stories ask, each for itself
+	if kind.Facts().Stories { // each asks for itself
 		name = "--list"
 	}
 	return s.command("answer", name)
