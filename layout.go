@@ -18,13 +18,6 @@ type Layout interface {
 	Recorder
 }
 
-// Ranker is implemented by layouts whose runs are best ordered by looking at
-// all of them together. Rank sorts in place, the run to resume first; it
-// changes nothing else.
-type Ranker interface {
-	Rank(runs []*Run, o Observed)
-}
-
 // Tracker is implemented by layouts whose runs can be moved on in memory: for
 // steps that take less time than reading the run again would.
 type Tracker interface {

@@ -1,9 +1,6 @@
 package reprise
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Outcome is what looking at a run, or working on it, came to. Exit codes follow from
 // it and from nothing else.
@@ -110,16 +107,8 @@ func Latest(runs []*Run, decisions map[*Run]Decision, o Observed) int {
 
 // Independent reports whether something can be started that needs none of the answers
 // that the run waits for.
-func (d Decision) Independent(r *Run) bool {
-	waits := map[string]bool{}
-	for _, q := range r.PendingQuestions() {
-		s := r.Step(cmp.Or(q.By, q.Subject))
-		if s == nil || s.Status.Closed() {
-			return false
-		}
-		waits[s.ID] = true
-	}
-	return slices.ContainsFunc(d.Units, func(u Unit) bool { return !waits[u.ID] })
+func (d Decision) Independent() bool {
+	return len(d.Waits) > 0 && slices.ContainsFunc(d.Units, func(u Unit) bool { return !slices.Contains(d.Waits, u.ID) })
 }
 
 // From is the decision once a person chose to begin again at a step, "" for none: it is

@@ -123,13 +123,6 @@ type Conclusion struct {
 // something that must be there first.
 var ErrNotFromNothing = errors.New("cannot be started from nothing")
 
-// Lifter is implemented by playbooks whose runs can be held by files that mean
-// no more than "wait until a person says to go on". Lift names them; they are
-// archived when a person does.
-type Lifter interface {
-	Lift(fsys fs.FS, r *Run) []string
-}
-
 // Aimer is implemented by playbooks whose journal can tell better than the files where
 // a run goes on. Aim puts that into Next, and into the steps, phase and reason that hang
 // on it; it is called wherever a run was told what its journal holds, so that who looks
@@ -150,10 +143,4 @@ type Goaler interface {
 // there and cannot be read: a fresh start would go without it.
 type Giver interface {
 	GivenOf(fsys fs.FS, r *Run) (map[string]string, error)
-}
-
-// Leaver is implemented by playbooks whose files say that somebody is at work on a run.
-// Leave names what is recorded when the engine leaves one that is not over, and why.
-type Leaver interface {
-	Leave(r *Run, why string) []Event
 }

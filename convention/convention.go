@@ -4,6 +4,9 @@
 package convention
 
 import (
+	"io/fs"
+	"slices"
+
 	"reprise"
 	"reprise/convention/autoclaude"
 	"reprise/convention/checklist"
@@ -21,6 +24,23 @@ type Entry struct {
 	Marks []string
 	// Playbooks say how its runs are worked on, by their kind.
 	Playbooks map[reprise.Kind]reprise.Playbook
+	// Appends tells that its files only ever add to what they tell: an end that is
+	// missing there was lost, and nobody opened the step again.
+	Appends bool
+
+	// The rest is nil where a convention has nothing to say.
+
+	// Rank sorts its runs in place, the one to resume first, where that takes looking at
+	// all of them together.
+	Rank func(runs []*reprise.Run, o reprise.Observed)
+	// Reopens gives the steps that the end of a step opens again: another round of a loop.
+	Reopens func(step string) []string
+	// Lift names the files that hold a run until a person says to continue. They are
+	// archived when a person does.
+	Lift func(fsys fs.FS, r *reprise.Run) []string
+	// Leave gives what is recorded when the engine leaves a run that is not over, and why:
+	// its files would say otherwise that somebody is at work.
+	Leave func(r *reprise.Run, why string) []reprise.Event
 }
 
 // All returns the known conventions, in the order in which ties between their runs
@@ -28,27 +48,45 @@ type Entry struct {
 func All() []Entry {
 	type books = map[reprise.Kind]reprise.Playbook
 	all := []Entry{
-		{longrun.New(), []string{".long-run", ".planning", "agent-os"}, books{reprise.KindPlans: longrun.NewPlaybook()}},
-		{orchestrate.New(), []string{".aios", ".aiox", ".nexos", "docs", "stories", "epics", "qa", "plan"}, orchestrate.Playbooks()},
-		{eventrun.New(), []string{".agent-memory"}, books{reprise.KindGraph: eventrun.NewPlaybook()}},
-		{autoclaude.New(), []string{".auto-claude", "auto-claude", ".worktrees"}, books{reprise.KindBuild: autoclaude.NewPlaybook()}},
-		{specloop.New(), []string{"specs", ".workflow"}, books{reprise.KindSpecLoop: specloop.NewPlaybook()}},
+		{
+			Layout: longrun.New(), Marks: []string{".long-run", ".planning", "agent-os"},
+			Playbooks: books{reprise.KindPlans: longrun.NewPlaybook()}, Leave: longrun.Leave,
+		},
+		{
+			Layout: orchestrate.New(), Marks: []string{".aios", ".aiox", ".nexos", "docs", "stories", "epics", "qa", "plan"},
+			Playbooks: orchestrate.Playbooks(), Rank: orchestrate.New().Rank,
+		},
+		{
+			Layout: eventrun.New(), Marks: []string{".agent-memory"},
+			Playbooks: books{reprise.KindGraph: eventrun.NewPlaybook()}, Appends: true,
+		},
+		{
+			Layout: autoclaude.New(), Marks: []string{".auto-claude", "auto-claude", ".worktrees"},
+			Playbooks: books{reprise.KindBuild: autoclaude.NewPlaybook()}, Lift: autoclaude.Lift,
+		},
+		{
+			Layout: specloop.New(), Marks: []string{"specs", ".workflow"},
+			Playbooks: books{reprise.KindSpecLoop: specloop.NewPlaybook()}, Reopens: specloop.Reopens,
+		},
 	}
 	for _, f := range checklist.Families() {
-		all = append(all, Entry{checklist.New(f), f.Marks, books{reprise.KindTasks: checklist.NewPlaybook(f)}})
+		all = append(all, Entry{Layout: checklist.New(f), Marks: f.Marks, Playbooks: books{reprise.KindTasks: checklist.NewPlaybook(f)}})
 	}
 	return all
 }
 
-// Find returns the convention of a name, nil if there is none.
-func Find(name string) reprise.Layout {
-	for _, e := range All() {
-		if e.Name() == name {
-			return e.Layout
-		}
+// Of returns the convention of a name; its Layout is nil if there is none.
+func Of(name string) Entry {
+	all := All()
+	i := slices.IndexFunc(all, func(e Entry) bool { return e.Name() == name })
+	if i < 0 {
+		return Entry{}
 	}
-	return nil
+	return all[i]
 }
+
+// Find returns the layout of a name, nil if there is none.
+func Find(name string) reprise.Layout { return Of(name).Layout }
 
 // Names returns the names of the known conventions.
 func Names() []string {
@@ -70,10 +108,8 @@ func Marks() []string {
 
 // Playbook finds how runs of a kind are worked on. The error is an *UnknownKindError.
 func Playbook(name string, kind reprise.Kind) (reprise.Playbook, error) {
-	for _, e := range All() {
-		if book := e.Playbooks[kind]; e.Name() == name && book != nil {
-			return book, nil
-		}
+	if book := Of(name).Playbooks[kind]; book != nil {
+		return book, nil
 	}
 	return nil, &UnknownKindError{Layout: name, Kind: kind}
 }

@@ -9,6 +9,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/convention"
 	"reprise/journal"
 )
 
@@ -380,8 +381,8 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 // leave records that nobody is at work any more, where the files say otherwise. If the
 // process dies before, they say it until the run is taken up again, as after any crash.
 func (w *work) leave(s *Summary) error {
-	leaver, ok := w.book.(reprise.Leaver)
-	if !ok || s.Action == reprise.Finish || !w.run.State.Open() {
+	leave := convention.Of(w.ref.Layout).Leave
+	if leave == nil || s.Action == reprise.Finish || !w.run.State.Open() {
 		return nil
 	}
 	why := ""
@@ -391,7 +392,7 @@ func (w *work) leave(s *Summary) error {
 	case len(s.Reasons) > 0:
 		why = s.Reasons[0]
 	}
-	for _, ev := range leaver.Leave(w.run, why) {
+	for _, ev := range leave(w.run, why) {
 		if err := w.record(context.Background(), ev); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/internal/redact"
 	"reprise/project"
@@ -287,11 +288,11 @@ func validation(l look) string {
 // lift moves away what holds a run until a person says to go on, which they
 // just did: the marker files of a pause.
 func (w *work) lift() error {
-	lifter, ok := w.book.(reprise.Lifter)
-	if !ok {
+	lift := convention.Of(w.ref.Layout).Lift
+	if lift == nil {
 		return nil
 	}
-	for _, name := range lifter.Lift(w.led.Files(), w.run) {
+	for _, name := range lift(w.led.Files(), w.run) {
 		to, err := w.led.Archive(name)
 		if err != nil {
 			return fmt.Errorf("lift the pause: %w", err)

@@ -162,27 +162,6 @@ func (s StepHistory) Reopened(step *reprise.Step) *reprise.Event {
 	return s.Accepted
 }
 
-// NextRound reports whether something that was finished after a step was opened it
-// again: the end of a round of a loop opens its phases. event gives the n events on
-// record.
-func NextRound(layout reprise.Layout, step string, n int, event func(i int) *reprise.Event) bool {
-	loop, ok := layout.(interface{ Reopens(step string) []string })
-	if !ok {
-		return false
-	}
-	for i := n - 1; i >= 0; i-- {
-		ev := event(i)
-		switch {
-		case ev.Kind != reprise.StepFinished:
-		case slices.Contains(loop.Reopens(ev.Step), step):
-			return true
-		case ev.Step == step:
-			return false
-		}
-	}
-	return false
-}
-
 // StepsChanged tells that something else changed the file that holds what a run is made
 // of.
 func StepsChanged(ref reprise.Ref, file string) reprise.Finding {

@@ -7,7 +7,6 @@ import (
 
 	"reprise"
 	"reprise/convention"
-	"reprise/journal"
 )
 
 // Doubt is what a person is asked about steps of which the files and the journal do
@@ -39,17 +38,29 @@ func (v *View) Reopened(s *reprise.Step) *reprise.Event {
 		return nil
 	}
 	end := v.History.Step(s.ID).Reopened(s)
-	if end == nil || journal.NextRound(convention.Find(v.Run.Layout), s.ID, len(v.Events), func(i int) *reprise.Event { return &v.Events[i] }) {
+	if end == nil || v.nextRound(s.ID) {
 		return nil
 	}
 	return end
 }
 
-// appends reports whether the files of a layout only ever add to what they tell: an end
-// that is missing there was lost, and nobody opened the step again.
-func appends(layout string) bool {
-	keeps, ok := convention.Find(layout).(interface{ Appends() bool })
-	return ok && keeps.Appends()
+// nextRound reports whether something that was finished after a step opened it again:
+// the end of a round of a loop opens its phases.
+func (v *View) nextRound(step string) bool {
+	reopens := convention.Of(v.Run.Layout).Reopens
+	if reopens == nil {
+		return false
+	}
+	for _, ev := range slices.Backward(v.Events) {
+		switch {
+		case ev.Kind != reprise.StepFinished:
+		case slices.Contains(reopens(ev.Step), step):
+			return true
+		case ev.Step == step:
+			return false
+		}
+	}
+	return false
 }
 
 // doubts finds what a person has to be asked about the steps of a run.
@@ -59,7 +70,7 @@ func doubts(v *View) (out []Doubt) {
 	}
 	lost := Doubt{Prefix: LostPrefix, Done: "it is done", Again: "do it again"}
 	claimed := Doubt{Prefix: ClaimedPrefix, Done: lost.Done, Again: "do it"}
-	keeps := appends(v.Run.Layout)
+	keeps := convention.Of(v.Run.Layout).Appends
 	for i := range v.Run.Steps {
 		s := &v.Run.Steps[i]
 		if _, busy := v.AtWork[s.ID]; s.Claimed && !busy {

@@ -205,7 +205,7 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		return
 	}
 	ends := journal.Ends(s.entries(v), v.History)
-	asks := appends(r.Layout)
+	asks := convention.Of(r.Layout).Appends
 	for _, e := range ends {
 		st := r.Step(e.Event.Step)
 		if v.Reopened(st) == nil {

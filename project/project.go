@@ -283,8 +283,8 @@ func order(runs []*reprise.Run, entries []convention.Entry, o reprise.Observed) 
 			}
 		}
 		slices.SortStableFunc(own, reprise.Compare)
-		if ranker, ok := e.Layout.(reprise.Ranker); ok {
-			ranker.Rank(own, o)
+		if e.Rank != nil {
+			e.Rank(own, o)
 		}
 		lists = append(lists, own)
 	}

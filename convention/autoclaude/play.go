@@ -250,9 +250,8 @@ func escalate(fsys fs.FS, r *reprise.Run) []reprise.Event {
 	}}
 }
 
-// Lift implements reprise.Lifter: the files by which people and the original
-// program pause it.
-func (Playbook) Lift(fsys fs.FS, r *reprise.Run) []string {
+// Lift names the files by which people and the original program pause a build.
+func Lift(fsys fs.FS, r *reprise.Run) []string {
 	var out []string
 	for _, dir := range load(fsys, r.Ref).dirs() {
 		for _, mark := range []string{"PAUSE", "RATE_LIMIT_PAUSE", "AUTH_PAUSE"} {

@@ -31,14 +31,18 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // difference before it is committed.
 func Scenarios(t *testing.T, l reprise.Layout, dir string) {
 	t.Helper()
+	RankedScenarios(t, l, dir, func([]*reprise.Run, reprise.Observed) {})
+}
+
+// RankedScenarios is Scenarios for a layout whose runs are ordered by a rule of its own.
+func RankedScenarios(t *testing.T, l reprise.Layout, dir string, rank func([]*reprise.Run, reprise.Observed)) {
+	t.Helper()
 	Archives(t, dir, func(t *testing.T, fsys fstest.MapFS) string {
 		runs, err := Read(l, fsys)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, ok := l.(reprise.Ranker); ok {
-			r.Rank(runs, reprise.Observed{Now: now})
-		}
+		rank(runs, reprise.Observed{Now: now})
 		return describeAll(runs)
 	})
 }

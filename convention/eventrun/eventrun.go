@@ -40,10 +40,6 @@ func New() reprise.Layout { return Layout{} }
 // Name implements reprise.Layout.
 func (Layout) Name() string { return Name }
 
-// Appends reports that what a run tells is only ever added to: what was told once
-// and is not there any more was lost, and not taken back.
-func (Layout) Appends() bool { return true }
-
 const memoryDir = ".agent-memory"
 
 // Find implements reprise.Layout: one run for each folder below

@@ -155,8 +155,9 @@ func (Playbook) Settle(fsys fs.FS, r *reprise.Run, _ reprise.Decision) ([]repris
 	return settlePlanning(fsys, r), nil
 }
 
-// Leave implements reprise.Leaver: `.long-run/` calls a run that was left Stopped.
-func (Playbook) Leave(r *reprise.Run, why string) []reprise.Event {
+// Leave gives what is recorded of a run that the engine leaves: `.long-run/` calls it
+// Stopped then.
+func Leave(r *reprise.Run, why string) []reprise.Event {
 	if path.Base(r.Path) != longRunDir {
 		return nil
 	}

@@ -73,10 +73,7 @@ type Layout struct{}
 // New returns the layout.
 func New() *Layout { return &Layout{} }
 
-var (
-	_ reprise.Layout = (*Layout)(nil)
-	_ reprise.Ranker = (*Layout)(nil)
-)
+var _ reprise.Layout = (*Layout)(nil)
 
 // Name returns "orchestrate".
 func (*Layout) Name() string { return layoutName }

@@ -11,7 +11,7 @@ import (
 
 func TestOR2_Scenarios(t *testing.T) {
 	t.Parallel()
-	conventiontest.Scenarios(t, orchestrate.New(), "testdata/scenarios")
+	conventiontest.RankedScenarios(t, orchestrate.New(), "testdata/scenarios", orchestrate.New().Rank)
 }
 
 // TestX9_Conform damages one tree with most of the state files in it.

@@ -59,7 +59,7 @@ func (Layout) Name() string { return layoutName }
 
 // Reopens gives the steps that the end of a step opens again: B5 begins another round,
 // in which the gaps are sorted anew.
-func (Layout) Reopens(step string) []string {
+func Reopens(step string) []string {
 	if step != "B5" {
 		return nil
 	}
