@@ -127,7 +127,7 @@ func (r *Run) heard() (out []Unit) {
 		s := &r.Steps[i]
 		for _, q := range r.Questions {
 			if q.Kept && (q.By == s.ID || q.By == "" && q.Subject == s.ID) && !s.Status.Closed() && r.ready(s) {
-				out = append(out, unitOf(s, "its question was answered"))
+				out = append(out, s.Unit("its question was answered"))
 				break
 			}
 		}

@@ -51,7 +51,7 @@ func (r *Run) disbelieve(asked map[string]*Question) {
 			})
 		}
 		if !slices.ContainsFunc(r.Next, func(n Unit) bool { return n.ID == s.ID }) && r.ready(s) {
-			u := unitOf(s, why)
+			u := s.Unit(why)
 			u.Path = cmp.Or(u.Path, r.Path)
 			r.Next = append(r.Next, u)
 		}

@@ -151,17 +151,17 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 		s := &r.Steps[i]
 		switch {
 		case s.Status.Closed() && against(s):
-			d.Doubtful = append(d.Doubtful, unitOf(s, "its ledger says done, the evidence says otherwise"))
+			d.Doubtful = append(d.Doubtful, s.Unit("its ledger says done, the evidence says otherwise"))
 		case s.Status == Done && s.Grade < rules.Grade:
-			d.Doubtful = append(d.Doubtful, unitOf(s, "done is only "+s.Grade.String()))
+			d.Doubtful = append(d.Doubtful, s.Unit("done is only "+s.Grade.String()))
 		case !s.Status.Closed() && s.Status != InReview && landed(s):
-			d.Verify = append(d.Verify, unitOf(s, committed))
+			d.Verify = append(d.Verify, s.Unit(committed))
 		case s.Status.Closed():
 			d.Keep = append(d.Keep, s.ID)
 		default:
 			// They are counted in their order: one behind a hole is not marked.
 			for k := 0; k < len(s.Parts) && landed(&s.Parts[k]); k++ {
-				d.Verify = append(d.Verify, unitOf(&s.Parts[k], committed))
+				d.Verify = append(d.Verify, s.Parts[k].Unit(committed))
 			}
 		}
 	}
@@ -187,10 +187,6 @@ func against(s *Step) bool {
 	return no
 }
 
-func unitOf(s *Step, reason string) Unit {
-	return Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: reason}
-}
-
 // offer lists what may be started: the layout's own offers first, then, if
 // nothing is left of them, the first open step that is ready.
 func (d *Decision) offer(r *Run) {
@@ -211,7 +207,7 @@ func (d *Decision) offer(r *Run) {
 		for i := range r.Steps {
 			s := &r.Steps[i]
 			if !s.Status.Closed() && s.Status != Blocked && !verify[s.ID] && r.ready(s, verify) {
-				d.Units = append(d.Units, unitOf(s, "the first open step that git shows no commit for"))
+				d.Units = append(d.Units, s.Unit("the first open step that git shows no commit for"))
 				break
 			}
 		}
@@ -295,7 +291,7 @@ func (d *Decision) start(r *Run) {
 		// What an earlier phase should have left is gone: it runs again
 		// before anything that builds on it.
 		s := r.Step(d.Again[0])
-		point := unitOf(s, "what it should have left is missing, so it runs again")
+		point := s.Unit("what it should have left is missing, so it runs again")
 		d.Action, d.Point = Start, &point
 		d.Units = append([]Unit{point}, d.Units...)
 		d.because(fmt.Sprintf("%s must run again: %s is missing", s.ID, d.Missing[0].Path))

@@ -125,7 +125,7 @@ func (d Decision) From(r *Run, step string) Decision {
 			return d
 		}
 	}
-	d.Point = &Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
-	d.Units = []Unit{*d.Point}
+	d.Units = []Unit{s.Unit("")}
+	d.Point = &d.Units[0]
 	return d
 }

@@ -53,6 +53,11 @@ type Step struct {
 	Evidence []Evidence
 }
 
+// Unit gives the step as something that may be started, and why.
+func (s *Step) Unit(reason string) Unit {
+	return Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: reason}
+}
+
 // Acceptance is the accepted end of a step in our own journal.
 type Acceptance struct {
 	Commit string    // holds its work, "" if none does

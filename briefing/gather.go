@@ -245,7 +245,8 @@ func (g *gathering) next() {
 	}
 	point := d.Point
 	if s := g.Run.Step(g.Step); s != nil && g.Step != "" {
-		point = &reprise.Unit{ID: s.ID, Title: s.Title, Phase: s.Phase, Path: s.Path, Role: s.Role}
+		u := s.Unit("")
+		point = &u
 	}
 	if point != nil {
 		text := name(point.ID, point.Title)

@@ -108,7 +108,7 @@ func (w *work) assignmentOf(step string) (reprise.Assignment, error) {
 	}
 	u := reprise.Unit{ID: step, Phase: step}
 	if s := w.run.Step(step); s != nil {
-		u = reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
+		u = s.Unit("")
 	}
 	a, err := w.assign(u)
 	if err != nil {

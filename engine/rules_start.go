@@ -119,7 +119,7 @@ func (v *View) retryable(offered []reprise.Unit) []reprise.Unit {
 		if busy || open || slices.ContainsFunc(offered, func(u reprise.Unit) bool { return u.ID == s.ID }) {
 			continue
 		}
-		out = append(out, reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "failed before and may be tried again"})
+		out = append(out, s.Unit("failed before and may be tried again"))
 	}
 	return out
 }

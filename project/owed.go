@@ -29,7 +29,7 @@ func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 		case s == nil && len(h.Owed.Expect) > 0 && !v.offers(fsys, book, id):
 			v.Run.Owed = append(v.Run.Owed, reprise.Unit{ID: id, Phase: cmp.Or(h.Owed.Phase, id), Role: h.Owed.Actor, Reason: why})
 		case s != nil && s.Status.Closed() && ByPresence(s, h.Owed.Expect):
-			v.Run.Owed = append(v.Run.Owed, reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: why})
+			v.Run.Owed = append(v.Run.Owed, s.Unit(why))
 		}
 	}
 	slices.SortFunc(v.Run.Owed, func(a, b reprise.Unit) int { return strings.Compare(a.ID, b.ID) })

@@ -30,7 +30,7 @@ func NewPlan(r *reprise.Run, d reprise.Decision, o reprise.Observed) Plan {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if slices.Contains(d.Again, s.ID) || !s.Status.Closed() && !landed[s.ID] {
-			p.Remaining = append(p.Remaining, Unit{s.ID, s.Path, s.Title, s.Phase, s.Role})
+			p.Remaining = append(p.Remaining, newUnit(s.Unit("")))
 		}
 	}
 	return p

@@ -169,7 +169,7 @@ func (l *loader) decideSpec() {
 		r.Phase = "planning"
 	}
 	r.Reason = reason
-	r.Next = []reprise.Unit{{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: "its file is the first one missing"}}
+	r.Next = []reprise.Unit{s.Unit("its file is the first one missing")}
 	if s.Status == reprise.Unknown {
 		r.Next[0].Reason = "its file is there but cannot be read"
 	}

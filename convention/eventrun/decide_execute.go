@@ -78,7 +78,7 @@ func (s *step) group() int {
 
 // offer makes the unit of a task, and tells its group among the others.
 func (m *model) offer(s *step) (group int, u reprise.Unit) {
-	u = reprise.Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role}
+	u = s.Unit("")
 	if u.Path == "" {
 		u.Path = m.dir
 	}

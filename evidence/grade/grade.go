@@ -40,10 +40,6 @@ import (
 // maxListed bounds how many commits of one convention are listed for a step.
 const maxListed = 3
 
-// Run grades every step of one run and returns what had to be left open, as
-// sentences. Grading twice gives the same. For many runs use New.
-func Run(r *reprise.Run, o reprise.Observed) []string { return New(o).Run(r) }
-
 // Grader grades runs against one Observed. It is safe for concurrent use as
 // long as nobody changes the Observed.
 type Grader struct {
@@ -100,15 +96,13 @@ func stepKeys(value string) []string {
 	return keys
 }
 
-// Run grades every step of one run. See the function of the same name.
-func (g *Grader) Run(r *reprise.Run) []string {
-	var notes []string
-	lost := 0
+// Run grades every step of one run. Grading twice gives the same.
+func (g *Grader) Run(r *reprise.Run) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		s.Evidence = slices.DeleteFunc(s.Evidence, func(e reprise.Evidence) bool { return e.Kind != reprise.EvidenceCommand })
 		if g.git != nil {
-			lost += g.commits(r, s)
+			g.commits(r, s)
 		}
 		artifacts(r, s)
 		s.Grade = grade(s)
@@ -116,13 +110,6 @@ func (g *Grader) Run(r *reprise.Run) []string {
 			g.parts(r, s)
 		}
 	}
-	if lost > 0 {
-		notes = append(notes, fmt.Sprintf("commits on record were not found (%d), but the clone is shallow: that proves nothing", lost))
-	}
-	if g.git != nil && !g.git.Complete && slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return len(s.Traces) > 0 }) {
-		notes = append(notes, "the history was not seen as a whole: a step without a commit may have one")
-	}
-	return notes
 }
 
 func grade(s *reprise.Step) reprise.Grade {
@@ -143,9 +130,8 @@ func grade(s *reprise.Step) reprise.Grade {
 	return out
 }
 
-// commits adds what git says of one step. It returns how many commits on record
-// are missing where that proves nothing.
-func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
+// commits adds what git says of one step.
+func (g *Grader) commits(r *reprise.Run, s *reprise.Step) {
 	listed := map[int]int{} // a commit to its place in the evidence
 	add := func(i int, why string, partial bool) {
 		e := g.evidence(r, i, why)
@@ -174,16 +160,14 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 		}
 		known, looked := g.git.Known[hash]
 		switch {
-		case !looked:
+		case !looked, !known && g.git.Shallow: // that proves nothing
 		case known && g.git.Complete:
-			// On no branch: taken away, or there in another form. It says neither.
+			// On no branch: removed, or there in another form. It says neither.
 		case known:
 			s.Evidence = append(s.Evidence, reprise.Evidence{
 				Kind: recorded, Source: hash, For: true,
 				Text: fmt.Sprintf("commit %s is on record and in the repository, but not in the history that was looked at", short(hash)),
 			})
-		case g.git.Shallow:
-			lost++
 		default:
 			s.Evidence = append(s.Evidence, reprise.Evidence{
 				Kind: recorded, Source: hash,
@@ -206,13 +190,12 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) (lost int) {
 		for _, i := range g.traced(r, t) {
 			if _, ok := listed[i]; !ok {
 				if n++; n > maxListed {
-					return lost
+					return
 				}
 			}
 			add(i, "names this step in its subject", t.Partial)
 		}
 	}
-	return lost
 }
 
 // older reports whether a commit was made before the run was started here: it cannot

@@ -113,7 +113,7 @@ func TestRun(t *testing.T) {
 			r := c.run
 			r.ID, c.step.ID = "run", "1-1"
 			r.Steps = []reprise.Step{c.step}
-			grade.Run(&r, c.o)
+			grade.New(c.o).Run(&r)
 			s := r.Steps[0]
 			if s.Grade != c.grade {
 				t.Errorf("grade %v, want %v", s.Grade, c.grade)
@@ -126,23 +126,11 @@ func TestRun(t *testing.T) {
 			}
 			again := r
 			again.Steps = append([]reprise.Step(nil), r.Steps...)
-			grade.Run(&again, c.o)
+			grade.New(c.o).Run(&again)
 			if !reflect.DeepEqual(again, r) {
 				t.Errorf("graded again: %+v", again.Steps)
 			}
 		})
-	}
-}
-
-func TestRun_says_what_it_left_open(t *testing.T) {
-	t.Parallel()
-	o := history()
-	o.Git.Shallow, o.Git.Complete = true, false
-	o.Git.Known[hash(1)] = false
-	r := &reprise.Run{Steps: []reprise.Step{{ID: "a", Commits: []string{hash(1)}, Traces: []reprise.Trace{{Subject: "x"}}}}}
-	notes := grade.Run(r, o)
-	if len(notes) != 2 || !strings.Contains(notes[0], "shallow") || !strings.Contains(notes[1], "as a whole") {
-		t.Errorf("%q", notes)
 	}
 }
 
@@ -153,7 +141,7 @@ func TestRun_lists_few_of_many(t *testing.T) {
 		commits = append(commits, reprise.Commit{Subject: "feat(1-1): again"})
 	}
 	r := &reprise.Run{Steps: []reprise.Step{{ID: "a", Traces: []reprise.Trace{{Subject: "feat(1-1)"}}}}}
-	grade.Run(r, history(commits...))
+	grade.New(history(commits...)).Run(r)
 	if n := len(r.Steps[0].Evidence); n != 3 || r.Steps[0].Evidence[0].Source != hash(100) {
 		t.Errorf("%d: %+v", n, r.Steps[0].Evidence)
 	}
@@ -189,12 +177,12 @@ func TestAC6_a_subject_makes_a_recorded_piece_the_whole(t *testing.T) {
 	r := &reprise.Run{Ref: reprise.Ref{ID: "x"}, State: reprise.Interrupted, Steps: []reprise.Step{{
 		ID: "s1", Status: reprise.InProgress, Commits: []string{hash}, Pieces: true, Traces: []reprise.Trace{{Subject: "auto-claude: s1"}},
 	}}}
-	grade.Run(r, o)
+	grade.New(o).Run(r)
 	if e := r.Steps[0].Evidence; len(e) != 1 || e[0].Kind != reprise.EvidenceCommit {
 		t.Errorf("%+v", e)
 	}
 	r.Steps[0].Traces = nil
-	grade.Run(r, o)
+	grade.New(o).Run(r)
 	if e := r.Steps[0].Evidence; len(e) != 1 || e[0].Kind != reprise.EvidencePartial {
 		t.Errorf("%+v", e)
 	}
@@ -221,7 +209,7 @@ func TestX4_commits_of_an_earlier_life_are_no_evidence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := &reprise.Run{Ref: reprise.Ref{ID: "run"}, Life: life, Began: at(30), Steps: []reprise.Step{{ID: "1-1", Status: reprise.Pending, Traces: trace}}}
-			if grade.Run(r, history(c.commit)); r.Steps[0].Grade != c.grade {
+			if grade.New(history(c.commit)).Run(r); r.Steps[0].Grade != c.grade {
 				t.Errorf("%v, %v", r.Steps[0].Evidence, r.Steps[0].Grade)
 			}
 		})
@@ -251,7 +239,7 @@ func TestOR12_the_engines_own_trailer(t *testing.T) {
 			t.Parallel()
 			c.step.Status = reprise.Pending
 			r := &reprise.Run{Ref: reprise.Ref{ID: c.run}, Steps: []reprise.Step{c.step}}
-			grade.Run(r, history(reprise.Commit{Steps: []string{c.value}}))
+			grade.New(history(reprise.Commit{Steps: []string{c.value}})).Run(r)
 			var kind string
 			for _, e := range r.Steps[0].Evidence {
 				kind = e.Kind

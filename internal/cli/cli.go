@@ -78,7 +78,7 @@ func (a *app) newRoot() *cobra.Command {
 			"Alone it is a picker of what was interrupted, in a pipe the same as status.",
 		Args:              args(cobra.NoArgs),
 		SilenceErrors:     true,
-		PersistentPreRunE: a.setClock,
+		PersistentPreRunE: a.prepare,
 		SilenceUsage:      true,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.alone(cmd) },
 	}
@@ -158,8 +158,12 @@ func (a *app) writeLine(v any) error {
 	return encode(a.out, v, "")
 }
 
-// setClock reads REPRISE_NOW, which sets the clock for output that can be repeated.
-func (a *app) setClock(*cobra.Command, []string) error {
+// prepare checks what can be said together, and reads REPRISE_NOW, which sets the clock
+// for output that can be repeated.
+func (a *app) prepare(cmd *cobra.Command, _ []string) error {
+	if err := cmd.ValidateFlagGroups(); err != nil {
+		return misuse("%w", err)
+	}
 	a.began = time.Now()
 	text := a.env("REPRISE_NOW")
 	if text == "" {

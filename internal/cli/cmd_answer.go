@@ -39,14 +39,13 @@ func (a *app) newAnswer() *cobra.Command {
 			"Exit code: 0 kept, 3 nothing is asked, 12 questions are left open.",
 		Example: "  reprise answer --list\n  reprise answer 012 --question C2.1 --text '30 minutes'\n" +
 			"  reprise answer 012 --file answers.json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flags.check(cmd); err != nil {
-				return err
-			}
-			return a.answer(cmd.Context(), flags, strings.Join(args, ""))
-		},
 	}
-	a.oneRun(cmd, &flags.dir)
+	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error {
+		if err := flags.check(cmd); err != nil {
+			return err
+		}
+		return a.answer(ctx, flags, name)
+	})
 	a.folderFlags(cmd, &flags.dir, "schema/answer.v1.json")
 	f := cmd.Flags()
 	f.StringVar(&flags.question, "question", "", "the id of the question (default: the only one)")

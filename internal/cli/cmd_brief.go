@@ -28,11 +28,8 @@ func (a *app) newBrief() *cobra.Command {
 			"10,000 characters. Changes nothing.\n\n" +
 			"Exit code: 0, or 3 if there is no run.",
 		Example: "  reprise brief\n  reprise brief 4.2 --for codex\n  reprise brief 004 --for claude | claude -p",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.brief(cmd.Context(), flags, strings.Join(args, ""), reader)
-		},
 	}
-	a.oneRun(cmd, &flags.dir)
+	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.brief(ctx, flags, name, reader) })
 	a.folderFlags(cmd, &flags.dir, "schema/brief.v1.json")
 	cmd.Flags().StringVar(&reader, "for", "", "the CLI that is to read it: "+strings.Join(briefing.CLIs(), ", "))
 	completes(cmd, "for", briefing.CLIs()...)

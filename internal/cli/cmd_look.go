@@ -83,11 +83,8 @@ func (a *app) newDetect() *cobra.Command {
 			"Without RUN: the one that one would resume first. Changes nothing.\n\n" +
 			"Exit code: 0 interrupted, 3 nothing interrupted, 12 waiting for an answer,\n40 its files cannot be read.",
 		Example: "  reprise detect\n  reprise detect 004 --json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.detect(cmd.Context(), dir, strings.Join(args, ""))
-		},
 	}
-	a.oneRun(cmd, &dir)
+	a.oneRun(cmd, &dir, func(ctx context.Context, name string) error { return a.detect(ctx, dir, name) })
 	a.folderFlags(cmd, &dir, "schema/detect.v1.json")
 	return cmd
 }
@@ -127,17 +124,15 @@ func (a *app) newCheck() *cobra.Command {
 			"answer, 20 held by a live run, 40 its files cannot be read, 75 waits for a limit.",
 		Example: "  reprise check\n  reprise check 4.2 --mode preflight\n  reprise check 004 --json\n" +
 			"  reprise check 004 --verify 'make test' --grade verified",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			run := func(cmd *cobra.Command, args []string) error {
-				return a.check(cmd.Context(), dir, strings.Join(args, ""), flags)
-			}
-			if flags.verify != "" { // a command of the user's must not outlive us
-				run = a.guarded(run)
-			}
-			return run(cmd, args)
-		},
 	}
-	a.oneRun(cmd, &dir)
+	a.oneRun(cmd, &dir, func(ctx context.Context, name string) error { return a.check(ctx, dir, name, flags) })
+	look, guarded := cmd.RunE, a.guarded(cmd.RunE)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if flags.verify != "" { // a command of the user's must not outlive us
+			return guarded(cmd, args)
+		}
+		return look(cmd, args)
+	}
 	a.folderFlags(cmd, &dir, "schema/check.v1.json")
 	cmd.Flags().StringVar(&flags.mode, "mode", string(engine.Interactive), "interactive, or preflight: every file, every step and the whole plan")
 	cmd.Flags().StringVar(&flags.verify, "verify", "", "a command to run in a throw-away copy of what was committed; done steps it confirms are verified")

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -33,29 +32,8 @@ type resumeFlags struct {
 	from   string
 	skip   []string
 	fresh  bool
-	digest digest
+	digest string // one that check shows
 }
-
-// digest is one that check shows, "" where nobody said one.
-type digest string
-
-// Set implements pflag.Value. A variable that turned out empty must not be no guard at
-// all.
-func (d *digest) Set(text string) error {
-	if !digestForm().MatchString(text) {
-		return errors.New("that is no digest; `reprise check RUN --json` shows it")
-	}
-	*d = digest(text)
-	return nil
-}
-
-// String implements pflag.Value.
-func (d *digest) String() string { return string(*d) }
-
-// Type implements pflag.Value.
-func (d *digest) Type() string { return "digest" }
-
-var digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`) })
 
 func (a *app) newResume() *cobra.Command {
 	var flags resumeFlags
@@ -73,11 +51,8 @@ func (a *app) newResume() *cobra.Command {
 			"limit to end, 130 and 143 stopped by a signal, 141 because its output was closed.",
 		Example: "  reprise resume\n  reprise resume 4.2 --mode autopilot\n  reprise resume 004 --option review\n" +
 			"  reprise resume 004 --dry-run\n  reprise resume 4.2 --from implement --until qa",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.resume(cmd.Context(), flags, strings.Join(args, ""))
-		},
 	}
-	a.oneRun(cmd, &flags.dir)
+	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.resume(ctx, flags, name) })
 	flags.workFlags.add(a, cmd)
 	f := cmd.Flags()
 	f.StringVar(&flags.option, "option", "", "how to continue: "+strings.Join(optionKeys(), ", "))
@@ -85,7 +60,14 @@ func (a *app) newResume() *cobra.Command {
 	f.StringVar(&flags.from, "from", "", "begin again at this step or stage; what failed for good is tried again")
 	f.StringArrayVar(&flags.skip, "skip", nil, "pass over this step (can be repeated)")
 	f.BoolVar(&flags.fresh, "fresh", false, "start from scratch; the old state is archived first")
-	f.Var(&flags.digest, "if", "only if the state is still the one with this `digest`, which check shows")
+	f.Func("if", "only if the state is still the one with this `digest`, which check shows", func(text string) error {
+		// A variable that turned out empty must not be no guard at all.
+		if !regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`).MatchString(text) {
+			return errors.New("that is no digest; `reprise check RUN --json` shows it")
+		}
+		flags.digest = text
+		return nil
+	})
 	completes(cmd, "option", optionKeys()...)
 	return cmd
 }
@@ -116,7 +98,7 @@ func (f *resumeFlags) check() error {
 
 // choice is what the flags say.
 func (f *resumeFlags) choice() engine.Choice {
-	return engine.Choice{Option: f.option, From: f.from, Until: f.until, Skip: f.skip, If: string(f.digest)}
+	return engine.Choice{Option: f.option, From: f.from, Until: f.until, Skip: f.skip, If: f.digest}
 }
 
 func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
@@ -235,8 +217,8 @@ func (s *job) lookUp(from string) (*project.Judgement, error) {
 // resume works on one run: asks what has to be asked, works, and says what came of it.
 func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) error {
 	if flags.digest != "" {
-		if have := j.digest(); have != string(flags.digest) {
-			return &engine.StaleError{Want: string(flags.digest), Have: have}
+		if have := j.digest(); have != flags.digest {
+			return &engine.StaleError{Want: flags.digest, Have: have}
 		}
 	}
 	choice, mode := flags.choice(), flags.modeOf(j.run.Mode)

@@ -144,11 +144,9 @@ func (a *app) newRepair() *cobra.Command {
 		Long: "Look for damaged files, show what can be rebuilt from which other ledger as a\n" +
 			"diff, and do it after a yes. The originals are kept; `reprise undo` brings them back.\n" +
 			"Without RUN: all runs of the project, and reprise's own journals.",
-		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
-			return a.repair(cmd.Context(), flags, strings.Join(args, ""))
-		}),
 	}
-	a.oneRun(cmd, &flags.dir)
+	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.repair(ctx, flags, name) })
+	cmd.RunE = a.guarded(cmd.RunE)
 	flags.add(a, cmd, "schema/repair.v1.json")
 	return cmd
 }
@@ -243,11 +241,9 @@ func (a *app) newClean() *cobra.Command {
 			"reset, the state is moved to .reprise/archive (nothing is deleted), and both are\n" +
 			"logged. `reprise undo` brings it back.",
 		Example: "  reprise clean 004 --dry-run\n  reprise clean 004 --yes",
-		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
-			return a.clean(cmd.Context(), flags, strings.Join(args, ""))
-		}),
 	}
-	a.oneRun(cmd, &flags.dir)
+	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.clean(ctx, flags, name) })
+	cmd.RunE = a.guarded(cmd.RunE)
 	flags.add(a, cmd, "schema/clean.v1.json")
 	return cmd
 }
@@ -426,11 +422,8 @@ func (a *app) newLog() *cobra.Command {
 		Short: "Show what reprise has recorded of a run",
 		Long: "Show the journal of a run: every event that reprise recorded, with the files that\n" +
 			"followed it. Changes nothing.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.log(cmd.Context(), flags, strings.Join(args, ""))
-		},
 	}
-	a.oneRun(cmd, &flags.dir)
+	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.log(ctx, flags, name) })
 	a.folderFlags(cmd, &flags.dir, "schema/log.v1.json")
 	return cmd
 }

@@ -57,9 +57,11 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// oneRun makes a command take the name of a run, which the shell completes.
-func (a *app) oneRun(cmd *cobra.Command, dir *string) {
+// oneRun makes a command take the name of a run, which the shell completes; run gets
+// it, "" where nobody said one.
+func (a *app) oneRun(cmd *cobra.Command, dir *string, run func(ctx context.Context, name string) error) {
 	cmd.Args = args(cobra.MaximumNArgs(1))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), strings.Join(args, "")) }
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -30,7 +30,7 @@ func (s *job) engine(mode engine.Mode) (*engine.Engine, error) {
 		})
 	}
 	return &engine.Engine{
-		Dir: s.root, Settings: set, Agent: start, Environ: os.Environ(), Now: s.clock, Mode: mode, Parallel: int(s.flags.parallel), Wait: s.flags.wait,
+		Dir: s.root, Settings: set, Agent: start, Environ: os.Environ(), Now: s.clock, Mode: mode, Parallel: s.flags.parallel, Wait: s.flags.wait,
 		Prompts: set.Templates, Workflow: s.workflow,
 		AllowNetwork: s.flags.network, Adopt: s.flags.adopt, StopOrphans: s.flags.orphans, Hard: s.hard,
 	}, nil

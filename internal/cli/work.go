@@ -30,7 +30,7 @@ type workFlags struct {
 	upkeepFlags
 	mode     string
 	until    string
-	parallel atOnce
+	parallel int // 0 where nobody said
 	orphans  bool
 	trust    bool
 	wait     bool
@@ -43,32 +43,17 @@ func (f *workFlags) add(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default: the one the run was started in, else interactive)")
 	flags.StringVar(&f.until, "until", "", "stop once this step is closed")
-	flags.Var(&f.parallel, "parallel", "steps at the same time, 1 to 64 (default: what the settings say)")
+	flags.Func("parallel", "steps at the same time, `int` from 1 to 64 (default: what the settings say)", func(text string) (err error) {
+		if f.parallel, err = strconv.Atoi(text); err != nil || f.parallel < 1 || f.parallel > 64 {
+			err = errors.New("it can be 1 to 64") // the bounds of the settings
+		}
+		return err
+	})
 	flags.BoolVar(&f.orphans, "stop-orphans", false, "stop agents that a dead engine left running instead of waiting for them")
 	flags.BoolVar(&f.trust, "trust", false, "trust the project's reprise.yaml and the workflow file as they are now: their commands are started")
 	flags.BoolVar(&f.wait, "wait", false, "sleep through usage limits instead of ending with code 75")
 	completes(cmd, "mode", modes...)
 }
-
-// atOnce is how many steps may be at work at the same time, 0 where nobody said: the
-// bounds are those of the settings.
-type atOnce int
-
-// Set implements pflag.Value.
-func (n *atOnce) Set(text string) error {
-	i, err := strconv.Atoi(text)
-	if err != nil || i < 1 || i > 64 {
-		return errors.New("it can be 1 to 64")
-	}
-	*n = atOnce(i)
-	return nil
-}
-
-// String implements pflag.Value.
-func (n *atOnce) String() string { return strconv.Itoa(int(*n)) }
-
-// Type implements pflag.Value.
-func (n *atOnce) Type() string { return "int" }
 
 func (f *workFlags) check() error {
 	if f.mode != "" && !slices.Contains(modes, f.mode) {
