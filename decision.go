@@ -51,8 +51,8 @@ type Decision struct {
 	Point *Unit
 	// Units are all that may be started now, Point first.
 	Units []Unit
-	// Waits are the steps that wait for a person where all that is asked is about single
-	// steps: what does not rest on them can be done meanwhile.
+	// Waits are the steps that wait for an answer, where every question is about a single
+	// step: what does not rest on them can be done meanwhile.
 	Waits []string
 	// Reasons say why, the most important first.
 	Reasons []string

@@ -101,10 +101,10 @@ func (d *Decision) heed(r *Run, c Choice) {
 }
 
 // waits lists the open steps that questions to a person are about, where the files alone
-// would let the run go on; nil where a question is about more than a step.
+// would let the run continue; nil where a question is about more than a step.
 func (r *Run) waits(a Action) (out []string) {
 	filed := cmp.Or(r.filed, r.State)
-	if a != Ask || filed != NotStarted && filed != Interrupted {
+	if a != Ask && a != Start || filed != NotStarted && filed != Interrupted {
 		return nil
 	}
 	for _, q := range r.PendingQuestions() {
