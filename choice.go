@@ -116,7 +116,7 @@ func (r *Run) Hear(question, answer string) {
 		}
 		q.Answered, q.Kept, q.Answer = true, true, answer
 		if r.State == Waiting && len(r.PendingQuestions()) == 0 {
-			r.State, r.Reason = Interrupted, "what it asks was answered; whoever resumes it takes the answer in"
+			r.State, r.Reason = Interrupted, "its question was answered; the next resume uses the answer"
 		}
 	}
 }

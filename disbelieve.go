@@ -46,8 +46,8 @@ func (r *Run) disbelieve(asked map[string]*Question) {
 			s.Status, s.Claimed = Unknown, true
 			r.Report(Finding{
 				Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.said(),
-				Message: s.ID + " is called done by the files of the run, and its journal, which has all that was done, knows of no end of it",
-				Hint:    "look whether its work is there; `reprise resume` asks before anything goes on from it",
+				Message: s.ID + " is marked done in the files of the run, but its journal, which records all the work, has no end of it",
+				Hint:    "look whether its work is there; `reprise resume` asks before anything builds on it",
 			})
 		}
 		if !slices.ContainsFunc(r.Next, func(n Unit) bool { return n.ID == s.ID }) && r.ready(s) {
@@ -56,7 +56,7 @@ func (r *Run) disbelieve(asked map[string]*Question) {
 			r.Next = append(r.Next, u)
 		}
 		if r.State == Complete {
-			r.State, r.Reason = Interrupted, s.ID+" is called done: "+why
+			r.State, r.Reason = Interrupted, s.ID+" is marked done: "+why
 		}
 	}
 }

@@ -86,5 +86,5 @@ func (e *ChangedError) Unwrap() error { return ErrChanged }
 
 // Hint says what a person can do.
 func (e *ChangedError) Hint() string {
-	return "somebody else wrote to it since it was read; look at it and try again"
+	return "another program wrote to it since it was read; look at it and try again"
 }

@@ -50,12 +50,12 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		// The run is called complete while a step is not: that is for a
 		// person to settle, not for us to believe.
 		d.State = Waiting
-		d.because(fmt.Sprintf("it is called complete, but %s is open", d.open(r)[0]))
+		d.because(fmt.Sprintf("it is marked complete, but %s is open", d.open(r)[0]))
 		d.ask(r)
 	case r.State == Stopped:
 		d.Action = Ask
 		d.because(r.Reason)
-		d.because("it was ended on purpose; going on is for a person to decide")
+		d.because("it was ended on purpose; only a person can decide to continue")
 	case r.State == Unreadable:
 		d.Action, d.Units, d.Point = Repair, nil, nil
 		d.because(r.Reason)

@@ -16,7 +16,7 @@ func (d Decision) Options(r *Run) []Option {
 	options := d.options(r)
 	continues := func(o Option) bool { return o.Means().Continues }
 	if answer, ok := r.unusedAnswer(); ok && d.Action == Ask && !slices.ContainsFunc(options, continues) {
-		options = append([]Option{{OptionContinue, "Go on with the answer: " + answer}}, options...)
+		options = append([]Option{{OptionContinue, "Continue with the answer: " + answer}}, options...)
 	}
 	if d.Action == Ask && r.spent(d.Units) && len(r.PendingQuestions()) == 0 {
 		options = d.tryAgain(options)
@@ -25,7 +25,7 @@ func (d Decision) Options(r *Run) []Option {
 		options = without(options, func(o Option) bool { return o.Key == OptionContinue || o.Key == OptionRestart })
 	}
 	if d.State == Stopped && r.Reopens() && !slices.ContainsFunc(options, continues) {
-		options = append([]Option{{OptionContinue, "Go on all the same; what ended it is asked again"}}, options...)
+		options = append([]Option{{OptionContinue, "Continue anyway; what ended it is asked again"}}, options...)
 	}
 	if !r.Refreshable() {
 		options = without(options, func(o Option) bool { return o.Key == OptionFresh })
@@ -101,7 +101,7 @@ func (d Decision) options(r *Run) []Option {
 func (d Decision) unitOptions(r *Run) []Option {
 	options := r.answerOption()
 	if d.Point != nil {
-		options = append(options, Option{OptionContinue, "Go on with " + d.Point.ID})
+		options = append(options, Option{OptionContinue, "Continue with " + d.Point.ID})
 	}
 	if d.Point != nil && r.Kind.Facts().Skips {
 		options = append(options, Option{OptionSkip, "Skip to the next plan"})

@@ -52,21 +52,21 @@ func (s ResumeState) Options() []Option {
 			skip, fresh,
 		}
 	case PartialPlan:
-		at := "Go on with the next task"
+		at := "Continue with the next task"
 		if s.CompletedTasks != nil {
-			at = "Go on at task " + strconv.Itoa(*s.CompletedTasks+1)
+			at = "Continue at task " + strconv.Itoa(*s.CompletedTasks+1)
 		}
 		return []Option{{OptionContinue, at}, {OptionRestart, "Restart the plan from its beginning"}, skip, fresh}
 	case PendingClarification:
 		return []Option{{OptionAnswer, "Answer now"}, {OptionSkipGroup, "Skip this task group"}, fresh}
 	case BetweenPlans:
-		at := "Go on with the next plan"
+		at := "Continue with the next plan"
 		if s.ResumeFrom != nil {
-			at = "Go on with plan " + strconv.Itoa(*s.ResumeFrom)
+			at = "Continue with plan " + strconv.Itoa(*s.ResumeFrom)
 		}
 		return []Option{{OptionContinue, at}, fresh}
 	}
-	return []Option{{OptionContinue, "Go on"}, fresh}
+	return []Option{{OptionContinue, "Continue"}, fresh}
 }
 
 // ResumeAnswer gives the run's ResumeState: the layout's own where it has one,

@@ -53,7 +53,7 @@ func TestLR8_options_of_every_type(t *testing.T) {
 			}
 		}
 	}
-	if got := (ResumeState{Interrupted: true, Type: PartialPlan, CompletedTasks: &two}).Options()[0].Label; got != "Go on at task 3" {
+	if got := (ResumeState{Interrupted: true, Type: PartialPlan, CompletedTasks: &two}).Options()[0].Label; got != "Continue at task 3" {
 		t.Errorf("label %q", got)
 	}
 }

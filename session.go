@@ -46,7 +46,7 @@ type Call struct {
 	Landing Landing
 	// Signs say what the landing rests on, one sentence each.
 	Signs []string
-	// Passed tells that the session went on after it, so that whoever worked
+	// Passed tells that the session continued after it, so that whoever worked
 	// there had the chance to look.
 	Passed bool
 }

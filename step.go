@@ -115,7 +115,7 @@ type Artifact struct {
 	Name     string // what it is for, e.g. "spec", "constitution"
 	Path     string
 	Presence Presence
-	Critical bool   // the run cannot go on without it
+	Critical bool   // the run cannot continue without it
 	NeededBy string // the phase or step that needs it
 	MadeBy   string // the id of the step that makes it, if one does
 	Source   Source // where it is referred to

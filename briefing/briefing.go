@@ -55,7 +55,7 @@ type Briefing struct {
 type Section struct {
 	Key   string // stable
 	Title string
-	Lead  string // what it means for whoever reads it, in words of ours
+	Lead  string // what it means for its reader, in words of ours
 	Items []Item
 	// Left is how many items were left out to keep it short.
 	Left int

@@ -264,7 +264,7 @@ func overtake(found []reprise.Session) {
 					c.Signs = append(c.Signs, fmt.Sprintf("a later session of %s worked in the same folder to a good end", later.CLI))
 				case later.CLI == found[i].CLI && slices.ContainsFunc(later.Calls, func(o reprise.Call) bool { return o.Passed && o.ID == c.ID && c.ID != "torn" }):
 					c.Passed = true // a resumed session may begin with a copy of the old one
-					c.Signs = append(c.Signs, fmt.Sprintf("session %q went on after it", later.ID))
+					c.Signs = append(c.Signs, fmt.Sprintf("session %q continued after it", later.ID))
 				}
 			}
 		}

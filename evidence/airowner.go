@@ -158,11 +158,11 @@ func (a *air) writerLock(s *transcript.Session) (signs []string, own holderOf) {
 	case lock.Held && lock.PID > 0:
 		return nil, holderOf{OwnerLife: alive("process %d holds its writer lock", lock.PID), caller: proc.IsAbove(lock.PID), pid: lock.PID}
 	case lock.Held:
-		return nil, holderOf{OwnerLife: alive("somebody holds its writer lock")}
+		return nil, holderOf{OwnerLife: alive("a process holds its writer lock")}
 	case lock.Blind != "":
 		return nil, holderOf{OwnerLife: unknownLife("%s", lock.Blind)}
 	}
-	return []string{"nobody holds its writer lock"}, own
+	return []string{"no process holds its writer lock"}, own
 }
 
 // near lists the programs of a session's CLI that work in its folder and that

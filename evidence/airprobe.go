@@ -37,7 +37,7 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 	}
 	if c.Torn {
 		out.Text = "a call whose record was cut off while it was written"
-		sign("the transcript ends in the middle of a record, so that nobody can tell what was begun")
+		sign("the transcript ends in the middle of a record, so what was begun is unknown")
 		return out, ""
 	}
 	if running = a.running(s, c); running != "" {

@@ -90,7 +90,7 @@ func (v *Outcome) Apply(r *reprise.Run) {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeVerifyFailed, Severity: reprise.Warning, Subject: r.ID,
 				Message: fmt.Sprintf("the command %q did not succeed on %s: %s", v.Command, short(v.Commit), v.Reason),
-				Hint:    "steps called done may not be; look at what the command printed",
+				Hint:    "steps marked done may not be; look at what the command printed",
 			})
 		}
 		return

@@ -121,9 +121,9 @@ func remedy(a *reprise.Artifact, made bool) string {
 	case made:
 		return "restore it from version control, or let the step that makes it run again"
 	case a.Critical:
-		return "restore it from version control; without it this run cannot go on"
+		return "restore it from version control; without it this run cannot continue"
 	}
-	return "the run can go on without it; restore it if it was removed by mistake"
+	return "the run can continue without it; restore it if it was removed by mistake"
 }
 
 // toldMissing returns what is on record about an artifact that is missing: what

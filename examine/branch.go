@@ -58,11 +58,11 @@ func wrongBranch(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	}
 	f := reprise.Finding{
 		Message: fmt.Sprintf("the run works on branch %s, the checkout is on %s", name(r.Branch), name(c.branch)),
-		Hint:    "switch to the run's branch, or give it a worktree of its own, before going on",
+		Hint:    "switch to the run's branch, or give it a worktree of its own, before you continue",
 	}
 	if !hasBranch(o.Git, r.Branch) {
 		f.Message = fmt.Sprintf("the run works on branch %s, which does not exist here; the checkout is on %s", name(r.Branch), name(c.branch))
-		f.Hint = "fetch the branch if it is elsewhere; if it was merged or never made, go on where its work is"
+		f.Hint = "fetch the branch if it is elsewhere; if it was merged or never made, continue where its work is"
 		if r.State == reprise.NotStarted {
 			return nil // it is made when the run starts
 		}

@@ -346,7 +346,7 @@ func TestX6_git_as_it_stands(t *testing.T) {
 		{"none", reprise.CodeGitOperation, quiet(), 0, ""},
 
 		{"held", reprise.CodeIndexLock, lock(reprise.Alive), blocking, `alive ("git commit")`},
-		{"left behind", reprise.CodeIndexLock, lock(reprise.Dead), warning, "whoever locked it is gone"},
+		{"left behind", reprise.CodeIndexLock, lock(reprise.Dead), warning, "its owner is gone"},
 		{"unknown", reprise.CodeIndexLock, lock(reprise.LifeUnknown), warning, "cannot be told"},
 		{"none", reprise.CodeIndexLock, quiet(), 0, ""},
 
@@ -439,11 +439,11 @@ func TestX3_checks_on_steps(t *testing.T) {
 		{"done at last", reprise.CodeRetryLoop, step(0, func(s *reprise.Step) { s.Attempts = 5 }), 0, ""},
 		{"in review", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts, s.Status = 5, reprise.InReview }), 0, ""},
 
-		{"evidence against it", reprise.CodeFalseCompletion, step(0, func(s *reprise.Step) { s.Evidence = []reprise.Evidence{against} }), warning, `"one" is called done, but the evidence says otherwise: commit abc`},
+		{"evidence against it", reprise.CodeFalseCompletion, step(0, func(s *reprise.Step) { s.Evidence = []reprise.Evidence{against} }), warning, `"one" is marked done, but the evidence says otherwise: commit abc`},
 		{"and some for it", reprise.CodeFalseCompletion, step(0, func(s *reprise.Step) { s.Evidence = []reprise.Evidence{against, {For: true}} }), 0, ""},
 		{"open step", reprise.CodeFalseCompletion, step(1, func(s *reprise.Step) { s.Evidence = []reprise.Evidence{against} }), 0, ""},
 
-		{"complete with open steps", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State = reprise.Complete }), warning, `called complete with 2 steps open: "two", "three"`},
+		{"complete with open steps", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State = reprise.Complete }), warning, `marked complete with 2 steps open: "two", "three"`},
 		{"stopped with open steps", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State = reprise.Stopped }), info, "ended on purpose"},
 		{"complete", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State, s.r.Steps = reprise.Complete, s.r.Steps[:1] }), 0, ""},
 		{"open", reprise.CodeClosedOpen, quiet(), 0, ""},

@@ -29,7 +29,7 @@ func falseCompletion(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 		}
 		f := reprise.Finding{
 			Subject: s.ID, Source: s.Source,
-			Message: fmt.Sprintf("%s is called done, but the evidence says otherwise", name(s.ID)),
+			Message: fmt.Sprintf("%s is marked done, but the evidence says otherwise", name(s.ID)),
 			Hint:    "look whether its work is there; do it again if it is not",
 		}
 		if reasons[i] != "" {
@@ -75,11 +75,11 @@ func closedOpen(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 	f := reprise.Finding{
 		Severity: reprise.Info,
 		Message:  fmt.Sprintf("ended on purpose with %s open: %s", plural(len(open), "step"), list(open)),
-		Hint:     "going on is for a person to decide",
+		Hint:     "only a person can decide to continue",
 	}
 	if r.State == reprise.Complete {
 		f.Severity = reprise.Warning
-		f.Message = fmt.Sprintf("called complete with %s open: %s", plural(len(open), "step"), list(open))
+		f.Message = fmt.Sprintf("marked complete with %s open: %s", plural(len(open), "step"), list(open))
 		f.Hint = "close what is done, or open the run again"
 	}
 	return []reprise.Finding{f}

@@ -19,12 +19,12 @@ type Drift struct {
 // Hints that several pairs share.
 const (
 	hintRedo    = "close it in the saved state if the work is whole, or set the file back if it is not"
-	hintReset   = "start the unit anew, or set the file's status back if the reset was a mistake"
+	hintReset   = "start the unit again, or set the file's status back if the reset was a mistake"
 	hintDropped = "take it out of the saved state, or set the file's status back if it is still wanted"
 	hintLook    = "look at the work itself, then correct the one that was not updated"
 	hintUpdate  = "correct the one that was not updated"
 	hintWord    = "write one of the words of the format into it"
-	hintOwner   = "make sure that nobody else is working on it before going on"
+	hintOwner   = "make sure that nobody else is working on it before you continue"
 )
 
 // drifts holds every pair: first what the saved state says, then what the
@@ -43,10 +43,10 @@ var drifts = map[[2]reprise.Status]Drift{
 
 	{reprise.InProgress, reprise.Pending}:    {reprise.Blocking, "it was reset, so the saved state is stale", hintReset},
 	{reprise.InProgress, reprise.InProgress}: {0, "consistent: safe to resume", ""},
-	{reprise.InProgress, reprise.InReview}:   {reprise.Info, "it was made, and only the saved state was not moved on", "go on with the review"},
+	{reprise.InProgress, reprise.InReview}:   {reprise.Info, "it was made, and only the saved state was not moved on", "continue with the review"},
 	{reprise.InProgress, reprise.Done}:       {reprise.Blocking, "it was completed outside this workflow", hintRedo},
 	{reprise.InProgress, reprise.Failed}:     {reprise.Warning, "it ended without success, and the saved state does not know", hintLook},
-	{reprise.InProgress, reprise.Blocked}:    {reprise.Warning, "it came to wait for something, and the saved state does not know", "see what it waits for before going on"},
+	{reprise.InProgress, reprise.Blocked}:    {reprise.Warning, "it came to wait for something, and the saved state does not know", "see what it waits for before you continue"},
 	{reprise.InProgress, reprise.Skipped}:    {reprise.Blocking, "it was given up outside this workflow", hintDropped},
 	{reprise.InProgress, reprise.Unknown}:    {reprise.Warning, "what its file says has no meaning here; only the saved state tells", hintWord},
 
@@ -55,7 +55,7 @@ var drifts = map[[2]reprise.Status]Drift{
 	{reprise.InReview, reprise.InReview}:   {0, "consistent: the review is open", ""},
 	{reprise.InReview, reprise.Done}:       {reprise.Blocking, "its QA was completed outside this workflow", hintRedo},
 	{reprise.InReview, reprise.Failed}:     {reprise.Warning, "it did not pass, and the saved state does not know", hintLook},
-	{reprise.InReview, reprise.Blocked}:    {reprise.Warning, "its review came to wait for something, and the saved state does not know", "see what it waits for before going on"},
+	{reprise.InReview, reprise.Blocked}:    {reprise.Warning, "its review came to wait for something, and the saved state does not know", "see what it waits for before you continue"},
 	{reprise.InReview, reprise.Skipped}:    {reprise.Blocking, "it was given up outside this workflow while under review", hintDropped},
 	{reprise.InReview, reprise.Unknown}:    {reprise.Warning, "what its file says has no meaning here; only the saved state tells of the review", hintWord},
 
@@ -78,12 +78,12 @@ var drifts = map[[2]reprise.Status]Drift{
 	{reprise.Failed, reprise.Unknown}:    {reprise.Warning, "it failed here, and what its file says has no meaning", hintWord},
 
 	{reprise.Blocked, reprise.Pending}:    {reprise.Info, "what it waits for may be settled: its file is ready to be begun", "see whether it still waits"},
-	{reprise.Blocked, reprise.InProgress}: {reprise.Warning, "it was taken up outside this workflow, so it does not wait any more", hintOwner},
-	{reprise.Blocked, reprise.InReview}:   {reprise.Warning, "it was made outside this workflow, so it does not wait any more", hintLook},
-	{reprise.Blocked, reprise.Done}:       {reprise.Warning, "it was completed outside this workflow, so it does not wait any more", hintUpdate},
+	{reprise.Blocked, reprise.InProgress}: {reprise.Warning, "it was taken up outside this workflow, so it no longer waits", hintOwner},
+	{reprise.Blocked, reprise.InReview}:   {reprise.Warning, "it was made outside this workflow, so it no longer waits", hintLook},
+	{reprise.Blocked, reprise.Done}:       {reprise.Warning, "it was completed outside this workflow, so it no longer waits", hintUpdate},
 	{reprise.Blocked, reprise.Failed}:     {reprise.Warning, "it was tried outside this workflow without success", hintLook},
 	{reprise.Blocked, reprise.Blocked}:    {0, "consistent: it waits", ""},
-	{reprise.Blocked, reprise.Skipped}:    {reprise.Warning, "it was given up outside this workflow, so it does not wait any more", hintDropped},
+	{reprise.Blocked, reprise.Skipped}:    {reprise.Warning, "it was given up outside this workflow, so it no longer waits", hintDropped},
 	{reprise.Blocked, reprise.Unknown}:    {reprise.Warning, "it waits here, and what its file says has no meaning", hintWord},
 
 	{reprise.Skipped, reprise.Pending}:    {reprise.Info, "it was left out here and is not begun", hintUpdate},

@@ -62,7 +62,7 @@ func indexLock(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		}
 		f.Hint = "wait until that process ends"
 	case reprise.Dead:
-		f.Message = "git's index is locked, and whoever locked it is gone"
+		f.Message = "git's index is locked, and its owner is gone"
 		f.Hint = "remove the file " + name(l.Path) + "; until then nothing can be committed"
 	default:
 		f.Message = "git's index is locked, and by whom cannot be told"

@@ -72,8 +72,8 @@ func noRepository(r *reprise.Run, o reprise.Observed) *reprise.Finding {
 		}
 		return &reprise.Finding{
 			Source:  s.Source,
-			Message: what + ", and there is no git repository here any more",
-			Hint:    "bring its .git back; if it is gone for good, `git init` and a commit let the run go on with the files that are here",
+			Message: what + ", and there is no longer a git repository here",
+			Hint:    "bring its .git back; if it is gone for good, `git init` and a commit let the run continue with the files that are here",
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
 	}
 	f := &reprise.Finding{
 		Severity: reprise.Blocking,
-		Message:  fmt.Sprintf("%s is done and left %s, which %s not there any more; %s needs it", name(s.ID), list(s.Accepted.Gone), isAre(len(s.Accepted.Gone)), name(r.Steps[open].ID)),
+		Message:  fmt.Sprintf("%s is done and left %s, which %s no longer there; %s needs it", name(s.ID), list(s.Accepted.Gone), isAre(len(s.Accepted.Gone)), name(r.Steps[open].ID)),
 		Hint:     "bring it back, or `reprise resume RUN --from STEP` does it again",
 	}
 	if slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) }) {

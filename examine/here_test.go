@@ -37,7 +37,7 @@ func TestX4_work_that_is_not_here(t *testing.T) {
 		{"nobody can tell", code, astray(reprise.Astray{}), warning, "in another form"},
 		{"the run is over", code, astray(reprise.Astray{Undone: 2}).with(func(s *scene) { s.r.State = reprise.Complete }), 0, ""},
 		{"the repository does not have it", code, astray(reprise.Astray{}).with(func(s *scene) { s.o.Git.Known = nil }), 0, ""},
-		{"no repository any more", code, accepted(func(s *scene) { s.o.Git = nil }), blocking, "no git repository here any more"},
+		{"no repository any more", code, accepted(func(s *scene) { s.o.Git = nil }), blocking, "no longer a git repository here"},
 		{"held, and no repository any more", code, quiet().with(func(s *scene) { s.r.Steps[1].Held, s.o.Git = "locked", nil }), blocking, "was to be committed here"},
 		{"a repository that cannot be asked", code, accepted(func(s *scene) { s.o.Git, s.o.GitError = nil, "git is not installed" }), 0, ""},
 		{"never a repository", code, accepted(func(s *scene) { s.r.Steps[0].Accepted.Commit, s.o.Git = "", nil }), 0, ""},

@@ -80,5 +80,5 @@ func ownerUnknown(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return nil
 	}
 	return ownerFinding(r, "%s is recorded as at work on it, and whether that is so cannot be told", life.Reason,
-		"make sure that it is not running any more before going on")
+		"make sure that it is no longer running before you continue")
 }

@@ -25,7 +25,7 @@ func concurrent(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		f := reprise.Finding{
 			Severity: reprise.Info, Subject: p.Path, Source: reprise.Source{File: p.Path},
 			Message: fmt.Sprintf("an older %s (%s) on the same story %s is open too", string(p.Kind), name(p.ID), name(shared)),
-			Hint:    "archive the one that is not needed any more",
+			Hint:    "archive the one that is no longer needed",
 		}
 		life, _ := lifeOf(p, o)
 		switch {
@@ -109,7 +109,7 @@ func superseded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	if best.State == reprise.Complete {
 		f.Severity = reprise.Warning
 		f.Message = fmt.Sprintf("the same task was begun again as %s and finished there", name(best.ID))
-		f.Hint = "going on here would do it twice; archive this one"
+		f.Hint = "continuing here would do it twice; archive this one"
 	}
 	return []reprise.Finding{f}
 }

@@ -24,7 +24,7 @@ func questionHidden(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 		out = append(out, reprise.Finding{
 			Subject: subject, Source: q.Source,
 			Message: fmt.Sprintf("a question is not answered, though the run is %s: %s", stateWord(r.State), quote(q.Text)),
-			Hint:    "answer it before going on",
+			Hint:    "answer it before you continue",
 		})
 	}
 	return out

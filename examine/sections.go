@@ -179,7 +179,7 @@ func section(c reprise.SectionChange) string {
 }
 
 func criteriaChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	return sectionFindings(r, o, reprise.CodeCriteriaChanged, "compare the criteria with what was built; start the phase anew if they no longer fit", func(p part) reprise.Severity {
+	return sectionFindings(r, o, reprise.CodeCriteriaChanged, "compare the criteria with what was built; start the phase again if they no longer fit", func(p part) reprise.Severity {
 		if p == criteriaPart {
 			return reprise.Blocking
 		}
@@ -188,7 +188,7 @@ func criteriaChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 func scopeChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	return sectionFindings(r, o, reprise.CodeScopeChanged, "read what is wanted now before going on; start the phase anew if it no longer fits", func(p part) reprise.Severity {
+	return sectionFindings(r, o, reprise.CodeScopeChanged, "read what is wanted now before you continue; start the phase again if it no longer fits", func(p part) reprise.Severity {
 		switch p {
 		case scopePart:
 			return reprise.Blocking
@@ -200,7 +200,7 @@ func scopeChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 func sectionChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	return sectionFindings(r, o, reprise.CodeSectionChanged, "read it before going on; it does not change what is wanted", func(p part) reprise.Severity {
+	return sectionFindings(r, o, reprise.CodeSectionChanged, "read it before you continue; it does not change what is wanted", func(p part) reprise.Severity {
 		if p == otherPart {
 			return reprise.Info
 		}

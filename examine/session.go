@@ -18,14 +18,14 @@ func sessionLive(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			out = append(out, reprise.Finding{
 				Severity: reprise.Warning, Subject: sessionName(s), Source: reprise.Source{File: s.Path},
 				Message: fmt.Sprintf("a session of %s is open in %s and has nothing under way: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
-				Hint:    "make sure that nobody works in it while the run goes on",
+				Hint:    "make sure that nobody works in it while the run continues",
 			})
 			continue
 		}
 		out = append(out, reprise.Finding{
 			Subject: sessionName(s), Source: reprise.Source{File: s.Path},
 			Message: fmt.Sprintf("a session of %s is at work in %s: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
-			Hint:    "end it, or wait until it has ended, before going on here",
+			Hint:    "end it, or wait until it has ended, before you continue here",
 		})
 	}
 	return out

@@ -100,7 +100,7 @@ func page() []byte {
 		"<!-- Made from the table in examine/examine.go by `go test ./examine -update`; do not edit. -->\n\n" +
 		"A finding has a code, a severity, a subject, a message, a source and a hint. Codes are stable: they are\n" +
 		"never renamed and never reused. The severity below is the usual one. `blocking` must be resolved before\n" +
-		"going on, `warning` can go on with a person aware of it, `info` is worth knowing. Age alone never blocks.\n\n" +
+		"resuming, `warning` can be resumed by a person who knows of it, `info` is worth knowing. Age alone never blocks.\n\n" +
 		"| code | severity | asked by | meaning |\n|---|---|---|---|\n")
 	for _, c := range examine.Checks() {
 		by := "`check`"

@@ -69,7 +69,7 @@ func changedAfterDone(r *reprise.Run, g *reprise.Git, files map[string]hold) []r
 		Subject: hit[0],
 		Message: fmt.Sprintf("%s of steps that are done changed without a commit: %s", plural(len(hit), "file"), list(hit)),
 		Source:  reprise.Source{File: hit[0]},
-		Hint:    "see who changed them; commit or undo that before going on",
+		Hint:    "see who changed them; commit or undo that before you continue",
 	}}
 }
 

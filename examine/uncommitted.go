@@ -36,10 +36,10 @@ func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	}
 	f := reprise.Finding{
 		Source: reprise.Source{File: c.name},
-		Hint:   "commit it or put it aside before going on; `git status` shows all of it",
+		Hint:   "commit it or put it aside before you continue; `git status` shows all of it",
 	}
 	if slices.ContainsFunc(untracked, state.under) {
-		f.Hint = "commit it before going on, but do not move it away: the state of a run is in it; `git status` shows all of it"
+		f.Hint = "commit it before you continue, but do not move it away: it contains run state; `git status` shows all of it"
 	}
 	names := slices.Concat(tracked, untracked)
 	switch {

@@ -28,7 +28,7 @@ func unrecorded(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			out = append(out, reprise.Finding{
 				Subject: p.ID, Source: p.Source,
 				Message: fmt.Sprintf("%s is not recorded as done, and %s may hold it or a piece of it", name(p.ID), strings.Join(commits, ", ")),
-				Hint:    "whoever does it is told of them; look at them first",
+				Hint:    "the agent that does it is told of them; look at them first",
 			})
 		}
 	}

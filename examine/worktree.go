@@ -20,14 +20,14 @@ func worktreeGone(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		f := reprise.Finding{
 			Source:  reprise.Source{File: w.Path},
 			Message: fmt.Sprintf("git lists the run's checkout in %s, but the folder is gone; what was not committed there is lost", name(w.Path)),
-			Hint:    "bring the folder back (`git worktree repair` if it was moved), or let git forget it with `git worktree prune` and make it anew",
+			Hint:    "bring the folder back (`git worktree repair` if it was moved), or let git forget it with `git worktree prune` and make it again",
 		}
 		if w.Locked {
 			f.Message = fmt.Sprintf("git lists the run's checkout in %s, locked, but the folder is not there", name(w.Path))
 			if w.LockWhy != "" {
 				f.Message += " (" + quote(w.LockWhy) + ")"
 			}
-			f.Hint = "it may be on a drive that is not mounted: bring it back before going on"
+			f.Hint = "it may be on a drive that is not mounted: bring it back before you continue"
 		}
 		return []reprise.Finding{f}
 	}
@@ -44,7 +44,7 @@ func worktreeForeign(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	f := reprise.Finding{
 		Source:  reprise.Source{File: r.Worktree},
 		Message: fmt.Sprintf("%s is not a checkout of this repository: git does not list it", name(r.Worktree)),
-		Hint:    "see what it is; `git worktree repair` mends a moved one, else make the worktree anew beside it",
+		Hint:    "see what it is; `git worktree repair` mends a moved one, else make a new worktree beside it",
 	}
 	w := worktree(o.Git, r.Worktree)
 	switch {
@@ -55,6 +55,6 @@ func worktreeForeign(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	}
 	f.Severity = reprise.Warning
 	f.Message = fmt.Sprintf("the checkout in %s is on branch %s, the run works on %s", name(r.Worktree), name(w.Branch), name(r.Branch))
-	f.Hint = "switch it to the run's branch before going on"
+	f.Hint = "switch it to the run's branch before you continue"
 	return []reprise.Finding{f}
 }

@@ -90,18 +90,18 @@ func doubts(v *View) (out []Doubt) {
 		}
 		lost.Finding = reprise.Finding{
 			Code:    reprise.CodeLostCompletion,
-			Message: fmt.Sprintf("the files have lost that %s finished: nothing of that is done again before a person had a say", were(names)),
+			Message: fmt.Sprintf("the files have lost that %s finished: none of it is done again before you decide", were(names)),
 		}
 		out = append(out, lost.about(v.Run, text))
 	}
 	if names := stepsOf(claimed.Ends); len(names) > 0 {
-		text := strings.Join(names, ", ") + " are called done by the files of the run, and nothing here did them. Are they done?"
+		text := strings.Join(names, ", ") + " are marked done in the files of the run, but nothing here did them. Are they done?"
 		if len(names) == 1 {
-			text = names[0] + " is called done by the files of the run, and nothing here did it. Is it done?"
+			text = names[0] + " is marked done in the files of the run, but nothing here did it. Is it done?"
 		}
 		claimed.Finding = reprise.Finding{
 			Code:    reprise.CodeUnrecordedEnd,
-			Message: fmt.Sprintf("something else wrote that %s finished: nothing goes on from that before a person had a say", were(names)),
+			Message: fmt.Sprintf("something else wrote that %s finished: nothing builds on it before you decide", were(names)),
 		}
 		out = append(out, claimed.about(v.Run, text))
 	}

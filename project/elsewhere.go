@@ -120,7 +120,7 @@ func problemElsewhere(r *reprise.Run, dir string, err error) reprise.Finding {
 func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
 	return reprise.Finding{
 		Code: reprise.CodeElsewhere, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: dir},
-		Message: message, Hint: "go on there: `reprise resume -C DIR` with that folder",
+		Message: message, Hint: "resume it there: `reprise resume -C DIR` with that folder",
 	}
 }
 

@@ -198,7 +198,7 @@ func journalProblem(subject string, err error) reprise.Finding {
 		f.Hint = "repair it; what the run's own files say still counts"
 	case errors.Is(err, fs.ErrPermission):
 		f.Code, f.Severity = reprise.CodePermission, reprise.Blocking
-		f.Message = "the journal cannot be read, permission denied; nobody knows what was begun: " + err.Error()
+		f.Message = "the journal cannot be read, permission denied; what was begun is unknown: " + err.Error()
 		f.Hint = "see with `ls -ld` whose it is, and call reprise as that user or change its permissions"
 	case errors.As(err, &future):
 		f.Severity, f.Source.File, f.Hint = reprise.Blocking, future.Path, future.Hint()

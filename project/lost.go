@@ -155,7 +155,7 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, lay reprise.Layout
 	}
 	if n := len(ends); n > 0 {
 		f.Source = ends[n-1].Source
-		f.Message = fmt.Sprintf("its files in %s are gone; by its journal %s: starting it anew would do that again", l.Ref.Path, wereFinished(namesOf(ends)))
+		f.Message = fmt.Sprintf("its files in %s are gone; by its journal %s: starting it again would repeat that", l.Ref.Path, wereFinished(namesOf(ends)))
 	}
 	run.State, run.Reason, run.Next = reprise.Unreadable, filesGone, nil
 	run.Report(f)
@@ -213,7 +213,7 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		}
 		f := reprise.Finding{
 			Code: reprise.CodeLostCompletion, Severity: reprise.Warning, Subject: st.ID, Source: e.Source,
-			Message: fmt.Sprintf("%s was finished at %s, and the files of the run call it %s, which nobody here did", st.ID, clock(e.Event.At), st.Status),
+			Message: fmt.Sprintf("%s was finished at %s, but the files of the run say %s, and nothing here changed that", st.ID, clock(e.Event.At), st.Status),
 			Hint:    "look whether its work is there; it is started again unless the files say otherwise",
 		}
 		if asks {

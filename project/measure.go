@@ -78,7 +78,7 @@ func (m *Remeasured) Question() string {
 
 // Text is the question.
 func (m *Remeasured) Text() string {
-	return fmt.Sprintf("%s changed since %s. Is it gone on with what was built, or is it built again?", upperFirst(m.subject()), m.Since)
+	return fmt.Sprintf("%s changed since %s. Keep what was built, or build it again?", upperFirst(m.subject()), m.Since)
 }
 
 // The answers to that question.
@@ -179,7 +179,7 @@ func (v *View) tellChanged(s *Scope) {
 	f := reprise.Finding{
 		Code: reprise.CodeCriteriaChanged, Severity: reprise.Warning, Subject: r.Path, Source: reprise.Source{File: r.Path},
 		Message: fmt.Sprintf("%s changed since %s", m.subject(), m.Since),
-		Hint:    "compare them with what was built; `reprise resume` asks whether to go on with that or to build again",
+		Hint:    "compare them with what was built; `reprise resume` asks whether to keep that or to build again",
 	}
 	if len(m.What) == 1 && m.What[0] == "the scope" {
 		f.Code = reprise.CodeScopeChanged

@@ -193,7 +193,7 @@ func (b *Beginning) imagine(ctx context.Context, store *durable.Store, l reprise
 // words tells what was cut off.
 func (b *Beginning) words() string {
 	if b.Afresh() {
-		return "it was being started afresh"
+		return "it was being started from scratch"
 	}
 	return "it was being started"
 }

@@ -68,7 +68,7 @@ func reportSpent(r *reprise.Run, step, why string, h journal.StepHistory, b jour
 	ends := endsOf(step, h, entries)
 	f := reprise.Finding{
 		Code: reprise.CodeAttemptsSpent, Severity: reprise.Warning, Subject: step, Source: reprise.Source{File: durable.StateDir},
-		Message: fmt.Sprintf("%s: %s (%s); it is not tried again before a person had a say", step, why, used),
+		Message: fmt.Sprintf("%s: %s (%s); it is not tried again before you decide", step, why, used),
 		Hint:    "see why; then `reprise resume RUN --from STEP` tries it again, --skip STEP leaves it out",
 	}
 	if len(ends) > 0 {

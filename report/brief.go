@@ -20,7 +20,7 @@ type Brief struct {
 type BriefSection struct {
 	Key   string      `json:"key" jsonschema:"stable"`
 	Title string      `json:"title"`
-	Lead  string      `json:"lead" jsonschema:"what it means for whoever reads it"`
+	Lead  string      `json:"lead" jsonschema:"what it means for its reader"`
 	Items []BriefItem `json:"items"`
 	Left  int         `json:"left" jsonschema:"how many items were left out to keep it short"`
 }

@@ -23,12 +23,12 @@ type Check struct {
 	Plan       *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`
 	Steps      []Step           `json:"steps" jsonschema:"every step with what each ledger says of it and what it rests on"`
 	Artifacts  []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
-	Git        *Git             `json:"git" jsonschema:"the repository as it was found; null if there is none or nobody looked"`
+	Git        *Git             `json:"git" jsonschema:"the repository as it was found; null if there is none or it was not looked at"`
 	Owner      *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if nobody is"`
 	Sessions   []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first"`
 	Unread     []string         `json:"sessions_unread" jsonschema:"which sessions were not looked at, and why"`
 	Verified   *Verified        `json:"verified" jsonschema:"how the command given for verification ended; null if none was run"`
-	Options    []reprise.Option `json:"options" jsonschema:"ways to go on, the usual one first"`
+	Options    []reprise.Option `json:"options" jsonschema:"ways to continue, the usual one first"`
 	Findings   []Finding        `json:"findings" jsonschema:"the most severe first; those about the folder stand last"`
 	Candidates []Run            `json:"candidates" jsonschema:"every run that could be meant where none was named, the answered one included"`
 }
@@ -41,8 +41,8 @@ type Decision struct {
 	Point    *Offer          `json:"point" jsonschema:"where to resume; null if nothing may be started"`
 	Units    []Offer         `json:"units" jsonschema:"all that may be started now, the point first"`
 	Reasons  []string        `json:"reasons" jsonschema:"the most important first"`
-	Verify   []Offer         `json:"verify" jsonschema:"called open while git has a commit for them: check and mark them, do not do them again"`
-	Doubtful []Offer         `json:"doubtful" jsonschema:"called done below the grade asked for, or with evidence against it"`
+	Verify   []Offer         `json:"verify" jsonschema:"marked open while git has a commit for them: check and mark them, do not do them again"`
+	Doubtful []Offer         `json:"doubtful" jsonschema:"marked done below the grade asked for, or with evidence against it"`
 	Missing  []Artifact      `json:"missing" jsonschema:"files the next phase needs and that are not there"`
 	Keep     []string        `json:"keep" jsonschema:"ids of steps whose outcome stays valid"`
 	Again    []string        `json:"again" jsonschema:"ids of steps that must run again"`
@@ -85,7 +85,7 @@ type NextPhase struct {
 // Validation counts what was found.
 type Validation struct {
 	Result    string `json:"result" jsonschema:"clean, warnings or conflicts"`
-	Conflicts int    `json:"conflicts" jsonschema:"must be resolved before going on"`
+	Conflicts int    `json:"conflicts" jsonschema:"must be resolved before you continue"`
 	Warnings  int    `json:"warnings"`
 	Infos     int    `json:"infos"`
 }
@@ -132,7 +132,7 @@ type Artifact struct {
 	Name     string           `json:"name"`
 	Path     string           `json:"path"`
 	Presence reprise.Presence `json:"presence"`
-	Critical bool             `json:"critical" jsonschema:"the run cannot go on without it"`
+	Critical bool             `json:"critical" jsonschema:"the run cannot continue without it"`
 	NeededBy string           `json:"needed_by"`
 	MadeBy   string           `json:"made_by"`
 	Source   string           `json:"source" jsonschema:"file:line where it is referred to"`

@@ -17,7 +17,7 @@ type Demo struct {
 	State     reprise.State `json:"state" jsonschema:"of the run at last"`
 	Steps     []DemoStep    `json:"steps" jsonschema:"in the order they came up"`
 	Processes []string      `json:"processes" jsonschema:"what was left running; empty if the proof holds"`
-	Problems  []string      `json:"problems" jsonschema:"what speaks against the proof; empty if it holds"`
+	Problems  []string      `json:"problems" jsonschema:"what contradicts the proof; empty if it holds"`
 	Proven    bool          `json:"proven"`
 	Seconds   float64       `json:"seconds" jsonschema:"how long it all took"`
 	Exit      int           `json:"exit"`

@@ -34,7 +34,7 @@ type Run struct {
 	Kind         string          `json:"kind" jsonschema:"the sort of workflow"`
 	Title        string          `json:"title"`
 	State        reprise.State   `json:"state" jsonschema:"waiting is for a person, an approval or a limit; stopped was ended on purpose with work left"`
-	Verdict      reprise.Verdict `json:"verdict" jsonschema:"none where nobody judged or nothing is to be resumed; unchecked where nothing speaks against going on and not all evidence was asked for"`
+	Verdict      reprise.Verdict `json:"verdict" jsonschema:"none where the run was not judged or nothing is to be resumed; unchecked where no problem was found but not all evidence was gathered"`
 	Progress     Progress        `json:"progress"`
 	LastActivity *time.Time      `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
 	Until        *time.Time      `json:"until,omitempty" jsonschema:"when the limit ends that it ran into; absent if none is on record"`
@@ -86,7 +86,7 @@ type Detect struct {
 	Run    *Run   `json:"run" jsonschema:"the run the answer is about; null if there is none"`
 	Reason string `json:"reason" jsonschema:"why the run is in its state"`
 	reprise.ResumeState
-	Options  []reprise.Option `json:"options" jsonschema:"ways to go on, the usual one first"`
+	Options  []reprise.Option `json:"options" jsonschema:"ways to continue, the usual one first"`
 	Findings []Finding        `json:"findings" jsonschema:"what is to be said of the folder"`
 }
 

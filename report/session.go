@@ -18,7 +18,7 @@ type Session struct {
 	Ended   bool         `json:"ended" jsonschema:"it came to its end in good order; false is no proof of the contrary"`
 	Lost    int          `json:"lost" jsonschema:"records that could not be read"`
 	Part    bool         `json:"part" jsonschema:"of a large transcript the middle was not read"`
-	Life    reprise.Life `json:"life" jsonschema:"whether somebody works on it; dead needs two signs that agree"`
+	Life    reprise.Life `json:"life" jsonschema:"whether an agent works on it; dead needs two signs that agree"`
 	Reason  string       `json:"reason" jsonschema:"what that rests on"`
 	Calls   []Call       `json:"calls" jsonschema:"what was begun and has no result, oldest first"`
 }
@@ -32,7 +32,7 @@ type Call struct {
 	Effect  reprise.Effect  `json:"effect" jsonschema:"what it can change, at worst"`
 	Landing reprise.Landing `json:"landing" jsonschema:"what became of it; only landed means that it is done"`
 	Signs   []string        `json:"signs" jsonschema:"what that rests on"`
-	Passed  bool            `json:"passed" jsonschema:"the session, or a later one, went on after it"`
+	Passed  bool            `json:"passed" jsonschema:"the session, or a later one, continued after it"`
 }
 
 func newSession(s reprise.Session) Session {

@@ -58,7 +58,7 @@ type Summary struct {
 	Started   time.Time      `json:"started"`
 	Ended     time.Time      `json:"ended"`
 	Launches  int            `json:"launches" jsonschema:"how many agents were started"`
-	Next      string         `json:"next" jsonschema:"the command that goes on from here; empty if nothing is left"`
+	Next      string         `json:"next" jsonschema:"the command that continues from here; empty if nothing is left"`
 	Exit      int            `json:"exit" jsonschema:"the exit code"`
 }
 
@@ -109,5 +109,5 @@ type Answers struct {
 	ID       string     `json:"id" jsonschema:"the run; empty if nothing is asked anywhere"`
 	Answered []string   `json:"answered" jsonschema:"ids of the questions that were answered now"`
 	Open     []Question `json:"open" jsonschema:"questions that still wait"`
-	Next     string     `json:"next" jsonschema:"the command that goes on from here"`
+	Next     string     `json:"next" jsonschema:"the command that continues from here"`
 }

@@ -396,7 +396,7 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan) {
 		p.line("  git: %s", plain(text))
 	}
 	if len(plan.Others) > 0 {
-		p.line("This is undone as well, whoever made it; nothing of it is deleted:")
+		p.line("This is undone as well; nothing of it is deleted:")
 		p.some("  ! ", plan.Others)
 	}
 	for _, text := range plan.Missing {

@@ -390,7 +390,7 @@ func (p *page) call(c reprise.Call) {
 	p.marked("    ", mark, "", text, linesSource)
 	became += ", effect " + c.Effect.String()
 	if c.Passed {
-		became += "; the work went on after it"
+		became += "; the work continued after it"
 	}
 	p.para("        ", became, linesTitle)
 	p.items("        · ", c.Signs, 0, linesTitle)

@@ -224,7 +224,7 @@ func plansRun(kind reprise.ResumeType) *reprise.Run {
 		Ref:   reprise.Ref{Layout: "longrun", ID: "shop", Path: dir, Kind: reprise.KindPlans},
 		Title: "shop", State: reprise.Interrupted, Phase: "plan 02 (api)", Reason: "plan 02 stopped after task 1 of 3",
 		LastActivity: before(3 * time.Hour), LastActivitySource: at(dir+"/plans/02-CHECKPOINT.json", 1),
-		Next: []reprise.Unit{{ID: "02", Path: dir + "/plans/02-PLAN.md", Title: "Go on at task 2 of 3: Routes", Phase: "api", Role: "executor", Reason: "plan 02 stopped after task 1 of 3"}},
+		Next: []reprise.Unit{{ID: "02", Path: dir + "/plans/02-PLAN.md", Title: "Continue at task 2 of 3: Routes", Phase: "api", Role: "executor", Reason: "plan 02 stopped after task 1 of 3"}},
 		Steps: []reprise.Step{
 			{ID: "01", Title: "schema", Phase: "schema", Role: "executor", Status: reprise.Done, Grade: reprise.Claimed, Claims: []reprise.Claim{
 				claim("SUMMARY", reprise.Done, "completed", at(dir+"/summaries/01-SUMMARY.md", 4), true),
@@ -241,7 +241,7 @@ func plansRun(kind reprise.ResumeType) *reprise.Run {
 	case reprise.ActiveAgent:
 		r.Owner = &reprise.Owner{Agent: "agent-7", Source: at(dir+"/current-agent-id.txt", 1)}
 		r.Resume = &reprise.ResumeState{Interrupted: true, Type: kind, AgentID: "agent-7", Plan: "02", Status: "spawned", Timestamp: "2026-03-01T08:55:00Z", Also: []reprise.ResumeState{partial, asked}}
-		r.Report(reprise.Finding{Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Message: `agent "agent-7" is marked as at work: its entry for plan 02 says "spawned"`, Source: at(dir+"/current-agent-id.txt", 1), Hint: "make sure that the agent is not running any more before going on"})
+		r.Report(reprise.Finding{Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Message: `agent "agent-7" is marked as at work: its entry for plan 02 says "spawned"`, Source: at(dir+"/current-agent-id.txt", 1), Hint: "make sure that the agent is not running any more before you continue"})
 	case reprise.PartialPlan:
 		r.Resume = &partial
 	case reprise.BetweenPlans:
