@@ -106,17 +106,14 @@ func (r *Run) recall(events []Event, own bool) {
 		r.State = Interrupted
 	}
 	if stopped && r.State.Open() {
-		r.State, r.Reason = Stopped, StoppedOnPurpose
+		r.State, r.Reason = Stopped, "it was stopped on purpose"
 	}
 }
 
-// StoppedOnPurpose is the reason of a run that the journal alone calls stopped.
-const StoppedOnPurpose = "it was stopped on purpose"
-
-// Reopens reports whether a run that was ended is open again once a person goes on with
-// it: where only the journal ended it, and in layouts whose files take that back.
+// Reopens reports whether a run that was ended is open again once a person continues it:
+// where only the journal ended it, and in layouts whose files take that back.
 func (r *Run) Reopens() bool {
-	return r.State == Stopped && (r.Kind.Facts().Reopens || r.Reason == StoppedOnPurpose)
+	return r.State == Stopped && (r.Kind.Facts().Reopens || r.filed.Open())
 }
 
 // Holds reports whether only a person lets the run continue, and there is no question

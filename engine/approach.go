@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"slices"
-
-	"reprise"
-)
+import "reprise"
 
 // Wish is how a person wants a run resumed, as far as they said.
 type Wish struct {
@@ -222,7 +218,7 @@ func (s *Summary) FollowUp() (verb string, flags []string) {
 	switch {
 	case s.IsFinished():
 		return "", nil
-	case s.State == reprise.Stopped && (s.Run.Kind.Facts().Reopens || slices.Contains(s.Reasons, reprise.StoppedOnPurpose)):
+	case s.Reopens:
 		return "resume", []string{"--option", reprise.OptionContinue}
 	}
 	return "resume", nil

@@ -109,7 +109,7 @@ func TestFollowUp_is_the_command_that_helps(t *testing.T) {
 		"damaged":      {engine.Summary{Action: reprise.Repair}, "repair", 0},
 		"failed":       {engine.Summary{Action: reprise.Ask, Parked: []string{"a"}}, "resume", 2},
 		"until":        {engine.Summary{Action: reprise.Start, Reached: true}, "resume", 0},
-		"ended before": {engine.Summary{Action: reprise.Ask, State: reprise.Stopped, Reasons: []string{reprise.StoppedOnPurpose}}, "resume", 2},
+		"ended before": {engine.Summary{Action: reprise.Ask, State: reprise.Stopped, Reopens: true}, "resume", 2},
 	} {
 		if verb, flags := c.s.FollowUp(); verb != c.verb || len(flags) != c.n {
 			t.Errorf("%s: %s %q", name, verb, flags)

@@ -338,7 +338,7 @@ func (w *work) drain(ctx context.Context, cause error) error {
 // end says what came of it.
 func (w *work) end(d reprise.Decision, wake time.Time) error {
 	s := w.sum
-	s.State, s.Action, s.Reasons, s.Ended = d.State, d.Action, d.Reasons, w.Now()
+	s.State, s.Action, s.Reasons, s.Ended, s.Reopens = d.State, d.Action, d.Reasons, w.Now(), w.run.Reopens()
 	s.Questions = append(s.Questions, w.run.PendingQuestions()...)
 	if !wake.IsZero() && d.Action == reprise.Start {
 		s.Action, s.Until = reprise.Wait, wake

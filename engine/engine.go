@@ -83,6 +83,7 @@ type Summary struct {
 	Run     reprise.Ref
 	State   reprise.State
 	Action  reprise.Action // what the last decision asked for
+	Reopens bool           // it was ended, and a person can continue it all the same
 	Reasons []string
 	// Finished, Failed and Skipped are what was done now, in the order it
 	// happened; an attempt that failed may have been made good by a later one.

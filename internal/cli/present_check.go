@@ -15,7 +15,7 @@ import (
 // check is the whole report about one run.
 func (p *page) check(j judged) {
 	p.headline(j)
-	p.why(j)
+	p.section("Why:", j.d.Reasons, 10, 4)
 	if j.d.Action != reprise.Finish {
 		p.gap()
 		p.show(j)
@@ -49,19 +49,6 @@ func (p *page) headline(j judged) {
 	case j.d.Action == reprise.Refuse:
 		p.para("→ then from ", pointWords(j), linesTitle)
 	}
-}
-
-// why lists the reasons; what blocks is what a person must know first.
-func (p *page) why(j judged) {
-	var blocking, others []string
-	for _, reason := range j.d.Reasons {
-		if isBlocking(j.run, reason) {
-			blocking = append(blocking, reason)
-		} else {
-			others = append(others, reason)
-		}
-	}
-	p.section("Why:", append(blocking, others...), 10, 4)
 }
 
 // ways prints the ways to continue under a title that says what they lead to.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -424,9 +423,4 @@ func firstReason(d reprise.Decision, other string) string {
 		return other
 	}
 	return d.Reasons[0]
-}
-
-// isBlocking reports whether a reason is what a finding blocks the run with.
-func isBlocking(r *reprise.Run, reason string) bool {
-	return slices.ContainsFunc(r.Findings, func(x reprise.Finding) bool { return x.Severity == reprise.Blocking && x.Message == reason })
 }
