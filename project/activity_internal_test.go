@@ -18,7 +18,7 @@ func TestX2_OR5_what_we_recorded_is_activity(t *testing.T) {
 		"a day on record, an event of it":    {day, day.Add(11 * time.Hour), true},
 		"an event of the day before":         {day, day.Add(-time.Hour), false},
 		"an event long after what files say": {day.Add(time.Second), day.Add(200 * 24 * time.Hour), true},
-		"somebody else continued after it":     {day.Add(2 * time.Hour), day.Add(time.Hour), false},
+		"somebody else continued after it":   {day.Add(2 * time.Hour), day.Add(time.Hour), false},
 		"nothing on record":                  {time.Time{}, day, true},
 	} {
 		r := &reprise.Run{LastActivity: c.active, LastActivitySource: file}
