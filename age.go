@@ -12,7 +12,7 @@ const (
 )
 
 // Age tells how long ago the run was last active, and the band that falls in.
-// ok is false where no time is on record, nobody looked at the clock, or the
+// ok is false where no time is on record, now is zero, or the
 // time lies further ahead than a missing time zone can explain.
 func (r *Run) Age(now time.Time) (age time.Duration, band string, ok bool) {
 	if now.IsZero() || r.LastActivity.IsZero() {

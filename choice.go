@@ -60,7 +60,7 @@ func (q *Question) Choose(answer string) (string, error) {
 }
 
 // Takes reports whether an answer on record is one: words that a closed question
-// does not offer are none, whoever recorded them.
+// does not offer are none.
 func (q *Question) Takes(answer string) bool {
 	return !q.Closed || len(q.Options) == 0 || q.Option(answer) != ""
 }
@@ -105,8 +105,8 @@ func beforeWhy(s string) string {
 	return s
 }
 
-// Hear adds an answer that waits beside the journal: it was given, so nobody is
-// asked for it again, and whoever works next takes it in. What the question does
+// Hear adds an answer that waits beside the journal: it was given, so it is not asked
+// for again, and the next engine takes it in. What the question does
 // not take, or was answered before, is left alone.
 func (r *Run) Hear(question, answer string) {
 	for i := range r.Questions {

@@ -41,7 +41,7 @@ type Choice struct {
 	If string
 }
 
-// Decision is the whole answer about one run: may it go on, from where, and
+// Decision is the whole answer about one run: may it continue, from where, and
 // why. It is data; nothing has been changed.
 type Decision struct {
 	Action  Action
@@ -56,10 +56,10 @@ type Decision struct {
 	Waits []string
 	// Reasons say why, the most important first.
 	Reasons []string
-	// Verify are steps that their ledger calls open while git has a commit
+	// Verify are steps that their ledger marks open while git has a commit
 	// for them: they are to be checked and marked, not done again.
 	Verify []Unit
-	// Doubtful are steps that are called done below the grade asked for, or
+	// Doubtful are steps that are marked done below the grade asked for, or
 	// with evidence against them.
 	Doubtful []Unit
 	// Missing are files the next phase needs and that are not there.

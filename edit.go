@@ -62,13 +62,13 @@ type Edit struct {
 type Store interface {
 	fs.FS
 	// Apply makes all the changes or none of them, also over a crash: what
-	// was begun is carried to its end when the store is next opened. It
+	// was begun is finished when the store is next opened. It
 	// returns a *ChangedError, and changes nothing, if a file is not what its
 	// edit was made for.
 	Apply(ctx context.Context, edits []Edit) error
 }
 
-// ErrChanged is the cause of every refusal to write over what somebody else
+// ErrChanged is the cause of every refusal to write over what another program
 // changed.
 var ErrChanged = errors.New("changed under us")
 

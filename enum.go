@@ -107,7 +107,7 @@ type State uint8
 const (
 	NotStarted  State = iota + 1 // planned, nothing done yet
 	Running                      // alive now, by evidence from outside its files
-	Interrupted                  // begun, not finished, nobody needed to continue
+	Interrupted                  // begun, not finished, and no person is needed to continue
 	Waiting                      // for a person, an approval or a limit
 	Stopped                      // ended on purpose with work left open
 	Complete                     // nothing is left
@@ -145,15 +145,15 @@ func (s State) Open() bool {
 // Verdict says whether it is safe to continue.
 type Verdict = Enum[verdictWords]
 
-// The verdicts. VerdictNone means that nobody looked, or that there is nothing
+// The verdicts. VerdictNone means that the run was not judged, or that there is nothing
 // to resume.
 const (
 	VerdictNone Verdict = iota + 1
 	Safe
 	Caution
 	BlockedVerdict
-	// UncheckedVerdict means that nothing speaks against continuing, and that the
-	// expensive evidence was not asked for.
+	// UncheckedVerdict means that no problem was found, and that the expensive evidence
+	// was not gathered.
 	UncheckedVerdict
 )
 

@@ -35,12 +35,11 @@ const (
 	StepDeferred  EventKind = "step_deferred"  // a limit: not to be started again before Until; costs no attempt
 	WorktreeReady EventKind = "worktree_ready" // a checkout was made whole; Text is its path, Commit its base
 	SessionKnown  EventKind = "session_known"  // the attempt runs in the session Agent
-	EngineLeft    EventKind = "engine_left"    // whoever worked on the run left in good order
-	// An answer that nothing was done with does not count any more: what it was given
-	// for is done again, or the run goes on that it ended. Where it is needed, it is
-	// asked for anew.
+	EngineLeft    EventKind = "engine_left"    // the engine that worked on the run left in good order
+	// An answer that was never used no longer counts: what it was given for is done
+	// again, or the run that it ended continues. Where it is needed, it is asked again.
 	AnswerWithdrawn EventKind = "answer_withdrawn"
-	RunRenewed      EventKind = "run_renewed" // the run is to start afresh: its state is archived, then it begins again with Then
+	RunRenewed      EventKind = "run_renewed" // the run starts from scratch: its state is archived, then it begins again with Then
 )
 
 // Person is the actor of what a person decided.
@@ -84,7 +83,7 @@ type Event struct {
 	Key    string     `json:"key,omitempty"`
 	// Left are the files that an attempt which is not accepted changed in the
 	// project and no commit holds, from the root of the repository: a later one
-	// goes on with them.
+	// continues with them.
 	Left []string `json:"left,omitempty"`
 	// Work are the files that an attempt changed which ended well and which git could
 	// not commit, from the root of the repository; Before is what each of them was
@@ -92,7 +91,7 @@ type Event struct {
 	// as it is known.
 	Work []Expected `json:"work,omitempty"`
 	// Measure is, with what an attempt does, what the work of the run is measured by
-	// then, as a fingerprint: whoever comes next can tell that somebody changed it.
+	// then, as a fingerprint: a later reader can tell that it was changed.
 	Measure string `json:"measure,omitempty"`
 	// Cause is the fingerprint of a failure: two attempts with the same cause
 	// in an unchanged world failed the same way.
@@ -118,7 +117,7 @@ type Event struct {
 	Old *Place `json:"old,omitempty"`
 }
 
-// Ambiguity is the policy for a step that was started and whose end nobody saw.
+// Ambiguity is the policy for a step that was started and whose end is not on record.
 type Ambiguity string
 
 // The policies. The zero value stands for Verify.
@@ -135,8 +134,8 @@ type Expected struct {
 	// Before. Otherwise being there is enough.
 	Changed bool `json:"changed,omitempty"`
 	Before  Hash `json:"before,omitzero"`
-	// Lacks says what is missing in a file that must change and did not, for whoever
-	// makes the next attempt. It stands in no journal.
+	// Lacks says what is missing in a file that must change and did not, for the
+	// next attempt. It is in no journal.
 	Lacks string `json:"-"`
 }
 

@@ -29,8 +29,8 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.refuse(Running, why)
 		return d
 	case o.liveSession(r) != nil:
-		// Somebody works in the folder, whether or not on this very run: a
-		// second one beside them would cost work.
+		// An agent works in the folder, on this run or another: a second one
+		// beside it would cost work.
 		s := o.liveSession(r)
 		state := Running
 		if r.State == NotStarted {
@@ -47,8 +47,8 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.because(r.Reason)
 		return d
 	case r.State == Complete:
-		// The run is called complete while a step is not: that is for a
-		// person to settle, not for us to believe.
+		// The run is marked complete while a step is not: a person settles
+		// that.
 		d.State = Waiting
 		d.because(fmt.Sprintf("it is marked complete, but %s is open", d.open(r)[0]))
 		d.ask(r)
@@ -89,7 +89,7 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	return d
 }
 
-// heed starts the agent that a person chose to go on with, whatever else waits for them.
+// heed starts the agent that a person chose to continue with, whatever else waits.
 func (d *Decision) heed(r *Run, c Choice) {
 	if d.Action != Ask || !c.Means().Agent || r.Resume == nil || r.Resume.Type != ActiveAgent {
 		return
@@ -118,7 +118,7 @@ func (r *Run) waits(a Action) (out []string) {
 }
 
 // suspend makes a decision cautious where an agent began something, left no
-// result, and nobody can tell what became of it.
+// result, and what became of it is unknown.
 func (d *Decision) suspend(r *Run, o Observed) {
 	for _, s := range o.SessionsOn(r) {
 		for _, c := range s.Calls {
@@ -174,8 +174,8 @@ func landed(s *Step) bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.For && e.Kind == EvidenceCommit })
 }
 
-// against reports whether anything contradicts that the step is done, with
-// nothing to speak for it.
+// against reports whether evidence contradicts that the step is done and none
+// supports it.
 func against(s *Step) bool {
 	no := false
 	for _, e := range s.Evidence {

@@ -7,12 +7,12 @@ import "time"
 // give the same answer. What was not looked at is nil or empty, never false.
 type Observed struct {
 	Now time.Time
-	// Git is nil where there is no repository, or nobody looked.
+	// Git is nil where there is no repository, or it was not looked at.
 	Git *Git
 	// GitError says why git could not be asked, if it could not.
 	GitError string
 	// Astray are the commits that hold work which was accepted here and that are not in
-	// the history of where their run goes on, by hash.
+	// the history of where their run continues, by hash.
 	Astray map[string]Astray
 	// Owners tells of the recorded owners, by the place of the record.
 	Owners map[Source]OwnerLife
@@ -73,7 +73,7 @@ type Git struct {
 	Known map[string]bool
 }
 
-// Astray is a commit that is not in the history of where its run goes on, and what is
+// Astray is a commit that is not in the history of where its run continues, and what is
 // there of it all the same: files that it changed are as it left them, as they were
 // before it, or neither. All are zero where that cannot be told.
 type Astray struct {

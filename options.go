@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Options lists the ways to go on with a run that a person can choose from
+// Options lists the ways to continue a run that a person can choose from
 // once this decision is made, the usual one first. It is what the layout
-// offers, without what the decision rules out: nothing for a run that somebody
-// works on or where nothing is left, and no plain continuing of a run whose
+// offers, without what the decision rules out: nothing for a run that is being
+// worked on or where nothing is left, and no plain continuing of a run whose
 // state must be mended first.
 func (d Decision) Options(r *Run) []Option {
 	options := d.options(r)
@@ -33,8 +33,8 @@ func (d Decision) Options(r *Run) []Option {
 	return options
 }
 
-// tryAgain adds that what comes next is tried again to the ways to go on with a run
-// that it waits for: going on as it stands starts nothing.
+// tryAgain adds another try to the ways to continue a run whose next step has used up
+// its attempts: continuing as it stands starts nothing.
 func (d Decision) tryAgain(options []Option) []Option {
 	out := without(options, func(o Option) bool { return o.Key == OptionRestart })
 	for i := range out {
@@ -46,8 +46,8 @@ func (d Decision) tryAgain(options []Option) []Option {
 	return slices.Insert(out, at, Option{OptionRestart, "Try " + d.Point.name() + " again"})
 }
 
-// unusedAnswer gives what a person said where nothing is asked any more and nothing
-// came of it yet.
+// unusedAnswer gives what a person said, where no question is open and the answer has
+// not been used yet.
 func (r *Run) unusedAnswer() (string, bool) {
 	if len(r.PendingQuestions()) > 0 || !r.State.Open() {
 		return "", false
@@ -60,8 +60,8 @@ func (r *Run) unusedAnswer() (string, bool) {
 	return "", false
 }
 
-// Gone is what says that files of the run are gone without which nobody can tell what
-// it is; nil if they are there.
+// Gone is the finding that files of the run are gone without which it cannot be told
+// what it is; nil if they are there.
 func (r *Run) Gone() *Finding {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Code == CodeStateGone && f.Severity == Blocking {
@@ -71,7 +71,7 @@ func (r *Run) Gone() *Finding {
 	return nil
 }
 
-// Refreshable reports whether the run can be started afresh, which archives its
+// Refreshable reports whether the run can be started from scratch, which archives its
 // folder: not where that holds a person's own plans beside the state.
 func (r *Run) Refreshable() bool { return !slices.Contains(r.Kind.Facts().Shared, path.Base(r.Path)) }
 
@@ -81,7 +81,7 @@ func (d Decision) options(r *Run) []Option {
 	case d.Action == Finish, d.Action == Refuse && d.State == Running:
 		return nil
 	case r.Gone() != nil:
-		// There is nothing to begin afresh from.
+		// There is nothing to start again from.
 		return []Option{{OptionRepair, "Rebuild its files from the journal"}, {OptionClean, "Give the run up"}}
 	case len(r.Options) == 0 && r.Resume == nil && kind.ByUnit:
 		return d.unitOptions(r)

@@ -2,7 +2,7 @@ package reprise
 
 import "slices"
 
-// Option is one way to go on that is offered to a person.
+// Option is one way to continue that is offered to a person.
 type Option struct {
 	Key   string `json:"key"`   // the word that chooses it, as a flag value
 	Label string `json:"label"` // what it does, in words

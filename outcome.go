@@ -59,7 +59,7 @@ func (d Decision) Remarkable(s *Step) bool {
 	if len(s.Evidence) > 0 || slices.Contains(d.Again, s.ID) || slices.Contains([]Status{Unknown, Failed, Blocked, InProgress}, s.Status) {
 		return true
 	}
-	// A plan calls every step pending; that is no disagreement.
+	// In a plan every step is pending; that is no disagreement.
 	if slices.ContainsFunc(s.Claims, func(c Claim) bool { return c.Status != s.Status && c.Status != Pending }) {
 		return true
 	}

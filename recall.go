@@ -6,19 +6,19 @@ import "time"
 // often each step was started and sent back, when it ended last, whether a person
 // wants it done again, which stages were begun that are no steps, what a person was
 // asked and said, and in which mode it was started. Events stand in the order in which
-// they happened; what the files say of a question that nobody else answered stays.
+// they happened; what the files say of a question stays where no event answers it.
 //
 // A question without an answer makes an open run wait, a step that was started
-// makes one that its files call not begun an interrupted one, and a stop that
-// nobody took back ends it; nothing else changes its state.
+// makes one that its files say was not begun an interrupted one, and a stop that
+// was not taken back ends it; nothing else changes its state.
 func (r *Run) Recall(events []Event) { r.recall(events, false) }
 
-// RecallOwn is Recall for a run that was begun here with steps that nobody else is to
-// change: whatever was done of it is in the journal before the files tell it. What
-// they call done or answered and it does not is a claim of somebody else, an agent
-// that ticks off more than its own say: the step is not done by that and is Claimed,
-// the question is still open. Of a step that is being worked on, or was cut off, the
-// files may speak; it is not done before its end is on record.
+// RecallOwn is Recall for a run that was begun here with steps that nobody else may
+// change: everything done is in the journal before it is in the files. What the files
+// alone mark done or answered is a claim, of an agent that ticks off more than its own
+// step for instance: the step is not done by that and is Claimed, and the question stays
+// open. A step that is being worked on, or was cut off, is not done before its end is
+// on record.
 func (r *Run) RecallOwn(events []Event) { r.recall(events, true) }
 
 func (r *Run) recall(events []Event, own bool) {
@@ -82,11 +82,11 @@ func (r *Run) recall(events []Event, own bool) {
 			*q = Question{ID: ev.Question, Subject: ev.Step, By: ev.By, Own: ev.Own, Text: ev.Text, Options: ev.Options, Closed: ev.Closed, AskedAt: ev.At}
 		case QuestionAnswered:
 			if !q.Takes(ev.Text) {
-				break // nobody said that: it is still asked
+				break // it is no answer: the question is still open
 			}
 			q.Answered, q.Applied, q.Answer = true, false, ev.Text
 			if s := r.Step(q.Subject); s != nil && q.Subject != "" {
-				s.Rejected = 0 // a person had a say
+				s.Rejected = 0 // a person decided
 			}
 		case AnswerApplied, AnswerWithdrawn:
 			q.Answered, q.Applied = true, true
@@ -153,7 +153,7 @@ func latestLife(events []Event, mode string) (string, []Event) {
 // and holds nothing up.
 const LongestLimit = 8 * 24 * time.Hour
 
-// limits are those that steps ran into and that nobody has tried again since.
+// limits are those that steps ran into, of steps that were not tried again since.
 type limits map[string]time.Time
 
 func (l *limits) add(ev *Event) {
@@ -233,7 +233,7 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 			}
 		}
 		// The files ask still: an answer that was applied did not take it
-		// away, so it is asked anew.
+		// away, so it is asked again.
 		switch {
 		case q.Answered && !q.Applied && !have.Answered && have.Takes(q.Answer):
 			have.Answered, have.Answer = true, q.Answer
@@ -249,7 +249,7 @@ func (r *Run) recallQuestion(q *Question, withdrawn bool) {
 		return
 	}
 	if q.Text == "" {
-		return // an answer to a question that the files do not ask any more
+		return // an answer to a question that the files no longer ask
 	}
 	r.Questions = append(r.Questions, *q)
 	if !q.Answered && r.State.Open() {

@@ -11,7 +11,7 @@ type Place struct {
 }
 
 // Renewal follows the events of a journal for a fresh start that was decided and
-// may not be carried to its end: from RunRenewed on, as long as nothing is
+// may not be finished: from RunRenewed on, as long as nothing is
 // recorded but what that event said would follow.
 type Renewal struct {
 	// Run is what begins again, zero while no fresh start is under way. Old is
@@ -42,7 +42,7 @@ func (n *Renewal) Add(ev *Event) {
 	n.Left = n.Left[next+1:]
 }
 
-// Of reports whether it is the fresh start of this run: a journal speaks for no
+// Of reports whether it is the fresh start of this run: a journal counts for no
 // other.
 func (n *Renewal) Of(ref Ref) bool { return n.Run.Layout == ref.Layout && n.Run.Path == ref.Path }
 

@@ -51,7 +51,7 @@ const (
 	Passes                           // approved
 	PassesWithConcerns               // approved by some conventions, not by others
 	SendsBack                        // to be done again
-	Holds                            // the reviewer cannot go on
+	Holds                            // the reviewer cannot continue
 	UnclearRuling                    // a word without a meaning
 )
 

@@ -101,7 +101,7 @@ func (r *Run) ResumeAnswer() ResumeState {
 	return partial
 }
 
-// ResumeOptions gives the ways to go on with the run, the usual one first. A task
+// ResumeOptions gives the ways to continue the run, the usual one first. A task
 // group is offered to be skipped only where its steps are certain.
 func (r *Run) ResumeOptions() []Option {
 	if len(r.Options) > 0 {

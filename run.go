@@ -42,10 +42,10 @@ type Question struct {
 	By       string // the step that waits for the answer, if that is on record
 	Own      string // what the agent that asks calls it, where that name was taken
 	Options  []string
-	Closed   bool   // it takes one of its options and nothing else: other words would start, repeat or end something that nobody meant
+	Closed   bool   // it takes one of its options and nothing else: other words could start, repeat or end something by mistake
 	Answer   string // what a person said, if it is on record
 	Answered bool   // an answer is on record
-	Kept     bool   // that answer waits beside the journal: whoever works next takes it in
+	Kept     bool   // that answer waits beside the journal for the next engine
 	Applied  bool   // the answer was used, or withdrawn; it must not be applied again
 	AskedAt  time.Time
 	Source   Source
@@ -104,7 +104,7 @@ type Run struct {
 	Life  string    `json:",omitempty"`
 	Began time.Time `json:",omitzero"`
 	// Until is when the limit ends that its next step ran into, zero if none
-	// is on record. Whether that time is over is for whoever knows the clock.
+	// is on record. Whether that time is over depends on the clock.
 	Until time.Time
 
 	// Steps stand in the order in which they would be done.
@@ -116,25 +116,25 @@ type Run struct {
 	// recommended unit first. Empty for a run that is closed.
 	Next []Unit
 	// Spent are those of them whose attempts are used up: they are not tried
-	// again before a person had a say.
+	// again before a person decides.
 	Spent []Spent
 	// Owed are steps that have to be done again before anything else: their last attempt
-	// was not accepted, and what it left makes the files call them done.
+	// was not accepted, and what it left makes the files mark them done.
 	Owed []Unit `json:",omitempty"`
-	// Asks are questions to a person that whoever resumes the run puts before anything
-	// is started, and that are not on record yet.
+	// Asks are questions that a person is asked before anything is started, and that are
+	// not on record yet.
 	Asks []Asked `json:",omitempty"`
 
 	LastActivity       time.Time
 	LastActivitySource Source
 	// Dates are the latest days written in the files, future ones included,
-	// for whoever knows the clock; the latest first.
+	// the latest first.
 	Dates []Dated
 
 	Questions []Question
 	Artifacts []Artifact
 	Findings  []Finding
-	// Also lists further places that speak of this same run: a second copy
+	// Also lists further places that tell of this same run: a second copy
 	// of its plan, its story file, a worktree.
 	Also []Ref
 
@@ -157,7 +157,7 @@ type Run struct {
 	// Resume is the layout's own answer in the form of the seed's
 	// ResumeState; nil where the layout has none and ResumeAnswer derives it.
 	Resume *ResumeState
-	// Options are the layout's own ways to go on; empty where those of
+	// Options are the layout's own ways to continue; empty where those of
 	// ResumeState apply.
 	Options []Option
 

@@ -40,18 +40,18 @@ type Call struct {
 	ID      string
 	Tool    string
 	Text    string // the command or the files, shortened and without what looks like a secret
-	Wrote   Hash   // of id, tool and text as the session wrote them, whoever looks
+	Wrote   Hash   // of id, tool and text as the session wrote them, before anything is hidden
 	Started time.Time
 	Effect  Effect
 	Landing Landing
 	// Signs say what the landing rests on, one sentence each.
 	Signs []string
-	// Passed tells that the session continued after it, so that whoever worked
+	// Passed tells that the session continued after it, so that the agent
 	// there had the chance to look.
 	Passed bool
 }
 
-// Open reports whether somebody must find out what became of the call before
+// Open reports whether it must be found out what became of the call before
 // the same is done again.
 func (c Call) Open() bool {
 	return !c.Passed && c.Effect != EffectNone && c.Landing != Landed && c.Landing != NotLanded
@@ -68,7 +68,7 @@ const (
 	EffectProcess                     // starts or stops something that lives on
 	EffectNetwork                     // something elsewhere
 	EffectRemoteGit                   // another repository
-	EffectUnknown                     // nobody can tell
+	EffectUnknown                     // cannot be told
 )
 
 type effectWords struct{}
@@ -80,13 +80,13 @@ func (effectWords) words() (string, []string) {
 // Landing is what became of a call without a result.
 type Landing = Enum[landingWords]
 
-// The landings. Unset counts as unknown: nothing is taken as done that nobody
+// The landings. Unset counts as unknown: nothing is taken as done that was not
 // looked at.
 const (
 	Landed         Landing = iota + 1 // its effect is there, whole
 	NotLanded                         // its effect is not there
 	LandedPartly                      // some of it is there
-	LandingUnknown                    // nobody can tell
+	LandingUnknown                    // cannot be told
 )
 
 type landingWords struct{}

@@ -28,7 +28,7 @@ type Step struct {
 	Ours     bool     // our own journal tells that it was begun
 	Rejected int      // how often in a row it ended with the work sent back, on record
 	Again    bool     // a person wants it done again, all of it, and it was not ended since, on record
-	Claimed  bool     // its files call it done, and the journal, which has all that was done of the run, does not: a person is to say
+	Claimed  bool     // its files mark it done, and the journal, which records all the work, does not: a person decides
 	Ended    int      // the place of its latest end in the journal, from 1; 0 if none is there
 	Commits  []string // commits the ledgers record for it
 	Pieces   bool     // those commits are made on the way: they show that it was begun, not that it is whole
@@ -63,7 +63,7 @@ type Acceptance struct {
 	Commit string    // holds its work, "" if none does
 	Key    string    // what commits of the attempt carry in their trailer
 	At     time.Time // when it was accepted
-	Gone   []string  // what it was to leave and is not there any more
+	Gone   []string  // what it was to leave and is gone
 }
 
 // Unrecorded gives the commits that may hold a piece of a part of a step: they name
@@ -107,7 +107,7 @@ type Evidence struct {
 	Kind   string
 	Text   string // one sentence
 	Source string // a commit, a file:line, a command
-	For    bool   // speaks for the step being done; false: against it
+	For    bool   // supports that the step is done; false: contradicts it
 }
 
 // Artifact is a file a run refers to.

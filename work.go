@@ -35,7 +35,7 @@ type Goal struct {
 	Path string // a story, an epic file, a spec: what the run is about, a slash path in the project
 	Now  time.Time
 	Mode string // the mode it is started in
-	// Given is, for a run that is started afresh, what it was given before, by
+	// Given is, for a run that is started from scratch, what it was given before, by
 	// name, as its playbook tells (Giver).
 	Given map[string]string
 }
@@ -62,7 +62,7 @@ type Assignment struct {
 	// engine sets it for a checkout, before Conclude.
 	Place string
 	// Commit lets the engine commit what the agent left uncommitted, where
-	// that is nobody else's.
+	// that is its own.
 	Commit bool
 	// Answers are ids of questions whose answers this unit uses; they are
 	// recorded as applied once it is finished.
@@ -70,11 +70,11 @@ type Assignment struct {
 
 	// Child, if set, is a run of its own that does the unit.
 	Child *Ref
-	// Cast says who does the work of a role in that run, where it is somebody else.
+	// Cast says who does the work of a role in that run, where it is another.
 	Cast map[string]string
 	// Ask, if set, is for a person and starts nothing.
 	Ask *Asked
-	// Local units need nobody: they are recorded as finished. Text is why.
+	// Local units need no agent: they are recorded as finished. Text is why.
 	Local string
 	// Prompt, Command, Env, Verify, Timeout, Backoff and Attempts come from the
 	// person's own workflow file and only from there. Prompt is what an agent
@@ -124,7 +124,7 @@ type Conclusion struct {
 var ErrNotFromNothing = errors.New("cannot be started from nothing")
 
 // Aimer is implemented by playbooks whose journal can tell better than the files where
-// a run goes on. Aim puts that into Next, and into the steps, phase and reason that hang
+// a run continues. Aim puts that into Next, and into the steps, phase and reason that hang
 // on it; it is called wherever a run was told what its journal holds, so that who looks
 // and who works agree.
 type Aimer interface {
@@ -132,7 +132,7 @@ type Aimer interface {
 }
 
 // Goaler is implemented by playbooks that can tell what a run was started for,
-// in words, so that it can be started afresh.
+// in words, so that it can be started from scratch.
 type Goaler interface {
 	GoalOf(fsys fs.FS, r *Run) string
 }

@@ -13,7 +13,7 @@ import (
 type cli struct {
 	name   string
 	reads  string // the files it reads by itself
-	resume string // how a person goes on with a session of it
+	resume string // how a person resumes a session of it
 }
 
 var clis = []cli{
@@ -51,7 +51,7 @@ func (g *gathering) notes() []string {
 	return out
 }
 
-// session finds the latest session of the CLI that can be gone on with, one of
+// session finds the latest session of the CLI that can be resumed, one of
 // the run's own before others: those that were found full or gone are not.
 func (g *gathering) session() *reprise.Session {
 	lost, ours := map[string]bool{}, map[string]bool{}

@@ -60,7 +60,7 @@ func (g *gathering) steps() {
 	}
 }
 
-// evidenceOf says what speaks for and against a step.
+// evidenceOf gives the evidence for and against a step.
 func evidenceOf(s *reprise.Step) string {
 	var parts []string
 	for _, e := range s.Evidence {
@@ -97,7 +97,7 @@ func (g *gathering) sourcesOf(s *reprise.Step) []string {
 
 func journal(seq uint64) string { return fmt.Sprintf("journal #%d", seq) }
 
-// attempts tells of those whose end nobody saw, and of the last failures.
+// attempts lists those whose end is not on record, and the last failures.
 func (g *gathering) attempts() {
 	open, cut, failed, held := map[string]Recorded{}, map[string]Recorded{}, map[string]Recorded{}, map[string]Recorded{}
 	var order []string

@@ -25,7 +25,7 @@ type Entry struct {
 	// Playbooks say how its runs are worked on, by their kind.
 	Playbooks map[reprise.Kind]reprise.Playbook
 	// Appends tells that its files only ever add to what they tell: an end that is
-	// missing there was lost, and nobody opened the step again.
+	// missing there was lost; the step was not opened again.
 	Appends bool
 
 	// The rest is nil where a convention has nothing to say.
@@ -39,7 +39,7 @@ type Entry struct {
 	// archived when a person does.
 	Lift func(fsys fs.FS, r *reprise.Run) []string
 	// Leave gives what is recorded when the engine leaves a run that is not over, and why:
-	// its files would say otherwise that somebody is at work.
+	// its files would say otherwise that an agent is at work.
 	Leave func(r *reprise.Run, why string) []reprise.Event
 }
 

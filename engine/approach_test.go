@@ -27,7 +27,7 @@ func TestApproach_by_mode_and_wish(t *testing.T) {
 	blocked := reprise.Decision{Action: reprise.Refuse, State: reprise.Interrupted, Verdict: reprise.BlockedVerdict}
 	ask := reprise.Decision{Action: reprise.Ask, State: reprise.Waiting, Verdict: reprise.Caution}
 	beside := ask
-	beside.Units = []reprise.Unit{{ID: "b"}}
+	beside.Units, beside.Waits = []reprise.Unit{{ID: "b"}}, []string{"a"}
 	ended := reprise.Decision{Action: reprise.Ask, State: reprise.Stopped, Verdict: reprise.Caution}
 	way := func(option string) engine.Choice { return engine.Choice{Option: option} }
 	for name, c := range map[string]struct {

@@ -52,7 +52,7 @@ func (a *air) shown(text string) string { return redact.Shown(text, shownText, a
 func (a *air) named(text string) string { return redact.Shown(text, shownName, a.hide) }
 
 // sessions finds the sessions of agent CLIs that worked in the project or in a
-// checkout of a run, tells whether somebody works on them and what became of
+// checkout of a run, tells whether an agent works on them and what became of
 // the calls they left without a result. unread says what was not looked at.
 func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed, opts Options) (found []reprise.Session, unread []string) {
 	a := &air{root: root, real: root, now: o.Now, git: o.Git, env: lookup(opts.Environ), hide: opts.Hide}
@@ -250,7 +250,7 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 
 // overtake marks the calls of sessions after which another one worked in the
 // same folder and came to a good end, or that took the same call over and went
-// on: whoever worked there had the chance to look.
+// on: the agent there had the chance to look.
 func overtake(found []reprise.Session) {
 	for i := range found {
 		for _, later := range found {

@@ -74,7 +74,7 @@ func (a *air) owners(raw []*transcript.Session, query transcript.Query) holders 
 // that is. From inside a sandbox the process above us may not be seen.
 var calls = map[string]string{transcript.Claude: "CLAUDE_CODE_SESSION_ID", transcript.Codex: "CODEX_THREAD_ID"}
 
-// holder says whether somebody works on a session. A program that is provably
+// holder says whether an agent works on a session. A program that is provably
 // at it makes it alive; dead needs two signs that agree and a view of every
 // process; all else is unknown.
 func (a *air) holder(s *transcript.Session, registry []entry, latest bool) holderOf {

@@ -3,8 +3,8 @@
 // file of the project, of its git folder and of the CLIs' stores is what it was,
 // to the byte and to the time stamp.
 //
-// What it returns is plain data about one moment. Whoever decides on it stays
-// pure; package grade, below this one, is the first of those.
+// What it returns is plain data about one moment. What decides on it stays
+// pure; package grade, below this one, is the first such.
 package evidence
 
 import (

@@ -11,10 +11,10 @@ import (
 )
 
 // astray finds the commits that hold what was accepted here and that are not in the
-// history of where their run goes on: it was set back, or another branch is checked
-// out. One that was made anew with its trailer is there, as rebase, amend and
+// history of where their run continues: it was set back, or another branch is checked
+// out. One that was made again with its trailer is there, as rebase, amend and
 // cherry-pick do it. Of the others it is looked what is there all the same: work that
-// was squashed, or is not committed any more, is not lost.
+// was squashed, or is no longer committed, is not lost.
 func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.Run, git *reprise.Git) (out map[string]reprise.Astray, problem string) {
 	reached, keys := map[string]*reprise.Commit{}, map[string]bool{}
 	var asked map[string][]string // by checkout
@@ -37,7 +37,7 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 					}
 				}
 			}
-			// A run with a branch of its own goes on there, wherever that is checked out.
+			// A run with a branch of its own continues there, wherever that is checked out.
 			c, own := reached[l.Commit], r.Branch != "" || r.Worktree != "" && path.Clean(r.Worktree) != "."
 			if c != nil && (c.OnHead || own) || known(keys, l.Key, own) || known(keys, l.Key+reprise.TrailerAccepted, own) {
 				continue

@@ -73,7 +73,7 @@ func weight(r *reprise.Run, a *reprise.Artifact, made bool) reprise.Severity {
 }
 
 // wanted reports whether open work needs what is needed by a phase or step. A
-// phase nobody knows is taken for wanted: better asked than lost.
+// phase that is not known is taken for wanted: better asked than lost.
 func wanted(r *reprise.Run, by string) bool {
 	if by == "" || by == r.Phase {
 		return true

@@ -7,7 +7,7 @@ import (
 	"reprise"
 )
 
-// checkout is the place a run would go on in.
+// checkout is the place a run would continue in.
 type checkout struct {
 	name     string // the folder, "" for the project's own
 	branch   string
@@ -67,7 +67,7 @@ func wrongBranch(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			return nil // it is made when the run starts
 		}
 		// A run without its branch was merged, works where it stands, or has
-		// not got that far; nothing is at risk by going on.
+		// not got that far; nothing is at risk by continuing.
 		f.Severity = reprise.Info
 	}
 	return []reprise.Finding{f}

@@ -6,8 +6,8 @@ import (
 	"reprise"
 )
 
-// falseCompletion tells of steps that are called done while evidence speaks
-// against it and none for it. It looks at finished runs too.
+// falseCompletion reports steps that are marked done while evidence contradicts it and
+// none supports it. It looks at finished runs too.
 func falseCompletion(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 	var doubtful []*reprise.Step
 	var reasons []string
@@ -43,8 +43,7 @@ func falseCompletion(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 	return out
 }
 
-// contradicted returns the first thing that speaks against a step, if nothing
-// speaks for it.
+// contradicted returns the first evidence against a step, if there is none for it.
 func contradicted(s *reprise.Step) (why string, no bool) {
 	for _, e := range s.Evidence {
 		if e.For {

@@ -40,7 +40,7 @@ func newDependency(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 // changedManifests looks for manifests in commits of others, and for changes to
-// them that nobody has committed unless the run itself is to touch them.
+// them that are not committed, unless the run itself is to touch them.
 func changedManifests(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	if o.Git == nil || !isBegun(r) {
 		return nil

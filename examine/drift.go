@@ -159,7 +159,7 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			d = Drift{reprise.Info, "it was begun here and its file is not marked yet", hintUpdate}
 		}
 		if s.Ours && saved.Status == reprise.InProgress && own.Status == reprise.Done {
-			// We began it; whoever was to record its end was stopped before.
+			// We began it; the engine was stopped before it could record the end.
 			d = Drift{reprise.Info, "it was begun here and is done; only the saved state was not moved on", hintUpdate}
 		}
 		if own.Status == reprise.Done && d.Severity == reprise.Blocking && onlyCloses(r) {
@@ -180,7 +180,7 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 
 // onlyCloses reports whether nothing is left of an epic but its gates and its end, and
 // whether more than words say so: every story is done, something of it landed, and
-// nothing speaks against that. A story that was left out is not counted where both
+// nothing contradicts that. A story that was left out is not counted where both
 // sides say so.
 func onlyCloses(r *reprise.Run) bool {
 	if !r.Kind.Facts().Stories || len(r.Steps) == 0 {
@@ -198,8 +198,8 @@ func onlyCloses(r *reprise.Run) bool {
 	return true
 }
 
-// proven reports whether a fact speaks for a step being done, as grades go, and none
-// against it.
+// proven reports whether evidence supports that a step is done, as grades go, and none
+// contradicts it.
 func proven(s *reprise.Step) bool {
 	return s.Grade >= reprise.Evidenced && !slices.ContainsFunc(s.Evidence, func(e reprise.Evidence) bool { return !e.For })
 }

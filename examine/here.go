@@ -7,7 +7,7 @@ import (
 	"reprise"
 )
 
-// workNotHere finds finished steps whose work is not where the run goes on. What our
+// workNotHere finds finished steps whose work is not where the run continues. What our
 // own journal accepted is looked for: the commit that holds it, and in graphs the files
 // that an open step needs.
 func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
@@ -33,7 +33,7 @@ func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		if f.Severity != reprise.Blocking {
 			continue
 		}
-		// Whoever does it again does those again, too: one word for all of them.
+		// Doing it again does those again, too: one finding for all of them.
 		rests, more := r.RestsOn(i), 0
 		for k := i + 1; k < len(r.Steps); k++ {
 			if t := &r.Steps[k]; rests[t.ID] && t.Accepted != nil && !told[t.ID] {
@@ -54,7 +54,7 @@ func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 // noRepository tells that work was committed here, or was to be, and that there is no
-// repository any more. One that cannot be asked is there.
+// repository now. One that cannot be asked is there.
 func noRepository(r *reprise.Run, o reprise.Observed) *reprise.Finding {
 	if o.Git != nil || o.GitError != "" {
 		return nil
@@ -80,7 +80,7 @@ func noRepository(r *reprise.Run, o reprise.Observed) *reprise.Finding {
 }
 
 // notInHistory tells that the commit of a step is not in the history of where the run
-// goes on, unless what it changed is there all the same.
+// continues, unless what it changed is there all the same.
 func notInHistory(s *reprise.Step, o reprise.Observed) *reprise.Finding {
 	a, ok := o.Astray[s.Accepted.Commit]
 	if !ok || a.Here > 0 && a.Undone == 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // lifeOf returns what is known of the recorded owner of a run; ok is false if
-// there is none or nobody looked.
+// there is none or it was not looked up.
 func lifeOf(r *reprise.Run, o reprise.Observed) (reprise.OwnerLife, bool) {
 	if r.Owner == nil {
 		return reprise.OwnerLife{}, false

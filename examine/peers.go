@@ -10,7 +10,7 @@ import (
 
 // concurrent tells of another open workflow on the same story. An epic and the
 // workflows of its stories belong together, and so do a story's file and the
-// state that speaks of it: those are no conflict.
+// state that tells of it: those are no conflict.
 func concurrent(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	mine := storiesOf(r)
 	var out []reprise.Finding
@@ -82,7 +82,7 @@ func firstShared(a, b []string) string {
 	return ""
 }
 
-// superseded tells that the same task was begun anew in a later run. Only kinds
+// superseded tells that the same task was begun again in a later run. Only kinds
 // of which every try is a run of its own are compared.
 func superseded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	if !r.Kind.Facts().Tries || told(r, reprise.CodeSuperseded, "") {

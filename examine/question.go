@@ -7,7 +7,7 @@ import (
 )
 
 // questionHidden tells of questions that are open while the run is in another
-// state than waiting, so that nobody would think of answering.
+// state than waiting, so that a person would not think of answering.
 func questionHidden(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 	if r.State == reprise.Waiting {
 		return nil

@@ -102,7 +102,7 @@ func documents(r *reprise.Run) []document {
 			add(s.Path, reprise.Blocking)
 		}
 	}
-	// What no step speaks of belongs to the run as a whole.
+	// What no step names belongs to the run as a whole.
 	rest := []string{r.Path}
 	for _, ref := range r.Also {
 		rest = append(rest, ref.Path)
@@ -138,9 +138,9 @@ func sectionFindings(r *reprise.Run, o reprise.Observed, code, hint string, usua
 			p := partOf(c.Title)
 			s := usual(p)
 			if own := r.Kind.Facts().Document && d.path == r.Path; own && p != criteriaPart && p != scopePart {
-				continue // whoever works on a story writes the rest of it
+				continue // the agent on a story writes the rest of it
 			} else if own {
-				s = min(s, reprise.Warning) // and may have written that: nobody recorded who did
+				s = min(s, reprise.Warning) // and may have written that: who did is not on record
 			}
 			if s == 0 {
 				continue

@@ -42,7 +42,7 @@ func filesChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	return append(few(out), changedAfterDone(r, o.Git, files)...)
 }
 
-// few keeps a history that went on for weeks from burying everything else.
+// few keeps a history of weeks from burying everything else.
 func few(all []reprise.Finding) []reprise.Finding {
 	const most = 5
 	if len(all) <= most {

@@ -31,7 +31,7 @@ const (
 	ClaimedPrefix = "claimed-"
 )
 
-// Reopened gives the end of a step that was accepted and that the files call open all
+// Reopened gives the end of a step that was accepted and that the files mark open all
 // the same; nil for any other step.
 func (v *View) Reopened(s *reprise.Step) *reprise.Event {
 	if s == nil {

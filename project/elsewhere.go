@@ -18,10 +18,10 @@ import (
 	"reprise/journal"
 )
 
-// tellElsewhere tells of open runs that are gone on with from another folder. A run
-// lies in every folder around it, and each of them may be somebody's project; it has
-// one journal and one lease, those of the folder from which it was last worked on.
-// From another one nobody knows what was begun, nor sees who is at work.
+// tellElsewhere reports open runs that are worked on from another folder. A run lies in
+// every folder around it, and each of them may be a project; it has one journal and one
+// lease, those of the folder from which it was last worked on. From another folder it is
+// not known what was begun, nor who is at work.
 func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 	homes := map[string]*home{}
 	for _, r := range runs {
@@ -54,9 +54,9 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 }
 
 // Elsewhere tells which of the runs are not to be changed from the folder root, and
-// why, closed ones too: somebody works on one from another folder, or the journal there
-// is the one that knows what was begun. Whoever changes something asks while the lease
-// of root is held: of two that do so, at least one sees the other.
+// why, closed ones too: one is being worked on from another folder, or the journal there
+// is the one that knows what was begun. Ask while holding the lease of root, before
+// anything is changed: of two that do so, at least one sees the other.
 func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run]reprise.Finding {
 	j := &Judgement{Result: &Result{Root: root}}
 	seen := make([]*reprise.Run, len(runs))
@@ -142,8 +142,8 @@ func (j *Judgement) lastHere(homes map[string]*home, r *reprise.Run, opts JudgeO
 }
 
 // Around lists the folders that a run lies in, but for the project's own: those
-// above it, and those on the way down to the run. Each of them may be somebody's
-// project, with a lease of its own.
+// above it, and those on the way down to the run. Each of them may be a
+// project with a lease of its own.
 func Around(root, run string) (out []string) {
 	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
 		out = append(out, dir)
@@ -240,8 +240,8 @@ func (h *home) last(ref reprise.Ref) (journal.Entry, bool) {
 	return e, known
 }
 
-// quiet reports whether its holder has not recorded anything yet: nobody knows what
-// it is about to do.
+// quiet reports whether its holder has not recorded anything yet: what it is about to
+// do is unknown.
 func (h *home) quiet() bool {
 	if h.holder.PID == 0 {
 		return false

@@ -104,8 +104,8 @@ func works(h durable.Holder, last *journal.Entry) bool {
 	return last.Generation == h.Generation && last.Event.Kind != reprise.EngineLeft
 }
 
-// takeOwner makes whoever holds a lease of ours the owner of the run that its journal
-// says it works on: the one who took it, if that is alive, else what that one started
+// takeOwner makes the holder of a lease of ours the owner of the run that its journal
+// says it works on: the process that took it, if that is alive, else what it started
 // and left running. We are not in our own way.
 func takeOwner(r *reprise.Run, h *home, lock string, opts JudgeOptions) {
 	owner := reprise.Owner{
@@ -157,8 +157,8 @@ func tellGone(store *durable.Store, account *journal.Account, r *reprise.Run) {
 	}
 }
 
-// tellCopied tells of open runs in a project that was copied with its state: whoever
-// wants to go on with one is refused before anything is read.
+// tellCopied tells of open runs in a project that was copied with its state:
+// resuming one is refused before anything is read.
 func (j *Judgement) tellCopied(store *durable.Store, runs []*reprise.Run, opts JudgeOptions) {
 	err := store.Copied()
 	if err == nil || opts.Adopt {
@@ -167,7 +167,7 @@ func (j *Judgement) tellCopied(store *durable.Store, runs []*reprise.Run, opts J
 	f := journalProblem(durable.StateDir, err)
 	if copied, ok := errors.AsType[*durable.CopiedError](err); ok {
 		f.Code, f.Severity, f.Hint = reprise.CodeCopied, reprise.Blocking, copied.Hint()
-		// The reason why it is not gone on with is all that some get to see.
+		// Some readers see the reason only, without the hint.
 		f.Message = "the project is a copy, which --adopt accepts as one of its own, of " + copied.From
 		if copied.From == "" {
 			f.Message = "nothing says that the state was made here, which --adopt accepts: " + copied.Cause.Error()
@@ -181,8 +181,8 @@ func (j *Judgement) tellCopied(store *durable.Store, runs []*reprise.Run, opts J
 }
 
 // journalProblem tells that a journal cannot be read. Where records are lost or
-// cannot be understood, nobody knows what was begun: the run is not gone on with
-// until that is repaired.
+// cannot be understood, what was begun is unknown: the run is not resumed before that
+// is repaired.
 func journalProblem(subject string, err error) reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeJournalDamaged, Severity: reprise.Warning, Subject: subject, Source: reprise.Source{File: durable.StateDir},
@@ -192,7 +192,7 @@ func journalProblem(subject string, err error) reprise.Finding {
 	var future *durable.FutureError
 	switch {
 	case errors.As(err, &damage):
-		// The reason why it is not gone on with is all that some get to see.
+		// Some readers see the reason only, without the hint.
 		f.Severity, f.Source.File = reprise.Blocking, damage.Path
 		f.Message = "the journal of this run is damaged, `reprise repair` shows what can be saved: " + damage.Cause
 		f.Hint = "repair it; what the run's own files say still counts"

@@ -211,7 +211,7 @@ func refine(r *reprise.Run, git *reprise.Git) {
 
 // Digest identifies everything that a full judgement of an open run rests on: its
 // files, and what git and the process table said. It is the same exactly as long as
-// none of it has changed, whoever looks: a command that was run on it and the grade
+// none of it has changed: a command that was run on it and the grade
 // that was asked for are no part of it. It is "" for any other run, and where one is
 // held.
 func (j *Judgement) Digest(r *reprise.Run) string {
@@ -316,7 +316,7 @@ func (w *watched) note(name string) {
 	if f, info, err := doc.OpenRegular(w.FS, name); err == nil {
 		h := sha256.New()
 		if info.Size() > doc.MaxSize {
-			// Nobody reads all of it: it is as good as what is told of it.
+			// It is never read whole: size and time stand for its content.
 			sum = fmt.Sprintf("%d bytes of %d", info.Size(), info.ModTime().UnixNano())
 		} else if _, err := io.Copy(h, f); err == nil {
 			sum = hex.EncodeToString(h.Sum(nil))

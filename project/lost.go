@@ -44,11 +44,11 @@ func lostIn(store *durable.Store, name string) (*Lost, error) {
 		return list
 	}
 	if life.Run.Path == "" && len(account.Entries) > 0 {
-		// Somebody else began it, and an earlier version took it up: whoever did kept
-		// its state first.
+		// Another program began it, and an earlier version took it up, which kept its
+		// state first.
 		life.Run = placeIn(snaps(), name)
 	}
-	// A journal speaks for its own run.
+	// A journal counts for its own run only.
 	if life.Run.Path == "" || journal.Name(life.Run) != name || !filepath.IsLocal(filepath.FromSlash(life.Run.Path)) {
 		return nil, nil
 	}
@@ -168,7 +168,7 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, lay reprise.Layout
 	return run
 }
 
-// filesGone is why nobody can tell where a run stands.
+// filesGone is why it cannot be told where a run stands.
 const filesGone = "its files are gone"
 
 // maxEnds bounds how many ends of a lost run are told one by one.
@@ -192,8 +192,8 @@ func wereFinished(names []string) string {
 	return strings.Join(names, ", ") + " were finished"
 }
 
-// tellLost finds what the journal accepted and the files do not tell: by the same rule
-// whoever works on the run asks, or says that it is done again.
+// tellLost finds what the journal accepted and the files do not tell: the engine asks
+// by the same rule, or says that it is done again.
 func (v *View) tellLost(ctx context.Context, s *Scope) {
 	r := v.Run
 	if !r.State.Open() || r.State == reprise.Unreadable {
@@ -234,8 +234,8 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 	}
 }
 
-// forgotten lists steps that were finished and that a run does not have any more since
-// files of it are gone: somebody would plan and do them anew.
+// forgotten lists steps that were finished and that a run no longer has, because files
+// of it are gone: they would be planned and done again.
 func forgotten(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, ends []journal.Entry) (out []string) {
 	account, err := journal.ReadAccount(store, journal.Name(r.Ref))
 	if err != nil {

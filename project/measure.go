@@ -17,8 +17,8 @@ import (
 )
 
 // What the work of a story is measured by stands in the story, where a person can
-// change it while nobody works. Each event of an attempt keeps what it was then, so
-// that who looks and who works can tell that it is not the same any more.
+// change it between attempts. Each event of an attempt records what it was then, so
+// that a later change shows.
 
 // Measure is a fingerprint of the acceptance criteria and of the scope in the story
 // of a run, "" for a run of another kind and for a story that cannot be read. Boxes
@@ -58,14 +58,14 @@ func plainWords(text string) string {
 	return strings.Join(strings.Fields(text), " ") + "\n"
 }
 
-// Remeasured is that the measure of a run's work was changed by somebody.
+// Remeasured tells that what a run's work is measured by was changed.
 type Remeasured struct {
 	What    []string // the acceptance criteria, the scope
 	Since   string   // what they were compared with
 	Measure string   // what it is now
 	// Asks tells that a person has to say what follows; else it is worth knowing only.
 	Asks bool
-	Why  string // where nobody is asked
+	Why  string // why no person is asked
 }
 
 // ChangedPrefix begins the names of questions about a story that was changed.
@@ -99,12 +99,12 @@ func clock(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 MS
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// RemeasuredBy tells whether somebody else than an attempt of ours changed what the
+// RemeasuredBy tells whether something other than an attempt of ours changed what the
 // work of an open run is measured by; nil if not, or if nothing on record says what it
 // was, or if a person has answered to it as it is now. r knows what the journal tells.
 //
 // What an attempt changed that ended is on record with its end. Of one that was cut
-// off nobody saw the end: a phase that writes the story may have changed it, any
+// off the end is not on record: a phase that writes the story may have changed it, any
 // other one if the story is no younger than the last that was heard of the attempt.
 func RemeasuredBy(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History) *Remeasured {
 	if !r.State.Open() || hist.Measured == nil {

@@ -13,12 +13,12 @@ import (
 	"reprise"
 )
 
-// owed finds the steps whose last attempt was not accepted although the files call them
-// done, or do not offer them any longer, because of what it left. What somebody has
-// changed since counts as it is.
+// owed finds the steps whose last attempt was not accepted although the files mark them
+// done, or no longer offer them, because of what it left. Files that were changed since
+// count as they are.
 func (v *View) owed(fsys fs.FS, book reprise.Playbook) {
 	if v.Changed != nil && v.Changed.Asks {
-		return // nobody knows yet whether it is built again
+		return // a person has yet to say whether it is built again
 	}
 	for id, h := range v.History.Steps {
 		if _, busy := v.AtWork[id]; busy || v.Parked[id] != "" || h.Owed == nil || h.Open != nil || !untouched(fsys, h.Owed.Expect) {
@@ -43,7 +43,7 @@ func (v *View) offers(fsys fs.FS, book reprise.Playbook, step string) bool {
 	})
 }
 
-// ByPresence reports whether a step is called done because something it was to leave is
+// ByPresence reports whether a step is marked done because something it was to leave is
 // there. A file that is there may be half of what it was to become.
 func ByPresence(s *reprise.Step, expect []reprise.Expected) bool {
 	for _, c := range s.Claims {

@@ -214,7 +214,7 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []convention
 	return runs, nil
 }
 
-// loadOne loads a run. A layout that cannot go on, for whatever reason, costs
+// loadOne loads a run. A layout that fails, for whatever reason, costs
 // the user that run's details and not the list.
 func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
 	if res.held.is(j.ref) {

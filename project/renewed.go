@@ -15,13 +15,13 @@ import (
 	"reprise/journal"
 )
 
-// A run that is begun has no files for a moment, and one that is started afresh has
+// A run that is begun has no files for a moment, and one that is started from scratch has
 // none again: the old state is in the archive, and the new one is still on its way.
-// The journal has the intention, so the run is shown as whoever opens it next will
+// The journal has the intention, so the run is shown as the next engine will
 // make it.
 
 // Beginning is a run that was being begun when the work was cut off, from nothing or
-// afresh, as its journal tells.
+// from scratch, as its journal tells.
 type Beginning struct {
 	reprise.Renewal
 	// made are the files that events on record were to make.
@@ -36,7 +36,7 @@ func (b *Beginning) Afresh() bool { return b.Old.Path != "" }
 func BeginningOf(store *durable.Store, ref reprise.Ref) (Beginning, error) {
 	b, err := beginningIn(store, journal.Name(ref))
 	if !b.Of(ref) {
-		return Beginning{}, err // a journal speaks for its own run
+		return Beginning{}, err // a journal counts for its own run only
 	}
 	return b, err
 }
@@ -65,7 +65,7 @@ func lastBeginning(entries []journal.Entry) (b Beginning) {
 	return b
 }
 
-// Before shows a store as it is for whoever begins the run.
+// Before shows a store as it is before the run begins.
 func (b *Beginning) Before(store reprise.Store) reprise.Store {
 	if b.Afresh() {
 		store = durable.Without(store, b.Old.Path)
@@ -93,8 +93,8 @@ func (b *Beginning) Play(ctx context.Context, store reprise.Store, l reprise.Lay
 }
 
 // Behind reports whether a beginning is under way and the run is not what it will be:
-// events are not on record, or have not reached the files. Files that somebody else
-// has changed since count as they are.
+// events are not on record, or have not reached the files. Files that were changed
+// by others since count as they are.
 func (b *Beginning) Behind(store *durable.Store) bool {
 	if !b.Open() {
 		return false
@@ -108,7 +108,7 @@ func (b *Beginning) Behind(store *durable.Store) bool {
 		if data, err := store.ReadFile(f.Path); err == nil {
 			now = reprise.HashOf(data)
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return false // whoever loads the run says so
+			return false // loading the run reports it
 		}
 		if now != f.Before && now != f.After {
 			return false
@@ -132,13 +132,13 @@ func (res *Result) addRenewed(ctx context.Context, ours *home, runs []*reprise.R
 		}
 		b, err := beginningIn(store, name)
 		if err != nil && !slices.ContainsFunc(runs, func(r *reprise.Run) bool { return journal.Name(r.Ref) == name }) {
-			// Nobody else would tell of it: a run without files has only its journal.
+			// Nothing else would report it: a run without files has only its journal.
 			res.report(journalProblem(name, err))
 		}
 		if !b.Open() || res.held.is(b.Run) {
 			continue
 		}
-		// A journal speaks for its own run, and one that came with a copy hides
+		// A journal counts for its own run only, and one that came with a copy hides
 		// no other.
 		if journal.Name(b.Run) != name || b.Afresh() && b.Moves() && copied {
 			continue

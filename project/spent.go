@@ -12,8 +12,8 @@ import (
 // attempts are recorded.
 const maxAssigned = 32
 
-// tellSpent finds what a run would start next and what is not tried again before a
-// person had a say, by the rule that whoever works goes by, and says why.
+// tellSpent finds, by the engine's own rule, which of the next units are not tried again
+// before a person decides, and says why.
 func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 	r, hist := v.Run, v.History
 	if s.Budget == nil || book == nil || !r.State.Open() || len(r.Next) == 0 || !tired(hist) {

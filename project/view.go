@@ -20,7 +20,7 @@ import (
 )
 
 // View is one run with all that is known of it at one moment. It is plain data:
-// whoever looks at a run and whoever works on it decide from the same one.
+// `status`, `check` and the engine decide from the same one.
 type View struct {
 	// Run is what the files tell, with what the journal and the evidence add to it.
 	// Files is what the files alone tell; it is never changed.
@@ -28,18 +28,18 @@ type View struct {
 	// Events are those of the journal, History what they add up to.
 	Events  []reprise.Event
 	History *journal.History
-	// Own tells that the run was begun here with steps that nobody else is to change:
+	// Own tells that the run was begun here with steps that nobody else may change:
 	// only the journal says what was done of it.
 	Own      bool
 	Observed reprise.Observed
-	// AtWork are the steps that are being worked on by whoever holds the view.
+	// AtWork are the steps that are being worked on by the holder of the view.
 	AtWork map[string]reprise.Assignment
-	// Parked are steps that whoever works can do nothing more about, and why.
+	// Parked are steps that the engine can do nothing more about, and why.
 	Parked map[string]string
 	Choice reprise.Choice
 	// Doubts are what a person is asked before the steps they are about are started.
 	Doubts []Doubt
-	// Changed tells that somebody changed what the work is measured by; nil if not.
+	// Changed tells that what the work is measured by was changed; nil if not.
 	Changed  *Remeasured
 	Decision reprise.Decision
 	Now      time.Time
@@ -57,7 +57,7 @@ type Record struct {
 // Scope says where a view is built and how closely the run is looked at.
 type Scope struct {
 	Dir   string // of the project, absolute
-	Files fs.FS  // its files, as whoever builds the view sees them
+	Files fs.FS  // its files, as the builder of the view sees them
 	// Store, if set, lets what the journal says be held against what could be rebuilt
 	// from it.
 	Store *durable.Store
@@ -119,7 +119,7 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.recall(s.last)
 	book := s.Playbook
 	if book == nil {
-		book, _ = convention.Playbook(v.Run.Layout, v.Run.Kind) // nobody works on a run without one
+		book, _ = convention.Playbook(v.Run.Layout, v.Run.Kind) // a run without one is never worked on
 	}
 	if book, ok := book.(reprise.Aimer); ok {
 		book.Aim(s.Files, v.Run)
@@ -136,9 +136,9 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.Run.Asks = v.asks()
 }
 
-// putBack reports whether a run was begun here with steps that nobody else is to
-// change. Where something else changed them, the run becomes what it is once whoever
-// resumes it has put them back; a finding says so.
+// putBack reports whether a run was begun here with steps that nobody else may change.
+// Where something else changed them, the run becomes what it is once resuming has put
+// them back; a finding says so.
 func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *journal.History) (own bool) {
 	l := convention.Find(r.Layout)
 	if l == nil || r.State == reprise.Unreadable && r.Gone() != nil {
@@ -171,7 +171,7 @@ func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *jo
 	return own
 }
 
-// takenUp are the last words of somebody who was about to start the first step of a
+// takenUp are the last events of an engine that was about to start the first step of a
 // run and did not leave in good order.
 var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
 
@@ -220,7 +220,7 @@ func (v *View) refused(fsys fs.FS) bool {
 		return false // an event needs a time
 	}
 	if _, err := fs.Stat(fsys, r.Path); errors.Is(err, fs.ErrNotExist) {
-		return false // its beginning was cut off: whoever resumes it makes its files first
+		return false // its beginning was cut off: resuming makes its files first
 	}
 	events := []reprise.Event{{Kind: reprise.RunResumed, At: v.Now}}
 	if d.Action == reprise.Start {

@@ -40,7 +40,7 @@ func inside(p string) bool {
 }
 
 // sentence reports whether a text can be one of our own: a line of plain
-// characters. Whether it is one is for whoever wrote it to know.
+// characters. Whether it is one, its writer must know.
 func sentence(s string) bool {
 	return s != "" && utf8.RuneCountInString(s) <= maxSentence && !strings.ContainsFunc(s, func(r rune) bool {
 		return r != ' ' && !unicode.IsGraphic(r) || hidden(r)
@@ -66,7 +66,7 @@ type block struct {
 // cleaned is a text that can be shown, and how much was taken out of it.
 type cleaned struct {
 	text    string
-	removed int // characters nobody can see
+	removed int // invisible characters
 }
 
 // block adds a text; an empty one adds nothing.
@@ -89,7 +89,7 @@ func (v *view) block(name, text string, source reprise.Source) {
 	v.blocks = append(v.blocks, b)
 }
 
-// hidden reports characters that change how text looks or that nobody sees:
+// hidden reports characters that change how text looks or that cannot be seen:
 // formatting, direction, zero width, tags, variation selectors, fillers.
 func hidden(r rune) bool {
 	switch {
@@ -221,7 +221,7 @@ func (v *view) limit() int {
 }
 
 // fence makes a word that no text in the prompt can hold: it depends on all of
-// them, so whoever wrote one could not know it. Should one hold it all the same,
+// them, so the writer of one could not know it. Should one hold it all the same,
 // the next is taken.
 func (v *view) fence(ours []string) string {
 	sum := sha256.New()

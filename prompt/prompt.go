@@ -1,6 +1,6 @@
 // Package prompt makes what agents are told. Our own words are templates that a
 // person can replace; text from state files enters only in data blocks: marked
-// with a fence nobody could have written before, length-limited, without control
+// with a fence that could not have been written before, length-limited, without control
 // characters, and declared to be data.
 package prompt
 

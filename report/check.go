@@ -12,7 +12,7 @@ import (
 const CheckSchema = "reprise/check/v1"
 
 // Check is the answer of `reprise check`: everything that is known about one
-// run, whether going on is safe, and from where.
+// run, whether resuming is safe, and from where.
 type Check struct {
 	Schema     string           `json:"schema" jsonschema:"reprise/check/v1"`
 	Root       string           `json:"root" jsonschema:"absolute path of the project folder"`

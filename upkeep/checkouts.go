@@ -85,7 +85,7 @@ func (g *repository) present(ctx context.Context, store *durable.Store, snap *du
 
 // Undo brings a snapshot back: the files, HEAD and index of the project, and the
 // branch and the checkout of each run it is about. Where one of these cannot be
-// brought back nothing is changed, and neither where somebody works on files of it
+// brought back nothing is changed, and neither where files of it are worked on
 // from another folder: the leases of all that cover them are held.
 //
 // If the process dies here, the same undo again comes to the same end.

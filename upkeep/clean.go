@@ -25,7 +25,7 @@ type CleanPlan struct {
 	// unit itself, as with a story: that is the user's document and stays.
 	Archive string
 	// Refused says why it must not be done, if it must not, and Hint what a
-	// person can do; Live that somebody works on it right now.
+	// person can do; Live that it is being worked on right now.
 	Refused, Hint string
 	Live          bool
 }

@@ -36,7 +36,7 @@ func (e *ElsewhereError) Hint() string {
 	return fmt.Sprintf("do it there: `reprise %s -C DIR` with that folder", e.Op)
 }
 
-// Live reports whether somebody works on the run right now.
+// Live reports whether the run is being worked on right now.
 func (e *ElsewhereError) Live() bool { return e.Finding.Code == reprise.CodeLiveOwner }
 
 // neighbour is another state folder whose lease is held beside the project's own.
@@ -49,7 +49,7 @@ type neighbour struct {
 type neighbours []neighbour
 
 // holdAround takes the lease of every other project that one of the names lies in:
-// those above this one and those on the way down. Nobody works on any of it then. The
+// those above this one and those on the way down. None of it is worked on then. The
 // caller releases them, also after an error.
 func (t Tender) holdAround(ctx context.Context, root string, names []string) (held neighbours, err error) {
 	known := map[string]bool{}
@@ -63,7 +63,7 @@ func (t Tender) holdAround(ctx context.Context, root string, names []string) (he
 			}
 			known[dir] = true
 			if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(durable.LockPath))); errors.Is(err, fs.ErrNotExist) {
-				continue // nobody ever worked from there
+				continue // no work was ever done from there
 			} else if err != nil {
 				return held, err
 			}

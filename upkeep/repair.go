@@ -205,7 +205,7 @@ func isDamage(f reprise.Finding) bool { return damaged[f.Code] && f.Severity > r
 
 // Repaired is what a repair did.
 type Repaired struct {
-	Mended   []string // files written anew
+	Mended   []string // files written again
 	Archived []string // where leftovers are now
 	Logs     []*durable.RepairReport
 	Snapshot string // brings the originals back

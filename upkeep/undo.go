@@ -23,7 +23,7 @@ func Keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note s
 	return keep(ctx, store, runs, note, nil)
 }
 
-// KeepGoing is Keep before a run is gone on with: nothing of it is moved away. Files
+// KeepGoing is Keep before a run is resumed: nothing of it is moved away. Files
 // behind a link that its layout does not read are never written by us; they are left
 // as they are, and are no reason to refuse it.
 func KeepGoing(ctx context.Context, store *durable.Store, r *reprise.Run, note string) (string, error) {

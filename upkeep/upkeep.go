@@ -49,7 +49,7 @@ func (t Tender) open() (*durable.Store, error) {
 }
 
 // take opens the store, takes the lease, and makes sure that none of the runs is
-// somebody else's to change: an *ElsewhereError. The caller releases it.
+// to be changed from another folder: an *ElsewhereError. The caller releases it.
 func (t Tender) take(ctx context.Context, op string, runs ...*reprise.Run) (*durable.Store, error) {
 	store, err := t.open()
 	if err != nil {

@@ -4,19 +4,19 @@
 //
 // The rules:
 //
-//   - A step that is called done is Claimed. It is Evidenced if at least one
-//     fact speaks for it, and Verified only if a command was run.
-//   - A step that is not called done has no grade, unless a fact speaks for it:
+//   - A step that is marked done is Claimed. It is Evidenced if at least one
+//     fact supports it, and Verified only if a command was run.
+//   - A step that is not marked done has no grade, unless a fact supports it:
 //     then it is Evidenced, and must not be done again unseen.
 //   - Facts are: a commit on record that the repository has; a commit whose
 //     trailer names run and step, in this life of the run; a commit whose subject follows the layout's
 //     convention; an artifact of the step that is there. The engine's trailer
 //     tells of the whole step if it says accepted, and unless the step was
 //     finished and opened again since; else of a piece of it.
-//   - Against a step speak: a commit on record that the repository does not
+//   - Facts against a step are: a commit on record that the repository does not
 //     have, a commit that was reverted, a commit that is neither on the run's
-//     branch nor on the current one, an artifact of a step called done that
-//     is not there. In a shallow clone a missing commit speaks for nothing, and
+//     branch nor on the current one, an artifact of a step marked done that
+//     is not there. In a shallow clone a missing commit proves nothing, and
 //     neither does one that the repository has and no branch reaches.
 //   - A part of a step that is left to do is graded as a step. A commit that is
 //     on record for the step is none of its open parts', one that is the whole
@@ -41,7 +41,7 @@ import (
 const maxListed = 3
 
 // Grader grades runs against one Observed. It is safe for concurrent use as
-// long as nobody changes the Observed.
+// long as the Observed is not changed.
 type Grader struct {
 	git      *reprise.Git
 	byHash   []int // positions in git.Commits, sorted by hash
@@ -139,7 +139,7 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) {
 			e.Kind = reprise.EvidencePartial
 		}
 		if at, ok := listed[i]; ok {
-			// What one record calls a piece, another may call the whole.
+			// What is a piece by one record may be the whole by another.
 			if !partial && s.Evidence[at].Kind == reprise.EvidencePartial {
 				s.Evidence[at] = e
 			}
@@ -264,7 +264,7 @@ func (g *Grader) evidence(r *reprise.Run, i int, why string) reprise.Evidence {
 	where := ""
 	switch {
 	case !g.onBranch(r, c):
-		e.For = c.OnHead // else nobody gets it who gets what was built
+		e.For = c.OnHead // else it is not part of what was built
 		where = fmt.Sprintf("; it is %s, not on the run's branch %s", place(c), r.Branch)
 	case !c.OnHead:
 		where = "; it is " + place(c) + ", not on the current one"

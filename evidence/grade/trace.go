@@ -67,7 +67,7 @@ func whole(subject string, from, to int) bool {
 	return !(joins(subject, from-1, from, -1) || joins(subject, to, to-1, 1))
 }
 
-// joins reports whether the byte at outside goes on with the word or number
+// joins reports whether the byte at outside continues the word or number
 // that ends with the byte at inside.
 func joins(s string, outside, inside, step int) bool {
 	if outside < 0 || outside >= len(s) || !alnum(s[inside]) {

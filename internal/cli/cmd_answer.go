@@ -274,7 +274,7 @@ func (s *job) fromFile(open []reprise.Question, flags answerFlags) (map[string]s
 }
 
 // answerObject reads a JSON object of texts. A question that stands twice has two
-// answers, and nobody can tell which is meant.
+// answers, and which is meant cannot be told.
 func answerObject(name string, data []byte) (map[string]string, error) {
 	read, file := doc.Memory(name, data)
 	answers := map[string]string{}

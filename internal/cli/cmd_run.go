@@ -259,8 +259,8 @@ func (s *job) begin(b beginning) error {
 	if err != nil {
 		return err
 	}
-	// It is there now and is worked on like any other. Whoever typed the command wants
-	// it started; a pre-flight check has asked already.
+	// It is there now and is worked on like any other. The command asks for it to be
+	// started; a pre-flight check has asked already.
 	if found, err = s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt}); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // alone is `reprise` without a word: on a terminal, a list of what was
-// interrupted to pick from and go on with; elsewhere, and where nothing was
+// interrupted to pick from and resume; elsewhere, and where nothing was
 // interrupted, the status.
 func (a *app) alone(cmd *cobra.Command) error {
 	in, ok := a.in.(*os.File)

@@ -18,7 +18,7 @@ import (
 )
 
 // asks reports whether there is a person to ask: a terminal to read from and
-// one to write to. Whoever wants JSON is a program, and what works in the background
+// one to write to. JSON is for a program, and what works in the background
 // would be stopped by the terminal when it reads from it.
 func (a *app) asks() bool {
 	in, ok := a.in.(*os.File)
@@ -28,7 +28,7 @@ func (a *app) asks() bool {
 
 // readLine reads what a person types. ok is false at the end of the input. A
 // read that was given up keeps what it gets for the next one; nothing is read
-// while nobody asks, so that a live view can have the keys.
+// between questions, so that a live view can have the keys.
 func (a *app) readLine(ctx context.Context) (line string, ok bool, err error) {
 	if a.input == nil {
 		a.input = bufio.NewReader(a.in)

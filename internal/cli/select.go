@@ -58,7 +58,7 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // oneRun makes a command take the name of a run, which the shell completes; run gets
-// it, "" where nobody said one.
+// it, "" for none.
 func (a *app) oneRun(cmd *cobra.Command, dir *string, run func(ctx context.Context, name string) error) {
 	cmd.Args = args(cobra.MaximumNArgs(1))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), strings.Join(args, "")) }
@@ -158,7 +158,7 @@ func candidates(found *project.Judgement, arg string) ([]judged, error) {
 	return list, nil
 }
 
-// several is returned where several runs could be meant and nobody can be asked.
+// several is returned where several runs could be meant and no person can be asked.
 func several(list []judged) error {
 	var names []string
 	for _, j := range list[:min(8, len(list))] {

@@ -177,7 +177,7 @@ func wrap(s string, n int) []string {
 
 // wrapExact breaks what quoted made into lines of at most n columns that give it again
 // when they are put together: before blanks where it can, and no blank is left out. A
-// line that does not begin with a blank goes on within a word.
+// line that does not begin with a blank continues a word.
 func wrapExact(s string, n int) []string {
 	n = max(n, 2*maxBlanks)
 	var lines []string

@@ -9,15 +9,15 @@ import (
 	"syscall"
 )
 
-// Where nobody reads what we write any more, as in `reprise run x | head -1`, the
+// Where the reader of our output is gone, as in `reprise run x | head -1`, the
 // system ends a program that writes on. For a command that only looks that is right,
 // and quiet. It is not for one that changes something: an attempt would be cut off
 // in the middle, as by a crash.
 //
 // Work is stopped then as Ctrl-C stops it, recorded, and ends with exitUnread: as
 // with every program in a pipe, who takes no more wants no more, and nobody would see
-// what is asked or spent. Whoever wants it to go on writes to a file. What is about
-// to be changed by `repair`, `clean` and `undo` is changed to its end: it was agreed
+// what is asked or spent. To let it continue, write to a file. What is about
+// to be changed by `repair`, `clean` and `undo` is changed completely: it was agreed
 // to as a whole.
 
 // outlive lets the process live on when nobody reads what it writes; unread is closed
@@ -35,7 +35,7 @@ func (a *app) outlive() {
 	a.out, a.err = a.heard(a.out, gone), a.heard(a.err, gone)
 }
 
-// heard calls gone when nobody reads from w any more. A terminal stays what it is:
+// heard calls gone when the reader of w is gone. A terminal stays what it is:
 // its end is a hang-up.
 func (a *app) heard(w io.Writer, gone func()) io.Writer {
 	if _, is := a.terminal(w); is {
@@ -59,7 +59,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// isUnread reports whether nobody reads what we write any more.
+// isUnread reports whether the reader of our output is gone.
 func (a *app) isUnread() bool {
 	select {
 	case <-a.unread: // nil, and never ready, where we do not outlive it

@@ -30,7 +30,7 @@ type workFlags struct {
 	upkeepFlags
 	mode     string
 	until    string
-	parallel int // 0 where nobody said
+	parallel int // 0 leaves it to the settings
 	orphans  bool
 	trust    bool
 	wait     bool
@@ -79,7 +79,7 @@ type job struct {
 	*app
 	flags workFlags
 	root  string // absolute
-	below string // the part of its state that somebody stands in
+	below string // the part of its state that the command was called in
 	ctx   context.Context
 	hard  chan struct{} // closed to end everything at once
 	// trusts gives what the person trusts, read once: what they trust for a dry run
@@ -99,7 +99,7 @@ type job struct {
 }
 
 // work lets f work with signals in order: the first asks to stop, the second
-// ends everything at once. An output that nobody reads any more asks to stop, too.
+// ends everything at once. An output whose reader is gone asks to stop, too.
 func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) error {
 	a.outlive()
 	root, below := project.Locate(flags.dir)
@@ -158,7 +158,7 @@ func (s *job) obey(signals <-chan os.Signal, over <-chan struct{}, stop func()) 
 	}
 }
 
-// heeded are the signals of these that whoever started us did not have ignored: nohup
+// heeded are those of the signals that our parent did not have ignored: nohup
 // does that with one, a shell with those of the keyboard where it starts a job in the
 // background of a script. SIGTERM is always one.
 func heeded(signals ...os.Signal) []os.Signal {

@@ -48,7 +48,7 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	return nil
 }
 
-// reviewed shows what was built; whoever looked at it says what becomes of it.
+// reviewed shows what was built; a person then says what becomes of it.
 func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary, c engine.Choice) error {
 	s.came(reprise.OutcomeAsk)
 	next := s.command("resume", j.name)
