@@ -54,6 +54,7 @@ func (a *app) newAnswer() *cobra.Command {
 	f.IntVar(&flags.option, "option", 0, "the number of an answer that is offered")
 	f.BoolVar(&flags.list, "list", false, "list what is asked and answer nothing")
 	flags.addStore(cmd)
+	cmd.MarkFlagsMutuallyExclusive("text", "file", "option")
 	return cmd
 }
 
@@ -66,9 +67,6 @@ func (f *answerFlags) check(cmd *cobra.Command) error {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
 			return misuse("--%s is empty", name)
 		}
-	}
-	if f.text != "" && f.file != "" || f.option != 0 && f.text+f.file != "" {
-		return misuse("only one of --text, --file and --option can be meant")
 	}
 	if cmd.Flags().Changed("option") && f.option < 1 {
 		return misuse("--option is %d; the first answer is 1", f.option)
@@ -130,9 +128,11 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 	}
 	p := s.page(s.out)
 	p.say("Several runs ask something:")
-	for i, j := range list {
-		p.para(fmt.Sprintf("  %d. ", i+1), subject(j.run)+": "+j.run.PendingQuestions()[0].Text, linesSource)
+	var asked []string
+	for _, j := range list {
+		asked = append(asked, subject(j.run)+": "+j.run.PendingQuestions()[0].Text)
 	}
+	p.numbered("  ", asked, linesSource)
 	n, err := s.chooseNumber(s.ctx, len(list))
 	if err != nil || n == 0 {
 		s.came(reprise.OutcomeAsk)
@@ -143,11 +143,7 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 
 // nothingAsked says why there is nothing to answer.
 func nothingAsked(found *project.Judgement, arg string) string {
-	runs := found.Runs
-	if arg != "" {
-		runs = reprise.Select(found.Runs, arg)
-	}
-	for _, r := range runs {
+	for _, r := range meant(found.Runs, arg) {
 		for _, q := range r.Questions {
 			if q.Kept {
 				return fmt.Sprintf("Nothing is open: %s was answered, and `reprise resume` uses the answer.", clip(q.ID, 40))
@@ -160,17 +156,21 @@ func nothingAsked(found *project.Judgement, arg string) string {
 // waiting lists the runs that ask something, of those an argument means.
 func waiting(found *project.Judgement, arg string) []judged {
 	names := reprise.Names(found.Runs)
-	runs := found.Runs
-	if arg != "" {
-		runs = reprise.Select(found.Runs, arg)
-	}
 	var list []judged
-	for _, r := range runs {
+	for _, r := range meant(found.Runs, arg) {
 		if len(r.PendingQuestions()) > 0 {
 			list = append(list, newJudged(r, names[r], found))
 		}
 	}
 	return list
+}
+
+// meant gives the runs that an argument means, all of them without one.
+func meant(runs []*reprise.Run, arg string) []*reprise.Run {
+	if arg == "" {
+		return runs
+	}
+	return reprise.Select(runs, arg)
 }
 
 // answered is the document of what was answered of a run, nothing yet.

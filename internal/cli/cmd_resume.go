@@ -426,10 +426,12 @@ func (s *job) picked(p *page, j judged, choice engine.Choice, options []reprise.
 // chooseStep asks at which step to begin again, "" for none.
 func (s *job) chooseStep(p *page, j judged) (string, error) {
 	p.heading("Steps:")
+	var steps []string
 	for i := range j.run.Steps {
 		st := &j.run.Steps[i]
-		p.para(fmt.Sprintf("  %d. ", i+1), stepName(st.ID, st.Title)+" -- "+stepWords(st), linesTitle)
+		steps = append(steps, stepName(st.ID, st.Title)+" -- "+stepWords(st))
 	}
+	p.numbered("  ", steps, linesTitle)
 	n, err := s.chooseNumber(s.ctx, len(j.run.Steps))
 	if err != nil || n == 0 {
 		return "", err

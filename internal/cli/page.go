@@ -104,6 +104,13 @@ func (p *page) items(lead string, texts []string, most, lines int) {
 	}
 }
 
+// numbered prints texts one below the other, counted from 1.
+func (p *page) numbered(indent string, texts []string, lines int) {
+	for i, text := range texts {
+		p.para(fmt.Sprintf("%s%d. ", indent, i+1), text, lines)
+	}
+}
+
 // section prints a heading and items below it, nothing if there are none.
 func (p *page) section(title string, texts []string, most, lines int) {
 	if len(texts) > 0 {

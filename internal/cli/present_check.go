@@ -300,13 +300,15 @@ func (p *page) remaining(j judged) {
 		return
 	}
 	p.heading(fmt.Sprintf("Plan from here to the end (%s):", count(len(j.plan.Remaining), "step")))
-	for i, u := range j.plan.Remaining {
+	var steps []string
+	for _, u := range j.plan.Remaining {
 		text := withRole(stepName(u.ID, u.Title), u.Role)
 		if s := j.run.Step(u.ID); s != nil && len(s.Needs) > 0 {
 			text += ", after " + strings.Join(s.Needs, ", ")
 		}
-		p.para(fmt.Sprintf("  %d. ", i+1), text, linesTitle)
+		steps = append(steps, text)
 	}
+	p.numbered("  ", steps, linesTitle)
 }
 
 // How many sessions' calls without a result are shown, and what became of a call.

@@ -131,9 +131,7 @@ func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, 
 		lead += " (" + clip(q.Subject, 40) + ")"
 	}
 	p.marked("", "?", cyan, strings.TrimSpace(lead)+": "+q.Text, 40)
-	for i, o := range q.Options {
-		p.para(fmt.Sprintf("  %d. ", i+1), o, linesMessage)
-	}
+	p.numbered("  ", q.Options, linesMessage)
 	for {
 		fmt.Fprint(a.err, "Answer (Enter to leave it open): ")
 		line, typed, err := a.readLine(ctx)
