@@ -101,7 +101,9 @@ func (r *Run) recall(events []Event, own bool) {
 	for _, id := range order {
 		r.recallQuestion(asked[id], withdrawn[id])
 	}
-	r.Until = limits.first()
+	if end := limits.first(); end.After(r.Until) {
+		r.Until = end
+	}
 	if begun && r.State == NotStarted {
 		r.State = Interrupted
 	}

@@ -57,11 +57,13 @@ func (w *work) believed(until time.Time) time.Time {
 }
 
 // closedUntil is when a unit may be started as far as limits on record are
-// concerned, zero if none is.
+// concerned, in the journal or in the files, zero if none is.
 func (w *work) closedUntil(a reprise.Assignment) time.Time {
 	until := w.believed(w.hist.Step(a.Step).DeferredUntil)
-	if at := w.believed(w.hist.Limits[w.account(a)]); at.After(until) {
-		return at
+	for _, at := range []time.Time{w.hist.Limits[w.account(a)], w.files.Until} {
+		if at = w.believed(at); at.After(until) {
+			until = at
+		}
 	}
 	return until
 }

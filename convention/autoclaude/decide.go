@@ -171,8 +171,12 @@ func (l *loader) decideBuild() {
 	if p.begun() || tried || len(l.memory.commits) > 0 || p.qa != qaNone && p.qa != qaOdd {
 		return
 	}
-	r.State = reprise.NotStarted
-	r.Reason = "planned, and none of its items is begun"
+	if doc.Fold(p.status) == "in progress" {
+		r.Reason = fmt.Sprintf("the plan is in progress, and none of its %d items is begun", len(r.Steps))
+	} else {
+		r.State = reprise.NotStarted
+		r.Reason = "planned, and none of its items is begun"
+	}
 	l.checkApproval()
 }
 

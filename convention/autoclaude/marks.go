@@ -37,7 +37,7 @@ func (l *loader) readMarks() {
 
 // readHolds reads the files that stop the loop until they are removed: PAUSE
 // by a person, RATE_LIMIT_PAUSE and AUTH_PAUSE by the later program, which a
-// RESUME file lifts.
+// RESUME file lifts. A limit that says when it ends needs nobody.
 func (l *loader) readHolds() {
 	m := &l.marks
 	if f, ok := l.find("PAUSE"); ok {
@@ -52,14 +52,13 @@ func (l *loader) readHolds() {
 		return
 	}
 	if f, ok := l.find("RATE_LIMIT_PAUSE"); ok {
-		m.hold, m.holdPhase = "it waits for a usage limit to end", "usage limit"
-		m.holdTodo = "wait for the limit to end, or remove the file RATE_LIMIT_PAUSE"
-		n := f.JSON()
-		if n != nil && n.Kind == doc.Map {
-			if t := n.Get("resetTimestamp", "reset_timestamp").Time(); !t.IsZero() {
-				m.hold += ", recorded as ending at " + t.UTC().Format("2006-01-02 15:04 MST")
-			}
+		if n := f.JSON(); n != nil && n.Kind == doc.Map {
+			l.run.Until = n.Get("resetTimestamp", "reset_timestamp").Time()
 			l.memory.times = append(l.memory.times, n.Get("pausedAt", "paused_at"))
+		}
+		if l.run.Until.IsZero() {
+			m.hold, m.holdPhase = "it waits for a usage limit to end", "usage limit"
+			m.holdTodo = "wait for the limit to end, or remove the file RATE_LIMIT_PAUSE"
 		}
 		return
 	}

@@ -24,6 +24,9 @@ func Describe(r *reprise.Run) string {
 	line("state: %s: %s", r.State, r.Reason)
 	line("phase: %q progress: %d/%d epic: %q order: %v", r.Phase, p.Done, p.Total, r.Epic, r.Order)
 	line("active: %s %s", stamp(r.LastActivity), r.LastActivitySource)
+	if !r.Until.IsZero() {
+		line("limited until: %s", stamp(r.Until))
+	}
 	if r.Branch != "" || r.Worktree != "" {
 		line("works on branch %q in %q", r.Branch, r.Worktree)
 	}
