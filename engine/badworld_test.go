@@ -46,7 +46,7 @@ echo a > a.txt
 		if err := p.cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		return p.end(time.Minute)
+		return p.end()
 	}
 	began := time.Now()
 	if out, code := start(); code != -1 || time.Since(began) > 30*time.Second {

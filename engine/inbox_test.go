@@ -90,10 +90,8 @@ func (o *office) open() *office {
 	case <-o.over:
 		o.t.Fatalf("nothing was at work: %v", o.err)
 	}
-	for end := time.Now().Add(20 * time.Second); count(events(o.t, o.dir, refOf("one")), reprise.QuestionAsked, "colour") == 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			o.t.Fatal("nothing is asked")
-		}
+	for count(events(o.t, o.dir, refOf("one")), reprise.QuestionAsked, "colour") == 0 {
+		time.Sleep(5 * time.Millisecond)
 	}
 	return o
 }
@@ -134,8 +132,8 @@ func (o *office) answered(want string) {
 		if !strings.Contains(prompt, want) {
 			o.t.Errorf("the step was not told %q", want)
 		}
-	case <-time.After(20 * time.Second):
-		o.t.Fatalf("the answer was not taken in; the inbox holds %q", o.read())
+	case <-o.over:
+		o.t.Fatalf("the answer was not taken in: %v; the inbox holds %q", o.err, o.read())
 	}
 }
 

@@ -250,7 +250,7 @@ func (k *killed) engine(n int) (string, int) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = 3 * time.Second
-	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	timer := time.AfterFunc(10*time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	defer timer.Stop()
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		return err.Error(), 99
