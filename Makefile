@@ -3,7 +3,7 @@ GO ?= go
 FUZZTIME ?= 60s
 BIN := bin/reprise
 
-.PHONY: all build test nightly mutants check generate fuzz crash soak bench contract clean agents agents-all test-agents record-agents
+.PHONY: all build test nightly mutants check generate fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents
 
 # What the tests choose at random: something else for every commit, and the same for
 # everybody who tests it.
@@ -51,6 +51,9 @@ crash: ## every layout's recording, crashed at every operation and again in reco
 
 soak: ## the engine, killed before every operation and 150,000 times at random (hours)
 	REPRISE_MATRIX=all REPRISE_KILLS=150000 $(GO) test -count 1 -timeout 48h -run '^TestO[14]_' -v ./engine
+
+fit: ## the weights that rank stories, fitted to real histories with one project left out in turn
+	REPRISE_CORPUS=1 $(GO) test -count 1 -timeout 1h -run '^TestRanking_Fits' -v ./convention/orchestrate
 
 contract: build ## what this build says beside an earlier one: make contract OLD=FILE [FOLDERS=PATTERN:PATTERN]
 	REPRISE_OLD="$(abspath $(OLD))" REPRISE_NEW="$(abspath $(BIN))" REPRISE_FOLDERS="$(FOLDERS)" $(GO) test -count 1 -timeout 1h -v ./internal/contract
