@@ -36,9 +36,6 @@ type Options struct {
 	// Timeout limits each call of git; zero stands for ten seconds, in cheap
 	// mode for two.
 	Timeout time.Duration
-	// MaxCommits and MaxFileCommits bound how far back is looked; zero stands
-	// for 20,000 and 2,000.
-	MaxCommits, MaxFileCommits int
 	// Logs is the folder with what attempts of ours printed, absolute; empty
 	// stands for none. In cheap mode it is not looked at, nor are the sessions
 	// of agent CLIs.
@@ -130,7 +127,7 @@ func owners(runs []*reprise.Run, now time.Time) map[reprise.Source]reprise.Owner
 
 // question collects from the runs what git is to be asked.
 func question(runs []*reprise.Run, opts Options) gitx.Ask {
-	ask := gitx.Ask{Paths: opts.Paths, MaxCommits: opts.MaxCommits, MaxFileCommits: opts.MaxFileCommits}
+	ask := gitx.Ask{Paths: opts.Paths}
 	if len(ask.Paths) == 0 {
 		if opts.Cheap {
 			ask.Paths = StoryFolders(runs)

@@ -3,6 +3,7 @@ package examine
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	"reprise"
 )
@@ -74,12 +75,7 @@ func wrongBranch(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 func hasBranch(g *reprise.Git, name string) bool {
-	for _, b := range g.Branches {
-		if b.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Branches, func(b reprise.Branch) bool { return b.Name == name })
 }
 
 func detachedHead(r *reprise.Run, o reprise.Observed) []reprise.Finding {

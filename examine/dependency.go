@@ -18,10 +18,8 @@ var manifests = []string{
 }
 
 func manifest(p string) bool {
-	for _, part := range strings.Split(p, "/") {
-		if part == "node_modules" || part == "vendor" || part == ".." {
-			return false
-		}
+	if slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return part == "node_modules" || part == "vendor" || part == ".." }) {
+		return false
 	}
 	base := strings.ToLower(path.Base(p))
 	return slices.Contains(manifests, base) || strings.HasSuffix(base, ".csproj") || strings.HasSuffix(base, ".gemspec") ||
@@ -30,12 +28,7 @@ func manifest(p string) bool {
 
 // newDependency tells of dependencies the saved state does not account for.
 func newDependency(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	out := sectionFindings(r, o, reprise.CodeNewDependency, "see whether what it depends on now is done", func(p part) reprise.Severity {
-		if p == dependencyPart {
-			return reprise.Warning
-		}
-		return 0
-	})
+	out := sectionFindings(r, o, stakes{DependencyPart: reprise.Warning}, "see whether what it depends on now is done")
 	return slices.Concat(out, changedManifests(r, o), unlistedNeeds(r, o))
 }
 
@@ -105,10 +98,11 @@ func unlistedNeeds(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 
 // peerCalled returns another run of the same layout by its id.
 func peerCalled(r *reprise.Run, o reprise.Observed, id string) *reprise.Run {
-	for _, p := range o.Peers {
-		if p != nil && id != "" && p.ID == id && p.Layout == r.Layout && !same(r, p) {
-			return p
-		}
+	i := slices.IndexFunc(o.Peers, func(p *reprise.Run) bool {
+		return p != nil && id != "" && p.ID == id && p.Layout == r.Layout && !same(r, p)
+	})
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return o.Peers[i]
 }

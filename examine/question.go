@@ -1,7 +1,9 @@
 package examine
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"reprise"
 )
@@ -14,25 +16,11 @@ func questionHidden(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 	}
 	var out []reprise.Finding
 	for i, q := range r.PendingQuestions() {
-		subject := q.ID
-		if subject == "" {
-			subject = q.Subject
-		}
-		if subject == "" {
-			subject = fmt.Sprintf("question %d", i+1)
-		}
 		out = append(out, reprise.Finding{
-			Subject: subject, Source: q.Source,
-			Message: fmt.Sprintf("a question is not answered, though the run is %s: %s", stateWord(r.State), quote(q.Text)),
+			Subject: cmp.Or(q.ID, q.Subject, fmt.Sprintf("question %d", i+1)), Source: q.Source,
+			Message: fmt.Sprintf("a question is not answered, though the run is %s: %s", strings.ReplaceAll(r.State.String(), "_", " "), quote(q.Text)),
 			Hint:    "answer it before you continue",
 		})
 	}
 	return out
-}
-
-func stateWord(s reprise.State) string {
-	if s == reprise.NotStarted {
-		return "not started"
-	}
-	return s.String()
 }

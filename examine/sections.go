@@ -7,54 +7,45 @@ import (
 	"reprise"
 )
 
-// part is what a section of a story is for.
-type part uint8
+// Part is what a section of a story is for.
+type Part string
 
+// The parts of a story.
 const (
-	otherPart      part = iota
-	criteriaPart        // what the work is measured by
-	scopePart           // what the work is
-	taskPart            // how it is cut up
-	dependencyPart      // what it waits for
-	statusPart          // told by the check on statuses
+	OtherPart      Part = ""
+	CriteriaPart   Part = "criteria"     // what the work is measured by
+	ScopePart      Part = "scope"        // what the work is
+	TaskPart       Part = "tasks"        // how it is cut up
+	DependencyPart Part = "dependencies" // what it waits for
+	StatusPart     Part = "status"       // told by the check on statuses
 )
 
 // partWords are the words by which a title tells, folded, English and
 // Portuguese; the first that fits decides. Notes come before anything they
 // might mention.
 var partWords = []struct {
-	part  part
+	part  Part
 	words []string
 }{
-	{otherPart, []string{
+	{OtherPart, []string{
 		"dev notes", "notas", "notes", "agent record", "registro do agente", "registro do dev", "agent model", "qa results", "qa result", "resultados",
 		"change log", "changelog", "historico de", "registro de mudancas", "registro de alteracoes", "log de", "file list", "lista de arquivos",
 		"debug log", "completion", "checklist", "review",
 	}},
-	{criteriaPart, []string{"acceptance criteria", "acceptance criterion", "criterios de ace", "criterio de ace", "success criteria", "criterios de sucesso", "definition of done", "definicao de pronto", "definicao de feito"}},
-	{scopePart, []string{"scope", "escopo", "requirement", "requisito", "user story", "user stories", "historia de usuario", "goal", "objetivo"}},
-	{dependencyPart, []string{"dependenc", "depends on", "depende de", "blocked by", "bloqueado por", "prerequisite", "pre requisito"}},
-	{taskPart, []string{"task", "subtask", "tarefa"}},
+	{CriteriaPart, []string{"acceptance criteria", "acceptance criterion", "criterios de ace", "criterio de ace", "success criteria", "criterios de sucesso", "definition of done", "definicao de pronto", "definicao de feito"}},
+	{ScopePart, []string{"scope", "escopo", "requirement", "requisito", "user story", "user stories", "historia de usuario", "goal", "objetivo"}},
+	{DependencyPart, []string{"dependenc", "depends on", "depende de", "blocked by", "bloqueado por", "prerequisite", "pre requisito"}},
+	{TaskPart, []string{"task", "subtask", "tarefa"}},
 }
 
 // wholeTitles are titles that tell only where they stand alone.
-var wholeTitles = map[string]part{
-	"story": scopePart, "historia": scopePart, "description": scopePart, "descricao": scopePart, "status": statusPart,
-	"ac": criteriaPart, "acs": criteriaPart,
+var wholeTitles = map[string]Part{
+	"story": ScopePart, "historia": ScopePart, "description": ScopePart, "descricao": ScopePart, "status": StatusPart,
+	"ac": CriteriaPart, "acs": CriteriaPart,
 }
 
-// The parts of a story that PartOf names and that others ask for.
-const (
-	CriteriaPart = "criteria" // what the work is measured by
-	ScopePart    = "scope"    // what the work is
-)
-
-// PartOf tells by its title what a section of a story is for; "" where it does not tell.
-func PartOf(title string) string {
-	return map[part]string{criteriaPart: CriteriaPart, scopePart: ScopePart, taskPart: "tasks", dependencyPart: "dependencies", statusPart: "status"}[partOf(title)]
-}
-
-func partOf(title string) part {
+// PartOf tells by its title what a section of a story is for.
+func PartOf(title string) Part {
 	t := fold(title)
 	t = strings.TrimLeft(t, "0123456789 ")
 	if p, ok := wholeTitles[t]; ok {
@@ -62,14 +53,14 @@ func partOf(title string) part {
 	}
 	// "pre requisito" holds "requisito": what it waits for, not what it is.
 	if strings.Contains(t, "pre requisito") || strings.Contains(t, "prerequisito") || strings.Contains(t, "prerequisite") {
-		return dependencyPart
+		return DependencyPart
 	}
 	for _, w := range partWords {
 		if slices.ContainsFunc(w.words, func(s string) bool { return strings.Contains(" "+t, " "+s) }) {
 			return w.part
 		}
 	}
-	return otherPart
+	return OtherPart
 }
 
 // document is a file the run rests on, and what is at stake if it changes.
@@ -83,10 +74,10 @@ type document struct {
 
 // documents lists the files of a run that changes of sections are looked up for.
 func documents(r *reprise.Run) []document {
-	stakes := map[string]reprise.Severity{}
+	worst := map[string]reprise.Severity{}
 	add := func(p string, s reprise.Severity) {
 		if p != "" {
-			stakes[p] = max(stakes[p], s)
+			worst[p] = max(worst[p], s)
 		}
 	}
 	for i := range r.Steps {
@@ -111,12 +102,12 @@ func documents(r *reprise.Run) []document {
 		rest = append(rest, r.Artifacts[i].Path)
 	}
 	for _, p := range rest {
-		if _, ok := stakes[p]; !ok {
+		if _, ok := worst[p]; !ok {
 			add(p, reprise.Blocking)
 		}
 	}
 	var out []document
-	for p, s := range stakes {
+	for p, s := range worst {
 		out = append(out, document{p, s})
 	}
 	slices.SortFunc(out, func(a, b document) int { return strings.Compare(a.path, b.path) })
@@ -125,7 +116,7 @@ func documents(r *reprise.Run) []document {
 
 // sectionFindings gives one finding for every document of which sections of
 // the wanted parts changed.
-func sectionFindings(r *reprise.Run, o reprise.Observed, code, hint string, usual func(part) reprise.Severity) []reprise.Finding {
+func sectionFindings(r *reprise.Run, o reprise.Observed, usual stakes, hint string) []reprise.Finding {
 	if !isBegun(r) || len(o.Sections) == 0 {
 		return nil
 	}
@@ -135,9 +126,9 @@ func sectionFindings(r *reprise.Run, o reprise.Observed, code, hint string, usua
 		var worst reprise.Severity
 		commit := ""
 		for _, c := range o.Sections[d.path] {
-			p := partOf(c.Title)
-			s := usual(p)
-			if own := r.Kind.Facts().Document && d.path == r.Path; own && p != criteriaPart && p != scopePart {
+			p := PartOf(c.Title)
+			s := usual[p]
+			if own := r.Kind.Facts().Document && d.path == r.Path; own && p != CriteriaPart && p != ScopePart {
 				continue // the agent on a story writes the rest of it
 			} else if own {
 				s = min(s, reprise.Warning) // and may have written that: who did is not on record
@@ -157,7 +148,7 @@ func sectionFindings(r *reprise.Run, o reprise.Observed, code, hint string, usua
 			since += " (compared with " + short(commit) + ")"
 		}
 		out = append(out, reprise.Finding{
-			Code: code, Severity: worst, Subject: d.path, Message: strings.Join(titles, ", ") + since,
+			Severity: worst, Subject: d.path, Message: strings.Join(titles, ", ") + since,
 			Source: reprise.Source{File: d.path}, Hint: hint,
 		})
 	}
@@ -178,32 +169,19 @@ func section(c reprise.SectionChange) string {
 	return name + " updated"
 }
 
+// stakes are the usual severities of changes, by the parts that they are in.
+type stakes = map[Part]reprise.Severity
+
 func criteriaChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	return sectionFindings(r, o, reprise.CodeCriteriaChanged, "compare the criteria with what was built; start the phase again if they no longer fit", func(p part) reprise.Severity {
-		if p == criteriaPart {
-			return reprise.Blocking
-		}
-		return 0
-	})
+	return sectionFindings(r, o, stakes{CriteriaPart: reprise.Blocking},
+		"compare the criteria with what was built; start the phase again if they no longer fit")
 }
 
 func scopeChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	return sectionFindings(r, o, reprise.CodeScopeChanged, "read what is wanted now before you continue; start the phase again if it no longer fits", func(p part) reprise.Severity {
-		switch p {
-		case scopePart:
-			return reprise.Blocking
-		case taskPart:
-			return reprise.Warning
-		}
-		return 0
-	})
+	return sectionFindings(r, o, stakes{ScopePart: reprise.Blocking, TaskPart: reprise.Warning},
+		"read what is wanted now before you continue; start the phase again if it no longer fits")
 }
 
 func sectionChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	return sectionFindings(r, o, reprise.CodeSectionChanged, "read it before you continue; it does not change what is wanted", func(p part) reprise.Severity {
-		if p == otherPart {
-			return reprise.Info
-		}
-		return 0
-	})
+	return sectionFindings(r, o, stakes{OtherPart: reprise.Info}, "read it before you continue; it does not change what is wanted")
 }

@@ -143,28 +143,14 @@ func foreign(r *reprise.Run, g *reprise.Git) []reprise.Commit {
 }
 
 func ownCommit(r *reprise.Run, c reprise.Commit) bool {
-	for _, f := range c.Files {
-		if within(f.Path, r.Path) || within(f.From, r.Path) {
-			return true
-		}
+	if slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return within(f.Path, r.Path) || within(f.From, r.Path) }) {
+		return true
 	}
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		if s.ID != "" && slices.Contains(c.Steps, s.ID) {
-			return true
-		}
-		for _, h := range s.Commits {
-			if len(h) >= 7 && strings.HasPrefix(c.Hash, h) {
-				return true
-			}
-		}
-		for _, t := range s.Traces {
-			if traced(t, c) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Steps, func(s reprise.Step) bool {
+		return s.ID != "" && slices.Contains(c.Steps, s.ID) ||
+			slices.ContainsFunc(s.Commits, func(h string) bool { return len(h) >= 7 && strings.HasPrefix(c.Hash, h) }) ||
+			slices.ContainsFunc(s.Traces, func(t reprise.Trace) bool { return traced(t, c) })
+	})
 }
 
 func traced(t reprise.Trace, c reprise.Commit) bool {

@@ -31,8 +31,8 @@ func Measure(fsys fs.FS, r *reprise.Run) string {
 	if !f.OK() {
 		return ""
 	}
-	text := map[string]string{}
-	var within []string // the part of each heading around, by level
+	text := map[examine.Part]string{}
+	var within []examine.Part // the part of each heading around, by level
 	for _, s := range f.Markdown().Sections() {
 		part := examine.PartOf(s.Title)
 		if s.Level == 1 {
@@ -49,7 +49,7 @@ func Measure(fsys fs.FS, r *reprise.Run) string {
 			text[part] += plainWords(s.Title + "\n" + s.Head().Text())
 		}
 	}
-	sum := func(part string) string { return reprise.HashOf([]byte(text[part])).String()[:12] }
+	sum := func(part examine.Part) string { return reprise.HashOf([]byte(text[part])).String()[:12] }
 	return sum(examine.CriteriaPart) + " " + sum(examine.ScopePart)
 }
 

@@ -151,10 +151,6 @@ func chosen(names []string) ([]convention.Entry, error) {
 	return out, nil
 }
 
-// fewRuns are loaded one after the other: starting threads for them would take
-// longer than reading them.
-const fewRuns = 4
-
 type job struct {
 	layout reprise.Layout
 	ref    reprise.Ref
@@ -183,12 +179,6 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []convention
 		}
 	}
 	runs := make([]*reprise.Run, len(jobs))
-	if len(jobs) <= fewRuns {
-		for i, j := range jobs {
-			runs[i] = res.loadOne(j, fsys)
-		}
-		return runs, ctx.Err()
-	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	var mu sync.Mutex
