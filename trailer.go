@@ -29,6 +29,16 @@ func TrailerWord(id string) string {
 	return strings.TrimLeft(safe[:min(len(safe), 40)], ".-") + "-" + sum.String()[:8]
 }
 
+// Pasted gives a word as it stands in a command for a person to paste; the placeholder
+// where a shell could take the word, which may come from a file, for something else.
+func Pasted(word, placeholder string) string {
+	plain := strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-") == ""
+	if !plain || word == "" || len(word) > 200 || word[0] == '-' {
+		return placeholder
+	}
+	return word
+}
+
 // TrailerLife tells a run from one of the same name that began at another time.
 func TrailerLife(began time.Time) string {
 	return fmt.Sprintf("%x", began.UnixMilli()&0xffffffffff)

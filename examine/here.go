@@ -21,7 +21,7 @@ func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		if s.Accepted == nil || told[s.ID] {
 			continue
 		}
-		f := notInHistory(s, o)
+		f := notInHistory(r, s, o)
 		if f == nil {
 			f = outputGone(r, s)
 		}
@@ -37,7 +37,7 @@ func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		rests, more := r.RestsOn(i), 0
 		for k := i + 1; k < len(r.Steps); k++ {
 			if t := &r.Steps[k]; rests[t.ID] && t.Accepted != nil && !told[t.ID] {
-				if f := notInHistory(t, o); f != nil && f.Severity == reprise.Blocking {
+				if f := notInHistory(r, t, o); f != nil && f.Severity == reprise.Blocking {
 					if told == nil {
 						told = map[string]bool{}
 					}
@@ -81,7 +81,7 @@ func noRepository(r *reprise.Run, o reprise.Observed) *reprise.Finding {
 
 // notInHistory tells that the commit of a step is not in the history of where the run
 // continues, unless what it changed is there all the same.
-func notInHistory(s *reprise.Step, o reprise.Observed) *reprise.Finding {
+func notInHistory(r *reprise.Run, s *reprise.Step, o reprise.Observed) *reprise.Finding {
 	a, ok := o.Astray[s.Accepted.Commit]
 	if !ok || a.Here > 0 && a.Undone == 0 {
 		return nil
@@ -95,7 +95,7 @@ func notInHistory(s *reprise.Step, o reprise.Observed) *reprise.Finding {
 		where = "on " + name(a.Branch)
 		hint = fmt.Sprintf("check out %s", name(a.Branch))
 	}
-	hint += ", or `reprise resume RUN --from STEP` does it again"
+	hint += ", or " + doAgain(r, s)
 	f := &reprise.Finding{
 		Severity: reprise.Blocking, Hint: hint,
 		Message: fmt.Sprintf("%s is done in commit %.12s, which is %s and not in what is checked out, and nothing that it changed is here", name(s.ID), s.Accepted.Commit, where),
@@ -122,13 +122,18 @@ func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
 	f := &reprise.Finding{
 		Severity: reprise.Blocking,
 		Message:  fmt.Sprintf("%s is done and left %s, which %s no longer there; %s needs it", name(s.ID), list(s.Accepted.Gone), isAre(len(s.Accepted.Gone)), name(r.Steps[open].ID)),
-		Hint:     "bring it back, or `reprise resume RUN --from STEP` does it again",
+		Hint:     "bring it back, or " + doAgain(r, s),
 	}
 	if slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) }) {
 		f.Severity = reprise.Warning
 		f.Message += "; a later step may have taken it away"
 	}
 	return f
+}
+
+// doAgain tells how a step is done again.
+func doAgain(r *reprise.Run, s *reprise.Step) string {
+	return fmt.Sprintf("`reprise resume %s --from %s` does it again", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(s.ID, "STEP"))
 }
 
 func isAre(n int) string {

@@ -113,14 +113,14 @@ func problemElsewhere(r *reprise.Run, dir string, err error) reprise.Finding {
 		f.Severity = reprise.Warning // it may have nothing to do with the run
 		return f
 	}
-	f.Hint = "it is mended there: `reprise repair -C DIR` with that folder"
+	f.Hint = fmt.Sprintf("repair it there: `reprise repair -C %s`", reprise.Pasted(dir, "DIR"))
 	return f
 }
 
 func elsewhere(r *reprise.Run, dir, message string) reprise.Finding {
 	return reprise.Finding{
 		Code: reprise.CodeElsewhere, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: dir},
-		Message: message, Hint: "resume it there: `reprise resume -C DIR` with that folder",
+		Message: message, Hint: fmt.Sprintf("resume it there: `reprise resume -C %s`", reprise.Pasted(dir, "DIR")),
 	}
 }
 

@@ -69,7 +69,8 @@ func reportSpent(r *reprise.Run, step, why string, h journal.StepHistory, b jour
 	f := reprise.Finding{
 		Code: reprise.CodeAttemptsSpent, Severity: reprise.Warning, Subject: step, Source: reprise.Source{File: durable.StateDir},
 		Message: fmt.Sprintf("%s: %s (%s); it is not tried again before you decide", step, why, used),
-		Hint:    "see why; then `reprise resume RUN --from STEP` tries it again, --skip STEP leaves it out",
+		Hint: fmt.Sprintf("see why; then `reprise resume %s --from %[2]s` tries it again, `reprise resume %[1]s --skip %[2]s` leaves it out",
+			reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP")),
 	}
 	if len(ends) > 0 {
 		f.Source = ends[0].Source

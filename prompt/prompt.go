@@ -55,21 +55,6 @@ var builtin embed.FS
 // frame is around every template and cannot be replaced.
 const frame = "frame"
 
-// Names lists the built-in templates that a person can replace, sorted.
-func Names() []string {
-	entries, err := builtin.ReadDir("templates")
-	if err != nil {
-		return nil // they are part of the program
-	}
-	var out []string
-	for _, e := range entries {
-		if name := strings.TrimSuffix(e.Name(), ".md"); name != frame {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
 // Render makes the prompt of a task. custom holds templates of the person's own, by
 // name: each replaces the built-in one of that name. The template is the one the
 // assignment names, else that of its role or of one like it, else Generic.

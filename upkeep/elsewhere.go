@@ -33,7 +33,7 @@ func (e *ElsewhereError) Hint() string {
 	if e.Live() || e.Finding.Code != reprise.CodeElsewhere {
 		return e.Finding.Hint
 	}
-	return fmt.Sprintf("do it there: `reprise %s -C DIR` with that folder", e.Op)
+	return fmt.Sprintf("do it there: `reprise %s -C %s`", e.Op, reprise.Pasted(e.Finding.Source.File, "DIR"))
 }
 
 // Live reports whether the run is being worked on right now.

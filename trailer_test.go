@@ -1,0 +1,17 @@
+package reprise
+
+import "testing"
+
+// TestPastedWordsMeanNothingElseToAShell holds that text from files gets into a command
+// that a person may paste only if it is plain.
+func TestPastedWordsMeanNothingElseToAShell(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"004-export": "004-export", "4.2": "4.2", "../shop/a_b": "../shop/a_b",
+		"": "RUN", "-rf": "RUN", "a b": "RUN", "a;b": "RUN", "$(x)": "RUN", "a\nb": "RUN", "é": "RUN",
+	} {
+		if got := Pasted(word, "RUN"); got != want {
+			t.Errorf("%q: %q", word, got)
+		}
+	}
+}
