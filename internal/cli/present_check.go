@@ -181,8 +181,7 @@ func (p *page) step(s *reprise.Step, wide int) {
 		if e.For {
 			mark = "+"
 		}
-		// A commit is named in the sentence by the beginning of its hash.
-		if e.Source != "" && !strings.Contains(e.Text, e.Source[:min(7, len(e.Source))]) {
+		if e.Kind == reprise.EvidenceArtifact { // of others the text names the commit
 			text += " [" + e.Source + "]"
 		}
 		p.para("      "+mark+" ", text, linesSource)
