@@ -37,15 +37,21 @@ type app struct {
 	input    *bufio.Reader             // over in, once somebody asked for a line
 	typed    chan typed                // the line that is being read
 	unread   chan struct{}             // closed when nobody reads what we write; see outlive
-	signal   atomic.Pointer[os.Signal] // what ended a guarded command; nil if nothing did
+	signal   atomic.Pointer[os.Signal] // the first that asked us to stop, SIGPIPE for a closed output; nil if none did
 	began    time.Time                 // when the command did
 	pinned   time.Time                 // the time it is said to be, zero for the real one
 }
 
 // interruptCode is the exit code of a command that was ended before it was through.
 func (a *app) interruptCode() int {
-	if sig := a.signal.Load(); sig != nil {
-		return signalCode(*sig)
+	sig := a.signal.Load()
+	switch {
+	case sig == nil:
+		return exitInterrupt
+	case *sig == syscall.SIGTERM, *sig == syscall.SIGHUP:
+		return exitTerminated
+	case *sig == syscall.SIGPIPE:
+		return exitUnread
 	}
 	return exitInterrupt
 }

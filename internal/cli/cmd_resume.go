@@ -203,7 +203,7 @@ func (s *job) lookUp(from string) (*project.Judgement, error) {
 	e := &engine.Engine{Dir: s.root, Now: s.clock, StopOrphans: s.flags.orphans, Tell: s.tellBefore}
 	if err := e.Await(s.ctx); err != nil {
 		if s.json && errors.Is(err, context.Canceled) {
-			s.code = s.signalCode()
+			s.code = s.interruptCode()
 			doc := s.noWork(nil)
 			doc.State, doc.Action = reprise.Running, reprise.Refuse
 			doc.Reasons = []string{"it was stopped while what a reprise that is gone left running was waited for; nothing was started"}

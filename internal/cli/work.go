@@ -87,7 +87,6 @@ type job struct {
 	trusts func() (*settings.Trust, error)
 
 	mu     sync.Mutex
-	signal os.Signal // the first that came; SIGPIPE if the output was closed before
 	board  *board
 	screen *tui.Screen
 	lines  *lineLog
@@ -123,7 +122,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) e
 	go s.obey(signals, over, cancel)
 	err = f(s)
 	if errors.Is(err, context.Canceled) {
-		a.code = s.signalCode()
+		a.code = a.interruptCode()
 		return nil
 	}
 	return err
@@ -166,8 +165,8 @@ func heeded(signals ...os.Signal) []os.Signal {
 }
 
 func (s *job) stopping(sig os.Signal) {
+	s.signal.Store(&sig)
 	s.mu.Lock()
-	s.signal = sig
 	board := s.board
 	s.mu.Unlock()
 	why, then, more := "Stopping", "nothing is at work", " Once more stops at once."
@@ -178,29 +177,6 @@ func (s *job) stopping(sig os.Signal) {
 		then = "the step is ended cleanly and stays open"
 	}
 	s.say(why + ": " + then + "." + more)
-}
-
-// signalCode is the exit code for the signal that stopped us.
-func (s *job) signalCode() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return signalCode(s.signal)
-}
-
-func signalCode(sig os.Signal) int {
-	switch sig {
-	case syscall.SIGTERM, syscall.SIGHUP:
-		return exitTerminated
-	case syscall.SIGPIPE:
-		return exitUnread
-	}
-	return exitInterrupt
-}
-
-func (s *job) stopped() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.signal != nil
 }
 
 // say tells a person something of ours while the work continues.

@@ -29,8 +29,8 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	}
 	s.came(sum.Outcome())
 	verb, flags := sum.FollowUp()
-	if s.stopped() {
-		s.code, verb, flags = s.signalCode(), "resume", nil
+	if s.signal.Load() != nil {
+		s.code, verb, flags = s.interruptCode(), "resume", nil
 	}
 	next := ""
 	switch verb {
