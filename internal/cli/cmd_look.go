@@ -31,7 +31,7 @@ func (a *app) newStatus() *cobra.Command {
 		Use:   "status [PATH]",
 		Short: "List every run in a project: state, progress, age, next step",
 		Long: "List every workflow that ever ran in a folder, in the order in which one would\n" +
-			"resume them. Reads the files of five layouts and changes nothing.",
+			"resume them. Changes nothing.",
 		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status --layout autoclaude --all",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/project"
 	"reprise/report"
 )
@@ -415,7 +416,8 @@ func (p *page) nothing(res *project.Result) {
 	}
 	p.line("No workflow state found in %s%s.", where, plain(res.Root))
 	p.gap()
-	p.say("Looked for .long-run/ and .planning/, .aios/ .aiox/ .nexos/ and docs/stories/, .agent-memory/runs/, .auto-claude/specs/, and specs/*/.workflow/, here and in subfolders.")
+	marks := slices.Compact(slices.Sorted(slices.Values(convention.Marks())))
+	p.say("Looked for state of " + strings.Join(convention.Names(), ", ") + " here and in subfolders, in " + strings.Join(marks, ", ") + ".")
 	if n := len(res.Skipped); n > 0 {
 		p.line("%s", fit(fmt.Sprintf("%s left out because git ignores them: `reprise status --ignored` looks there too.", count(n, "folder")), p.columns))
 	}
