@@ -90,7 +90,7 @@ func doubts(v *View) (out []Doubt) {
 		}
 		lost.Finding = reprise.Finding{
 			Code:    reprise.CodeLostCompletion,
-			Message: fmt.Sprintf("the files have lost that %s finished: none of it is done again before you decide", were(names)),
+			Message: fmt.Sprintf("the files have lost that %s: none of it is done again before you decide", wereFinished(names)),
 		}
 		out = append(out, lost.about(v.Run, text))
 	}
@@ -101,7 +101,7 @@ func doubts(v *View) (out []Doubt) {
 		}
 		claimed.Finding = reprise.Finding{
 			Code:    reprise.CodeUnrecordedEnd,
-			Message: fmt.Sprintf("something else wrote that %s finished: nothing builds on it before you decide", were(names)),
+			Message: fmt.Sprintf("something else wrote that %s: nothing builds on it before you decide", wereFinished(names)),
 		}
 		out = append(out, claimed.about(v.Run, text))
 	}
@@ -143,11 +143,4 @@ func stepsOf(events []reprise.Event) (out []string) {
 		out = append(out, ev.Step)
 	}
 	return out
-}
-
-func were(names []string) string {
-	if len(names) == 1 {
-		return names[0] + " was"
-	}
-	return strings.Join(names, ", ") + " were"
 }
