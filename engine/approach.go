@@ -2,7 +2,7 @@ package engine
 
 import "reprise"
 
-// Wish is how a person wants a run resumed, as far as they said.
+// Wish is how a person wants a run resumed.
 type Wish struct {
 	Choice
 	Mode Mode
@@ -34,7 +34,7 @@ const (
 	NeedsRelease             // that a run they hold or ended may continue
 )
 
-// UnattendedError tells that a person must say something and none can be asked.
+// UnattendedError says that a person must decide something and none can be asked.
 type UnattendedError struct {
 	Run  *reprise.Run
 	Need Need
@@ -54,14 +54,13 @@ func (e *UnattendedError) Error() string {
 	return "resume " + e.Run.ID + ": it waits for an answer: " + open[0].Text
 }
 
-// said reports whether the person said how to continue, so that nobody is asked.
+// said reports whether the person said how to continue.
 func (w Wish) said() bool {
 	return w.Auto || w.Yes || w.Option != "" || w.From != "" || len(w.Skip) > 0
 }
 
-// Usual is the first way to continue that is offered. What a person skips is skipped
-// before anything is asked, for it may be what asks: the engine does what it can then
-// and asks what is still open.
+// Usual is the first option that is offered. Steps are skipped before anything is asked,
+// because they may be what asks: then the engine does what it can and asks the rest.
 func (w Wish) Usual(r *reprise.Run, d reprise.Decision) string {
 	options := d.Options(r)
 	if len(options) == 0 || options[0].Key == reprise.OptionAnswer && len(w.Skip) > 0 {
@@ -70,12 +69,12 @@ func (w Wish) Usual(r *reprise.Run, d reprise.Decision) string {
 	return options[0].Key
 }
 
-// Approach decides how a run is resumed: as the person said, by the rules of the mode,
-// or after they were asked. The errors are *UnattendedError and *UnsafeError.
+// Approach decides how a run is resumed: as the person said, by the rules of the mode, or
+// after asking. The errors are *UnattendedError and *UnsafeError.
 func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, error) {
 	c := w.Choice
-	// Only a person takes back what a person said, and in so many words that it was
-	// ended: the engine tells so.
+	// Only a person continues a run that a person ended, and has to say so explicitly;
+	// the engine says that.
 	ended := d.State == reprise.Stopped && c.Option == "" && c.From == "" && len(c.Skip) == 0
 	if ended && (w.Yes || !w.Asks) {
 		return Go, c, nil
@@ -84,8 +83,8 @@ func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, er
 	if held && !w.Asks {
 		return Leave, c, &UnattendedError{r, NeedsRelease}
 	}
-	// A pre-flight check wants its word, whatever else is said; what asks for itself or
-	// only looks does not need it.
+	// A pre-flight check wants an explicit yes, except for choices that ask themselves or
+	// only show.
 	worded := w.Mode == Preflight && !w.Yes && !c.Means().Shows && !asksItself(c)
 	if !held && (w.Mode == Autopilot || w.said() && !worded) {
 		if how, chosen, err := w.alone(r, d); err != nil || how != PickWay {
@@ -104,8 +103,8 @@ func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, er
 	return SayWord, c, nil
 }
 
-// alone decides where nobody is to be asked how to continue. A conflict turns to a
-// person all the same, and so does what cannot be taken back lightly.
+// alone decides where the person is not asked how to continue. A conflict still needs a
+// person, and so does what is hard to undo.
 func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error) {
 	c := w.Choice
 	blocked := d.Verdict == reprise.BlockedVerdict
@@ -115,7 +114,7 @@ func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error
 			c.Option = reprise.OptionContinue
 		}
 		if c.Means().GivesUp || c.Option == reprise.OptionRepair {
-			// Nobody chose to give up what was made so far.
+			// Giving up what was made needs an explicit choice.
 			c.Option, blocked = "", true
 		}
 	}
@@ -134,7 +133,7 @@ func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error
 	return Leave, c, &UnsafeError{Run: r.ID, Reasons: d.Reasons}
 }
 
-// Picked decides what follows once a person picked an option, "" for none.
+// Picked decides what follows the option that a person picked, "" for none.
 func Picked(r *reprise.Run, d reprise.Decision, option string) (Approach, error) {
 	means, _ := reprise.OptionOf(option)
 	switch {
@@ -150,12 +149,12 @@ func Picked(r *reprise.Run, d reprise.Decision, option string) (Approach, error)
 	return Go, nil
 }
 
-// asksItself reports whether what was chosen shows its plan and asks for a yes itself.
+// asksItself reports whether a choice shows its plan and asks for confirmation itself.
 func asksItself(c Choice) bool {
 	return c.Option == reprise.OptionClean || c.Option == reprise.OptionRepair
 }
 
-// Outcome gives what came of the work in one word.
+// Outcome is what came of the work in one word.
 func (s *Summary) Outcome() reprise.Outcome {
 	switch {
 	case len(s.Held) > 0:
@@ -189,8 +188,7 @@ func (s *Summary) Outcome() reprise.Outcome {
 // IsFinished reports whether nothing is left to do.
 func (s *Summary) IsFinished() bool { return s.Action == reprise.Finish && len(s.Left) == 0 }
 
-// FollowUp is the command of ours that a person would continue with, and its flags; ""
-// if nothing is left.
+// FollowUp is the command to continue with, and its flags; "" if nothing is left.
 func (s *Summary) FollowUp() (verb string, flags []string) {
 	switch s.Outcome() {
 	case reprise.OutcomeAsk:

@@ -4,131 +4,148 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"reprise"
 	"reprise/agent"
+	"reprise/internal/durable"
 	"reprise/journal"
 	"reprise/project"
 	"reprise/prompt"
 )
 
-// attempt is one attempt at a unit of work, at work or brought back from the journal.
-type attempt struct {
-	a       reprise.Assignment
-	attempt int
-	key     string
-	began   time.Time
-	dir     string // where it works, absolute
-	inside  string // the same as a path in the project
-	head    string // the commit that was checked out there when it began
-	// dirty is what no commit held there when it began, nil where that is not
-	// known.
-	dirty   *[]string
-	left    []string                // what of that earlier attempts of the step changed, and nobody since
-	after   []string                // what of that somebody changed after they had
-	held    *reprise.Event          // its end, which an earlier process saw and could not commit; nil otherwise
-	changed []string                // what is not any more as that end tells
-	atStart map[string]reprise.Hash // what it is to leave, when its agent was started; nil where nobody knows
-	account string                  // what a limit that it runs into closes
-	answers []string                // questions whose answers it is told
-	through bool                    // it has shown that no limit stands in its way
-	result  string                  // where it leaves its reply, absolute
-	log     string                  // where its output is kept, a path in the project
-	logfile io.Closer
-	begun   begun // whether it was told that it began
-	session agent.Session
-	use     *use // where it works, nil for an attempt of an earlier process
-	child   *Summary
-	cancel  context.CancelFunc
-	// checked goes on once its command that verifies it has ended, nil while that
-	// is not at work; verified and refuted are what the command said.
-	checked  func(stop context.Context, err error) error
-	verified bool
-	refuted  string
+// Attempt is one attempt at a unit of work, as plain data: a new one as it was prepared,
+// or one of an earlier process as far as the journal and the playbook know it.
+type Attempt struct {
+	reprise.Assignment
+	Number   int
+	Key      string // what its commits carry
+	Began    time.Time
+	Recalled bool      // an earlier process started it
+	Told     []string  // questions whose answers it is told
+	Again    time.Time // when a person said to try it again what a run of its own does
+
+	Dir    string // where it works, absolute; "" while its checkout is not made
+	Inside string // the same as a path in the project, of a checkout of the run's own
+	Head   string // the commit that was checked out there when it began
+	// Dirty is what was uncommitted there when it began, nil if that is unknown. Of that,
+	// Left is what earlier attempts of the step changed, and After what something else
+	// changed after them.
+	Dirty       *[]string
+	Left, After []string
+	// Held is its end where an earlier process saw it and could not commit the work; nil
+	// otherwise. Changed is what has changed since that end.
+	Held    *reprise.Event
+	Changed []string
+	// AtStart are the hashes of the expected files when its agent was started; nil if
+	// unknown.
+	AtStart map[string]reprise.Hash
+
+	Account   string // what a limit that it runs into closes
+	Through   bool   // it has shown that no limit stands in its way
+	ReplyFile string // where it leaves its reply, absolute
+	Log       string // where its output is kept, a path in the project
+	// Session is the session of its agent if that is known before it starts. Resumes is
+	// set if it is an earlier one. Message is the prompt.
+	Session, Message string
+	Resumes          bool
+	// Problem is why its agent could not be started. Only a preview sets it.
+	Problem string
 }
 
-func (f *attempt) kill() {
-	f.cancel()
-	if f.session != nil && f.checked == nil {
-		f.session.Kill()
-	}
-}
+// unreadyError says that a step could not be prepared. The attempt is not on record.
+type unreadyError struct{ error }
 
-// ending is an attempt that ended.
-type ending struct {
-	step   string
-	result agent.Result
-	child  *Summary
-	err    error
-}
+// Unwrap gives the cause.
+func (e *unreadyError) Unwrap() error { return e.error }
 
-// start begins one unit of work. When it returns, either an attempt is at work
-// and on record as started, or the unit needed no agent and is recorded.
+// start starts a unit of work. When it returns, either an attempt is at work and on
+// record as started, or the unit needed no agent and is recorded.
 //
 // The intent is durable before the process exists: if we die in between, the
 // next engine finds an attempt that never ran and settles it by its policy.
 func (w *work) start(ctx context.Context, a reprise.Assignment) error {
-	switch {
-	case a.Ask != nil:
+	if a.Ask != nil {
 		return w.ask(ctx, a, []reprise.Asked{*a.Ask})
-	case a.Local != "":
-		return w.finish(ctx, &attempt{a: a, began: w.Now(), answers: w.toldTo(a)}, reprise.Conclusion{Text: a.Local}, reprise.Reply{}, "")
-	case a.Child != nil:
-		return w.startChild(ctx, a)
 	}
-	bound, err := w.bind(a)
-	if err != nil {
-		w.hands.Unbound(a, err)
-		return nil
+	f := &Attempt{Assignment: a, Began: w.Now(), Told: w.answersFor(a)}
+	if a.Local != "" {
+		return w.settle(ctx, &Seen{Attempt: *f, Conclusion: &reprise.Conclusion{Text: a.Local}})
 	}
-	f, err := w.prepare(ctx, a)
-	defer func() {
-		if f != nil && w.atWork[a.Step] != f {
-			w.folders.leave(f.use)
+	f.Number, f.Account = w.hist.Step(a.Step).Attempts+1, w.account(a)
+	if a.Child != nil {
+		if w.depth >= maxDepth {
+			w.refuse(a, fmt.Errorf("work on %s: it lies %d runs deep", a.Child.ID, w.depth))
+			return nil
 		}
-	}()
-	if err != nil {
+		f.Key, f.Policy, f.Again = w.keyOf(a.Step, f.Number), reprise.Rerun, w.saidAgain(a.Step)
+		return w.launch(ctx, f, nil)
+	}
+	if err := w.hands.Prepare(ctx, f); err != nil {
+		w.folders.leave(f)
+		if refused, ok := errors.AsType[*startError](err); ok {
+			w.refuse(a, refused.error)
+			return nil
+		}
 		return &unreadyError{err}
 	}
-	job, err := w.job(ctx, f, bound)
-	if err != nil {
-		return &unreadyError{err}
+	if f.Problem != "" {
+		return w.setOff(ctx, f)
 	}
 	w.tellMissing(a)
-	started := reprise.Event{
-		Kind: reprise.StepStarted, At: f.began, Step: a.Step, Phase: a.Unit.Phase, Actor: a.Role, Attempt: f.attempt,
-		Agent: job.Session, Policy: policyOf(a), Expect: f.a.Expect, Key: f.key, Answers: f.answers,
-	}
-	if why := w.notResumed(a.Step, bound, job.Resume); why != "" {
-		w.notice(reprise.Finding{Code: reprise.CodeStaleMarker, Severity: reprise.Warning, Subject: a.Step, Source: reprise.Source{File: w.ref.Path}, Message: why})
-	}
+	return w.launch(ctx, f, f.Expect)
+}
+
+// launch records that an attempt is started and what it must leave, and starts it.
+func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected) error {
 	// crash: before-intent
-	if err := w.record(ctx, started); err != nil {
+	if err := w.record(ctx, reprise.Event{
+		Kind: reprise.StepStarted, At: f.Began, Step: f.Step, Phase: f.Unit.Phase, Actor: f.Role, Attempt: f.Number,
+		Agent: f.Session, Policy: policyOf(f.Assignment), Expect: expect, Key: f.Key, Answers: f.Told,
+	}); err != nil {
 		return err
 	}
-	f.atStart = map[string]reprise.Hash{}
-	for _, e := range f.a.Expect {
+	f.AtStart = map[string]reprise.Hash{}
+	for _, e := range f.Expect {
 		// Recording the start may have changed it.
 		if now, err := w.hash(e.Path); err == nil {
-			f.atStart[e.Path] = now
+			f.AtStart[e.Path] = now
 		}
 	}
 	// crash: intent-recorded
-	return w.hands.Launch(ctx, f, bound, job)
+	w.countLaunch(f, 1)
+	return w.setOff(ctx, f)
 }
 
-// tellMissing says which of the files that a step of a workflow file is to begin with are
-// not there. Whether it can do without is for whoever does it.
+// setOff has an attempt started. One that cannot be started is settled at once.
+func (w *work) setOff(ctx context.Context, f *Attempt) error {
+	err := w.hands.Start(ctx, f)
+	if err == nil {
+		w.atWork[f.Step] = &Seen{Attempt: *f}
+		return nil
+	}
+	defer w.folders.leave(f)
+	refused, ok := errors.AsType[*startError](err)
+	if !ok {
+		return err
+	}
+	s := &Seen{Attempt: *f, Err: refused.error, Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error(), CutOff: errors.Is(err, agent.ErrLost)}}
+	if ctx.Err() != nil {
+		s.Result = agent.Result{Outcome: agent.Stopped}
+	}
+	return w.settle(ctx, s)
+}
+
+// tellMissing reports inputs of a step of a workflow file that do not exist. Its agent
+// decides whether it can do without them.
 func (w *work) tellMissing(a reprise.Assignment) {
-	if _, own := w.book.(workflowBook); !own {
+	if _, own := w.playbook.(workflowPlaybook); !own {
 		return
 	}
 	for _, name := range a.Inputs {
@@ -141,109 +158,122 @@ func (w *work) tellMissing(a reprise.Assignment) {
 	}
 }
 
-// unreadyError tells that one step could not be prepared; nothing is on record of
-// the attempt.
-type unreadyError struct{ error }
-
-// Unwrap gives the cause.
-func (e *unreadyError) Unwrap() error { return e.error }
-
-func (w *work) countLaunch(f *attempt, n int) {
+// countLaunch counts the processes of agents and commands that were started.
+func (w *work) countLaunch(f *Attempt, n int) {
+	if f.Child != nil {
+		return
+	}
 	w.sum.Launches += n
-	if len(f.a.Command) > 0 {
+	if len(f.Command) > 0 {
 		w.sum.Commands += n
 	}
 }
 
-// notStarted takes back an attempt whose command could not be started: nothing was
-// done and nothing failed. Trying again has no use before somebody mends that.
-func (w *work) notStarted(ctx context.Context, f *attempt, cause error) error {
-	w.countLaunch(f, -1)
-	ev := w.about(ctx, f, reprise.StepReset)
-	ev.Text, ev.Outcome = cause.Error(), string(agent.NotStarted)
-	if err := w.record(ctx, ev); err != nil {
+// prepare fills in what an attempt needs and, for a new one, what it finds where it
+// works. checkout makes the run's own checkout and returns its path in the project, "" if
+// it is not made. A prepared attempt is registered in its folder.
+func (w *work) prepare(ctx context.Context, f *Attempt, checkout func(context.Context) (string, error)) error {
+	if f.Recalled {
+		f.ReplyFile = w.replyFile(f)
+		return w.place(ctx, f, checkout)
+	}
+	bound, err := w.bind(f.Assignment)
+	if err != nil {
 		return err
 	}
-	w.refuse(f.a, cause)
-	return nil
+	if s := w.run.Step(f.Step); s != nil {
+		f.Number = max(f.Number, s.Attempts+1)
+	}
+	if err := w.unused(f); err != nil {
+		return err
+	}
+	f.Key = w.keyOf(f.Step, f.Number)
+	if err := w.place(ctx, f, checkout); err != nil {
+		return err
+	}
+	if f.Dir != "" { // else there is nothing to look at before it is made
+		if err := w.survey(ctx, f); err != nil {
+			return err
+		}
+	}
+	return w.instruct(ctx, f, bound)
 }
 
-// prepare gathers what an attempt needs before it is on record. The attempt that it
-// gives, also with an error, has entered its folder.
-func (w *work) prepare(ctx context.Context, a reprise.Assignment) (*attempt, error) {
-	f := &attempt{a: a, attempt: w.hist.Step(a.Step).Attempts + 1, began: w.Now(), account: w.account(a), answers: w.toldTo(a)}
-	if s := w.run.Step(a.Step); s != nil {
-		f.attempt = max(f.attempt, s.Attempts+1)
+// place sets the folder that an attempt works in: the project, or the project's folder in
+// the run's own checkout.
+func (w *work) place(ctx context.Context, f *Attempt, checkout func(context.Context) (string, error)) error {
+	f.Dir = w.Dir
+	if !f.Worktree || w.repo == nil {
+		return nil
 	}
-	var err error
-	if f.result, err = w.unused(f); err != nil {
-		return nil, err
+	at, err := checkout(ctx)
+	if f.Dir = ""; err != nil || at == "" {
+		return err
 	}
-	f.key = w.keyOf(a.Step, f.attempt)
-	if err = w.placeIt(ctx, f); err != nil {
-		return nil, err
-	}
-	if f.dir == "" {
-		return f, nil // there is nothing to look at before it is made
-	}
-	// Before anything is looked at there: who is beside it may change that.
-	f.use = w.folders.enter(f.dir)
-	f.head = w.head(ctx, f.dir)
-	if a.Commit {
-		if dirty, err := w.dirty(ctx, f.dir); err == nil {
-			f.dirty = &dirty
-			f.left, f.after = w.leftSince(ctx, f)
+	f.Inside = path.Join(at, w.repo.Prefix())
+	f.Dir, f.Place = w.absolute(f.Inside), f.Inside
+	return w.load()
+}
+
+// survey looks at the folder before an attempt begins.
+func (w *work) survey(ctx context.Context, f *Attempt) error {
+	// Register first: what works beside it may change what is seen.
+	w.folders.enter(f)
+	f.Head = w.head(ctx, f.Dir)
+	if f.Commit {
+		if dirty, err := w.dirty(ctx, f.Dir); err == nil {
+			f.Dirty = &dirty
+			f.Left, f.After = w.leftSince(ctx, f)
 		}
 	}
-	f.a.Expect = nil
-	for _, e := range a.Expect {
+	expect := f.Expect
+	f.Expect = nil
+	for _, e := range expect {
+		var err error
 		e.Path = w.placed(f, e.Path)
 		if e.Before, err = w.hash(e.Path); err != nil {
-			return f, fmt.Errorf("prepare %s: %w", a.Step, err)
+			return fmt.Errorf("prepare %s: %w", f.Step, err)
 		}
-		f.a.Expect = append(f.a.Expect, e)
+		f.Expect = append(f.Expect, e)
 	}
 	if w.repo != nil {
-		expect, prefix := attempt{a: f.a, inside: f.inside}, w.repo.Prefix()
-		w.folders.expects(f.use, func(name string) bool { return expect.leaves(prefix, name) })
+		expects, prefix := *f, w.repo.Prefix()
+		w.folders.expects(f, func(name string) bool { return expects.leaves(prefix, name) })
 	}
-	return f, nil
+	return nil
 }
 
 // maxUnused bounds how many numbers are tried for an attempt.
 const maxUnused = 1000
 
-// unused gives the place for the result of a new attempt. One that is there
-// before the attempt began is somebody else's word: the next number is taken.
-func (w *work) unused(f *attempt) (string, error) {
+// unused numbers a new attempt and sets the place of its result. A result that exists
+// before the attempt began is not its own: then the next number is used.
+func (w *work) unused(f *Attempt) error {
 	for range maxUnused {
-		scratch, err := w.hands.Scratch(w.attemptName(f))
-		if err != nil {
-			return "", err
+		f.ReplyFile = w.replyFile(f)
+		if _, err := os.Lstat(f.ReplyFile); err != nil {
+			return nil
 		}
-		result := filepath.Join(scratch, resultName)
-		if _, err := os.Lstat(result); errors.Is(err, fs.ErrNotExist) {
-			return result, nil
-		}
-		w.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Warning, Subject: f.a.Step, Message: fmt.Sprintf("a result of attempt %d of %s was there before it began; it does not count", f.attempt, f.a.Step)})
-		f.attempt++
+		w.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Warning, Subject: f.Step, Message: fmt.Sprintf("a result of attempt %d of %s was there before it began; it does not count", f.Number, f.Step)})
+		f.Number++
 	}
-	return "", fmt.Errorf("prepare %s: results of its next attempts are there already", f.a.Step)
+	return fmt.Errorf("prepare %s: results of its next attempts are there already", f.Step)
 }
 
-// resultName is the file an agent leaves its reply in.
-const resultName = "result.json"
+// replyFile is the file an agent leaves its reply in.
+func (w *work) replyFile(f *Attempt) string {
+	return filepath.Join(w.absolute(filepath.FromSlash(durable.ScratchPath(w.attemptName(f)))), "result.json")
+}
 
-// placed gives a project path as it is in the checkout of the attempt: what an
-// agent makes in a checkout of the run's own is looked for there.
-func (w *work) placed(f *attempt, name string) string {
-	if f.inside == "" || strings.HasPrefix(name, f.inside+"/") {
+// placed is a project path as it is in the checkout of the attempt.
+func (w *work) placed(f *Attempt, name string) string {
+	if f.Inside == "" || strings.HasPrefix(name, f.Inside+"/") {
 		return name
 	}
-	return f.inside + "/" + name
+	return f.Inside + "/" + name
 }
 
-// hash is that of a file of the project, zero if there is none; see project.HashIn.
+// hash is the hash of a project file, zero if it does not exist; see project.HashIn.
 func (w *work) hash(name string) (reprise.Hash, error) { return project.HashIn(w.store, name) }
 
 func (w *work) isFolder(name string) bool {
@@ -251,13 +281,13 @@ func (w *work) isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// keyOf is what commits of an attempt carry. It names the run as it was begun,
-// so that a run started afresh under the same name has other keys.
+// keyOf is the trailer value of an attempt's commits. It includes when the run began, so
+// that a fresh start under the same name has other keys.
 func (w *work) keyOf(step string, attempt int) string {
 	return fmt.Sprintf("%s/%s#%d@%s", word(w.ref.ID), word(step), attempt, w.life())
 }
 
-// life tells a run from one of the same name that began at another time.
+// life distinguishes a run from one of the same name that began at another time.
 func (w *work) life() string {
 	began := w.hist.Began
 	if began.IsZero() {
@@ -266,19 +296,19 @@ func (w *work) life() string {
 	return reprise.TrailerLife(began)
 }
 
-// token marks the processes of an attempt. Whoever comes after us can tell it
-// from what is on record; no other attempt in any project has it.
-func (w *work) token(f *attempt) string {
-	return reprise.HashOf([]byte(w.Dir + "\x00" + w.ref.Layout + "\x00" + f.key)).String()[:32]
+// token marks the processes of an attempt. It follows from what is on record, and no
+// other attempt in any project has it.
+func (w *work) token(f *Attempt) string {
+	return reprise.HashOf([]byte(w.Dir + "\x00" + w.ref.Layout + "\x00" + f.Key)).String()[:32]
 }
 
 // word makes an id that can stand in a trailer, a file name and a sentence.
 func word(id string) string { return reprise.TrailerWord(id) }
 
-// attemptName names the files of an attempt. Those of a run that was started afresh
-// are not those of the attempts before, whose numbers it uses again.
-func (w *work) attemptName(f *attempt) string {
-	return fmt.Sprintf("%s.%s.%s.%d", word(w.ref.Layout+"-"+w.ref.ID), w.life(), word(f.a.Step), f.attempt)
+// attemptName names the files of an attempt. A fresh start uses the attempt numbers
+// again, but not the names.
+func (w *work) attemptName(f *Attempt) string {
+	return fmt.Sprintf("%s.%s.%s.%d", word(w.ref.Layout+"-"+w.ref.ID), w.life(), word(f.Step), f.Number)
 }
 
 func policyOf(a reprise.Assignment) reprise.Ambiguity {
@@ -288,108 +318,65 @@ func policyOf(a reprise.Assignment) reprise.Ambiguity {
 	return a.Policy
 }
 
-// job makes what the agent is started with.
-func (w *work) job(ctx context.Context, f *attempt, bound binding) (agent.Job, error) {
+// instruct decides which session an attempt continues, and writes the prompt.
+func (w *work) instruct(ctx context.Context, f *Attempt, bound binding) (err error) {
+	if h := w.hist.Step(f.Step); bound.continues && h.Session != "" && !w.NewSessions {
+		f.Session, f.Resumes = h.Session, true
+	}
+	if why := w.notResumed(f.Step, bound, f.Resumes); why != "" {
+		w.notice(reprise.Finding{Code: reprise.CodeStaleMarker, Severity: reprise.Warning, Subject: f.Step, Source: reprise.Source{File: w.ref.Path}, Message: why})
+	}
+	if len(f.Command) > 0 {
+		return nil // a command of the person's own is told by its arguments
+	}
+	task := w.task(f)
+	if w.takesOver(f.Step, bound, f.Resumes) {
+		if err := w.brief(ctx, f, &task); err != nil {
+			return err
+		}
+	}
+	if f.Message, err = prompt.Render(task, w.Prompts); err != nil {
+		return fmt.Errorf("write the prompt of %s: %w", f.Step, err)
+	}
+	return nil
+}
+
+// job is what the agent of an attempt is started with.
+func (w *work) job(f *Attempt, bound binding) agent.Job {
 	job := agent.Job{
-		Run: noNul(w.ref.ID), Step: noNul(f.a.Step), Attempt: f.attempt, Role: noNul(f.a.Role), Key: f.key, Token: w.token(f), Project: w.Dir,
-		Dir: f.dir, Result: f.result, Command: bound.command, Env: bound.env, Secrets: bound.secrets,
-		Timeout: bound.timeout, Silence: bound.silence,
-		Line: func(text string) { w.tellLine(f, text) },
-		Learned: func(session string) error {
-			return w.noted(reprise.Event{Kind: reprise.SessionKnown, At: w.Now(), Step: f.a.Step, Attempt: f.attempt, Agent: session})
-		},
+		Run: noNul(w.ref.ID), Step: noNul(f.Step), Attempt: f.Number, Role: noNul(f.Role), Key: f.Key, Token: w.token(f), Project: w.Dir,
+		Dir: f.Dir, Result: f.ReplyFile, Command: bound.command, Env: bound.env, Secrets: bound.secrets, Prompt: f.Message,
+		Timeout: bound.timeout, Silence: bound.silence, Session: f.Session, Resume: f.Resumes, Answers: map[string]string{},
 	}
-	for _, e := range f.a.Expect {
-		job.Expect = append(job.Expect, noNul(strings.TrimPrefix(e.Path, f.inside+"/")))
+	for _, e := range f.Expect {
+		job.Expect = append(job.Expect, noNul(strings.TrimPrefix(e.Path, f.Inside+"/")))
 	}
-	if h := w.hist.Step(f.a.Step); bound.continues && h.Session != "" && w.goesOn(f.a.Step) {
-		job.Session, job.Resume = h.Session, true
-	}
-	job.Inherit = w.inherit()
-	job.Answers = map[string]string{}
-	for _, id := range f.answers {
+	for _, id := range f.Told {
 		q, _ := w.question(id)
 		job.Answers[id] = noNul(q.Answer)
 	}
-	for _, id := range f.answers {
+	for _, id := range f.Told {
 		if q, _ := w.question(id); q.Own != "" { // it looks for its own name; the latest counts
 			job.Answers[q.Own] = noNul(q.Answer)
 		}
 	}
-	if len(f.a.Command) > 0 {
-		return job, nil // a command of the person's own is told by its arguments
-	}
-	task := w.task(f)
-	if w.takesOver(f.a.Step, bound, job.Resume) {
-		if err := w.brief(ctx, f, &task); err != nil {
-			return agent.Job{}, err
-		}
-	}
-	var err error
-	if job.Prompt, err = prompt.Render(task, w.Prompts); err != nil {
-		return agent.Job{}, fmt.Errorf("write the prompt of %s: %w", f.a.Step, err)
-	}
-	return job, nil
+	return job
 }
 
 // noNul makes a text that can be a value in an environment.
 func noNul(s string) string { return strings.ReplaceAll(s, "\x00", "") }
 
-// begun keeps what an agent says until it was told that the attempt began: its process
-// is at work before whoever started it knows.
-type begun struct {
-	mu   sync.Mutex
-	told bool
-	said []func()
-}
-
-// tell tells that the attempt began, and then what was said before.
-func (b *begun) tell(began func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	began()
-	for _, say := range b.said {
-		say()
-	}
-	b.told, b.said = true, nil
-}
-
-// maxSaid bounds how many lines wait; the log has them all.
-const maxSaid = 1000
-
-// say passes something on that an agent said, once it was told that it began.
-func (b *begun) say(what func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.told:
-		what()
-	case len(b.said) < maxSaid:
-		b.said = append(b.said, what)
-	}
-}
-
-// tellLine passes on what an agent says. It is called from the agent's
-// goroutine and reads nothing that the loop changes.
-func (w *work) tellLine(f *attempt, text string) {
-	if w.Tell == nil {
-		return
-	}
-	p := Progress{Kind: Said, At: w.Now(), Run: w.ref.ID, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Text: text, Done: -1, Total: -1}
-	f.begun.say(func() { w.Tell(p) })
-}
-
 // task is what the prompt is made of.
-func (w *work) task(f *attempt) prompt.Task {
+func (w *work) task(f *Attempt) prompt.Task {
 	t := prompt.Task{
-		Assignment: f.a, Run: w.ref.ID, Attempt: f.attempt, Dir: f.dir, Result: f.result,
-		Trailer: reprise.TrailerKey + ": " + f.key,
+		Assignment: f.Assignment, Run: w.ref.ID, Attempt: f.Number, Dir: f.Dir, Result: f.ReplyFile,
+		Trailer: reprise.TrailerKey + ": " + f.Key,
 	}
-	h := w.hist.Step(f.a.Step)
+	h := w.hist.Step(f.Step)
 	if h.Cutoffs > 0 {
 		t.Earlier = append(t.Earlier, fmt.Sprintf("An earlier attempt was cut off (%s). What it changed is still there, whole or not: look at it before you do anything again.", journal.Times(h.Cutoffs)))
 	}
-	if commits := w.unrecorded[f.a.Step]; len(commits) > 0 {
+	if commits := w.Unrecorded[f.Step]; len(commits) > 0 {
 		t.Earlier = append(t.Earlier, "Commits were made that no record tells of. They may hold this work or a piece of it: look at them before you do anything again.")
 		t.Data = append(t.Data, reprise.Data{Name: "commits that are not on record", Text: strings.Join(commits, "\n")})
 	}
@@ -397,7 +384,7 @@ func (w *work) task(f *attempt) prompt.Task {
 		t.Earlier = append(t.Earlier, fmt.Sprintf("The last attempt failed (%s so far).", journal.Times(h.Failures)))
 		t.Data = append(t.Data, reprise.Data{Name: "why the last attempt failed", Text: h.LastFailure.Text})
 	}
-	for _, id := range f.answers {
+	for _, id := range f.Told {
 		q, _ := w.question(id)
 		t.Answers = append(t.Answers, prompt.Answer{Question: q.Text, Text: q.Answer})
 	}

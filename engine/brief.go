@@ -11,16 +11,16 @@ import (
 	"reprise/prompt"
 )
 
-// takesOver reports whether an attempt is the first of a new session at a step
-// that another one was at.
+// takesOver reports whether an attempt is the first of a new session at a step that
+// another session worked on.
 func (w *work) takesOver(step string, bound binding, resumes bool) bool {
 	h := w.hist.Step(step)
 	return h.Lost != "" || bound.continues && h.Session != "" && !resumes
 }
 
-// brief adds to the prompt of a session that takes over what is known of where
-// things stand, from a close look taken now.
-func (w *work) brief(ctx context.Context, f *attempt, t *prompt.Task) error {
+// brief adds a briefing, from a close look taken now, to the prompt of a session that
+// takes over.
+func (w *work) brief(ctx context.Context, f *Attempt, t *prompt.Task) error {
 	j, err := project.Judge(ctx, w.Dir, w.closely())
 	if err != nil {
 		return fmt.Errorf("brief a new session: %w", err)
@@ -29,17 +29,17 @@ func (w *work) brief(ctx context.Context, f *attempt, t *prompt.Task) error {
 	if err != nil {
 		return fmt.Errorf("brief a new session: %w", err)
 	}
-	in := briefing.Input{Run: w.run, Decision: w.decide(), Observed: j.Observed, Step: f.a.Step}
+	in := briefing.Input{Run: w.run, Decision: w.decide(), Observed: j.Observed, Step: f.Step}
 	if r := j.Find(w.ref); r != nil {
 		in.Run, in.Decision = r, j.Decisions[r]
 	}
 	for _, e := range entries {
 		in.Journal = append(in.Journal, briefing.Recorded{Seq: e.Seq, Event: e.Event})
 	}
-	if g, ok := w.book.(reprise.Goaler); ok {
+	if g, ok := w.playbook.(reprise.Goaler); ok {
 		in.Goal = g.GoalOf(w.led.Files(), in.Run)
 	}
-	why := first(w.hist.Step(f.a.Step).Lost, "an earlier session was at this and is not gone on with")
+	why := first(w.hist.Step(f.Step).Lost, "an earlier session was at this and is not gone on with")
 	t.Earlier = append(t.Earlier, fmt.Sprintf("You are new to this: %s. The blocks named `briefing` say what is known of where things stand, each line with its source.", why))
 	t.Data = append(t.Data, briefing.Make(in).Data()...)
 	return nil

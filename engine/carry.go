@@ -13,27 +13,26 @@ import (
 	"reprise/journal"
 )
 
-// loop takes turns until nothing is left to do, a person or a time is needed, or going
-// on would be unsafe: it builds a view, asks the rules, and does what they say.
-// Everything it knows is on disk when it returns.
+// loop takes turns until nothing is left to do, a person or a time is needed, or
+// continuing would be unsafe. A turn builds a view, asks the rules and does what they
+// say. Everything it knows is on disk when it returns.
 func (w *work) loop(ctx context.Context) error {
 	w.recallLimits()
 	for {
 		v, err := w.see(ctx)
 		if _, gone := errors.AsType[*GoneError](err); gone && len(w.atWork) > 0 {
-			// Whoever is at work may put it back; once that ends, it counts.
-			err = w.hands.Await(ctx, zeroTime)
-			if err == nil {
+			// An attempt at work may put it back. Once that ends, it counts.
+			if err = w.await(ctx, zeroTime); err == nil {
 				continue
 			}
 		}
 		if err != nil {
 			return w.drain(ctx, err)
 		}
-		for _, op := range turn(v) {
+		for _, op := range Turn(v) {
 			if op.Leave {
 				w.tell(Progress{Kind: Working})
-				return w.end(w.decide(), op.Until)
+				return w.finish(w.decide(), op.Until)
 			}
 			if err := w.do(ctx, op); err != nil {
 				return w.drain(ctx, err)
@@ -42,8 +41,8 @@ func (w *work) loop(ctx context.Context) error {
 	}
 }
 
-// see builds the view of a turn. Agents write state themselves, so everything is looked
-// at again.
+// see builds the view of a turn. It reads everything again, because agents write state
+// themselves.
 func (w *work) see(ctx context.Context) (*View, error) {
 	if err := w.load(); err != nil {
 		return nil, err
@@ -51,16 +50,16 @@ func (w *work) see(ctx context.Context) (*View, error) {
 	if err := w.putBack(ctx); err != nil {
 		return nil, err
 	}
-	w.standOn(w.files)
+	w.setRun(w.files)
 	v := w.known()
 	v.Stopping, v.Letters = ctx.Err() != nil, w.letters()
 	if len(v.AtWork) == 0 && !v.Stopping {
-		v.Open = slices.DeleteFunc(w.hist.Open(), func(ev reprise.Event) bool { return w.held[ev.Step] || w.asksAbout(ev) })
+		v.Open = slices.DeleteFunc(w.hist.Open(), func(ev reprise.Event) bool { return w.Held[ev.Step] || w.asksAbout(ev) })
 		slices.SortFunc(v.Open, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
 		if err := w.dueIn(v); err != nil {
 			return nil, err
 		}
-		if w.stuckRow != w.hist.Events+1 {
+		if w.StuckRow != w.hist.Events+1 {
 			_, v.Alone = w.local()
 		}
 	}
@@ -70,37 +69,35 @@ func (w *work) see(ctx context.Context) (*View, error) {
 	return v, nil
 }
 
-// asksAbout reports whether a person is asked what came of an attempt. Its step is left
-// to them until they say.
+// asksAbout reports whether a person is being asked what came of an attempt. Its step
+// waits for the answer.
 func (w *work) asksAbout(ev reprise.Event) bool {
 	q, asked := w.question(cutOffQuestion(ev.Step, ev.Attempt))
 	if !asked || q.Answered {
 		return false
 	}
-	w.parked[ev.Step] = "was cut off, and only a person can tell what came of it"
+	w.Parked[ev.Step] = "was cut off, and only a person can tell what came of it"
 	return true
 }
 
 // known is the view of what was read last.
 func (w *work) known() *View {
 	return &View{
-		View: w.view, Used: w.due, Unmarked: w.unaccepted, Held: w.held, Reached: w.reached(),
-		Patient: w.Wait, Askable: w.Ask != nil, LeftOpen: w.leftOpen,
+		View: w.view, Memory: w.Memory, Used: w.due, Reached: w.reached(), Patient: w.Wait, Askable: w.Ask != nil,
 	}
 }
 
-// maxSettle bounds how many rounds of events may follow each other with no step
-// between them: a playbook that never comes to rest is a fault of ours, not a
-// reason to write for ever.
+// maxSettle bounds how many rounds of events may follow each other without a step in
+// between: a playbook that never comes to rest is a bug, not a reason to write forever.
 const maxSettle = 200
 
-// dueIn asks the playbook what is due. What the files did not take in the last time is
+// dueIn asks the playbook what to record. What the files did not take the last time is
 // not recorded again at once.
 func (w *work) dueIn(v *View) (err error) {
 	if len(v.Open)+len(v.Letters)+len(v.Held)+len(v.Run.Owed) > 0 {
 		return nil // that comes first
 	}
-	if v.Due, err = w.book.Settle(w.led.Files(), w.run, v.Decision); err == nil && fmt.Sprintf("%+v", v.Due) == w.lastDue {
+	if v.Due, err = w.playbook.Settle(w.led.Files(), w.run, v.Decision); err == nil && fmt.Sprintf("%+v", v.Due) == w.LastDue {
 		v.Due = nil
 	}
 	return err
@@ -108,7 +105,7 @@ func (w *work) dueIn(v *View) (err error) {
 
 // offerIn adds the units that come next, up to the first that may be started.
 func (w *work) offerIn(v *View) {
-	units, _ := v.next(w.putOff, func(busy []string) []reprise.Unit { return w.book.Pick(w.run, v.Decision, busy) })
+	units, _ := v.next(func(busy []string) []reprise.Unit { return w.playbook.Pick(w.run, v.Decision, busy) })
 	w.letThrough()
 	for _, u := range units {
 		if len(w.atWork) >= w.parallel() {
@@ -118,14 +115,14 @@ func (w *work) offerIn(v *View) {
 		if err != nil {
 			a = reprise.Assignment{Unit: u, Step: u.ID}
 		}
-		if w.atWork[a.Step] != nil || w.parked[a.Step] != "" || err == nil && v.blocked(a.Step) {
+		if w.atWork[a.Step] != nil || w.Parked[a.Step] != "" || err == nil && v.blocked(a.Step) {
 			continue
 		}
 		o := Offer{Assignment: a, Problem: err}
 		if err == nil {
 			o.From, o.Never = w.mayStart(a)
 		}
-		if at := w.notBefore[a.Step]; at.After(o.From) {
+		if at := w.NotBefore[a.Step]; at.After(o.From) {
 			o.From = at
 		}
 		v.Offers = append(v.Offers, o)
@@ -135,7 +132,7 @@ func (w *work) offerIn(v *View) {
 	}
 }
 
-// do does one thing that a rule wants done.
+// do carries out an op.
 func (w *work) do(ctx context.Context, op Op) error {
 	for _, f := range op.Notice {
 		w.notice(f)
@@ -145,11 +142,11 @@ func (w *work) do(ctx context.Context, op Op) error {
 	}
 	switch {
 	case len(op.TakeOut) > 0:
-		return w.hands.TakeOut(op.TakeOut)
+		return w.led.TakeOut(op.TakeOut)
 	case op.Mark:
 		return w.markLanded(ctx)
 	case len(op.Settle) > 0:
-		return w.settleAll(ctx, op.Settle)
+		return w.settleOpen(ctx, op.Settle)
 	case op.Refuse != nil:
 		w.refuse(op.Refuse.Assignment, op.Refuse.Problem)
 	case op.Park != nil:
@@ -164,12 +161,10 @@ func (w *work) do(ctx context.Context, op Op) error {
 		return w.recordRow(ctx)
 	case op.Start != nil:
 		return w.begin(ctx, *op.Start, op.Reopened)
-	case op.Await:
-		return w.hands.Await(ctx, op.Until)
 	case len(op.Ask) > 0:
 		return w.putTo(ctx, op.Ask)
 	}
-	return w.hands.Sleep(ctx, op.Until)
+	return w.await(ctx, op.Until)
 }
 
 // put records what an op wants on record.
@@ -189,14 +184,14 @@ func (w *work) put(ctx context.Context, op Op) error {
 			w.tellReopened(step)
 		}
 	}
-	// A playbook must come to rest; anything else that is done may ask for the same again.
-	if w.lastDue = ""; op.Phase {
-		w.lastDue = fmt.Sprintf("%+v", op.Record)
-		w.rounds++
+	// A playbook must come to rest. After anything else, it may want the same again.
+	if w.LastDue = ""; op.Phase {
+		w.LastDue = fmt.Sprintf("%+v", op.Record)
+		w.Rounds++
 	} else {
-		w.rounds = 0
+		w.Rounds = 0
 	}
-	if w.rounds > maxSettle {
+	if w.Rounds > maxSettle {
 		return fmt.Errorf("work on %s: its playbook does not come to rest", w.ref.ID)
 	}
 	if err := w.recordAll(ctx, events...); err != nil || len(op.Question) == 0 {
@@ -205,24 +200,20 @@ func (w *work) put(ctx context.Context, op Op) error {
 	return w.ask(ctx, reprise.Assignment{}, op.Question)
 }
 
-// settleAll settles attempts whose end nobody saw.
-func (w *work) settleAll(ctx context.Context, open []reprise.Event) error {
-	for _, ev := range open {
-		if err := w.settleCutoff(ctx, ev); err != nil {
-			return err
-		}
-		if err := w.load(); err != nil {
-			return err
-		}
+// await waits for an end, a time or an answer, and settles what ended.
+func (w *work) await(ctx context.Context, until time.Time) error {
+	e, err := w.hands.Await(ctx, until)
+	if err != nil || e == nil {
+		return err
 	}
-	return nil
+	return w.takeEnd(ctx, e)
 }
 
-// begin starts a unit, unless a limit is in its way.
+// begin starts a unit, unless a limit is in the way.
 func (w *work) begin(ctx context.Context, a reprise.Assignment, reopened []string) error {
 	account := w.account(a)
 	if at, ok := w.enter(account); !ok {
-		w.notBefore[a.Step] = at
+		w.NotBefore[a.Step] = at
 		return nil
 	}
 	for _, step := range reopened {
@@ -234,11 +225,11 @@ func (w *work) begin(ctx context.Context, a reprise.Assignment, reopened []strin
 		w.left(account, agent.NotStarted)
 	}
 	if unready, ok := errors.AsType[*unreadyError](err); ok && w.store.Poisoned() == nil && ctx.Err() == nil {
-		// One step that cannot be prepared does not hold up the others.
+		// One step that cannot be prepared does not delay the others.
 		w.refuse(a, unready.error)
 		return nil
 	}
-	if err == nil && w.atWork[a.Step] == nil && w.hist.Events == before && w.parked[a.Step] == "" {
+	if err == nil && w.atWork[a.Step] == nil && w.hist.Events == before && w.Parked[a.Step] == "" {
 		w.park(a, "nothing comes of it: what it asks was answered before")
 	}
 	return err
@@ -253,7 +244,7 @@ func (w *work) putTo(ctx context.Context, open []reprise.Question) error {
 		answer, ok := w.Ask(ctx, q)
 		ev, err := answerTo(&q, answer)
 		if _, none := errors.AsType[*reprise.NotOfferedError](err); none || !ok {
-			w.leftOpen[q.ID] = true
+			w.LeftOpen[q.ID] = true
 			continue
 		}
 		if err == nil {
@@ -274,69 +265,43 @@ func (w *work) reached() bool {
 	if s := w.run.Step(w.choice.Until); s != nil {
 		return s.Status.Closed()
 	}
-	// Not every step stays in the files: planning is none of a plan's.
-	for i := len(w.told) - 1; i >= 0; i-- {
-		switch ev := &w.told[i]; ev.Kind {
-		case reprise.StateRestored:
-			return false // what was done before it need not be any more
-		case reprise.StepFinished, reprise.StepSkipped:
-			if ev.Step == w.choice.Until {
-				return true
-			}
-		case reprise.StepStarted, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset:
-			if ev.Step == w.choice.Until {
-				return false
-			}
-		}
-	}
-	return false
+	// Not every step is kept in the files; planning, for example, is not a step of the
+	// plan.
+	last := w.lastOf(w.choice.Until)
+	return last == reprise.StepFinished || last == reprise.StepSkipped
 }
 
-// note is something an attempt wants on record while it is at work. The journal
-// has one writer, the loop; the attempt waits for it.
-type note struct {
-	ev   reprise.Event
-	done chan error
-}
-
-// noted records an event for an attempt, from its goroutine.
-func (w *work) noted(ev reprise.Event) error {
-	n := note{ev, make(chan error, 1)}
-	w.notes <- n
-	return <-n.done
-}
-
-// drain ends what is at work after an error of our own, and gives the error.
+// drain stops what is at work after an error of our own, and returns the error.
 func (w *work) drain(ctx context.Context, cause error) error {
 	if errors.Is(cause, errShown) {
 		return cause // nothing is at work but on paper
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel() // nothing more is begun
-	for _, f := range w.atWork {
-		f.cancel()
-	}
+	w.hands.Stop(cause)
 	for len(w.atWork) > 0 {
-		select {
-		case n := <-w.notes:
-			n.done <- cause
-		case l := <-w.ends:
-			if w.store.Poisoned() == nil && l.err == nil {
-				if l.result.Outcome != agent.Done {
-					l.result.Outcome = agent.Stopped
-				}
-				if err := w.takeEnd(ctx, l); err == nil {
-					continue
-				}
-			}
-			delete(w.atWork, l.step)
+		e, err := w.hands.Await(ctx, zeroTime)
+		if err != nil {
+			return cause
 		}
+		if e == nil {
+			continue
+		}
+		if w.store.Poisoned() == nil && e.Err == nil {
+			if e.Result.Outcome != agent.Done {
+				e.Result.Outcome = agent.Stopped
+			}
+			if err := w.takeEnd(ctx, e); err == nil {
+				continue
+			}
+		}
+		delete(w.atWork, e.Step)
 	}
 	return cause
 }
 
-// end says what came of it.
-func (w *work) end(d reprise.Decision, wake time.Time) error {
+// finish fills in the summary and records that the engine left.
+func (w *work) finish(d reprise.Decision, wake time.Time) error {
 	s := w.sum
 	s.State, s.Action, s.Reasons, s.Ended, s.Reopens = d.State, d.Action, d.Reasons, w.Now(), w.run.Reopens()
 	s.Questions = append(s.Questions, w.run.PendingQuestions()...)
@@ -353,21 +318,19 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 		}
 	}
 	for i := range w.run.Steps {
-		if st := &w.run.Steps[i]; !st.Status.Closed() {
+		st := &w.run.Steps[i]
+		if !st.Status.Closed() {
 			s.Left = append(s.Left, st.ID)
 		}
-	}
-	for i := range w.run.Steps {
-		st := &w.run.Steps[i]
-		if h := w.hist.Step(st.ID); st.Status == reprise.Failed && h.LastFailure != nil && w.parked[st.ID] == "" {
+		if h := w.hist.Step(st.ID); st.Status == reprise.Failed && h.LastFailure != nil && w.Parked[st.ID] == "" {
 			s.Reasons = append(s.Reasons, fmt.Sprintf("%s: failed %s: %s", st.ID, journal.Times(h.Failures), journal.ReasonOf(h.LastFailure)))
 		}
 	}
-	s.Parked, s.Reached, s.Held = w.givenUp(), w.reached(), slices.Sorted(mapKeys(w.held))
+	s.Parked, s.Reached, s.Held = w.givenUp(), w.reached(), slices.Sorted(mapKeys(w.Held))
 	s.Findings = append(s.Findings, w.stillUncommitted(context.Background())...)
 	w.tellLeftOut(w.leftOutSince()...)
-	for _, step := range slices.Sorted(mapKeys(w.parked)) {
-		s.Reasons = append(s.Reasons, step+": "+w.parked[step])
+	for _, step := range slices.Sorted(mapKeys(w.Parked)) {
+		s.Reasons = append(s.Reasons, step+": "+w.Parked[step])
 		if s.Action == reprise.Start {
 			s.Action = reprise.Ask
 		}
@@ -378,8 +341,9 @@ func (w *work) end(d reprise.Decision, wake time.Time) error {
 	return w.led.Record(context.Background(), reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: s.Action.String()})
 }
 
-// leave records that nobody is at work any more, where the files say otherwise. If the
-// process dies before, they say it until the run is taken up again, as after any crash.
+// leave records that the run is no longer being worked on, where the files say otherwise.
+// If the process dies before, the files say so until the run is resumed, as after any
+// crash.
 func (w *work) leave(s *Summary) error {
 	leave := convention.Of(w.ref.Layout).Leave
 	if leave == nil || s.Action == reprise.Finish || !w.run.State.Open() {

@@ -28,14 +28,15 @@ steps:
 	if err != nil || sum.State != reprise.Complete {
 		t.Fatalf("%+v, %v", sum, err)
 	}
+	// What verifies a ends once c is at work: b was accepted and c started before.
 	var order []string
 	for _, ev := range events(t, e.Dir, ref) {
-		if ev.Kind == reprise.StepFinished {
+		if ev.Kind == reprise.StepFinished && ev.Step != "c" || ev.Kind == reprise.StepStarted && ev.Step == "c" {
 			order = append(order, ev.Step)
 		}
 	}
 	if !slices.Equal(order, []string{"b", "c", "a"}) {
-		t.Errorf("finished in the order %q", order)
+		t.Errorf("in the order %q", order)
 	}
 }
 

@@ -8,15 +8,14 @@ import (
 	"reprise"
 )
 
-// ways are what can be chosen for a run and who does it. done reports that
-// nothing is to be gone on with afterwards.
+// ways are the options and what they do. done is set if nothing is left to do afterwards.
 var ways = map[string]func(*work, context.Context, look) (done bool, err error){
-	"":                        (*work).goOn,
-	reprise.OptionContinue:    (*work).goOn,
-	reprise.OptionResume:      (*work).goOn,
+	"":                        (*work).resumeRun,
+	reprise.OptionContinue:    (*work).resumeRun,
+	reprise.OptionResume:      (*work).resumeRun,
 	reprise.OptionResumeAgent: (*work).resumeAgent,
-	reprise.OptionAnswer:      (*work).goOn,
-	reprise.OptionFromPhase:   (*work).goOn,
+	reprise.OptionAnswer:      (*work).resumeRun,
+	reprise.OptionFromPhase:   (*work).resumeRun,
 	reprise.OptionRespawn:     (*work).respawn,
 	reprise.OptionRestart:     (*work).restart,
 	reprise.OptionSkip:        (*work).skipOn,
@@ -37,29 +36,29 @@ func (w *work) choose(ctx context.Context, l look) (done bool, err error) {
 	return done, inTheWay(err)
 }
 
-// choosable tells why what a person chose does not exist for the run, nil if it does.
+// choosable says why the chosen option does not exist for the run, nil if it does.
 func (w *work) choosable(l look) error {
 	if _, known := ways[w.choice.Option]; !known || !w.offers(l, w.choice.Option) {
-		e := &OptionError{Run: w.ref.ID, Option: w.choice.Option, Known: keysOf(l.d.Options(l.run))}
+		e := &OptionError{Run: w.ref.ID, Option: w.choice.Option, Known: keysOf(l.Decision.Options(l.Run))}
 		if e.Option == reprise.OptionSkipGroup {
-			e.Why = l.run.NoGroup()
+			e.Why = l.Run.NoGroup()
 		}
 		return e
 	}
 	return nil
 }
 
-// offers reports whether a choice exists for the run. Going on, starting afresh
-// and cleaning up always do.
+// offers reports whether an option exists for the run. Continuing and cleaning up always
+// do.
 func (w *work) offers(l look, option string) bool {
 	means, _ := reprise.OptionOf(option)
 	switch {
-	case means.Always, option == reprise.OptionSkipGroup && w.passedBefore():
+	case means.Always, option == reprise.OptionSkipGroup && w.skippedGroupBefore():
 		return true
 	case option == reprise.OptionFresh:
-		return l.run.Refreshable()
+		return l.Run.Refreshable()
 	}
-	return slices.Contains(keysOf(l.d.Options(l.run)), option)
+	return slices.Contains(keysOf(l.Decision.Options(l.Run)), option)
 }
 
 func keysOf(options []reprise.Option) []string {
@@ -70,74 +69,62 @@ func keysOf(options []reprise.Option) []string {
 	return out
 }
 
-// goOn takes the run up where it stands, unless that is unsafe.
-func (w *work) goOn(ctx context.Context, l look) (bool, error) {
-	if l.d.Action == reprise.Finish {
+// resumeRun continues the run where it stands, unless that is unsafe.
+func (w *work) resumeRun(ctx context.Context, l look) (bool, error) {
+	if l.Decision.Action == reprise.Finish {
 		if w.unsettled() {
 			return false, nil
 		}
-		return true, w.end(l.d, zeroTime)
+		return true, w.finish(l.Decision, zeroTime)
 	}
-	if w.staysEnded(l) || w.staysHeld(l) {
-		return true, w.end(l.d, zeroTime)
+	if unsaid := w.choice.Option == "" && w.choice.From == "" && len(w.choice.Skip) == 0; unsaid && (l.Decision.State == reprise.Stopped || l.Decision.Holds(l.Run)) {
+		// A person ended or holds the run, and the choice does not say how to continue.
+		return true, w.finish(l.Decision, zeroTime)
 	}
 	if w.choice.Option == reprise.OptionContinue {
-		for _, q := range l.run.PendingQuestions() {
-			w.putOff[q.ID] = true
+		for _, q := range l.Run.PendingQuestions() {
+			w.PutOff[q.ID] = true
 		}
 	}
-	if err := w.mayGoOn(ctx, l); err != nil {
+	if err := w.mayResume(ctx, l); err != nil {
 		return true, err
 	}
-	if err := w.takeUp(ctx, l); err != nil {
+	if err := w.recordResumed(ctx, l); err != nil {
 		if ctx.Err() != nil && w.store.Poisoned() == nil {
-			return true, w.end(w.decide(), zeroTime) // stopped before anything was begun
+			return true, w.finish(w.decide(), zeroTime) // stopped before anything was begun
 		}
 		return true, err
 	}
-	return false, w.heed(ctx)
+	return false, w.recordChoice(ctx)
 }
 
-// staysEnded reports whether a person ended the run and nobody has said how it goes on.
-func (w *work) staysEnded(l look) bool {
-	return l.d.State == reprise.Stopped && w.unsaid()
-}
+// unsettled reports whether the last engine was killed and may have left something to
+// settle, even where everything is done.
+func (w *work) unsettled() bool { return w.hist.Events > 0 && !w.leftInOrder }
 
-// staysHeld reports whether a person holds the run and nobody has said how it goes on.
-func (w *work) staysHeld(l look) bool { return l.d.Holds(l.run) && w.unsaid() }
-
-// unsaid reports whether nobody has said how the run goes on.
-func (w *work) unsaid() bool {
-	return w.choice.Option == "" && w.choice.From == "" && len(w.choice.Skip) == 0
-}
-
-// unsettled reports whether whoever worked on the run last was killed and may have
-// left something to settle, also where all is done.
-func (w *work) unsettled() bool { return w.hist.Events > 0 && !w.orderly }
-
-// mayGoOn tells why the run is not taken up as a person chose, nil if it is.
-func (w *work) mayGoOn(ctx context.Context, l look) error {
-	if l.d.Verdict == reprise.BlockedVerdict {
-		return &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
+// mayResume says why the run is not resumed as chosen, nil if it is.
+func (w *work) mayResume(ctx context.Context, l look) error {
+	if l.Decision.Verdict == reprise.BlockedVerdict {
+		return &UnsafeError{Run: w.ref.ID, Reasons: l.Decision.Reasons}
 	}
 	if err := w.mayRevise(); err != nil {
 		return err
 	}
-	_, err := w.said(ctx)
+	_, err := w.chosenEvents(ctx)
 	return err
 }
 
-// resumeAgent goes on with the agent that was at work, where its tool can do that.
+// resumeAgent continues with the agent that was at work, if its tool can do that.
 func (w *work) resumeAgent(ctx context.Context, l look) (bool, error) {
-	w.wanted = first(l.run.ResumeAnswer().AgentID, "the agent that was at work")
-	return w.goOn(ctx, l)
+	w.Wanted = first(l.Run.ResumeAnswer().AgentID, "the agent that was at work")
+	return w.resumeRun(ctx, l)
 }
 
-// notResumed says why the agent that a person wants to go on is not gone on with, once,
-// "" if it is.
+// notResumed says, once, why the agent that a person wants to continue is not resumed; ""
+// if it is.
 func (w *work) notResumed(step string, bound binding, resumes bool) string {
-	who := w.wanted
-	if w.wanted = ""; who == "" || resumes {
+	who := w.Wanted
+	if w.Wanted = ""; who == "" || resumes {
 		return ""
 	}
 	why := "no session of it is on record here"
@@ -147,25 +134,25 @@ func (w *work) notResumed(step string, bound binding, resumes bool) string {
 	return fmt.Sprintf("%s is not resumed: %s. A new agent does %s", who, why, step)
 }
 
-// respawn goes on with new sessions.
+// respawn continues with new sessions.
 func (w *work) respawn(ctx context.Context, l look) (bool, error) {
-	w.newSessions = true
-	return w.goOn(ctx, l)
+	w.NewSessions = true
+	return w.resumeRun(ctx, l)
 }
 
-// current is the step a choice without a name is about.
+// current is the step that a choice without a name is about.
 func (w *work) current(l look) string {
-	if r := l.run.Resume; r != nil && r.Plan != "" {
+	if r := l.Run.Resume; r != nil && r.Plan != "" {
 		return r.Plan
 	}
-	if l.d.Point != nil {
-		if w.run != nil && w.run.Step(l.d.Point.ID) != nil {
-			return l.d.Point.ID // a plan, and not the task of it that comes next
+	if l.Decision.Point != nil {
+		if w.run != nil && w.run.Step(l.Decision.Point.ID) != nil {
+			return l.Decision.Point.ID // a plan, and not the task of it that comes next
 		}
-		if a, err := w.assign(*l.d.Point); err == nil {
+		if a, err := w.assign(*l.Decision.Point); err == nil {
 			return a.Step
 		}
-		return l.d.Point.ID
+		return l.Decision.Point.ID
 	}
 	return ""
 }
@@ -173,34 +160,33 @@ func (w *work) current(l look) string {
 // restart begins the current plan again.
 func (w *work) restart(ctx context.Context, l look) (bool, error) {
 	step := w.current(l)
-	if done, err := w.goOn(ctx, l); done || err != nil {
+	if done, err := w.resumeRun(ctx, l); done || err != nil {
 		return done, err
 	}
-	return false, w.reset(ctx, step)
+	if err := w.record(ctx, resetBy(step)); err != nil {
+		return false, err
+	}
+	return false, w.load()
 }
 
-// skipOn leaves the current plan or step out and goes on.
+// skipOn skips the current plan or step and continues.
 func (w *work) skipOn(ctx context.Context, l look) (bool, error) {
-	w.leaveOutCurrent(l)
-	return w.goOn(ctx, l)
-}
-
-func (w *work) leaveOutCurrent(l look) {
 	w.choice.Skip = append(slices.Clone(w.choice.Skip), w.current(l))
+	return w.resumeRun(ctx, l)
 }
 
-// skipGroup leaves out what waits for the answer to a question, closes the question
-// without one, and goes on.
+// skipGroup skips the steps that wait for an answer, closes the question and continues.
 func (w *work) skipGroup(ctx context.Context, l look) (bool, error) {
-	w.passOver(l)
-	return w.goOn(ctx, l)
+	q, _ := l.Run.Skippable()
+	w.Unasked = q.Group
+	return w.resumeRun(ctx, l)
 }
 
-// passedBefore reports whether whoever worked on the run last closed a question by
-// leaving its group out, and was killed: who says that again goes on from there.
-func (w *work) passedBefore() bool {
-	for i := len(w.told) - 1; i >= 0 && !w.orderly; i-- {
-		switch w.told[i].Kind {
+// skippedGroupBefore reports whether the last engine closed a question by skipping its
+// group and was killed: choosing that again continues from there.
+func (w *work) skippedGroupBefore() bool {
+	for i := len(w.events) - 1; i >= 0 && !w.leftInOrder; i-- {
+		switch w.events[i].Kind {
 		case reprise.QuestionSkipped:
 			return true
 		case reprise.RunStarted, reprise.RunResumed, reprise.StateRestored:
@@ -208,9 +194,4 @@ func (w *work) passedBefore() bool {
 		}
 	}
 	return false
-}
-
-func (w *work) passOver(l look) {
-	q, _ := l.run.Skippable()
-	w.unasked = q.Group
 }

@@ -10,11 +10,11 @@ import (
 	"reprise/journal"
 )
 
-// A run of a workflow file is kept in files that every agent can write. What it is made
-// of and what was done of it is in the journal first: what the files alone say of that
-// is a claim, and nobody goes on from it unasked.
+// Every agent can write the files of a run. For a run of a workflow file, what it
+// consists of and what was done is in the journal first: what only the files say is a
+// claim, and a person is asked about it.
 
-// made is what the run is made of, by the journal.
+// made is what the run consists of, by the journal.
 type made struct {
 	text    string
 	undone  bool
@@ -24,7 +24,7 @@ type made struct {
 	stands  bool
 }
 
-// definition is what the run is made of, by what is on record now.
+// definition is what the run consists of, by what is on record now.
 func (w *work) definition() *made {
 	if m := w.defined; m == nil || m.text != w.hist.Made || m.undone != w.hist.Undone {
 		m = &made{text: w.hist.Made, undone: w.hist.Undone}
@@ -34,11 +34,11 @@ func (w *work) definition() *made {
 	return w.defined
 }
 
-// own reports whether only the journal says what was done of the run.
+// own reports whether only the journal says what was done.
 func (w *work) own() bool { return w.definition().own }
 
-// putBack puts the steps back that the run was begun with, where something else has
-// changed them. What it finds is kept first, so that nothing is lost by it.
+// putBack restores the steps that the run was begun with, if something changed them. It
+// takes a snapshot first.
 func (w *work) putBack(ctx context.Context) error {
 	m := w.definition()
 	if !m.stands {

@@ -1,7 +1,10 @@
-// Package engine carries a run to its end. There is one turn — load what the
-// disk says, decide the next step, record the intent, do it, look for what it
-// left, record the result — and it is repeated until the work is done, a person
-// is needed, or going on would be unsafe. Starting is resuming from nothing.
+// Package engine finishes a run. There is one turn — load what the disk says, decide the
+// next step, record the intent, do it, look for what it left, record the result — and it
+// is repeated until the work is done, a person is needed, or continuing would be unsafe.
+// Starting is resuming from nothing.
+//
+// Turn decides what a turn does and EndOf what comes of an attempt. Both are pure. The
+// loop records what they say in a Ledger and has Hands do it.
 //
 // Nothing is kept in memory that would be missed after a kill between any two
 // instructions: an attempt is in the journal before its agent exists, its
@@ -25,9 +28,9 @@ type Mode string
 
 // The modes of seed 001.
 const (
-	Autopilot   Mode = "autopilot"   // goes on where that is safe and stops where it is not
-	Interactive Mode = "interactive" // asks before it goes on
-	Preflight   Mode = "preflight"   // shows everything and wants an explicit word
+	Autopilot   Mode = "autopilot"   // continues where that is safe and stops where it is not
+	Interactive Mode = "interactive" // asks before it continues
+	Preflight   Mode = "preflight"   // shows everything and wants an explicit yes
 )
 
 // Engine works on the runs of one project.
@@ -36,42 +39,42 @@ type Engine struct {
 	Settings *settings.Settings
 	// Agent gives the way to start an agent of these settings.
 	Agent func(settings.Agent) (agent.Agent, error)
-	// Shim is the command of the supervisor of an attempt; nil stands for this
-	// program itself.
+	// Shim is the command of the supervisor of an attempt; nil means this program.
 	Shim []string
-	// Environ is what the environment of agents is picked from.
+	// Environ is the environment that agents get a part of.
 	Environ []string
 	Now     func() time.Time
-	// Tell is told what happens while it happens. It must not block for long.
+	// Tell is called with what happens while it happens. It must not block for long.
 	Tell func(Progress)
 	// Ask asks a person; nil where nobody can be asked. ok is false if they
 	// did not answer.
 	Ask func(ctx context.Context, q reprise.Question) (answer string, ok bool)
 
 	Mode     Mode
-	Parallel int // zero stands for what the settings say
+	Parallel int // zero means what the settings say
 	// Wait sleeps through limits instead of returning when they end.
 	Wait bool
-	// Prompts are the person's own templates by their names, nil for ours alone.
+	// Prompts are the user's own templates by name.
 	Prompts map[string]string
-	// Workflow reads the person's own workflow file that a run was started
-	// from, by the path its state names, and gives the hash of its content as
-	// it is now. The error tells why it cannot be used: it is not there, or
-	// nobody trusts that content.
+	// Workflow reads the user's workflow file that a run was started from, by the path in
+	// its state, and returns the hash of its content. The error says why it cannot be used:
+	// it is missing, or its content is not trusted.
 	Workflow func(file string) (*flow.Workflow, reprise.Hash, error)
 
 	AllowNetwork, Adopt bool
-	// Disk, if set, is put between the engine and the disk, for tests that
-	// crash here.
+	// Disk, if set, wraps the disk, for tests that crash here.
 	Disk func(durable.FS) durable.FS
-	// StopOrphans lets agents of a dead engine be stopped instead of waited for.
+	// Hands, if set, replaces the hands of this machine, which it gets: something else can
+	// carry out the same rules.
+	Hands func(Hands) Hands
+	// StopOrphans stops the agents of a dead engine instead of waiting for them.
 	StopOrphans bool
 	// Hard, once closed, ends everything at once: the second Ctrl-C.
 	Hard <-chan struct{}
 
-	// gate keeps the accounts that a limit closed, for a run and its children.
+	// gate holds the accounts that a limit closed, for a run and its children.
 	gate *agent.Gate
-	// folders keeps who works where, for the same.
+	// folders holds who works where, for the same.
 	folders *folders
 }
 
@@ -85,30 +88,28 @@ type Summary struct {
 	Action  reprise.Action // what the last decision asked for
 	Reopens bool           // it was ended, and a person can continue it all the same
 	Reasons []string
-	// Finished, Failed and Skipped are what was done now, in the order it
-	// happened; an attempt that failed may have been made good by a later one.
-	// Left are the steps that are open.
+	// Finished, Failed and Skipped are what this process did, in order. A later attempt may
+	// have succeeded where one failed. Left are the open steps.
 	Finished []StepReport
 	Failed   []StepReport
 	Skipped  []StepReport
 	Left     []string
-	// Parked are the steps that failed or were cut off for good: nothing but a
-	// person has them tried again. They stand in the order of the work.
+	// Parked are the steps that failed or were cut off for good: only a person has them
+	// tried again. They are in the order of the work.
 	Parked []string
-	// Held are the steps that ended well and whose work git cannot commit: nothing is
-	// started before it can. Reasons tell what git said.
+	// Held are the steps that ended well and whose work git cannot commit. Nothing is
+	// started before it can; Reasons say what git said.
 	Held []string
-	// Reached tells that the step was closed which a person named as the last.
+	// Reached is set once the step is closed that a person named as the last.
 	Reached bool
-	// Questions wait for a person; Until is when a limit ends, Account what it
-	// closed.
+	// Questions wait for a person. Until is when a limit ends, Account what it closed.
 	Questions []reprise.Question
 	Until     time.Time
 	Account   string
 	Findings  []reprise.Finding
 	// Refused are mistakes in the settings that kept steps from being started.
 	Refused []error
-	// Snapshot is what takes it back; without git that is the state alone.
+	// Snapshot is what `reprise undo` restores; without git that is the state alone.
 	Snapshot  string
 	StateOnly bool
 	Review    string // what was built, where that was asked for
@@ -119,16 +120,14 @@ type Summary struct {
 	Commands  int // those that were commands of a workflow file
 }
 
-// Preview is what Resume would do, as far as that can be told before agents do
-// their part.
+// Preview is what Resume would do, up to the first agents.
 type Preview struct {
 	Run      reprise.Ref
-	Steps    []string // of the run, as its files would tell them at first
+	Steps    []string // of the run, as its files would have them at first
 	Decision reprise.Decision
-	// Would are sentences: what is settled, recorded, waited for.
+	// Would are sentences: what is settled, recorded and waited for.
 	Would []string
-	// Diff is what would change in the layout's files before the first agent
-	// is at work.
+	// Diff is what would change in the layout's files before the first agent starts.
 	Diff   string
 	Starts []PreviewStep
 }
@@ -157,7 +156,7 @@ type StepReport struct {
 	Took     time.Duration
 	Text     string
 	Commit   string
-	Resolved bool // its end was found, not seen
+	Resolved bool // its end was found by evidence, not seen
 	Log      string
 }
 

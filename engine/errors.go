@@ -11,8 +11,7 @@ import (
 	"reprise/worktree"
 )
 
-// OrphansError tells that an engine is dead and agents it started still hold the
-// project.
+// OrphansError says that an engine is dead and agents it started still hold the project.
 type OrphansError struct {
 	Held *durable.HeldError
 	Who  []string
@@ -35,7 +34,7 @@ func (e *OrphansError) Hint() string {
 	return "wait for it to end, or stop it with --stop-orphans"
 }
 
-// UnknownQuestionError tells that a run did not ask what is answered.
+// UnknownQuestionError says that a run has no such question.
 type UnknownQuestionError struct{ Run, Question string }
 
 // Error implements error.
@@ -46,7 +45,7 @@ func (e *UnknownQuestionError) Error() string {
 // Hint says what a person can do.
 func (e *UnknownQuestionError) Hint() string { return "`reprise answer --list` shows what is asked" }
 
-// UnsafeError tells that a run was not gone on with, and why.
+// UnsafeError says that a run was not resumed, and why.
 type UnsafeError struct {
 	Run     string
 	Reasons []string
@@ -60,8 +59,7 @@ func (e *UnsafeError) Error() string {
 // Hint says what a person can do.
 func (e *UnsafeError) Hint() string { return "`reprise check` shows what blocks and what can be done" }
 
-// GoneError tells that the files of a run that was worked on are not there any
-// more.
+// GoneError says that the files of a run are gone.
 type GoneError struct {
 	Run, Path string
 	Reason    string // what is known of it, "" for nothing but that
@@ -80,8 +78,7 @@ func (e *GoneError) Hint() string {
 	return journal.GoneHint(e.Run)
 }
 
-// StaleError tells that the state a choice was made for is not the state any
-// more.
+// StaleError says that the state has changed since the choice was made.
 type StaleError struct{ Want, Have string }
 
 // Error implements error.
@@ -95,7 +92,7 @@ func (e *StaleError) Error() string {
 // Hint says what a person can do.
 func (e *StaleError) Hint() string { return "look at it again with `reprise check`" }
 
-// OptionError tells that a choice does not exist for a run.
+// OptionError says that an option does not exist for a run.
 type OptionError struct {
 	Run, Option string
 	Known       []string
@@ -119,9 +116,9 @@ func (e *OptionError) Hint() string {
 	return "one of: " + strings.Join(e.Known, ", ")
 }
 
-// InTheWayError tells that something beside the run stands in the way of what was
-// chosen: branches that conflict, a checkout that cannot be changed. Nothing was
-// changed there. The cause says what a person can do.
+// InTheWayError says that something beside the run prevents what was chosen: conflicting
+// branches, a checkout that cannot be changed. Nothing was changed there. The cause has a
+// hint.
 type InTheWayError struct{ Cause error }
 
 // Error implements error.
@@ -130,7 +127,7 @@ func (e *InTheWayError) Error() string { return e.Cause.Error() }
 // Unwrap gives the cause.
 func (e *InTheWayError) Unwrap() error { return e.Cause }
 
-// inTheWay marks an error that tells of such a thing.
+// inTheWay wraps such an error.
 func inTheWay(err error) error {
 	var conflict *gitx.ConflictError
 	var busy *gitx.NotReadyError

@@ -41,5 +41,5 @@ func (e *Engine) Looks(ctx context.Context, ref reprise.Ref, between func()) (he
 	if err != nil {
 		return held, read, err
 	}
-	return Look{one.run, one.d, one.git, w.behind}, Look{two.run, two.d, two.git, w.behind}, nil
+	return Look{one.Run, one.Decision, one.Observed.Git, w.behind}, Look{two.Run, two.Decision, two.Observed.Git, w.behind}, nil
 }

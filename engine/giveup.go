@@ -10,35 +10,26 @@ import (
 	"reprise/worktree"
 )
 
-// keep keeps the state before a choice that gives it up. A choice that is made of
-// two, as discarding and starting afresh, is taken back by what was kept before the
-// first of them.
+// keep takes a snapshot before a choice that gives the state up. A choice made of two,
+// such as discarding and starting afresh, is undone by the snapshot before the first.
 func (w *work) keep(ctx context.Context, l look, note string) (err error) {
-	if err := w.mayGiveUp(l); err != nil {
-		return err
+	if l.Decision.State == reprise.Running {
+		return &UnsafeError{Run: w.ref.ID, Reasons: l.Decision.Reasons}
 	}
 	if w.sum.Snapshot != "" {
 		return nil
 	}
-	w.sum.Snapshot, err = w.hands.Keep(ctx, l.run, note, false)
+	w.sum.Snapshot, err = w.hands.Keep(ctx, l.Run, note, false)
 	return err
 }
 
-// mayGiveUp tells why the state is not given up, nil if it may be.
-func (w *work) mayGiveUp(l look) error {
-	if l.d.State == reprise.Running {
-		return &UnsafeError{Run: w.ref.ID, Reasons: l.d.Reasons}
-	}
-	return nil
-}
-
-// againAt is the step at which a run begins again that is not archived for that, ""
-// for one that is: a story is a person's document, its phases begin again in it, after
-// the one that wrote it.
+// againAt is the step at which a run begins again in its own files, "" for a run that is
+// archived instead. A story is a person's document: its phases begin again after the one
+// that wrote it.
 func (w *work) againAt(l look) string {
 	steps := w.run.Steps
 	switch {
-	case !l.run.Kind.Facts().Document || len(steps) == 0:
+	case !l.Run.Kind.Facts().Document || len(steps) == 0:
 		return ""
 	case steps[0].Status.Closed() && len(steps) > 1:
 		return steps[1].ID
@@ -46,11 +37,11 @@ func (w *work) againAt(l look) string {
 	return steps[0].ID
 }
 
-// built reports whether the run has a checkout of its own. The files in it tell of
-// the run, too: what begins again beside them would be called done.
-func (w *work) built(l look) bool { return l.run.Worktree != "" && w.repo != nil && !w.renewed }
+// built reports whether the run has its own checkout. The files in it describe the run
+// too: a fresh start beside them would count as done.
+func (w *work) built(l look) bool { return l.Run.Worktree != "" && w.repo != nil && !w.renewed }
 
-// afresh starts from scratch. What was built goes with the state.
+// afresh starts from scratch. What was built is given up with the state.
 func (w *work) afresh(ctx context.Context, l look) (bool, error) {
 	if w.built(l) {
 		return w.discard(ctx, l)
@@ -58,21 +49,20 @@ func (w *work) afresh(ctx context.Context, l look) (bool, error) {
 	return w.startFresh(ctx, l)
 }
 
-// startFresh archives the state and begins again with the same goal. Where that
-// could not be begun from what stays, it is refused and nothing is changed.
+// startFresh archives the state and begins again with the same goal. It is refused, and
+// nothing is changed, if the run could not begin without its state.
 //
-// If the process dies once that is decided, whoever opens the run next carries it
-// to its end.
+// If the process dies after the decision, the next one to open the run completes it.
 func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	if w.renewed {
-		return w.goOn(ctx, l) // it was cut off, and has been carried to its end just now
+		return w.resumeRun(ctx, l) // it was cut off, and has been carried to its end just now
 	}
 	if at := w.againAt(l); at != "" {
 		if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
 			return true, err
 		}
 		w.choice.From = at
-		return false, w.heed(ctx)
+		return false, w.recordChoice(ctx)
 	}
 	ref, events, err := w.beginnings(l, w.led.Files())
 	if err != nil {
@@ -81,40 +71,39 @@ func (w *work) startFresh(ctx context.Context, l look) (bool, error) {
 	if err := w.keep(ctx, l, "before starting "+w.ref.ID+" afresh"); err != nil {
 		return true, err
 	}
-	if err := w.decideRenewal(ctx, l, ref, events); err != nil {
+	next, err := w.decideRenewal(ctx, l, ref, events)
+	if err != nil {
 		return true, err
 	}
-	if err := w.renew(ctx); err != nil {
+	if err := next.renew(ctx); err != nil {
 		return true, err
 	}
-	if err := w.load(); err != nil {
+	if err := next.load(); err != nil {
 		return true, err
 	}
-	w.tellLeftOut(w.choice.Skip...)
+	next.tellLeftOut(w.choice.Skip...)
 	return false, nil
 }
 
-// goalOf is what the run was started for and with: as its playbook tells, else its
-// title.
+// goalOf is what the run was started for and with: as its playbook says, or its title.
 func (w *work) goalOf(l look) (goal reprise.Goal, err error) {
 	goal = reprise.Goal{ID: w.ref.ID, Path: w.ref.Path, Now: w.Now(), Mode: string(w.Mode)}
-	if g, ok := w.book.(reprise.Goaler); ok {
-		goal.Text = g.GoalOf(w.led.Files(), l.run)
+	if g, ok := w.playbook.(reprise.Goaler); ok {
+		goal.Text = g.GoalOf(w.led.Files(), l.Run)
 	}
-	goal.Text = first(goal.Text, l.run.Title)
-	if g, ok := w.book.(reprise.Giver); ok {
-		goal.Given, err = g.GivenOf(w.led.Files(), l.run)
+	goal.Text = first(goal.Text, l.Run.Title)
+	if g, ok := w.playbook.(reprise.Giver); ok {
+		goal.Given, err = g.GivenOf(w.led.Files(), l.Run)
 	}
 	return goal, err
 }
 
-// cleanUp gives the run up: statuses left in the middle are reset, its state is
-// archived.
+// cleanUp gives the run up: unfinished statuses are reset, its state is archived.
 func (w *work) cleanUp(ctx context.Context, l look) (bool, error) {
 	if err := w.keep(ctx, l, "before cleaning "+w.ref.ID+" up"); err != nil {
 		return true, err
 	}
-	done, err := w.hands.GiveUp(ctx, l.run)
+	done, err := w.archive.GiveUp(ctx, l.Run)
 	if err != nil {
 		return true, err
 	}
@@ -131,16 +120,16 @@ func (w *work) tree() worktree.Project {
 // review shows what was built. It changes nothing.
 func (w *work) review(ctx context.Context, l look) (bool, error) {
 	text, err := worktree.Review(ctx, w.tree())
-	w.sum.Review, w.sum.State, w.sum.Action, w.sum.Ended = text, l.d.State, reprise.Ask, w.Now()
+	w.sum.Review, w.sum.State, w.sum.Action, w.sum.Ended = text, l.Decision.State, reprise.Ask, w.Now()
 	return true, err
 }
 
-// merge takes what was built into the branch the project is on, once.
+// merge merges what was built into the project's branch, once.
 func (w *work) merge(ctx context.Context, l look) (bool, error) {
 	if err := w.keep(ctx, l, "before merging "+w.ref.ID); err != nil {
 		return true, err
 	}
-	merged, err := w.hands.Merge(ctx)
+	merged, err := w.archive.Merge(ctx)
 	if err != nil {
 		return true, err
 	}
@@ -154,10 +143,10 @@ func (w *work) merge(ctx context.Context, l look) (bool, error) {
 	if w.run.State.Open() {
 		w.sum.Merged += " " + upper(staysOpen(w.run))
 	}
-	return true, w.end(w.decide(), zeroTime)
+	return true, w.finish(w.decide(), zeroTime)
 }
 
-// staysOpen says that merging what was built does not end the run.
+// staysOpen says that merging does not end the run.
 func staysOpen(r *reprise.Run) string {
 	open := 0
 	for i := range r.Steps {
@@ -170,8 +159,8 @@ func staysOpen(r *reprise.Run) string {
 
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// discard gives up what was built, keeps all of it, and begins again. Where it could
-// not, nothing is changed.
+// discard archives what was built and begins again. If it could not begin, nothing is
+// changed.
 func (w *work) discard(ctx context.Context, l look) (bool, error) {
 	if !w.renewed {
 		// The checkout is archived, so a damaged plan in it is not in the way.
@@ -190,7 +179,7 @@ func (w *work) discard(ctx context.Context, l look) (bool, error) {
 	if err := w.keep(ctx, l, "before discarding "+w.ref.ID); err != nil {
 		return true, err
 	}
-	kept, err := w.hands.Discard(ctx)
+	kept, err := w.archive.Discard(ctx)
 	if err != nil {
 		return true, err
 	}

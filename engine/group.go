@@ -9,8 +9,8 @@ import (
 	"reprise"
 )
 
-// recordAll records events that belong together. If the process dies between two
-// of them, whoever opens the run next records the rest before anything else.
+// recordAll records a group of events. If the process dies in between, the next one to
+// open the run records the rest before anything else.
 func (w *work) recordAll(ctx context.Context, events ...reprise.Event) error {
 	for i := range events {
 		if i > 0 {
@@ -29,10 +29,10 @@ func (w *work) recordAll(ctx context.Context, events ...reprise.Event) error {
 	return nil
 }
 
-// followed keeps what is still to follow. Anything else than the next of it means
-// that the rest was given up.
+// followed keeps what is left of a group. Any other event means that the rest was given
+// up.
 func (w *work) followed(ev *reprise.Event) {
-	w.orderly = ev.Kind == reprise.EngineLeft
+	w.leftInOrder = ev.Kind == reprise.EngineLeft
 	w.renewal.Add(ev)
 	if len(w.follows) > 0 && ev.Same(w.follows[0]) {
 		w.follows = w.follows[1:]
@@ -41,8 +41,8 @@ func (w *work) followed(ev *reprise.Event) {
 	w.follows = ev.Then
 }
 
-// follow records what an earlier process said would follow and did not get to.
-// What the files refuse by now is given up and said.
+// follow records the rest of a group that an earlier process began. What the files no
+// longer take is given up and reported.
 func (w *work) follow(ctx context.Context) error {
 	if w.renewal.Open() {
 		return w.renewAgain(ctx)

@@ -2,297 +2,415 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"reprise"
 	"reprise/agent"
 	"reprise/agent/script"
-	"reprise/internal/durable"
 	"reprise/journal"
 	"reprise/settings"
 	"reprise/upkeep"
 	"reprise/worktree"
 )
 
-// Hands do what touches more of the world than the run's own files. Those of whoever
-// works start agents, run git and wait; those of a preview tell what would be done.
+// Hands do what reaches beyond the run's own files: they start agents, run git and wait.
+// Those of a preview only say what would be done. They take and return plain data, so
+// that another program can carry out the same rules.
 type Hands interface {
-	// Keep keeps the state, and going on the tree, so that what follows can be undone. It
-	// gives the name of the snapshot.
+	// Keep takes a snapshot of the state, and with going of the tree too, so that what
+	// follows can be undone. It returns the name of the snapshot.
 	Keep(ctx context.Context, r *reprise.Run, note string, going bool) (string, error)
-	// Checkout makes the run's own checkout whole and gives its path in the project.
-	Checkout(ctx context.Context) (string, error)
-	// Scratch is a folder for the files of an attempt.
-	Scratch(name string) (string, error)
-	// Open opens another run of the project, worked on by the playbook or as its files say.
-	Open(ctx context.Context, ref reprise.Ref, book reprise.Playbook) (*work, error)
-	// Unbound takes in that the settings name nobody who could do a unit.
-	Unbound(a reprise.Assignment, cause error)
-	// Launch starts the process of an attempt that is on record.
-	Launch(ctx context.Context, f *attempt, bound binding, job agent.Job) error
-	// Child starts to work on a run within the run, which does the unit of an attempt.
-	// again is when a person said that it is to be tried again, zero if nobody did.
-	Child(ctx context.Context, f *attempt, again time.Time)
-	// Verify starts the person's own command that says whether a step is done. wait
-	// gives what it says; it may be called from any goroutine.
-	Verify(ctx context.Context, f *attempt) (wait func() error, err error)
-	// Home puts the checkout that an attempt worked in on the run's branch.
-	Home(ctx context.Context, f *attempt) error
-	// Commit gives the commit that holds the work of an attempt, which it makes of what
-	// is left uncommitted; "" if there is none.
-	Commit(stop context.Context, f *attempt) (string, error)
-	// Flush makes what an attempt left durable.
-	Flush() error
-	// TakeOut takes answers that are on record out of the inbox.
-	TakeOut(lines [][]byte) error
-	// Await waits for something that is at work to end, for a time, or to be stopped;
-	// Sleep for a time while nothing is.
-	Await(ctx context.Context, wake time.Time) error
-	Sleep(ctx context.Context, until time.Time) error
-	// PutAway archives the state of a run that begins again elsewhere, GiveUp that of
-	// one that does not.
-	PutAway(old reprise.Ref) (string, error)
-	GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Cleaned, error)
-	// Merge takes what was built into the project's branch, Discard keeps it elsewhere.
-	Merge(ctx context.Context) (worktree.Merged, error)
-	Discard(ctx context.Context) (worktree.Discarded, error)
-
-	of(w *work) Hands
+	// Prepare readies the place that an attempt works in, and fills in what it needs and
+	// finds there. For one of an earlier process it only finds the place.
+	Prepare(ctx context.Context, f *Attempt) error
+	// Start starts the agent of an attempt that is on record, or the child run that does
+	// it. Await returns its end.
+	Start(ctx context.Context, f *Attempt) error
+	// Verify starts the user's command that says whether an attempt is done. Await
+	// returns its end.
+	Verify(ctx context.Context, f *Attempt) error
+	// Land commits what an attempt left uncommitted and makes everything it left durable.
+	// A commit that git refuses is in the Landing; the error says that not even that
+	// could be recorded.
+	Land(stop context.Context, f *Attempt) (Landing, error)
+	// Await waits for an end, or until a time that is not zero, or for an answer in the
+	// inbox; for the latter two it returns nil. While nothing is at work it also ends
+	// with ctx.
+	Await(ctx context.Context, until time.Time) (*End, error)
+	// Stop asks everything at work to stop because of an error.
+	Stop(cause error)
 }
 
-// local are the hands of whoever works on this machine.
-type local struct{ *work }
+// Archive carries out choices that give up or merge what a run made.
+type Archive interface {
+	// PutAway archives the state of a run that begins again elsewhere, GiveUp that of a
+	// run that does not.
+	PutAway(old reprise.Ref) (string, error)
+	GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Cleaned, error)
+	// Merge merges what was built into the project's branch, Discard archives it.
+	Merge(ctx context.Context) (worktree.Merged, error)
+	Discard(ctx context.Context) (worktree.Discarded, error)
+}
 
-// Unbound implements Hands: the unit is left to a person.
-func (w *local) Unbound(a reprise.Assignment, cause error) { w.refuse(a, cause) }
+// End is the end of an attempt, or of the command that verifies one.
+type End struct {
+	Step   string
+	Result agent.Result // of an agent
+	Ran    *Summary     // of a run of its own
+	// Err is why the verify command failed; otherwise why the end is unknown.
+	Err      error
+	Findings []reprise.Finding
+}
+
+// local are the hands that work on this machine.
+type local struct {
+	*work
+	running map[string]*process // by step
+	ends    chan End
+	notes   chan note
+	failed  error // why everything is being stopped
+}
+
+func newLocal(w *work) *local {
+	return &local{work: w, running: map[string]*process{}, ends: make(chan End, 64), notes: make(chan note)}
+}
+
+// startError says that no agent is configured for a unit, or that it cannot be started.
+type startError struct{ error }
+
+// Unwrap gives the cause.
+func (e *startError) Unwrap() error { return e.error }
+
+// process is an attempt at work.
+type process struct {
+	Attempt
+	cancel  context.CancelFunc
+	session agent.Session // nil where a command or a run of its own is at work
+	log     io.Closer
+	begun   begun
+}
+
+// note is an event that an attempt wants recorded while it is at work. The loop is the
+// only writer of the journal; the attempt waits for it.
+type note struct {
+	ev   reprise.Event
+	done chan error
+}
 
 // Keep implements Hands.
-func (w *local) Keep(ctx context.Context, r *reprise.Run, note string, going bool) (string, error) {
+func (h *local) Keep(ctx context.Context, r *reprise.Run, note string, going bool) (string, error) {
 	if !going {
-		return upkeep.Keep(ctx, w.store, []*reprise.Run{r}, note)
+		return upkeep.Keep(ctx, h.store, []*reprise.Run{r}, note)
 	}
-	snap, err := upkeep.KeepGoing(ctx, w.store, r, note)
+	snap, err := upkeep.KeepGoing(ctx, h.store, r, note)
 	if err != nil {
 		return "", err
 	}
-	return snap, w.store.ForgetStopped() // how the last process ended has been told
+	return snap, h.store.ForgetStopped() // how the last process ended has been told
 }
 
-func (w *local) of(next *work) Hands { return &local{next} }
-
-// Open implements Hands.
-func (w *local) Open(ctx context.Context, ref reprise.Ref, book reprise.Playbook) (*work, error) {
-	return w.Engine.open(ctx, w.store, ref, book)
-}
-
-// Scratch implements Hands.
-func (w *local) Scratch(name string) (string, error) { return w.store.Scratch(name) }
-
-// Flush implements Hands.
-func (w *local) Flush() error { return w.store.Flush() }
-
-// TakeOut implements Hands.
-func (w *local) TakeOut(lines [][]byte) error {
-	return durable.UpdatePrivate(w.inbox(), func(old []byte) ([]byte, error) { return withoutLines(old, lines), nil })
-}
-
-// GiveUp implements Hands.
-func (w *local) GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Cleaned, error) {
-	return upkeep.GiveUp(ctx, w.store, r, w.Now())
-}
-
-// Merge implements Hands.
-func (w *local) Merge(ctx context.Context) (worktree.Merged, error) {
-	return worktree.Merge(ctx, w.tree())
-}
-
-// Discard implements Hands.
-func (w *local) Discard(ctx context.Context) (worktree.Discarded, error) {
-	return worktree.Discard(ctx, w.tree())
-}
-
-// PutAway implements Hands.
-func (w *local) PutAway(old reprise.Ref) (string, error) {
-	if old.Path != w.ref.Path {
-		j, err := journal.Open(w.store, w.layout, old)
-		if err == nil {
-			err = j.Note(reprise.Event{Kind: reprise.RunStopped, At: w.Now(), Actor: actor, Outcome: "archived", Text: "the state was archived"})
-		}
-		if err != nil {
-			return "", err
-		}
+// Prepare implements Hands.
+func (h *local) Prepare(ctx context.Context, f *Attempt) error {
+	if err := h.prepare(ctx, f, h.checkout); err != nil {
+		return err
 	}
-	return w.store.Archive(old.Path)
+	_, err := h.store.Scratch(h.attemptName(f))
+	return err
 }
 
-// Checkout implements Hands. A checkout is made whole before it is on record, and a
-// half-made one is made again.
-func (w *local) Checkout(ctx context.Context) (string, error) {
-	made, err := worktree.Ensure(ctx, w.tree())
+// checkout makes the run's own checkout. It is complete before it is on record, and an
+// incomplete one is made again.
+func (h *local) checkout(ctx context.Context) (string, error) {
+	made, err := worktree.Ensure(ctx, h.tree())
 	if err != nil {
-		return "", fmt.Errorf("make the checkout of %s: %w", w.ref.ID, err)
+		return "", fmt.Errorf("make the checkout of %s: %w", h.ref.ID, err)
 	}
 	for _, text := range made.Notes {
-		w.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Info, Subject: w.ref.ID, Message: text})
+		h.notice(reprise.Finding{Code: reprise.CodeLeftover, Severity: reprise.Info, Subject: h.ref.ID, Message: text})
 	}
 	if made.Record != nil {
-		if err := w.record(ctx, *made.Record); err != nil {
+		if err := h.record(ctx, *made.Record); err != nil {
 			return "", err
 		}
 	}
 	return made.Path, nil
 }
 
-// Child implements Hands.
-func (w *local) Child(ctx context.Context, f *attempt, again time.Time) {
-	go func() {
-		sum, err := w.Engine.runChild(ctx, w.work, f.a, again)
-		w.ends <- ending{step: f.a.Step, child: sum, err: err}
-	}()
-}
-
-// Launch implements Hands.
-func (w *local) Launch(ctx context.Context, f *attempt, bound binding, job agent.Job) error {
-	out, name, err := w.store.CreateLog(w.attemptName(f))
-	if err != nil {
+// Start implements Hands. Cancelling ctx stops every agent; the engine waits until they
+// are gone.
+func (h *local) Start(ctx context.Context, f *Attempt) (err error) {
+	p := &process{}
+	ctx, p.cancel = context.WithCancel(ctx)
+	if f.Child != nil {
+		go func() {
+			ran, err := h.Engine.runChild(ctx, h.work, *f)
+			h.ends <- End{Step: f.Step, Ran: ran, Err: err}
+		}()
+	} else if err = h.startAgent(ctx, f, p); err != nil {
+		p.cancel()
 		return err
 	}
-	f.log, f.logfile, job.Log = name, out, out
-	// Being asked to stop reaches every agent through this context; the engine
-	// itself goes on until they are gone.
-	stopped := ctx
-	ctx, f.cancel = context.WithCancel(ctx)
-	w.countLaunch(f, 1)
-	f.session, err = w.startAgent(ctx, bound.agent, job)
-	if err != nil {
-		f.cancel()
-		out.Close()
-		if stopped.Err() != nil {
-			return w.outcome(ctx, f, agent.Result{Outcome: agent.Stopped})
-		}
-		if errors.Is(err, agent.ErrLost) { // the command may well start the next time
-			return w.cutOff(ctx, f, agent.Result{Outcome: agent.Lost, Reason: err.Error()})
-		}
-		return w.notStarted(ctx, f, err)
-	}
 	// crash: agent-started
-	w.atWork[f.a.Step] = f
-	f.begun.tell(func() {
-		w.tell(Progress{Kind: Began, Step: f.a.Step, Title: f.a.Unit.Title, Role: f.a.Role, Attempt: f.attempt, Log: f.log})
+	p.Attempt, h.running[f.Step] = *f, p
+	p.begun.tell(func() {
+		h.tell(Progress{Kind: Began, Step: f.Step, Title: f.Unit.Title, Role: f.Role, Attempt: f.Number, Log: f.Log})
 	})
-	go func() {
-		r := f.session.Wait()
-		w.ends <- ending{step: f.a.Step, result: r}
-	}()
 	return nil
 }
 
-// startAgent starts an agent and meanwhile records what it wants on record: the
-// id of a session that we choose is there before its process is.
-func (w *local) startAgent(ctx context.Context, a agent.Agent, job agent.Job) (session agent.Session, err error) {
+// startAgent starts the agent of an attempt. A session id that we choose is on record
+// before the process exists.
+func (h *local) startAgent(ctx context.Context, f *Attempt, p *process) error {
+	bound, err := h.bind(f.Assignment)
+	if err != nil {
+		return err
+	}
+	out, name, err := h.store.CreateLog(h.attemptName(f))
+	if err != nil {
+		return err
+	}
+	f.Log, p.log = name, out
+	job, told := h.job(f, bound), *f
+	job.Log, job.Inherit = out, h.inherit()
+	job.Line = func(text string) { h.tellLine(&told, p, text) }
+	job.Learned = func(session string) error {
+		n := note{reprise.Event{Kind: reprise.SessionKnown, At: h.Now(), Step: told.Step, Attempt: told.Number, Agent: session}, make(chan error, 1)}
+		h.notes <- n
+		return <-n.done
+	}
 	started := make(chan struct{})
 	go func() {
-		session, err = a.Start(ctx, job)
+		p.session, err = bound.agent.Start(ctx, job)
 		close(started)
 	}()
 	for {
 		select {
-		case n := <-w.notes:
-			n.done <- w.record(ctx, n.ev)
+		case n := <-h.notes:
+			n.done <- h.record(ctx, n.ev)
+			continue
 		case <-started:
-			return session, err
 		}
+		break
+	}
+	if err != nil {
+		out.Close()
+		return &startError{err}
+	}
+	go func() { h.ends <- End{Step: told.Step, Result: p.session.Wait()} }()
+	return nil
+}
+
+// tellLine reports a line of an agent. It is called from the agent's goroutine and reads
+// nothing that the loop changes.
+func (h *local) tellLine(f *Attempt, p *process, text string) {
+	if h.Tell == nil {
+		return
+	}
+	said := Progress{Kind: Said, At: h.Now(), Run: h.ref.ID, Step: f.Step, Title: f.Unit.Title, Role: f.Role, Attempt: f.Number, Text: text, Done: -1, Total: -1}
+	p.begun.say(func() { h.Tell(said) })
+}
+
+// begun delays lines of an agent until its start was reported: its process runs before
+// Start returns.
+type begun struct {
+	mu   sync.Mutex
+	told bool
+	said []func()
+}
+
+// tell reports the start, and then the lines before it.
+func (b *begun) tell(began func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	began()
+	for _, say := range b.said {
+		say()
+	}
+	b.told, b.said = true, nil
+}
+
+// maxSaid bounds how many lines are delayed; the log has them all.
+const maxSaid = 1000
+
+// say reports a line once the start was reported.
+func (b *begun) say(what func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.told:
+		what()
+	case len(b.said) < maxSaid:
+		b.said = append(b.said, what)
 	}
 }
 
 // Verify implements Hands.
-func (w *local) Verify(ctx context.Context, f *attempt) (wait func() error, err error) {
-	env, secrets := w.Settings.Environ(w.Environ, settings.Agent{Env: f.a.Env})
-	out, name, err := w.store.CreateLog(w.attemptName(f) + ".verify")
+func (h *local) Verify(ctx context.Context, f *Attempt) error {
+	env, secrets := h.Settings.Environ(h.Environ, settings.Agent{Env: f.Env})
+	out, name, err := h.store.CreateLog(h.attemptName(f) + ".verify")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	session, err := script.New(script.Options{Grace: w.Settings.Grace, MaxLog: w.Settings.MaxLog, Shim: w.Shim}).Start(ctx, agent.Job{
-		Run: w.ref.ID, Step: f.a.Step, Attempt: f.attempt, Role: "verify", Project: w.Dir, Dir: f.dir, Command: f.a.Verify, Env: env, Secrets: secrets,
-		Result: filepath.Join(filepath.Dir(f.result), "verify.json"), Timeout: pick(f.a.Timeout, w.Settings.Timeout), Log: out, Inherit: w.inherit(),
+	p := &process{Attempt: *f, log: out}
+	ctx, p.cancel = context.WithCancel(ctx)
+	session, err := script.New(script.Options{Grace: h.Settings.Grace, MaxLog: h.Settings.MaxLog, Shim: h.Shim}).Start(ctx, agent.Job{
+		Run: h.ref.ID, Step: f.Step, Attempt: f.Number, Role: "verify", Project: h.Dir, Dir: f.Dir, Command: f.Assignment.Verify, Env: env, Secrets: secrets,
+		Result: filepath.Join(filepath.Dir(f.ReplyFile), "verify.json"), Timeout: pick(f.Timeout, h.Settings.Timeout), Log: out, Inherit: h.inherit(),
 	})
 	if err != nil {
+		p.cancel()
 		out.Close()
-		return nil, fmt.Errorf("verify %s: %w", f.a.Step, err)
+		return fmt.Errorf("verify %s: %w", f.Step, err)
 	}
-	return func() error {
-		defer out.Close()
+	h.running[f.Step] = p
+	go func() {
+		end := End{Step: p.Step}
 		switch r := session.Wait(); r.Outcome {
 		case agent.Done:
-			return nil
 		case agent.Stopped:
-			return errCutShort
+			end.Err = errCutShort
 		default:
-			return fmt.Errorf("verify %s: %s did not succeed: %s (%s)", f.a.Step, f.a.Verify[0], first(r.Reason, string(r.Outcome)), name)
+			end.Err = fmt.Errorf("verify %s: %s did not succeed: %s (%s)", p.Step, p.Assignment.Verify[0], first(r.Reason, string(r.Outcome)), name)
 		}
-	}, nil
+		h.ends <- end
+	}()
+	return nil
+}
+
+// Stop implements Hands.
+func (h *local) Stop(cause error) {
+	h.failed = cause
+	for _, p := range h.running {
+		p.cancel()
+	}
 }
 
 // Await implements Hands.
-func (w *local) Await(ctx context.Context, wake time.Time) error {
+func (h *local) Await(ctx context.Context, until time.Time) (*End, error) {
+	if len(h.running) == 0 {
+		return nil, h.sleep(ctx, until)
+	}
 	var timer <-chan time.Time
-	if !wake.IsZero() {
-		t := time.NewTimer(wake.Sub(w.Now()))
+	if !until.IsZero() {
+		t := time.NewTimer(until.Sub(h.Now()))
 		defer t.Stop()
 		timer = t.C
 	}
-	hard := w.Hard
+	hard := h.Hard
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
 		select {
 		case <-look.C:
-			if !wake.IsZero() && !w.Now().Before(wake) {
-				return nil // the clock moves on while the machine sleeps, a timer does not
+			if !until.IsZero() && !h.Now().Before(until) {
+				return nil, nil // the clock moves on while the machine sleeps, a timer does not
 			}
-			if len(w.letters()) > 0 {
-				return nil
+			if len(h.letters()) > 0 {
+				return nil, nil
 			}
-		case l := <-w.ends:
-			return w.takeEnd(ctx, l)
-		case n := <-w.notes:
-			n.done <- w.record(ctx, n.ev)
+		case e := <-h.ends:
+			h.takeIn(ctx, &e)
+			return &e, nil
+		case n := <-h.notes:
+			if h.failed == nil {
+				n.done <- h.record(ctx, n.ev)
+			} else {
+				n.done <- h.failed
+			}
 		case <-timer:
-			return nil
+			return nil, nil
 		case <-hard:
 			hard = nil
-			for _, f := range w.atWork {
-				f.kill()
+			for _, p := range h.running {
+				p.cancel()
+				if p.session != nil {
+					p.session.Kill()
+				}
 			}
 		}
 	}
 }
 
-// Sleep implements Hands.
-func (w *local) Sleep(ctx context.Context, until time.Time) error {
-	w.tell(Progress{Kind: Waits, Until: until})
+// takeIn cleans up after what ended and adds findings about it. It puts a checkout that
+// the agent left on another branch back on the run's branch.
+func (h *local) takeIn(ctx context.Context, e *End) {
+	p := h.running[e.Step]
+	delete(h.running, e.Step)
+	p.cancel()
+	found := func(code, message, hint, file string) {
+		e.Findings = append(e.Findings, reprise.Finding{
+			Code: code, Severity: reprise.Warning, Subject: e.Step, Message: message, Hint: hint, Source: reprise.Source{File: file},
+		})
+	}
+	if p.log != nil {
+		if err := p.log.Close(); err != nil {
+			found(reprise.CodeUnreadable, "the log of the step is not whole: "+err.Error(), "", p.Log)
+		}
+	}
+	if p.session == nil {
+		return
+	}
+	for _, left := range e.Result.LeftOver {
+		found(reprise.CodeLeftProcess, "a process outlived the step and was stopped: "+left, "an agent must end what it starts", "")
+	}
+	if err := h.home(context.WithoutCancel(ctx), &p.Attempt); err != nil {
+		// Accepting the attempt reports the same error again; a failed attempt is
+		// reported as that.
+		found(reprise.CodeWorktreeForeign, "the checkout of the run is not as it should be: "+err.Error(), "", "")
+	}
+}
+
+// sleep waits for a time while nothing is at work.
+func (h *local) sleep(ctx context.Context, until time.Time) error {
+	h.tell(Progress{Kind: Waits, Until: until})
 	for {
-		left := until.Sub(w.Now())
-		if left <= 0 {
+		left := until.Sub(h.Now())
+		if left <= 0 || len(h.letters()) > 0 {
 			return nil
 		}
-		if len(w.letters()) > 0 {
-			return nil
-		}
-		// Short naps: the clock moves on while the machine sleeps, a timer
-		// does not.
+		// Short naps: the clock moves on while the machine sleeps, a timer does not.
 		t := time.NewTimer(min(left, lookEvery))
 		select {
 		case <-ctx.Done():
 			t.Stop()
 			return nil
-		case <-w.Hard:
+		case <-h.Hard:
 			t.Stop()
 			return context.Canceled
 		case <-t.C:
 		}
 	}
+}
+
+// GiveUp implements Archive.
+func (h *local) GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Cleaned, error) {
+	return upkeep.GiveUp(ctx, h.store, r, h.Now())
+}
+
+// Merge implements Archive.
+func (h *local) Merge(ctx context.Context) (worktree.Merged, error) {
+	return worktree.Merge(ctx, h.tree())
+}
+
+// Discard implements Archive.
+func (h *local) Discard(ctx context.Context) (worktree.Discarded, error) {
+	return worktree.Discard(ctx, h.tree())
+}
+
+// PutAway implements Archive.
+func (h *local) PutAway(old reprise.Ref) (string, error) {
+	if old.Path != h.ref.Path {
+		j, err := journal.Open(h.store, h.layout, old)
+		if err == nil {
+			err = j.Note(reprise.Event{Kind: reprise.RunStopped, At: h.Now(), Actor: actor, Outcome: "archived", Text: "the state was archived"})
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return h.store.Archive(old.Path)
 }

@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"reprise"
+	"reprise/project"
 )
 
 // OR1 OR7: what is logged of a resumption in autopilot names the verdict, its reasons
 // and the warnings, and is bounded.
 func TestOR1_OR7_autopilot_logs_why_it_was_held_safe(t *testing.T) {
 	t.Parallel()
-	l := look{run: &reprise.Run{}, d: reprise.Decision{Verdict: reprise.Caution, Reasons: []string{"stopped in\nwave 1"}}}
-	l.run.Findings = []reprise.Finding{
+	l := look{View: &project.View{Run: &reprise.Run{}, Decision: reprise.Decision{Verdict: reprise.Caution, Reasons: []string{"stopped in\nwave 1"}}}}
+	l.Run.Findings = []reprise.Finding{
 		{Code: "stale-run", Severity: reprise.Warning, Message: "nothing happened\nfor 9 days"},
 		{Code: "ambiguous", Severity: reprise.Info, Message: "worth knowing"},
 	}
@@ -21,8 +22,8 @@ func TestOR1_OR7_autopilot_logs_why_it_was_held_safe(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	for range 50 {
-		l.run.Findings = append(l.run.Findings, reprise.Finding{Severity: reprise.Warning, Message: strings.Repeat("ü", 5000)})
-		l.d.Reasons = append(l.d.Reasons, strings.Repeat("x ", 5000))
+		l.Run.Findings = append(l.Run.Findings, reprise.Finding{Severity: reprise.Warning, Message: strings.Repeat("ü", 5000)})
+		l.Decision.Reasons = append(l.Decision.Reasons, strings.Repeat("x ", 5000))
 	}
 	got := heldSafe(l)
 	if len(got) != 12 || got[11] != "and 41 more" || len(strings.Join(got, "\n")) > 8000 {

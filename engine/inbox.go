@@ -19,9 +19,9 @@ const lookEvery = time.Second
 
 func (e *Engine) inbox() string { return filepath.Join(e.Dir, filepath.FromSlash(journal.Inbox)) }
 
-// post leaves answers for whoever works on the project. They are on disk when it
-// returns. What waits there already and counts is not said twice, and nothing else
-// is said beside it.
+// post leaves answers in the inbox for the process that works on the project. They are on
+// disk when it returns. An answer that waits there already is not repeated, and another
+// one is refused.
 func (e *Engine) post(ref reprise.Ref, answers map[string]string, counts func(journal.Letter) bool) error {
 	return durable.UpdatePrivate(e.inbox(), func(old []byte) ([]byte, error) {
 		waits := map[string]string{}
@@ -51,31 +51,22 @@ func (e *Engine) post(ref reprise.Ref, answers map[string]string, counts func(jo
 	})
 }
 
-// hear records the answers that wait for this run and that its questions take. They
-// stay in the inbox for whoever works next, who takes them out and tells of the rest.
-func (w *work) hear(ctx context.Context) error {
-	for _, l := range w.letters() {
-		q, ok := w.question(l.Question)
-		if !ok || q.Answered || !q.Takes(l.Answer) {
-			continue
-		}
-		ev, err := answerTo(&q, l.Answer)
-		if err == nil {
-			err = w.record(ctx, ev)
-		}
-		if err != nil {
-			return err
-		}
-		if err := w.load(); err != nil {
+// recordLetters records the answers in the inbox that the questions of this run take.
+// They stay there for the loop, which takes them out and reports the rest.
+func (w *work) recordLetters(ctx context.Context) error {
+	v := w.known()
+	v.Letters = w.letters()
+	for _, op := range hearAnswers(v) {
+		if err := w.recordAll(ctx, op.Record...); err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.load()
 }
 
-// letters are the answers that wait for this run, with their lines. A line that
-// cannot be read stays where it is and is told of once, by whichever run sees it
-// first; so is an inbox that cannot be read, which holds up nobody's work.
+// letters are the answers in the inbox for this run, with their lines. Lines that cannot
+// be read stay and are reported once, by the first run that sees them, and so is an inbox
+// that cannot be read.
 func (w *work) letters() (out []Letter) {
 	data, err := durable.ReadPrivate(w.inbox())
 	if err != nil && w.folders.tells("inbox: "+err.Error()) {
@@ -107,8 +98,8 @@ func (w *work) letters() (out []Letter) {
 	return out
 }
 
-// withoutLines leaves lines out, each as often as it is given. The file may have
-// been changed since they were read: what is not exactly one of them stays.
+// withoutLines removes lines, each as often as it is given. Other lines stay: the file
+// may have changed since.
 func withoutLines(text []byte, lines [][]byte) []byte {
 	left := map[string]int{}
 	for _, line := range lines {

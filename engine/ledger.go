@@ -9,34 +9,37 @@ import (
 	"reprise/journal"
 )
 
-// Ledger is where a run is read and recorded: its journal with the files behind
-// it, or files that keep every change to themselves.
+// Ledger is where a run is read and recorded: its journal with the files behind it, or
+// files that keep every change to themselves.
 type Ledger interface {
-	// Files shows the project with the run's files as they stand now.
+	// Files is the project, with the run's files as they are now.
 	Files() reprise.Store
-	// Current gives the run as its files tell it now; the caller must not change it.
+	// Current is the run as its files are now. It must not be changed.
 	Current() (*reprise.Run, error)
-	// Gone names a file of the run that somebody took away, "" if all are there.
+	// Gone is a file of the run that was removed, "" if none was.
 	Gone() (string, error)
 	// Record makes an event durable, first in the journal and then in the files.
 	// If the process dies in between, the next one brings the files up to it.
 	Record(ctx context.Context, ev reprise.Event) error
-	// Archive moves a file or folder out of the way and tells where it is now.
+	// Archive moves a file or folder to the archive and returns its place there.
 	Archive(name string) (string, error)
+	// TakeOut removes lines from the inbox once their answers are on record.
+	TakeOut(lines [][]byte) error
 }
 
-// journalOnly are events that no layout has a place for.
+// journalOnly are the events that no layout records.
 var journalOnly = map[reprise.EventKind]bool{
 	reprise.StepResolved: true, reprise.StepHeld: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
 	reprise.RunRenewed: true, reprise.AnswerWithdrawn: true,
 }
 
-// journaled is the ledger of whoever works on a run and holds the project's lease.
+// journaled is the ledger of a run in a project whose lease we hold.
 type journaled struct {
 	*journal.Journal
 	store  *durable.Store
 	layout reprise.Layout
 	ref    reprise.Ref
+	inbox  string // where it is, absolute
 }
 
 // Files implements Ledger.
@@ -45,9 +48,14 @@ func (l *journaled) Files() reprise.Store { return l.store }
 // Archive implements Ledger.
 func (l *journaled) Archive(name string) (string, error) { return l.store.Archive(name) }
 
+// TakeOut implements Ledger.
+func (l *journaled) TakeOut(lines [][]byte) error {
+	return durable.UpdatePrivate(l.inbox, func(old []byte) ([]byte, error) { return withoutLines(old, lines), nil })
+}
+
 // Record implements Ledger.
 func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
-	// What has happened is recorded also while we are being stopped.
+	// What has happened is recorded even while we are being stopped.
 	ctx = context.WithoutCancel(ctx)
 	if journalOnly[ev.Kind] {
 		return l.Note(ev)
@@ -60,8 +68,7 @@ func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
 	return err
 }
 
-// projectTo writes an event that is in the journal to the layout's files, as they
-// are by now.
+// projectTo writes an event that is in the journal to the layout's files as they are now.
 func projectTo(ctx context.Context, store reprise.Store, layout reprise.Layout, ref reprise.Ref, ev reprise.Event) (err error) {
 	if journalOnly[ev.Kind] {
 		return nil

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"time"
 
 	"reprise"
@@ -9,12 +8,11 @@ import (
 	"reprise/settings"
 )
 
-// again is how soon an account is asked for again that an attempt elsewhere is
-// trying out.
-const again = time.Second
+// askAgain is how soon to look again at an account that another attempt is trying out.
+const askAgain = time.Second
 
-// account is what a usage limit of whoever does a unit closes, "" for what no
-// limit can: commands of a person's own, and what needs nobody.
+// account is what a usage limit for a unit closes, "" where no limit applies: commands of
+// a workflow file, and units without an agent.
 func (w *work) account(a reprise.Assignment) string {
 	if len(a.Command) > 0 || a.Ask != nil || a.Local != "" || a.Child != nil {
 		return ""
@@ -26,8 +24,8 @@ func (w *work) account(a reprise.Assignment) string {
 	return accountOf(s)
 }
 
-// accountOf names the account of an agent: the one a person set; else the known
-// kinds share one each, any other command has its own.
+// accountOf names the account of an agent: the configured one; else one for each known
+// kind, and one for each other command.
 func accountOf(s settings.Agent) string {
 	switch {
 	case s.Account != "":
@@ -38,8 +36,8 @@ func accountOf(s settings.Agent) string {
 	return s.Preset
 }
 
-// recallLimits closes the accounts that the journal knows as closed. One whose
-// time is over is tried by one attempt first.
+// recallLimits closes the accounts that are closed on record. When the time is over, one
+// attempt goes first.
 func (w *work) recallLimits() {
 	for account, until := range w.hist.Limits {
 		if until = w.believed(until); !until.IsZero() {
@@ -48,7 +46,7 @@ func (w *work) recallLimits() {
 	}
 }
 
-// believed is when a limit ends, zero if that cannot be true.
+// believed is when a limit ends, zero if that is implausible.
 func (w *work) believed(until time.Time) time.Time {
 	if until.Sub(w.Now()) > reprise.LongestLimit {
 		return time.Time{}
@@ -56,8 +54,8 @@ func (w *work) believed(until time.Time) time.Time {
 	return until
 }
 
-// closedUntil is when a unit may be started as far as limits on record are
-// concerned, in the journal or in the files, zero if none is.
+// closedUntil is until when limits on record, in the journal or in the files, keep a unit
+// from being started; zero if none does.
 func (w *work) closedUntil(a reprise.Assignment) time.Time {
 	until := w.believed(w.hist.Step(a.Step).DeferredUntil)
 	for _, at := range []time.Time{w.hist.Limits[w.account(a)], w.files.Until} {
@@ -72,61 +70,39 @@ func untilWords(t time.Time) string {
 	return "waits for a limit until " + t.UTC().Format("2006-01-02 15:04 MST")
 }
 
-// enter asks whether an attempt may begin as far as limits are concerned; else
-// it says when to ask again. An attempt that may begin has to leave.
+// enter asks whether limits let an attempt begin; if not, when to ask again. An attempt
+// that began has to leave.
 func (w *work) enter(account string) (wake time.Time, ok bool) {
 	if account == "" {
 		return wake, true
 	}
 	wake, ok = w.gate.Enter(account, w.Now())
 	if !ok && wake.IsZero() {
-		wake = w.Now().Add(again) // one goes first
+		wake = w.Now().Add(askAgain) // one goes first
 	}
 	return wake, ok
 }
 
-// proven is how long an attempt is at work before it counts as let through: a
-// limit shows with the first answer.
+// proven is how long an attempt works before it counts as let through: a limit shows with
+// the first reply.
 const proven = time.Minute
 
-// letThrough tells of attempts that have been at work long enough to show that
-// no limit stands in their way, so that others need not wait for their end.
+// letThrough reports attempts that have worked long enough to show that no limit is in
+// the way, so that others need not wait for their end.
 func (w *work) letThrough() {
 	for _, f := range w.atWork {
-		if f.account != "" && !f.through && w.Now().Sub(f.began) >= proven {
-			f.through = true
-			w.gate.Left(f.account, true, w.Now())
+		if f.Account != "" && !f.Through && w.Now().Sub(f.Began) >= proven {
+			f.Through = true
+			w.gate.Left(f.Account, true, w.Now())
 		}
 	}
 }
 
-// left tells how an attempt ended that was let in.
+// left reports how an attempt ended that had entered.
 func (w *work) left(account string, o agent.Outcome) {
 	if account == "" || o == agent.Limited {
 		return
 	}
 	answered := o == agent.Done || o == agent.Failed || o == agent.Refused || o == agent.NeedsPerson || o == agent.OutOfContext
 	w.gate.Left(account, answered, w.Now())
-}
-
-// limited records that a limit stands in the way, of all steps with the same
-// account. It costs no attempt.
-func (w *work) limited(ctx context.Context, f *attempt, r agent.Result) error {
-	account := first(f.account, r.Account)
-	until := r.Until
-	if !until.After(w.Now()) {
-		until = time.Time{} // over already, and still there: nobody knows how long
-	}
-	ev := w.about(ctx, f, reprise.StepDeferred)
-	ev.Until, ev.Account = w.gate.Close(account, until, w.Now()), account
-	ev.Text = first(r.Reason, "a usage limit")
-	return w.postpone(ctx, f, string(r.Outcome), ev)
-}
-
-// postpone records that a step is not to be started before a time, and tells that its
-// attempt ended so. It is open again.
-func (w *work) postpone(ctx context.Context, f *attempt, outcome string, ev reprise.Event) error {
-	reset := w.about(ctx, f, reprise.StepReset)
-	reset.Text, reset.Outcome = ev.Text, "limited"
-	return w.endWith(ctx, f, outcome, ev.Text, ev, reset)
 }

@@ -8,8 +8,8 @@ import (
 	"reprise"
 )
 
-// StepError tells that a choice names a step that a run does not have, or cannot begin
-// or end at.
+// StepError says that a choice names a step that a run does not have, or cannot begin or
+// end at.
 type StepError struct {
 	Run, Flag, Step string
 	Steps           []string // those it has
@@ -47,9 +47,9 @@ func (e *StepError) Hint() string {
 	return strings.Join(parts, "; ")
 }
 
-// CheckSteps refuses a choice of steps that a run does not have, before anything is touched: a
-// *StepError. What is to be skipped has to be a step of the files; the work may begin
-// again at any stage that it came to, and end behind any that it can come to.
+// CheckSteps refuses a choice of steps that a run does not have, with a *StepError.
+// Skipped steps must be in the files; work may begin again at any stage it reached, and
+// end after any that it can reach.
 func CheckSteps(c Choice, r *reprise.Run, d reprise.Decision) error {
 	wrong := func(flag, step string) error {
 		e := &StepError{Run: "resume " + r.ID, Flag: flag, Step: step}
@@ -72,7 +72,7 @@ func CheckSteps(c Choice, r *reprise.Run, d reprise.Decision) error {
 			return wrong("skip", step)
 		}
 	}
-	// An end before the beginning: what begins again would be taken back, and nothing done.
+	// With an end before the beginning, steps would be reset and nothing done.
 	from, until := r.Step(c.From), r.Step(c.Until)
 	if from == nil || until == nil || from.ID == until.ID || r.ComesAfter(until.ID, from.ID) {
 		return nil
@@ -83,8 +83,7 @@ func CheckSteps(c Choice, r *reprise.Run, d reprise.Decision) error {
 	return nil
 }
 
-// Comes refuses a last step that a run which is about to be started would not come to:
-// a *StepError.
+// Comes refuses a last step that a new run would never reach, with a *StepError.
 func (p *Preview) Comes(until string) error {
 	if until == "" || slices.Contains(p.Steps, until) || p.Run.Kind.Facts().Comes(until) {
 		return nil

@@ -13,8 +13,7 @@ import (
 )
 
 // Origin is the workflow file that a run was started from, a slash path in the project,
-// and the hash it had then; "" for a run that was started in another way, or whose files
-// cannot tell.
+// and its hash then; "" for any other run, or if its files cannot tell.
 func Origin(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
 	if ref.Kind != reprise.KindGraph || !isLocal(ref.Path) {
 		return "", hash
@@ -32,8 +31,8 @@ func Origin(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
 
 func isLocal(name string) bool { return filepath.IsLocal(filepath.FromSlash(name)) }
 
-// begunWith is the graph that a run was begun with, as its journal has it; nil if that
-// cannot be read, which whoever works on it says.
+// begunWith is the graph that a run was begun with by its journal; nil if that cannot be
+// read, which Resume reports.
 func begunWith(root string, ref reprise.Ref) []byte {
 	if _, err := os.Stat(filepath.Join(root, durable.StateDir)); err != nil {
 		return nil
@@ -57,9 +56,9 @@ func begunWith(root string, ref reprise.Ref) []byte {
 	return nil
 }
 
-// Budgets says how often the steps of a run are tried, from the settings and from the
-// workflow file it was started from. Nothing but these numbers is taken from them, so
-// nobody has to trust them.
+// Budgets says how often the steps of a run are tried, by the settings and the workflow
+// file it was started from. It takes only these numbers from them, so neither has to be
+// trusted.
 func Budgets(dir string, getenv func(string) string) func(reprise.Ref) (func(string) journal.Budget, error) {
 	return func(ref reprise.Ref) (func(string) journal.Budget, error) {
 		root, err := filepath.Abs(dir)

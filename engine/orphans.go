@@ -15,15 +15,15 @@ import (
 	"reprise/internal/proc"
 )
 
-// abandoned reports whether the one who took the lease is dead for sure, so that
-// only what it started can hold the project.
+// abandoned reports whether the holder of the lease is certainly dead, so that only what
+// it started holds the project.
 func (e *Engine) abandoned(h durable.Holder) bool {
 	if h.PID == 0 {
 		return false
 	}
 	if self, err := proc.Self(); err == nil && h.PID == self.PID && h.StartTicks == self.StartTicks {
-		// We gave it back a moment ago; a process that is just being started
-		// holds every file of ours until it becomes the program it is to be.
+		// We released it a moment ago; a process being started holds all our files until
+		// it executes its program.
 		return true
 	}
 	life := proc.Look(reprise.Owner{Host: h.Host, BootID: h.BootID, PID: h.PID, StartTicks: h.StartTicks}, e.Now())
@@ -35,7 +35,7 @@ func (e *Engine) holders() []proc.Process {
 	return proc.Holders(filepath.Join(e.Dir, filepath.FromSlash(durable.LockPath)))
 }
 
-// stopOrphans ends what a dead engine left, each process only if it still is the
+// stopOrphans stops what a dead engine left running. Each process is checked to be the
 // one that was found.
 func (e *Engine) stopOrphans() error {
 	left := proc.Stop(e.grace(), e.holders()...)
@@ -52,27 +52,22 @@ func (e *Engine) grace() time.Duration {
 	return 10 * time.Second
 }
 
-func orphans(held *durable.HeldError, who []proc.Process) error {
-	return &OrphansError{Held: held, Who: names(who)}
-}
-
-// heldFor is how long a dying engine is given to let go of the project: its
-// agents hold the lease until they are stopped.
+// heldFor is how long a dead engine's agents may take to release the project.
 const heldFor = 5 * time.Second
 
-// take opens the project and takes its lease. An engine that was killed leaves
-// agents that are being stopped; they are waited for, a live holder is not.
+// take opens the project and takes its lease. It waits for the agents of a killed engine,
+// which are being stopped, but not for a live holder.
 func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, error) {
 	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now, Disk: e.Disk})
 	if err != nil {
 		return nil, nil, err
 	}
-	v := e.newVigil()
+	v := e.newOrphanWait()
 	for {
 		report, err := store.Take(ctx)
 		var held *durable.HeldError
 		if err == nil && report.PendingUndo != "" {
-			// Half of what is there is of another time.
+			// The files are half of another time.
 			reason := fmt.Sprintf("an undo was begun here and not ended; `reprise undo %s` ends it", report.PendingUndo)
 			return nil, nil, errors.Join(&UnsafeError{Run: "anything here", Reasons: []string{reason}}, store.Release())
 		}
@@ -88,16 +83,15 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 	}
 }
 
-// Await waits until what a dead engine left running has let go of the project, as
-// whatever takes the project does, and changes nothing. The error is an
-// *OrphansError if that takes too long.
+// Await waits until what a dead engine left running has released the project. It changes
+// nothing. The error is an *OrphansError if that takes too long.
 func (e *Engine) Await(ctx context.Context) error {
 	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: true, Adopt: true, Now: e.Now, Disk: e.Disk})
 	if err != nil {
 		return err
 	}
 	defer store.Release()
-	v := e.newVigil()
+	v := e.newOrphanWait()
 	for {
 		h, err := store.Who()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -115,28 +109,28 @@ func (e *Engine) Await(ctx context.Context) error {
 	}
 }
 
-// vigil is the wait for what a dead engine left running.
-type vigil struct {
+// orphanWait is the wait for what a dead engine left running.
+type orphanWait struct {
 	*Engine
 	began, deadline time.Time
 	told            bool
 }
 
-// tellAfter is how long nothing is said of it.
+// tellAfter is how long the wait stays silent.
 const tellAfter = time.Second
 
-func (e *Engine) newVigil() *vigil {
+func (e *Engine) newOrphanWait() *orphanWait {
 	now := time.Now()
-	return &vigil{Engine: e, began: now, deadline: now.Add(heldFor)}
+	return &orphanWait{Engine: e, began: now, deadline: now.Add(heldFor)}
 }
 
-// wait lets a moment pass, and says once what is waited for. When the time is over,
-// what still runs is stopped or refused, as the engine is told.
-func (v *vigil) wait(ctx context.Context, held *durable.HeldError) error {
+// wait sleeps for a moment, and reports once what it waits for. When the time is over, it
+// stops what still runs, or refuses, as the engine is set.
+func (v *orphanWait) wait(ctx context.Context, held *durable.HeldError) error {
 	now := time.Now()
 	if now.After(v.deadline) {
 		if !v.StopOrphans || held.Holder.PID == os.Getpid() {
-			return orphans(held, v.holders())
+			return &OrphansError{Held: held, Who: names(v.holders())}
 		}
 		if err := v.stopOrphans(); err != nil {
 			return err

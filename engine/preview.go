@@ -13,8 +13,8 @@ import (
 	"reprise/project"
 )
 
-// Preview tells what Resume would do: it is the same with a ledger and hands that keep
-// everything to themselves. It takes no lease and changes nothing.
+// Preview is Resume with a ledger and hands that keep everything to themselves. It takes
+// no lease and changes nothing.
 func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Preview, error) {
 	store, err := e.look()
 	if err != nil {
@@ -29,22 +29,22 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if err != nil {
 		return nil, err
 	}
-	p := newPaper(begins.Before(store), &Preview{Run: ref})
+	p := newPreviewState(begins.Before(store), &Preview{Run: ref})
 	w.choice = c
 	archives := w.putsAway()
-	w.onPaper(ctx, p)
+	w.asPreview(ctx, p)
 	looks, caught := w, false
 	if begins.Open() {
 		if err := w.beginAgain(ctx, p, begins, archives); err != nil {
 			return nil, err
 		}
-		// What there is to be looked at has not followed the journal yet.
+		// The close look is at the files as they are, which are behind the journal.
 		looks = e.newWork(store, ref, nil, w.layout)
-		looks.led = &paperLedger{newPaper(store, nil), looks}
+		looks.led = &previewLedger{newPreviewState(store, nil), looks}
 	} else if caught, err = w.caughtUp(ctx, p); err != nil {
 		return nil, err
 	}
-	if w.book, err = e.bookOf(p.dry, ref); err != nil {
+	if w.playbook, err = e.playbookOf(p.dry, ref); err != nil {
 		return nil, err
 	}
 	seen, err := looks.judgeBy(ctx, e.closely())
@@ -64,11 +64,11 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	return w.preview(ctx, p, seen)
 }
 
-// preview shows what a person's choice would do, and what follows until agents are at
-// work. What would be refused is refused with the same error.
-func (w *work) preview(ctx context.Context, p *paper, l look) (*Preview, error) {
-	p.p.Decision, p.p.Steps = l.d, stepIDs(l.run)
-	switch open := l.run.PendingQuestions(); {
+// preview shows what a choice would do, and what follows until agents are at work. What
+// Resume would refuse, it refuses with the same error.
+func (w *work) preview(ctx context.Context, p *previewState, l look) (*Preview, error) {
+	p.p.Decision, p.p.Steps = l.Decision, stepIDs(l.Run)
+	switch open := l.Run.PendingQuestions(); {
 	case w.choice.Option == reprise.OptionAnswer && len(open) > 0:
 		for _, q := range open {
 			p.would("A person is asked: %s", q.Text)
@@ -79,6 +79,7 @@ func (w *work) preview(ctx context.Context, p *paper, l look) (*Preview, error) 
 		p.would("No agent goes on with a session of before.")
 	}
 	done, err := w.choose(ctx, l)
+	w = w.last()
 	switch {
 	case err == nil && !done:
 		err = w.loop(ctx)
@@ -88,8 +89,8 @@ func (w *work) preview(ctx context.Context, p *paper, l look) (*Preview, error) 
 	return w.show(p, err)
 }
 
-// cutOffBeginning finds a beginning of the run that was cut off and that opening it
-// would carry to its end before anything else.
+// cutOffBeginning finds an interrupted beginning of the run, which opening the run would
+// complete first.
 func (w *work) cutOffBeginning() (project.Beginning, error) {
 	b, err := project.BeginningOf(w.store, w.ref)
 	if err != nil || !b.Behind(w.store) || b.Afresh() && w.mayRenew() != nil {
@@ -98,8 +99,8 @@ func (w *work) cutOffBeginning() (project.Beginning, error) {
 	return b, nil
 }
 
-// beginAgain shows how a beginning is carried to its end that was cut off.
-func (w *work) beginAgain(ctx context.Context, p *paper, b project.Beginning, archives bool) error {
+// beginAgain shows how an interrupted beginning is completed.
+func (w *work) beginAgain(ctx context.Context, p *previewState, b project.Beginning, archives bool) error {
 	switch {
 	case !b.Afresh():
 		p.would("It was being started when the work was cut off: it is made in %s.", w.ref.Path)
@@ -129,41 +130,37 @@ func (w *work) beginAgain(ctx context.Context, p *paper, b project.Beginning, ar
 	return w.load()
 }
 
-// PreviewBegin tells what Begin, and then Resume, would do. It takes no lease and
-// changes nothing: the run is made on a store that keeps its changes to itself.
-// One that is there already is previewed as it is.
+// PreviewBegin shows what Begin, and then Resume, would do. It takes no lease and changes
+// nothing. A run that exists is previewed as it is.
 func (e *Engine) PreviewBegin(ctx context.Context, layout string, kind reprise.Kind, g reprise.Goal, c Choice) (*Preview, error) {
-	book, err := convention.Playbook(layout, kind)
+	playbook, err := convention.Playbook(layout, kind)
 	if err != nil {
 		return nil, err
 	}
-	return e.previewBegin(ctx, book, g, c)
+	return e.previewBegin(ctx, playbook, g, c)
 }
 
-// PreviewFlow is PreviewBegin for a workflow of the person's own, as BeginFlow
-// takes it.
+// PreviewFlow is PreviewBegin for a workflow file, as BeginFlow takes it.
 func (e *Engine) PreviewFlow(ctx context.Context, wf *flow.Workflow, file string, hash reprise.Hash, g reprise.Goal, c Choice) (*Preview, error) {
-	book := e.ownFlow(wf, origin{file, hash}, hash)
-	text, err := book.graph()
+	playbook, err := e.beginsFlow(wf, file, hash, &g)
 	if err != nil {
 		return nil, err
 	}
-	g.Text = text
-	return e.previewBegin(ctx, book, g, c)
+	return e.previewBegin(ctx, playbook, g, c)
 }
 
-func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g reprise.Goal, c Choice) (*Preview, error) {
+func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g reprise.Goal, c Choice) (*Preview, error) {
 	store, err := e.look()
 	if err != nil {
 		return nil, err
 	}
 	defer store.Release()
 	g.Now, g.Mode = e.Now(), string(e.Mode)
-	ref, events, err := book.Begin(store, g)
+	ref, events, err := playbook.Begin(store, g)
 	if err != nil {
 		return nil, err
 	}
-	w, err := e.looking(store, ref, book)
+	w, err := e.looking(store, ref, playbook)
 	if err != nil {
 		return nil, err
 	}
@@ -174,11 +171,11 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 	if len(events) == 0 || begins.Open() {
 		return e.Preview(ctx, ref, c)
 	}
-	p := newPaper(store, &Preview{Run: ref})
+	p := newPreviewState(store, &Preview{Run: ref})
 	w.choice = c
-	w.onPaper(ctx, p)
+	w.asPreview(ctx, p)
 	p.would("It is made in %s.", ref.Path)
-	if err := w.recordAll(ctx, e.allBegun(events)...); err != nil {
+	if err := w.recordAll(ctx, e.begun(events)...); err != nil {
 		return nil, err
 	}
 	if err := w.load(); err != nil {
@@ -191,7 +188,7 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 	}
 	shown, err := w.preview(ctx, p, seen)
 	if unsafe, ok := errors.AsType[*UnsafeError](err); ok {
-		// A run that is only made yet can be made all the same.
+		// The run can be made even if nothing can be started yet.
 		p.would("Nothing would be started.")
 		for _, reason := range unsafe.Reasons {
 			p.would("%s", reason)
@@ -201,8 +198,8 @@ func (e *Engine) previewBegin(ctx context.Context, book reprise.Playbook, g repr
 	return shown, err
 }
 
-// look opens the project to look at it. Where nobody could take it, the error is the
-// one that they would get.
+// look opens the project without a lease. The error is the one that taking the lease
+// would give.
 func (e *Engine) look() (*durable.Store, error) {
 	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
 	if err != nil || e.Adopt {
@@ -214,15 +211,14 @@ func (e *Engine) look() (*durable.Store, error) {
 	return store, nil
 }
 
-// looking is a work that only looks: without the lease, without a journal to
-// write to.
-func (e *Engine) looking(store *durable.Store, ref reprise.Ref, book reprise.Playbook) (*work, error) {
+// looking is a work without the lease and without a journal to write to.
+func (e *Engine) looking(store *durable.Store, ref reprise.Ref, playbook reprise.Playbook) (*work, error) {
 	l := convention.Find(ref.Layout)
 	if l == nil {
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}
-	w := e.newWork(store, ref, book, l)
-	w.led = &paperLedger{newPaper(store, nil), w}
+	w := e.newWork(store, ref, playbook, l)
+	w.led = &previewLedger{newPreviewState(store, nil), w}
 	entries, _, err := journal.Read(store, journal.Name(ref))
 	for i := range entries {
 		w.remember(&entries[i].Event)
@@ -230,14 +226,14 @@ func (e *Engine) looking(store *durable.Store, ref reprise.Ref, book reprise.Pla
 	return w, err
 }
 
-// imagine looks closely at the project around a run that is not there yet.
+// imagine looks closely at the project around a run that does not exist yet.
 func (w *work) imagine(ctx context.Context) (look, error) {
 	j, err := project.Judge(ctx, w.Dir, w.closely())
 	if err != nil {
 		return look{}, err
 	}
 	run := w.run.Clone()
-	return look{run: run, d: j.Imagine(run), git: j.Observed.Git}, nil
+	return look{View: &project.View{Run: run, Decision: j.Imagine(run), Observed: j.Observed}}, nil
 }
 
 func stepIDs(r *reprise.Run) []string {

@@ -14,15 +14,14 @@ import (
 	"reprise/upkeep"
 )
 
-// A fresh start is one event that says all of it, in the journal before anything
-// is changed: statuses that are taken back elsewhere, and the events that begin
-// the run again. What it asks for can be done again: a status that is reset stays
-// reset, a state is archived once because it is moved, and an event that is on
-// record is not recorded a second time. So a process that dies on the way leaves
-// the decision as the last word of the journal, and the next one goes on there.
+// A fresh start is one event in the journal that says all of it before anything is
+// changed: statuses to reset elsewhere, and the events that begin the run again. Each
+// part can be repeated: a status stays reset, a state is archived once because it is
+// moved, and an event on record is not recorded again. So after a crash the decision is
+// the last event of the journal, and the next process completes it.
 
-// beginnings tells where a run begins again and with which events. The error tells
-// why it cannot; nothing is changed.
+// beginnings says where a run begins again, and with which events. The error says why it
+// cannot; nothing is changed.
 func (w *work) beginnings(l look, store reprise.Store) (reprise.Ref, []reprise.Event, error) {
 	if err := w.store.CanArchive(w.ref.Path); err != nil {
 		return w.ref, nil, err
@@ -32,7 +31,7 @@ func (w *work) beginnings(l look, store reprise.Store) (reprise.Ref, []reprise.E
 		return w.ref, nil, err
 	}
 	left := durable.Without(store, w.ref.Path)
-	ref, events, err := w.book.Begin(left, goal)
+	ref, events, err := w.playbook.Begin(left, goal)
 	if err != nil {
 		return ref, nil, err
 	}
@@ -48,49 +47,55 @@ func (w *work) beginnings(l look, store reprise.Store) (reprise.Ref, []reprise.E
 	for _, step := range w.choice.Skip {
 		events = append(events, leftOut(step))
 	}
-	events = w.allBegun(events)
+	events = w.begun(events)
 	return ref, events, rehearse(left, ref, events, w.choice.Skip)
 }
 
-// decideRenewal makes the decision durable, in the journal of the run that begins
-// again, and goes on from that run. Where that run is there already, the old one is
-// given up, and nothing else is to be done.
-func (w *work) decideRenewal(ctx context.Context, l look, ref reprise.Ref, events []reprise.Event) error {
+// decideRenewal makes the decision durable, in the journal of the run that begins again,
+// and returns that run. If that run exists already, the old one is given up and nothing
+// else has to be done.
+func (w *work) decideRenewal(ctx context.Context, l look, ref reprise.Ref, events []reprise.Event) (*work, error) {
 	place, was := reprise.Place(ref), reprise.Place(w.ref)
 	decided := reprise.Event{Kind: reprise.RunRenewed, Actor: person, Text: "to be started afresh, says a person; the state is archived", Run: &place}
-	resets := upkeep.Resets(l.run, w.Now())
+	resets := upkeep.Resets(l.Run, w.Now())
 	if ref.Path == w.ref.Path {
 		decided.Then = append(resets, events...)
-		return w.record(ctx, decided)
+		return w, w.record(ctx, decided)
 	}
-	next, err := w.hands.Open(ctx, ref, w.book)
+	next, err := w.open(ctx, ref, w.playbook)
 	if err != nil {
-		return err
+		return w, err
 	}
 	if len(events) == 0 {
-		if _, err := w.hands.GiveUp(ctx, l.run); err != nil {
-			return err
+		if _, err := w.archive.GiveUp(ctx, l.Run); err != nil {
+			return w, err
 		}
 	} else {
-		// What is taken back stands in the old journal, and can be done again.
+		// The resets stand in the old journal, and can be repeated.
 		for _, ev := range resets {
 			if err := w.record(ctx, ev); err != nil {
-				return err
+				return w, err
 			}
 		}
 		decided.Old, decided.Then = &was, events
 		if err := next.record(ctx, decided); err != nil {
-			return err
+			return w, err
 		}
 	}
-	next.sum.Snapshot, next.choice = w.sum.Snapshot, w.choice
-	*w = *next
-	w.hands = w.hands.of(w)
-	return nil
+	next.sum.Snapshot, next.choice, w.became = w.sum.Snapshot, w.choice, next
+	return next, nil
 }
 
-// rehearse tells why events would not make a run without some of its steps, nil if
-// they would.
+// last is the run that this one became by a fresh start elsewhere, or itself.
+func (w *work) last() *work {
+	for w.became != nil {
+		w = w.became
+	}
+	return w
+}
+
+// rehearse says why events would not make a run without some of its steps, nil if they
+// would.
 func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event, without []string) error {
 	l := convention.Find(ref.Layout)
 	if l == nil {
@@ -112,7 +117,7 @@ func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event, with
 	return mustBeOut(run, without, nil)
 }
 
-// renew carries a fresh start to its end that is the last word of the journal.
+// renew completes the fresh start that is the last event of the journal.
 func (w *work) renew(ctx context.Context) error {
 	for len(w.renewal.Left) > 0 && w.renewal.Left[0].Kind == reprise.StepReset {
 		ev := w.renewal.Left[0]
@@ -121,7 +126,7 @@ func (w *work) renew(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			// Its file takes nothing in; that keeps nobody from beginning again.
+			// A file that cannot be written does not keep the run from beginning again.
 			w.renewal.Left = w.renewal.Left[1:]
 			w.notice(reprise.Finding{
 				Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: ev.Step,
@@ -140,14 +145,14 @@ func (w *work) renew(ctx context.Context) error {
 	return nil
 }
 
-// putAway archives the old state, if it is there. Where it has the place of the
-// new one, it is there only as long as nothing of that is on record.
+// putAway archives the old state, if it exists. Where the new state takes its place, the
+// old one exists only until the first event of the new one.
 func (w *work) putAway() error {
 	old := w.renewal.Old
 	if !w.putsAway() {
 		return nil
 	}
-	to, err := w.hands.PutAway(old)
+	to, err := w.archive.PutAway(old)
 	if err != nil {
 		return err
 	}
@@ -155,7 +160,7 @@ func (w *work) putAway() error {
 	return nil
 }
 
-// putsAway reports whether there is an old state to be archived.
+// putsAway reports whether there is an old state to archive.
 func (w *work) putsAway() bool {
 	old := w.renewal.Old
 	if old.Path == w.ref.Path && (len(w.renewal.Left) == 0 || begins(w.renewal.Left) < begins(w.renewal.Then)) {
@@ -175,8 +180,8 @@ func begins(events []reprise.Event) (n int) {
 	return n
 }
 
-// mayPutAway tells why what a journal names is not archived, nil if it is: only
-// the state of a run is, whoever wrote the journal.
+// mayPutAway says why what a journal names is not archived, nil if it is. Only the state
+// of a run is archived, whatever the journal says.
 func (w *work) mayPutAway() error {
 	old := w.renewal.Old
 	if !w.renewal.Of(w.ref) {
@@ -198,8 +203,7 @@ func (w *work) mayPutAway() error {
 	return w.store.CanArchive(old.Path)
 }
 
-// mayRenew tells why a fresh start that was cut off is not carried to its end, nil if
-// it is.
+// mayRenew says why an interrupted fresh start is not completed, nil if it is.
 func (w *work) mayRenew() error {
 	if w.putsAway() || !w.renewal.Of(w.ref) {
 		return w.mayPutAway()
@@ -207,9 +211,8 @@ func (w *work) mayRenew() error {
 	return nil
 }
 
-// renewAgain carries a fresh start to its end that somebody else decided and did
-// not get to. Where its state cannot be archived, or not any more, the fresh start
-// is given up and said: the run is as it was.
+// renewAgain completes a fresh start that an earlier process decided. Where the state
+// cannot be archived, it gives the fresh start up and reports that: the run is as it was.
 func (w *work) renewAgain(ctx context.Context) error {
 	err := w.mayRenew()
 	if err == nil {
@@ -230,15 +233,14 @@ func (w *work) renewAgain(ctx context.Context) error {
 		Code: reprise.CodeRolledForward, Severity: reprise.Info, Subject: w.ref.ID,
 		Message: "it was being started afresh when the work was cut off; that has been carried to its end",
 	})
-	// What its files say of how it is worked on was not there before.
-	if w.book, err = w.bookOf(w.led.Files(), w.ref); err != nil {
+	// The files that say how it is worked on are new.
+	if w.playbook, err = w.playbookOf(w.led.Files(), w.ref); err != nil {
 		return err
 	}
 	return w.load()
 }
 
-// betweenError tells somebody who only looks that a run is between its old state
-// and its new one.
+// betweenError says that a run is between its old state and its new one.
 type betweenError struct{ run string }
 
 // Error implements error.

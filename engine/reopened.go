@@ -6,9 +6,9 @@ import (
 	"reprise"
 )
 
-// tellReopened says that a step is done again that was accepted. Files that keep
-// only how things stand may have been changed on purpose or by a program that
-// wrote what it had read before: they count, but not in silence.
+// tellReopened reports that an accepted step is done again. Files that keep only the
+// current status may have been changed on purpose, or by a program that wrote what it had
+// read before: they count, but not silently.
 func (w *work) tellReopened(step string) {
 	s := w.run.Step(step)
 	end := w.view.Reopened(s)

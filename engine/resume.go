@@ -18,13 +18,13 @@ import (
 	"reprise/project"
 )
 
-// Resume goes on with a run, from nothing or from wherever it stands, until it
-// is done, a person or a time is needed, or going on would be unsafe. The state
-// and the working tree are kept first, so that all of it can be undone.
+// Resume works on a run, from nothing or from wherever it stands, until it is done, a
+// person or a time is needed, or continuing would be unsafe. It takes a snapshot of the
+// state and the working tree first, so that all of it can be undone.
 //
-// The error is a *durable.HeldError if somebody else is at it, an *UnsafeError,
-// *StaleError or *OptionError if nothing was started; what is left open, failed
-// or asked is no error and stands in the summary.
+// The error is a *durable.HeldError if another process holds the project, and an
+// *UnsafeError, *StaleError or *OptionError if nothing was started. What is left open,
+// failed or asked is no error; the summary says it.
 func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
 	e = e.orderly()
 	store, report, err := e.take(ctx)
@@ -46,14 +46,15 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 	if c.If != "" && look.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
-	if done, err := w.choose(ctx, look); done || err != nil {
+	done, err := w.choose(ctx, look)
+	if w = w.last(); done || err != nil {
 		return w.sum, err
 	}
 	return w.sum, w.loop(ctx)
 }
 
-// orderly is the same engine with a Tell that is called by one at a time: child
-// runs and agents speak from goroutines of their own.
+// orderly is the same engine with a Tell that is never called twice at once: child runs
+// and agents report from goroutines of their own.
 func (e *Engine) orderly() *Engine {
 	o := *e
 	o.gate, o.folders = &agent.Gate{}, newFolders()
@@ -68,17 +69,15 @@ func (e *Engine) orderly() *Engine {
 	return &o
 }
 
-// look is what a close look at a run said before it is taken up.
+// look is the view of a run from a close look before it is resumed, with its digest.
 type look struct {
-	run    *reprise.Run
-	d      reprise.Decision
+	*project.View
 	digest string
-	git    *reprise.Git
 }
 
-// judge looks closely at the run: evidence of git and processes, every check. What
-// was read when the run was opened is not read again, unless a person named what
-// their choice rests on.
+// judge looks closely at the run: evidence from git and processes, and every check. It
+// reuses what was read when the run was opened, unless the choice names the digest it
+// rests on.
 func (w *work) judge(ctx context.Context) (look, error) {
 	if w.choice.If == "" {
 		return w.judgeHeld(ctx)
@@ -86,14 +85,14 @@ func (w *work) judge(ctx context.Context) (look, error) {
 	return w.judgeBy(ctx, w.closely())
 }
 
-// judgeHeld is judge for the run as it is here, in the place of what is on disk. It
-// has no digest.
+// judgeHeld is judge for the run as it is held in memory instead of on disk. It has no
+// digest.
 func (w *work) judgeHeld(ctx context.Context) (look, error) {
 	if err := w.load(); err != nil {
 		return look{}, err
 	}
 	opts := w.closely()
-	opts.Held = &project.Held{Run: w.files, Events: w.told, History: w.hist, Findings: w.behind, Own: w.own()}
+	opts.Held = &project.Held{Run: w.files, Events: w.events, History: w.hist, Findings: w.behind, Own: w.own()}
 	return w.judgeBy(ctx, opts)
 }
 
@@ -109,20 +108,20 @@ func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, er
 		}
 	}
 	if r := j.Find(w.ref); r != nil {
-		return look{run: r, d: j.Decisions[r], digest: j.Digest(r), git: j.Observed.Git}, nil
+		return look{j.View(r), j.Digest(r)}, nil
 	}
-	// It is not where runs are looked for; its files still say what they say.
-	return look{run: w.run, d: w.decide()}, nil
+	// It is not where runs are looked for; its files still count.
+	return look{View: w.view}, nil
 }
 
-// closely asks for a close look in which no secret is told that is known.
+// closely asks for a close look, with known secrets hidden.
 func (e *Engine) closely() project.JudgeOptions {
 	return project.JudgeOptions{
 		Options: project.Options{Now: e.Now()}, Full: true, Adopt: e.Adopt, Hide: redact.New(e.Settings.Known(e.Environ)).String,
 	}
 }
 
-// noteTaking passes on what taking the project found.
+// noteTaking reports what taking the lease found.
 func (w *work) noteTaking(report *durable.Report) {
 	for _, c := range report.Conflicts {
 		w.notice(c.Finding())
@@ -132,8 +131,8 @@ func (w *work) noteTaking(report *durable.Report) {
 	}
 }
 
-// leaveWord leaves the next process word of a disk that is full, for which room was
-// reserved: nothing else can be recorded then.
+// leaveWord leaves a note about a full disk for the next process. Room for it was
+// reserved; nothing else can be recorded then.
 func leaveWord(store *durable.Store, err error) error {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
@@ -141,13 +140,13 @@ func leaveWord(store *durable.Store, err error) error {
 	return errors.Join(err, store.RecordFull("the disk was full: "+err.Error()))
 }
 
-// takeUp records that the run is gone on with, once everything that could be in
-// the way was looked at. Before the first write the state and the tree are kept.
-func (w *work) takeUp(ctx context.Context, l look) error {
-	if l.d.Action == reprise.Finish {
+// recordResumed records that the run is resumed, after everything in the way was looked
+// at. It takes a snapshot of the state and the tree before the first write.
+func (w *work) recordResumed(ctx context.Context, l look) error {
+	if l.Decision.Action == reprise.Finish {
 		return nil
 	}
-	snap, err := w.hands.Keep(ctx, l.run, "before resuming "+w.ref.ID, true)
+	snap, err := w.hands.Keep(ctx, l.Run, "before resuming "+w.ref.ID, true)
 	if err != nil {
 		return err
 	}
@@ -158,7 +157,7 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 	if err := w.revise(ctx); err != nil {
 		return err
 	}
-	if err := w.recordAll(ctx, w.taking(l)...); err != nil {
+	if err := w.recordAll(ctx, w.resumeEvents(l)...); err != nil {
 		return err
 	}
 	if err := w.load(); err != nil {
@@ -166,32 +165,31 @@ func (w *work) takeUp(ctx context.Context, l look) error {
 	}
 	w.noteUnrecorded(l)
 	if l.asks() {
-		w.unaccepted = true
+		w.Unmarked = true
 		return nil
 	}
 	return w.acceptLanded(ctx, l)
 }
 
-// asks reports whether nothing may be begun before a person has answered. What git
-// shows is not marked before that: a step that is done may settle what was asked.
+// asks reports whether nothing may be started before a person answers. Steps that git
+// shows are not marked before that: a step that is done may answer the question.
 func (l *look) asks() bool {
-	return l.d.Action == reprise.Ask && len(l.run.PendingQuestions()) > 0
+	return l.Decision.Action == reprise.Ask && len(l.Run.PendingQuestions()) > 0
 }
 
-// markLanded marks what git shows, once nothing is asked any more.
+// markLanded marks the steps that git shows to be done, once nothing is asked.
 func (w *work) markLanded(ctx context.Context) error {
 	l, err := w.judge(ctx)
 	if err != nil {
 		return err
 	}
-	w.unaccepted = false
+	w.Unmarked = false
 	return w.acceptLanded(ctx, l)
 }
 
-// taking are the events by which a run is taken up. One that a person ended goes on
-// because one says so now: what ended it does not count any more, and is asked again
-// where that is needed.
-func (w *work) taking(l look) []reprise.Event {
+// resumeEvents record that a run is resumed. Resuming a run that a person ended withdraws
+// the answers that ended it; they are asked again if needed.
+func (w *work) resumeEvents(l look) []reprise.Event {
 	events := []reprise.Event{w.resumedEvent(l)}
 	if w.run.State == reprise.Stopped {
 		events = append(events, withdrawals(w.known(), "the run goes on that it ended", anyStep)...)
@@ -199,19 +197,18 @@ func (w *work) taking(l look) []reprise.Event {
 	return events
 }
 
-// resumedEvent says what was taken up, from where, after how long and how it
-// was held safe.
+// resumedEvent says where the run is resumed, after how long, and why that is safe.
 func (w *work) resumedEvent(l look) reprise.Event {
 	at := "nothing that could be started"
-	if l.d.Point != nil {
-		at = l.d.Point.ID
-		if l.d.Point.Phase != "" && l.d.Point.Phase != l.d.Point.ID {
-			at = l.d.Point.Phase + " (" + l.d.Point.ID + ")"
+	if l.Decision.Point != nil {
+		at = l.Decision.Point.ID
+		if l.Decision.Point.Phase != "" && l.Decision.Point.Phase != l.Decision.Point.ID {
+			at = l.Decision.Point.Phase + " (" + l.Decision.Point.ID + ")"
 		}
 	}
 	text := []string{"State source: " + w.ref.Path, "Resume point: " + at}
-	if !l.run.LastActivity.IsZero() && l.run.LastActivity.Before(w.Now()) {
-		text = append(text, "Interruption duration: "+w.Now().Sub(l.run.LastActivity).Round(time.Second).String())
+	if !l.Run.LastActivity.IsZero() && l.Run.LastActivity.Before(w.Now()) {
+		text = append(text, "Interruption duration: "+w.Now().Sub(l.Run.LastActivity).Round(time.Second).String())
 	}
 	text = append(text, "Validation: "+validation(l))
 	if w.Mode == Autopilot {
@@ -219,39 +216,39 @@ func (w *work) resumedEvent(l look) reprise.Event {
 	}
 	place := reprise.Place(w.ref) // it may lose its files
 	ev := reprise.Event{Kind: reprise.RunResumed, At: w.Now(), Actor: actor, Outcome: string(w.Mode), Text: strings.Join(text, "\n"), Run: &place}
-	if l.d.Point != nil {
-		ev.Phase = l.d.Point.Phase
+	if l.Decision.Point != nil {
+		ev.Phase = l.Decision.Point.Phase
 	}
 	return ev
 }
 
-// Nobody reads along in autopilot, and a log is no report: this many warnings and
-// reasons are logged, each with so many characters.
+// An autopilot log is not a report: it has at most this many warnings and reasons, each
+// cut to this many characters.
 const (
 	maxLogged    = 10
 	maxLoggedLen = 200
 )
 
-// heldSafe says in a few lines why a run was gone on with that nobody looked at: the
-// verdict, what it rests on, and the warnings that did not stop it.
+// heldSafe says in a few lines why a run was resumed without a check by a person: the
+// verdict, its reasons, and the warnings that did not stop it.
 func heldSafe(l look) []string {
 	var reasons, warnings []string
-	for _, why := range l.d.Reasons {
+	for _, why := range l.Decision.Reasons {
 		reasons = append(reasons, oneLine(why, maxLoggedLen))
 	}
-	for _, f := range l.run.Findings {
+	for _, f := range l.Run.Findings {
 		if f.Severity == reprise.Warning {
 			warnings = append(warnings, "Warning: "+oneLine(f.Code+": "+f.Message, maxLoggedLen))
 		}
 	}
-	held := "Held safe: autopilot, verdict " + l.d.Verdict.String() + ", nothing found that blocks it"
+	held := "Held safe: autopilot, verdict " + l.Decision.Verdict.String() + ", nothing found that blocks it"
 	if few := fewOf(reasons, maxLogged); len(few) > 0 {
 		held += "; " + strings.Join(few, "; ")
 	}
 	return append([]string{held}, fewOf(warnings, maxLogged)...)
 }
 
-// fewOf gives the first of many, and how many are left out.
+// fewOf is the first n of a list, and how many it leaves out.
 func fewOf(list []string, n int) []string {
 	if len(list) <= n {
 		return list
@@ -259,7 +256,7 @@ func fewOf(list []string, n int) []string {
 	return append(slices.Clone(list[:n]), fmt.Sprintf("and %d more", len(list)-n))
 }
 
-// oneLine gives the beginning of a text, on one line.
+// oneLine is the beginning of a text on one line.
 func oneLine(text string, n int) string {
 	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) > n {
@@ -268,16 +265,16 @@ func oneLine(text string, n int) string {
 	return string(line)
 }
 
-// validation sums up what was found, in the words of seed 001.
+// validation sums up the findings, in the words of seed 001.
 func validation(l look) string {
 	warnings := 0
-	for _, f := range l.run.Findings {
+	for _, f := range l.Run.Findings {
 		if f.Severity == reprise.Warning {
 			warnings++
 		}
 	}
 	switch {
-	case l.d.Verdict == reprise.BlockedVerdict:
+	case l.Decision.Verdict == reprise.BlockedVerdict:
 		return "conflicts"
 	case warnings > 0:
 		return fmt.Sprintf("%d warnings", warnings)
@@ -285,8 +282,7 @@ func validation(l look) string {
 	return "clean"
 }
 
-// lift moves away what holds a run until a person says to go on, which they
-// just did: the marker files of a pause.
+// lift archives the marker files of a pause: a person just said to continue.
 func (w *work) lift() error {
 	lift := convention.Of(w.ref.Layout).Lift
 	if lift == nil {
@@ -302,72 +298,52 @@ func (w *work) lift() error {
 	return w.load()
 }
 
-// acceptLanded marks steps that git shows and their ledger calls open: they are
-// not done again.
+// acceptLanded marks open steps as done that git shows to be done.
 func (w *work) acceptLanded(ctx context.Context, l look) error {
-	units := w.landedUnits(l)
-	for _, u := range units {
-		resolved, done := u.events()
-		if err := w.record(ctx, resolved); err != nil {
-			return err
+	marked := false
+	for _, u := range l.Decision.Verify {
+		s := l.Run.StepOrPart(u.ID)
+		if s == nil || w.hist.Step(u.ID).Attempts > 0 {
+			continue // attempts of ours; what came of them is on record
 		}
-		if err := w.record(ctx, done); err != nil {
-			return err
+		at := slices.IndexFunc(s.Evidence, func(e reprise.Evidence) bool { return e.For && e.Kind == reprise.EvidenceCommit })
+		if at < 0 {
+			continue
 		}
-		w.sum.Finished = append(w.sum.Finished, StepReport{ID: u.ID, Title: u.Title, Role: u.Role, Text: u.proof.Text, Commit: u.proof.Source, Resolved: true})
-		w.tell(Progress{Kind: Resolved, Step: u.ID, Title: u.Title, Outcome: "landed", Text: u.proof.Text})
+		proof := s.Evidence[at]
+		for _, ev := range []reprise.Event{
+			{Kind: reprise.StepResolved, Step: u.ID, Actor: actor, Outcome: "landed", Text: proof.Text},
+			{Kind: reprise.StepFinished, Step: u.ID, Phase: u.Phase, Actor: u.Role, Commit: proof.Source, Text: proof.Text},
+		} {
+			if err := w.record(ctx, ev); err != nil {
+				return err
+			}
+		}
+		marked = true
+		w.sum.Finished = append(w.sum.Finished, StepReport{ID: u.ID, Title: u.Title, Role: u.Role, Text: proof.Text, Commit: proof.Source, Resolved: true})
+		w.tell(Progress{Kind: Resolved, Step: u.ID, Title: u.Title, Outcome: "landed", Text: proof.Text})
 	}
-	if len(units) == 0 {
+	if !marked {
 		return nil // a large run is not read again for nothing
 	}
 	return w.load()
 }
 
-// landedUnit is a step that its ledger calls open and the commit that shows its end.
-type landedUnit struct {
-	reprise.Unit
-	proof reprise.Evidence
-}
-
-// events say that the step is done.
-func (u *landedUnit) events() (resolved, done reprise.Event) {
-	return reprise.Event{Kind: reprise.StepResolved, Step: u.ID, Actor: actor, Outcome: "landed", Text: u.proof.Text},
-		reprise.Event{Kind: reprise.StepFinished, Step: u.ID, Phase: u.Phase, Actor: u.Role, Commit: u.proof.Source, Text: u.proof.Text}
-}
-
-// noteUnrecorded keeps which commits may hold a piece of what comes next, for whoever
-// does that.
+// noteUnrecorded remembers which commits may hold a piece of what comes next, for its
+// prompt.
 func (w *work) noteUnrecorded(l look) {
-	if l.git == nil {
+	if l.Observed.Git == nil {
 		return
 	}
-	w.unrecorded = map[string][]string{}
-	for i := range l.run.Steps {
-		for _, p := range l.run.Steps[i].Parts {
+	w.Unrecorded = map[string][]string{}
+	for i := range l.Run.Steps {
+		for _, p := range l.Run.Steps[i].Parts {
 			for _, e := range p.Unrecorded() {
-				at := slices.IndexFunc(l.git.Commits, func(c reprise.Commit) bool { return c.Hash == e.Source })
+				at := slices.IndexFunc(l.Observed.Git.Commits, func(c reprise.Commit) bool { return c.Hash == e.Source })
 				if at >= 0 {
-					w.unrecorded[p.ID] = append(w.unrecorded[p.ID], e.Source[:min(12, len(e.Source))]+" "+l.git.Commits[at].Subject)
+					w.Unrecorded[p.ID] = append(w.Unrecorded[p.ID], e.Source[:min(12, len(e.Source))]+" "+l.Observed.Git.Commits[at].Subject)
 				}
 			}
 		}
 	}
-}
-
-// landedUnits lists the steps that git shows and their ledger calls open.
-func (w *work) landedUnits(l look) []landedUnit {
-	var out []landedUnit
-	for _, u := range l.d.Verify {
-		s := l.run.StepOrPart(u.ID)
-		if s == nil || w.hist.Step(u.ID).Attempts > 0 {
-			continue // attempts of ours; what came of them is on record
-		}
-		at := slices.IndexFunc(s.Evidence, func(e reprise.Evidence) bool {
-			return e.For && e.Kind == reprise.EvidenceCommit
-		})
-		if at >= 0 {
-			out = append(out, landedUnit{u, s.Evidence[at]})
-		}
-	}
-	return out
 }

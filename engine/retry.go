@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"reprise"
-	"reprise/agent"
 	"reprise/journal"
 )
 
@@ -24,9 +23,8 @@ const (
 // maxBackoff is the longest pause between two attempts.
 const maxBackoff = 5 * time.Minute
 
-// mayStart says from when on a step may be started, or why it may not be at all
-// before a person had a say. Everything it rests on is in the journal, so it is
-// the same after a restart.
+// mayStart is from when on a step may be started, or why only a person can have it
+// started. It rests on the journal alone, so it is the same after a restart.
 func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 	h := w.hist.Step(a.Step)
 	if why := h.Spent(journal.Budget{Attempts: pick(a.Attempts, w.Settings.Attempts), Cutoffs: w.Settings.Cutoffs}); why != "" {
@@ -45,10 +43,10 @@ func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 	return at, ""
 }
 
-// budget says how often each step of a run is tried, for whoever judges it.
+// budget is how often each step of a run is tried before a person is asked.
 func (w *work) budget(ref reprise.Ref) (func(step string) journal.Budget, error) {
 	usual := journal.Budget{Attempts: w.Settings.Attempts, Cutoffs: w.Settings.Cutoffs}
-	o, is := w.book.(workflowBook)
+	o, is := w.playbook.(workflowPlaybook)
 	return func(step string) journal.Budget {
 		b := usual
 		if is && ref == w.ref {
@@ -60,38 +58,36 @@ func (w *work) budget(ref reprise.Ref) (func(step string) journal.Budget, error)
 
 // park leaves a step to a person.
 func (w *work) park(a reprise.Assignment, why string) {
-	w.parked[a.Step] = why
+	w.Parked[a.Step] = why
 	w.tell(Progress{Kind: Noticed, Step: a.Step, Title: a.Unit.Title, Text: why})
 }
 
-// tired reports whether attempts at a step failed or were cut off since a person
-// last had a say.
+// tired reports whether attempts at a step failed or were cut off since a person last
+// decided about it.
 func (w *work) tired(step string) bool {
 	return w.hist.Step(step).Tired()
 }
 
-// halted reports whether the last attempt at a step ended with that it cannot go on
-// without something from outside.
-func (w *work) halted(step string) bool {
-	for i := len(w.told) - 1; i >= 0; i-- {
-		switch ev := &w.told[i]; ev.Kind {
+// halted reports whether the last attempt at a step was blocked by something outside.
+func (w *work) halted(step string) bool { return w.lastOf(step) == reprise.StepBlocked }
+
+// lastOf is the kind of the last event about the status of a step, "" if there is none or
+// an earlier state was restored since.
+func (s *state) lastOf(step string) reprise.EventKind {
+	for i := len(s.events) - 1; i >= 0; i-- {
+		switch ev := &s.events[i]; ev.Kind {
 		case reprise.StateRestored:
-			return false
-		case reprise.StepBlocked:
+			return ""
+		case reprise.StepStarted, reprise.StepFinished, reprise.StepSkipped, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset:
 			if ev.Step == step {
-				return true
-			}
-		case reprise.StepStarted, reprise.StepFinished, reprise.StepSkipped, reprise.StepFailed, reprise.StepReset:
-			if ev.Step == step {
-				return false
+				return ev.Kind
 			}
 		}
 	}
-	return false
+	return ""
 }
 
-// tiredStages lists the stages that the files do not keep and that failed or were cut
-// off since a person last had a say.
+// tiredStages lists the stages that the files do not keep and that are tired.
 func (w *work) tiredStages() []string {
 	var out []string
 	for _, step := range slices.Sorted(mapKeys(w.hist.Steps)) {
@@ -102,21 +98,21 @@ func (w *work) tiredStages() []string {
 	return out
 }
 
-// givenUp lists the steps that nothing but a person has tried again: those of the
-// files in their order, then stages that the files do not keep.
+// givenUp lists the steps that only a person has tried again: those of the files in their
+// order, then stages that the files do not keep.
 func (w *work) givenUp() []string {
 	var out []string
 	for i := range w.run.Steps {
 		s := &w.run.Steps[i]
-		if s.Status.Closed() && w.parked[s.ID] == "" {
+		if s.Status.Closed() && w.Parked[s.ID] == "" {
 			continue
 		}
-		failed := w.tired(s.ID) && (w.parked[s.ID] != "" || s.Status == reprise.Failed)
-		if failed || (s.Status == reprise.Blocked || w.parked[s.ID] != "") && w.halted(s.ID) {
+		failed := w.tired(s.ID) && (w.Parked[s.ID] != "" || s.Status == reprise.Failed)
+		if failed || (s.Status == reprise.Blocked || w.Parked[s.ID] != "") && w.halted(s.ID) {
 			out = append(out, s.ID)
 		}
 	}
-	for _, step := range slices.Sorted(mapKeys(w.parked)) {
+	for _, step := range slices.Sorted(mapKeys(w.Parked)) {
 		if w.run.Step(step) == nil && (w.tired(step) || w.halted(step)) {
 			out = append(out, step)
 		}
@@ -124,13 +120,13 @@ func (w *work) givenUp() []string {
 	return out
 }
 
-// cause is the fingerprint of a failure: how it ended and the world it left.
-func (w *work) cause(ctx context.Context, f *attempt, r agent.Result) string {
+// cause is the fingerprint of a failure: how it ended, and the tree it left.
+func (w *work) cause(ctx context.Context, s *Seen, failed *reprise.Event) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %d %s %s\n", r.Outcome, r.Exit, r.Signal, r.Reason)
-	// Not what it was told of the state: every failure adds to that.
-	fmt.Fprintf(h, "%q %q\n", f.a.Command, f.answers)
-	state, err := w.worldState(ctx, f.dir)
+	fmt.Fprintf(h, "%s %d %s %s\n", failed.Outcome, s.Result.Exit, s.Result.Signal, failed.Text)
+	// Not the state it was told: every failure adds to that.
+	fmt.Fprintf(h, "%q %q\n", s.Command, s.Told)
+	state, err := w.worldState(ctx, s.Dir)
 	if err != nil {
 		return "" // what cannot be compared is never the same
 	}

@@ -9,13 +9,12 @@ import (
 	"reprise"
 )
 
-// A run goes on with a workflow file that was changed since it was started, once a
-// person trusts it: whoever gives the file has seen to that. What was begun must
-// still be in it and need what it needed; what else is in it is not begun yet and
-// may be anything. The new steps and the new hash are one event, on record before
-// anything of the changed file is started.
+// A run continues with a workflow file that was changed since it was started, once the
+// file is trusted again, which Engine.Workflow checks. Steps that were begun must still
+// be in it with the same needs; the others may be anything. The new steps and the new
+// hash are one event, on record before anything of the changed file is started.
 
-// FlowError tells that a workflow file was changed so that a run cannot go on with it.
+// FlowError says that a run cannot continue with its changed workflow file.
 type FlowError struct {
 	Run, File string
 	Reasons   []string
@@ -31,14 +30,14 @@ func (e *FlowError) Hint() string {
 	return "restore the file, or what it says of these steps; `reprise resume " + e.Run + " --fresh` starts over with it as it is now"
 }
 
-// changedFlow gives the workflow file of the run where that was changed since.
-func (w *work) changedFlow() (o workflowBook, changed bool) {
-	o, ok := w.book.(workflowBook)
+// changedFlow is the workflow file of the run if it was changed since.
+func (w *work) changedFlow() (o workflowPlaybook, changed bool) {
+	o, ok := w.playbook.(workflowPlaybook)
 	return o, ok && o.changed()
 }
 
-// mayRevise tells why the run cannot go on with its changed workflow file, nil if it
-// can, or where it was not changed. The error is a *FlowError.
+// mayRevise says why the run cannot continue with its changed workflow file, nil if it
+// can or the file is unchanged. The error is a *FlowError.
 func (w *work) mayRevise() error {
 	o, changed := w.changedFlow()
 	if !changed {
@@ -67,7 +66,7 @@ func (w *work) mayRevise() error {
 	return e
 }
 
-// touched reports whether anything has become of a step.
+// touched reports whether a step was begun in any way.
 func (w *work) touched(s *reprise.Step) bool {
 	h := w.hist.Step(s.ID)
 	return s.Status != reprise.Pending || s.Attempts > 0 || h.Attempts > 0 ||
@@ -79,27 +78,9 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Compact(a), slices.Compact(b))
 }
 
-// revised is the event by which the run takes over its changed workflow file, with
-// what a person is told. ok is false where it was not changed.
-func (w *work) revised() (ev reprise.Event, told string, ok bool, err error) {
-	o, changed := w.changedFlow()
-	if !changed {
-		return ev, "", false, nil
-	}
-	graph, err := o.graph()
-	if err != nil {
-		return ev, "", false, err
-	}
-	told = o.from.file + " was changed since the run was started; from now on it is worked on as the file says now"
-	if d := w.differences(o); d != "" {
-		told += ": " + d
-	}
-	return reprise.Event{Kind: reprise.RunRevised, Actor: person, Text: graph}, told, true, nil
-}
-
-// differences names the steps that come, go and need something else; what the others
-// do cannot be compared, for the state holds no commands.
-func (w *work) differences(o workflowBook) string {
+// differences names the steps that are new, gone or need something else. Commands cannot
+// be compared, because the state does not hold them.
+func (w *work) differences(o workflowPlaybook) string {
 	var more, other, gone []string
 	was := map[string]bool{}
 	for i := range w.run.Steps {
@@ -130,19 +111,25 @@ func (w *work) differences(o workflowBook) string {
 	return strings.Join(parts, "; ")
 }
 
-// revise takes the changed workflow file over, where it was changed: mayRevise has
-// been asked.
+// revise takes over the workflow file if it was changed; mayRevise has agreed.
 func (w *work) revise(ctx context.Context) error {
-	ev, told, ok, err := w.revised()
-	if err != nil || !ok {
+	o, changed := w.changedFlow()
+	if !changed {
+		return nil
+	}
+	graph, err := o.graph()
+	if err != nil {
 		return err
 	}
-	if err := w.record(ctx, ev); err != nil {
+	told := o.from.file + " was changed since the run was started; from now on it is worked on as the file says now"
+	if d := w.differences(o); d != "" {
+		told += ": " + d
+	}
+	if err := w.record(ctx, reprise.Event{Kind: reprise.RunRevised, Actor: person, Text: graph}); err != nil {
 		return err
 	}
-	o := w.book.(workflowBook)
 	o.from.hash = o.hash
-	w.book = o
+	w.playbook = o
 	w.notice(reprise.Finding{Code: reprise.CodeWorkflowChanged, Severity: reprise.Info, Subject: w.ref.ID, Message: told, Source: reprise.Source{File: o.from.file}})
 	return w.load()
 }

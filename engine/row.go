@@ -7,16 +7,16 @@ import (
 	"reprise"
 )
 
-// How many events, and for how long, may be ahead of the layout's files while
-// steps are recorded that need nobody.
+// How many events, and for how long, may be ahead of the layout's files while steps
+// without an agent are recorded.
 const (
 	rowEvents = 1024
 	rowTime   = 250 * time.Millisecond
 )
 
-// recordRow records steps that need nobody, one after the other, each durable in the
-// journal before the next, without reading the whole run again for every one. The
-// layout's files follow in groups.
+// recordRow records steps without an agent one after the other, each durable in the
+// journal before the next, without reading the run again for each. The layout's files
+// follow in groups.
 //
 // If the process dies here, the next one brings the files up to the journal.
 func (w *work) recordRow(ctx context.Context) error {
@@ -48,13 +48,12 @@ func (w *work) recordRow(ctx context.Context) error {
 		}
 	}
 	if w.hist.Events == before {
-		w.stuckRow = before + 1
+		w.StuckRow = before + 1
 	}
 	return j.Project(context.WithoutCancel(ctx))
 }
 
-// local finds a unit among those that may be started that needs nobody and can be
-// recorded in a row with others.
+// local finds a unit that may be started, needs no agent and can be recorded in a row.
 func (w *work) local() (reprise.Assignment, bool) {
 	_, tracks := w.layout.(reprise.Tracker)
 	if _, ok := w.led.(*journaled); !ok || !tracks || len(w.run.Owed) > 0 {

@@ -8,81 +8,76 @@ import (
 	"reprise/project"
 )
 
-// View is all that one turn is decided from, as plain data: the run as whoever looks
-// at it sees it, too, and what only whoever works on it knows.
+// View is all that a turn is decided from, as plain data: the run as status and check see
+// it, and what only the engine that works on it knows.
 type View struct {
 	*project.View
-	// Stopping tells that a person wants it to stop: nothing more is begun.
+	Memory
+	// Stopping is set once the user wants it to stop: nothing more is started.
 	Stopping bool
-	// Letters are answers that wait to be taken in.
+	// Letters are answers in the inbox.
 	Letters []Letter
-	// Used are answers, by question, that a finished step used and that are not on
-	// record as applied, with the step.
+	// Used maps questions to the finished steps that used their answers, as long as no
+	// record says that they were applied.
 	Used map[string]string
-	// Unmarked tells that steps which git shows to be done may have to be marked.
-	Unmarked bool
-	// Open are attempts whose end nobody saw and that nobody works on, the oldest first.
+	// Open are attempts of an earlier process without an end on record, the oldest first.
 	Open []reprise.Event
 	// Due is what the playbook wants recorded before the next unit is started.
 	Due []reprise.Event
-	// Alone tells that the next units need nobody and can be recorded in a row.
+	// Alone is set where the next units need no agent and can be recorded in a row.
 	Alone bool
-	// Held are steps whose work is whole and cannot be committed.
-	Held map[string]bool
-	// Offers are units that come next, up to the first that may be started.
+	// Offers are the units that come next, up to the first that may be started.
 	Offers []Offer
-	// Reached tells that the step is closed which a person named as the last.
+	// Reached is set once the step is closed that the user named as the last.
 	Reached bool
-	// Patient tells that limits are waited for.
+	// Patient makes it wait for limits.
 	Patient bool
-	// Askable tells that a person can be asked. LeftOpen are questions that they saw and
-	// left open.
-	Askable  bool
-	LeftOpen map[string]bool
+	// Askable is set where a person can be asked.
+	Askable bool
 }
 
-// Letter is an answer that waits in the inbox, with its line there.
+// Letter is an answer in the inbox, with its line there.
 type Letter struct {
 	journal.Letter
 	Line []byte
 }
 
-// Offer is a unit that comes next, with what it needs.
+// Offer is a unit that comes next.
 type Offer struct {
 	reprise.Assignment
-	Problem error     // why that cannot be told
-	Never   string    // why it is left to a person
+	Problem error     // why it cannot be assigned
+	Never   string    // why only a person can have it tried again
 	From    time.Time // when it may be started
 }
 
-// Op is one thing that a turn wants done. Its parts are done in this order.
+// Op is one thing to do in a turn. Its parts are done in this order.
 type Op struct {
 	Notice   []reprise.Finding
-	Record   []reprise.Event // they belong together
-	Phase    bool            // Record is what the playbook wants
-	Question []reprise.Asked // for the record, to be asked later
-	Reopened []string        // steps that are done again though they were accepted
-	TakeOut  [][]byte        // lines of the inbox
-	Mark     bool            // what git shows to be done
-	Settle   []reprise.Event // attempts whose end nobody saw
-	// BeginAt records that the work begins again at a step, and then the rest of Record.
+	Record   []reprise.Event // a group: after a crash, the rest of it is recorded first
+	Phase    bool            // Record comes from the playbook
+	Question []reprise.Asked // to put on record
+	Reopened []string        // accepted steps that are done again
+	TakeOut  [][]byte        // lines to take out of the inbox
+	Mark     bool            // mark the steps that git shows to be done
+	Settle   []reprise.Event // attempts without an end on record
+	// BeginAt resets the steps from this one on, before Record.
 	BeginAt string
-	Row     bool // record the units that need nobody
+	Row     bool // record the units that need no agent
 	Refuse  *Offer
 	Park    *Offer
 	Start   *reprise.Assignment
-	Await   bool // until something ends, or until a time
+	Await   bool // wait until something ends, or until Until
 	Until   time.Time
 	Ask     []reprise.Question
 	Leave   bool
 }
 
-// Rule says what is due by a view, nothing if it is not its turn. It touches no disk,
-// no process and no clock.
+// Rule says what is to be done in a view; nothing if the rule does not apply. It touches
+// no disk, no process and no clock.
 type Rule func(v *View) []Op
 
-// rules are asked in this order, each turn from the beginning; the first that wants
-// something done has its way. They are the algorithm.
+// rules is the algorithm: each turn asks them in this order, and does what the first says
+// that applies.
 var rules = []Rule{
 	hearAnswers,
 	whenIdle(applyAnswers),
@@ -101,8 +96,8 @@ var rules = []Rule{
 	leaveAtLast,
 }
 
-// turn gives what is to be done next. There always is something: at last, to leave.
-func turn(v *View) []Op {
+// Turn decides what to do next. There always is something: at last, to leave.
+func Turn(v *View) []Op {
 	for _, rule := range rules {
 		if ops := rule(v); len(ops) > 0 {
 			return ops

@@ -10,9 +10,8 @@ import (
 	"reprise"
 )
 
-// hearAnswers takes in answers that wait in the inbox. Each is durable in the journal
-// before it is taken out; one that is taken in twice is the same answer to the same
-// question.
+// hearAnswers records the answers in the inbox. Each is durable in the journal before its
+// line is taken out; after a crash in between it is the same answer to the same question.
 func hearAnswers(v *View) (ops []Op) {
 	var lines [][]byte
 	answers := map[string]string{}
@@ -50,15 +49,15 @@ func hearAnswers(v *View) (ops []Op) {
 	return ops
 }
 
-// answerTo is the event by which a person's answer is kept. A question that takes only
-// its options takes nothing else, whoever brings it: a *reprise.NotOfferedError.
+// answerTo is the event that records an answer. The error is a *reprise.NotOfferedError
+// where the question takes only its options.
 func answerTo(q *reprise.Question, text string) (reprise.Event, error) {
 	text, err := q.Choose(text)
 	return reprise.Event{Kind: reprise.QuestionAnswered, Step: q.Subject, By: q.By, Question: q.ID, Text: text, Actor: person}, err
 }
 
-// applyAnswers records the answers as applied that a finished step used: an answer
-// reaches no second step.
+// applyAnswers records answers as applied once a finished step used them: no second step
+// gets them.
 func applyAnswers(v *View) (ops []Op) {
 	for _, id := range slices.Sorted(maps.Keys(v.Used)) {
 		text := ""
@@ -70,8 +69,8 @@ func applyAnswers(v *View) (ops []Op) {
 	return ops
 }
 
-// askPerson asks what is open, if a person can be asked. What they leave open is not
-// asked again by this process.
+// askPerson asks what is open, if a person can be asked. What they leave open, this
+// process does not ask again.
 func askPerson(v *View) []Op {
 	open := slices.DeleteFunc(v.Run.PendingQuestions(), func(q reprise.Question) bool { return v.LeftOpen[q.ID] })
 	if !v.Askable || len(open) == 0 {

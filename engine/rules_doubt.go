@@ -8,9 +8,9 @@ import (
 	"reprise/project"
 )
 
-// askChanged asks a person where what the work is measured by was changed by somebody
-// else than an attempt, and does what they said. It is asked once for what stands
-// there, before attempts that were cut off are settled.
+// askChanged asks a person where something else than an attempt changed what the work is
+// measured by, and does what they answered. It asks once for each content, before
+// interrupted attempts are settled.
 func askChanged(v *View) []Op {
 	for _, q := range v.Run.Questions {
 		if !strings.HasPrefix(q.ID, project.ChangedPrefix) || !q.Answered || q.Applied {
@@ -28,9 +28,9 @@ func askChanged(v *View) []Op {
 	return []Op{{Question: []reprise.Asked{v.Changed.Asked()}}}
 }
 
-// askDoubts asks a person about steps of which the files and the journal do not tell
-// the same, and does what they said: done once must not become done twice because a
-// file was cut, and what the files alone call done is only a claim.
+// askDoubts asks a person about steps where the files and the journal disagree, and does
+// what they answered: a truncated file must not have a step done twice, and what only the
+// files call done is a claim.
 func askDoubts(v *View) []Op {
 	if ops := withdrawDoubts(v); len(ops) > 0 {
 		return ops
@@ -47,8 +47,8 @@ func askDoubts(v *View) []Op {
 	return nil
 }
 
-// followDoubt are the events that do what a person said. An answer that says neither is
-// used up, and the question comes again.
+// followDoubt gives the events that do what a person answered. An answer that is neither
+// option is used up, and the question is asked again.
 func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.Event) {
 	ends := slices.Clone(d.Ends)
 	slices.SortStableFunc(ends, func(a, b reprise.Event) int { return a.At.Compare(b.At) })
@@ -68,7 +68,7 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 	return append(then, reprise.Event{Kind: reprise.AnswerApplied, Question: q.ID, Text: q.Answer, Actor: actor})
 }
 
-// withdrawDoubts takes questions back that do not stand any longer.
+// withdrawDoubts closes questions about doubts that no longer exist.
 func withdrawDoubts(v *View) (ops []Op) {
 	for _, q := range v.Run.PendingQuestions() {
 		doubt := strings.HasPrefix(q.ID, project.LostPrefix) || strings.HasPrefix(q.ID, project.ClaimedPrefix)
@@ -79,10 +79,10 @@ func withdrawDoubts(v *View) (ops []Op) {
 	return ops
 }
 
-// withdrawals take back what a person answered to the workflow itself and nothing was
-// done with yet: an approval must not count for other work than it was given for. What
-// they told an agent stays, and so does what they said of something that has happened
-// or of a step that does not rest on what is done again.
+// withdrawals take back answers to the workflow itself that nothing used yet: an approval
+// counts only for the work it was given for. Answers to an agent stay, and so do those
+// about something that has happened or about a step that does not rest on what is done
+// again.
 func withdrawals(v *View, why string, rests func(step string) bool) []reprise.Event {
 	var out []reprise.Event
 	for _, q := range v.Run.Questions {

@@ -9,7 +9,7 @@ import (
 	"reprise/project"
 )
 
-// startInARow records units that need nobody without a turn for each.
+// startInARow records units that need no agent without a turn for each.
 func startInARow(v *View) []Op {
 	if !v.Alone || v.Stopping || len(v.AtWork) > 0 || v.Choice.Until != "" || v.Decision.Action != reprise.Start || v.Decision.Verdict == reprise.BlockedVerdict {
 		return nil
@@ -17,8 +17,8 @@ func startInARow(v *View) []Op {
 	return []Op{{Row: true}}
 }
 
-// startNext starts the first unit that may be, one in a turn: what else may be started
-// is another question then.
+// startNext starts the first unit that may be started. It starts one in a turn, because
+// each start changes what else may be.
 func startNext(v *View) []Op {
 	if v.Stopping || v.Reached || len(v.Held) > 0 {
 		return nil
@@ -42,8 +42,8 @@ func startNext(v *View) []Op {
 	return nil
 }
 
-// wake is when something that must not be started yet may be, zero if nothing waits for
-// a time.
+// wake is the earliest time at which something that waits may be started, zero if nothing
+// waits for a time.
 func (v *View) wake() (at time.Time) {
 	for _, o := range v.Offers {
 		if o.From.After(v.Now) && (at.IsZero() || o.From.Before(at)) {
@@ -53,10 +53,9 @@ func (v *View) wake() (at time.Time) {
 	return at
 }
 
-// next gives the units that come next, by what pick makes of those that may be started
-// while steps are at work or wait. ok is false where the decision asks for something
-// else than to start them.
-func (v *View) next(putOff map[string]bool, pick func(busy []string) []reprise.Unit) (units []reprise.Unit, ok bool) {
+// next gives the units that come next. pick chooses among those that may be started while
+// the busy steps are at work or wait. ok is false where the decision does not start any.
+func (v *View) next(pick func(busy []string) []reprise.Unit) (units []reprise.Unit, ok bool) {
 	d := v.Decision
 	if slices.ContainsFunc(v.Run.PendingQuestions(), func(q reprise.Question) bool { return strings.HasPrefix(q.ID, project.ChangedPrefix) }) {
 		return nil, false
@@ -76,7 +75,7 @@ func (v *View) next(putOff map[string]bool, pick func(busy []string) []reprise.U
 	}
 	slices.Sort(busy)
 	if d.Action != reprise.Start && len(busy) == 0 {
-		if busy = v.beside(putOff); len(busy) == 0 {
+		if busy = v.beside(); len(busy) == 0 {
 			return nil, false
 		}
 	}
@@ -84,20 +83,19 @@ func (v *View) next(putOff map[string]bool, pick func(busy []string) []reprise.U
 	return append(units, v.retryable(units)...), true
 }
 
-// beside lists the steps that wait for a person, where other steps can be done beside
-// them: what needs nobody. It is empty where a person can be asked at once and did not
-// put it off.
-func (v *View) beside(putOff map[string]bool) []string {
+// beside lists the steps that wait for a person where other steps can be done meanwhile.
+// It is empty where a person can be asked at once and did not put it off.
+func (v *View) beside() []string {
 	for _, q := range v.Run.PendingQuestions() {
-		if v.Askable && !v.LeftOpen[q.ID] && !putOff[q.ID] {
+		if v.Askable && !v.LeftOpen[q.ID] && !v.PutOff[q.ID] {
 			return nil
 		}
 	}
 	return v.Decision.Waits
 }
 
-// blocked reports whether a step is not started before a person had a say: it waits
-// for an answer, or its files and the journal do not tell the same of it.
+// blocked reports whether a step must not be started before a person answers: it waits
+// for an answer, or its files and the journal disagree about it.
 func (v *View) blocked(step string) bool {
 	waits := slices.ContainsFunc(v.Run.PendingQuestions(), func(q reprise.Question) bool { return q.Subject == step || q.By == step })
 	return waits || slices.ContainsFunc(v.Doubts, func(d project.Doubt) bool {
@@ -105,8 +103,7 @@ func (v *View) blocked(step string) bool {
 	})
 }
 
-// retryable lists failed steps that may be tried again and that the files do not offer
-// by themselves.
+// retryable lists failed steps that may be tried again and that the files do not offer.
 func (v *View) retryable(offered []reprise.Unit) []reprise.Unit {
 	var out []reprise.Unit
 	for i := range v.Run.Steps {

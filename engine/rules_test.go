@@ -200,7 +200,7 @@ func TestEach_turn_is_decided_by_the_first_rule_that_wants_something(t *testing.
 		}, "leave"},
 	} {
 		v := viewOf(c.view)
-		if got := words(turn(v)); got != c.want {
+		if got := words(Turn(v)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		decides[slices.IndexFunc(rules, func(rule Rule) bool { return len(rule(v)) > 0 })] = true
@@ -252,7 +252,8 @@ func TestWhat_comes_next_follows_from_the_view(t *testing.T) {
 		}, nil, "picked beside [] f"},
 	} {
 		v := viewOf(c.view)
-		got, _ := v.next(c.putOff, func(busy []string) []reprise.Unit { return units(fmt.Sprintf("picked beside %v", busy)) })
+		v.PutOff = c.putOff
+		got, _ := v.next(func(busy []string) []reprise.Unit { return units(fmt.Sprintf("picked beside %v", busy)) })
 		var ids []string
 		for _, u := range got {
 			ids = append(ids, u.ID)

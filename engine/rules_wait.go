@@ -1,7 +1,7 @@
 package engine
 
-// leaveHeld leaves the run while work that is whole cannot be committed: nothing is
-// started before it can be.
+// leaveHeld leaves the run while finished work cannot be committed: nothing is started
+// before it is.
 func leaveHeld(v *View) []Op {
 	if len(v.Held) == 0 || len(v.AtWork) > 0 {
 		return nil
@@ -17,7 +17,7 @@ func awaitWork(v *View) []Op {
 	return []Op{{Await: true, Until: v.wake()}}
 }
 
-// leaveOnPurpose leaves the run where a person said to stop, now or after a step.
+// leaveOnPurpose leaves the run where the user said to stop, now or after a step.
 func leaveOnPurpose(v *View) []Op {
 	if !v.Stopping && !v.Reached {
 		return nil
@@ -25,7 +25,7 @@ func leaveOnPurpose(v *View) []Op {
 	return []Op{{Leave: true, Until: v.wake()}}
 }
 
-// sleepUntil waits for a time: a back-off always, a limit only where a person said so.
+// sleepUntil waits for a time: always for a back-off, for a limit only if the user said so.
 func sleepUntil(v *View) []Op {
 	wake := v.wake()
 	if wake.IsZero() || !v.Patient && wake.Sub(v.Now) > maxBackoff {

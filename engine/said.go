@@ -10,11 +10,11 @@ import (
 	"reprise/internal/durable"
 )
 
-// said gives what a person said about single steps, as events in the order in which
-// they count: those to be done again, those to be left out, and the questions that
-// are closed with them, last: no step of theirs is begun without an answer, wherever
-// the process dies. What the files cannot take is refused, and nothing is recorded.
-func (w *work) said(ctx context.Context) ([]reprise.Event, error) {
+// chosenEvents are what a person chose for single steps, as events in this order: steps
+// to do again, steps to skip, and questions closed with them. Questions come last, so
+// that no step of theirs starts without an answer wherever the process dies. What the
+// files cannot take is refused, and nothing is recorded.
+func (w *work) chosenEvents(ctx context.Context) ([]reprise.Event, error) {
 	var events []reprise.Event
 	if w.choice.From != "" {
 		again, err := w.resetsFrom(ctx, w.choice.From)
@@ -30,7 +30,7 @@ func (w *work) said(ctx context.Context) ([]reprise.Event, error) {
 	for _, step := range out {
 		events = append(events, leftOut(step))
 	}
-	group, closed := w.passedOver()
+	group, closed := w.skippedGroup()
 	for _, ev := range group {
 		if !slices.Contains(out, ev.Step) {
 			out, events = append(slices.Clip(out), ev.Step), append(events, ev)
@@ -46,11 +46,11 @@ func (w *work) said(ctx context.Context) ([]reprise.Event, error) {
 	return events, mustBeOut(run, out, closed)
 }
 
-// passedOver gives the events by which the group of a question is left out as far as it
-// is open, and by which all questions about it are closed.
-func (w *work) passedOver() (group, closed []reprise.Event) {
+// skippedGroup are the events that skip the open steps of a question, and those that
+// close all questions about them.
+func (w *work) skippedGroup() (group, closed []reprise.Event) {
 	for _, q := range w.run.PendingQuestions() {
-		if len(w.unasked) == 0 || q.Closed || !slices.Equal(q.Group, w.unasked) {
+		if len(w.Unasked) == 0 || q.Closed || !slices.Equal(q.Group, w.Unasked) {
 			continue
 		}
 		text := "left out by a person: " + q.Subject + " is skipped, its question has no answer"
@@ -64,8 +64,8 @@ func (w *work) passedOver() (group, closed []reprise.Event) {
 	return group, closed
 }
 
-// imagined is the run as it would be with events, which are played on a store that
-// keeps its changes to itself.
+// imagined is the run as it would be with events, played on a store that keeps its
+// changes to itself.
 func (w *work) imagined(ctx context.Context, events []reprise.Event) (*reprise.Run, error) {
 	dry := durable.NewDryRun(w.led.Files())
 	for _, ev := range events {
@@ -77,8 +77,8 @@ func (w *work) imagined(ctx context.Context, events []reprise.Event) (*reprise.R
 	return w.layout.Load(dry, w.ref)
 }
 
-// mustBeOut tells which of the steps that are to be left out the files would not
-// leave out, and which question they would not close.
+// mustBeOut says which of the steps to skip the files would not skip, and which question
+// they would not close.
 func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
 	for _, step := range steps {
 		switch s := run.Step(step); {
@@ -96,13 +96,16 @@ func mustBeOut(run *reprise.Run, steps []string, closed []reprise.Event) error {
 	return nil
 }
 
-// heed records what a person said about single steps, all of it or, after a crash,
+// recordChoice records what a person chose for single steps: all of it or, after a crash,
 // the rest before anything else.
-func (w *work) heed(ctx context.Context) error {
-	if err := w.hearBefore(ctx); err != nil {
-		return err
+func (w *work) recordChoice(ctx context.Context) error {
+	if w.choice.From != "" {
+		// Answers in the inbox are about the work before it is done again.
+		if err := w.recordLetters(ctx); err != nil {
+			return err
+		}
 	}
-	events, err := w.said(ctx)
+	events, err := w.chosenEvents(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func (w *work) heed(ctx context.Context) error {
 	return nil
 }
 
-// tellLeftOut puts into the summary which steps a person had left out.
+// tellLeftOut adds skipped steps to the summary.
 func (w *work) tellLeftOut(steps ...string) {
 	for _, id := range steps {
 		told := slices.ContainsFunc(w.sum.Skipped, func(r StepReport) bool { return r.ID == id })
@@ -130,12 +133,12 @@ func (w *work) tellLeftOut(steps ...string) {
 	}
 }
 
-// leftOutSince lists the steps that were left out since somebody was last told what came
-// of the work, by a person's answer too, and that still are.
+// leftOutSince lists the steps that were skipped, also by an answer, since the last
+// summary, and still are.
 func (w *work) leftOutSince() []string {
 	var out []string
-	for i := len(w.told) - 1; i >= 0; i-- {
-		ev := &w.told[i]
+	for i := len(w.events) - 1; i >= 0; i-- {
+		ev := &w.events[i]
 		if ev.Kind == reprise.EngineLeft && ev.Outcome != "" {
 			break
 		}
@@ -148,24 +151,7 @@ func (w *work) leftOutSince() []string {
 	return out
 }
 
-// hearBefore takes in what waits to be heard before work is done again: it was said of
-// the work that was there then.
-func (w *work) hearBefore(ctx context.Context) error {
-	if w.choice.From == "" {
-		return nil
-	}
-	return w.hear(ctx)
-}
-
-// reset records that a person wants a step done again.
-func (w *work) reset(ctx context.Context, step string) error {
-	if err := w.record(ctx, resetBy(step)); err != nil {
-		return err
-	}
-	return w.load()
-}
-
-// leftOut says that a person wants a step left out.
+// leftOut is the event that a person skips a step.
 func leftOut(step string) reprise.Event {
 	return reprise.Event{Kind: reprise.StepSkipped, Step: step, Actor: person, Text: "left out by a person"}
 }
@@ -174,11 +160,10 @@ func resetBy(step string) reprise.Event {
 	return reprise.Event{Kind: reprise.StepReset, Step: step, Actor: person, Text: "to be done again, says a person"}
 }
 
-// resetsFrom gives the steps that are to be made open again to begin at one of
-// them, in the order in which that is done: the step, what comes after it, and what
-// failed or was cut off there or in a stage that the files do not keep. Where the step
-// is not done, what is done does not rest on it and stays. What the files cannot take
-// back is refused.
+// resetsFrom are the steps to reset to begin at one of them, in order: the step, what
+// comes after it, and what failed or was cut off there or in a stage that the files do
+// not keep. If the step is not done, done steps do not rest on it and stay. It is an
+// error if the files cannot take it back.
 func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
 	failed := w.tired(step) || w.halted(step)
@@ -187,7 +172,7 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	}
 	stages := w.tiredStages()
 	if at < 0 {
-		// The files tell of it only once it is done: it is forgiven.
+		// The files have it only once it is done: its failures are forgiven.
 		if !slices.Contains(stages, step) {
 			stages = append(stages, step)
 		}
@@ -218,8 +203,8 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	return again, nil
 }
 
-// restingOn tells of any step whether it may have been built on one, which is all of
-// them where the files do not keep that one.
+// restingOn reports for any step whether it may have been built on this one; for all of
+// them if the files do not keep this one.
 func (w *work) restingOn(step string) func(string) bool {
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
 	if at < 0 {

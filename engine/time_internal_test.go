@@ -24,7 +24,7 @@ func TestTime_on_record_stays_with_the_clock(t *testing.T) {
 		"a clock that goes back meanwhile":           {takes: []time.Duration{time.Minute, 0, 0, 0}, most: time.Minute + 5*time.Millisecond},
 	} {
 		clock := noon
-		w := &work{Engine: &Engine{Now: func() time.Time { return clock }}, run: &reprise.Run{LastActivity: noon.Add(c.active)}}
+		w := &work{Engine: &Engine{Now: func() time.Time { return clock }}, state: state{run: &reprise.Run{LastActivity: noon.Add(c.active)}}}
 		for i, d := range c.takes {
 			before := w.run.LastActivity
 			clock = noon.Add(d + 10*time.Millisecond)
@@ -40,7 +40,7 @@ func TestTime_on_record_stays_with_the_clock(t *testing.T) {
 		}
 	}
 	// What is not read again in between is on record all the same.
-	w := &work{Engine: &Engine{Now: func() time.Time { return noon }}, run: &reprise.Run{LastActivity: noon.Add(time.Second)}}
+	w := &work{Engine: &Engine{Now: func() time.Time { return noon }}, state: state{run: &reprise.Run{LastActivity: noon.Add(time.Second)}}}
 	first := w.timeOf(reprise.Event{})
 	w.Engine.Now = func() time.Time { return noon.Add(1500 * time.Millisecond) }
 	if second := w.timeOf(reprise.Event{}); !second.After(first) {

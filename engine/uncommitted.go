@@ -13,27 +13,27 @@ import (
 	"reprise/internal/gitx"
 )
 
-// tellUncommitted names what no commit holds after an attempt and may be its work.
-// others are the changed files that its commit does not take, from the root of the
-// repository. Each is named once, as long as nothing else is to be said of it.
-func (w *work) tellUncommitted(ctx context.Context, f *attempt, others []string) {
+// tellUncommitted reports files that stay uncommitted after an attempt and may be its
+// work. others are the changed files that its commit leaves out, from the root of the
+// repository. Each is reported once for each reason.
+func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string) {
 	var since, after, cutOff, unseen, shared, before []string
 	for _, name := range others {
 		switch {
-		case slices.Contains(f.changed, name):
+		case slices.Contains(f.Changed, name):
 			since = append(since, name)
-		case f.held != nil || f.inside != "":
-		case f.dirty == nil:
+		case f.Held != nil || f.Inside != "":
+		case f.Dirty == nil:
 			unseen = append(unseen, name)
-		case !slices.Contains(*f.dirty, name):
+		case !slices.Contains(*f.Dirty, name):
 			if !w.folders.expected(f, name) && !w.folders.isState(strings.TrimPrefix(name, w.repo.Prefix())) {
 				shared = append(shared, name)
 			}
-		case slices.Contains(f.after, name):
+		case slices.Contains(f.After, name):
 			after = append(after, name)
 		case w.rewrote(f, name):
 			before = append(before, name)
-		case w.hist.Step(f.a.Step).Cutoffs > 0:
+		case w.hist.Step(f.Step).Cutoffs > 0:
 			cutOff = append(cutOff, name)
 		}
 	}
@@ -48,51 +48,50 @@ func (w *work) tellUncommitted(ctx context.Context, f *attempt, others []string)
 		{before, "the step changed it, and so did somebody before it began"},
 		{cutOff, "whether the attempt that was cut off changed that or a person did, nobody can tell"},
 	} {
-		names := slices.DeleteFunc(kind.names, func(name string) bool { return !w.folders.tells(f.dir + " " + name + " " + kind.why) })
+		names := slices.DeleteFunc(kind.names, func(name string) bool { return !w.folders.tells(f.Dir + " " + name + " " + kind.why) })
 		if len(names) == 0 {
 			continue
 		}
-		left := uncommitted{f.a.Step, f.dir, names, kind.why}
+		left := Uncommitted{f.Step, f.Dir, names, kind.why}
 		w.tell(Progress{Kind: Noticed, Text: left.finding().Message, Outcome: reprise.CodeUncommitted})
-		w.uncommitted = append(w.uncommitted, left)
+		w.Uncommitted = append(w.Uncommitted, left)
 	}
 }
 
-// uncommitted is what no commit held after an attempt.
-type uncommitted struct {
-	step, dir string
-	names     []string // from the root of the repository
-	why       string
+// Uncommitted is what no commit held after an attempt.
+type Uncommitted struct {
+	Step, Dir string
+	Names     []string // from the root of the repository
+	Why       string
 }
 
-func (u uncommitted) finding() reprise.Finding {
+func (u Uncommitted) finding() reprise.Finding {
 	return reprise.Finding{
-		Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: u.step,
-		Message: fmt.Sprintf("%s: %s left uncommitted: %s", u.step, someOf(u.names), u.why),
+		Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: u.Step,
+		Message: fmt.Sprintf("%s: %s left uncommitted: %s", u.Step, someOf(u.Names), u.Why),
 		Hint:    "look at it and commit it yourself",
 	}
 }
 
-// stillUncommitted are the findings about what attempts left, as it is now: others may
-// have committed it since.
+// stillUncommitted are the findings about what attempts left and is still uncommitted.
 func (w *work) stillUncommitted(ctx context.Context) []reprise.Finding {
 	var out []reprise.Finding
-	for _, u := range w.uncommitted {
-		if now, err := w.dirty(ctx, u.dir); err == nil {
-			u.names = slices.DeleteFunc(slices.Clone(u.names), func(name string) bool { return !slices.Contains(now, name) })
+	for _, u := range w.Uncommitted {
+		if now, err := w.dirty(ctx, u.Dir); err == nil {
+			u.Names = slices.DeleteFunc(slices.Clone(u.Names), func(name string) bool { return !slices.Contains(now, name) })
 		}
-		if len(u.names) > 0 {
+		if len(u.Names) > 0 {
 			out = append(out, u.finding())
 		}
 	}
 	return out
 }
 
-// rewrote reports whether a file that was changed before an attempt began is one that
-// it was to leave and is not what it was then.
-func (w *work) rewrote(f *attempt, name string) bool {
+// rewrote reports whether a file that was changed before an attempt began is one that it
+// was to leave, and has changed since.
+func (w *work) rewrote(f *Attempt, name string) bool {
 	rel := strings.TrimPrefix(name, w.repo.Prefix())
-	return slices.ContainsFunc(f.a.Expect, func(e reprise.Expected) bool {
+	return slices.ContainsFunc(f.Expect, func(e reprise.Expected) bool {
 		if e.Path == rel {
 			now, err := w.hash(e.Path)
 			return err != nil || !f.unchanged(e, now)
@@ -101,16 +100,16 @@ func (w *work) rewrote(f *attempt, name string) bool {
 			return false
 		}
 		info, err := os.Lstat(w.absolute(filepath.FromSlash(rel)))
-		return err != nil || info.ModTime().After(f.began)
+		return err != nil || info.ModTime().After(f.Began)
 	})
 }
 
-// tellNested names what an attempt was to leave and left in a repository of its own
-// inside the project's, a submodule or another one, where nobody committed it.
-func (w *work) tellNested(ctx context.Context, f *attempt) {
-	for _, e := range f.a.Expect {
-		own := strings.TrimPrefix(e.Path, f.inside+"/")
-		at, ok := nested(f.dir, own)
+// tellNested reports files that an attempt was to leave and left uncommitted in a nested
+// repository, a submodule or another one.
+func (w *work) tellNested(ctx context.Context, f *Attempt) {
+	for _, e := range f.Expect {
+		own := strings.TrimPrefix(e.Path, f.Inside+"/")
+		at, ok := nested(f.Dir, own)
 		if !ok {
 			continue
 		}
@@ -118,7 +117,7 @@ func (w *work) tellNested(ctx context.Context, f *attempt) {
 		var changed []string
 		if err == nil {
 			var repo *gitx.Repo
-			if repo, err = gitx.Open(ctx, filepath.Join(f.dir, at), gitx.Options{Environ: w.Environ}); err == nil {
+			if repo, err = gitx.Open(ctx, filepath.Join(f.Dir, at), gitx.Options{Environ: w.Environ}); err == nil {
 				changed, err = repo.Changes(ctx)
 			}
 		}
@@ -126,19 +125,18 @@ func (w *work) tellNested(ctx context.Context, f *attempt) {
 		held := !slices.ContainsFunc(changed, func(name string) bool {
 			return name == below || below == "." || strings.HasPrefix(name, below+"/") || strings.HasSuffix(name, "/") && strings.HasPrefix(below, name)
 		})
-		if err == nil && held || !w.folders.tells(f.dir+" "+own+" nested") {
+		if err == nil && held || !w.folders.tells(f.Dir+" "+own+" nested") {
 			continue
 		}
 		w.notice(reprise.Finding{
-			Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: f.a.Step,
-			Message: fmt.Sprintf("%s: %s is left uncommitted: it lies in a repository of its own (%s)", f.a.Step, own, at),
+			Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: f.Step,
+			Message: fmt.Sprintf("%s: %s is left uncommitted: it lies in a repository of its own (%s)", f.Step, own, at),
 			Hint:    "commit it there",
 		})
 	}
 }
 
-// nested gives the outermost folder below dir that is a repository of its own and
-// holds a file.
+// nested is the outermost folder below dir that is a repository and holds the file.
 func nested(dir, name string) (string, bool) {
 	parts := strings.Split(path.Clean(name), "/")
 	for n := 1; n <= len(parts); n++ {

@@ -17,128 +17,151 @@ import (
 	"reprise/project"
 )
 
-// work is one run being worked on. Only the goroutine of its loop touches it;
-// attempts report through landed.
+// work is one run being worked on: what is on record of it, what this process knows
+// beside that, and what carries it out. Only the goroutine of its loop touches it.
 type work struct {
 	*Engine
-	store  *durable.Store
-	layout reprise.Layout
-	book   reprise.Playbook
-	ref    reprise.Ref
-	led    Ledger
-	hands  Hands
-	hist   *journal.History
-	repo   *gitx.Repo // nil where the project is in no repository
+	state
+	Memory
+	store    *durable.Store
+	layout   reprise.Layout
+	playbook reprise.Playbook
+	ref      reprise.Ref
+	repo     *gitx.Repo // nil where the project is in no repository
+	choice   Choice
+	sum      *Summary
+	depth    int               // of a child among its parents
+	cast     map[string]string // of a child: who does the work of a role, where its parent names somebody else
+	atWork   map[string]*Seen
 
+	led     Ledger
+	hands   Hands
+	archive Archive
+	// open opens another run of the project, worked on by the playbook or, without one, as
+	// its files say.
+	open func(ctx context.Context, ref reprise.Ref, playbook reprise.Playbook) (*work, error)
+	// became is the run that this one continues as after a fresh start elsewhere; nil if
+	// there was none.
+	became *work
+}
+
+// state is what the files and the journal tell of a run.
+type state struct {
 	run    *reprise.Run // as it was last read, with what the journal adds to it
 	files  *reprise.Run // what of it the files tell; the journal's, never changed
 	seen   int          // how many events run was told of
 	view   *project.View
-	atWork map[string]*attempt
-	ends   chan ending
-	notes  chan note
-	// parked are steps that nothing more can be done about in this process,
-	// and why.
-	parked map[string]string
-	// held are steps whose work is whole and cannot be committed: whoever goes on
-	// commits it, and nothing is started before.
-	held map[string]bool
-	// leftOpen are questions that a person saw in this process and left open.
-	leftOpen map[string]bool
-	// putOff are questions that are asked once nothing else is left to do: a person
-	// who could have answered them said to go on.
-	putOff map[string]bool
-	// denied are attempts, by their keys, that a command of the person's own does
-	// not call done: it is not asked again.
-	denied map[string]bool
-	choice Choice
-	sum    *Summary
-	// told are the events since the run was started.
-	told []reprise.Event
-	// behind tells how the files stood to the journal when it was opened.
+	hist   *journal.History
+	events []reprise.Event // since the run was started
+	// stamped is the time of the last event that was recorded here.
+	stamped time.Time
+	// behind says how the files differed from the journal when it was opened.
 	behind []reprise.Finding
-	// lastDue is what the playbook wanted recorded last, rounds how often in a row.
-	lastDue string
-	rounds  int
-	// stuckRow tells, as one more than the number of events then, that no unit could be
-	// recorded in a row.
-	stuckRow int
-	// notBefore is when a limit lets a step be started.
-	notBefore map[string]time.Time
-	// lastDone is the last step that was finished and how, times how often
-	// each was.
-	lastDone string
-	times    map[string]int
-	// follows are events that the last one said would follow and that are not
-	// on record yet; orderly is set while the last one is that of somebody who
-	// left in good order.
-	follows []reprise.Event
-	orderly bool
-	// renewal is a fresh start that was decided and may not be carried to its
-	// end; renewed is set once one that was cut off has been.
+	// follows are the events that complete the last group and are not on record yet.
+	// leftInOrder is set while the last event is that of an engine that left in good
+	// order.
+	follows     []reprise.Event
+	leftInOrder bool
+	// renewal is a fresh start that was decided and may be incomplete; renewed is set
+	// once an interrupted one was completed.
 	renewal reprise.Renewal
 	renewed bool
 	defined *made // what the run is made of, by what was on record when it was asked for
-	// due are answers that a finished step used, by question, with the step.
+	// due maps questions to the finished steps that used their answers.
 	due map[string]string
-	// unaccepted is set where steps that git shows are not marked yet: a person is
-	// asked first.
-	unaccepted bool
-	// newSessions lets no attempt go on with a session of before.
-	newSessions bool
-	// wanted is the agent that a person wants to go on, until one is started.
-	wanted string
-	// unrecorded are commits that may hold a piece of a step, by step, as hash and
-	// subject.
-	unrecorded map[string][]string
-	// uncommitted is what attempts left that no commit held then.
-	uncommitted []uncommitted
-	// unasked are the steps of the group that a person leaves out in place of an answer.
-	unasked []string
-	// stamped is when the last event counts as having happened that was recorded
-	// here.
-	stamped time.Time
-	depth   int               // of a child among its parents
-	cast    map[string]string // of a child: who does the work of a role, where its parent names somebody else
 }
 
-// open prepares to work on a run whose project is taken: its journal is read,
-// its files are brought up to it. Without a playbook it is worked on as its files
-// say.
-func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref, book reprise.Playbook) (*work, error) {
+// Memory is what only the process that works on a run knows of it, as plain data. It is
+// empty after a restart, and nothing depends on it then.
+type Memory struct {
+	// Parked are steps that only a person can move on, and why.
+	Parked map[string]string
+	// Held are steps whose finished work cannot be committed. The next resume commits it;
+	// nothing is started before.
+	Held map[string]bool
+	// LeftOpen are questions that a person saw and did not answer. PutOff are those that
+	// a person put off: they are asked once nothing else is left to do.
+	LeftOpen, PutOff map[string]bool
+	// Denied are the keys of attempts whose verify command did not succeed: it is not run
+	// again.
+	Denied map[string]bool
+	// Unmarked is set where git shows steps to be done that are not marked yet, because a
+	// person is asked something first.
+	Unmarked bool
+	// NotBefore is when a limit lets a step be started.
+	NotBefore map[string]time.Time
+	// LastDue is what the playbook wanted recorded last, Rounds how often in a row.
+	LastDue string
+	Rounds  int
+	// StuckRow is one more than the number of events at which no unit could be recorded
+	// in a row.
+	StuckRow int
+	// LastDone is the last step that was finished and how, Times how often each was.
+	LastDone string
+	Times    map[string]int
+	// NewSessions makes every attempt start a new session. Wanted is the agent that a
+	// person wants to continue, until one is started.
+	NewSessions bool
+	Wanted      string
+	// Unrecorded are commits that may hold a piece of a step, by step, as hash and
+	// subject.
+	Unrecorded map[string][]string
+	// Uncommitted is what attempts left uncommitted.
+	Uncommitted []Uncommitted
+	// Unasked are the steps of a question that a person skips instead of answering it.
+	Unasked []string
+}
+
+func newMemory() Memory {
+	return Memory{
+		Parked: map[string]string{}, Held: map[string]bool{}, LeftOpen: map[string]bool{}, PutOff: map[string]bool{}, Denied: map[string]bool{},
+		NotBefore: map[string]time.Time{}, Times: map[string]int{},
+	}
+}
+
+// open prepares to work on a run of a project that is leased: it reads the journal and
+// brings the files up to it. Without a playbook, the files say how the run is worked on.
+func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref, playbook reprise.Playbook) (*work, error) {
 	l := convention.Find(ref.Layout)
 	if l == nil {
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}
-	w := e.newWork(store, ref, book, l)
-	w.led, w.hands = &journaled{nil, store, l, ref}, &local{w}
+	w := e.newWork(store, ref, playbook, l)
+	w.led = &journaled{nil, store, l, ref, e.inbox()}
+	hands := newLocal(w)
+	if w.hands, w.archive = hands, hands; e.Hands != nil {
+		w.hands = e.Hands(hands)
+	}
+	w.open = func(ctx context.Context, ref reprise.Ref, playbook reprise.Playbook) (*work, error) {
+		return w.Engine.open(ctx, store, ref, playbook)
+	}
 	if e.folders != nil {
 		e.folders.keeps(ref.Path)
 	}
-	find := func() (reprise.Playbook, error) { return book, nil }
-	if book == nil {
-		find = e.bookAhead(store, ref)
+	find := func() (reprise.Playbook, error) { return playbook, nil }
+	if playbook == nil {
+		find = e.playbookAhead(store, ref)
 	}
 	caught := w.catchUp(ctx)
 	if caught == nil {
 		caught = w.putBack(ctx)
 	}
-	// Only now: what the files say of how it is worked on may have been on its way
-	// to them.
-	book, err := find()
+	// Only now: the journal may have been ahead of the files that say how it is worked
+	// on.
+	playbook, err := find()
 	if caught != nil {
 		return nil, caught
 	}
 	if err != nil {
 		return nil, err
 	}
-	w.book = book
+	w.playbook = playbook
 	repo, err := gitx.Open(ctx, e.Dir, gitx.Options{Environ: e.Environ})
 	switch {
 	case err == nil:
 		w.repo = repo
 		if lock := store.LockFile(); lock != nil {
-			// A git that outlives us keeps others away until it is done.
+			// A git that outlives us keeps the lease until it is done.
 			repo.Inherit(lock)
 		}
 	case !errors.Is(err, gitx.ErrNone) && !errors.Is(err, gitx.ErrNoGit):
@@ -148,11 +171,10 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 	return w, w.follow(ctx)
 }
 
-func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, book reprise.Playbook, l reprise.Layout) *work {
+func (e *Engine) newWork(store *durable.Store, ref reprise.Ref, playbook reprise.Playbook, l reprise.Layout) *work {
 	return &work{
-		Engine: e, store: store, layout: l, book: book, ref: ref, hist: &journal.History{},
-		atWork: map[string]*attempt{}, ends: make(chan ending, 64), notes: make(chan note), parked: map[string]string{}, held: map[string]bool{}, leftOpen: map[string]bool{}, putOff: map[string]bool{}, denied: map[string]bool{}, due: map[string]string{}, times: map[string]int{}, notBefore: map[string]time.Time{},
-		sum: &Summary{Run: ref, Started: e.Now()},
+		Engine: e, store: store, layout: l, playbook: playbook, ref: ref, atWork: map[string]*Seen{}, sum: &Summary{Run: ref, Started: e.Now()},
+		state: state{hist: &journal.History{}, due: map[string]string{}}, Memory: newMemory(),
 	}
 }
 
@@ -164,8 +186,8 @@ func (w *work) catchUp(ctx context.Context) error {
 		w.remember(&e.Event)
 		last, told = e.Event, len(e.Files) > 0
 	})
-	// A run that was only begun has no files yet; and being stopped, or a disk that
-	// refuses, says nothing about them.
+	// A run that was only begun has no files yet. An error because we are being stopped,
+	// or because the disk refuses, says nothing about them.
 	if err != nil && w.gone() && last.Kind != reprise.RunStarted && ctx.Err() == nil && w.store.Poisoned() == nil {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
 	}
@@ -175,21 +197,21 @@ func (w *work) catchUp(ctx context.Context) error {
 	if i := slices.IndexFunc(findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone && f.Severity == reprise.Blocking }); i >= 0 {
 		return &GoneError{Run: w.ref.ID, Path: findings[i].Source.File}
 	}
-	w.led = &journaled{j, w.store, w.layout, w.ref}
-	w.standOn(run)
+	w.led = &journaled{j, w.store, w.layout, w.ref, w.inbox()}
+	w.setRun(run)
 	return w.takeBehind(ctx, findings, last, told)
 }
 
-// takeBehind takes in how the files stood to the journal when it was opened. last is
-// its last event, told whether files were to follow it.
+// takeBehind deals with how the files differed from the journal when it was opened. last
+// is its last event; told is set if files were to follow it.
 func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding, last reprise.Event, told bool) error {
 	for _, f := range findings {
 		if w.renewal.Open() && w.gone() {
 			continue // what it tells of is in the archive
 		}
-		// After a crash in the very moment in which an agent wrote the same
-		// file, the last event may not have reached it. One that left in good
-		// order has nothing on its way: then the file was changed on purpose.
+		// After a crash at the moment an agent wrote the same file, the last event may
+		// not have reached it. After an engine that left in good order nothing is on its
+		// way: then the file was changed on purpose.
 		closed := last.Kind == reprise.RunStopped
 		if s := w.run.Step(last.Step); s != nil && last.Kind == reprise.StepStarted {
 			closed = s.Status.Closed() // the agent wrote that itself, later
@@ -219,7 +241,7 @@ func (w *work) load() error {
 	if w.hist.Events > 0 && w.gone() {
 		return &GoneError{Run: w.ref.ID, Path: w.ref.Path}
 	}
-	// An agent may have taken it away: what is left is not the run any more.
+	// An agent may have removed a file; what is left is not the run.
 	switch name, err := w.led.Gone(); {
 	case err != nil:
 		return fmt.Errorf("load %s: %w", w.ref.ID, err)
@@ -227,30 +249,30 @@ func (w *work) load() error {
 		return &GoneError{Run: w.ref.ID, Path: name}
 	}
 	if run != w.files || w.seen != w.hist.Events {
-		w.standOn(run)
+		w.setRun(run)
 	}
 	return nil
 }
 
-// standOn goes on from what the files tell and the journal adds to it. Limits are left
-// out: they close an account, and what else may be started is not for the run to say.
-func (w *work) standOn(files *reprise.Run) {
+// setRun takes over what the files say and adds what the journal knows. It leaves out
+// limits: they close an account, and other units may still be started.
+func (w *work) setRun(files *reprise.Run) {
 	atWork := map[string]reprise.Assignment{}
 	for id, f := range w.atWork {
-		atWork[id] = f.a
+		atWork[id] = f.Assignment
 	}
-	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.told, History: w.hist, Own: w.own()}, project.Scope{
-		Dir: w.Dir, Files: w.led.Files(), Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, AtWork: atWork, Parked: w.parked, Playbook: w.book,
+	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.events, History: w.hist, Own: w.own()}, project.Scope{
+		Dir: w.Dir, Files: w.led.Files(), Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, AtWork: atWork, Parked: w.Parked, Playbook: w.playbook,
 	})
 	w.files, w.run, w.seen = files, w.view.Run, w.hist.Events
 	w.run.Until = time.Time{}
 	w.view.Decision = w.decide()
 }
 
-// assign is what one unit needs, done by whom the run around this one names for it.
-// What is to be done stays that of the role.
+// assign is what a unit needs. A run around this one can name another role for it; what
+// is to be done stays that of its own role.
 func (w *work) assign(u reprise.Unit) (reprise.Assignment, error) {
-	a, err := w.book.Assign(w.led.Files(), w.run, u)
+	a, err := w.playbook.Assign(w.led.Files(), w.run, u)
 	if a.Step == "" {
 		a.Step = u.ID
 	}
@@ -260,22 +282,22 @@ func (w *work) assign(u reprise.Unit) (reprise.Assignment, error) {
 	return a, err
 }
 
-// gone reports whether nothing is where the run's files should be.
+// gone reports whether the files of the run are missing.
 func (w *work) gone() bool {
 	_, err := fs.Stat(w.led.Files(), w.ref.Path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// remember keeps what an event tells beside what the files say.
+// remember adds an event to what the journal is known to say.
 func (w *work) remember(ev *reprise.Event) {
 	w.hist.Add(ev)
 	w.remembered(ev)
 	w.followed(ev)
 	if ev.Kind == reprise.RunStarted {
-		w.told = nil
+		w.events = nil
 		return
 	}
-	w.told = append(w.told, *ev)
+	w.events = append(w.events, *ev)
 }
 
 // record makes an event durable, first in the journal and then in the layout's
@@ -292,11 +314,10 @@ func (w *work) record(ctx context.Context, ev reprise.Event) error {
 	return nil
 }
 
-// timeOf is when an event counts as having happened. Time does not run backwards in
-// a ledger, whatever the clock says: an event that seems older than what is on
-// record would not count. It does not run ahead either: what was overtaken, by a file
-// say that was made since the event was taken down, happened by now; and only what
-// somebody else recorded is passed by a second, which every ledger can tell apart.
+// timeOf is the time that an event is recorded with. Times on record never run backwards,
+// whatever the clock says: an event older than what is on record would not count. They do
+// not run ahead of the clock either, except by a second after an event that something
+// else recorded, so that every ledger can tell the two apart.
 func (w *work) timeOf(ev reprise.Event) time.Time {
 	at, now := ev.At, w.Now()
 	if at.IsZero() {
@@ -319,9 +340,8 @@ func (w *work) timeOf(ev reprise.Event) time.Time {
 	return at
 }
 
-// decide asks for the next step from the files alone: what git and the process
-// table say was weighed before the run was taken up, and the journal knows what
-// happened since.
+// decide decides from the files alone: git and the process table were looked at before
+// the run was resumed, and the journal knows what happened since.
 func (w *work) decide() reprise.Decision {
 	return reprise.Next(w.run, reprise.Observed{Now: w.Now()}, reprise.Policy{Choice: w.choice})
 }
@@ -331,7 +351,7 @@ func (w *work) notice(f reprise.Finding) {
 	w.tell(Progress{Kind: Noticed, Text: f.Message, Outcome: f.Code})
 }
 
-// tell passes on what happens.
+// tell reports progress.
 func (w *work) tell(p Progress) {
 	if w.Tell == nil {
 		return
@@ -343,7 +363,7 @@ func (w *work) tell(p Progress) {
 	if w.run != nil {
 		pr := w.run.Progress()
 		p.Done, p.Total = pr.Done, pr.Total
-		// What an attempt that is not accepted wrote about itself does not count.
+		// What an attempt wrote about itself does not count before it is accepted.
 		if s := w.run.Step(p.Step); p.Kind == Ended && p.Outcome != counts && s != nil && s.Status.Closed() {
 			p.Done--
 		}
@@ -359,13 +379,13 @@ func (w *work) parallel() int {
 	if w.Parallel > 0 {
 		return w.Parallel
 	}
-	if own, ok := w.book.(interface{ Parallel() int }); ok && own.Parallel() > 0 {
+	if own, ok := w.playbook.(interface{ Parallel() int }); ok && own.Parallel() > 0 {
 		return own.Parallel()
 	}
 	return max(1, w.Settings.Parallel)
 }
 
-// absolute gives the place of a project path on this machine.
+// absolute is the path of a project file on this machine.
 func (w *work) absolute(name string) string {
 	if name == "" || name == "." {
 		return w.Dir

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"reprise"
+	"reprise/internal/gitx"
+	"reprise/worktree"
+)
+
+// home puts the run's own checkout back on the run's branch where an agent left it on
+// another branch, or on none. It is an error where that cannot be done: what is on
+// another branch is not part of the run.
+func (w *local) home(ctx context.Context, f *Attempt) error {
+	if w.repo == nil || f.Inside == "" {
+		return nil
+	}
+	repo, err := w.repoAt(ctx, f.Dir)
+	if err != nil {
+		return err
+	}
+	branch := worktree.Branch(w.run)
+	from, err := repo.Return(ctx, branch)
+	if err == nil && from != "" {
+		w.notice(reprise.Finding{
+			Code: reprise.CodeWorktreeForeign, Severity: reprise.Info, Subject: f.Step,
+			Message: fmt.Sprintf("the agent had %s checked out in the place of %s; what it committed there was brought to %s", from, branch, branch),
+		})
+	}
+	return err
+}
+
+// astray is the error that a commit of an attempt is not on the run's branch, nil if
+// there is no such commit.
+func (w *local) astray(ctx context.Context, f *Attempt) error {
+	if f.Inside == "" || f.Key == "" {
+		return nil
+	}
+	repo, err := w.repoAt(ctx, f.Dir)
+	if err != nil {
+		return err
+	}
+	commit, found, err := repo.StrayTrailer(ctx, "HEAD", reprise.TrailerKey, f.Key)
+	if err != nil || !found {
+		return err
+	}
+	return &strayError{commit, worktree.Branch(w.run)}
+}
+
+// commit commits what the attempt left uncommitted and nothing else can own: everything
+// in the run's own checkout; in the project, what was not changed before the attempt
+// began. It returns the commit that holds the work, of an earlier attempt if this one
+// made none, "" if there is none. The trailer makes it at most one for each attempt. In
+// the run's own checkout it is an error if work of the attempt is not on the run's
+// branch.
+func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
+	if w.repo == nil || f.Dir == "" {
+		return "", nil
+	}
+	w.folders.commit.Lock()
+	defer w.folders.commit.Unlock()
+	if err := w.home(ctx, f); err != nil {
+		return "", err
+	}
+	if made := w.commitOf(ctx, f, f.Key+reprise.TrailerAccepted); made != "" {
+		return made, nil
+	}
+	if f.Commit {
+		made, err := w.commitRest(ctx, f)
+		if err == nil {
+			w.tellNested(ctx, f)
+		}
+		if made != "" || err != nil {
+			return made, err
+		}
+	}
+	if own := w.commitOf(ctx, f, f.Key); own != "" {
+		return own, nil
+	}
+	if err := w.astray(ctx, f); err != nil {
+		return "", err
+	}
+	if now := w.head(ctx, f.Dir); f.Head != "" && now != f.Head && !w.folders.shared(f) {
+		return now, nil
+	}
+	return w.commitBefore(ctx, f), nil
+}
+
+// lockedFor is how long the index of a checkout may be locked before the lock counts as
+// left by a killed git.
+const lockedFor = 30 * time.Second
+
+// Land implements Hands.
+func (w *local) Land(stop context.Context, f *Attempt) (l Landing, err error) {
+	l.Commit, l.Err = w.commitWhole(stop, f)
+	switch {
+	case l.Err != nil && w.itsOwn(f, l.Err):
+		l.Own = true
+	case l.Err != nil && w.hist.Step(f.Step).Held == nil:
+		return l, l.Err
+	case l.Err == nil:
+		// crash: effect-made
+		err = w.store.Flush()
+	}
+	return l, err
+}
+
+// commitWhole is commit for finished work. The first time git cannot commit it, that is
+// recorded, so that a crash from then on does not repeat the attempt. It waits for
+// another git that holds the index or a ref for a moment, unless the user wants to stop.
+func (w *local) commitWhole(stop context.Context, f *Attempt) (string, error) {
+	ctx := context.WithoutCancel(stop)
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for last, waits := time.Now().Add(lockedFor), false; ; {
+		commit, err := w.commit(ctx, f)
+		if err == nil || w.itsOwn(f, err) {
+			return commit, err
+		}
+		if !waits {
+			if err := w.recordHeld(ctx, f, err); err != nil {
+				return "", err
+			}
+			// A crash from here on loses nothing.
+		}
+		busy, locked := errors.AsType[*gitx.NotReadyError](err)
+		locked = locked && busy.Locked
+		if now := time.Now(); !locked || now.After(last) || !busy.Since.IsZero() && now.Sub(busy.Since) > lockedFor {
+			return commit, err
+		}
+		if !waits {
+			waits = true
+			w.tell(Progress{Kind: Noticed, Step: f.Step, Text: "done; before that is committed, another git is waited for: " + err.Error()})
+		}
+		select {
+		case <-stop.Done():
+			return "", err
+		case <-w.Hard:
+			return "", err
+		case <-look.C:
+		}
+	}
+}
+
+func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
+	repo, err := w.repoAt(ctx, f.Dir)
+	if err != nil {
+		return "", err
+	}
+	changed, err := repo.Changes(ctx)
+	if err != nil {
+		return "", err
+	}
+	trailer := reprise.TrailerKey + ": " + f.Key + reprise.TrailerAccepted
+	if f.Inside != "" && w.folders.alone(f) {
+		return repo.Commit(ctx, w.message(f), trailer)
+	}
+	var mine, others []string
+	for _, name := range changed {
+		switch {
+		case w.commits(f, name):
+			mine = append(mine, name)
+		case !w.isState(name) && !gitx.Kept(name):
+			others = append(others, name)
+		}
+	}
+	w.tellUncommitted(ctx, f, others)
+	return repo.CommitPaths(ctx, mine, w.message(f), trailer)
+}
+
+// maxHeld bounds how many files are recorded of an attempt that cannot be committed.
+// Above it, a person decides.
+const maxHeld = 20_000
+
+// recordHeld records that an attempt finished and what it left, unless the journal has
+// it. As long as that is unchanged, the attempt is not repeated.
+func (w *local) recordHeld(ctx context.Context, f *Attempt, why error) error {
+	if f.Held != nil {
+		return nil
+	}
+	ev := (&Seen{Attempt: *f}).about(reprise.StepHeld, "", why.Error())
+	ev.Key, ev.Agent, ev.Expect = f.Key, w.hist.Step(f.Step).Session, w.standing(f)
+	repo, err := w.repoAt(ctx, f.Dir)
+	var changed []string
+	if err == nil {
+		changed, err = repo.Changes(ctx)
+	}
+	if err == nil {
+		changed = slices.DeleteFunc(changed, func(name string) bool { return !w.commits(f, name) })
+	}
+	if err != nil || len(changed) > maxHeld {
+		changed = nil // only what it was to leave can be looked at, and nothing is committed of the rest
+	}
+	ev.Work = w.printed(ctx, f, changed) // the rest is nothing that is committed
+	return w.record(ctx, ev)
+}

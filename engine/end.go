@@ -1,0 +1,327 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/journal"
+)
+
+// EndOf decides what comes of an attempt. It is asked again after each move, until it
+// says how to record the end. It touches no disk, no process and no clock.
+func EndOf(s *Seen) Ending {
+	switch {
+	case s.Number == 0:
+		return accepted(s) // a unit that needs nobody
+	case s.Landed != "":
+		return claimed(s)
+	case s.Ran != nil:
+		return ranEnd(s)
+	}
+	switch s.Result.Outcome {
+	case "":
+		return unseen(s)
+	case agent.Done:
+		return claimed(s)
+	case agent.Stopped, agent.TimedOut, agent.Killed, agent.Lost:
+		return cutShort(s)
+	case agent.NotStarted:
+		return notStarted(s)
+	case agent.Limited:
+		return limited(s)
+	case agent.NeedsPerson:
+		if r := s.Result; r.Reply != nil && r.Reply.Outcome == "done" && r.Exit == 0 && r.Signal == "" {
+			// Done, with a question: the playbook says what that means for the step, now
+			// and after a crash.
+			return claimed(s)
+		}
+		return asks(s, wanted(s.Result))
+	case agent.OutOfContext:
+		return newSession(s, "the context of its session was used up; a new session takes over")
+	case agent.SessionNotFound:
+		return newSession(s, "its session could not be found; a new session takes over")
+	}
+	return failed(s, s.Result.Outcome, first(s.Result.Reason, string(s.Result.Outcome)))
+}
+
+// about is an event about the attempt.
+func (s *Seen) about(kind reprise.EventKind, outcome, text string) reprise.Event {
+	return reprise.Event{Kind: kind, Step: s.Step, Phase: s.Unit.Phase, Attempt: s.Number, Actor: s.Role, Outcome: outcome, Text: text}
+}
+
+// ours is an event about the attempt that the engine decided.
+func (s *Seen) ours(kind reprise.EventKind, outcome, text string) reprise.Event {
+	ev := s.about(kind, outcome, text)
+	ev.Actor = actor
+	return ev
+}
+
+// reply is what the attempt says of its own work.
+func (s *Seen) reply() reprise.Reply {
+	switch {
+	case s.Ran != nil:
+		return reprise.Reply{Outcome: "done"}
+	case s.Result.Reply != nil:
+		return *s.Result.Reply
+	}
+	return reprise.Reply{}
+}
+
+// claimed checks what an attempt claims against what it left. It is accepted only if
+// nothing is missing.
+func claimed(s *Seen) Ending {
+	reply := s.reply()
+	switch {
+	case s.Result.ReplyProblem != "":
+		return failed(s, agent.Failed, "its result cannot be used: "+s.Result.ReplyProblem)
+	case reply.Outcome == "failed":
+		return failed(s, agent.Failed, first(reply.Summary, "the agent says that it failed"))
+	case reply.Outcome == "blocked":
+		return blocked(s, first(reply.Summary, "the agent says that it is blocked"))
+	case reply.Outcome == "question" && len(reply.Questions) == 0:
+		return failed(s, agent.Failed, "it says that it has a question and asks none")
+	case reply.Outcome == "question":
+		return asks(s, reply.Questions)
+	}
+	problem := s.Missing
+	if problem != "" && s.MadeBefore { // nothing may have been left to do
+		if reply.Outcome != "done" && s.Commits == nil {
+			return Ending{Move: LookForCommits}
+		}
+		if reply.Outcome == "done" || s.Commits.Before != "" {
+			problem = ""
+		}
+	}
+	if problem == "" && len(s.Verify) > 0 && s.Landed != provedByRecord {
+		switch s.Verified {
+		case NotVerified:
+			return Ending{Move: RunVerify}
+		case VerifyStopped:
+			return leftOpen(agent.Stopped, verifiesAgain)
+		case VerifiedNot:
+			problem = first(s.Refuted, "the command that verifies it does not succeed")
+		}
+	}
+	if problem != "" {
+		if len(reply.Questions) > 0 {
+			return asks(s, reply.Questions)
+		}
+		return failed(s, agent.Failed, problem)
+	}
+	return concluded(s, reply)
+}
+
+// concluded does what the playbook makes of a complete attempt.
+func concluded(s *Seen, reply reprise.Reply) Ending {
+	if s.Conclusion == nil {
+		return Ending{Move: AskPlaybook}
+	}
+	switch c := s.Conclusion; {
+	case len(reply.Questions) > 0 && !takesIn(c):
+		return asks(s, reply.Questions)
+	case c.Problem != "":
+		return failed(s, agent.Failed, c.Problem)
+	case c.Failed:
+		return failed(s, agent.Failed, c.Text)
+	case c.Blocked:
+		return blocked(s, c.Text)
+	case len(c.Questions) > 0 && !c.Finished:
+		return asks(s, c.Questions)
+	}
+	switch l := s.Landing; {
+	case l == nil:
+		return Ending{Move: LandWork}
+	case l.Err != nil && l.Own:
+		return failed(s, agent.Failed, l.Err.Error())
+	case l.Err != nil:
+		return held(l.Err)
+	case s.Commit && s.Git && l.Empty && s.Result.Reply == nil:
+		return failed(s, agent.Failed, "it ended without a result, a commit or a changed file")
+	}
+	return accepted(s)
+}
+
+// takesIn reports whether a conclusion deals with the questions of the attempt.
+func takesIn(c *reprise.Conclusion) bool {
+	return c.Problem == "" && (c.Failed || c.Blocked || len(c.Questions) > 0 ||
+		slices.ContainsFunc(c.Then, func(ev reprise.Event) bool { return ev.Kind == reprise.QuestionAsked }))
+}
+
+// accepted records the step as finished, with what follows from it.
+func accepted(s *Seen) Ending {
+	c, reply := s.Conclusion, s.reply()
+	ev := s.about(reprise.StepFinished, first(c.Outcome, reply.Verdict), first(c.Text, reply.Summary))
+	ev.Verdict, ev.Issues, ev.Key, ev.Answers = c.Verdict, c.Issues, s.Key, s.Told
+	if s.Landing != nil {
+		ev.Commit = s.Landing.Commit
+	}
+	all := []reprise.Event{ev}
+	for _, id := range slices.Sorted(slices.Values(s.Told)) {
+		answer := ""
+		if q := s.Run.Question(id); q != nil {
+			answer = q.Answer
+		}
+		all = append(all, reprise.Event{Kind: reprise.AnswerApplied, Step: s.Step, Question: id, Text: answer, Actor: actor})
+	}
+	all = append(append(all, c.Then...), questions(s.Run, s.Events, s.Assignment, c.Questions, "")...)
+	return Ending{Record: all, Outcome: counts, Text: ev.Text, Accepted: true}
+}
+
+// failed records a failed attempt. Recording finds out whether it failed like the one
+// before.
+func failed(s *Seen, outcome agent.Outcome, why string) Ending {
+	ev := s.about(reprise.StepFailed, string(outcome), why)
+	if s.Ran != nil && len(s.Ran.Parked) > 0 {
+		ev.Outcome = journal.Pointless
+	}
+	return Ending{Record: []reprise.Event{ev}, Outcome: string(outcome), Text: why, Failed: true}
+}
+
+// blocked records that the step needs something from outside.
+func blocked(s *Seen, why string) Ending {
+	return Ending{Record: []reprise.Event{s.about(reprise.StepBlocked, "", why)}, Outcome: "blocked", Text: why, Failed: true, Park: "is blocked: " + why}
+}
+
+// held leaves an attempt open on record whose finished work cannot be committed. The next
+// resume commits it and repeats nothing.
+func held(why error) Ending {
+	text := "its work is whole and on record, but git cannot commit it: " + why.Error() +
+		"; once it can, `reprise resume` commits it and does nothing again"
+	if hint, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](why); ok {
+		text += " (" + hint.Hint() + ")"
+	}
+	return Ending{Outcome: string(agent.Stopped), Text: text, Park: text, Hold: true}
+}
+
+// leftOpen leaves an attempt open on record: the next resume finds out what came of it.
+func leftOpen(outcome agent.Outcome, why string) Ending {
+	return Ending{Outcome: string(outcome), Text: why}
+}
+
+const verifiesAgain = "stopped while it was verified; that is done again when the work goes on"
+
+// limited records that a limit is in the way of all steps with the same account. It costs
+// no attempt.
+func limited(s *Seen) Ending {
+	e := postponed(s, string(s.Result.Outcome), first(s.Result.Reason, "a usage limit"))
+	ev := &e.Record[0]
+	ev.Account = first(s.Account, s.Result.Account)
+	if s.Result.Until.After(s.Now) { // else it is over, and still there: nobody knows how long
+		ev.Until = s.Result.Until
+	}
+	e.Limit = true
+	return e
+}
+
+// postponed records that the step is open again and waits for a time.
+func postponed(s *Seen, outcome, why string) Ending {
+	return Ending{
+		Record:  []reprise.Event{s.about(reprise.StepDeferred, "", why), s.about(reprise.StepReset, "limited", why)},
+		Outcome: outcome, Text: why,
+	}
+}
+
+// sessionGone is the outcome of a reset after which no session is continued.
+const sessionGone = "lost"
+
+// newSession resets the step for a new session, which gets a briefing. It is not a
+// failure of the work, and counts like an interrupted attempt.
+func newSession(s *Seen, why string) Ending {
+	ev := s.about(reprise.StepResolved, string(reprise.Rerun), why)
+	ev.Cause = journal.SessionLost
+	return Ending{Record: []reprise.Event{ev, s.about(reprise.StepReset, sessionGone, why)}, Outcome: string(s.Result.Outcome), Text: s.Result.Reason}
+}
+
+// notStarted takes back an attempt whose agent was not started. If only its keeper was
+// lost, it is tried again; otherwise trying again is useless until the settings are
+// mended.
+func notStarted(s *Seen) Ending {
+	if s.Result.CutOff {
+		return Ending{Record: again(s, s.Result.Reason), Outcome: string(agent.Lost), Text: s.Result.Reason}
+	}
+	return Ending{Record: []reprise.Event{s.about(reprise.StepReset, string(agent.NotStarted), s.Result.Reason)}, Refuse: true}
+}
+
+// asks ends an attempt with questions: the step is reset and waits for the answers. An
+// attempt that asks only what it was already told has failed.
+func asks(s *Seen, asked []reprise.Asked) Ending {
+	known := ""
+	var open []reprise.Asked
+	for _, q := range asked {
+		id := askedBefore(s.Events, s.Step, q.Text)
+		if have := s.Run.Question(id); have != nil && have.Answered {
+			known = q.Text
+			continue
+		}
+		if id != "" {
+			q.ID = id
+		} else if q.ID != "" && (isAsked(s.Run, s.Events, q.ID) || s.Run.Step(q.ID) != nil) && fromAgent(s.Result, q) {
+			// Agents number their questions from one each time, and a question with the
+			// name of a step is that step's.
+			q.ID, q.Own = "", q.ID
+		}
+		open = append(open, q)
+	}
+	if len(open) == 0 {
+		return failed(s, agent.Failed, "it asks again what was answered: "+known)
+	}
+	events := questions(s.Run, s.Events, s.Assignment, open, s.Step)
+	return Ending{Record: append(events, s.about(reprise.StepReset, "question", "waits for an answer")), Outcome: "question", Text: open[0].Text}
+}
+
+// ranEnd decides what comes of a unit that a child run did.
+func ranEnd(s *Seen) Ending {
+	ran, why := s.Ran, s.Ran.why()
+	switch {
+	case ran.State == reprise.Complete || ran.Action == reprise.Finish:
+		switch {
+		case s.Conclusion == nil:
+			return Ending{Move: AskPlaybook}
+		case s.Conclusion.Problem != "":
+			return failed(s, agent.Failed, s.Conclusion.Problem)
+		case s.Landing == nil:
+			return Ending{Move: LandWork}
+		}
+		return accepted(s)
+	case !s.Stopping && len(ran.Held) == 0 && len(ran.Questions) == 0 && ran.Until.IsZero() && len(ran.Failed)+len(ran.Parked)+len(ran.Refused) > 0:
+		return failed(s, agent.Failed, why)
+	}
+	e := Ending{Record: []reprise.Event{s.ours(reprise.StepReset, "waiting", why)}, Outcome: "waiting", Text: why}
+	if !s.Stopping {
+		e.Park = "waits: " + why
+	}
+	if !ran.Until.IsZero() && !s.Stopping && len(ran.Questions) == 0 {
+		e = postponed(s, "waiting", why)
+		e.Record[0].Until, e.Record[0].Account = ran.Until, ran.Account
+	}
+	e.Hold, e.Waits = len(ran.Held) > 0, ran.Questions
+	return e
+}
+
+// why is why a run stopped: what it says of the first step that is held or parked, or
+// else its first reason.
+func (s *Summary) why() string {
+	for _, steps := range [][]string{s.Held, s.Parked} {
+		for _, reason := range slices.Backward(s.Reasons) {
+			if len(steps) > 0 && strings.HasPrefix(reason, steps[0]+": ") {
+				return reason
+			}
+		}
+	}
+	return first(append(slices.Clone(s.Reasons), "it stopped")...)
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

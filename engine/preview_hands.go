@@ -1,0 +1,373 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/internal/durable"
+	"reprise/internal/gitx"
+	"reprise/journal"
+	"reprise/upkeep"
+	"reprise/worktree"
+)
+
+// errShown ends the loop of a preview: what follows depends on agents, or repeats itself.
+var errShown = errors.New("the preview ends here")
+
+// maxAlone bounds how many steps without an agent a preview shows.
+const maxAlone = 100
+
+// previewState is the project with changes that only the preview sees. A run and its
+// child runs share it.
+type previewState struct {
+	under reprise.Store // the project without what would be archived
+	dry   *durable.DryRun
+	p     *Preview
+	alone int           // steps that needed nobody
+	ahead time.Duration // how far its clock is ahead: nobody waits for it
+}
+
+func newPreviewState(under reprise.Store, p *Preview) *previewState {
+	return &previewState{under: under, dry: durable.NewDryRun(under), p: p}
+}
+
+func (p *previewState) would(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(p.p.Would, text) {
+		p.p.Would = append(p.p.Would, text)
+	}
+}
+
+// Files implements Ledger.
+func (p *previewState) Files() reprise.Store { return p.dry }
+
+// TakeOut implements Ledger.
+func (p *previewState) TakeOut([][]byte) error { return nil }
+
+// Gone implements Ledger: nothing else changes what only the preview sees.
+func (p *previewState) Gone() (string, error) { return "", nil }
+
+// Archive implements Ledger. Changes below the name are archived with it.
+func (p *previewState) Archive(name string) (string, error) {
+	was := p.dry.Edits()
+	p.under = durable.Without(p.under, name)
+	p.dry = durable.NewDryRun(p.under)
+	for _, e := range was {
+		if e.Path == name || strings.HasPrefix(e.Path, name+"/") {
+			continue
+		}
+		if err := p.dry.Apply(context.Background(), []reprise.Edit{e}); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// previewLedger is the ledger of one run in a preview.
+type previewLedger struct {
+	*previewState
+	w *work
+}
+
+// Current implements Ledger.
+func (l *previewLedger) Current() (*reprise.Run, error) { return l.w.layout.Load(l.dry, l.w.ref) }
+
+// Record implements Ledger.
+func (l *previewLedger) Record(ctx context.Context, ev reprise.Event) error {
+	if err := l.narrate(&ev); err != nil {
+		return err
+	}
+	return projectTo(ctx, l.dry, l.w.layout, l.w.ref, ev)
+}
+
+// narrate puts an event into words for the preview.
+func (l *previewLedger) narrate(ev *reprise.Event) error {
+	if open := l.w.hist.Step(ev.Step).Open; open != nil && open.Attempt == ev.Attempt && ev.Actor == actor {
+		l.would("Attempt %d of %s was cut off and is settled by its policy, %s.", ev.Attempt, ev.Step, first(string(open.Policy), string(reprise.Verify)))
+	}
+	switch ev.Kind {
+	case reprise.StepResolved:
+		switch {
+		case ev.Outcome == "landed" && ev.Attempt == 0:
+			l.would("%s is marked as done: a commit for it exists (%s)", ev.Step, ev.Text)
+		case ev.Outcome == "landed":
+			l.would("%s is not started again: %s.", ev.Step, ev.Text)
+		case ev.Outcome == "ask":
+			l.would("A person is asked what came of it; %s is not started before that.", ev.Step)
+		}
+	case reprise.StepFinished:
+		if ev.Attempt > 0 || ev.Commit != "" {
+			return nil
+		}
+		if l.alone++; l.alone > maxAlone {
+			l.would("More steps that need nobody follow.")
+			return errShown
+		}
+		l.would("%s is recorded as done: %s", ev.Step, ev.Text)
+	case reprise.StepSkipped:
+		l.would("%s is left out.", ev.Step)
+	case reprise.StepReset:
+		if ev.Actor == person {
+			l.would("%s begins again.", ev.Step)
+		}
+	case reprise.QuestionSkipped:
+		q, _ := l.w.question(ev.Question)
+		l.would("The question on %s is closed without an answer: %s", q.Subject, q.Text)
+	case reprise.AnswerWithdrawn:
+		l.would("The answer to %s is taken back: %s.", ev.Question, ev.Text)
+	}
+	return nil
+}
+
+// previewHands say what would be done.
+type previewHands struct {
+	*work
+	preview *previewState
+	ends    []End // of runs within the run
+}
+
+// asPreview makes a work only show what it would do.
+func (w *work) asPreview(ctx context.Context, p *previewState) {
+	quiet := *w.Engine
+	now := w.Engine.Now
+	quiet.Now = func() time.Time { return now().Add(p.ahead) }
+	quiet.Tell, quiet.Ask, quiet.gate, quiet.folders = p.hear, nil, &agent.Gate{}, newFolders()
+	hands := &previewHands{work: w, preview: p}
+	w.Engine, w.led, w.hands, w.archive = &quiet, &previewLedger{p, w}, hands, hands
+	w.open = func(ctx context.Context, ref reprise.Ref, playbook reprise.Playbook) (next *work, err error) {
+		if playbook == nil {
+			if playbook, err = w.playbookOf(w.led.Files(), ref); err != nil {
+				return nil, err
+			}
+		}
+		if next, err = w.looking(w.store, ref, playbook); err != nil {
+			return nil, err
+		}
+		next.asPreview(ctx, p)
+		return next, nil
+	}
+	// As in Resume: without git nothing is done in a checkout.
+	if repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}); err == nil {
+		w.repo = repo
+	}
+}
+
+// hear turns progress into words of the preview.
+func (p *previewState) hear(said Progress) {
+	switch {
+	case said.Kind == Questions:
+		p.would("A person is asked: %s", said.Text)
+	case said.Kind == Noticed && said.Outcome != "": // a finding
+		p.would("%s", said.Text)
+	case said.Kind == Noticed && said.Step != "":
+		p.would("%s is left to a person: %s", said.Step, said.Text)
+	}
+}
+
+// show ends a preview.
+func (w *work) show(p *previewState, err error) (*Preview, error) {
+	if err != nil && !errors.Is(err, errShown) {
+		return nil, err
+	}
+	s := w.sum
+	switch {
+	case err != nil:
+	case s.Review != "":
+		line, _, _ := strings.Cut(s.Review, "\n")
+		p.would("What was built is shown, and nothing is changed: %s.", line)
+	case s.Merged != "":
+		p.would("%s", s.Merged)
+	case s.Reached:
+		p.would("%s is closed: that is as far as it goes.", w.choice.Until)
+	default:
+		p.would("Then: %s.", s.Action)
+		for _, reason := range s.Reasons {
+			p.would("%s", reason)
+		}
+	}
+	for _, u := range w.decide().Units {
+		if a, err := w.assign(u); err == nil && w.atWork[a.Step] == nil && w.closedUntil(a).After(w.Now()) {
+			p.would("%s %s.", a.Step, untilWords(w.closedUntil(a)))
+		}
+	}
+	p.p.Run, p.p.Diff = w.ref, p.dry.Diff()
+	return p.p, nil
+}
+
+// Keep implements Hands.
+func (h *previewHands) Keep(_ context.Context, r *reprise.Run, _ string, going bool) (string, error) {
+	refused := upkeep.CanKeep(h.store, r)
+	if going {
+		_, refused = upkeep.CanGoOn(h.store, r)
+	}
+	if refused == nil {
+		h.preview.would("The state and the working tree are kept first; `reprise undo` brings them back.")
+	}
+	return "", refused
+}
+
+// Prepare implements Hands. A unit without a configured agent is shown with the problem.
+func (h *previewHands) Prepare(ctx context.Context, f *Attempt) error {
+	err := h.prepare(ctx, f, h.checkout)
+	if unbound, ok := errors.AsType[*startError](err); ok {
+		f.Problem, f.Dir = unbound.Error(), h.Dir
+		return nil
+	}
+	return err
+}
+
+// checkout is the run's own checkout if it exists.
+func (h *previewHands) checkout(context.Context) (string, error) {
+	if made := h.hist.Worktree; made != nil {
+		return made.Text, nil
+	}
+	return "", nil
+}
+
+// Start implements Hands: it puts an attempt into the preview.
+func (h *previewHands) Start(ctx context.Context, f *Attempt) error {
+	if f.Child != nil {
+		h.preview.would("%s is done by its own run, %s.", f.Step, f.Child.ID)
+		ran, err := h.runChild(ctx, h.work, *f)
+		if !errors.Is(err, errShown) {
+			h.ends = append(h.ends, End{Step: f.Step, Ran: ran, Err: err})
+		}
+		return nil
+	}
+	step := PreviewStep{Step: f.Step, Role: f.Role, Attempt: f.Number, Dir: ".", Prompt: f.Message, Problem: f.Problem}
+	if f.Problem == "" {
+		bound, err := h.bind(f.Assignment)
+		if err != nil {
+			return err
+		}
+		step.Agent, step.Command = bound.name, bound.command
+		if known, ok := bound.agent.(interface{ CommandLine(agent.Job) []string }); ok {
+			step.Command = known.CommandLine(h.job(f, bound))
+		}
+	}
+	if h.depth > 0 {
+		step.Run = h.ref.ID
+	}
+	if f.Dir != h.Dir {
+		step.Dir = "the run's own checkout"
+	}
+	for _, e := range f.Expect {
+		step.Expect = append(step.Expect, e.Path)
+	}
+	h.preview.p.Starts = append(h.preview.p.Starts, step)
+	return nil
+}
+
+// Verify implements Hands.
+func (h *previewHands) Verify(context.Context, *Attempt) error {
+	h.preview.would("Its command that verifies it is asked first, which is not run now.")
+	return errNotAsked
+}
+
+// Land implements Hands: it finds a commit that exists.
+func (h *previewHands) Land(stop context.Context, f *Attempt) (l Landing, err error) {
+	if f.Dir == "" {
+		return l, nil
+	}
+	l.Commit = first(h.commitOf(stop, f, f.Key+reprise.TrailerAccepted), h.commitOf(stop, f, f.Key))
+	if l.Commit == "" {
+		l.Commit = h.commitBefore(stop, f)
+	}
+	return l, nil
+}
+
+// Await implements Hands: it returns what has ended, and waits for nothing.
+func (h *previewHands) Await(_ context.Context, until time.Time) (*End, error) {
+	switch {
+	case len(h.ends) > 0:
+		e := h.ends[0]
+		h.ends = h.ends[1:]
+		return &e, nil
+	case len(h.atWork) > 0:
+		return nil, errShown
+	}
+	h.preview.ahead += max(0, until.Sub(h.Now()))
+	return nil, nil
+}
+
+// Stop implements Hands.
+func (h *previewHands) Stop(error) {}
+
+// PutAway implements Archive.
+func (h *previewHands) PutAway(old reprise.Ref) (string, error) {
+	h.preview.would("%s is archived, and the run begins again in %s.", old.Path, h.ref.Path)
+	return h.led.Archive(old.Path)
+}
+
+// GiveUp implements Archive.
+func (h *previewHands) GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Cleaned, error) {
+	h.preview.would("Statuses that were left in the middle are reset, and the state is archived.")
+	for _, ev := range upkeep.Resets(r, h.Now()) {
+		if err := projectTo(ctx, h.preview.dry, h.layout, h.ref, ev); err != nil {
+			return nil, err
+		}
+	}
+	if !r.Kind.Facts().Document {
+		_, err := h.led.Archive(r.Path)
+		return &upkeep.Cleaned{}, err
+	}
+	return &upkeep.Cleaned{}, nil
+}
+
+// Merge implements Archive.
+func (h *previewHands) Merge(ctx context.Context) (worktree.Merged, error) {
+	text, back, err := worktree.Merging(ctx, h.tree())
+	if err != nil {
+		return worktree.Merged{}, err
+	}
+	h.preview.would("%s", text)
+	return worktree.Merged{Text: text}, h.preview.dry.Apply(ctx, back)
+}
+
+// Discard implements Archive.
+func (h *previewHands) Discard(ctx context.Context) (worktree.Discarded, error) {
+	place, text, err := worktree.Discarding(ctx, h.tree())
+	if err == nil && place != "" {
+		_, err = h.led.Archive(place)
+	}
+	return worktree.Discarded{Text: text}, err
+}
+
+// caughtUp shows how opening the run brings its files up to the journal, and completes
+// its last group of events. any reports whether that changes anything.
+func (w *work) caughtUp(ctx context.Context, p *previewState) (any bool, err error) {
+	account, err := journal.ReadAccount(w.store, journal.Name(w.ref))
+	if err != nil || len(account.Entries) == 0 || w.gone() {
+		return false, err
+	}
+	findings, err := account.Bring(ctx, w.store, p.dry, w.layout, w.ref)
+	if err != nil {
+		return false, err
+	}
+	if err := w.load(); err != nil {
+		return false, err
+	}
+	last := account.Entries[len(account.Entries)-1]
+	if err := w.takeBehind(ctx, findings, last.Event, len(last.Files) > 0); err != nil {
+		return false, err
+	}
+	recorded := w.hist.Events
+	if err := w.putBack(ctx); err != nil {
+		return false, err
+	}
+	if !w.renewal.Open() || w.mayRenew() != nil {
+		if err := w.follow(ctx); err != nil {
+			return false, err
+		}
+	}
+	if w.hist.Events > recorded || len(p.dry.Edits()) > 0 {
+		return true, w.load()
+	}
+	return len(findings) > 0, nil
+}

@@ -1,0 +1,459 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/internal/durable"
+	"reprise/internal/redact"
+	"reprise/journal"
+	"reprise/project"
+	"reprise/settings"
+)
+
+// takeEnd settles what ended. It reads the disk first: agents write state themselves.
+func (w *work) takeEnd(ctx context.Context, e *End) error {
+	s := w.atWork[e.Step]
+	delete(w.atWork, e.Step)
+	defer func() {
+		if w.atWork[e.Step] == nil {
+			w.folders.leave(&s.Attempt)
+		}
+	}()
+	for _, f := range e.Findings {
+		w.notice(f)
+	}
+	switch {
+	case s.Verifying:
+		s.heard(e.Err)
+	case e.Err != nil:
+		return e.Err
+	case e.Ran != nil:
+		s.Ran = e.Ran
+		w.sum.add(e.Ran)
+	default:
+		s.Result = e.Result
+		w.left(s.Account, e.Result.Outcome)
+	}
+	if err := w.load(); err != nil {
+		return err
+	}
+	return w.settle(ctx, s)
+}
+
+// heard takes the answer of the verify command.
+func (s *Seen) heard(err error) {
+	s.Verifying, s.Refuted = false, ""
+	switch {
+	case err == nil:
+		s.Verified = VerifiedDone
+	case errors.Is(err, errCutShort):
+		s.Verified = VerifyStopped
+	case errors.Is(err, errNotAsked):
+		s.Verified = VerifySkipped
+	default:
+		s.Verified, s.Refuted = VerifiedNot, err.Error()
+	}
+}
+
+// add adds the summary of a child run.
+func (s *Summary) add(ran *Summary) {
+	s.Launches += ran.Launches
+	s.Commands += ran.Commands
+	s.Finished = append(s.Finished, ran.Finished...)
+	s.Failed = append(s.Failed, ran.Failed...)
+	s.Findings = append(s.Findings, ran.Findings...)
+	s.Refused = append(s.Refused, ran.Refused...)
+	s.Skipped = append(s.Skipped, ran.Skipped...)
+}
+
+// settle finds out what has to be known about an attempt that is over, and records its
+// end. Verifying stops with stop; then the attempt stays open on record.
+func (w *work) settle(stop context.Context, s *Seen) error {
+	// An end is settled completely even while we are being stopped.
+	ctx := context.WithoutCancel(stop)
+	w.look(s)
+	for {
+		s.Run, s.Events, s.History, s.Now, s.Stopping = w.run, w.events, w.hist.Step(s.Step), w.Now(), stop.Err() != nil
+		e := EndOf(s)
+		switch e.Move {
+		case RecordEnd:
+			return w.recordEnd(ctx, s, e)
+		case LookForCommits:
+			w.lookForCommits(ctx, s)
+		case RunVerify:
+			if w.verify(stop, s); s.Verifying {
+				return nil // it goes on once that has ended
+			}
+		case RecordLanded:
+			if err := w.recordEnd(ctx, s, e); err != nil {
+				return err
+			}
+			s.Landed, s.Result = e.Text, agent.Result{Outcome: agent.Done, Reply: s.Reply}
+		case AskPlaybook:
+			c := w.playbook.Conclude(w.led.Files(), w.run, s.Assignment, s.reply())
+			s.Conclusion = &c
+		case LandWork:
+			if err := w.land(stop, s); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// look fills in what can be seen of an attempt's files.
+func (w *work) look(s *Seen) {
+	s.Git, s.Denied = w.repo != nil, w.Denied[s.Key]
+	if s.Number == 0 || s.Child != nil {
+		return
+	}
+	s.Missing, s.MadeBefore = w.missing(&s.Attempt), w.madeBefore(&s.Attempt)
+	if s.Filed = ""; s.Result.Outcome != agent.Done {
+		s.Reply = w.reply(&s.Attempt)
+	}
+	if step := w.files.Step(s.Step); step != nil && step.Status.Closed() && !project.ByPresence(step, s.Expect) {
+		s.Filed = step.Status.String()
+	}
+}
+
+// lookForCommits fills in what git has of an attempt and, if its end is on record, what
+// has changed since.
+func (w *work) lookForCommits(ctx context.Context, s *Seen) {
+	s.Commits = &Commits{Accepted: w.commitOf(ctx, &s.Attempt, s.Key+reprise.TrailerAccepted)}
+	if s.Missing != "" && s.MadeBefore {
+		s.Commits.Before = w.commitBefore(ctx, &s.Attempt)
+	}
+	if s.Held != nil && s.Commits.Accepted == "" {
+		s.Changed = w.changedSince(ctx, &s.Attempt)
+	}
+}
+
+// verify starts the verify command, beside all other work.
+func (w *work) verify(stop context.Context, s *Seen) {
+	err := errCutShort
+	if stop.Err() == nil {
+		err = w.hands.Verify(stop, &s.Attempt)
+	}
+	switch {
+	case err == nil:
+		s.Verifying = true
+		w.atWork[s.Step] = s
+		return
+	case stop.Err() != nil:
+		err = errCutShort
+	}
+	s.heard(err)
+}
+
+// land makes the work of an attempt durable.
+func (w *work) land(stop context.Context, s *Seen) error {
+	l, err := w.hands.Land(stop, &s.Attempt)
+	if err != nil {
+		return err // not even that could be put on record
+	}
+	if s.Commit && w.repo != nil && l.Err == nil && l.Commit == "" && s.Result.Reply == nil {
+		l.Empty = !w.madeAny(&s.Attempt) && !w.changedAnything(context.WithoutCancel(stop), &s.Attempt)
+	}
+	s.Landing = &l
+	return nil
+}
+
+// recordEnd records how an attempt ended, and then reports it: nothing is reported before
+// it is on record.
+func (w *work) recordEnd(ctx context.Context, s *Seen, e Ending) error {
+	events := slices.Clone(e.Record)
+	if e.Limit {
+		events[0].Until = w.gate.Close(events[0].Account, events[0].Until, s.Now)
+	}
+	for i := range events {
+		w.complete(ctx, s, &events[i])
+	}
+	// crash: effect-durable
+	if err := w.recordAll(ctx, events...); err != nil {
+		return err
+	}
+	// crash: finished-recorded
+	if e.Accepted {
+		if err := w.load(); err != nil {
+			return err
+		}
+	}
+	w.tellEnd(s, e)
+	w.tellAsked(s.Run, s.Assignment, events)
+	return nil
+}
+
+// tellEnd remembers and reports an ending that is on record.
+func (w *work) tellEnd(s *Seen, e Ending) {
+	f := &s.Attempt
+	if e.Unpark {
+		delete(w.Parked, s.Step)
+	}
+	if e.Hold {
+		w.Held[s.Step] = true
+	}
+	if e.Park != "" {
+		w.Parked[s.Step] = e.Park
+	}
+	if e.Used != "" {
+		s.Told = append(s.Told, e.Used)
+	}
+	if s.Verified == VerifiedNot && s.Result.Outcome == "" {
+		w.Denied[s.Key] = true
+	}
+	w.sum.Questions = append(w.sum.Questions, e.Waits...)
+	switch {
+	case e.Accepted:
+		done := w.report(f, e.Text)
+		done.Commit, done.Resolved = e.Record[0].Commit, s.Recalled && s.Child == nil
+		w.sum.Finished = append(w.sum.Finished, done)
+	case e.Failed:
+		w.sum.Failed = append(w.sum.Failed, w.report(f, e.Text))
+	case e.Refuse:
+		w.countLaunch(f, -1)
+		w.refuse(s.Assignment, s.Err)
+	}
+	switch {
+	case e.Found:
+		w.tell(Progress{Kind: Resolved, Step: s.Step, Title: s.Unit.Title, Attempt: s.Number, Outcome: e.Outcome, Text: e.Text})
+	case e.Outcome != "":
+		w.tell(Progress{Kind: Ended, Step: s.Step, Title: s.Unit.Title, Role: s.Role, Attempt: s.Number, Outcome: e.Outcome, Text: e.Text, Took: w.Now().Sub(s.Began), Log: s.Log})
+	}
+	if e.Accepted {
+		w.stuck(s.Assignment, e.Record[0].Outcome)
+	}
+}
+
+// complete adds to an event about an attempt its session and, if it does not accept the
+// attempt, what stands in place of the expected files, what else it changed, and whether
+// it failed like the one before.
+func (w *work) complete(ctx context.Context, s *Seen, ev *reprise.Event) {
+	if ev.Step != s.Step || ev.Attempt != s.Number || ev.Kind == reprise.QuestionAsked || ev.Kind == reprise.AnswerApplied {
+		return
+	}
+	if ev.Outcome != sessionGone {
+		ev.Agent = s.History.Session
+	}
+	switch ev.Kind {
+	case reprise.StepFailed, reprise.StepReset, reprise.StepResolved:
+		ev.Expect = w.standing(&s.Attempt)
+	}
+	if ev.Kind == reprise.StepFailed || ev.Kind == reprise.StepReset {
+		ev.Left = w.leftBy(ctx, &s.Attempt)
+		ev.Work = w.printed(ctx, &s.Attempt, ev.Left)
+	}
+	if ev.Kind == reprise.StepFailed {
+		ev.Cause = w.cause(ctx, s, ev)
+		if last := s.History.LastFailure; last != nil && ev.Cause != "" && last.Cause == ev.Cause && ev.Outcome != journal.Pointless {
+			ev.Outcome = journal.SameAgain
+		}
+	}
+}
+
+// standing is what stands in place of the expected files.
+func (w *work) standing(f *Attempt) (out []reprise.Expected) {
+	for _, e := range f.Expect {
+		if now, err := w.hash(e.Path); err == nil && !now.IsZero() {
+			out = append(out, reprise.Expected{Path: e.Path, Before: now})
+		}
+	}
+	return out
+}
+
+// madeAny reports whether an expected file exists that did not, or was different, before
+// this attempt and the earlier ones that were not accepted.
+func (w *work) madeAny(f *Attempt) bool {
+	before := w.beforeAll(f)
+	return slices.ContainsFunc(f.Expect, func(e reprise.Expected) bool {
+		now, err := w.hash(e.Path)
+		if err != nil || now.IsZero() {
+			return false
+		}
+		was, known := before[e.Path]
+		return !f.unchanged(e, now) || known && now != was && e.Path != w.ref.Path
+	})
+}
+
+// beforeAll is what the expected files were before the first attempt that was not
+// accepted; nil if this is the first.
+func (w *work) beforeAll(f *Attempt) map[string]reprise.Hash {
+	first := w.hist.Step(f.Step).First
+	if first == nil || first.Attempt == f.Number {
+		return nil
+	}
+	before := map[string]reprise.Hash{}
+	for _, e := range first.Expect {
+		before[e.Path] = e.Before
+	}
+	return before
+}
+
+// unchanged reports whether an expected file is what it was before the attempt.
+func (f *Attempt) unchanged(e reprise.Expected, now reprise.Hash) bool {
+	started, known := f.AtStart[e.Path]
+	return now == e.Before || known && now == started
+}
+
+// missing says what an attempt should have left and did not, "" if nothing is missing.
+func (w *work) missing(f *Attempt) string {
+	var lacks []string
+	for _, e := range f.Expect {
+		now, err := w.hash(e.Path)
+		switch {
+		case err != nil:
+			lacks = append(lacks, e.Path+" cannot be read: "+whyUnread(err))
+		case now.IsZero() && w.isFolder(e.Path):
+			lacks = append(lacks, e.Path+" is a folder with nothing in it")
+		case now.IsZero():
+			lacks = append(lacks, e.Path+" is not there")
+		case e.Changed && f.unchanged(e, now):
+			what := e.Path + " is what it was before"
+			if e.Lacks != "" {
+				what += "; " + e.Lacks
+			}
+			lacks = append(lacks, what)
+		}
+	}
+	if len(lacks) == 0 {
+		return ""
+	}
+	return "it ended without leaving what it should: " + strings.Join(lacks, ", ")
+}
+
+// whyUnread is why a file cannot be read, without its name.
+func whyUnread(err error) string {
+	if odd, ok := errors.AsType[*durable.NotRegularError](err); ok {
+		return strings.TrimPrefix(err.Error(), "open "+odd.Path+": ")
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
+// madeBefore reports whether earlier attempts that were not accepted changed everything
+// that this one should have: it may have found their work complete.
+func (w *work) madeBefore(f *Attempt) bool {
+	before := w.beforeAll(f)
+	if before == nil {
+		return false
+	}
+	for _, e := range f.Expect {
+		now, err := w.hash(e.Path)
+		was, known := before[e.Path]
+		// What we write to the run's own file is not an agent's work.
+		if err != nil || now.IsZero() || e.Changed && (!known || now == was || e.Path == w.ref.Path) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxAgain bounds how often one process may finish a step without an agent. Loops need
+// far less.
+const maxAgain = 200
+
+// stuck parks a step that is finished twice in a row: its files do not take it, and
+// repeating it forever costs money.
+func (w *work) stuck(a reprise.Assignment, outcome string) {
+	again := w.LastDone == a.Step+" "+outcome
+	w.LastDone = a.Step + " " + outcome
+	if w.Times[a.Step]++; again && a.Local == "" || w.Times[a.Step] > maxAgain {
+		w.park(a, "was finished and is asked for again; its files do not take it in")
+	}
+}
+
+// counts is the outcome of an accepted attempt.
+const counts = "done"
+
+// report is the report of an attempt.
+func (w *work) report(f *Attempt, text string) StepReport {
+	return StepReport{ID: f.Step, Title: f.Unit.Title, Role: f.Role, Attempt: f.Number, Took: w.Now().Sub(f.Began), Text: text, Log: f.Log}
+}
+
+// refuse parks a step that cannot be started: trying again does not mend the settings.
+func (w *work) refuse(a reprise.Assignment, cause error) {
+	w.park(a, fmt.Sprintf("cannot be started: %v", cause))
+	w.sum.Refused = append(w.sum.Refused, cause)
+}
+
+// settleOpen settles attempts of an earlier process without an end on record.
+func (w *work) settleOpen(ctx context.Context, open []reprise.Event) error {
+	for _, ev := range open {
+		f := &Attempt{
+			Assignment: w.assignmentOf(ev.Step), Number: ev.Attempt, Key: ev.Key, Began: ev.At, Told: ev.Answers, Held: w.hist.Step(ev.Step).Held, Recalled: true,
+		}
+		f.Expect, f.Policy = ev.Expect, ev.Policy
+		if f.Child == nil {
+			if err := w.hands.Prepare(ctx, f); err != nil {
+				return err
+			}
+		}
+		if err := w.settle(ctx, &Seen{Attempt: *f}); err != nil {
+			return err
+		}
+		if err := w.load(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assignmentOf is what a step needs: as the files offer it, or from the step itself.
+func (w *work) assignmentOf(step string) reprise.Assignment {
+	d := w.decide()
+	for _, u := range append(slices.Clone(d.Units), w.run.Next...) {
+		if a, err := w.assign(u); err == nil && a.Step == step {
+			return a
+		}
+	}
+	u := reprise.Unit{ID: step, Phase: step}
+	if s := w.run.Step(step); s != nil {
+		u = s.Unit("")
+	}
+	a, err := w.assign(u)
+	if err != nil {
+		// The files no longer have the step. What is known of the attempt is enough to
+		// look for what it left.
+		a = reprise.Assignment{Unit: u}
+	}
+	a.Step = step
+	return a
+}
+
+// offered reports whether the files offer a step.
+func (w *work) offered(step string) bool {
+	for _, u := range w.run.Next {
+		if a, err := w.assign(u); err == nil && a.Step == step {
+			return true
+		}
+	}
+	return false
+}
+
+// reply is the result that an attempt left, nil if it cannot be used.
+func (w *work) reply(f *Attempt) *reprise.Reply {
+	reply, err := agent.ReadReply(f.ReplyFile)
+	if err != nil || reply == nil {
+		return nil
+	}
+	redact.New(w.secrets(f.Env)).Reply(reply)
+	return reply
+}
+
+// secrets are the values to hide of all agents of the settings: which one did an attempt
+// of an earlier process is not on record.
+func (w *work) secrets(env map[string]string) []string {
+	_, all := w.Settings.Environ(w.Environ, settings.Agent{Env: env})
+	for _, a := range w.Settings.Agents {
+		_, more := w.Settings.Environ(w.Environ, a)
+		all = append(all, more...)
+	}
+	return all
+}
