@@ -158,7 +158,7 @@ func TestO4_without_its_repository_work_stays_held(t *testing.T) {
 			}
 			before := len(events(t, e.Dir, ref))
 			_, err := e.Resume(t.Context(), ref, engine.Choice{})
-			if unsafe, ok := errors.AsType[*engine.UnsafeError](err); !ok || !strings.Contains(unsafe.Error(), "no git repository here any more") {
+			if unsafe, ok := errors.AsType[*engine.UnsafeError](err); !ok || !strings.Contains(unsafe.Error(), "no longer a git repository here") {
 				t.Fatalf("it goes on: %v", err)
 			}
 			if n := len(events(t, e.Dir, ref)); n != before {
