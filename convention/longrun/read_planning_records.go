@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -164,53 +165,28 @@ func dependency(word string, phase phaseNo) (planKey, bool) {
 	return planKey{phase, num, suffix}, ok
 }
 
-// column finds the column of a table with one of the headings, -1 if none.
-func column(header []doc.Cell, names ...string) int {
-	return slices.IndexFunc(header, func(c doc.Cell) bool { return slices.Contains(names, doc.Fold(c.Text)) })
-}
-
 // stateTables reads the tables of STATE.md: `| Phase | Plan | Duration |` lists
 // plans that were finished, `| Phase | Name | Status |` all phases with how far
-// they are. Only a table whose first columns hold the phase says something about
-// phases; quick tasks are numbered, too.
+// they are. Only a table whose first column is headed as the phase says something
+// about phases; quick tasks are numbered, too.
 func (g *gsd) stateTables(f *doc.File, m *doc.Markdown) {
-	s := &g.state
-	for _, t := range m.All().Tables() {
-		at := column(t.Header, slices.Concat(phaseNouns, []string{"phases", "etape", "faz"})...)
-		if at > 0 && doc.Fold(t.Header[0].Text) == "" && strings.TrimSpace(t.Header[0].Text) == "#" {
-			at = 0
-		}
-		if at != 0 {
-			continue
-		}
-		plan, status := column(t.Header, "plan", "plano"), column(t.Header, stateWords()...)
-		timed := column(t.Header, "duration", "time", "dauer", "duracao", "duracion", "耗时", "시간") >= 0
-		for _, r := range t.Rows {
-			p, ok := rowPhase(r[0].Text)
-			if ok && status >= 0 && plan != 1 && !startsDone(r[status].Text) {
-				s.notDone(p)
+	s, rows := &g.state, phaseRows(f, m)
+	for _, line := range slices.Sorted(maps.Keys(rows)) {
+		row := rows[line]
+		done := row.status < 0 && row.timed || row.status >= 0 && startsDone(row.cells[row.status].Value)
+		switch {
+		case !row.headed:
+		case row.plan == 1 && done:
+			if num, suffix, ok := parsePlanNo(strings.TrimLeft(strings.Trim(row.cells[1].Value, " *`"), "Pp")); ok {
+				s.metric[planKey{row.phase, num, suffix}] = f.At(line)
 			}
-			if !ok || status < 0 && !timed || status >= 0 && !startsDone(r[status].Text) {
-				continue
-			}
-			switch {
-			case plan == 1:
-				if num, suffix, ok := parsePlanNo(strings.TrimLeft(strings.Trim(r[1].Text, " *`"), "Pp")); ok {
-					s.metric[planKey{p, num, suffix}] = f.At(r[1].Line)
-				}
-			case status >= 0:
-				s.phases[p] = f.At(r[0].Line)
-			}
+		case row.plan == 1 || row.status < 0:
+		case done:
+			s.phases[row.phase] = f.At(line)
+		default:
+			s.notDone(row.phase)
 		}
 	}
-}
-
-// stateWords are the labels of a status, folded.
-func stateWords() (out []string) {
-	for _, w := range stateLabels["status"] {
-		out = append(out, doc.Fold(w))
-	}
-	return out
 }
 
 // notDone notes a phase that the list of STATE.md calls open, if it is the first.

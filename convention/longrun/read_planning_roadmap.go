@@ -8,7 +8,6 @@ import (
 
 	"reprise"
 	"reprise/internal/doc"
-	"reprise/internal/ledger"
 )
 
 // roadmap is what ROADMAP.md says: the boxes of plans and which phases it calls
@@ -38,12 +37,6 @@ type roadmapPhase struct {
 	named  [2]string // its title in headings and in boxes
 	reused bool      // the number was that of another phase before
 	tasks  [2]int    // boxes below its heading that are no plans: open, ticked
-}
-
-// cell is a cell of the progress table with the heading of its column.
-type cell struct {
-	column string
-	ledger.Text
 }
 
 // The places a phase is named in.
@@ -110,15 +103,7 @@ func (g *gsd) readRoadmap() {
 		return
 	}
 	var current, section phaseNo // the phase of the last heading, and while its section lasts
-	level := 0
-	rows := map[int][]cell{}
-	for _, t := range m.All().Tables() {
-		for _, row := range t.Rows {
-			for i, c := range row {
-				rows[c.Line] = append(rows[c.Line], cell{t.Header[i].Text, ledger.Cell(f, t.Header[i].Text, c)})
-			}
-		}
-	}
+	level, rows := 0, phaseRows(f, m)
 	for _, l := range m.All().Lines() {
 		text := strings.TrimSpace(l.Text)
 		switch {
@@ -130,7 +115,9 @@ func (g *gsd) readRoadmap() {
 				section = phaseNo{}
 			}
 		case strings.HasPrefix(text, "|"):
-			r.row(text, rows[l.No], f.At(l.No))
+			if row, ok := rows[l.No]; ok {
+				r.row(row, f.At(l.No))
+			}
 		default:
 			read := r.item(text, current, f.At(l.No))
 			if section.none() {
@@ -190,11 +177,6 @@ func (r *roadmap) heading(text string, at reprise.Source) (phaseNo, bool) {
 	return p, true
 }
 
-// marked reports whether a text begins with a mark for done.
-func marked(text string) bool {
-	return slices.ContainsFunc(doneMarks, func(m string) bool { return strings.HasPrefix(text, m) })
-}
-
 // headingDone reports whether a heading ends with a word for done or bears a
 // mark of it. A word in the middle may belong to the name: "Complete checkout".
 func headingDone(rest string) bool {
@@ -215,88 +197,14 @@ func headingDone(rest string) bool {
 	return false
 }
 
-// phaseHead finds the word phase with its number and returns what follows.
-func phaseHead(text string) (p phaseNo, rest string, ok bool) {
-	for i := range text {
-		if i > 0 && isLetter(text[i-1]) {
-			continue
-		}
-		tail, ok := cutPhaseWord(text[i:])
-		if !ok {
-			continue
-		}
-		tail = strings.TrimLeft(tail, " *")
-		end := 0
-		for end < len(tail) && (tail[end] >= '0' && tail[end] <= '9' || tail[end] == '.' || isLetter(tail[end]) || tail[end] == '-' && end > 0 && isLetter(tail[end-1])) {
-			end++
-		}
-		word := strings.TrimRight(tail[:end], ".")
-		if j := strings.LastIndexByte(word, '-'); j >= 0 {
-			word = word[j+1:] // a project's prefix
-		}
-		if p, ok := parsePhase(word); ok {
-			return p, tail[end:], true
-		}
-	}
-	return phaseNo{}, "", false
-}
-
-// row reads a row of the progress table: a phase in the first cell and a word
-// for done at the beginning of another one. Outside the column of the status the
-// word must stand alone: "Complete the checkout" is a goal.
-func (r *roadmap) row(text string, row []cell, at reprise.Source) {
-	cells := strings.Split(strings.Trim(text, "|"), "|")
-	if len(cells) < 3 {
+// row takes in a row of the progress table, unless it is of the phase that had
+// the number before.
+func (r *roadmap) row(row phaseRow, at reprise.Source) {
+	ph := r.phase(row.phase, at)
+	if ph.reused && shared(row.cells[0].Value, ph.last) == 0 {
 		return
 	}
-	p, ok := rowPhase(cells[0])
-	if !ok {
-		return
-	}
-	ph := r.phase(p, at)
-	if ph.reused && shared(cells[0], ph.last) == 0 {
-		return // the phase that had the number before
-	}
-	ph.row = row
-	status := slices.IndexFunc(row, func(c cell) bool { return slices.Contains(stateWords(), doc.Fold(c.column)) })
-	for i, c := range cells[1:] {
-		if startsDone(c) && (status < 0 || status == i+1 || alone(c)) {
-			ph.done = true
-		}
-	}
-}
-
-// alone reports whether a cell holds one word, or one with numbers behind it.
-func alone(cell string) bool {
-	ws := strings.Fields(doc.Fold(cell))
-	return !slices.ContainsFunc(ws[min(1, len(ws)):], func(w string) bool { return strings.Trim(w, "0123456789/.") != "" })
-}
-
-// rowPhase reads the phase in the first cell of a row: "3", "3. Mail", "Phase 3:
-// Mail", "03-mail".
-func rowPhase(cell string) (phaseNo, bool) {
-	text := strings.ToLower(strings.Trim(cell, " *`"))
-	if rest, ok := cutPhaseWord(text); ok {
-		text = strings.TrimLeft(rest, " ")
-	}
-	if i := strings.IndexAny(text, " :)"); i >= 0 {
-		text = text[:i]
-	}
-	if p, ok := parsePhase(strings.TrimRight(text, ".")); ok {
-		return p, true
-	}
-	number, slug, _ := strings.Cut(text, "-")
-	if slug == "" || slug[0] >= '0' && slug[0] <= '9' {
-		return phaseNo{}, false // a range, a date
-	}
-	return parsePhase(number)
-}
-
-// startsDone reports whether a cell begins with a word or a mark for done.
-func startsDone(cell string) bool {
-	cell = strings.Trim(cell, " *")
-	ws := strings.Fields(doc.Fold(cell))
-	return len(ws) > 0 && slices.Contains(doneWords, ws[0]) || marked(cell)
+	ph.row, ph.done = row.cells, ph.done || row.done()
 }
 
 // item reads a box: of a plan (`- [x] 05-01-PLAN.md`), of a phase, or of "Plan
@@ -349,26 +257,4 @@ func (r *roadmap) tick(k planKey, ticked bool, text string, at reprise.Source) {
 		text = text[i:]
 	}
 	r.boxes[k] = &box{ticked: ticked, text: plainText(strings.TrimLeft(text, " :—–-*`]")), source: at, lines: []int{at.Line}}
-}
-
-// checkbox reads `- [x] text` and `- ✅ text`. Any mark but a tick leaves it open.
-func checkbox(text string) (ticked bool, rest string, ok bool) {
-	if len(text) < 5 || strings.IndexByte("-*+", text[0]) < 0 {
-		return false, "", false
-	}
-	text = strings.TrimLeft(text[1:], " ")
-	for _, sign := range []string{"✅", "☑", "✓", "✔", "☐", "⬜"} {
-		if rest, ok := strings.CutPrefix(text, sign); ok {
-			return sign != "☐" && sign != "⬜", strings.TrimLeft(rest, "\ufe0f "), true
-		}
-	}
-	rest, ok = strings.CutPrefix(text, "[")
-	if !ok {
-		return false, "", false
-	}
-	mark, rest, ok := strings.Cut(rest, "]")
-	if !ok || len([]rune(mark)) != 1 {
-		return false, "", false
-	}
-	return strings.Contains("xX✓✔✅", mark), strings.TrimSpace(rest), true
 }
