@@ -165,43 +165,45 @@ func (g *gsd) waves(phase phaseNo) map[planKey]int {
 	return w
 }
 
-// lineUp orders the live plans of a phase. A wave is started only when the one
-// before it is done, so an open plan with a later plan of a later wave done was
-// skipped. Plans that need a person come last in their wave: the others do not
-// wait.
-func (g *gsd) lineUp(phase phaseNo) lineup {
-	w := g.waves(phase)
-	var fresh, old, ready, blocked []*plan
-	done := within(g.done, phase)
-	open := within(g.live, phase)
+// lineUp orders the live plans of a phase, or where nothing is live those whose
+// phase is closed without them. First comes what waits for nothing. A wave is
+// started only when the one before it is done, so an open plan with a later plan of
+// a later wave done was passed over; those that others wait for come before the
+// rest of them. In a wave, plans that need a person come last: the others do not
+// wait. All of a wave is started together, so a plan that later ones of its wave
+// have overtaken takes longer than the others.
+func (g *gsd) lineUp(phase phaseNo) (l lineup) {
+	w, done, open := g.waves(phase), within(g.done, phase), within(g.live, phase)
 	if len(g.live) == 0 {
 		open = keep(within(g.open, phase), func(p *plan) bool { return p.closed })
 	}
+	waits := func(p *plan) bool { return len(g.openNeeds(p)) > 0 }
+	behind := func(p *plan, wave int) []*plan { // the finished plans with a higher number, of later waves or of its own
+		return keep(done, func(d *plan) bool { return cmp.Compare(w[d.planKey], w[p.planKey]) == wave && d.compare(p.planKey) > 0 })
+	}
+	passed := func(p *plan) bool { return len(behind(p, 1)) > 0 }
+	wanted := func(p *plan) bool {
+		return slices.ContainsFunc(open, func(q *plan) bool { return !passed(q) && slices.Contains(g.openNeeds(q), p) })
+	}
+	rank := map[*plan][6]int{}
 	for _, p := range open {
-		passed := slices.ContainsFunc(done, func(j *plan) bool { return w[j.planKey] > w[p.planKey] && j.compare(p.planKey) > 0 })
-		switch {
-		case passed:
-			old = append(old, p)
-			continue
-		case len(g.openNeeds(p)) == 0:
-			ready = append(ready, p)
-		default:
-			blocked = append(blocked, p)
-		}
-		fresh = append(fresh, p)
+		rank[p] = [6]int{count(waits(p)), count(passed(p)), count(passed(p) && !wanted(p)), w[p.planKey], count(p.human), len(behind(p, 0))}
 	}
-	slices.SortFunc(blocked, func(a, b *plan) int {
-		return cmp.Or(cmp.Compare(w[a.planKey], w[b.planKey]), a.compare(b.planKey))
+	slices.SortFunc(open, func(a, b *plan) int {
+		x, y := rank[a], rank[b]
+		return cmp.Or(slices.Compare(x[:], y[:]), a.compare(b.planKey))
 	})
-	if len(ready) == 0 {
-		ready = g.unblockers(old, blocked, fresh)
+	if g.parallel {
+		open = smallerFirst(open, rank)
 	}
-	ready = g.byWave(ready, w)
-	var l lineup
-	for _, p := range ready {
-		if w[p.planKey] == w[ready[0].planKey] {
+	for _, p := range open {
+		r, first := rank[p], rank[open[0]]
+		switch {
+		case p == open[0] || !waits(open[0]) && slices.Equal(r[:4], first[:4]):
 			l.now = append(l.now, p)
-		} else {
+		case passed(p) && !passed(open[0]):
+			l.old = append(l.old, p)
+		default:
 			l.rest = append(l.rest, p)
 		}
 	}
@@ -211,25 +213,23 @@ func (g *gsd) lineUp(phase phaseNo) lineup {
 			break
 		}
 	}
-	l.rest = append(l.rest, without(blocked, l.now...)...)
-	l.old = without(without(old, l.now...), l.rest...)
-	slices.SortFunc(l.old, func(a, b *plan) int { return cmp.Or(personLast(a, b), a.compare(b.planKey)) })
 	return l
 }
 
-// unblockers finds what to start where nothing is ready: passed plans that
-// others need, else passed plans, else the first one (a cycle).
-func (g *gsd) unblockers(old, blocked, fresh []*plan) []*plan {
-	needed := keep(old, func(p *plan) bool {
-		return slices.ContainsFunc(blocked, func(b *plan) bool { return slices.Contains(g.openNeeds(b), p) })
-	})
-	free := keep(old, func(p *plan) bool { return len(g.openNeeds(p)) == 0 })
-	for _, list := range [][]*plan{needed, free, fresh[:min(1, len(fresh))], old[:min(1, len(old))]} {
-		if len(list) > 0 {
-			return slices.Clone(list)
+// smallerFirst puts a clearly smaller plan before the others of its rank: all are
+// started together, and less work is finished sooner. It counts only where the
+// waves are declared.
+func smallerFirst(plans []*plan, rank map[*plan][6]int) (out []*plan) {
+	for len(plans) > 0 {
+		group := keep(plans, func(p *plan) bool { return rank[p] == rank[plans[0]] })
+		least := slices.MinFunc(group, func(a, b *plan) int { return cmp.Compare(a.size, b.size) }).size
+		pick := group[0]
+		if !slices.ContainsFunc(group, func(p *plan) bool { return p.wave < 0 }) {
+			pick = group[slices.IndexFunc(group, func(p *plan) bool { return float64(p.size) <= float64(least)*smaller })]
 		}
+		out, plans = append(out, pick), without(plans, pick)
 	}
-	return nil
+	return out
 }
 
 // openNeeds lists the live plans a plan depends on.
@@ -241,43 +241,6 @@ func (g *gsd) openNeeds(p *plan) []*plan {
 // only its summary, and nothing waits for it.
 func (g *gsd) used(p *plan) bool {
 	return slices.ContainsFunc(g.done, func(done *plan) bool { return slices.Contains(done.needs, p.planKey) })
-}
-
-func personLast(a, b *plan) int { return cmp.Compare(count(a.human), count(b.human)) }
-
-// byWave sorts plans by wave, those that need a person last, then by number.
-// Where a wave is declared and runs in parallel, all of it is started together:
-// a plan that later ones of its wave have overtaken takes longer than the others,
-// and a clearly smaller one is finished sooner.
-func (g *gsd) byWave(plans []*plan, w map[planKey]int) []*plan {
-	overtaken := func(p *plan) int {
-		return len(keep(within(g.done, p.phase), func(d *plan) bool { return w[d.planKey] == w[p.planKey] && d.compare(p.planKey) > 0 }))
-	}
-	order := func(a, b *plan) int {
-		return cmp.Or(cmp.Compare(w[a.planKey], w[b.planKey]), personLast(a, b), cmp.Compare(overtaken(a), overtaken(b)))
-	}
-	slices.SortFunc(plans, func(a, b *plan) int { return cmp.Or(order(a, b), a.compare(b.planKey)) })
-	if !g.parallel {
-		return plans
-	}
-	var out []*plan
-	for len(plans) > 0 {
-		first := plans[0]
-		group := keep(plans, func(p *plan) bool { return order(p, first) == 0 })
-		declared, least := true, first.size
-		for _, p := range group {
-			declared, least = declared && p.wave >= 0, min(least, p.size)
-		}
-		pick := group[0]
-		for _, p := range group {
-			if declared && float64(p.size) <= float64(least)*smaller {
-				pick = p
-				break
-			}
-		}
-		out, plans = append(out, pick), without(plans, pick)
-	}
-	return out
 }
 
 // offer lists the plans that may be started: those of the wave; the next one if
