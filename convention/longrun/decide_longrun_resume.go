@@ -38,10 +38,7 @@ func (l *longRun) resume() {
 		}
 		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.PendingClarification, TaskGroup: group, Question: q.Text})
 	}
-	if len(found) > 0 {
-		first := found[0]
-		first.Also = found[1:]
-		l.run.Resume = &first
+	if l.run.Resume = firstOf(found); l.run.Resume != nil {
 		return
 	}
 	done, total := 0, 0
@@ -57,6 +54,15 @@ func (l *longRun) resume() {
 		total = len(l.plans)
 	}
 	l.run.Resume = &reprise.ResumeState{CompletedPlans: &done, TotalPlans: &total}
+}
+
+// firstOf is the first answer with the others behind it, nil if there is none.
+func firstOf(found []reprise.ResumeState) *reprise.ResumeState {
+	if len(found) == 0 {
+		return nil
+	}
+	found[0].Also = found[1:]
+	return &found[0]
 }
 
 // betweenPlans gives the plan to go on with. It is the first plan that is not

@@ -259,13 +259,8 @@ func (g *gsd) decideBetween() {
 		from = g.frontier()
 	}
 	target := from
-	for i := len(pending) - 1; i >= 0; i-- {
-		if pending[i].compare(from) >= 0 {
-			target = pending[i]
-		}
-	}
-	if len(pending) > 0 && (target.none() || !slices.Contains(pending, target)) {
-		target = pending[0]
+	if len(pending) > 0 {
+		target = pending[max(0, slices.IndexFunc(pending, func(p phaseNo) bool { return p.compare(from) >= 0 }))]
 	}
 	word := doc.Clip(g.state.word, 80)
 	switch {
@@ -295,7 +290,7 @@ func (g *gsd) decideBetween() {
 // phase that was begun.
 func (g *gsd) unwritten() *plan {
 	for _, p := range g.plans.sorted() {
-		if p.box != nil && !p.box.ticked && p.path == "" && !p.done && !g.road.done(p.phase) && g.started(p.phase) &&
+		if p.unwritten() && !g.road.done(p.phase) && g.started(p.phase) &&
 			(g.state.phase.none() || p.phase == g.state.phase) {
 			return p
 		}
@@ -323,6 +318,5 @@ func (g *gsd) resumeState() {
 	for _, q := range g.run.PendingQuestions() {
 		found = append(found, reprise.ResumeState{Interrupted: true, Type: reprise.PendingClarification, TaskGroup: q.Subject, Question: q.Text})
 	}
-	found[0].Also = found[1:]
-	g.run.Resume = &found[0]
+	g.run.Resume = firstOf(found)
 }

@@ -153,6 +153,14 @@ func (c *checkpoint) name() string {
 	return c.source.File
 }
 
+// checkpointText is the time of a plan's checkpoint as written.
+func (p *plan) checkpointText() string {
+	if p.checkpoint == nil {
+		return ""
+	}
+	return p.checkpoint.stamp
+}
+
 // partial reports whether tasks of the plan are left.
 func (c *checkpoint) partial() bool { return c != nil && c.known && c.completed < c.total }
 

@@ -79,6 +79,14 @@ func (s *summary) name() string {
 	return s.file
 }
 
+// endText is the time of a plan's summary as written.
+func (p *plan) endText() string {
+	if p.summary == nil {
+		return ""
+	}
+	return p.summary.endedAt.Value
+}
+
 // claim is what the summary says of its plan.
 func (s *summary) claim() reprise.Claim {
 	word := s.word

@@ -23,7 +23,6 @@ type gsd struct {
 	filed []*plan // those with a PLAN or a SUMMARY file, in order
 
 	left     map[string]phaseNo // folders whose number another folder uses
-	strange  map[phaseNo]bool   // phases whose plans are of an earlier milestone, as far as asked
 	handoffs []handoffFile
 	checks   []handoffFile // VERIFICATION and UAT files
 
@@ -43,7 +42,7 @@ type gsd struct {
 }
 
 func loadPlanning(r *doc.Reader, run *reprise.Run) *gsd {
-	g := &gsd{r: r, run: run, dir: run.Path, plans: planSet{}, strange: map[phaseNo]bool{}}
+	g := &gsd{r: r, run: run, dir: run.Path, plans: planSet{}}
 	g.readState()
 	g.readRoadmap()
 	g.settleRivals()
@@ -91,6 +90,10 @@ func (p *plan) ticked() bool { return p.box != nil && p.box.ticked }
 func (p *plan) takenOut() bool {
 	return p.superseded != "" || p.box != nil && !p.box.ticked && takenOut(p.box.text)
 }
+
+// unwritten reports whether ROADMAP.md lists the plan as open and its file is not
+// there.
+func (p *plan) unwritten() bool { return p.box != nil && !p.box.ticked && p.path == "" && !p.done }
 
 // skipped reports whether the summary of a plan says that it was left out.
 func (p *plan) skipped() bool { return p.summary != nil && p.summary.status == reprise.Skipped }

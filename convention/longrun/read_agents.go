@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -116,8 +117,8 @@ func readAgent(f *doc.File, run *reprise.Run, n *doc.Node) *agentEntry {
 	}
 	e.at = lenientTime(n.Get("timestamp"))
 	e.ended = lenientTime(n.Get("completion_timestamp"))
-	run.Active(e.at, orSource(n.Get("timestamp").Source(), e.source))
-	run.Active(e.ended, orSource(n.Get("completion_timestamp").Source(), e.source))
+	run.Active(e.at, cmp.Or(n.Get("timestamp").Source(), e.source))
+	run.Active(e.ended, cmp.Or(n.Get("completion_timestamp").Source(), e.source))
 	if status, ok := agentWords[doc.Fold(e.word)]; ok {
 		e.status = status
 	} else {

@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -167,7 +168,7 @@ func (l *longRun) readSummary(p *plan, name string) {
 		return
 	}
 	word := m.Front.Get("status")
-	s.word, s.source = word.Str(), orSource(word.Source(), s.source)
+	s.word, s.source = word.Str(), cmp.Or(word.Source(), s.source)
 	if s.statusAt = ledger.Front(f, m, "status"); s.word == "" {
 		if label, ok := m.All().Label("Status"); ok {
 			s.word, s.source = label.Value, f.At(label.Line)

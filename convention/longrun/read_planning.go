@@ -173,7 +173,7 @@ func (g *gsd) readGSDPlan(p *plan, name string) {
 		p.declared = true
 		for _, item := range front.Get("depends_on").Strs() {
 			for _, word := range strings.FieldsFunc(item, func(r rune) bool { return r == ',' || r == ' ' }) {
-				if need, ok := dependency(word, p.phase); ok {
+				if need, ok := planOfPhase(word, p.phase); ok {
 					p.needs = append(p.needs, need)
 				}
 			}

@@ -99,8 +99,7 @@ func (g *gsd) judgeHandoffs() {
 func (g *gsd) staleHandoff(h *handoff) string {
 	day := 24 * time.Hour
 	finished := func(p phaseNo) bool {
-		unwritten := func(p *plan) bool { return p.box != nil && !p.box.ticked && p.path == "" && !p.done } // listed in ROADMAP.md
-		if len(within(g.live, p)) > 0 || slices.ContainsFunc(within(g.plans.sorted(), p), unwritten) {
+		if len(within(g.live, p)) > 0 || slices.ContainsFunc(within(g.plans.sorted(), p), (*plan).unwritten) {
 			return false
 		}
 		return g.started(p) || g.road.done(p)

@@ -132,8 +132,11 @@ func phaseAndPlan(ws []string) (planKey, bool) {
 
 // planIn reads a word such as 05-01, 05-01-PLAN.md, 05-slug-05-02 or
 // 05-slug/02-PLAN.md.
-func planIn(word string) (planKey, bool) {
-	folder := phaseNo{}
+func planIn(word string) (planKey, bool) { return planOfPhase(word, phaseNo{}) }
+
+// planOfPhase reads such a word where plans of a phase are spoken of: a number
+// alone is one of them.
+func planOfPhase(word string, folder phaseNo) (planKey, bool) {
 	word = strings.Trim(word, "*_`\"'():;,.[]")
 	if i := strings.LastIndexByte(word, '/'); i >= 0 {
 		folder, _ = phaseOfFolder(path.Base(word[:i]), true)
@@ -149,20 +152,6 @@ func planIn(word string) (planKey, bool) {
 		return planKey{folder, num, suffix}, single
 	}
 	return k, ok
-}
-
-// dependency reads 05-01, 05-PLAN-01, 05-01-PLAN; a bare number is a plan of
-// the same phase.
-func dependency(word string, phase phaseNo) (planKey, bool) {
-	ws := numbersOf(words(strings.TrimSuffix(strings.Trim(word, "\"'[]` "), ".md")))
-	if k, _, ok := pairIn(ws, phase); ok {
-		return k, true
-	}
-	if len(ws) != 1 || !doc.Digits(ws[0]) {
-		return planKey{}, false
-	}
-	num, suffix, ok := parsePlanNo(ws[0])
-	return planKey{phase, num, suffix}, ok
 }
 
 // stateTables reads the tables of STATE.md: `| Phase | Plan | Duration |` lists

@@ -142,15 +142,6 @@ func shared(slug, title string) (n int) {
 // number: their folder bears another name than ROADMAP.md gives it, and STATE.md
 // is not there yet or has it still to plan.
 func (g *gsd) foreign(p phaseNo) bool {
-	known, ok := g.strange[p]
-	if !ok {
-		known = g.readForeign(p)
-		g.strange[p] = known
-	}
-	return known
-}
-
-func (g *gsd) readForeign(p phaseNo) bool {
 	ph := g.road.phases[p]
 	c := p.compare(g.state.phase)
 	if ph == nil || ph.done || g.state.phase.none() || c < 0 || c == 0 && g.state.status != gsdPlanning {

@@ -1,6 +1,7 @@
 package longrun
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -255,7 +256,7 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]ledger
 			s.body = gsdMilestone
 		}
 	}
-	s.status, s.word, s.source = s.front, node.Str(), orSource(node.Source(), f.At(0))
+	s.status, s.word, s.source = s.front, node.Str(), cmp.Or(node.Source(), f.At(0))
 	if s.front == gsdNone || s.front == gsdOther && s.body != gsdNone {
 		s.status, s.word, s.source = s.body, s.bodyWord, f.At(body.Line)
 	}

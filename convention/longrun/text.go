@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"reprise"
 	"reprise/internal/doc"
 	"reprise/internal/ledger"
 )
@@ -24,13 +23,6 @@ func between(text, open, shut string) (string, bool) {
 	}
 	inner, _, _ := strings.Cut(rest, shut)
 	return strings.TrimSpace(inner), true
-}
-
-func orSource(a, b reprise.Source) reprise.Source {
-	if a.File == "" {
-		return b
-	}
-	return a
 }
 
 // lenientTime reads a time that a model wrote: a point in time, or the first

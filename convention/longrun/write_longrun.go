@@ -227,7 +227,7 @@ func (w *longRunRecorder) newSummary(p *plan, word string) {
 	}
 	b.WriteString("status: " + word + "\n")
 	if !ev.At.IsZero() {
-		b.WriteString("completed_at: " + w.spell(w.peerTime()) + "\n")
+		b.WriteString("completed_at: " + w.spellAs((*plan).endText) + "\n")
 		if e := p.latest(); e != nil && !e.at.IsZero() && ev.At.After(e.at) && !e.interrupted() {
 			b.WriteString("duration_minutes: " + strconv.Itoa(int(ev.At.Sub(e.at).Minutes())) + "\n")
 		}
@@ -250,14 +250,14 @@ func (w *recorder) summaryBody(text string) (out string) {
 	return out
 }
 
-// peerTime is how another summary writes its time.
-func (w *longRunRecorder) peerTime() string {
+// spellAs writes the time of the event as the first plan that has one does.
+func (w *longRunRecorder) spellAs(written func(p *plan) string) string {
 	for _, p := range w.l.plans {
-		if p.summary != nil && p.summary.endedAt.Value != "" {
-			return p.summary.endedAt.Value
+		if sample := written(p); sample != "" {
+			return w.spell(sample)
 		}
 	}
-	return ""
+	return w.spell("")
 }
 
 // summaryStatus changes the status a summary states, where it states it.

@@ -85,7 +85,7 @@ func (w *longRunRecorder) finishTask(p *plan, task int) {
 		}
 		var at any
 		if !w.ev.At.IsZero() {
-			at = w.spell(w.peerCheckpoint())
+			at = w.spellAs((*plan).checkpointText)
 		}
 		content, err := newCheckpoint(p, w.l.second(p), task, commits, at)
 		w.Fail(err)
@@ -130,16 +130,6 @@ func newCheckpoint(p *plan, second bool, done int, commits map[int]string, at an
 		{Key: "last_activity", Value: at}, {Key: "error", Value: nil}, {Key: "total_tasks", Value: total},
 		{Key: "task_commits", Value: byTask}, {Key: "files_modified", Value: []any{}}, {Key: "partial_commits", Value: []any{}},
 	})
-}
-
-// peerCheckpoint is how another checkpoint writes its time.
-func (w *longRunRecorder) peerCheckpoint() string {
-	for _, p := range w.l.plans {
-		if p.checkpoint != nil && p.checkpoint.stamp != "" {
-			return p.checkpoint.stamp
-		}
-	}
-	return ""
 }
 
 // putCheckpoint sets a field that the file has. Fields it does without are not
