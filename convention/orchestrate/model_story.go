@@ -26,6 +26,7 @@ type field struct {
 	heading bool // under or in a heading "Status"
 	front   bool
 	closing bool // among the last lines of the file
+	fenced  bool // in a block of YAML in the head
 
 	place ledger.Value // of a field in the front matter, or of a story in YAML
 	boxes []doc.Check  // of a list of statuses
@@ -62,7 +63,7 @@ type storyDoc struct {
 func readStory(r *doc.Reader, name string) *storyDoc { return storyOfFile(r.Open(name)) }
 
 func storyOfFile(f *doc.File) *storyDoc {
-	if !f.OK() {
+	if !f.OK() || isConflicted(f) {
 		return nil
 	}
 	s := &storyDoc{path: f.Path, file: f, dates: dates(f.Data)}
@@ -296,6 +297,32 @@ func (s *storyDoc) labels(m *doc.Markdown) {
 		if key, v, ok := strings.Cut(l.Text, "\uff1a"); ok && !seen[l.No] && isStatusKey(trimBullet(key)) && strings.TrimSpace(v) != "" {
 			seen[l.No] = true
 			s.fields = append(s.fields, field{class: classify(v), word: strings.TrimSpace(v), line: l.No})
+		}
+	}
+	if !slices.ContainsFunc(s.fields, func(f field) bool { return f.head || f.line <= head }) {
+		s.fencedStatus(m, head)
+	}
+}
+
+// fencedStatus reads the status from a block of YAML in the head, which some
+// stories have in place of front matter. Elsewhere such a block is an example.
+func (s *storyDoc) fencedStatus(m *doc.Markdown, head int) {
+	in := false
+	for _, l := range m.Lines {
+		switch mark := strings.TrimSpace(l.Text); {
+		case !l.Hidden || l.No > head:
+			in = false
+		case !in:
+			in = mark == "```yaml" || mark == "```yml"
+		case strings.HasPrefix(mark, "```"):
+			in = false
+		default:
+			key, v, _ := strings.Cut(l.Text, ":")
+			v, _, _ = strings.Cut(v, " #")
+			if v = strings.Trim(v, " \t\"'"); v != "" && isStatusKey(key) {
+				s.fields = append(s.fields, field{class: classify(v), word: v, line: l.No, fenced: true})
+				return
+			}
 		}
 	}
 }

@@ -272,11 +272,15 @@ func (c *recorder) setField(file *ledger.File, f field, want class, word string,
 }
 
 // patchLine replaces a value behind a colon that only this convention reads: the
-// full-width one of Chinese text.
+// full-width one of Chinese text, or one in a block of YAML.
 func (c *recorder) patchLine(file *ledger.File, f field, next string) {
+	mark := "\uff1a"
+	if f.fenced {
+		mark = ":"
+	}
 	for _, l := range file.Doc().Lines {
-		colon := strings.Index(l.Text, "\uff1a")
-		if l.No != f.line || l.Hidden || colon < 0 {
+		colon := strings.Index(l.Text, mark)
+		if l.No != f.line || l.Hidden != f.fenced || colon < 0 {
 			continue
 		}
 		if at := strings.Index(l.Text[colon:], f.word); at >= 0 {
