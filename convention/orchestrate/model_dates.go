@@ -2,10 +2,8 @@ package orchestrate
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"reprise/internal/doc"
@@ -68,8 +66,8 @@ func lineDate(line []byte) (last time.Time) {
 
 // afterYear reads -3-1, /03/01 or 年3月1日 behind a year, beforeYear 01/03/ before it.
 var (
-	afterYear  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:-|/|年)(\d{1,2})(?:-|/|月)(\d{1,2})(?:\D|$)`) })
-	beforeYear = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\D)(\d{1,2})/(\d{1,2})/$`) })
+	afterYear  = pattern(`^(?:-|/|年)(\d{1,2})(?:-|/|月)(\d{1,2})(?:\D|$)`)
+	beforeYear = pattern(`(?:^|\D)(\d{1,2})/(\d{1,2})/$`)
 )
 
 func digits(text []byte) int { v, _ := number(string(text)); return v }

@@ -3,9 +3,11 @@ package orchestrate
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // key is what a story's file name says of its place among the others: CP-5.1
@@ -142,138 +144,92 @@ func nameKey(name string) key {
 	}
 }
 
-// isDay reports whether s begins with a day, 2026-05-27: that numbers nothing.
-func isDay(s string) bool {
-	const form = "dddd-dd-dd"
-	if len(s) < len(form) || !atBreak(s, len(form)) {
-		return false
-	}
-	for i := range len(form) {
-		if isDigit(s[i]) != (form[i] == 'd') || form[i] == '-' && s[i] != '-' && s[i] != '_' {
-			return false
-		}
-	}
-	return true
+// The forms of numbers in names. A number has at most nine digits, and what parts
+// it from what follows is one of "-_. ".
+var (
+	// epic-1-story-2, E1-S2b, sprint-3-us-4.
+	epicStoryForm = pattern(`(?i)^(?:epic|sprint|e|s)?[-_. ]*(\d{1,9})[-_. ]*(?:user[-_]?story|story|us|s)[-_. ]*(\d{1,9})([a-z])?(?:[-_. ]|$)`)
+	// 5.1, 5-1, 5.1.2, 11 or 11a. Parts parted by a dash or an underscore have at most
+	// three digits: 16-20260527 is a number and a date.
+	numberForm = pattern(`^(\d{1,9})((?:\.\d{1,9})*)(?:([a-zA-Z])(?:[-_. ]|$)|[-_](\d{1,3})(?:[-_. ]|$)|[-_ ]|\.(?:\D|$)|$)`)
+	// m1, P0, h12.
+	markForm = pattern(`^([a-zA-Z]{1,3})(\d{1,9})$`)
+	// 2026-05-27: a day numbers nothing.
+	dayForm = pattern(`^\d{4}[-_]\d\d[-_]\d\d(?:[-_. ]|$)`)
+	// What follows the mark of a version, as in v1-phase-12-slug, up to a number of
+	// the story itself: then the mark is part of the prefix.
+	versionForm = pattern(`^[-_](?:[a-zA-Z][a-zA-Z0-9]*[-_])?`)
+	// epic-5, epic-5-slug.
+	epicForm = pattern(`(?i)^epic[-_. ]*(\d{1,9})`)
+)
+
+// pattern compiles an expression when it is first needed.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// ofVersion reports whether what follows a version mark, as in v1-phase-12-slug,
-// numbers the story itself: then the mark is part of the prefix.
+func isDay(s string) bool { return dayForm().MatchString(s) }
+
 func ofVersion(s string) bool {
-	if s == "" || (s[0] != '-' && s[0] != '_') {
-		return false
-	}
-	s = s[1:]
-	if _, _, n := numberRun(s); n > 0 {
-		return true
-	}
-	n := wordLen(s)
-	if n == 0 || n == len(s) || (s[n] != '-' && s[n] != '_') {
-		return false
-	}
-	_, _, m := numberRun(s[n+1:])
-	return m > 0
+	mark := versionForm().FindString(s)
+	_, _, n := numberRun(s[len(mark):])
+	return mark != "" && n > 0
 }
 
 // epicStoryKey reads epic-1-story-2, E1-S2, sprint-3-us-4.
 func epicStoryKey(name string) (key, bool) {
-	low := strings.ToLower(name)
-	i := 0
-	for _, w := range []string{"epic", "sprint", "e", "s"} {
-		if strings.HasPrefix(low, w) {
-			i = len(w)
-			break
-		}
-	}
-	i += separators(low[i:])
-	a, n := number(low[i:])
-	if n == 0 {
+	m := epicStoryForm().FindStringSubmatchIndex(name)
+	if m == nil {
 		return key{}, false
 	}
-	i += n
-	i += separators(low[i:])
-	w := 0
-	for _, word := range []string{"user-story", "user_story", "userstory", "story", "us", "s"} {
-		if strings.HasPrefix(low[i:], word) {
-			w = len(word)
-			break
-		}
+	epic, _ := number(name[m[2]:m[3]])
+	story, _ := number(name[m[4]:m[5]])
+	k := key{nums: []int{epic, story}, id: name[:m[5]]}
+	if m[6] >= 0 {
+		k.letter, k.id = name[m[6]]|0x20, name[:m[7]]
 	}
-	if w == 0 {
-		return key{}, false
-	}
-	i += w
-	i += separators(low[i:])
-	b, n := number(low[i:])
-	if n == 0 {
-		return key{}, false
-	}
-	i += n
-	k := key{nums: []int{a, b}}
-	if i < len(low) && isLetter(low[i]) && atBreak(low, i+1) {
-		k.letter = low[i]
-		i++
-	}
-	if !atBreak(low, i) {
-		return key{}, false
-	}
-	k.id = name[:i]
 	return k, true
 }
 
-// numberRun reads 5.1, 5-1, 5.1.2 or 11 with an optional letter at the
-// beginning of s; n is its length, 0 if there is none. Parts parted by a dash
-// or an underscore have at most three digits: 16-20260527 is a number and a
-// date.
+// numberRun reads the numbers at the beginning of s with an optional letter; n is
+// the length of that, 0 if there is none.
 func numberRun(s string) (nums []int, letter byte, n int) {
-	v, i := number(s)
-	if i == 0 {
+	m := numberForm().FindStringSubmatch(s)
+	if m == nil {
 		return nil, 0, 0
 	}
-	nums = []int{v}
-	dotted := false
-	for i < len(s) && s[i] == '.' {
-		v, m := number(s[i+1:])
-		if m == 0 {
-			break
-		}
-		nums, i, dotted = append(nums, v), i+1+m, true
+	for _, part := range strings.Split(m[1]+m[2], ".") {
+		v, _ := number(part)
+		nums = append(nums, v)
 	}
-	if !dotted && i < len(s) && (s[i] == '-' || s[i] == '_') {
-		if v, m := number(s[i+1:]); m > 0 && m <= 3 && atBreak(s, i+1+m) {
-			nums, i = append(nums, v), i+1+m
-		}
+	n = len(m[1]) + len(m[2])
+	switch {
+	case m[3] != "":
+		letter, n = m[3][0]|0x20, n+1
+	case m[4] != "" && m[2] == "":
+		v, _ := number(m[4])
+		nums, n = append(nums, v), n+1+len(m[4])
 	}
-	if i < len(s) && isLetter(s[i]) && atBreak(s, i+1) {
-		return nums, s[i] | 0x20, i + 1
-	}
-	if !atBreak(s, i) {
-		return nil, 0, 0
-	}
-	return nums, 0, i
+	return nums, letter, n
 }
 
 // markedNumber reads a word of one to three letters followed by a number.
 func markedNumber(word string) (head string, nums []int, ok bool) {
-	i := 0
-	for i < len(word) && isLetter(word[i]) {
-		i++
-	}
-	v, n := number(word[i:])
-	if i == 0 || i > 3 || n == 0 || i+n != len(word) {
+	m := markForm().FindStringSubmatch(word)
+	if m == nil {
 		return "", nil, false
 	}
-	return word[:i], []int{v}, true
+	v, _ := number(m[2])
+	return m[1], []int{v}, true
 }
 
 // epicFolder reads the number of a folder epic-N or epic-N-slug.
-func epicFolder(name string) (int, bool) {
-	low := strings.ToLower(name)
-	if !strings.HasPrefix(low, "epic") {
-		return 0, false
+func epicFolder(name string) (n int, ok bool) {
+	if m := epicForm().FindStringSubmatch(name); m != nil {
+		n, _ = number(m[1])
+		return n, true
 	}
-	i := 4 + separators(low[4:])
-	v, n := number(low[i:])
-	return v, n > 0
+	return 0, false
 }
 
 // cutWord strips a leading word (story, user) and what parts it from the rest.
