@@ -134,6 +134,8 @@ type Run struct {
 	Questions []Question
 	Artifacts []Artifact
 	Findings  []Finding
+	// Unread are the files and folders that its layout asked for and could not use.
+	Unread []string `json:"-"`
 	// Also lists further places that tell of this same run: a second copy
 	// of its plan, its story file, a worktree.
 	Also []Ref

@@ -110,7 +110,7 @@ func rehearse(store reprise.Store, ref reprise.Ref, events []reprise.Event, with
 	if len(without) == 0 {
 		return nil
 	}
-	run, err := l.Load(dry, ref)
+	run, err := reprise.Load(l, dry, ref)
 	if err != nil {
 		return err
 	}

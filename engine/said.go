@@ -74,7 +74,7 @@ func (w *work) imagined(ctx context.Context, events []reprise.Event) (*reprise.R
 			return nil, err
 		}
 	}
-	return w.layout.Load(dry, w.ref)
+	return reprise.Load(w.layout, dry, w.ref)
 }
 
 // mustBeOut says which of the steps to skip the files would not skip, and which question

@@ -229,7 +229,7 @@ func (a *Account) Bring(ctx context.Context, store *durable.Store, on reprise.St
 	}
 	brought := map[string]bool{}
 	for _, ev := range late {
-		run, err := layout.Load(on, ref)
+		run, err := reprise.Load(layout, on, ref)
 		if err != nil {
 			return out, err
 		}

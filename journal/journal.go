@@ -193,7 +193,7 @@ func (j *Journal) carryOut(ctx context.Context, ev reprise.Event, edits []repris
 
 // Current gives the run as its files tell it now.
 func (j *Journal) Current() (*reprise.Run, error) {
-	run, err := j.layout.Load(j.store, j.ref)
+	run, err := reprise.Load(j.layout, j.store, j.ref)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", j.ref.Path, err)
 	}

@@ -10,7 +10,7 @@ import (
 // a store that keeps its changes to itself it tells what would come of the event.
 // The error is reprise.ErrCannotRecord where the files have no place for it.
 func Play(ctx context.Context, store reprise.Store, layout reprise.Layout, ref reprise.Ref, ev reprise.Event) error {
-	run, err := layout.Load(store, ref)
+	run, err := reprise.Load(layout, store, ref)
 	if err != nil {
 		return err
 	}

@@ -184,7 +184,7 @@ func putKept(ctx context.Context, into reprise.Store, store *durable.Store, snap
 func playAll(ctx context.Context, on reprise.Store, layout reprise.Layout, ref reprise.Ref, events []reprise.Event) error {
 	tracker, tracks := layout.(reprise.Tracker)
 	for len(events) > 0 && ctx.Err() == nil {
-		run, err := layout.Load(on, ref)
+		run, err := reprise.Load(layout, on, ref)
 		if err != nil {
 			return err
 		}

@@ -139,7 +139,7 @@ func (l *Lost) isCopy(r *reprise.Run) bool {
 func (l *Lost) run(ctx context.Context, store *durable.Store, lay reprise.Layout) *reprise.Run {
 	run := &reprise.Run{Ref: l.Ref}
 	if made, err := l.account.Rebuild(ctx, store, lay, l.Ref); err == nil {
-		if then, err := lay.Load(made.Files, l.Ref); err == nil {
+		if then, err := reprise.Load(lay, made.Files, l.Ref); err == nil {
 			run = then
 			if !run.State.Open() {
 				return nil
@@ -245,7 +245,7 @@ func forgotten(ctx context.Context, store *durable.Store, l reprise.Layout, r *r
 	if err != nil {
 		return nil // repair says so
 	}
-	then, err := l.Load(made.Files, r.Ref)
+	then, err := reprise.Load(l, made.Files, r.Ref)
 	if err != nil {
 		return nil // likewise
 	}

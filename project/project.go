@@ -235,7 +235,7 @@ func (res *Result) loadOne(j job, files *tree.FS) (r *reprise.Run) {
 			r = lost(fmt.Sprint(oops))
 		}
 	}()
-	run, err := j.layout.Load(fsys, j.ref)
+	run, err := reprise.Load(j.layout, fsys, j.ref)
 	if err != nil {
 		return lost(err.Error())
 	}

@@ -179,7 +179,7 @@ func (b *Beginning) imagine(ctx context.Context, store *durable.Store, l reprise
 	if refs, err := l.Find(dry); !slices.Contains(refs, b.Run) {
 		return nil, cmp.Or(err, fmt.Errorf("%s is no place for it", b.Run.Path))
 	}
-	run, err := l.Load(dry, b.Run)
+	run, err := reprise.Load(l, dry, b.Run)
 	if err != nil {
 		return nil, err
 	}

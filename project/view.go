@@ -158,7 +158,7 @@ func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *jo
 	}
 	var then *reprise.Run
 	if err == nil {
-		then, err = l.Load(dry, r.Ref)
+		then, err = reprise.Load(l, dry, r.Ref)
 	}
 	f := journal.StepsChanged(r.Ref, file)
 	if err != nil {
@@ -198,6 +198,9 @@ func (v *View) recall(last reprise.Source) {
 // judge holds the run against what was observed, asks the checks and decides.
 func (v *View) judge(s *Scope) {
 	v.Observed = s.Observed
+	if !v.Own {
+		v.Run.Doubt()
+	}
 	if s.Checks != 0 {
 		grade.New(v.Observed).Run(v.Run)
 		examine.Apply(v.Run, v.Observed, s.Checks)

@@ -125,7 +125,7 @@ func record(store reprise.Store, r *reprise.Run, ev reprise.Event) ([]reprise.Ed
 	if err != nil {
 		return nil, err
 	}
-	run, err := l.Load(store, r.Ref)
+	run, err := reprise.Load(l, store, r.Ref)
 	if err != nil {
 		return nil, err
 	}

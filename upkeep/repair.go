@@ -142,7 +142,7 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 		plan.runs = append(plan.runs, r)
 	}
 	// What is still damaged once everything is mended, nothing can be done about.
-	rest, err := l.Load(after, r.Ref)
+	rest, err := reprise.Load(l, after, r.Ref)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func CanGoOn(store *durable.Store, r *reprise.Run) (aside []string, err error) {
 		return nil, err
 	}
 	seen := &seeing{FS: store, names: map[string]bool{}}
-	if _, err := l.Load(seen, r.Ref); err != nil {
+	if _, err := reprise.Load(l, seen, r.Ref); err != nil {
 		return nil, err
 	}
 	for _, link := range links {

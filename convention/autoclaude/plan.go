@@ -93,7 +93,7 @@ func readPlan(fsys fs.FS, dir string) *plan {
 		p.broken = true
 	case root.Kind != doc.Map || len(root.Keys) == 0:
 		p.broken = true
-		p.file.Report(reprise.Warning, reprise.CodeUnreadable, 0, "holds no plan: not an object, or an empty one",
+		p.file.Lost(reprise.CodeUnreadable, 0, "holds no plan: not an object, or an empty one",
 			"look for a copy in the worktree, or let the planner run again")
 	default:
 		p.readTop(root.Node)

@@ -284,7 +284,7 @@ func readIntact(t *testing.T, l reprise.Layout, sample fstest.MapFS) *reading {
 	}
 	for _, run := range r.runs {
 		opened := map[string]bool{}
-		if _, err := l.Load(recorder{sample, opened}, run.Ref); err != nil {
+		if _, err := reprise.Load(l, recorder{sample, opened}, run.Ref); err != nil {
 			t.Fatal(err)
 		}
 		r.opened = append(r.opened, opened)
@@ -306,7 +306,7 @@ func (r *reading) damaged(t *testing.T, sample fstest.MapFS, name string, data [
 				runs = append(runs, r.runs[i])
 				continue
 			}
-			run, loadErr := r.layout.Load(fsys, ref)
+			run, loadErr := reprise.Load(r.layout, fsys, ref)
 			if loadErr != nil {
 				return nil, loadErr
 			}

@@ -101,7 +101,7 @@ func Read(l reprise.Layout, fsys fs.FS) ([]*reprise.Run, error) {
 	}
 	runs := make([]*reprise.Run, 0, len(refs))
 	for _, ref := range refs {
-		r, err := l.Load(fsys, ref)
+		r, err := reprise.Load(l, fsys, ref)
 		if err != nil {
 			return nil, fmt.Errorf("load %s: %w", ref.Path, err)
 		}

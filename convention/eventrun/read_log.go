@@ -102,7 +102,9 @@ func readLogs(r *doc.Reader, runID string, names []string) *logReader {
 		first.damaged += len(d.kept)
 		if d.refused {
 			first.refused++
-			r.Open(names[i]) // says why
+			if f := r.Open(names[i]); f.OK() { // else it has said why
+				f.Lost(reprise.CodeUnreadable, 0, "holds no event, only what a power cut leaves", "look for a second copy or a backup")
+			}
 		}
 	}
 	return first
@@ -118,8 +120,11 @@ func (lr *logReader) read(file int32, name string) *damage {
 	case err != nil:
 		lr.damage.refused = true
 	default:
+		before := lr.events
 		lr.stream(in)
 		in.Close()
+		// How many events stood where only NUL bytes are left, nobody can tell.
+		lr.damage.refused = lr.damage.refused || lr.damage.nuls && lr.events == before
 	}
 	if lr.untimed > 0 {
 		lr.damage.add(reprise.Finding{
@@ -272,6 +277,7 @@ func (lr *logReader) salvage(text []byte, no int, torn bool) {
 		}
 	}
 	if err != io.EOF {
+		lr.damage.nuls = lr.damage.nuls || bytes.IndexByte(text, 0) >= 0
 		lr.wrong(reprise.CodeDamagedLine, no, explain(text, err, torn), "the write was probably cut off; only this line is lost")
 	} else if !tidy {
 		lr.untidy(no)
@@ -494,6 +500,7 @@ func (lr *logReader) foreign(id string, line int) {
 type damage struct {
 	kept    []reprise.Finding
 	counts  map[string]int
+	nuls    bool // NUL bytes stand in it
 	refused bool // it could not be read, or not wholly
 }
 

@@ -25,9 +25,6 @@ func (l *longRun) readClarifications() {
 		}
 		l.readClarification(f, s)
 	}
-	if strings.IndexByte(string(f.Data), 0) >= 0 {
-		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, "NUL bytes in the file, as a power cut leaves them; a question may be lost", "look at the file by hand")
-	}
 }
 
 func (l *longRun) readClarification(f *doc.File, s doc.Section) {

@@ -142,12 +142,15 @@ func (g *gsd) readHandoff(file handoffFile) *handoff {
 		n := f.JSON()
 		if n == nil || n.Kind != doc.Map {
 			if n != nil {
-				f.Report(reprise.Warning, reprise.CodeWrongType, n.Line, "a hand-off must be a map; it is left out", "")
+				f.Lost(reprise.CodeWrongType, n.Line, "a hand-off must be a map; it is left out", "")
 			}
 			return nil
 		}
 		h.root = ledger.Root(f, n)
 		h.fromNode(n, f)
+		if h.at.IsZero() && !h.named && h.task == "" && h.status == "" && h.next == "" && len(h.asks) == 0 {
+			f.Lost(reprise.CodeUnreadable, n.Line, "holds nothing that a hand-off says", "look at the file by hand")
+		}
 		return h
 	}
 	m := f.Markdown()

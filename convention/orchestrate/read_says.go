@@ -122,7 +122,8 @@ func (l *loader) epicStateSays(k key) []say {
 			}
 			name := path.Join(project, home, e.Name())
 			f := l.r.Open(name)
-			if !f.OK() || !bytes.Contains(f.Data, []byte(k.id)) && !bytes.Contains(f.Data, []byte(joinInts(k.nums))) {
+			named := bytes.Contains(f.Data, []byte(k.id)) || bytes.Contains(f.Data, []byte(joinInts(k.nums)))
+			if damaged := bytes.IndexByte(f.Data, 0) >= 0; !f.OK() || !named && !damaged {
 				continue // it does not name the story
 			}
 			readEpic(epicRoot(ledger.Root(f, f.YAML()))).stories(func(_ *wave, st *waveStory) {

@@ -59,7 +59,7 @@ func (l *loader) structured(name string) (*doc.File, *doc.Node) {
 	}
 	n := parseStructured(f)
 	if n != nil && n.Kind != doc.Map {
-		f.Report(reprise.Warning, reprise.CodeUnreadable, n.Line, "holds no map where the state belongs", "look at the file by hand")
+		f.Lost(reprise.CodeUnreadable, n.Line, "holds no map where the state belongs", "look at the file by hand")
 		n = nil
 	}
 	return f, n

@@ -224,7 +224,7 @@ func (w *world) now() time.Time {
 
 func (w *world) load(book reprise.Playbook, j *journal) *reprise.Run {
 	w.t.Helper()
-	r, err := w.Layout.Load(w.files, j.ref)
+	r, err := reprise.Load(w.Layout, w.files, j.ref)
 	if err != nil {
 		w.t.Fatalf("load %s: %v", j.ref.Path, err)
 	}
@@ -255,7 +255,7 @@ func (w *world) project(j *journal, e *entry) {
 		times = 2
 	}
 	for again := range times {
-		r, err := w.Layout.Load(w.files, j.ref)
+		r, err := reprise.Load(w.Layout, w.files, j.ref)
 		if err != nil {
 			w.t.Fatalf("load %s: %v", j.ref.Path, err)
 		}

@@ -41,11 +41,16 @@ type Reader struct {
 	findings []reprise.Finding
 	seen     map[reprise.Finding]bool
 	counts   map[[2]string]int
+	witness  witness // nil if nobody wants to know
 }
+
+// witness is a file system that is told of what was not understood, see reprise.Load.
+type witness interface{ Unread(reprise.Finding) }
 
 // NewReader returns a Reader over fsys.
 func NewReader(fsys fs.FS) *Reader {
-	return &Reader{fsys: fsys, seen: map[reprise.Finding]bool{}, counts: map[[2]string]int{}}
+	w, _ := fsys.(witness)
+	return &Reader{fsys: fsys, seen: map[reprise.Finding]bool{}, counts: map[[2]string]int{}, witness: w}
 }
 
 // FS returns the file system that is read.
@@ -115,7 +120,7 @@ func (r *Reader) Open(name string) *File {
 	}
 	f.exists = true
 	if err != nil {
-		f.Report(reprise.Warning, refusal(err), 0, fmt.Sprintf("cannot be read: %s", Cause(err)), "check the file's permissions and type")
+		f.Lost(refusal(err), 0, fmt.Sprintf("cannot be read: %s", Cause(err)), "check the file's permissions and type")
 		return f
 	}
 	defer in.Close()
@@ -143,10 +148,10 @@ func (f *File) hold(data []byte, err error) {
 	f.Data = data
 	switch {
 	case err != nil:
-		f.Report(reprise.Warning, reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), Cause(err)), "check the disk and the file's permissions")
+		f.Lost(reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), Cause(err)), "check the disk and the file's permissions")
 	case len(f.Data) > MaxSize:
 		f.Data = nil
-		f.Report(reprise.Warning, reprise.CodeTooLarge, 0, fmt.Sprintf("larger than %d MiB, not read", MaxSize>>20), "a state file of this size is usually damaged; look at it by hand")
+		f.Lost(reprise.CodeTooLarge, 0, fmt.Sprintf("larger than %d MiB, not read", MaxSize>>20), "a state file of this size is usually damaged; look at it by hand")
 	default:
 		f.ok = true
 	}
@@ -155,6 +160,9 @@ func (f *File) hold(data []byte, err error) {
 // OpenRegular opens a file for reading after making sure that it is a regular
 // one, so that a FIFO or a device cannot stall the reader. The caller closes it.
 func OpenRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
+	if w, ok := fsys.(interface{ Unwrap() fs.FS }); ok {
+		fsys = w.Unwrap()
+	}
 	// A guarded file system does both at once.
 	if g, ok := fsys.(interface {
 		OpenRegular(name string) (fs.File, fs.FileInfo, error)
@@ -253,6 +261,14 @@ func (f *File) Report(sev reprise.Severity, code string, line int, message, hint
 		Code: code, Severity: sev, Subject: path.Base(f.Path),
 		Message: message, Source: f.At(line), Hint: hint,
 	})
+}
+
+// Lost reports that what the file holds is unknown, from a line on or as a whole.
+func (f *File) Lost(code string, line int, message, hint string) {
+	f.Report(reprise.Warning, code, line, message, hint)
+	if f.r.witness != nil {
+		f.r.witness.Unread(reprise.Finding{Code: code, Message: message, Source: f.At(line), Hint: hint})
+	}
 }
 
 // Exists reports whether a name exists in the file system, as a file or folder.

@@ -25,7 +25,7 @@ func (f *File) JSON() *Node {
 	}
 	n, at, err := parseJSON(f)
 	if err != nil {
-		f.Report(reprise.Warning, reprise.CodeUnreadable, lineAt(f.Data, at), "not valid JSON: "+err.Error(),
+		f.Lost(reprise.CodeUnreadable, lineAt(f.Data, at), "not valid JSON: "+err.Error(),
 			"the write may have been cut off; look for a second copy or a backup")
 		return nil
 	}
@@ -41,7 +41,7 @@ func parseJSON(f *File) (n *Node, at int, err error) {
 		return nil, len(f.Data), errors.New("the file is empty")
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return nil, skipped + i, errors.New("NUL bytes in the file, as a power cut leaves them")
+		return nil, skipped + i, errors.New(nulBytes)
 	}
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {

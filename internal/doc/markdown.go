@@ -3,6 +3,8 @@ package doc
 import (
 	"bytes"
 	"strings"
+
+	"reprise"
 )
 
 // Markdown is a Markdown file cut into lines, with what stands in code fences
@@ -26,12 +28,17 @@ type Line struct {
 	Hidden bool // inside a code fence or an HTML comment, or a delimiter of one
 }
 
+// nulBytes is what a file is that a power cut left without its content.
+const nulBytes = "NUL bytes in the file, as a power cut leaves them"
+
 // Markdown reads the file as Markdown. Every text is Markdown, so nothing can
-// be wrong with it; NUL bytes are reported by the caller's reading of values.
-// It returns nil if the file was not read.
+// be wrong with it but NUL bytes. It returns nil if the file was not read.
 func (f *File) Markdown() *Markdown {
 	if !f.ok {
 		return nil
+	}
+	if i := bytes.IndexByte(f.Data, 0); i >= 0 {
+		f.Lost(reprise.CodeUnreadable, lineAt(f.Data, i), nulBytes, "look for a second copy or a backup")
 	}
 	m := &Markdown{}
 	data, offset, no := f.Data, 0, 1

@@ -70,7 +70,7 @@ func (n *Node) Get(keys ...string) *Node {
 		return nil
 	}
 	if n.Kind != Map {
-		n.wrong("a map")
+		n.wrong(aMap)
 		return nil
 	}
 	for _, key := range keys {
@@ -103,7 +103,7 @@ func (n *Node) Fields() []Field {
 		return nil
 	}
 	if n.Kind != Map {
-		n.wrong("a map")
+		n.wrong(aMap)
 		return nil
 	}
 	return n.Keys
@@ -116,7 +116,7 @@ func (n *Node) List() []*Node {
 		return nil
 	}
 	if n.Kind != List {
-		n.wrong("a list")
+		n.wrong(aList)
 		return nil
 	}
 	return n.Items
@@ -211,6 +211,12 @@ func (n *Node) Strs() []string {
 	return out
 }
 
+// What stands in the place of a map or list is all that it would have held.
+const (
+	aMap  = "a map"
+	aList = "a list"
+)
+
 func (n *Node) wrong(want string) {
 	if n.file == nil {
 		return
@@ -219,6 +225,10 @@ func (n *Node) wrong(want string) {
 	if n.Kind == String || n.Kind == Number || n.Kind == Bool {
 		got += " " + strconv.Quote(Clip(n.Text, 40))
 	}
-	n.file.Report(reprise.Warning, reprise.CodeWrongType, n.Line,
-		fmt.Sprintf("%s stands where %s belongs; it is left out", got, want), "")
+	message := fmt.Sprintf("%s stands where %s belongs; it is left out", got, want)
+	if want == aList || want == aMap {
+		n.file.Lost(reprise.CodeWrongType, n.Line, message, "")
+		return
+	}
+	n.file.Report(reprise.Warning, reprise.CodeWrongType, n.Line, message, "")
 }

@@ -38,15 +38,19 @@ func (f *File) yamlAt(data []byte, before int) *Node {
 		data, base = data[len(bom):], base+len(bom)
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		f.Report(reprise.Warning, reprise.CodeUnreadable, before+1, "no content where YAML was expected", "")
+		if before == 0 {
+			f.Lost(reprise.CodeUnreadable, 1, "no content where YAML was expected", "")
+		} else {
+			f.Report(reprise.Warning, reprise.CodeUnreadable, before+1, "no content where YAML was expected", "")
+		}
 		return nil
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		f.Report(reprise.Warning, reprise.CodeUnreadable, before+lineAt(data, i), "NUL bytes in the file, as a power cut leaves them", "look for a second copy or a backup")
+		f.Lost(reprise.CodeUnreadable, before+lineAt(data, i), nulBytes, "look for a second copy or a backup")
 		return nil
 	}
 	if len(data) > maxYAML {
-		f.Report(reprise.Warning, reprise.CodeTooLarge, before, fmt.Sprintf("more than %d MiB of YAML, not read", maxYAML>>20), "")
+		f.Lost(reprise.CodeTooLarge, before, fmt.Sprintf("more than %d MiB of YAML, not read", maxYAML>>20), "")
 		return nil
 	}
 	n, err := f.parseYAML(data, before, base)
@@ -56,7 +60,7 @@ func (f *File) yamlAt(data []byte, before int) *Node {
 	salvaged := f.salvage(data, before, base)
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if salvaged == nil {
-		f.Report(reprise.Warning, reprise.CodeUnreadable, before, "not valid YAML: "+message, "the write may have been cut off; look for a second copy or a backup")
+		f.Lost(reprise.CodeUnreadable, before, "not valid YAML: "+message, "the write may have been cut off; look for a second copy or a backup")
 		return nil
 	}
 	f.Report(reprise.Warning, reprise.CodeSalvaged, before, "not valid YAML, read line by line: "+message, "values that need quotes (\"Title: with colon\") are the usual cause")

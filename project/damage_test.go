@@ -1,0 +1,188 @@
+package project_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"reprise"
+	"reprise/project"
+)
+
+// damages are what crashes, disks, editors and people do to a state file. Each puts
+// something else in the place of a file.
+var damages = []struct {
+	name  string
+	whole bool // nothing is left of what stood there
+	do    func(name string, data []byte) error
+}{
+	{"a link to itself", true, func(name string, _ []byte) error {
+		return os.Symlink(filepath.Base(name), name)
+	}},
+	{"empty", false, func(name string, _ []byte) error { return os.WriteFile(name, nil, 0o644) }},
+	{"NULs", true, func(name string, data []byte) error {
+		return os.WriteFile(name, make([]byte, len(data)), 0o644)
+	}},
+	{"cut off at a line", false, func(name string, data []byte) error {
+		half := bytes.LastIndexByte(data[:len(data)/2], '\n') + 1
+		return os.WriteFile(name, data[:half], 0o644)
+	}},
+	{"cut off in a line", false, func(name string, data []byte) error {
+		return os.WriteFile(name, data[:len(data)*2/3], 0o644)
+	}},
+	{"a string", false, func(name string, _ []byte) error { return os.WriteFile(name, []byte("\"nope\"\n"), 0o644) }},
+	{"a list of numbers", false, func(name string, _ []byte) error { return os.WriteFile(name, []byte("[1, 2, 3]\n"), 0o644) }},
+	{"an object without what is known", false, func(name string, _ []byte) error {
+		return os.WriteFile(name, []byte("{\"tasks\": \"nope\", \"phases\": 7}\n"), 0o644)
+	}},
+	{"UTF-16", true, func(name string, data []byte) error {
+		var out bytes.Buffer
+		out.WriteString("\xff\xfe")
+		for _, u := range utf16.Encode([]rune(string(data))) {
+			out.Write([]byte{byte(u), byte(u >> 8)})
+		}
+		return os.WriteFile(name, out.Bytes(), 0o644)
+	}},
+}
+
+// Whatever happens to one state file, the verdict is never better and the resume point
+// never later than without it. (issue 15, item 1)
+func TestDamage_of_a_state_file_never_makes_the_answer_better(t *testing.T) {
+	t.Parallel()
+	examples, err := filepath.Glob("../examples/*")
+	if err != nil || len(examples) < 5 {
+		t.Fatalf("%d examples, %v", len(examples), err)
+	}
+	for _, example := range examples {
+		before := judged(t, example)
+		if len(before.Runs) == 0 {
+			t.Fatalf("%s: no runs", example)
+		}
+		for _, name := range stateFiles(t, example) {
+			for _, damage := range damages {
+				t.Run(filepath.Base(example)+"/"+name+"/"+damage.name, func(t *testing.T) {
+					t.Parallel()
+					dir := t.TempDir()
+					if err := os.CopyFS(dir, os.DirFS(example)); err != nil {
+						t.Fatal(err)
+					}
+					at := filepath.Join(dir, name)
+					data, err := os.ReadFile(at)
+					if err == nil {
+						err = os.Remove(at)
+					}
+					if err == nil {
+						err = damage.do(at, data)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					after := judged(t, dir)
+					notBetter(t, before, after)
+					if damage.whole {
+						blocksWhatItSpokeOf(t, name, before, after)
+					}
+				})
+			}
+		}
+	}
+}
+
+func judged(t *testing.T, dir string) *project.Judgement {
+	t.Helper()
+	j, err := project.Judge(t.Context(), dir, project.JudgeOptions{
+		Options: project.Options{Now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, Full: true,
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func stateFiles(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && filepath.Base(name) != "README.md" {
+			out = append(out, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// notBetter reports every run whose answer got better.
+func notBetter(t *testing.T, before, after *project.Judgement) {
+	t.Helper()
+	for _, was := range before.Runs {
+		i := slices.IndexFunc(after.Runs, func(r *reprise.Run) bool { return r.Layout == was.Layout && r.Path == was.Path })
+		if i < 0 {
+			t.Errorf("%s vanished", was.Path)
+			continue
+		}
+		is := after.Runs[i]
+		d, e := before.Decisions[was], after.Decisions[is]
+		if e.Verdict == reprise.BlockedVerdict || is.State == reprise.Unreadable {
+			continue
+		}
+		if rank(e.Verdict) < rank(d.Verdict) {
+			t.Errorf("%s: was %s, is %s: %q", was.Path, d.Verdict, e.Verdict, e.Reasons)
+		}
+		if later, why := further(was, d, e); later {
+			t.Errorf("%s: %s (%s)", was.Path, why, strings.Join(e.Reasons, "; "))
+		}
+	}
+}
+
+// blocksWhatItSpokeOf reports runs that a file spoke of and that go on without it.
+func blocksWhatItSpokeOf(t *testing.T, name string, before, after *project.Judgement) {
+	t.Helper()
+	for _, was := range before.Runs {
+		spoke := func(s reprise.Step) bool {
+			return slices.ContainsFunc(s.Claims, func(c reprise.Claim) bool { return c.Source.File == name })
+		}
+		if !was.State.Open() || !slices.ContainsFunc(was.Steps, spoke) {
+			continue
+		}
+		for _, is := range after.Runs {
+			if e := after.Decisions[is]; is.Path == was.Path && e.Verdict != reprise.BlockedVerdict {
+				t.Errorf("%s: %s cannot be read, and it is %s, %s: %q", is.Path, name, is.State, e.Verdict, e.Reasons)
+			}
+		}
+	}
+}
+
+// rank orders verdicts by how much they promise.
+func rank(v reprise.Verdict) int {
+	return slices.Index([]reprise.Verdict{reprise.Safe, reprise.UncheckedVerdict, reprise.Caution, reprise.BlockedVerdict}, v)
+}
+
+// further reports whether a decision resumes behind the point of the one before it.
+func further(r *reprise.Run, before, after reprise.Decision) (bool, string) {
+	if before.Point == nil {
+		return false, ""
+	}
+	if after.Action == reprise.Finish || after.Point == nil && after.Action == reprise.Start {
+		return true, fmt.Sprintf("was to go on with %s, is %s", before.Point.ID, after.Action)
+	}
+	if after.Point == nil {
+		return false, ""
+	}
+	at := func(u *reprise.Unit) int {
+		return slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == u.ID })
+	}
+	if a, b := at(before.Point), at(after.Point); b > a && a >= 0 {
+		return true, fmt.Sprintf("was to go on with %s, goes on with %s", before.Point.ID, after.Point.ID)
+	}
+	return false, ""
+}

@@ -1,0 +1,125 @@
+package reprise
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"sync"
+)
+
+// Load reads one run by its layout, by one rule: what could not be read is unknown.
+// A file or folder that the layout asked for and could not use blocks the run and is
+// listed in Unread, unless the step that comes next makes it anyway; the run is else as
+// the files that could be read tell it.
+func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
+	seen := &witness{FS: fsys}
+	r, err := l.Load(seen, ref)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(seen.unread, func(a, b Finding) int { return cmp.Compare(a.Source.File, b.Source.File) })
+	for _, lost := range seen.unread {
+		if r.remade(lost.Source.File) {
+			continue
+		}
+		r.Unread = append(r.Unread, lost.Source.File)
+		said := false
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Source.File == lost.Source.File && f.Code == lost.Code {
+				f.Severity, said = Blocking, true
+			}
+		}
+		if !said {
+			r.Report(lost)
+		}
+	}
+	return r, nil
+}
+
+// remade reports whether a file is what a step is to leave that is open, before anything
+// that comes after it was begun: doing that step makes the file anew.
+func (r *Run) remade(file string) bool {
+	for _, a := range r.Artifacts {
+		if a.Path != file || a.MadeBy == "" {
+			continue
+		}
+		at := slices.IndexFunc(r.Steps, func(s Step) bool { return s.ID == a.MadeBy })
+		return at >= 0 && !r.Steps[at].Status.Closed() &&
+			!slices.ContainsFunc(r.Steps[at+1:], func(s Step) bool { return s.Status != Pending })
+	}
+	return false
+}
+
+// Doubt makes every step unknown that an unread file could speak of: the one whose own
+// file it is, else all of them. What was called complete no longer is.
+func (r *Run) Doubt() {
+	if len(r.Unread) > 0 && r.State == Complete {
+		r.State, r.Reason = Unreadable, r.Unread[0]+" cannot be read, so whether all is done is unknown"
+	}
+	for _, name := range r.Unread {
+		own := slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Path == name })
+		for i := range r.Steps {
+			if s := &r.Steps[i]; !own || s.Path == name {
+				s.Status = Unknown
+			}
+		}
+	}
+}
+
+// witness is a file system that remembers what could not be read through it.
+type witness struct {
+	fs.FS
+	mu     sync.Mutex
+	unread []Finding
+}
+
+// Unread is called by who reads a file and cannot use what stands in it.
+func (w *witness) Unread(f Finding) {
+	f.Severity, f.Subject = Blocking, path.Base(f.Source.File)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.ContainsFunc(w.unread, func(g Finding) bool { return g.Source.File == f.Source.File }) {
+		w.unread = append(w.unread, f)
+	}
+}
+
+// Open implements fs.FS.
+func (w *witness) Open(name string) (fs.File, error) {
+	f, err := w.FS.Open(name)
+	w.saw(name, err)
+	return f, err
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (w *witness) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(w.FS, name)
+	w.saw(name, err)
+	return list, err
+}
+
+// Stat implements fs.StatFS. What only is looked for need not be readable.
+func (w *witness) Stat(name string) (fs.FileInfo, error) { return fs.Stat(w.FS, name) }
+
+// Unwrap gives the file system itself, for who tells of what it could not read.
+func (w *witness) Unwrap() fs.FS { return w.FS }
+
+func (w *witness) saw(name string, err error) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return
+	}
+	code := CodeUnreadable
+	if errors.Is(err, fs.ErrPermission) {
+		code = CodePermission
+	}
+	var at *fs.PathError
+	cause := err.Error()
+	if errors.As(err, &at) {
+		cause = at.Err.Error()
+	}
+	w.Unread(Finding{
+		Code: code, Source: Source{File: name}, Message: "cannot be read, so what it tells of the run is unknown: " + cause,
+		Hint: "check its permissions and what kind of file it is",
+	})
+}
