@@ -121,6 +121,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	for _, r := range runs {
 		refine(r, j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
+		j.views[r].doubt()
 		grader.Run(r)
 		if j.Verified != nil {
 			j.unverified[r] = slices.Clone(r.Steps)

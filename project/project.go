@@ -67,6 +67,7 @@ func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 	}
 	observed := reprise.Observed{Now: opts.Now, Peers: runs}
 	for _, r := range runs {
+		r.Doubt()
 		examine.Apply(r, observed, examine.Cheap)
 	}
 	res.Runs = order(runs, res.entries, observed)

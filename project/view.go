@@ -198,14 +198,20 @@ func (v *View) recall(last reprise.Source) {
 // judge holds the run against what was observed, asks the checks and decides.
 func (v *View) judge(s *Scope) {
 	v.Observed = s.Observed
-	if !v.Own {
-		v.Run.Doubt()
-	}
+	v.doubt()
 	if s.Checks != 0 {
 		grade.New(v.Observed).Run(v.Run)
 		examine.Apply(v.Run, v.Observed, s.Checks)
 	}
 	v.decide(s.Policy)
+}
+
+// doubt makes unknown what an unread file could speak of. Of an own run the journal
+// says what was done.
+func (v *View) doubt() {
+	if !v.Own {
+		v.Run.Doubt()
+	}
 }
 
 // decide says what to do about the run.

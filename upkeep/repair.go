@@ -69,6 +69,7 @@ func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPla
 	}
 	plan := &RepairPlan{}
 	elsewhere := project.Elsewhere(store.Dir(), runs, t.Now)
+	git := &repository{}
 	for _, r := range runs {
 		if f, is := elsewhere[r]; is {
 			if f.Code == reprise.CodeJournalDamaged || slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeLeftover || isDamage(f) }) {
@@ -77,7 +78,7 @@ func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPla
 			}
 			continue
 		}
-		if err := t.planRun(ctx, store, r, plan); err != nil {
+		if err := t.planRun(ctx, store, git, r, plan); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +99,7 @@ func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPla
 	return plan, nil
 }
 
-func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Run, plan *RepairPlan) error {
+func (t Tender) planRun(ctx context.Context, store *durable.Store, git *repository, r *reprise.Run, plan *RepairPlan) error {
 	l, err := layoutOf(r)
 	if err != nil {
 		return err
@@ -133,6 +134,11 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, r *reprise.Ru
 			plan.Mends = append(plan.Mends, RunMend{r, mend, dry.Diff()})
 		}
 	}
+	restored, err := t.planFromGit(ctx, after, git, store, l, r)
+	if err != nil {
+		return err
+	}
+	plan.Mends = append(plan.Mends, restored...)
 	for _, f := range r.Findings {
 		if f.Code == reprise.CodeLeftover {
 			plan.Leftovers = append(plan.Leftovers, f)

@@ -17,9 +17,12 @@ import (
 // At names a file as it stood in a commit. Path is relative to the folder the
 // repository was opened from.
 type At struct {
-	Commit string
+	Commit string // Index for what is staged
 	Path   string
 }
+
+// Index stands for git's index in place of a commit.
+const Index = "index"
 
 // maxContent bounds one file, MaxContents how many are fetched in one call.
 const (
@@ -35,11 +38,15 @@ func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
 	var input bytes.Buffer
 	for _, at := range want {
 		name := path.Clean(r.prefix + at.Path)
-		if len(asked) == MaxContents || !objectName(at.Commit) || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\n\x00") {
+		commit := at.Commit
+		if commit == Index {
+			commit = ""
+		}
+		if len(asked) == MaxContents || commit != "" && !objectName(commit) || at.Commit == "" || strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\n\x00") {
 			continue
 		}
 		asked = append(asked, at)
-		fmt.Fprintf(&input, "%s:%s\n", at.Commit, name)
+		fmt.Fprintf(&input, "%s:%s\n", commit, name)
 	}
 	out := make(map[At][]byte, len(asked))
 	if len(asked) == 0 {
