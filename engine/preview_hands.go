@@ -76,7 +76,9 @@ type previewLedger struct {
 }
 
 // Current implements Ledger.
-func (l *previewLedger) Current() (*reprise.Run, error) { return reprise.Load(l.w.layout, l.dry, l.w.ref) }
+func (l *previewLedger) Current() (*reprise.Run, error) {
+	return reprise.Load(l.w.layout, l.dry, l.w.ref)
+}
 
 // Record implements Ledger.
 func (l *previewLedger) Record(ctx context.Context, ev reprise.Event) error {
