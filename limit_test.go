@@ -6,6 +6,19 @@ import (
 	"time"
 )
 
+func TestA_limit_that_the_files_tell_of_is_kept_beside_those_of_the_journal(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+	r := &Run{State: Interrupted, Until: at.Add(3 * time.Hour), Steps: []Step{{ID: "a", Status: Pending}}, Next: []Unit{{ID: "a"}}}
+	r.Recall([]Event{{Kind: StepDeferred, Step: "a", Until: at.Add(time.Hour)}})
+	if d := Next(r, Observed{Now: at.Add(2 * time.Hour)}, Policy{}); d.Action != Wait {
+		t.Errorf("before the limit of the files ends: %s %q", d.Action, d.Reasons)
+	}
+	if d := Next(r, Observed{Now: at.Add(4 * time.Hour)}, Policy{}); d.Action != Start {
+		t.Errorf("after both limits: %s %q", d.Action, d.Reasons)
+	}
+}
+
 func TestX8_a_run_waits_until_the_first_of_its_limits_ends(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)

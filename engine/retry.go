@@ -24,7 +24,8 @@ const (
 const maxBackoff = 5 * time.Minute
 
 // mayStart is from when on a step may be started, or why only a person can have it
-// started. It rests on the journal alone, so it is the same after a restart.
+// started. It rests on the journal and the files alone, so it is the same after a
+// restart.
 func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 	h := w.hist.Step(a.Step)
 	if why := h.Spent(journal.Budget{Attempts: pick(a.Attempts, w.Settings.Attempts), Cutoffs: w.Settings.Cutoffs}); why != "" {
@@ -37,8 +38,10 @@ func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 			at = time.Time{} // the clock was set back since; nobody knows how long ago it was
 		}
 	}
-	if until := w.believed(h.DeferredUntil); until.After(at) {
-		at = until
+	for _, until := range []time.Time{h.DeferredUntil, w.files.Until} {
+		if until = w.believed(until); until.After(at) {
+			at = until
+		}
 	}
 	return at, ""
 }

@@ -250,11 +250,16 @@ func escalate(fsys fs.FS, r *reprise.Run) []reprise.Event {
 	}}
 }
 
-// Lift names the files by which people and the original program pause a build.
+// Lift names the files by which people and the original program pause a build. A
+// limit that says when it ends is waited for, and its file stays.
 func Lift(fsys fs.FS, r *reprise.Run) []string {
+	l, marks := load(fsys, r.Ref), []string{"PAUSE", "AUTH_PAUSE"}
+	if l.run.Until.IsZero() {
+		marks = append(marks, "RATE_LIMIT_PAUSE")
+	}
 	var out []string
-	for _, dir := range load(fsys, r.Ref).dirs() {
-		for _, mark := range []string{"PAUSE", "RATE_LIMIT_PAUSE", "AUTH_PAUSE"} {
+	for _, dir := range l.dirs() {
+		for _, mark := range marks {
 			if at := path.Join(dir, mark); there(fsys, at) {
 				out = append(out, at)
 			}

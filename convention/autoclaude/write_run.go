@@ -140,7 +140,8 @@ func (w *writer) reopen() {
 }
 
 // resumeRun lifts what holds the run: a closed plan is opened again, and a file
-// RESUME ends a pause for a limit or a sign-in. PAUSE would have to be removed.
+// RESUME ends a pause for a limit or a sign-in, not before the time that the limit
+// names. PAUSE would have to be removed.
 func (w *writer) resumeRun() {
 	if at, held := w.l.pathOf("PAUSE"); held {
 		w.cannot("%s holds it until the file is removed", at)
@@ -149,7 +150,7 @@ func (w *writer) resumeRun() {
 	w.reopen()
 	_, lifted := w.l.pathOf("RESUME")
 	for _, name := range []string{"RATE_LIMIT_PAUSE", "AUTH_PAUSE"} {
-		if at, held := w.l.pathOf(name); held && !lifted {
+		if at, held := w.l.pathOf(name); held && !lifted && !w.l.run.Until.After(w.ev.At) {
 			w.Create(path.Join(path.Dir(at), "RESUME"), []byte("resume\n"), "the pause is over")
 			return
 		}
