@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"reprise"
-	"reprise/convention"
 	"reprise/convention/conventiontest"
 	"reprise/evidence/grade"
 	"reprise/journal"
@@ -55,7 +54,7 @@ func TestX8_judging_a_run_that_is_held_does_not_change_it(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, ".reprise"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		l := convention.Find(filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(archive)))))
+		l := layoutOf(t, archive)
 		runs, err := conventiontest.Read(l, os.DirFS(dir))
 		if err != nil {
 			t.Fatal(err)

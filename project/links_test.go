@@ -122,11 +122,7 @@ func TestX9_both_readers_follow_links_by_one_rule(t *testing.T) {
 			}
 			t.Run(name+"/"+strings.TrimSuffix(filepath.Base(archive), ".txtar"), func(t *testing.T) {
 				t.Parallel()
-				l := convention.Find(name)
-				if l == nil {
-					l = convention.Find("speckit") // its families have names of their own
-				}
-				n, f := linkedReads(t, l, archive)
+				n, f := linkedReads(t, layoutOf(t, archive), archive)
 				mu.Lock()
 				defer mu.Unlock()
 				compared[name] += n

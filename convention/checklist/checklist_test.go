@@ -87,12 +87,3 @@ func TestA_list_that_is_not_there_is_not_begun(t *testing.T) {
 		t.Errorf("began %+v", ref)
 	}
 }
-
-func TestA_list_that_lost_its_tasks_is_unreadable_and_not_gone(t *testing.T) {
-	t.Parallel()
-	tree := fstest.MapFS{tasks: {Data: []byte("# Tasks: Export\n\n**Input**: Design documents\n")}}
-	runs, err := conventiontest.Read(layout(), tree)
-	if err != nil || len(runs) != 1 || runs[0].State != reprise.Unreadable || len(runs[0].Findings) == 0 {
-		t.Errorf("%+v %v", runs, err)
-	}
-}
