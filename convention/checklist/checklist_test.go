@@ -1,6 +1,7 @@
 package checklist_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -10,6 +11,10 @@ import (
 	"reprise/convention/conventiontest"
 	"reprise/convention/playtest"
 )
+
+// ours matches what makes a text a list of tasks: its title, or one of its items. What
+// is blank or holds a NUL was one.
+var ours = regexp.MustCompile(`(?m)^# Tasks:|^\s*- \[.\] \**T\d+\S* +\S|\x00|\A\s*\z`)
 
 const tasks = "specs/004-export/tasks.md"
 
@@ -28,7 +33,7 @@ func TestScenarios(t *testing.T) {
 
 func TestDamaged_lists_are_never_read_as_done(t *testing.T) {
 	t.Parallel()
-	conventiontest.Conform(t, layout(), sample(t))
+	conventiontest.Conform(t, layout(), sample(t), func(text []byte) bool { return !ours.Match(text) })
 }
 
 func TestAn_event_ticks_the_box_of_its_task_and_nothing_else(t *testing.T) {

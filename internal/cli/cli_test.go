@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +33,11 @@ func TestMain(m *testing.M) {
 	program := func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) }
 	if os.Getenv("REPRISE_TEST_PROGRAM") != "" {
 		program()
+	}
+	if signal.Ignored(os.Interrupt) {
+		// A shell starts what runs in its background like that. What the tests start
+		// is to hear of an interrupt all the same.
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	testscript.Main(m, map[string]func(){"reprise": program})
 }
