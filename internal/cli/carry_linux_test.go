@@ -64,8 +64,6 @@ func prepared(t *testing.T, dir, home string, args ...string) *started {
 // end waits until it is gone and gives its exit code, -1 if it was killed.
 func (s *started) end() int {
 	s.t.Helper()
-	timer := time.AfterFunc(time.Minute, func() { s.cmd.Process.Kill() })
-	defer timer.Stop()
 	_ = s.cmd.Wait()
 	return s.cmd.ProcessState.ExitCode()
 }

@@ -190,15 +190,24 @@ func (c *console) lines(columns, rows int) []string {
 	return out
 }
 
-// waitFor waits until a text is shown.
+// waitFor waits until a text is shown, however long that takes while the program is
+// there.
 func (c *console) waitFor(want string) {
 	c.t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if strings.Contains(c.text(), want) {
+	for ; ; time.Sleep(10 * time.Millisecond) {
+		ended := false
+		select {
+		case <-c.read:
+			ended = true
+		default:
+		}
+		switch {
+		case strings.Contains(c.text(), want):
 			return
+		case ended:
+			c.t.Fatalf("never shown: %q\n%s", want, c.text())
 		}
 	}
-	c.t.Fatalf("never shown: %q\n%s", want, c.text())
 }
 
 // send types.
@@ -220,28 +229,18 @@ func (c *console) resize(columns, rows int) {
 // end waits until the program is gone and gives its exit code.
 func (c *console) end() int {
 	c.t.Helper()
-	done := make(chan error, 1)
-	go func() { done <- c.cmd.Wait() }()
-	select {
-	case err := <-done:
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			c.t.Fatal(err)
-		}
-	case <-time.After(30 * time.Second):
-		c.t.Fatalf("it did not end:\n%s", c.text())
+	var exit *exec.ExitError
+	if err := c.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		c.t.Fatal(err)
 	}
 	<-c.read
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// eventually waits until something holds.
+// eventually waits until something holds; the limit is the test program's.
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if holds() {
-			return
-		}
+	for !holds() {
+		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatal("it never came to that")
 }
