@@ -1,6 +1,10 @@
 package reprise
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Observed is what the world says beside the state files, at one moment. It is
 // plain data, so that deciding stays pure: the same Run and the same Observed
@@ -64,6 +68,10 @@ type Git struct {
 	// meaningless without a remote.
 	Unpushed int
 
+	// IndexAt is when git's index was last written, where that stands in for Changed:
+	// what was written later was not checked out.
+	IndexAt time.Time
+
 	// Commits are the latest of all local branches, newest first, as far back
 	// as was looked; Complete tells whether that is all of the history.
 	Commits  []Commit
@@ -71,6 +79,17 @@ type Git struct {
 	// Known tells for the hashes that ledgers record whether the repository
 	// has such a commit.
 	Known map[string]bool
+}
+
+// Unchanged reports whether a file that was last written at some time is as git has it.
+// It is false where that is not known.
+func (g *Git) Unchanged(name string, written time.Time) bool {
+	if !g.IndexAt.IsZero() {
+		return !written.After(g.IndexAt)
+	}
+	return g.ChangedMore == 0 && !slices.ContainsFunc(g.Changed, func(c Change) bool {
+		return c.Path == name || strings.HasPrefix(name, strings.TrimSuffix(c.Path, "/")+"/")
+	})
 }
 
 // Astray is a commit that is not in the history of where its run continues, and what is

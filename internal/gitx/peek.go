@@ -13,7 +13,7 @@ import (
 
 // Peek is for answers that must be quick: what git's plain files tell, and one
 // process, a log of the commits on the head that touched ask.Paths; none at all
-// without paths. Changed, Branches, Known and Unpushed stay empty and Complete
+// without paths. IndexAt stands in for Changed; Branches, Known and Unpushed stay empty and Complete
 // false: they were not looked at.
 //
 // Git's settings are not listed first, as in Open. A log that compares commits
@@ -43,6 +43,9 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	git.Detached = git.Head != ""
 	if git.Branch != "" {
 		git.Head = refFile(p.commonDir, git.Branch)
+	}
+	if info, err := os.Stat(filepath.Join(p.gitDir, "index")); err == nil {
+		git.IndexAt = info.ModTime()
 	}
 	if info, err := os.Stat(filepath.Join(p.commonDir, "shallow")); err == nil {
 		git.Shallow = info.Size() > 0
