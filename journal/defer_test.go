@@ -72,7 +72,7 @@ func deferAll(s *durable.Store, l reprise.Layout, steps []string, acked func(int
 func TestD1_O1_X7_deferred_events_reach_the_files_whatever_crashes(t *testing.T) {
 	t.Parallel()
 	l := find("eventrun")
-	cfg := crashfs.Config{NoDeep: true, NoFail: true, Kills: sample.Every(t, 9), Cuts: sample.Every(t, 4)}
+	cfg := crashfs.Config{NoDeep: true, NoFail: true, Kills: sample.Every(t, 20), Cuts: sample.Every(t, 9)}
 	if os.Getenv("REPRISE_CRASH") != "" {
 		cfg = crashfs.Config{}
 	}
