@@ -285,7 +285,7 @@ func (f *finder) storyRuns(all []storyFile) {
 	}
 }
 
-// stories leaves out of a group of files with one id the papers without
+// stories leaves out of a group of files with one id the documents without
 // criteria of their own and the copies that a moved story left behind.
 func (f *finder) stories(r *doc.Reader, group []storyFile) []storyFile {
 	if len(group) == 1 {

@@ -269,9 +269,8 @@ func number(s string) (v, n int) {
 	return v, n
 }
 
-func atBreak(s string, i int) bool { return i >= len(s) || strings.IndexByte("-_. ", s[i]) >= 0 }
-func isDigit(b byte) bool          { return b >= '0' && b <= '9' }
-func isLetter(b byte) bool         { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+func isDigit(b byte) bool  { return b >= '0' && b <= '9' }
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
 // compareOrder orders keys as one would number the stories.
 func compareOrder(a, b key) int {

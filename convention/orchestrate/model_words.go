@@ -131,8 +131,8 @@ var phrases = []phrase{
 	{inProgress, "rework|reopened|reaberto|reaberta|retrabalho"},
 }
 
-// tongues is what other languages use for the same.
-var tongues = []phrase{
+// otherLanguages are the phrases of languages other than English and Portuguese.
+var otherLanguages = []phrase{
 	// Spanish
 	{inReview, "listo|lista para revision|revisar|pruebas|qa"},
 	{inReview, "en revision|pruebas"},
@@ -251,7 +251,7 @@ func classify(value string) class {
 func earliest(words []string) class {
 	for at := range words {
 		best, length := noClass, 0
-		for _, list := range [][]phrase{phrases, tongues} {
+		for _, list := range [][]phrase{phrases, otherLanguages} {
 			for _, p := range list {
 				if n := p.match(words[at:]); n > length {
 					best, length = p.class, n

@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -82,23 +83,39 @@ func storyName(p string) (storyFile, bool) {
 	return f, true
 }
 
-// isAbout reports whether a name is that of a paper about stories.
+// The words of names that say what a file is.
+var (
+	// aboutStories are those of documents about stories.
+	aboutStories = []string{"readme", "index", "template", "tmpl", "debug", "changelog"}
+	// planning are those of plans: at the beginning, or in a name without a number.
+	planning = []string{"sprint", "backlog", "roadmap"}
+	// severalStories are those of files that hold several stories, at the end.
+	severalStories = []string{"stories", "historias"}
+	// trials are those by which people try out a tool.
+	trials = []string{"test", "teste", "testing", "demo", "example", "exemplo", "sample", "dummy", "story"}
+)
+
+// nameWords cuts a name at what parts its words, and at the characters of also.
+func nameWords(name, also string) []string {
+	return strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_. "+also, r) })
+}
+
+const tenDigits = "0123456789"
+
+// isAbout reports whether a name is that of a document about stories.
 func isAbout(name string) bool {
-	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_. ", r) })
-	digits := strings.ContainsAny(name, "0123456789")
+	words := nameWords(name, "")
 	for i, w := range words {
-		switch w {
-		case "readme", "index", "template", "tmpl", "debug", "changelog":
+		switch {
+		case slices.Contains(aboutStories, w):
 			return true
-		case "epic", "epics":
+		case i == 0 && (w == "epic" || w == "epics"):
 			// epic-1-story-2 is a story, epic-1-payments is an epic.
-			if i == 0 && !strings.Contains(name, "story") {
+			if !strings.Contains(name, "story") {
 				return true
 			}
-		case "sprint", "backlog", "roadmap":
-			if !digits || i == 0 {
-				return true
-			}
+		case slices.Contains(planning, w) && (i == 0 || !strings.ContainsAny(name, tenDigits)):
+			return true
 		}
 	}
 	return len(words) == 0
@@ -107,26 +124,13 @@ func isAbout(name string) bool {
 // isCollection reports whether a name promises several stories in one file:
 // phase-1-stories.
 func isCollection(name string) bool {
-	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_. ", r) })
-	switch words[len(words)-1] {
-	case "stories", "historias":
-		return true
-	}
-	return false
+	words := nameWords(name, "")
+	return slices.Contains(severalStories, words[len(words)-1])
 }
 
 // isTrial reports whether a name says nothing but that something was tried.
 func isTrial(name string) bool {
-	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_. 0123456789", r) })
-	if len(words) == 0 {
-		return false
-	}
-	for _, w := range words {
-		switch w {
-		case "test", "teste", "testing", "demo", "example", "exemplo", "sample", "dummy", "story":
-		default:
-			return false
-		}
-	}
-	return words[0] != "story" || len(words) > 1
+	words := nameWords(name, tenDigits)
+	isOther := func(w string) bool { return !slices.Contains(trials, w) }
+	return len(words) > 0 && !slices.ContainsFunc(words, isOther) && (words[0] != "story" || len(words) > 1)
 }

@@ -23,7 +23,7 @@
 //   - A state file in the folders of two generations of the tool is one run, at
 //     the later one.
 //   - Copies of a story (the same file name in active/ and done/) are one run,
-//     at the copy in the folder for finished work; papers that share the id of
+//     at the copy in the folder for finished work; documents that share the id of
 //     a story but have no criteria of their own belong to it.
 //
 // # Which ledger wins

@@ -86,7 +86,7 @@ func (s *storyDoc) addFile(name string) {
 	}
 }
 
-// relative gives a file named in a project's papers as a path of the tree, ""
+// relative gives a file named in a project's documents as a path of the tree, ""
 // if it is none: no file without an ending or a folder, nothing absolute,
 // nothing with wild cards, nothing outside.
 func relative(project, name string) string {

@@ -58,7 +58,7 @@ func toneOf(value string) tone {
 			return inPortuguese
 		}
 	}
-	if words := strings.Fields(fold); slices.ContainsFunc(tongues, func(p phrase) bool { return p.match(words) > 0 }) {
+	if words := strings.Fields(fold); slices.ContainsFunc(otherLanguages, func(p phrase) bool { return p.match(words) > 0 }) {
 		return inOther
 	}
 	for _, r := range word {

@@ -1,0 +1,157 @@
+package orchestrate
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/doc"
+	"reprise/internal/ledger"
+	"reprise/internal/splice"
+)
+
+// noteStep tells in the change log what the status has no word for.
+func (c *recorder) noteStep(p, step, what string) {
+	s := readStory(c.r, p)
+	f := c.openStory(p)
+	note := func(text string) bool {
+		return c.logRow(f, strings.TrimSuffix(text, ": "), true, func() bool { return s.tellsSame(storyIn(p, f.Bytes())) })
+	}
+	if s == nil || f.Doc() == nil || !note(step+" "+what+": "+plainNote(c.ev.Text)) && !note(step+" "+what) {
+		c.noPlace()
+		return
+	}
+	f.Because("story %s: %s %s", c.run.ID, step, what)
+}
+
+// tellsSame reports whether two readings of a story tell the same.
+func (s *storyDoc) tellsSame(o *storyDoc) bool {
+	if s == nil || o == nil || s.boxes != o.boxes || s.ticked != o.ticked || s.winner() != o.winner() {
+		return false
+	}
+	return slices.EqualFunc(s.fields, o.fields, func(a, b field) bool { return a.class == b.class && a.word == b.word })
+}
+
+// logMove adds a row to the change log for a new status. A log that cannot take
+// it, or would make the story read otherwise, goes without.
+func (c *recorder) logMove(f *ledger.File, s *storyDoc, word, note string, want class) {
+	old := s.word()
+	if old == "" {
+		old = "no status"
+	}
+	move := ledger.Line(strings.Trim(old, "*_` "), 60) + " → " + word
+	reads := func() bool { return verifyStory(f, s, false, want) == nil }
+	if text := plainNote(note); text == "" || !c.logRow(f, move+" — "+text, false, reads) {
+		c.logRow(f, move, false, reads)
+	}
+}
+
+// plainNote takes from a note what could be read as a field or a mark-up.
+func plainNote(note string) string {
+	note = strings.NewReplacer("*", "", "`", "", "|", "/", "→", "to", "->", "to", "=>", "to").Replace(note)
+	return ledger.Line(note, 160)
+}
+
+// logRow adds a row to the table of the change log, if there is one whose
+// columns are understood; with once, unless it stands there already. A row that
+// does not read back as it should is taken back. It reports whether the log tells
+// it now.
+func (c *recorder) logRow(f *ledger.File, text string, once bool, reads func() bool) bool {
+	if f.Doc() == nil {
+		return false
+	}
+	for _, sec := range f.Doc().Sections() {
+		if !isChangeLog(sec.Title) {
+			continue
+		}
+		for _, t := range sec.Tables() {
+			cells, ok := c.logCells(t, text)
+			if !ok {
+				continue
+			}
+			if once && slices.ContainsFunc(t.Rows, func(row []doc.Cell) bool { return sameRow(t, row, cells) }) {
+				return true
+			}
+			kept, added := f.Bytes(), false
+			f.Do(func(m *splice.Markdown) error {
+				added = m.AppendRow(splice.Where{Line: t.Line}, cells) == nil
+				return nil
+			})
+			if !added || !reads() {
+				f.Replace(kept)
+				return false
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// sameRow reports whether a row holds the cells, its number left out.
+func sameRow(t doc.Table, row []doc.Cell, cells map[string]string) bool {
+	for i, h := range t.Header {
+		if want, ok := cells[h.Text]; ok && logColumn(h.Text) != "version" && (i >= len(row) || row[i].Text != want) {
+			return false
+		}
+	}
+	return true
+}
+
+// logColumn tells what a column of a change log holds, "" if that is not known.
+func logColumn(title string) string {
+	switch doc.Fold(title) {
+	case "version", "versao", "v", "版本":
+		return "version"
+	case "date", "data", "日期":
+		return "date"
+	case "author", "autor", "agent", "agente", "by", "who", "por", "作者":
+		return "author"
+	case "description", "descricao", "change", "changes", "mudanca", "alteracao", "notes", "what", "描述", "变更":
+		return "what"
+	}
+	return ""
+}
+
+// logCells fills the columns of a change log; ok is false where it has none for
+// what happened.
+func (c *recorder) logCells(t doc.Table, text string) (cells map[string]string, ok bool) {
+	cells = map[string]string{}
+	for i, h := range t.Header {
+		last := ""
+		if n := len(t.Rows); n > 0 && i < len(t.Rows[n-1]) {
+			last = strings.Trim(t.Rows[n-1][i].Text, "*_` ")
+		}
+		switch logColumn(h.Text) {
+		case "version":
+			cells[h.Text] = nextVersion(last)
+		case "date":
+			cells[h.Text] = fmt.Sprint(ledger.SpellTime(c.ev.At, last, time.DateOnly))
+		case "author":
+			cells[h.Text] = agent(c.actor(), last)
+		case "what":
+			if !ok {
+				cells[h.Text], ok = text, true
+			}
+		}
+	}
+	return cells, ok
+}
+
+// nextVersion counts the last part of a version up.
+func nextVersion(last string) string {
+	head := strings.TrimRight(last, "0123456789")
+	n, err := strconv.Atoi(last[len(head):])
+	if err != nil || len(last) > 20 {
+		return ""
+	}
+	return head + strconv.Itoa(n+1)
+}
+
+// isYAMLStory reports whether a story is in the older YAML form.
+func isYAMLStory(p string) bool {
+	ext := strings.ToLower(path.Ext(p))
+	return ext == ".yaml" || ext == ".yml"
+}
