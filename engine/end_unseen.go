@@ -134,7 +134,7 @@ func runAgain(s *Seen, why string, then ...reprise.Event) Ending {
 // whatChanged says which files have changed since an attempt finished that could not be
 // committed.
 func (s *Seen) whatChanged() string {
-	return fmt.Sprintf("since then %s not any more what it left", someOf(s.Changed))
+	return fmt.Sprintf("since then %s no longer what it left", someOf(s.Changed))
 }
 
 // cutOffPrefix begins the names of questions about interrupted attempts.

@@ -84,7 +84,7 @@ type StaleError struct{ Want, Have string }
 // Error implements error.
 func (e *StaleError) Error() string {
 	if e.Have == "" {
-		return fmt.Sprintf("resume: the state is not the one that was checked (%s): there is nothing to resume any more", e.Want)
+		return fmt.Sprintf("resume: the state is not the one that was checked (%s): there is nothing left to resume", e.Want)
 	}
 	return fmt.Sprintf("resume: the state is not the one that was checked (%s, now %s)", e.Want, e.Have)
 }

@@ -19,7 +19,7 @@ func (e *strayError) Error() string {
 }
 
 // errNoRepository is why nothing can be committed where git worked before.
-var errNoRepository = errors.New("there is no git repository here any more")
+var errNoRepository = errors.New("there is no longer a git repository here")
 
 // itsOwn reports whether the attempt itself caused that git cannot commit: it committed
 // elsewhere, or left a git operation unfinished in a checkout of its own. Anything else

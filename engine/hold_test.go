@@ -117,7 +117,7 @@ func TestO4_what_changed_since_it_could_not_be_committed_is_not_taken_for_the_wo
 				}
 				return
 			}
-			if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, c.file+" is not any more what it left") || launchesOfStep(t, e, "a") != 1 {
+			if len(sum.Questions) != 1 || !strings.Contains(sum.Questions[0].Text, c.file+" is no longer what it left") || launchesOfStep(t, e, "a") != 1 {
 				t.Fatalf("%+v, %q, %d launches", sum.Questions, sum.Reasons, launchesOfStep(t, e, "a"))
 			}
 			if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: "it was finished"}); err != nil {

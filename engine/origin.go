@@ -20,7 +20,7 @@ func Origin(root string, ref reprise.Ref) (file string, hash reprise.Hash) {
 	}
 	graph, err := flow.ReadGraph(os.DirFS(root), ref.Path)
 	if err != nil {
-		graph = begunWith(root, ref) // only begun, lost, or no file any more: the journal alone tells
+		graph = begunWith(root, ref) // only begun, or its files are gone: only the journal knows
 	}
 	file, hash, _ = flow.Origin(graph)
 	if !isLocal(file) {

@@ -211,7 +211,7 @@ func (e *Engine) postKnown(ref reprise.Ref, answers map[string]string) error {
 
 func answeredError(id, answer string) error {
 	if answer == "" {
-		return fmt.Errorf("answer %s: it is closed without an answer and not asked any more", id)
+		return fmt.Errorf("answer %s: it was closed without an answer and is no longer asked", id)
 	}
 	return fmt.Errorf("answer %s: it was answered before: %q", id, answer)
 }

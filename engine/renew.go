@@ -224,7 +224,7 @@ func (w *work) renewAgain(ctx context.Context) error {
 		w.renewal, w.follows = reprise.Renewal{}, nil
 		w.notice(reprise.Finding{
 			Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: w.ref.ID,
-			Message: fmt.Sprintf("it was to start afresh before a crash and cannot any more: %v", err),
+			Message: fmt.Sprintf("it was to start afresh before a crash and no longer can: %v", err),
 		})
 		return nil
 	}
