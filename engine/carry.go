@@ -175,9 +175,7 @@ func (w *work) put(ctx context.Context, op Op) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range slices.Backward(again) {
-			events = slices.Insert(events, 0, resetBy(id))
-		}
+		events = append(again, events...)
 	}
 	if op.Start == nil {
 		for _, step := range op.Reopened {

@@ -21,10 +21,7 @@ func (w *work) chosenEvents(ctx context.Context) ([]reprise.Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range again {
-			events = append(events, resetBy(id))
-		}
-		events = append(events, withdrawals(w.known(), "what it was said of is done again", w.restingOn(w.choice.From))...)
+		events = append(again, withdrawals(w.known(), "what it was said of is done again", w.restingOn(w.choice.From))...)
 	}
 	out := w.choice.Skip
 	for _, step := range out {
@@ -160,11 +157,11 @@ func resetBy(step string) reprise.Event {
 	return reprise.Event{Kind: reprise.StepReset, Step: step, Actor: person, Text: "to be done again, says a person"}
 }
 
-// resetsFrom are the steps to reset to begin at one of them, in order: the step, what
+// resetsFrom are the events that reset steps to begin at one of them: the step, what
 // comes after it, and what failed or was cut off there or in a stage that the files do
 // not keep. If the step is not done, done steps do not rest on it and stay. It is an
 // error if the files cannot take it back.
-func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
+func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, error) {
 	at := slices.IndexFunc(w.run.Steps, func(s reprise.Step) bool { return s.ID == step })
 	failed := w.tired(step) || w.halted(step)
 	if at < 0 && !failed && !w.offered(step) {
@@ -176,7 +173,7 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 		if !slices.Contains(stages, step) {
 			stages = append(stages, step)
 		}
-		return stages, nil
+		return resetsOf(stages), nil
 	}
 	rests := w.run.RestsOn(at)
 	var again []string
@@ -188,11 +185,7 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	}
 	// The last first, so that no step is open while one that needs it is closed.
 	slices.Reverse(again)
-	again = append(stages, again...)
-	events := make([]reprise.Event, len(again))
-	for i, id := range again {
-		events[i] = resetBy(id)
-	}
+	events := resetsOf(append(stages, again...))
 	run, err := w.imagined(ctx, events)
 	if err != nil {
 		return nil, fmt.Errorf("begin at %s: %w", step, err)
@@ -200,7 +193,15 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]string, error) {
 	if s := run.Step(step); s != nil && s.Status.Closed() && !failed {
 		return nil, fmt.Errorf("begin at %s: the files of %s cannot take back that it is done", step, w.ref.ID)
 	}
-	return again, nil
+	return events, nil
+}
+
+// resetsOf are the events by which a person has steps done again.
+func resetsOf(steps []string) (out []reprise.Event) {
+	for _, id := range steps {
+		out = append(out, resetBy(id))
+	}
+	return out
 }
 
 // restingOn reports for any step whether it may have been built on this one; for all of
