@@ -40,7 +40,7 @@ func TestCheck_the_preview_and_the_engine_agree_on_what_comes_next(t *testing.T)
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(archive))))+"/"+strings.TrimSuffix(filepath.Base(archive), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			e := scriptedEngine(t, archive)
-			j := judged(t, e)
+			j := checked(t, e)
 			for _, r := range j.Runs {
 				book, err := convention.Playbook(r.Layout, r.Kind)
 				if err != nil {
@@ -155,8 +155,8 @@ func scriptedEngine(t *testing.T, archive string) *engine.Engine {
 	}
 }
 
-// judged is what check says of the project of an engine.
-func judged(t *testing.T, e *engine.Engine) *project.Judgement {
+// checked is what check says of the project of an engine.
+func checked(t *testing.T, e *engine.Engine) *project.Judgement {
 	t.Helper()
 	j, err := project.Judge(t.Context(), e.Dir, project.JudgeOptions{Options: project.Options{Now: e.Now()}, Full: true, Environ: e.Environ})
 	if err != nil {
@@ -173,7 +173,7 @@ type offered struct {
 // optionsOf lists the options of every run in a scenario that the engine carries out.
 func optionsOf(t *testing.T, archive string) (out []offered) {
 	t.Helper()
-	j := judged(t, scriptedEngine(t, archive))
+	j := checked(t, scriptedEngine(t, archive))
 	for _, r := range j.Runs {
 		if _, err := convention.Playbook(r.Layout, r.Kind); err != nil {
 			continue
