@@ -122,8 +122,8 @@ func dot(a, b []float64) (sum float64) {
 // How the weights are fitted: the steps of the ascent, how strongly weights are held
 // near zero, and how many units of the rounded weights make one of the fitted.
 const (
-	fitSteps = 120
-	fitHold  = 1.0
+	fitSteps = 200
+	fitHold  = 0.3
 	fitUnit  = 10
 )
 

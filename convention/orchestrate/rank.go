@@ -56,15 +56,15 @@ const (
 // ago differs from one changed three commits ago as much as that one from one
 // changed seven commits ago.
 var terms = [termCount]term{
-	storyAge:       {"story age", -7, "work continues where it was: the story changed last is the likeliest"},
+	storyAge:       {"story age", -8, "work continues where it was: the story changed last is the likeliest"},
 	epicAge:        {"epic age", -6, "work stays in one epic; a story that was finished hands on to its neighbours"},
-	inReviewNow:    {"in review", 8, "a review that people do close is a short last step"},
-	reviewsLeft:    {"reviews left open", -52, "where reviews are not closed, a story in review is finished as far as people are concerned"},
+	inReviewNow:    {"in review", 12, "a review that people do close is a short last step"},
+	reviewsLeft:    {"reviews left open", -64, "where reviews are not closed, a story in review is finished as far as people are concerned"},
 	namedLast:      {"named by the last commit", 6, "the last commit says which story it was about"},
 	heir:           {"next in its epic", 13, "it follows the story of its epic that was finished last"},
 	allBefore:      {"nothing open before it", 9, "epics are worked through in order"},
 	waitsForPerson: {"waits for a person", -9, "it is blocked, or somebody has to decide first"},
-	withoutStatus:  {"no status", -20, "without a status it is often no story, or one that nobody works on"},
+	withoutStatus:  {"no status", -28, "without a status it is often no story, or one that nobody works on"},
 }
 
 // values are what the terms of one story amount to.
