@@ -40,6 +40,17 @@ func (d Decision) Outcome() Outcome {
 	return OutcomeOK
 }
 
+// worst orders the outcomes of looking, the worst first.
+var worst = []Outcome{OutcomeUnreadable, OutcomeBlocked, OutcomeHeld, OutcomeAsk, OutcomeWait, OutcomeCaution, OutcomeOK, OutcomeNothing}
+
+// Worse gives the worse of two outcomes of looking at runs.
+func (o Outcome) Worse(other Outcome) Outcome {
+	if slices.Index(worst, other) < slices.Index(worst, o) {
+		return other
+	}
+	return o
+}
+
 // Detected gives in one word how a run was interrupted, from its files alone.
 func (r *Run) Detected(s ResumeState) Outcome {
 	switch {

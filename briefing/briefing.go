@@ -34,6 +34,15 @@ type Input struct {
 	Step string
 	// For is the CLI that is to read it, "" for any.
 	For string
+	// Others are the other open runs of the project, the most urgent first.
+	Others []Other
+}
+
+// Other is an open run beside the one that a briefing is about.
+type Other struct {
+	Name     string // what a person calls it on the command line
+	Run      *reprise.Run
+	Decision reprise.Decision
 }
 
 // Recorded is one event of the journal and its number there.
@@ -77,6 +86,7 @@ const (
 	Changed  = "changed"
 	Next     = "next"
 	DoNot    = "do-not"
+	Others   = "others"
 )
 
 // sections are all of them: how many items each has at most, what it is called
@@ -94,6 +104,7 @@ var sections = []struct {
 	{Changed, 30, "Changed since", "What is not as the state files left it. It may be half of a step, or the work of others."},
 	{Next, 8, "Next step", "Begin here."},
 	{DoNot, 30, "What not to do", "Do not push, publish or deploy anything. Do not discard changes that you did not make: no `git reset --hard`, `git clean`, `git stash`. Do not edit the state files unless the next step says so. Beside that:"},
+	{Others, 8, "Other open work", "These runs of the project are open, too, the most urgent first. Do not work on one unless you are asked to; `reprise brief RUN` tells about it."},
 }
 
 // Make makes the briefing of a run, shortened so that Text keeps to MaxChars.
@@ -107,6 +118,7 @@ func Make(in Input) Briefing {
 	g.changes()
 	g.next()
 	g.doNot()
+	g.others()
 	b := Briefing{Run: in.Run.Ref, For: in.For, Notes: g.notes()}
 	// The fewer and the shorter the items, the more sections stay whole.
 	for percent, clip := 100, 400; ; percent, clip = percent*3/4, max(clip*3/4, 60) {
@@ -147,6 +159,9 @@ func (g *gathering) sections(percent, clip int) []Section {
 	var out []Section
 	for _, s := range sections {
 		items := g.items[s.key]
+		if s.key == Others && len(items) == 0 {
+			continue
+		}
 		most := max(s.most*percent/100, 1)
 		sec := Section{Key: s.key, Title: s.title, Lead: s.lead}
 		// Of what is done the latest counts most, of the rest the first.

@@ -301,3 +301,18 @@ func (g *gathering) doNot() {
 		g.add(DoNot, "do not take the other copy of this run for another run: "+w.Path, w.Path)
 	}
 }
+
+// others tells in a line each what else is open in the project.
+func (g *gathering) others() {
+	for _, o := range g.Others {
+		r, d, p := o.Run, o.Decision, o.Run.Progress()
+		text := fmt.Sprintf("%s (%s): %s, %d of %d done", name(o.Name, r.Title), r.Kind, d.State, p.Done, p.Total)
+		switch {
+		case d.Point != nil:
+			text += "; next is " + name(d.Point.ID, d.Point.Title)
+		case len(d.Reasons) > 0:
+			text += "; " + d.Reasons[0]
+		}
+		g.add(Others, text, r.Path)
+	}
+}

@@ -9,9 +9,9 @@ type Brief struct {
 	Schema   string         `json:"schema" jsonschema:"reprise/brief/v1"`
 	Root     string         `json:"root" jsonschema:"absolute path of the project folder"`
 	Layout   string         `json:"layout"`
-	ID       string         `json:"id" jsonschema:"the run; empty if there is none"`
+	ID       string         `json:"id" jsonschema:"the run; empty if none is open"`
 	For      string         `json:"for" jsonschema:"the CLI it is for; empty for any"`
-	Sections []BriefSection `json:"sections" jsonschema:"goal, verified, claimed, in-progress, unknown, changed, next, do-not, in this order"`
+	Sections []BriefSection `json:"sections" jsonschema:"goal, verified, claimed, in-progress, unknown, changed, next, do-not, in this order; then others where more than one run is open"`
 	Notes    []string       `json:"notes" jsonschema:"about the CLI that reads it"`
 	Text     string         `json:"text" jsonschema:"all of it as the CLI is to read it, text from state between fences, at most 10000 characters"`
 }

@@ -14,23 +14,29 @@ const CheckSchema = "reprise/check/v1"
 // Check is the answer of `reprise check`: everything that is known about one
 // run, whether resuming is safe, and from where.
 type Check struct {
-	Schema     string           `json:"schema" jsonschema:"reprise/check/v1"`
-	Root       string           `json:"root" jsonschema:"absolute path of the project folder"`
-	Digest     string           `json:"digest" jsonschema:"of everything that was looked at; the verdict holds while it stays the same"`
-	Mode       string           `json:"mode" jsonschema:"interactive or preflight"`
-	Run        *Run             `json:"run" jsonschema:"the run the answer is about; null if nothing was interrupted"`
-	Decision   *Decision        `json:"decision" jsonschema:"null where run is"`
-	Plan       *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`
-	Steps      []Step           `json:"steps" jsonschema:"every step with what each ledger says of it and what it rests on"`
-	Artifacts  []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
-	Git        *Git             `json:"git" jsonschema:"the repository as it was found; null if there is none or it was not looked at"`
-	Owner      *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if nobody is"`
-	Sessions   []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first"`
-	Unread     []string         `json:"sessions_unread" jsonschema:"which sessions were not looked at, and why"`
-	Verified   *Verified        `json:"verified" jsonschema:"how the command given for verification ended; null if none was run"`
-	Options    []reprise.Option `json:"options" jsonschema:"ways to continue, the usual one first"`
-	Findings   []Finding        `json:"findings" jsonschema:"the most severe first; those about the folder stand last"`
-	Candidates []Run            `json:"candidates" jsonschema:"every run that could be meant where none was named, the answered one included"`
+	Schema string `json:"schema" jsonschema:"reprise/check/v1"`
+	Root   string `json:"root" jsonschema:"absolute path of the project folder"`
+	Mode   string `json:"mode" jsonschema:"interactive or preflight"`
+	Checked
+	Git        *Git      `json:"git" jsonschema:"the repository as it was found; null if there is none or it was not looked at"`
+	Unread     []string  `json:"sessions_unread" jsonschema:"which sessions were not looked at, and why"`
+	Verified   *Verified `json:"verified" jsonschema:"how the command given for verification ended; null if none was run"`
+	Candidates []Run     `json:"candidates" jsonschema:"every run that could be meant where none was named, the answered one included"`
+	Runs       []Checked `json:"runs" jsonschema:"everything that is known about each of the runs that were looked at, the most urgent first; the fields beside this one are about the first of them"`
+}
+
+// Checked is what is known about one run.
+type Checked struct {
+	Digest    string           `json:"digest" jsonschema:"of everything that was looked at; the verdict holds while it stays the same"`
+	Run       *Run             `json:"run" jsonschema:"the run the answer is about; null if nothing was interrupted"`
+	Decision  *Decision        `json:"decision" jsonschema:"null where run is"`
+	Plan      *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`
+	Steps     []Step           `json:"steps" jsonschema:"every step with what each ledger says of it and what it rests on"`
+	Artifacts []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
+	Owner     *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if nobody is"`
+	Sessions  []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first"`
+	Options   []reprise.Option `json:"options" jsonschema:"ways to continue, the usual one first"`
+	Findings  []Finding        `json:"findings" jsonschema:"the most severe first; those about the folder stand last"`
 }
 
 // Decision is what to do about a run, and why.
@@ -167,28 +173,39 @@ type Owner struct {
 	Source string       `json:"source"`
 }
 
-// NewCheck makes the document of one run that was judged, or of a project where
-// nothing was interrupted if r is nil.
-func NewCheck(root, digest, mode string, r *reprise.Run, d reprise.Decision, o reprise.Observed) Check {
+// NewCheck makes the document of runs that were judged, or of a project where nothing
+// was interrupted if there are none.
+func NewCheck(root, mode string, o reprise.Observed, runs ...Checked) Check {
 	c := Check{
-		Schema: CheckSchema, Root: root, Digest: digest, Mode: mode,
-		Steps: []Step{}, Artifacts: []Artifact{}, Options: []reprise.Option{}, Findings: []Finding{}, Candidates: []Run{},
-		Git: newGit(o.Git), Sessions: []Session{}, Unread: list(o.SessionsUnread),
+		Schema: CheckSchema, Root: root, Mode: mode, Git: newGit(o.Git), Unread: list(o.SessionsUnread),
+		Checked:    Checked{Steps: []Step{}, Artifacts: []Artifact{}, Sessions: []Session{}, Options: []reprise.Option{}, Findings: []Finding{}},
+		Candidates: []Run{}, Runs: append([]Checked{}, runs...),
 	}
-	if r == nil {
-		return c
+	if len(runs) > 0 {
+		c.Checked = runs[0]
 	}
+	if len(runs) > 1 {
+		for _, r := range runs {
+			c.Candidates = append(c.Candidates, *r.Run)
+		}
+	}
+	return c
+}
+
+// NewChecked makes the document of one run that was judged.
+func NewChecked(digest string, r *reprise.Run, d reprise.Decision, o reprise.Observed) Checked {
 	run, decision, plan := NewJudged(r, d), newDecision(d), NewPlan(r, d, o)
-	c.Run, c.Decision, c.Plan = &run, &decision, &plan
+	c := Checked{
+		Digest: digest, Run: &run, Decision: &decision, Plan: &plan, Steps: []Step{}, Artifacts: []Artifact{},
+		Owner: newOwner(r.Owner, o), Sessions: []Session{}, Findings: NewFindings(Sorted(r.Findings)),
+		Options: append([]reprise.Option{}, d.Options(r)...),
+	}
 	for i := range r.Steps {
 		c.Steps = append(c.Steps, newStep(&r.Steps[i]))
 	}
 	for _, a := range r.Artifacts {
 		c.Artifacts = append(c.Artifacts, newArtifact(a))
 	}
-	c.Options = append(c.Options, d.Options(r)...)
-	c.Findings = NewFindings(Sorted(r.Findings))
-	c.Owner = newOwner(r.Owner, o)
 	for _, s := range o.SessionsOn(r) {
 		c.Sessions = append(c.Sessions, newSession(s))
 	}
@@ -218,11 +235,9 @@ func Sorted(findings []reprise.Finding) []reprise.Finding {
 	return out
 }
 
-// About adds what is to be said of the folder, and the runs that could have
-// been meant.
-func (c Check) About(findings []reprise.Finding, candidates []Run) Check {
+// About adds what is to be said of the folder.
+func (c Check) About(findings []reprise.Finding) Check {
 	c.Findings = append(slices.Clip(c.Findings), NewFindings(Sorted(findings))...)
-	c.Candidates = append(slices.Clip(c.Candidates), candidates...)
 	return c
 }
 

@@ -34,7 +34,7 @@ func story() *reprise.Run {
 
 func check(r *reprise.Run) report.Check {
 	o := reprise.Observed{Now: now}
-	return report.NewCheck("/p", "sha256:1", "interactive", r, reprise.Next(r, o, reprise.Policy{}), o)
+	return report.NewCheck("/p", "interactive", o, report.NewChecked("sha256:1", r, reprise.Next(r, o, reprise.Policy{}), o))
 }
 
 func TestOR5_resume_plan(t *testing.T) {
@@ -113,7 +113,7 @@ func TestX2_X3_check_keeps_every_claim_and_orders_findings(t *testing.T) {
 func TestX10_lists_are_never_null(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]report.Check{
-		"nothing": report.NewCheck("/p", "", "interactive", nil, reprise.Decision{}, reprise.Observed{}).About(nil, nil),
+		"nothing": report.NewCheck("/p", "interactive", reprise.Observed{}).About(nil),
 		"bare":    check(&reprise.Run{State: reprise.Unreadable}),
 		"story":   check(story()),
 	} {

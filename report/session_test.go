@@ -17,7 +17,7 @@ func TestAC_calls_without_a_landing_are_unknown(t *testing.T) {
 		{CLI: "codex", Dir: ".", Calls: []reprise.Call{{Tool: "exec_command"}}},
 		{CLI: "claude", Dir: ".", Caller: true}, {CLI: "qwen", Dir: "../other"},
 	}}
-	b, err := json.Marshal(report.NewCheck("/p", "", "interactive", r, reprise.Next(r, o, reprise.Policy{}), o))
+	b, err := json.Marshal(report.NewCheck("/p", "interactive", o, report.NewChecked("", r, reprise.Next(r, o, reprise.Policy{}), o)))
 	if err != nil {
 		t.Fatal(err)
 	}

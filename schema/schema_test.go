@@ -150,9 +150,9 @@ func TestX10_check_document_matches_its_schema(t *testing.T) {
 		Next: []reprise.Unit{{ID: "b"}}, Artifacts: []reprise.Artifact{{Path: "p", Presence: reprise.Missing, MadeBy: "a"}},
 	}
 	o := reprise.Observed{Now: time.Unix(7200, 0), Git: &reprise.Git{Head: "abc"}}
-	docs := map[string]report.Check{"none": report.NewCheck("/p", "", "preflight", nil, reprise.Decision{}, o)}
+	docs := map[string]report.Check{"none": report.NewCheck("/p", "preflight", o)}
 	for name, r := range map[string]*reprise.Run{"bare": bare, "full": full} {
-		docs[name] = report.NewCheck("/p", "d", "interactive", r, reprise.Next(r, o, reprise.Policy{}), o)
+		docs[name] = report.NewCheck("/p", "interactive", o, report.NewChecked("d", r, reprise.Next(r, o, reprise.Policy{}), o))
 	}
 	for name, doc := range docs {
 		raw, err := json.Marshal(doc)

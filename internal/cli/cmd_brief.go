@@ -26,7 +26,9 @@ func (a *app) newBrief() *cobra.Command {
 			"claimed, what is in progress, unknown or changed since, the next step and what not to\n" +
 			"do. Every statement has its source; text from state files is quoted as data. At most\n" +
 			"10,000 characters. Changes nothing.\n\n" +
-			"Exit code: 0, or 3 if there is no run.",
+			"Without RUN: the most urgent of the open runs, with a line about each of the others.\n" +
+			"Where none is open it prints nothing, so that a hook of a CLI can call it always.\n\n" +
+			"Exit code: 0, 3 if the run that is named is finished, 40 if files cannot be read.",
 		Example: "  reprise brief\n  reprise brief 4.2 --for codex\n  reprise brief 004 --for claude | claude -p",
 	}
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.brief(ctx, flags, name, reader) })
@@ -45,20 +47,27 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 		return err
 	}
 	list, err := candidates(found, arg)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(list) > 1:
-		return several(list)
+	}
+	empty := report.Brief{Schema: report.BriefSchema, Root: found.Root, For: reader, Sections: []report.BriefSection{}, Notes: []string{}}
+	switch {
+	case len(list) == 0 && found.Nothing() == reprise.OutcomeNothing:
+		return a.print(empty, func(*page) {})
 	case len(list) == 0:
-		empty := report.Brief{Schema: report.BriefSchema, Root: found.Root, Sections: []report.BriefSection{}, Notes: []string{}}
-		return a.nothing(found, empty, func(p *page) { p.nothingToResume(found.Result) })
+		return a.nothing(found, empty, noRuns(found))
+	case list[0].d.Action == reprise.Finish:
+		a.came(list[0].d.Outcome())
+		return a.print(empty, func(p *page) { p.headline(list[0]) })
 	}
 	in, err := a.briefingOf(found, list[0], flags)
 	if err != nil {
 		return err
 	}
 	in.For = reader
+	for _, j := range list[1:] {
+		in.Others = append(in.Others, briefing.Other{Name: j.name, Run: j.run, Decision: j.d})
+	}
 	b := briefing.Make(in)
 	if a.json {
 		return a.writeJSON(a.out, briefDocument(found.Root, b))

@@ -119,7 +119,8 @@ func (a *app) newCheck() *cobra.Command {
 		Long: "Hold what a run's files say against git, the files it refers to and the processes\n" +
 			"of this machine, and give a verdict: safe, caution or blocked, with the reasons,\n" +
 			"the resume plan and what can be chosen. Changes nothing.\n\n" +
-			"Without RUN: the one that was interrupted, or the list if there are several.\n\n" +
+			"Without RUN: the one that was interrupted, or the list if there are several; then\n" +
+			"the exit code is that of the worst.\n\n" +
 			"Exit code: 0 safe, 3 nothing interrupted, 10 caution, 11 blocked, 12 needs an\n" +
 			"answer, 20 held by a live run, 40 its files cannot be read, 75 waits for a limit.",
 		Example: "  reprise check\n  reprise check 4.2 --mode preflight\n  reprise check 004 --json\n" +
@@ -170,7 +171,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		return err
 	}
 	if len(list) == 0 {
-		document := report.NewCheck(found.Root, "", flags.mode, nil, reprise.Decision{}, found.Observed).About(found.Findings, nil)
+		document := report.NewCheck(found.Root, flags.mode, found.Observed).About(found.Findings)
 		return a.nothing(found, document, func(p *page) {
 			if len(found.Runs) == 0 {
 				p.nothing(found.Result)
@@ -180,7 +181,11 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 			p.folder(found.Findings)
 		})
 	}
-	a.came(list[0].d.Outcome())
+	worst := list[0].d.Outcome()
+	for _, j := range list[1:] {
+		worst = worst.Worse(j.d.Outcome())
+	}
+	a.came(worst)
 	document := checkDocument(found, list, flags.mode)
 	return a.print(document, func(p *page) {
 		p.preflight = flags.mode == string(engine.Preflight)
@@ -194,17 +199,13 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	})
 }
 
-// checkDocument is about the first of the runs that are meant, and names the
-// others.
+// checkDocument is about all runs that are meant, the first of them before the others.
 func checkDocument(found *project.Judgement, list []judged, mode string) report.Check {
-	var runs []report.Run
-	if len(list) > 1 {
-		for _, j := range list {
-			runs = append(runs, report.NewJudged(j.run, j.d))
-		}
+	var runs []report.Checked
+	for _, j := range list {
+		runs = append(runs, report.NewChecked(j.digest(), j.run, j.d, j.o))
 	}
-	j := list[0]
-	doc := report.NewCheck(found.Root, j.digest(), mode, j.run, j.d, j.o).About(found.Findings, runs)
+	doc := report.NewCheck(found.Root, mode, found.Observed, runs...).About(found.Findings)
 	if v := found.Verified; v != nil {
 		doc.Verified = &report.Verified{Command: v.Command, Commit: v.Commit, OK: v.OK, Reason: v.Reason, Tail: v.Tail}
 	}
