@@ -70,7 +70,7 @@ func All() []Entry {
 		},
 	}
 	for _, f := range checklist.Families() {
-		all = append(all, Entry{Layout: checklist.New(f), Marks: f.Marks, Playbooks: books{reprise.KindTasks: checklist.NewPlaybook(f)}})
+		all = append(all, Entry{Layout: checklist.New(f), Marks: f.Marks, Playbooks: books{reprise.KindTasks: checklist.NewPlaybook(f)}, Rank: checklist.Rank})
 	}
 	return all
 }

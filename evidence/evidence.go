@@ -168,12 +168,12 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 	return ask
 }
 
-// StoryFolders lists the folders that hold the files of stories, the ones
-// whose history orders them.
+// StoryFolders lists the folders that hold the files of stories and lists of tasks, the
+// ones whose history orders them.
 func StoryFolders(runs []*reprise.Run) []string {
 	var out []string
 	for _, r := range runs {
-		if r != nil && r.Kind.Facts().Document && r.Path != "" {
+		if r != nil && (r.Kind.Facts().Document || r.Kind == reprise.KindTasks) && r.Path != "" {
 			out = append(out, path.Dir(r.Path))
 		}
 	}

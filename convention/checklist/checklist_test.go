@@ -1,7 +1,10 @@
 package checklist_test
 
 import (
+	"bytes"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -12,83 +15,163 @@ import (
 	"reprise/convention/playtest"
 )
 
-// ours matches what makes a text a list of tasks: its title, or one of its items. What
-// is blank or holds a NUL was one.
-var ours = regexp.MustCompile(`(?m)^# Tasks:|^\s*- \[.\] \**T\d+\S* +\S|\x00|\A\s*\z`)
+// sample is a list of a family that the tests work on.
+type sample struct {
+	archive string // of the scenarios
+	list    string
+	run     string
+	open    []string // tasks in the order in which they are started
+	before  string   // what stands in the list where the second open task is not done
+	after   string   // and where it is
+	begins  bool     // a list has a word for what is begun
+	// ours matches what makes a text a list of the family; every text is one if nil.
+	ours *regexp.Regexp
+}
 
-const tasks = "specs/004-export/tasks.md"
+var samples = map[string]sample{
+	"speckit": {
+		archive: "speckit-between-phases", list: "specs/004-export/tasks.md", run: "004-export", open: []string{"T004", "T005", "T006"},
+		before: "- [ ] **T005**", after: "- [x] **T005**",
+		ours: regexp.MustCompile(`(?m)^# Tasks:|^\s*- \[.\] \**T\d+\S* +\S|\x00|\A\s*\z`),
+	},
+	"kiro": {
+		archive: "kiro-under-way", list: ".kiro/specs/search/tasks.md", run: "search", open: []string{"2.3", "2.4", "3"},
+		before: "- [ ] 2. Query it\n", after: "- [x] 2. Query it\n", begins: true,
+	},
+	"openspec": {
+		archive: "openspec-under-way", list: "openspec/changes/add-export/tasks.md", run: "add-export", open: []string{"1.2", "1.3", "2.1"},
+		before: "- [ ] 1.3", after: "- [x] 1.3",
+	},
+}
 
-func speckit() checklist.Family { return checklist.Families()[0] }
+func (s sample) tree(t *testing.T, f checklist.Family) fstest.MapFS {
+	return conventiontest.LoadFS(t, path.Join("testdata/scenarios", f.Name, s.archive+".txtar"))
+}
 
-func layout() reprise.Layout { return checklist.New(speckit()) }
-
-func sample(t *testing.T) fstest.MapFS {
-	return conventiontest.LoadFS(t, "testdata/scenarios/speckit-between-phases.txtar")
+// each runs a test for every family.
+func each(t *testing.T, test func(t *testing.T, f checklist.Family, s sample)) {
+	for _, f := range checklist.Families() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			s, ok := samples[f.Name]
+			if !ok {
+				t.Fatal("the family has no sample")
+			}
+			test(t, f, s)
+		})
+	}
 }
 
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	conventiontest.Scenarios(t, layout(), "testdata/scenarios")
+	each(t, func(t *testing.T, f checklist.Family, _ sample) {
+		conventiontest.RankedScenarios(t, checklist.New(f), "testdata/scenarios/"+f.Name, checklist.Rank)
+	})
 }
 
 func TestDamaged_lists_are_never_read_as_done(t *testing.T) {
 	t.Parallel()
-	conventiontest.Conform(t, layout(), sample(t), func(text []byte) bool { return !ours.Match(text) })
+	each(t, func(t *testing.T, f checklist.Family, s sample) {
+		foreign := func(text []byte) bool { return s.ours != nil && !s.ours.Match(text) }
+		conventiontest.Conform(t, checklist.New(f), s.tree(t, f), foreign)
+	})
 }
 
-func TestAn_event_ticks_the_box_of_its_task_and_nothing_else(t *testing.T) {
+func TestAn_event_changes_the_status_of_its_task_and_nothing_else(t *testing.T) {
 	t.Parallel()
-	step := func(kind reprise.EventKind, id string) reprise.Event {
-		return reprise.Event{Kind: kind, Step: id, At: conventiontest.Epoch}
-	}
-	before := sample(t)
-	after := conventiontest.Records(t, layout(), before, "004-export",
-		conventiontest.Recorded{Event: step(reprise.StepStarted, "T004"), Cannot: true},
-		conventiontest.Recorded{Event: step(reprise.StepFinished, "T004"), Status: reprise.Done},
-		conventiontest.Recorded{Event: step(reprise.StepReset, "T004"), Status: reprise.Pending},
-		conventiontest.Recorded{Event: step(reprise.StepFinished, "T005"), Status: reprise.Done},
-		conventiontest.Recorded{Event: step(reprise.StepSkipped, "T006"), Cannot: true},
-		conventiontest.Recorded{Event: step(reprise.StepFinished, "T999"), Cannot: true},
-		conventiontest.Recorded{Event: step(reprise.RunEnded, ""), Cannot: true},
-	)
-	want := strings.Replace(string(before[tasks].Data), "- [ ] **T005**", "- [x] **T005**", 1)
-	if got := string(after[tasks].Data); got != want {
-		t.Errorf("more than one box changed:\n%s", got)
-	}
+	each(t, func(t *testing.T, f checklist.Family, s sample) {
+		step := func(kind reprise.EventKind, id string) reprise.Event {
+			return reprise.Event{Kind: kind, Step: id, At: conventiontest.Epoch}
+		}
+		before, one, two := s.tree(t, f), s.open[0], s.open[1]
+		after := conventiontest.Records(t, checklist.New(f), before, s.run,
+			conventiontest.Recorded{Event: step(reprise.StepFinished, one), Status: reprise.Done},
+			conventiontest.Recorded{Event: step(reprise.StepReset, one), Status: reprise.Pending},
+			conventiontest.Recorded{Event: step(reprise.StepFinished, one), Status: reprise.Done},
+			conventiontest.Recorded{Event: step(reprise.StepStarted, two), Cannot: !s.begins, Status: reprise.InProgress},
+			conventiontest.Recorded{Event: step(reprise.StepFinished, two), Status: reprise.Done},
+			conventiontest.Recorded{Event: step(reprise.StepFailed, s.open[2]), Cannot: true},
+			conventiontest.Recorded{Event: step(reprise.StepFinished, "no such task"), Cannot: true},
+			conventiontest.Recorded{Event: step(reprise.RunEnded, ""), Cannot: true},
+		)
+		was, is := string(before[s.list].Data), string(after[s.list].Data)
+		if strings.Count(was, s.before) != 1 || strings.Count(is, s.after) != 1 {
+			t.Errorf("%q did not become %q:\n%s", s.before, s.after, is)
+		}
+		for i, line := range strings.SplitAfter(was, "\n") {
+			if now := strings.SplitAfter(is, "\n")[i]; len(now) != len(line) && f.Form == checklist.Boxes {
+				t.Errorf("more than a box changed: %q", now)
+			}
+		}
+	})
 }
 
 func TestA_list_is_worked_through_whatever_instruction_the_engine_dies_at(t *testing.T) {
 	t.Parallel()
-	tree := sample(t)
-	p := playtest.Player{
-		Layout: layout(), Book: checklist.NewPlaybook(speckit()), Ref: reprise.Ref{Layout: "speckit", Kind: reprise.KindTasks, ID: "004-export", Path: tasks},
-		Agent: func(j playtest.Job) reprise.Reply {
-			j.Write("src/"+j.Step, "made")
-			return reprise.Reply{Outcome: "done"}
-		},
-	}
-	r := p.Play(t, tree)
-	if r.Run.State != reprise.Complete || r.GaveUp != "" {
-		t.Fatalf("%s (%s): %s", r.Run.State, r.Run.Reason, r.GaveUp)
-	}
-	if got := strings.Join(r.Launches, ", "); !strings.HasPrefix(got, "coder T004, coder T005") {
-		t.Errorf("started %s", got)
-	}
-	for kill := 1; kill <= r.Ticks; kill++ {
-		p.Kill = kill
-		if again := p.Play(t, sample(t)); again.Run.State != reprise.Complete {
-			t.Errorf("killed at %d: %s (%s): %s", kill, again.Run.State, again.Run.Reason, again.GaveUp)
+	each(t, func(t *testing.T, f checklist.Family, s sample) {
+		p := playtest.Player{
+			Layout: checklist.New(f), Book: checklist.NewPlaybook(f), Ref: reprise.Ref{Layout: f.Name, Kind: reprise.KindTasks, ID: s.run, Path: s.list},
+			Agent: func(j playtest.Job) reprise.Reply {
+				j.Write("src/"+j.Step, "made")
+				return reprise.Reply{Outcome: "done"}
+			},
 		}
-	}
+		r := p.Play(t, s.tree(t, f))
+		if r.Run.State != reprise.Complete || r.GaveUp != "" {
+			t.Fatalf("%s (%s): %s", r.Run.State, r.Run.Reason, r.GaveUp)
+		}
+		var want []string
+		for _, id := range s.open {
+			want = append(want, "coder "+id)
+		}
+		if len(r.Launches) < len(want) || !slices.Equal(r.Launches[:len(want)], want) {
+			t.Errorf("started %q", r.Launches)
+		}
+		for kill := 1; kill <= r.Ticks; kill++ {
+			p.Kill = kill
+			if again := p.Play(t, s.tree(t, f)); again.Run.State != reprise.Complete {
+				t.Errorf("killed at %d: %s (%s): %s", kill, again.Run.State, again.Run.Reason, again.GaveUp)
+			}
+		}
+	})
 }
 
 func TestA_list_that_is_not_there_is_not_begun(t *testing.T) {
 	t.Parallel()
-	book := checklist.NewPlaybook(speckit())
-	if ref, events, err := book.Begin(sample(t), reprise.Goal{Path: "specs/004-export"}); err != nil || ref.Path != tasks || len(events) != 0 {
-		t.Errorf("%+v %v %v", ref, events, err)
+	each(t, func(t *testing.T, f checklist.Family, s sample) {
+		book, tree := checklist.NewPlaybook(f), s.tree(t, f)
+		if ref, events, err := book.Begin(tree, reprise.Goal{Path: path.Dir(s.list)}); err != nil || ref.Path != s.list || len(events) != 0 {
+			t.Errorf("%+v %v %v", ref, events, err)
+		}
+		if ref, _, err := book.Begin(tree, reprise.Goal{Text: "make one"}); err == nil {
+			t.Errorf("began %+v", ref)
+		}
+	})
+}
+
+func TestThe_list_that_git_saw_changed_last_comes_first(t *testing.T) {
+	t.Parallel()
+	run := func(id string, state reprise.State) *reprise.Run {
+		return &reprise.Run{Ref: reprise.Ref{ID: id, Path: "specs/" + id + "/tasks.md"}, State: state}
 	}
-	if ref, _, err := book.Begin(sample(t), reprise.Goal{Text: "make one"}); err == nil {
-		t.Errorf("began %+v", ref)
+	commit := func(paths ...string) (c reprise.Commit) {
+		c.OnHead = true
+		for _, p := range paths {
+			c.Files = append(c.Files, reprise.FileChange{Path: "specs/" + p})
+		}
+		return c
+	}
+	runs := []*reprise.Run{
+		run("a", reprise.Interrupted), run("b", reprise.Complete), run("c", reprise.NotStarted), run("d", reprise.Interrupted),
+	}
+	checklist.Rank(runs, reprise.Observed{Git: &reprise.Git{Commits: []reprise.Commit{
+		commit("b/tasks.md"), commit("c/tasks.md"), commit("a/tasks.md", "d/tasks.md"), commit("d/tasks.md"),
+	}}})
+	var got bytes.Buffer
+	for _, r := range runs {
+		got.WriteString(r.ID)
+	}
+	if got.String() != "cadb" {
+		t.Error(got.String())
 	}
 }

@@ -1,41 +1,97 @@
-// Package checklist reads and writes task lists that other tools keep as Markdown
-// with check boxes: one run for each list, one step for each item with an id.
-// What differs between the tools is one entry in the table of families; reading,
-// recording and working on a list are the same for all of them.
+// Package checklist reads and writes task lists that other tools keep: Markdown with
+// check boxes, or JSON, JSON lines and YAML with a status for each task. A run is one
+// list, a step one task that has no parts of its own.
 //
-// The box is the only ledger: ticked is done, open is pending. An item that
-// stands twice is done only where each of its boxes is ticked.
+// What differs between the tools is one entry in the table of families; reading,
+// deciding, recording and working on a list are the same for all of them.
+//
+// A task that stands twice is done only where each of its places says so. A word that
+// the family does not know is unknown, never open or done.
 package checklist
 
 import (
 	"regexp"
+	"slices"
 	"sync"
 
 	"reprise"
+	"reprise/internal/doc"
+)
+
+// Form is how a list is written.
+type Form string
+
+// The forms.
+const (
+	Boxes Form = "boxes" // Markdown, a task is an item with a check box
+	JSON  Form = "json"
+	Lines Form = "jsonl" // JSON lines, a task is a line
+	YAML  Form = "yaml"
 )
 
 // Family is the task lists of one tool.
 type Family struct {
 	Name string // of the convention, as refs have it
-	// Lists is where the lists lie, a pattern of path.Match. The folder of a list
-	// names its run.
-	Lists string
-	// Title is what the heading of a list begins with. A file that has it is a list
-	// even where no item can be read: it lost them.
-	Title string
-	// Item is what stands behind a box: the id of the item, then its text. Boxes
-	// of another form are no tasks.
-	Item *regexp.Regexp
-	// Parallel is the mark of items that may be worked on beside their neighbours.
-	Parallel string
-	// Inputs are files beside the list that whoever does an item should read.
-	Inputs []string
+	Form Form
+	// Lists is where the lists lie, patterns of path.Match. A list is named after its
+	// folder where the pattern leaves that open, else after its file.
+	Lists []string
 	// Marks are folders that may hold lists. They are looked into even where git
 	// ignores them.
 	Marks []string
 	// Elsewhere is a folder beside the list that shows that another convention
 	// keeps its state.
 	Elsewhere string
+	// Inputs are files beside the list that whoever does a task should read; {id}
+	// stands for the id of the task.
+	Inputs []string
+	// Words are what stands for a status: the mark in a box, or the word. The first one
+	// is written. A status without a word cannot be recorded.
+	Words map[reprise.Status][]string
+	// Item is the form of what stands behind a box, or of a task's id where others stand
+	// beside them. It has a group named id; it may have those named text, phase and, for
+	// tasks that need not be done, optional. What has another form is no task.
+	Item *regexp.Regexp
+
+	// The rest is for boxes.
+
+	// Title is what the heading of a list begins with. Shared says that other files may
+	// lie where the lists are: one without this heading and without a task is none.
+	Title  string
+	Shared bool
+	// Unnumbered lets the items be tasks where none in the list has an id. The words that
+	// an item begins with are its id then.
+	Unnumbered bool
+	// Parallel is the mark of items that may be worked on beside their neighbours.
+	Parallel string
+
+	// The rest is for the other forms.
+
+	// Items is where the tasks stand: keys with dots between, where * is any key, which
+	// becomes a part of the id. The first place that the file has counts.
+	Items []string
+	Keys  Keys
+	// Kinds are the kinds of tasks that are none: messages, headings.
+	NoTasks []string
+	// Ranks are the words for how urgent a task is, the most urgent first.
+	Ranks []string
+	// Beside is a file for each task, {id} in it standing for its id, that has its status
+	// on a line of this name, too. The list is right where they disagree.
+	Beside, Label string
+	// Owner is where the tool keeps what the list is a copy of, a pattern of path.Match.
+	// While that is there, the list is not written to: the commands are for a person.
+	Owner    string
+	Commands map[reprise.Status]string
+}
+
+// Keys are the names under which a task keeps what is known of it.
+type Keys struct {
+	ID, Text, Status, Rank, Kind string
+	Parts                        string // its own tasks
+	// Needs are the ids of tasks that come before it. Where each of them is a map, Needed
+	// is the key of the id, and Because that of the reason, which must be Blocks.
+	Needs, Needed, Because, Blocks string
+	Added, Changed, Ended          string // times; the last two are written
 }
 
 // Families are the tools whose lists are read.
@@ -43,15 +99,38 @@ func Families() []Family { return families() }
 
 // families is the table. A new tool is an entry here.
 var families = sync.OnceValue(func() []Family {
+	boxes := map[reprise.Status][]string{reprise.Pending: {" "}, reprise.Done: {"x", "X"}}
+	begun := map[reprise.Status][]string{reprise.Pending: {" ", "~"}, reprise.InProgress: {"-"}, reprise.Done: {"x", "X"}}
+	numbered := regexp.MustCompile(`^(?P<optional>\*?)\s*\**(?P<id>\d+(?:\.\d+)*)\b\**[.):]?\**\s+(?P<text>.+)`)
 	return []Family{
 		{
-			Name: "speckit", Lists: "specs/*/tasks.md", Marks: []string{"specs"}, Elsewhere: ".workflow", Title: "Tasks:",
-			Item:     regexp.MustCompile(`^\**(T\d+[A-Za-z]?)\b\**[:.]?\s+(.+)`),
-			Parallel: "[P]",
-			Inputs:   []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md"},
+			Name: "speckit", Form: Boxes, Words: boxes, Title: "Tasks:", Shared: true, Parallel: "[P]",
+			Lists: []string{"specs/*/tasks.md"}, Marks: []string{"specs"}, Elsewhere: ".workflow",
+			Item:   regexp.MustCompile(`^\**(?P<id>T\d+[A-Za-z]?)\b\**[:.]?\s+(?P<text>.+)`),
+			Inputs: []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md"},
+		},
+		{
+			Name: "kiro", Form: Boxes, Words: begun, Title: "Implementation Plan", Parallel: "(P)", Unnumbered: true,
+			Lists: []string{".kiro/specs/*/tasks.md"}, Marks: []string{".kiro"}, Item: numbered,
+			Inputs: []string{"requirements.md", "design.md", "bugfix.md"},
+		},
+		{
+			Name: "openspec", Form: Boxes, Words: boxes, Title: "Tasks", Unnumbered: true,
+			Lists: []string{"openspec/changes/*/tasks.md"}, Marks: []string{"openspec"}, Item: numbered,
+			Inputs: []string{"proposal.md", "design.md"},
 		},
 	}
 })
+
+// means tells what a word stands for.
+func (f *Family) means(word string) reprise.Status {
+	for status, words := range f.Words {
+		if slices.ContainsFunc(words, func(w string) bool { return w == word || f.Form != Boxes && doc.Fold(w) == doc.Fold(word) }) {
+			return status
+		}
+	}
+	return reprise.Unknown
+}
 
 // Layout reads and writes the lists of one family.
 type Layout struct{ family Family }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -21,15 +22,19 @@ type Playbook struct{ layout Layout }
 func NewPlaybook(f Family) reprise.Playbook { return Playbook{Layout{f}} }
 
 // Begin implements reprise.Playbook. A list is made by its own tool; only one that
-// is there can be worked on.
+// is there can be worked on. Who asks for a list by its place or name need not know
+// which tool made it, so those of all families are looked at.
 func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
-	refs, err := p.layout.Find(fsys)
-	if err != nil {
-		return reprise.Ref{}, nil, err
-	}
-	for _, ref := range refs {
-		if g.Path != "" && (ref.Path == path.Clean(g.Path) || path.Dir(ref.Path) == path.Clean(g.Path)) || g.ID != "" && ref.ID == g.ID {
-			return ref, nil, nil
+	at := path.Clean(g.Path)
+	for _, f := range families() {
+		refs, err := Layout{f}.Find(fsys)
+		if err != nil {
+			return reprise.Ref{}, nil, err
+		}
+		for _, ref := range refs {
+			if g.Path != "" && (ref.Path == at || path.Dir(ref.Path) == at) || g.ID != "" && ref.ID == g.ID {
+				return ref, nil, nil
+			}
 		}
 	}
 	return reprise.Ref{}, nil, fmt.Errorf("begin tasks: no list of tasks is there: %w", reprise.ErrNotFromNothing)
@@ -54,6 +59,7 @@ func (p Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 		Data:   []reprise.Data{{Name: "item", Source: s.Source, Text: doc.Clip(s.ID+" "+s.Title, 8<<10)}},
 	}
 	for _, name := range p.layout.family.Inputs {
+		name = strings.ReplaceAll(name, "{id}", u.ID)
 		at := path.Join(path.Dir(r.Path), name)
 		if info, err := fs.Stat(fsys, at); err == nil && info.Mode().IsRegular() {
 			a.Inputs = append(a.Inputs, at)

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -14,108 +15,150 @@ import (
 
 // list is one file of tasks as it was read.
 type list struct {
+	family *Family
 	file   *doc.File
 	title  string
-	headed bool // its heading is that of a list
-	items  []item
-	other  int // boxes without an id
+	ours   bool   // it is a list, even where no task can be read
+	items  []item // those without parts, in file order
+	whole  []item // those with parts: what they say of themselves follows from their parts
+	other  int    // boxes without an id
 }
 
-// item is one task. Boxes are the places where it stands, mostly one.
+// item is one task.
 type item struct {
 	id, text, phase string
 	parallel        bool
-	boxes           []ledger.Text
+	optional        bool // need not be done
+	rank            int  // how urgent it is, 0 the most
+	needs           []string
+	added, changed  time.Time
+	places          []place // where its status stands, mostly one
+	node            ledger.Value
 }
 
-// done reports whether every box of the item is ticked.
-func (it item) done() bool {
-	return !slices.ContainsFunc(it.boxes, func(b ledger.Text) bool { return !b.Ticked })
+// place is where a file tells the status of a task: a box or a label of Markdown, or a
+// value.
+type place struct {
+	word   string
+	status reprise.Status
+	source reprise.Source
+	box    ledger.Text
+	label  ledger.Text
+	value  ledger.Value
+	lesser bool // another place is right where they disagree
 }
+
+// deciding gives the place that says how the task stands: the first that is not
+// closed, else the first.
+func (it *item) deciding() place {
+	for _, p := range it.places {
+		if !p.lesser && !p.status.Closed() {
+			return p
+		}
+	}
+	return it.places[0]
+}
+
+func (it *item) status() reprise.Status { return it.deciding().status }
 
 // Find implements reprise.Layout. A file without a single item and without the
 // heading of a list is not one of this family.
 func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
-	names, err := fs.Glob(fsys, l.family.Lists)
-	if err != nil {
-		return nil, err
-	}
 	var refs []reprise.Ref
-	for _, name := range names {
-		dir := path.Dir(name)
-		if _, err := fs.Stat(fsys, path.Join(dir, l.family.Elsewhere)); l.family.Elsewhere != "" && err == nil {
-			continue
+	for _, pattern := range l.family.Lists {
+		names, err := fs.Glob(fsys, pattern)
+		if err != nil {
+			return nil, err
 		}
-		read := l.read(doc.NewReader(fsys), name)
-		if read.file.OK() && len(read.items) == 0 && !read.headed && len(strings.TrimSpace(string(read.file.Data))) > 0 && !damaged(read.file.Data) {
-			continue
+		for _, name := range names {
+			if e := l.family.Elsewhere; e != "" && doc.NewReader(fsys).Exists(path.Join(path.Dir(name), e)) {
+				continue
+			}
+			if read := l.read(doc.NewReader(fsys), name); read.ours || len(read.items) > 0 {
+				refs = append(refs, l.ref(name, pattern))
+			}
 		}
-		refs = append(refs, l.ref(name))
 	}
 	return refs, nil
 }
 
-func (l Layout) ref(name string) reprise.Ref {
-	return reprise.Ref{Layout: l.family.Name, Kind: reprise.KindTasks, ID: path.Base(path.Dir(name)), Path: name}
+func (l Layout) ref(name, pattern string) reprise.Ref {
+	ref := reprise.Ref{Layout: l.family.Name, Kind: reprise.KindTasks, ID: path.Base(path.Dir(name)), Path: name}
+	if !strings.Contains(pattern, "*") {
+		ref.ID = strings.TrimSuffix(path.Base(name), path.Ext(name))
+	}
+	return ref
 }
-
-// damaged reports whether a text cannot be what somebody wrote.
-func damaged(data []byte) bool { return slices.Contains(data, 0) }
 
 // read reads a list of tasks.
 func (l Layout) read(r *doc.Reader, name string) *list {
-	out := &list{file: r.Open(name)}
-	md := out.file.Markdown()
-	if md == nil {
-		return out
-	}
-	out.title, out.headed = strings.CutPrefix(md.Title(), l.family.Title)
-	out.title = strings.TrimSpace(out.title)
-	sections := md.Sections()
-	at := map[string]int{}
-	for _, c := range md.All().Checks() {
-		m := l.family.Item.FindStringSubmatch(c.Text)
-		if m == nil {
-			out.other++
-			continue
-		}
-		box := ledger.Check(out.file, c)
-		if i, twice := at[m[1]]; twice {
-			out.items[i].boxes = append(out.items[i].boxes, box)
-			continue
-		}
-		at[m[1]] = len(out.items)
-		tags, text := cutTags(m[2])
-		out.items = append(out.items, item{
-			id: m[1], text: text, phase: phaseAt(sections, c.Line), boxes: []ledger.Text{box},
-			parallel: slices.Contains(tags, l.family.Parallel),
-		})
+	out := &list{family: &l.family, file: r.Open(name)}
+	if l.family.Form == Boxes {
+		out.readBoxes()
+	} else {
+		out.readTree(r)
 	}
 	return out
 }
 
-// cutTags parts an item's text from the tags in brackets that it begins with.
-func cutTags(text string) (tags []string, rest string) {
-	rest = strings.TrimSpace(text)
-	for strings.HasPrefix(rest, "[") {
-		tag, after, ok := strings.Cut(rest, "]")
-		if !ok || strings.TrimSpace(after) == "" || strings.HasPrefix(after, "(") {
-			break
-		}
-		tags, rest = append(tags, tag+"]"), strings.TrimSpace(after)
+// add takes a task. One that is there already stands in one place more.
+func (l *list) add(it item) {
+	if i := slices.IndexFunc(l.items, func(o item) bool { return o.id == it.id }); i >= 0 {
+		l.items[i].places = append(l.items[i].places, it.places...)
+		return
 	}
-	return tags, rest
+	l.items = append(l.items, it)
 }
 
-// phaseAt is the heading below the title that a line stands under.
-func phaseAt(sections []doc.Section, line int) string {
-	phase := ""
-	for _, s := range sections {
-		if s.Level == 2 && s.Line < line {
-			phase = s.Title
+// group takes the tasks with parts out of the list: the id of a part is that of the
+// whole, a dot and more.
+func (l *list) group() {
+	var leaves []item
+	for _, it := range l.items {
+		if len(l.parts(it.id, l.items)) > 0 {
+			l.whole = append(l.whole, it)
+		} else {
+			leaves = append(leaves, it)
 		}
 	}
-	return phase
+	l.items = leaves
+}
+
+// parts gives the tasks that are parts of another one.
+func (l *list) parts(id string, among []item) (out []*item) {
+	for i := range among {
+		if strings.HasPrefix(among[i].id, id+".") {
+			out = append(out, &among[i])
+		}
+	}
+	return out
+}
+
+// find gives the task of an id, nil if there is none.
+func (l *list) find(id string) *item {
+	i := slices.IndexFunc(l.items, func(it item) bool { return it.id == id })
+	if i < 0 {
+		return nil
+	}
+	return &l.items[i]
+}
+
+// match reads a text by the form of the family. ok is false for what is no task.
+func (f *Family) match(text string) (it item, ok bool) {
+	if f.Item == nil {
+		return item{id: text}, text != ""
+	}
+	m := f.Item.FindStringSubmatch(text)
+	if m == nil {
+		return item{}, false
+	}
+	group := func(name string) string {
+		if i := f.Item.SubexpIndex(name); i >= 0 {
+			return m[i]
+		}
+		return ""
+	}
+	return item{id: group("id"), text: group("text"), phase: group("phase"), optional: group("optional") != ""}, true
 }
 
 // Load implements reprise.Layout.
@@ -124,14 +167,9 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	read := l.read(r, ref.Path)
 	run := &reprise.Run{Ref: ref, Title: read.title}
 	run.Active(read.file.MTime, read.file.At(0))
-	for _, it := range read.items {
-		run.Steps = append(run.Steps, l.step(read.file, it))
-		if len(it.boxes) > 1 {
-			r.Report(reprise.Finding{
-				Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: it.id, Source: read.file.At(it.boxes[1].Line),
-				Message: fmt.Sprintf("%s stands %d times in the list; it counts as done once every box is ticked", it.id, len(it.boxes)),
-			})
-		}
+	for i := range read.items {
+		run.Steps = append(run.Steps, read.step(&read.items[i]))
+		read.report(r, &read.items[i])
 	}
 	if read.other > 0 && len(read.items) > 0 {
 		r.Report(reprise.Finding{
@@ -139,7 +177,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 			Message: fmt.Sprintf("boxes without a task id do not count as tasks; there are %d", read.other),
 		})
 	}
-	l.decide(run, read)
+	read.decide(run)
 	run.Findings = r.Findings()
 	if run.State == reprise.Unreadable && len(run.Findings) == 0 {
 		run.Report(reprise.Finding{
@@ -150,74 +188,46 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	return run, nil
 }
 
-func (l Layout) step(f *doc.File, it item) reprise.Step {
-	s := reprise.Step{ID: it.id, Title: it.text, Phase: it.phase, Path: f.Path, Role: role, Status: reprise.Pending, Source: f.At(it.boxes[0].Line)}
-	if it.done() {
-		s.Status = reprise.Done
+// report tells what is odd about a task.
+func (l *list) report(r *doc.Reader, it *item) {
+	own := slices.DeleteFunc(slices.Clone(it.places), func(p place) bool { return p.lesser })
+	if len(own) > 1 {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: it.id, Source: own[1].source,
+			Message: fmt.Sprintf("%s stands %d times in the list; it counts as done once every box is ticked", it.id, len(own)),
+		})
 	}
-	for i, b := range it.boxes {
-		claim := reprise.Claim{Ledger: path.Base(f.Path), Status: reprise.Pending, Word: "[ ]", Source: f.At(b.Line)}
-		if b.Ticked {
-			claim.Status, claim.Word = reprise.Done, "[x]"
+	decides := it.deciding()
+	if decides.status == reprise.Unknown {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: it.id, Source: decides.source,
+			Message: fmt.Sprintf("the status %q has no meaning here, so whether %s is done is unknown", doc.Clip(decides.word, 40), it.id),
+		})
+	}
+	for _, p := range it.places {
+		if p.lesser && p.status.Closed() != decides.status.Closed() {
+			r.Report(reprise.Finding{
+				Code: reprise.CodeStatusDrift, Severity: reprise.Info, Subject: it.id, Source: p.source,
+				Message: fmt.Sprintf("it says %q; %s says %q and counts", doc.Clip(p.word, 40), path.Base(l.file.Path), doc.Clip(decides.word, 40)),
+			})
 		}
-		won := slices.IndexFunc(it.boxes, func(o ledger.Text) bool { return o.Ticked == it.done() })
-		claim.Won = i == won
-		s.Claims = append(s.Claims, claim)
+	}
+}
+
+func (l *list) step(it *item) reprise.Step {
+	decides := it.deciding()
+	s := reprise.Step{
+		ID: it.id, Title: it.text, Phase: it.phase, Path: l.file.Path, Role: role,
+		Status: decides.status, Needs: it.needs, Source: it.places[0].source,
+	}
+	for _, p := range it.places {
+		word := p.word
+		if p.box.There() {
+			word = "[" + strings.ToLower(word) + "]"
+		}
+		s.Claims = append(s.Claims, reprise.Claim{
+			Ledger: path.Base(p.source.File), Status: p.status, Word: word, Source: p.source, Won: p.source == decides.source,
+		})
 	}
 	return s
-}
-
-// decide says where the list stands and what may be started. The next item is the
-// first open one behind the last that is done: items before it were passed over.
-// Items that are marked as parallel are offered with it as far as they follow it
-// in its phase.
-func (l Layout) decide(run *reprise.Run, read *list) {
-	p := run.Progress()
-	switch {
-	case !read.file.OK():
-		run.State, run.Reason = reprise.Unreadable, "the list of tasks cannot be read"
-		return
-	case p.Total == 0:
-		run.State, run.Reason = reprise.Unreadable, "the list holds no task that can be read"
-		return
-	case p.Done == p.Total:
-		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are ticked", p.Total)
-		return
-	case p.Done == 0:
-		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("none of %d tasks is ticked", p.Total)
-	default:
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%d of %d tasks are ticked", p.Done, p.Total)
-	}
-	open := read.openFromHere()
-	for i, it := range open {
-		first := open[0]
-		if i > 0 && !(first.parallel && it.parallel && it.phase == first.phase) {
-			break
-		}
-		reason := "the first open task behind the last one that is done"
-		if i > 0 {
-			reason = "may be worked on beside " + first.id
-		}
-		run.Next = append(run.Next, reprise.Unit{ID: it.id, Path: run.Path, Title: it.text, Phase: it.phase, Role: role, Reason: reason})
-	}
-	run.Phase = open[0].phase
-	run.Options = []reprise.Option{{Key: reprise.OptionContinue, Label: "Continue with " + open[0].id}}
-}
-
-// openFromHere gives the open items in the order in which they would be done:
-// those behind the last that is done, then those before it.
-func (read *list) openFromHere() []item {
-	last := -1
-	for i, it := range read.items {
-		if it.done() {
-			last = i
-		}
-	}
-	var out []item
-	for i := range read.items {
-		if it := read.items[(last+1+i)%len(read.items)]; !it.done() {
-			out = append(out, it)
-		}
-	}
-	return out
 }

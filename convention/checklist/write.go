@@ -3,38 +3,106 @@ package checklist
 import (
 	"io/fs"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
 	"reprise/internal/ledger"
 )
 
-// Record implements reprise.Recorder. A list has a word for what is done and for
-// what is open, and no other: the rest stays in the journal alone.
+// Record implements reprise.Recorder. What a list has no word for stays in the journal
+// alone. A task with parts follows its parts.
 func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
 	status, ok := ledger.Wanted(ev.Kind)
 	if !ok {
 		return nil, ledger.Cannot("a list of tasks has no place for %s", ev.Kind)
 	}
-	read := l.read(doc.NewReader(fsys), r.Path)
+	changes := ledger.NewChanges(fsys)
+	read := l.read(changes.Reader(), r.Path)
 	if !read.file.OK() {
-		return nil, ledger.NewChanges(fsys).Damaged(r.Path)
+		return nil, changes.Damaged(r.Path)
 	}
-	i := slices.IndexFunc(read.items, func(it item) bool { return it.id == ev.Step })
-	if i < 0 {
+	it := read.find(ev.Step)
+	if it == nil {
 		return nil, ledger.Cannot("%s lists no task %q", r.Path, doc.Clip(ev.Step, 60))
 	}
-	it := read.items[i]
-	switch {
-	case status == reprise.Skipped, status != reprise.Done && status != reprise.Pending && !it.done():
+	if len(l.family.Words[status]) == 0 && status != reprise.Skipped && it.status().Closed() {
+		status = reprise.Pending // it is open again, that much can be said
+	}
+	if len(l.family.Words[status]) == 0 {
 		return nil, ledger.Cannot("a list of tasks has no word for %s", status)
-	case (status == reprise.Done) == it.done():
+	}
+	if it.is(status) {
 		return nil, nil
 	}
-	changes := ledger.NewChanges(fsys)
-	changes.Markdown(r.Path).Because("task %s is %s", it.id, status)
-	for _, box := range it.boxes {
-		changes.Tick(box, status == reprise.Done)
+	if err := l.owned(fsys, it, status); err != nil {
+		return nil, err
+	}
+	read.set(changes, it, status, ev)
+	for i := range read.whole {
+		if whole := &read.whole[i]; strings.HasPrefix(it.id, whole.id+".") {
+			read.follow(changes, whole, it, status, ev)
+		}
 	}
 	return changes.Edits()
+}
+
+// is reports whether every place says this of the task.
+func (it *item) is(status reprise.Status) bool {
+	return !slices.ContainsFunc(it.places, func(p place) bool { return p.status != status })
+}
+
+// owned is the error for a list that is only a copy of what its tool keeps.
+func (l Layout) owned(fsys fs.FS, it *item, status reprise.Status) error {
+	if l.family.Owner == "" {
+		return nil
+	}
+	held, err := fs.Glob(fsys, l.family.Owner)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	return ledger.Cannot("the list is a copy of %s, which is not written to; run %s", held[0], strings.ReplaceAll(l.family.Commands[status], "{id}", it.id))
+}
+
+// set writes a status in every place of a task, with the times that its form has.
+func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev reprise.Event) {
+	word := l.family.Words[status][0]
+	for _, p := range it.places {
+		switch {
+		case p.status == status:
+			continue
+		case p.box.There() && (status == reprise.Done || status == reprise.Pending):
+			c.Tick(p.box, status == reprise.Done)
+		case p.box.There():
+			c.Mark(p.box, word)
+		case p.label.There():
+			c.SetText(p.label, word)
+		default:
+			c.Set(p.value, word)
+		}
+		l.because(c, p.source.File, it, status)
+	}
+}
+
+// because says what the change of a file is for.
+func (l *list) because(c *ledger.Changes, name string, it *item, status reprise.Status) {
+	if strings.HasSuffix(name, ".md") {
+		c.Markdown(name).Because("task %s is %s", it.id, status)
+	} else {
+		c.Structured(name).Because("task %s is %s", it.id, status)
+	}
+}
+
+// follow marks a task done with the last of its parts that must be done, and opens it
+// again with the first that is.
+func (l *list) follow(c *ledger.Changes, whole, part *item, status reprise.Status, ev reprise.Event) {
+	open := slices.ContainsFunc(l.parts(whole.id, l.items), func(o *item) bool {
+		return o.id != part.id && !o.optional && !o.status().Closed()
+	})
+	switch {
+	case status.Closed() && !open && !whole.status().Closed():
+		l.set(c, whole, reprise.Done, ev)
+	case !status.Closed() && whole.status().Closed():
+		l.set(c, whole, reprise.Pending, ev)
+	}
 }

@@ -65,6 +65,16 @@ func Plays() []Play {
 			Files: map[string]string{"specs/001-health/tasks.md": healthTasks},
 			Run:   []string{"tasks", "--path", "specs/001-health"}, Hold: "T002", After: []string{"T001"},
 		},
+		{
+			Layout: "kiro", Title: "a list of numbered tasks with parts",
+			Files: map[string]string{".kiro/specs/health/tasks.md": "# Implementation Plan\n\n- [ ] 1. Add the route\n- [ ] 2. Answer\n  - [ ] 2.1 With the version\n  - [ ] 2.2 With the time\n"},
+			Run:   []string{"tasks", "--path", ".kiro/specs/health"}, Hold: "2.1", After: []string{"1"},
+		},
+		{
+			Layout: "openspec", Title: "the tasks of a change",
+			Files: map[string]string{"openspec/changes/add-health/tasks.md": "## 1. Implementation\n\n- [ ] 1.1 Add the route\n- [ ] 1.2 Answer with the version\n- [ ] 1.3 Document it\n"},
+			Run:   []string{"tasks", "--path", "openspec/changes/add-health"}, Hold: "1.2", After: []string{"1.1"},
+		},
 	}
 }
 

@@ -32,16 +32,47 @@ func (f *File) JSON() *Node {
 	return n
 }
 
-// parseJSON reads a document, or tells where and why it is none. The standard
-// library decides what is JSON; hujson, which would take more, gives the places.
+// JSONLines parses the file as JSON lines: a list with one item for each line that is
+// not blank. A line that is no JSON is reported, and null stands for it: what it held is
+// unknown. It returns nil if the file was not read.
+func (f *File) JSONLines() *Node {
+	if !f.ok {
+		return nil
+	}
+	list := &Node{Kind: List, Line: 1, End: len(f.Data), file: f}
+	at := len(f.Data) - len(bytes.TrimPrefix(f.Data, bom))
+	for line := 1; at < len(f.Data); line++ {
+		end := len(f.Data)
+		if i := bytes.IndexByte(f.Data[at:], '\n'); i >= 0 {
+			end = at + i + 1
+		}
+		if len(bytes.TrimSpace(f.Data[at:end])) > 0 {
+			n, _, err := parseJSONAt(f, at, end, line)
+			if err != nil {
+				f.Lost(reprise.CodeDamagedLine, line, "a line is not valid JSON: "+err.Error(), "look at the line by hand; git may hold an earlier version of the file")
+				n = &Node{Kind: Null, Line: line, Start: at, End: end, file: f}
+			}
+			list.Items = append(list.Items, n)
+		}
+		at = end
+	}
+	return list
+}
+
+// parseJSON reads the document that a file is, or tells where and why it is none.
 func parseJSON(f *File) (n *Node, at int, err error) {
-	data := bytes.TrimPrefix(f.Data, bom)
-	skipped := len(f.Data) - len(data)
+	return parseJSONAt(f, len(f.Data)-len(bytes.TrimPrefix(f.Data, bom)), len(f.Data), 1)
+}
+
+// parseJSONAt reads a document that is a part of a file, which begins on a line. The
+// standard library decides what is JSON; hujson, which would take more, gives the places.
+func parseJSONAt(f *File, from, to, line int) (n *Node, at int, err error) {
+	data := f.Data[from:to]
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, len(f.Data), errors.New("the file is empty")
+		return nil, to, errors.New("the file is empty")
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		return nil, skipped + i, errors.New(nulBytes)
+		return nil, from + i, errors.New(nulBytes)
 	}
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
@@ -50,15 +81,15 @@ func parseJSON(f *File) (n *Node, at int, err error) {
 			at = int(wrong.Offset)
 		}
 		if at >= len(data) {
-			return nil, len(f.Data), errors.New("the document ends too early")
+			return nil, to, errors.New("the document ends too early")
 		}
-		return nil, skipped + at, err
+		return nil, from + at, err
 	}
 	root, err := hujson.Parse(data)
 	if err != nil {
 		return nil, 0, err
 	}
-	t := &jsonTree{file: f, skipped: skipped, line: 1}
+	t := &jsonTree{file: f, skipped: from, line: line, lineTo: from}
 	if n = t.node(&root, 0); t.deep {
 		return nil, 0, fmt.Errorf("nested deeper than %d levels", maxDepth)
 	}

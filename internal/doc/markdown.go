@@ -2,7 +2,9 @@ package doc
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"reprise"
 )
@@ -286,25 +288,38 @@ func (m *Markdown) Title() string {
 
 // Check is one item of a task list.
 type Check struct {
-	Ticked bool
+	Mark   string // what stands in the box
+	Ticked bool   // the mark is an x
 	Text   string
 	Line   int
+	Indent int // bytes before the list marker
 }
 
-// Checks returns the task-list items of a section.
+// Checks returns the items of task lists that are open or ticked, in file order.
 func (s Section) Checks() []Check {
+	return slices.DeleteFunc(s.Boxes(), func(c Check) bool { return !c.Ticked && c.Mark != " " })
+}
+
+// Boxes returns the items of task lists, whatever one character their boxes hold, in
+// file order. Behind a mark that is not usual a blank or a star must follow: a link and a
+// footnote begin with brackets, too.
+func (s Section) Boxes() []Check {
 	var out []Check
 	for _, l := range s.Lines() {
 		text := strings.TrimLeft(l.Text, " \t")
 		rest, ok := bullet(text)
-		if !ok || len(rest) < 3 || rest[0] != '[' || rest[2] != ']' {
+		if !ok || !strings.HasPrefix(rest, "[") {
 			continue
 		}
-		mark := rest[1]
-		if mark != ' ' && mark != 'x' && mark != 'X' {
+		mark, after, ok := strings.Cut(rest[1:], "]")
+		usual := mark == " " || mark == "x" || mark == "X"
+		if !ok || utf8.RuneCountInString(mark) != 1 || !usual && !strings.HasPrefix(after, " ") && !strings.HasPrefix(after, "*") {
 			continue
 		}
-		out = append(out, Check{Ticked: mark != ' ', Text: strings.TrimSpace(rest[3:]), Line: l.No})
+		out = append(out, Check{
+			Mark: mark, Ticked: mark == "x" || mark == "X", Text: strings.TrimSpace(after),
+			Line: l.No, Indent: len(l.Text) - len(text),
+		})
 	}
 	return out
 }

@@ -243,10 +243,13 @@ func (c *Changes) Damaged(name string) error {
 	return fmt.Errorf("%s is damaged and is not written to: %s", name, why)
 }
 
-// Structured opens a JSON or YAML file, told apart by what it begins with. One
-// that had to be read line by line counts as damaged.
+// Structured opens a JSON or YAML file, told apart by what it begins with, or one of
+// JSON lines, told by its name. One that had to be read line by line counts as damaged.
 func (c *Changes) Structured(name string) *File {
 	return c.open(name, func(f *File, data []byte, read *doc.File) (err error) {
+		if strings.HasSuffix(name, ".jsonl") {
+			return f.parse(splice.NewJSONLines(data))
+		}
 		if IsJSON(data) {
 			if err = f.parse(splice.NewJSON(data)); err == nil {
 				return nil
@@ -473,5 +476,12 @@ func (c *Changes) SetText(t Text, value any) {
 func (c *Changes) Tick(t Text, ticked bool) {
 	if f := c.Markdown(t.File); f != nil && c.err == nil {
 		f.keep(f.md.SetCheck(splice.Where{Line: t.Line}, t.Value, ticked))
+	}
+}
+
+// Mark puts another mark into a check box.
+func (c *Changes) Mark(t Text, mark string) {
+	if f := c.Markdown(t.File); f != nil && c.err == nil {
+		f.keep(f.md.SetBox(splice.Where{Line: t.Line}, t.Value, mark))
 	}
 }

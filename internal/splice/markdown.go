@@ -188,21 +188,29 @@ func rowsOutside(md *doc.Markdown, at, count int) string {
 // SetCheck ticks or clears a check box. It is found by its text, which is
 // compared exactly and else by doc.Fold, by its line, or by both.
 func (m *Markdown) SetCheck(w Where, label string, ticked bool) error {
+	if !ticked {
+		return m.SetBox(w, label, " ")
+	}
+	marks := map[string]bool{}
+	for _, c := range m.md.All().Checks() {
+		marks[c.Mark] = true
+	}
+	if marks["X"] && !marks["x"] {
+		return m.SetBox(w, label, "X")
+	}
+	return m.SetBox(w, label, "x")
+}
+
+// SetBox puts a mark of one character into a check box, which is found as by SetCheck. A
+// ticked box is not ticked again in another spelling.
+func (m *Markdown) SetBox(w Where, label, mark string) error {
 	const op = "set check box"
 	s, err := m.scope(op, w)
 	if err != nil {
 		return err
 	}
 	var exact, folded []doc.Check
-	marks := map[bool]int{}
-	for _, c := range m.md.All().Checks() {
-		if c.Ticked && strings.Contains(m.md.Lines[m.line(c.Line)].Text, "[X]") {
-			marks[true]++
-		} else if c.Ticked {
-			marks[false]++
-		}
-	}
-	for _, c := range s.Checks() {
+	for _, c := range s.Boxes() {
 		if w.Line > 0 && c.Line != w.Line {
 			continue
 		}
@@ -220,21 +228,16 @@ func (m *Markdown) SetCheck(w Where, label string, ticked bool) error {
 		return &Error{op, label + w.String(), ErrNotFound, ""}
 	case len(exact) > 1:
 		return &Error{op, label + w.String(), ErrAmbiguous, ""}
-	case exact[0].Ticked == ticked:
+	case exact[0].Mark == mark, exact[0].Ticked && strings.EqualFold(mark, "x"):
 		return nil
-	}
-	mark := " "
-	if ticked && marks[true] > 0 && marks[false] == 0 {
-		mark = "X"
-	} else if ticked {
-		mark = "x"
 	}
 	i := m.line(exact[0].Line)
 	at := m.md.Lines[i].Start + strings.IndexByte(m.md.Lines[i].Text, '[') + 1
-	return m.commit(op, label+w.String(), change{i, 1, 1}, []patch{{at, at + 1, mark}}, func(next *doc.Markdown) bool {
-		for _, c := range next.All().Checks() {
+	patches := []patch{{at, at + len(exact[0].Mark), mark}}
+	return m.commit(op, label+w.String(), change{i, 1, 1}, patches, func(next *doc.Markdown) bool {
+		for _, c := range next.All().Boxes() {
 			if c.Line == exact[0].Line {
-				return c.Ticked == ticked && c.Text == exact[0].Text
+				return c.Mark == mark && c.Text == exact[0].Text
 			}
 		}
 		return false

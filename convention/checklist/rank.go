@@ -1,0 +1,57 @@
+package checklist
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"reprise"
+)
+
+// Rank sorts the lists of a family in the order in which one would continue them: the
+// list that git saw changed last comes first.
+func Rank(runs []*reprise.Run, o reprise.Observed) {
+	ages := agesOf(runs, o)
+	slices.SortStableFunc(runs, func(a, b *reprise.Run) int {
+		return cmp.Or(cmp.Compare(tier(a), tier(b)), cmp.Compare(ages[a.Path], ages[b.Path]))
+	})
+}
+
+// tier orders what can be continued before what waits, cannot be read or is over.
+func tier(r *reprise.Run) int {
+	return slices.Index([]reprise.State{reprise.Waiting, reprise.Unreadable, reprise.Stopped, reprise.Complete}, r.State)
+}
+
+// agesOf tells for each list how many times lists were changed since it was. What is not
+// committed was changed after every commit.
+func agesOf(runs []*reprise.Run, o reprise.Observed) map[string]int {
+	ages := map[string]int{}
+	for _, r := range runs {
+		ages[r.Path] = math.MaxInt32
+	}
+	if o.Git == nil {
+		return ages
+	}
+	age := 1
+	for _, c := range o.Git.Changed {
+		if _, ok := ages[c.Path]; ok && c.Worktree == "" {
+			ages[c.Path] = 0
+		}
+	}
+	for _, c := range o.Git.Commits {
+		if c.Merge || !c.OnHead {
+			continue
+		}
+		touched := false
+		for _, f := range c.Files {
+			if was, ok := ages[f.Path]; ok {
+				touched = true
+				ages[f.Path] = min(was, age)
+			}
+		}
+		if touched {
+			age++
+		}
+	}
+	return ages
+}

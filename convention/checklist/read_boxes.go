@@ -1,0 +1,74 @@
+package checklist
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"reprise/internal/doc"
+	"reprise/internal/ledger"
+)
+
+// readBoxes reads a list with check boxes.
+func (l *list) readBoxes() {
+	md := l.file.Markdown()
+	if md == nil {
+		l.ours = l.file.Exists()
+		return
+	}
+	title, headed := strings.CutPrefix(md.Title(), l.family.Title)
+	l.title = strings.Trim(strings.TrimSpace(title), ": ")
+	// What is blank or holds a NUL was a list.
+	l.ours = headed || !l.family.Shared || len(bytes.TrimSpace(l.file.Data)) == 0 || slices.Contains(l.file.Data, 0)
+	sections := md.Sections()
+	boxes := md.All().Boxes()
+	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
+	for _, c := range boxes {
+		status := l.family.means(c.Mark)
+		it, ok := l.family.match(c.Text)
+		if !ok && !named && c.Indent == 0 {
+			it, ok = item{id: idOf(c.Text), text: c.Text}, idOf(c.Text) != ""
+		}
+		if !ok {
+			l.other++
+			continue
+		}
+		tags, text := cutTags(it.text)
+		it.text, it.parallel = text, slices.Contains(tags, l.family.Parallel)
+		it.phase = phaseAt(sections, c.Line)
+		it.places = []place{{word: c.Mark, status: status, source: l.file.At(c.Line), box: ledger.Check(l.file, c)}}
+		l.add(it)
+	}
+	l.group()
+}
+
+// idOf makes an id of the words that a task begins with.
+func idOf(text string) string {
+	id := strings.NewReplacer(" ", "-", "/", "-").Replace(doc.Fold(text))
+	return strings.TrimRight(doc.Clip(id, 48), "-…")
+}
+
+// cutTags parts an item's text from the tags in brackets that it begins with.
+func cutTags(text string) (tags []string, rest string) {
+	rest = strings.TrimSpace(text)
+	for rest != "" {
+		end := map[byte]string{'[': "]", '(': ")"}[rest[0]]
+		tag, after, ok := strings.Cut(rest, end)
+		if end == "" || !ok || strings.TrimSpace(after) == "" || strings.HasPrefix(after, "(") {
+			break
+		}
+		tags, rest = append(tags, tag+end), strings.TrimSpace(after)
+	}
+	return tags, rest
+}
+
+// phaseAt is the heading below the title that a line stands under.
+func phaseAt(sections []doc.Section, line int) string {
+	phase := ""
+	for _, s := range sections {
+		if s.Level == 2 && s.Line < line {
+			phase = s.Title
+		}
+	}
+	return phase
+}

@@ -1,0 +1,5 @@
+package checklist
+
+import "reprise/internal/doc"
+
+func (l *list) readTree(*doc.Reader) {}
