@@ -63,6 +63,9 @@ func (e *Engine) beginsFlow(wf *flow.Workflow, file string, hash reprise.Hash, g
 }
 
 func (e *Engine) begin(ctx context.Context, playbook reprise.Playbook, g reprise.Goal) (reprise.Ref, error) {
+	if err := e.mayBegin(func() (*Preview, error) { return e.previewBegin(ctx, playbook, g, Choice{}) }); err != nil {
+		return reprise.Ref{}, err
+	}
 	store, _, err := e.take(ctx)
 	if err != nil {
 		return reprise.Ref{}, err

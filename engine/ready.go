@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"reprise/agent"
+)
+
+// mayBegin refuses, before anything is written, work that nobody could do: no agent is
+// configured or installed for any of the steps that would be started first. shown gives
+// the preview of the work, and is asked only where that can be so.
+func (e *Engine) mayBegin(shown func() (*Preview, error)) error {
+	if e.servesAll() {
+		return nil
+	}
+	p, err := shown()
+	if err != nil {
+		return err
+	}
+	var refused error
+	for _, s := range p.Starts {
+		if s.Problem == "" {
+			return nil
+		}
+		if _, err := e.agentFor(s.Role); refused == nil {
+			refused = err
+		}
+	}
+	return refused
+}
+
+// servesAll reports whether every role has an agent that can be started.
+func (e *Engine) servesAll() bool {
+	if _, ok := e.Settings.Roles["default"]; !ok {
+		return false
+	}
+	for role := range e.Settings.Roles {
+		if _, err := e.agentFor(role); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *Engine) agentFor(role string) (agent.Agent, error) {
+	s, err := e.Settings.For(role)
+	if err != nil {
+		return nil, err
+	}
+	return e.Agent(s)
+}
