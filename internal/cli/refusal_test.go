@@ -1,0 +1,78 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"reprise/internal/durable"
+)
+
+// Every way to refuse, in every convention, leaves the project as it was: its bytes, its
+// times and what check says of it. (issue 15, item 8)
+func TestWhat_refuses_to_resume_changes_nothing(t *testing.T) {
+	t.Parallel()
+	const trusted = "--trust"
+	write := func(name, text string) func(t *testing.T, r *repo) {
+		return func(_ *testing.T, r *repo) { r.write(name, text) }
+	}
+	agents := func(program string) string {
+		return "agents:\n  a: {preset: command, command: [" + program + "]}\nroles:\n  default: a\n"
+	}
+	ways := []struct {
+		name string
+		make func(t *testing.T, r *repo)
+		args []string
+	}{
+		{"no settings", func(*testing.T, *repo) {}, nil},
+		{"no agent for the role", write("reprise.yaml", "agents:\n  a: {preset: command, command: [\"true\"]}\nroles:\n  nobody: a\n"), []string{trusted}},
+		{"settings nobody trusts", write("reprise.yaml", agents("\"true\"")), nil},
+		{"settings that cannot be read", write("reprise.yaml", "agents: [\n"), []string{trusted}},
+		{"a merge under way", func(_ *testing.T, r *repo) {
+			r.write("reprise.yaml", agents("\"true\""))
+			r.write(".git/MERGE_HEAD", "0123456789012345678901234567890123456789\n")
+		}, []string{trusted}},
+		{"the project is held", func(t *testing.T, r *repo) {
+			r.write("reprise.yaml", agents("\"true\""))
+			store, err := durable.Open(r.dir, durable.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Take(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { store.Release() })
+		}, []string{trusted}},
+		{"a step that does not exist", write("reprise.yaml", agents("\"true\"")), []string{trusted, "--from", "no-such-step"}},
+		{"a state that was not checked", write("reprise.yaml", agents("\"true\"")), []string{trusted, "--if", "v1:00000000000000000000000000000000"}},
+	}
+	runs := map[string]string{"autoclaude": "004", "eventrun": "csv-export", "gsd": "planning", "longrun": "checkout", "orchestrate": "EPIC-2", "specloop": "012"}
+	for example, id := range runs {
+		for _, way := range ways {
+			t.Run(example+"/"+way.name, func(t *testing.T) {
+				t.Parallel()
+				r := &repo{t: t, dir: filepath.Join(t.TempDir(), "project")}
+				if err := os.CopyFS(r.dir, os.DirFS(filepath.Join("../../examples", example))); err != nil {
+					t.Fatal(err)
+				}
+				r.git("init", "-q", "-b", "main")
+				r.git("add", "-A")
+				r.git("commit", "-q", "-m", "base")
+				way.make(t, r)
+				env := map[string]string{"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "REPRISE_NOW": "2026-03-01T12:00:00Z"}
+				said, _, _ := run(t, env, "check", "-C", r.dir, "--json", id)
+				before := everything(t, r.dir)
+				out, told, code := run(t, env, append([]string{"resume", "-C", r.dir, "--mode", "autopilot", id}, way.args...)...)
+				if code == 0 {
+					t.Fatalf("it was not refused: %s%s", out, told)
+				}
+				if after := everything(t, r.dir); after != before {
+					t.Errorf("exit %d: %s%s\nbefore:\n%s\nafter:\n%s", code, out, told, before, after)
+				}
+				if now, _, _ := run(t, env, "check", "-C", r.dir, "--json", id); now != said {
+					t.Errorf("check says something else after it:\n%s\nbefore:\n%s", now, said)
+				}
+			})
+		}
+	}
+}
