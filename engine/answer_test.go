@@ -221,8 +221,8 @@ func TestO3_words_of_an_older_build_start_nothing(t *testing.T) {
 func TestO3_what_was_cut_off_is_not_repeated_for_words_that_say_nothing(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))
-	ref := start(t, e, "name: f\nsteps:\n  - {id: mail, command: [sh, -c, 'echo sent >> effect; sleep 30'], on_crash: ask}\n")
-	if _, err := e.Resume(stopAt(t, filepath.Join(e.Dir, "effect")), ref, engine.Choice{}); err != nil {
+	ref := start(t, e, "name: f\nsteps:\n  - {id: mail, command: [sh, -c, 'echo sent >> effect; touch .git/here; sleep 30'], on_crash: ask}\n")
+	if _, err := e.Resume(stopAt(t, filepath.Join(e.Dir, ".git/here")), ref, engine.Choice{}); err != nil {
 		t.Fatal(err)
 	}
 	sum := goes(t, e, ref)

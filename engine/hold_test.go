@@ -254,7 +254,7 @@ func TestO1_O4_killed_while_work_cannot_be_committed(t *testing.T) {
 	}
 	sites := strings.Split(get(t, "/", whole.dir+".sites"), "\n")
 	ops := len(sites) - 1
-	recorded := slices.IndexFunc(sites, func(site string) bool { return strings.Contains(site, "engine/hands_commit.go:") })
+	recorded := slices.IndexFunc(sites, func(site string) bool { return strings.Contains(site, "engine/commit_hands.go:") })
 	if recorded < 0 {
 		t.Fatal("nothing is recorded")
 	}
