@@ -27,6 +27,10 @@ const writeTimeout = 10 * time.Minute
 // writing are the settings that calls which write have beside the profile: what
 // a repository asks for must not change what a call does.
 var writing = []setting{
+	// Git flushes neither references nor the index by itself, and a power cut then
+	// leaves a branch of zeros.
+	{"core", "", "fsync", "all"},
+	{"core", "", "fsyncmethod", "batch"},
 	{"rerere", "", "enabled", "false"},
 	{"merge", "", "autostash", "false"},
 	{"merge", "", "verifysignatures", "false"},

@@ -537,3 +537,19 @@ func TestCommitPaths_leaves_the_rest(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 }
+
+// A power cut must not leave a branch of zeros: whoever writes has git flush references
+// and the index, whatever the user's settings say. (issue 15, item 22)
+func TestWrites_are_flushed_by_git(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.git("config", "core.fsync", "none")
+	git, err := f.repo().main(t.Context(), "write to")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := git.output(t.Context(), 100, "config", "core.fsync")
+	if err != nil || strings.TrimSpace(string(out)) != "all" {
+		t.Errorf("core.fsync is %q, %v", out, err)
+	}
+}
