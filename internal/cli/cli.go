@@ -32,6 +32,8 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	env      func(string) string
+	args     []string // what the program was called with
+	site     site
 	json     bool
 	code     int
 	input    *bufio.Reader             // over in, once somebody asked for a line
@@ -58,7 +60,7 @@ func (a *app) interruptCode() int {
 
 // Main runs the program and returns its exit code.
 func Main(args []string, out, errOut io.Writer, env func(string) string) int {
-	a := &app{in: os.Stdin, out: out, err: errOut, env: env}
+	a := &app{in: os.Stdin, out: out, err: errOut, env: env, args: args}
 	root := a.newRoot()
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -170,6 +172,7 @@ func (a *app) prepare(cmd *cobra.Command, _ []string) error {
 	if err := cmd.ValidateFlagGroups(); err != nil {
 		return misuse("%w", err)
 	}
+	a.stand(cmd)
 	a.began = time.Now()
 	text := a.env("REPRISE_NOW")
 	if text == "" {

@@ -323,7 +323,7 @@ func TestX2_X9_what_may_not_be_read_is_not_nothing(t *testing.T) {
 			if !strings.Contains(text, "permission denied") || strings.Contains(text, "No workflow state found in /") {
 				t.Error("it is not said")
 			}
-			if tc.command == "check" && tc.code == 11 && !strings.Contains(text, "ls -ld") || told != "" && !strings.Contains(told, "ls -ld") && !strings.Contains(told, "`reprise check` shows") {
+			if tc.command == "check" && tc.code == 11 && !strings.Contains(text, "ls -ld") || told != "" && !strings.Contains(told, "ls -ld") && !strings.Contains(told, "` shows what blocks") {
 				t.Error("nothing says what to do")
 			}
 			if t.Failed() {

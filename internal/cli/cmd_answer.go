@@ -68,6 +68,9 @@ func (f *answerFlags) check(cmd *cobra.Command) error {
 			return misuse("--%s is empty", name)
 		}
 	}
+	if strings.TrimSpace(f.text) == unsaid {
+		return misuse("--text is %s; put your answer in its place", unsaid)
+	}
 	if cmd.Flags().Changed("option") && f.option < 1 {
 		return misuse("--option is %d; the first answer is 1", f.option)
 	}
@@ -85,6 +88,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 		if err != nil || j == nil {
 			return err
 		}
+		s.about(j.name)
 		if flags.list {
 			return s.listQuestions(found, arg)
 		}

@@ -38,6 +38,7 @@ func (a *app) newStatus() *cobra.Command {
 			dir := "."
 			if len(args) > 0 {
 				dir = args[0]
+				a.site.dir = dir
 			}
 			return a.status(cmd.Context(), dir, flags)
 		},
@@ -103,7 +104,16 @@ func (a *app) detect(ctx context.Context, dir, arg string) error {
 		return a.nothing(found, answer, noRuns(found))
 	}
 	a.came(run.Detected(answer.ResumeState))
-	return a.print(answer, func(p *page) { p.detect(run, reprise.Names(found.Runs)[run], answer) })
+	a.about(reprise.Names(found.Runs)[run])
+	return a.print(answer, func(p *page) {
+		p.detect(run, a.site.run, answer)
+		switch a.code {
+		case exitNeedsAnswer:
+			p.next(a.decides(newJudged(run, a.site.run, found)))
+		case exitUnreadable:
+			p.next(a.command("check", a.site.run))
+		}
+	})
 }
 
 type checkFlags struct {
@@ -186,6 +196,9 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		worst = worst.Worse(j.d.Outcome())
 	}
 	a.came(worst)
+	if len(list) == 1 {
+		a.about(list[0].name)
+	}
 	document := checkDocument(found, list, flags.mode)
 	return a.print(document, func(p *page) {
 		p.preflight = flags.mode == string(engine.Preflight)
@@ -194,6 +207,9 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		} else {
 			p.check(list[0])
 			p.verified(document.Verified)
+		}
+		if len(list) == 1 && a.code == exitNeedsAnswer {
+			p.next(a.decides(list[0]))
 		}
 		p.folder(found.Findings)
 	})

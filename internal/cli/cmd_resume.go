@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -159,7 +160,7 @@ func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judg
 	if err != nil || n == 0 {
 		s.came(reprise.OutcomeAsk)
 		if err == nil {
-			p.say("Nothing was resumed. `reprise run` starts something new, `reprise resume RUN --fresh` one of them from scratch.")
+			p.say("Nothing was resumed. `reprise run --help` tells how something new is started; --fresh starts one of them from scratch.")
 		}
 		return nil, nil, err
 	}
@@ -216,6 +217,7 @@ func (s *job) lookUp(from string) (*project.Judgement, error) {
 
 // resume works on one run: asks what has to be asked, works, and says what came of it.
 func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) error {
+	s.about(j.name)
 	if flags.digest != "" {
 		if have := j.digest(); have != flags.digest {
 			return &engine.StaleError{Want: flags.digest, Have: have}
@@ -298,7 +300,7 @@ func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 	}
 	p.headline(j)
 	p.gap()
-	p.say("Nothing is left to do. `reprise status` lists the other runs, `reprise run` starts a new one.")
+	p.say("Nothing is left to do. `reprise status` lists the other runs, `reprise run --help` tells how a new one is started.")
 	return true, nil
 }
 
@@ -317,12 +319,28 @@ func (s *job) repairRun(j judged, flags resumeFlags) error {
 
 // unattended tells that a person must say something and none can be asked.
 func (s *job) unattended(j judged, need engine.Need) error {
-	hint := "pass --yes, --option KEY or --mode autopilot; --dry-run only looks"
+	hint := "`" + s.again("--dry-run") + "` only looks"
+	if options := j.d.Options(j.run); len(options) > 0 {
+		hint = "`" + s.again("--option", options[0].Key) + "` takes the first way (" + strconv.Quote(options[0].Label) + "), `" + s.command("check", j.name) + "` shows the other ways; " + hint
+	}
 	switch need {
 	case engine.NeedsRelease:
-		hint = "`" + s.command("resume", j.name, "--option", reprise.OptionContinue) + "` resumes it anyway"
+		options := j.d.Options(j.run)
+		if reprise.Offered(options, reprise.OptionContinue) || len(options) == 0 {
+			hint = "`" + s.command("resume", j.name, "--option", reprise.OptionContinue) + "` resumes it anyway"
+		}
 	case engine.NeedsAnswer:
-		hint = "`" + s.command("answer", j.name) + "` answers it, then `" + s.command("resume", j.name) + "` continues"
+		hint = "`" + s.command("answer", j.name) + "` answers it"
+		if open := j.run.PendingQuestions(); len(open) > 0 {
+			hint = "`" + s.answering(j.name, open[0]) + "` answers it"
+			if options := open[0].Options; len(options) > 0 {
+				hint += " with " + strconv.Quote(options[0])
+				if n := len(options); n > 1 {
+					hint += fmt.Sprintf(" (of %d that are offered)", n)
+				}
+			}
+		}
+		hint += ", then `" + s.command("resume", j.name) + "` continues"
 	}
 	return &failure{code: exitNeedsAnswer, hint: hint, err: &engine.UnattendedError{Run: j.run, Need: need}}
 }

@@ -56,6 +56,9 @@ func (a *app) chosen(ctx context.Context, f upkeepFlags, arg string) (*project.J
 		return nil, nil, err
 	}
 	run, err := pick(found.Runs, arg)
+	if run != nil {
+		a.about(reprise.Names(found.Runs)[run])
+	}
 	return found, run, err
 }
 
@@ -87,7 +90,7 @@ func (a *app) confirm(ctx context.Context, f upkeepFlags, question string) (bool
 		return true, nil
 	}
 	if !a.asks() {
-		return false, fail(exitNeedsAnswer, "pass --yes, or --dry-run to look only", "it needs a yes, and there is no terminal to ask on")
+		return false, fail(exitNeedsAnswer, "`"+a.again("--yes")+"` does it, `"+a.again("--dry-run")+"` only looks", "it needs a yes, and there is no terminal to ask on")
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
 	line, _, err := a.readLine(ctx)
@@ -159,6 +162,8 @@ func (a *app) repair(ctx context.Context, flags upkeepFlags, arg string) error {
 	runs := found.Runs
 	if arg != "" {
 		runs = []*reprise.Run{run}
+	} else {
+		a.about("") // it is about all of them
 	}
 	t := a.tender(flags)
 	plan, err := t.PlanRepair(ctx, runs)
@@ -229,6 +234,7 @@ func (p *page) repairPlan(doc report.Repair) {
 	}
 	for _, f := range doc.Hopeless {
 		p.marked("", "✗", "", f.Source+": "+f.Message+" (nothing to rebuild it from)", linesAll)
+		p.para("  to do: ", cmp.Or(f.Hint, "bring the file back by hand; `reprise clean` gives the run up"), linesMessage)
 	}
 }
 

@@ -16,6 +16,7 @@ type page struct {
 	columns int
 	colour  bool
 	now     time.Time
+	site    site
 	// all lists what is left out otherwise: closed runs, a long backlog, every finding.
 	all bool
 	// asking is set where a person is prompted and the work starts on a yes;
@@ -28,7 +29,7 @@ type page struct {
 // page makes a page on one of our outputs.
 func (a *app) page(w io.Writer) *page {
 	columns, colour := a.terminal(w)
-	return &page{w: w, columns: columns, colour: colour && a.colours(), now: a.now()}
+	return &page{w: w, columns: columns, colour: colour && a.colours(), now: a.now(), site: a.site}
 }
 
 // How many lines a text from a file may take before it is cut.
@@ -68,6 +69,7 @@ func (p *page) say(text string) { p.para("", text, linesAll) }
 
 // marked is para with a painted mark between the lead and the text.
 func (p *page) marked(indent, mark, colour, text string, most int) {
+	text = p.site.fill(text)
 	lead := indent
 	if mark != "" {
 		lead += mark + " "

@@ -297,7 +297,7 @@ func (p *page) candidates(list []judged) {
 		return
 	}
 	p.gap()
-	p.say("Look at one of them with `reprise check RUN`, for example `reprise check " + clip(list[0].name, 60) + "`.")
+	p.say("Look at one of them: `reprise check " + quoted(list[0].name) + "`.")
 }
 
 // detect prints how one run was interrupted.

@@ -423,7 +423,7 @@ func (p *page) nothing(res *project.Result) {
 	}
 	p.findings(nil, nil, res.Findings)
 	p.gap()
-	p.line("Is the work somewhere else? `reprise status PATH`")
+	p.line("Is the work somewhere else? Name its folder: `reprise status ..` looks one up.")
 }
 
 // uninterrupted is the answer for a project in which nothing waits to be
@@ -435,7 +435,7 @@ func (p *page) uninterrupted(res *project.Result) {
 	}
 	p.say(fmt.Sprintf("Nothing was interrupted in %s: %s.", clip(filepath.Base(res.Root), 60), tally(counts)))
 	p.gap()
-	p.say("`reprise status --all` lists the runs, `reprise check RUN` looks at one of them.")
+	p.say("`reprise status --all` lists the runs, `reprise check " + quoted(reprise.Names(res.Runs)[res.Runs[0]]) + "` looks at one of them.")
 }
 
 // nothingToResume is the answer where nothing is interrupted: no failure, and
@@ -447,5 +447,5 @@ func (p *page) nothingToResume(res *project.Result) {
 		p.uninterrupted(res)
 	}
 	p.gap()
-	p.say("`reprise run KIND` starts something new: " + strings.Join(startable(), ", ") + ", or a workflow file.")
+	p.say("`reprise run --help` tells how something new is started: " + strings.Join(startable(), ", ") + ", or a workflow file.")
 }

@@ -16,7 +16,9 @@ import (
 	"reprise"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files of the presentations")
+// updating tells whether the golden files of the presentations are rewritten. The flag is
+// that of conventiontest.
+func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
 // judgedRun decides about a run as `check` does.
 func judgedRun(r *reprise.Run, o reprise.Observed) judged {
@@ -180,7 +182,7 @@ func TestOR6_EV6_SL2_LR8_AC3_X9_presentations(t *testing.T) {
 				got := render(show, columns, false)
 				harmless(t, got, columns)
 				file := filepath.Join("testdata", "golden", fmt.Sprintf("%s-%d.txt", name, columns))
-				if *update {
+				if updating() {
 					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 						t.Fatal(err)
 					}

@@ -22,6 +22,7 @@ import (
 // a second, a line that says so.
 func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
 	root, _ := project.Locate(dir)
+	a.stands(root)
 	opts.Now, opts.Budget = a.now(), engine.Budgets(root, a.env)
 	if opts.Full {
 		opts.Hide = a.hide(root)
@@ -132,7 +133,7 @@ func oneOf(runs []*reprise.Run, names map[*reprise.Run]string) string {
 		}
 		list = append(list, names[r])
 	}
-	return "name one of: " + strings.Join(list, ", ")
+	return "name one of: " + strings.Join(list, ", ") + "; `reprise status` shows them"
 }
 
 // candidates lists the runs that are meant: the one that is named, else every

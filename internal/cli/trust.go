@@ -55,7 +55,7 @@ func (s *job) settings() (*settings.Settings, error) {
 		return nil, err
 	}
 	if set, untrusted, err = settings.Load(o); err == nil && untrusted != nil {
-		return nil, notTrusted(untrusted, false) // changed while a person was reading
+		return nil, s.notTrusted(untrusted, false) // changed while a person was reading
 	}
 	return set, err
 }
@@ -70,7 +70,7 @@ func (s *job) askTrust(u *settings.Untrusted, changed bool) error {
 	}
 	if !s.flags.trust {
 		if s.flags.dry || !s.asks() {
-			return notTrusted(u, changed)
+			return s.notTrusted(u, changed)
 		}
 		if changed {
 			fmt.Fprintf(s.err, "%s was changed since the run was started.\n", plain(s.inside(u.Path)))
@@ -81,7 +81,7 @@ func (s *job) askTrust(u *settings.Untrusted, changed bool) error {
 			return err
 		}
 		if !agreed {
-			return notTrusted(u, changed)
+			return s.notTrusted(u, changed)
 		}
 	}
 	if s.flags.dry {
@@ -93,7 +93,7 @@ func (s *job) askTrust(u *settings.Untrusted, changed bool) error {
 
 // notTrusted tells that a project's settings, or a workflow file, name commands that are
 // not trusted. It is fit for a terminal as it is: a person decides by it.
-func notTrusted(u *settings.Untrusted, changed bool) error {
+func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 	text := "read " + plain(filepath.Base(u.Path)) + ": "
 	if changed {
 		text += "it has changed since the run was started and is not trusted yet"
@@ -109,7 +109,7 @@ func notTrusted(u *settings.Untrusted, changed bool) error {
 	}
 	return &failure{
 		code: exitBlocked, err: errors.New(text), safe: true,
-		hint: "review it, then pass --trust once; you are asked again when it changes",
+		hint: "review it, then `" + s.again("--trust") + "`; you are asked again when it changes",
 	}
 }
 
@@ -164,7 +164,7 @@ func (s *job) workflow(file string) (*flow.Workflow, reprise.Hash, error) {
 	}
 	trust, err := s.trusts()
 	if err == nil && !trust.Trusted(s.flowPath(file), hash) {
-		err = notTrusted(s.untrustedFlow(file, w, hash), false)
+		err = s.notTrusted(s.untrustedFlow(file, w, hash), false)
 	}
 	if err != nil {
 		return nil, hash, err

@@ -193,15 +193,6 @@ func (s *job) say(text string) {
 	}
 }
 
-// command is a call of ours for a run of this project.
-func (s *job) command(verb, name string, flags ...string) string {
-	words := []string{"reprise", verb, name}
-	if s.flags.dir != "." && s.flags.dir != "" {
-		words = append(words, "-C", s.flags.dir)
-	}
-	return commandWords(append(words, flags...))
-}
-
 // answerCommand is what a person would type to answer what a run asks.
 func (s *job) answerCommand(kind reprise.Kind, name string) string {
 	if kind.Facts().Stories { // each asks for itself

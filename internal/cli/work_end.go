@@ -51,7 +51,11 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 // reviewed shows what was built; a person then says what becomes of it.
 func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary, c engine.Choice) error {
 	s.came(reprise.OutcomeAsk)
+	options := slices.DeleteFunc(slices.Clone(j.d.Options(j.run)), func(o reprise.Option) bool { return o.Means().Shows })
 	next := s.command("resume", j.name)
+	if len(options) > 0 {
+		next = s.command("resume", j.name, "--option", options[0].Key)
+	}
 	if s.json {
 		doc := summaryDocument(s.root, sum, next, s.code)
 		doc.Review = sum.Review
@@ -59,10 +63,12 @@ func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary,
 	}
 	p.asking = true
 	p.diff(sum.Review)
-	options := slices.DeleteFunc(slices.Clone(j.d.Options(j.run)), func(o reprise.Option) bool { return o.Means().Shows })
 	if !s.asks() {
 		p.gap()
-		p.next(next + " --option " + anyOf(options))
+		p.next(next)
+		for _, o := range options[min(1, len(options)):] {
+			p.line("  or: %s", s.command("resume", j.name, "--option", o.Key))
+		}
 		return nil
 	}
 	p.heading("Options:")
@@ -74,18 +80,6 @@ func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary,
 	}
 	s.opens(p, j, c)
 	return s.carry(e, j, c)
-}
-
-// anyOf names options as a person would say them.
-func anyOf(options []reprise.Option) string {
-	var keys []string
-	for _, o := range options {
-		keys = append(keys, o.Key)
-	}
-	if n := len(keys); n > 1 {
-		keys = append(keys[:n-2], keys[n-2]+" or "+keys[n-1])
-	}
-	return strings.Join(keys, ", ")
 }
 
 // showPreview shows what would be done.
