@@ -38,6 +38,12 @@ var phrases = []struct {
 		"usage limit", "rate limit", "rate_limit", "ratelimit", "quota", "too many requests", "hit your limit", "hit your session limit", "hit your weekly limit",
 		"credit balance is too low", "resource_exhausted", "resource has been exhausted", "status: 429", "(429)", "billing_error", "insufficient_quota",
 	}},
+	// An outage is no failure of the work: it is waited for like a limit.
+	{Limited, []string{
+		"connection refused", "econnrefused", "connection reset", "econnreset", "socket hang up", "etimedout", "enetunreach", "network is unreachable",
+		"no such host", "enotfound", "eai_again", "getaddrinfo", "name resolution", "dns error", "fetch failed", "connection error", "error sending request",
+		"stream disconnected", "overloaded", "at capacity", "service unavailable", "service_unavailable", "bad gateway", "gateway timeout", "gateway time-out", "internal server error", "internal_server_error",
+	}},
 	{Refused, []string{"content_filter", "content-filter", "usage policy", "policy_violation", "safety_stop"}},
 }
 
@@ -57,7 +63,7 @@ search:
 	}
 	switch {
 	case c.outcome != Failed && c.outcome != Refused:
-	case status == 429:
+	case status == 429 || status >= 500 && status <= 599:
 		c.outcome = Limited
 	case status == 401 || status == 403 || status == 407:
 		c.outcome = NeedsPerson

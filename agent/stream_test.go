@@ -24,7 +24,7 @@ func TestSingle_ends(t *testing.T) {
 		reason string
 	}{
 		"type is not first":          {claude, begun + `{"is_error":false,` + success + `}`, 0, Done, ""},
-		"error called success":       {claude, begun + `{` + success + `,"is_error":true,"api_error_status":500,"result":"API Error"}`, 0, Failed, "API Error"},
+		"error called success":       {claude, begun + `{` + success + `,"is_error":true,"api_error_status":400,"result":"API Error"}`, 0, Failed, "API Error"},
 		"no is_error":                {claude, begun + `{` + success + `}`, 0, Lost, "not known"},
 		"is_error of another shape":  {claude, begun + `{` + success + `,"is_error":"false"}`, 0, Lost, "not known"},
 		"interrupted":                {claude, begun + `{` + success + `,"is_error":false,"terminal_reason":"aborted_tools"}`, 0, Killed, ""},

@@ -51,7 +51,7 @@ func (f *workFlags) add(a *app, cmd *cobra.Command) {
 	})
 	flags.BoolVar(&f.orphans, "stop-orphans", false, "stop agents that a dead engine left running instead of waiting for them")
 	flags.BoolVar(&f.trust, "trust", false, "trust the project's reprise.yaml and the workflow file as they are now: their commands are started")
-	flags.BoolVar(&f.wait, "wait", false, "sleep through usage limits instead of ending with code 75")
+	flags.BoolVar(&f.wait, "wait", false, "sleep through usage limits and outages instead of ending with code 75")
 	completes(cmd, "mode", modes...)
 }
 
