@@ -2,6 +2,7 @@ package checklist_test
 
 import (
 	"bytes"
+	"errors"
 	"path"
 	"regexp"
 	"slices"
@@ -41,6 +42,21 @@ var samples = map[string]sample{
 	"openspec": {
 		archive: "openspec-under-way", list: "openspec/changes/add-export/tasks.md", run: "add-export", open: []string{"1.2", "1.3", "2.1"},
 		before: "- [ ] 1.3", after: "- [x] 1.3",
+	},
+	"bmad": {
+		archive: "bmad-under-way", list: "_bmad-output/implementation-artifacts/sprint-status.yaml", run: "sprint-status",
+		open:   []string{"1-2-empty-cart", "1-3-share-cart", "2-1-pay-by-card"},
+		before: "  1-3-share-cart: backlog\n", after: "  1-3-share-cart: done\n", begins: true,
+	},
+	"taskmaster": {
+		archive: "taskmaster-under-way", list: ".taskmaster/tasks/tasks.json", run: "tasks",
+		open:   []string{"master:2.1", "master:2.2", "master:3", "later:1"},
+		before: `{"id": 2, "title": "Check it", "dependencies": [1], "status": "pending"}`,
+		after:  `{"id": 2, "title": "Check it", "dependencies": [1], "status": "done"}`, begins: true,
+	},
+	"beads": {
+		archive: "beads-under-way", list: ".beads/issues.jsonl", run: "issues", open: []string{"shop-b2.2", "shop-c3", "shop-b2.1"},
+		before: `"title":"Pay","status":"open"`, after: `"title":"Pay","status":"closed"`, begins: true,
 	},
 }
 
@@ -147,6 +163,28 @@ func TestA_list_that_is_not_there_is_not_begun(t *testing.T) {
 			t.Errorf("began %+v", ref)
 		}
 	})
+}
+
+func TestA_list_that_is_a_copy_of_a_database_is_not_written_to(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "beads" })
+	f := checklist.Families()[i]
+	s := samples["beads"]
+	tree := s.tree(t, f)
+	tree[".beads/beads.db"] = &fstest.MapFile{Data: []byte("SQLite format 3\x00")}
+	layout := checklist.New(f)
+	refs, err := layout.Find(tree)
+	if err != nil || len(refs) != 1 {
+		t.Fatal(refs, err)
+	}
+	run, err := layout.Load(tree, refs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	edits, err := layout.Record(tree, run, reprise.Event{Kind: reprise.StepFinished, Step: "shop-c3", At: conventiontest.Epoch})
+	if len(edits) > 0 || !errors.Is(err, reprise.ErrCannotRecord) || !strings.Contains(err.Error(), "run bd close shop-c3") {
+		t.Errorf("%d edits, %v", len(edits), err)
+	}
 }
 
 func TestThe_list_that_git_saw_changed_last_comes_first(t *testing.T) {

@@ -6,11 +6,15 @@ import (
 	"slices"
 
 	"reprise"
+	"reprise/internal/doc"
 )
 
 // decide says where the list stands and what may be started.
 func (l *list) decide(run *reprise.Run) {
-	p := run.Progress()
+	p, done := run.Progress(), "done"
+	if l.family.Form == Boxes {
+		done = "ticked"
+	}
 	switch {
 	case !l.file.OK():
 		run.State, run.Reason = reprise.Unreadable, "the list of tasks cannot be read"
@@ -18,17 +22,21 @@ func (l *list) decide(run *reprise.Run) {
 	case p.Total == 0:
 		run.State, run.Reason = reprise.Unreadable, "the list holds no task that can be read"
 		return
+	case p.Done == p.Total && l.unfinished() != nil:
+		whole := l.unfinished()
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("all %d tasks are %s, and %s is still %q", p.Total, done, whole.id, doc.Clip(whole.deciding().word, 40))
+		return
 	case p.Done == p.Total:
-		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are ticked", p.Total)
+		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are %s", p.Total, done)
 		return
 	case p.Done == 0 && !slices.ContainsFunc(l.items, func(it item) bool { return begun(it.status()) }):
-		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("none of %d tasks is ticked", p.Total)
+		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("none of %d tasks is %s", p.Total, done)
 	default:
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%d of %d tasks are ticked", p.Done, p.Total)
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%d of %d tasks are %s", p.Done, p.Total, done)
 	}
 	open := l.openFromHere()
 	if len(open) == 0 {
-		run.State, run.Reason = reprise.Waiting, "no open task can be started: each waits for another, or its status is not known"
+		run.State, run.Reason = reprise.Waiting, "nothing open can be started: it is blocked or put off, waits for something else, or its status is not known"
 		return
 	}
 	for i, it := range open {
@@ -46,21 +54,25 @@ func (l *list) decide(run *reprise.Run) {
 	run.Options = []reprise.Option{{Key: reprise.OptionContinue, Label: "Continue with " + open[0].id}}
 }
 
-func begun(s reprise.Status) bool { return s == reprise.InProgress || s == reprise.InReview }
+func begun(s reprise.Status) bool { return nearness(s) < 2 }
 
 func (l *list) reason(it *item) string {
 	switch {
-	case begun(it.status()):
+	case it.status() == reprise.InReview:
+		return "made and not yet accepted"
+	case it.status() == reprise.InProgress:
 		return "begun and not finished"
 	case it.optional:
 		return "optional, and nothing else is left"
+	case l.family.Keys.Needs != "":
+		return "open, and all that it needs is done"
 	}
 	return "the first open task behind the last one that is done"
 }
 
 // openFromHere gives the tasks that can be worked on in the order in which they would
-// be: those that are begun, then those from where the work stands on, then those before
-// it, which were passed over, and at last the optional ones.
+// be: those that are nearest to their end, then the most urgent, each from where the work
+// stands on. Those before that were passed over. The optional ones come last.
 func (l *list) openFromHere() []*item {
 	from := l.front()
 	var out []*item
@@ -70,7 +82,10 @@ func (l *list) openFromHere() []*item {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *item) int {
-		return cmp.Or(first(begun(a.status()), begun(b.status())), first(!a.optional, !b.optional))
+		return cmp.Or(
+			cmp.Compare(nearness(a.status()), nearness(b.status())), first(!a.optional, !b.optional),
+			first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(l.family.stage(a), l.family.stage(b)), cmp.Compare(a.rank, b.rank),
+		)
 	})
 	return out
 }
@@ -86,6 +101,38 @@ func (l *list) front() int {
 		}
 	}
 	return from
+}
+
+// nearness orders what is begun by how little is left of it.
+func nearness(s reprise.Status) int {
+	switch s {
+	case reprise.InReview:
+		return 0
+	case reprise.InProgress:
+		return 1
+	}
+	return 2
+}
+
+// phaseBegun reports whether a task of the same phase is done, where that counts.
+func (l *list) phaseBegun(it *item) bool {
+	return l.family.Whole != "" && slices.ContainsFunc(l.items, func(o item) bool { return o.phase == it.phase && o.status() == reprise.Done })
+}
+
+// unfinished gives an entry for a whole phase that is not closed, nil if there is none:
+// where every task of it is closed, some may be missing.
+func (l *list) unfinished() *item {
+	i := slices.IndexFunc(l.whole, func(w item) bool { return l.family.Whole != "" && !w.status().Closed() })
+	if i < 0 {
+		return nil
+	}
+	return &l.whole[i]
+}
+
+// stage is how far a task that is not begun has come: the words for that are listed with
+// the furthest first.
+func (f *Family) stage(it *item) int {
+	return slices.IndexFunc(f.Words[reprise.Pending], func(w string) bool { return f.Form != Boxes && doc.Fold(w) == doc.Fold(it.deciding().word) })
 }
 
 // first orders what something holds for before the rest.
@@ -105,7 +152,7 @@ func (l *list) ready(it *item) bool {
 	case reprise.Done, reprise.Skipped, reprise.Blocked, reprise.Unknown:
 		return false
 	}
-	return !slices.ContainsFunc(it.needs, func(id string) bool {
+	return !it.held && !slices.ContainsFunc(it.needs, func(id string) bool {
 		need := l.find(id)
 		return need != nil && !need.status().Closed()
 	})

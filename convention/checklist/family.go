@@ -71,13 +71,17 @@ type Family struct {
 	// becomes a part of the id. The first place that the file has counts.
 	Items []string
 	Keys  Keys
-	// Kinds are the kinds of tasks that are none: messages, headings.
+	// NoTasks are the kinds of entries that are no tasks: messages, headings.
 	NoTasks []string
 	// Ranks are the words for how urgent a task is, the most urgent first.
 	Ranks []string
 	// Beside is a file for each task, {id} in it standing for its id, that has its status
 	// on a line of this name, too. The list is right where they disagree.
 	Beside, Label string
+	// Whole is the id of the entry that tells of a whole phase, {phase} in it standing for
+	// that. Such an entry follows its tasks, and a phase that is begun is finished before the
+	// next one.
+	Whole string
 	// Owner is where the tool keeps what the list is a copy of, a pattern of path.Match.
 	// While that is there, the list is not written to: the commands are for a person.
 	Owner    string
@@ -118,6 +122,50 @@ var families = sync.OnceValue(func() []Family {
 			Name: "openspec", Form: Boxes, Words: boxes, Title: "Tasks", Unnumbered: true,
 			Lists: []string{"openspec/changes/*/tasks.md"}, Marks: []string{"openspec"}, Item: numbered,
 			Inputs: []string{"proposal.md", "design.md"},
+		},
+		{
+			Name: "bmad", Form: YAML, Items: []string{"development_status"}, Whole: "epic-{phase}",
+			Lists: []string{
+				"_bmad-output/implementation-artifacts/sprint-status.yaml", "_bmad-output/sprint-status.yaml",
+				"docs/sprint-artifacts/sprint-status.yaml", "docs/implementation-artifacts/sprint-status.yaml", "docs/sprint-status.yaml",
+			},
+			Marks: []string{"_bmad-output", "docs"},
+			// epic-1 and epic-1-retrospective stand beside the stories.
+			Item: regexp.MustCompile(`^(?P<id>(?P<phase>\d+)-\d+[a-z]?-(?P<text>.+))$`),
+			Words: map[reprise.Status][]string{
+				reprise.Pending: {"ready-for-dev", "backlog", "drafted"}, reprise.InProgress: {"in-progress"},
+				reprise.InReview: {"review"}, reprise.Done: {"done"}, reprise.Blocked: {"blocked", "deferred"},
+				reprise.Skipped: {"cancelled", "optional", "wont-do"},
+			},
+			Beside: "{id}.md", Label: "Status", Inputs: []string{"{id}.md"},
+		},
+		{
+			Name: "taskmaster", Form: JSON, Items: []string{"*.tasks", "tasks"},
+			Lists: []string{".taskmaster/tasks/tasks.json"}, Marks: []string{".taskmaster"},
+			Keys:  Keys{ID: "id", Text: "title", Status: "status", Rank: "priority", Parts: "subtasks", Needs: "dependencies", Changed: "updatedAt"},
+			Ranks: []string{"critical", "high", "medium", "low"},
+			Words: map[reprise.Status][]string{
+				reprise.Pending: {"pending"}, reprise.InProgress: {"in-progress"}, reprise.InReview: {"review"},
+				reprise.Done: {"done", "completed"}, reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"cancelled"},
+			},
+		},
+		{
+			Name: "beads", Form: Lines, Items: []string{""},
+			Lists: []string{".beads/issues.jsonl"}, Marks: []string{".beads"},
+			Keys: Keys{
+				ID: "id", Text: "title", Status: "status", Rank: "priority", Kind: "issue_type",
+				Needs: "dependencies", Needed: "depends_on_id", Because: "type", Blocks: "blocks",
+				Added: "created_at", Changed: "updated_at", Ended: "closed_at",
+			},
+			NoTasks: []string{"epic", "message", "event", "agent", "role", "convoy", "gate", "molecule"},
+			Ranks:   []string{"0", "1", "2", "3", "4"},
+			Words: map[reprise.Status][]string{
+				reprise.Pending: {"open"}, reprise.InProgress: {"in_progress", "hooked", "pinned"}, reprise.Done: {"closed"},
+				reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"tombstone"},
+			},
+			Owner: ".beads/*.db", Commands: map[reprise.Status]string{
+				reprise.Done: "bd close {id}", reprise.InProgress: "bd update {id} --status in_progress", reprise.Pending: "bd update {id} --status open",
+			},
 		},
 	}
 })

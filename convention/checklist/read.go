@@ -21,6 +21,7 @@ type list struct {
 	ours   bool   // it is a list, even where no task can be read
 	items  []item // those without parts, in file order
 	whole  []item // those with parts: what they say of themselves follows from their parts
+	apart  []item // entries that are no tasks, which tasks may need
 	other  int    // boxes without an id
 }
 
@@ -29,8 +30,10 @@ type item struct {
 	id, text, phase string
 	parallel        bool
 	optional        bool // need not be done
+	leads           bool // stands for its whole phase
 	rank            int  // how urgent it is, 0 the most
 	needs           []string
+	held            bool // by an open entry that is no task
 	added, changed  time.Time
 	places          []place // where its status stands, mostly one
 	node            ledger.Value
@@ -61,12 +64,12 @@ func (it *item) deciding() place {
 
 func (it *item) status() reprise.Status { return it.deciding().status }
 
-// Find implements reprise.Layout. A file without a single item and without the
-// heading of a list is not one of this family.
+// Find implements reprise.Layout. Where other files may lie, one without a single item
+// and without the heading of a list is not one of this family.
 func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	var refs []reprise.Ref
 	for _, pattern := range l.family.Lists {
-		names, err := fs.Glob(fsys, pattern)
+		names, err := glob(fsys, pattern)
 		if err != nil {
 			return nil, err
 		}
@@ -74,12 +77,28 @@ func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 			if e := l.family.Elsewhere; e != "" && doc.NewReader(fsys).Exists(path.Join(path.Dir(name), e)) {
 				continue
 			}
-			if read := l.read(doc.NewReader(fsys), name); read.ours || len(read.items) > 0 {
-				refs = append(refs, l.ref(name, pattern))
+			if l.family.Shared {
+				if read := l.read(doc.NewReader(fsys), name); !read.ours && len(read.items) == 0 {
+					continue
+				}
 			}
+			refs = append(refs, l.ref(name, pattern))
 		}
 	}
 	return refs, nil
+}
+
+// glob gives the names that fit a pattern, those of links that lead nowhere included.
+func glob(fsys fs.FS, pattern string) (out []string, err error) {
+	dirs, err := fs.Glob(fsys, path.Dir(pattern))
+	for _, dir := range dirs {
+		for _, e := range doc.NewReader(fsys).Dir(dir) {
+			if ok, _ := path.Match(path.Base(pattern), e.Name()); ok {
+				out = append(out, path.Join(dir, e.Name()))
+			}
+		}
+	}
+	return out, err
 }
 
 func (l Layout) ref(name, pattern string) reprise.Ref {
@@ -114,21 +133,22 @@ func (l *list) add(it item) {
 // whole, a dot and more.
 func (l *list) group() {
 	var leaves []item
-	for _, it := range l.items {
-		if len(l.parts(it.id, l.items)) > 0 {
-			l.whole = append(l.whole, it)
+	for i := range l.items {
+		if len(l.parts(&l.items[i], l.items)) > 0 {
+			l.whole = append(l.whole, l.items[i])
 		} else {
-			leaves = append(leaves, it)
+			leaves = append(leaves, l.items[i])
 		}
 	}
 	l.items = leaves
 }
 
 // parts gives the tasks that are parts of another one.
-func (l *list) parts(id string, among []item) (out []*item) {
+func (l *list) parts(whole *item, among []item) (out []*item) {
+	prefix := whole.id + "."
 	for i := range among {
-		if strings.HasPrefix(among[i].id, id+".") {
-			out = append(out, &among[i])
+		if o := &among[i]; strings.HasPrefix(o.id, prefix) || whole.leads && o.phase == whole.phase {
+			out = append(out, o)
 		}
 	}
 	return out
@@ -190,11 +210,15 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 
 // report tells what is odd about a task.
 func (l *list) report(r *doc.Reader, it *item) {
+	every := "each entry is done"
+	if l.family.Form == Boxes {
+		every = "every box is ticked"
+	}
 	own := slices.DeleteFunc(slices.Clone(it.places), func(p place) bool { return p.lesser })
 	if len(own) > 1 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: it.id, Source: own[1].source,
-			Message: fmt.Sprintf("%s stands %d times in the list; it counts as done once every box is ticked", it.id, len(own)),
+			Message: fmt.Sprintf("%s stands %d times in the list; it counts as done once %s", it.id, len(own), every),
 		})
 	}
 	decides := it.deciding()

@@ -13,7 +13,7 @@ import (
 func (l *list) readBoxes() {
 	md := l.file.Markdown()
 	if md == nil {
-		l.ours = l.file.Exists()
+		l.ours = true
 		return
 	}
 	title, headed := strings.CutPrefix(md.Title(), l.family.Title)

@@ -1,5 +1,253 @@
 package checklist
 
-import "reprise/internal/doc"
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
 
-func (l *list) readTree(*doc.Reader) {}
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/ledger"
+)
+
+// readTree reads a list that is JSON, JSON lines or YAML. What is not in the form of the
+// family makes the file one that could not be read.
+func (l *list) readTree(r *doc.Reader) {
+	l.ours = true
+	var root *doc.Node
+	switch l.family.Form {
+	case JSON:
+		root = l.file.JSON()
+	case Lines:
+		root = l.file.JSONLines()
+	case YAML:
+		root = l.file.YAML()
+	}
+	if root == nil {
+		return
+	}
+	for _, place := range l.family.Items {
+		if l.under(ledger.Root(l.file, root), strings.Split(place, "."), "") {
+			break
+		}
+	}
+	l.group()
+	l.resolve()
+	if l.family.Beside != "" {
+		for i := range l.items {
+			l.beside(r, &l.items[i])
+		}
+	}
+}
+
+// under reads the tasks below a place and reports whether the file has it.
+func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) {
+	switch {
+	case len(keys) == 0 || keys[0] == "":
+		for _, e := range v.Entries(0) {
+			l.task(e, prefix, "")
+		}
+		if !v.Is(doc.List) && !v.Is(doc.Map) && !v.IsNull() {
+			l.lost(v.Line, "the tasks are not a list")
+		}
+		return true
+	case keys[0] == "*":
+		for _, e := range v.Entries(0) {
+			if e.Is(doc.Map) && v.Is(doc.Map) && l.under(e.Value, keys[1:], e.Name+":") {
+				found = true
+			}
+		}
+		return found
+	case !v.Is(doc.Map) || !v.Has(keys[0]):
+		return false
+	}
+	return l.under(v.In(keys[0]), keys[1:], prefix)
+}
+
+// lost says that a part of the list cannot be understood.
+func (l *list) lost(line int, message string) {
+	l.file.Lost(reprise.CodeUnreadable, line, message, "look at it by hand; git may hold an earlier version of the file")
+}
+
+// task reads one task and its parts. An entry that is no map is the status itself, and
+// its key the id.
+func (l *list) task(e ledger.Entry, prefix, phase string) {
+	f := l.family
+	at := place{value: e.Value, source: l.file.At(e.Line)}
+	id := e.Name
+	if e.Is(doc.Map) {
+		at.value = e.In(f.Keys.Status)
+		id = e.In(f.Keys.ID).Plain()
+	} else if e.IsNull() && f.Form == Lines {
+		return // reported when it was read
+	} else if f.Keys.ID != "" {
+		l.lost(e.Line, "a task is not written as one")
+		return
+	}
+	it, ok := f.match(id)
+	if phase, leads := f.leads(id); leads {
+		it, ok = item{id: id, phase: phase, leads: true}, true
+	}
+	switch {
+	case !ok && id != "":
+		return
+	case !ok:
+		l.lost(e.Line, "a task has no id")
+		return
+	}
+	at.word = at.value.Plain()
+	at.status = f.means(at.word)
+	if at.value.Node != nil {
+		at.source = l.file.At(at.value.Line)
+	}
+	it.id, it.node, it.places = prefix+it.id, e.Value, []place{at}
+	if e.Is(doc.Map) {
+		it.text = e.In(f.Keys.Text).Plain()
+		it.rank = f.rank(e.Value)
+		it.needs = l.needs(e.Value)
+		it.added, it.changed = timeOf(e.Value, f.Keys.Added), timeOf(e.Value, f.Keys.Changed)
+	}
+	if it.leads {
+		l.whole = append(l.whole, it)
+		return
+	}
+	if f.Keys.Kind != "" && slices.Contains(f.NoTasks, e.In(f.Keys.Kind).Plain()) {
+		l.apart = append(l.apart, it)
+		return
+	}
+	if it.phase == "" {
+		it.phase = phase
+	}
+	if it.phase == "" {
+		it.phase = strings.TrimSuffix(prefix, ":")
+	}
+	l.add(it)
+	if f.Keys.Parts == "" || !e.Is(doc.Map) {
+		return
+	}
+	for _, part := range e.In(f.Keys.Parts).Entries(0) {
+		l.task(part, it.id+".", it.text)
+	}
+}
+
+// leads gives the phase that an entry of this id tells of.
+func (f *Family) leads(id string) (phase string, ok bool) {
+	before, after, ok := strings.Cut(f.Whole, "{phase}")
+	if !ok || !strings.HasPrefix(id, before) || !strings.HasSuffix(id, after) || len(id) < len(before)+len(after) {
+		return "", false
+	}
+	phase = id[len(before) : len(id)-len(after)]
+	return phase, doc.Digits(phase)
+}
+
+func timeOf(v ledger.Value, key string) time.Time {
+	if key == "" {
+		return time.Time{}
+	}
+	at, _ := doc.ParseTime(v.In(key).Plain())
+	return at
+}
+
+// rank is how urgent a task is; one that does not say so is as urgent as the middle.
+func (f *Family) rank(v ledger.Value) int {
+	if f.Keys.Rank == "" {
+		return 0
+	}
+	if i := slices.Index(f.Ranks, doc.Fold(v.In(f.Keys.Rank).Plain())); i >= 0 {
+		return i
+	}
+	return len(f.Ranks) / 2
+}
+
+// needs are the ids that a task names as coming before it, as they are written.
+func (l *list) needs(v ledger.Value) (out []string) {
+	k := l.family.Keys
+	if k.Needs == "" {
+		return nil
+	}
+	for _, e := range v.In(k.Needs).Entries(0) {
+		id := e.Plain()
+		if e.Is(doc.Map) && (k.Because == "" || e.In(k.Because).Plain() == k.Blocks) {
+			id = e.In(k.Needed).Plain()
+		}
+		if id != "" {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// resolve turns the ids that tasks name into those of tasks. An id may leave out what
+// those of its neighbours share: that of the list it is in, or of the task it is a part of.
+// Who needs a task needs all of its parts, and a part needs what the whole does.
+func (l *list) resolve() {
+	all := slices.Concat(l.items, l.whole)
+	for i := range l.items {
+		it := &l.items[i]
+		var needs []string
+		for _, whole := range append(l.wholes(it), *it) {
+			for _, id := range whole.needs {
+				needs = append(needs, l.named(whole.id, id, all)...)
+				it.held = it.held || slices.ContainsFunc(l.apart, func(o item) bool { return o.id == id && !o.status().Closed() })
+			}
+		}
+		slices.Sort(needs)
+		it.needs = slices.DeleteFunc(slices.Compact(needs), func(id string) bool { return id == it.id })
+	}
+}
+
+// wholes are the tasks that one is a part of.
+func (l *list) wholes(it *item) (out []item) {
+	for _, w := range l.whole {
+		if strings.HasPrefix(it.id, w.id+".") {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// named gives the tasks that an id stands for beside the task of another id.
+func (l *list) named(beside, id string, all []item) []string {
+	for prefix := beside; ; {
+		cut := strings.LastIndexAny(prefix, ".:")
+		full := prefix[:cut+1] + id
+		if slices.ContainsFunc(all, func(o item) bool { return o.id == full }) {
+			if l.find(full) != nil {
+				return []string{full}
+			}
+			var out []string
+			for _, part := range l.parts(&item{id: full}, l.items) {
+				out = append(out, part.id)
+			}
+			return out
+		}
+		if cut < 0 {
+			return nil // it was taken off the list
+		}
+		prefix = prefix[:cut]
+	}
+}
+
+// beside adds what the task's own file says of its status.
+func (l *list) beside(r *doc.Reader, it *item) {
+	name := path.Join(path.Dir(l.file.Path), strings.ReplaceAll(l.family.Beside, "{id}", it.id))
+	if !r.Exists(name) {
+		return
+	}
+	f := r.Open(name)
+	md := f.Markdown()
+	if md == nil {
+		return
+	}
+	label, ok := md.All().Label(l.family.Label)
+	if !ok {
+		return
+	}
+	it.places = append(it.places, place{
+		word: label.Value, status: l.family.means(label.Value), source: f.At(label.Line), label: ledger.Label(f, label), lesser: true,
+	})
+	if it.text == "" {
+		it.text = md.Title()
+	}
+}

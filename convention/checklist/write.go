@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -40,7 +41,7 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	}
 	read.set(changes, it, status, ev)
 	for i := range read.whole {
-		if whole := &read.whole[i]; strings.HasPrefix(it.id, whole.id+".") {
+		if whole := &read.whole[i]; slices.Contains(read.parts(whole, read.items), it) {
 			read.follow(changes, whole, it, status, ev)
 		}
 	}
@@ -82,6 +83,28 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 		}
 		l.because(c, p.source.File, it, status)
 	}
+	l.stamp(c, it, status, ev.At)
+}
+
+// stamp writes the times of a task: when it was last changed, where it says so, and when
+// it ended. One that is open again has not ended.
+func (l *list) stamp(c *ledger.Changes, it *item, status reprise.Status, at time.Time) {
+	k := l.family.Keys
+	if !it.node.Is(doc.Map) || at.IsZero() {
+		return
+	}
+	sample := ""
+	if k.Changed != "" {
+		sample = it.node.In(k.Changed).Plain()
+		c.Touch(it.node.In(k.Changed), at, sample)
+	}
+	switch {
+	case k.Ended == "":
+	case status.Closed():
+		c.Stamp(it.node.In(k.Ended), at, sample)
+	case !it.node.In(k.Ended).IsNull():
+		c.Set(it.node.In(k.Ended), nil)
+	}
 }
 
 // because says what the change of a file is for.
@@ -96,13 +119,17 @@ func (l *list) because(c *ledger.Changes, name string, it *item, status reprise.
 // follow marks a task done with the last of its parts that must be done, and opens it
 // again with the first that is.
 func (l *list) follow(c *ledger.Changes, whole, part *item, status reprise.Status, ev reprise.Event) {
-	open := slices.ContainsFunc(l.parts(whole.id, l.items), func(o *item) bool {
+	open := slices.ContainsFunc(l.parts(whole, l.items), func(o *item) bool {
 		return o.id != part.id && !o.optional && !o.status().Closed()
 	})
 	switch {
 	case status.Closed() && !open && !whole.status().Closed():
 		l.set(c, whole, reprise.Done, ev)
 	case !status.Closed() && whole.status().Closed():
-		l.set(c, whole, reprise.Pending, ev)
+		again := reprise.Pending
+		if whole.leads {
+			again = reprise.InProgress // some of it was done before
+		}
+		l.set(c, whole, again, ev)
 	}
 }

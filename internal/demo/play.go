@@ -75,6 +75,21 @@ func Plays() []Play {
 			Files: map[string]string{"openspec/changes/add-health/tasks.md": "## 1. Implementation\n\n- [ ] 1.1 Add the route\n- [ ] 1.2 Answer with the version\n- [ ] 1.3 Document it\n"},
 			Run:   []string{"tasks", "--path", "openspec/changes/add-health"}, Hold: "1.2", After: []string{"1.1"},
 		},
+		{
+			Layout: "bmad", Title: "the stories of a sprint",
+			Files: map[string]string{"_bmad-output/implementation-artifacts/sprint-status.yaml": healthSprint},
+			Run:   []string{"tasks", "--path", "_bmad-output/implementation-artifacts/sprint-status.yaml"}, Hold: "1-2-answer-with-the-version", After: []string{"1-1-add-the-route"},
+		},
+		{
+			Layout: "taskmaster", Title: "tasks with parts and needs",
+			Files: map[string]string{".taskmaster/tasks/tasks.json": healthMaster},
+			Run:   []string{"tasks", "--path", ".taskmaster/tasks/tasks.json"}, Hold: "master:2.1", After: []string{"master:1"},
+		},
+		{
+			Layout: "beads", Title: "issues with needs and priorities",
+			Files: map[string]string{".beads/issues.jsonl": healthIssues},
+			Run:   []string{"tasks", "--path", ".beads/issues.jsonl"}, Hold: "health-2", After: []string{"health-1"},
+		},
 	}
 }
 
@@ -98,6 +113,39 @@ const healthTasks = `# Tasks: Health endpoint
 
 - [ ] T002 [US1] Answer with the version
 - [ ] T003 [US1] Document it
+`
+
+const healthSprint = `development_status:
+  epic-1: in-progress
+  1-1-add-the-route: ready-for-dev
+  1-2-answer-with-the-version: backlog
+  1-3-document-it: backlog
+  epic-1-retrospective: optional
+`
+
+const healthMaster = `{
+  "master": {
+    "tasks": [
+      {"id": 1, "title": "Add the route", "priority": "high", "dependencies": [], "status": "pending", "subtasks": []},
+      {
+        "id": 2,
+        "title": "Answer",
+        "priority": "medium",
+        "dependencies": [1],
+        "status": "pending",
+        "subtasks": [
+          {"id": 1, "title": "With the version", "dependencies": [], "status": "pending"},
+          {"id": 2, "title": "With the time", "dependencies": [1], "status": "pending"}
+        ]
+      }
+    ]
+  }
+}
+`
+
+const healthIssues = `{"id":"health-1","title":"Add the route","status":"open","priority":1,"issue_type":"task","updated_at":"2026-01-01T08:00:00Z"}
+{"id":"health-2","title":"Answer with the version","status":"open","priority":2,"issue_type":"task","updated_at":"2026-01-01T08:00:00Z","dependencies":[{"issue_id":"health-2","depends_on_id":"health-1","type":"blocks"}]}
+{"id":"health-3","title":"Document it","status":"open","priority":3,"issue_type":"task","updated_at":"2026-01-01T08:00:00Z"}
 `
 
 const exportFlow = `name: export
