@@ -171,7 +171,7 @@ func TestA_list_that_is_a_copy_of_a_database_is_not_written_to(t *testing.T) {
 	f := checklist.Families()[i]
 	s := samples["beads"]
 	tree := s.tree(t, f)
-	tree[".beads/beads.db"] = &fstest.MapFile{Data: []byte("SQLite format 3\x00")}
+	tree[".beads/embeddeddolt/noms"] = &fstest.MapFile{Data: []byte("a table")}
 	layout := checklist.New(f)
 	refs, err := layout.Find(tree)
 	if err != nil || len(refs) != 1 {
@@ -180,6 +180,9 @@ func TestA_list_that_is_a_copy_of_a_database_is_not_written_to(t *testing.T) {
 	run, err := layout.Load(tree, refs[0])
 	if err != nil {
 		t.Fatal(err)
+	}
+	if run.Worst() != reprise.Blocking {
+		t.Errorf("what is started could not be recorded, and nothing says so: %v", run.Findings)
 	}
 	edits, err := layout.Record(tree, run, reprise.Event{Kind: reprise.StepFinished, Step: "shop-c3", At: conventiontest.Epoch})
 	if len(edits) > 0 || !errors.Is(err, reprise.ErrCannotRecord) || !strings.Contains(err.Error(), "run bd close shop-c3") {

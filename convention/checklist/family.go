@@ -83,7 +83,8 @@ type Family struct {
 	// next one.
 	Whole string
 	// Owner is where the tool keeps what the list is a copy of, a pattern of path.Match.
-	// While that is there, the list is not written to: the commands are for a person.
+	// While that is there, the list is not written to, and nothing is started that could not
+	// be recorded: the commands are for a person.
 	Owner    string
 	Commands map[reprise.Status]string
 }
@@ -163,7 +164,7 @@ var families = sync.OnceValue(func() []Family {
 				reprise.Pending: {"open"}, reprise.InProgress: {"in_progress", "hooked", "pinned"}, reprise.Done: {"closed"},
 				reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"tombstone"},
 			},
-			Owner: ".beads/*.db", Commands: map[reprise.Status]string{
+			Owner: ".beads/*dolt", Commands: map[reprise.Status]string{
 				reprise.Done: "bd close {id}", reprise.InProgress: "bd update {id} --status in_progress", reprise.Pending: "bd update {id} --status open",
 			},
 		},

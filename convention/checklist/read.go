@@ -198,6 +198,17 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		})
 	}
 	read.decide(run)
+	owner, err := l.owner(fsys)
+	if err != nil {
+		return nil, err
+	}
+	if owner != "" && len(run.Next) > 0 {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
+			Message: "the list is a copy of " + owner + ", which may be further, and the end of a task could not be recorded there",
+			Hint:    "do the task, and record it with " + l.command(run.Next[0].ID, reprise.Done),
+		})
+	}
 	run.Findings = r.Findings()
 	if run.State == reprise.Unreadable && len(run.Findings) == 0 {
 		run.Report(reprise.Finding{

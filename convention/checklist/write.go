@@ -55,14 +55,28 @@ func (it *item) is(status reprise.Status) bool {
 
 // owned is the error for a list that is only a copy of what its tool keeps.
 func (l Layout) owned(fsys fs.FS, it *item, status reprise.Status) error {
-	if l.family.Owner == "" {
-		return nil
-	}
-	held, err := fs.Glob(fsys, l.family.Owner)
-	if err != nil || len(held) == 0 {
+	owner, err := l.owner(fsys)
+	if err != nil || owner == "" {
 		return err
 	}
-	return ledger.Cannot("the list is a copy of %s, which is not written to; run %s", held[0], strings.ReplaceAll(l.family.Commands[status], "{id}", it.id))
+	return ledger.Cannot("the list is a copy of %s, which is not written to; run %s", owner, l.command(it.id, status))
+}
+
+// owner is where the tool keeps what the list is a copy of, "" if that is not there.
+func (l Layout) owner(fsys fs.FS) (string, error) {
+	if l.family.Owner == "" {
+		return "", nil
+	}
+	held, err := glob(fsys, l.family.Owner)
+	if err != nil || len(held) == 0 {
+		return "", err
+	}
+	return held[0], nil
+}
+
+// command is what a person types to tell the tool the status of a task.
+func (l Layout) command(id string, status reprise.Status) string {
+	return strings.ReplaceAll(l.family.Commands[status], "{id}", id)
 }
 
 // set writes a status in every place of a task, with the times that its form has.
