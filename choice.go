@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Option gives the option of a question that words stand for, "" if they stand
@@ -21,7 +22,35 @@ func (q *Question) Option(words string) string {
 	if n, err := strconv.Atoi(sameWords(words)); err == nil && n >= 1 && n <= len(q.Options) {
 		return q.Options[n-1]
 	}
+	if notYet(words) && slices.Equal(q.Options, actionAnswers()) {
+		return NotYet
+	}
 	return q.option(sameWords(beforeWhy(words)))
+}
+
+// The answers to what a person has to do themselves.
+const (
+	ActionDone = "done"
+	NotYet     = "not yet" // whatever is said besides: nothing may continue on it
+	ActionSkip = "skip"
+)
+
+func actionAnswers() []string { return []string{ActionDone, NotYet, ActionSkip} }
+
+// HumanAction makes a question one about something that a person does: it is done, not
+// done yet, or left out, and no other words are taken for one of these.
+func (q *Question) HumanAction() { q.Options, q.Closed = actionAnswers(), true }
+
+// Postpones reports whether an answer only says that something is not done yet: it is
+// kept as a note, and the question stays open.
+func (q *Question) Postpones(answer string) bool {
+	return q.Closed && slices.Equal(q.Options, actionAnswers()) && q.Option(answer) == NotYet
+}
+
+// notYet reports words that begin with "not yet", as in "not yet, wait for Bob".
+func notYet(words string) bool {
+	rest, begins := strings.CutPrefix(sameWords(words), NotYet)
+	return begins && (rest == "" || !unicode.IsLetter([]rune(rest)[0]))
 }
 
 // option finds the option that is these words, or the only one that begins so.
@@ -53,6 +82,8 @@ func (q *Question) Choose(answer string) (string, error) {
 		return answer, nil
 	case option == "":
 		return "", &NotOfferedError{Question: q.ID, Answer: answer, Options: q.Options}
+	case q.Postpones(answer) && notYet(answer):
+		return strings.TrimSpace(answer), nil // what else was said is the note
 	case sameWords(answer) != sameWords(beforeWhy(answer)) && q.option(sameWords(answer)) == "":
 		return answer, nil // the option, and why
 	}
@@ -60,9 +91,9 @@ func (q *Question) Choose(answer string) (string, error) {
 }
 
 // Takes reports whether an answer on record is one: words that a closed question
-// does not offer are none.
+// does not offer are none, and neither is one that only postpones it.
 func (q *Question) Takes(answer string) bool {
-	return !q.Closed || len(q.Options) == 0 || q.Option(answer) != ""
+	return !q.Closed || len(q.Options) == 0 || q.Option(answer) != "" && !q.Postpones(answer)
 }
 
 // NotOfferedError tells that a question takes one of its options, and an answer

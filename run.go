@@ -45,6 +45,7 @@ type Question struct {
 	Closed   bool   // it takes one of its options and nothing else: other words could start, repeat or end something by mistake
 	Answer   string // what a person said, if it is on record
 	Answered bool   // an answer is on record
+	Note     string // what a person said without settling it: "not yet, …"
 	Kept     bool   // that answer waits beside the journal for the next engine
 	Applied  bool   // the answer was used, or withdrawn; it must not be applied again
 	AskedAt  time.Time

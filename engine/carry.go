@@ -251,6 +251,9 @@ func (w *work) putTo(ctx context.Context, open []reprise.Question) error {
 		if err != nil {
 			return err
 		}
+		if q.Postpones(ev.Text) {
+			w.LeftOpen[q.ID] = true
+		}
 	}
 	return nil
 }

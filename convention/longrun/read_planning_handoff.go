@@ -39,6 +39,7 @@ type handoff struct {
 	next      string
 	asks      []reprise.Question // what a person must do or answer
 	places    []ledger.Value     // where each of them stands
+	keys      []string           // the key of the text of each, in a map
 	root      ledger.Value       // of HANDOFF.json
 	nameless  int                // of them without an id
 	source    reprise.Source
@@ -174,7 +175,7 @@ func (h *handoff) fromNode(n *doc.Node, f *doc.File) {
 	}
 	h.next = n.Get("next_action").Str()
 	h.readAsks(n, f, "blockers", "description", "blocker", "text")
-	h.readAsks(n, f, "human_actions_pending", "action", "description", "text")
+	h.readAsks(n, f, humanActions, "action", "description", "text")
 	for _, list := range []string{"questions", "open_questions"} {
 		if n.Has(list) {
 			h.readAsks(n, f, list, "question", "text", "description")
@@ -224,6 +225,9 @@ func taskText(item *doc.Node) string {
 	return strings.Join(words, ", ")
 }
 
+// humanActions is the list of what a person has to do themselves.
+const humanActions = "human_actions_pending"
+
 // readAsks reads one of the lists of what a person must do. Items are texts or
 // maps; one that is not blocking and not answered is left out, and so is a
 // technical one with a way around it, which is the executor's.
@@ -232,6 +236,13 @@ func (h *handoff) readAsks(n *doc.Node, f *doc.File, list string, keys ...string
 		q := reprise.Question{Subject: "hand-off", AskedAt: h.at, Source: f.At(item.Line)}
 		if item.Kind == doc.Map {
 			q.Text, q.Answer, q.ID = item.Get(keys...).Str(), textOf(item.Get("answer")), textOf(item.Get("id"))
+			q.Note = textOf(item.Get("note"))
+			if list == humanActions && !item.Has("options") {
+				q.HumanAction()
+			}
+			if q.Postpones(q.Answer) {
+				q.Note, q.Answer = q.Answer, ""
+			}
 			q.Answered = q.Answer != ""
 			q.Applied = textOf(item.Get("applied")) == "true"
 			if blocking, ok := item.Get("blocking").Bool(); ok && !blocking && !q.Answered {
@@ -242,6 +253,9 @@ func (h *handoff) readAsks(n *doc.Node, f *doc.File, list string, keys ...string
 			}
 		} else {
 			q.Text = item.Str()
+			if list == humanActions {
+				q.HumanAction()
+			}
 		}
 		if placeholder(q.Text) {
 			continue
@@ -252,6 +266,7 @@ func (h *handoff) readAsks(n *doc.Node, f *doc.File, list string, keys ...string
 		}
 		h.asks = append(h.asks, q)
 		h.places = append(h.places, h.root.In(list).Item(i))
+		h.keys = append(h.keys, keys[0])
 	}
 }
 

@@ -141,19 +141,31 @@ func (w *planningRecorder) question() {
 	case w.ev.Kind == reprise.QuestionAsked:
 	case i < 0:
 		w.Fail(ledger.Cannot("there is no question %s", id))
-	case !h.places[i].Is(doc.Map):
-		w.Fail(ledger.Cannot("%s holds question %s as a bare text", h.file, id))
 	case w.ev.Kind == reprise.AnswerApplied && !h.asks[i].Answered:
 		w.Fail(ledger.Cannot("question %s has no answer", id))
 	case w.ev.Kind == reprise.AnswerApplied:
 		w.Set(h.places[i].In("applied"), true)
 	case !h.asks[i].Answered:
-		text := ledger.MarkdownLine(w.ev.Text, 2000)
-		if text == "" {
-			text = "yes"
-		}
-		w.Set(h.places[i].In("answer"), text)
+		w.answer(h, i)
 	}
+}
+
+// answer writes what a person said of a question: the answer, or a note where it is not
+// settled by it. A bare text becomes a map with the text in it.
+func (w *planningRecorder) answer(h *handoff, i int) {
+	text := ledger.MarkdownLine(w.ev.Text, 2000)
+	key := "answer"
+	switch {
+	case h.asks[i].Postpones(text):
+		key = "note"
+	case text == "":
+		text = "yes"
+	}
+	if h.places[i].Is(doc.Map) {
+		w.Set(h.places[i].In(key), text)
+		return
+	}
+	w.Set(h.places[i], splice.Object{{Key: h.keys[i], Value: h.asks[i].Text}, {Key: key, Value: text}})
 }
 
 // ask adds a question to the list the file keeps for it.
@@ -163,19 +175,16 @@ func (w *planningRecorder) ask(h *handoff, id string) {
 		w.Fail(ledger.Cannot("%s: the question has no text", h.file))
 		return
 	}
-	list, key := h.root.In("human_actions_pending"), "action"
+	list, key := h.root.In("questions"), "question"
 	for _, other := range []string{"questions", "open_questions"} {
 		if n := h.root.In(other); n.Is(doc.List) {
-			list, key = n, "question"
+			list = n
 			break
 		}
 	}
 	item := splice.Object{{Key: "id", Value: id}, {Key: key, Value: text}}
 	if len(w.ev.Options) > 0 {
 		item = append(item, splice.Member{Key: "options", Value: w.ev.Options})
-	}
-	if key == "action" {
-		item = append(item, splice.Member{Key: "blocking", Value: true})
 	}
 	if list.Is(doc.List) {
 		w.Add(list, item)

@@ -347,7 +347,7 @@ func (s *job) keep(j judged, answers map[string]string) error {
 	doc := s.answered(j.run.ID)
 	var left []reprise.Question
 	for _, q := range j.run.PendingQuestions() {
-		if _, ok := answers[q.ID]; ok {
+		if text, ok := answers[q.ID]; ok && !q.Postpones(text) {
 			doc.Answered = append(doc.Answered, q.ID)
 		} else {
 			left = append(left, q)
@@ -357,6 +357,8 @@ func (s *job) keep(j judged, answers map[string]string) error {
 	said := "Nothing was answered."
 	if len(doc.Answered) > 0 {
 		said = "Kept: " + strings.Join(doc.Answered, ", ") + "."
+	} else if len(answers) > 0 {
+		said = "Noted; it is still asked."
 	}
 	verb := "resume"
 	if j.d.State == reprise.Running {

@@ -51,6 +51,9 @@ func (p *page) askWay(j judged, question string) {
 // asked prints an open question with the answers that are offered.
 func (p *page) asked(q reprise.Question) {
 	p.para("  ? "+clip(q.ID, p.columns/3)+"  ", q.Text, linesMessage)
+	if q.Note != "" {
+		p.para("      said so far: ", q.Note, linesTitle)
+	}
 	p.numbered("      ", q.Options, linesTitle)
 }
 

@@ -116,7 +116,7 @@ func (s *job) answerFirst(e *engine.Engine, j judged) error {
 			return err
 		}
 	}
-	if len(answers) < len(j.run.PendingQuestions()) {
+	if open := j.run.PendingQuestions(); len(answers) < len(open) || slices.ContainsFunc(open, func(q reprise.Question) bool { return q.Postpones(answers[q.ID]) }) {
 		return s.unattended(j, engine.NeedsAnswer)
 	}
 	return nil
