@@ -60,13 +60,15 @@ func Merge(lists ...[]*Run) []*Run {
 }
 
 // Names gives every run a short name that is unambiguous among them: the number
-// its id begins with or what follows a time stamp, else the id, else layout:id,
-// else layout:path. The same runs get the same names.
+// its id begins with or what follows a time stamp, else the id, each also behind the
+// project it lies in, else layout:id, else layout:path. The same runs get the same names.
 func Names(runs []*Run) map[*Run]string {
 	names := make(map[*Run]string, len(runs))
 	forms := []func(*Run) string{
 		func(r *Run) string { return shortID(r.ID) },
 		func(r *Run) string { return r.ID },
+		func(r *Run) string { return inProject(r, cmp.Or(shortID(r.ID), r.ID)) },
+		func(r *Run) string { return inProject(r, r.ID) },
 		func(r *Run) string { return r.Layout + ":" + r.ID },
 		func(r *Run) string { return r.Layout + ":" + r.Path },
 	}
@@ -98,6 +100,14 @@ func Names(runs []*Run) map[*Run]string {
 	return names
 }
 
+// inProject puts the project of a run in front of its name.
+func inProject(r *Run, name string) string {
+	if r.Project == "" {
+		return ""
+	}
+	return r.Project + "/" + name
+}
+
 // shortID returns the number of an id of the form 004-title, and the name in
 // one of the form 20260212-0915-name; "" for other ids.
 func shortID(id string) string {
@@ -120,19 +130,24 @@ func digits(s string) bool {
 }
 
 // Select returns the runs an argument means: the one with exactly that name,
-// id, path or layout:id, else those whose id or path begins with it. More than
+// id, path or layout:id, else those whose name, id or path begins with it. More than
 // one result means that the argument is ambiguous.
 func Select(runs []*Run, arg string) []*Run {
-	arg = strings.TrimSuffix(strings.TrimPrefix(arg, "./"), "/")
+	arg = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(arg, "./"), "…"), "/")
 	names := Names(runs)
+	begins := func(r *Run, fold func(string) string) bool {
+		return strings.HasPrefix(fold(r.ID), fold(arg)) || strings.HasPrefix(fold(names[r]), fold(arg))
+	}
 	exact := []func(*Run) bool{
 		func(r *Run) bool { return names[r] == arg },
 		func(r *Run) bool { return r.Path == arg },
 		func(r *Run) bool { return r.Layout+":"+r.ID == arg || r.Layout+":"+r.Path == arg },
 		func(r *Run) bool { return r.ID == arg },
-		func(r *Run) bool { return strings.HasPrefix(r.ID, arg) },
-		func(r *Run) bool { return strings.HasPrefix(strings.ToLower(r.ID), strings.ToLower(arg)) },
-		func(r *Run) bool { return strings.HasPrefix(r.Path, arg) },
+		func(r *Run) bool { return begins(r, strings.Clone) },
+		func(r *Run) bool { return begins(r, strings.ToLower) },
+		func(r *Run) bool {
+			return strings.HasPrefix(r.Path, arg) || strings.HasPrefix(r.Layout+":"+r.Path, arg)
+		},
 	}
 	if arg == "" {
 		return nil

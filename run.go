@@ -90,6 +90,9 @@ type Spent struct {
 type Run struct {
 	Ref
 	Title string
+	// Project is the folder below the one that was looked at in which the run's project
+	// lies; "" for that folder itself.
+	Project string `json:"-"`
 
 	State  State
 	Reason string // why it is in that state, one sentence

@@ -16,7 +16,8 @@ import (
 
 // joinCheckouts reads the other checkouts of the repository and joins what they
 // say with what this one says: a run seen through two checkouts is one run. The
-// copy that is further along stands in the list, the other in its Also.
+// copy that is further along stands in the list, the other in its Also. Two runs are
+// the same where they lie at the same place of the same repository.
 func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*reprise.Run, entries []convention.Entry, opts Options) ([]*reprise.Run, error) {
 	byKey := map[string]int{}
 	var within []string
@@ -24,7 +25,18 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 		byKey[r.Layout+"\x00"+r.Path] = i
 		within = append(within, r.Path)
 	}
+	tops, root := map[string]string{}, real(res.Root) // of each repository, the checkout that counts here
+	if top := checkoutTop(root); top != "" {
+		tops[real(commonDir(top))] = top
+	}
 	for _, dir := range otherCheckouts(res.Root, fsys.Checkouts()) {
+		common := real(commonDir(dir))
+		if tops[common] == "" {
+			tops[common] = real(dir)
+			if filepath.Base(common) == ".git" {
+				tops[common] = filepath.Dir(common)
+			}
+		}
 		prefix, err := filepath.Rel(res.Root, dir)
 		if err != nil {
 			prefix = dir
@@ -46,7 +58,11 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 			return nil, err
 		}
 		for _, r := range found {
-			key := r.Layout + "\x00" + r.Path
+			here, err := filepath.Rel(root, filepath.Join(tops[common], filepath.FromSlash(r.Path)))
+			if err != nil {
+				here = r.Path
+			}
+			key := r.Layout + "\x00" + filepath.ToSlash(here)
 			rebase(r, prefix)
 			i, ok := byKey[key]
 			if !ok {
@@ -196,6 +212,29 @@ func commonDir(root string) string {
 		gitdir = filepath.Join(root, gitdir)
 	}
 	return filepath.Dir(filepath.Dir(gitdir))
+}
+
+// real gives a path without links, and as it is where that cannot be told.
+func real(path string) string {
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		return p
+	}
+	return path
+}
+
+// checkoutTop gives the top of the checkout that a folder lies in, "" if it lies in
+// none.
+func checkoutTop(dir string) string {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return ""
+		}
+		dir = above
+	}
 }
 
 func sameFile(a, b string) bool {

@@ -115,6 +115,7 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	if told {
 		runs = res.addLost(ctx, ours, runs, entries, held)
 	}
+	placed(root, runs)
 	res.Skipped = fsys.Skipped()
 	res.listProblems("", fsys)
 	if !opts.Now.IsZero() {

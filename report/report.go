@@ -31,6 +31,7 @@ type Run struct {
 	Layout       string          `json:"layout" jsonschema:"the on-disk convention: longrun, orchestrate, eventrun, autoclaude, specloop"`
 	ID           string          `json:"id" jsonschema:"what a person calls it; works as an argument"`
 	Path         string          `json:"path" jsonschema:"the file or folder that holds it, relative to root, with slashes"`
+	Project      string          `json:"project,omitempty" jsonschema:"the folder below root whose project it belongs to; absent for root itself"`
 	Kind         string          `json:"kind" jsonschema:"the sort of workflow"`
 	Title        string          `json:"title"`
 	State        reprise.State   `json:"state" jsonschema:"waiting is for a person, an approval or a limit; stopped was ended on purpose with work left"`
@@ -116,7 +117,7 @@ func NewStatus(root string, runs []*reprise.Run, decisions map[*reprise.Run]repr
 func NewRun(r *reprise.Run) Run {
 	p := r.Progress()
 	out := Run{
-		Layout: r.Layout, ID: r.ID, Path: r.Path, Kind: string(r.Kind), Title: r.Title,
+		Layout: r.Layout, ID: r.ID, Path: r.Path, Project: r.Project, Kind: string(r.Kind), Title: r.Title,
 		State: r.State, Verdict: reprise.VerdictNone,
 		Progress: Progress{p.Done, p.Total}, LastActivity: when(r.LastActivity), Until: when(r.Until),
 		Next: []Unit{}, Questions: NewQuestions(r.PendingQuestions()), Findings: NewFindings(r.Findings),

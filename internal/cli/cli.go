@@ -36,6 +36,7 @@ type app struct {
 	site     site
 	json     bool
 	code     int
+	around   string                    // the project that was looked at in place of a folder in it; "" if none was
 	input    *bufio.Reader             // over in, once somebody asked for a line
 	typed    chan typed                // the line that is being read
 	unread   chan struct{}             // closed when nobody reads what we write; see outlive

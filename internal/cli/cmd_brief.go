@@ -52,8 +52,10 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	}
 	empty := report.Brief{Schema: report.BriefSchema, Root: found.Root, For: reader, Sections: []report.BriefSection{}, Notes: []string{}}
 	switch {
+	case len(list) == 0 && found.Nothing() == reprise.OutcomeNothing && !a.json:
+		return nil
 	case len(list) == 0 && found.Nothing() == reprise.OutcomeNothing:
-		return a.print(empty, func(*page) {})
+		return a.writeJSON(a.out, empty)
 	case len(list) == 0:
 		return a.nothing(found, empty, noRuns(found))
 	case list[0].d.Action == reprise.Finish:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,19 +29,21 @@ type statusFlags struct {
 func (a *app) newStatus() *cobra.Command {
 	var flags statusFlags
 	cmd := &cobra.Command{
-		Use:   "status [PATH]",
+		Use:   "status [PATH...]",
 		Short: "List every run in a project: state, progress, age, next step",
 		Long: "List every workflow that ever ran in a folder, in the order in which one would\n" +
-			"resume them. Changes nothing.",
-		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status --layout autoclaude --all",
-		Args:    args(cobra.MaximumNArgs(1)),
+			"resume them. Over several projects, named or in one folder, a column names the\n" +
+			"project. Changes nothing.",
+		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status ~/work/*\n  reprise status --layout autoclaude --all",
+		Args:    args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := "."
-			if len(args) > 0 {
-				dir = args[0]
-				a.site.dir = dir
+			switch len(args) {
+			case 0:
+				args = []string{"."}
+			case 1:
+				a.site.dir = args[0]
 			}
-			return a.status(cmd.Context(), dir, flags)
+			return a.status(cmd.Context(), args, flags)
 		},
 	}
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
@@ -51,14 +54,28 @@ func (a *app) newStatus() *cobra.Command {
 	return cmd
 }
 
-func (a *app) status(ctx context.Context, dir string, flags statusFlags) error {
-	found, err := a.judge(ctx, dir, project.JudgeOptions{Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}})
+func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) error {
+	var list []*project.Judgement
+	for _, dir := range dirs {
+		found, err := a.judge(ctx, dir, project.JudgeOptions{Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}})
+		if err != nil {
+			return err
+		}
+		_, below := project.Locate(dir)
+		found.Runs = project.Under(found.Runs, below)
+		if !slices.ContainsFunc(list, func(j *project.Judgement) bool { return j.Root == found.Root }) {
+			list = append(list, found)
+		}
+	}
+	if len(list) == 1 {
+		return a.showStatus(list[0], flags.all)
+	}
+	here, err := filepath.Abs(".")
 	if err != nil {
 		return err
 	}
-	_, below := project.Locate(dir)
-	found.Runs = project.Under(found.Runs, below)
-	return a.showStatus(found, flags.all)
+	a.around = ""
+	return a.showStatus(project.Together(here, list), flags.all)
 }
 
 func (a *app) showStatus(found *project.Judgement, all bool) error {

@@ -87,6 +87,7 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 	if flags.id != "" && !isID(flags.id) {
 		return badID(what, flags.id)
 	}
+	flags.starts = true
 	return a.work(ctx, flags.workFlags, func(s *job) error {
 		if !slices.Contains(startable(), what) {
 			if goal != "" || flags.path != "" {

@@ -20,7 +20,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 	in, ok := a.in.(*os.File)
 	out, is := a.out.(*os.File)
 	if a.json || !ok || !is || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || a.env("TERM") == "dumb" {
-		return a.status(cmd.Context(), ".", statusFlags{})
+		return a.status(cmd.Context(), []string{"."}, statusFlags{})
 	}
 	found, err := a.judge(cmd.Context(), ".", project.JudgeOptions{})
 	if err != nil {

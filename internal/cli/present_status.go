@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -61,10 +62,11 @@ func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden stri
 }
 
 // row is one line of the table; the last cell takes what room is left.
-type row [7]string
+type row [8]string
 
 const (
 	colState = iota
+	colProject
 	colName
 	colLayout
 	colDone
@@ -75,11 +77,12 @@ const (
 
 func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
 	names := reprise.Names(res.Runs)
-	rows := []row{{"  STATE", "RUN", "LAYOUT", "DONE", "AGE", "VERDICT", "NEXT"}}
+	rows := []row{{"  STATE", "PROJECT", "RUN", "LAYOUT", "DONE", "AGE", "VERDICT", "NEXT"}}
 	for _, r := range runs {
 		d := res.Decisions[r]
 		cells := row{
-			colState: symbols[d.State] + " " + words(d.State), colName: fit(plain(names[r]), max(12, p.columns/4)), colLayout: r.Layout,
+			colState: symbols[d.State] + " " + words(d.State), colProject: fit(plain(cmp.Or(r.Project, ".")), max(12, p.columns/5)),
+			colName: fit(plain(names[r]), max(12, p.columns/4)), colLayout: r.Layout,
 			colAge: p.age(r), colVerdict: "-", colNext: nextWords(r, d),
 		}
 		if d.Verdict != 0 && d.Verdict != reprise.VerdictNone {
@@ -95,6 +98,9 @@ func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
 		for _, cells := range rows {
 			widths[c] = max(widths[c], width(cells[c]))
 		}
+	}
+	if !slices.ContainsFunc(res.Runs, func(r *reprise.Run) bool { return r.Project != res.Runs[0].Project }) {
+		widths[colProject] = 0
 	}
 	// On a narrow terminal the layout's name is what can be missed first.
 	if p.columns < 100 {

@@ -17,11 +17,20 @@ import (
 	"reprise/settings"
 )
 
-// judge reads and judges the project in a folder, or the one around the state folder it
-// is in, with what all commands share: the clock and, for a person who waits longer than
-// a second, a line that says so.
+// locate finds the project that a person means by a folder in it.
+func (a *app) locate(dir string) (root, below string) {
+	root, below = project.Locate(dir)
+	if root != dir && below == "" {
+		a.around = root
+	}
+	return root, below
+}
+
+// judge reads and judges the project in a folder, or the one around it, with what all
+// commands share: the clock and, for a person who waits longer than a second, a line
+// that says so.
 func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
-	root, _ := project.Locate(dir)
+	root, _ := a.locate(dir)
 	a.stands(root)
 	opts.Now, opts.Budget = a.now(), engine.Budgets(root, a.env)
 	if opts.Full {
@@ -67,7 +76,8 @@ func (a *app) oneRun(cmd *cobra.Command, dir *string, run func(ctx context.Conte
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		res, err := project.Read(cmd.Context(), *dir, project.Options{})
+		root, _ := project.Locate(*dir)
+		res, err := project.Read(cmd.Context(), root, project.Options{})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -197,6 +207,10 @@ func (a *app) print(document any, say func(*page)) error {
 	if a.json {
 		return a.writeJSON(a.out, document)
 	}
-	say(a.page(a.out))
+	p := a.page(a.out)
+	if a.around != "" {
+		p.line("In %s, the project around this folder:", plain(a.around))
+	}
+	say(p)
 	return nil
 }

@@ -34,6 +34,7 @@ type workFlags struct {
 	orphans  bool
 	trust    bool
 	wait     bool
+	starts   bool // something new, in the very folder that is named
 }
 
 var modes = []string{string(engine.Autopilot), string(engine.Interactive), string(engine.Preflight)}
@@ -101,7 +102,13 @@ type job struct {
 // ends everything at once. An output whose reader is gone asks to stop, too.
 func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) error {
 	a.outlive()
-	root, below := project.Locate(flags.dir)
+	root, below := project.Holder(flags.dir)
+	if !flags.starts {
+		root, below = a.locate(flags.dir)
+	}
+	if a.around != "" && !a.json {
+		fmt.Fprintf(a.err, "In %s, the project around this folder:\n", plain(a.around))
+	}
 	root, err := filepath.Abs(root)
 	if err != nil {
 		return err
