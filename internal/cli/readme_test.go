@@ -24,16 +24,21 @@ func TestX10_readme_shows_real_output(t *testing.T) {
 		t.Fatal("the block does not end")
 	}
 	// A copy without git: when this was committed plays no part.
+	readme, err := filepath.Abs("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	examples := filepath.Join(t.TempDir(), "examples")
 	if err := os.CopyFS(examples, os.DirFS("../../examples")); err != nil {
 		t.Fatal(err)
 	}
-	out, stderr, code := run(t, map[string]string{"REPRISE_NOW": "2026-03-20T12:00:00Z", "COLUMNS": "96"}, "status", examples)
+	t.Chdir(filepath.Dir(examples))
+	out, stderr, code := run(t, map[string]string{"REPRISE_NOW": "2026-03-20T12:00:00Z", "COLUMNS": "96"}, "status", "examples")
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile("../../README.md", []byte(before+command+out+"```"+after), 0o644); err != nil {
+		if err := os.WriteFile(readme, []byte(before+command+out+"```"+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
