@@ -72,7 +72,7 @@ func All() []Entry {
 	for _, f := range checklist.Families() {
 		all = append(all, Entry{Layout: checklist.New(f), Marks: f.Marks, Playbooks: books{reprise.KindTasks: checklist.NewPlaybook(f)}, Rank: checklist.Rank})
 	}
-	return all
+	return append(all, Entry{Layout: checklist.Own{}, Playbooks: books{reprise.KindTasks: checklist.OwnPlaybook()}, Rank: checklist.Rank})
 }
 
 // Of returns the convention of a name; its Layout is nil if there is none.

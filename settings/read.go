@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"reprise/convention/checklist"
 	"reprise/internal/doc"
 )
 
@@ -24,7 +25,7 @@ type Problems = doc.Problems
 
 // The keys of the file and of one agent; schema/settings.v1.json has the same.
 var (
-	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "grace", "max_log", "prompts"}
+	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "grace", "max_log", "prompts", checklist.OwnName}
 	agentKeys = []string{"preset", "command", "model", "approve", "account", "env", "timeout", "silence"}
 )
 
@@ -75,6 +76,7 @@ func read(name string, data []byte) *file {
 	f.Silence = top.At("silence").Duration()
 	f.Grace = top.At("grace").Duration()
 	f.MaxLog = top.At("max_log").Size()
+	checklist.ReadFamilies(top.At(checklist.OwnName)) // for what is wrong there; the convention reads them itself
 	f.prompts = top.At("prompts")
 	f.Prompts = f.prompts.Text()
 	return f

@@ -85,6 +85,33 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
+func TestA_project_describes_families_of_its_own(t *testing.T) {
+	t.Parallel()
+	conventiontest.RankedScenarios(t, checklist.Own{}, "testdata/scenarios/"+checklist.OwnName, checklist.Rank)
+}
+
+func TestA_list_of_an_own_family_is_recorded_and_worked_through(t *testing.T) {
+	t.Parallel()
+	const list = "work/cart/todo.md"
+	tree := conventiontest.LoadFS(t, "testdata/scenarios/families/families-two.txtar")
+	after := conventiontest.Records(t, checklist.Own{}, tree, "cart",
+		conventiontest.Recorded{Event: reprise.Event{Kind: reprise.StepFinished, Step: "W3"}, Status: reprise.Done},
+		conventiontest.Recorded{Event: reprise.Event{Kind: reprise.StepSkipped, Step: "W4"}, Status: reprise.Skipped, State: reprise.Complete},
+	)
+	want := strings.NewReplacer("[>] W3", "[x] W3", "[ ] W4", "[/] W4").Replace(string(tree[list].Data))
+	if got := string(after[list].Data); got != want {
+		t.Errorf("got %s", got)
+	}
+	p := playtest.Player{
+		Layout: checklist.Own{}, Book: checklist.OwnPlaybook(),
+		Ref:   reprise.Ref{Layout: checklist.OwnName, Kind: reprise.KindTasks, ID: "cart", Path: list},
+		Agent: func(playtest.Job) reprise.Reply { return reprise.Reply{Outcome: "done"} },
+	}
+	if r := p.Play(t, tree); r.Run.State != reprise.Complete || !slices.Equal(r.Launches, []string{"coder W3", "coder W4"}) {
+		t.Errorf("%s %s: started %q", r.Run.State, r.GaveUp, r.Launches)
+	}
+}
+
 func TestDamaged_lists_are_never_read_as_done(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, f checklist.Family, s sample) {

@@ -16,18 +16,30 @@ const role = "coder"
 
 // Playbook is how a list of tasks is worked through: one coder for each item, in
 // the order of the list.
-type Playbook struct{ layout Layout }
+type Playbook struct {
+	// layout gives that of a list.
+	layout func(fsys fs.FS, list string) (Layout, error)
+}
 
 // NewPlaybook returns the playbook of a family.
-func NewPlaybook(f Family) reprise.Playbook { return Playbook{Layout{f}} }
+func NewPlaybook(f Family) reprise.Playbook {
+	return Playbook{func(fs.FS, string) (Layout, error) { return Layout{f}, nil }}
+}
+
+// OwnPlaybook returns the playbook of the families that a project describes itself.
+func OwnPlaybook() reprise.Playbook { return Playbook{of} }
 
 // Begin implements reprise.Playbook. A list is made by its own tool; only one that
 // is there can be worked on. Who asks for a list by its place or name need not know
 // which tool made it, so those of all families are looked at.
 func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	at := path.Clean(g.Path)
+	layouts := []reprise.Layout{Own{}}
 	for _, f := range families() {
-		refs, err := Layout{f}.Find(fsys)
+		layouts = append(layouts, Layout{f})
+	}
+	for _, l := range layouts {
+		refs, err := l.Find(fsys)
 		if err != nil {
 			return reprise.Ref{}, nil, err
 		}
@@ -48,6 +60,10 @@ func (Playbook) Pick(_ *reprise.Run, d reprise.Decision, busy []string) []repris
 
 // Assign implements reprise.Playbook.
 func (p Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignment, error) {
+	l, err := p.layout(fsys, r.Path)
+	if err != nil {
+		return reprise.Assignment{}, fmt.Errorf("assign %s: %w", doc.Clip(u.ID, 60), err)
+	}
 	s := r.Step(u.ID)
 	if s == nil {
 		return reprise.Assignment{}, fmt.Errorf("assign %s: the list %s has no such task", doc.Clip(u.ID, 60), r.Path)
@@ -58,7 +74,7 @@ func (p Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 		Inputs: []string{r.Path},
 		Data:   []reprise.Data{{Name: "item", Source: s.Source, Text: doc.Clip(s.ID+" "+s.Title, 8<<10)}},
 	}
-	for _, name := range p.layout.family.Inputs {
+	for _, name := range l.family.Inputs {
 		name = strings.ReplaceAll(name, "{id}", u.ID)
 		at := path.Join(path.Dir(r.Path), name)
 		if info, err := fs.Stat(fsys, at); err == nil && info.Mode().IsRegular() {

@@ -103,7 +103,7 @@ func glob(fsys fs.FS, pattern string) (out []string, err error) {
 
 func (l Layout) ref(name, pattern string) reprise.Ref {
 	ref := reprise.Ref{Layout: l.family.Name, Kind: reprise.KindTasks, ID: path.Base(path.Dir(name)), Path: name}
-	if !strings.Contains(pattern, "*") {
+	if !strings.Contains(path.Dir(pattern), "*") {
 		ref.ID = strings.TrimSuffix(path.Base(name), path.Ext(name))
 	}
 	return ref

@@ -19,7 +19,7 @@ func (l *list) readBoxes() {
 	title, headed := strings.CutPrefix(md.Title(), l.family.Title)
 	l.title = strings.Trim(strings.TrimSpace(title), ": ")
 	// What is blank or holds a NUL was a list.
-	l.ours = headed || !l.family.Shared || len(bytes.TrimSpace(l.file.Data)) == 0 || slices.Contains(l.file.Data, 0)
+	l.ours = headed && l.family.Title != "" || !l.family.Shared || len(bytes.TrimSpace(l.file.Data)) == 0 || slices.Contains(l.file.Data, 0)
 	sections := md.Sections()
 	boxes := md.All().Boxes()
 	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })

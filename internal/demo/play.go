@@ -8,6 +8,8 @@ type Play struct {
 	Title  string // what it is, as a part of a sentence
 	// Files are what the project holds before, by name.
 	Files map[string]string
+	// Settings are added to those that bind the roles.
+	Settings string
 	// Run are the arguments of `reprise run`.
 	Run []string
 	// Hold is the step that is at work when the engine is killed, After the
@@ -89,6 +91,12 @@ func Plays() []Play {
 			Layout: "beads", Title: "issues with needs and priorities",
 			Files: map[string]string{".beads/issues.jsonl": healthIssues},
 			Run:   []string{"tasks", "--path", ".beads/issues.jsonl"}, Hold: "health-2", After: []string{"health-1"},
+		},
+		{
+			Layout: "families", Title: "a list in a form of your own",
+			Settings: "families:\n  todo:\n    lists: [\"work/*/todo.md\"]\n    item: '^(?P<id>W\\d+) (?P<text>.+)'\n",
+			Files:    map[string]string{"work/health/todo.md": "# Health\n\n- [ ] W1 Add the route\n- [ ] W2 Answer with the version\n- [ ] W3 Document it\n"},
+			Run:      []string{"tasks", "--path", "work/health"}, Hold: "W2", After: []string{"W1"},
 		},
 	}
 }

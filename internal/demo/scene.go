@@ -103,7 +103,7 @@ agents:
       DEMO_HOLD: %q%s
 roles: {default: actor}
 backoff: 100ms
-`, quote(program), Word, quote(s.launchLog()), pause, p.Hold, gaps)
+%s`, quote(program), Word, quote(s.launchLog()), pause, p.Hold, gaps, p.Settings)
 }
 
 // quote gives a text as a YAML scalar on one line.

@@ -286,6 +286,14 @@ func (v Value) Text() string {
 	return v.y.Value
 }
 
+// Scalar is Text that may be blank.
+func (v Value) Scalar() string {
+	if !v.is(yaml.ScalarNode, "text") {
+		return ""
+	}
+	return v.y.Value
+}
+
 // Argv gives a command: a list with the program and its arguments. One text is
 // refused, because splitting it would take a shell.
 func (v Value) Argv() []string {
