@@ -96,7 +96,7 @@ type Keys struct {
 	// Needs are the ids of tasks that come before it. Where each of them is a map, Needed
 	// is the key of the id, and Because that of the reason, which must be Blocks.
 	Needs, Needed, Because, Blocks string
-	Added, Changed, Ended          string // times; the last two are written
+	Changed, Ended                 string // times that are written
 }
 
 // Families are the tools whose lists are read.
@@ -156,7 +156,7 @@ var families = sync.OnceValue(func() []Family {
 			Keys: Keys{
 				ID: "id", Text: "title", Status: "status", Rank: "priority", Kind: "issue_type",
 				Needs: "dependencies", Needed: "depends_on_id", Because: "type", Blocks: "blocks",
-				Added: "created_at", Changed: "updated_at", Ended: "closed_at",
+				Changed: "updated_at", Ended: "closed_at",
 			},
 			NoTasks: []string{"epic", "message", "event", "agent", "role", "convoy", "gate", "molecule"},
 			Ranks:   []string{"0", "1", "2", "3", "4"},

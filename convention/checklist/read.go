@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -33,8 +32,7 @@ type item struct {
 	leads           bool // stands for its whole phase
 	rank            int  // how urgent it is, 0 the most
 	needs           []string
-	held            bool // by an open entry that is no task
-	added, changed  time.Time
+	held            bool    // by an open entry that is no task
 	places          []place // where its status stands, mostly one
 	node            ledger.Value
 }
@@ -92,6 +90,9 @@ func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 func glob(fsys fs.FS, pattern string) (out []string, err error) {
 	dirs, err := fs.Glob(fsys, path.Dir(pattern))
 	for _, dir := range dirs {
+		if info, err := fs.Stat(fsys, dir); err != nil || !info.IsDir() {
+			continue
+		}
 		for _, e := range doc.NewReader(fsys).Dir(dir) {
 			if ok, _ := path.Match(path.Base(pattern), e.Name()); ok {
 				out = append(out, path.Join(dir, e.Name()))

@@ -4,7 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -106,7 +105,6 @@ func (l *list) task(e ledger.Entry, prefix, phase string) {
 		it.text = e.In(f.Keys.Text).Plain()
 		it.rank = f.rank(e.Value)
 		it.needs = l.needs(e.Value)
-		it.added, it.changed = timeOf(e.Value, f.Keys.Added), timeOf(e.Value, f.Keys.Changed)
 	}
 	if it.leads {
 		l.whole = append(l.whole, it)
@@ -139,14 +137,6 @@ func (f *Family) leads(id string) (phase string, ok bool) {
 	}
 	phase = id[len(before) : len(id)-len(after)]
 	return phase, doc.Digits(phase)
-}
-
-func timeOf(v ledger.Value, key string) time.Time {
-	if key == "" {
-		return time.Time{}
-	}
-	at, _ := doc.ParseTime(v.In(key).Plain())
-	return at
 }
 
 // rank is how urgent a task is; one that does not say so is as urgent as the middle.
