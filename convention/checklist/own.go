@@ -34,6 +34,9 @@ func describe(fsys fs.FS) ([]Family, error) {
 		return nil, nil
 	}
 	if err != nil {
+		if there, _ := glob(fsys, ownFile); len(there) == 0 {
+			return nil, nil // the folder cannot be looked into; who lists it says so
+		}
 		return nil, err
 	}
 	strict, root := doc.ParseStrict(ownFile, data)

@@ -131,14 +131,20 @@ func (l *list) add(it item) {
 }
 
 // group takes the tasks with parts out of the list: the id of a part is that of the
-// whole, a dot and more.
+// whole, a dot and more. The whole is the phase of its parts.
 func (l *list) group() {
-	var leaves []item
+	isWhole := make([]bool, len(l.items))
 	for i := range l.items {
-		if len(l.parts(&l.items[i], l.items)) > 0 {
-			l.whole = append(l.whole, l.items[i])
+		for _, part := range l.parts(&l.items[i], l.items) {
+			isWhole[i], part.phase = true, l.items[i].text
+		}
+	}
+	var leaves []item
+	for i, it := range l.items {
+		if isWhole[i] {
+			l.whole = append(l.whole, it)
 		} else {
-			leaves = append(leaves, l.items[i])
+			leaves = append(leaves, it)
 		}
 	}
 	l.items = leaves

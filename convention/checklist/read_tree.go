@@ -45,7 +45,7 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 	switch {
 	case len(keys) == 0 || keys[0] == "":
 		for _, e := range v.Entries(0) {
-			l.task(e, prefix, "")
+			l.task(e, prefix)
 		}
 		if !v.Is(doc.List) && !v.Is(doc.Map) && !v.IsNull() {
 			l.lost(v.Line, "the tasks are not a list")
@@ -71,7 +71,7 @@ func (l *list) lost(line int, message string) {
 
 // task reads one task and its parts. An entry that is no map is the status itself, and
 // its key the id.
-func (l *list) task(e ledger.Entry, prefix, phase string) {
+func (l *list) task(e ledger.Entry, prefix string) {
 	f := l.family
 	at := place{value: e.Value, source: l.file.At(e.Line)}
 	id := e.Name
@@ -115,18 +115,26 @@ func (l *list) task(e ledger.Entry, prefix, phase string) {
 		return
 	}
 	if it.phase == "" {
-		it.phase = phase
-	}
-	if it.phase == "" {
 		it.phase = strings.TrimSuffix(prefix, ":")
 	}
 	l.add(it)
-	if f.Keys.Parts == "" || !e.Is(doc.Map) {
-		return
+	for _, part := range l.listed(e.Value, f.Keys.Parts) {
+		l.task(part, it.id+".")
 	}
-	for _, part := range e.In(f.Keys.Parts).Entries(0) {
-		l.task(part, it.id+".", it.text)
+}
+
+// listed gives the items of the list under a key of a task, none where the family has no
+// such key.
+func (l *list) listed(v ledger.Value, key string) []ledger.Entry {
+	if key == "" || !v.Is(doc.Map) {
+		return nil
 	}
+	in := v.In(key)
+	if !in.IsNull() && !in.Is(doc.List) {
+		l.lost(in.Line, key+" is not a list")
+		return nil
+	}
+	return in.Entries(0)
 }
 
 // leads gives the phase that an entry of this id tells of.
@@ -153,17 +161,19 @@ func (f *Family) rank(v ledger.Value) int {
 // needs are the ids that a task names as coming before it, as they are written.
 func (l *list) needs(v ledger.Value) (out []string) {
 	k := l.family.Keys
-	if k.Needs == "" {
-		return nil
-	}
-	for _, e := range v.In(k.Needs).Entries(0) {
+	for _, e := range l.listed(v, k.Needs) {
 		id := e.Plain()
-		if e.Is(doc.Map) && (k.Because == "" || e.In(k.Because).Plain() == k.Blocks) {
+		if e.Is(doc.Map) && k.Needed != "" {
+			if e.In(k.Because).Plain() != k.Blocks {
+				continue
+			}
 			id = e.In(k.Needed).Plain()
 		}
-		if id != "" {
-			out = append(out, id)
+		if id == "" {
+			l.lost(e.Line, "what a task needs is not written as an id")
+			continue
 		}
+		out = append(out, id)
 	}
 	return out
 }
@@ -230,6 +240,9 @@ func (l *list) beside(r *doc.Reader, it *item) {
 	if md == nil {
 		return
 	}
+	if title := md.Title(); title != "" {
+		it.text = title
+	}
 	label, ok := md.All().Label(l.family.Label)
 	if !ok {
 		return
@@ -237,7 +250,4 @@ func (l *list) beside(r *doc.Reader, it *item) {
 	it.places = append(it.places, place{
 		word: label.Value, status: l.family.means(label.Value), source: f.At(label.Line), label: ledger.Label(f, label), lesser: true,
 	})
-	if it.text == "" {
-		it.text = md.Title()
-	}
 }
