@@ -163,20 +163,23 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 	if err := w.load(); err != nil {
 		return err
 	}
-	// The first answer counts, even if it is still in the inbox.
+	// What is still in the inbox was said before.
 	if err := w.recordLetters(ctx); err != nil {
 		return err
 	}
-	answers, err = w.wellGiven(answers)
+	answers, err = w.wellGiven(answers, true)
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(mapKeys(answers)) {
 		q, _ := w.question(id)
-		if q.Answered {
+		if q.Answered && sameAnswer(q.Answer, answers[id]) {
 			continue
 		}
 		ev, err := answerTo(&q, answers[id])
+		if err == nil && q.Answered {
+			err = w.mayChange(ctx, &q, ev)
+		}
 		if err == nil {
 			err = w.record(ctx, ev)
 		}
@@ -200,7 +203,7 @@ func (e *Engine) postKnown(ref reprise.Ref, answers map[string]string) error {
 	if err := w.load(); err != nil {
 		return err
 	}
-	if answers, err = w.wellGiven(answers); err != nil {
+	if answers, err = w.wellGiven(answers, false); err != nil {
 		return err
 	}
 	return e.post(ref, answers, func(l journal.Letter) bool {
@@ -209,16 +212,56 @@ func (e *Engine) postKnown(ref reprise.Ref, answers map[string]string) error {
 	})
 }
 
-func answeredError(id, answer string) error {
-	if answer == "" {
+// answeredError says why a question takes no other answer; used is what used the one it
+// has, "" if that is not known.
+func answeredError(id, answer, used string) error {
+	switch {
+	case answer == "":
 		return fmt.Errorf("answer %s: it was closed without an answer and is no longer asked", id)
+	case used != "":
+		return fmt.Errorf("answer %s: it was answered before: %q, and %s used that", id, answer, used)
 	}
 	return fmt.Errorf("answer %s: it was answered before: %q", id, answer)
 }
 
+func sameAnswer(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
+
+// mayChange tells why an answer cannot be replaced: something used it, or the files would
+// keep the one they have.
+func (w *work) mayChange(ctx context.Context, q *reprise.Question, ev reprise.Event) error {
+	if q.Applied {
+		return answeredError(q.ID, q.Answer, w.usedBy(q))
+	}
+	before, err := reprise.Load(w.layout, w.led.Files(), w.ref)
+	if err != nil {
+		return err
+	}
+	if before.Question(q.ID) == nil {
+		return nil // only the journal keeps it, and there the last answer counts
+	}
+	run, err := w.imagined(ctx, []reprise.Event{ev})
+	if err != nil {
+		return err
+	}
+	if now := run.Question(q.ID); now == nil || now.Answered && !sameAnswer(now.Answer, ev.Text) {
+		return fmt.Errorf("%w; its files keep the first answer", answeredError(q.ID, q.Answer, w.usedBy(q)))
+	}
+	return nil
+}
+
+// usedBy names what used the answer to a question, as far as the journal tells.
+func (w *work) usedBy(q *reprise.Question) string {
+	for i := len(w.events) - 1; i >= 0; i-- {
+		if ev := &w.events[i]; ev.Kind == reprise.AnswerApplied && ev.Question == q.ID && ev.Step != "" {
+			return ev.Step
+		}
+	}
+	return q.By
+}
+
 // wellGiven checks answers and gives them as they are recorded: each to a known question
-// that takes it and has no other answer.
-func (w *work) wellGiven(answers map[string]string) (map[string]string, error) {
+// that takes it, and has no other answer unless that may be changed.
+func (w *work) wellGiven(answers map[string]string, change bool) (map[string]string, error) {
 	out := map[string]string{}
 	for _, id := range slices.Sorted(mapKeys(answers)) {
 		q, ok := w.question(id)
@@ -229,8 +272,8 @@ func (w *work) wellGiven(answers map[string]string) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if q.Answered && strings.TrimSpace(q.Answer) != strings.TrimSpace(text) {
-			return nil, answeredError(id, q.Answer)
+		if q.Answered && !sameAnswer(q.Answer, text) && (!change || q.Applied) {
+			return nil, answeredError(id, q.Answer, w.usedBy(&q))
 		}
 		out[id] = text
 	}

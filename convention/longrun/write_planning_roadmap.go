@@ -145,7 +145,7 @@ func (w *planningRecorder) question() {
 		w.Fail(ledger.Cannot("question %s has no answer", id))
 	case w.ev.Kind == reprise.AnswerApplied:
 		w.Set(h.places[i].In("applied"), true)
-	case !h.asks[i].Answered:
+	case !h.asks[i].Applied: // until something used it, the last word counts
 		w.answer(h, i)
 	}
 }

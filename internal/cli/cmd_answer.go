@@ -105,8 +105,13 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*judged, error) {
 	list := waiting(found, arg)
 	if arg != "" {
-		if _, err := pick(found.Runs, arg); err != nil {
+		run, err := pick(found.Runs, arg)
+		if err != nil {
 			return nil, err
+		}
+		if q := run.Question(flags.question); q != nil && q.Answered && flags.question != "" && !flags.list {
+			j := newJudged(run, reprise.Names(found.Runs)[run], found)
+			return &j, nil // another answer: the engine says whether it can still be given
 		}
 	}
 	if flags.question != "" && len(list) > 0 {
@@ -206,6 +211,9 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 // answers gathers what is said: from the flags, from a file, or from a person.
 func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
 	open := j.run.PendingQuestions()
+	if q := j.run.Question(flags.question); q != nil && q.Answered {
+		open = append(open, *q)
+	}
 	if flags.file != "" {
 		return s.fromFile(open, flags)
 	}
@@ -346,6 +354,11 @@ func (s *job) keep(j judged, answers map[string]string) error {
 	}
 	doc := s.answered(j.run.ID)
 	var left []reprise.Question
+	for id := range answers {
+		if q := j.run.Question(id); q != nil && q.Answered {
+			doc.Answered = append(doc.Answered, id)
+		}
+	}
 	for _, q := range j.run.PendingQuestions() {
 		if text, ok := answers[q.ID]; ok && !q.Postpones(text) {
 			doc.Answered = append(doc.Answered, q.ID)
