@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/agent"
+	"reprise/agent/script"
 	"reprise/engine"
 	"reprise/flow"
 	"reprise/internal/demo"
@@ -33,7 +35,11 @@ func TestHelper_starts_afresh_and_is_killed(t *testing.T) {
 		t.Fatal(j, err)
 	}
 	ref := j.Runs[0].Ref
-	e := &engine.Engine{Dir: dir, Settings: settings.Default(), Environ: os.Environ(), Now: time.Now, Mode: engine.Autopilot}
+	set := settings.Default()
+	set.Agents["nobody"] = settings.Agent{Name: "nobody", Preset: "command", Command: []string{"true"}}
+	set.Roles["default"] = "nobody"
+	e := &engine.Engine{Dir: dir, Settings: set, Environ: os.Environ(), Now: time.Now, Mode: engine.Autopilot}
+	e.Agent = func(settings.Agent) (agent.Agent, error) { return script.New(script.Options{}), nil }
 	e.Workflow = func(file string) (*flow.Workflow, reprise.Hash, error) {
 		return engine.ReadFlow(filepath.Join(dir, file))
 	}

@@ -40,7 +40,12 @@ func (f *File) Markdown() *Markdown {
 		return nil
 	}
 	if i := bytes.IndexByte(f.Data, 0); i >= 0 {
-		f.Lost(reprise.CodeUnreadable, lineAt(f.Data, i), nulBytes, "look for a second copy or a backup")
+		const hint = "look for a second copy or a backup"
+		if 10*bytes.Count(f.Data, []byte{0}) < len(f.Data) { // the text around them can be read
+			f.Report(reprise.Warning, reprise.CodeDamagedLine, lineAt(f.Data, i), nulBytes, hint)
+		} else {
+			f.Lost(reprise.CodeUnreadable, lineAt(f.Data, i), nulBytes, hint)
+		}
 	}
 	m := &Markdown{}
 	data, offset, no := f.Data, 0, 1
