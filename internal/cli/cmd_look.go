@@ -121,14 +121,15 @@ func (a *app) detect(ctx context.Context, dir, arg string) error {
 		return a.nothing(found, answer, noRuns(found))
 	}
 	a.came(run.Detected(answer.ResumeState))
-	a.about(reprise.Names(found.Runs)[run])
+	name := reprise.Names(found.Runs)[run]
+	a.about(name)
 	return a.print(answer, func(p *page) {
-		p.detect(run, a.site.run, answer)
+		p.detect(run, name, answer)
 		switch a.code {
 		case exitNeedsAnswer:
-			p.next(a.decides(newJudged(run, a.site.run, found)))
+			p.next(a.decides(newJudged(run, name, found)))
 		case exitUnreadable:
-			p.next(a.command("check", a.site.run))
+			p.next(a.command("check", name))
 		}
 	})
 }

@@ -19,8 +19,23 @@ type site struct {
 	root string // the project folder as seen from here, "" for the current one
 }
 
+// longestName is how long a name may be that a person is given to paste.
+const longestName = 120
+
+// checkOf is the command that checks a run, without a name that nobody would paste.
+func checkOf(name string) string {
+	if len(name) > longestName {
+		return "`reprise check`"
+	}
+	return "`reprise check " + quoted(name) + "`"
+}
+
 // about makes a run the one that hints speak of.
-func (a *app) about(name string) { a.site.run = name }
+func (a *app) about(name string) {
+	if a.site.run = name; len(name) > longestName {
+		a.site.run = ""
+	}
+}
 
 // stand notes which project the command is called for.
 func (a *app) stand(cmd *cobra.Command) {

@@ -300,7 +300,7 @@ func (p *page) candidates(list []judged) {
 		return
 	}
 	p.gap()
-	p.say("Look at one of them: `reprise check " + quoted(list[0].name) + "`.")
+	p.say("Look at one of them: " + checkOf(list[0].name) + ".")
 }
 
 // detect prints how one run was interrupted.

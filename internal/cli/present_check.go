@@ -435,7 +435,7 @@ func (p *page) uninterrupted(res *project.Result) {
 	}
 	p.say(fmt.Sprintf("Nothing was interrupted in %s: %s.", clip(filepath.Base(res.Root), 60), tally(counts)))
 	p.gap()
-	p.say("`reprise status --all` lists the runs, `reprise check " + quoted(reprise.Names(res.Runs)[res.Runs[0]]) + "` looks at one of them.")
+	p.say("`reprise status --all` lists the runs, " + checkOf(reprise.Names(res.Runs)[res.Runs[0]]) + " looks at one of them.")
 }
 
 // nothingToResume is the answer where nothing is interrupted: no failure, and

@@ -33,7 +33,7 @@ func (p *page) status(res *project.Judgement) {
 	p.findings(shown, reprise.Names(res.Runs), res.Findings)
 	if len(shown) > 0 {
 		p.gap()
-		p.say("The verdicts come from a quick look; `reprise check " + quoted(reprise.Names(res.Runs)[shown[0]]) + "` looks at git, processes and files.")
+		p.say("The verdicts come from a quick look; " + checkOf(reprise.Names(res.Runs)[shown[0]]) + " looks at git, processes and files.")
 	}
 	if hidden != "" {
 		p.line("%s", fit("Not shown: "+hidden+". `reprise status --all` shows them.", p.columns))
