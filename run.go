@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -239,9 +240,19 @@ func (r *Run) RestsOn(at int) map[string]bool {
 	return out
 }
 
-// Progress counts closed steps.
+// Progress counts closed steps. Skipped are those of Done that were left out: they are
+// closed, and nobody did them.
 type Progress struct {
-	Done, Total int
+	Done, Total, Skipped int
+}
+
+// Words tells the progress as "2/3", and how many steps were left out.
+func (p Progress) Words(between string) string {
+	text := fmt.Sprintf("%d%s%d", p.Done-p.Skipped, between, p.Total)
+	if p.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", p.Skipped)
+	}
+	return text
 }
 
 // Progress counts the steps of the run that are closed.
@@ -250,6 +261,9 @@ func (r *Run) Progress() Progress {
 	for i := range r.Steps {
 		if r.Steps[i].Status.Closed() {
 			p.Done++
+		}
+		if r.Steps[i].Status == Skipped {
+			p.Skipped++
 		}
 	}
 	return p

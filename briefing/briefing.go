@@ -78,15 +78,17 @@ type Item struct {
 
 // The keys of the sections, in their order.
 const (
-	Goal     = "goal"
-	Verified = "verified"
-	Claimed  = "claimed"
-	Progress = "in-progress"
-	Unknown  = "unknown"
-	Changed  = "changed"
-	Next     = "next"
-	DoNot    = "do-not"
-	Others   = "others"
+	Goal      = "goal"
+	Verified  = "verified"
+	Evidenced = "evidenced"
+	Claimed   = "claimed"
+	Skipped   = "skipped"
+	Progress  = "in-progress"
+	Unknown   = "unknown"
+	Changed   = "changed"
+	Next      = "next"
+	DoNot     = "do-not"
+	Others    = "others"
 )
 
 // sections are all of them: how many items each has at most, what it is called
@@ -97,8 +99,10 @@ var sections = []struct {
 	title, lead string
 }{
 	{Goal, 6, "The goal", "What the work is for."},
-	{Verified, 40, "Verified done", "Something beside the state files shows that these are done. Do not do them again."},
+	{Verified, 40, "Verified done", "A check that was run shows that these are done. Do not do them again."},
+	{Evidenced, 40, "Evidenced done", "Something beside the state files, a commit or a file, shows that these are done; no check was run. Do not do them again."},
 	{Claimed, 30, "Claimed done", "The state files call these done; nothing else shows it. Look before you build on one."},
+	{Skipped, 20, "Left out", "It was decided to leave these out. They are not done; do not do one unless you are asked to."},
 	{Progress, 20, "In progress", "Begun and not finished. What was changed is still there, whole or not: finish it, do not begin from nothing."},
 	{Unknown, 30, "Unknown", "How these ended, or what they mean, is not on record. They may have happened: find out before you do the same again, and never take one for done."},
 	{Changed, 30, "Changed since", "What is not as the state files left it. It may be half of a step, or the work of others."},
@@ -165,7 +169,7 @@ func (g *gathering) sections(percent, clip int) []Section {
 		most := max(s.most*percent/100, 1)
 		sec := Section{Key: s.key, Title: s.title, Lead: s.lead}
 		// Of what is done the latest counts most, of the rest the first.
-		if n := len(items) - most; n > 0 && (s.key == Verified || s.key == Claimed) {
+		if n := len(items) - most; n > 0 && (s.key == Verified || s.key == Evidenced || s.key == Claimed) {
 			items, sec.Left = items[n:], n
 		} else if n > 0 {
 			items, sec.Left = items[:most], n

@@ -46,8 +46,14 @@ func (g *gathering) steps() {
 		switch {
 		case doubtful[s.ID] != "":
 			g.add(Unknown, fmt.Sprintf("%s: called %s, but %s%s", text, s.Status, doubtful[s.ID], evidenceOf(s)), sources...)
+		case s.Status == reprise.Skipped:
+			g.add(Skipped, text+evidenceOf(s), sources...)
 		case s.Status.Closed() && s.Grade >= reprise.Evidenced:
-			g.add(Verified, fmt.Sprintf("%s: %s, %s%s", text, s.Status, s.Grade, evidenceOf(s)), sources...)
+			key := Evidenced
+			if s.Grade == reprise.Verified {
+				key = Verified
+			}
+			g.add(key, fmt.Sprintf("%s: %s, %s%s", text, s.Status, s.Grade, evidenceOf(s)), sources...)
 		case s.Status.Closed():
 			g.add(Claimed, text+": "+s.Status.String(), sources...)
 		case s.Status == reprise.Unknown:
@@ -306,7 +312,7 @@ func (g *gathering) doNot() {
 func (g *gathering) others() {
 	for _, o := range g.Others {
 		r, d, p := o.Run, o.Decision, o.Run.Progress()
-		text := fmt.Sprintf("%s (%s): %s, %d of %d done", name(o.Name, r.Title), r.Kind, d.State, p.Done, p.Total)
+		text := fmt.Sprintf("%s (%s): %s, %s done", name(o.Name, r.Title), r.Kind, d.State, p.Words(" of "))
 		switch {
 		case d.Point != nil:
 			text += "; next is " + name(d.Point.ID, d.Point.Title)

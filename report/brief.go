@@ -11,7 +11,7 @@ type Brief struct {
 	Layout   string         `json:"layout"`
 	ID       string         `json:"id" jsonschema:"the run; empty if none is open"`
 	For      string         `json:"for" jsonschema:"the CLI it is for; empty for any"`
-	Sections []BriefSection `json:"sections" jsonschema:"goal, verified, claimed, in-progress, unknown, changed, next, do-not, in this order; then others where more than one run is open"`
+	Sections []BriefSection `json:"sections" jsonschema:"goal, verified, evidenced, claimed, skipped, in-progress, unknown, changed, next, do-not, others, in this order; others only where there are any"`
 	Notes    []string       `json:"notes" jsonschema:"about the CLI that reads it"`
 	Text     string         `json:"text" jsonschema:"all of it as the CLI is to read it, text from state between fences, at most 10000 characters"`
 }

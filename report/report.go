@@ -46,8 +46,9 @@ type Run struct {
 
 // Progress counts closed units.
 type Progress struct {
-	Done  int `json:"done"`
-	Total int `json:"total"`
+	Done    int `json:"done" jsonschema:"units that are closed: done or left out"`
+	Total   int `json:"total"`
+	Skipped int `json:"skipped,omitempty" jsonschema:"how many of the closed ones were left out; absent if none was"`
 }
 
 // Unit is something that may be started.
@@ -119,7 +120,7 @@ func NewRun(r *reprise.Run) Run {
 	out := Run{
 		Layout: r.Layout, ID: r.ID, Path: r.Path, Project: r.Project, Kind: string(r.Kind), Title: r.Title,
 		State: r.State, Verdict: reprise.VerdictNone,
-		Progress: Progress{p.Done, p.Total}, LastActivity: when(r.LastActivity), Until: when(r.Until),
+		Progress: Progress(p), LastActivity: when(r.LastActivity), Until: when(r.Until),
 		Next: []Unit{}, Questions: NewQuestions(r.PendingQuestions()), Findings: NewFindings(r.Findings),
 	}
 	for _, u := range r.Next {

@@ -67,7 +67,7 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 				mark, colour = "› ", bold
 			}
 			p := j.run.Progress()
-			text := pad(fit(plain(j.name), wide), wide) + "  " + pad(fmt.Sprintf("%d/%d", p.Done, p.Total), 7) + pad(v.age(j.run), words) + "  " + nextWords(j.run, j.d)
+			text := pad(fit(plain(j.name), wide), wide) + "  " + pad(p.Words("/"), 7) + pad(v.age(j.run), words) + "  " + nextWords(j.run, j.d)
 			state := symbols[j.d.State]
 			title := formOf(j.run.Kind).name
 			if own := ownTitle(j.run); own != "" {

@@ -131,7 +131,7 @@ func (p *page) completed(j judged) {
 	}
 }
 
-// groups counts the closed steps of each wave or phase that has any.
+// groups counts the done steps of each wave or phase that has any.
 func (p *page) groups(r *reprise.Run) {
 	var order []string
 	all, done := map[string]int{}, map[string][]string{}
@@ -140,7 +140,7 @@ func (p *page) groups(r *reprise.Run) {
 		if all[s.Phase]++; all[s.Phase] == 1 {
 			order = append(order, s.Phase)
 		}
-		if s.Status.Closed() {
+		if s.Status == reprise.Done {
 			done[s.Phase] = append(done[s.Phase], plain(s.ID))
 		}
 	}
@@ -316,7 +316,7 @@ func (p *page) detect(r *reprise.Run, name string, d report.Detect) {
 		p.field("phase", plain(r.Phase))
 	}
 	if done := r.Progress(); done.Total > 0 {
-		p.field("done", fmt.Sprintf("%d of %d", done.Done, done.Total))
+		p.field("done", done.Words(" of "))
 	}
 	activity := p.age(r)
 	if !r.LastActivity.IsZero() {

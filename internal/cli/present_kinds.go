@@ -30,7 +30,7 @@ func (p *page) graph(j judged) {
 	p.gap()
 	p.line("Current State:")
 	p.para("- Phase: ", cmp.Or(j.run.Phase, "unknown"), linesTitle)
-	p.line("- Tasks: %d/%d complete", done.Done, done.Total)
+	p.line("- Tasks: %s complete", done.Words("/"))
 	p.para("- Last activity: ", p.activity(j), linesSource)
 	p.para("- Last completed: ", last, linesTitle)
 	p.gap()
@@ -138,7 +138,7 @@ func (p *page) plans(j judged) {
 // withoutCheckpoints tells the same of a run whose steps are the plans themselves.
 func (p *page) withoutCheckpoints(j judged) {
 	done := j.run.Progress()
-	text := fmt.Sprintf("%d of %d plans are done", done.Done, done.Total)
+	text := fmt.Sprintf("%d of %d plans are done", done.Done-done.Skipped, done.Total)
 	if j.d.Point != nil {
 		text += "; next is " + pointWords(j)
 	}
@@ -197,7 +197,7 @@ func (p *page) build(j judged) {
 	r := j.run
 	p.say("Existing build found: " + clip(r.ID, 60))
 	done := r.Progress()
-	p.field("chunks", fmt.Sprintf("%d of %d completed", done.Done, done.Total))
+	p.field("chunks", done.Words(" of ")+" completed")
 	p.field("phase", clip(cmp.Or(r.Phase, "unknown"), 200))
 	tree := r.Worktree
 	for _, a := range r.Artifacts {

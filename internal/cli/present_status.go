@@ -89,7 +89,7 @@ func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
 			cells[colVerdict] = d.Verdict.String()
 		}
 		if done := r.Progress(); done.Total > 0 {
-			cells[colDone] = fmt.Sprintf("%d/%d", done.Done, done.Total)
+			cells[colDone] = done.Words("/")
 		}
 		rows = append(rows, cells)
 	}

@@ -198,6 +198,8 @@ func verdict(j judged) (mark, text string) {
 		return "?", fmt.Sprintf("NEEDS AN ANSWER: %s open", count(len(j.run.PendingQuestions()), "question"))
 	case j.d.Action == reprise.Ask:
 		return "?", "NEEDS A DECISION: choose how to continue"
+	case j.d.Action == reprise.Wait:
+		return "·", "WAITS for a limit until " + j.run.Until.UTC().Format("2006-01-02 15:04 MST") + "; it is resumed after that"
 	case j.d.Verdict == reprise.Caution:
 		return mark, "CAUTION: it can be resumed, but " + cautions(j)
 	case j.d.Verdict == reprise.Safe:
@@ -349,7 +351,7 @@ func whereWords(j judged) string {
 		}
 	}
 	p := j.run.Progress()
-	return cmp.Or(clip(j.run.Phase, 60), fmt.Sprintf("%d of %d done", p.Done, p.Total))
+	return cmp.Or(clip(j.run.Phase, 60), p.Words(" of ")+" done")
 }
 
 // nextWords tells what would come next, or what is waited for.
