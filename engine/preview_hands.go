@@ -209,7 +209,7 @@ func (h *previewHands) Keep(_ context.Context, r *reprise.Run, _ string, going b
 		_, refused = upkeep.CanGoOn(h.store, r)
 	}
 	if refused == nil {
-		h.preview.would("The state and the working tree are kept first; `reprise undo` brings them back.")
+		h.preview.would("The state and the working tree are kept first; an undo brings them back.")
 	}
 	return "", refused
 }
