@@ -68,7 +68,7 @@ func TestX8_a_session_that_cannot_be_resumed_is_replaced_and_briefed(t *testing.
 				if last.Resume || last.Session != "" {
 					t.Errorf("the session %q was asked for again", last.Session)
 				}
-				for _, want := range []string{says, "name: briefing - Verified done", "name: briefing - Changed since", "half.txt is new and in no commit [git status]", "attempt 1 was cut off: " + says, "[journal #"} {
+				for _, want := range []string{says, "name: briefing - Evidenced done", "name: briefing - Changed since", "half.txt is new and in no commit [git status]", "attempt 1 was cut off: " + says, "[journal #"} {
 					if !strings.Contains(last.Prompt, want) {
 						t.Errorf("the prompt does not say %q", want)
 					}
