@@ -54,6 +54,11 @@ var samples = map[string]sample{
 		before: `{"id": 2, "title": "Check it", "dependencies": [1], "status": "pending"}`,
 		after:  `{"id": 2, "title": "Check it", "dependencies": [1], "status": "done"}`, begins: true,
 	},
+	"ralph": {
+		archive: "ralph-under-way", list: "scripts/ralph/prd.json", run: "prd", open: []string{"US-003", "US-002", "US-004"},
+		before: `"priority": 3, "passes": false`, after: `"priority": 3, "passes": true`,
+		ours: regexp.MustCompile(`userStories`),
+	},
 	"beads": {
 		archive: "beads-under-way", list: ".beads/issues.jsonl", run: "issues", open: []string{"shop-b2.2", "shop-c3", "shop-b2.1"},
 		before: `"title":"Pay","status":"open"`, after: `"title":"Pay","status":"closed"`, begins: true,

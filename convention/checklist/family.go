@@ -53,12 +53,14 @@ type Family struct {
 	// tasks that need not be done, optional. What has another form is no task.
 	Item *regexp.Regexp
 
+	// Shared says that other files may lie where the lists are: one without a task, and
+	// without the heading or the key of a list, is none.
+	Shared bool
+
 	// The rest is for boxes.
 
-	// Title is what the heading of a list begins with. Shared says that other files may
-	// lie where the lists are: one without this heading and without a task is none.
-	Title  string
-	Shared bool
+	// Title is what the heading of a list begins with.
+	Title string
 	// Unnumbered lets the items be tasks where none in the list has an id. The words that
 	// an item begins with are its id then.
 	Unnumbered bool
@@ -73,7 +75,8 @@ type Family struct {
 	Keys  Keys
 	// NoTasks are the kinds of entries that are no tasks: messages, headings.
 	NoTasks []string
-	// Ranks are the words for how urgent a task is, the most urgent first.
+	// Ranks are the words for how urgent a task is, the most urgent first. Without them it is
+	// a number, the lowest of which is the most urgent.
 	Ranks []string
 	// Beside is a file for each task, {id} in it standing for its id, that has its status
 	// on a line of this name, too. The list is right where they disagree.
@@ -149,6 +152,13 @@ var families = sync.OnceValue(func() []Family {
 				reprise.Pending: {"pending"}, reprise.InProgress: {"in-progress"}, reprise.InReview: {"review"},
 				reprise.Done: {"done", "completed"}, reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"cancelled"},
 			},
+		},
+		{
+			Name: "ralph", Form: JSON, Items: []string{"userStories"}, Shared: true,
+			Lists: []string{"prd.json", "scripts/ralph/prd.json", ".ralph/prd.json"}, Marks: []string{".ralph"},
+			Keys:   Keys{ID: "id", Text: "title", Status: "passes", Rank: "priority", Needs: "dependencies"},
+			Words:  map[reprise.Status][]string{reprise.Pending: {"false"}, reprise.Done: {"true"}},
+			Inputs: []string{"progress.txt"},
 		},
 		{
 			Name: "beads", Form: Lines, Items: []string{""},

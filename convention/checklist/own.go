@@ -111,6 +111,9 @@ func (f *Family) complete(e doc.Entry, at doc.Fields) bool {
 	if f.Form == Boxes && f.Item == nil {
 		f.Item = regexp.MustCompile(`^(?P<id>\d+(?:\.\d+)*)[.)]?\s+(?P<text>.+)`)
 	}
+	if f.Form != Boxes {
+		f.Shared = false // the person names the file
+	}
 	if f.Form != Boxes && len(f.Items) == 0 {
 		f.Items = []string{""}
 	}

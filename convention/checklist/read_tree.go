@@ -1,8 +1,10 @@
 package checklist
 
 import (
+	"bytes"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reprise"
@@ -13,7 +15,10 @@ import (
 // readTree reads a list that is JSON, JSON lines or YAML. What is not in the form of the
 // family makes the file one that could not be read.
 func (l *list) readTree(r *doc.Reader) {
-	l.ours = true
+	// One that cannot be read is a list if it has the word for one.
+	l.ours = !l.family.Shared || !l.file.OK() || slices.ContainsFunc(l.family.Items, func(at string) bool {
+		return bytes.Contains(l.file.Data, []byte(path.Base(strings.ReplaceAll(at, ".", "/"))))
+	})
 	var root *doc.Node
 	switch l.family.Form {
 	case JSON:
@@ -151,6 +156,9 @@ func (f *Family) leads(id string) (phase string, ok bool) {
 func (f *Family) rank(v ledger.Value) int {
 	if f.Keys.Rank == "" {
 		return 0
+	}
+	if n, err := strconv.Atoi(v.In(f.Keys.Rank).Plain()); len(f.Ranks) == 0 && err == nil {
+		return n
 	}
 	if i := slices.Index(f.Ranks, doc.Fold(v.In(f.Keys.Rank).Plain())); i >= 0 {
 		return i

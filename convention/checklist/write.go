@@ -92,6 +92,8 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 			c.Mark(p.box, word)
 		case p.label.There():
 			c.SetText(p.label, word)
+		case p.value.Is(doc.Bool):
+			c.Set(p.value, word == "true")
 		default:
 			c.Set(p.value, word)
 		}

@@ -88,6 +88,11 @@ func Plays() []Play {
 			Run:   []string{"tasks", "--path", ".taskmaster/tasks/tasks.json"}, Hold: "master:2.1", After: []string{"master:1"},
 		},
 		{
+			Layout: "ralph", Title: "the stories of a loop",
+			Files: map[string]string{"prd.json": healthStories},
+			Run:   []string{"tasks", "--path", "prd.json"}, Hold: "US-002", After: []string{"US-001"},
+		},
+		{
 			Layout: "beads", Title: "issues with needs and priorities",
 			Files: map[string]string{".beads/issues.jsonl": healthIssues},
 			Run:   []string{"tasks", "--path", ".beads/issues.jsonl"}, Hold: "health-2", After: []string{"health-1"},
@@ -148,6 +153,16 @@ const healthMaster = `{
       }
     ]
   }
+}
+`
+
+const healthStories = `{
+  "branchName": "ralph/health",
+  "userStories": [
+    {"id": "US-001", "title": "Add the route", "priority": 1, "passes": false},
+    {"id": "US-002", "title": "Answer with the version", "priority": 2, "passes": false},
+    {"id": "US-003", "title": "Document it", "priority": 3, "passes": false}
+  ]
 }
 `
 
