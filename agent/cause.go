@@ -40,7 +40,7 @@ var phrases = []struct {
 	}},
 	// An outage is no failure of the work: it is waited for like a limit.
 	{Limited, []string{
-		"connection refused", "econnrefused", "connection reset", "econnreset", "socket hang up", "etimedout", "enetunreach", "network is unreachable",
+		"connection refused", "connectionrefused", "econnrefused", "unable to connect", "connection failed", "connection reset", "econnreset", "socket hang up", "etimedout", "enetunreach", "network is unreachable",
 		"no such host", "enotfound", "eai_again", "getaddrinfo", "name resolution", "dns error", "fetch failed", "connection error", "error sending request",
 		"stream disconnected", "overloaded", "at capacity", "service unavailable", "service_unavailable", "bad gateway", "gateway timeout", "gateway time-out", "internal server error", "internal_server_error",
 	}},

@@ -214,7 +214,7 @@ func TestAC_real_dead_endpoint(t *testing.T) {
 		if err := r.Model.Close(); err != nil {
 			t.Fatal(err)
 		}
-		wantOutcome(t, r.run(t, r.job(t)), Failed)
+		wantOutcome(t, r.run(t, r.job(t)), Limited) // an outage
 	})
 }
 
