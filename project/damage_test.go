@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"reprise"
+	"reprise/internal/sample"
 	"reprise/project"
 )
 
@@ -53,13 +54,15 @@ var damages = []struct {
 }
 
 // Whatever happens to one state file, the verdict is never better and the resume point
-// never later than without it. (issue 15, item 1)
+// never later than without it. A third of the cases is tried, all with REPRISE_ALL.
+// (issue 15, item 1)
 func TestDamage_of_a_state_file_never_makes_the_answer_better(t *testing.T) {
 	t.Parallel()
 	examples, err := filepath.Glob("../examples/*")
 	if err != nil || len(examples) < 5 {
 		t.Fatalf("%d examples, %v", len(examples), err)
 	}
+	chosen, row := sample.Every(t, 3), 0
 	for _, example := range examples {
 		before := judged(t, example)
 		if len(before.Runs) == 0 {
@@ -67,6 +70,9 @@ func TestDamage_of_a_state_file_never_makes_the_answer_better(t *testing.T) {
 		}
 		for _, name := range stateFiles(t, example) {
 			for _, damage := range damages {
+				if row++; !chosen(row) {
+					continue
+				}
 				t.Run(filepath.Base(example)+"/"+name+"/"+damage.name, func(t *testing.T) {
 					t.Parallel()
 					dir := t.TempDir()
