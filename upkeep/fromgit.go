@@ -18,7 +18,7 @@ import (
 // that git has and that can be: from the index or from a commit that changed the file.
 // after is the project with all that the plan changes already; what is offered is
 // applied to it. Nothing is offered where the file itself cannot be opened: another
-// content would not help.
+// content would not help. A *gitError comes with what was found until then.
 func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *repository, store *durable.Store, l reprise.Layout, r *reprise.Run) ([]RunMend, error) {
 	damaged, err := reprise.Load(l, after, r.Ref)
 	if err != nil || len(damaged.Unread) == 0 || !inProject(r.Path) {
@@ -29,7 +29,7 @@ func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *rep
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, &gitError{err}
 	}
 	var out []RunMend
 	for _, name := range damaged.Unread {
@@ -39,7 +39,7 @@ func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *rep
 		}
 		versions, err := repo.Versions(ctx, name)
 		if err != nil {
-			return nil, err
+			return out, &gitError{err}
 		}
 		for _, v := range versions {
 			edit := reprise.Edit{Path: name, Base: reprise.HashOf(have), Content: v.Content, Why: "restored from git"}
@@ -64,6 +64,12 @@ func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *rep
 	}
 	return out, nil
 }
+
+// gitError says that git could not be asked. What needs no git is repaired all the same.
+type gitError struct{ error }
+
+// Unwrap gives the cause.
+func (e *gitError) Unwrap() error { return e.error }
 
 // saidFrom says where a version comes from and what is lost with it.
 func saidFrom(v gitx.Version) string {

@@ -135,7 +135,12 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, git *reposito
 		}
 	}
 	restored, err := t.planFromGit(ctx, after, git, store, l, r)
-	if err != nil {
+	if _, unasked := errors.AsType[*gitError](err); unasked {
+		plan.Hopeless = append(plan.Hopeless, reprise.Finding{
+			Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+			Message: "git could not be asked for earlier versions of its files: " + err.Error(),
+		})
+	} else if err != nil {
 		return err
 	}
 	plan.Mends = append(plan.Mends, restored...)

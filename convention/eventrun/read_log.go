@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -493,41 +492,4 @@ func (lr *logReader) foreign(id string, line int) {
 	}
 	lr.wrong(reprise.CodeAmbiguous, line, fmt.Sprintf("an event here names run %q, not %q; it is counted", doc.Clip(id, 60), doc.Clip(lr.runID, 60)),
 		"if the file belongs to another run, move it there")
-}
-
-// damage is what is wrong in one file of events. The first few places are
-// kept, the rest is counted: a log may be garbage from end to end.
-type damage struct {
-	kept    []reprise.Finding
-	counts  map[string]int
-	nuls    bool // NUL bytes stand in it
-	refused bool // it could not be read, or not wholly
-}
-
-// keptPerCode leaves room for the closing line within what a Reader lists.
-const keptPerCode = 9
-
-func (d *damage) add(f reprise.Finding) {
-	if d.counts == nil {
-		d.counts = map[string]int{}
-	}
-	d.counts[f.Code]++
-	if d.counts[f.Code] <= keptPerCode {
-		d.kept = append(d.kept, f)
-	}
-}
-
-func (d *damage) report(r *doc.Reader, name string) {
-	for _, f := range d.kept {
-		r.Report(f)
-	}
-	for _, f := range d.kept {
-		if n := d.counts[f.Code] - keptPerCode; n > 0 {
-			d.counts[f.Code] = 0
-			r.Report(reprise.Finding{
-				Code: f.Code, Severity: f.Severity, Subject: f.Subject, Source: reprise.Source{File: name},
-				Message: strconv.Itoa(n) + " more lines of this file are like the ones named", Hint: f.Hint,
-			})
-		}
-	}
 }

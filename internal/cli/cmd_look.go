@@ -34,7 +34,7 @@ func (a *app) newStatus() *cobra.Command {
 		Long: "List every workflow that ever ran in a folder, in the order in which one would\n" +
 			"resume them. Over several projects, named or in one folder, a column names the\n" +
 			"project. Changes nothing.",
-		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status ~/work/*\n  reprise status --layout autoclaude --all",
+		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status ~/projects/*\n  reprise status --layout autoclaude --all",
 		Args:    args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch len(args) {

@@ -170,6 +170,7 @@ func (s *Store) recordHolder(f File, info Info, rep *Report) error {
 		return fmt.Errorf("read the lease: %w", err)
 	}
 	rep.Previous = holderOf(body)
+	released.Delete(leaseID{info.Ino, rep.Previous})
 	next := max(rep.Previous.Generation, s.generationFloor()) + 1
 	if body.damaged {
 		// The place that cannot be read may have held one number more.
