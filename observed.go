@@ -76,9 +76,19 @@ type Git struct {
 	// as was looked; Complete tells whether that is all of the history.
 	Commits  []Commit
 	Complete bool
+	// Past is what the latest commits on the head left of lists of tasks with check
+	// boxes, by path, the newest first. Such a list does not say itself what was
+	// done last.
+	Past map[string][]Version
 	// Known tells for the hashes that ledgers record whether the repository
 	// has such a commit.
 	Known map[string]bool
+}
+
+// Version is a file as a commit left it.
+type Version struct {
+	Commit  string
+	Content []byte
 }
 
 // Unchanged reports whether a file that was last written at some time is as git has it.

@@ -156,6 +156,10 @@ type Run struct {
 	// Base is the branch that what is built is for, if its layout names one.
 	Base string
 
+	// Moved is the commit that closed one of its steps last, Uncommitted if that is in no
+	// commit yet; "" where it is not known.
+	Moved string `json:",omitempty"`
+
 	// Epic and Order place a run among its siblings: the group it belongs to
 	// and its sequence there.
 	Epic  string
@@ -174,6 +178,9 @@ type Run struct {
 	// filed is the state that the files alone tell, once the journal was recalled.
 	filed State
 }
+
+// Uncommitted stands for a commit that is not made yet.
+const Uncommitted = "uncommitted"
 
 // Dated is a day on record.
 type Dated struct {

@@ -33,6 +33,9 @@ type Entry struct {
 	// Rank sorts its runs in place, the one to resume first, where that takes looking at
 	// all of them together.
 	Rank func(runs []*reprise.Run, o reprise.Observed)
+	// Aim puts into a run what its place in git's history tells of where it continues.
+	// Who looks and who works call it, so that they agree.
+	Aim func(fsys fs.FS, r *reprise.Run, past []reprise.Version)
 	// Reopens gives the steps that the end of a step opens again: another round of a loop.
 	Reopens func(step string) []string
 	// Lift names the files that hold a run until a person says to continue. They are
@@ -70,9 +73,14 @@ func All() []Entry {
 		},
 	}
 	for _, f := range checklist.Families() {
-		all = append(all, Entry{Layout: checklist.New(f), Marks: f.Marks, Playbooks: books{reprise.KindTasks: checklist.NewPlaybook(f)}, Rank: checklist.Rank})
+		all = append(all, Entry{
+			Layout: checklist.New(f), Marks: f.Marks, Playbooks: books{reprise.KindTasks: checklist.NewPlaybook(f)},
+			Rank: checklist.Rank, Aim: checklist.New(f).Aim,
+		})
 	}
-	return append(all, Entry{Layout: checklist.Own{}, Playbooks: books{reprise.KindTasks: checklist.OwnPlaybook()}, Rank: checklist.Rank})
+	return append(all, Entry{
+		Layout: checklist.Own{}, Playbooks: books{reprise.KindTasks: checklist.OwnPlaybook()}, Rank: checklist.Rank, Aim: checklist.Own{}.Aim,
+	})
 }
 
 // Of returns the convention of a name; its Layout is nil if there is none.

@@ -110,6 +110,10 @@ func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, er
 			return look{}, err
 		}
 	}
+	if git := j.Observed.Git; git != nil && len(git.Past[w.ref.Path]) > 0 {
+		w.Past = git.Past
+		w.setRun(w.files)
+	}
 	if r := j.Find(w.ref); r != nil {
 		return look{j.View(r), j.Digest(r)}, nil
 	}

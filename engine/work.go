@@ -106,6 +106,8 @@ type Memory struct {
 	// Unrecorded are commits that may hold a piece of a step, by step, as hash and
 	// subject.
 	Unrecorded map[string][]string
+	// Past are earlier versions of lists of tasks, from the last close look.
+	Past map[string][]reprise.Version
 	// Uncommitted is what attempts left uncommitted.
 	Uncommitted []Uncommitted
 	// Unasked are the steps of a question that a person skips instead of answering it.
@@ -262,7 +264,7 @@ func (w *work) setRun(files *reprise.Run) {
 		atWork[id] = f.Assignment
 	}
 	w.view = project.NewView(context.Background(), project.Record{Run: files, Events: w.events, History: w.hist, Own: w.own()}, project.Scope{
-		Dir: w.Dir, Files: w.led.Files(), Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, AtWork: atWork, Parked: w.Parked, Playbook: w.playbook,
+		Dir: w.Dir, Files: w.led.Files(), Past: w.Past, Observed: reprise.Observed{Now: w.Now()}, Choice: w.choice, AtWork: atWork, Parked: w.Parked, Playbook: w.playbook,
 	})
 	w.files, w.run, w.seen = files, w.view.Run, w.hist.Events
 	w.run.Until = time.Time{}

@@ -135,6 +135,11 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 			ask.Paths = runPaths(runs)
 		}
 	}
+	for _, r := range runs {
+		if r != nil && r.Kind == reprise.KindTasks && r.State.Open() && path.Ext(r.Path) == ".md" {
+			ask.Past = append(ask.Past, r.Path)
+		}
+	}
 	if opts.Cheap {
 		return ask
 	}

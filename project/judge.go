@@ -119,6 +119,9 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	grader := grade.New(j.Observed)
 	for _, r := range runs {
+		if j.Observed.Git != nil {
+			aim(os.DirFS(res.Root), r, j.Observed.Git.Past)
+		}
 		refine(r, j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
 		j.views[r].doubt()
@@ -289,7 +292,7 @@ func settled(g *reprise.Git) *reprise.Git {
 		return nil
 	}
 	c := *g
-	c.Commits = nil
+	c.Commits, c.Past = nil, nil
 	if g.IndexLock != nil {
 		lock := *g.IndexLock
 		lock.Reason = ""

@@ -63,6 +63,8 @@ type Scope struct {
 	Store *durable.Store
 	// Observed is what the world said. Its Now is the time of the view.
 	Observed reprise.Observed
+	// Past are earlier versions of lists of tasks, as in reprise.Git.
+	Past map[string][]reprise.Version
 	// Checks are those that are asked; zero asks none.
 	Checks examine.Set
 	Policy reprise.Policy
@@ -98,6 +100,7 @@ func NewView(ctx context.Context, rec Record, s Scope) *View {
 	v := newView(rec, s)
 	v.Run = rec.Run.Clone()
 	v.tell(ctx, &s)
+	aim(s.Files, v.Run, s.Past)
 	v.judge(&s)
 	return v
 }
@@ -134,6 +137,13 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.owed(s.Files, book)
 	v.tellSpent(s, book)
 	v.Run.Asks = v.asks()
+}
+
+// aim lets a run continue where the past of its files says.
+func aim(files fs.FS, r *reprise.Run, past map[string][]reprise.Version) {
+	if aim := convention.Of(r.Layout).Aim; aim != nil && len(past[r.Path]) > 0 {
+		aim(files, r, past[r.Path])
+	}
 }
 
 // putBack reports whether a run was begun here with steps that nobody else may change.

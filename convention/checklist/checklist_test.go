@@ -3,9 +3,11 @@ package checklist_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -246,5 +248,46 @@ func TestThe_list_that_git_saw_changed_last_comes_first(t *testing.T) {
 	}
 	if got.String() != "cadb" {
 		t.Error(got.String())
+	}
+}
+
+func TestThe_work_continues_behind_the_task_that_was_closed_last(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "speckit" })
+	layout := checklist.New(checklist.Families()[i])
+	marks := func(s string) []byte {
+		var out bytes.Buffer
+		for i, mark := range s {
+			fmt.Fprintf(&out, "- [%c] T00%d Do it\n", mark, i+1)
+		}
+		return out.Bytes()
+	}
+	const name = "specs/001-cart/tasks.md"
+	for _, c := range []struct {
+		now   string
+		past  []string
+		next  string
+		moved string
+	}{
+		{"      ", []string{"      "}, "T001", ""},
+		{"x  x  ", []string{"x  x  "}, "T005", "0"}, // it was added so
+		{"x  x  ", []string{"   x  "}, "T002", reprise.Uncommitted},
+		{"x  x  ", []string{"x  x  ", "   x  "}, "T002", "0"},
+		{"x  x  ", []string{"x  x  ", "x  x  ", "x     "}, "T005", "1"},
+		{"xx x x", []string{"xx x x", "xx x  "}, "T005", "0"}, // nothing open is behind it
+	} {
+		tree := fstest.MapFS{name: {Data: marks(c.now)}}
+		run, err := layout.Load(tree, reprise.Ref{Layout: "speckit", Path: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var past []reprise.Version
+		for i, s := range c.past {
+			past = append(past, reprise.Version{Commit: strconv.Itoa(i), Content: marks(s)})
+		}
+		layout.Aim(tree, run, past)
+		if got := run.Next[0].ID; got != c.next || run.Moved != c.moved {
+			t.Errorf("%q after %q: %s, moved by %q", c.now, c.past, got, run.Moved)
+		}
 	}
 }

@@ -34,11 +34,18 @@ func (l *list) decide(run *reprise.Run) {
 	default:
 		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%d of %d tasks are %s", p.Done, p.Total, done)
 	}
+	if !l.offer(run) {
+		run.State, run.Reason = reprise.Waiting, "nothing open can be started: it is blocked or put off, waits for something else, or its status is not known"
+	}
+}
+
+// offer puts into the run what may be started, and reports whether there is anything.
+func (l *list) offer(run *reprise.Run) bool {
 	open := l.openFromHere()
 	if len(open) == 0 {
-		run.State, run.Reason = reprise.Waiting, "nothing open can be started: it is blocked or put off, waits for something else, or its status is not known"
-		return
+		return false
 	}
+	run.Next = nil
 	for i, it := range open {
 		first := open[0]
 		if i > 0 && !(first.parallel && it.parallel && it.phase == first.phase) {
@@ -52,6 +59,7 @@ func (l *list) decide(run *reprise.Run) {
 	}
 	run.Phase = open[0].phase
 	run.Options = []reprise.Option{{Key: reprise.OptionContinue, Label: "Continue with " + open[0].id}}
+	return true
 }
 
 func begun(s reprise.Status) bool { return nearness(s) < 2 }
@@ -66,6 +74,9 @@ func (l *list) reason(it *item) string {
 		return "optional, and nothing else is left"
 	case l.family.Keys.Needs != "":
 		return "open, and all that it needs is done"
+	}
+	if len(l.closedLast) > 0 {
+		return "the first open task behind what was done last"
 	}
 	return "the first open task behind the last one that is done"
 }
@@ -90,17 +101,22 @@ func (l *list) openFromHere() []*item {
 	return out
 }
 
-// front is where the work stands: the last open task right behind a closed one. A closed
-// task with nothing open behind it, such as one that was added at the end and done at
-// once, says nothing of the rest.
+// front is where the work stands: the open task right behind the one that was closed last,
+// by what git knows, else the last open task right behind a closed one. A closed task with
+// nothing open behind it, such as one that was added at the end and done at once, says
+// nothing of the rest.
 func (l *list) front() int {
-	from := 0
+	from, lately := 0, 0
 	for i := 1; i < len(l.items); i++ {
-		if l.items[i-1].status().Closed() && !l.items[i].status().Closed() {
-			from = i
+		if !l.items[i-1].status().Closed() || l.items[i].status().Closed() {
+			continue
+		}
+		from = i
+		if slices.Contains(l.closedLast, l.items[i-1].id) {
+			lately = i
 		}
 	}
-	return from
+	return cmp.Or(lately, from)
 }
 
 // nearness orders what is begun by how little is left of it.

@@ -195,7 +195,7 @@ func (f *Family) means(word string) reprise.Status {
 type Layout struct{ family Family }
 
 // New returns the convention of a family.
-func New(f Family) reprise.Layout { return Layout{f} }
+func New(f Family) Layout { return Layout{f} }
 
 // Name returns the name of the family.
 func (l Layout) Name() string { return l.family.Name }

@@ -200,3 +200,10 @@ func (Own) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit,
 	}
 	return l.Record(fsys, r, ev)
 }
+
+// Aim is Layout.Aim for the family that the list belongs to.
+func (Own) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
+	if l, err := of(fsys, r.Path); err == nil {
+		l.Aim(fsys, r, past)
+	}
+}

@@ -9,7 +9,8 @@ import (
 )
 
 // Rank sorts the lists of a family in the order in which one would continue them: the
-// list that git saw changed last comes first.
+// list of which a task was closed last comes first, or that was changed last where git
+// does not tell what was closed.
 func Rank(runs []*reprise.Run, o reprise.Observed) {
 	ages := agesOf(runs, o)
 	slices.SortStableFunc(runs, func(a, b *reprise.Run) int {
@@ -26,8 +27,12 @@ func tier(r *reprise.Run) int {
 // committed was changed after every commit.
 func agesOf(runs []*reprise.Run, o reprise.Observed) map[string]int {
 	ages := map[string]int{}
+	moved := map[string]string{}
 	for _, r := range runs {
-		ages[r.Path] = math.MaxInt32
+		ages[r.Path], moved[r.Path] = math.MaxInt32, r.Moved
+		if r.Moved == reprise.Uncommitted {
+			ages[r.Path] = 0
+		}
 	}
 	if o.Git == nil {
 		return ages
@@ -44,7 +49,7 @@ func agesOf(runs []*reprise.Run, o reprise.Observed) map[string]int {
 		}
 		touched := false
 		for _, f := range c.Files {
-			if was, ok := ages[f.Path]; ok {
+			if was, ok := ages[f.Path]; ok && (moved[f.Path] == "" || moved[f.Path] == c.Hash) {
 				touched = true
 				ages[f.Path] = min(was, age)
 			}

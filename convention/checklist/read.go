@@ -22,6 +22,9 @@ type list struct {
 	whole  []item // those with parts: what they say of themselves follows from their parts
 	apart  []item // entries that are no tasks, which tasks may need
 	other  int    // boxes without an id
+	// closedLast are the tasks that the last change which closed any closed, as far as git
+	// was asked.
+	closedLast []string
 }
 
 // item is one task.

@@ -13,6 +13,7 @@ import (
 type Ask struct {
 	Hashes    []string // commits on record, may be abbreviated
 	Paths     []string // files and folders whose changes are listed commit by commit
+	Past      []string // files whose latest versions are fetched
 	Branches  []string // branches that runs work on
 	Worktrees []string // other checkouts whose uncommitted changes count
 

@@ -28,7 +28,7 @@ type answers struct {
 	known     map[string]bool
 }
 
-// Gather asks for everything at once: at most eight processes, and two more
+// Gather asks for everything at once: at most nine processes, and two more
 // for each of at most eight other checkouts, whatever is asked. The strings say
 // what could not be looked at and why; the rest of the answer holds.
 //
@@ -53,6 +53,7 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	})
 	wg.Wait()
 	git := r.assemble(ask, &a)
+	r.past(ctx, git, ask.Past)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return git, slices.Sorted(slices.Values(r.skipped))

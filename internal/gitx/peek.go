@@ -69,6 +69,7 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	if err != nil {
 		r.skip("the history was not fully looked at: %v", r.refusal(err))
 	}
+	r.past(ctx, git, ask.Past)
 	return git, r.skipped, nil
 }
 
