@@ -41,6 +41,18 @@ type Choice struct {
 	If string
 }
 
+// Unanswered lists what a person is asked about a run: what is on record without an
+// answer, and what resuming it asks before it starts anything.
+func (d Decision) Unanswered(r *Run) []Question {
+	out := r.PendingQuestions()
+	if d.Action == Ask {
+		for _, a := range r.Asks {
+			out = append(out, a.Question())
+		}
+	}
+	return out
+}
+
 // Decision is the whole answer about one run: may it continue, from where, and
 // why. It is data; nothing has been changed.
 type Decision struct {

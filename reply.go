@@ -34,6 +34,11 @@ type Asked struct {
 	Own    string `json:"-"`
 }
 
+// Question is the question before it is on record.
+func (a Asked) Question() Question {
+	return Question{ID: a.ID, Text: a.Text, Subject: a.Subject, Options: a.Options, Closed: a.Closed, Own: a.Own}
+}
+
 // Gap is something a specification leaves open.
 type Gap struct {
 	ID       string `json:"id"`

@@ -1,6 +1,7 @@
 package briefing
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -268,6 +269,11 @@ func (g *gathering) next() {
 		}
 	} else {
 		g.add(Next, "nothing may be started: "+d.Action.String(), g.Run.Path)
+	}
+	for _, q := range d.Unanswered(g.Run) {
+		if g.Run.Question(q.ID) == nil {
+			g.add(DoNot, fmt.Sprintf("do not begin %s before a person has answered what resuming asks (%s): %s", cmp.Or(q.Subject, "anything"), q.ID, q.Text), g.Run.Path)
+		}
 	}
 	for _, reason := range d.Reasons {
 		g.add(Next, "because: "+reason, g.Run.Path)

@@ -68,7 +68,7 @@ func (w *work) recordLetters(ctx context.Context) error {
 // be read stay and are reported once, by the first run that sees them, and so is an inbox
 // that cannot be read.
 func (w *work) letters() (out []Letter) {
-	data, err := durable.ReadPrivate(w.inbox())
+	data, err := w.led.Inbox()
 	if err != nil && w.folders.tells("inbox: "+err.Error()) {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: w.ref.ID, Source: reprise.Source{File: journal.Inbox},

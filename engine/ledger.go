@@ -23,7 +23,9 @@ type Ledger interface {
 	Record(ctx context.Context, ev reprise.Event) error
 	// Archive moves a file or folder to the archive and returns its place there.
 	Archive(name string) (string, error)
-	// TakeOut removes lines from the inbox once their answers are on record.
+	// Inbox is the text of the inbox. TakeOut removes lines from it once their answers are
+	// on record.
+	Inbox() ([]byte, error)
 	TakeOut(lines [][]byte) error
 }
 
@@ -47,6 +49,9 @@ func (l *journaled) Files() reprise.Store { return l.store }
 
 // Archive implements Ledger.
 func (l *journaled) Archive(name string) (string, error) { return l.store.Archive(name) }
+
+// Inbox implements Ledger.
+func (l *journaled) Inbox() ([]byte, error) { return durable.ReadPrivate(l.inbox) }
 
 // TakeOut implements Ledger.
 func (l *journaled) TakeOut(lines [][]byte) error {

@@ -142,8 +142,8 @@ func (w *work) remembered(ev *reprise.Event) {
 	}
 }
 
-// Answer records answers to the questions of a run, by their ids. All are on disk when it
-// returns, or in the inbox while another process works on the project. None is recorded
+// Answer records answers to the questions of a run, by their ids, and to those that
+// resuming it would ask, which are put on record first. All are on disk when it returns, or in the inbox while another process works on the project. None is recorded
 // if one of them is refused: the question is unknown, has another answer, or does not
 // take this one (*reprise.NotOfferedError).
 func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string]string) error {
@@ -167,12 +167,24 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 	if err := w.recordLetters(ctx); err != nil {
 		return err
 	}
+	for id := range answers {
+		if _, known := w.question(id); !known && w.foreseen == nil {
+			if w.foreseen, err = e.foresee(ctx, ref); err != nil {
+				return err
+			}
+		}
+	}
 	answers, err = w.wellGiven(answers, true)
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Sorted(mapKeys(answers)) {
 		q, _ := w.question(id)
+		if w.run.Question(id) == nil {
+			if err := w.record(ctx, w.willAsk(id)); err != nil {
+				return err
+			}
+		}
 		if q.Answered && sameAnswer(q.Answer, answers[id]) {
 			continue
 		}
@@ -284,5 +296,18 @@ func (w *work) question(id string) (q reprise.Question, ok bool) {
 	if have := w.run.Question(id); have != nil {
 		return *have, true
 	}
+	if ev := w.willAsk(id); ev.Question != "" {
+		return askedIn(ev).Question(), true
+	}
 	return q, false
+}
+
+// willAsk is the event that asks a question which is not on record yet; zero if there is
+// none.
+func (w *work) willAsk(id string) (ev reprise.Event) {
+	if i := slices.IndexFunc(w.foreseen, func(ev reprise.Event) bool { return ev.Question == id }); i >= 0 {
+		ev = w.foreseen[i]
+		ev.At = zeroTime // it is asked now
+	}
+	return ev
 }

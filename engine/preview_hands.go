@@ -31,6 +31,9 @@ type previewState struct {
 	p     *Preview
 	alone int           // steps that needed nobody
 	ahead time.Duration // how far its clock is ahead: nobody waits for it
+	asked []reprise.Event
+	// takenOut are the lines of the inbox that were heard.
+	takenOut [][]byte
 }
 
 func newPreviewState(under reprise.Store, p *Preview) *previewState {
@@ -47,8 +50,17 @@ func (p *previewState) would(format string, args ...any) {
 // Files implements Ledger.
 func (p *previewState) Files() reprise.Store { return p.dry }
 
+// Inbox implements Ledger.
+func (l *previewLedger) Inbox() ([]byte, error) {
+	text, err := durable.ReadPrivate(l.w.inbox())
+	return withoutLines(text, l.takenOut), err
+}
+
 // TakeOut implements Ledger.
-func (p *previewState) TakeOut([][]byte) error { return nil }
+func (p *previewState) TakeOut(lines [][]byte) error {
+	p.takenOut = append(p.takenOut, lines...)
+	return nil
+}
 
 // Gone implements Ledger: nothing else changes what only the preview sees.
 func (p *previewState) Gone() (string, error) { return "", nil }
@@ -94,6 +106,8 @@ func (l *previewLedger) narrate(ev *reprise.Event) error {
 		l.would("Attempt %d of %s was cut off and is settled by its policy, %s.", ev.Attempt, ev.Step, first(string(open.Policy), string(reprise.Verify)))
 	}
 	switch ev.Kind {
+	case reprise.QuestionAsked:
+		l.asked = append(l.asked, *ev)
 	case reprise.StepResolved:
 		switch {
 		case ev.Outcome == "landed" && ev.Attempt == 0:

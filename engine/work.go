@@ -67,6 +67,9 @@ type state struct {
 	renewal reprise.Renewal
 	renewed bool
 	defined *made // what the run is made of, by what was on record when it was asked for
+	// foreseen are the events of questions that resuming the run would ask. Only Answer
+	// looks for them.
+	foreseen []reprise.Event
 	// due maps questions to the finished steps that used their answers.
 	due map[string]string
 }

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,6 +137,26 @@ func (v *View) asks() (out []reprise.Asked) {
 		out = append(out, d.Question)
 	}
 	return slices.DeleteFunc(out, func(q reprise.Asked) bool { return v.Run.Question(q.ID) != nil })
+}
+
+// foresee adds what resuming the run would ask, as the engine says, and reports whether
+// that changes the decision.
+func (v *View) foresee(ctx context.Context, asks func(context.Context, reprise.Ref) ([]reprise.Asked, error)) bool {
+	r, d := v.Run, v.Decision
+	resumes := d.Action == reprise.Start || d.Action == reprise.Wait || d.Action == reprise.Ask && len(r.Asks) > 0
+	if asks == nil || len(v.Events) == 0 || !resumes || d.Verdict == reprise.BlockedVerdict {
+		return false
+	}
+	list, err := asks(ctx, r.Ref)
+	if err != nil {
+		r.Report(reprise.Finding{
+			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+			Message: "whether resuming it asks something cannot be told: " + err.Error(),
+		})
+		return true
+	}
+	r.Asks = list
+	return len(list) > 0
 }
 
 func stepsOf(events []reprise.Event) (out []string) {

@@ -46,6 +46,10 @@ type JudgeOptions struct {
 	// error tells why that cannot be told. It is asked for runs in which attempts
 	// failed; nil leaves it out.
 	Budget func(reprise.Ref) (func(step string) journal.Budget, error)
+	// Asks says what resuming a run asks a person before anything that it starts has
+	// ended. It is the engine's own answer, asked for runs that are on record here; nil
+	// leaves it out.
+	Asks func(context.Context, reprise.Ref) ([]reprise.Asked, error)
 	// From is the step at which a person wants the work to begin again: that what it and
 	// those that rest on it left is not there is what they want mended.
 	From string
@@ -138,7 +142,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		v.Observed = j.Observed
 		policy := reprise.Policy{Grade: opts.Grade, Quick: !opts.Full}
 		v.decide(policy)
-		if opts.Full && v.refused(os.DirFS(res.Root)) {
+		if opts.Full && v.refused(os.DirFS(res.Root)) || v.foresee(ctx, opts.Asks) {
 			v.decide(policy)
 		}
 		j.Decisions[r] = v.Decision

@@ -218,6 +218,7 @@ func NewJudged(r *reprise.Run, d reprise.Decision) Run {
 	run := NewRun(r)
 	run.State, run.Verdict = cmp.Or(d.State, r.State), cmp.Or(d.Verdict, reprise.VerdictNone)
 	run.Findings = NewFindings(Sorted(r.Findings))
+	run.Asks = NewQuestions(d.Unanswered(r)[len(r.PendingQuestions()):])
 	if d.Action != 0 {
 		run.Next = []Unit{}
 		for _, u := range d.Units {

@@ -41,6 +41,7 @@ type Run struct {
 	Until        *time.Time      `json:"until,omitempty" jsonschema:"when the limit ends that it ran into; absent if none is on record"`
 	Next         []Unit          `json:"next" jsonschema:"what may be started now, the recommended unit first"`
 	Questions    []Question      `json:"questions" jsonschema:"what a person was asked and has not answered"`
+	Asks         []Question      `json:"asks,omitempty" jsonschema:"what resuming it asks a person before anything else, and is not on record yet; absent if nothing"`
 	Findings     []Finding       `json:"findings"`
 }
 

@@ -117,13 +117,13 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 	if flags.question != "" && len(list) > 0 {
 		var open []reprise.Question
 		for _, j := range list {
-			open = append(open, j.run.PendingQuestions()...)
+			open = append(open, j.open()...)
 		}
 		if _, err := questionOf(open, flags.question); err != nil {
 			return nil, err
 		}
 		list = slices.DeleteFunc(list, func(j judged) bool {
-			return !slices.ContainsFunc(j.run.PendingQuestions(), func(q reprise.Question) bool { return q.ID == flags.question })
+			return !slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == flags.question })
 		})
 	}
 	switch {
@@ -139,7 +139,7 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 	p.say("Several runs ask something:")
 	var asked []string
 	for _, j := range list {
-		asked = append(asked, subject(j.run)+": "+j.run.PendingQuestions()[0].Text)
+		asked = append(asked, subject(j.run)+": "+j.open()[0].Text)
 	}
 	p.numbered("  ", asked, linesSource)
 	n, err := s.chooseNumber(s.ctx, len(list))
@@ -167,8 +167,8 @@ func waiting(found *project.Judgement, arg string) []judged {
 	names := reprise.Names(found.Runs)
 	var list []judged
 	for _, r := range meant(found.Runs, arg) {
-		if len(r.PendingQuestions()) > 0 {
-			list = append(list, newJudged(r, names[r], found))
+		if j := newJudged(r, names[r], found); len(j.open()) > 0 {
+			list = append(list, j)
 		}
 	}
 	return list
@@ -191,7 +191,7 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 	list := waiting(found, arg)
 	doc := s.answered(list[0].run.ID)
 	for _, j := range list {
-		doc.Open = append(doc.Open, report.NewQuestions(j.run.PendingQuestions())...)
+		doc.Open = append(doc.Open, report.NewQuestions(j.open())...)
 	}
 	doc.Next = s.command("answer", list[0].name)
 	return s.print(doc, func(p *page) {
@@ -200,7 +200,7 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 				p.gap()
 			}
 			p.marked("", "◇", cyan, subject(j.run), linesTitle)
-			for _, q := range j.run.PendingQuestions() {
+			for _, q := range j.open() {
 				p.asked(q)
 			}
 			p.line("  %s", s.command("answer", j.name))
@@ -210,7 +210,7 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 
 // answers gathers what is said: from the flags, from a file, or from a person.
 func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
-	open := j.run.PendingQuestions()
+	open := j.open()
 	if q := j.run.Question(flags.question); q != nil && q.Answered {
 		open = append(open, *q)
 	}
@@ -359,7 +359,7 @@ func (s *job) keep(j judged, answers map[string]string) error {
 			doc.Answered = append(doc.Answered, id)
 		}
 	}
-	for _, q := range j.run.PendingQuestions() {
+	for _, q := range j.open() {
 		if text, ok := answers[q.ID]; ok && !q.Postpones(text) {
 			doc.Answered = append(doc.Answered, q.ID)
 		} else {

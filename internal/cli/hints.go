@@ -81,7 +81,7 @@ const unsaid = "…"
 // decides is the command that takes the decision a run waits for, "" if it waits for none.
 func (a *app) decides(j judged) string {
 	switch options := j.d.Options(j.run); {
-	case len(j.run.PendingQuestions()) > 0:
+	case len(j.open()) > 0:
 		return a.command("answer", j.name)
 	case len(options) > 0:
 		return a.command("resume", j.name, "--option", options[0].Key)

@@ -33,6 +33,7 @@ func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) 
 	root, _ := a.locate(dir)
 	a.stands(root)
 	opts.Now, opts.Budget = a.now(), engine.Budgets(root, a.env)
+	opts.Asks = engine.Asks(root, opts.Now)
 	if opts.Full {
 		opts.Hide = a.hide(root)
 	}

@@ -29,6 +29,9 @@ func presented(r *reprise.Run, name string, d reprise.Decision, o reprise.Observ
 	return judged{run: r, name: name, d: d, o: o, plan: report.NewPlan(r, d, o), digest: digest}
 }
 
+// open lists what a person is asked, or is asked once the run is resumed.
+func (j judged) open() []reprise.Question { return j.d.Unanswered(j.run) }
+
 // form is how runs of one kind are named and shown.
 type form struct {
 	name     string                    // the workflow type as the seeds call it
@@ -196,6 +199,12 @@ func verdict(j judged) (mark, text string) {
 		return mark, fmt.Sprintf("BLOCKED: %s must be resolved first", count(j.plan.Validation.Conflicts, "conflict"))
 	case j.d.Action == reprise.Ask && len(j.run.PendingQuestions()) > 0:
 		return "?", fmt.Sprintf("NEEDS AN ANSWER: %s open", count(len(j.run.PendingQuestions()), "question"))
+	case j.d.Action == reprise.Ask && len(j.run.Asks) > 0:
+		text := "WILL ASK: " + j.run.Asks[0].Text
+		if n := len(j.run.Asks) - 1; n > 0 {
+			text += fmt.Sprintf(" (and %d more)", n)
+		}
+		return "?", text
 	case j.d.Action == reprise.Ask:
 		return "?", "NEEDS A DECISION: choose how to continue"
 	case j.d.Action == reprise.Wait:
@@ -360,6 +369,8 @@ func nextWords(r *reprise.Run, d reprise.Decision) string {
 	switch {
 	case d.State == reprise.Waiting && len(questions) > 0:
 		return "answer: " + plain(questions[0].Text)
+	case d.Action == reprise.Ask && len(r.Asks) > 0:
+		return "will ask: " + plain(r.Asks[0].Text)
 	case len(d.Reasons) > 0 && (d.Action == reprise.Wait || len(d.Units) == 0 && d.State.Open()):
 		return plain(d.Reasons[0])
 	case len(d.Units) == 0:
