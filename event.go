@@ -81,9 +81,9 @@ type Event struct {
 	Policy Ambiguity  `json:"policy,omitempty"`
 	Expect []Expected `json:"expect,omitempty"`
 	Key    string     `json:"key,omitempty"`
-	// Left are the files that an attempt which is not accepted changed in the
-	// project and no commit holds, from the root of the repository: a later one
-	// continues with them.
+	// Left are the files that an attempt changed in the project and no commit holds,
+	// from the root of the repository: where it is not accepted, a later one continues
+	// with them.
 	Left []string `json:"left,omitempty"`
 	// Work are the files that an attempt changed which ended well and which git could
 	// not commit, from the root of the repository; Before is what each of them was

@@ -220,11 +220,9 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 	// Register first: what works beside it may change what is seen.
 	w.folders.enter(f)
 	f.Head = w.head(ctx, f.Dir)
-	if f.Commit {
-		if dirty, err := w.dirty(ctx, f.Dir); err == nil {
-			f.Dirty = &dirty
-			f.Left, f.After = w.leftSince(ctx, f)
-		}
+	if dirty, err := w.dirty(ctx, f.Dir); err == nil {
+		f.Dirty = &dirty
+		f.Left, f.After = w.leftSince(ctx, f)
 	}
 	expect := f.Expect
 	f.Expect = nil

@@ -230,9 +230,9 @@ func (w *work) tellEnd(s *Seen, e Ending) {
 	}
 }
 
-// complete adds to an event about an attempt its session and, if it does not accept the
-// attempt, what stands in place of the expected files, what else it changed, and whether
-// it failed like the one before.
+// complete adds to an event about an attempt its session, what it changed and no commit
+// holds and, if the event does not accept it, what stands in place of the expected files
+// and whether it failed like the one before.
 func (w *work) complete(ctx context.Context, s *Seen, ev *reprise.Event) {
 	if ev.Step != s.Step || ev.Attempt != s.Number || ev.Kind == reprise.QuestionAsked || ev.Kind == reprise.AnswerApplied {
 		return
@@ -244,7 +244,8 @@ func (w *work) complete(ctx context.Context, s *Seen, ev *reprise.Event) {
 	case reprise.StepFailed, reprise.StepReset, reprise.StepResolved:
 		ev.Expect = w.standing(&s.Attempt)
 	}
-	if ev.Kind == reprise.StepFailed || ev.Kind == reprise.StepReset {
+	// What is not committed is told apart from others' changes by that alone.
+	if ev.Kind == reprise.StepFailed || ev.Kind == reprise.StepReset || ev.Kind == reprise.StepFinished && !s.Commit {
 		ev.Left = w.leftBy(ctx, &s.Attempt)
 		ev.Work = w.printed(ctx, &s.Attempt, ev.Left)
 	}

@@ -82,7 +82,8 @@ type Undo struct {
 	Undone    string         `json:"undone" jsonschema:"the snapshot that was brought back; empty if none was"`
 	Changed   []string       `json:"changed" jsonschema:"files that were, or would be, written back"`
 	Archived  []string       `json:"archived" jsonschema:"files that appeared since and were, or would be, archived"`
-	Notes     []string       `json:"notes" jsonschema:"what goes with it, and what cannot be brought back"`
+	Kept      []string       `json:"kept" jsonschema:"files that others changed since, or others too, and that stay; empty with --all"`
+	Notes     []string       `json:"notes" jsonschema:"what others did since, which stays or with --all goes with it, and what cannot be brought back"`
 }
 
 // SnapshotLine is one snapshot.

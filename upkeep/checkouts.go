@@ -84,12 +84,13 @@ func (g *repository) present(ctx context.Context, store *durable.Store, snap *du
 }
 
 // Undo brings a snapshot back: the files, HEAD and index of the project, and the
-// branch and the checkout of each run it is about. Where one of these cannot be
+// branch and the checkout of each run it is about; without all, only what its runs
+// changed since. Where one of these cannot be
 // brought back nothing is changed, and neither where files of it are worked on
 // from another folder: the leases of all that cover them are held.
 //
 // If the process dies here, the same undo again comes to the same end.
-func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error) {
+func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoReport, error) {
 	store, err := t.take(ctx, "undo")
 	if err != nil {
 		return nil, err
@@ -106,16 +107,27 @@ func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error
 	if err != nil {
 		return nil, err
 	}
+	plan, err := t.planUndo(ctx, store, &repo, snap, all)
+	if err != nil {
+		return nil, err
+	}
 	others, runs, err := t.holdTouched(ctx, store, snap)
 	defer others.release()
 	if err != nil {
 		return nil, err
 	}
 	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: "snapshot " + id}
-	if err := errors.Join(others.restored(store.Dir(), runs, ev), journal.Restored(store, ev, nil)); err != nil {
+	told := (&whose{snap: snap}).about
+	if all {
+		told = nil
+	} else {
+		runs = slices.DeleteFunc(runs, func(r *reprise.Run) bool { return !told(journal.Name(r.Ref)) })
+	}
+	if err := errors.Join(others.restored(store.Dir(), runs, ev), journal.Restored(store, ev, told)); err != nil {
 		return nil, err
 	}
-	return store.UndoRuns(ctx, id, durable.UndoOptions{Runs: now, Checkouts: func(snap *durable.Snapshot) error {
+	o := plan.options(all)
+	o.Runs, o.Checkouts = now, func(snap *durable.Snapshot) error {
 		for _, r := range snap.Runs {
 			if r.Checkout == nil {
 				continue
@@ -129,7 +141,8 @@ func (t Tender) Undo(ctx context.Context, id string) (*durable.UndoReport, error
 			}
 		}
 		return nil
-	}})
+	}
+	return store.UndoRuns(ctx, id, o)
 }
 
 // holdTouched takes the leases of the other projects that an undo changes files of,

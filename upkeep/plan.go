@@ -2,13 +2,11 @@ package upkeep
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"reprise/internal/durable"
-	"reprise/internal/gitx"
 	"reprise/project"
 	"reprise/worktree"
 )
@@ -17,30 +15,60 @@ import (
 type UndoPlan struct {
 	Back     []string // files that are written back
 	Appeared []string // files that have appeared since and are archived
+	// Kept are the files that others changed, or others too, and that stay as they are;
+	// HeadStays is why HEAD and index stay, "" if they are brought back as well. Both
+	// are empty if everything is undone.
+	Kept      []Kept
+	HeadStays string
 	// Moves are what becomes of branches and checkouts, as sentences.
 	Moves []string
-	// Others is what goes with it, whoever made it: commits of the project's
-	// branch and other runs, as sentences. All of it is kept.
+	// Others is what others did since: commits of the project's branch and other runs,
+	// as sentences. It stays, or goes as well if everything is undone; then it is kept.
 	Others []string
-	// Missing is what the snapshot does not hold.
+	// Missing is what the snapshot does not hold, and what could not be told apart.
 	Missing []string
 }
 
-// maxCommits is how many commits a plan lists.
-const maxCommits = 200
+// Kept is a file that an undo leaves alone.
+type Kept struct {
+	Path string
+	Too  bool // the run changed it as well
+}
+
+// String is the file, and why it matters.
+func (k Kept) String() string {
+	if k.Too {
+		return k.Path + ", which the run changed as well"
+	}
+	return k.Path
+}
+
+// options is what an undo is told of the plan.
+func (p *UndoPlan) options(all bool) durable.UndoOptions {
+	o := durable.UndoOptions{All: all, Keep: map[string]bool{}, KeepHead: p.HeadStays != ""}
+	for _, k := range p.Kept {
+		o.Keep[k.Path] = true
+	}
+	return o
+}
 
 // PlanUndo tells what bringing a snapshot back would change, and as an error why it
-// cannot be brought back. It changes nothing.
-func (t Tender) PlanUndo(ctx context.Context, snap *durable.Snapshot) (*UndoPlan, error) {
+// cannot be brought back. What others than the runs of the snapshot changed since stays,
+// unless all is to be undone. It changes nothing.
+func (t Tender) PlanUndo(ctx context.Context, snap *durable.Snapshot, all bool) (*UndoPlan, error) {
 	store, err := t.open()
 	if err != nil {
 		return nil, err
 	}
+	return t.planUndo(ctx, store, &repository{}, snap, all)
+}
+
+func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *repository, snap *durable.Snapshot, all bool) (*UndoPlan, error) {
 	var plan UndoPlan
-	if plan.Back, plan.Appeared, err = store.PlanUndo(ctx, snap); err != nil {
+	back, appeared, err := store.PlanUndo(ctx, snap)
+	if err != nil {
 		return nil, err
 	}
-	var repo repository
 	now, err := repo.present(ctx, store, snap)
 	if err != nil {
 		return nil, err
@@ -61,40 +89,41 @@ func (t Tender) PlanUndo(ctx context.Context, snap *durable.Snapshot) (*UndoPlan
 	for _, l := range snap.Left {
 		plan.Missing = append(plan.Missing, fmt.Sprintf("%s is not in the snapshot: %s", l.Path, l.Why))
 	}
-	if err := plan.commits(ctx, &repo, store, snap); err != nil {
+	w, err := t.whose(ctx, store, repo, snap)
+	if err != nil {
 		return nil, err
 	}
-	return &plan, plan.runs(ctx, t, snap)
+	plan.commits(w)
+	if err := plan.runs(ctx, t, snap, back, appeared); err != nil {
+		return nil, err
+	}
+	if all {
+		plan.Back, plan.Appeared = back, appeared
+		return &plan, nil
+	}
+	plan.Missing = append(plan.Missing, w.unread...)
+	if plan.Back, plan.Kept, err = w.split(back, nil); err != nil {
+		return nil, err
+	}
+	if plan.Appeared, plan.Kept, err = w.split(appeared, plan.Kept); err != nil {
+		return nil, err
+	}
+	plan.HeadStays = w.headMoved
+	if plan.HeadStays == "" && len(plan.Kept) > 0 && snap.Tree != nil && w.repo.Head() == snap.Tree.Head {
+		plan.HeadStays = "nothing was committed since"
+	}
+	return &plan, nil
 }
 
-// commits tells which commits the project's branch loses.
-func (p *UndoPlan) commits(ctx context.Context, g *repository, store *durable.Store, snap *durable.Snapshot) error {
-	if snap.Tree == nil {
-		return nil
+// commits tells which commits of the project's branch are not the runs'.
+func (p *UndoPlan) commits(w *whose) {
+	for _, c := range w.foreign {
+		p.Others = append(p.Others, fmt.Sprintf("commit %.10s: %s", c.Hash, c.Subject))
 	}
-	repo, err := g.open(ctx, store)
-	if errors.Is(err, gitx.ErrNone) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if repo.Head() == "" || snap.Tree.Head == "" || repo.Head() == snap.Tree.Head {
-		return nil
-	}
-	lost, err := repo.Subjects(ctx, snap.Tree.Head, repo.Head(), maxCommits)
-	if err != nil {
-		return err
-	}
-	for _, line := range lost {
-		hash, subject, _ := strings.Cut(line, " ")
-		p.Others = append(p.Others, fmt.Sprintf("commit %.10s leaves the branch: %s", hash, subject))
-	}
-	return nil
 }
 
-// runs tells which runs lose something that the snapshot is not about.
-func (p *UndoPlan) runs(ctx context.Context, t Tender, snap *durable.Snapshot) error {
+// runs tells which runs changed something that the snapshot is not about.
+func (p *UndoPlan) runs(ctx context.Context, t Tender, snap *durable.Snapshot, back, appeared []string) error {
 	res, err := project.Read(ctx, t.Dir, project.Options{Now: t.Now})
 	if err != nil {
 		return err
@@ -110,10 +139,10 @@ func (p *UndoPlan) runs(ctx context.Context, t Tender, snap *durable.Snapshot) e
 		in := func(name string) bool { return name == r.Path || strings.HasPrefix(name, r.Path+"/") }
 		switch {
 		case !inProject(r.Path):
-		case slices.ContainsFunc(p.Appeared, in) && !slices.ContainsFunc(then, func(e durable.TreeEntry) bool { return in(string(e.Path)) }):
-			p.Others = append(p.Others, fmt.Sprintf("run %s, which was not there, is archived", r.ID))
-		case slices.ContainsFunc(p.Appeared, in) || slices.ContainsFunc(p.Back, in):
-			p.Others = append(p.Others, fmt.Sprintf("run %s goes back to what it was, too", r.ID))
+		case slices.ContainsFunc(appeared, in) && !slices.ContainsFunc(then, func(e durable.TreeEntry) bool { return in(string(e.Path)) }):
+			p.Others = append(p.Others, fmt.Sprintf("run %s, which was not there", r.ID))
+		case slices.ContainsFunc(appeared, in) || slices.ContainsFunc(back, in):
+			p.Others = append(p.Others, fmt.Sprintf("work on run %s", r.ID))
 		}
 	}
 	return nil

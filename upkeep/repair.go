@@ -222,6 +222,22 @@ type Repaired struct {
 	Snapshot string // brings the originals back
 }
 
+// writes is what carrying a plan out writes.
+func (p *RepairPlan) writes(store *durable.Store) (out []durable.FileState, err error) {
+	for _, m := range p.Mends {
+		for _, e := range m.Mend.Edits {
+			h := reprise.HashOf(e.Content)
+			if e.Append && !e.Base.IsZero() {
+				if h, err = store.HashFile(e.Path, e.Content); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, durable.FileState{Path: e.Path, Hash: h})
+		}
+	}
+	return out, nil
+}
+
 // Repair carries a plan out. The originals are in the snapshot that is taken
 // first, and those of journals beside them.
 func (t Tender) Repair(ctx context.Context, plan *RepairPlan) (*Repaired, error) {
@@ -235,7 +251,11 @@ func (t Tender) Repair(ctx context.Context, plan *RepairPlan) (*Repaired, error)
 	for _, m := range plan.Mends {
 		runs = append(runs, m.Run)
 	}
-	if done.Snapshot, err = Keep(ctx, store, runs, "before repair"); err != nil {
+	writes, err := plan.writes(store)
+	if err != nil {
+		return nil, err
+	}
+	if done.Snapshot, err = keep(ctx, store, runs, "before repair", nil, writes); err != nil {
 		return nil, err
 	}
 	for _, log := range plan.Logs {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ const maxStateFiles = 5000
 // id. State behind a link cannot be brought back: a *durable.LinkError. The lease
 // must be held.
 func Keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string) (string, error) {
-	return keep(ctx, store, runs, note, nil)
+	return keep(ctx, store, runs, note, nil, nil)
 }
 
 // KeepGoing is Keep before a run is resumed: nothing of it is moved away. Files
@@ -31,19 +32,26 @@ func KeepGoing(ctx context.Context, store *durable.Store, r *reprise.Run, note s
 	if err != nil {
 		return "", err
 	}
-	return keep(ctx, store, []*reprise.Run{r}, note, aside)
+	return keep(ctx, store, []*reprise.Run{r}, note, aside, nil)
 }
 
-func keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string, aside []string) (string, error) {
+func keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note string, aside []string, writes []durable.FileState) (string, error) {
 	var files []string
-	o := durable.SnapshotOptions{Tree: true, Note: note, Runs: []durable.RunState{}}
+	o := durable.SnapshotOptions{Tree: true, Note: note, Runs: []durable.RunState{}, Writes: writes}
 	var repo repository
 	for _, r := range runs {
 		files = append(files, stateFiles(store, r)...)
 		if inProject(r.Path) {
 			o.Ignored = append(o.Ignored, r.Path)
 		}
-		o.Runs = append(o.Runs, repo.stateOf(ctx, store, r))
+		state := repo.stateOf(ctx, store, r)
+		o.Runs = append(o.Runs, state)
+		for _, name := range stateFiles(store, r) {
+			// A merge brings the project's copy up to the checkout's.
+			if h, err := store.HashFile(inCheckout(state, name)); err == nil {
+				o.Writes = append(o.Writes, durable.FileState{Path: name, Hash: h})
+			}
+		}
 	}
 	slices.Sort(files)
 	o.Files = slices.DeleteFunc(slices.Compact(files), func(name string) bool { return slices.Contains(aside, name) })
@@ -52,6 +60,16 @@ func keep(ctx context.Context, store *durable.Store, runs []*reprise.Run, note s
 		return "", err
 	}
 	return snap.ID, nil
+}
+
+// inCheckout is where the checkout of a run has its copy of a state file, "" if it has
+// none.
+func inCheckout(r durable.RunState, name string) string {
+	rest, in := strings.CutPrefix(name, r.Path+"/")
+	if r.Checkout == nil || r.Checkout.State == "" || !in {
+		return ""
+	}
+	return path.Join(r.Checkout.State, rest)
 }
 
 // CanKeep tells why Keep would refuse to keep the state of a run: some of it lies

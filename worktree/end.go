@@ -103,6 +103,9 @@ func plain(s string) string {
 	}, s)
 }
 
+// MergeKey is what the commit that merges a build carries in its trailer.
+func MergeKey(spec string) string { return "merge/" + spec }
+
 // Merged is what came of a merge.
 type Merged struct {
 	Commit string // the commit that holds it
@@ -128,7 +131,7 @@ func Merge(ctx context.Context, p Project) (Merged, error) {
 	if err != nil {
 		return Merged{}, err
 	}
-	key := "merge/" + s.spec
+	key := MergeKey(s.spec)
 	merged := Merged{Text: s.mergedBefore(), Before: true}
 	if merged.Before, err = s.Repo.IsAncestor(ctx, s.branch, "HEAD"); err != nil {
 		return Merged{}, err

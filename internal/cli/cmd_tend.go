@@ -317,30 +317,32 @@ func (p *page) cleanPlan(plan *upkeep.CleanPlan) {
 
 func (a *app) newUndo() *cobra.Command {
 	var flags upkeepFlags
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "undo [SNAPSHOT]",
 		Short: "Bring back the state before a resume, repair or clean-up",
 		Long: "Bring back a snapshot: files, git's index and HEAD as they were, and for a build its\n" +
-			"branch and its checkout. All that came since goes with it, also commits and work of\n" +
-			"other runs; that is said first. What has appeared since is archived, not deleted, and\n" +
-			"a snapshot of the present state is taken first.\n" +
+			"branch and its checkout. Only what the run changed since is taken back; what you or\n" +
+			"another run changed is shown and stays, unless you ask for --all. What has appeared\n" +
+			"since is archived, not deleted, and a snapshot of the present state is taken first.\n" +
 			"Without SNAPSHOT: the list of what can be brought back.",
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
-			return a.undo(cmd.Context(), flags, strings.Join(args, ""))
+			return a.undo(cmd.Context(), flags, strings.Join(args, ""), all)
 		}),
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "undo everything since, also what you or other runs changed")
 	flags.add(a, cmd, "schema/undo.v1.json")
 	return cmd
 }
 
-func (a *app) undo(ctx context.Context, flags upkeepFlags, id string) error {
+func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, all bool) error {
 	t := a.tender(flags)
 	list, err := t.Snapshots()
 	if err != nil {
 		return err
 	}
-	doc := report.Undo{Schema: report.UndoSchema, Root: flags.dir, Snapshots: []report.SnapshotLine{}, Changed: []string{}, Archived: []string{}, Notes: []string{}}
+	doc := report.Undo{Schema: report.UndoSchema, Root: flags.dir, Snapshots: []report.SnapshotLine{}, Changed: []string{}, Archived: []string{}, Kept: []string{}, Notes: []string{}}
 	for _, s := range list {
 		doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: s.ID, At: s.At, Why: s.Note})
 	}
@@ -351,24 +353,24 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string) error {
 	if i < 0 {
 		return misuse("no snapshot is called %q", id)
 	}
-	plan, err := t.PlanUndo(ctx, &list[i])
+	plan, err := t.PlanUndo(ctx, &list[i], all)
 	if err != nil {
 		return err
 	}
 	doc.Changed, doc.Notes = append(doc.Changed, plan.Back...), slices.Concat(doc.Notes, plan.Moves, plan.Others, plan.Missing)
 	doc.Archived = append(doc.Archived, plan.Appeared...)
+	for _, k := range plan.Kept {
+		doc.Kept = append(doc.Kept, k.Path)
+	}
 	question := "Bring it back?"
-	switch n := len(plan.Others); {
-	case n == 1:
-		question = "Bring it back, though the commit or run above goes with it?"
-	case n > 1:
-		question = fmt.Sprintf("Bring it back, though the list of %d commits and runs above goes with it?", n)
+	if n := len(plan.Others); all && n > 0 {
+		question = fmt.Sprintf("Bring it back, and undo %s of others as well?", count(n, "change"))
 	}
 	return a.tend(ctx, flags, tending{
 		document: &doc, question: question, back: "takes it back again",
-		show: func(p *page) { p.undoPlan(list[i], plan) },
+		show: func(p *page) { p.undoPlan(list[i], plan, all) },
 		do: func() (string, error) {
-			done, err := t.Undo(ctx, list[i].ID)
+			done, err := t.Undo(ctx, list[i].ID, all)
 			if err != nil {
 				return "", err
 			}
@@ -391,19 +393,33 @@ func (p *page) snapshots(list []report.SnapshotLine) {
 	p.line("`reprise undo %s --dry-run` shows what would change.", list[0].ID)
 }
 
-func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan) {
+func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, all bool) {
 	p.line("Snapshot %s of %s: %s", s.ID, s.At.UTC().Format(time.RFC3339), plain(s.Note))
 	p.some("  write back ", plan.Back)
 	p.some("  archive ", plan.Appeared)
-	if s.Tree != nil {
-		p.line("  git: HEAD, index and %s as they were", count(len(s.Tree.Entries), "file"))
+	switch {
+	case s.Tree == nil:
+	case plan.HeadStays != "":
+		p.line("  git: the branch and the index stay: %s", plan.HeadStays)
+	default:
+		p.line("  git: HEAD and index as they were")
 	}
 	for _, text := range plan.Moves {
 		p.line("  git: %s", plain(text))
 	}
-	if len(plan.Others) > 0 {
+	kept := slices.Clone(plan.Others)
+	for _, k := range plan.Kept {
+		kept = append(kept, k.String())
+	}
+	switch {
+	case len(kept) == 0:
+	case all:
 		p.line("This is undone as well; nothing of it is deleted:")
-		p.some("  ! ", plan.Others)
+		p.some("  ! ", kept)
+	default:
+		p.line("The run did not do this, and it stays:")
+		p.some("  ", kept)
+		p.line("`reprise undo %s --all` undoes it as well.", s.ID)
 	}
 	for _, text := range plan.Missing {
 		p.line("  ! %s", plain(text))

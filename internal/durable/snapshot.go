@@ -33,6 +33,10 @@ type SnapshotOptions struct {
 	// Runs are the runs it is about, with the branch and the checkout of each
 	// as they are; the files of the checkouts are kept with the tree.
 	Runs []RunState
+	// Writes is what the operation it is taken for is about to write, where that is
+	// known; To is the snapshot that is brought back next.
+	Writes []FileState
+	To     string
 }
 
 // RunState is one run that a snapshot is about.
@@ -68,6 +72,9 @@ type Snapshot struct {
 	// Runs is nil in a snapshot of an earlier version: it knows nothing of
 	// branches and checkouts of runs.
 	Runs []RunState `json:"runs"`
+	// Writes and To are what it was taken for: see SnapshotOptions.
+	Writes []FileState `json:"writes,omitempty"`
+	To     string      `json:"to,omitempty"`
 	// Left is what the snapshot does not hold and why. It is never silent.
 	Left    []Left   `json:"left,omitempty"`
 	Ignored []string `json:"ignored,omitempty"`
@@ -158,7 +165,7 @@ func (s *Store) snapshot(ctx context.Context, o SnapshotOptions) (*Snapshot, err
 	if err != nil {
 		return nil, err
 	}
-	snap := &Snapshot{ID: id, At: s.o.Now().UTC(), Gen: s.lease.holder.Generation, Note: o.Note, Ignored: o.Ignored, MaxFile: o.MaxFile}
+	snap := &Snapshot{ID: id, At: s.o.Now().UTC(), Gen: s.lease.holder.Generation, Note: o.Note, Ignored: o.Ignored, MaxFile: o.MaxFile, Writes: o.Writes, To: o.To}
 	for _, name := range o.Files {
 		if isTemp(path.Base(name)) {
 			continue // left by a process that died; no part of any state

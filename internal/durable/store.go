@@ -264,7 +264,8 @@ type Report struct {
 	Conflicts     []Conflict
 	// Stopped is what the last process left to say when the disk was full.
 	Stopped string
-	// PendingUndo names the snapshot to which an undo was begun and not ended.
+	// PendingUndo is what `reprise undo` was begun with and did not end: the snapshot,
+	// and --all where it was to keep nothing.
 	PendingUndo string
 	Notes       []Note
 }

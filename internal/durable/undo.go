@@ -34,12 +34,19 @@ type UndoOptions struct {
 	// a checkout is brought back afterwards. It is called once all that is
 	// there now is kept, without the store's lock.
 	Checkouts func(*Snapshot) error
+	// Keep are the files of the project that stay as they are, KeepHead leaves its
+	// HEAD and index alone. All says that an undo which is ended later is to keep
+	// nothing either.
+	Keep     map[string]bool
+	KeepHead bool
+	All      bool
 }
 
 // UndoRuns brings back a snapshot: the content, mode and kind of every file it
 // holds, and HEAD and index of git if it has a tree; the same for the checkouts of
 // its runs. What has appeared since is archived, never deleted; what the snapshot
-// left out stays as it is. A snapshot of the present state is taken first.
+// left out stays as it is, and so does what the options keep. A snapshot of the
+// present state is taken first.
 //
 // If the process dies here, Take reports PendingUndo; the same undo again
 // comes to the same end.
@@ -55,7 +62,7 @@ func (s *Store) UndoRuns(ctx context.Context, id string, o UndoOptions) (*UndoRe
 		}
 	}
 	// crash: undo-checkouts
-	return rep, s.endUndo(ctx, snap, before, rep)
+	return rep, s.endUndo(ctx, snap, before, o, rep)
 }
 
 func (s *Store) beginUndo(ctx context.Context, id string, o UndoOptions) (snap, before *Snapshot, rep *UndoReport, err error) {
@@ -68,7 +75,7 @@ func (s *Store) beginUndo(ctx context.Context, id string, o UndoOptions) (snap, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	now := SnapshotOptions{Tree: snap.Tree != nil, Ignored: snap.Ignored, MaxFile: snap.MaxFile, Note: "before undo to " + id, Runs: o.Runs}
+	now := SnapshotOptions{Tree: snap.Tree != nil, Ignored: snap.Ignored, MaxFile: snap.MaxFile, Note: "before undo to " + id, Runs: o.Runs, To: id}
 	for _, f := range snap.Files {
 		now.Files = append(now.Files, f.Path)
 	}
@@ -76,21 +83,25 @@ func (s *Store) beginUndo(ctx context.Context, id string, o UndoOptions) (snap, 
 		return nil, nil, nil, err
 	}
 	rep = &UndoReport{ID: id, Before: before.ID, Left: snap.Left}
-	return snap, before, rep, s.install(undoFile, []byte(id), nil)
+	begun := id
+	if o.All {
+		begun += " --all"
+	}
+	return snap, before, rep, s.install(undoFile, []byte(begun), nil)
 }
 
-func (s *Store) endUndo(ctx context.Context, snap, before *Snapshot, rep *UndoReport) error {
+func (s *Store) endUndo(ctx context.Context, snap, before *Snapshot, o UndoOptions, rep *UndoReport) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.writable(); err != nil {
 		return err
 	}
 	if snap.Tree != nil {
-		if err := s.restoreTrees(ctx, snap, before, rep); err != nil {
+		if err := s.restoreTrees(ctx, snap, before, o, rep); err != nil {
 			return err
 		}
 	}
-	if err := s.restoreFiles(snap, rep); err != nil {
+	if err := s.restoreFiles(snap, o, rep); err != nil {
 		return err
 	}
 	// crash: undo-done
@@ -101,14 +112,14 @@ func (s *Store) endUndo(ctx context.Context, snap, before *Snapshot, rep *UndoRe
 }
 
 // restoreFiles brings the state files back, all at once.
-func (s *Store) restoreFiles(snap *Snapshot, rep *UndoReport) error {
+func (s *Store) restoreFiles(snap *Snapshot, o UndoOptions, rep *UndoReport) error {
 	var edits []reprise.Edit
 	for _, f := range snap.Files {
 		now, err := s.stateOf(f.Path)
 		switch {
 		case err != nil:
 			return err
-		case now == f.Hash:
+		case now == f.Hash || o.Keep[f.Path]:
 			continue
 		case f.Hash.IsZero():
 			to, err := s.archive(f.Path)
@@ -194,7 +205,7 @@ func known(snap *Snapshot, tree *TreeState) map[GitPath]bool {
 }
 
 // restoreTrees brings back the working tree and those of the runs' checkouts.
-func (s *Store) restoreTrees(ctx context.Context, snap, before *Snapshot, rep *UndoReport) error {
+func (s *Store) restoreTrees(ctx context.Context, snap, before *Snapshot, o UndoOptions, rep *UndoReport) error {
 	g, err := openGit(ctx, s.dir)
 	if err != nil {
 		return err
@@ -203,7 +214,7 @@ func (s *Store) restoreTrees(ctx context.Context, snap, before *Snapshot, rep *U
 	for _, l := range before.Left {
 		now = append(now, TreeEntry{Path: l.Path})
 	}
-	if err := s.restoreTree(ctx, g, snap, snap.Tree, now, before.ID, rep); err != nil {
+	if err := s.restoreTree(ctx, g, snap, snap.Tree, now, before.ID, o, rep); err != nil {
 		return err
 	}
 	for i, r := range snap.Runs {
@@ -241,19 +252,20 @@ func (s *Store) restoreCheckout(ctx context.Context, g *git, snap *Snapshot, c *
 	for _, name := range names {
 		now = append(now, TreeEntry{Path: GitPath(name)})
 	}
-	return s.restoreTree(ctx, in, snap, c.Tree, now, was, rep)
+	return s.restoreTree(ctx, in, snap, c.Tree, now, was, UndoOptions{}, rep)
 }
 
 // restoreTree brings back one tree. now is what is there, was the name under which
 // the commit is kept that its branch points to.
-func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *TreeState, now []TreeEntry, was string, rep *UndoReport) error {
+func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *TreeState, now []TreeEntry, was string, o UndoOptions, rep *UndoReport) error {
 	if _, err := os.Lstat(filepath.Join(g.gitDir, "index.lock")); err == nil {
 		return errors.New("undo: git is at work here (index.lock exists)")
 	}
+	now = slices.DeleteFunc(now, func(e TreeEntry) bool { return o.Keep[string(e.Path)] })
 	if err := s.archiveNew(snap, tree, now, rep); err != nil {
 		return err
 	}
-	if err := s.restoreEntries(ctx, g, snap.ID, tree, rep); err != nil {
+	if err := s.restoreEntries(ctx, g, snap.ID, tree, o, rep); err != nil || o.KeepHead {
 		return err
 	}
 	if err := g.restoreHead(ctx, tree, was); err != nil {
@@ -296,14 +308,14 @@ func (s *Store) archiveAny(name string) (string, error) {
 }
 
 // restoreEntries writes back every file that is not what it was.
-func (s *Store) restoreEntries(ctx context.Context, g *git, id string, tree *TreeState, rep *UndoReport) error {
+func (s *Store) restoreEntries(ctx context.Context, g *git, id string, tree *TreeState, o UndoOptions, rep *UndoReport) error {
 	var todo []TreeEntry
 	var blobs []string
 	for _, e := range tree.Entries {
 		if !treeName(string(e.Path)) {
 			return &DamageError{Path: snapshotPath(id), Cause: fmt.Sprintf("%q is no path of the project", e.Path)}
 		}
-		if s.entryIs(g, e) {
+		if o.Keep[string(e.Path)] || s.entryIs(g, e) {
 			continue
 		}
 		todo, blobs = append(todo, e), append(blobs, e.Blob)

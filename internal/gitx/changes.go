@@ -1,6 +1,7 @@
 package gitx
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 
 	"reprise"
@@ -96,4 +98,35 @@ func (r *Repo) State(ctx context.Context, except func(name string) bool) (string
 		fmt.Fprintln(h)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// maxSince bounds how many commits Since lists: a part of them would be worse than none.
+const maxSince = 10_000
+
+// Since lists the commits that the current branch got since base, the latest first,
+// each with the files that it changed there, seen from this folder. Without a base they
+// are all of them. It is false where the branch does not hold base.
+func (r *Repo) Since(ctx context.Context, base string) (commits []reprise.Commit, held bool, err error) {
+	if r.head == "" {
+		return nil, base == "", nil
+	}
+	args := logArgs("--first-parent", "--diff-merges=first-parent", "--name-status", "--no-renames", "--max-count="+strconv.Itoa(maxSince+1),
+		"--end-of-options", r.head)
+	if base != "" {
+		if held, err = r.IsAncestor(ctx, base, r.head); err != nil || !held {
+			return nil, held, err
+		}
+		args = append(args, "^"+base)
+	}
+	args = append(args, "--")
+	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		return readLog(in, func(e entry) {
+			e.Files = r.relFiles(e.Files)
+			commits = append(commits, e.Commit)
+		})
+	}, args...)
+	if err == nil && len(commits) > maxSince {
+		err = fmt.Errorf("list commits since %s: %w", base, errTooLong)
+	}
+	return commits, true, err
 }

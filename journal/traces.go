@@ -1,0 +1,84 @@
+package journal
+
+import (
+	"slices"
+	"time"
+
+	"reprise"
+	"reprise/internal/durable"
+)
+
+// Traces are what journals tell of the changes that reprise and its agents made, to
+// tell them from anybody else's.
+type Traces struct {
+	// Wrote are the files of conventions with all that was ever written to them.
+	Wrote map[string][]reprise.Hash
+	// Left are the files that attempts changed and no commit holds, from the root of
+	// the repository, with what each was then; zero where that is not known.
+	Left map[string][]reprise.Hash
+	// Keys are what the commits of the attempts carry in their trailer; Commits are
+	// those that hold the work of one, with when it began.
+	Keys    map[string]bool
+	Commits map[string]time.Time
+	// Open tells that an attempt has no end on record: it may have changed anything.
+	Open bool
+}
+
+// Read adds what a journal tells, of the generations that count. With an error it holds
+// what could be read.
+func (t *Traces) Read(store *durable.Store, name string, counts func(generation uint64) bool) error {
+	if t.Keys == nil {
+		t.Left, t.Keys, t.Commits = map[string][]reprise.Hash{}, map[string]bool{}, map[string]time.Time{}
+	}
+	if t.Wrote == nil {
+		t.Wrote = map[string][]reprise.Hash{}
+	}
+	var hist History
+	var restored *reprise.Event // an undo that nothing followed may be half done
+	var files trail
+	_, err := store.ReadLog(name, func(rec durable.Record) error {
+		files.files = nil
+		err := files.read(rec, func(e *Entry) {
+			if restored != nil {
+				hist.Add(restored)
+				restored = nil
+			}
+			if e.Event.Kind == reprise.StateRestored {
+				restored = &e.Event
+				return
+			}
+			if open := hist.Step(e.Event.Step).Open; counts(rec.Gen) {
+				t.add(&e.Event, open)
+			}
+			hist.Add(&e.Event)
+		})
+		if counts(rec.Gen) {
+			for _, f := range files.files {
+				t.Wrote[f.Path] = append(t.Wrote[f.Path], f.After)
+			}
+		}
+		return err
+	})
+	for _, ev := range hist.Open() {
+		t.Open = t.Open || t.Keys[ev.Key]
+	}
+	return err
+}
+
+// add adds an event; open is the attempt of its step that has no end before it.
+func (t *Traces) add(ev, open *reprise.Event) {
+	if ev.Key != "" {
+		t.Keys[ev.Key] = true
+	}
+	if ev.Commit != "" && open != nil && ev.Kind == reprise.StepFinished {
+		t.Commits[ev.Commit] = open.At
+	}
+	for _, name := range ev.Left {
+		if !slices.ContainsFunc(ev.Work, func(f reprise.Expected) bool { return f.Path == name }) {
+			t.Left[name] = append(t.Left[name], reprise.Hash{})
+		}
+	}
+	for _, f := range ev.Work {
+		t.Left[f.Path] = append(t.Left[f.Path], f.Before)
+	}
+}

@@ -1,0 +1,231 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/internal/gitx"
+	"reprise/journal"
+	"reprise/worktree"
+)
+
+// whose tells what the runs of a snapshot changed since it was taken from what anybody
+// else did. What nothing tells of is somebody else's: it is kept.
+type whose struct {
+	snap   *durable.Snapshot
+	store  *durable.Store
+	repo   *gitx.Repo // nil without git
+	traces journal.Traces
+	// ours and others are the files that commits changed since, foreign the commits
+	// that are not the runs'.
+	ours, others map[string]bool
+	foreign      []reprise.Commit
+	changed      map[string]bool // files that no commit holds
+	brought      func(name string) bool
+	headMoved    string // why HEAD is not the runs' to move, "" if it is
+	unread       []string
+}
+
+// whose asks the journals, the snapshots and git.
+func (t Tender) whose(ctx context.Context, store *durable.Store, g *repository, snap *durable.Snapshot) (*whose, error) {
+	w := &whose{
+		snap: snap, store: store, ours: map[string]bool{}, others: map[string]bool{}, changed: map[string]bool{},
+		brought: func(string) bool { return false },
+	}
+	list, err := store.Snapshots()
+	if err != nil {
+		w.unread = append(w.unread, err.Error())
+	}
+	if err := w.readJournals(list); err != nil {
+		return nil, err
+	}
+	var to *durable.Snapshot
+	if i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == snap.To && snap.To != "" }); i >= 0 {
+		to = &list[i]
+		back, appeared, err := store.PlanUndo(ctx, to)
+		if err != nil {
+			return nil, err
+		}
+		w.brought = func(name string) bool { return !slices.Contains(back, name) && !slices.Contains(appeared, name) }
+	}
+	if snap.Tree == nil {
+		return w, nil
+	}
+	if w.repo, err = g.open(ctx, store); err != nil {
+		return nil, err
+	}
+	return w, w.readGit(ctx, to)
+}
+
+// readJournals reads what the runs of the snapshot wrote since: their journals, and of
+// every other what was written while one of them was worked on.
+func (w *whose) readJournals(list []durable.Snapshot) error {
+	at := map[uint64]bool{}
+	for _, s := range list {
+		if s.ID < w.snap.ID || !w.covers(s.Runs) {
+			continue
+		}
+		at[s.Gen] = true
+		for _, f := range s.Writes {
+			w.traces.Wrote = appendTo(w.traces.Wrote, f.Path, f.Hash)
+		}
+	}
+	names, err := w.store.Logs()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		own := w.about(name)
+		err := w.traces.Read(w.store, name, func(gen uint64) bool { return gen >= w.snap.Gen && (own || at[gen]) })
+		var damage *durable.DamageError
+		if errors.As(err, &damage) {
+			w.unread = append(w.unread, fmt.Sprintf("the journal %s cannot be read whole: what only it tells of counts as yours", name))
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func appendTo(m map[string][]reprise.Hash, name string, h reprise.Hash) map[string][]reprise.Hash {
+	if m == nil {
+		m = map[string][]reprise.Hash{}
+	}
+	m[name] = append(m[name], h)
+	return m
+}
+
+// about reports whether a journal is that of a run of the snapshot. One of an earlier
+// version does not name its runs: then all are.
+func (w *whose) about(log string) bool {
+	return w.snap.Runs == nil || slices.ContainsFunc(w.snap.Runs, func(r durable.RunState) bool {
+		return journal.Names(log, reprise.Ref{Layout: r.Layout, ID: r.ID, Path: r.Path})
+	})
+}
+
+// covers reports whether runs are all among those of the snapshot.
+func (w *whose) covers(runs []durable.RunState) bool {
+	for _, r := range runs {
+		if w.snap.Runs != nil && !slices.ContainsFunc(w.snap.Runs, func(o durable.RunState) bool { return o.Layout == r.Layout && o.ID == r.ID }) {
+			return false
+		}
+	}
+	return len(runs) > 0
+}
+
+// readGit reads whose the commits since are, and which files none holds.
+func (w *whose) readGit(ctx context.Context, to *durable.Snapshot) error {
+	head := w.repo.Head()
+	commits, held, err := w.repo.Since(ctx, w.snap.Tree.Head)
+	if err != nil {
+		return err
+	}
+	var since time.Time // when the attempt began whose commits follow
+	for _, c := range commits {
+		began, ends := w.traces.Commits[c.Hash]
+		if ends {
+			since = began.Truncate(time.Second) // as precise as git is
+		}
+		files := w.ours
+		// Agents may commit without a trailer: the attempt's last one is on record.
+		own := ends || len(c.Steps) == 0 && !since.IsZero() && !c.At.Before(since)
+		if !own && !slices.ContainsFunc(c.Steps, w.made) {
+			since, files, w.foreign = time.Time{}, w.others, append(w.foreign, c)
+		}
+		for _, f := range c.Files {
+			files[f.Path] = true
+		}
+	}
+	back := to != nil && to.Tree != nil && to.Tree.Head == head
+	switch branch := strings.TrimPrefix(w.snap.Tree.Branch, "refs/heads/"); {
+	case len(w.foreign) > 0:
+		w.headMoved = "it has commits that are not the run's"
+	case !held && !back:
+		w.headMoved = "it does not hold the commit that it stood at"
+	case branch != w.repo.Current() && !back:
+		w.headMoved = "another one is checked out"
+	}
+	names, err := w.repo.Changes(ctx)
+	for _, name := range names {
+		if in, ok := strings.CutPrefix(name, w.repo.Prefix()); ok {
+			w.changed[in] = true
+		}
+	}
+	return err
+}
+
+// made reports whether a trailer is that of an attempt of the runs, or of their merge.
+func (w *whose) made(trailer string) bool {
+	return w.traces.Keys[strings.TrimSuffix(trailer, reprise.TrailerAccepted)] ||
+		slices.ContainsFunc(w.snap.Runs, func(r durable.RunState) bool { return trailer == worktree.MergeKey(r.ID) })
+}
+
+// runs reports whether a change of a file is the runs' alone, and if not whether they
+// changed it as well.
+func (w *whose) runs(name string) (alone, too bool, err error) {
+	committed := w.ours[name] || w.others[name]
+	if committed && !w.changed[name] {
+		return !w.others[name], w.ours[name], nil
+	}
+	now, err := w.store.HashFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		now, err = reprise.Hash{}, nil
+	}
+	wrote, left := w.traces.Wrote[name], w.traces.Left[w.inRepo(name)]
+	for _, r := range w.snap.Runs {
+		if copied := inCheckout(r, name); copied != "" {
+			wrote = slices.Concat(wrote, w.traces.Wrote[copied])
+		}
+	}
+	too = w.ours[name] || len(wrote) > 0 || len(left) > 0
+	switch {
+	case err != nil || w.others[name]:
+		return false, too, nil // what cannot be read is nobody's to put away
+	case len(wrote) > 0:
+		return slices.Contains(wrote, now) || now.IsZero(), too, nil
+	case w.brought(name), now.IsZero() && w.state(name):
+		return true, too, nil
+	case len(left) > 0:
+		print, err := w.repo.Print(w.inRepo(name))
+		return slices.Contains(left, print) || slices.Contains(left, reprise.Hash{}), too, err
+	}
+	return w.traces.Open, too, nil
+}
+
+// inRepo is the name of a file from the root of the repository.
+func (w *whose) inRepo(name string) string {
+	if w.repo == nil {
+		return name
+	}
+	return path.Join(w.repo.Prefix(), name)
+}
+
+// state reports whether a file is one that the state of the runs is kept in.
+func (w *whose) state(name string) bool {
+	return slices.ContainsFunc(w.snap.Files, func(f durable.FileState) bool { return f.Path == name })
+}
+
+// split keeps those of the files whose change is the runs' alone, and adds the others to
+// those that stay.
+func (w *whose) split(names []string, stay []Kept) (theirs []string, _ []Kept, err error) {
+	for _, name := range names {
+		alone, too, err := w.runs(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if alone {
+			theirs = append(theirs, name)
+		} else {
+			stay = append(stay, Kept{name, too})
+		}
+	}
+	return theirs, stay, nil
+}
