@@ -49,6 +49,9 @@ type Job struct {
 
 	Timeout time.Duration // of the whole; zero stands for none
 	Silence time.Duration // without a sign of life; zero stands for none
+	// Call replaces Silence while a tool call is under way: it may run for long
+	// without a word.
+	Call time.Duration
 
 	// Inherit are open files the process and all it starts keep: the lease.
 	Inherit []*os.File

@@ -47,7 +47,7 @@ func claudeMessage(s *stream, e loose.Value) string {
 				show = s.say(p.Text("text"), false)
 			}
 		case kind == "tool_use":
-			show = s.started(p.Text("id"), p.Text("name"), inputSummary(p.At("input")))
+			show = s.started(p.Text("id"), p.Text("name"), inputText(p.At("input")))
 		case kind == "tool_result":
 			s.finished(p.Text("tool_use_id"))
 		}

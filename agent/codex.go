@@ -15,7 +15,7 @@ func readCodex(s *stream, e loose.Value) string {
 	case "turn.started":
 		s.begin()
 	case "item.started":
-		input := cmp.Or(firstLine(item.Text("command")+item.Text("query")), inputSummary(item.At("arguments")))
+		input := cmp.Or(item.Text("command")+item.Text("query"), inputText(item.At("arguments")))
 		return s.started(item.Text("id"), item.First("tool", "type"), input)
 	case "item.completed":
 		s.finished(item.Text("id"))

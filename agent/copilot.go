@@ -23,7 +23,7 @@ func readCopilot(s *stream, e loose.Value) string {
 			return s.say(content, false)
 		}
 	case "tool.execution_start":
-		return s.started(data.Text("toolCallId"), data.Text("toolName"), inputSummary(data.At("arguments")))
+		return s.started(data.Text("toolCallId"), data.Text("toolName"), inputText(data.At("arguments")))
 	case "tool.execution_complete":
 		s.finished(data.Text("toolCallId"))
 		if code := data.Text("error", "code"); code == "denied" || code == "rejected" {

@@ -17,7 +17,7 @@ func readGemini(s *stream, e loose.Value) string {
 			return s.say(e.Text("content"), delta)
 		}
 	case "tool_use":
-		return s.started(e.Text("tool_id"), e.Text("tool_name"), inputSummary(e.At("parameters")))
+		return s.started(e.Text("tool_id"), e.Text("tool_name"), inputText(e.At("parameters")))
 	case "tool_result":
 		s.finished(e.Text("tool_id"))
 	case "error":

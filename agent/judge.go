@@ -33,6 +33,8 @@ func (s *stream) judge(r *Result, account string) {
 		// It waited for a limit to end, and said so.
 		if c := s.waiting(r); c.outcome == Limited {
 			r.Outcome, r.Reason, r.Until = Limited, c.reason, c.until
+		} else if n := len(s.open); n > 0 {
+			r.Reason += ": " + s.open[n-1].shown()
 		}
 		return
 	}

@@ -31,6 +31,9 @@ type Launch struct {
 	// error asks the agent to stop, and the outcome is Failed with its text.
 	// Without it the last line of what is printed is shown.
 	Stream func(line []byte) (show string, err error)
+	// Busy, if set, is asked after each call of Stream whether a tool call is
+	// under way.
+	Busy func() bool
 	// Finish, if set, sees the result before Wait returns it and may correct it
 	// by what the stream said. The result is redacted after it.
 	Finish func(*Result)

@@ -17,6 +17,7 @@ func readOpencode(s *stream, e loose.Value) string {
 	part := e.At("part")
 	switch e.Text("type") {
 	case "step_start":
+		s.step = true
 		if !s.folding {
 			s.begin()
 		}
@@ -31,6 +32,7 @@ func readOpencode(s *stream, e loose.Value) string {
 	case "tool_use":
 		return opencodeTool(s, part)
 	case "step_finish":
+		s.step = false
 		switch reason := part.Text("reason"); {
 		case s.folding || e.Odd():
 		case reason == "stop":
@@ -41,6 +43,7 @@ func readOpencode(s *stream, e loose.Value) string {
 			s.ending = ending{Failed, "its answer was longer than the model may write", time.Time{}}
 		}
 	case "error":
+		s.step = false
 		opencodeError(s, e.At("error"))
 	}
 	return ""

@@ -151,6 +151,7 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 	l.Argv = p.line(o, job, s.want)
 	l.Env = unset(p.env, job.Env)
 	l.Stream = func(line []byte) (string, error) { return s.line(line, p.read, learned) }
+	l.Busy = s.busy
 	l.Finish = func(r *Result) { s.judge(r, o.LimitedBy()) }
 	return l.Start(ctx, job)
 }

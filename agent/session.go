@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type session struct {
 
 	began   time.Time
 	heard   atomic.Int64 // when it last printed something, after began
+	calling atomic.Bool  // a tool call is under way
 	bytes   atomic.Int64
 	broken  chan error // the first error of Stream
 	stdin   *os.File
@@ -41,6 +43,7 @@ type session struct {
 var (
 	errTimeout = errors.New("it took longer than it may")
 	errSilence = errors.New("it gave no sign of life")
+	errCall    = errors.New("its tool call gave no sign of life")
 )
 
 // start makes the pipes and the process. On an error nothing is open.
@@ -137,8 +140,9 @@ func (s *session) watch(ctx context.Context) error {
 		defer timer.Stop()
 		timeout = timer.C
 	}
-	if s.job.Silence > 0 {
-		ticker := time.NewTicker(max(s.job.Silence/10, time.Millisecond))
+	if s.job.Silence > 0 || s.job.Call > 0 {
+		shorter := min(cmp.Or(s.job.Silence, s.job.Call), cmp.Or(s.job.Call, s.job.Silence))
+		ticker := time.NewTicker(max(shorter/10, time.Millisecond))
 		defer ticker.Stop()
 		tick = ticker.C
 	}
@@ -153,11 +157,24 @@ func (s *session) watch(ctx context.Context) error {
 		case <-timeout:
 			return errTimeout
 		case <-tick:
-			if time.Since(s.began)-time.Duration(s.heard.Load()) > s.job.Silence {
-				return errSilence
+			if err := s.job.overdue(time.Since(s.began)-time.Duration(s.heard.Load()), s.calling.Load()); err != nil {
+				return err
 			}
 		}
 	}
+}
+
+// overdue says whether an agent was quiet for too long, nil if it was not. The end of a
+// call is printed, so that silence counts from there.
+func (j *Job) overdue(quiet time.Duration, calling bool) error {
+	limit, why := j.Silence, errSilence
+	if calling {
+		limit, why = j.Call, errCall
+	}
+	if limit > 0 && quiet > limit {
+		return why
+	}
+	return nil
 }
 
 // read passes one output on until it ends.
@@ -219,6 +236,7 @@ func (l lastOf) Write(p []byte) (int, error) {
 
 func (s *session) stream(line []byte) {
 	show, err := s.launch.Stream(line)
+	s.calling.Store(s.launch.Busy != nil && s.launch.Busy())
 	if show != "" {
 		s.say.say(s.redact.String(show))
 	}
@@ -266,6 +284,8 @@ func (s *session) ending(r *Result, report shim.Report, lost error) {
 		r.Outcome, r.Reason = TimedOut, fmt.Sprintf("it was stopped after %s, the longest it may take", s.job.Timeout)
 	case report.Asked && errors.Is(s.why, errSilence):
 		r.Outcome, r.Reason = TimedOut, fmt.Sprintf("it was stopped because it printed nothing for %s", s.job.Silence)
+	case report.Asked && errors.Is(s.why, errCall):
+		r.Outcome, r.Reason = TimedOut, fmt.Sprintf("it was stopped because a tool call gave no sign of life for %s", s.job.Call)
 	case report.Asked && s.why != nil && !errors.Is(s.why, context.Canceled):
 		r.Outcome, r.Reason = Failed, "it was stopped: "+s.why.Error()
 	case report.Asked:

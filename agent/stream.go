@@ -14,10 +14,13 @@ import (
 // OpenCall is a tool call that was begun and whose end was not seen.
 type OpenCall struct {
 	Tool  string
-	Input string // its command or its file, shortened; words of an agent, not ours
+	Input string // its command or its file; words of an agent, not ours
 
 	id string
 }
+
+// shown is the call as a line for people.
+func (c OpenCall) shown() string { return firstLine(c.Tool + " " + c.Input) }
 
 // stream is what is known of a session from what its program printed.
 type stream struct {
@@ -38,6 +41,8 @@ type stream struct {
 	// whose process ended well. mended tells of an error that was overcome, which
 	// still shows in the exit code.
 	soft, mended, folding bool
+	// step tells that a step is under way whose calls are shown when they are over.
+	step bool
 
 	events int
 	cut    objects
@@ -124,10 +129,11 @@ func (s *stream) started(id, tool, input string) string {
 	s.begin()
 	s.more = false
 	s.finished(id)
+	c := OpenCall{Tool: firstLine(tool), Input: strings.ToValidUTF8(input[:min(len(input), maxInput)], ""), id: id}
 	if len(s.open) < maxKept {
-		s.open = append(s.open, OpenCall{Tool: firstLine(tool), Input: input, id: id})
+		s.open = append(s.open, c)
 	}
-	return strings.TrimSpace(tool + " " + input)
+	return c.shown()
 }
 
 // finished notes the end of one.
@@ -135,6 +141,9 @@ func (s *stream) finished(id string) {
 	s.more, s.waits = false, cause{}
 	s.open = slices.DeleteFunc(s.open, func(c OpenCall) bool { return c.id == id })
 }
+
+// busy reports whether a tool call is under way, or may be.
+func (s *stream) busy() bool { return len(s.open) > 0 || s.step }
 
 // refused notes what was not allowed, or not answered.
 func (s *stream) refused(what string) {
@@ -149,9 +158,12 @@ func (s *stream) failed(status int, message string) {
 	s.ending = ending{c.outcome, c.reason, c.until}
 }
 
-// inputSummary makes a line of a tool's input: its command or its file if it has
-// one, otherwise the whole.
-func inputSummary(input loose.Value) string {
+// inputSummary makes a line of a tool's input.
+func inputSummary(input loose.Value) string { return firstLine(inputText(input)) }
+
+// inputText is what of a tool's input says what it does: its command or its file
+// if it has one, otherwise the whole.
+func inputText(input loose.Value) string {
 	text := input.First("command", "cmd", "file_path", "path", "filePath", "url", "pattern", "prompt", "query")
 	if text == "" {
 		text = input.JSON()
@@ -159,14 +171,16 @@ func inputSummary(input loose.Value) string {
 	if text == "{}" {
 		return ""
 	}
-	return firstLine(text)
+	return text
 }
 
-// Bounds of what is kept of a session: a line, the last words, open calls.
+// Bounds of what is kept of a session: a line, the last words, open calls and
+// what each was given.
 const (
-	maxLine = 240
-	maxText = 64 << 10
-	maxKept = 100
+	maxLine  = 240
+	maxText  = 64 << 10
+	maxKept  = 100
+	maxInput = 8 << 10
 )
 
 // firstLine makes one printable, bounded line of a text.

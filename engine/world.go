@@ -26,6 +26,7 @@ type binding struct {
 	secrets   []string
 	timeout   time.Duration
 	silence   time.Duration
+	call      time.Duration
 	continues bool // it can go on with a session
 }
 
@@ -54,7 +55,7 @@ func (w *work) bind(a reprise.Assignment) (_ binding, err error) {
 	env, secrets := w.Settings.Environ(w.Environ, s)
 	return binding{
 		name: s.Name, agent: ag, command: s.Command, env: env, secrets: secrets,
-		timeout: pick(a.Timeout, s.Timeout, w.Settings.Timeout), silence: pick(s.Silence, w.Settings.Silence),
+		timeout: pick(a.Timeout, s.Timeout, w.Settings.Timeout), silence: pick(s.Silence, w.Settings.Silence), call: pick(s.Call, w.Settings.Call),
 		continues: s.Preset != "" && s.Preset != "command",
 	}, nil
 }

@@ -219,6 +219,7 @@ func (s *Settings) overlay(f *file) {
 	set(&s.Backoff, f.Backoff)
 	set(&s.Timeout, f.Timeout)
 	set(&s.Silence, f.Silence)
+	set(&s.Call, f.Call)
 	set(&s.Grace, f.Grace)
 	set(&s.MaxLog, f.MaxLog)
 }

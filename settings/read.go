@@ -25,8 +25,8 @@ type Problems = doc.Problems
 
 // The keys of the file and of one agent; schema/settings.v1.json has the same.
 var (
-	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "grace", "max_log", "prompts", checklist.OwnName}
-	agentKeys = []string{"preset", "command", "model", "approve", "account", "env", "timeout", "silence"}
+	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "call", "grace", "max_log", "prompts", checklist.OwnName}
+	agentKeys = []string{"preset", "command", "model", "approve", "account", "env", "timeout", "silence", "call"}
 )
 
 // nameForm is what agents and roles may be called.
@@ -74,6 +74,7 @@ func read(name string, data []byte) *file {
 	f.Backoff = top.At("backoff").Duration()
 	f.Timeout = top.At("timeout").Duration()
 	f.Silence = top.At("silence").Duration()
+	f.Call = top.At("call").Duration()
 	f.Grace = top.At("grace").Duration()
 	f.MaxLog = top.At("max_log").Size()
 	checklist.ReadFamilies(top.At(checklist.OwnName)) // for what is wrong there; the convention reads them itself
@@ -110,7 +111,7 @@ func readAgent(e doc.Entry) (Agent, bool) {
 		Name: e.Name, Source: e.Key.Source(),
 		Preset: f.At("preset").Word(Presets()...), Command: f.At("command").Argv(), Model: f.At("model").Text(), Env: f.At("env").Env(),
 		Approve: f.At("approve").Word("none", "edits", "all"), Account: f.At("account").Text(),
-		Timeout: f.At("timeout").Duration(), Silence: f.At("silence").Duration(),
+		Timeout: f.At("timeout").Duration(), Silence: f.At("silence").Duration(), Call: f.At("call").Duration(),
 	}
 	switch {
 	case !f.At("preset").Has() && !f.At("command").Has():

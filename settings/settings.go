@@ -40,6 +40,7 @@ type Settings struct {
 	Backoff  time.Duration // before the second attempt; doubles with each
 	Timeout  time.Duration // of one attempt
 	Silence  time.Duration // without a sign of life
+	Call     time.Duration // without one, while a tool call is under way
 	Grace    time.Duration // between asking an agent to stop and killing it
 	MaxLog   int64         // bytes of output kept of one attempt
 }
@@ -56,7 +57,7 @@ type Agent struct {
 	// stands for edits. Account names what its usage limits hold for.
 	Approve, Account string
 	Timeout          time.Duration  // zero stands for that of all
-	Silence          time.Duration  // likewise
+	Silence, Call    time.Duration  // likewise
 	Source           reprise.Source // where it is declared
 }
 
@@ -78,6 +79,9 @@ func (s *Settings) For(role string) (Agent, error) {
 	}
 	if a.Silence == 0 {
 		a.Silence = s.Silence
+	}
+	if a.Call == 0 {
+		a.Call = s.Call
 	}
 	return a, nil
 }
@@ -103,6 +107,6 @@ func Default() *Settings {
 	return &Settings{
 		Agents: map[string]Agent{}, Roles: map[string]string{},
 		Parallel: 1, Attempts: 3, Cutoffs: 20, Backoff: 2 * time.Second,
-		Timeout: 2 * time.Hour, Silence: 20 * time.Minute, Grace: 10 * time.Second, MaxLog: 64 << 20,
+		Timeout: 2 * time.Hour, Silence: 20 * time.Minute, Call: time.Hour, Grace: 10 * time.Second, MaxLog: 64 << 20,
 	}
 }

@@ -134,7 +134,7 @@ func TestOR11_settings_are_read(t *testing.T) {
 	t.Parallel()
 	got, err := load(t, `
 agents:
-  c: {preset: claude, model: m, env: {A: 1, B: ""}, timeout: 1h30m, silence: 500ms, command: [/opt/claude, --x, ""]}
+  c: {preset: claude, model: m, env: {A: 1, B: ""}, timeout: 1h30m, silence: 500ms, call: 2h, command: [/opt/claude, --x, ""]}
   t: {command: [make, -j, 4, test]}
 roles: {default: c, qa: t}
 env: [FOO, NPM_*]
@@ -145,6 +145,7 @@ cutoffs: 7
 backoff: 1s
 timeout: 3h
 silence: 1m
+call: 3m
 grace: 2s
 max_log: 2 KiB
 `)
@@ -153,11 +154,11 @@ max_log: 2 KiB
 	}
 	want := &Settings{
 		Agents: map[string]Agent{
-			"c": {Name: "c", Preset: "claude", Model: "m", Command: []string{"/opt/claude", "--x", ""}, Env: map[string]string{"A": "1", "B": ""}, Timeout: 90 * time.Minute, Silence: 500 * time.Millisecond},
+			"c": {Name: "c", Preset: "claude", Model: "m", Command: []string{"/opt/claude", "--x", ""}, Env: map[string]string{"A": "1", "B": ""}, Timeout: 90 * time.Minute, Silence: 500 * time.Millisecond, Call: 2 * time.Hour},
 			"t": {Name: "t", Preset: "command", Command: []string{"make", "-j", "4", "test"}},
 		},
 		Roles: map[string]string{"default": "c", "qa": "t"}, Env: []string{"FOO", "NPM_*"}, Secrets: []string{"MY"},
-		Parallel: 3, Attempts: 5, Cutoffs: 7, Backoff: time.Second, Timeout: 3 * time.Hour, Silence: time.Minute, Grace: 2 * time.Second, MaxLog: 2048,
+		Parallel: 3, Attempts: 5, Cutoffs: 7, Backoff: time.Second, Timeout: 3 * time.Hour, Silence: time.Minute, Call: 3 * time.Minute, Grace: 2 * time.Second, MaxLog: 2048,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Agent{}, "Source")); diff != "" {
 		t.Error(diff)
@@ -166,7 +167,7 @@ max_log: 2 KiB
 		t.Errorf("declared at %s", src)
 	}
 	qa, err := got.For("qa")
-	if err != nil || qa.Timeout != 3*time.Hour || qa.Silence != time.Minute {
+	if err != nil || qa.Timeout != 3*time.Hour || qa.Silence != time.Minute || qa.Call != 3*time.Minute {
 		t.Errorf("qa: %+v, %v", qa, err)
 	}
 	if a, _ := got.For("anything"); a.Name != "c" || a.Timeout != 90*time.Minute {
