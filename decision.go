@@ -80,3 +80,11 @@ type Decision struct {
 	// again because what they should have left is missing.
 	Keep, Again []string
 }
+
+// Reason is the most important of the reasons, "" if there is none.
+func (d Decision) Reason() string {
+	if len(d.Reasons) == 0 {
+		return ""
+	}
+	return d.Reasons[0]
+}

@@ -28,10 +28,10 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		}
 		d.refuse(Running, why)
 		return d
-	case o.liveSession(r) != nil:
+	case o.LiveSession(r, true) != nil:
 		// An agent works in the folder, on this run or another: a second one
 		// beside it would cost work.
-		s := o.liveSession(r)
+		s := o.LiveSession(r, true)
 		state := Running
 		if r.State == NotStarted {
 			state = NotStarted
@@ -78,6 +78,11 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.because("waits for a limit until " + r.Until.UTC().Format("2006-01-02 15:04 MST"))
 	default:
 		d.start(r)
+	}
+	if s := o.LiveSession(r, false); s != nil && d.Action == Start {
+		// It can be given something to do at any moment: only a person knows.
+		d.State, d.Action = Waiting, Ask
+		d.Reasons = append([]string{s.Waits()}, d.Reasons...)
 	}
 	d.heed(r, rules.Choice)
 	d.Waits = r.waits(d.Action)
@@ -128,11 +133,7 @@ func (d *Decision) suspend(r *Run, o Observed) {
 			if d.Verdict == Safe {
 				d.Verdict = Caution
 			}
-			what := []rune(c.Text)
-			if len(what) == 0 {
-				what = []rune(c.Tool)
-			}
-			d.because(fmt.Sprintf("%s began %q and left no result: find out whether it took effect", s.CLI, string(what[:min(len(what), 60)])))
+			d.because(fmt.Sprintf("%s began %q and left no result: find out whether it took effect", s.CLI, cmp.Or(c.Text, c.Tool)))
 		}
 	}
 }

@@ -119,7 +119,8 @@ func (r *Run) Reopens() bool {
 }
 
 // Holds reports whether only a person lets the run continue, and there is no question
-// that they could answer: it was paused, or its files say that it waits for them.
+// that they could answer: it was paused, its files say that it waits for them, or a
+// session is open in its folder.
 func (d Decision) Holds(r *Run) bool {
 	_, answered := r.unusedAnswer()
 	return d.Action == Ask && d.State == Waiting && len(r.PendingQuestions()) == 0 && len(r.Asks) == 0 && !answered && !r.spent(d.Units)

@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -18,8 +19,9 @@ type Session struct {
 	Dir     string
 	Started time.Time
 	Last    time.Time // of its latest record
-	// Ended tells that the transcript ends in good order: nothing was under
-	// way. False is no proof of the contrary.
+	// Ended tells that nothing was under way: its transcript ends in good order,
+	// or it was not given anything to do. False is no proof of the contrary, and
+	// then something of Calls is open.
 	Ended bool
 	// Lost counts records that could not be read; Part tells that the middle
 	// of a large transcript was left out.
@@ -31,7 +33,8 @@ type Session struct {
 	// Caller tells that it is the session this process was started from. What
 	// it has under way includes this very look, and holds nothing up.
 	Caller bool
-	// Calls are those that were started and have no result, oldest first.
+	// Calls are those that were started and have no result, oldest first. A turn
+	// without an end, in which none is known, is one of them.
 	Calls []Call
 }
 
@@ -128,14 +131,20 @@ func (s Session) Busy() bool {
 	return !s.Ended || slices.ContainsFunc(s.Calls, Call.Open)
 }
 
-// liveSession is a session that is at work where a run works, nil if none is.
-func (o Observed) liveSession(r *Run) *Session {
+// LiveSession is a session that is open where a run works, nil if none is: one that is
+// at work, or one that has nothing under way.
+func (o Observed) LiveSession(r *Run, busy bool) *Session {
 	for _, s := range o.SessionsOn(r) {
-		if s.Owner.Life == Alive && s.Busy() {
+		if s.Owner.Life == Alive && s.Busy() == busy {
 			return &s
 		}
 	}
 	return nil
+}
+
+// Waits says that a session is open and waits.
+func (s *Session) Waits() string {
+	return fmt.Sprintf("a session of %s is open in the same folder and waits: %s", s.CLI, s.Owner.Reason)
 }
 
 // elsewhere reports whether a folder belongs to a checkout of its own.

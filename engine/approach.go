@@ -38,6 +38,8 @@ const (
 type UnattendedError struct {
 	Run  *reprise.Run
 	Need Need
+	// Reason is why the run does not continue by itself.
+	Reason string
 }
 
 // Error implements error.
@@ -47,7 +49,7 @@ func (e *UnattendedError) Error() string {
 	case e.Need == NeedsWay:
 		return "resume " + e.Run.ID + ": a choice is needed, and there is no terminal to ask on"
 	case e.Need == NeedsRelease:
-		return "resume " + e.Run.ID + ": " + e.Run.Reason + "; autopilot does not take that back"
+		return "resume " + e.Run.ID + ": " + e.Reason + "; autopilot does not take that back"
 	case len(open) == 0:
 		return "resume " + e.Run.ID + ": a person has to say how it goes on"
 	}
@@ -81,7 +83,7 @@ func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, er
 	}
 	held := ended || w.Mode == Autopilot && !w.said() && d.Holds(r)
 	if held && !w.Asks {
-		return Leave, c, &UnattendedError{r, NeedsRelease}
+		return Leave, c, &UnattendedError{r, NeedsRelease, d.Reason()}
 	}
 	// A pre-flight check wants an explicit yes, except for choices that ask themselves or
 	// only show.
@@ -93,7 +95,7 @@ func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, er
 	}
 	switch {
 	case !w.Asks:
-		return Leave, c, &UnattendedError{r, NeedsWay}
+		return Leave, c, &UnattendedError{r, NeedsWay, d.Reason()}
 	case w.Mode != Preflight:
 		return PickWay, c, nil
 	}
@@ -120,7 +122,7 @@ func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error
 	}
 	switch {
 	case c.Option == reprise.OptionAnswer && w.Mode == Autopilot && !w.Asks:
-		return Leave, c, &UnattendedError{r, NeedsAnswer}
+		return Leave, c, &UnattendedError{r, NeedsAnswer, d.Reason()}
 	case asksItself(c):
 		return Go, c, nil
 	case c.Means().GivesUp:

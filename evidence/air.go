@@ -81,7 +81,9 @@ func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 	a.workers = proc.Working(a.dirs...)
 	found = a.judge(raw, query)
 	slices.SortStableFunc(found, func(x, y reprise.Session) int { return y.Last.Compare(x.Last) })
-	overtake(found)
+	overtake(found, func(s reprise.Session) bool {
+		return slices.ContainsFunc(raw, func(r *transcript.Session) bool { return r.CLI == s.CLI && a.named(r.ID) == s.ID && r.Answered })
+	})
 	return found, a.unread
 }
 
@@ -200,11 +202,14 @@ func (a *air) joinStream(raw []*transcript.Session, logs string) []*transcript.S
 			continue
 		}
 		known := raw[i]
-		known.Ended = s.Ended
+		if known.Last.After(s.Last.Add(clockSlack)) {
+			known.Calls = append(known.Calls, s.Calls...) // somebody else continued it
+			continue
+		}
+		known.Ended, known.Unsure, known.Calls = s.Ended, s.Unsure, s.Calls
 		if s.Last.After(known.Last) {
 			known.Last = s.Last
 		}
-		known.Calls = append(known.Calls, s.Calls...)
 	}
 	return raw
 }
@@ -227,6 +232,10 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 	owners := a.owners(raw, query)
 	var out []reprise.Session
 	for _, s := range raw {
+		if owners[s].Life == reprise.Alive && s.Unsure && !a.startedSince(owners[s].pid, s.Last) {
+			// What it would have under way is no call on record, and no process.
+			s.Ended, s.Calls = true, slices.DeleteFunc(s.Calls, func(c transcript.Call) bool { return c.Turn })
+		}
 		store := a.stores[s.CLI]
 		where := s.Path
 		if !filepath.IsAbs(where) {
@@ -238,6 +247,10 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 		}
 		for _, c := range s.Calls {
 			call, running := a.call(s, c, one.Owner.Life)
+			if c.Background && c.Passed && running == "" {
+				continue
+			}
+			call.Passed = call.Passed && !(c.Background && running != "")
 			one.Calls = append(one.Calls, call)
 			if running != "" && one.Owner.Life != reprise.Alive {
 				one.Owner = reprise.OwnerLife{Life: reprise.Alive, Reason: running}
@@ -250,11 +263,12 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 
 // overtake marks the calls of sessions after which another one worked in the
 // same folder and came to a good end, or that took the same call over and went
-// on: the agent there had the chance to look.
-func overtake(found []reprise.Session) {
+// on: the agent there had the chance to look. worked tells of a session whether one was
+// at work in it.
+func overtake(found []reprise.Session, worked func(reprise.Session) bool) {
 	for i := range found {
 		for _, later := range found {
-			ended := later.Dir == found[i].Dir && later.Ended && later.Started.After(found[i].Last)
+			ended := later.Dir == found[i].Dir && later.Ended && later.Started.After(found[i].Last) && worked(later)
 			for j := range found[i].Calls {
 				c := &found[i].Calls[j]
 				switch {
@@ -262,7 +276,7 @@ func overtake(found []reprise.Session) {
 				case ended:
 					c.Passed = true
 					c.Signs = append(c.Signs, fmt.Sprintf("a later session of %s worked in the same folder to a good end", later.CLI))
-				case later.CLI == found[i].CLI && slices.ContainsFunc(later.Calls, func(o reprise.Call) bool { return o.Passed && o.ID == c.ID && c.ID != "torn" }):
+				case later.CLI == found[i].CLI && slices.ContainsFunc(later.Calls, func(o reprise.Call) bool { return o.Passed && o.ID == c.ID && c.Tool != "" }):
 					c.Passed = true // a resumed session may begin with a copy of the old one
 					c.Signs = append(c.Signs, fmt.Sprintf("session %q continued after it", later.ID))
 				}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/proc"
+	"reprise/internal/transcript"
 )
 
 // desk is a project and a home with the stores of agents.
@@ -356,8 +358,13 @@ func TestAC_gemini_is_told_by_our_log(t *testing.T) {
 	d.put(".gemini/tmp/x/chats/session-1.jsonl", `{"sessionId":"s1","startTime":"NOW","kind":"main"}
 {"id":"a","timestamp":"NOW","type":"gemini","content":"Running."}
 `)
-	if o := d.gather(); len(o.Sessions) != 1 || o.Sessions[0].Ended || len(o.Sessions[0].Calls) != 0 {
+	o := d.gather()
+	if s, call := only(t, o); s.Ended || !call.Open() || call.Tool != "" {
 		t.Fatalf("%+v", o.Sessions)
+	}
+	d.run.Reason, d.run.Next = "1 of 2 done", []reprise.Unit{{ID: "b"}}
+	if got := reprise.Next(d.run, o, reprise.Policy{}); got.Verdict != reprise.Caution || got.Action != reprise.Start {
+		t.Errorf("a session that may have ended in a call is passed over: %+v", got)
 	}
 	if err := os.MkdirAll(filepath.Join(d.dir, ".reprise/logs"), 0o700); err != nil {
 		t.Fatal(err)
@@ -367,6 +374,64 @@ func TestAC_gemini_is_told_by_our_log(t *testing.T) {
 `)
 	if _, call := only(t, d.gather()); call.Landing != reprise.NotLanded || call.Text != "touch here" {
 		t.Errorf("%+v", call)
+	}
+}
+
+// Of gemini alone it is not on record whether its last turn is over. While it runs, the
+// processes that it started since tell; once it is gone, those that were started in the
+// way of agents.
+func TestA_turn_of_which_nothing_is_on_record_is_told_by_processes(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	process := func(pid, parent int, command string, started time.Duration) proc.Worker {
+		return proc.Worker{Process: proc.Process{PID: pid, Name: command, Command: command}, Parent: parent, Started: now.Add(started), Detached: parent == 1}
+	}
+	gemini := process(10, 9, "gemini", -time.Hour)
+	for name, c := range map[string]struct {
+		others []proc.Worker
+		want   reprise.Life
+		ended  bool
+	}{
+		"it waits":                    {[]proc.Worker{gemini}, reprise.Alive, true},
+		"a server that it began with": {[]proc.Worker{gemini, process(11, 10, "mcp", -time.Hour)}, reprise.Alive, true},
+		"somebody else's":             {[]proc.Worker{gemini, process(11, 2, "vim", 0)}, reprise.Alive, true},
+		"its command":                 {[]proc.Worker{gemini, process(11, 10, "bash", 0)}, reprise.Alive, false},
+		"a command of its command":    {[]proc.Worker{gemini, process(11, 10, "bash", -time.Hour), process(12, 11, "git push", 0)}, reprise.Alive, false},
+		"it is gone":                  {nil, reprise.LifeUnknown, false},
+		"its command lives on":        {[]proc.Worker{process(11, 1, "bash -c git push", 0)}, reprise.Alive, false},
+		"an older one is not its own": {[]proc.Worker{process(11, 1, "tmux", -2*time.Hour)}, reprise.LifeUnknown, false},
+		"nor is one with a terminal":  {[]proc.Worker{process(11, 2, "bash", 0)}, reprise.LifeUnknown, false},
+	} {
+		a := &air{root: "/p", real: "/p", dirs: []string{"/p"}, now: now, env: func(string) string { return "" }, stores: map[string]string{}}
+		for i := range c.others {
+			c.others[i].Dir = "/p"
+		}
+		a.workers.Found = c.others
+		s := &transcript.Session{
+			CLI: "gemini", ID: "s", Dir: "/p", Started: now.Add(-time.Hour), Last: now, Unsure: true, Calls: []transcript.Call{{ID: "turn", Turn: true}},
+		}
+		got := a.judge([]*transcript.Session{s}, transcript.Query{})
+		if len(got) != 1 || got[0].Owner.Life != c.want || got[0].Ended != c.ended || got[0].Busy() == c.ended {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// codex leaves a daemon and what updates it behind, in the folder it was started in.
+func TestA_daemon_is_no_session(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{
+		"codex":                     true,
+		"/opt/codex exec --json go": true,
+		"codex app-server":          true, // one that an editor talks to
+		"codex app-server --listen unix:// --managed-daemon": false,
+		"codex app-server daemon pid-update-loop":            false,
+		"node /x/@openai/codex/bin/codex.js":                 true,
+		"vim codex":                                          false,
+	} {
+		if got := runsCLI(line, transcript.Codex); got != want {
+			t.Errorf("%s: %t", line, got)
+		}
 	}
 }
 

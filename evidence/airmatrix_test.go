@@ -51,8 +51,8 @@ var recorded = map[string]struct {
 }
 
 // The whole way from a transcript to what check says: whatever moment a CLI was
-// killed at, a call without a result is never passed over, and a finished one
-// never shown as open.
+// killed at, a call without a result and a turn without an end are never passed over,
+// and finished ones never shown as open.
 func TestAC_kill_matrix_of_recorded_sessions(t *testing.T) {
 	t.Parallel()
 	for cli, r := range recorded {
@@ -84,9 +84,9 @@ func TestAC_kill_matrix_of_recorded_sessions(t *testing.T) {
 			}
 			p := r.parts
 			says("before the first event", "", false)
-			says("after the prompt", p[0]+"\n", false)
+			says("after the prompt", p[0]+"\n", true)
 			says("in a tool call", p[0]+"\n"+p[1]+"\n", true)
-			says("between turns", p[0]+"\n"+p[1]+"\n"+p[2]+"\n", false)
+			says("between turns", p[0]+"\n"+p[1]+"\n"+p[2]+"\n", true)
 			says("at the end", strings.Join(p[:], "\n")+"\n", false)
 			for cut := 1; cut < len(p[1]); cut += 13 {
 				says(fmt.Sprintf("writing the call, byte %d", cut), p[0]+"\n"+p[1][:cut], true)

@@ -51,7 +51,7 @@ func (a *air) owners(raw []*transcript.Session, query transcript.Query) holders 
 		}
 		// It has not written anything yet, or its transcript is older than
 		// those that were read.
-		s := &transcript.Session{CLI: e.cli, ID: e.id, Version: e.version, Dir: e.dir, Started: e.started, Last: e.started, Path: "sessions/" + strconv.Itoa(e.pid) + ".json"}
+		s := &transcript.Session{CLI: e.cli, ID: e.id, Version: e.version, Dir: e.dir, Started: e.started, Last: e.started, Ended: true, Path: "sessions/" + strconv.Itoa(e.pid) + ".json"}
 		held := a.holder(s, registry, true)
 		held.unwritten = true
 		out[s] = held
@@ -135,7 +135,7 @@ func (a *air) recorded(s *transcript.Session, registry []entry) (signs []string,
 			own = holderOf{OwnerLife: unknownLife("process %d, which it is registered for, cannot be examined", e.pid)}
 		case e.ticks != 0 && id.StartTicks != e.ticks:
 			signs = append(signs, fmt.Sprintf("process %d is another one than it was registered for", e.pid))
-		case e.ticks == 0 && !a.isCLI(e.pid, e.cli):
+		case e.ticks == 0 && !a.worksAs(e.pid, e.cli):
 			own = holderOf{OwnerLife: unknownLife("process %d, which it is registered for, may be another one", e.pid)}
 		default:
 			return nil, holderOf{OwnerLife: alive("process %d is registered for it and runs", e.pid), caller: proc.IsAbove(e.pid), pid: e.pid}
@@ -194,7 +194,7 @@ func (a *air) near(s *transcript.Session, registry []entry) (found []proc.Worker
 	return found, ""
 }
 
-func (a *air) isCLI(pid int, cli string) bool {
+func (a *air) worksAs(pid int, cli string) bool {
 	return slices.ContainsFunc(a.workers.Found, func(w proc.Worker) bool { return w.PID == pid && runsCLI(w.Command, cli) })
 }
 
@@ -204,10 +204,18 @@ var packages = map[string]string{
 	transcript.Qwen: "@qwen-code/qwen-code", transcript.Copilot: "@github/copilot", transcript.Opencode: "opencode-ai",
 }
 
-// runsCLI reports whether a command line is that of an agent CLI: the program
-// itself, or a script that node or bun runs.
+// runsCLI reports whether a command line is that of a session of an agent CLI. The
+// daemon that codex leaves behind, and what updates it, are none: who works on a session
+// holds its writer lock.
 func runsCLI(line, cli string) bool {
 	words := strings.Fields(line)
+	daemon := slices.Contains(words, "app-server") && (slices.Contains(words, "daemon") || slices.Contains(words, "--managed-daemon"))
+	return isCLI(words, cli) && !(cli == transcript.Codex && daemon)
+}
+
+// isCLI reports whether the words of a command line start an agent CLI: the program
+// itself, or a script that node or bun runs.
+func isCLI(words []string, cli string) bool {
 	for i, w := range words[:min(len(words), 5)] {
 		base := path.Base(w)
 		if base == cli || strings.Contains(w, "/"+packages[cli]+"/") {
@@ -215,6 +223,19 @@ func runsCLI(line, cli string) bool {
 		}
 		if i == 0 && base != "node" && base != "bun" && base != "deno" {
 			return false
+		}
+	}
+	return false
+}
+
+// startedSince reports whether a process of a session started another one in its folder
+// after some time, which still runs.
+func (a *air) startedSince(pid int, after time.Time) bool {
+	below := map[int]bool{pid: pid > 0}
+	for _, w := range a.workers.Found { // a child mostly has the higher number
+		below[w.PID] = below[w.PID] || below[w.Parent]
+		if w.PID != pid && below[w.PID] && !w.Started.Before(after.Add(-clockSlack)) {
+			return true
 		}
 	}
 	return false
@@ -228,7 +249,7 @@ func (h holders) strangers(a *air) []reprise.Session {
 	for s, o := range h {
 		known[o.pid] = true
 		if o.unwritten && o.Life == reprise.Alive {
-			out = append(out, reprise.Session{CLI: s.CLI, ID: a.named(s.ID), Version: a.named(s.Version), Path: filepath.Join(a.stores[s.CLI], s.Path), Dir: a.relative(s.Dir), Started: s.Started, Last: s.Last, Owner: o.OwnerLife, Caller: o.caller})
+			out = append(out, reprise.Session{CLI: s.CLI, ID: a.named(s.ID), Version: a.named(s.Version), Path: filepath.Join(a.stores[s.CLI], s.Path), Dir: a.relative(s.Dir), Started: s.Started, Last: s.Last, Ended: s.Ended, Owner: o.OwnerLife, Caller: o.caller})
 		}
 	}
 	for _, w := range a.workers.Found {
@@ -238,7 +259,7 @@ func (h holders) strangers(a *air) []reprise.Session {
 			}
 			known[w.PID] = true
 			out = append(out, reprise.Session{
-				CLI: cli, Dir: a.relative(w.Dir), Started: w.Started, Last: w.Started, Caller: w.Above,
+				CLI: cli, Dir: a.relative(w.Dir), Started: w.Started, Last: w.Started, Ended: true, Caller: w.Above,
 				Owner: alive("process %d (%q) works there, in a session that was not found", w.PID, w.Name),
 			})
 		}

@@ -35,12 +35,19 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 	sign := func(format string, args ...any) {
 		out.Signs = append(out.Signs, redact.Shown(fmt.Sprintf(format, args...), 2*shownText, a.hide))
 	}
-	if c.Torn {
+	running = a.running(s, c)
+	switch {
+	case c.Torn:
 		out.Text = "a call whose record was cut off while it was written"
 		sign("the transcript ends in the middle of a record, so what was begun is unknown")
-		return out, ""
+	case c.Turn:
+		out.Text = "a turn that has no end on record"
+		sign("its transcript does not tell that the turn came to its end, so something may have been under way")
 	}
-	if running = a.running(s, c); running != "" {
+	if c.Nameless() {
+		return out, running
+	}
+	if running != "" {
 		sign("%s", running)
 		return out, running
 	}
@@ -315,8 +322,18 @@ func (a *air) branch(dir, name string) (answer, string) {
 
 // running names a process that still carries a call out: one that works in the
 // folder and whose command line holds that of the call, or is a part of it and
-// was started after it began. The program that looks is not among them.
+// was started after it began. Of a call without a name it is any command that was
+// started in the way of agents since its session began. The program that looks is not
+// among them.
 func (a *air) running(s *transcript.Session, c transcript.Call) string {
+	if c.Nameless() {
+		for _, w := range a.workers.Found {
+			if w.Detached && !w.Above && !c.Passed && !w.Started.Before(s.Started) && !isCLI(strings.Fields(w.Command), s.CLI) {
+				return fmt.Sprintf("process %d (%q), which may be a command of it, still runs in its folder", w.PID, w.Name)
+			}
+		}
+		return ""
+	}
 	want := strings.Join(strings.Fields(c.Input.Command), " ")
 	if len(want) < 4 {
 		return ""

@@ -117,9 +117,12 @@ func (s *scene) look() (reprise.Observed, []reprise.Session, reprise.Decision) {
 	return o, o.SessionsOn(s.run), reprise.Next(s.run, o, reprise.Policy{})
 }
 
-// none reports whether nothing is said to be done or under way.
-func none(list []reprise.Session) bool {
-	return !slices.ContainsFunc(list, func(s reprise.Session) bool { return s.Ended || len(s.Calls) > 0 })
+// inTurn reports whether each session is said to be in a turn, and nothing more is
+// known of it.
+func inTurn(list []reprise.Session, d reprise.Decision) bool {
+	return !slices.ContainsFunc(list, func(s reprise.Session) bool {
+		return s.Ended || len(s.Calls) != 1 || s.Calls[0].Tool != "" || !s.Calls[0].Open() || d.Verdict == reprise.Safe
+	})
 }
 
 const inTool = `{"turns":[{"text":"First.","shell":"echo one > one.txt"},{"text":"Running.","shell":"touch started; sleep 97; echo late > late.txt"},{"text":"Done."}]}`
@@ -147,7 +150,7 @@ func killEarly(t *testing.T, p agent.Preset) {
 	s := play(t, p, `{"turns":[{"text":"Late.","delay_ms":60000}]}`)
 	s.await("a request", func() bool { return len(s.rig.Model.Requests()) > 0 })
 	s.kill()
-	if _, list, d := s.look(); !none(list) || d.Action == reprise.Refuse {
+	if _, list, d := s.look(); !inTurn(list, d) || d.Action == reprise.Refuse {
 		t.Errorf("%+v\n%+v", list, d)
 	}
 }
@@ -242,7 +245,7 @@ func killBetween(t *testing.T, p agent.Preset) {
 	time.Sleep(300 * time.Millisecond)
 	s.kill()
 	s.sweep()
-	if _, list, d := s.look(); len(list) == 0 || !none(list) || d.Action == reprise.Refuse {
+	if _, list, d := s.look(); len(list) == 0 || !inTurn(list, d) || d.Action == reprise.Refuse {
 		t.Errorf("%+v\n%+v", list, d)
 	}
 }

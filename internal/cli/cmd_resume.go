@@ -342,7 +342,7 @@ func (s *job) unattended(j judged, need engine.Need) error {
 		}
 		hint += ", then `" + s.command("resume", j.name) + "` continues"
 	}
-	return &failure{code: exitNeedsAnswer, hint: hint, err: &engine.UnattendedError{Run: j.run, Need: need}}
+	return &failure{code: exitNeedsAnswer, hint: hint, err: &engine.UnattendedError{Run: j.run, Need: need, Reason: j.d.Reason()}}
 }
 
 // approach does what has to happen before the work: a person is shown the run and

@@ -256,6 +256,12 @@ func (s *job) begin(b beginning) error {
 	if done, err := s.before(e, b, choice); done || err != nil {
 		return err
 	}
+	if open := found.Observed.LiveSession(&reprise.Run{State: reprise.NotStarted}, false); open != nil {
+		if agreed, err := s.beside(open.Waits()); !agreed || err != nil {
+			return err
+		}
+		choice.Option = reprise.OptionContinue
+	}
 	ref, err := b.make(e)
 	if err != nil {
 		return err
@@ -295,6 +301,21 @@ func (s *job) before(e *engine.Engine, b beginning, choice engine.Choice) (done 
 		return !agreed, err
 	}
 	return false, nil
+}
+
+// beside has a person say that a run may be started although a session is open in its
+// folder. Nothing of the run is made before.
+func (s *job) beside(waits string) (agreed bool, err error) {
+	if s.flags.yes {
+		return true, nil
+	}
+	if !s.asks() {
+		return false, fail(exitNeedsAnswer, "end it, or `"+s.again("--yes")+"` starts the run beside it", "start the run: %s", waits)
+	}
+	p := s.page(s.out)
+	p.say(plain(waits))
+	p.say("Type \"proceed\" if nobody works in it while the run does; anything else leaves it.")
+	return s.saysProceed(p)
 }
 
 // warnOfLock has it said before anything is started that git's index is locked: what

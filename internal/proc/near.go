@@ -7,6 +7,10 @@ type Worker struct {
 	Process        // with the whole of its command line, up to 16 KiB
 	Dir     string // its working folder
 	Started time.Time
+	Parent  int
+	// Detached tells that it leads a session of its own and has no terminal, as
+	// the commands do that agents start.
+	Detached bool
 	// Above tells that it is this process, or one that this process was started
 	// from.
 	Above bool

@@ -41,7 +41,7 @@ func (t table) working(dirs []string) Workers {
 			continue
 		}
 		p.Command = t.commandLine(pid, 16<<10)
-		w := Worker{Process: p, Dir: cwd, Above: above[pid]}
+		w := Worker{Process: p, Dir: cwd, Parent: s.parent, Detached: s.session == pid && s.tty == 0, Above: above[pid]}
 		if !boot.IsZero() {
 			w.Started = s.started(boot)
 		}

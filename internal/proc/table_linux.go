@@ -68,7 +68,7 @@ type stat struct {
 	threads int
 	ticks   uint64
 
-	parent, group, session int
+	parent, group, session, tty int
 }
 
 func (s stat) started(boot time.Time) time.Time {
@@ -117,7 +117,7 @@ func parseStat(b []byte) (stat, error) {
 		return stat{}, fmt.Errorf("process line %.40q: %w", b, err)
 	}
 	s := stat{name: string(b[open+1 : end]), state: f[state][0], ticks: ticks}
-	for i, n := range map[int]*int{threads: &s.threads, parent: &s.parent, parent + 1: &s.group, parent + 2: &s.session} {
+	for i, n := range map[int]*int{threads: &s.threads, parent: &s.parent, parent + 1: &s.group, parent + 2: &s.session, parent + 3: &s.tty} {
 		if *n, err = strconv.Atoi(string(f[i])); err != nil {
 			return stat{}, fmt.Errorf("process line %.40q: %w", b, err)
 		}

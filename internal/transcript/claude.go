@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"slices"
+	"strings"
 
 	"reprise/internal/loose"
 )
@@ -29,11 +30,27 @@ func (b *builder) claude(r loose.Value) {
 				b.result(c.Text("tool_use_id"), said(c.At("content")))
 			}
 		}
-		if results > 0 {
+		meta, _ := r.At("isMeta").Bool()
+		switch {
+		case results > 0:
 			b.over = false
-		} else if meta, _ := r.At("isMeta").Bool(); !meta {
-			b.prompt()
+		case !meta:
+			b.claudeSays(said(r.At("message", "content")))
 		}
+	}
+}
+
+// claudeSays notes what a person typed. What a command of claude's own printed goes to
+// no model, and an interrupted turn is one that a person ended.
+func (b *builder) claudeSays(text string) {
+	begins := func(tag string) bool { return strings.HasPrefix(text, tag) }
+	switch {
+	case begins("<local-command-std"), begins("<bash-std"):
+		b.over = b.before
+	case begins("[Request interrupted by user"):
+		b.over = true
+	default:
+		b.prompt()
 	}
 }
 

@@ -17,7 +17,9 @@ func (b *builder) codex(r loose.Value) {
 		b.about("", p.Text("cwd"), "")
 	case "event_msg/task_started", "event_msg/turn_started":
 		b.prompt()
-	case "event_msg/task_complete", "event_msg/turn_complete", "event_msg/turn_aborted":
+	case "event_msg/task_complete", "event_msg/turn_complete":
+		b.answer(true)
+	case "event_msg/turn_aborted":
 		b.over = true
 	case "response_item/message":
 		if p.Text("role") == "assistant" {

@@ -9,6 +9,7 @@ func (b *builder) copilot(r loose.Value) {
 	switch r.Text("type") {
 	case "session.start", "session.resume":
 		b.about(d.Text("sessionId"), d.Text("context", "cwd"), d.Text("copilotVersion"))
+		b.opened()
 	case "user.message":
 		b.prompt()
 	case "assistant.message":

@@ -28,7 +28,7 @@ var shells = map[string]bool{"bash": true, "shell": true, "execcommand": true, "
 func (c Call) Effect() reprise.Effect {
 	name := strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(c.Tool))
 	switch {
-	case c.Torn:
+	case c.Nameless():
 		return reprise.EffectUnknown
 	case shells[name] && c.Input.Command != "":
 		return commandEffect(c.Input.Command, 0)

@@ -78,6 +78,9 @@ func geminiFolder(fsys fs.FS, dir string) (string, error) {
 // The older form has all messages of the session.
 func (b *builder) gemini(r loose.Value) {
 	b.about(r.Text("sessionId"), "", "")
+	if r.Has("startTime") {
+		b.opened()
+	}
 	b.at(r.Time("startTime"))
 	b.at(r.Time("$set", "lastUpdated"))
 	for _, m := range slices.Concat(r.List("messages"), []loose.Value{r}, r.List("$set", "messages")) {
@@ -93,14 +96,17 @@ func (b *builder) geminiMessage(m loose.Value) {
 	b.at(m.Time("timestamp"))
 	switch kind {
 	case "user":
-		if b.results(m.List("content")) == 0 {
+		switch content := m.List("content"); {
+		case b.results(content) > 0:
+			b.over, b.s.Unsure = false, false
+		case !strings.HasPrefix(said(m.At("content")), "<session_context>"):
 			b.prompt()
-		} else {
-			b.over = false
 		}
 	case "gemini":
 		b.answer(false) // a call may be under way that is not written yet
-		for _, c := range m.List("toolCalls") {
+		calls := m.List("toolCalls")
+		b.s.Unsure = len(calls) == 0
+		for _, c := range calls {
 			b.geminiCall(c, c.Time("timestamp"))
 			switch c.Text("status") {
 			case "success", "error", "cancelled":

@@ -205,7 +205,7 @@ func hunkLine(line string, old, now *[]string) {
 
 // stillRuns are the words of results which say that a command keeps running.
 var stillRuns = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)process running with session id|running in (the )?background with id|still running in (the )?background|command is running in background|started in background`)
+	return regexp.MustCompile(`(?i)process running with session id|running in (the )?background with id|still running in (the )?background|command is running in background|command .{0,40}is still running|started in background`)
 })
 
 // goesOn reports whether a result says no more than that. Only its beginning

@@ -31,7 +31,7 @@ type Mark struct {
 // the call was carried out.
 func (c Call) Marks() (marks []Mark, whole bool) {
 	name := strings.ToLower(strings.ReplaceAll(c.Tool, "_", ""))
-	if !shells[name] || c.Torn {
+	if !shells[name] {
 		return nil, true
 	}
 	if len(c.Input.Files) > 0 { // a patch given to a shell: its files tell

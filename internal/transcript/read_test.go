@@ -103,7 +103,7 @@ func TestA_call_without_a_result_is_found(t *testing.T) {
 			t.Errorf("%s: %+v", cli, s.Calls)
 		}
 		between := killed + results[cli] + "\n"
-		if s := find(t, cli, between); len(s.Calls) != 0 || s.Ended {
+		if s := find(t, cli, between); len(s.Calls) != 1 || !s.Calls[0].Turn || s.Calls[0].Passed || s.Ended {
 			t.Errorf("%s: between turns: %+v", cli, s)
 		}
 		if s := find(t, cli, between+answers[cli]+"\n"); len(s.Calls) != 0 || !s.Ended {
@@ -112,6 +112,46 @@ func TestA_call_without_a_result_is_found(t *testing.T) {
 		if s := find(t, cli, killed+prompts[cli]+"\n"+answers[cli]+"\n"); len(s.Calls) != 1 || !s.Calls[0].Passed {
 			t.Errorf("%s: gone on with: %+v", cli, s)
 		}
+	}
+}
+
+// A session that nobody gave anything to do has nothing under way, whatever its CLI
+// writes when it opens; nor has one in which a person used a command of the CLI itself
+// or interrupted the agent.
+func TestWhat_is_no_prompt_begins_no_turn(t *testing.T) {
+	t.Parallel()
+	opened := map[string]string{
+		"tmp/x/.project_root":         "/project",
+		"tmp/x/chats/session-1.jsonl": `{"sessionId":"s1","startTime":"2026-11-15T00:00:00Z","kind":"main"}` + "\n" + `{"$set":{"messages":[{"id":"a","type":"user","content":[{"text":"<session_context>\nThis is the Gemini CLI."}]}]}}` + "\n",
+	}
+	store := fstest.MapFS{}
+	for name, text := range opened {
+		store[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	if found, _ := (Store{CLI: Gemini, FS: store}).Find(Query{Dirs: []string{"/project"}, Most: 3}); len(found) != 1 || !found[0].Ended {
+		t.Errorf("gemini: %+v", found)
+	}
+	start := `{"type":"session.start","data":{"sessionId":"s1","context":{"cwd":"/project"}},"timestamp":"2026-11-15T00:00:00Z"}` + "\n"
+	if s := find(t, Copilot, start); !s.Ended {
+		t.Errorf("copilot: %+v", s)
+	}
+	said := func(text string) string {
+		return `{"type":"user","message":{"role":"user","content":"` + text + `"},"timestamp":"2026-11-15T00:00:08Z"}` + "\n"
+	}
+	begun := strings.Join(lines[Claude], "\n") + "\n"
+	ended := begun + results[Claude] + "\n" + answers[Claude] + "\n"
+	leave := said("<command-name>/exit</command-name>") + said("<local-command-stdout>Bye!</local-command-stdout>")
+	if s := find(t, Claude, ended+leave); !s.Ended {
+		t.Errorf("claude, left: %+v", s)
+	}
+	if s := find(t, Claude, begun+results[Claude]+"\n"+leave); s.Ended {
+		t.Errorf("claude, left in the middle of a turn: %+v", s)
+	}
+	if s := find(t, Claude, begun+results[Claude]+"\n"+said("[Request interrupted by user]")); !s.Ended {
+		t.Errorf("claude, interrupted: %+v", s)
+	}
+	if s := find(t, Claude, ended+said("<command-name>/review</command-name>")); s.Ended {
+		t.Errorf("claude, a command for the model: %+v", s)
 	}
 }
 
@@ -182,7 +222,7 @@ func TestGemini(t *testing.T) {
 		return found[0]
 	}
 	// The call is not in the transcript: it must not look ended for that.
-	if s := look(strings.Join(transcript, "\n") + "\n"); s.ID != "s1" || s.Ended || len(s.Calls) != 0 {
+	if s := look(strings.Join(transcript, "\n") + "\n"); s.ID != "s1" || s.Ended || !s.Unsure || len(s.Calls) != 1 || !s.Calls[0].Turn {
 		t.Errorf("%+v", s)
 	}
 	glued := strings.Join(transcript[:3], "\n") + "\n" + transcript[3][:40] + transcript[0] + "\n" + transcript[3] + "\n"
@@ -233,7 +273,11 @@ func TestA_command_in_the_background_is_not_finished(t *testing.T) {
 	if s := find(t, Codex, content); len(s.Calls) != 1 || !s.Calls[0].Background {
 		t.Errorf("%+v", s)
 	}
-	if s := find(t, Codex, content+answers[Codex]+"\n"); len(s.Calls) != 0 || !s.Ended {
+	if s := find(t, Codex, content+answers[Codex]+"\n"); len(s.Calls) != 1 || !s.Calls[0].Passed || !s.Ended {
+		t.Errorf("%+v", s)
+	}
+	content = strings.Join(lines[Copilot], "\n") + "\n" + strings.Replace(results[Copilot], `"ok"`, `"<command with shellId: 1 is still running after 30 seconds."`, 1) + "\n"
+	if s := find(t, Copilot, content); len(s.Calls) != 1 || !s.Calls[0].Background {
 		t.Errorf("%+v", s)
 	}
 }

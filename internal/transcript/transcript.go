@@ -35,12 +35,19 @@ type Session struct {
 	Dir     string // where it was started, as recorded
 	Started time.Time
 	Last    time.Time
-	// Ended tells that the last turn came to its end, with nothing under way.
+	// Ended tells that the last turn came to its end, with nothing under way, or
+	// that it was not given anything to do yet.
 	Ended bool
-	Lost  int  // records that could not be read
-	Part  bool // the middle of the file was not read
-	// Calls are those without a result, oldest first. A last record that was
-	// cut off while it was written is a call without a name.
+	// Unsure tells that the last record is an answer which may end the turn: this
+	// CLI writes calls down only once they have ended.
+	Unsure bool
+	// Answered tells that it answered a prompt: an agent was at work in it.
+	Answered bool
+	Lost     int  // records that could not be read
+	Part     bool // the middle of the file was not read
+	// Calls are those without a result, oldest first. What may hide one is a call
+	// without a name: a last record that was cut off while it was written, and a
+	// last turn without an end.
 	Calls []Call
 }
 
@@ -53,12 +60,18 @@ type Call struct {
 	Started time.Time
 	// Torn tells that nothing but a part of its record is there.
 	Torn bool
-	// Background tells that its result only said that it keeps running.
+	// Turn tells that it stands for a turn without an end on record.
+	Turn bool
+	// Background tells that its result only said that it keeps running. One that
+	// is passed counts only as long as a process carries it out.
 	Background bool
 	// Passed tells that the session was given something else to do after it,
 	// and answered.
 	Passed bool
 }
+
+// Nameless reports whether it only stands for a call that may have been.
+func (c Call) Nameless() bool { return c.Torn || c.Turn }
 
 // maxCalls bounds how many unfinished calls of one session are kept.
 const maxCalls = 50
@@ -73,6 +86,7 @@ type builder struct {
 	began    map[string]int // by call: the prompt it belongs to
 	answered int            // the latest prompt that was answered
 	over     bool           // the last turn came to its end
+	before   bool           // over, as it was before the latest prompt
 }
 
 func newBuilder(cli, path string) *builder {
@@ -98,11 +112,14 @@ func (b *builder) about(id, dir, version string) {
 	b.s.ID, b.s.Dir, b.s.Version = cmp.Or(b.s.ID, id), cmp.Or(b.s.Dir, dir), cmp.Or(version, b.s.Version)
 }
 
+// opened notes that a session began and waits for its first prompt.
+func (b *builder) opened() { b.over = b.over || b.turn == 0 }
+
 // prompt begins a turn.
-func (b *builder) prompt() { b.turn, b.over = b.turn+1, false }
+func (b *builder) prompt() { b.turn, b.before, b.over, b.s.Unsure = b.turn+1, b.over, false, false }
 
 // answer notes that the agent spoke; done, that it has nothing more to do.
-func (b *builder) answer(done bool) { b.answered, b.over = b.turn, done }
+func (b *builder) answer(done bool) { b.answered, b.over, b.s.Unsure = b.turn, done, false }
 
 // start notes a call. A second record about the same call adds to the first.
 func (b *builder) start(c Call) {
@@ -159,15 +176,18 @@ func (b *builder) finish(r *records) *Session {
 	}
 	for _, id := range b.order {
 		c := b.calls[id]
-		c.Passed = b.began[id] < b.answered
-		if c.Background && (b.over || c.Passed) {
-			continue // the program ends what it left running when it ends
-		}
+		// The program ends what it left running when it ends.
+		c.Passed = b.began[id] < b.answered || c.Background && b.over
 		b.s.Calls = append(b.s.Calls, *c)
 	}
 	if n := len(b.s.Calls) - maxCalls; n > 0 {
 		b.s.Calls = b.s.Calls[n:]
 	}
-	b.s.Ended = b.over && !slices.ContainsFunc(b.s.Calls, func(c Call) bool { return !c.Passed })
+	b.s.Answered = b.answered > 0
+	open := slices.ContainsFunc(b.s.Calls, func(c Call) bool { return !c.Passed })
+	b.s.Ended = b.over && !open
+	if !b.s.Ended && !open {
+		b.s.Calls = append(b.s.Calls, Call{ID: "turn", Turn: true, Started: b.s.Last})
+	}
 	return &b.s
 }
