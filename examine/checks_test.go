@@ -286,6 +286,7 @@ func TestX5_owners_and_other_workflows(t *testing.T) {
 		{"dead", reprise.CodeStaleMarker, quiet().owner(reprise.Dead), info, "is left over: the process table says so"},
 		{"alive", reprise.CodeStaleMarker, quiet().owner(reprise.Alive), 0, ""},
 		{"unknown", reprise.CodeOwnerMarker, quiet().owner(reprise.LifeUnknown), warning, "cannot be told: the process table says so"},
+		{"unknown", reprise.CodeStaleMarker, quiet().owner(reprise.LifeUnknown), 0, ""},
 		{"nobody looked", reprise.CodeOwnerMarker, quiet().owner(0), 0, ""},
 		{"no name", reprise.CodeLiveOwner, quiet().owner(reprise.Alive).with(func(s *scene) { *s.r.Owner = reprise.Owner{Source: s.r.Owner.Source} }), blocking, "an owner without a name"},
 
