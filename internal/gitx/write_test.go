@@ -201,6 +201,9 @@ func TestA_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
 	}
 }
 
+// A merge that is under way is refused, and so is what one has left: files with conflicts
+// that nobody resolved, where nothing else tells of the merge.
+//
 // Requirement X6.
 func TestCommit_refuses_what_is_under_way(t *testing.T) {
 	t.Parallel()
@@ -209,6 +212,12 @@ func TestCommit_refuses_what_is_under_way(t *testing.T) {
 	f.fails("merge", "other")
 	var not *NotReadyError
 	if _, err := f.repo().Commit(t.Context(), "x", ""); !errors.As(err, &not) || !strings.Contains(not.Reason, "merge") {
+		t.Errorf("%v", err)
+	}
+	if err := os.Remove(filepath.Join(f.dir, ".git/MERGE_HEAD")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.repo().Commit(t.Context(), "x", ""); !errors.As(err, &not) || !strings.Contains(not.Reason, "conflicts") {
 		t.Errorf("%v", err)
 	}
 }
@@ -232,6 +241,13 @@ func TestA_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.git("init", "-q")
+	if err := r.AddWorktree(t.Context(), filepath.Join(f.base, "beside"), "c", r.Head()); err != nil {
+		t.Fatal(err)
+	}
+	beside, err := os.ReadFile(filepath.Join(f.base, "beside/.git"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	link := filepath.Join(dir, ".git")
 	was, err := os.ReadFile(link)
 	if err != nil {
@@ -240,6 +256,7 @@ func TestA_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 	for name, text := range map[string]string{
 		"another repository": "gitdir: " + filepath.Join(g.dir, ".git") + "\n",
 		"the main checkout":  "gitdir: " + filepath.Join(f.dir, ".git") + "\n",
+		"another checkout":   string(beside),
 		"nowhere":            "gitdir: /nowhere\n",
 		"torn":               "",
 	} {
@@ -259,6 +276,13 @@ func TestA_checkout_that_leads_elsewhere_is_refused(t *testing.T) {
 	}
 	if _, err := in.Commit(t.Context(), "x", ""); err == nil {
 		t.Error("a folder without .git was committed")
+	}
+	f.in("wt").git("init", "-q", "-b", "main")
+	if commit, err := in.Commit(t.Context(), "x", ""); err == nil {
+		t.Errorf("a repository of its own: commit %s", commit)
+	}
+	if err := os.RemoveAll(link); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.WriteFile(link, was, 0o644); err != nil {
 		t.Fatal(err)
