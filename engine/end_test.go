@@ -56,6 +56,7 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 	answers := func(v Verified) func(*Seen) { return func(s *Seen) { verify(s); s.Verified = v } }
 	looked := func(s *Seen) { s.Commits = &Commits{} }
 	lacks := func(s *Seen) { s.Missing = "out is not there" }
+	expects := func(s *Seen) { s.Expect = []reprise.Expected{{Path: "out"}} }
 	heldBack := func(s *Seen) { s.Held = &reprise.Event{} }
 	whole := concludes(reprise.Conclusion{Text: "ok"})
 	ran := func(r Summary) func(*Seen) {
@@ -124,13 +125,18 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 		"its commit proves that it landed":         {[]func(*Seen){by(agent.Killed), func(s *Seen) { s.Commits = &Commits{Accepted: "abc"} }}, "landed: resolved landed"},
 		"its result proves that it landed":         {[]func(*Seen){by(agent.Killed), looked, func(s *Seen) { s.Reply = &reprise.Reply{Outcome: "done"} }}, "landed: resolved landed"},
 		"but not without what it should leave":     {[]func(*Seen){by(agent.Killed), lacks, func(s *Seen) { s.Reply = &reprise.Reply{Outcome: "done"} }}, "failed killed (failed)"},
+		"nor by a result that does not say how":    {[]func(*Seen){by(agent.Killed), looked, func(s *Seen) { s.Reply = &reprise.Reply{} }}, "failed killed (failed)"},
+		"nor by a file that is there":              {[]func(*Seen){by(agent.Killed), looked, expects}, "failed killed (failed)"},
 		"a person is asked whose policy it is":     {[]func(*Seen){by(agent.Killed), looked, policy(reprise.AskWho)}, "resolved ask question_asked"},
 
 		"nobody saw it end":                       {nil, "look for commits"},
 		"and nothing shows that it did":           {[]func(*Seen){looked}, "resolved rerun reset cut-off"},
 		"its files call it done":                  {[]func(*Seen){func(s *Seen) { s.Filed = "done" }}, "landed: resolved landed"},
+		"a file that is there shows nothing":      {[]func(*Seen){looked, expects}, "resolved rerun reset cut-off"},
+		"its files call it done, and lack it":     {[]func(*Seen){lacks, func(s *Seen) { s.Filed = "done" }}, "resolved rerun reset cut-off"},
 		"its command is asked":                    {[]func(*Seen){looked, verify}, "verify"},
 		"its command says yes":                    {[]func(*Seen){looked, answers(VerifiedDone)}, "landed: resolved landed"},
+		"and what it was to leave is not there":   {[]func(*Seen){looked, lacks, answers(VerifiedDone)}, "resolved rerun reset cut-off"},
 		"its command says no":                     {[]func(*Seen){looked, answers(VerifiedNot)}, "resolved rerun reset cut-off"},
 		"its command is not run in a preview":     {[]func(*Seen){looked, answers(VerifySkipped)}, "resolved rerun reset cut-off"},
 		"its command was stopped":                 {[]func(*Seen){looked, answers(VerifyStopped)}, "(open)"},
@@ -138,6 +144,7 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 		"a run of its own continues":              {[]func(*Seen){func(s *Seen) { s.Assignment.Child = &reprise.Ref{} }}, "reset cut-off"},
 		"held work is as it was":                  {[]func(*Seen){heldBack, looked}, "landed: resolved landed"},
 		"and is only committed":                   {[]func(*Seen){heldBack, whole, verify, func(s *Seen) { s.Landed = provedByRecord }}, "land"},
+		"held work is committed, and gone":        {[]func(*Seen){heldBack, lacks, func(s *Seen) { s.Commits = &Commits{Accepted: "abc"} }}, "resolved ask question_asked"},
 		"held work was changed":                   {[]func(*Seen){heldBack, looked, func(s *Seen) { s.Changed = []string{"out"} }}, "resolved ask question_asked"},
 		"held work was changed and may be redone": {[]func(*Seen){heldBack, looked, policy(reprise.Rerun), func(s *Seen) { s.Changed = []string{"out"} }}, "resolved rerun reset cut-off"},
 		"held work without git stays held":        {[]func(*Seen){heldBack, func(s *Seen) { s.Git = false }}, "(held) (parked)"},

@@ -160,7 +160,12 @@ func TestEach_turn_is_decided_by_the_first_rule_that_wants_something(t *testing.
 			v.Held, v.Offers = map[string]bool{"a": true}, []Offer{{Assignment: step("b")}}
 		}, "leave"},
 
+		"also not beside what is at work": {func(v *View) {
+			v.Held, v.Offers, v.AtWork = map[string]bool{"a": true}, []Offer{{Assignment: step("b")}}, map[string]reprise.Assignment{"c": step("c")}
+		}, "await"},
+
 		"units that need nobody are recorded in a row": {func(v *View) { v.Alone = true }, "in a row"},
+		"but not in a run that is blocked":             {func(v *View) { v.Alone, v.Decision.Verdict = true, reprise.BlockedVerdict }, "leave"},
 		"but not past a step that a person named as the last": {func(v *View) {
 			v.Alone, v.Choice.Until, v.Offers = true, "z", []Offer{{Assignment: step("a")}}
 		}, "start a"},
@@ -260,6 +265,28 @@ func TestWhat_comes_next_follows_from_the_view(t *testing.T) {
 		}
 		if strings.Join(ids, " ") != c.want {
 			t.Errorf("%s: %q, want %q", name, ids, c.want)
+		}
+	}
+}
+
+// A step is left alone as long as a person is to say something about it.
+func TestA_step_that_waits_for_an_answer_is_not_started(t *testing.T) {
+	t.Parallel()
+	ask := func(q reprise.Question) func(*View) { return func(v *View) { v.Run.Questions = []reprise.Question{q} } }
+	for name, c := range map[string]struct {
+		view func(*View)
+		want bool
+	}{
+		"nothing is asked":            {nil, false},
+		"it is asked about":           {ask(reprise.Question{ID: "q", Subject: "a"}), true},
+		"it asks":                     {ask(reprise.Question{ID: "q", Subject: "x", By: "a"}), true},
+		"another one asks":            {ask(reprise.Question{ID: "q", Subject: "b", By: "b"}), false},
+		"it was answered":             {ask(reprise.Question{ID: "q", Subject: "a", Answered: true}), false},
+		"files and journal disagree":  {func(v *View) { v.Doubts = []project.Doubt{{Ends: []reprise.Event{{Step: "b"}, {Step: "a"}}}} }, true},
+		"they disagree about another": {func(v *View) { v.Doubts = []project.Doubt{{Ends: []reprise.Event{{Step: "b"}}}} }, false},
+	} {
+		if got := viewOf(c.view).blocked("a"); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
