@@ -13,14 +13,18 @@ import (
 	"reprise/internal/durable/crashfs"
 )
 
+// harnessEnv lets the larger harnesses run, too; `make mutants` sets it.
+const harnessEnv = "REPRISE_HARNESS"
+
 // harness looks for one class of faults and says what it found first.
 type harness struct {
 	name string
 	run  func(t *testing.T) string
 }
 
-// harnesses are what the mutants are tried with. The first are cheap; the others
-// look at the states that the larger tests of this package look at, but fewer.
+// harnesses are what internal/mutants tries its faults of this package with. The first
+// are cheap; the others look at the states that the larger tests of this package look at,
+// but fewer.
 func harnesses() []harness {
 	return []harness{
 		{"lease", func(*testing.T) string { return text(leaseCheck()) }},
