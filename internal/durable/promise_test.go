@@ -271,13 +271,14 @@ func TestAn_append_to_another_content_becomes_a_conflict(t *testing.T) {
 }
 
 // An undo changes nothing while git is at work, is told to the next one when it is cut
-// off, and keeps what the branch pointed to.
+// off, and keeps what the branch pointed to and the files that it is told to.
 func TestAn_undo_that_is_refused_or_cut_off_loses_nothing(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)
 	gitIn(t, dir, "init", "-q", "-b", "main")
 	write(t, dir, "a.md", "one", 0o644)
-	gitIn(t, dir, "add", "a.md")
+	write(t, dir, "b.md", "one", 0o644)
+	gitIn(t, dir, "add", "a.md", "b.md")
 	gitIn(t, dir, "commit", "-q", "-m", "one")
 	s := opened(t, dir)
 	snap, err := s.Snapshot(t.Context(), durable.SnapshotOptions{Tree: true})
@@ -286,6 +287,7 @@ func TestAn_undo_that_is_refused_or_cut_off_loses_nothing(t *testing.T) {
 	}
 	write(t, dir, "a.md", "two", 0o644)
 	gitIn(t, dir, "commit", "-q", "-a", "-m", "two")
+	write(t, dir, "b.md", "theirs", 0o644)
 	head := strings.TrimSpace(gitIn(t, dir, "rev-parse", "HEAD"))
 
 	lock := filepath.Join(dir, ".git/index.lock")
@@ -314,11 +316,13 @@ func TestAn_undo_that_is_refused_or_cut_off_loses_nothing(t *testing.T) {
 		t.Errorf("the next one is told of %q", rep.PendingUndo)
 	}
 	defer next.Release()
-	if _, err := next.Undo(t.Context(), snap.ID); err != nil {
+	if _, err := next.UndoRuns(t.Context(), snap.ID, durable.UndoOptions{Keep: map[string]bool{"b.md": true}}); err != nil {
 		t.Fatal(err)
 	}
-	if b, _ := os.ReadFile(filepath.Join(dir, "a.md")); string(b) != "one" {
-		t.Errorf("it holds %q", b)
+	for name, want := range map[string]string{"a.md": "one", "b.md": "theirs"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
+			t.Errorf("%s holds %q, want %q, %v", name, b, want, err)
+		}
 	}
 	if refs := strings.Fields(gitIn(t, dir, "for-each-ref", "--format=%(objectname)", "refs/reprise/was")); !slices.Contains(refs, head) {
 		t.Errorf("%s is kept by none of %q", head, refs)
