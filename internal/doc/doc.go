@@ -30,6 +30,11 @@ import (
 // below it; logs that may be larger are streamed by the layouts that own them.
 const MaxSize = 16 << 20
 
+// maxNodes bounds how many values one file can hold, of whatever format, and what
+// aliases can blow a YAML document up to: a small file can make a large tree. The
+// largest files of real projects have a fifth of it.
+const maxNodes = 1 << 18
+
 // perCode bounds how often one code is reported for one file; the rest is
 // counted in a last finding.
 const perCode = 10
@@ -155,6 +160,15 @@ func (f *File) hold(data []byte, err error) {
 	default:
 		f.ok = true
 	}
+}
+
+// tooMany reports a file that has more parts than are read.
+func (f *File) tooMany(n int, parts string) bool {
+	if n <= maxNodes {
+		return false
+	}
+	f.Lost(reprise.CodeTooLarge, 0, fmt.Sprintf("more than %d %s, not read", maxNodes, parts), "a state file of this size is usually damaged; look at it by hand")
+	return true
 }
 
 // OpenRegular opens a file for reading after making sure that it is a regular

@@ -20,7 +20,7 @@ var bom = []byte("\xef\xbb\xbf")
 // the file is missing parts, is not JSON, or goes on after its end; nil without
 // a report only if the file does not exist or was reported when it was opened.
 func (f *File) JSON() *Node {
-	if !f.ok {
+	if !f.ok || f.tooMany(jsonValues(f.Data), "values") {
 		return nil
 	}
 	n, at, err := parseJSON(f)
@@ -36,7 +36,7 @@ func (f *File) JSON() *Node {
 // not blank. A line that is no JSON is reported, and null stands for it: what it held is
 // unknown. It returns nil if the file was not read.
 func (f *File) JSONLines() *Node {
-	if !f.ok {
+	if !f.ok || f.tooMany(jsonValues(f.Data)+bytes.Count(f.Data, []byte{'\n'}), "values") {
 		return nil
 	}
 	list := &Node{Kind: List, Line: 1, End: len(f.Data), file: f}
@@ -57,6 +57,25 @@ func (f *File) JSONLines() *Node {
 		at = end
 	}
 	return list
+}
+
+// jsonValues counts the keys and values of a text of JSON, at least. It costs a look at
+// each byte and no memory, and so comes before any parser.
+func jsonValues(data []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '\n': // stands in no text of JSON: the next line is one of its own
+			quoted = false
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ',' || c == ':' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
 }
 
 // parseJSON reads the document that a file is, or tells where and why it is none.

@@ -34,9 +34,10 @@ type Line struct {
 const nulBytes = "NUL bytes in the file, as a power cut leaves them"
 
 // Markdown reads the file as Markdown. Every text is Markdown, so nothing can
-// be wrong with it but NUL bytes. It returns nil if the file was not read.
+// be wrong with it but NUL bytes, and lines and cells without end. It returns nil
+// if the file was not read.
 func (f *File) Markdown() *Markdown {
-	if !f.ok {
+	if !f.ok || f.tooMany(bytes.Count(f.Data, []byte{'\n'})+bytes.Count(f.Data, []byte{'|'}), "lines and cells") {
 		return nil
 	}
 	if i := bytes.IndexByte(f.Data, 0); i >= 0 {

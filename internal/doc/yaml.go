@@ -17,9 +17,6 @@ import (
 // its input.
 const maxYAML = 4 << 20
 
-// maxNodes bounds what aliases can blow a YAML document up to.
-const maxNodes = 1 << 20
-
 // YAML parses the file as YAML. Several documents in one file are joined: the
 // maps' entries follow each other. A file that is not well-formed is read line
 // by line instead, as far as its indentation makes sense, and reported; nil
