@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -31,9 +30,9 @@ var version = lazily(`\d+\.\d+\.\d+`)
 const asked = 5 * time.Second
 
 // Look asks each known program for its version, all at once, with the
-// environment agents get. It starts them with --version and nothing else, and
-// nothing of one that hangs is left.
-func Look(ctx context.Context, env []string) []Installed {
+// environment agents get. It starts them with --version and nothing else, none that is
+// inside the project, and nothing of one that hangs is left.
+func Look(ctx context.Context, env []string, project string) []Installed {
 	var out []Installed
 	for _, p := range Presets() {
 		if p.Name != Command {
@@ -43,13 +42,13 @@ func Look(ctx context.Context, env []string) []Installed {
 	var wg sync.WaitGroup
 	for n := range out {
 		i := &out[n]
-		at := behind(i.Preset.Program, i.Preset.native, env)
+		at := behind(i.Preset.Program, i.Preset.native, env, project)
 		if at == i.Preset.Program {
-			at = find(at, env)
-		}
-		if !filepath.IsAbs(at) {
-			i.Problem = "not installed"
-			continue
+			var err error
+			if at, err = proc.Find(at, env, project); err != nil {
+				i.Problem = "not installed"
+				continue
+			}
 		}
 		i.Path, i.Script = at, isScript(at)
 		wg.Go(func() { i.ask(ctx, env) })

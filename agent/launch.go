@@ -108,7 +108,7 @@ func advice(err error, dir string) string {
 	case errors.Is(err, shim.ErrNotReady):
 		return "call shim.Main at the top of main, or name a shim"
 	case missing:
-		return "install it, or name it by its full path in the settings; the PATH of agents is the one their environment has"
+		return "install it outside of the project, or name it by its full path in the settings; the PATH of agents is the one their environment has"
 	case errors.Is(err, syscall.ENOEXEC):
 		return "it is no program: a script needs a first line such as #!/bin/sh"
 	case errors.Is(err, fs.ErrPermission):

@@ -1,21 +1,25 @@
 package agent
 
 import (
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"reprise/internal/proc"
+	"reprise/internal/shim"
 )
 
 // behind finds the program that a wrapper would start, because a wrapper that is
 // killed leaves it at work. hint is the name of the wrapper's file and patterns,
-// relative to its folder, for where the program is. Where nothing is found the
-// program is started as it was named.
-func behind(program string, hint, env []string) string {
+// relative to its folder, for where the program is. Where nothing is found it is the
+// program as it was named.
+func behind(program string, hint, env []string, without ...string) string {
 	if len(hint) == 0 {
 		return program
 	}
-	at, err := filepath.EvalSymlinks(find(program, env))
+	at, err := proc.Find(program, env, without...)
+	if err == nil {
+		at, err = filepath.EvalSymlinks(at)
+	}
 	if err != nil || filepath.Base(at) != hint[0] {
 		return program
 	}
@@ -28,19 +32,18 @@ func behind(program string, hint, env []string) string {
 	return program
 }
 
-// find looks a program up in the PATH it will have.
-func find(program string, env []string) string {
-	if strings.ContainsRune(program, filepath.Separator) {
-		return program
+// outside replaces the name of an agent by its file, which is never one of the project:
+// what an earlier agent, or whoever wrote the repository, calls claude is not started
+// as claude. One that a person names by its path is left as it is.
+func outside(program *string, job Job) error {
+	if strings.ContainsRune(*program, filepath.Separator) {
+		return nil
 	}
-	i := slices.IndexFunc(env, func(e string) bool { return strings.HasPrefix(e, "PATH=") })
-	if i < 0 {
-		return program
+	at, err := proc.Find(*program, job.Env, job.Dir, job.Project)
+	if err != nil {
+		missing := &shim.NotFoundError{Text: err.Error()}
+		return &StartError{Command: *program, Cause: missing, Advice: advice(missing, job.Dir)}
 	}
-	for _, dir := range filepath.SplitList(strings.TrimPrefix(env[i], "PATH=")) {
-		if p, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
-			return p
-		}
-	}
-	return program
+	*program = at
+	return nil
 }

@@ -143,12 +143,17 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 		s.want = job.Session
 	case p.Chooses:
 		s.want = cmp.Or(job.Session, newID())
+	}
+	l.Argv = p.line(o, job, s.want)
+	if err := outside(&l.Argv[0], job); err != nil {
+		return nil, err
+	}
+	if p.Chooses && !job.Resume {
 		if err := p.chosen(s.want, learned); err != nil {
 			return nil, &StartError{Command: p.Program, Cause: err}
 		}
 		learned = nil // it was told
 	}
-	l.Argv = p.line(o, job, s.want)
 	l.Env = unset(p.env, job.Env)
 	l.Stream = func(line []byte) (string, error) { return s.line(line, p.read, learned) }
 	l.Busy = s.busy
@@ -168,7 +173,7 @@ func (p Preset) line(o Options, job Job, session string) []string {
 	}) {
 		o.Approve = ApproveNone
 	}
-	program = behind(program, p.native, job.Env)
+	program = behind(program, p.native, job.Env, job.Dir, job.Project)
 	return slices.Concat([]string{program}, p.argv(o, session, job.Resume), more, p.last)
 }
 

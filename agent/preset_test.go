@@ -145,7 +145,7 @@ func TestLook_for_programs(t *testing.T) {
 		}
 	}
 	got := map[string]string{}
-	for _, i := range Look(context.Background(), []string{"PATH=" + dir}) {
+	for _, i := range Look(context.Background(), []string{"PATH=" + dir}, t.TempDir()) {
 		got[i.Preset.Name] = i.Version + ": " + i.Problem
 	}
 	want := map[string]string{

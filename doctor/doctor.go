@@ -84,20 +84,20 @@ func Look(ctx context.Context, o Options) []Check {
 	set, checks := o.settings()
 	env, _ := set.Environ(o.Environ, settings.Agent{})
 	roles, bound := o.roles(set)
-	out := agents(ctx, env, bound)
-	out = append(out, git(ctx, env))
+	out := agents(ctx, env, o.Dir, bound)
+	out = append(out, git(ctx, env, o.Dir))
 	out = append(out, o.repository(ctx)...)
 	out = append(out, o.files())
 	out = append(out, processes()...)
 	return append(append(out, checks...), roles...)
 }
 
-// agents looks for the known CLIs. bound tells that the settings name who does
-// the work.
-func agents(ctx context.Context, env []string, bound bool) []Check {
+// agents looks for the known CLIs outside of the project. bound tells that the
+// settings name who does the work.
+func agents(ctx context.Context, env []string, project string, bound bool) []Check {
 	var out []Check
 	found := false
-	for _, i := range agent.Look(ctx, env) {
+	for _, i := range agent.Look(ctx, env, project) {
 		c := Check{Group: "agents", Name: i.Preset.Name, Level: Fine, Says: i.Version + ", as tested"}
 		switch {
 		case i.Path == "":
@@ -134,12 +134,12 @@ var wanted = [2]int{2, 36}
 
 var gitVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d+)\.(\d+)(\.\d+)*`) })
 
-func git(ctx context.Context, env []string) Check {
+func git(ctx context.Context, env []string, project string) Check {
 	c := Check{Group: "git", Name: "git", Level: Fine}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	at := find("git", "", env)
-	if at == "" {
+	at, err := proc.Find("git", env, project)
+	if err != nil {
 		c.Level, c.Says = Missing, "not installed"
 		c.Means, c.Do = "no evidence from commits, no checkout of a run's own, no commit of what a step left", "install git "+minimum()+" or later"
 		return c
@@ -316,13 +316,28 @@ func (o Options) roles(set *settings.Settings) (out []Check, bound bool) {
 		env, _ := set.Environ(o.Environ, a)
 		c.Says = a.Name + ": " + program
 		bound = true
-		if program == "" || find(program, o.Dir, env) == "" {
+		if !o.startable(a, env) {
 			c.Level, c.Says = Missing, c.Says+" is not there"
 			c.Means, c.Do = "steps of this role are not started", "install it, or bind the role to another agent in "+settings.FileName
 		}
 		out = append(out, c)
 	}
 	return out, bound
+}
+
+// startable reports whether the program of an agent is where it would be started from:
+// one that is named by a path from the project's folder, and a known CLI never out of
+// the project.
+func (o Options) startable(a settings.Agent, env []string) bool {
+	program, without := programOf(a), ""
+	if strings.ContainsRune(program, filepath.Separator) && !filepath.IsAbs(program) {
+		program = filepath.Join(o.Dir, program)
+	}
+	if a.Preset != agent.Command {
+		without = o.Dir
+	}
+	_, err := proc.Find(program, env, without)
+	return program != "" && err == nil
 }
 
 // programOf is the program that an agent of the settings starts.
@@ -333,32 +348,6 @@ func programOf(a settings.Agent) string {
 	for _, p := range agent.Presets() {
 		if p.Name == a.Preset {
 			return p.Program
-		}
-	}
-	return ""
-}
-
-// find looks a program up in the PATH of an environment; one that is named by a
-// path is looked for from a folder. "" if it is not there.
-func find(program, dir string, env []string) string {
-	if strings.ContainsRune(program, filepath.Separator) {
-		if !filepath.IsAbs(program) {
-			program = filepath.Join(dir, program)
-		}
-		if at, err := exec.LookPath(program); err == nil {
-			return at
-		}
-		return ""
-	}
-	for _, e := range env {
-		list, ok := strings.CutPrefix(e, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, folder := range filepath.SplitList(list) {
-			if at, err := exec.LookPath(filepath.Join(folder, program)); err == nil && filepath.IsAbs(at) {
-				return at
-			}
 		}
 	}
 	return ""

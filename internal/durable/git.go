@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"reprise/internal/proc"
 )
 
 // git runs the few commands that a snapshot needs: rev-parse, ls-files,
@@ -36,8 +38,8 @@ func openGit(ctx context.Context, dir string) (*git, error) {
 	if dir == "" {
 		return nil, errNoGit
 	}
-	program, err := exec.LookPath("git")
-	if err != nil || !filepath.IsAbs(program) {
+	program, err := proc.Find("git", os.Environ(), dir)
+	if err != nil {
 		return nil, errNoGit
 	}
 	g := &git{program: program, dir: dir}

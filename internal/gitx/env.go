@@ -3,9 +3,10 @@ package gitx
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
+
+	"reprise/internal/proc"
 )
 
 // passed are the variables of the caller that git gets to see: where programs
@@ -138,7 +139,7 @@ func environment(environ []string, settings []setting) []string {
 	for _, name := range passed {
 		if value, ok := lookup(environ, name); ok {
 			if name == "PATH" {
-				value = strings.Join(absoluteOnly(value, ""), string(os.PathListSeparator))
+				value = strings.Join(proc.Folders(environ), string(os.PathListSeparator))
 			}
 			env = append(env, name+"="+value)
 		}
@@ -159,32 +160,4 @@ func lookup(environ []string, name string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// absoluteOnly lists the folders of a PATH that do not depend on where we are
-// and do not lie inside without.
-func absoluteOnly(list, without string) []string {
-	var out []string
-	for _, dir := range filepath.SplitList(list) {
-		if filepath.IsAbs(dir) && (without == "" || !within(dir, without)) {
-			out = append(out, dir)
-		}
-	}
-	return out
-}
-
-func within(p, dir string) bool {
-	p, dir = filepath.Clean(p), filepath.Clean(dir)
-	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
-}
-
-// findGit looks for the program in PATH, but never inside the project.
-func findGit(environ []string, project string) (string, error) {
-	list, _ := lookup(environ, "PATH")
-	for _, dir := range absoluteOnly(list, project) {
-		if file, err := lookExecutable(filepath.Join(dir, "git")); err == nil {
-			return file, nil
-		}
-	}
-	return "", ErrNoGit
 }

@@ -2,11 +2,6 @@
 
 package gitx
 
-import (
-	"os"
-	"os/exec"
-)
-
-func lookExecutable(file string) (string, error) { return exec.LookPath(file) }
+import "os"
 
 const openFlags = os.O_RDONLY

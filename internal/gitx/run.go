@@ -30,9 +30,9 @@ func newRunner(dir string, opts Options) (runner, error) {
 	if environ == nil {
 		environ = os.Environ()
 	}
-	program, err := findGit(environ, dir)
+	program, err := proc.Find("git", environ, dir)
 	if err != nil {
-		return runner{}, err
+		return runner{}, ErrNoGit
 	}
 	return runner{program: program, dir: dir, environ: environ, env: environment(environ, profile), timeout: opts.timeout()}, nil
 }

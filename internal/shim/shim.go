@@ -18,7 +18,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strconv"
 	"sync"
@@ -150,7 +149,7 @@ func run(args []string) error {
 }
 
 func start(argv []string, files []*os.File) (*proc.Tree, error) {
-	path, err := exec.LookPath(argv[0])
+	path, err := proc.Find(argv[0], os.Environ())
 	if err != nil {
 		return nil, err
 	}
