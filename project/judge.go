@@ -319,6 +319,12 @@ func (w *watched) Open(name string) (fs.File, error) {
 	return w.FS.Open(name)
 }
 
+// ReadFile implements fs.ReadFileFS.
+func (w *watched) ReadFile(name string) ([]byte, error) {
+	w.note(name)
+	return w.FS.ReadFile(name)
+}
+
 // OpenRegular is what doc reads through.
 func (w *watched) OpenRegular(name string) (fs.File, fs.FileInfo, error) {
 	w.note(name)

@@ -12,8 +12,8 @@ import (
 type damage struct {
 	kept    []reprise.Finding
 	counts  map[string]int
-	nuls    bool // NUL bytes stand in it
-	refused bool // it could not be read, or not wholly
+	nuls    bool   // NUL bytes stand in it
+	refused string // why it could not be read, or not wholly; "" if it was
 }
 
 // keptPerCode leaves room for the closing line within what a Reader lists.

@@ -25,6 +25,10 @@ const (
 	// maxLine is the longest line that is read. An event is a few hundred
 	// bytes; what is longer is not one.
 	maxLine = 4 << 20
+	// maxLog is the largest log that is read, and maxDamaged how many of its lines
+	// can be no events before the rest is left: real logs have a few megabytes.
+	maxLog     = 256 << 20
+	maxDamaged = 10_000
 	// maxJoin bounds an event that was spread over several lines.
 	maxJoin = 64 << 10
 )
@@ -99,10 +103,10 @@ func readLogs(r *doc.Reader, runID string, names []string) *logReader {
 	for i, d := range damages {
 		d.report(r, names[i])
 		first.damaged += len(d.kept)
-		if d.refused {
+		if d.refused != "" {
 			first.refused++
 			if f := r.Open(names[i]); f.OK() { // else it has said why
-				f.Lost(reprise.CodeUnreadable, 0, "holds no event, only what a power cut leaves", "look for a second copy or a backup")
+				f.Lost(reprise.CodeUnreadable, 0, d.refused, "look for a second copy or a backup")
 			}
 		}
 	}
@@ -112,18 +116,23 @@ func readLogs(r *doc.Reader, runID string, names []string) *logReader {
 // read reads one log to its end and gives what is wrong in it.
 func (lr *logReader) read(file int32, name string) *damage {
 	lr.enter(file, name)
-	in, _, err := doc.OpenRegular(lr.fsys, name)
+	in, info, err := doc.OpenRegular(lr.fsys, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		lr.wrong(reprise.CodeMissingArtifact, 0, "the file is listed and cannot be found", "a link may lead to nothing")
 	case err != nil:
-		lr.damage.refused = true
+		lr.damage.refused = doc.Cause(err)
+	case info.Size() > maxLog:
+		in.Close()
+		lr.damage.refused = fmt.Sprintf("larger than %d MiB, not read", maxLog>>20)
 	default:
 		before := lr.events
 		lr.stream(in)
 		in.Close()
-		// How many events stood where only NUL bytes are left, nobody can tell.
-		lr.damage.refused = lr.damage.refused || lr.damage.nuls && lr.events == before
+		if lr.damage.nuls && lr.events == before {
+			// How many events stood there, nobody can tell.
+			lr.damage.refused = "holds no event, only what a power cut leaves"
+		}
 	}
 	if lr.untimed > 0 {
 		lr.damage.add(reprise.Finding{
@@ -151,6 +160,10 @@ func (lr *logReader) stream(in io.Reader) {
 		case len(text) > 0:
 			lr.line(text, no)
 		}
+		if lr.damage.counts[reprise.CodeDamagedLine] > maxDamaged {
+			lr.damage.refused = fmt.Sprintf("more than %d lines are no events; the rest was not read", maxDamaged)
+			return
+		}
 		if err == nil {
 			continue
 		}
@@ -158,7 +171,7 @@ func (lr *logReader) stream(in io.Reader) {
 			lr.closeJoin()
 		}
 		if err != io.EOF {
-			lr.damage.refused = true
+			lr.damage.refused = "could not be read to its end"
 			lr.wrong(reprise.CodeUnreadable, no, "reading stopped here: "+err.Error(), "check the disk")
 		}
 		return

@@ -155,8 +155,7 @@ func (f *File) hold(data []byte, err error) {
 	case err != nil:
 		f.Lost(reprise.CodeUnreadable, 0, fmt.Sprintf("reading stopped after %d bytes: %s", len(f.Data), Cause(err)), "check the disk and the file's permissions")
 	case len(f.Data) > MaxSize:
-		f.Data = nil
-		f.Lost(reprise.CodeTooLarge, 0, fmt.Sprintf("larger than %d MiB, not read", MaxSize>>20), "a state file of this size is usually damaged; look at it by hand")
+		f.tooLarge(0, fmt.Sprintf("larger than %d MiB", MaxSize>>20))
 	default:
 		f.ok = true
 	}
@@ -167,8 +166,15 @@ func (f *File) tooMany(n int, parts string) bool {
 	if n <= maxNodes {
 		return false
 	}
-	f.Lost(reprise.CodeTooLarge, 0, fmt.Sprintf("more than %d %s, not read", maxNodes, parts), "a state file of this size is usually damaged; look at it by hand")
+	f.tooLarge(0, fmt.Sprintf("more than %d %s", maxNodes, parts))
 	return true
+}
+
+// tooLarge reports a file that is larger than what is read of one, and keeps nothing
+// of it: whoever looks for what is left of a damaged file would take as long.
+func (f *File) tooLarge(line int, why string) {
+	f.Data, f.ok = nil, false
+	f.Lost(reprise.CodeTooLarge, line, why+", not read", "a state file of this size is usually damaged; look at it by hand")
 }
 
 // OpenRegular opens a file for reading after making sure that it is a regular

@@ -34,11 +34,14 @@ type Line struct {
 const nulBytes = "NUL bytes in the file, as a power cut leaves them"
 
 // Markdown reads the file as Markdown. Every text is Markdown, so nothing can
-// be wrong with it but NUL bytes, and lines and cells without end. It returns nil
-// if the file was not read.
+// be wrong with it but NUL bytes, and lines and cells without end, of which none is
+// read. It returns nil if the file was not read.
 func (f *File) Markdown() *Markdown {
-	if !f.ok || f.tooMany(bytes.Count(f.Data, []byte{'\n'})+bytes.Count(f.Data, []byte{'|'}), "lines and cells") {
+	if !f.ok {
 		return nil
+	}
+	if f.tooMany(bytes.Count(f.Data, []byte{'\n'})+bytes.Count(f.Data, []byte{'|'}), "lines and cells") {
+		return &Markdown{}
 	}
 	if i := bytes.IndexByte(f.Data, 0); i >= 0 {
 		const hint = "look for a second copy or a backup"

@@ -47,7 +47,7 @@ func (f *File) yamlAt(data []byte, before int) *Node {
 		return nil
 	}
 	if len(data) > maxYAML {
-		f.Lost(reprise.CodeTooLarge, before, fmt.Sprintf("more than %d MiB of YAML, not read", maxYAML>>20), "")
+		f.tooLarge(before, fmt.Sprintf("more than %d MiB of YAML", maxYAML>>20))
 		return nil
 	}
 	n, err := f.parseYAML(data, before, base)

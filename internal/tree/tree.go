@@ -12,6 +12,7 @@ package tree
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -49,6 +50,7 @@ type FS struct {
 
 	mu       sync.Mutex
 	dirs     map[string]*listing
+	listed   int // entries of folders below a mark
 	problems []Problem
 	skipped  []string
 	linked   []string
@@ -128,6 +130,29 @@ func (t *FS) OpenRegular(name string) (fs.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
+// ReadFile implements fs.ReadFileFS. It reads a regular file that is no larger than
+// what is read of a state file, whatever size it claims to have.
+func (t *FS) ReadFile(name string) ([]byte, error) {
+	data, err := doc.ReadRegular(t, name, doc.MaxSize+1)
+	if err == nil && len(data) > doc.MaxSize {
+		err = &fs.PathError{Op: "read", Path: name, Err: errTooLarge}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+// maxListed bounds how much is listed in all folders that bear a mark: each file there
+// can be a step of its own. Outside of them a file costs next to nothing.
+const maxListed = 50_000
+
+// errTooMany is for folders that hold more.
+var errTooMany = fmt.Errorf("there are more than %d files where state is kept", maxListed)
+
+// errTooLarge is for files that nobody reads whole.
+var errTooLarge = fmt.Errorf("larger than %d MiB", doc.MaxSize>>20)
+
 // dir lists through the FS, so that both ways of listing agree.
 type dir struct {
 	fs.File
@@ -198,6 +223,11 @@ func (t *FS) list(name string) *listing {
 	defer t.mu.Unlock()
 	if first := t.dirs[name]; first != nil {
 		return first
+	}
+	if l.err == nil && slices.ContainsFunc(strings.Split(name, "/"), t.mark) {
+		if t.listed += len(l.entries); t.listed > maxListed {
+			l.entries, l.err = nil, &fs.PathError{Op: "readdir", Path: name, Err: errTooMany}
+		}
 	}
 	t.dirs[name] = l
 	if l.err != nil && !errors.Is(l.err, fs.ErrNotExist) {
