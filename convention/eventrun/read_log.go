@@ -28,7 +28,7 @@ const (
 	// maxLog is the largest log that is read, and maxDamaged how many of its lines
 	// can be no events before the rest is left: real logs have a few megabytes.
 	maxLog     = 256 << 20
-	maxDamaged = 10_000
+	maxDamaged = 200_000
 	// maxJoin bounds an event that was spread over several lines.
 	maxJoin = 64 << 10
 )
