@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -31,6 +32,9 @@ type Untrusted struct {
 	Env []string
 	// Templates are the prompt templates it would replace, file names.
 	Templates []string
+	// Scripts are files of the project that its commands name, see Scripts. The hash
+	// does not cover them.
+	Scripts []string
 }
 
 // Start is one command that a file would have started.
@@ -201,7 +205,33 @@ func (f *file) untrusted(name string, hash reprise.Hash, over *Settings) *Untrus
 	for _, name := range slices.Sorted(maps.Keys(f.Templates)) {
 		u.Templates = append(u.Templates, name+".md")
 	}
+	u.Scripts = Scripts(filepath.Dir(name), u.Starts)
 	return u
+}
+
+// Scripts lists the files below a folder that commands name, sorted, each by its path
+// from there. They are part of the work, so that they change while it goes on: who
+// trusts a command does not trust what becomes of them, and is to be told so.
+func Scripts(dir string, starts []Start) []string {
+	var out []string
+	for _, start := range starts {
+		for _, word := range start.Agent.Command {
+			for _, name := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;&|<>()=", r) }) {
+				if !filepath.IsAbs(name) {
+					name = filepath.Join(dir, name)
+				}
+				rel, err := filepath.Rel(dir, name)
+				if err != nil || !filepath.IsLocal(rel) {
+					continue
+				}
+				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+					out = append(out, filepath.ToSlash(rel))
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // overlay lays what a file sets over s.

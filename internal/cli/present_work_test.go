@@ -100,12 +100,12 @@ func workPresentations() map[string]func(*page) {
 			f.workPreview(p)
 		},
 		"work-trust": func(f *page) {
-			f.trust(&settings.Untrusted{Path: "/home/ada/shop/reprise.yaml", Env: []string{"SHOP_*"}, Templates: []string{"dev.md"}, Starts: []settings.Start{
-				{Agent: settings.Agent{Name: "coder", Command: []string{"my-agent", "--print", "do it; rm -rf x"}, Env: map[string]string{"MODE": "batch"}}, Roles: []string{"default", "dev"}},
+			f.trust(&settings.Untrusted{Path: "/home/ada/shop/reprise.yaml", Env: []string{"SHOP_*"}, Templates: []string{"dev.md"}, Scripts: []string{"tools/agent.sh"}, Starts: []settings.Start{
+				{Agent: settings.Agent{Name: "coder", Command: []string{"my-agent", "--print", "do it; rm -rf x"}, Approve: "all", Env: map[string]string{"MODE": "batch"}}, Roles: []string{"default", "dev"}},
 			}})
 		},
 		"work-trust-hostile": func(f *page) {
-			u := &settings.Untrusted{Env: []string{""}, Templates: []string{""}, Starts: []settings.Start{{Agent: settings.Agent{Command: []string{""}}, Roles: []string{""}}}}
+			u := &settings.Untrusted{Env: []string{""}, Templates: []string{""}, Scripts: []string{""}, Starts: []settings.Start{{Agent: settings.Agent{Command: []string{""}}, Roles: []string{""}}}}
 			poison(reflect.ValueOf(u).Elem())
 			f.trust(u)
 		},

@@ -107,18 +107,25 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 	if len(starts) > 0 {
 		text += "; it would start " + strings.Join(starts, ", ")
 	}
+	if len(u.Scripts) > 0 {
+		text += "; trust does not cover " + plain(strings.Join(u.Scripts, ", ")) + ", which can change unasked"
+	}
 	return &failure{
 		code: exitBlocked, err: errors.New(text), safe: true,
 		hint: "review it, then `" + s.again("--trust") + "`; you are asked again when it changes",
 	}
 }
 
-// startWords shows a command of the settings.
+// startWords shows a command of the settings, and that it asks nobody.
 func startWords(a settings.Agent) string {
-	if len(a.Command) == 0 {
-		return a.Preset
+	words := a.Preset
+	if len(a.Command) > 0 {
+		words = commandWords(a.Command)
 	}
-	return commandWords(a.Command)
+	if a.Approve == string(agent.ApproveAll) {
+		words += " (may do everything without asking)"
+	}
+	return words
 }
 
 // trust shows what would be started.
@@ -140,6 +147,11 @@ func (p *page) trust(u *settings.Untrusted) {
 	}
 	if len(u.Templates) > 0 {
 		p.para("  Prompts are replaced: ", strings.Join(u.Templates, ", "), linesMessage)
+	}
+	p.gap()
+	p.say("Trust covers this file and its prompts. You are not asked again when other files change that these commands read or start.")
+	if len(u.Scripts) > 0 {
+		p.para("  Named by them: ", strings.Join(u.Scripts, ", "), linesMessage)
 	}
 	p.gap()
 }
@@ -219,5 +231,6 @@ func (s *job) untrustedFlow(name string, w *flow.Workflow, hash reprise.Hash) *s
 			}
 		}
 	}
+	u.Scripts = settings.Scripts(s.root, u.Starts)
 	return u
 }
