@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -245,6 +246,25 @@ func (r *Run) RestsOn(at int) map[string]bool {
 		}
 	}
 	return out
+}
+
+// AgainFrom gives the steps that are done again where a person begins again at one: those
+// that rest on it, and each step behind it whose work is gone, with what rests on that.
+func (r *Run) AgainFrom(at int) map[string]bool {
+	out := r.RestsOn(at)
+	for i := at + 1; i < len(r.Steps); i++ {
+		if r.lost(r.Steps[i].ID) {
+			maps.Copy(out, r.RestsOn(i))
+		}
+	}
+	return out
+}
+
+// lost reports whether a step is done and its work is gone, so that nothing can go on.
+func (r *Run) lost(step string) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Code == CodeWorkNotHere && f.Severity == Blocking && f.Subject == step
+	})
 }
 
 // Progress counts closed steps. Skipped are those of Done that were left out: they are

@@ -115,6 +115,7 @@ func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, er
 		w.setRun(w.files)
 	}
 	if r := j.Find(w.ref); r != nil {
+		w.again = j.View(r).Again
 		return look{j.View(r), j.Digest(r)}, nil
 	}
 	// It is not where runs are looked for; its files still count.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -175,7 +176,7 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, er
 		}
 		return resetsOf(stages), nil
 	}
-	rests := w.run.RestsOn(at)
+	rests := w.againFrom(at)
 	var again []string
 	for i := range w.run.Steps[at:] {
 		s := &w.run.Steps[at+i]
@@ -204,6 +205,15 @@ func resetsOf(steps []string) (out []reprise.Event) {
 	return out
 }
 
+// againFrom are the steps that are done again with one.
+func (w *work) againFrom(at int) map[string]bool {
+	rests := w.run.RestsOn(at)
+	if w.run.Steps[at].ID == w.choice.From {
+		maps.Copy(rests, w.again)
+	}
+	return rests
+}
+
 // restingOn reports for any step whether it may have been built on this one; for all of
 // them if the files do not keep this one.
 func (w *work) restingOn(step string) func(string) bool {
@@ -211,7 +221,7 @@ func (w *work) restingOn(step string) func(string) bool {
 	if at < 0 {
 		return anyStep
 	}
-	rests := w.run.RestsOn(at)
+	rests := w.againFrom(at)
 	return func(id string) bool { return rests[id] }
 }
 

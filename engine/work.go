@@ -29,6 +29,7 @@ type work struct {
 	ref      reprise.Ref
 	repo     *gitx.Repo // nil where the project is in no repository
 	choice   Choice
+	again    map[string]bool // the steps that are done again by it
 	sum      *Summary
 	depth    int               // of a child among its parents
 	cast     map[string]string // of a child: who does the work of a role, where its parent names somebody else

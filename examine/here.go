@@ -50,6 +50,9 @@ func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			out[len(out)-1].Message += fmt.Sprintf("; so it is with %s that rest on it", plural(more, "step"))
 		}
 	}
+	for i := range out {
+		out[i].Hint += ", or " + doAgain(r, out, i)
+	}
 	return out
 }
 
@@ -95,7 +98,6 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o reprise.Observed) *reprise.
 		where = "on " + name(a.Branch)
 		hint = fmt.Sprintf("check out %s", name(a.Branch))
 	}
-	hint += ", or " + doAgain(r, s)
 	f := &reprise.Finding{
 		Severity: reprise.Blocking, Hint: hint,
 		Message: fmt.Sprintf("%s is done in commit %.12s, which is %s and not in what is checked out, and nothing that it changed is here", name(s.ID), s.Accepted.Commit, where),
@@ -122,7 +124,7 @@ func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
 	f := &reprise.Finding{
 		Severity: reprise.Blocking,
 		Message:  fmt.Sprintf("%s is done and left %s, which %s no longer there; %s needs it", name(s.ID), list(s.Accepted.Gone), isAre(len(s.Accepted.Gone)), name(r.Steps[open].ID)),
-		Hint:     "bring it back, or " + doAgain(r, s),
+		Hint:     "bring it back",
 	}
 	if slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) }) {
 		f.Severity = reprise.Warning
@@ -131,9 +133,17 @@ func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
 	return f
 }
 
-// doAgain tells how a step is done again.
-func doAgain(r *reprise.Run, s *reprise.Step) string {
-	return fmt.Sprintf("`reprise resume %s --from %s` does it again", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(s.ID, "STEP"))
+// doAgain tells how the step of a finding is done again: what else blocks is done again
+// with it, so that it begins at the first of them.
+func doAgain(r *reprise.Run, lost []reprise.Finding, at int) string {
+	first, what := at, "it"
+	for i, f := range lost {
+		if f.Severity != reprise.Blocking || i == at {
+			continue
+		}
+		first, what = min(first, i), "all that is gone"
+	}
+	return fmt.Sprintf("`reprise resume %s --from %s` does %s again", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(lost[first].Subject, "STEP"), what)
 }
 
 func isAre(n int) string {

@@ -135,7 +135,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 			j.Verified.Apply(r)
 		}
 		examine.Apply(r, j.Observed, set)
-		forgetRedone(r, opts.From)
+		j.views[r].Again = forgetRedone(r, opts.From)
 	}
 	for _, r := range runs {
 		v := j.views[r]
@@ -173,14 +173,16 @@ func (j *Judgement) Imagine(r *reprise.Run) reprise.Decision {
 	return reprise.Next(r, o, reprise.Policy{})
 }
 
-// forgetRedone takes out what was found of work that is done again.
-func forgetRedone(r *reprise.Run, from string) {
+// forgetRedone takes out what was found of work that is done again, and gives the steps
+// it is the work of.
+func forgetRedone(r *reprise.Run, from string) map[string]bool {
 	at := slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return from != "" && s.ID == from })
 	if at < 0 {
-		return
+		return nil
 	}
-	again := r.RestsOn(at)
+	again := r.AgainFrom(at)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeWorkNotHere && again[f.Subject] })
+	return again
 }
 
 // nameTarget tells with the choice to merge what is merged into: the branch that is

@@ -37,6 +37,8 @@ type View struct {
 	// Parked are steps that the engine can do nothing more about, and why.
 	Parked map[string]string
 	Choice reprise.Choice
+	// Again are the steps that are done again where a person begins again at one.
+	Again map[string]bool
 	// Doubts are what a person is asked before the steps they are about are started.
 	Doubts []Doubt
 	// Changed tells that what the work is measured by was changed; nil if not.
