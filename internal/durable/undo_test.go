@@ -265,6 +265,7 @@ func TestSnapshot_without_git_keeps_state_files(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)
 	write(t, dir, "STATE.md", "one", 0o644)
+	write(t, dir, "PLAN.md", "one", 0o644)
 	s, err := durable.Open(dir, durable.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +274,7 @@ func TestSnapshot_without_git_keeps_state_files(t *testing.T) {
 	if _, err := s.Take(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	snap, err := s.Snapshot(t.Context(), durable.SnapshotOptions{Files: []string{"STATE.md", "new.md"}, Tree: true})
+	snap, err := s.Snapshot(t.Context(), durable.SnapshotOptions{Files: []string{"STATE.md", "PLAN.md", "new.md"}, Tree: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,13 +282,16 @@ func TestSnapshot_without_git_keeps_state_files(t *testing.T) {
 		t.Error("the missing repository is not mentioned")
 	}
 	write(t, dir, "STATE.md", "two", 0o644)
+	write(t, dir, "PLAN.md", "two", 0o644)
 	write(t, dir, "new.md", "appeared", 0o644)
 	rep, err := s.Undo(t.Context(), snap.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, _ := os.ReadFile(filepath.Join(dir, "STATE.md")); string(b) != "one" {
-		t.Errorf("STATE.md holds %q", b)
+	for _, name := range []string{"STATE.md", "PLAN.md"} {
+		if b, _ := os.ReadFile(filepath.Join(dir, name)); string(b) != "one" {
+			t.Errorf("%s holds %q", name, b)
+		}
 	}
 	if len(rep.Archived) != 1 {
 		t.Errorf("archived %v", rep.Archived)

@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// Variables of the environment: what turns on the run, which takes an hour, and what
-// lets the tests that it builds try all that they are made for.
+// mutantsEnv turns the run on, which takes an hour. harnessEnv makes the tests that it
+// builds try everything that they can.
 const (
 	mutantsEnv = "REPRISE_MUTANTS"
 	harnessEnv = "REPRISE_HARNESS"
 )
 
-// The named tests succeed on the source as it is, and fail on it with the mutant.
+// The named tests pass on the source as it is, and fail on it with the mutant.
 func TestEvery_mutant_is_killed(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(mutantsEnv) == "" {
@@ -37,7 +37,7 @@ func TestEvery_mutant_is_killed(t *testing.T) {
 	for pkg, mutants := range packages {
 		t.Run(strings.ReplaceAll(pkg, "/", "-"), func(t *testing.T) {
 			t.Parallel()
-			wants := map[string][]string{} // by the part of a test, "" for whole ones
+			wants := map[string][]string{} // by subtest, "" for whole tests
 			for _, m := range mutants {
 				for _, test := range m.tests {
 					_, sub, _ := strings.Cut(test, "/")
@@ -121,8 +121,8 @@ func build(t *testing.T, pkg string, replaced map[string]string) string {
 	return program
 }
 
-// run runs tests of a program that was built from a package, in the folder of it. All of
-// them are whole, or parts of the same name.
+// run runs tests of a program that was built from a package, in the folder of that
+// package. Either all of them are whole tests, or all are subtests of the same name.
 func run(t *testing.T, program, pkg string, tests []string) (string, error) {
 	t.Helper()
 	var names []string
