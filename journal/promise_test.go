@@ -338,3 +338,34 @@ func TestA_budget_is_spent_by_the_attempt_that_uses_it_up(t *testing.T) {
 		}
 	}
 }
+
+// A run that somebody worked on is missed where its files are gone, until it was ended,
+// stopped on purpose or taken back.
+func TestA_run_should_be_there_until_it_is_over(t *testing.T) {
+	t.Parallel()
+	begun, work := reprise.Event{Kind: reprise.RunStarted}, reprise.Event{Kind: reprise.StepStarted, Step: "a"}
+	for name, c := range map[string]struct {
+		events []reprise.Event
+		open   bool
+	}{
+		"nothing happened":     {nil, false},
+		"only begun":           {[]reprise.Event{begun}, false},
+		"worked on":            {[]reprise.Event{begun, work}, true},
+		"begun elsewhere":      {[]reprise.Event{{Kind: reprise.RunResumed}}, true},
+		"ended":                {[]reprise.Event{begun, work, {Kind: reprise.RunEnded}}, false},
+		"stopped on purpose":   {[]reprise.Event{begun, work, {Kind: reprise.RunStopped}}, false},
+		"paused":               {[]reprise.Event{begun, work, {Kind: reprise.RunStopped, Outcome: "paused"}}, true},
+		"left with more to do": {[]reprise.Event{begun, work, {Kind: reprise.EngineLeft, Outcome: reprise.Ask.String()}}, true},
+		"left with nothing":    {[]reprise.Event{begun, work, {Kind: reprise.EngineLeft, Outcome: reprise.Finish.String()}}, false},
+		"taken back":           {[]reprise.Event{begun, work, {Kind: reprise.StateRestored, Text: "snapshot 000001"}}, false},
+		"begun again":          {[]reprise.Event{begun, work, begun}, false},
+	} {
+		var entries []journal.Entry
+		for _, ev := range c.events {
+			entries = append(entries, journal.Entry{Event: ev})
+		}
+		if life := journal.LifeOf(entries); life.Open != c.open {
+			t.Errorf("%s: %+v", name, life)
+		}
+	}
+}
