@@ -135,9 +135,13 @@ func (w *work) setOff(ctx context.Context, f *Attempt) error {
 	if !ok {
 		return err
 	}
-	s := &Seen{Attempt: *f, Err: refused.error, Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error(), CutOff: errors.Is(err, agent.ErrLost)}}
-	if ctx.Err() != nil {
+	s := &Seen{Attempt: *f, Err: refused.error, Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}}
+	switch {
+	case ctx.Err() != nil:
 		s.Result = agent.Result{Outcome: agent.Stopped}
+	case errors.Is(err, agent.ErrLost):
+		// Its keeper was killed before it could say that the agent runs: it may have run.
+		s.Result.Outcome, s.Result.CutOff = agent.Lost, true
 	}
 	return w.settle(ctx, s)
 }

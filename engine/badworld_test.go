@@ -15,6 +15,49 @@ import (
 	"reprise/engine"
 )
 
+// Crash point: engine and keeper are killed together (SIGKILL) while something that the
+// agent started works on with its files closed. It holds no lease, and its result is
+// proof. Requirement O4.
+func TestWhat_outlives_engine_and_keeper_is_waited_for_and_its_step_not_started_again(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("needs /proc to find what is left")
+	}
+	dir := repository(t)
+	put(t, dir, "flow.yaml", "name: left\nsteps:\n  - {id: a, command: [sh, agent.sh], outputs: [a.txt]}\n")
+	put(t, dir, "agent.sh", `engine=$(sed 's/.*) . //' /proc/$PPID/stat | cut -d' ' -f1)
+setsid sh works-on.sh $PPID $engine 3>&- 4>&- >/dev/null 2>&1 &
+wait
+`)
+	put(t, dir, "works-on.sh", `echo "started $REPRISE_ATTEMPT" >> ledger
+[ "$REPRISE_ATTEMPT" != 1 ] || kill -9 $1 $2
+while [ ! -e go ]; do sleep 0.01; done
+echo whole > a.txt
+echo '{"outcome": "done"}' > "$REPRISE_RESULT"
+echo "finished $REPRISE_ATTEMPT" >> ledger
+`)
+	v := &victim{t: t, dir: dir, run: "left-" + filepath.Base(filepath.Dir(dir))}
+	if out, code := v.engine().end(); code != -1 {
+		t.Fatalf("the engine was not killed: %d %s", code, out)
+	}
+	e := newEngine(dir)
+	e.Tell = func(p engine.Progress) {
+		if p.Kind == engine.Noticed && strings.Contains(p.Text, "left running") {
+			put(t, dir, "go", "")
+		}
+	}
+	if r, _ := judgedRun(t, e, refOf(v.run), true); r.Owner == nil || !r.Owner.Orphan {
+		t.Errorf("it is not called running: %+v", r.Owner)
+	}
+	sum, err := e.Resume(t.Context(), refOf(v.run), engine.Choice{})
+	if err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	if got := get(t, dir, "ledger"); got != "started 1\nfinished 1\n" {
+		t.Errorf("the ledger of the agents:\n%s", got)
+	}
+}
+
 // TestX10_an_agent_that_kills_the_engine kills the whole process group of the
 // engine, once; the next engine settles what it left.
 func TestX10_an_agent_that_kills_the_engine(t *testing.T) {

@@ -86,14 +86,9 @@ func claimed(s *Seen) Ending {
 	case reply.Outcome == "question":
 		return asks(s, reply.Questions)
 	}
-	problem := s.Missing
-	if problem != "" && s.MadeBefore { // nothing may have been left to do
-		if reply.Outcome != "done" && s.Commits == nil {
-			return Ending{Move: LookForCommits}
-		}
-		if reply.Outcome == "done" || s.Commits.Before != "" {
-			problem = ""
-		}
+	problem, look := s.lacking(reply.Outcome)
+	if look {
+		return Ending{Move: LookForCommits}
 	}
 	if problem == "" && len(s.Verify) > 0 && s.Landed != provedByRecord {
 		switch s.Verified {
@@ -112,6 +107,23 @@ func claimed(s *Seen) Ending {
 		return failed(s, agent.Failed, problem)
 	}
 	return concluded(s, reply)
+}
+
+// lacking is what is missing of an attempt's work, "" if nothing is. Where earlier attempts
+// that were not accepted made all of it, nothing may have been left to do: its reply or a
+// commit says so. look is set if git has to be asked first.
+func (s *Seen) lacking(outcome string) (problem string, look bool) {
+	switch {
+	case s.Missing == "" || !s.MadeBefore:
+		return s.Missing, false
+	case outcome == "done":
+		return "", false
+	case s.Commits == nil:
+		return s.Missing, true
+	case s.Commits.Accepted != "" || s.Commits.Before != "":
+		return "", false
+	}
+	return s.Missing, false
 }
 
 // concluded does what the playbook makes of a complete attempt.
@@ -238,13 +250,9 @@ func newSession(s *Seen, why string) Ending {
 	return Ending{Record: []reprise.Event{ev, s.about(reprise.StepReset, sessionGone, why)}, Outcome: string(s.Result.Outcome), Text: s.Result.Reason}
 }
 
-// notStarted takes back an attempt whose agent was not started. If only its keeper was
-// lost, it is tried again; otherwise trying again is useless until the settings are
-// mended.
+// notStarted takes back an attempt whose agent cannot be started. Trying again is useless
+// until the settings are mended.
 func notStarted(s *Seen) Ending {
-	if s.Result.CutOff {
-		return Ending{Record: again(s, s.Result.Reason), Outcome: string(agent.Lost), Text: s.Result.Reason}
-	}
 	return Ending{Record: []reprise.Event{s.about(reprise.StepReset, string(agent.NotStarted), s.Result.Reason)}, Refuse: true}
 }
 

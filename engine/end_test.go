@@ -113,7 +113,6 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 		"a full session is followed by another": {[]func(*Seen){by(agent.OutOfContext)}, "resolved rerun reset lost"},
 		"a lost one, too":                       {[]func(*Seen){by(agent.SessionNotFound)}, "resolved rerun reset lost"},
 		"a command that cannot be started":      {[]func(*Seen){by(agent.NotStarted)}, "reset not-started (refused)"},
-		"one whose keeper was lost before":      {[]func(*Seen){by(agent.NotStarted), func(s *Seen) { s.Result.CutOff = true }}, "resolved rerun reset cut-off"},
 
 		"what was stopped may have landed":         {[]func(*Seen){by(agent.Stopped)}, "look for commits"},
 		"nothing shows it, so it is open again":    {[]func(*Seen){by(agent.Stopped), looked}, "reset stopped"},
@@ -129,8 +128,12 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 		"nor by a file that is there":              {[]func(*Seen){by(agent.Killed), looked, expects}, "failed killed (failed)"},
 		"a person is asked whose policy it is":     {[]func(*Seen){by(agent.Killed), looked, policy(reprise.AskWho)}, "resolved ask question_asked"},
 
-		"nobody saw it end":                       {nil, "look for commits"},
-		"and nothing shows that it did":           {[]func(*Seen){looked}, "resolved rerun reset cut-off"},
+		"nobody saw it end":             {nil, "look for commits"},
+		"and nothing shows that it did": {[]func(*Seen){looked}, "resolved rerun reset cut-off"},
+		"its result counts where nothing was left to do": {[]func(*Seen){lacks, looked, func(s *Seen) {
+			s.MadeBefore, s.Reply = true, &reprise.Reply{Outcome: "done"}
+		}}, "landed: resolved landed"},
+		"its commit, too":                         {[]func(*Seen){lacks, func(s *Seen) { s.MadeBefore, s.Commits = true, &Commits{Accepted: "abc"} }}, "landed: resolved landed"},
 		"its files call it done":                  {[]func(*Seen){func(s *Seen) { s.Filed = "done" }}, "landed: resolved landed"},
 		"a file that is there shows nothing":      {[]func(*Seen){looked, expects}, "resolved rerun reset cut-off"},
 		"its files call it done, and lack it":     {[]func(*Seen){lacks, func(s *Seen) { s.Filed = "done" }}, "resolved rerun reset cut-off"},

@@ -19,8 +19,13 @@ const (
 // merely exists proves nothing: it may be half written. look is set if git has to be
 // asked first.
 func (s *Seen) proof() (proof string, look bool) {
+	outcome := ""
+	if s.Reply != nil {
+		outcome = s.Reply.Outcome
+	}
+	missing, look := s.lacking(outcome)
 	switch {
-	case s.Held == nil && s.Missing != "":
+	case s.Held == nil && missing != "" && !look:
 		return "", false
 	case s.Commits == nil:
 		return "", true
@@ -29,13 +34,13 @@ func (s *Seen) proof() (proof string, look bool) {
 			return "", false // what else says that it was done says it of other files
 		}
 		return provedByRecord, false
-	case s.Missing != "":
+	case missing != "":
 		return "", false
 	case s.Commits.Accepted != "":
 		return "commit " + s.Commits.Accepted[:min(12, len(s.Commits.Accepted))] + " was made when everything was there", false
 	}
-	if r := s.Reply; r != nil && slices.Contains([]string{"done", "question", "failed", "blocked"}, r.Outcome) {
-		return "it left a result that says " + r.Outcome, false
+	if slices.Contains([]string{"done", "question", "failed", "blocked"}, outcome) {
+		return "it left a result that says " + outcome, false
 	}
 	return "", false
 }

@@ -118,7 +118,22 @@ func takeUp(e *engine.Engine, name string) (*engine.Summary, error) {
 	return nil, fmt.Errorf("no workflow is called %s", name)
 }
 
-// killedBefore counts the operations of all stores of this process together.
+// killKeepers kills the keepers of the attempts of this process, and git where that is at
+// work.
+func killKeepers() {
+	threads, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, name := range threads {
+		children, _ := os.ReadFile(name)
+		for pid := range strings.FieldsSeq(string(children)) {
+			if n, err := strconv.Atoi(pid); err == nil {
+				_ = syscall.Kill(n, syscall.SIGKILL)
+			}
+		}
+	}
+}
+
+// killedBefore counts the operations of all stores of this process together. Before every
+// other one the keepers are killed with the engine.
 func killedBefore(n int, sites string) func(durable.FS) durable.FS {
 	var mu sync.Mutex
 	at := 0
@@ -131,6 +146,9 @@ func killedBefore(n int, sites string) func(durable.FS) durable.FS {
 				_, err = fmt.Fprintln(out, site())
 			}
 			if at == n {
+				if n%2 == 1 {
+					killKeepers()
+				}
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 				select {}
 			}

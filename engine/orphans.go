@@ -30,9 +30,10 @@ func (e *Engine) abandoned(h durable.Holder) bool {
 	return life.Life == reprise.Dead
 }
 
-// holders are the processes that keep the lease of a dead engine.
+// holders are the processes that attempts of a dead engine left running. Most hold its
+// lease; one that closed its files does not, and still works.
 func (e *Engine) holders() []proc.Process {
-	return proc.Holders(filepath.Join(e.Dir, filepath.FromSlash(durable.LockPath)))
+	return proc.Holders(filepath.Join(e.Dir, filepath.FromSlash(durable.LockPath)), e.Dir)
 }
 
 // stopOrphans stops what a dead engine left running. Each process is checked to be the
@@ -55,32 +56,40 @@ func (e *Engine) grace() time.Duration {
 // heldFor is how long a dead engine's agents may take to release the project.
 const heldFor = 5 * time.Second
 
-// take opens the project and takes its lease. It waits for the agents of a killed engine,
-// which are being stopped, but not for a live holder.
+// take opens the project and takes its lease. It waits for everything that a killed
+// engine started, so that no attempt is at work twice, but not for a live holder.
 func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, error) {
 	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now, Disk: e.Disk})
 	if err != nil {
 		return nil, nil, err
 	}
 	v := e.newOrphanWait()
+	report, err := store.Take(ctx)
 	for {
-		report, err := store.Take(ctx)
-		var held *durable.HeldError
-		if err == nil && report.PendingUndo != "" {
-			// The files are half of another time.
-			reason := fmt.Sprintf("an undo was begun here and not ended; `reprise undo %s` ends it", report.PendingUndo)
-			return nil, nil, errors.Join(&UnsafeError{Run: "anything here", Reasons: []string{reason}}, store.Release())
-		}
-		if !errors.As(err, &held) {
-			return store, report, err
-		}
-		if !e.abandoned(held.Holder) {
-			return nil, nil, err
+		held, busy := errors.AsType[*durable.HeldError](err)
+		if !busy || !e.abandoned(held.Holder) {
+			break
 		}
 		if err := v.wait(ctx, held); err != nil {
 			return nil, nil, err
 		}
+		report, err = store.Take(ctx)
 	}
+	if err == nil && report.PendingUndo != "" {
+		// The files are half of another time.
+		reason := fmt.Sprintf("an undo was begun here and not ended; `reprise undo %s` ends it", report.PendingUndo)
+		err = errors.Join(&UnsafeError{Run: "anything here", Reasons: []string{reason}}, store.Release())
+	}
+	for err == nil && len(e.holders()) > 0 {
+		// It closed its files, so the lease did not wait for it.
+		if stays := v.wait(ctx, &durable.HeldError{Path: durable.LockPath}); stays != nil {
+			err = errors.Join(stays, store.Release())
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return store, report, nil
 }
 
 // Await waits until what a dead engine left running has released the project. It changes

@@ -50,10 +50,11 @@ type Options struct {
 func Life(o reprise.Owner, now time.Time) reprise.OwnerLife { return proc.Look(o, now) }
 
 // Heirs finds what still runs of a dead owner: the processes that hold the file it
-// had locked, because they inherited it, and all below them. It reads the whole
-// process table; ask only for an owner that is dead.
-func Heirs(lock string, dead reprise.Owner) (out []reprise.Owner) {
-	for _, p := range proc.Holders(lock) {
+// had locked, because they inherited it, those that its attempts in the project
+// started, and all below them. It reads the whole process table; ask only for an
+// owner that is dead.
+func Heirs(lock, project string, dead reprise.Owner) (out []reprise.Owner) {
+	for _, p := range proc.Holders(lock, project) {
 		out = append(out, reprise.Owner{
 			Agent: p.Name, Host: dead.Host, BootID: dead.BootID, PID: p.PID, StartTicks: p.StartTicks, Source: dead.Source, Orphan: true,
 		})

@@ -98,7 +98,7 @@ func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, 
 	}
 	switch {
 	case known && works(h.holder, &last), !known && h.quiet():
-		takeOwner(r, h, lock, opts)
+		takeOwner(r, h, lock, true, opts)
 	}
 	if known && last.Event.At.After(ours) {
 		r.Report(elsewhere(r, at, "it was last worked on from "+at+", whose journal knows what was begun"))
@@ -184,7 +184,7 @@ type home struct {
 func (h *home) heirs(dead reprise.Owner) []reprise.Owner {
 	if !h.looked {
 		h.looked = true
-		h.left = evidence.Heirs(filepath.Join(h.dir, filepath.FromSlash(durable.LockPath)), dead)
+		h.left = evidence.Heirs(filepath.Join(h.dir, filepath.FromSlash(durable.LockPath)), h.dir, dead)
 	}
 	return h.left
 }

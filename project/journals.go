@@ -77,8 +77,10 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			s.Budget = nil // an answer that waits may be the say it takes
 		}
 		v.tell(ctx, &s)
-		if n := len(entries); n > 0 && works(home.holder, &entries[n-1]) {
-			takeOwner(r, home, durable.LockPath, opts)
+		// Others may have taken the lease since and left, because of what still runs.
+		n := len(entries)
+		if working := n > 0 && works(home.holder, &entries[n-1]); working || len(v.History.Open()) > 0 {
+			takeOwner(r, home, durable.LockPath, working, opts)
 		}
 		// Of a run whose beginning was cut off, the files are not yet, or no longer,
 		// those of the run.
@@ -105,9 +107,9 @@ func works(h durable.Holder, last *journal.Entry) bool {
 }
 
 // takeOwner makes the holder of a lease of ours the owner of the run that its journal
-// says it works on: the process that took it, if that is alive, else what it started
-// and left running. We are not in our own way.
-func takeOwner(r *reprise.Run, h *home, lock string, opts JudgeOptions) {
+// says it is working on: the process that took it, if that is alive, else what was
+// started here and left running. We are not in our own way.
+func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOptions) {
 	owner := reprise.Owner{
 		Host: h.holder.Host, BootID: h.holder.BootID, PID: h.holder.PID, StartTicks: h.holder.StartTicks, Agent: "reprise",
 		Source: reprise.Source{File: lock},
@@ -117,7 +119,9 @@ func takeOwner(r *reprise.Run, h *home, lock string, opts JudgeOptions) {
 	}
 	switch evidence.Life(owner, opts.Now).Life {
 	case reprise.Alive:
-		r.Owner = &owner
+		if working {
+			r.Owner = &owner
+		}
 	case reprise.Dead:
 		if heirs := h.heirs(owner); len(heirs) > 0 {
 			// The oldest: what it starts in turn may be gone before anybody looks again.

@@ -314,7 +314,7 @@ func TestEngine_and_shim_killed_together_leave_what_can_be_found(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	eventually(t, "the agent died with its shim", func() bool { return ended(pid) && ended(shim) })
-	holders := proc.Holders(filepath.Join(dir, ".reprise", "lock"))
+	holders := proc.Holders(filepath.Join(dir, ".reprise", "lock"), dir)
 	if len(holders) != 2 || len(proc.Orphans(tok)) != 1 || free(dir) {
 		t.Errorf("%v hold the lease, %v have the token", holders, proc.Orphans(tok))
 	}

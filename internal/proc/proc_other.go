@@ -32,7 +32,7 @@ func WhoUses(file, program string, dirs ...string) Users {
 func Orphans(tokens ...string) []Process { return nil }
 
 // Holders sees nobody on this system.
-func Holders(file string) []Process { return nil }
+func Holders(file, project string) []Process { return nil }
 
 // Adopted sees nobody on this system.
 func Adopted(since uint64, except func(pid int) bool) []Process { return nil }

@@ -14,31 +14,30 @@ import (
 // Orphans finds what lives of attempts whose engine is dead: the processes that
 // have one of these values as REPRISE_TOKEN in their environment, and all below
 // them. Our own process and those above it are never among them. A process that
-// cleared its environment and lost its parents is not seen: Holders of the
-// lease's lock finds it, if it did not close its files as well.
+// cleared its environment and lost its parents is not seen: Holders finds it, if
+// it did not close its files as well.
 func Orphans(tokens ...string) []Process {
-	var marks [][]byte
-	for _, token := range tokens {
-		if token != "" {
-			marks = append(marks, []byte("REPRISE_TOKEN="+token))
-		}
-	}
-	if len(marks) == 0 {
+	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return token == "" })
+	if len(tokens) == 0 {
 		return nil
 	}
 	t := system()
-	return t.below(func(pid int, _ stat) bool {
-		env, err := os.ReadFile(t.file(pid, "environ"))
-		if err != nil {
-			return false
+	return t.below(func(pid int, _ stat) bool { return slices.Contains(tokens, t.variable(pid, "REPRISE_TOKEN")) })
+}
+
+// variable is the value of a variable in the environment that a process was started
+// with, "" if it has none or may not be examined.
+func (t table) variable(pid int, name string) string {
+	env, err := os.ReadFile(t.file(pid, "environ"))
+	if err != nil {
+		return ""
+	}
+	for entry := range bytes.SplitSeq(env, []byte{0}) {
+		if value, ok := bytes.CutPrefix(entry, []byte(name+"=")); ok {
+			return string(value)
 		}
-		for entry := range bytes.SplitSeq(env, []byte{0}) {
-			if slices.ContainsFunc(marks, func(m []byte) bool { return bytes.Equal(m, entry) }) {
-				return true
-			}
-		}
-		return false
-	})
+	}
+	return ""
 }
 
 // Adopted finds the processes that became ours because all above them ended:

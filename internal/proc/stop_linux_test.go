@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,7 +113,7 @@ func TestStop_kills_what_does_not_listen(t *testing.T) {
 	}
 }
 
-func TestHolders_are_those_with_the_lock(t *testing.T) {
+func TestHolders_have_the_lock_or_belong_to_an_attempt_in_the_project(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {
@@ -129,14 +130,21 @@ func TestHolders_are_those_with_the_lock(t *testing.T) {
 	}
 	holder := runs(t, nil, []*os.File{held}, "sh", "-c", "sleep 61.125 3>&- & echo x; wait")
 	looker := runs(t, nil, []*os.File{looks}, "sleep", "60")
+	// What closed its files has the project in its environment, by whichever path.
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Dir(file), link); err != nil {
+		t.Fatal(err)
+	}
+	marked := runs(t, []string{"REPRISE_PROJECT=" + link}, nil, "sleep", "60")
+	other := runs(t, []string{"REPRISE_PROJECT=" + t.TempDir()}, nil, "sleep", "60")
 	var found []Process
 	for range 100 {
-		if found = Holders(file); len(found) == 2 {
+		if found = Holders(file, filepath.Dir(file)); len(found) == 3 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if !has(found, holder) || has(found, looker) || len(found) != 2 || !strings.Contains(found[0].String()+found[1].String(), "sleep 61.125") {
+	if !has(found, holder) || !has(found, marked) || has(found, looker) || has(found, other) || len(found) != 3 || !strings.Contains(fmt.Sprint(found), "sleep 61.125") {
 		t.Errorf("%v", found)
 	}
 	if !has(WhoUses(file, "").Open, looker) {

@@ -77,23 +77,26 @@ func (t table) descriptors(pid int, base string, target os.FileInfo, each func(f
 	return err
 }
 
-// Holders finds the processes that hold a flock on a file, because they took it
-// or because they inherited it, and all below them. One that only has the file
-// open, to look at it or to try, is not among them, nor are our own process and
-// those above it.
-func Holders(file string) []Process {
+// Holders finds what keeps a project busy: the processes that hold a flock on its
+// lock file, because they took it or inherited it, those that an attempt in the
+// project started (REPRISE_PROJECT in their environment), and all below them. One
+// that only has the file open, to look at it or to try, is not among them, nor are
+// our own process and those above it.
+func Holders(file, project string) []Process {
 	t := system()
-	target, err := os.Stat(file)
-	if err != nil {
-		return nil
-	}
+	lock, _ := os.Stat(file) // nil without a lock file: then nobody holds it
+	folder, _ := os.Stat(project)
 	return t.below(func(pid int, s stat) bool {
 		holds := false
-		_ = t.descriptors(pid, filepath.Base(file), target, func(fd string) {
+		_ = t.descriptors(pid, filepath.Base(file), lock, func(fd string) {
 			info, err := os.ReadFile(t.file(pid, "fdinfo", fd))
 			holds = holds || err == nil && bytes.Contains(info, []byte("FLOCK"))
 		}) // of another user, or gone: nothing that we could signal
-		return holds
+		if holds {
+			return true
+		}
+		at, err := os.Stat(t.variable(pid, "REPRISE_PROJECT"))
+		return err == nil && folder != nil && os.SameFile(at, folder)
 	})
 }
 
