@@ -45,6 +45,7 @@ const (
 	CodeIndexLock         = "index-lock"             // git's index is locked
 	CodeWrongBranch       = "wrong-branch"           // the checkout is on another branch than the run
 	CodeDetachedHead      = "detached-head"          // the checkout is on no branch
+	CodeBrokenBranch      = "broken-branch"          // a branch of the run points at no commit
 	CodeWorktreeGone      = "worktree-gone"          // git lists the run's checkout, its folder is not there
 	CodeWorktreeForeign   = "worktree-foreign"       // the run's folder is not the checkout it should be
 	CodeUncommitted       = "uncommitted-work"       // changes that no commit holds

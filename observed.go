@@ -63,6 +63,8 @@ type Git struct {
 
 	Branches  []Branch
 	Worktrees []Worktree
+	// Broken are branches that a power cut left pointing at no commit.
+	Broken    []string
 	HasRemote bool
 	// Unpushed counts commits on local branches that no remote has; it is
 	// meaningless without a remote.

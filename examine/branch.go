@@ -96,3 +96,17 @@ func detachedHead(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	}
 	return []reprise.Finding{f}
 }
+
+// brokenBranch tells that a branch the run needs points at no commit.
+func brokenBranch(r *reprise.Run, o reprise.Observed) (out []reprise.Finding) {
+	for _, branch := range o.Git.Broken {
+		if branch != r.Branch && branch != o.Git.Branch {
+			continue
+		}
+		out = append(out, reprise.Finding{
+			Message: fmt.Sprintf("branch %s points at no commit: its ref is empty or holds zeros, as a power cut can leave it", name(branch)),
+			Hint:    fmt.Sprintf("`reprise repair %s` points it at the last commit on record", reprise.Pasted(r.ID, "RUN")),
+		})
+	}
+	return out
+}

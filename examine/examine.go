@@ -58,6 +58,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeCriteriaChanged, blocking, "The acceptance criteria of the story changed after the run was last active, while work resting on them is under way; of a story that is a run of its own it is a warning, and where our journal tells that no attempt did it, `resume` asks once.", false, criteriaChanged},
 		{reprise.CodeScopeChanged, blocking, "The scope or the requirements of the story changed after the run was last active; changed tasks alone are a warning, and so is a story that is a run of its own.", false, scopeChanged},
 		{reprise.CodeWorktreeForeign, blocking, "The folder the run works in is not a checkout of this repository; a checkout that is on another branch is a warning.", false, inGit(worktreeForeign)},
+		{reprise.CodeBrokenBranch, blocking, "The branch of the run, or the one that is checked out, points at no commit, because a power cut left zeros in its ref; `repair` points it at the last commit on record.", false, inGit(brokenBranch)},
 		{reprise.CodeWorktreeGone, warning, "Git lists the checkout the run works in, but its folder is gone, and with it whatever was not committed there.", false, inGit(worktreeGone)},
 		{reprise.CodeWrongBranch, warning, "The run works on a branch that is not checked out where it would continue.", false, inGit(wrongBranch)},
 		{reprise.CodeDetachedHead, warning, "The checkout is on no branch: commits made there are easily lost.", false, inGit(detachedHead)},

@@ -58,7 +58,7 @@ func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *rep
 			if bytes.IndexByte(have, 0) >= 0 { // a diff would only say that the two differ
 				diff = durable.Diff(name, nil, v.Content)
 			}
-			out = append(out, RunMend{r, mend, diff})
+			out = append(out, RunMend{Run: r, Mend: mend, Diff: diff})
 			break
 		}
 	}

@@ -35,6 +35,8 @@ type RunMend struct {
 	Run  *reprise.Run
 	Mend reprise.Mend
 	Diff string
+
+	ref *branchMend // it mends a branch and no file; nil otherwise
 }
 
 // LogDamage is a journal that cannot be trusted.
@@ -105,6 +107,7 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, git *reposito
 		return err
 	}
 	changes := len(plan.Mends) + len(plan.Leftovers)
+	planBranches(ctx, store, git, r, plan)
 	after := durable.NewDryRun(store)
 	gone, err := planGone(ctx, store, l, r, plan)
 	if err != nil {
@@ -131,7 +134,7 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, git *reposito
 			if err := after.Apply(ctx, mend.Edits); err != nil {
 				return err
 			}
-			plan.Mends = append(plan.Mends, RunMend{r, mend, dry.Diff()})
+			plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: mend, Diff: dry.Diff()})
 		}
 	}
 	restored, err := t.planFromGit(ctx, after, git, store, l, r)
@@ -203,7 +206,7 @@ func planGone(ctx context.Context, store *durable.Store, l reprise.Layout, r *re
 	if err := dry.Apply(ctx, made.Edits); err != nil {
 		return nil, err
 	}
-	return &RunMend{r, reprise.Mend{What: f.Message, From: made.From, Edits: made.Edits}, dry.Diff()}, nil
+	return &RunMend{Run: r, Mend: reprise.Mend{What: f.Message, From: made.From, Edits: made.Edits}, Diff: dry.Diff()}, nil
 }
 
 // damaged are the codes of findings about files that are not whole.
@@ -247,6 +250,10 @@ func (t Tender) Repair(ctx context.Context, plan *RepairPlan) (*Repaired, error)
 	}
 	defer store.Release()
 	done := &Repaired{}
+	// No snapshot can be taken of a checkout whose branch is broken.
+	if err := mendBranches(ctx, store, plan.Mends); err != nil {
+		return nil, err
+	}
 	var runs []*reprise.Run
 	for _, m := range plan.Mends {
 		runs = append(runs, m.Run)

@@ -282,7 +282,7 @@ func (r *Repo) assemble(ask Ask, a *answers) *reprise.Git {
 	if over := len(git.Changed) - ask.MaxChanges; over > 0 {
 		git.Changed, git.ChangedMore = git.Changed[:ask.MaxChanges], git.ChangedMore+over
 	}
-	git.Branches = branches(a)
+	git.Branches, git.Broken = branches(a), r.BrokenBranches()
 	for _, w := range a.worktrees {
 		w.Path = relAbs(r.dir, w.Path)
 		git.Worktrees = append(git.Worktrees, w)
@@ -291,10 +291,10 @@ func (r *Repo) assemble(ask Ask, a *answers) *reprise.Git {
 	return git
 }
 
-// branch prefers what status saw; in a bare repository, or without status, it
-// is what the file says.
+// branch prefers what status saw; in a bare repository, without status, or where git
+// cannot read the branch, it is what the file says.
 func (r *Repo) branch(st *status) (string, bool) {
-	if st.branch != "" || st.detached {
+	if st.branch != "" && st.branch != "(unknown)" || st.detached {
 		return st.branch, st.detached
 	}
 	branch, commit := headFile(r.gitDir)

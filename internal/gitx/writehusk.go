@@ -147,3 +147,12 @@ func (r *Repo) ClearBranchLock(ctx context.Context, branch string, age time.Dura
 		}
 	}
 }
+
+// clearBlankRef removes the ref of a branch that holds nothing but zeros.
+func (r *Repo) clearBlankRef(branch string) error {
+	file := r.refOf(branch)
+	if !validBranch(branch) || !blankRef(file) {
+		return nil
+	}
+	return os.Remove(file)
+}
