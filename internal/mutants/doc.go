@@ -2,7 +2,7 @@
 // the tests that must find them. A fault that no test finds shows a promise that
 // nothing keeps.
 //
-// The tables in testdata/ are text, one file for each package that is changed:
+// The tables in testdata/ are text:
 //
 //	== name of the mutant
 //	The promise that it breaks, in one sentence.
