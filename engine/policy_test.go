@@ -163,6 +163,28 @@ exec "$ACTOR" act
 	}
 }
 
+// The engine is killed while a phase writes the file by which its layout calls it done: the
+// next one has it done again.
+func TestHalf_a_file_of_a_killed_engine_is_done_again(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref, err := e.Begin(t.Context(), "eventrun", reprise.KindGraph, reprise.Goal{Text: "CSV export"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := ref.Path + "/prd.md"
+	byAnOlderBuild(t, e, ref, reprise.Event{
+		Kind: reprise.StepStarted, Step: "prd", Attempt: 1, Key: "k", Policy: reprise.Verify, Expect: []reprise.Expected{{Path: file, Changed: true}},
+	})
+	put(t, e.Dir, file, "# PR")
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{Until: "prd"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(events(t, e.Dir, ref), reprise.StepStarted, "prd"); n != 2 || get(t, e.Dir, file) == "# PR" {
+		t.Errorf("it was started %d times and holds %q", n, get(t, e.Dir, file))
+	}
+}
+
 // TestX8_one_step_that_cannot_be_prepared_holds_up_nobody has an output whose name is
 // too long for the system.
 func TestX8_one_step_that_cannot_be_prepared_holds_up_nobody(t *testing.T) {
