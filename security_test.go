@@ -1,0 +1,135 @@
+package reprise
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// SECURITY.md names the test of each threat, and the fault that shows that the test sees
+// it: all of them are there.
+func TestEvery_test_that_SECURITY_names_is_there(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	tests := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	faults := regexp.MustCompile(`(?m)^== (.+)$`)
+	err = filepath.WalkDir(".", func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		find := tests
+		switch {
+		case strings.HasPrefix(filepath.ToSlash(name), "internal/cli/testdata/script/"):
+			there["TestScripts/"+strings.TrimSuffix(d.Name(), ".txtar")] = true
+			return nil
+		case strings.HasPrefix(filepath.ToSlash(name), "internal/mutants/testdata/"):
+			find = faults
+		case !strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		for _, m := range find.FindAllSubmatch(data, -1) {
+			there[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) < 6 || !regexp.MustCompile(`^ T\d+ $`).MatchString(cells[1]) {
+			continue
+		}
+		rows++
+		for _, cell := range cells[4:6] {
+			named := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1)
+			if len(named) == 0 && strings.TrimSpace(cell) != "in the test" {
+				t.Errorf("row%snames nothing in %q", cells[1], cell)
+			}
+			for _, name := range named {
+				if !there[name[1]] {
+					t.Errorf("row%s%s is not there", cells[1], name[1])
+				}
+			}
+		}
+	}
+	if rows != 24 {
+		t.Errorf("%d rows, want 24", rows)
+	}
+}
+
+// T9, T14, T15, T16: there is no port to connect to, no page to show and no archive to
+// unpack, because nothing that could do it is part of the program.
+func TestThe_program_listens_to_nobody_and_unpacks_nothing(t *testing.T) {
+	t.Parallel()
+	packages := func(of string) []string {
+		out, err := exec.Command("go", "list", "-deps", of).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(out))
+	}
+	have := packages("./cmd/reprise")
+	for _, name := range []string{"net/http", "net/rpc", "html/template", "archive/tar", "archive/zip", "plugin"} {
+		if slices.Contains(have, name) {
+			t.Errorf("%s is part of the program", name)
+		}
+	}
+	if err := filepath.WalkDir(".", func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(filepath.ToSlash(name), "modelstub/") {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if strings.Contains(string(data), "net.Listen") || strings.Contains(string(data), "syscall.Listen") {
+			t.Errorf("%s listens", name)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// What the tests use as a model does listen, and would be seen.
+	if !slices.Contains(packages("./internal/modelstub"), "net/http") {
+		t.Error("a package that listens is not seen")
+	}
+}
+
+// T23: a dependency whose content is not the one on record is not built.
+func TestA_dependency_that_was_changed_is_refused(t *testing.T) {
+	t.Parallel()
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile("go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := regexp.MustCompile(`(?m)^github.com/spf13/cobra \S+ h1:`).FindIndex(sum)
+	if at == nil {
+		t.Fatal("go.sum does not name cobra")
+	}
+	changed := slices.Clone(sum)
+	copy(changed[at[1]:], "AAAA")
+	for name, content := range map[string][]byte{"as it is": sum, "changed": changed} {
+		dir := t.TempDir()
+		for file, data := range map[string][]byte{"go.mod": mod, "go.sum": content} {
+			if err := os.WriteFile(filepath.Join(dir, file), data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := exec.Command("go", "list", "-mod=readonly", "-modfile", filepath.Join(dir, "go.mod"), "-deps", "./internal/cli").CombinedOutput()
+		if refused := err != nil && strings.Contains(string(out), "checksum mismatch"); refused != (name == "changed") {
+			t.Errorf("%s: %v %.300s", name, err, out)
+		}
+	}
+}
