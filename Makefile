@@ -65,23 +65,27 @@ bench: build ## speed, beside a peer in the same run
 # The coding agents the tests drive, pinned. They are fetched with the ordinary npm
 # client into a folder that is never committed; where one is absent its tests say so.
 AGENTS := bin/agents
-PINNED := codex-0.166.0 claude-2.1.197
+PINNED := codex-0.166.0 claude-2.1.325
+OTHERS := claude-2.1.197 opencode-1.18.33 gemini-0.61.0 qwen-0.24.4 qwen-0.15.10 copilot-1.0.102
 PLATFORM := $(shell uname -s | tr A-Z a-z)-$(shell uname -m | sed 's/x86_64/x64/;s/aarch64/arm64/')
 
 agents: $(PINNED:%=$(AGENTS)/%) ## two real agents, as single programs without Node
 
-agents-all: agents $(AGENTS)/opencode-1.18.33 $(AGENTS)/gemini-0.61.0 $(AGENTS)/qwen-0.15.10 $(AGENTS)/copilot-1.0.102 ## all of them; needs Node
+agents-all: agents $(OTHERS:%=$(AGENTS)/%) ## all of them and their earlier versions; needs Node
 
-# One program out of a platform package: $(call program,package,file in it,name).
+# One program out of a platform package, and what it needs beside it:
+# $(call program,package,file in it,name,another file,its folder).
 define program
 	rm -rf $@.part && mkdir -p $@.part
 	cd $@.part && npm pack --silent '$(1)' && tar -xzf ./*.tgz && rm ./*.tgz
-	mv $@.part/package/$(2) $@.part/$(3) && rm -rf $@.part/package
+	mv $@.part/package/$(2) $@.part/$(3)
+	$(if $(4),for f in $@.part/package/$(4); do test ! -e $$f || install -D $$f $@.part/$(5)/$$(basename $$f); done)
+	rm -rf $@.part/package
 	mv $@.part $@
 endef
 
 $(AGENTS)/codex-%:
-	$(call program,@openai/codex@$*-$(PLATFORM),vendor/*/bin/codex,codex)
+	$(call program,@openai/codex@$*-$(PLATFORM),vendor/*/bin/codex,codex,vendor/*/codex-resources/bwrap,codex-resources)
 
 $(AGENTS)/claude-%:
 	$(call program,@anthropic-ai/claude-code-$(PLATFORM)@$*,claude,claude)

@@ -107,6 +107,8 @@ type Event struct {
 	// asks it calls it, where that name was taken.
 	By  string `json:"by,omitempty"`
 	Own string `json:"own,omitempty"`
+	// Grant is, of a question whether a refused call is allowed, what its options allow.
+	Grant *Grant `json:"grant,omitempty"`
 	// Answers are the questions whose answers an attempt was told, with its
 	// start, and used, with its end.
 	Answers []string `json:"answers,omitempty"`

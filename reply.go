@@ -29,9 +29,11 @@ type Asked struct {
 	Text    string   `json:"text"`
 	Subject string   `json:"subject,omitempty"` // a gap, a task group
 	Options []string `json:"options,omitempty"`
-	// Closed is for questions of our own, Own for those of agents: see Question.
+	// Closed is for questions of our own, Own for those of agents: see Question. Grant
+	// is for those about a refused call; no reply of an agent can set it.
 	Closed bool   `json:"-"`
 	Own    string `json:"-"`
+	Grant  *Grant `json:"-"`
 }
 
 // Question is the question before it is on record.

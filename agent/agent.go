@@ -43,6 +43,11 @@ type Job struct {
 	// Secrets are values that must not reach the log.
 	Secrets []string
 
+	// Grants are what a person let it do, in the words of its program. GitDir is the
+	// folder of the repository that it is to commit to, "" if it is not to commit.
+	Grants []string
+	GitDir string
+
 	// Session is an id to choose or, with Resume, the session to resume.
 	Session string
 	Resume  bool
@@ -75,7 +80,8 @@ const (
 	Done            Outcome = "done"           // it says it is finished; what it made is still to be looked for
 	Failed          Outcome = "failed"         // it ended and says, or shows, that it did not succeed
 	Refused         Outcome = "refused"        // the model or the provider will not do it
-	NeedsPerson     Outcome = "needs-person"   // a permission, a sign-in, an answer
+	NeedsPerson     Outcome = "needs-person"   // a permission, an answer
+	NeedsSetup      Outcome = "needs-setup"    // a sign-in, a key, a trusted folder: no answer can give it
 	Limited         Outcome = "limited"        // a usage limit; Until if it is known
 	OutOfContext    Outcome = "out-of-context" // its session is full: brief a new one
 	SessionNotFound Outcome = "session-not-found"
@@ -108,7 +114,7 @@ type Result struct {
 	Open []OpenCall
 	// Asks are what it wanted of a person: a permission that was refused, a
 	// question that was not answered.
-	Asks []string
+	Asks []reprise.Asked
 	// Stderr is the end of what it printed on standard error, at most 8 KiB.
 	Stderr string
 	// LeftOver are descendants that lived on after it and were stopped.

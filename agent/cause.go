@@ -29,7 +29,7 @@ var phrases = []struct {
 		"no conversation found", "no rollout found", "session not found", "no saved session found", "no session, task, or name matched",
 		"invalid session identifier", "no previous sessions found", "requires a valid session id",
 	}},
-	{NeedsPerson, []string{
+	{NeedsSetup, []string{
 		"invalid api key", "invalid x-api-key", "incorrect api key", "api key is not valid", "api key not valid", "authentication_failed", "authentication_error",
 		"401 unauthorized", "unauthenticated", "not logged in", "please run /login", "codex login", "please sign in", "set an auth method",
 		"cannot be used with root", "trusted folder", "untrusted", "error_max_budget_usd",
@@ -66,7 +66,7 @@ search:
 	case status == 429 || status >= 500 && status <= 599:
 		c.outcome = Limited
 	case status == 401 || status == 403 || status == 407:
-		c.outcome = NeedsPerson
+		c.outcome = NeedsSetup
 	case status == 413:
 		c.outcome = OutOfContext
 	}

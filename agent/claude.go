@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise"
 	"reprise/internal/loose"
 )
 
@@ -22,7 +23,7 @@ func readClaude(s *stream, e loose.Value) string {
 		case "api_retry":
 			s.waits = explain(int(e.Number("error_status")), e.Text("error"), s.now())
 		case "permission_denied":
-			s.refused(cmp.Or(e.Text("tool_name"), "a tool"))
+			s.denied(s.opened(e.Text("tool_use_id")))
 		}
 	case "assistant", "user":
 		return claudeMessage(s, e)
@@ -80,16 +81,21 @@ func claudeResult(s *stream, r loose.Value) {
 		s.asks = nil // told in full now
 	}
 	for _, d := range denials {
-		s.refused(denied(d.Text("tool_name"), d.At("tool_input").Apart()))
+		input := d.At("tool_input").Apart()
+		if questions := input.List("questions"); len(questions) > 0 {
+			s.refused(reprise.Asked{Text: firstLine(questions[0].Text("question"))})
+			continue
+		}
+		s.denied(d.Text("tool_name"), inputText(input))
 	}
 	isError, known := r.At("is_error").Bool()
 	text, subtype, terminal, stop := r.Text("result"), r.Text("subtype"), r.Text("terminal_reason"), r.Text("stop_reason")
-	status := int(r.Number("api_error_status"))
 	var problems []string
 	for _, e := range r.List("errors") {
 		problems = append(problems, e.Text())
 	}
-	said := cmp.Or(strings.Join(problems, "; "), text)
+	said := cmp.Or(strings.Join(problems, "; "), r.Text("error", "message"), text)
+	status := cmp.Or(int(r.Number("api_error_status")), statusIn(said))
 	switch {
 	case !known || r.Odd():
 		// An end of an unknown shape does not count as one.
@@ -139,12 +145,4 @@ func statusIn(text string) int {
 	var status int
 	_, _ = fmt.Sscanf(text, "[API Error: %d", &status) // zero stands for none
 	return status
-}
-
-// denied says what a person would have been asked.
-func denied(tool string, input loose.Value) string {
-	if questions := input.List("questions"); len(questions) > 0 {
-		return firstLine(questions[0].Text("question"))
-	}
-	return strings.TrimSpace("may it use " + tool + ": " + inputSummary(input))
 }

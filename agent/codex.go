@@ -23,7 +23,7 @@ func readCodex(s *stream, e loose.Value) string {
 		case item.Text("type") == "agent_message":
 			return s.say(item.Text("text"), false)
 		case item.Text("status") == "declined":
-			s.refused("may it run " + firstLine(item.Text("command")))
+			s.denied(item.Text("type"), item.Text("command"))
 		}
 	case "error":
 		// It tries again after most of them and says so in prose only.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -25,10 +24,10 @@ func readCopilot(s *stream, e loose.Value) string {
 	case "tool.execution_start":
 		return s.started(data.Text("toolCallId"), data.Text("toolName"), inputText(data.At("arguments")))
 	case "tool.execution_complete":
-		s.finished(data.Text("toolCallId"))
 		if code := data.Text("error", "code"); code == "denied" || code == "rejected" {
-			s.refused(cmp.Or(firstLine(data.Text("error", "message")), "a tool was not allowed"))
+			s.denied(s.opened(data.Text("toolCallId")))
 		}
+		s.finished(data.Text("toolCallId"))
 	case "session.error", "model.call_failure":
 		c := explain(int(data.Number("statusCode")), data.First("message", "errorMessage", "errorType"), s.now())
 		if c.outcome != Failed || s.error.outcome == "" {

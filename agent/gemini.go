@@ -19,6 +19,9 @@ func readGemini(s *stream, e loose.Value) string {
 	case "tool_use":
 		return s.started(e.Text("tool_id"), e.Text("tool_name"), inputText(e.At("parameters")))
 	case "tool_result":
+		if e.Text("error", "type") == "policy_violation" {
+			s.denied(s.opened(e.Text("tool_id")))
+		}
 		s.finished(e.Text("tool_id"))
 	case "error":
 		s.error = explain(0, e.Text("message"), s.now())

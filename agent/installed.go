@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -73,7 +74,7 @@ func isScript(name string) bool {
 	return err == nil && string(head[:]) == "#!"
 }
 
-// ask reads the version and holds it against the one that was tested.
+// ask reads the version and holds it against those that the tests drive.
 func (i *Installed) ask(ctx context.Context, env []string) {
 	ctx, cancel := context.WithTimeout(ctx, asked)
 	defer cancel()
@@ -89,12 +90,7 @@ func (i *Installed) ask(ctx context.Context, env []string) {
 		i.Problem = fmt.Sprintf("does not tell its version: %v", err)
 	case i.Version == "":
 		i.Problem = "does not tell its version"
-	case series(i.Version) != series(i.Preset.Tested):
-		i.Problem = "was tested with " + i.Preset.Tested + "; what it prints may have changed"
+	case !slices.Contains(i.Preset.Tested, i.Version):
+		i.Problem = "was tested with " + strings.Join(i.Preset.Tested, " and ") + "; what it prints may have changed"
 	}
-}
-
-// series is a version without its last part.
-func series(v string) string {
-	return v[:max(0, strings.LastIndexByte(v, '.'))]
 }

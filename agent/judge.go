@@ -17,6 +17,9 @@ func (s *stream) judge(r *Result, account string) {
 	}
 	r.LastText = cmp.Or(strings.TrimSpace(s.text), r.LastText)
 	r.Open = slices.Clone(s.open)
+	if s.permits.rejects != "" && strings.Contains(r.Stderr, s.permits.rejects) {
+		s.denied(s.permits.shell, "a command outside of its sandbox")
+	}
 	r.Asks = slices.Clone(s.asks)
 	defer func() {
 		if r.Outcome == Limited {
@@ -53,7 +56,7 @@ func (s *stream) ended(r *Result) bool {
 	case e.outcome == Done && s.limit.closed:
 		r.Outcome, r.Reason, r.Until = Limited, "a usage limit is reached"+inWindow(s.limit), s.limit.until
 	case e.outcome == Done && len(s.asks) > 0 && (r.Reply == nil || r.Reply.Outcome != "done"):
-		r.Outcome, r.Reason = NeedsPerson, "it needed a person: "+s.asks[0]
+		r.Outcome, r.Reason = NeedsPerson, "it needed a person: "+s.asks[0].Text
 	case e.outcome == Done:
 		r.Outcome, r.Reason = Done, "it says that it is finished"
 		r.weigh()
@@ -95,7 +98,7 @@ func (s *stream) cutShort(r *Result) {
 		return
 	}
 	if len(s.asks) > 0 && r.Exit == 0 {
-		r.Outcome, r.Reason = NeedsPerson, "it needed a person: "+s.asks[0]
+		r.Outcome, r.Reason = NeedsPerson, "it needed a person: "+s.asks[0].Text
 		return
 	}
 	// Its last error, then its last words on standard error.

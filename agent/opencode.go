@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func opencodeTool(s *stream, part loose.Value) string {
 	case "error":
 		s.finished(id)
 		if strings.Contains(strings.ToLower(state.Text("error")), "rejected permission") {
-			s.refused(strings.TrimSpace("may it use " + tool + ": " + input))
+			s.denied(tool, inputText(state.At("input")))
 		}
 	}
 	return show
@@ -74,11 +75,41 @@ func opencodeError(s *stream, e loose.Value) {
 		// session is full.
 		s.ending.outcome, s.folding = OutOfContext, true
 	case "ProviderAuthError":
-		s.ending.outcome = NeedsPerson
+		s.ending.outcome = NeedsSetup
 	case "MessageAbortedError":
 		s.ending.outcome = Killed
 	}
 	if n, err := strconv.Atoi(data.Text("responseHeaders", "retry-after")); err == nil && s.ending.outcome == Limited {
 		s.ending.until = s.now().Add(time.Duration(n) * time.Second).UTC()
 	}
+}
+
+// opencodePermission is the variable that opencode takes its permissions from. The last
+// entry that fits a call counts; what fits none is asked for, which is a refusal here.
+func opencodePermission(edits bool, grants, folders []string) []string {
+	bash, all := map[string]string{}, map[string]any{}
+	if edits {
+		all["edit"], bash["*"] = "allow", "ask"
+	}
+	for _, g := range grants {
+		if strings.Contains(g, " ") {
+			bash[g] = "allow"
+		} else {
+			all[g] = "allow"
+		}
+	}
+	outside := map[string]string{}
+	for _, dir := range folders {
+		outside[dir+"/*"] = "allow"
+	}
+	for name, rules := range map[string]map[string]string{"bash": bash, "external_directory": outside} {
+		if len(rules) > 0 {
+			all[name] = rules
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(all) // the names come sorted, "*" before those of commands
+	return []string{"OPENCODE_PERMISSION=" + string(text)}
 }

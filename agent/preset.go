@@ -19,8 +19,8 @@ import (
 // prints.
 type Preset struct {
 	Name    string
-	Program string // as it is usually called
-	Tested  string // the version its recordings are of
+	Program string   // as it is usually called
+	Tested  []string // the versions that the tests drive, the latest first
 	// Chooses tells that we choose the id of a new session; otherwise it is
 	// learned from the first event.
 	Chooses bool
@@ -37,6 +37,7 @@ type Preset struct {
 	// approves are its flags for what it may do without asking; if a person
 	// gives one, ours is left out.
 	approves []string
+	permits  permits
 	env      []string // set unless a person set them
 	// read takes one event and returns what a person would want to see.
 	read func(*stream, loose.Value) string
@@ -132,7 +133,7 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 		l.Argv = o.Command
 		return l.Start(ctx, job)
 	}
-	s := &stream{now: o.Now, soft: p.soft}
+	s := p.stream(o.Now)
 	if job.Resume && !p.isSession(job.Session) {
 		// Some begin a new session for a name they do not know.
 		return over{Result{Outcome: SessionNotFound, Session: job.Session, Reason: "that is no id of a " + p.Name + " session"}}, nil
@@ -154,7 +155,8 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 		}
 		learned = nil // it was told
 	}
-	l.Env = unset(p.env, job.Env)
+	_, env := p.permitted(p.approval(o), job)
+	l.Env = append(unset(p.env, job.Env), env...)
 	l.Stream = func(line []byte) (string, error) { return s.line(line, p.read, learned) }
 	l.Busy = s.busy
 	l.Finish = func(r *Result) { s.judge(r, o.LimitedBy()) }
@@ -167,20 +169,32 @@ func (p Preset) line(o Options, job Job, session string) []string {
 	if len(more) > 0 && !strings.HasPrefix(more[0], "-") {
 		program, more = more[0], more[1:]
 	}
-	if slices.ContainsFunc(more, func(a string) bool {
+	o.Approve = p.approval(o)
+	program = behind(program, p.native, job.Env, job.Dir, job.Project)
+	return slices.Concat([]string{program}, p.argv(o, job, session), more, p.last)
+}
+
+// approval is what it may do without asking; ApproveNone where flags of a person's own
+// say so.
+func (p Preset) approval(o Options) Approval {
+	if slices.ContainsFunc(o.Command, func(a string) bool {
 		flag, _, _ := strings.Cut(a, "=")
 		return slices.Contains(p.approves, flag)
 	}) {
-		o.Approve = ApproveNone
+		return ApproveNone
 	}
-	program = behind(program, p.native, job.Env, job.Dir, job.Project)
-	return slices.Concat([]string{program}, p.argv(o, session, job.Resume), more, p.last)
+	return cmp.Or(o.Approve, ApproveEdits)
+}
+
+// stream reads what the program prints.
+func (p Preset) stream(now func() time.Time) *stream {
+	return &stream{now: now, soft: p.soft, preset: p.Name, permits: p.permits}
 }
 
 // argv are the arguments without a person's own.
-func (p Preset) argv(o Options, session string, resume bool) []string {
+func (p Preset) argv(o Options, job Job, session string) []string {
 	args, approve, name := p.args, p.edits, p.fresh
-	if resume {
+	if job.Resume {
 		name = p.resume
 		if p.again != nil {
 			args = p.again
@@ -192,7 +206,8 @@ func (p Preset) argv(o Options, session string, resume bool) []string {
 	case ApproveNone:
 		approve = nil
 	}
-	args = slices.Concat(args, approve)
+	permitted, _ := p.permitted(o.Approve, job)
+	args = slices.Concat(args, approve, permitted)
 	if o.Model != "" {
 		args = append(args, p.model, o.Model)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,20 +25,23 @@ func TestCommands(t *testing.T) {
 		resume  bool
 		want    string
 	}{
-		{claude, "", false, "-p --output-format stream-json --verbose --permission-mode acceptEdits --model m --session-id " + someID},
+		{claude, "", false, "-p --output-format stream-json --verbose --permission-mode acceptEdits PERMITTED --model m --session-id " + someID},
 		{claude, ApproveAll, true, "-p --output-format stream-json --verbose --dangerously-skip-permissions --model m --resume " + someID},
 		{claude, ApproveNone, true, "-p --output-format stream-json --verbose --model m --resume " + someID},
 		{codex, "", false, `exec --json --skip-git-repo-check -c sandbox_mode="workspace-write" -m m -`},
 		{codex, ApproveAll, true, "exec resume --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -m m " + someID + " -"},
-		{gemini, "", false, "-o stream-json --approval-mode auto_edit -m m --session-id " + someID},
+		{gemini, "", false, "-o stream-json --approval-mode auto_edit PERMITTED -m m --session-id " + someID},
 		{gemini, ApproveAll, true, "-o stream-json --approval-mode yolo -m m -r " + someID},
-		{opencode, "", false, "run --format json --auto -m m"},
+		{opencode, "", false, "run --format json -m m"},
+		{opencode, ApproveAll, false, "run --format json --auto -m m"},
 		{opencode, ApproveNone, true, "run --format json -m m -s " + someID},
-		{qwen, "", false, "-o stream-json --approval-mode auto-edit -m m --session-id " + someID},
-		{copilot, "", true, "--output-format json --no-auto-update --no-ask-user --allow-all-tools --model m --resume=" + someID},
+		{qwen, "", false, "-o stream-json --approval-mode auto-edit PERMITTED -m m --session-id " + someID},
+		{copilot, "", true, "--output-format json --no-auto-update --no-ask-user --allow-tool=write PERMITTED --model m --resume=" + someID},
 		{copilot, ApproveNone, false, "--output-format json --no-auto-update --no-ask-user --model m --session-id=" + someID},
 	} {
-		got := slices.Concat(tc.preset.argv(Options{Model: "m", Approve: tc.approve}, someID, tc.resume), tc.preset.last)
+		got := slices.Concat(tc.preset.argv(Options{Model: "m", Approve: tc.approve}, Job{Resume: tc.resume}, someID), tc.preset.last)
+		permitted, _ := tc.preset.permitted(tc.approve, Job{})
+		tc.want = strings.ReplaceAll(tc.want, "PERMITTED", strings.Join(permitted, " "))
 		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.preset.Name, diff)
 		}
@@ -149,7 +153,7 @@ func TestLook_for_programs(t *testing.T) {
 		got[i.Preset.Name] = i.Version + ": " + i.Problem
 	}
 	want := map[string]string{
-		"claude": "2.1.300: ", "codex": "9.0.1: was tested with 0.166.0; what it prints may have changed",
+		"claude": "2.1.300: was tested with 2.1.325 and 2.1.197; what it prints may have changed", "codex": "9.0.1: was tested with 0.166.0; what it prints may have changed",
 		"gemini": ": does not tell its version: exit status 3", "copilot": ": not installed", "opencode": ": not installed", "qwen": ": not installed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -164,9 +168,26 @@ func TestPinned_versions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range Presets() {
-		if p.Name != Command && !strings.Contains(string(makefile), p.Name+"-"+p.Tested) {
-			t.Errorf("make does not fetch %s %s", p.Name, p.Tested)
+	pinned := regexp.MustCompile(`(?m)^(PINNED|OTHERS) := (.*)$`).FindAllStringSubmatch(string(makefile), -1)
+	if len(pinned) != 2 {
+		t.Fatal(pinned)
+	}
+	fetched := map[string][]string{"PINNED": strings.Fields(pinned[0][2]), "OTHERS": strings.Fields(pinned[1][2])}
+	tested := map[string][]string{}
+	for _, p := range allPresets() {
+		for i, version := range p.Tested {
+			list := "OTHERS"
+			if i == 0 && isMain(p) {
+				list = "PINNED"
+			}
+			tested[list] = append(tested[list], p.Name+"-"+version)
+		}
+	}
+	for name, list := range tested {
+		slices.Sort(list)
+		slices.Sort(fetched[name])
+		if diff := cmp.Diff(list, fetched[name]); diff != "" {
+			t.Errorf("%s: what is tested, and what make fetches (-want +got):\n%s", name, diff)
 		}
 	}
 }

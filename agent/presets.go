@@ -4,44 +4,58 @@ package agent
 // they print; the readers of the latter are in files of their own.
 var (
 	claude = Preset{
-		Name: "claude", Program: "claude", Tested: "2.1.197", Chooses: true, session: uuid, read: readClaude,
+		Name: "claude", Program: "claude", Tested: []string{"2.1.325", "2.1.197"}, Chooses: true, session: uuid, read: readClaude,
 		args:     []string{"-p", "--output-format", "stream-json", "--verbose"},
 		edits:    []string{"--permission-mode", "acceptEdits"},
 		all:      []string{"--dangerously-skip-permissions"},
 		approves: []string{"--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"},
 		model:    "--model", fresh: []string{"--session-id", "ID"}, resume: []string{"--resume", "ID"},
+		permits: permits{
+			shell: "Bash", command: "Bash(%s:*)", allow: []string{"--allowedTools", "GRANT"}, folder: []string{"--add-dir", "DIR"},
+		},
 	}
 
 	codex = Preset{
-		Name: "codex", Program: "codex", Tested: "0.166.0", session: uuid, read: readCodex,
+		Name: "codex", Program: "codex", Tested: []string{"0.166.0"}, session: uuid, read: readCodex,
 		args:     []string{"exec", "--json", "--skip-git-repo-check"},
 		again:    []string{"exec", "resume", "--json", "--skip-git-repo-check"},
 		edits:    []string{"-c", `sandbox_mode="workspace-write"`},
 		all:      []string{"--dangerously-bypass-approvals-and-sandbox"},
 		approves: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo", "--full-auto", "--sandbox", "-s"},
 		model:    "-m", resume: []string{"ID"}, last: []string{"-"}, // the prompt is on standard input
+		permits: permits{
+			shell: "command_execution", allow: []string{"-c", "GRANT"}, folders: []string{"-c", "sandbox_workspace_write.writable_roots=FOLDERS"}, git: true,
+			outside: `sandbox_mode="danger-full-access"`, rejects: "you cannot ask for escalated permissions",
+		},
 		native: []string{"codex.js", "../node_modules/@openai/codex-*/vendor/*/bin/codex", "../../codex-*/vendor/*/bin/codex"},
 	}
 
 	// copilot names its session in the last event only; until then the id is the
 	// one it was given.
 	copilot = Preset{
-		Name: "copilot", Program: "copilot", Tested: "1.0.102", Chooses: true, session: uuid, read: readCopilot,
+		Name: "copilot", Program: "copilot", Tested: []string{"1.0.102"}, Chooses: true, session: uuid, read: readCopilot,
 		args:     []string{"--output-format", "json", "--no-auto-update", "--no-ask-user"},
-		edits:    []string{"--allow-all-tools"}, // in the folder it works in
+		edits:    []string{"--allow-tool=write"},
 		all:      []string{"--allow-all-tools", "--allow-all-paths"},
 		approves: []string{"--allow-all-tools", "--allow-all", "--allow-tool", "--yolo"},
 		model:    "--model", fresh: []string{"--session-id=ID"}, resume: []string{"--resume=ID"},
+		permits: permits{
+			shell: "bash", command: "shell(%s:*)", site: "url(%s)", known: []string{"git", "gh"},
+			allow: []string{"--allow-tool=GRANT"}, folder: []string{"--add-dir=DIR"},
+		},
 		native: []string{"npm-loader.js", "../node_modules/@github/copilot-*/copilot", "node_modules/@github/copilot-*/copilot", "../copilot-*/copilot"},
 	}
 
 	gemini = Preset{
-		Name: "gemini", Program: "gemini", Tested: "0.61.0", Chooses: true, session: uuid, read: readGemini,
+		Name: "gemini", Program: "gemini", Tested: []string{"0.61.0"}, Chooses: true, session: uuid, read: readGemini,
 		args:     []string{"-o", "stream-json"},
 		edits:    []string{"--approval-mode", "auto_edit"},
 		all:      []string{"--approval-mode", "yolo"},
 		approves: []string{"--approval-mode", "--yolo", "-y"},
 		model:    "-m", fresh: []string{"--session-id", "ID"}, resume: []string{"-r", "ID"},
+		permits: permits{
+			shell: "run_shell_command", command: "run_shell_command(%s)", allow: []string{"--allowed-tools", "GRANT"}, folder: []string{"--include-directories", "DIR"},
+		},
 		// Otherwise it starts itself again as a child that outlives it and ignores
 		// the request to stop.
 		env: []string{"GEMINI_CLI_NO_RELAUNCH=true"},
@@ -51,24 +65,27 @@ var (
 	// process ends well after it. It shows a tool call when it is over, so a call
 	// that was cut off is not among the open ones.
 	opencode = Preset{
-		Name: "opencode", Program: "opencode", Tested: "1.18.33", session: `^ses_[0-9A-Za-z]{10,64}$`, read: readOpencode, soft: true,
+		Name: "opencode", Program: "opencode", Tested: []string{"1.18.33"}, session: `^ses_[0-9A-Za-z]{10,64}$`, read: readOpencode, soft: true,
 		args:     []string{"run", "--format", "json"},
-		edits:    []string{"--auto"}, // it knows all or nothing
 		all:      []string{"--auto"},
 		approves: []string{"--auto"},
 		model:    "-m", resume: []string{"-s", "ID"},
+		permits: permits{shell: "bash", command: "%s *", tell: opencodePermission},
 	}
 
 	// qwen descends from gemini and prints what claude prints. An error of the
 	// provider it calls a success whose text begins with "[API Error", and it waits
 	// for a limit to end without a word.
 	qwen = Preset{
-		Name: "qwen", Program: "qwen", Tested: "0.15.10", Chooses: true, session: uuid, read: readClaude,
+		Name: "qwen", Program: "qwen", Tested: []string{"0.24.4", "0.15.10"}, Chooses: true, session: uuid, read: readClaude,
 		args:     []string{"-o", "stream-json"},
 		edits:    []string{"--approval-mode", "auto-edit"},
 		all:      []string{"--approval-mode", "yolo"},
 		approves: []string{"--approval-mode", "--yolo", "-y"},
 		model:    "-m", fresh: []string{"--session-id", "ID"}, resume: []string{"--resume", "ID"},
+		permits: permits{
+			shell: "run_shell_command", command: "run_shell_command(%s)", allow: []string{"--allowed-tools", "GRANT"}, folder: []string{"--include-directories", "DIR"},
+		},
 		env: []string{"QWEN_CODE_NO_RELAUNCH=true"},
 	}
 )

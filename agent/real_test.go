@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,16 +26,35 @@ func allPresets() []Preset {
 	return slices.DeleteFunc(Presets(), func(p Preset) bool { return p.Name == Command })
 }
 
+// isMain reports whether every run of the tests drives the latest version of a preset.
+func isMain(p Preset) bool {
+	return slices.ContainsFunc(mainPresets, func(m Preset) bool { return m.Name == p.Name })
+}
+
+// versions are presets, one for each version that is tested.
+func versions(list []Preset) (out []Preset) {
+	for _, p := range list {
+		for i := range p.Tested {
+			one := p
+			one.Tested = p.Tested[i : i+1]
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
 func forPresets(t *testing.T, list []Preset, test func(t *testing.T, p Preset)) {
 	t.Helper()
 	for _, p := range list {
-		t.Run(p.Name, func(t *testing.T) {
-			t.Parallel()
-			if !slices.ContainsFunc(mainPresets, func(m Preset) bool { return m.Name == p.Name }) && os.Getenv("REPRISE_AGENTS") != "all" {
-				t.Skip("takes long: `make test-agents` tries it")
-			}
-			test(t, p)
-		})
+		for i, one := range versions([]Preset{p}) {
+			t.Run(one.Name+"-"+one.Tested[0], func(t *testing.T) {
+				t.Parallel()
+				if (i > 0 || !isMain(p)) && os.Getenv("REPRISE_AGENTS") != "all" {
+					t.Skip("takes long: `make test-agents` tries it")
+				}
+				test(t, one)
+			})
+		}
 	}
 }
 
@@ -187,7 +207,7 @@ func TestAC_real_ends_of_a_session(t *testing.T) {
 		"limit":    {`{"error":"rate_limit","headers":{"retry-after":"1"},"repeat":true}`, Limited},
 		"quota":    {`{"error":"quota","headers":{"retry-after":"1"},"repeat":true}`, Limited},
 		"overflow": {`{"error":"overflow","repeat":true}`, OutOfContext},
-		"auth":     {`{"error":"auth","repeat":true}`, NeedsPerson},
+		"auth":     {`{"error":"auth","repeat":true}`, NeedsSetup},
 		"cut":      {`{"text":"Half a sen","cut":true,"repeat":true}`, Limited}, // an outage is waited for,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -341,26 +361,64 @@ func TestAC_real_killed_between_turns(t *testing.T) {
 	})
 }
 
-// What it may do by default is understood by the program, on a new session and
-// on resuming; where it is not enough, a person is asked.
-func TestAC_real_default_approval(t *testing.T) {
+// By default a program may do what our own prompt asks for, and commit. What it refuses a
+// person can grant, in the words that it offers, also in the session that goes on.
+func TestAC_real_what_is_refused_can_be_granted(t *testing.T) {
 	t.Parallel()
-	for preset, want := range map[*Preset]Outcome{&codex: Done, &claude: NeedsPerson} {
-		t.Run(preset.Name, func(t *testing.T) {
-			t.Parallel()
-			const script = `{"turns":[{"text":"I try.","shell":"curl http://127.0.0.1:1/ > made.txt"},{"text":"That is all."}]}`
-			r := newRig(t, *preset, script)
-			r.edits = true
-			job := r.job(t)
-			res := r.run(t, job)
-			wantOutcome(t, res, want)
-			if want == NeedsPerson && (len(res.Asks) != 1 || !strings.Contains(res.Asks[0], "curl")) {
-				t.Errorf("asks %q", res.Asks)
-			}
-			r.Script(t, script)
-			job = r.job(t)
-			job.Session, job.Resume = res.Session, true
-			wantOutcome(t, r.run(t, job), want)
-		})
+	forPresets(t, allPresets(), func(t *testing.T, p Preset) {
+		call, granted, made := `"shell":"git init -q made"`, `"shell":"git init -q made"`, "made/.git/HEAD"
+		if p.Name == "codex" { // its sandbox lets every command run, and keeps git's folder as it is
+			call = `"tool":"exec_command","args":{"cmd":"echo x > .git/made","sandbox_permissions":"require_escalated","justification":"Because."}`
+			granted, made = `"shell":"echo x > .git/made"`, ".git/made"
+		}
+		script := `{"turns":[{"text":"I commit.","shell":"git add -A && git commit -q -m begun"},{"text":"I make it.",` + call + `},{"text":"That is all."}]}`
+		r := newRig(t, p, script)
+		r.edits = true
+		r.git(t, "init", "-q")
+		if err := os.WriteFile(filepath.Join(r.Dir, "a.txt"), []byte("a\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		job := r.job(t)
+		job.GitDir = filepath.Join(r.Dir, ".git")
+		res := r.run(t, job)
+		wantOutcome(t, res, NeedsPerson)
+		if r.git(t, "log", "--format=%s") != "begun\n" && r.sandboxed(t) {
+			t.Error("it could not commit")
+		}
+		if len(res.Asks) != 1 || res.Asks[0].Grant == nil || r.File(made) != "" {
+			t.Fatalf("asks %+v", res.Asks)
+		}
+		r.Script(t, `{"turns":[{"text":"I make it.",`+granted+`},{"text":"That is all."}]}`)
+		job = r.job(t)
+		job.Session, job.Resume, job.Grants = res.Session, true, res.Asks[0].Grant.Once
+		wantOutcome(t, r.run(t, job), Done)
+		if r.File(made) == "" {
+			t.Errorf("%q did not allow it", job.Grants)
+		}
+	})
+}
+
+// sandboxed reports whether the program can run commands at all here: the sandbox of codex
+// needs namespaces, which a container may lack.
+func (r *rig) sandboxed(t *testing.T) bool {
+	t.Helper()
+	if r.preset.Name != "codex" {
+		return true
 	}
+	err := exec.Command(filepath.Join(filepath.Dir(r.Program), "codex-resources/bwrap"), "--ro-bind", "/", "/", "true").Run()
+	if err != nil {
+		t.Logf("the sandbox of codex does not work here: %v", err)
+	}
+	return err == nil
+}
+
+func (r *rig) git(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = r.Dir, r.Environ()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Log(err)
+	}
+	return string(out)
 }

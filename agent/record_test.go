@@ -47,20 +47,23 @@ var situations = []struct {
 	{name: "limit", script: `{"turns":[{"error":"rate_limit","headers":{"retry-after":"1"},"repeat":true}]}`, want: Limited},
 	{name: "quota", script: `{"turns":[{"error":"quota","repeat":true}]}`, want: Limited},
 	{name: "overflow", script: `{"turns":[{"error":"overflow","repeat":true}]}`, want: OutOfContext},
-	{name: "auth", script: `{"turns":[{"error":"auth","repeat":true}]}`, want: NeedsPerson},
+	{name: "auth", script: `{"turns":[{"error":"auth","repeat":true}]}`, want: NeedsSetup},
 	{name: "unknown-session", script: `{"turns":[]}`, resume: "00000000-0000-4000-8000-000000000000", want: SessionNotFound},
-	{name: "denied", script: `{"turns":[{"text":"I write the file.","shell":"echo hello > made.txt"},{"text":"I could not."}]}`, approve: ApproveNone, want: NeedsPerson},
+	{name: "denied", script: `{"turns":[{"text":"I fetch it.","shell":"curl -sS http://127.0.0.1:1/ > made.txt"},{"text":"I could not."}]}`, approve: ApproveEdits, want: NeedsPerson},
 }
 
 // particular are outcomes that differ, by preset and situation.
 var particular = map[string]Outcome{
-	// Their models are told, the stream is not: only what is missing shows it.
-	"codex/denied": Done, "gemini/denied": Done, "qwen/denied": Done,
 	// They wait without a word, and the watchdog ends them.
 	"qwen/limit": TimedOut, "qwen/quota": TimedOut, "opencode/quota": TimedOut,
 	// It exits as if all were well, and its end is missing.
 	"gemini/stopped-in-tool": Lost,
 }
+
+// escalated is the script of codex for a call that is denied: in its sandbox every command
+// runs, and what is denied is to leave it.
+const escalated = `{"turns":[{"text":"I fetch it.","tool":"exec_command","args":{"cmd":"curl -sS http://127.0.0.1:1/ > made.txt",
+	"sandbox_permissions":"require_escalated","justification":"It needs the network."}},{"text":"I could not."}]}`
 
 const longTool = `{"turns":[{"text":"This takes a while.","shell":"touch started; sleep 3; echo late > late.txt"},{"text":"Finished."}]}`
 
@@ -71,19 +74,24 @@ func TestRecord(t *testing.T) {
 	if only == "" {
 		t.Skip("makes recordings of the real programs: `make record-agents`")
 	}
-	for _, p := range Presets() {
-		if p.Name == Command || (only != "all" && only != p.Name) {
-			continue
-		}
+	for _, p := range versions(allPresets()) {
+		folder := p.Name + "-" + p.Tested[0]
 		for _, s := range situations {
-			t.Run(p.Name+"/"+s.name, func(t *testing.T) {
+			if only != "all" && !strings.HasPrefix(folder+"/"+s.name, only) {
+				continue
+			}
+			t.Run(folder+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
-				r := newRig(t, p, s.script)
+				script := s.script
+				if p.Name == "codex" && s.name == "denied" {
+					script = escalated
+				}
+				r := newRig(t, p, script)
 				approve := s.approve
 				if approve == "" {
 					approve = ApproveAll
 				}
-				rec := recording{Preset: p.Name, Version: p.Tested, Case: s.name, Want: s.want, Resume: s.resume != "", Session: s.resume}
+				rec := recording{Preset: p.Name, Version: p.Tested[0], Case: s.name, Want: s.want, Resume: s.resume != "", Session: s.resume}
 				if want, ok := particular[p.Name+"/"+s.name]; ok {
 					rec.Want = want
 				}
@@ -93,7 +101,7 @@ func TestRecord(t *testing.T) {
 				if !rec.Resume && p.Chooses {
 					rec.Session = newID()
 				}
-				argv := slices.Concat(p.argv(Options{Approve: approve, Model: r.ModelName()}, rec.Session, rec.Resume), p.last)
+				argv := slices.Concat(p.argv(Options{Approve: approve, Model: r.ModelName()}, Job{Resume: rec.Resume}, rec.Session), p.last)
 				r.record(t, &rec, argv, s.signal)
 				rec.save(t, r)
 			})
@@ -111,6 +119,7 @@ func (r *rig) record(t *testing.T, rec *recording, argv []string, sig syscall.Si
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	cmd.WaitDelay = 5 * time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // qwen 0.24 is the child of a wrapper
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +129,7 @@ func (r *rig) record(t *testing.T, rec *recording, argv []string, sig syscall.Si
 	}
 	timer := time.AfterFunc(patience, func() {
 		rec.Ours = TimedOut
-		_ = cmd.Process.Kill() // it may be gone by now
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it may be gone by now
 	})
 	defer timer.Stop()
 	if sig != 0 {
@@ -131,7 +140,7 @@ func (r *rig) record(t *testing.T, rec *recording, argv []string, sig syscall.Si
 			time.Sleep(50 * time.Millisecond)
 		}
 		time.Sleep(300 * time.Millisecond)
-		if err := cmd.Process.Signal(sig); err != nil {
+		if err := syscall.Kill(-cmd.Process.Pid, sig); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,7 +184,7 @@ func (rec *recording) save(t *testing.T, r *rig) {
 	}
 	scrub := func(text string) string {
 		text = frames.ReplaceAllString(text, "")
-		agents, _ := filepath.Abs("../bin/agents")
+		agents, _ := filepath.EvalSymlinks("../bin/agents")
 		for _, p := range [][2]string{
 			{r.Home, "/home/agent"}, {r.Dir, "/project"}, {r.Tmp, "/scratch"}, {filepath.Dir(r.Home), "/base"}, {agents, "/agents"},
 			{strings.ReplaceAll(r.Dir, "/", "-"), "-project"},
@@ -192,7 +201,7 @@ func (rec *recording) save(t *testing.T, r *rig) {
 			{Name: "stderr", Data: []byte(scrub(rec.Stderr))},
 		},
 	}
-	dir := filepath.Join(streams, rec.Preset)
+	dir := filepath.Join(streams, rec.Preset+"-"+rec.Version)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

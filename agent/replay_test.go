@@ -20,11 +20,8 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func recordings(t testing.TB) []recording {
 	t.Helper()
 	var out []recording
-	for _, p := range Presets() {
-		if p.Name == Command {
-			continue
-		}
-		files, err := filepath.Glob(filepath.Join(streams, p.Name, "*.txtar"))
+	for _, p := range versions(allPresets()) {
+		files, err := filepath.Glob(filepath.Join(streams, p.Name+"-"+p.Tested[0], "*.txtar"))
 		if err != nil || len(files) < len(situations) {
 			t.Fatalf("%s has %d recordings, %d situations are known (%v)", p.Name, len(files), len(situations), err)
 		}
@@ -34,7 +31,7 @@ func recordings(t testing.TB) []recording {
 				t.Fatal(err)
 			}
 			a := txtar.Parse(raw)
-			rec := recording{Preset: p.Name, Case: strings.TrimSuffix(filepath.Base(f), ".txtar")}
+			rec := recording{Preset: p.Name, Version: p.Tested[0], Case: strings.TrimSuffix(filepath.Base(f), ".txtar")}
 			for line := range strings.Lines(string(a.Comment)) {
 				name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 				value = strings.TrimSpace(value)
@@ -74,7 +71,7 @@ func (rec recording) lines() []string {
 // replay gives lines to the reader of a preset and judges the end.
 func (rec recording) replay(lines []string) (Result, *stream) {
 	p := rec.preset()
-	s := &stream{now: func() time.Time { return noon }, soft: p.soft}
+	s := p.stream(func() time.Time { return noon })
 	if rec.Resume || p.Chooses {
 		s.want = rec.Session
 	}
@@ -99,7 +96,7 @@ func (rec recording) replay(lines []string) (Result, *stream) {
 func TestRecorded_streams_give_their_outcome(t *testing.T) {
 	t.Parallel()
 	for _, rec := range recordings(t) {
-		t.Run(rec.Preset+"/"+rec.Case, func(t *testing.T) {
+		t.Run(rec.Preset+"-"+rec.Version+"/"+rec.Case, func(t *testing.T) {
 			t.Parallel()
 			r, _ := rec.replay(rec.lines())
 			if r.Outcome != rec.Want {
@@ -115,6 +112,9 @@ func TestRecorded_streams_give_their_outcome(t *testing.T) {
 			}
 			if rec.Case == "success" && (len(r.Open) > 0 || r.LastText != "The file is written.") {
 				t.Errorf("open %+v, last text %q", r.Open, r.LastText)
+			}
+			if rec.Case == "denied" && (len(r.Asks) != 1 || r.Asks[0].Grant == nil || !r.Asks[0].Closed) {
+				t.Errorf("asks %+v, want one that offers to allow it", r.Asks)
 			}
 			if rec.Want == Limited && r.Account != rec.Preset {
 				t.Errorf("account %q", r.Account)
@@ -155,7 +155,7 @@ func TestA_truncated_stream_is_never_done(t *testing.T) {
 func TestGlued_split_and_strange_lines_change_nothing(t *testing.T) {
 	t.Parallel()
 	for _, rec := range recordings(t) {
-		t.Run(rec.Preset+"/"+rec.Case, func(t *testing.T) {
+		t.Run(rec.Preset+"-"+rec.Version+"/"+rec.Case, func(t *testing.T) {
 			t.Parallel()
 			all := rec.lines()
 			if len(all) > 12 {

@@ -24,5 +24,5 @@ type rig struct {
 
 func newRig(t *testing.T, p Preset, script string) *rig {
 	t.Helper()
-	return &rig{Rig: agenttest.New(t, p.Name, p.Tested, p.Program, script), preset: p}
+	return &rig{Rig: agenttest.New(t, p.Name, p.Tested[0], p.Program, script), preset: p}
 }

@@ -335,7 +335,7 @@ func (s *session) redactResult(res *Result) {
 		res.Open[i].Input = r.String(res.Open[i].Input)
 	}
 	for i := range res.Asks {
-		res.Asks[i] = r.String(res.Asks[i])
+		r.Asked(&res.Asks[i])
 	}
 	if res.Reply != nil {
 		r.Reply(res.Reply)

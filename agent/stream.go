@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"reprise"
 	"reprise/internal/loose"
 )
 
@@ -31,7 +32,7 @@ type stream struct {
 	text   string // the last thing said in words
 	more   bool   // text is being added to
 	open   []OpenCall
-	asks   []string // what was refused or left without an answer
+	asks   []reprise.Asked // what was refused or left without an answer
 	limit  window
 	waits  cause  // what it tries again after, as long as nothing came since
 	error  cause  // the last error that was not the end
@@ -44,9 +45,11 @@ type stream struct {
 	// step tells that a step is under way whose calls are shown when they are over.
 	step bool
 
-	events int
-	cut    objects
-	now    func() time.Time
+	events  int
+	cut     objects
+	now     func() time.Time
+	preset  string
+	permits permits
 }
 
 // window is a usage limit that was reported as such.
@@ -146,10 +149,19 @@ func (s *stream) finished(id string) {
 func (s *stream) busy() bool { return len(s.open) > 0 || s.step }
 
 // refused notes what was not allowed, or not answered.
-func (s *stream) refused(what string) {
-	if len(s.asks) < maxKept && !slices.Contains(s.asks, what) {
-		s.asks = append(s.asks, what)
+func (s *stream) refused(ask reprise.Asked) {
+	if len(s.asks) < maxAsked && !slices.ContainsFunc(s.asks, func(a reprise.Asked) bool { return a.Text == ask.Text }) {
+		s.asks = append(s.asks, ask)
 	}
+}
+
+// opened gives the tool and the input of a call that has not ended.
+func (s *stream) opened(id string) (tool, input string) {
+	i := slices.IndexFunc(s.open, func(c OpenCall) bool { return c.id == id })
+	if i < 0 {
+		return "a tool", ""
+	}
+	return s.open[i].Tool, s.open[i].Input
 }
 
 // failed notes an error as the end.

@@ -30,7 +30,7 @@ func TestSingle_ends(t *testing.T) {
 		"interrupted":                {claude, begun + `{` + success + `,"is_error":false,"terminal_reason":"aborted_tools"}`, 0, Killed, ""},
 		"refused":                    {claude, begun + `{` + success + `,"is_error":false,"stop_reason":"refusal","result":"No."}`, 0, Refused, "No."},
 		"too many turns":             {claude, begun + `{"type":"result","subtype":"error_max_turns","is_error":true,"errors":["Reached maximum number of turns (2)"]}`, 1, Failed, "maximum"},
-		"budget":                     {claude, begun + `{"type":"result","subtype":"error_max_budget_usd","is_error":true}`, 1, NeedsPerson, "budget"},
+		"budget":                     {claude, begun + `{"type":"result","subtype":"error_max_budget_usd","is_error":true}`, 1, NeedsSetup, "budget"},
 		"limit, then an error":       {claude, begun + closed + `{` + success + `,"is_error":true,"result":"You've hit your session limit"}`, 1, Limited, "five hour"},
 		"limit called success":       {claude, begun + `{` + success + `,"is_error":false,"result":"You've hit your session limit · resets 7pm (UTC)"}`, 0, Limited, "limit"},
 		"limit without an answer":    {claude, begun + closed + `{` + success + `,"is_error":false,"result":""}`, 0, Limited, "limit"},

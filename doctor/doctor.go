@@ -108,9 +108,9 @@ func agents(ctx context.Context, env []string, project string, bound bool) []Che
 			c.Level, c.Says = Limited, i.Problem
 			c.Means, c.Do = "it may hang or fail in the same way when a step is given to it", "run `"+i.Preset.Program+" --version` and see"
 		case i.Problem != "":
-			c.Level, c.Says = Limited, i.Version+"; tested with "+i.Preset.Tested
+			c.Level, c.Says = Limited, i.Version+"; tested with "+strings.Join(i.Preset.Tested, " and ")
 			c.Means = "what it prints may have changed: limits, ends and sessions may not be understood"
-			c.Do = "try it on something small first, or install " + i.Preset.Tested
+			c.Do = "try it on something small first, or install " + i.Preset.Tested[0]
 		}
 		if i.Hidden() {
 			c.Level, c.Says = Limited, c.Says+", behind a wrapper script"

@@ -68,7 +68,7 @@ func TestX10_a_program_that_hangs_is_ended_with_all_it_started(t *testing.T) {
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "alive")
 	began := time.Now()
-	checks := look(t, map[string]string{"opencode": "(sleep 7; touch '" + mark + "') & sleep 60", "claude": "echo 2.1.5"})
+	checks := look(t, map[string]string{"opencode": "(sleep 7; touch '" + mark + "') & sleep 60", "claude": "echo 2.1.325"})
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("it took %s", took)
 	}

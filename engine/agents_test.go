@@ -37,7 +37,7 @@ func realEngine(t *testing.T, preset, script string) (*engine.Engine, *agenttest
 	t.Helper()
 	all := agent.Presets()
 	p := all[slices.IndexFunc(all, func(p agent.Preset) bool { return p.Name == preset })]
-	r := agenttest.New(t, p.Name, p.Tested, p.Program, script)
+	r := agenttest.New(t, p.Name, p.Tested[0], p.Program, script)
 	git(t, r.Dir, "init", "-q")
 	put(t, r.Dir, "flow.yaml", twoSteps)
 	git(t, r.Dir, "add", ".")

@@ -349,6 +349,10 @@ func (w *work) job(f *Attempt, bound binding) agent.Job {
 		Run: noNul(w.ref.ID), Step: noNul(f.Step), Attempt: f.Number, Role: noNul(f.Role), Key: f.Key, Token: w.token(f), Project: w.Dir,
 		Dir: f.Dir, Result: f.ReplyFile, Command: bound.command, Env: bound.env, Secrets: bound.secrets, Prompt: f.Message,
 		Timeout: bound.timeout, Silence: bound.silence, Call: bound.call, Session: f.Session, Resume: f.Resumes, Answers: map[string]string{},
+		Grants: granted(w.events, f.Step, bound.preset),
+	}
+	if f.Commit && w.repo != nil {
+		job.GitDir = string(w.repo.CommonDir())
 	}
 	for _, e := range f.Expect {
 		job.Expect = append(job.Expect, noNul(strings.TrimPrefix(e.Path, f.Inside+"/")))

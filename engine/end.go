@@ -30,6 +30,8 @@ func EndOf(s *Seen) Ending {
 		return cutShort(s)
 	case agent.NotStarted:
 		return notStarted(s)
+	case agent.NeedsSetup:
+		return notReady(s)
 	case agent.Limited:
 		return limited(s)
 	case agent.NeedsPerson:
@@ -254,6 +256,15 @@ func newSession(s *Seen, why string) Ending {
 // until the settings are mended.
 func notStarted(s *Seen) Ending {
 	return Ending{Record: []reprise.Event{s.about(reprise.StepReset, string(agent.NotStarted), s.Result.Reason)}, Refuse: true}
+}
+
+// notReady takes back an attempt whose agent found that it cannot work as it is set up.
+// Nothing is asked, and the next resume tries again.
+func notReady(s *Seen) Ending {
+	return Ending{
+		Record:  []reprise.Event{s.about(reprise.StepReset, string(agent.NeedsSetup), s.Result.Reason)},
+		Outcome: string(agent.NeedsSetup), Text: s.Result.Reason, Refuse: true,
+	}
 }
 
 // asks ends an attempt with questions: the step is reset and waits for the answers. An

@@ -108,6 +108,7 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 		"one that left nothing but a result":    {[]func(*Seen){whole, replies("done"), func(s *Seen) { s.Commit, s.Landing = true, &Landing{Empty: true} }}, "finished (accepted)"},
 		"a refusal is a failure":                {[]func(*Seen){by(agent.Refused)}, "failed refused (failed)"},
 		"a limit costs no attempt":              {[]func(*Seen){by(agent.Limited)}, "deferred reset limited (limit)"},
+		"an agent is not signed in":             {[]func(*Seen){by(agent.NeedsSetup)}, "reset needs-setup (refused)"},
 		"an agent needs a person":               {[]func(*Seen){by(agent.NeedsPerson)}, "question_asked reset question"},
 		"an agent needs a person and is done":   {[]func(*Seen){replies("done", ask), by(agent.NeedsPerson)}, "ask the playbook"},
 		"a full session is followed by another": {[]func(*Seen){by(agent.OutOfContext)}, "resolved rerun reset lost"},
@@ -182,7 +183,7 @@ func TestHow_an_attempt_ended_follows_from_what_was_seen(t *testing.T) {
 func TestOnly_what_says_so_is_accepted(t *testing.T) {
 	t.Parallel()
 	for _, outcome := range []agent.Outcome{
-		agent.Done, agent.Failed, agent.Refused, agent.NeedsPerson, agent.Limited, agent.OutOfContext, agent.SessionNotFound, agent.Killed, agent.Stopped, agent.TimedOut, agent.Lost, agent.NotStarted, "anything else",
+		agent.Done, agent.Failed, agent.Refused, agent.NeedsPerson, agent.NeedsSetup, agent.Limited, agent.OutOfContext, agent.SessionNotFound, agent.Killed, agent.Stopped, agent.TimedOut, agent.Lost, agent.NotStarted, "anything else",
 	} {
 		s := &Seen{
 			Attempt: Attempt{Assignment: reprise.Assignment{Step: "a"}, Number: 1}, Run: &reprise.Run{}, Result: agent.Result{Outcome: outcome},

@@ -45,6 +45,18 @@ func (e *UnknownQuestionError) Error() string {
 // Hint says what a person can do.
 func (e *UnknownQuestionError) Hint() string { return "`reprise answer --list` shows what is asked" }
 
+// NotReadyError says that an agent cannot work as it is set up: it is not signed in, its
+// key is refused, or it does not trust the folder.
+type NotReadyError struct{ Agent, Reason string }
+
+// Error implements error.
+func (e *NotReadyError) Error() string { return e.Agent + " is not ready: " + e.Reason }
+
+// Hint says what a person can do.
+func (e *NotReadyError) Hint() string {
+	return "start " + e.Agent + " by hand and sign in, or correct its key or settings; then `reprise resume` tries again"
+}
+
 // UnsafeError says that a run was not resumed, and why.
 type UnsafeError struct {
 	Run     string

@@ -103,6 +103,6 @@ func (w *work) left(account string, o agent.Outcome) {
 	if account == "" || o == agent.Limited {
 		return
 	}
-	answered := o == agent.Done || o == agent.Failed || o == agent.Refused || o == agent.NeedsPerson || o == agent.OutOfContext
+	answered := o == agent.Done || o == agent.Failed || o == agent.Refused || o == agent.NeedsPerson || o == agent.NeedsSetup || o == agent.OutOfContext
 	w.gate.Left(account, answered, w.Now())
 }

@@ -63,7 +63,7 @@ func questions(run *reprise.Run, told []reprise.Event, a reprise.Assignment, ask
 		if have := run.Question(id); have != nil && !have.Answered {
 			continue
 		}
-		ev := reprise.Event{Kind: reprise.QuestionAsked, Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Closed: q.Closed, Actor: a.Role, By: by, Own: q.Own}
+		ev := reprise.Event{Kind: reprise.QuestionAsked, Step: a.Step, Phase: a.Unit.Phase, Question: id, Text: q.Text, Options: q.Options, Closed: q.Closed, Actor: a.Role, By: by, Own: q.Own, Grant: q.Grant}
 		if q.Subject != "" {
 			ev.Step = q.Subject
 		}
@@ -98,14 +98,10 @@ func wanted(r agent.Result) []reprise.Asked {
 	if r.Reply != nil && len(r.Reply.Questions) > 0 {
 		return r.Reply.Questions
 	}
-	var asked []reprise.Asked
-	for _, text := range r.Asks {
-		asked = append(asked, reprise.Asked{Text: text})
+	if len(r.Asks) > 0 {
+		return slices.Clone(r.Asks)
 	}
-	if len(asked) == 0 {
-		asked = append(asked, reprise.Asked{Text: first(r.Reason, "the agent needs a person")})
-	}
-	return asked
+	return []reprise.Asked{{Text: first(r.Reason, "the agent needs a person")}}
 }
 
 // fromAgent reports whether the agent itself named and worded a question.

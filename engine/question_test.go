@@ -64,7 +64,7 @@ func inquisitive(e *engine.Engine, step string) {
 			case !strings.Contains(job.Prompt, theAnswer):
 				return leave(job, reprise.Reply{Outcome: "question", Questions: []reprise.Asked{{ID: "Q1", Text: theQuestion, Options: []string{theAnswer, "blue"}}}})
 			case !strings.Contains(job.Prompt, youMay):
-				return &agent.Result{Outcome: agent.NeedsPerson, Asks: []string{mayI}, Reason: "a permission was refused"}
+				return &agent.Result{Outcome: agent.NeedsPerson, Asks: []reprise.Asked{{Text: mayI}}, Reason: "a permission was refused"}
 			}
 			return nil
 		}
@@ -375,6 +375,80 @@ steps:
 		t.Fatal(err)
 	}
 	if sum, err := e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+}
+
+// TestA_refused_call_becomes_a_question_that_grants_it: the answer reaches the program, not
+// only the prompt; what was granted once ends with the step.
+func TestA_refused_call_becomes_a_question_that_grants_it(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	put(t, dir, "flow.yaml", asking)
+	grant := &reprise.Grant{Agent: "claude", Once: []string{"Bash(npm test x:*)"}, Run: []string{"Bash(npm test:*)"}}
+	var got [][]string
+	e := stubbed(dir, map[string]func(agent.Job) *agent.Result{"worker": func(job agent.Job) *agent.Result {
+		got = append(got, job.Grants)
+		if len(job.Grants) == 0 {
+			return &agent.Result{Outcome: agent.NeedsPerson, Asks: []reprise.Asked{{Text: "may it use Bash: npm test x", Options: grant.Options(), Closed: true, Grant: grant}}}
+		}
+		return made(job)
+	}})
+	for name, a := range e.Settings.Agents {
+		a.Preset = "claude"
+		e.Settings.Agents[name] = a
+	}
+	if sum := begin(t, e, "one", "flow.yaml"); sum.Outcome() != reprise.OutcomeAsk || len(sum.Questions) != 1 || sum.Questions[0].Options[1] != "allow in this run: Bash(npm test:*)" {
+		t.Fatalf("%+v", sum)
+	}
+	for i, words := range []string{"allow once", "2"} {
+		sum, err := e.Resume(t.Context(), refOf("one"), engine.Choice{})
+		if err != nil || len(sum.Questions) != 1 {
+			t.Fatalf("%d: %+v, %v", i, sum, err)
+		}
+		if err := e.Answer(t.Context(), refOf("one"), map[string]string{sum.Questions[0].ID: "yes"}); err == nil {
+			t.Error("a word that is no option was taken")
+		}
+		if err := e.Answer(t.Context(), refOf("one"), map[string]string{sum.Questions[0].ID: words}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sum, err := e.Resume(t.Context(), refOf("one"), engine.Choice{}); err != nil || sum.State != reprise.Complete {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	if fmt.Sprint(got) != "[[] [Bash(npm test x:*)] [] [Bash(npm test:*)]]" {
+		t.Errorf("told %q", got)
+	}
+}
+
+// TestAn_agent_that_is_not_signed_in_is_no_question: it is said what to do, the run is
+// blocked, and the next resume tries again at no cost.
+func TestAn_agent_that_is_not_signed_in_is_no_question(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	put(t, dir, "flow.yaml", asking)
+	ready := false
+	e := stubbed(dir, map[string]func(agent.Job) *agent.Result{"worker": func(job agent.Job) *agent.Result {
+		if !ready {
+			return &agent.Result{Outcome: agent.NeedsSetup, Reason: "Invalid API key"}
+		}
+		return made(job)
+	}})
+	sum := begin(t, e, "one", "flow.yaml")
+	for range 3 {
+		if sum.Outcome() != reprise.OutcomeBlocked || len(sum.Questions)+len(sum.Failed) > 0 || len(sum.Refused) != 1 || !strings.Contains(sum.Refused[0].Error(), "is not ready: Invalid API key") {
+			t.Fatalf("%+v", sum)
+		}
+		if verb, _ := sum.FollowUp(); verb != "resume" {
+			t.Errorf("next is %s", verb)
+		}
+		var err error
+		if sum, err = e.Resume(t.Context(), refOf("one"), engine.Choice{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ready = true
+	if sum, err := e.Resume(t.Context(), refOf("one"), engine.Choice{}); err != nil || sum.State != reprise.Complete {
 		t.Fatalf("%+v, %v", sum, err)
 	}
 }

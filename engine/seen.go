@@ -108,7 +108,7 @@ type Ending struct {
 	Park   string
 	Unpark bool
 	// Hold is set if finished work cannot be committed, Refuse if the agent cannot be
-	// started.
+	// started, or cannot work as it is set up.
 	Hold, Refuse bool
 	// Limit is set if a limit closed the account that the first event names.
 	Limit bool

@@ -39,6 +39,9 @@ func (w *work) takeEnd(ctx context.Context, e *End) error {
 		w.sum.add(e.Ran)
 	default:
 		s.Result = e.Result
+		if e.Result.Outcome == agent.NeedsSetup {
+			s.Err = &NotReadyError{Agent: s.Account, Reason: e.Result.Reason}
+		}
 		w.left(s.Account, e.Result.Outcome)
 	}
 	if err := w.load(); err != nil {
@@ -216,7 +219,9 @@ func (w *work) tellEnd(s *Seen, e Ending) {
 	case e.Failed:
 		w.sum.Failed = append(w.sum.Failed, w.report(f, e.Text))
 	case e.Refuse:
-		w.countLaunch(f, -1)
+		if s.Result.Outcome == agent.NotStarted {
+			w.countLaunch(f, -1)
+		}
 		w.refuse(s.Assignment, s.Err)
 	}
 	switch {

@@ -20,6 +20,7 @@ import (
 // binding is who does a unit of work.
 type binding struct {
 	name      string
+	preset    string
 	agent     agent.Agent
 	command   []string
 	env       []string
@@ -54,7 +55,7 @@ func (w *work) bind(a reprise.Assignment) (_ binding, err error) {
 	}
 	env, secrets := w.Settings.Environ(w.Environ, s)
 	return binding{
-		name: s.Name, agent: ag, command: s.Command, env: env, secrets: secrets,
+		name: s.Name, preset: s.Preset, agent: ag, command: s.Command, env: env, secrets: secrets,
 		timeout: pick(a.Timeout, s.Timeout, w.Settings.Timeout), silence: pick(s.Silence, w.Settings.Silence), call: pick(s.Call, w.Settings.Call),
 		continues: s.Preset != "" && s.Preset != "command",
 	}, nil

@@ -44,7 +44,7 @@ type scene struct {
 
 func play(t *testing.T, p agent.Preset, script string) *scene {
 	t.Helper()
-	s := &scene{t: t, rig: agenttest.New(t, p.Name, p.Tested, p.Program, script), run: &reprise.Run{State: reprise.Interrupted, Reason: "1 of 2 done"}}
+	s := &scene{t: t, rig: agenttest.New(t, p.Name, p.Tested[0], p.Program, script), run: &reprise.Run{State: reprise.Interrupted, Reason: "1 of 2 done"}}
 	logs := filepath.Join(s.rig.Dir, ".reprise/logs")
 	if err := os.MkdirAll(logs, 0o700); err != nil {
 		t.Fatal(err)
@@ -133,16 +133,20 @@ func TestAC_real_kill_matrix(t *testing.T) {
 		if headless[p.Name] == nil {
 			continue
 		}
-		t.Run(p.Name, func(t *testing.T) {
-			t.Parallel()
-			if !slices.Contains(quick, p.Name) && os.Getenv("REPRISE_AGENTS") != "all" {
-				t.Skip("takes long: `make test-agents` tries it")
-			}
-			t.Run("before the first event", func(t *testing.T) { killEarly(t, p) })
-			t.Run("in a tool call", func(t *testing.T) { killInTool(t, p) })
-			t.Run("between turns", func(t *testing.T) { killBetween(t, p) })
-			t.Run("not at all", func(t *testing.T) { leaveAlone(t, p) })
-		})
+		for i, version := range p.Tested {
+			p := p
+			p.Tested = []string{version}
+			t.Run(p.Name+"-"+version, func(t *testing.T) {
+				t.Parallel()
+				if (i > 0 || !slices.Contains(quick, p.Name)) && os.Getenv("REPRISE_AGENTS") != "all" {
+					t.Skip("takes long: `make test-agents` tries it")
+				}
+				t.Run("before the first event", func(t *testing.T) { killEarly(t, p) })
+				t.Run("in a tool call", func(t *testing.T) { killInTool(t, p) })
+				t.Run("between turns", func(t *testing.T) { killBetween(t, p) })
+				t.Run("not at all", func(t *testing.T) { leaveAlone(t, p) })
+			})
+		}
 	}
 }
 

@@ -168,7 +168,8 @@ enabled = false
 // Environ is all that the agent gets to see.
 func (r *Rig) Environ() []string {
 	url := r.Model.URL()
-	env := []string{"HOME=" + r.Home, "TMPDIR=" + r.Tmp, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC"}
+	env := []string{"HOME=" + r.Home, "TMPDIR=" + r.Tmp, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"}
 	switch r.Name {
 	case "claude":
 		env = append(env, "ANTHROPIC_API_KEY=test-key", "ANTHROPIC_BASE_URL="+url, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",

@@ -98,6 +98,9 @@ func (r *Repo) Top() AbsPath { return AbsPath(r.top) }
 // GitDir is the folder that holds this checkout's HEAD and index.
 func (r *Repo) GitDir() AbsPath { return AbsPath(r.gitDir) }
 
+// CommonDir is the folder of the repository, which all its checkouts share.
+func (r *Repo) CommonDir() AbsPath { return AbsPath(r.commonDir) }
+
 // Dir is the folder the repository was opened from.
 func (r *Repo) Dir() AbsPath { return AbsPath(r.dir) }
 

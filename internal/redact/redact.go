@@ -240,11 +240,7 @@ func (d *redacting) pass(b []byte, more bool) error {
 func (r *Redactor) Reply(p *reprise.Reply) {
 	p.Summary, p.Verdict = r.String(p.Summary), r.String(p.Verdict)
 	for i := range p.Questions {
-		q := &p.Questions[i]
-		q.ID, q.Text, q.Subject = r.String(q.ID), r.String(q.Text), r.String(q.Subject)
-		for j := range q.Options {
-			q.Options[j] = r.String(q.Options[j])
-		}
+		r.Asked(&p.Questions[i])
 	}
 	for i := range p.Gaps {
 		g := &p.Gaps[i]
@@ -252,5 +248,23 @@ func (r *Redactor) Reply(p *reprise.Reply) {
 	}
 	for i := range p.Issues {
 		p.Issues[i] = r.String(p.Issues[i])
+	}
+}
+
+// Asked takes the secrets out of a question. What its options grant is what they show:
+// a grant with a secret in it allows nothing.
+func (r *Redactor) Asked(q *reprise.Asked) {
+	q.ID, q.Text, q.Subject = r.String(q.ID), r.String(q.Text), r.String(q.Subject)
+	lists := [][]string{q.Options}
+	if q.Grant != nil {
+		lists = append(lists, q.Grant.Once, q.Grant.Run)
+	}
+	for _, list := range lists {
+		for i := range list {
+			list[i] = r.String(list[i])
+		}
+	}
+	if q.Grant != nil {
+		q.Options = q.Grant.Options()
 	}
 }

@@ -1,0 +1,199 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/transcript"
+)
+
+// permits is how a program is told what it may do. What it allows is named in its own
+// words, which are shown to a person as they are.
+type permits struct {
+	shell string // its tool that runs commands
+	// command names the commands that begin with %s, site what is at the address %s
+	// where a command that uses one needs that too. "" if it has no words for it.
+	command, site string
+	// known are the programs whose subcommands it tells apart, where it knows commands
+	// by their name only; nil if it takes any beginning of a command.
+	known []string
+	// allow are the arguments that allow what stands for GRANT, folder those that open
+	// the folder DIR, folders those that open all of them, FOLDERS.
+	allow, folder, folders []string
+	// tell replaces these where a program is told by its environment.
+	tell func(edits bool, grants, folders []string) (env []string)
+	// git tells that it keeps even git's own folder from being changed.
+	git bool
+	// outside lets commands out of its sandbox, where it knows nothing finer. rejects is
+	// what it prints on standard error when it rejects a command that asks for that.
+	outside, rejects string
+}
+
+// looks and commits are the commands that our own prompt asks for: always, and where the
+// work is to be committed.
+var (
+	looks   = []string{"git status", "git log", "git diff"}
+	commits = []string{"git add", "git commit"}
+)
+
+// permitted are the arguments and variables that tell a program what it may do: what our
+// prompt asks for, unless a person decided that by flags or settings of their own, and
+// what a person granted.
+func (p Preset) permitted(approve Approval, job Job) (args, env []string) {
+	if approve == ApproveAll {
+		return nil, nil
+	}
+	grants, folders := slices.Clone(job.Grants), []string(nil)
+	if approve != ApproveNone {
+		grants, folders = append(p.demanded(job), grants...), p.folders(job)
+	}
+	if p.permits.tell != nil {
+		return nil, p.permits.tell(approve != ApproveNone, grants, folders)
+	}
+	for _, g := range grants {
+		args = append(args, filled(p.permits.allow, "GRANT", g)...)
+	}
+	for _, dir := range folders {
+		args = append(args, filled(p.permits.folder, "DIR", dir)...)
+	}
+	if len(folders) > 0 {
+		list, _ := json.Marshal(folders) // texts always can be
+		args = append(args, filled(p.permits.folders, "FOLDERS", string(list))...)
+	}
+	return args, nil
+}
+
+// demanded is what allows the commands that our own prompt asks for.
+func (p Preset) demanded(job Job) (out []string) {
+	if p.permits.command == "" {
+		return nil
+	}
+	words := looks
+	if job.GitDir != "" {
+		words = slices.Concat(looks, commits)
+	}
+	for _, w := range words {
+		out = append(out, fmt.Sprintf(p.permits.command, w))
+	}
+	return out
+}
+
+// folders are those that an attempt changes beside the one it works in: where its result
+// belongs, and git's own where the program would keep it from that.
+func (p Preset) folders(job Job) (out []string) {
+	result := filepath.Dir(job.Result)
+	if below, err := filepath.Rel(job.Dir, result); job.Result != "" && (err != nil || !filepath.IsLocal(below)) {
+		out = append(out, result)
+	}
+	if p.permits.git && job.GitDir != "" {
+		out = append(out, job.GitDir)
+	}
+	return out
+}
+
+func filled(args []string, name, value string) (out []string) {
+	for _, a := range args {
+		out = append(out, strings.ReplaceAll(a, name, value))
+	}
+	return out
+}
+
+// Bounds of what a person is asked after one attempt: questions, and the length of the
+// words for a single call.
+const (
+	maxAsked = 8
+	maxGrant = 200
+)
+
+// denied notes a call that was not allowed, with what would allow it.
+func (s *stream) denied(tool, input string) {
+	ask := reprise.Asked{Text: strings.TrimSpace("may it use " + firstLine(tool) + ": " + firstLine(input))}
+	if g := s.grant(tool, input); g != nil {
+		ask.Grant, ask.Options, ask.Closed = g, g.Options(), true
+	}
+	s.refused(ask)
+}
+
+// grant is what allows a call; nil if nothing is known that does.
+func (s *stream) grant(tool, input string) *reprise.Grant {
+	p, g := s.permits, &reprise.Grant{Agent: s.preset}
+	switch {
+	case p.allow == nil && p.tell == nil:
+		return nil
+	case tool != p.shell:
+		g.Once = []string{firstLine(tool)}
+		g.Run = g.Once
+		return g
+	case p.outside != "":
+		g.Once = []string{p.outside}
+		g.Run = g.Once
+		return g
+	}
+	calls := transcript.Commands(input)
+	named := len(calls) > 0
+	for _, c := range calls {
+		name := p.name(c.Words)
+		named = named && name != ""
+		once := c.Text
+		if p.known != nil || len(once) > maxGrant || once != firstLine(once) {
+			once = name
+		}
+		if once == "" {
+			return nil
+		}
+		g.Once = added(g.Once, fmt.Sprintf(p.command, once))
+		g.Run = added(g.Run, fmt.Sprintf(p.command, name))
+	}
+	if !named {
+		g.Run = nil
+	}
+	if len(g.Once) == 0 {
+		return nil
+	}
+	if p.site != "" {
+		for _, at := range sites(input) {
+			site := fmt.Sprintf(p.site, at)
+			g.Once, g.Run = added(g.Once, site), added(g.Run, site)
+		}
+	}
+	return g
+}
+
+// subcommand is a word that says what a program does rather than what it does it to.
+var subcommand = lazily(`^[a-z][a-z0-9-]{0,30}$`)
+
+// name is the beginning of a command that such commands share: its program, and its
+// subcommand if it has one. "" if the program is not told by its words.
+func (p permits) name(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	if len(words) > 1 && subcommand().MatchString(words[1]) && (p.known == nil || slices.Contains(p.known, words[0])) {
+		return words[0] + " " + words[1]
+	}
+	return words[0]
+}
+
+var address = lazily(`https?://[^\s'"<>|;&)]+`)
+
+// sites are the sites whose addresses stand in a command.
+func sites(command string) (out []string) {
+	for _, text := range address().FindAllString(command, -1) {
+		if u, err := url.Parse(text); err == nil && u.Host != "" {
+			out = added(out, u.Scheme+"://"+u.Host)
+		}
+	}
+	return out
+}
+
+func added(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
+}

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What a program is told it may do: what our own prompt asks for and what a person
+// granted, each in its own words. Nothing else is allowed by default.
+func TestPrograms_are_told_what_the_prompt_demands_and_what_a_person_granted(t *testing.T) {
+	t.Parallel()
+	job := Job{Dir: "/p/tree", Result: "/p/.reprise/scratch/a/result.json", GitDir: "/p/.git"}
+	for name, tc := range map[string]struct {
+		preset  Preset
+		approve Approval
+		grant   string
+		want    string
+	}{
+		"claude": {claude, ApproveEdits, "Bash(curl:*)", "--allowedTools Bash(git status:*) --allowedTools Bash(git log:*) --allowedTools Bash(git diff:*) " +
+			"--allowedTools Bash(git add:*) --allowedTools Bash(git commit:*) --allowedTools Bash(curl:*) --add-dir /p/.reprise/scratch/a"},
+		"codex": {codex, ApproveEdits, codex.permits.outside, `-c sandbox_mode="danger-full-access" ` +
+			`-c sandbox_workspace_write.writable_roots=["/p/.reprise/scratch/a","/p/.git"]`},
+		"copilot": {copilot, ApproveEdits, "url(http://a)", "--allow-tool=shell(git status:*) --allow-tool=shell(git log:*) --allow-tool=shell(git diff:*) " +
+			"--allow-tool=shell(git add:*) --allow-tool=shell(git commit:*) --allow-tool=url(http://a) --add-dir=/p/.reprise/scratch/a"},
+		"gemini": {gemini, ApproveEdits, "web_fetch", "--allowed-tools run_shell_command(git status) --allowed-tools run_shell_command(git log) " +
+			"--allowed-tools run_shell_command(git diff) --allowed-tools run_shell_command(git add) --allowed-tools run_shell_command(git commit) " +
+			"--allowed-tools web_fetch --include-directories /p/.reprise/scratch/a"},
+		"opencode": {opencode, ApproveEdits, "webfetch", `OPENCODE_PERMISSION={"bash":{"*":"ask","git add *":"allow","git commit *":"allow","git diff *":"allow",` +
+			`"git log *":"allow","git status *":"allow"},"edit":"allow","external_directory":{"/p/.reprise/scratch/a/*":"allow"},"webfetch":"allow"}`},
+		// A person's own settings decide; an answer of theirs adds to it.
+		"claude, as its settings say":   {claude, ApproveNone, "Bash(curl:*)", "--allowedTools Bash(curl:*)"},
+		"opencode, as its settings say": {opencode, ApproveNone, "curl *", `OPENCODE_PERMISSION={"bash":{"curl *":"allow"}}`},
+		"opencode, without a grant":     {opencode, ApproveNone, "", ""},
+		"claude, everything":            {claude, ApproveAll, "Bash(curl:*)", ""},
+	} {
+		job := job
+		if tc.grant != "" {
+			job.Grants = []string{tc.grant}
+		}
+		args, env := tc.preset.permitted(tc.approve, job)
+		if diff := cmp.Diff(tc.want, strings.Join(append(args, env...), " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	job = Job{Dir: "/p", Result: "/p/.reprise/scratch/a/result.json"}
+	if args, _ := codex.permitted(ApproveEdits, job); args != nil {
+		t.Errorf("codex, not to commit, its result in its folder: %q", args)
+	}
+}
+
+// What allows a refused call is offered in the words of its program: the call itself, and
+// such calls. What cannot be named is not offered.
+func TestRefused_calls_name_what_would_allow_them(t *testing.T) {
+	t.Parallel()
+	long := "echo " + strings.Repeat("x", maxGrant)
+	for name, tc := range map[string]struct {
+		preset      Preset
+		tool, input string
+		once, run   string
+	}{
+		"a command":              {claude, "Bash", "npm test -- --all > log", "Bash(npm test -- --all:*)", "Bash(npm test:*)"},
+		"several":                {claude, "Bash", "cd a && FOO=1 go vet ./... | tee out", "Bash(cd a:*) | Bash(go vet ./...:*) | Bash(tee out:*)", "Bash(cd a:*) | Bash(go vet:*) | Bash(tee out:*)"},
+		"one inside another":     {gemini, "run_shell_command", `kill "$(cat pid)"`, `run_shell_command(kill "$(cat pid)") | run_shell_command(cat pid)`, "run_shell_command(kill) | run_shell_command(cat pid)"},
+		"a program by a path":    {qwen, "run_shell_command", "./run.sh x", "run_shell_command(./run.sh x)", "run_shell_command(./run.sh x)"},
+		"a program by its value": {claude, "Bash", "$X 1", "Bash($X 1:*)", ""},
+		"too long to be shown":   {claude, "Bash", long, "Bash(echo:*)", "Bash(echo:*)"},
+		"no command at all":      {claude, "Bash", "if then", "", ""},
+		"another tool":           {claude, "WebFetch", "https://a/b", "WebFetch", "WebFetch"},
+		"opencode":               {opencode, "bash", "git push origin main", "git push origin main *", "git push *"},
+		"copilot":                {copilot, "bash", "curl -d @a https://a.b/c && git push -f", "shell(curl:*) | shell(git push:*) | url(https://a.b)", "shell(curl:*) | shell(git push:*) | url(https://a.b)"},
+		"codex":                  {codex, "command_execution", "curl a", codex.permits.outside, codex.permits.outside},
+	} {
+		s := tc.preset.stream(nil)
+		s.denied(tc.tool, tc.input)
+		ask := s.asks[0]
+		if tc.once == "" {
+			if ask.Grant != nil || ask.Closed {
+				t.Errorf("%s: %+v", name, ask.Grant)
+			}
+			continue
+		}
+		got := strings.Join(ask.Grant.Once, " | ") + "\n" + strings.Join(ask.Grant.Run, " | ")
+		if diff := cmp.Diff(tc.once+"\n"+tc.run, got); diff != "" || !ask.Closed || ask.Grant.Agent != tc.preset.Name {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
