@@ -142,7 +142,7 @@ func driftBetween(saved, own reprise.Claim) (Drift, bool) {
 // statusDrift holds what the saved state says of a unit against what the
 // unit's own file says. Where no file of the unit carries a status, the reader
 // has compared the ledgers by the rules of its format already.
-func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+func statusDrift(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	if r.Kind.Facts().Inert {
 		return nil
 	}
@@ -158,8 +158,9 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			// We began it, and its first phases leave the unit's file as it is.
 			d = Drift{reprise.Info, "it was begun here and its file is not marked yet", hintUpdate}
 		}
-		if s.Ours && saved.Status == reprise.InProgress && own.Status == reprise.Done {
-			// We began it; the engine was stopped before it could record the end.
+		if own.Status == reprise.Done && (s.Ours && saved.Status == reprise.InProgress || doneHere(r, s, o.Peers)) {
+			// We did it; the engine was stopped before it could record the end, or worked on
+			// the unit alone.
 			d = Drift{reprise.Info, "it was begun here and is done; only the saved state was not moved on", hintUpdate}
 		}
 		if own.Status == reprise.Done && d.Severity == reprise.Blocking && onlyCloses(r) {
@@ -176,6 +177,18 @@ func statusDrift(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 		})
 	}
 	return out
+}
+
+// doneHere reports whether a unit is a run of its own that is complete and whose last
+// steps ended here, by our journal.
+func doneHere(r *reprise.Run, s *reprise.Step, peers []*reprise.Run) bool {
+	return s.Path != "" && slices.ContainsFunc(peers, func(p *reprise.Run) bool {
+		if p == nil || p == r || p.Path != s.Path || p.State != reprise.Complete || len(p.Steps) == 0 {
+			return false
+		}
+		last := &p.Steps[len(p.Steps)-1]
+		return last.Ours && last.Settled == last.Attempts
+	})
 }
 
 // onlyCloses reports whether nothing is left of an epic but its gates and its end, and
