@@ -62,9 +62,13 @@ func (a *app) interruptCode() int {
 // Main runs the program and returns its exit code.
 func Main(args []string, out, errOut io.Writer, env func(string) string) int {
 	a := &app{in: os.Stdin, out: out, err: errOut, env: env, args: args}
+	var lost atomic.Pointer[error]
+	if _, is := a.terminal(out); !is {
+		a.out = &outlet{w: out, lost: func(err error) { lost.CompareAndSwap(nil, &err) }}
+	}
 	root := a.newRoot()
 	root.SetArgs(args)
-	root.SetOut(out)
+	root.SetOut(a.out)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(context.Background())
 	switch {
@@ -74,6 +78,9 @@ func Main(args []string, out, errOut io.Writer, env func(string) string) int {
 		}
 	case err != nil:
 		a.code = a.printError(err)
+	case lost.Load() != nil:
+		// What was not written was not said, whatever came of it.
+		a.code = max(a.code, a.printError(&lostError{*lost.Load()}))
 	}
 	return a.code
 }

@@ -41,22 +41,40 @@ func (a *app) heard(w io.Writer, gone func()) io.Writer {
 	if _, is := a.terminal(w); is {
 		return w
 	}
-	return &outlet{w: w, gone: gone}
+	return &outlet{w: w, lost: func(err error) {
+		if errors.Is(err, syscall.EPIPE) {
+			gone()
+		}
+	}}
 }
 
-// outlet is a way out that may be closed at its other end.
+// outlet is a way out that may be closed at its other end, or lead to a full disk.
 type outlet struct {
 	w    io.Writer
-	gone func()
+	lost func(error) // called with every error
 }
 
 // Write implements io.Writer.
 func (o *outlet) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
-	if errors.Is(err, syscall.EPIPE) {
-		o.gone()
+	if err != nil {
+		o.lost(err)
 	}
 	return n, err
+}
+
+// lostError says that our output could not be written.
+type lostError struct{ error }
+
+// Error implements error.
+func (e *lostError) Error() string { return "write the output: " + e.error.Error() }
+
+// Unwrap gives the cause.
+func (e *lostError) Unwrap() error { return e.error }
+
+// Hint says what a person can do.
+func (e *lostError) Hint() string {
+	return "make room or write it elsewhere, and call it again; what was done is on record"
 }
 
 // isUnread reports whether the reader of our output is gone.
