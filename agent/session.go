@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"reprise/internal/redact"
@@ -35,6 +36,7 @@ type session struct {
 	stderr  tail // of a process whose standard output is a protocol
 
 	why    error // why we asked it to stop, nil if we did not
+	unfed  error // why it did not get its whole input, nil if it did or took no more
 	done   chan struct{}
 	result Result
 }
@@ -124,11 +126,20 @@ func (s *session) run(ctx context.Context) {
 	s.conclude(report, err)
 }
 
-// feed gives the process its input. One that ends or closes its input without
-// reading is in its right.
+// feed gives the process its input. One that ends or closes its input without reading is
+// in its right. One that gets half of it for another reason is stopped: it would work on
+// half a prompt.
 func (s *session) feed() {
-	_, _ = io.WriteString(s.stdin, s.launch.Stdin)
+	_, err := io.WriteString(s.stdin, s.launch.Stdin)
 	_ = s.stdin.Close()
+	if err == nil || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return
+	}
+	s.unfed = fmt.Errorf("its prompt could not be given to it: %w", err)
+	select {
+	case s.broken <- s.unfed:
+	default: // it is stopped already
+	}
 }
 
 // watch waits until the process has ended, or there is a reason to stop it.
@@ -278,6 +289,8 @@ func (s *session) conclude(report shim.Report, err error) {
 // ending says how the process ended.
 func (s *session) ending(r *Result, report shim.Report, lost error) {
 	switch {
+	case s.unfed != nil && lost == nil:
+		r.Outcome, r.Reason = Failed, s.unfed.Error()
 	case lost != nil:
 		r.Outcome, r.Reason, r.Exit, r.CutOff = Lost, "nobody can say how it ended: "+lost.Error(), -1, true
 	case report.Asked && errors.Is(s.why, errTimeout):

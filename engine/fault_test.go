@@ -111,7 +111,7 @@ func TestEvery_error_of_the_disk_is_said_and_ends_within_a_bound(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(seedOf(t), 0))
-	tried := few(r, all, 12)
+	tried := few(r, all, 8)
 	parallel(2, tried, func(f fault) {
 		dir, at := copied(), 0
 		done := make(chan worked, 1)

@@ -131,8 +131,14 @@ func run(args []string) error {
 		return out.Encode(m)
 	}
 	_ = os.Stdin.Close() // or a prompt that nobody reads would wait for us
-	_ = out.Encode(message{PID: tree.PID()})
 	k := &keeper{tree: tree, grace: grace, now: make(chan struct{})}
+	if err := out.Encode(message{PID: tree.PID()}); err != nil {
+		// The engine would wait for this word while the agent works: it is told at once,
+		// by our end, that the attempt is lost.
+		k.kill()
+		tree.Sweep(0, 0, k.now)
+		return err
+	}
 	go k.obey(control)
 	go k.heed(signals)
 	<-tree.Ended()
