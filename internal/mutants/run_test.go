@@ -13,11 +13,12 @@ import (
 	"testing"
 )
 
-// mutantsEnv turns the run on, which takes an hour. harnessEnv makes the tests that it
-// builds try everything that they can.
+// mutantsEnv turns the run on, which takes an hour. harnessEnv and allEnv make the tests
+// that it builds try everything that they can: a sample might miss the mutant.
 const (
 	mutantsEnv = "REPRISE_MUTANTS"
 	harnessEnv = "REPRISE_HARNESS"
+	allEnv     = "REPRISE_ALL"
 )
 
 // The named tests pass on the source as it is, and fail on it with the mutant.
@@ -82,7 +83,7 @@ func (m mutant) try(t *testing.T) {
 // reason is the first line that says what a test found.
 func reason(out string) string {
 	for line := range strings.Lines(out) {
-		if strings.Contains(line, "_test.go:") || strings.HasPrefix(line, "panic: ") {
+		if strings.Contains(line, "_test.go:") && !strings.Contains(line, "REPRISE_SEED=") || strings.HasPrefix(line, "panic: ") {
 			return strings.TrimSpace(line)
 		}
 	}
@@ -136,7 +137,7 @@ func run(t *testing.T, program, pkg string, tests []string) (string, error) {
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^("+strings.Join(names, "|")+")$"+part, "-test.timeout=10m")
 	cmd.Dir = filepath.Join(root, pkg)
-	cmd.Env = append(os.Environ(), harnessEnv+"=1")
+	cmd.Env = append(os.Environ(), harnessEnv+"=1", allEnv+"=1")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
