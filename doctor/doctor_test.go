@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -20,7 +21,15 @@ func look(t *testing.T, programs map[string]string) []doctor.Check {
 			t.Fatal(err)
 		}
 	}
-	checks := doctor.Look(t.Context(), doctor.Options{Dir: dir, Environ: []string{"PATH=" + bin + ":/bin:/usr/bin", "HOME=" + home}, Getenv: func(name string) string {
+	// Not the folders of the system: an agent may be installed there.
+	for _, name := range []string{"git", "sh", "sleep", "setsid", "touch", "cat"} {
+		if at, err := exec.LookPath(name); err == nil && programs[name] == "" {
+			if err := os.Symlink(at, filepath.Join(bin, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	checks := doctor.Look(t.Context(), doctor.Options{Dir: dir, Environ: []string{"PATH=" + bin, "HOME=" + home}, Getenv: func(name string) string {
 		return map[string]string{"HOME": home}[name]
 	}})
 	for _, left := range []string{home, dir} {
@@ -87,9 +96,6 @@ func TestX10_a_program_that_hangs_is_ended_with_all_it_started(t *testing.T) {
 func TestX10_nobody_to_do_the_work_is_essential(t *testing.T) {
 	t.Parallel()
 	checks := look(t, nil)
-	if slices.ContainsFunc(checks, func(c doctor.Check) bool { return c.Group == "agents" && c.Level == doctor.Fine }) {
-		t.Skip("an agent is installed where the system keeps its programs")
-	}
 	if got := find(t, checks, "any agent"); got.Level != doctor.Missing || doctor.Worst(checks) != doctor.Missing {
 		t.Errorf("%+v", got)
 	}
