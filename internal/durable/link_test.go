@@ -223,3 +223,46 @@ func TestX9_a_link_that_is_swapped_leads_nobody_out(t *testing.T) {
 		t.Errorf("outside: %v %v", all, err)
 	}
 }
+
+// T1: a file of the state folder that is another name of a file elsewhere is not written.
+func TestA_file_with_a_second_name_is_never_written_in_place(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{".reprise/lock", ".reprise/reserve", ".reprise/logs/a.log"} {
+		outer := tempDir(t)
+		dir := filepath.Join(outer, "project")
+		write(t, outer, "outside", "mine\n", 0o644)
+		write(t, dir, "in.md", "in", 0o644)
+		s := opened(t, dir)
+		s.Release()
+		at := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.RemoveAll(at), os.Link(filepath.Join(outer, "outside"), at)); err != nil {
+			t.Fatal(err)
+		}
+		again, err := durable.Open(dir, durable.Options{Reserve: 1 << 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = takeFreed(t.Context(), again)
+		if err == nil {
+			_, _, err = again.CreateLog("a")
+		}
+		again.Release()
+		// A reserve is removed, and made anew where there is room.
+		if shared, is := errors.AsType[*durable.SharedError](err); name != ".reprise/reserve" && (!is || shared.Hint() == "") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if b, err := os.ReadFile(filepath.Join(outer, "outside")); err != nil || string(b) != "mine\n" {
+			t.Errorf("%s: the file outside holds %q, %v", name, b, err)
+		}
+		if err := errors.Join(os.RemoveAll(at), os.Link(filepath.Join(outer, "outside"), at)); err != nil {
+			t.Fatal(err)
+		}
+		// Whoever writes to it as usual changes what is outside.
+		if err := os.WriteFile(at, []byte("theirs\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(filepath.Join(outer, "outside")); err != nil || string(b) != "theirs\n" {
+			t.Errorf("%s: the trap does no harm: %q, %v", name, b, err)
+		}
+	}
+}

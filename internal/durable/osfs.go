@@ -106,6 +106,8 @@ func (d *osFS) open(name string, flag int, perm fs.FileMode) (File, error) {
 		return nil, d.linkError(name, name)
 	case err == nil && !before.Regular():
 		return nil, &NotRegularError{Path: name, Mode: before.Mode}
+	case err == nil && before.Links > 1 && flag&(os.O_WRONLY|os.O_RDWR) != 0:
+		return nil, &SharedError{Path: name}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}

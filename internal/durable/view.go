@@ -50,6 +50,20 @@ func (e *LinkError) Hint() string {
 // Unwrap tells that there is no regular file.
 func (e *LinkError) Unwrap() error { return &NotRegularError{Path: e.Link, Mode: fs.ModeSymlink} }
 
+// SharedError tells that a file is to be written in place that has another name too:
+// what is behind that may lie anywhere, and belongs to somebody else.
+type SharedError struct{ Path string }
+
+// Error implements error.
+func (e *SharedError) Error() string {
+	return fmt.Sprintf("open %s: the file has another name too (a hard link)", e.Path)
+}
+
+// Hint says what a person can do.
+func (e *SharedError) Hint() string {
+	return fmt.Sprintf("state with two names is read and never changed: put a copy of %q in its place, then start again", e.Path)
+}
+
 // oddError is what a *NotRegularError is to a reader; the path stands beside it.
 type oddError struct{ *NotRegularError }
 
