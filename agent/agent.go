@@ -121,6 +121,8 @@ type Result struct {
 	LeftOver []string
 	// Bytes counts what it printed; Dropped what was more than is kept.
 	Bytes, Dropped int64
+
+	silent bool // it was stopped because it printed nothing, and no tool call was under way
 }
 
 // Agent is one way to start agents.

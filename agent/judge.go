@@ -87,7 +87,10 @@ func (s *stream) waiting(r *Result) cause {
 	if s.ending.outcome != "" || len(s.open) > 0 {
 		return cause{}
 	}
-	return explain(0, lastWords(r.Stderr), s.now())
+	if c := explain(0, lastWords(r.Stderr), s.now()); c.outcome == Limited || !s.mute || !r.silent {
+		return c
+	}
+	return cause{outcome: Limited, reason: "its model did not answer, and it waited without a word, as it does while a limit lasts"}
 }
 
 // cutShort says how a session ended that did not say so itself.
@@ -129,6 +132,9 @@ func lastWords(text string) string {
 		l = strings.TrimSpace(l)
 		if l == "" || slices.ContainsFunc(chatter, func(c string) bool { return strings.HasPrefix(l, c) }) {
 			continue
+		}
+		if _, said, ok := strings.Cut(l, ` error.error="`); ok {
+			l, _, _ = strings.Cut(said, `"`) // a line of a log: what the error says, not where
 		}
 		out = append(out, l)
 	}

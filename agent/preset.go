@@ -43,6 +43,8 @@ type Preset struct {
 	read func(*stream, loose.Value) string
 	// soft tells that nothing it prints is a sure end.
 	soft bool
+	// mute tells that it waits for a limit to end without a word.
+	mute bool
 	// native finds the program behind a wrapper that would outlive it.
 	native []string
 }
@@ -188,7 +190,7 @@ func (p Preset) approval(o Options) Approval {
 
 // stream reads what the program prints.
 func (p Preset) stream(now func() time.Time) *stream {
-	return &stream{now: now, soft: p.soft, preset: p.Name, permits: p.permits}
+	return &stream{now: now, soft: p.soft, mute: p.mute, preset: p.Name, permits: p.permits}
 }
 
 // argv are the arguments without a person's own.

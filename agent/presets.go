@@ -66,18 +66,17 @@ var (
 	// that was cut off is not among the open ones.
 	opencode = Preset{
 		Name: "opencode", Program: "opencode", Tested: []string{"1.18.33"}, session: `^ses_[0-9A-Za-z]{10,64}$`, read: readOpencode, soft: true,
-		args:     []string{"run", "--format", "json"},
+		args:     []string{"run", "--format", "json", "--print-logs", "--log-level", "ERROR"}, // else it waits for a limit without a word
 		all:      []string{"--auto"},
 		approves: []string{"--auto"},
 		model:    "-m", resume: []string{"-s", "ID"},
 		permits: permits{shell: "bash", command: "%s *", tell: opencodePermission},
 	}
 
-	// qwen descends from gemini and prints what claude prints. An error of the
-	// provider it calls a success whose text begins with "[API Error", and it waits
-	// for a limit to end without a word.
+	// qwen descends from gemini and prints what claude prints. Before 0.24 it calls an
+	// error of the provider a success whose text begins with "[API Error".
 	qwen = Preset{
-		Name: "qwen", Program: "qwen", Tested: []string{"0.24.4", "0.15.10"}, Chooses: true, session: uuid, read: readClaude,
+		Name: "qwen", Program: "qwen", Tested: []string{"0.24.4", "0.15.10"}, Chooses: true, session: uuid, read: readClaude, mute: true,
 		args:     []string{"-o", "stream-json"},
 		edits:    []string{"--approval-mode", "auto-edit"},
 		all:      []string{"--approval-mode", "yolo"},

@@ -54,8 +54,6 @@ var situations = []struct {
 
 // particular are outcomes that differ, by preset and situation.
 var particular = map[string]Outcome{
-	// They wait without a word, and the watchdog ends them.
-	"qwen/limit": TimedOut, "qwen/quota": TimedOut, "opencode/quota": TimedOut,
 	// It exits as if all were well, and its end is missing.
 	"gemini/stopped-in-tool": Lost,
 }
@@ -124,8 +122,8 @@ func (r *rig) record(t *testing.T, rec *recording, argv []string, sig syscall.Si
 		t.Fatal(err)
 	}
 	patience := 2 * time.Minute
-	if rec.Want == TimedOut || rec.Preset == "gemini" && rec.Case == "limit" || rec.Preset == "copilot" && rec.Case == "quota" {
-		patience = 25 * time.Second // they go on trying
+	if rec.Want == Limited {
+		patience = 25 * time.Second // some try for longer
 	}
 	timer := time.AfterFunc(patience, func() {
 		rec.Ours = TimedOut

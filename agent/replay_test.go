@@ -83,7 +83,7 @@ func (rec recording) replay(lines []string) (Result, *stream) {
 	r := Result{Outcome: Done, Exit: rec.Exit, Signal: rec.Signal, Stderr: rec.Stderr}
 	switch {
 	case rec.Ours != "":
-		r.Outcome = rec.Ours
+		r.Outcome, r.silent = rec.Ours, rec.Ours == TimedOut
 	case rec.Signal != "":
 		r.Outcome = Killed
 	case rec.Exit != 0:
@@ -165,7 +165,7 @@ func TestGlued_split_and_strange_lines_change_nothing(t *testing.T) {
 			same := func(how string, lines []string) {
 				t.Helper()
 				got, _ := rec.replay(lines)
-				if diff := cmp.Diff(want, got, cmp.AllowUnexported(OpenCall{})); diff != "" {
+				if diff := cmp.Diff(want, got, cmp.AllowUnexported(OpenCall{}, Result{})); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", how, diff)
 				}
 			}

@@ -297,6 +297,7 @@ func (s *session) ending(r *Result, report shim.Report, lost error) {
 		r.Outcome, r.Reason = TimedOut, fmt.Sprintf("it was stopped after %s, the longest it may take", s.job.Timeout)
 	case report.Asked && errors.Is(s.why, errSilence):
 		r.Outcome, r.Reason = TimedOut, fmt.Sprintf("it was stopped because it printed nothing for %s", s.job.Silence)
+		r.silent = true
 	case report.Asked && errors.Is(s.why, errCall):
 		r.Outcome, r.Reason = TimedOut, fmt.Sprintf("it was stopped because a tool call gave no sign of life for %s", s.job.Call)
 	case report.Asked && s.why != nil && !errors.Is(s.why, context.Canceled):

@@ -42,6 +42,7 @@ type stream struct {
 	// whose process ended well. mended tells of an error that was overcome, which
 	// still shows in the exit code.
 	soft, mended, folding bool
+	mute                  bool // it waits for a limit to end without a word
 	// step tells that a step is under way whose calls are shown when they are over.
 	step bool
 
