@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,6 +44,7 @@ type Call struct {
 	ID      string
 	Tool    string
 	Text    string // the command or the files, shortened and without what looks like a secret
+	Whole   string // the same at the length that an agent is told
 	Wrote   Hash   // of id, tool and text as the session wrote them, before anything is hidden
 	Started time.Time
 	Effect  Effect
@@ -59,6 +61,19 @@ type Call struct {
 func (c Call) Open() bool {
 	return !c.Passed && c.Effect != EffectNone && c.Landing != Landed && c.Landing != NotLanded
 }
+
+// looks say how to find out whether a call took effect, by what it can change.
+var looks = map[Effect]string{
+	EffectFile:      "look at the files it names",
+	EffectGit:       "look at `git status`, `git log` and `git reflog`",
+	EffectProcess:   "look whether what it starts or stops is running",
+	EffectNetwork:   "ask the service that it speaks to",
+	EffectRemoteGit: "ask the other repository: `git ls-remote`, or `git fetch` and `git log`",
+	EffectUnknown:   "read what it runs and look for what that leaves: files, commits, processes, and what others received",
+}
+
+// Look says how to find out whether the call took effect.
+func (c Call) Look() string { return looks[cmp.Or(c.Effect, EffectUnknown)] }
 
 // Effect is what a call can change.
 type Effect = Enum[effectWords]

@@ -21,6 +21,9 @@ import (
 // MaxChars is how long a briefing is at most, in characters.
 const MaxChars = 10_000
 
+// longest is how long an item is at most, in characters.
+const longest = 400
+
 // Input is what a briefing is made of.
 type Input struct {
 	Run      *reprise.Run
@@ -125,7 +128,7 @@ func Make(in Input) Briefing {
 	g.others()
 	b := Briefing{Run: in.Run.Ref, For: in.For, Notes: g.notes()}
 	// The fewer and the shorter the items, the more sections stay whole.
-	for percent, clip := 100, 400; ; percent, clip = percent*3/4, max(clip*3/4, 60) {
+	for percent, clip := 100, longest; ; percent, clip = percent*3/4, max(clip*3/4, 60) {
 		b.Sections = g.sections(percent, clip)
 		if utf8.RuneCountInString(b.Text()) <= MaxChars || percent == 0 {
 			return b
@@ -174,8 +177,12 @@ func (g *gathering) sections(percent, clip int) []Section {
 		} else if n > 0 {
 			items, sec.Left = items[:most], n
 		}
+		long := clip
+		if s.key == Unknown {
+			long = max(clip, longest) // what may have happened must be seen whole
+		}
 		for _, item := range items {
-			sec.Items = append(sec.Items, Item{Text: short(item.Text, clip), Source: tail(item.Source, max(clip/2, 40))})
+			sec.Items = append(sec.Items, Item{Text: short(item.Text, long), Source: tail(item.Source, max(clip/2, 40))})
 		}
 		out = append(out, sec)
 	}

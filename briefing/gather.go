@@ -165,13 +165,38 @@ func (g *gathering) calls() {
 			if !c.Open() {
 				continue
 			}
-			text := fmt.Sprintf("%s session %s began %s: %s; %s effect, %s", s.CLI, s.ID, c.Tool, c.Text, c.Effect, c.Landing)
-			if len(c.Signs) > 0 {
-				text += ": " + strings.Join(c.Signs, "; ")
-			}
-			g.add(Unknown, text, fmt.Sprintf("%s transcript of %s", s.CLI, s.ID))
+			g.add(Unknown, begun(s, c, c.Text), fmt.Sprintf("%s transcript of %s", s.CLI, s.ID))
 		}
 	}
+}
+
+// begun says what a session began, and what became of it.
+func begun(s reprise.Session, c reprise.Call, text string) string {
+	text = fmt.Sprintf("%s session %s began %s: %s; %s effect, %s", s.CLI, s.ID, c.Tool, text, cmp.Or(c.Effect, reprise.EffectUnknown), cmp.Or(c.Landing, reprise.LandingUnknown))
+	if len(c.Signs) > 0 {
+		text += ": " + strings.Join(c.Signs, "; ")
+	}
+	return text
+}
+
+// InAir tells of the calls of sessions that have no result what an agent has to know
+// that works where they did: what each was, whether it took effect and how to find out.
+// It is "" if there are none. All of it is data: sessions wrote it.
+func InAir(list []reprise.Session) string {
+	var out strings.Builder
+	for _, s := range list {
+		for _, c := range s.Calls {
+			if c.Passed || c.Effect == reprise.EffectNone {
+				continue
+			}
+			fmt.Fprintf(&out, "- %s", oneLine(begun(s, c, c.Whole)))
+			if c.Open() {
+				fmt.Fprintf(&out, "; to find out, %s", c.Look())
+			}
+			out.WriteString("\n")
+		}
+	}
+	return out.String()
 }
 
 func (g *gathering) findings() {

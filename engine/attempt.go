@@ -332,6 +332,9 @@ func (w *work) instruct(ctx context.Context, f *Attempt, bound binding) (err err
 		return nil // a command of the person's own is told by its arguments
 	}
 	task := w.task(f)
+	if err := w.tellInAir(ctx, f, bound, &task); err != nil {
+		return err
+	}
 	if w.takesOver(f.Step, bound, f.Resumes) {
 		if err := w.brief(ctx, f, &task); err != nil {
 			return err

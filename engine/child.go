@@ -62,7 +62,7 @@ func (e *Engine) runChild(ctx context.Context, parent *work, f Attempt) (*Summar
 	if err != nil {
 		return nil, err
 	}
-	child.depth, child.cast = parent.depth+1, f.Cast
+	child.depth, child.cast, child.Air.Again = parent.depth+1, f.Cast, true
 	// Only the outermost run asks: several at once would confuse a person.
 	quiet := *child.Engine
 	quiet.Ask = nil

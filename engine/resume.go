@@ -172,6 +172,7 @@ func (w *work) recordResumed(ctx context.Context, l look) error {
 		return err
 	}
 	w.noteUnrecorded(l)
+	w.Air.Sessions = l.Observed.SessionsOn(l.Run)
 	if l.asks() {
 		w.Unmarked = true
 		return nil

@@ -43,6 +43,7 @@ func (w *work) takeEnd(ctx context.Context, e *End) error {
 			s.Err = &NotReadyError{Agent: s.Account, Reason: e.Result.Reason}
 		}
 		w.left(s.Account, e.Result.Outcome)
+		w.Air.landed(s.Step, e.Result)
 	}
 	if err := w.load(); err != nil {
 		return err

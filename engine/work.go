@@ -112,6 +112,8 @@ type Memory struct {
 	Unrecorded map[string][]string
 	// Past are earlier versions of lists of tasks, from the last close look.
 	Past map[string][]reprise.Version
+	// Air is what is known of calls without a result.
+	Air Air
 	// Uncommitted is what attempts left uncommitted.
 	Uncommitted []Uncommitted
 	// Unasked are the steps of a question that a person skips instead of answering it.

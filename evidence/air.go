@@ -37,9 +37,11 @@ type air struct {
 	unread  []string
 }
 
-// Of text of a transcript: how much is shown, and of a name.
+// Of text of a transcript: how much is shown, how much an agent is told, and how much
+// is shown of a name.
 const (
 	shownText = 300
+	toldText  = 4000
 	shownName = 200
 )
 

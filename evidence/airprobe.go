@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,7 +32,11 @@ const clockSlack = 2 * time.Second
 // still carries it out, if one does.
 func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) (out reprise.Call, running string) {
 	wrote := reprise.HashOf([]byte(c.ID + "\x00" + c.Tool + "\x00" + summary(c)))
-	out = reprise.Call{ID: a.named(c.ID), Tool: a.named(c.Tool), Text: a.shown(summary(c)), Wrote: wrote, Started: c.Started, Effect: c.Effect(), Landing: reprise.LandingUnknown, Passed: c.Passed}
+	text := redact.Shown(summary(c), 64<<10, a.hide)
+	out = reprise.Call{
+		ID: a.named(c.ID), Tool: a.named(c.Tool), Text: transcript.Brief(text, shownText), Whole: transcript.Brief(text, toldText), Wrote: wrote,
+		Started: c.Started, Effect: c.Effect(), Landing: reprise.LandingUnknown, Passed: c.Passed,
+	}
 	sign := func(format string, args ...any) {
 		out.Signs = append(out.Signs, redact.Shown(fmt.Sprintf(format, args...), 2*shownText, a.hide))
 	}
@@ -44,7 +49,7 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 		out.Text = "a turn that has no end on record"
 		sign("its transcript does not tell that the turn came to its end, so something may have been under way")
 	}
-	if c.Nameless() {
+	if out.Whole = cmp.Or(out.Whole, out.Text); c.Nameless() {
 		return out, running
 	}
 	if running != "" {

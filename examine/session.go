@@ -41,7 +41,7 @@ func callInAir(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			}
 			f := reprise.Finding{
 				Subject: fmt.Sprintf("%s call %d", sessionName(s), i+1), Source: reprise.Source{File: s.Path},
-				Message: callWords(s, c), Hint: "look whether it took effect before the same is done again",
+				Message: callWords(s, c), Hint: c.Look() + ", before the same is done again",
 			}
 			if !c.Open() {
 				f.Severity, f.Hint = reprise.Info, ""

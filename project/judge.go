@@ -284,7 +284,7 @@ func seenSessions(list []reprise.Session) []seenSession {
 		for i := range calls {
 			// What of these words is left out depends on whose secrets are known:
 			// Wrote and Landing stand for them.
-			calls[i].ID, calls[i].Tool, calls[i].Text, calls[i].Signs = "", "", "", nil
+			calls[i].ID, calls[i].Tool, calls[i].Text, calls[i].Whole, calls[i].Signs = "", "", "", "", nil
 		}
 		out = append(out, seenSession{s.CLI, s.ID, s.Owner.Life == reprise.Alive, s.Last, calls})
 	}

@@ -8,8 +8,9 @@ import (
 	"unicode"
 )
 
-// Of a text that is shown, no more than this is looked at.
-const maxHide = 4 << 10
+// Of a text that is shown, no more than this is looked at: the longest command line
+// that is read of a transcript.
+const maxHide = 64 << 10
 
 // Shown gives a text of a transcript as it may be shown or told to an agent: what
 // known finds and what looks like a secret is left out, then it is cut to most
