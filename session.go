@@ -69,7 +69,7 @@ var looks = map[Effect]string{
 	EffectProcess:   "look whether what it starts or stops is running",
 	EffectNetwork:   "ask the service that it speaks to",
 	EffectRemoteGit: "ask the other repository: `git ls-remote`, or `git fetch` and `git log`",
-	EffectUnknown:   "read what it runs and look for what that leaves: files, commits, processes, and what others received",
+	EffectUnknown:   "read what it runs and look for what that leaves: files, commits, processes, pushed branches (`git ls-remote`), and what others received",
 }
 
 // Look says how to find out whether the call took effect.
