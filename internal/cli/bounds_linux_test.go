@@ -114,7 +114,7 @@ func waits(name string) error {
 // bounded memory.
 func TestNothing_in_the_place_of_a_state_file_stalls_or_takes_all_memory(t *testing.T) {
 	t.Parallel()
-	tried, i := sample.Every(t, 24), 0
+	tried, i := sample.Every(t, 48), 0
 	for _, layout := range []string{"autoclaude", "eventrun", "longrun", "gsd", "orchestrate", "specloop"} {
 		root := os.DirFS("../../examples/" + layout)
 		err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
