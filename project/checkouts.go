@@ -17,7 +17,8 @@ import (
 // joinCheckouts reads the other checkouts of the repository and joins what they
 // say with what this one says: a run seen through two checkouts is one run. The
 // copy that is further along stands in the list, the other in its Also. Two runs are
-// the same where they lie at the same place of the same repository.
+// the same where they lie at the same place of the same repository. A checkout on the
+// branch of one run does not speak for another.
 func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*reprise.Run, entries []convention.Entry, opts Options) ([]*reprise.Run, error) {
 	byKey := map[string]int{}
 	var within []string
@@ -51,6 +52,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 			})
 			continue
 		}
+		branch := branchOf(dir)
 		found, err := res.load(ctx, other, entries, opts)
 		res.listProblems(prefix, other)
 		other.Close()
@@ -65,12 +67,16 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 			key := r.Layout + "\x00" + filepath.ToSlash(here)
 			rebase(r, prefix)
 			i, ok := byKey[key]
-			if !ok {
+			switch {
+			case !ok:
 				byKey[key] = len(runs)
 				runs = append(runs, r)
-				continue
+			case branch != "" && branch != runs[i].Branch && slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r.Branch == branch }):
+				// The checkout is another run's own. What it holds of this one came along
+				// when it was made, and nobody works on it there.
+			default:
+				runs[i] = join(runs[i], r)
 			}
-			runs[i] = join(runs[i], r)
 		}
 	}
 	return runs, nil
@@ -195,6 +201,15 @@ const maxPointer = 64 << 10
 // commonDir returns the git folder that all checkouts share, "" if root is not
 // the top of a checkout.
 func commonDir(root string) string {
+	own := gitDir(root)
+	if own == "" || own == filepath.Join(root, ".git") {
+		return own
+	}
+	return filepath.Dir(filepath.Dir(own))
+}
+
+// gitDir returns the git folder of one checkout, "" if root is not the top of one.
+func gitDir(root string) string {
 	dot := filepath.Join(root, ".git")
 	info, err := os.Stat(dot)
 	if err != nil {
@@ -207,11 +222,26 @@ func commonDir(root string) string {
 	if err != nil || !tree.IsWorktreePointer(data) {
 		return ""
 	}
-	gitdir := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(string(data)), "gitdir:"))
-	if !filepath.IsAbs(gitdir) {
-		gitdir = filepath.Join(root, gitdir)
+	own := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(string(data)), "gitdir:"))
+	if !filepath.IsAbs(own) {
+		own = filepath.Join(root, own)
 	}
-	return filepath.Dir(filepath.Dir(gitdir))
+	return own
+}
+
+// branchOf returns the branch that is checked out in a folder, "" if there is none or it
+// cannot be told.
+func branchOf(root string) string {
+	own := gitDir(root)
+	if own == "" {
+		return ""
+	}
+	head, err := doc.ReadRegular(os.DirFS(own), "HEAD", maxPointer)
+	branch, is := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+	if err != nil || !is {
+		return ""
+	}
+	return branch
 }
 
 // real gives a path without links, and as it is where that cannot be told.

@@ -24,7 +24,8 @@
 //     no more than a piece.
 //   - Steps have the same ids in many runs. A subject alone counts only on the
 //     run's own branch, as long as that branch exists, and only if the commit is
-//     younger than a run that was started here.
+//     younger than a run that was started here. A commit whose trailer names
+//     another run is none of a run with a branch of its own.
 package grade
 
 import (
@@ -198,23 +199,29 @@ func (g *Grader) commits(r *reprise.Run, s *reprise.Step) {
 	}
 }
 
-// older reports whether a commit was made before the run was started here: it cannot
-// hold anything of it, whatever it says. Its trailer tells of which run of this name it
-// is; without one its time does, which git keeps in whole seconds: one of the second in
-// which the run began was made before.
+// older reports whether a commit cannot hold anything of a run, whatever its subject says:
+// it was made before the run was started here, or for another run. Its trailer tells of
+// which run of which name it is; without one its time does, which git keeps in whole
+// seconds: one of the second in which the run began was made before.
 func (g *Grader) older(r *reprise.Run, i int) bool {
-	if r.Life == "" {
-		return false
-	}
-	c, named := &g.git.Commits[i], false
+	c, named, other := &g.git.Commits[i], false, false
 	for _, value := range c.Steps {
-		if run, _, life, _, ok := reprise.TrailerStep(value); ok && run == reprise.TrailerWord(r.ID) {
-			if named = true; life == r.Life {
-				return false
-			}
+		run, _, life, _, ok := reprise.TrailerStep(value)
+		switch {
+		case !ok:
+		case run != reprise.TrailerWord(r.ID):
+			other = true
+		case r.Life == "" || life == r.Life:
+			return false
+		default:
+			named = true
 		}
 	}
-	return named || !c.At.After(r.Began.Truncate(time.Second))
+	if r.Life == "" {
+		// Runs in one checkout may be parts of each other; one with a branch is not.
+		return other && r.Branch != ""
+	}
+	return named || other && r.Branch != "" || !c.At.After(r.Began.Truncate(time.Second))
 }
 
 // parts grades what is left of a step.
