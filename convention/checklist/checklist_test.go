@@ -61,6 +61,30 @@ var samples = map[string]sample{
 		before: `"priority": 3, "passes": false`, after: `"priority": 3, "passes": true`,
 		ours: regexp.MustCompile(`userStories`),
 	},
+	"conductor": {
+		archive: "conductor-under-way", list: "conductor/tracks/export_20260102/plan.md", run: "export_20260102",
+		open:   []string{"2.task-add-the-button", "2.task-name-the-file", "2.task-conductor-user-manual-verification-phase-2"},
+		before: "- [ ] Task: Name the file", after: "- [x] Task: Name the file", begins: true,
+	},
+	"agentos": {
+		archive: "agentos-under-way", list: ".agent-os/specs/2026-01-02-export/tasks.md", run: "2026-01-02-export", open: []string{"2.2", "3.1", "3.2"},
+		before: "- [ ] 2. Offer it", after: "- [x] 2. Offer it",
+	},
+	"superpowers": {
+		archive: "superpowers-under-way", list: "docs/plans/2026-01-02-export.md", run: "2026-01-02-export", open: []string{"2.2", "3.1", "3.2"},
+		before: "- [ ] **Step 2: Add the button**", after: "- [x] **Step 2: Add the button**",
+		ours: regexp.MustCompile(`(?m)^\s*- \[.\] \**Step \d+:?\S* +\S|\x00|\A\s*\z`),
+	},
+	"planfiles": {
+		archive: "planfiles-under-way", list: "task_plan.md", run: "task_plan", open: []string{"2.add-the-button", "3.test-it", "3.show-it"},
+		before: "- [ ] Add the button", after: "- [x] Add the button",
+		ours: regexp.MustCompile(`(?m)^# Task Plan|^\s*- \[.\] +\S|\x00|\A\s*\z`),
+	},
+	"features": {
+		archive: "features-under-way", list: "feature_list.json", run: "feature_list", open: []string{"f-4", "f-3", "f-2"},
+		before: `"title": "Pay", "status": "not_started"`, after: `"title": "Pay", "status": "passing"`, begins: true,
+		ours: regexp.MustCompile(`features`),
+	},
 	"beads": {
 		archive: "beads-under-way", list: ".beads/issues.jsonl", run: "issues", open: []string{"shop-b2.2", "shop-c3", "shop-b2.1"},
 		before: `"title":"Pay","status":"open"`, after: `"title":"Pay","status":"closed"`, begins: true,

@@ -95,7 +95,7 @@ func (l *list) openFromHere() []*item {
 	slices.SortStableFunc(out, func(a, b *item) int {
 		return cmp.Or(
 			cmp.Compare(nearness(a.status()), nearness(b.status())), first(!a.optional, !b.optional),
-			first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(l.family.stage(a), l.family.stage(b)), cmp.Compare(a.rank, b.rank),
+			first(l.isCurrent(a), l.isCurrent(b)), first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(l.family.stage(a), l.family.stage(b)), cmp.Compare(a.rank, b.rank),
 		)
 	})
 	return out
@@ -134,6 +134,9 @@ func nearness(s reprise.Status) int {
 func (l *list) phaseBegun(it *item) bool {
 	return l.family.Whole != "" && slices.ContainsFunc(l.items, func(o item) bool { return o.phase == it.phase && o.status() == reprise.Done })
 }
+
+// isCurrent reports whether the tool says that the work is in the phase of a task.
+func (l *list) isCurrent(it *item) bool { return l.current != "" && it.phase == l.current }
 
 // unfinished gives an entry for a whole phase that is not closed, nil if there is none:
 // where every task of it is closed, some may be missing.

@@ -53,6 +53,9 @@ type Family struct {
 	// tasks that need not be done, optional. What has another form is no task.
 	Item *regexp.Regexp
 
+	// Unnumbered lets entries without an id be tasks; of items with boxes, where none in the
+	// list has one. The words that an item begins with are its id then.
+	Unnumbered bool
 	// Shared says that other files may lie where the lists are: one without a task, and
 	// without the heading or the key of a list, is none.
 	Shared bool
@@ -61,9 +64,9 @@ type Family struct {
 
 	// Title is what the heading of a list begins with.
 	Title string
-	// Unnumbered lets the items be tasks where none in the list has an id. The words that
-	// an item begins with are its id then.
-	Unnumbered bool
+	// Within is the form of headings that number the tasks below them anew. It has a group
+	// named id, which stands in front of the ids of these tasks.
+	Within *regexp.Regexp
 	// Parallel is the mark of items that may be worked on beside their neighbours.
 	Parallel string
 
@@ -73,10 +76,13 @@ type Family struct {
 	// becomes a part of the id. The first place that the file has counts.
 	Items []string
 	Keys  Keys
+	// Current is a JSON file beside the list, and CurrentKey its key that names the place
+	// in the list where the work is: the first * of Items.
+	Current, CurrentKey string
 	// NoTasks are the kinds of entries that are no tasks: messages, headings.
 	NoTasks []string
-	// Ranks are the words for how urgent a task is, the most urgent first. Without them it is
-	// a number, the lowest of which is the most urgent.
+	// Ranks are the words for how urgent a task is, the most urgent first. A number may stand
+	// there, too: the lowest is the most urgent.
 	Ranks []string
 	// Beside is a file for each task, {id} in it standing for its id, that has its status
 	// on a line of this name, too. The list is right where they disagree.
@@ -92,7 +98,8 @@ type Family struct {
 	Commands map[reprise.Status]string
 }
 
-// Keys are the names under which a task keeps what is known of it.
+// Keys are the names under which a task keeps what is known of it. Where a name has other
+// spellings, | stands between them, and the first that a task has counts.
 type Keys struct {
 	ID, Text, Status, Rank, Kind string
 	Parts                        string // its own tasks
@@ -110,6 +117,7 @@ var families = sync.OnceValue(func() []Family {
 	boxes := map[reprise.Status][]string{reprise.Pending: {" "}, reprise.Done: {"x", "X"}}
 	begun := map[reprise.Status][]string{reprise.Pending: {" ", "~"}, reprise.InProgress: {"-"}, reprise.Done: {"x", "X"}}
 	numbered := regexp.MustCompile(`^(?P<optional>\*?)\s*\**(?P<id>\d+(?:\.\d+)*)\b\**[.):]?\**\s+(?P<text>.+)`)
+	phases := regexp.MustCompile(`^Phase (?P<id>\d+)`)
 	return []Family{
 		{
 			Name: "speckit", Form: Boxes, Words: boxes, Title: "Tasks:", Shared: true, Parallel: "[P]",
@@ -147,7 +155,7 @@ var families = sync.OnceValue(func() []Family {
 			Name: "taskmaster", Form: JSON, Items: []string{"*.tasks", "tasks"},
 			Lists: []string{".taskmaster/tasks/tasks.json"}, Marks: []string{".taskmaster"},
 			Keys:  Keys{ID: "id", Text: "title", Status: "status", Rank: "priority", Parts: "subtasks", Needs: "dependencies", Changed: "updatedAt"},
-			Ranks: []string{"critical", "high", "medium", "low"},
+			Ranks: []string{"critical", "high", "medium", "low"}, Current: "../state.json", CurrentKey: "currentTag",
 			Words: map[reprise.Status][]string{
 				reprise.Pending: {"pending"}, reprise.InProgress: {"in-progress"}, reprise.InReview: {"review"},
 				reprise.Done: {"done", "completed"}, reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"cancelled"},
@@ -159,6 +167,38 @@ var families = sync.OnceValue(func() []Family {
 			Keys:   Keys{ID: "id", Text: "title", Status: "passes", Rank: "priority", Needs: "dependencies"},
 			Words:  map[reprise.Status][]string{reprise.Pending: {"false"}, reprise.Done: {"true"}},
 			Inputs: []string{"progress.txt"},
+		},
+		{
+			Name: "conductor", Form: Boxes, Title: "Implementation Plan", Unnumbered: true, Within: phases,
+			Lists: []string{"conductor/tracks/*/plan.md"}, Marks: []string{"conductor"},
+			Words:  map[reprise.Status][]string{reprise.Pending: {" "}, reprise.InProgress: {"~", "-"}, reprise.Done: {"x", "X"}},
+			Inputs: []string{"spec.md", "../../workflow.md", "../../tech-stack.md"},
+		},
+		{
+			Name: "agentos", Form: Boxes, Words: boxes, Title: "Spec Tasks",
+			Lists: []string{".agent-os/specs/*/tasks.md", "agent-os/specs/*/tasks.md"}, Marks: []string{".agent-os", "agent-os"},
+			// 1.0 is the whole of 1.1 and 1.2.
+			Item:   regexp.MustCompile(`^\**(?P<id>\d+(?:\.[1-9]\d*)*)(?:\.0)?\b\**[.):]?\**\s+(?P<text>.+)`),
+			Inputs: []string{"spec.md", "spec-lite.md"},
+		},
+		{
+			Name: "superpowers", Form: Boxes, Words: boxes, Shared: true, Within: regexp.MustCompile(`^Task (?P<id>\d+)`),
+			Lists: []string{"docs/superpowers/plans/*.md", "docs/plans/*.md"}, Marks: []string{"docs"},
+			Item: regexp.MustCompile(`^\**Step (?P<id>\d+):?\**:?\s+(?P<text>.+?)\**$`),
+		},
+		{
+			Name: "planfiles", Form: Boxes, Words: boxes, Title: "Task Plan", Shared: true, Unnumbered: true, Within: phases,
+			Lists: []string{"task_plan.md"}, Inputs: []string{"findings.md", "progress.md"},
+		},
+		{
+			Name: "features", Form: JSON, Items: []string{"features", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
+			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "passes|status", Rank: "priority", Needs: "dependencies"},
+			Ranks: []string{"critical", "high", "medium", "low"},
+			Words: map[reprise.Status][]string{
+				reprise.Pending: {"false", "pending", "not_started", "not-started", "todo"}, reprise.InProgress: {"in_progress", "in-progress"},
+				reprise.Done: {"true", "passing", "done", "completed", "complete"}, reprise.Blocked: {"blocked"},
+			},
+			Inputs: []string{"claude-progress.txt", "claude-progress.md", "progress.md"},
 		},
 		{
 			Name: "beads", Form: Lines, Items: []string{""},

@@ -25,6 +25,7 @@ type list struct {
 	// closedLast are the tasks that the last change which closed any closed, as far as git
 	// was asked.
 	closedLast []string
+	current    string // the phase that the tool says the work is in
 }
 
 // item is one task.
@@ -176,7 +177,7 @@ func (l *list) find(id string) *item {
 // match reads a text by the form of the family. ok is false for what is no task.
 func (f *Family) match(text string) (it item, ok bool) {
 	if f.Item == nil {
-		return item{id: text}, text != ""
+		return item{id: text}, text != "" && f.Form != Boxes
 	}
 	m := f.Item.FindStringSubmatch(text)
 	if m == nil {

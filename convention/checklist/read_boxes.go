@@ -36,14 +36,25 @@ func (l *list) readBoxes() {
 		tags, text := cutTags(it.text)
 		it.text, it.parallel = text, slices.Contains(tags, l.family.Parallel)
 		it.phase = phaseAt(sections, c.Line)
+		if heading, number := l.family.within(sections, c.Line); number != "" {
+			it.id, it.phase = number+"."+it.id, heading
+		}
 		it.places = []place{{word: c.Mark, status: status, source: l.file.At(c.Line), box: ledger.Check(l.file, c)}}
 		l.add(it)
 	}
 	l.group()
 }
 
-// idOf makes an id of the words that a task begins with.
+// idOf makes an id of the words that a task begins with. A comment and the commit that
+// made it come with its end and are no part of that.
 func idOf(text string) string {
+	text, _, _ = strings.Cut(text, "<!--")
+	if words := strings.Fields(text); len(words) > 1 {
+		commit := strings.Trim(words[len(words)-1], "[]()`")
+		if len(commit) >= 7 && strings.Trim(commit, "0123456789abcdef") == "" {
+			text = strings.Join(words[:len(words)-1], " ")
+		}
+	}
 	id := strings.NewReplacer(" ", "-", "/", "-").Replace(doc.Fold(text))
 	return strings.TrimRight(doc.Clip(id, 48), "-…")
 }
@@ -71,4 +82,17 @@ func phaseAt(sections []doc.Section, line int) string {
 		}
 	}
 	return phase
+}
+
+// within gives the heading that numbers the tasks below it anew, and its number.
+func (f *Family) within(sections []doc.Section, line int) (heading, number string) {
+	for _, s := range sections {
+		if f.Within == nil || s.Line >= line {
+			break
+		}
+		if m := f.Within.FindStringSubmatch(s.Title); m != nil {
+			heading, number = s.Title, m[f.Within.SubexpIndex("id")]
+		}
+	}
+	return heading, number
 }

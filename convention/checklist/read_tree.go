@@ -17,7 +17,7 @@ import (
 func (l *list) readTree(r *doc.Reader) {
 	// One that cannot be read is a list if it has the word for one.
 	l.ours = !l.family.Shared || !l.file.OK() || slices.ContainsFunc(l.family.Items, func(at string) bool {
-		return bytes.Contains(l.file.Data, []byte(path.Base(strings.ReplaceAll(at, ".", "/"))))
+		return at != "" && bytes.Contains(l.file.Data, []byte(path.Base(strings.ReplaceAll(at, ".", "/"))))
 	})
 	var root *doc.Node
 	switch l.family.Form {
@@ -38,6 +38,11 @@ func (l *list) readTree(r *doc.Reader) {
 	}
 	l.group()
 	l.resolve()
+	if l.family.Current != "" {
+		if file := r.Open(path.Join(path.Dir(l.file.Path), l.family.Current)); file.Exists() {
+			l.current = ledger.Root(file, file.JSON()).In(l.family.CurrentKey).Plain()
+		}
+	}
 	if l.family.Beside != "" {
 		for i := range l.items {
 			l.beside(r, &l.items[i])
@@ -48,6 +53,8 @@ func (l *list) readTree(r *doc.Reader) {
 // under reads the tasks below a place and reports whether the file has it.
 func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) {
 	switch {
+	case len(keys) == 1 && keys[0] == "" && l.family.Shared && !v.Is(doc.List):
+		return false // another program's file
 	case len(keys) == 0 || keys[0] == "":
 		for _, e := range v.Entries(0) {
 			l.task(e, prefix)
@@ -81,8 +88,10 @@ func (l *list) task(e ledger.Entry, prefix string) {
 	at := place{value: e.Value, source: l.file.At(e.Line)}
 	id := e.Name
 	if e.Is(doc.Map) {
-		at.value = e.In(f.Keys.Status)
-		id = e.In(f.Keys.ID).Plain()
+		at.value = spelled(e.Value, f.Keys.Status)
+		if id = e.In(f.Keys.ID).Plain(); id == "" && f.Unnumbered {
+			id = idOf(spelled(e.Value, f.Keys.Text).Plain())
+		}
 	} else if e.IsNull() && f.Form == Lines {
 		return // reported when it was read
 	} else if f.Keys.ID != "" {
@@ -107,7 +116,7 @@ func (l *list) task(e ledger.Entry, prefix string) {
 	}
 	it.id, it.node, it.places = prefix+it.id, e.Value, []place{at}
 	if e.Is(doc.Map) {
-		it.text = e.In(f.Keys.Text).Plain()
+		it.text = spelled(e.Value, f.Keys.Text).Plain()
 		it.rank = f.rank(e.Value)
 		it.needs = l.needs(e.Value)
 	}
@@ -126,6 +135,15 @@ func (l *list) task(e ledger.Entry, prefix string) {
 	for _, part := range l.listed(e.Value, f.Keys.Parts) {
 		l.task(part, it.id+".")
 	}
+}
+
+// spelled gives the value under a name that may have several spellings.
+func spelled(v ledger.Value, names string) ledger.Value {
+	name, others, more := strings.Cut(names, "|")
+	if more && !v.Has(name) {
+		return spelled(v, others)
+	}
+	return v.In(name)
 }
 
 // listed gives the items of the list under a key of a task, none where the family has no
@@ -157,11 +175,11 @@ func (f *Family) rank(v ledger.Value) int {
 	if f.Keys.Rank == "" {
 		return 0
 	}
-	if n, err := strconv.Atoi(v.In(f.Keys.Rank).Plain()); len(f.Ranks) == 0 && err == nil {
-		return n
-	}
 	if i := slices.Index(f.Ranks, doc.Fold(v.In(f.Keys.Rank).Plain())); i >= 0 {
 		return i
+	}
+	if n, err := strconv.Atoi(v.In(f.Keys.Rank).Plain()); err == nil {
+		return n
 	}
 	return len(f.Ranks) / 2
 }

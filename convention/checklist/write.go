@@ -81,7 +81,7 @@ func (l Layout) command(id string, status reprise.Status) string {
 
 // set writes a status in every place of a task, with the times that its form has.
 func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev reprise.Event) {
-	word := l.family.Words[status][0]
+	word := l.word(status)
 	for _, p := range it.places {
 		switch {
 		case p.status == status:
@@ -93,13 +93,26 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 		case p.label.There():
 			c.SetText(p.label, word)
 		case p.value.Is(doc.Bool):
-			c.Set(p.value, word == "true")
+			c.Set(p.value, status == reprise.Done)
 		default:
 			c.Set(p.value, word)
 		}
 		l.because(c, p.source.File, it, status)
 	}
 	l.stamp(c, it, status, ev.At)
+}
+
+// word is what stands for a status in this list: for done, the word that others of its
+// tasks have.
+func (l *list) word(status reprise.Status) string {
+	words := l.family.Words[status]
+	used := func(word string) bool {
+		return slices.ContainsFunc(l.items, func(it item) bool { return it.deciding().word == word })
+	}
+	if i := slices.IndexFunc(words, used); i >= 0 && status == reprise.Done {
+		return words[i]
+	}
+	return words[0]
 }
 
 // stamp writes the times of a task: when it was last changed, where it says so, and when

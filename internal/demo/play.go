@@ -1,6 +1,10 @@
 package demo
 
-import "reprise"
+import (
+	"strings"
+
+	"reprise"
+)
 
 // Play is a workflow that is started, killed and carried to its end.
 type Play struct {
@@ -91,6 +95,31 @@ func Plays() []Play {
 			Layout: "ralph", Title: "the stories of a loop",
 			Files: map[string]string{"prd.json": healthStories},
 			Run:   []string{"tasks", "--path", "prd.json"}, Hold: "US-002", After: []string{"US-001"},
+		},
+		{
+			Layout: "conductor", Title: "the plan of a track",
+			Files: map[string]string{"conductor/tracks/health/plan.md": "# Implementation Plan\n\n## Phase 1: All\n\n- [ ] Task: Route\n- [ ] Task: Version\n- [ ] Task: Document\n"},
+			Run:   []string{"tasks", "--path", "conductor/tracks/health"}, Hold: "1.task-version", After: []string{"1.task-route"},
+		},
+		{
+			Layout: "agentos", Title: "the tasks of a specification",
+			Files: map[string]string{".agent-os/specs/2026-01-01-health/tasks.md": "# Spec Tasks\n\n- [ ] 1. Health\n  - [ ] 1.1 Add the route\n  - [ ] 1.2 Answer with the version\n  - [ ] 1.3 Document it\n"},
+			Run:   []string{"tasks", "--path", ".agent-os/specs/2026-01-01-health"}, Hold: "1.2", After: []string{"1.1"},
+		},
+		{
+			Layout: "superpowers", Title: "a plan of tasks with steps",
+			Files: map[string]string{"docs/plans/2026-01-01-health.md": "# Health Implementation Plan\n\n### Task 1: Health\n\n- [ ] **Step 1: Add the route**\n- [ ] **Step 2: Answer with the version**\n- [ ] **Step 3: Document it**\n"},
+			Run:   []string{"tasks", "--path", "docs/plans/2026-01-01-health.md"}, Hold: "1.2", After: []string{"1.1"},
+		},
+		{
+			Layout: "planfiles", Title: "the phases of one plan",
+			Files: map[string]string{"task_plan.md": "# Task Plan: Health\n\n## Phases\n\n- [ ] Add the route\n- [ ] Answer with the version\n- [ ] Document it\n"},
+			Run:   []string{"tasks", "--path", "task_plan.md"}, Hold: "answer-with-the-version", After: []string{"add-the-route"},
+		},
+		{
+			Layout: "features", Title: "features that pass or not",
+			Files: map[string]string{"feature_list.json": strings.ReplaceAll(healthStories, "userStories", "features")},
+			Run:   []string{"tasks", "--path", "feature_list.json"}, Hold: "US-002", After: []string{"US-001"},
 		},
 		{
 			Layout: "beads", Title: "issues with needs and priorities",
