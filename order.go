@@ -27,6 +27,46 @@ func urgency(s State) int {
 	return 7
 }
 
+// Reason is one thing that puts a run where it stands among the others. Where runs are
+// ordered by a sum, it adds Value times Weight to that.
+type Reason struct {
+	Term          string
+	Value, Weight float64
+	Why           string
+}
+
+// Points is what the reason adds to the sum.
+func (r Reason) Points() float64 { return r.Value * r.Weight }
+
+// general is why a run stands where it does by the general rule.
+func (r *Run) general() Reason {
+	why := "its state is not known"
+	switch r.State {
+	case Running:
+		why = "somebody works on it"
+	case Interrupted:
+		why = "what was interrupted comes before what waits, cannot be read or was not begun; the latest first"
+	case Waiting:
+		why = "what waits for a person comes behind what can be continued"
+	case Unreadable:
+		why = "what cannot be read comes behind what waits"
+	case NotStarted:
+		why = "what was not begun comes behind what was"
+	case Stopped, Complete:
+		why = "what is over comes last"
+	}
+	return Reason{Term: strings.ReplaceAll(r.State.String(), "_", " "), Why: why}
+}
+
+// Reasons tells what puts a run where it stands: the rule of its layout, where that has
+// one, else the general rule.
+func (r *Run) Reasons() []Reason {
+	if len(r.Placed) > 0 {
+		return r.Placed
+	}
+	return []Reason{r.general()}
+}
+
 // Compare orders two runs by the general rule: what was interrupted before what
 // waits, before what cannot be read, before what was never begun, before what is
 // closed; the most recently active first; ties by path.

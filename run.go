@@ -161,6 +161,10 @@ type Run struct {
 	// commit yet; "" where it is not known.
 	Moved string `json:",omitempty"`
 
+	// Placed is what puts the run where it stands among those of its layout, where that
+	// has a rule of its own.
+	Placed []Reason `json:"-"`
+
 	// Epic and Order place a run among its siblings: the group it belongs to
 	// and its sequence there.
 	Epic  string

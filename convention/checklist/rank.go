@@ -2,6 +2,7 @@ package checklist
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -13,9 +14,29 @@ import (
 // does not tell what was closed.
 func Rank(runs []*reprise.Run, o reprise.Observed) {
 	ages := agesOf(runs, o)
+	for _, r := range runs {
+		if tier(r) < 0 {
+			r.Placed = []reprise.Reason{placed(r, ages[r.Path])}
+		}
+	}
 	slices.SortStableFunc(runs, func(a, b *reprise.Run) int {
 		return cmp.Or(cmp.Compare(tier(a), tier(b)), cmp.Compare(ages[a.Path], ages[b.Path]))
 	})
+}
+
+// placed tells what puts a list that can be continued where it stands.
+func placed(r *reprise.Run, age int) reprise.Reason {
+	out := reprise.Reason{Term: "the latest change", Why: "the list in which a task was closed last comes first"}
+	if r.Moved == "" {
+		out.Why = "the list that git saw changed last comes first"
+	}
+	switch {
+	case age == math.MaxInt32:
+		out.Term = "git knows no change of it"
+	case age > 1:
+		out.Term = fmt.Sprintf("%d behind the latest change", age-1)
+	}
+	return out
 }
 
 // tier orders what can be continued before what waits, cannot be read or is over.

@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -23,6 +24,7 @@ func (*Layout) Rank(runs []*reprise.Run, o reprise.Observed) {
 	keys := make(map[*reprise.Run]rankKey, len(runs))
 	for _, r := range runs {
 		keys[r] = k.key(r)
+		r.Placed = k.reasons(r, keys[r])
 	}
 	slices.SortStableFunc(runs, func(a, b *reprise.Run) int { return keys[a].compare(keys[b]) })
 }
@@ -42,6 +44,7 @@ const (
 	reviewsLeft
 	namedLast
 	heir
+	behindLast
 	allBefore
 	waitsForPerson
 	withoutStatus
@@ -56,15 +59,16 @@ const (
 // ago differs from one changed three commits ago as much as that one from one
 // changed seven commits ago.
 var terms = [termCount]term{
-	storyAge:       {"story age", -8, "work continues where it was: the story changed last is the likeliest"},
-	epicAge:        {"epic age", -6, "work stays in one epic; a story that was finished hands on to its neighbours"},
-	inReviewNow:    {"in review", 12, "a review that people do close is a short last step"},
-	reviewsLeft:    {"reviews left open", -64, "where reviews are not closed, a story in review is finished as far as people are concerned"},
-	namedLast:      {"named by the last commit", 6, "the last commit says which story it was about"},
-	heir:           {"next in its epic", 13, "it follows the story of its epic that was finished last"},
+	storyAge:       {"story age", -9, "work continues where it was: the story changed last is the likeliest"},
+	epicAge:        {"epic age", -7, "work stays in one epic; a story that was finished hands on to its neighbours"},
+	inReviewNow:    {"in review", 13, "a review that people do close is a short last step"},
+	reviewsLeft:    {"reviews left open", -67, "where reviews are not closed, a story in review is finished as far as people are concerned"},
+	namedLast:      {"named by the last commit", 7, "the last commit says which story it was about"},
+	heir:           {"next in its epic", 10, "it follows the story of its epic that was finished last"},
+	behindLast:     {"behind the last change", 8, "it follows the story that was changed last, whatever epic that belongs to"},
 	allBefore:      {"nothing open before it", 9, "epics are worked through in order"},
 	waitsForPerson: {"waits for a person", -9, "it is blocked, or somebody has to decide first"},
-	withoutStatus:  {"no status", -28, "without a status it is often no story, or one that nobody works on"},
+	withoutStatus:  {"no status", -29, "without a status it is often no story, or one that nobody works on"},
 }
 
 // values are what the terms of one story amount to.
@@ -122,6 +126,7 @@ type ranking struct {
 	stories map[*reprise.Run]*entry
 	epics   map[epicPlace][]*entry // by number
 	made    []*entry               // of all epics, the latest first
+	behind  *entry                 // the story behind the one that was changed last, by number
 	offered map[string]bool
 }
 
@@ -161,8 +166,24 @@ func newRanking(runs []*reprise.Run, o reprise.Observed) *ranking {
 	for _, stories := range k.epics {
 		slices.SortFunc(stories, byNumber)
 	}
+	k.behind = behindLatest(slices.SortedFunc(maps.Values(k.stories), byNumber))
 	slices.SortFunc(k.made, func(a, b *entry) int { return cmp.Or(cmp.Compare(a.age, b.age), byNumber(b, a)) })
 	return k
+}
+
+// behindLatest gives the story behind the one that was changed last, nil if there is none.
+// Of several that were changed together the last counts.
+func behindLatest(byNumber []*entry) *entry {
+	at := -1
+	for i, e := range byNumber {
+		if at < 0 || e.age <= byNumber[at].age {
+			at = i
+		}
+	}
+	if at < 0 || at+1 == len(byNumber) {
+		return nil
+	}
+	return byNumber[at+1]
 }
 
 func byNumber(a, b *entry) int {
@@ -210,6 +231,31 @@ func (k *ranking) key(r *reprise.Run) rankKey {
 	return out
 }
 
+// tierReasons say why a run stands in its tier, for those that no sum orders.
+var tierReasons = map[int]reprise.Reason{
+	tierCurrent: {Term: "state", Why: "an orchestrator keeps it, and the work agrees with it: it knows better than any guess where it stands"},
+	tierOffered: {Term: "offered", Why: "the epic in front of it offers it first"},
+	tierState:   {Term: "state", Why: "it is blocked, a specification, or older than the last change of a story"},
+	tierVague:   {Term: "unreadable", Why: "what cannot be read comes behind what can"},
+	tierStopped: {Term: "stopped", Why: "what is over comes last"}, tierComplete: {Term: "complete", Why: "what is over comes last"},
+}
+
+// reasons tell what puts a run where it stands: its tier, or the terms of its score, the
+// weightiest first.
+func (k *ranking) reasons(r *reprise.Run, at rankKey) (out []reprise.Reason) {
+	if at.tier != tierStory {
+		return []reprise.Reason{tierReasons[at.tier]}
+	}
+	v := k.values(k.stories[r])
+	for i, t := range terms {
+		if v[i] != 0 {
+			out = append(out, reprise.Reason{Term: t.name, Value: v[i], Weight: t.weight, Why: t.why})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b reprise.Reason) int { return cmp.Compare(math.Abs(b.Points()), math.Abs(a.Points())) })
+	return out
+}
+
 // agreesFor is how much later than a state the last change of a story may be
 // before the work has left the state behind. A commit follows what it commits,
 // and many states name a day only.
@@ -231,6 +277,7 @@ func (k *ranking) values(e *entry) values {
 	youngest := slices.MinFunc(epic, func(a, b *entry) int { return cmp.Compare(a.age, b.age) })
 	v := values{storyAge: doublings(e.age), epicAge: doublings(youngest.age)}
 	v[namedLast] = one(k.history.names(e.key))
+	v[behindLast] = one(k.behind == e)
 	v[heir] = one(heirOf(epic) == e)
 	v[allBefore] = one(!slices.ContainsFunc(epic, func(o *entry) bool { return !o.made && compareOrder(o.key, e.key) < 0 }))
 	v[waitsForPerson] = one(e.run.State == reprise.Waiting)

@@ -21,7 +21,7 @@ const bulkStories = 5
 type history struct {
 	ages    map[string]int // by path: how many changes of any story came later
 	changes int            // of any story; the age of one that never was changed
-	latest  time.Time      // of the last change
+	latest  time.Time      // of the last change; an import is none
 	last    []key          // the stories that the last commit names
 }
 
@@ -51,7 +51,7 @@ func (h *history) fromGit(stories map[string]bool, o reprise.Observed) {
 		}
 	}
 	names := map[string]string{} // an old name to the one of today
-	committed := false
+	commits, worked, edited := 0, false, h.latest
 	for _, c := range o.Git.Commits {
 		if c.Merge || !c.OnHead {
 			continue
@@ -72,8 +72,11 @@ func (h *history) fromGit(stories map[string]bool, o reprise.Observed) {
 		if len(touched) == 0 {
 			continue
 		}
-		if !committed {
-			committed, h.last, h.latest = true, keysIn(c.Subject), later(h.latest, c.At)
+		if commits == 0 {
+			h.last = keysIn(c.Subject)
+		}
+		if commits++; !worked && len(touched) <= bulkStories {
+			worked, h.latest = true, later(h.latest, c.At)
 		}
 		for name, added := range touched {
 			if _, known := h.ages[name]; !known && (len(touched) <= bulkStories || added) {
@@ -81,6 +84,9 @@ func (h *history) fromGit(stories map[string]bool, o reprise.Observed) {
 			}
 		}
 		h.changes++
+	}
+	if commits == 1 {
+		h.latest = edited // all came with one commit, an import
 	}
 }
 

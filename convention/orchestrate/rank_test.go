@@ -46,6 +46,8 @@ func TestRanking_EachTermSaysWhatItIsNamedFor(t *testing.T) {
 		"the habit does not matter to a story not made":   {[]*reprise.Run{ranked("1.2", open), ranked("1.1", review)}, nil, reviewsLeft, 0},
 		"the last commit names a story":                   {[]*reprise.Run{ranked("1.1", open)}, []reprise.Commit{commitTo("feat: login [Story 1.1]", "1.1")}, namedLast, 1},
 		"an earlier commit does not":                      {[]*reprise.Run{ranked("1.1", open)}, []reprise.Commit{commitTo("tidy up", "1.1"), commitTo("story 1.1", "1.1")}, namedLast, 0},
+		"the story behind the one changed last":           {[]*reprise.Run{ranked("2.1", open), ranked("1.2", review)}, []reprise.Commit{commitTo("", "1.2"), commitTo("", "2.1")}, behindLast, 1},
+		"the one behind that is not":                      {[]*reprise.Run{ranked("2.2", open), ranked("2.1", open), ranked("1.2", review)}, []reprise.Commit{commitTo("", "1.2"), commitTo("", "2.1")}, behindLast, 0},
 		"the story behind the one made last is its heir":  {[]*reprise.Run{ranked("1.3", open), ranked("1.2", done), ranked("1.4", open)}, nil, heir, 1},
 		"the one behind the heir is not":                  {[]*reprise.Run{ranked("1.4", open), ranked("1.2", done), ranked("1.3", open)}, nil, heir, 0},
 		"a story of another epic is no heir":              {[]*reprise.Run{ranked("2.1", open), ranked("1.2", done)}, nil, heir, 0},
@@ -84,18 +86,24 @@ func TestRanking_AStateLeadsOnlyWhileTheWorkAgreesWithIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		state reprise.State
 		since time.Duration // from the state to the last commit of a story
+		again bool          // that commit is not the first one
 		leads bool
 	}{
-		"a state of the same day":                  {reprise.Interrupted, 5 * time.Hour, true},
-		"a state later than the work":              {reprise.Interrupted, -5 * time.Hour, true},
-		"a state older than the last story commit": {reprise.Interrupted, 30 * time.Hour, false},
-		"a state that is blocked":                  {reprise.Waiting, 0, false},
+		"a state of the same day":                  {reprise.Interrupted, 5 * time.Hour, true, true},
+		"a state later than the work":              {reprise.Interrupted, -5 * time.Hour, true, true},
+		"a state older than the last story commit": {reprise.Interrupted, 30 * time.Hour, true, false},
+		"a state imported with the stories":        {reprise.Interrupted, 30 * time.Hour, false, true},
+		"a state that is blocked":                  {reprise.Waiting, 0, true, false},
 	} {
 		state := &reprise.Run{Ref: reprise.Ref{ID: "EPIC-1", Path: ".aiox/epic-1-state.yaml", Kind: reprise.KindEpic}, State: test.state, LastActivity: at.Add(-test.since)}
 		last := commitTo("", "1.1")
 		last.At = at
 		runs := []*reprise.Run{ranked("1.1", reprise.Pending), state}
-		New().Rank(runs, reprise.Observed{Now: at, Git: &reprise.Git{Commits: []reprise.Commit{last}}})
+		commits := []reprise.Commit{last}
+		if test.again {
+			commits = append(commits, commitTo("", "1.1"))
+		}
+		New().Rank(runs, reprise.Observed{Now: at, Git: &reprise.Git{Commits: commits}})
 		if leads := runs[0] == state; leads != test.leads {
 			t.Errorf("%s: stands in front: %v, want %v", name, leads, test.leads)
 		}

@@ -24,6 +24,7 @@ type statusFlags struct {
 	layouts []string
 	all     bool
 	ignored bool
+	why     bool
 }
 
 func (a *app) newStatus() *cobra.Command {
@@ -48,8 +49,9 @@ func (a *app) newStatus() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
 	cmd.Flags().StringSliceVar(&flags.layouts, "layout", nil, "look for runs of these layouts only: "+strings.Join(convention.Names(), ", "))
-	cmd.Flags().BoolVar(&flags.all, "all", false, "show finished, stopped and not yet started runs and every finding")
+	cmd.Flags().BoolVar(&flags.all, "all", false, "show every run, finished ones too, and every finding")
 	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "look into vendored folders and those git ignores, too")
+	cmd.Flags().BoolVar(&flags.why, "why", false, "tell what puts the first runs where they stand in the list")
 	completes(cmd, "layout", convention.Names()...)
 	return cmd
 }
@@ -68,22 +70,22 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 		}
 	}
 	if len(list) == 1 {
-		return a.showStatus(list[0], flags.all)
+		return a.showStatus(list[0], flags)
 	}
 	here, err := filepath.Abs(".")
 	if err != nil {
 		return err
 	}
 	a.around = ""
-	return a.showStatus(project.Together(here, list), flags.all)
+	return a.showStatus(project.Together(here, list), flags)
 }
 
-func (a *app) showStatus(found *project.Judgement, all bool) error {
+func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 	if to := found.Nothing(); to != reprise.OutcomeNothing {
 		a.came(to)
 	}
 	return a.print(report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings), func(p *page) {
-		p.all = all
+		p.all, p.why = flags.all, flags.why
 		if len(found.Runs) == 0 {
 			p.nothing(found.Result)
 			return

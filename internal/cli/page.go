@@ -19,6 +19,8 @@ type page struct {
 	site    site
 	// all lists what is left out otherwise: closed runs, a long backlog, every finding.
 	all bool
+	// why tells what puts the first runs of a list where they stand.
+	why bool
 	// asking is set where a person is prompted and the work starts on a yes;
 	// without it the same text is part of a report that starts nothing.
 	asking bool

@@ -31,7 +31,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 		return err
 	}
 	if len(list) == 0 {
-		return a.showStatus(found, false)
+		return a.showStatus(found, statusFlags{})
 	}
 	i, picked, err := tui.Pick(cmd.Context(), in, out, os.Environ(), a.picker(found, list))
 	if errors.Is(err, tui.ErrInterrupted) {

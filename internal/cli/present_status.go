@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,8 +15,11 @@ import (
 // How much is listed without --all. A backlog of a hundred stories must not bury the
 // one run that was interrupted.
 const (
-	shownIdle     = 5 // runs that were never begun, and those that were stopped on purpose
-	shownFindings = 2 // findings of one run
+	shownInterrupted = 10
+	shownOthers      = 5  // of each state but that, and those at work
+	shownOf          = 2  // findings of one run
+	shownFindings    = 10 // of all runs
+	shownReasons     = 5  // runs whose place in the list is explained
 )
 
 // status prints the runs of a project as a table, the most urgent first.
@@ -30,30 +34,39 @@ func (p *page) status(res *project.Judgement) {
 		p.gap()
 		p.runs(shown, res)
 	}
-	p.findings(shown, reprise.Names(res.Runs), res.Findings)
+	if p.why {
+		p.reasons(shown[:min(len(shown), shownReasons)], reprise.Names(res.Runs))
+	} else {
+		p.findings(shown, reprise.Names(res.Runs), res.Findings)
+	}
 	if len(shown) > 0 {
 		p.gap()
 		p.say("The verdicts come from a quick look; " + checkOf(reprise.Names(res.Runs)[shown[0]]) + " looks at git, processes and files.")
 	}
 	if hidden != "" {
-		p.line("%s", fit("Not shown: "+hidden+". `reprise status --all` shows them.", p.columns))
+		p.say("Not shown: " + hidden + ". `reprise status --all` shows them.")
 	}
 }
 
-// choose leaves closed runs out, and a long backlog. A run that was stopped is
-// listed where it can be continued: its state was kept for that.
+// choose leaves closed runs out, and of the others what goes beyond the first few of each
+// state. The first open run of each layout is always listed, so that no tool's backlog
+// hides what another left. A run that was stopped is listed where it can be continued: its
+// state was kept for that.
 func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden string) {
 	if p.all {
 		return res.Runs, ""
 	}
 	left, listed := map[reprise.State]int{}, map[reprise.State]int{}
+	seen := map[string]bool{}
+	most := map[reprise.State]int{reprise.Interrupted: shownInterrupted, reprise.Running: len(res.Runs)}
 	for _, r := range res.Runs {
 		d := res.Decisions[r]
 		kept := d.State == reprise.Stopped && slices.ContainsFunc(d.Options(r), func(o reprise.Option) bool { return o.Means().Works })
-		switch idle := kept || d.State == reprise.NotStarted; {
-		case !d.State.Open() && !kept, idle && listed[d.State] >= shownIdle:
+		switch first := d.State.Open() && !seen[r.Layout]; {
+		case !d.State.Open() && !kept, !first && listed[d.State] >= cmp.Or(most[d.State], shownOthers):
 			left[d.State]++
 		default:
+			seen[r.Layout] = true
 			listed[d.State]++
 			shown = append(shown, r)
 		}
@@ -140,17 +153,22 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 	for _, f := range general {
 		show("", f)
 	}
+	all, unsaid := 0, 0
 	for _, r := range runs {
 		told, left := 0, 0
 		for _, f := range r.Findings {
 			if !p.all && (f.Severity < reprise.Warning || inTable[f.Code]) {
 				continue
 			}
-			if !p.all && told >= shownFindings {
+			if !p.all && all >= shownFindings {
+				unsaid++
+				continue
+			}
+			if !p.all && told >= shownOf {
 				left++
 				continue
 			}
-			told++
+			told, all = told+1, all+1
 			if f.Subject == r.ID {
 				f.Subject = "" // its name stands in front
 			}
@@ -160,6 +178,40 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 			p.line("%s", fit(fmt.Sprintf("  … %s: %d more, `reprise detect %s` shows them", plain(names[r]), left, plain(names[r])), p.columns))
 		}
 	}
+	if unsaid > 0 {
+		p.line("%s", fit(fmt.Sprintf("  … %s of these runs, `reprise status --all` shows them", count(unsaid, "more warning")), p.columns))
+	}
+}
+
+// reasons print what puts the first runs where they stand.
+func (p *page) reasons(runs []*reprise.Run, names map[*reprise.Run]string) {
+	p.gap()
+	p.line("%s", p.paint(bold, "Why in this order"))
+	for i, r := range runs {
+		list, sum, name := r.Reasons(), 0.0, fit(plain(names[r]), p.columns/2)
+		for _, why := range list {
+			sum += why.Points()
+		}
+		if list[0].Weight == 0 {
+			p.line("%2d. %s", i+1, name)
+		} else {
+			p.line("%2d. %s: %d points", i+1, name, int(math.Round(sum)))
+		}
+		for _, why := range list {
+			p.marked("    ", "-", "", reasonWords(why), linesAll)
+		}
+	}
+}
+
+// reasonWords are the points of a reason, what they come from, and why that counts.
+func reasonWords(why reprise.Reason) string {
+	switch {
+	case why.Weight == 0:
+		return why.Term + ": " + why.Why
+	case why.Value == 1:
+		return fmt.Sprintf("%+.0f, %s: %s", why.Points(), why.Term, why.Why)
+	}
+	return fmt.Sprintf("%+.0f, %s (%.3g times %.0f): %s", why.Points(), why.Term, why.Value, why.Weight, why.Why)
 }
 
 func (p *page) finding(name string, f reprise.Finding) {
