@@ -47,3 +47,28 @@ func outside(program *string, job Job) error {
 	*program = at
 	return nil
 }
+
+// CanStart tells why the program of an agent could not be started in a project, nil if
+// it is there or none is named. It starts nothing.
+func CanStart(o Options, env []string, project string) error {
+	made, err := New(o)
+	if err != nil {
+		return err
+	}
+	program, without := made.(*driver).preset.Program, []string{project}
+	if len(o.Command) > 0 {
+		program = o.Command[0]
+	}
+	if made.(*driver).preset.Name == Command {
+		without = nil // a person's own command may be one of the project
+	}
+	at := program
+	if strings.ContainsRune(at, filepath.Separator) && !filepath.IsAbs(at) {
+		at = filepath.Join(project, at)
+	}
+	if _, err := proc.Find(at, env, without...); err != nil && program != "" {
+		missing := &shim.NotFoundError{Text: err.Error()}
+		return &StartError{Command: program, Cause: missing, Advice: advice(missing, project)}
+	}
+	return nil
+}

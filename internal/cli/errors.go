@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"reprise"
+	"reprise/agent"
 	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/durable"
@@ -91,6 +92,7 @@ func errorCodes() []errorCode {
 		{exitBlocked, has[*engine.InTheWayError]},
 		{exitBlocked, has[*engine.FlowError]},
 		{exitBlocked, has[*settings.UnboundError]},
+		{exitBlocked, has[*agent.StartError]},
 		{exitChanged, has[*engine.StaleError]},
 		{exitNeedsAnswer, has[*engine.UnattendedError]},
 		{exitUsage, has[*engine.OptionError]},

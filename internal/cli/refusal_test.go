@@ -30,6 +30,7 @@ func TestWhat_refuses_to_resume_changes_nothing(t *testing.T) {
 	}{
 		{"no settings", func(*testing.T, *repo) {}, nil},
 		{"no agent for the role", write("reprise.yaml", "agents:\n  a: {preset: command, command: [\"true\"]}\nroles:\n  nobody: a\n"), []string{trusted}},
+		{"an agent that is not installed", write("reprise.yaml", agents("no-such-program")), []string{trusted}},
 		{"settings nobody trusts", write("reprise.yaml", agents("\"true\"")), nil},
 		{"settings that cannot be read", write("reprise.yaml", "agents: [\n"), []string{trusted}},
 		{"a merge under way", func(_ *testing.T, r *repo) {

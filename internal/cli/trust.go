@@ -24,10 +24,15 @@ func (s *job) engine(mode engine.Mode) (*engine.Engine, error) {
 		return nil, err
 	}
 	start := func(a settings.Agent) (agent.Agent, error) {
-		return agent.New(agent.Options{
+		o := agent.Options{
 			Preset: a.Preset, Command: a.Command, Model: a.Model, Approve: agent.Approval(a.Approve), Account: a.Account,
 			Grace: set.Grace, MaxLog: set.MaxLog, Now: s.clock,
-		})
+		}
+		env, _ := set.Environ(os.Environ(), a)
+		if err := agent.CanStart(o, env, s.root); err != nil {
+			return nil, err
+		}
+		return agent.New(o)
 	}
 	return &engine.Engine{
 		Dir: s.root, Settings: set, Agent: start, Environ: os.Environ(), Now: s.clock, Mode: mode, Parallel: s.flags.parallel, Wait: s.flags.wait,
