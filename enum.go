@@ -155,12 +155,14 @@ const (
 	// UncheckedVerdict means that no problem was found, and that the expensive evidence
 	// was not gathered.
 	UncheckedVerdict
+	// WaitVerdict means that no problem was found, and that a limit has to end first.
+	WaitVerdict
 )
 
 type verdictWords struct{}
 
 func (verdictWords) words() (string, []string) {
-	return "verdict", []string{"", "none", "safe", "caution", "blocked", "unchecked"}
+	return "verdict", []string{"", "none", "safe", "caution", "blocked", "unchecked", "wait"}
 }
 
 // Severity orders findings.

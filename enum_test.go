@@ -17,7 +17,7 @@ func TestX1_words_are_frozen(t *testing.T) {
 	for name, c := range map[string]struct{ got, want []string }{
 		"status":   {list(statusWords{}), []string{"", "pending", "in_progress", "in_review", "done", "failed", "blocked", "skipped", "unknown"}},
 		"state":    {list(stateWords{}), []string{"", "not_started", "running", "interrupted", "waiting", "stopped", "complete", "unreadable"}},
-		"verdict":  {list(verdictWords{}), []string{"", "none", "safe", "caution", "blocked", "unchecked"}},
+		"verdict":  {list(verdictWords{}), []string{"", "none", "safe", "caution", "blocked", "unchecked", "wait"}},
 		"severity": {list(severityWords{}), []string{"", "info", "warning", "blocking"}},
 		"grade":    {list(gradeWords{}), []string{"", "claimed", "evidenced", "verified"}},
 		"life":     {list(lifeWords{}), []string{"", "alive", "dead", "unknown"}},

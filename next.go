@@ -88,7 +88,10 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	d.Waits = r.waits(d.Action)
 	d.judge(r)
 	d.suspend(r, o)
-	if d.Verdict == Safe && rules.Quick {
+	switch {
+	case d.Verdict == Safe && d.Action == Wait:
+		d.Verdict = WaitVerdict
+	case d.Verdict == Safe && rules.Quick:
 		d.Verdict = UncheckedVerdict
 	}
 	return d

@@ -194,7 +194,9 @@ func (s *Step) recall(ev *Event, at int) {
 	case ev.Kind == StepFinished && ev.Outcome == "rejected":
 		s.Rejected++
 	case ev.Kind == StepFinished:
-		s.Rejected, s.Settled = 0, s.Attempts
+		s.Rejected, s.Settled, s.Excused = 0, s.Attempts, 0
+	case ev.Kind == StepDeferred, ev.Kind == StepReset && ev.Outcome == "question":
+		s.Excused++
 	case ev.Kind == StepReset && ev.Actor == Person:
 		s.Rejected = 0
 	}

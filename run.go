@@ -87,6 +87,18 @@ type Spent struct {
 	Reason string // why not: how often it failed, and how
 }
 
+// Failure is an attempt that failed at a step that did not succeed since.
+type Failure struct {
+	Step    string
+	Attempt int
+	At      time.Time
+	Reason  string
+	// Log is the file with what its agent printed, a path in the project, "" if there is
+	// none. Output are its last lines.
+	Log    string
+	Output []string
+}
+
 // Run is one workflow in a project, as its files tell it. A Run is never
 // partly valid in silence: whatever could not be read has a Finding.
 type Run struct {
@@ -124,6 +136,9 @@ type Run struct {
 	// Spent are those of them whose attempts are used up: they are not tried
 	// again before a person decides.
 	Spent []Spent
+	// Failures are the latest failures of steps that did not succeed since, the latest
+	// first, where a close look was asked for.
+	Failures []Failure `json:"-"`
 	// Owed are steps that have to be done again before anything else: their last attempt
 	// was not accepted, and what it left makes the files mark them done.
 	Owed []Unit `json:",omitempty"`

@@ -25,6 +25,7 @@ type Step struct {
 	Needs    []string // ids of steps that must be closed first
 	Attempts int      // launches on record
 	Settled  int      // how many of them were over when it was last accepted, on record
+	Excused  int      `json:",omitempty"` // how many since then ended by a limit or with a question, on record
 	Ours     bool     // our own journal tells that it was begun
 	Rejected int      // how often in a row it ended with the work sent back, on record
 	Again    bool     // a person wants it done again, all of it, and it was not ended since, on record

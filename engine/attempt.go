@@ -290,12 +290,14 @@ func (w *work) keyOf(step string, attempt int) string {
 }
 
 // life distinguishes a run from one of the same name that began at another time.
-func (w *work) life() string {
-	began := w.hist.Began
-	if began.IsZero() {
-		began = w.sum.Started
+func (w *work) life() string { return reprise.TrailerLife(w.began()) }
+
+// began is when the run began, as far as its journal tells.
+func (w *work) began() time.Time {
+	if w.hist.Began.IsZero() {
+		return w.sum.Started
 	}
-	return reprise.TrailerLife(began)
+	return w.hist.Began
 }
 
 // token marks the processes of an attempt. It follows from what is on record, and no
@@ -307,11 +309,8 @@ func (w *work) token(f *Attempt) string {
 // word makes an id that can stand in a trailer, a file name and a sentence.
 func word(id string) string { return reprise.TrailerWord(id) }
 
-// attemptName names the files of an attempt. A fresh start uses the attempt numbers
-// again, but not the names.
-func (w *work) attemptName(f *Attempt) string {
-	return fmt.Sprintf("%s.%s.%s.%d", word(w.ref.Layout+"-"+w.ref.ID), w.life(), word(f.Step), f.Number)
-}
+// attemptName names the files of an attempt.
+func (w *work) attemptName(f *Attempt) string { return w.ref.AttemptName(w.began(), f.Step, f.Number) }
 
 func policyOf(a reprise.Assignment) reprise.Ambiguity {
 	if a.Policy == "" {

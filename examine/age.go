@@ -36,11 +36,27 @@ func staleRun(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	if reprise.BandOf(old) != reprise.BandStale {
 		return nil
 	}
+	message := fmt.Sprintf("nothing happened for %d days; the project may have moved on", int(old/(24*time.Hour)))
+	if s := lastSession(r, o); s != nil {
+		message = fmt.Sprintf("its files record nothing for %d days, but a session of %s worked in this folder %s ago",
+			int(old/(24*time.Hour)), s.CLI, span(max(0, o.Now.Sub(s.Last))))
+	}
 	return []reprise.Finding{{
-		Message: fmt.Sprintf("nothing happened for %d days; the project may have moved on", int(old/(24*time.Hour))),
+		Message: message,
 		Source:  r.LastActivitySource,
 		Hint:    "look at what changed since before resuming",
 	}}
+}
+
+// lastSession is the latest session that worked where a run does after the run's files
+// were last written, nil if there is none or it is as old as they are.
+func lastSession(r *reprise.Run, o reprise.Observed) (latest *reprise.Session) {
+	for _, s := range o.SessionsOn(r) {
+		if reprise.BandOf(o.Now.Sub(s.Last)) != reprise.BandStale && s.Last.After(r.LastActivity) && (latest == nil || s.Last.After(latest.Last)) {
+			latest = &s
+		}
+	}
+	return latest
 }
 
 // age tells the two bands in the middle. Fresh needs no word, stale has its own.

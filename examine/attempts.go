@@ -18,7 +18,8 @@ func retryLoop(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		// What was accepted was no vain attempt: a phase of a loop is done in each round.
-		tried := s.Attempts - s.Settled
+		// Neither is one that a limit or a question ended.
+		tried := s.Attempts - s.Settled - s.Excused
 		failed := s.Status == reprise.Failed && tried >= manyFailures
 		// What waits for its review has succeeded as far as attempts go.
 		open := !s.Status.Closed() && s.Status != reprise.InReview && tried >= manyAttempts

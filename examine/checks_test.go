@@ -165,6 +165,9 @@ func TestOR3_checks_on_files_and_time(t *testing.T) {
 		{"stale has its own code", reprise.CodeAge, aged(8 * 24 * time.Hour), 0, ""},
 		{"moderate is not stale", reprise.CodeStaleRun, aged(7 * 24 * time.Hour), 0, ""},
 		{"stale", reprise.CodeStaleRun, aged(14 * 24 * time.Hour), warning, "14 days"},
+		{"stale files, a session just now", reprise.CodeStaleRun, aged(14 * 24 * time.Hour).with(func(s *scene) {
+			s.o.Sessions = []reprise.Session{{CLI: "gemini", Dir: ".", Last: s.o.Now.Add(-time.Minute)}}
+		}), warning, "its files record nothing for 14 days, but a session of gemini worked in this folder"},
 		{"stale and finished", reprise.CodeStaleRun, aged(14 * 24 * time.Hour).with(func(s *scene) { s.r.State = reprise.Complete }), 0, ""},
 		{"future", reprise.CodeFutureTime, aged(-30 * time.Hour), warning, "has not come yet"},
 		{"another time zone", reprise.CodeFutureTime, aged(-14 * time.Hour), 0, ""},
@@ -436,6 +439,7 @@ func TestX3_checks_on_steps(t *testing.T) {
 		{"three attempts", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts = 3 }), warning, "tried 3 times and is not done"},
 		{"failed twice", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts, s.Status = 2, reprise.Failed }), warning, "tried 2 times and failed"},
 		{"accepted in each round", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts, s.Settled = 5, 3 }), 0, ""},
+		{"ended by limits and questions", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts, s.Excused = 4, 2 }), 0, ""},
 		{"two attempts", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts = 2 }), 0, ""},
 		{"done at last", reprise.CodeRetryLoop, step(0, func(s *reprise.Step) { s.Attempts = 5 }), 0, ""},
 		{"in review", reprise.CodeRetryLoop, step(1, func(s *reprise.Step) { s.Attempts, s.Status = 5, reprise.InReview }), 0, ""},

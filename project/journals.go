@@ -77,6 +77,9 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			s.Budget = nil // an answer that waits may be the say it takes
 		}
 		v.tell(ctx, &s)
+		if opts.Full {
+			v.tellFailed(j.Root, opts.Hide)
+		}
 		// Others may have taken the lease since and left, because of what still runs.
 		n := len(entries)
 		if working := n > 0 && works(home.holder, &entries[n-1]); working || len(v.History.Open()) > 0 {

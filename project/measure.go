@@ -12,7 +12,6 @@ import (
 	"reprise"
 	"reprise/examine"
 	"reprise/internal/doc"
-	"reprise/internal/durable"
 	"reprise/journal"
 )
 
@@ -131,7 +130,7 @@ func RemeasuredBy(dir string, fsys fs.FS, r *reprise.Run, hist *journal.History)
 		if writesStory(open.Step) {
 			return nil
 		}
-		if m.Why == "" && !younger(dir, fsys, r, &open) {
+		if m.Why == "" && !younger(dir, fsys, r, hist.Began, &open) {
 			m.Why = fmt.Sprintf("attempt %d of %s was cut off and may have done it", open.Attempt, open.Step)
 		}
 	}
@@ -147,26 +146,18 @@ func writesStory(step string) bool { return step == "create" || step == "validat
 
 // younger reports whether the story was changed after the last that was heard of an
 // attempt.
-func younger(dir string, fsys fs.FS, r *reprise.Run, attempt *reprise.Event) bool {
+func younger(dir string, fsys fs.FS, r *reprise.Run, began time.Time, attempt *reprise.Event) bool {
 	info, err := fs.Stat(fsys, r.Path)
-	return err == nil && info.ModTime().After(lastHeard(dir, r.Ref, attempt))
+	return err == nil && info.ModTime().After(lastHeard(dir, r.Ref, began, attempt))
 }
 
 // lastHeard is when an attempt last wrote to its log, or when it was started.
-func lastHeard(dir string, ref reprise.Ref, attempt *reprise.Event) time.Time {
-	last := attempt.At
-	begins := reprise.TrailerWord(ref.Layout+"-"+ref.ID) + "."
-	ends := fmt.Sprintf(".%s.%d.log", reprise.TrailerWord(attempt.Step), attempt.Attempt)
-	logs, _ := os.ReadDir(filepath.Join(dir, filepath.FromSlash(durable.StateDir), "logs")) // without logs nothing was heard
-	for _, f := range logs {
-		if !strings.HasPrefix(f.Name(), begins) || !strings.HasSuffix(f.Name(), ends) {
-			continue
-		}
-		if info, err := f.Info(); err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
-		}
+func lastHeard(dir string, ref reprise.Ref, began time.Time, attempt *reprise.Event) time.Time {
+	log, err := os.Stat(filepath.Join(dir, filepath.FromSlash(logOf(ref, began, attempt.Step, attempt.Attempt))))
+	if err == nil && log.ModTime().After(attempt.At) {
+		return log.ModTime()
 	}
-	return last
+	return attempt.At // without a log nothing was heard
 }
 
 // tellChanged finds out whether the story of a run was changed, and says so.

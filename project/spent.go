@@ -12,6 +12,9 @@ import (
 // attempts are recorded.
 const maxAssigned = 32
 
+// notTried stands in place of what the files say of a unit that is not tried again.
+const notTried = "it is not tried again before you decide"
+
 // tellSpent finds, by the engine's own rule, which of the next units are not tried again
 // before a person decides, and says why.
 func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
@@ -42,6 +45,7 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 			continue
 		}
 		r.Spent = append(r.Spent, reprise.Spent{Unit: u.ID, Step: step, Reason: why})
+		r.Next[i].Reason = notTried
 		if !told[step] {
 			told[step] = true
 			reportSpent(r, step, why, h, b, s.entries(v))
@@ -68,7 +72,7 @@ func reportSpent(r *reprise.Run, step, why string, h journal.StepHistory, b jour
 	ends := endsOf(step, h, entries)
 	f := reprise.Finding{
 		Code: reprise.CodeAttemptsSpent, Severity: reprise.Warning, Subject: step, Source: reprise.Source{File: durable.StateDir},
-		Message: fmt.Sprintf("%s: %s (%s); it is not tried again before you decide", step, why, used),
+		Message: fmt.Sprintf("%s: %s (%s); %s", step, why, used, notTried),
 		Hint: fmt.Sprintf("see why; then `reprise resume %s --from %[2]s` tries it again, `reprise resume %[1]s --skip %[2]s` leaves it out",
 			reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP")),
 	}

@@ -138,6 +138,11 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.tellLanded(s.Files)
 	v.owed(s.Files, book)
 	v.tellSpent(s, book)
+	for i, u := range v.Run.Next {
+		if v.Parked[u.ID] != "" && v.History.Step(u.ID).Tired() {
+			v.Run.Next[i].Reason = notTried
+		}
+	}
 	v.Run.Asks = v.asks()
 }
 

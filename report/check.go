@@ -36,7 +36,18 @@ type Checked struct {
 	Owner     *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if nobody is"`
 	Sessions  []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first"`
 	Options   []reprise.Option `json:"options" jsonschema:"ways to continue, the usual one first"`
+	Failures  []Failure        `json:"failures,omitempty" jsonschema:"what failed last, of steps that did not succeed since, the latest first; absent if nothing did"`
 	Findings  []Finding        `json:"findings" jsonschema:"the most severe first; those about the folder stand last"`
+}
+
+// Failure is an attempt that failed.
+type Failure struct {
+	Step    string    `json:"step"`
+	Attempt int       `json:"attempt"`
+	At      time.Time `json:"at"`
+	Reason  string    `json:"reason"`
+	Log     string    `json:"log" jsonschema:"the file with what its agent printed, relative to root; empty if there is none"`
+	Output  []string  `json:"output" jsonschema:"the last lines of it"`
 }
 
 // Decision is what to do about a run, and why.
@@ -205,6 +216,9 @@ func NewChecked(digest string, r *reprise.Run, d reprise.Decision, o reprise.Obs
 	}
 	for _, a := range r.Artifacts {
 		c.Artifacts = append(c.Artifacts, newArtifact(a))
+	}
+	for _, f := range r.Failures {
+		c.Failures = append(c.Failures, Failure{f.Step, f.Attempt, f.At.UTC(), f.Reason, f.Log, list(f.Output)})
 	}
 	for _, s := range o.SessionsOn(r) {
 		c.Sessions = append(c.Sessions, newSession(s))

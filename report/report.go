@@ -35,7 +35,7 @@ type Run struct {
 	Kind         string          `json:"kind" jsonschema:"the sort of workflow"`
 	Title        string          `json:"title"`
 	State        reprise.State   `json:"state" jsonschema:"waiting is for a person, an approval or a limit; stopped was ended on purpose with work left"`
-	Verdict      reprise.Verdict `json:"verdict" jsonschema:"none where the run was not judged or nothing is to be resumed; unchecked where no problem was found but not all evidence was gathered"`
+	Verdict      reprise.Verdict `json:"verdict" jsonschema:"none where the run was not judged or nothing is to be resumed; unchecked where no problem was found but not all evidence was gathered; wait where no problem was found and a limit has to end first"`
 	Progress     Progress        `json:"progress"`
 	LastActivity *time.Time      `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
 	Until        *time.Time      `json:"until,omitempty" jsonschema:"when the limit ends that it ran into; absent if none is on record"`

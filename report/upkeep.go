@@ -21,6 +21,7 @@ type Log struct {
 	Layout  string     `json:"layout"`
 	ID      string     `json:"id"`
 	Path    string     `json:"path"`
+	Step    string     `json:"step,omitempty" jsonschema:"the step that was named: only what is about it is listed"`
 	Entries []LogEntry `json:"entries" jsonschema:"oldest first; empty if nothing was recorded by reprise"`
 	Damage  string     `json:"damage" jsonschema:"why the journal cannot be trusted from some place on; empty if it can"`
 }
@@ -36,6 +37,8 @@ type LogEntry struct {
 	Actor      string            `json:"actor"`
 	Text       string            `json:"text"`
 	Files      []string          `json:"files" jsonschema:"the layout's files that followed"`
+	Log        string            `json:"log,omitempty" jsonschema:"where a step was named, on the last event of each attempt: the file with what its agent printed, relative to root"`
+	Output     []string          `json:"output,omitempty" jsonschema:"the last lines of it"`
 }
 
 // CleanUp is the answer of `reprise clean`.

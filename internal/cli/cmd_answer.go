@@ -128,8 +128,7 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 	}
 	switch {
 	case len(list) == 0:
-		s.came(reprise.OutcomeNothing)
-		return nil, s.print(s.answered(""), func(p *page) { p.say(nothingAsked(found, arg)) })
+		return nil, s.nothingOpen(found, arg)
 	case len(list) == 1 || flags.list:
 		return &list[0], nil
 	case !s.asks():
@@ -148,6 +147,25 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 		return nil, err
 	}
 	return &list[n-1], nil
+}
+
+// nothingOpen says that no question is open, and what a person has to decide instead.
+func (s *job) nothingOpen(found *project.Judgement, arg string) error {
+	names := reprise.Names(found.Runs)
+	for _, r := range meant(found.Runs, arg) {
+		j := newJudged(r, names[r], found)
+		if next := s.decides(j); next != "" && j.d.State == reprise.Waiting && j.d.Outcome() == reprise.OutcomeAsk {
+			s.came(reprise.OutcomeAsk)
+			doc := s.answered(r.ID)
+			doc.Next = next
+			return s.print(doc, func(p *page) {
+				p.say(fmt.Sprintf("No question is open, but %s waits for a decision of yours: %s.", subject(r), firstReason(j.d, r.Reason)))
+				p.next(next)
+			})
+		}
+	}
+	s.came(reprise.OutcomeNothing)
+	return s.print(s.answered(""), func(p *page) { p.say(nothingAsked(found, arg)) })
 }
 
 // nothingAsked says why there is nothing to answer.

@@ -83,6 +83,8 @@ func (a *app) decides(j judged) string {
 	switch options := j.d.Options(j.run); {
 	case len(j.open()) > 0:
 		return a.command("answer", j.name)
+	case len(j.run.Spent) > 0 && j.d.Action == reprise.Ask:
+		return a.command("resume", j.name, "--from", j.run.Spent[0].Step)
 	case len(options) > 0:
 		return a.command("resume", j.name, "--option", options[0].Key)
 	}

@@ -23,6 +23,7 @@ func (p *page) check(j judged) {
 	}
 	p.section("Check and mark these instead of doing them again:", unitTexts(j.d.Verify), shownPhases, linesSource)
 	p.section("Marked done, but not confirmed:", unitTexts(j.d.Doubtful), shownPhases, linesSource)
+	p.failures(j.run.Failures)
 	p.findingsBySeverity(report.Sorted(j.run.Findings))
 	p.sessions(j)
 	p.evidence(j)
@@ -86,6 +87,35 @@ func (p *page) world(j judged) {
 	}
 	if digest := j.digest(); digest != "" {
 		p.para("Digest: ", digest, linesSource)
+	}
+}
+
+// shownFailures is how many failed steps are shown without a pre-flight check.
+const shownFailures = 3
+
+// failures shows how attempts failed, and what their agents printed last.
+func (p *page) failures(failed []reprise.Failure) {
+	if len(failed) == 0 {
+		return
+	}
+	p.heading("What failed:")
+	for i, f := range failed {
+		if i == shownFailures && !p.preflight {
+			p.say(fmt.Sprintf("  … and %s: `reprise check --mode preflight` shows them.", count(len(failed)-i, "more step")))
+			return
+		}
+		p.marked("  ", "✗", red, fmt.Sprintf("%s, attempt %d: %s", clip(f.Step, 60), f.Attempt, f.Reason), linesMessage)
+		p.output(f.Log, f.Output)
+	}
+}
+
+// output shows the last lines of what an agent printed, and where all of it is.
+func (p *page) output(log string, lines []string) {
+	for _, l := range lines {
+		p.line("      | %s", clip(l, p.columns-8))
+	}
+	if log != "" {
+		p.place("      log: ", log)
 	}
 }
 

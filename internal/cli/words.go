@@ -124,7 +124,7 @@ var statusMarks = map[reprise.Status]string{
 var (
 	severityMarks   = map[reprise.Severity]string{reprise.Info: "·", reprise.Warning: "!", reprise.Blocking: "✗"}
 	severityColours = map[reprise.Severity]string{reprise.Blocking: red, reprise.Warning: yellow}
-	verdictMarks    = map[reprise.Verdict]string{reprise.Safe: "✓", reprise.Caution: "!", reprise.BlockedVerdict: "✗", reprise.VerdictNone: "·", reprise.UncheckedVerdict: "·"}
+	verdictMarks    = map[reprise.Verdict]string{reprise.Safe: "✓", reprise.Caution: "!", reprise.BlockedVerdict: "✗", reprise.VerdictNone: "·", reprise.UncheckedVerdict: "·", reprise.WaitVerdict: "·"}
 	verdictColours  = map[reprise.Verdict]string{reprise.Safe: green, reprise.Caution: yellow, reprise.BlockedVerdict: red}
 )
 
