@@ -45,6 +45,9 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	case r.State == Complete && len(d.open(r)) == 0:
 		d.Action, d.Units, d.Point = Finish, nil, nil
 		d.because(r.Reason)
+		if slices.ContainsFunc(r.Findings, Finding.contestsEnd) {
+			d.Verdict = Caution
+		}
 		return d
 	case r.State == Complete:
 		// The run is marked complete while a step is not: a person settles
@@ -95,6 +98,12 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.Verdict = UncheckedVerdict
 	}
 	return d
+}
+
+// contestsEnd reports whether a finding says that a run is not as complete as it is
+// marked.
+func (f Finding) contestsEnd() bool {
+	return f.Severity >= Warning && (f.Code == CodeClosedOpen || f.Code == CodeFalseCompletion)
 }
 
 // heed starts the agent that a person chose to continue with, whatever else waits.

@@ -99,6 +99,12 @@ type Failure struct {
 	Output []string
 }
 
+// Box is a task or an acceptance criterion that is not ticked.
+type Box struct {
+	Text   string
+	Source Source
+}
+
 // Run is one workflow in a project, as its files tell it. A Run is never
 // partly valid in silence: whatever could not be read has a Finding.
 type Run struct {
@@ -151,6 +157,9 @@ type Run struct {
 	// Dates are the latest days written in the files, future ones included,
 	// the latest first.
 	Dates []Dated
+
+	// Boxes are those that the files of a run leave open which they call complete.
+	Boxes []Box `json:"-"`
 
 	Questions []Question
 	Artifacts []Artifact

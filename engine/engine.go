@@ -188,8 +188,9 @@ type Progress struct {
 	Text    string        `json:"text,omitempty"`
 	Until   time.Time     `json:"until,omitzero"`
 	Took    time.Duration `json:"took_ns,omitempty"`
-	Done    int           `json:"done"`
+	Done    int           `json:"done"` // steps that are closed
 	Total   int           `json:"total"`
+	Skipped int           `json:"skipped,omitempty"` // how many of Done were left out
 	Log     string        `json:"log,omitempty"`
 	// State is the run as it is now, with Working alone. It is only read, and only
 	// while it is told.

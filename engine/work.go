@@ -370,7 +370,7 @@ func (w *work) tell(p Progress) {
 	}
 	if w.run != nil {
 		pr := w.run.Progress()
-		p.Done, p.Total = pr.Done, pr.Total
+		p.Done, p.Total, p.Skipped = pr.Done, pr.Total, pr.Skipped
 		// What an attempt wrote about itself does not count before it is accepted.
 		if s := w.run.Step(p.Step); p.Kind == Ended && p.Outcome != counts && s != nil && s.Status.Closed() {
 			p.Done--

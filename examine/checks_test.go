@@ -451,6 +451,9 @@ func TestX3_checks_on_steps(t *testing.T) {
 		{"complete with open steps", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State = reprise.Complete }), warning, `marked complete with 2 steps open: "two", "three"`},
 		{"stopped with open steps", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State = reprise.Stopped }), info, "ended on purpose"},
 		{"complete", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State, s.r.Steps = reprise.Complete, s.r.Steps[:1] }), 0, ""},
+		{"complete with open boxes", reprise.CodeClosedOpen, quiet().with(func(s *scene) {
+			s.r.State, s.r.Steps, s.r.Boxes = reprise.Complete, s.r.Steps[:1], []reprise.Box{{Text: "errors are shown"}}
+		}), warning, `not ticked (1): "errors are shown"`},
 		{"open", reprise.CodeClosedOpen, quiet(), 0, ""},
 
 		{"hidden behind an interruption", reprise.CodeQuestionHidden, ask(reprise.Interrupted), warning, `though the run is interrupted: "Which database?"`},

@@ -2,6 +2,7 @@ package examine
 
 import (
 	"fmt"
+	"slices"
 
 	"reprise"
 )
@@ -69,7 +70,7 @@ func closedOpen(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 		}
 	}
 	if len(open) == 0 {
-		return nil
+		return openBoxes(r)
 	}
 	f := reprise.Finding{
 		Severity: reprise.Info,
@@ -80,6 +81,27 @@ func closedOpen(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 		f.Severity = reprise.Warning
 		f.Message = fmt.Sprintf("marked complete with %s open: %s", plural(len(open), "step"), list(open))
 		f.Hint = "close what is done, or open the run again"
+	}
+	return []reprise.Finding{f}
+}
+
+// openBoxes tells which tasks and criteria are not ticked in a run that is marked
+// complete. Where it was finished here, the record of that counts for more than a box.
+func openBoxes(r *reprise.Run) []reprise.Finding {
+	if r.State != reprise.Complete || len(r.Boxes) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, b := range r.Boxes {
+		texts = append(texts, b.Text)
+	}
+	f := reprise.Finding{
+		Severity: reprise.Warning, Source: r.Boxes[0].Source,
+		Message: fmt.Sprintf("marked complete with tasks or criteria that are not ticked (%d): %s", len(texts), list(texts)),
+		Hint:    "tick what is done, or open it again",
+	}
+	if slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return s.Ours }) {
+		f.Severity = reprise.Info
 	}
 	return []reprise.Finding{f}
 }

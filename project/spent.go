@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -12,8 +13,12 @@ import (
 // attempts are recorded.
 const maxAssigned = 32
 
-// notTried stands in place of what the files say of a unit that is not tried again.
 const notTried = "it is not tried again before you decide"
+
+// notTriedAgain adds to what the files say of a unit that it is not started.
+func notTriedAgain(u *reprise.Unit) {
+	u.Reason = strings.TrimPrefix(u.Reason+"; "+notTried, "; ")
+}
 
 // tellSpent finds, by the engine's own rule, which of the next units are not tried again
 // before a person decides, and says why.
@@ -45,7 +50,7 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 			continue
 		}
 		r.Spent = append(r.Spent, reprise.Spent{Unit: u.ID, Step: step, Reason: why})
-		r.Next[i].Reason = notTried
+		notTriedAgain(&r.Next[i])
 		if !told[step] {
 			told[step] = true
 			reportSpent(r, step, why, h, b, s.entries(v))

@@ -138,9 +138,9 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.tellLanded(s.Files)
 	v.owed(s.Files, book)
 	v.tellSpent(s, book)
-	for i, u := range v.Run.Next {
-		if v.Parked[u.ID] != "" && v.History.Step(u.ID).Tired() {
-			v.Run.Next[i].Reason = notTried
+	for i := range v.Run.Next {
+		if u := &v.Run.Next[i]; v.Parked[u.ID] != "" && v.History.Step(u.ID).Tired() {
+			notTriedAgain(u)
 		}
 	}
 	v.Run.Asks = v.asks()

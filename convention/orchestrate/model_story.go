@@ -43,6 +43,7 @@ type storyDoc struct {
 	// Boxes elsewhere (is it ready, is it done) are ticked by those who plan,
 	// too, or by nobody.
 	worked, work int
+	unticked     []doc.Check // those that are not
 	// criteria: the file has acceptance criteria or tasks of its own
 	criteria bool
 	// form: it has places for criteria or tasks, and nothing stands in any; whoever
@@ -153,6 +154,8 @@ func (s *storyDoc) readBody(m *doc.Markdown) {
 				boxLines[c.Line] = true
 				if s.work++; c.Ticked {
 					s.worked++
+				} else {
+					s.unticked = append(s.unticked, c)
 				}
 			}
 		}

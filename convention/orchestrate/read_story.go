@@ -230,6 +230,9 @@ func (l *loader) settle(s *storyDoc, all []say, own, won int) {
 	switch c {
 	case done:
 		run.State, run.Phase, run.Reason = reprise.Complete, "done", fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 40))
+		for _, c := range s.unticked {
+			run.Boxes = append(run.Boxes, reprise.Box{Text: c.Text, Source: reprise.Source{File: s.path, Line: c.Line}})
+		}
 	case dropped:
 		run.State, run.Phase, run.Reason = reprise.Stopped, "dropped", fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 40))
 	case blocked:

@@ -23,10 +23,10 @@ type board struct {
 	now   func() time.Time
 	order []string // ids of steps, children after the run's own
 	steps map[string]*boardStep
-	done  int
-	total int
-	wait  string // what is waited for
-	until time.Time
+	// progress is that of the run itself.
+	progress reprise.Progress
+	wait     string // what is waited for
+	until    time.Time
 	// hint stands at the foot: what a person can do now.
 	hint string
 	// asked are the questions that wait, by step; reply is how they are answered from
@@ -64,8 +64,7 @@ func (b *board) active() bool {
 func newBoard(r *reprise.Run, now func() time.Time) *board {
 	b := &board{title: subject(r), now: now, began: now(), steps: map[string]*boardStep{}, hint: "Ctrl-C stops the step cleanly", asked: map[string]string{}}
 	b.refresh(r.ID, r)
-	p := r.Progress()
-	b.done, b.total = p.Done, p.Total
+	b.progress = r.Progress()
 	return b
 }
 
@@ -126,7 +125,7 @@ func (b *board) tell(run string, p engine.Progress) {
 	defer b.mu.Unlock()
 	key, name := b.place(run, p.Run, p.Step, p.Title)
 	if p.Run == run {
-		b.done, b.total = p.Done, max(p.Total, b.total)
+		b.progress = reprise.Progress{Done: p.Done, Total: max(p.Total, b.progress.Total), Skipped: p.Skipped}
 	}
 	switch p.Kind {
 	case engine.Waits:
@@ -238,8 +237,8 @@ func (b *board) frame(columns, rows int, paint func(code, s string) string) []st
 
 // head is the first line: how far it is stands there whatever the run is called.
 func (b *board) head(columns int, now time.Time) string {
-	count := fmt.Sprintf(" · %d of %d done", b.done, b.total)
-	left := fmt.Sprintf(", %d left", max(0, b.total-b.done))
+	count := " · " + doneWords(b.progress)
+	left := fmt.Sprintf(", %d left", max(0, b.progress.Total-b.progress.Done))
 	for _, tail := range []string{count + left + " · " + spent(now.Sub(b.began)), count + left} {
 		if room := columns - width(tail); room >= min(width(b.title), 16) {
 			return fit(b.title, room) + tail

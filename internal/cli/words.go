@@ -189,6 +189,8 @@ func (p *page) since(j judged) string {
 func verdict(j judged) (mark, text string) {
 	mark = verdictMarks[j.d.Verdict]
 	switch {
+	case j.d.Action == reprise.Finish && j.d.Verdict == reprise.Caution:
+		return mark, "MARKED COMPLETE, but " + cautions(j)
 	case j.d.Action == reprise.Finish:
 		return "✓", "COMPLETE: nothing is left to do"
 	case j.d.State == reprise.Running && j.d.Action == reprise.Refuse:
@@ -359,8 +361,16 @@ func whereWords(j judged) string {
 			return fmt.Sprintf("phase %d (%s)", i+1, clip(j.run.Steps[i].ID, 40))
 		}
 	}
-	p := j.run.Progress()
-	return cmp.Or(clip(j.run.Phase, 60), p.Words(" of ")+" done")
+	return cmp.Or(clip(j.run.Phase, 60), doneWords(j.run.Progress()))
+}
+
+// doneWords tells how many steps are done, and how many were left out.
+func doneWords(p reprise.Progress) string {
+	text := fmt.Sprintf("%d of %d done", p.Done-p.Skipped, p.Total)
+	if p.Skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", p.Skipped)
+	}
+	return text
 }
 
 // nextWords tells what would come next, or what is waited for.

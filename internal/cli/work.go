@@ -95,7 +95,7 @@ type job struct {
 	// opening is what a person is shown first, once the engine starts something: before
 	// that it may still refuse.
 	opening func()
-	done    map[string][2]int // steps done and in all, by run
+	done    map[string]reprise.Progress // by run
 }
 
 // work lets f work with signals in order: the first asks to stop, the second
@@ -118,7 +118,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) e
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &job{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string][2]int{}}
+	s := &job{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string]reprise.Progress{}}
 	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
 	signals := make(chan os.Signal, 4)
 	// SIGQUIT is a second Ctrl-C on the keyboard; a dump of our stack helps nobody.
@@ -288,9 +288,10 @@ func (s *job) tell(p engine.Progress) {
 	s.mu.Lock()
 	board, screen := s.board, s.screen
 	if p.Done < 0 { // not known where it was said
-		p.Done, p.Total = s.done[p.Run][0], s.done[p.Run][1]
+		last := s.done[p.Run]
+		p.Done, p.Total, p.Skipped = last.Done, last.Total, last.Skipped
 	}
-	s.done[p.Run] = [2]int{p.Done, p.Total}
+	s.done[p.Run] = reprise.Progress{Done: p.Done, Total: p.Total, Skipped: p.Skipped}
 	s.mu.Unlock()
 	if s.json {
 		s.tellProgram(p)
@@ -318,7 +319,7 @@ func (s *job) tellProgram(p engine.Progress) {
 	defer s.mu.Unlock()
 	_ = s.writeLine(report.WorkProgress{
 		Schema: report.ProgressSchema, Kind: string(p.Kind), At: p.At.UTC(), Run: p.Run, Step: p.Step, Title: p.Title, Role: p.Role, Attempt: p.Attempt,
-		Outcome: p.Outcome, Text: p.Text, Until: report.When(p.Until), Seconds: p.Took.Seconds(), Done: p.Done, Total: p.Total, Log: p.Log,
+		Outcome: p.Outcome, Text: p.Text, Until: report.When(p.Until), Seconds: p.Took.Seconds(), Done: p.Done, Total: p.Total, Skipped: p.Skipped, Log: p.Log,
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"reprise"
 	"reprise/engine"
 )
 
@@ -53,7 +54,7 @@ func (l *lineLog) line(run string, p engine.Progress) string {
 		if said := readable(p.Text); said != "" {
 			text += ": " + plain(said)
 		}
-		text += fmt.Sprintf(" (%d of %d done)", p.Done, p.Total)
+		text += " (" + doneWords(reprise.Progress{Done: p.Done, Total: p.Total, Skipped: p.Skipped}) + ")"
 	case engine.Waits:
 		if brief(p) {
 			return ""
