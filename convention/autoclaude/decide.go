@@ -187,7 +187,7 @@ func (l *loader) why(s *reprise.Step, i int) string {
 	case s.Status == reprise.InProgress:
 		reason = "it was in progress when the work stopped"
 	case s.Status == reprise.Failed:
-		reason = "it failed and can be tried again"
+		reason = "it failed before"
 	case i > 0:
 		reason = "it does not depend on the one before"
 	}

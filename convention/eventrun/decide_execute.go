@@ -96,7 +96,7 @@ func (m *model) offer(s *step) (group int, u reprise.Unit) {
 			}
 		}
 	case reprise.Failed:
-		u.Reason = fmt.Sprintf("it failed %s (%s) and is tried again", times(max(1, s.failures())), where)
+		u.Reason = fmt.Sprintf("it failed %s (%s)", times(max(1, s.failures())), where)
 	case reprise.Unknown:
 		u.Role = "verifier"
 		u.Reason = fmt.Sprintf("its state is not understood (%s): find out what is there before anything else", where)
