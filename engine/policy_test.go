@@ -164,24 +164,25 @@ exec "$ACTOR" act
 }
 
 // The engine is killed while a phase writes the file by which its layout calls it done: the
-// next one has it done again.
-func TestHalf_a_file_of_a_killed_engine_is_done_again(t *testing.T) {
+// next engine does not take the phase for finished.
+func TestHalf_a_file_of_a_killed_engine_is_not_done(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))
-	ref, err := e.Begin(t.Context(), "eventrun", reprise.KindGraph, reprise.Goal{Text: "CSV export"})
+	ref, err := e.Begin(t.Context(), "autoclaude", reprise.KindBuild, reprise.Goal{Text: "Health endpoint"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := ref.Path + "/prd.md"
+	file := ref.Path + "/project_index.json"
 	byAnOlderBuild(t, e, ref, reprise.Event{
-		Kind: reprise.StepStarted, Step: "prd", Attempt: 1, Key: "k", Policy: reprise.Verify, Expect: []reprise.Expected{{Path: file, Changed: true}},
+		Kind: reprise.StepStarted, Step: "discovery", Attempt: 1, Key: "k", Policy: reprise.Verify, Expect: []reprise.Expected{{Path: file}},
 	})
-	put(t, e.Dir, file, "# PR")
-	if _, err := e.Resume(t.Context(), ref, engine.Choice{Until: "prd"}); err != nil {
+	put(t, e.Dir, file, `{"project`)
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{Until: "discovery"}); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(events(t, e.Dir, ref), reprise.StepStarted, "prd"); n != 2 || get(t, e.Dir, file) == "# PR" {
-		t.Errorf("it was started %d times and holds %q", n, get(t, e.Dir, file))
+	all := events(t, e.Dir, ref)
+	if reset, finished := count(all, reprise.StepReset, "discovery"), count(all, reprise.StepFinished, "discovery"); reset != 1 || finished > 0 && count(all, reprise.StepStarted, "discovery") == 1 {
+		t.Errorf("reset %d times, finished %d times", reset, finished)
 	}
 }
 
