@@ -258,9 +258,10 @@ func (w *work) putTo(ctx context.Context, open []reprise.Question) error {
 	return nil
 }
 
-// reached reports whether the step a person named as the last is closed.
+// reached reports whether the step a person named as the last is closed, and not to be
+// done again: its files may be half of an attempt that was never accepted.
 func (w *work) reached() bool {
-	if w.choice.Until == "" {
+	if w.choice.Until == "" || slices.ContainsFunc(w.run.Owed, func(u reprise.Unit) bool { return u.ID == w.choice.Until }) {
 		return false
 	}
 	if s := w.run.Step(w.choice.Until); s != nil {
