@@ -180,7 +180,8 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, er
 	var again []string
 	for i := range w.run.Steps[at:] {
 		s := &w.run.Steps[at+i]
-		if s.Status != reprise.Pending && (!s.Status.Closed() || rests[s.ID]) || w.tired(s.ID) {
+		// One beside it that was cut off may have had its effect: that is asked about.
+		if s.Status != reprise.Pending && rests[s.ID] || w.tired(s.ID) || w.halted(s.ID) {
 			again = append(again, s.ID)
 		}
 	}
