@@ -196,7 +196,7 @@ func (s Section) lines(run reprise.Ref) string {
 		fmt.Fprintf(&b, "- %s [%s]\n", item.Text, item.Source)
 	}
 	if s.Left > 0 {
-		fmt.Fprintf(&b, "- %d more are left out here [%s]\n", s.Left, tail(round.Replace(oneLine(run.Path)), 200))
+		fmt.Fprintf(&b, "- left out here: %d more [%s]\n", s.Left, tail(round.Replace(oneLine(run.Path)), 200))
 	}
 	return b.String()
 }

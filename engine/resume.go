@@ -285,6 +285,8 @@ func validation(l look) string {
 	switch {
 	case l.Decision.Verdict == reprise.BlockedVerdict:
 		return "conflicts"
+	case warnings == 1:
+		return "1 warning"
 	case warnings > 0:
 		return fmt.Sprintf("%d warnings", warnings)
 	}

@@ -37,7 +37,7 @@ func falseCompletion(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 			f.Message += ": " + reasons[i]
 		}
 		if more := len(doubtful) - most; i == most-1 && more > 0 {
-			f.Message += fmt.Sprintf("; so it is with %s after it", plural(more, "step"))
+			f.Message += fmt.Sprintf("; the same is true of %s after it", plural(more, "step"))
 		}
 		out = append(out, f)
 	}

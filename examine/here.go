@@ -47,7 +47,7 @@ func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			}
 		}
 		if more > 0 {
-			out[len(out)-1].Message += fmt.Sprintf("; so it is with %s that rest on it", plural(more, "step"))
+			out[len(out)-1].Message += fmt.Sprintf("; the same is true of %s that rest on it", plural(more, "step"))
 		}
 	}
 	for i := range out {

@@ -90,7 +90,7 @@ func (l *loader) compare(lost *plan) {
 		}
 	}
 	if changed > 0 {
-		diffs = append(diffs, fmt.Sprintf("%d items differ", changed))
+		diffs = append(diffs, fmt.Sprintf("items that differ: %d", changed))
 	}
 	if won.qa != lost.qa {
 		diffs = append(diffs, "the QA sign-off differs")

@@ -153,7 +153,7 @@ func graphRun() *reprise.Run {
 		Title: "Export to CSV", State: reprise.Interrupted, Phase: "2 execution", Reason: "2 of 5 tasks done, T003 was being worked on",
 		LastActivity: before(80 * time.Minute), LastActivitySource: at(dir+"/events/executor-1/20260301.jsonl", 9),
 		Next: []reprise.Unit{
-			{ID: "T003", Path: dir + "/tasks/T003.md", Title: "Stream rows instead of loading them", Phase: "2", Role: "executor", Reason: "it was started and no end is on record; look at what it left, the event comes last"},
+			{ID: "T003", Path: dir + "/tasks/T003.md", Title: "Stream rows instead of loading them", Phase: "2", Role: "executor", Reason: "it was started and no end is on record; look at what it left; its end is recorded last"},
 			{ID: "T004", Path: dir + "/tasks/T004.md", Title: "Escape formulas", Phase: "2", Role: "executor", Reason: "all it depends on is done"},
 		},
 	}

@@ -192,6 +192,9 @@ func verdict(j judged) (mark, text string) {
 	case j.d.Action == reprise.Finish && j.d.Verdict == reprise.Caution:
 		return mark, "MARKED COMPLETE, but " + cautions(j)
 	case j.d.Action == reprise.Finish:
+		if n := j.run.Progress().Skipped; n > 0 {
+			return "✓", fmt.Sprintf("COMPLETE: nothing is left to do; %s skipped", count(n, "step"))
+		}
 		return "✓", "COMPLETE: nothing is left to do"
 	case j.d.State == reprise.Running && j.d.Action == reprise.Refuse:
 		return mark, "BLOCKED: it is running; a second one would do its work twice"

@@ -86,7 +86,7 @@ func (e *PoisonedError) Hint() string {
 	if errors.Is(e.Cause, ErrFenced) {
 		return fenced{}.Hint()
 	}
-	return "find out why the disk refused it, then start again; nothing that was reported as done is lost"
+	return "find out why it could not be written, then start again; nothing that was reported as done is lost"
 }
 
 // HeldError tells who holds the lease.
