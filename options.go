@@ -27,6 +27,9 @@ func (d Decision) Options(r *Run) []Option {
 	if d.State == Stopped && r.Reopens() && !slices.ContainsFunc(options, continues) {
 		options = append([]Option{{OptionContinue, "Continue anyway; what ended it is asked again"}}, options...)
 	}
+	if d.Verdict == BlockedVerdict && d.State != Running && r.Damaged() && !Offered(options, OptionRepair) {
+		options = append([]Option{{OptionRepair, "Repair its damaged files"}}, options...)
+	}
 	if !r.Refreshable() {
 		options = without(options, func(o Option) bool { return o.Key == OptionFresh })
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -35,7 +36,36 @@ func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 			r.Report(lost)
 		}
 	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Code == CodePermission && f.Severity == Blocking {
+			f.Hint = permit(f.Source.File)
+		}
+	}
 	return r, nil
+}
+
+// permit says how a file or folder that may not be read is made readable. Only a path
+// that means the same in every shell is made part of a command.
+func permit(file string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@%+=,-"
+	if strings.Trim(file, plain) != "" || strings.HasPrefix(file, "-") {
+		return "let yourself read it, as `chmod u+r` does, or call reprise as the user it belongs to"
+	}
+	return "`chmod u+rX " + file + "` in the project folder lets you read it, or call reprise as the user it belongs to"
+}
+
+// Damaged reports whether a file of the run was read and could not be used, so that
+// another version of it would help.
+func (r *Run) Damaged() bool {
+	return slices.ContainsFunc(r.Unread, func(file string) bool { return r.Restorable(file) })
+}
+
+// Restorable reports whether a file was read and could not be used. Another version of
+// it would not help where the file itself cannot be opened.
+func (r *Run) Restorable(file string) bool {
+	return slices.Contains(r.Unread, file) && !slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Source.File == file && (f.Code == CodePermission || f.Code == CodeNotRegular || f.Code == CodeLinkOutside)
+	})
 }
 
 // remade reports whether a file is what a step is to leave that is open, before anything

@@ -46,7 +46,7 @@ func missingArtifact(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
 func absent(r *reprise.Run, a *reprise.Artifact, made bool, named map[string]bool) reprise.Finding {
 	f := reprise.Finding{
 		Subject: a.Path,
-		Message: absence(a, made), Source: a.Source, Hint: remedy(a, made),
+		Message: absence(a, made), Source: a.Source, Hint: remedy(r, a, made),
 	}
 	if f.Subject == "" {
 		f.Subject = a.Name
@@ -54,7 +54,7 @@ func absent(r *reprise.Run, a *reprise.Artifact, made bool, named map[string]boo
 	if old := toldMissing(r, a, named); old != nil {
 		named[old.Subject] = true
 		f.Subject, f.Source, f.Severity = old.Subject, old.Source, old.Severity
-		if old.Hint != "" && !made {
+		if old.Hint != "" && !made && !r.Restorable(a.Path) {
 			f.Hint = old.Hint
 		}
 	}
@@ -116,8 +116,15 @@ func absence(a *reprise.Artifact, made bool) string {
 	return b.String()
 }
 
-func remedy(a *reprise.Artifact, made bool) string {
+// repairs is what to do about a file that is there and cannot be used.
+const repairs = "`reprise repair` brings an earlier version back where there is one; else look for a second copy or a backup"
+
+func remedy(r *reprise.Run, a *reprise.Artifact, made bool) string {
 	switch {
+	case r.Restorable(a.Path):
+		return repairs
+	case slices.Contains(r.Unread, a.Path):
+		return "make it readable: nothing else is wrong with it as far as is known"
 	case made:
 		return "restore it from version control, or let the step that makes it run again"
 	case a.Critical:

@@ -215,6 +215,11 @@ func Apply(r *reprise.Run, o reprise.Observed, set Set) {
 		put(i)
 	}
 	r.Findings = out
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Severity == reprise.Blocking && r.Restorable(f.Source.File) {
+			f.Hint = repairs
+		}
+	}
 	place := map[string]int{}
 	for i, c := range table() {
 		place[c.Code] = i

@@ -212,7 +212,7 @@ func planGone(ctx context.Context, store *durable.Store, l reprise.Layout, r *re
 // damaged are the codes of findings about files that are not whole.
 var damaged = map[string]bool{
 	reprise.CodeUnreadable: true, reprise.CodeSalvaged: true, reprise.CodeDamagedLine: true, reprise.CodeIntegrity: true,
-	reprise.CodeStateGone: true,
+	reprise.CodeStateGone: true, reprise.CodePermission: true,
 }
 
 func isDamage(f reprise.Finding) bool { return damaged[f.Code] && f.Severity > reprise.Info }

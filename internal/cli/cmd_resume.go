@@ -323,13 +323,16 @@ func (s *job) unattended(j judged, need engine.Need) error {
 	if options := j.d.Options(j.run); len(options) > 0 {
 		hint = "`" + s.again("--option", options[0].Key) + "` takes the first way (" + strconv.Quote(options[0].Label) + "), `" + s.command("check", j.name) + "` shows the other ways; " + hint
 	}
-	switch need {
-	case engine.NeedsRelease:
+	unread := readFirst(j.run)
+	switch {
+	case unread != "":
+		hint = unread + "; `" + s.command("check", j.name) + "` shows the other ways"
+	case need == engine.NeedsRelease:
 		options := j.d.Options(j.run)
 		if reprise.Offered(options, reprise.OptionContinue) || len(options) == 0 {
 			hint = "`" + s.command("resume", j.name, "--option", reprise.OptionContinue) + "` resumes it anyway"
 		}
-	case engine.NeedsAnswer:
+	case need == engine.NeedsAnswer:
 		hint = "`" + s.command("answer", j.name) + "` answers it"
 		if open := j.run.PendingQuestions(); len(open) > 0 {
 			hint = "`" + s.answering(j.name, open[0]) + "` answers it"

@@ -233,7 +233,11 @@ func (p *page) repairPlan(doc report.Repair) {
 		p.line("  %s", plain(f.Hint))
 	}
 	for _, f := range doc.Hopeless {
-		p.marked("", "✗", "", f.Source+": "+f.Message+" (nothing to rebuild it from)", linesAll)
+		text := f.Source + ": " + f.Message
+		if f.Code != reprise.CodePermission {
+			text += " (nothing to rebuild it from)"
+		}
+		p.marked("", "✗", "", text, linesAll)
 		p.para("  to do: ", cmp.Or(f.Hint, "bring the file back by hand; `reprise clean` gives the run up"), linesMessage)
 	}
 }

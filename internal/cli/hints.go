@@ -91,6 +91,18 @@ func (a *app) decides(j judged) string {
 	return ""
 }
 
+// readFirst says what to do about a file that blocks the run because it could not be
+// read, "" if there is none. Nothing else is suggested before that: what the file says
+// may change every other choice.
+func readFirst(r *reprise.Run) string {
+	for _, f := range r.Findings {
+		if f.Severity == reprise.Blocking && slices.Contains(r.Unread, f.Source.File) && f.Hint != "" {
+			return f.Hint
+		}
+	}
+	return ""
+}
+
 // ofRun are the commands that take the name of a run, inFolder those that take -C besides.
 var (
 	ofRun    = []string{"answer", "brief", "check", "clean", "detect", "log", "repair", "resume"}
