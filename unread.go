@@ -129,8 +129,13 @@ func (w *witness) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, err
 }
 
-// Stat implements fs.StatFS. What only is looked for need not be readable.
-func (w *witness) Stat(name string) (fs.FileInfo, error) { return fs.Stat(w.FS, name) }
+// Stat implements fs.StatFS. What only is looked for need not be readable, but whether
+// it is there must be known.
+func (w *witness) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(w.FS, name)
+	w.saw(name, err)
+	return info, err
+}
 
 // Unwrap gives the file system itself, for who tells of what it could not read.
 func (w *witness) Unwrap() fs.FS { return w.FS }

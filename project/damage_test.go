@@ -2,6 +2,7 @@ package project_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -27,6 +28,8 @@ var damages = []struct {
 	{"a link to itself", true, func(name string, _ []byte) error {
 		return os.Symlink(filepath.Base(name), name)
 	}},
+	{"a link to nothing", true, func(name string, _ []byte) error { return os.Symlink("nothing", name) }},
+	{"a folder", true, func(name string, _ []byte) error { return os.Mkdir(name, 0o755) }},
 	{"empty", false, func(name string, _ []byte) error { return os.WriteFile(name, nil, 0o644) }},
 	{"NULs", true, func(name string, data []byte) error {
 		return os.WriteFile(name, make([]byte, len(data)), 0o644)
@@ -125,6 +128,63 @@ func stateFiles(t *testing.T, dir string) (out []string) {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// A file in the place of a folder that state is kept in hides all of it: what is still
+// told of the runs is no better than before. (issue 15, item 1)
+func TestDamage_of_a_state_folder_never_makes_the_answer_better(t *testing.T) {
+	t.Parallel()
+	example := "../examples/orchestrate"
+	before := judged(t, example)
+	for _, name := range []string{"qa", "qa/2.2", "docs", "docs/stories"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			at := filepath.Join(dir, name)
+			if err := errors.Join(os.CopyFS(dir, os.DirFS(example)), os.RemoveAll(at), os.WriteFile(at, nil, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			after := judged(t, dir)
+			for _, is := range after.Runs {
+				speaksOf := is.ID == "EPIC-2" || is.ID == "2.2"
+				if e := after.Decisions[is]; speaksOf && e.Verdict != reprise.BlockedVerdict {
+					t.Errorf("%s: is %s: %q", is.Path, e.Verdict, e.Reasons)
+				}
+			}
+			before := *before
+			before.Runs = slices.DeleteFunc(slices.Clone(before.Runs), func(r *reprise.Run) bool {
+				return r.Path == name || strings.HasPrefix(r.Path, name+"/")
+			})
+			notBetter(t, &before, after)
+		})
+	}
+}
+
+// A QA loop that cannot be read may hold the verdict that sent its story back: the
+// story is not to be closed past it. (issue 15, item 1)
+func TestA_story_is_blocked_while_its_QA_loop_cannot_be_read(t *testing.T) {
+	t.Parallel()
+	for _, damage := range damages {
+		if !damage.whole {
+			continue
+		}
+		t.Run(damage.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			at := filepath.Join(dir, "qa/2.2/loop-status.json")
+			if err := errors.Join(os.CopyFS(dir, os.DirFS("../examples/orchestrate")), os.Remove(at), damage.do(at, []byte("{}"))); err != nil {
+				t.Fatal(err)
+			}
+			after := judged(t, dir)
+			i := slices.IndexFunc(after.Runs, func(r *reprise.Run) bool { return r.ID == "2.2" })
+			if i < 0 {
+				t.Fatal("story 2.2 vanished")
+			}
+			if e := after.Decisions[after.Runs[i]]; e.Verdict != reprise.BlockedVerdict {
+				t.Errorf("story 2.2 is %s: %q", e.Verdict, e.Reasons)
+			}
+		})
+	}
 }
 
 // notBetter reports every run whose answer got better.

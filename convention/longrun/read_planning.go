@@ -74,7 +74,8 @@ var notPhases = []string{
 func (g *gsd) scan(dir string, phase phaseNo, inside bool, depth int) {
 	for _, e := range g.r.Dir(dir) {
 		name := path.Join(dir, e.Name())
-		if e.IsDir() {
+		// A folder with the name of a plan is read as one, and found to be no file.
+		if ext := path.Ext(e.Name()); e.IsDir() && ext != ".md" && ext != ".json" {
 			if _, left := g.left[name]; left || depth >= gsdDepth || slices.Contains(notPhases, strings.ToLower(e.Name())) {
 				continue
 			}

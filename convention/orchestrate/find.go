@@ -107,7 +107,8 @@ var foreign = map[string]bool{
 }
 
 // survey walks over the names. A folder that cannot be listed is left out; the
-// file system reports it.
+// file system reports it. What has the name of a state file or a story is taken as
+// one whatever it is: whoever reads it finds out that it is no file.
 func survey(fsys fs.FS) *census {
 	t := &census{unread: map[string]error{}}
 	specs := map[string]bool{}
@@ -120,16 +121,13 @@ func survey(fsys fs.FS) *census {
 			}
 			return nil
 		}
-		if d.IsDir() {
-			if p != "." && foreign[strings.ToLower(d.Name())] {
-				return fs.SkipDir
-			}
-			return nil
+		if d.IsDir() && p != "." && foreign[strings.ToLower(d.Name())] {
+			return fs.SkipDir
 		}
 		switch {
 		case shapeOf(p) != noShape:
 			t.states = append(t.states, p)
-		case isSpecArtifact(p):
+		case isSpecArtifact(p) && !d.IsDir():
 			if dir := path.Dir(p); !specs[dir] {
 				specs[dir] = true
 				t.specs = append(t.specs, dir)

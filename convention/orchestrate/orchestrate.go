@@ -149,8 +149,8 @@ func newLoader(fsys fs.FS, ref reprise.Ref) *loader {
 }
 
 // other reads another state of the project, to know which story it speaks of.
-func (l *loader) other(p string) *loader {
-	o := newLoader(l.r.FS(), stateRef(p))
+func (l *loader) other(fsys fs.FS, p string) *loader {
+	o := newLoader(fsys, stateRef(p))
 	o.names, o.nested = l.storyFiles(), true
 	o.dispatch()
 	return o

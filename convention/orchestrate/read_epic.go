@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -201,7 +202,7 @@ func (l *loader) loopOf(story string) *loader {
 		l.loops = []*loader{}
 		for _, p := range survey(l.r.FS()).states {
 			if shapeOf(p) == loopShape {
-				l.loops = append(l.loops, l.other(p))
+				l.loops = append(l.loops, l.other(l.r.FS(), p))
 			}
 		}
 	}
@@ -214,6 +215,34 @@ func (l *loader) loopOf(story string) *loader {
 	return found
 }
 
+// askForLoop looks where the QA loop of a story is kept. What is there and cannot be
+// read may hold a verdict on the story, unless what is left of it names another one:
+// the file system is to learn of it.
+func (l *loader) askForLoop(story string, k key) {
+	home := path.Join(l.project(), "qa")
+	look := func(p string) {
+		if shapeOf(p) != loopShape {
+			return
+		}
+		steps := l.other(doc.Unheard(l.r.FS()), p).run.Steps
+		names := func(s reprise.Step) bool { return s.Path != "" }
+		own := func(s reprise.Step) bool { return s.Path == story }
+		if slices.ContainsFunc(steps, own) || !slices.ContainsFunc(steps, names) {
+			l.other(l.r.FS(), p)
+		}
+	}
+	for _, e := range l.r.Dir(home) {
+		p := path.Join(home, e.Name())
+		look(p)
+		if e.Name() != k.id && !(e.IsDir() && nameKey(e.Name()).same(k)) {
+			continue
+		}
+		for _, inner := range l.r.Dir(p) {
+			look(path.Join(p, inner.Name()))
+		}
+	}
+}
+
 // reviewClaims adds what the reviews of a story say of it: its QA loop and its
 // QA gate. A review that is open, or that sent the story back, makes it open
 // whatever the epic state says; only the story's own file outruns it, as it
@@ -222,6 +251,7 @@ func (l *loader) reviewClaims(step *reprise.Step, k key) {
 	if l.nested {
 		return // read for its name alone
 	}
+	l.askForLoop(step.Path, k)
 	closed := slices.ContainsFunc(step.Claims, func(c reprise.Claim) bool { return c.Source.File == step.Path && c.Status.Closed() })
 	if o := l.loopOf(step.Path); o != nil && o.run.State != reprise.NotStarted {
 		claim := loopClaim(o)

@@ -245,7 +245,7 @@ func (l *loader) sameStory(story string) {
 		if p == l.run.Path || shapeOf(p) == epicShape {
 			continue
 		}
-		if o := l.other(p); foldedStory(o.run) == story {
+		if o := l.other(l.r.FS(), p); foldedStory(o.run) == story {
 			l.run.Also = append(l.run.Also, o.run.Ref)
 		}
 	}

@@ -106,6 +106,9 @@ func (l *loader) story() {
 		run.Dates = append(run.Dates, reprise.Dated{At: d.day, Source: s.source(d.line)})
 	}
 	l.settle(s, all, own, won)
+	if run.State.Open() {
+		l.askForLoop(run.Path, k)
+	}
 	l.cycleArtifacts(all)
 	l.drift(all, won)
 }

@@ -177,12 +177,18 @@ func (f *File) tooLarge(line int, why string) {
 	f.Lost(reprise.CodeTooLarge, line, why+", not read", "a state file of this size is usually damaged; look at it by hand")
 }
 
+// Unheard gives a file system without the one that is told what could not be read.
+func Unheard(fsys fs.FS) fs.FS {
+	if w, ok := fsys.(interface{ Unwrap() fs.FS }); ok {
+		return w.Unwrap()
+	}
+	return fsys
+}
+
 // OpenRegular opens a file for reading after making sure that it is a regular
 // one, so that a FIFO or a device cannot stall the reader. The caller closes it.
 func OpenRegular(fsys fs.FS, name string) (fs.File, fs.FileInfo, error) {
-	if w, ok := fsys.(interface{ Unwrap() fs.FS }); ok {
-		fsys = w.Unwrap()
-	}
+	fsys = Unheard(fsys)
 	// A guarded file system does both at once.
 	if g, ok := fsys.(interface {
 		OpenRegular(name string) (fs.File, fs.FileInfo, error)
