@@ -104,6 +104,28 @@ func (g *Git) Unchanged(name string, written time.Time) bool {
 	})
 }
 
+// ContentAt tells when a commit last changed what a file holds, whatever its name was
+// then. The time is zero if the commits that are listed do not reach that far; listed
+// is false if none of them tells of the file.
+func (g *Git) ContentAt(name string) (at time.Time, listed bool) {
+	for _, c := range g.Commits {
+		i := slices.IndexFunc(c.Files, func(f FileChange) bool { return f.Path == name })
+		if i < 0 {
+			continue
+		}
+		listed = true
+		switch f := c.Files[i]; {
+		case c.Edge:
+			return time.Time{}, true
+		case !f.Same:
+			return c.At, true
+		default:
+			name = f.From
+		}
+	}
+	return time.Time{}, listed
+}
+
 // Astray is a commit that is not in the history of where its run continues, and what is
 // there of it all the same: files that it changed are as it left them, as they were
 // before it, or neither. All are zero where that cannot be told.
@@ -160,14 +182,17 @@ type Commit struct {
 	Branch  string // a branch that reaches it
 	OnHead  bool   // the current branch reaches it
 	Steps   []string
-	// Files are the paths it changed, where that was asked for.
+	// Files are the paths it changed, where that was asked for. A commit at the edge of a
+	// shallow clone lists all that it holds: which of them it changed is not known.
 	Files []FileChange
 	Merge bool
+	Edge  bool
 }
 
 // FileChange is what a commit did to one file.
 type FileChange struct {
 	Path  string
 	From  string // the old name of a renamed file
+	Same  bool   // only its name changed
 	Added bool
 }

@@ -152,6 +152,8 @@ type Run struct {
 	// not on record yet.
 	Asks []Asked `json:",omitempty"`
 
+	// LastActivity is zero where it is not known. Then a source, if there is one, is the
+	// file that would tell if its own time could be relied on.
 	LastActivity       time.Time
 	LastActivitySource Source
 	// Dates are the latest days written in the files, future ones included,

@@ -27,9 +27,16 @@ func futureTime(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 // staleRun warns of open runs only: age alone never blocks, and a finished run
-// may be as old as it likes.
+// may be as old as it likes. An age that is not known may be any.
 func staleRun(r *reprise.Run, o reprise.Observed) []reprise.Finding {
-	if o.Now.IsZero() || r.LastActivity.IsZero() {
+	switch {
+	case r.LastActivity.IsZero() && r.LastActivitySource.File != "":
+		return []reprise.Finding{{
+			Message: "when something last happened is not known: the history of this clone does not reach back that far",
+			Source:  r.LastActivitySource,
+			Hint:    "fetch the rest of it with `git fetch --unshallow`, or look at what changed before resuming",
+		}}
+	case o.Now.IsZero() || r.LastActivity.IsZero():
 		return nil
 	}
 	old := o.Now.Sub(r.LastActivity)

@@ -80,7 +80,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeOwnerMarker, warning, "A marker says that an agent is at work, and whether that is so cannot be told.", false, open(ownerUnknown)},
 		{reprise.CodeStaleMarker, info, "A marker of an agent at work is left over: the process is gone, or the other files contradict it.", false, open(staleOwner)},
 		{reprise.CodeFutureTime, warning, "A time on record lies in the future: a clock was wrong, or the time was invented; ages are not to be trusted.", true, futureTime},
-		{reprise.CodeStaleRun, warning, "Nothing happened for more than seven days: the project may have moved on since.", true, begun(staleRun)},
+		{reprise.CodeStaleRun, warning, "Nothing happened for more than seven days, or the history does not reach back to when something did: the project may have moved on since.", true, begun(staleRun)},
 		{reprise.CodeUnknownStatus, warning, "A status word has no meaning in its format; what it speaks of counts as open.", false, nil},
 		{reprise.CodePlanCopies, warning, "Two copies of a plan are not the same; the one that is further along counts.", false, nil},
 		{reprise.CodeIntegrity, warning, "A rule of the format is broken.", false, nil},

@@ -203,18 +203,17 @@ func nameTarget(r *reprise.Run, git *reprise.Git) {
 // refine corrects a last activity by what git knows. A day on record gets its time of
 // day, where a commit of that day touched the run's own file. The time of a file counts
 // only if the file was changed since it was checked out: a clone writes all files now.
-// Nothing else of git moves the last activity: a commit may be a mere reformatting.
+// Where the history does not reach back to the last change, the time is unknown: it is
+// zero, and its source stays. Nothing else of git moves the last activity: a commit may
+// be a mere reformatting.
 func refine(r *reprise.Run, git *reprise.Git) {
 	day := r.LastActivity
 	if git == nil || day.IsZero() {
 		return
 	}
 	if file := r.LastActivitySource; file.File != "" && file.Line == 0 && git.Unchanged(file.File, day) {
-		touched := func(c reprise.Commit) bool {
-			return slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return f.Path == file.File })
-		}
-		if at := slices.IndexFunc(git.Commits, touched); at >= 0 && git.Commits[at].At.Before(day) {
-			r.LastActivity = git.Commits[at].At
+		if at, listed := git.ContentAt(file.File); listed && at.Before(day) {
+			r.LastActivity = at
 		}
 		return
 	}

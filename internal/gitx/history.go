@@ -74,6 +74,7 @@ func (r *Repo) commits(git *reprise.Git, ask Ask, a *answers) []reprise.Commit {
 	for i, e := range a.log {
 		c := e.Commit
 		c.OnHead, c.Branch, c.Files = onHead[i], owner[i], a.files[e.Hash]
+		c.Edge = git.Shallow && len(e.parents) == 0
 		if c.OnHead {
 			c.Branch = git.Branch
 		}

@@ -361,7 +361,7 @@ func (e *entry) readFile(f *fields, status string) (err error) {
 			return err
 		}
 		if status[0] == 'R' {
-			c.From = from
+			c.From, c.Same = from, status == "R100"
 		}
 	}
 	if len(e.Files) < maxFiles {

@@ -40,7 +40,7 @@ func TestGather_odd_file_names(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("a commit's files\n%q, want\n%q", got, want)
 	}
-	if moved := g.Commits[0].Files; len(moved) != 1 || moved[0] != (reprise.FileChange{Path: "odd/moved\n", From: "odd/line\nbreak"}) {
+	if moved := g.Commits[0].Files; len(moved) != 1 || moved[0] != (reprise.FileChange{Path: "odd/moved\n", From: "odd/line\nbreak", Same: true}) {
 		t.Errorf("a rename: %+v", moved)
 	}
 	var changed []string

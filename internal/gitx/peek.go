@@ -63,6 +63,7 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
 		return readLog(in, func(e entry) {
 			e.OnHead, e.Branch, e.Files = true, git.Branch, r.relFiles(e.Files)
+			e.Edge = git.Shallow && len(e.parents) == 0
 			git.Commits = append(git.Commits, e.Commit)
 		})
 	}, append(args, ask.Paths...)...)
