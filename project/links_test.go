@@ -20,6 +20,7 @@ import (
 	"reprise/convention"
 	"reprise/convention/conventiontest"
 	"reprise/internal/durable"
+	"reprise/internal/sample"
 	"reprise/internal/tree"
 	"reprise/upkeep"
 )
@@ -107,9 +108,12 @@ func TestX9_both_readers_follow_links_by_one_rule(t *testing.T) {
 	if err != nil || len(archives) < 100 {
 		t.Fatal(len(archives), err)
 	}
-	every := 12
-	if testing.Short() {
-		every = 30
+	every := 36
+	switch {
+	case sample.All():
+		every = 6
+	case testing.Short():
+		every = 72
 	}
 	var mu sync.Mutex
 	compared, followed := map[string]int{}, 0
@@ -131,7 +135,7 @@ func TestX9_both_readers_follow_links_by_one_rule(t *testing.T) {
 		}
 	})
 	t.Logf("compared %v, followed %d", compared, followed)
-	if !testing.Short() && (len(compared) < 5 || followed < 50) {
+	if !testing.Short() && (len(compared) < 5 || followed < 20) {
 		t.Error("too few were compared")
 	}
 }
