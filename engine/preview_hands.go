@@ -166,7 +166,8 @@ func (w *work) asPreview(ctx context.Context, p *previewState) {
 			return nil, err
 		}
 		next.asPreview(ctx, p)
-		return next, nil
+		_, err = next.caughtUp(ctx, p)
+		return next, err
 	}
 	// As in Resume: without git nothing is done in a checkout.
 	if repo, err := gitx.Open(ctx, w.Dir, gitx.Options{Environ: w.Environ}); err == nil {
