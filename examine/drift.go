@@ -163,6 +163,9 @@ func statusDrift(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			// the unit alone.
 			d = Drift{reprise.Info, "it was begun here and is done; only the saved state was not moved on", hintUpdate}
 		}
+		if saved.Status == reprise.Failed && (own.Status == reprise.InProgress || own.Status == reprise.InReview) && leftHere(s, o.Peers) {
+			d = Drift{reprise.Info, "it failed here, and its file tells how far it came", "see why it failed before it is tried again"}
+		}
 		if own.Status == reprise.Done && d.Severity == reprise.Blocking && onlyCloses(r) {
 			d = Drift{reprise.Info, "it was completed outside this workflow, as all of it was; only the saved state was not moved on", "resuming moves it on: nothing is done again"}
 		}
@@ -188,6 +191,13 @@ func doneHere(r *reprise.Run, s *reprise.Step, peers []*reprise.Run) bool {
 		}
 		last := &p.Steps[len(p.Steps)-1]
 		return last.Ours && last.Settled == last.Attempts
+	})
+}
+
+// leftHere reports whether we worked on a unit and nothing else changed its file since.
+func leftHere(s *reprise.Step, peers []*reprise.Run) bool {
+	return s.Ours && !slices.ContainsFunc(peers, func(p *reprise.Run) bool {
+		return p != nil && p.Path == s.Path && slices.ContainsFunc(p.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeMovedOn })
 	})
 }
 

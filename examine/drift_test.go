@@ -98,6 +98,29 @@ func TestOR3_discrepancies_of_the_seed(t *testing.T) {
 	}
 }
 
+// A story that failed here and is open in its file was taken up elsewhere only if
+// something else changed that file.
+func TestDriftOfAStoryThatFailedHere(t *testing.T) {
+	t.Parallel()
+	for _, own := range []reprise.Status{reprise.InProgress, reprise.InReview} {
+		r := epic(reprise.Failed, "failed", own, "open")
+		story := &reprise.Run{Ref: reprise.Ref{Path: r.Steps[0].Path}}
+		world := reprise.Observed{Peers: []*reprise.Run{story}}
+		severity := func() reprise.Severity { return of(examine.All(r, world), reprise.CodeStatusDrift)[0].Severity }
+		if got := severity(); got != reprise.Warning {
+			t.Errorf("%s, begun elsewhere: %s", own, got)
+		}
+		r.Steps[0].Ours = true
+		if got := severity(); got != reprise.Info {
+			t.Errorf("%s, begun here: %s", own, got)
+		}
+		story.Report(reprise.Finding{Code: reprise.CodeMovedOn, Severity: reprise.Info})
+		if got := severity(); got != reprise.Warning {
+			t.Errorf("%s, changed since: %s", own, got)
+		}
+	}
+}
+
 func TestOR3_drift_is_left_to_the_reader(t *testing.T) {
 	t.Parallel()
 	closed := epic(reprise.InProgress, "in_progress", reprise.Done, "Done")

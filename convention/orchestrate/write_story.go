@@ -91,6 +91,8 @@ func (c *recorder) storyStep(p, step string) {
 			c.cannot("the story is closed")
 		case !ok:
 			c.noPlace()
+		case step == review && c.triesAgain():
+			// What it reviews is still handed over.
 		default:
 			c.moveStory(p, to, "reset")
 		}
@@ -137,8 +139,15 @@ func (c *recorder) driveStory(story string) {
 	}
 }
 
+// triesAgain reports whether a person wants a step tried again. Only a run that is given
+// up takes back what the phases before it finished.
+func (c *recorder) triesAgain() bool {
+	return c.ev.Kind == reprise.StepReset && c.ev.Actor == reprise.Person
+}
+
 // storyFollows moves the story's own file along with the state that drives it,
-// as far as it must so that the two say the same.
+// as far as it must so that the two say the same. A failure moves nothing: the phases
+// of the story told how far it came, and what they finished stays finished.
 func (c *recorder) storyFollows(p string, status reprise.Status) {
 	s := readStory(c.r, p)
 	if s == nil {
@@ -163,9 +172,7 @@ func (c *recorder) storyFollows(p string, status reprise.Status) {
 		c.moveStory(p, done, c.ev.Text)
 	case status == reprise.Blocked:
 		c.moveStory(p, blocked, c.ev.Text)
-	case status == reprise.Failed && rankOf(now) > rankOf(inProgress):
-		c.moveStory(p, inProgress, c.ev.Text)
-	case status == reprise.Pending && rankOf(now) > rankOf(ready):
+	case status == reprise.Pending && rankOf(now) > rankOf(ready) && !(now == inReview && c.triesAgain()):
 		c.moveStory(p, ready, "reset")
 	}
 }
