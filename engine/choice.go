@@ -48,17 +48,22 @@ func (w *work) choosable(l look) error {
 	return nil
 }
 
-// offers reports whether an option exists for the run. Continuing and cleaning up always
-// do.
+// offers reports whether an option exists for the run. Cleaning up always does, and so
+// does continuing, unless the run waits for a choice that leads to no work: then there is
+// nothing to continue with.
 func (w *work) offers(l look, option string) bool {
 	means, _ := reprise.OptionOf(option)
+	options := l.Decision.Options(l.Run)
+	works := func(o reprise.Option) bool { return o.Means().Works }
 	switch {
+	case option != "" && means.Continues && means.Always && l.Decision.Action == reprise.Ask && len(options) > 0:
+		return slices.ContainsFunc(options, works)
 	case means.Always, option == reprise.OptionSkipGroup && w.skippedGroupBefore():
 		return true
 	case option == reprise.OptionFresh:
 		return l.Run.Refreshable()
 	}
-	return slices.Contains(keysOf(l.Decision.Options(l.Run)), option)
+	return slices.Contains(keysOf(options), option)
 }
 
 func keysOf(options []reprise.Option) []string {

@@ -23,6 +23,9 @@ func Review(ctx context.Context, p Project) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !ok && s.Run.Progress().Done > 0 {
+		return fmt.Sprintf("branch %s is not here, so what was built on it cannot be shown: fetch it if it is elsewhere; if it was merged or the work was done without it, the history of the project has it", s.branch), nil
+	}
 	if !ok {
 		return "nothing was built yet: there is no branch " + s.branch, nil
 	}

@@ -52,8 +52,8 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary, c engine.Choice) error {
 	s.came(reprise.OutcomeAsk)
 	options := slices.DeleteFunc(slices.Clone(j.d.Options(j.run)), func(o reprise.Option) bool { return o.Means().Shows })
-	next := s.command("resume", j.name)
-	if len(options) > 0 {
+	next := s.command("check", j.name) // giving a run up is never simply the next thing
+	if len(options) > 0 && !options[0].Means().GivesUp {
 		next = s.command("resume", j.name, "--option", options[0].Key)
 	}
 	if s.json {
@@ -66,8 +66,10 @@ func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary,
 	if !s.asks() {
 		p.gap()
 		p.next(next)
-		for _, o := range options[min(1, len(options)):] {
-			p.line("  or: %s", s.command("resume", j.name, "--option", o.Key))
+		for _, o := range options {
+			if way := s.command("resume", j.name, "--option", o.Key); way != next {
+				p.line("  or: %s", way)
+			}
 		}
 		return nil
 	}
