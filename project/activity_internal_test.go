@@ -22,7 +22,13 @@ func TestX2_OR5_what_we_recorded_is_activity(t *testing.T) {
 		"nothing on record":                  {time.Time{}, day, true},
 	} {
 		r := &reprise.Run{LastActivity: c.active, LastActivitySource: file}
-		v := &View{Run: r, Events: []reprise.Event{{Kind: reprise.RunResumed, At: day.Add(-48 * time.Hour)}, {Kind: reprise.StepStarted, At: c.event}}}
+		v := &View{Run: r, Events: []reprise.Event{
+			{Kind: reprise.RunResumed, At: day.Add(-48 * time.Hour)}, {Kind: reprise.StepStarted, At: c.event},
+			// Neither a person's word nor an undo is activity of the work.
+			{Kind: reprise.QuestionAnswered, At: day.Add(300 * 24 * time.Hour), Actor: reprise.Person},
+			{Kind: reprise.RunStopped, At: day.Add(300 * 24 * time.Hour)}, {Kind: reprise.StateRestored, At: day.Add(300 * 24 * time.Hour)},
+			{Kind: reprise.EngineLeft, At: day.Add(300 * 24 * time.Hour)},
+		}}
 		v.recall(journal)
 		want, source := c.active, file
 		if c.ours {

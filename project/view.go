@@ -192,7 +192,14 @@ func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *jo
 // run and did not leave in good order.
 var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
 
-// recall adds what events tell to a run, the last of which stands in last. What we
+// noWork are the events that are no activity of the work: what a person is asked and
+// says, that the run was given up or brought back, and that nobody is at work.
+var noWork = []reprise.EventKind{
+	reprise.QuestionAsked, reprise.QuestionAnswered, reprise.QuestionSkipped, reprise.AnswerApplied, reprise.AnswerWithdrawn,
+	reprise.RunStopped, reprise.StateRestored, reprise.EngineLeft,
+}
+
+// recall adds what events tell to a run, the last of which stands in last. Work that we
 // recorded is activity, too, whatever the files have a place for: some keep a day,
 // some nothing of most steps. Of an own run only the journal says what was done.
 func (v *View) recall(last reprise.Source) {
@@ -206,7 +213,11 @@ func (v *View) recall(last reprise.Source) {
 		return
 	}
 	r.Dates = append(slices.Clip(r.Dates), reprise.Dated{At: r.LastActivity, Source: r.LastActivitySource})
-	r.Active(v.Events[n-1].At, last)
+	for _, e := range v.Events {
+		if !slices.Contains(noWork, e.Kind) {
+			r.Active(e.At, last)
+		}
+	}
 	if r.State == reprise.NotStarted && slices.Contains(takenUp, v.Events[n-1].Kind) {
 		r.State, r.Reason = reprise.Interrupted, "the work was cut off before its first step"
 	}
