@@ -20,6 +20,7 @@
 package eventrun
 
 import (
+	"errors"
 	"io/fs"
 	"path"
 	"sort"
@@ -78,11 +79,12 @@ func runsIn(fsys fs.FS, dir string) []reprise.Ref {
 	return refs
 }
 
-// isRun reports whether a folder holds an artifact that only a run has.
+// isRun reports whether a folder holds an artifact that only a run has. One that may not
+// be read counts: a run must not vanish.
 func isRun(fsys fs.FS, dir string) bool {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
-		return false
+		return errors.Is(err, fs.ErrPermission)
 	}
 	for _, e := range entries {
 		if knownArtifact(e.Name()) {

@@ -1,9 +1,12 @@
 package eventrun_test
 
 import (
+	"io/fs"
+	"strings"
 	"testing"
 	"testing/fstest"
 
+	"reprise"
 	"reprise/convention/conventiontest"
 	"reprise/convention/eventrun"
 )
@@ -50,4 +53,38 @@ func FuzzLedgers(f *testing.F) {
 			t.Fatal(runs, err)
 		}
 	})
+}
+
+// locked is a file system in which one folder may not be read.
+type locked struct {
+	fstest.MapFS
+	dir string
+}
+
+func (l locked) Open(name string) (fs.File, error) {
+	if name == l.dir || strings.HasPrefix(name, l.dir+"/") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return l.MapFS.Open(name)
+}
+
+func (l locked) ReadDir(name string) ([]fs.DirEntry, error) {
+	if _, err := l.Open(name); err != nil {
+		return nil, err
+	}
+	return l.MapFS.ReadDir(name)
+}
+
+func TestRunWhoseFolderMayNotBeReadIsListedAndBlocked(t *testing.T) {
+	files := locked{fstest.MapFS{
+		".agent-memory/runs/a/prd.md": {Data: []byte("# a\n")}, ".agent-memory/runs/b/prd.md": {Data: []byte("# b\n")},
+	}, ".agent-memory/runs/a"}
+	refs, err := eventrun.New().Find(files)
+	if err != nil || len(refs) != 2 {
+		t.Fatalf("%v, %v", refs, err)
+	}
+	r, err := reprise.Load(eventrun.New(), files, refs[0])
+	if err != nil || r.State != reprise.Unreadable || len(r.Findings) != 1 || r.Findings[0].Severity != reprise.Blocking {
+		t.Errorf("%+v, %v", r, err)
+	}
 }

@@ -3,6 +3,7 @@ package eventrun
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -60,6 +61,9 @@ func (a artifact) there() bool {
 
 // Load implements reprise.Layout.
 func (Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
+	if _, err := fs.ReadDir(fsys, ref.Path); errors.Is(err, fs.ErrPermission) {
+		return &reprise.Run{Ref: ref, State: reprise.Unreadable, Reason: "the folder of the run cannot be read: permission denied"}, nil
+	}
 	return load(fsys, ref).run, nil
 }
 
