@@ -90,6 +90,11 @@ func TestDamage_of_a_state_file_never_makes_the_answer_better(t *testing.T) {
 					if err == nil {
 						err = damage.do(at, data)
 					}
+					if err == nil && strings.HasPrefix(damage.name, "cut off") {
+						// A write that was torn is as old as the interruption.
+						old := time.Date(2026, 2, 14, 0, 0, 0, 0, time.UTC)
+						err = os.Chtimes(at, old, old)
+					}
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -107,7 +112,7 @@ func TestDamage_of_a_state_file_never_makes_the_answer_better(t *testing.T) {
 func judged(t *testing.T, dir string) *project.Judgement {
 	t.Helper()
 	j, err := project.Judge(t.Context(), dir, project.JudgeOptions{
-		Options: project.Options{Now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, Full: true,
+		Options: project.Options{Now: time.Now()}, Full: true,
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
 	})
 	if err != nil {

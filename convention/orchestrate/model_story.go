@@ -72,12 +72,15 @@ func storyOfFile(f *doc.File) *storyDoc {
 		n := f.YAML()
 		s.readFront(ledger.Root(f, n))
 		s.criteria = n.Has("acceptance_criteria") || n.Has("acceptanceCriteria") || n.Has("tasks")
-		return s
+	} else {
+		m := f.Markdown()
+		s.title = m.Title()
+		s.readFront(ledger.Root(f, m.Front))
+		s.readBody(m)
 	}
-	m := f.Markdown()
-	s.title = m.Title()
-	s.readFront(ledger.Root(f, m.Front))
-	s.readBody(m)
+	if s.title == "" && len(s.fields) == 0 && s.boxes == 0 && !s.criteria {
+		f.Lost(reprise.CodeUnreadable, 0, "nothing of a story is left in it: neither title nor status nor tasks", "bring the story back, from git or a backup; remove the file if there never was one")
+	}
 	return s
 }
 

@@ -21,6 +21,9 @@ func (l *loader) qaLoop(f *doc.File, root ledger.Value) {
 	}
 	l.timesIn(f, root)
 	l.loop = readLoop(root)
+	if lp := l.loop; story.Str() == "" && lp.word == "" && lp.last == "" && lp.iteration == 0 {
+		f.Lost(reprise.CodeUnreadable, 0, "names neither story, status, iteration nor verdict of a QA loop", "bring the file back, from git or a backup; remove it if it is no QA loop's")
+	}
 	l.loopSteps()
 	l.loopState()
 	l.attachStory(hint, story.Source(), loopLedger, l.loop.word, inReview)
