@@ -72,16 +72,17 @@ func (p *page) staged(j judged) {
 
 // summary is the saved state before a person decides to resume it.
 func (p *page) summary(j judged) {
-	verb, since := "Resume: ", "Last active: "
+	verb, since, when := "Resume: ", "Last active: ", fmt.Sprintf("%s (%s)", p.ago(j), j.plan.AgeBand)
 	switch j.d.State {
 	case reprise.Interrupted:
 		since = "Interrupted: "
 	case reprise.NotStarted:
-		verb = "Start: "
+		// A plan does not get stale: no check warns of its age.
+		verb, when = "Start: ", p.ago(j)
 	}
 	p.banner(verb + subject(j.run))
 	p.gap()
-	p.pair(since, fmt.Sprintf("%s (%s)", p.ago(j), j.plan.AgeBand))
+	p.pair(since, when)
 	p.place("State source: ", j.plan.StateSource)
 	p.completed(j)
 	p.heading("Resume point:")
