@@ -26,17 +26,11 @@ type Doubt struct {
 }
 
 // The prefixes of questions about steps whose end the files lost, and about steps that
-// the files alone mark done or started.
+// the files alone call done.
 const (
 	LostPrefix    = "lost-"
 	ClaimedPrefix = "claimed-"
-	BegunPrefix   = "begun-"
 )
-
-// AsksDoubt reports whether a question is about a doubt.
-func AsksDoubt(id string) bool {
-	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
-}
 
 // Reopened gives the end of a step that was accepted and that the files mark open all
 // the same; nil for any other step.
@@ -77,19 +71,11 @@ func doubts(v *View) (out []Doubt) {
 	}
 	lost := Doubt{Prefix: LostPrefix, Done: "it is done", Again: "do it again"}
 	claimed := Doubt{Prefix: ClaimedPrefix, Done: lost.Done, Again: "do it"}
-	begun := Doubt{Prefix: BegunPrefix, Done: lost.Done, Again: lost.Again}
 	keeps := convention.Of(v.Run.Layout).Appends
 	for i := range v.Run.Steps {
 		s := &v.Run.Steps[i]
-		_, busy := v.AtWork[s.ID]
-		end := reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "it is done, says a person"}
-		switch {
-		case busy:
-		case s.Claimed:
-			claimed.Ends = append(claimed.Ends, end)
-		case v.Run.FromFile && s.Status == reprise.InProgress && !s.Ours && !s.Again:
-			// Its start is lost, and with it whether it may be done twice.
-			begun.Ends = append(begun.Ends, end)
+		if _, busy := v.AtWork[s.ID]; s.Claimed && !busy {
+			claimed.Ends = append(claimed.Ends, reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "it is done, says a person"})
 		}
 		if !keeps {
 			continue
@@ -120,18 +106,6 @@ func doubts(v *View) (out []Doubt) {
 		}
 		out = append(out, claimed.about(v.Run, text))
 	}
-	if names := stepsOf(begun.Ends); len(names) > 0 {
-		list := strings.Join(names, ", ")
-		text := list + " were started and cut off, and the journal has lost that. Are they done?"
-		if len(names) == 1 {
-			text = list + " was started and cut off, and the journal has lost that. Is it done?"
-		}
-		begun.Finding = reprise.Finding{
-			Code:    reprise.CodeUnrecordedEnd,
-			Message: "only the files of the run tell that " + list + " started: nothing is started again before you decide",
-		}
-		out = append(out, begun.about(v.Run, text))
-	}
 	return out
 }
 
@@ -152,12 +126,6 @@ func (d Doubt) about(r *reprise.Run, text string) Doubt {
 			return d
 		}
 	}
-}
-
-// askUnrecorded adds what a person is asked about a run without a journal.
-func (v *View) askUnrecorded() {
-	v.Doubts = doubts(v)
-	v.Run.Asks = v.asks()
 }
 
 // asks lists what a person is asked before anything is started, and was not asked yet.
