@@ -166,7 +166,7 @@ w="$PROJECT/.auto-claude/worktrees/tasks/001-health-endpoint"; [ ! -d "$w" ] || 
 	{name: "plan garbled", only: "build", script: `n=0; for f in $(find "$PROJECT" -name implementation_plan.json); do cp "$f" "$OUT/kept"; echo '{' > "$f"; done; exit 0`, says: "plan cannot be read", most: 1, fix: `for f in $(find "$PROJECT" -name implementation_plan.json); do cp "$OUT/kept" "$f"; done`},
 	{name: "marks all done", only: "build", script: `for f in $(find "$PROJECT" -name implementation_plan.json); do sed -i 's/"pending"/"completed"/' "$f"; done; exit 0`, says: "without a result, a commit", most: 3},
 	{name: "story marked done", only: "sdc", script: `sed -i 's/^Ready$/Done/;s/^InProgress$/Done/;s/^In Progress$/Done/;s/\[ \]/[x]/' "$PROJECT/$STATE"; exit 0`},
-	{name: "story emptied", only: "sdc", script: `: > "$PROJECT/$STATE"; exit 0`, says: "the story is empty", most: 2},
+	{name: "story emptied", only: "sdc", script: `cp "$PROJECT/$STATE" "$OUT/kept"; : > "$PROJECT/$STATE"; exit 0`, says: "nothing of a story is left", most: 2, fix: `cp "$OUT/kept" "$PROJECT/$STATE"`},
 	{name: "STATE.md deleted", only: "plans", script: `rm "$PROJECT/$STATE/STATE.md"; exit 0`, says: "01-SUMMARY.md is not there|says \\\"partial|partial", most: 3},
 	{name: "other plan marked done", only: "plans", script: `mkdir -p "$PROJECT/$STATE/summaries"; echo '# Summary' > "$PROJECT/$STATE/summaries/02-SUMMARY.md"; exit 0`, says: "01-SUMMARY.md is not there|partial", most: 3},
 	{name: "workflow changed", only: "flow", script: `sed -i 's/Make c/Make d/' "$PROJECT/flow.yaml"; exit 3`, says: "changed|exit code 3", most: 3, fix: `sed -i 's/Make d/Make c/' "$PROJECT/flow.yaml"`},

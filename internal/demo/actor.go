@@ -145,6 +145,10 @@ func write(name, text string) error {
 	// Whole or not at all: a file that is cut off in the middle is for a person
 	// to look at, and that is shown elsewhere.
 	temp := fmt.Sprintf("%s.%d.tmp", name, os.Getpid()) // others may make the same
+	if result := os.Getenv("REPRISE_RESULT"); result != "" {
+		// Outside of what is committed: who works beside it must not take it for work.
+		temp = filepath.Join(filepath.Dir(result), filepath.Base(temp))
+	}
 	if err := os.WriteFile(temp, []byte(text), 0o644); err != nil {
 		return err
 	}
