@@ -39,36 +39,44 @@ func outside(program *string, job Job) error {
 	if strings.ContainsRune(*program, filepath.Separator) {
 		return nil
 	}
-	at, err := proc.Find(*program, job.Env, job.Dir, job.Project)
+	at, err := found(*program, job.Env, job.Dir, job.Dir, job.Project)
+	if err == nil {
+		*program = at
+	}
+	return err
+}
+
+// found looks a program up that is to be started in a folder. The error is a *StartError.
+func found(program string, env []string, dir string, without ...string) (string, error) {
+	at := program
+	if strings.ContainsRune(at, filepath.Separator) && !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	at, err := proc.Find(at, env, without...)
 	if err != nil {
 		missing := &shim.NotFoundError{Text: err.Error()}
-		return &StartError{Command: *program, Cause: missing, Advice: advice(missing, job.Dir)}
+		return "", &StartError{Command: program, Cause: missing, Advice: advice(missing, dir)}
 	}
-	*program = at
-	return nil
+	return at, nil
 }
 
 // CanStart tells why the program of an agent could not be started in a project, nil if
 // it is there or none is named. It starts nothing.
 func CanStart(o Options, env []string, project string) error {
-	made, err := New(o)
+	p, err := presetOf(o)
 	if err != nil {
 		return err
 	}
-	program, without := made.(*driver).preset.Program, []string{project}
+	program, without := p.Program, []string{project}
 	if len(o.Command) > 0 {
 		program = o.Command[0]
 	}
-	if made.(*driver).preset.Name == Command {
+	if p.Name == Command {
 		without = nil // a person's own command may be one of the project
 	}
-	at := program
-	if strings.ContainsRune(at, filepath.Separator) && !filepath.IsAbs(at) {
-		at = filepath.Join(project, at)
+	if program == "" {
+		return nil
 	}
-	if _, err := proc.Find(at, env, without...); err != nil && program != "" {
-		missing := &shim.NotFoundError{Text: err.Error()}
-		return &StartError{Command: program, Cause: missing, Advice: advice(missing, project)}
-	}
-	return nil
+	_, err = found(program, env, project, without...)
+	return err
 }

@@ -106,14 +106,23 @@ func New(o Options) (Agent, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	p, err := presetOf(o)
+	if err != nil {
+		return nil, err
+	}
+	o.Preset = p.Name
+	return &driver{p, o}, nil
+}
+
+// presetOf gives the preset that options name.
+func presetOf(o Options) (Preset, error) {
 	name := cmp.Or(o.Preset, Command)
 	for _, p := range Presets() {
 		if p.Name == name {
-			o.Preset = name
-			return &driver{p, o}, nil
+			return p, nil
 		}
 	}
-	return nil, &UnknownPresetError{o.Preset}
+	return Preset{}, &UnknownPresetError{o.Preset}
 }
 
 // driver starts agents of one preset.

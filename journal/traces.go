@@ -24,15 +24,14 @@ type Traces struct {
 	Open bool
 }
 
+// NewTraces gives traces of nothing.
+func NewTraces() *Traces {
+	return &Traces{Wrote: map[string][]reprise.Hash{}, Left: map[string][]reprise.Hash{}, Keys: map[string]bool{}, Commits: map[string]time.Time{}}
+}
+
 // Read adds what a journal tells, of the generations that count. With an error it holds
 // what could be read.
 func (t *Traces) Read(store *durable.Store, name string, counts func(generation uint64) bool) error {
-	if t.Keys == nil {
-		t.Left, t.Keys, t.Commits = map[string][]reprise.Hash{}, map[string]bool{}, map[string]time.Time{}
-	}
-	if t.Wrote == nil {
-		t.Wrote = map[string][]reprise.Hash{}
-	}
 	var hist History
 	var restored *reprise.Event // an undo that nothing followed may be half done
 	var files trail

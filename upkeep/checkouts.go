@@ -103,10 +103,6 @@ func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoRep
 	}
 	snap := &list[i]
 	var repo repository
-	now, err := repo.present(ctx, store, snap)
-	if err != nil {
-		return nil, err
-	}
 	plan, err := t.planUndo(ctx, store, &repo, snap, all)
 	if err != nil {
 		return nil, err
@@ -117,17 +113,16 @@ func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoRep
 		return nil, err
 	}
 	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: "snapshot " + id}
-	told := (&whose{snap: snap}).about
-	if all {
-		told = nil
-	} else {
+	var told func(log string) bool
+	if !all {
+		told = func(log string) bool { return isOf(snap, log) }
 		runs = slices.DeleteFunc(runs, func(r *reprise.Run) bool { return !told(journal.Name(r.Ref)) })
 	}
 	if err := errors.Join(others.restored(store.Dir(), runs, ev), journal.Restored(store, ev, told)); err != nil {
 		return nil, err
 	}
 	o := plan.options(all)
-	o.Runs, o.Checkouts = now, func(snap *durable.Snapshot) error {
+	o.Checkouts = func(snap *durable.Snapshot) error {
 		for _, r := range snap.Runs {
 			if r.Checkout == nil {
 				continue

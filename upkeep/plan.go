@@ -27,6 +27,8 @@ type UndoPlan struct {
 	Others []string
 	// Missing is what the snapshot does not hold, and what could not be told apart.
 	Missing []string
+
+	now []durable.RunState // the runs of the snapshot as they stand
 }
 
 // Kept is a file that an undo leaves alone.
@@ -45,7 +47,7 @@ func (k Kept) String() string {
 
 // options is what an undo is told of the plan.
 func (p *UndoPlan) options(all bool) durable.UndoOptions {
-	o := durable.UndoOptions{All: all, Keep: map[string]bool{}, KeepHead: p.HeadStays != ""}
+	o := durable.UndoOptions{Runs: p.now, All: all, Keep: map[string]bool{}, KeepHead: p.HeadStays != ""}
 	for _, k := range p.Kept {
 		o.Keep[k.Path] = true
 	}
@@ -69,13 +71,12 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 	if err != nil {
 		return nil, err
 	}
-	now, err := repo.present(ctx, store, snap)
-	if err != nil {
+	if plan.now, err = repo.present(ctx, store, snap); err != nil {
 		return nil, err
 	}
 	for i, r := range snap.Runs {
 		if r.Checkout != nil {
-			if text := worktree.Describe(now[i].Checkout, r.Checkout); text != "" {
+			if text := worktree.Describe(plan.now[i].Checkout, r.Checkout); text != "" {
 				plan.Moves = append(plan.Moves, text)
 			}
 		}
@@ -89,7 +90,7 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 	for _, l := range snap.Left {
 		plan.Missing = append(plan.Missing, fmt.Sprintf("%s is not in the snapshot: %s", l.Path, l.Why))
 	}
-	w, err := t.whose(ctx, store, repo, snap)
+	w, err := since(ctx, store, repo, snap)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type whose struct {
 	snap   *durable.Snapshot
 	store  *durable.Store
 	repo   *gitx.Repo // nil without git
-	traces journal.Traces
+	traces *journal.Traces
 	// ours and others are the files that commits changed since, foreign the commits
 	// that are not the runs'.
 	ours, others map[string]bool
@@ -34,11 +34,11 @@ type whose struct {
 	unread       []string
 }
 
-// whose asks the journals, the snapshots and git.
-func (t Tender) whose(ctx context.Context, store *durable.Store, g *repository, snap *durable.Snapshot) (*whose, error) {
+// since asks the journals, the snapshots and git what was changed since a snapshot.
+func since(ctx context.Context, store *durable.Store, g *repository, snap *durable.Snapshot) (*whose, error) {
 	w := &whose{
 		snap: snap, store: store, ours: map[string]bool{}, others: map[string]bool{}, changed: map[string]bool{},
-		brought: func(string) bool { return false },
+		brought: func(string) bool { return false }, traces: journal.NewTraces(),
 	}
 	list, err := store.Snapshots()
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *whose) readJournals(list []durable.Snapshot) error {
 		}
 		at[s.Gen] = true
 		for _, f := range s.Writes {
-			w.traces.Wrote = appendTo(w.traces.Wrote, f.Path, f.Hash)
+			w.traces.Wrote[f.Path] = append(w.traces.Wrote[f.Path], f.Hash)
 		}
 	}
 	names, err := w.store.Logs()
@@ -83,7 +83,7 @@ func (w *whose) readJournals(list []durable.Snapshot) error {
 		return err
 	}
 	for _, name := range names {
-		own := w.about(name)
+		own := isOf(w.snap, name)
 		err := w.traces.Read(w.store, name, func(gen uint64) bool { return gen >= w.snap.Gen && (own || at[gen]) })
 		var damage *durable.DamageError
 		if errors.As(err, &damage) {
@@ -95,18 +95,10 @@ func (w *whose) readJournals(list []durable.Snapshot) error {
 	return nil
 }
 
-func appendTo(m map[string][]reprise.Hash, name string, h reprise.Hash) map[string][]reprise.Hash {
-	if m == nil {
-		m = map[string][]reprise.Hash{}
-	}
-	m[name] = append(m[name], h)
-	return m
-}
-
-// about reports whether a journal is that of a run of the snapshot. One of an earlier
+// isOf reports whether a journal is that of a run of a snapshot. One of an earlier
 // version does not name its runs: then all are.
-func (w *whose) about(log string) bool {
-	return w.snap.Runs == nil || slices.ContainsFunc(w.snap.Runs, func(r durable.RunState) bool {
+func isOf(snap *durable.Snapshot, log string) bool {
+	return snap.Runs == nil || slices.ContainsFunc(snap.Runs, func(r durable.RunState) bool {
 		return journal.Names(log, reprise.Ref{Layout: r.Layout, ID: r.ID, Path: r.Path})
 	})
 }
@@ -128,17 +120,17 @@ func (w *whose) readGit(ctx context.Context, to *durable.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	var since time.Time // when the attempt began whose commits follow
+	var from time.Time // when the attempt began whose commits follow
 	for _, c := range commits {
 		began, ends := w.traces.Commits[c.Hash]
 		if ends {
-			since = began.Truncate(time.Second) // as precise as git is
+			from = began.Truncate(time.Second) // as precise as git is
 		}
 		files := w.ours
 		// Agents may commit without a trailer: the attempt's last one is on record.
-		own := ends || len(c.Steps) == 0 && !since.IsZero() && !c.At.Before(since)
+		own := ends || len(c.Steps) == 0 && !from.IsZero() && !c.At.Before(from)
 		if !own && !slices.ContainsFunc(c.Steps, w.made) {
-			since, files, w.foreign = time.Time{}, w.others, append(w.foreign, c)
+			from, files, w.foreign = time.Time{}, w.others, append(w.foreign, c)
 		}
 		for _, f := range c.Files {
 			files[f.Path] = true
@@ -194,8 +186,8 @@ func (w *whose) runs(name string) (alone, too bool, err error) {
 	case w.brought(name), now.IsZero() && w.state(name):
 		return true, too, nil
 	case len(left) > 0:
-		print, err := w.repo.Print(w.inRepo(name))
-		return slices.Contains(left, print) || slices.Contains(left, reprise.Hash{}), too, err
+		is, err := w.repo.Print(w.inRepo(name))
+		return slices.Contains(left, is) || slices.Contains(left, reprise.Hash{}), too, err
 	}
 	return w.traces.Open, too, nil
 }

@@ -1,6 +1,8 @@
 package eventrun
 
 import (
+	"fmt"
+	"path"
 	"strconv"
 
 	"reprise"
@@ -42,4 +44,28 @@ func (d *damage) report(r *doc.Reader, name string) {
 			})
 		}
 	}
+}
+
+func (lr *logReader) wrong(code string, line int, message, hint string) {
+	lr.damage.add(reprise.Finding{
+		Code: code, Severity: reprise.Warning, Subject: path.Base(lr.name),
+		Message: message, Source: reprise.Source{File: lr.name, Line: line}, Hint: hint,
+	})
+}
+
+func (lr *logReader) untidy(line int) {
+	lr.damage.add(reprise.Finding{
+		Code: reprise.CodeSalvaged, Severity: reprise.Info, Subject: path.Base(lr.name),
+		Message: "not one event per line; all of it was read", Source: reprise.Source{File: lr.name, Line: line},
+	})
+}
+
+// foreign notes an event of another run. It counts all the same: the folder may
+// have been renamed, and ids are written by models.
+func (lr *logReader) foreign(id string, line int) {
+	if lr.damage.counts[reprise.CodeAmbiguous] > 0 {
+		return
+	}
+	lr.wrong(reprise.CodeAmbiguous, line, fmt.Sprintf("an event here names run %q, not %q; it is counted", doc.Clip(id, 60), doc.Clip(lr.runID, 60)),
+		"if the file belongs to another run, move it there")
 }

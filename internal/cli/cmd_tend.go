@@ -421,7 +421,7 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, all bool) {
 		p.line("This is undone as well; nothing of it is deleted:")
 		p.some("  ! ", kept)
 	default:
-		p.line("The run did not do this, and it stays:")
+		p.line("Others changed this since, and it stays:")
 		p.some("  ", kept)
 		p.line("`reprise undo %s --all` undoes it as well.", s.ID)
 	}
