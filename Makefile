@@ -3,6 +3,11 @@ GO ?= go
 FUZZTIME ?= 60s
 BIN := bin/reprise
 
+# One set of build flags for everything but the race detector, so that vet, the tests and
+# the program that the tests start are compiled once.
+export CGO_ENABLED := 0
+export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
+
 .PHONY: all build test nightly mutants check generate fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents
 
 # What the tests choose at random: something else for every commit, and the same for
@@ -12,7 +17,7 @@ export REPRISE_SEED ?= $(shell printf '%d' 0x$$(git rev-parse --short=12 HEAD 2>
 all: build
 
 build: ## the program, in bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags="-s -w" -o $(BIN) ./cmd/reprise
+	$(GO) build -ldflags="-s -w" -o $(BIN) ./cmd/reprise
 
 # The packages that share memory between goroutines: with a C compiler they are tested
 # under the race detector. It compiles whatever they import a second time, so a package
@@ -23,7 +28,7 @@ test: check ## formatting, vet, and every test; of kills, power cuts and damage 
 	@for a in $(PINNED); do test -e $(AGENTS)/$$a || echo "agents: $$a is not here, the tests that drive it are left out; make agents fetches it"; done
 	@echo "REPRISE_SEED=$(REPRISE_SEED)"
 	@if command -v gcc >/dev/null 2>&1; then \
-	  echo "$(GO) test -race $(CONCURRENT)"; $(GO) test -vet=off -race $(CONCURRENT); raced=$$?; \
+	  echo "$(GO) test -race $(CONCURRENT)"; CGO_ENABLED=1 $(GO) test -vet=off -race $(CONCURRENT); raced=$$?; \
 	  $(GO) test -vet=off -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))") && exit $$raced; \
 	else echo "race detector: left out, it needs a C compiler"; $(GO) test -vet=off -timeout 30m ./...; fi
 

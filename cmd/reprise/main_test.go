@@ -11,6 +11,7 @@ import (
 	"testing"
 )
 
+// build builds the program as it is published.
 func build(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "reprise")
@@ -22,10 +23,15 @@ func build(t *testing.T) string {
 	return bin
 }
 
+func TestPublished_program(t *testing.T) {
+	bin := build(t)
+	t.Run("is small and starts quickly", func(t *testing.T) { startsQuickly(t, bin) })
+	t.Run("writes plain text into a pipe", func(t *testing.T) { writesPlainText(t, bin) })
+}
+
 // The program is called from shell prompts: what every package does before main
 // is paid at every prompt.
-func TestBudget_start_up_and_size(t *testing.T) {
-	bin := build(t)
+func startsQuickly(t *testing.T, bin string) {
 	info, err := os.Stat(bin)
 	if err != nil {
 		t.Fatal(err)
@@ -71,9 +77,8 @@ func TestBudget_start_up_and_size(t *testing.T) {
 	}
 }
 
-// No escape sequence reaches a pipe, and nothing asks a terminal questions.
-func TestX10_a_pipe_gets_plain_text(t *testing.T) {
-	bin := build(t)
+// X10: no escape sequence reaches a pipe, and nothing asks a terminal questions.
+func writesPlainText(t *testing.T, bin string) {
 	for _, args := range [][]string{{"status", "../../examples"}, {"--help"}, {"detect", "-C", "../../examples"}} {
 		out, err := exec.Command(bin, args...).CombinedOutput()
 		if _, ok := err.(*exec.ExitError); err != nil && !ok {

@@ -216,12 +216,17 @@ func asNobody(t *testing.T, dir string, args ...string) []byte {
 	return out
 }
 
-// nobody builds the program and gives what runs it without root's rights.
+// nobody copies the program to where everybody may read it and gives what runs it without
+// root's rights.
 func nobody(t *testing.T) func(dir string, args ...string) (out []byte, told string, code int) {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "reprise")
-	if out, err := exec.Command("go", "build", "-o", bin, "reprise/cmd/reprise").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	program, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = os.WriteFile(bin, program, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	for p := bin; p != "/"; p = filepath.Dir(p) {
 		os.Chmod(p, 0o755)
@@ -229,7 +234,7 @@ func nobody(t *testing.T) func(dir string, args ...string) (out []byte, told str
 	return func(dir string, args ...string) ([]byte, string, int) {
 		t.Helper()
 		cmd := exec.Command(bin, args...)
-		cmd.Dir = dir
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "REPRISE_TEST_PROGRAM=1")
 		if os.Geteuid() == 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		}
