@@ -8,6 +8,9 @@ BIN := bin/reprise
 export CGO_ENABLED := 0
 export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 
+# Compilers, tests and the programs that they start collect garbage as the program does.
+export GOGC ?= 400
+
 .PHONY: all build test nightly mutants check generate fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents
 
 # What the tests choose at random: something else for every commit, and the same for
