@@ -187,3 +187,15 @@ func (t *jsonTree) doubled(n *Node) {
 func lineAt(data []byte, offset int) int {
 	return bytes.Count(data[:min(max(offset, 0), len(data))], []byte{'\n'}) + 1
 }
+
+// StandardJSON gives JSON with comments and trailing commas, as settings files of
+// programs have them, as plain JSON of the same length: each value keeps its place. A
+// text that is neither is returned as it is.
+func StandardJSON(data []byte) []byte {
+	body := bytes.TrimPrefix(data, bom)
+	plain, err := hujson.Standardize(bytes.Clone(body))
+	if err != nil || len(plain) != len(body) {
+		return data
+	}
+	return append(bytes.Clone(data[:len(data)-len(body)]), plain...)
+}
