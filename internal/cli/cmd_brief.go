@@ -66,16 +66,21 @@ func (a *app) brief(ctx context.Context, flags upkeepFlags, arg, reader string) 
 	if err != nil {
 		return err
 	}
-	in.For = reader
-	for _, j := range list[1:] {
-		in.Others = append(in.Others, briefing.Other{Name: j.name, Run: j.run, Decision: j.d})
-	}
+	in.For, in.Others = reader, othersOf(list)
 	b := briefing.Make(in)
 	if a.json {
 		return a.writeJSON(a.out, briefDocument(found.Root, b))
 	}
 	_, err = fmt.Fprint(a.out, b.Text())
 	return err
+}
+
+// othersOf are the runs of a list beside the first, for its briefing.
+func othersOf(list []judged) (out []briefing.Other) {
+	for _, j := range list[1:] {
+		out = append(out, briefing.Other{Name: j.name, Run: j.run, Decision: j.d})
+	}
+	return out
 }
 
 // briefingOf gathers what a briefing of a run is made of.

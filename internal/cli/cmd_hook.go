@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"reprise/briefing"
+	"reprise/internal/durable"
+	"reprise/internal/hook"
+	"reprise/project"
+)
+
+// hookTime is how long a hook thinks at most. A session waits for it: with starting and
+// ending it answers within 150 ms.
+const hookTime = 125 * time.Millisecond
+
+func (a *app) newHook() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hook",
+		Short: "Have agent CLIs and git tell of interrupted work by themselves",
+		Long: "A session that begins in a project with interrupted work gets a briefing of it into\n" +
+			"its context: all open runs, at most 10,000 characters, nothing where none is open.\n" +
+			"When it ends, stops or is compacted, that is noted for the runs it worked on.\n" +
+			"A hook answers within 150 ms or says nothing, and never fails the tool.",
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.newHookChange("install", "Add our hooks to the settings of a tool", hook.Tool.Install),
+		a.newHookChange("uninstall", "Take our hooks out of the settings of a tool", func(t hook.Tool, old []byte, _ string) ([]byte, error) { return t.Uninstall(old) }),
+		a.newHookRun())
+	return cmd
+}
+
+// toolNames are the tools a hook can be for.
+func toolNames() (out []string) {
+	for _, t := range hook.Tools() {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+// toolOf gives the tool that a person names.
+func toolOf(name string) (hook.Tool, error) {
+	t, known := hook.Find(name)
+	if !known {
+		return t, misuse("no tool is called %q; it can be %s", name, strings.Join(toolNames(), ", "))
+	}
+	return t, nil
+}
+
+// hookFlags say whose settings are changed.
+type hookFlags struct {
+	upkeepFlags
+	user, project bool
+}
+
+// newHookChange makes the command that changes a tool's settings.
+func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []byte, program string) ([]byte, error)) *cobra.Command {
+	var flags hookFlags
+	cmd := &cobra.Command{
+		Use:   verb + " " + strings.Join(toolNames(), "|"),
+		Short: short,
+		Long: short + ". Of the file only the bytes of our own\n" +
+			"entries change; comments and layout stay, and uninstall restores what was there.\n\n" +
+			"The settings are those of the user, or with --project those of the project that are\n" +
+			"yours alone where the tool has such. git has hooks of the project only: one line in\n" +
+			"post-checkout, where core.hooksPath says, before what is there.",
+		Example:   "  reprise hook " + verb + " claude\n  reprise hook " + verb + " codex --project\n  reprise hook " + verb + " git --dry-run",
+		Args:      args(cobra.ExactArgs(1)),
+		ValidArgs: toolNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tool, err := toolOf(args[0])
+			if err != nil {
+				return err
+			}
+			return a.changeHooks(cmd.Context(), tool, flags, change)
+		},
+	}
+	cmd.Flags().StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
+	cmd.Flags().BoolVar(&flags.user, "user", false, "the settings of the user (the default but for git)")
+	cmd.Flags().BoolVar(&flags.project, "project", false, "the settings of this project")
+	cmd.Flags().BoolVarP(&flags.dry, "dry-run", "n", false, "show the change and make none")
+	cmd.MarkFlagsMutuallyExclusive("user", "project")
+	return cmd
+}
+
+// changeHooks changes the settings of a tool, or shows how.
+func (a *app) changeHooks(ctx context.Context, tool hook.Tool, flags hookFlags, change func(t hook.Tool, old []byte, program string) ([]byte, error)) error {
+	if err := a.isPerson(flags.upkeepFlags); err != nil {
+		return err
+	}
+	place, err := a.hookPlace(ctx, tool, flags)
+	if err != nil {
+		return fail(exitBlocked, "", "find the settings of %s: %w", tool.Name, err)
+	}
+	program, err := ownPath()
+	if err != nil {
+		return err
+	}
+	var before, after []byte
+	dry := errors.New("a dry run")
+	err = durable.Rewrite(place.Path, place.Perm, func(old []byte) ([]byte, error) {
+		next, err := change(tool, old, program)
+		if before, after = old, next; err == nil && flags.dry {
+			err = dry
+		}
+		return next, err
+	})
+	if err != nil && !errors.Is(err, dry) {
+		return err
+	}
+	a.page(a.out).hooks(tool, place.Path, durable.Diff(filepath.ToSlash(strings.TrimPrefix(place.Path, "/")), before, after), flags.dry)
+	return nil
+}
+
+// hooks tells what became of the settings of a tool.
+func (p *page) hooks(tool hook.Tool, path, diff string, dry bool) {
+	switch {
+	case diff == "":
+		p.para("", tool.Name+": nothing to change in "+path, linesAll)
+	case dry:
+		p.diff(diff)
+	default:
+		p.para("", tool.Name+": changed "+path, linesAll)
+		if tool.Note != "" && strings.Contains(diff, "\n+") {
+			p.marked("", "!", yellow, tool.Note, linesAll)
+		}
+	}
+}
+
+// hookPlace is the file that is changed.
+func (a *app) hookPlace(ctx context.Context, tool hook.Tool, flags hookFlags) (hook.Place, error) {
+	if !flags.project && (tool.Name != hook.Git || flags.user) {
+		return tool.UserPlace(a.env)
+	}
+	root, _ := a.locate(flags.dir)
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return hook.Place{}, err
+	}
+	return tool.ProjectPlace(ctx, root, os.Environ())
+}
+
+// ownPath is what others call this program by: the name it was called by, where that is
+// this program, since a link in its place stays when it is updated.
+func ownPath() (string, error) {
+	own, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	called, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return own, nil
+	}
+	if called, err = filepath.Abs(called); err != nil {
+		return own, nil
+	}
+	here, err := os.Stat(own)
+	if there, no := os.Stat(called); err == nil && no == nil && os.SameFile(here, there) {
+		return called, nil
+	}
+	return own, nil
+}
+
+func (a *app) newHookRun() *cobra.Command {
+	return &cobra.Command{
+		Use:   "run TOOL MOMENT",
+		Short: "What the installed hooks call; it always ends with 0",
+		Long: "Called by a tool at a turn of a session: start, stop, compact or end. It reads what\n" +
+			"the tool tells on standard input and prints what the tool passes on to the model.\n" +
+			"It takes at most 150 ms, prints no errors, and always ends with 0.",
+		Example: "  reprise hook run claude start < /dev/null",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if tool, known := hook.Find(strings.Join(args[:min(1, len(args))], "")); known && len(args) == 2 {
+				a.runHook(cmd.Context(), tool, hook.Moment(args[1]))
+			}
+			return nil
+		},
+	}
+}
+
+// runHook answers a tool, or says nothing where that takes too long.
+func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
+	ctx, cancel := context.WithDeadline(ctx, a.began.Add(hookTime))
+	defer cancel()
+	said := make(chan string, 2)
+	go func() {
+		defer func() {
+			_ = recover() // a fault of ours is not the session's
+			close(said)
+		}()
+		call := a.hookCall()
+		if moment == hook.Start {
+			a.interrupted(ctx, tool, call.Dir, func(text string) { said <- text })
+		}
+	}()
+	last := ""
+	for open := true; open; {
+		text := ""
+		select {
+		case text, open = <-said:
+			if open {
+				last = text
+			}
+		case <-ctx.Done():
+			open = false
+		}
+	}
+	if last != "" {
+		_, _ = io.WriteString(a.out, tool.Answer(moment, last)) // nobody is left to tell
+	}
+}
+
+// hookCall reads what the tool tells. A person who tries the command has nothing to tell.
+func (a *app) hookCall() hook.Call {
+	const most = 1 << 20
+	call := hook.Call{}
+	if f, ok := a.in.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		data, _ := io.ReadAll(io.LimitReader(a.in, most)) // what is cut off tells nothing
+		call = hook.ReadCall(data)
+	}
+	if info, err := os.Stat(call.Dir); !filepath.IsAbs(call.Dir) || err != nil || !info.IsDir() {
+		call.Dir = "."
+	}
+	return call
+}
+
+// interrupted says what was interrupted in a folder: first in a line, from the files
+// alone, then in full. It says nothing where nothing was, and to attempts of ours, which
+// were told what to do.
+func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say func(text string)) {
+	if a.isPerson(upkeepFlags{dir: dir}) != nil {
+		return
+	}
+	root, _ := project.Locate(dir)
+	read, err := project.Read(ctx, root, project.Options{Now: a.now()})
+	if err != nil {
+		return
+	}
+	open := 0
+	for _, r := range read.Runs {
+		if r.State.Begun() {
+			open++
+		}
+	}
+	if open == 0 {
+		return
+	}
+	line := fmt.Sprintf("reprise: %s in this project may have been interrupted. `reprise status` lists them, `reprise brief` tells where the work stands.", count(open, "run"))
+	if tool.Name == hook.Git {
+		say(line + "\n")
+		return
+	}
+	say(line + " Nobody has asked you to continue that work.")
+	found, err := a.judge(ctx, dir, project.JudgeOptions{Full: true})
+	if err != nil {
+		return
+	}
+	list, err := candidates(found, "")
+	if err != nil {
+		return
+	}
+	text := ""
+	if len(list) > 0 {
+		in, err := a.briefingOf(found, list[0], upkeepFlags{dir: dir})
+		if err != nil || ctx.Err() != nil {
+			return
+		}
+		in.For, in.Unasked, in.Others = tool.Name, true, othersOf(list)
+		text = briefing.Make(in).Text()
+	}
+	say(text)
+}

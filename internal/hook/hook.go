@@ -1,0 +1,220 @@
+// Package hook knows how other programs call a command at the turns of a session:
+// agent CLIs when one begins, ends, stops or is compacted, git when a branch is checked
+// out. Tools is the one table of them.
+//
+// Installing adds entries to a program's own settings and changes no other byte;
+// uninstalling takes exactly these out again, whatever else was changed meanwhile.
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"reprise/internal/doc"
+	"reprise/internal/splice"
+)
+
+// Moment is a turn of a session at which we are called. Its word stands in the command.
+type Moment string
+
+// The moments.
+const (
+	Start   Moment = "start"   // a session begins: its context gets what was interrupted
+	End     Moment = "end"     // it is over
+	Compact Moment = "compact" // its context is about to be compacted
+	Stop    Moment = "stop"    // a turn ended; the session waits
+)
+
+// Event is a moment as one program calls it.
+type Event struct {
+	Moment Moment
+	Name   string
+}
+
+// Tool is a program that can call us.
+type Tool struct {
+	Name   string
+	Events []Event
+	// Note is what a person has to do beside, "" if nothing.
+	Note string
+
+	// The user's settings are file below the folder that variable names, or else below
+	// home in the home folder; those of a project are project below it.
+	variable, home, file string
+	project              string
+	// entry makes the item of an event's list below "hooks" in JSON settings; whole makes
+	// a file that is ours alone. One of the two is set, or neither for git.
+	entry func(ev Event, command string) any
+	whole func(t Tool, program string) string
+	// answer brings text into the form in which it reaches the context of a model; nil
+	// where it is printed as it is.
+	answer func(ev Event, text string) any
+}
+
+// Tools are all that are known, in the order of help texts.
+func Tools() []Tool {
+	return []Tool{
+		{
+			Name: "claude", variable: "CLAUDE_CONFIG_DIR", home: ".claude", file: "settings.json", project: ".claude/settings.local.json",
+			Events: []Event{{Start, "SessionStart"}, {Stop, "Stop"}, {Compact, "PreCompact"}, {End, "SessionEnd"}},
+			entry:  nestedEntry(5), answer: specificOutput,
+		},
+		{
+			Name: "codex", variable: "CODEX_HOME", home: ".codex", file: "hooks.json", project: ".codex/hooks.json",
+			Events: []Event{{Start, "SessionStart"}, {Stop, "Stop"}, {Compact, "PreCompact"}, {End, "SessionEnd"}},
+			entry:  nestedEntry(5), answer: specificOutput,
+			Note: "codex passes over hooks that you have not trusted: start codex, look at them with /hooks and trust them.",
+		},
+		{
+			Name: "gemini", variable: "GEMINI_CLI_HOME", file: ".gemini/settings.json", project: ".gemini/settings.json",
+			Events: []Event{{Start, "SessionStart"}, {Stop, "AfterAgent"}, {Compact, "PreCompress"}, {End, "SessionEnd"}},
+			entry:  nestedEntry(5000), answer: specificOutput,
+		},
+		{
+			Name: "opencode", variable: "XDG_CONFIG_HOME", home: ".config", file: "opencode/plugin/reprise.js", project: ".opencode/plugin/reprise.js",
+			Events: []Event{{Start, "experimental.chat.system.transform"}, {Stop, "session.idle"}, {Compact, "experimental.session.compacting"}},
+			whole:  plugin,
+		},
+		{
+			Name: "copilot", variable: "COPILOT_HOME", home: ".copilot", file: "hooks/reprise.json", project: ".github/hooks/reprise.json",
+			Events: []Event{{Start, "sessionStart"}, {Stop, "agentStop"}, {Compact, "preCompact"}, {End, "sessionEnd"}},
+			whole:  copilotFile, answer: func(_ Event, text string) any { return map[string]string{"additionalContext": text} },
+		},
+		{Name: Git, Events: []Event{{Start, gitHook}}},
+	}
+}
+
+// Find gives the tool of a name.
+func Find(name string) (Tool, bool) {
+	all := Tools()
+	i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name })
+	if i < 0 {
+		return Tool{}, false
+	}
+	return all[i], true
+}
+
+// Event gives a moment as the tool calls it; false if it does not call us then.
+func (t Tool) Event(m Moment) (Event, bool) {
+	i := slices.IndexFunc(t.Events, func(ev Event) bool { return ev.Moment == m })
+	if i < 0 {
+		return Event{}, false
+	}
+	return t.Events[i], true
+}
+
+// Answer gives what is to be printed so that text reaches the context of the model.
+func (t Tool) Answer(m Moment, text string) string {
+	ev, _ := t.Event(m)
+	if t.answer == nil {
+		return text
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(t.answer(ev, text)); err != nil {
+		panic(fmt.Sprintf("encode answer: %v", err)) // text in maps of our own
+	}
+	return out.String()
+}
+
+// call is what stands in every command of ours, and in no other.
+func (t Tool) call() string { return " hook run " + t.Name + " " }
+
+// command is a line for a shell that calls program. A program that is gone, or fails,
+// is no failure of the tool.
+func (t Tool) command(program string, m Moment) string {
+	return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'" + t.call() + string(m) + " 2>/dev/null || true"
+}
+
+// nestedEntry is the form that claude began and others took over.
+func nestedEntry(timeout int) func(Event, string) any {
+	return func(_ Event, command string) any {
+		return splice.Object{{Key: "hooks", Value: []any{
+			splice.Object{{Key: "type", Value: "command"}, {Key: "command", Value: command}, {Key: "timeout", Value: timeout}},
+		}}}
+	}
+}
+
+// specificOutput is likewise how text reaches the context.
+func specificOutput(ev Event, text string) any {
+	return map[string]any{"hookSpecificOutput": map[string]string{"hookEventName": ev.Name, "additionalContext": text}}
+}
+
+// Install gives the settings with our hooks for every event, calling program, an
+// absolute path. nil stands for a file that does not exist. Hooks of ours that call
+// another program are replaced, and what is installed already is no change.
+func (t Tool) Install(settings []byte, program string) ([]byte, error) {
+	if strings.ContainsFunc(program, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
+		return nil, fmt.Errorf("the path of this program, %q, cannot stand in a command", program)
+	}
+	switch {
+	case t.Name == Git:
+		return t.installLine(settings, program)
+	case t.whole != nil:
+		return t.installFile(settings, program)
+	}
+	for _, ev := range t.Events {
+		keys, command := []string{"hooks", ev.Name}, t.command(program, ev.Moment)
+		same := false
+		old, err := splice.Prune(settings, keys, func(item *doc.Node) bool {
+			same = same || t.commands(item, func(c string) bool { return c == command })
+			return t.ours(item)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			continue
+		}
+		if settings, err = splice.Graft(old, keys, t.entry(ev, command)); err != nil {
+			return nil, err
+		}
+	}
+	return settings, nil
+}
+
+// Uninstall gives the settings without our hooks; nil where nothing else was in them.
+func (t Tool) Uninstall(settings []byte) ([]byte, error) {
+	switch {
+	case t.Name == Git:
+		return t.uninstallLine(settings), nil
+	case t.whole != nil && strings.Contains(string(settings), ownFile):
+		return nil, nil
+	case t.whole != nil:
+		return settings, nil
+	}
+	var err error
+	for _, ev := range t.Events {
+		if settings, err = splice.Prune(settings, []string{"hooks", ev.Name}, t.ours); err != nil {
+			return nil, err
+		}
+	}
+	return settings, nil
+}
+
+// ours reports whether an item of an event's list is one of ours.
+func (t Tool) ours(item *doc.Node) bool {
+	return t.commands(item, func(c string) bool { return strings.Contains(c, t.call()) })
+}
+
+// commands reports whether a command of an item fits.
+func (t Tool) commands(item *doc.Node, fits func(command string) bool) bool {
+	if item.Kind != doc.Map {
+		return false
+	}
+	for _, h := range item.Keys {
+		if h.Name != "hooks" || h.Value.Kind != doc.List {
+			continue
+		}
+		for _, one := range h.Value.Items {
+			if one.Kind == doc.Map && one.Has("command") && fits(one.Get("command").Text) {
+				return true
+			}
+		}
+	}
+	return false
+}
