@@ -108,7 +108,7 @@ $(AGENTS)/gemini-% $(AGENTS)/qwen-% $(AGENTS)/copilot-%:
 	rm -rf $@.part && npm install --silent --no-fund --no-audit --prefix $@.part '$(PACKAGE)@$*' && mv $@.part $@
 
 test-agents: agents-all ## the tests that drive real agents, with all of them
-	REPRISE_AGENTS=all $(GO) test -count 1 -timeout 30m -run '^TestAC_real' -v ./agent ./evidence ./engine
+	REPRISE_AGENTS=all $(GO) test -count 1 -timeout 30m -run '^TestAC_real' -v ./agent ./evidence ./engine ./internal/cli
 
 record-agents: agents-all ## what the real agents print, recorded anew for the replay tests; look at the changes
 	REPRISE_RECORD=all $(GO) test -count 1 -timeout 30m -parallel 1 -run '^TestRecord$$' -v ./agent

@@ -74,14 +74,7 @@ func TestBenchStatusBesideGitStatus(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS("../../examples/"+name)); err != nil {
 			t.Fatal(err)
 		}
-		for i := range 300 {
-			write(t, filepath.Join(dir, "src", fmt.Sprintf("p%d", i/10), fmt.Sprintf("f%d.go", i%10)), "package src\n")
-		}
-		for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x"}} {
-			if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-		}
+		commitWith300Files(t, dir)
 		got := timed(t, 60,
 			func() *exec.Cmd { return exec.Command(bin, "status", dir) },
 			func() *exec.Cmd { return exec.Command("git", "-C", dir, "status") })
@@ -89,6 +82,19 @@ func TestBenchStatusBesideGitStatus(t *testing.T) {
 		t.Logf("%-12s reprise %v, git %v: %.2f times git (wanted %.1f)", name, got[0], got[1], ratio, limit)
 		if ratio > limit {
 			t.Errorf("%s: %.2f times git", name, ratio)
+		}
+	}
+}
+
+// commitWith300Files makes a folder a repository of a usual size.
+func commitWith300Files(t *testing.T, dir string) {
+	t.Helper()
+	for i := range 300 {
+		write(t, filepath.Join(dir, "src", fmt.Sprintf("p%d", i/10), fmt.Sprintf("f%d.go", i%10)), "package src\n")
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
 		}
 	}
 }

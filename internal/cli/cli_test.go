@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	if handled, code := demo.Main(os.Args[1:], os.Getenv); handled {
 		os.Exit(code)
 	}
+	if os.Getenv("REPRISE_TEST_HURRY") == "" {
+		cli.Patient() // a busy machine must not make hooks say less
+	}
 	program := func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) }
 	if os.Getenv("REPRISE_TEST_PROGRAM") != "" {
 		program()

@@ -22,7 +22,7 @@ import (
 
 // hookTime is how long a hook thinks at most. A session waits for it: with starting and
 // ending it answers within 150 ms.
-const hookTime = 125 * time.Millisecond
+var hookTime = 125 * time.Millisecond
 
 func (a *app) newHook() *cobra.Command {
 	cmd := &cobra.Command{
@@ -181,6 +181,11 @@ func (a *app) newHookRun() *cobra.Command {
 			"It takes at most 150 ms, prints no errors, and always ends with 0.",
 		Example: "  reprise hook run claude start < /dev/null",
 		Args:    cobra.ArbitraryArgs,
+		// A call that an earlier or later version would understand is no failure.
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
+		PersistentPreRun: func(cmd *cobra.Command, args []string) {
+			_ = a.prepare(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if tool, known := hook.Find(strings.Join(args[:min(1, len(args))], "")); known && len(args) == 2 {
 				a.runHook(cmd.Context(), tool, hook.Moment(args[1]))

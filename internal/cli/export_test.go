@@ -1,5 +1,7 @@
 package cli
 
+import "time"
+
 // Width is exported for tests.
 var Width = width
 
@@ -10,3 +12,6 @@ var Plain = plain
 func Quoted(s string) string { return quoted(s) }
 
 func WrapExact(s string, n int) []string { return wrapExact(s, n) }
+
+// Patient gives hooks all the time they need.
+func Patient() { hookTime = time.Minute }

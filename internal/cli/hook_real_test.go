@@ -1,8 +1,8 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -61,6 +61,28 @@ func settingsIn(t *testing.T, dirs ...string) map[string]string {
 	return out
 }
 
+// trustFolder tells the agents that pass over a project's hooks otherwise to trust it.
+func trustFolder(t *testing.T, rig *agenttest.Rig) {
+	t.Helper()
+	name, text := "", ""
+	switch rig.Name {
+	case "codex":
+		name, text = ".codex/config.toml", fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"\n", rig.Dir)
+	case "copilot":
+		name, text = ".copilot/config.json", fmt.Sprintf(`{"trusted_folders": [%q], "trustedFolders": [%q]}`, rig.Dir, rig.Dir)
+	default:
+		return
+	}
+	name = filepath.Join(rig.Home, name)
+	old, _ := os.ReadFile(name) // may not be there
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, append(old, text...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func forAgents(t *testing.T, test func(t *testing.T, p agent.Preset)) {
 	t.Helper()
 	if os.Getenv("REPRISE_AGENTS") != "all" {
@@ -97,9 +119,14 @@ func TestAC_real_a_new_session_is_told_what_was_interrupted(t *testing.T) {
 					return string(out)
 				}
 				run("git", "init", "-q")
+				trustFolder(t, rig)
 				before := settingsIn(t, rig.Home, rig.Dir)
 				run(program, "hook", "install", p.Name, scope)
+				installed := settingsIn(t, rig.Home, rig.Dir)
 				run(program, "hook", "install", p.Name, scope)
+				if again := settingsIn(t, rig.Home, rig.Dir); maps.Equal(installed, before) || !maps.Equal(installed, again) {
+					t.Errorf("installing gave %v, and again %v", installed, again)
+				}
 				out := run(rig.Program, headless[p.Name]...)
 				const told = "Another session began work in this project"
 				seen := ""
@@ -109,20 +136,17 @@ func TestAC_real_a_new_session_is_told_what_was_interrupted(t *testing.T) {
 						break
 					}
 				}
-				if !strings.Contains(seen, told) || !bytes.Contains([]byte(seen), []byte("checkout")) {
-					t.Errorf("the first request of %d holds no briefing: %.3000s\n%s", len(rig.Model.Requests()), seen, out)
+				if !strings.Contains(seen, told) || !strings.Contains(seen, "checkout") {
+					at := max(strings.Index(seen, "reprise: "), 0)
+					t.Errorf("the first request of %d holds no briefing: %.600s\n%s", len(rig.Model.Requests()), seen[at:], out)
 				}
 				run(program, "hook", "uninstall", p.Name, scope)
 				after := settingsIn(t, rig.Home, rig.Dir)
-				maps.DeleteFunc(after, func(name, _ string) bool { _, old := before[name]; return !old && !strings.Contains(name, "reprise") })
-				for name, text := range before {
-					if after[name] != text && !strings.Contains(name, "/.git/") {
-						t.Errorf("%s was %q and is %q", name, text, after[name])
-					}
-				}
-				for name := range after {
-					if _, old := before[name]; !old {
-						t.Errorf("%s is left", name)
+				for name, text := range installed {
+					if old, was := before[name]; text != old {
+						if now, is := after[name]; now != old || was != is {
+							t.Errorf("%s was %q (%v) and is %q (%v)", name, old, was, now, is)
+						}
 					}
 				}
 			})

@@ -2,6 +2,8 @@ package hook
 
 import (
 	"errors"
+	"path"
+	"slices"
 	"strings"
 )
 
@@ -22,12 +24,20 @@ func (t Tool) installLine(old []byte, program string) ([]byte, error) {
 		script = shebang
 	}
 	first, rest, whole := strings.Cut(script, "\n")
-	words := strings.Fields(strings.TrimPrefix(first, "#!"))
-	shell := len(words) > 0 && strings.HasSuffix(words[len(words)-1], "sh")
-	if !whole || !strings.HasPrefix(first, "#!") || !shell || strings.HasSuffix(first, "\r") {
+	if !whole || !isShell(first) {
 		return nil, errors.New("there is a " + gitHook + " hook that is no shell script; call `reprise hook run git start` from it yourself")
 	}
 	return []byte(first + "\n" + t.command(program, Start) + "\n" + rest), nil
+}
+
+// isShell reports whether the first line of a script names a shell of the usual kind,
+// directly or by env.
+func isShell(first string) bool {
+	line, is := strings.CutPrefix(first, "#!")
+	words := strings.Fields(line)
+	return is && !strings.HasSuffix(first, "\r") && slices.ContainsFunc(words[:min(2, len(words))], func(w string) bool {
+		return slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, path.Base(w))
+	})
 }
 
 // uninstallLine gives the script without our line; nil where it holds nothing else.

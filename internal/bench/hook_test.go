@@ -1,0 +1,37 @@
+package bench
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestBenchHookBesideGitStatus: a hook takes at most five times as long as `git status`
+// where nothing was interrupted, for it starts no git then, and never more than 150 ms; a
+// whole briefing, for which git is asked many things, is given in less.
+func TestBenchHookBesideGitStatus(t *testing.T) {
+	bin := wanted(t)
+	for _, name := range []string{"", "autoclaude", "longrun", "orchestrate", "eventrun", "specloop"} {
+		dir := t.TempDir()
+		if name != "" {
+			if err := os.CopyFS(dir, os.DirFS("../../examples/"+name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		commitWith300Files(t, dir)
+		at := func(cmd *exec.Cmd) *exec.Cmd {
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+filepath.Dir(dir))
+			return cmd
+		}
+		got := timed(t, 40,
+			func() *exec.Cmd { return at(exec.Command(bin, "hook", "run", "claude", "start")) },
+			func() *exec.Cmd { return at(exec.Command("git", "status")) })
+		ratio := float64(got[0]) / float64(got[1])
+		t.Logf("%-12s hook %v, git %v: %.2f times git", name, got[0], got[1], ratio)
+		if got[0] > 150*time.Millisecond || name == "" && ratio > 5 {
+			t.Errorf("%q: %v, %.2f times git", name, got[0], ratio)
+		}
+	}
+}
