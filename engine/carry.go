@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -29,7 +30,11 @@ func (w *work) loop(ctx context.Context) error {
 		if err != nil {
 			return w.drain(ctx, err)
 		}
-		for _, op := range Turn(v) {
+		ops := Turn(v)
+		if err := w.mustMove(ops); err != nil {
+			return w.drain(ctx, err)
+		}
+		for _, op := range ops {
 			if op.Leave {
 				w.tell(Progress{Kind: Working})
 				return w.finish(w.decide(), op.Until)
@@ -87,9 +92,27 @@ func (w *work) known() *View {
 	}
 }
 
-// maxSettle bounds how many rounds of events may follow each other without a step in
-// between: a playbook that never comes to rest is a bug, not a reason to write forever.
+// maxSettle bounds how many turns in a row may only record events.
 const maxSettle = 200
+
+// mustMove tells that a turn only records what the last one recorded, or that too many
+// turns only recorded: what never comes to rest is a bug, not a reason to write forever.
+func (w *work) mustMove(ops []Op) error {
+	last := w.Last
+	w.Last = ops
+	if slices.ContainsFunc(ops, func(op Op) bool { return !op.onlyRecords() }) {
+		w.Rounds = 0
+		return nil
+	}
+	w.Rounds++
+	switch {
+	case reflect.DeepEqual(ops, last):
+		return fmt.Errorf("work on %s: %s was recorded and changed nothing; it is not recorded again", w.ref.ID, ops[0].what())
+	case w.Rounds > maxSettle:
+		return fmt.Errorf("work on %s: it does not come to rest; the last that would be recorded is %s", w.ref.ID, ops[0].what())
+	}
+	return nil
+}
 
 // dueIn asks the playbook what to record. What the files did not take the last time is
 // not recorded again at once.
@@ -97,7 +120,8 @@ func (w *work) dueIn(v *View) (err error) {
 	if len(v.Open)+len(v.Letters)+len(v.Held)+len(v.Run.Owed) > 0 {
 		return nil // that comes first
 	}
-	if v.Due, err = w.playbook.Settle(w.led.Files(), w.run, v.Decision); err == nil && fmt.Sprintf("%+v", v.Due) == w.LastDue {
+	v.Due, err = w.playbook.Settle(w.led.Files(), w.run, v.Decision)
+	if len(w.Last) == 1 && w.Last[0].Phase && reflect.DeepEqual(v.Due, w.Last[0].Record) {
 		v.Due = nil
 	}
 	return err
@@ -181,16 +205,6 @@ func (w *work) put(ctx context.Context, op Op) error {
 		for _, step := range op.Reopened {
 			w.tellReopened(step)
 		}
-	}
-	// A playbook must come to rest. After anything else, it may want the same again.
-	if w.LastDue = ""; op.Phase {
-		w.LastDue = fmt.Sprintf("%+v", op.Record)
-		w.Rounds++
-	} else {
-		w.Rounds = 0
-	}
-	if w.Rounds > maxSettle {
-		return fmt.Errorf("work on %s: its playbook does not come to rest", w.ref.ID)
 	}
 	if err := w.recordAll(ctx, events...); err != nil || len(op.Question) == 0 {
 		return err

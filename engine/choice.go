@@ -191,10 +191,10 @@ func (w *work) skipGroup(ctx context.Context, l look) (bool, error) {
 // group and was killed: choosing that again continues from there.
 func (w *work) skippedGroupBefore() bool {
 	for i := len(w.events) - 1; i >= 0 && !w.leftInOrder; i-- {
-		switch w.events[i].Kind {
-		case reprise.QuestionSkipped:
+		switch ev := &w.events[i]; {
+		case ev.Kind == reprise.QuestionSkipped && ev.Actor == person:
 			return true
-		case reprise.RunStarted, reprise.RunResumed, reprise.StateRestored:
+		case ev.Kind == reprise.RunStarted, ev.Kind == reprise.RunResumed, ev.Kind == reprise.StateRestored:
 			return false
 		}
 	}

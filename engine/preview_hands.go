@@ -134,6 +134,10 @@ func (l *previewLedger) narrate(ev *reprise.Event) error {
 		}
 	case reprise.QuestionSkipped:
 		q, _ := l.w.question(ev.Question)
+		if ev.Actor != person {
+			l.would("It is no longer asked: %s", q.Text)
+			break
+		}
 		l.would("The question on %s is closed without an answer: %s", q.Subject, q.Text)
 	case reprise.AnswerWithdrawn:
 		l.would("The answer to %s is taken back: %s.", ev.Question, ev.Text)

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"reflect"
+	"strings"
 	"time"
 
 	"reprise"
@@ -70,6 +72,24 @@ type Op struct {
 	Until   time.Time
 	Ask     []reprise.Question
 	Leave   bool
+}
+
+// onlyRecords reports whether an op does nothing but put something on record.
+func (op Op) onlyRecords() bool {
+	if len(op.Record)+len(op.Question) == 0 {
+		return false
+	}
+	op.Notice, op.Record, op.Phase, op.Question, op.Reopened, op.BeginAt = nil, nil, false, nil, nil, ""
+	return reflect.ValueOf(op).IsZero()
+}
+
+// what names the first thing that an op puts on record.
+func (op Op) what() string {
+	if len(op.Record) > 0 {
+		ev := &op.Record[0]
+		return strings.TrimSpace(string(ev.Kind) + " " + first(ev.Question, ev.Step))
+	}
+	return "the question " + op.Question[0].ID
 }
 
 // Rule says what is to be done in a view; nothing if the rule does not apply. It touches

@@ -73,7 +73,7 @@ func withdrawDoubts(v *View) (ops []Op) {
 	for _, q := range v.Run.PendingQuestions() {
 		doubt := strings.HasPrefix(q.ID, project.LostPrefix) || strings.HasPrefix(q.ID, project.ClaimedPrefix)
 		if doubt && !slices.ContainsFunc(v.Doubts, func(d project.Doubt) bool { return d.Question.ID == q.ID }) {
-			ops = append(ops, Op{Record: []reprise.Event{{Kind: reprise.AnswerApplied, Question: q.ID, Text: "the files have changed since; it is no longer asked", Actor: actor}}})
+			ops = append(ops, Op{Record: []reprise.Event{{Kind: reprise.QuestionSkipped, Question: q.ID, Text: "the files have changed since; it is no longer asked", Actor: actor}}})
 		}
 	}
 	return ops

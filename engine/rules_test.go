@@ -147,7 +147,7 @@ func TestEach_turn_is_decided_by_the_first_rule_that_wants_something(t *testing.
 		}, "answer_applied lost-1"},
 		"a doubt that no longer stands is taken back": {func(v *View) {
 			v.Run.Questions = []reprise.Question{asked("lost-1")}
-		}, "answer_applied lost-1"},
+		}, "question_skipped lost-1"},
 
 		"the playbook's events come before the next step": {func(v *View) {
 			v.Due, v.Offers = []reprise.Event{{Kind: reprise.PhaseEnded}}, []Offer{{Assignment: step("a")}}

@@ -94,9 +94,9 @@ type Memory struct {
 	Unmarked bool
 	// NotBefore is when a limit lets a step be started.
 	NotBefore map[string]time.Time
-	// LastDue is what the playbook wanted recorded last, Rounds how often in a row.
-	LastDue string
-	Rounds  int
+	// Last is what the last turn did, Rounds how many turns in a row only recorded.
+	Last   []Op
+	Rounds int
 	// StuckRow is one more than the number of events at which no unit could be recorded
 	// in a row.
 	StuckRow int

@@ -24,11 +24,16 @@ func (m *model) gatherAlarms() {
 	// The latest ones are enough: nobody is asked a thousand questions.
 	alarms = alarms[max(0, len(alarms)-maxAlarms):]
 	var raised []*alarmState
+	var closings []*alarm
 	for i := range alarms {
 		a := &alarms[i]
 		if a.kind == escalationResolved {
 			resolve(raised, a)
-			m.resolved = append(m.resolved, *a)
+			closings = append(closings, a)
+			// Nobody decided anything where a question was only withdrawn.
+			if gone, _ := a.body.truth(withdrawn); !gone {
+				m.resolved = append(m.resolved, *a)
+			}
 			continue
 		}
 		if !a.asks() {
@@ -42,8 +47,8 @@ func (m *model) gatherAlarms() {
 		}
 	}
 	// A resolution may carry an earlier time than a record without one.
-	for i := range m.resolved {
-		resolve(raised, &m.resolved[i])
+	for _, a := range closings {
+		resolve(raised, a)
 	}
 	for _, r := range raised {
 		m.askAlarm(r)

@@ -10,8 +10,11 @@ import (
 )
 
 // askedAgain marks an escalation that takes the answers to the earlier ones with its
-// id back.
-const askedAgain = "asked_again"
+// id back; withdrawn marks the closing of one that nobody answered.
+const (
+	askedAgain = "asked_again"
+	withdrawn  = "withdrawn"
+)
 
 // questionID is the id under which a question is kept.
 func (rec *recording) questionID() string {
@@ -80,7 +83,7 @@ func (rec *recording) answered() ([]line, error) {
 	if s := rec.run.Step(q.Subject); s != nil {
 		task, aboutTask = s.ID, true
 	}
-	resolved := rec.resolution("escalation-resolved", q)
+	resolved := rec.resolution("escalation-resolved", "resolution", q)
 	skip := aboutTask && (q.ID == "blocked-"+task || q.ID == "retry-"+task) && says("skip")
 	option := doc.Fold(q.Option(rec.ev.Text))
 	switch {
@@ -106,9 +109,9 @@ func (rec *recording) answered() ([]line, error) {
 	return []line{resolved}, nil
 }
 
-func (rec *recording) resolution(word string, q *reprise.Question) line {
+func (rec *recording) resolution(word, key string, q *reprise.Question) line {
 	o := splice.Object{{Key: "original_escalation_id", Value: q.ID}}
-	l := rec.line(word, append(o, rec.about("resolution", rec.ev.Text)...))
+	l := rec.line(word, append(o, rec.about(key, rec.ev.Text)...))
 	if s := rec.run.Step(q.Subject); s != nil {
 		l.task = s.ID
 	}
@@ -133,18 +136,34 @@ func (rec *recording) gate(q *reprise.Question, approved, revise bool) []line {
 	return lines
 }
 
-// applied closes a question whose answer was used.
-func (rec *recording) applied() ([]line, error) {
-	q := rec.question()
+// closed closes a question: its answer was used, or nobody needs one any longer.
+func (rec *recording) closed() ([]line, error) {
+	q, skipped := rec.question(), rec.ev.Kind == reprise.QuestionSkipped
 	switch {
 	case q == nil:
 		return nil, ledger.Cannot("no question %q is on record", doc.Clip(rec.ev.Question, 60))
 	case q.Applied:
 		return nil, nil
-	case !q.Answered:
+	case skipped && stateAsks(q):
+		return nil, ledger.Cannot("question %q goes with what asks it", doc.Clip(q.ID, 60))
+	case !skipped && !q.Answered:
 		return nil, ledger.Cannot("question %q has no answer on record", doc.Clip(q.ID, 60))
 	}
-	l := rec.resolution("escalation-closed", q)
+	l := rec.resolution("escalation-closed", "resolution", q)
+	if skipped {
+		l = rec.resolution("escalation-closed", "reason", q)
+		l.details = append(l.details, splice.Member{Key: withdrawn, Value: true})
+	}
 	l.details = append(l.details, splice.Member{Key: "applied", Value: true})
 	return []line{l}, nil
+}
+
+// stateAsks reports whether the state of the run asks a question by itself; no escalation
+// does.
+func stateAsks(q *reprise.Question) bool {
+	switch q.ID {
+	case "plan-approval", "bootstrap-approval", "run-failed", "dependencies", "blocked-" + q.Subject, "retry-" + q.Subject:
+		return true
+	}
+	return false
 }

@@ -99,8 +99,8 @@ func (rec *recording) lines() ([]line, error) {
 		return rec.asked(), nil
 	case reprise.QuestionAnswered:
 		return rec.answered()
-	case reprise.AnswerApplied:
-		return rec.applied()
+	case reprise.AnswerApplied, reprise.QuestionSkipped:
+		return rec.closed()
 	case reprise.PhaseEnded:
 		return rec.phase()
 	case reprise.RunResumed:

@@ -243,8 +243,8 @@ func (h *handoff) readAsks(n *doc.Node, f *doc.File, list string, keys ...string
 			if q.Postpones(q.Answer) {
 				q.Note, q.Answer = q.Answer, ""
 			}
-			q.Answered = q.Answer != ""
 			q.Applied = textOf(item.Get("applied")) == "true"
+			q.Answered = q.Answer != "" || q.Applied
 			if blocking, ok := item.Get("blocking").Bool(); ok && !blocking && !q.Answered {
 				continue
 			}

@@ -88,7 +88,7 @@ func (w *planningRecorder) event() {
 		}
 	case reprise.PhaseEnded:
 		w.phaseEnded()
-	case reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
+	case reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied, reprise.QuestionSkipped:
 		w.question()
 	case reprise.RunStarted, reprise.RunResumed, reprise.RunStopped, reprise.RunEnded:
 		w.run()

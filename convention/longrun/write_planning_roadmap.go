@@ -143,15 +143,15 @@ func (w *planningRecorder) question() {
 		w.Fail(ledger.Cannot("there is no question %s", id))
 	case w.ev.Kind == reprise.AnswerApplied && !h.asks[i].Answered:
 		w.Fail(ledger.Cannot("question %s has no answer", id))
-	case w.ev.Kind == reprise.AnswerApplied:
-		w.Set(h.places[i].In("applied"), true)
+	case w.ev.Kind == reprise.AnswerApplied, w.ev.Kind == reprise.QuestionSkipped:
+		w.setAsk(h, i, "applied", true)
 	case !h.asks[i].Applied: // until something used it, the last word counts
 		w.answer(h, i)
 	}
 }
 
 // answer writes what a person said of a question: the answer, or a note where it is not
-// settled by it. A bare text becomes a map with the text in it.
+// settled by it.
 func (w *planningRecorder) answer(h *handoff, i int) {
 	text := ledger.MarkdownLine(w.ev.Text, 2000)
 	key := "answer"
@@ -161,11 +161,16 @@ func (w *planningRecorder) answer(h *handoff, i int) {
 	case text == "":
 		text = "yes"
 	}
+	w.setAsk(h, i, key, text)
+}
+
+// setAsk sets a value of a question. A bare text becomes a map with the text in it.
+func (w *planningRecorder) setAsk(h *handoff, i int, key string, value any) {
 	if h.places[i].Is(doc.Map) {
-		w.Set(h.places[i].In(key), text)
+		w.Set(h.places[i].In(key), value)
 		return
 	}
-	w.Set(h.places[i], splice.Object{{Key: h.keys[i], Value: h.asks[i].Text}, {Key: key, Value: text}})
+	w.Set(h.places[i], splice.Object{{Key: h.keys[i], Value: h.asks[i].Text}, {Key: key, Value: value}})
 }
 
 // ask adds a question to the list the file keeps for it.

@@ -26,7 +26,7 @@ func (c *recorder) epicEvent(e epic) {
 		c.runStatus(e.In("status"), "aborted", aborted...)
 	case reprise.PhaseEnded:
 		c.waveEnded(e, waveName(c.ev.Phase))
-	case reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied:
+	case reprise.QuestionAsked, reprise.QuestionAnswered, reprise.AnswerApplied, reprise.QuestionSkipped:
 		c.epicQuestion(e)
 	default:
 		c.epicStep(e)
@@ -333,5 +333,8 @@ func (c *recorder) epicAnswer(item ledger.Value) {
 	case c.ev.Kind == reprise.AnswerApplied:
 		c.because(item, "applied: %s", name)
 		c.Set(item.In("status"), "resolved")
+	case c.ev.Kind == reprise.QuestionSkipped:
+		c.because(item, "no longer asked: %s", name)
+		c.Set(item.In("status"), "skipped")
 	}
 }

@@ -62,7 +62,7 @@ func (rec *recorder) take() (confirm func(after *reprise.Run)) {
 	case reprise.QuestionAsked:
 		rec.ask()
 		return rec.confirmQuestion
-	case reprise.QuestionAnswered, reprise.AnswerApplied:
+	case reprise.QuestionAnswered, reprise.AnswerApplied, reprise.QuestionSkipped:
 		rec.answer()
 		return rec.confirmQuestion
 	case reprise.PhaseEnded:

@@ -126,7 +126,8 @@ func (s *indexEdit) pending(id string, open bool) {
 	s.put("Pending Clarifications", text)
 }
 
-// answer records in the ledger of a question what was said, or that it was used.
+// answer records in the ledger of a question what was said, that it was used, or that
+// nobody needs it any longer.
 func (rec *recorder) answer() {
 	q := rec.question()
 	applied := rec.ev.Kind == reprise.AnswerApplied
@@ -148,7 +149,7 @@ func (rec *recorder) answer() {
 	case base != indexName:
 		rec.answerContext(q)
 	default:
-		rec.answerIndex(q, applied)
+		rec.answerIndex(q)
 	}
 }
 
@@ -161,12 +162,18 @@ func (rec *recorder) decidedNode() bool {
 
 // answerIndex writes an answer into its row, or, where the table has no column
 // for it, into a section of its own. One that was applied resolves its gaps.
-func (rec *recorder) answerIndex(q *reprise.Question, applied bool) {
+func (rec *recorder) answerIndex(q *reprise.Question) {
 	s := rec.index()
 	if s == nil {
 		return
 	}
-	if applied {
+	switch rec.ev.Kind {
+	case reprise.QuestionSkipped:
+		s.setRow(questionTable, q.ID, "skipped", "Status")
+		s.keep(q.ID, "B1")
+		s.f.Because("close %s", q.ID)
+		return
+	case reprise.AnswerApplied:
 		at := s.ix.questionAt(q.ID)
 		if at < 0 {
 			rec.cannot("question %q is not in %s", doc.Clip(q.ID, 60), s.ix.file.Path)

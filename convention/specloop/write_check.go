@@ -14,12 +14,12 @@ import (
 // specification that is still the template is not written, whoever says so, and a
 // status that claims it would only hide where the loop stands.
 
-// confirmQuestion asks that a question reads as asked, answered or applied.
+// confirmQuestion asks that a question reads as asked, answered, applied or closed.
 func (rec *recorder) confirmQuestion(after *reprise.Run) {
 	ev := &rec.ev
 	if i := slices.IndexFunc(after.Questions, func(q reprise.Question) bool { return q.ID == ev.Question }); i >= 0 {
 		q := &after.Questions[i]
-		if ev.Kind == reprise.QuestionAsked || ev.Kind == reprise.QuestionAnswered && q.Answered || q.Applied {
+		if ev.Kind == reprise.QuestionAsked || ev.Kind != reprise.AnswerApplied && q.Answered || q.Applied {
 			return
 		}
 	}

@@ -232,10 +232,13 @@ func (rec *recorder) askContext(s *reprise.Step) {
 	t.setStatus("awaiting-user")
 }
 
-// answerContext keeps an answer in the log. That it was used shows in the turns
-// that follow.
+// answerContext keeps an answer in the log, or why nobody needs one. That it was used
+// shows in the turns that follow.
 func (rec *recorder) answerContext(q *reprise.Question) {
 	text := undress(cell(rec.ev.Text, 1000))
+	if rec.ev.Kind == reprise.QuestionSkipped {
+		text = "no longer needed"
+	}
 	switch {
 	case rec.ev.Kind == reprise.AnswerApplied:
 		rec.cannot("the turn of the writer tells that it was applied")

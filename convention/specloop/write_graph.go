@@ -130,8 +130,8 @@ func (g *graphEdit) stamp() string { return like(g.root.In("created_at").Plain()
 
 // decide closes a decision with what a person said.
 func (rec *recorder) decide(q *reprise.Question) {
-	if rec.ev.Kind == reprise.AnswerApplied {
-		rec.cannot("a decision is applied by the nodes that follow it")
+	if rec.ev.Kind != reprise.QuestionAnswered {
+		rec.cannot("a decision is applied by the nodes that follow it, and not closed without an answer")
 		return
 	}
 	g := rec.graph(q.Source.File)
