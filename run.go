@@ -191,6 +191,9 @@ type Run struct {
 	// has a rule of its own.
 	Placed []Reason `json:"-"`
 
+	// FromFile tells that its files say that it was begun here from a workflow file.
+	FromFile bool `json:"-"`
+
 	// Epic and Order place a run among its siblings: the group it belongs to
 	// and its sequence there.
 	Epic  string

@@ -205,3 +205,40 @@ steps:
 		t.Fatal("c was started")
 	}
 }
+
+// A step that was started must not be started again by itself once the journal, which knew
+// whether it may be done twice, is gone.
+func TestStepIsAskedAboutIfTheJournalOfItsStartIsGone(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]string{"it is done": "", "do it again": "sent"} {
+		e := newEngine(repository(t))
+		ref := start(t, e, `name: f
+steps:
+  - {id: mail, command: [sh, -c, "echo sent >> log"], on_crash: ask}
+`)
+		started := fmt.Sprintf(`{"event_type":"task-started","task_id":"mail","timestamp":%q,"actor":"reprise","event_id":"x"}`, shiftedNow().UTC().Format(time.RFC3339Nano))
+		events := filepath.Join(e.Dir, ref.Path, "events", "reprise", "later.jsonl")
+		if err := os.WriteFile(events, []byte(started+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(filepath.Join(e.Dir, ".reprise")); err != nil {
+			t.Fatal(err)
+		}
+		if _, d := looked(t, e.Dir, ref); d.Action != reprise.Ask {
+			t.Errorf("check: %+v", d)
+		}
+		sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+		if err != nil || len(sum.Questions) != 1 || sum.Commands != 0 {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+		if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: answer}); err != nil {
+			t.Fatal(err)
+		}
+		if sum, err = e.Resume(t.Context(), ref, engine.Choice{}); err != nil || sum.State != reprise.Complete {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+		if log, _ := os.ReadFile(filepath.Join(e.Dir, "log")); strings.TrimSpace(string(log)) != want {
+			t.Errorf("%s: log %q, want %q", answer, log, want)
+		}
+	}
+}

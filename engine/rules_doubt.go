@@ -71,8 +71,7 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 // withdrawDoubts closes questions about doubts that no longer exist.
 func withdrawDoubts(v *View) (ops []Op) {
 	for _, q := range v.Run.PendingQuestions() {
-		doubt := strings.HasPrefix(q.ID, project.LostPrefix) || strings.HasPrefix(q.ID, project.ClaimedPrefix)
-		if doubt && !slices.ContainsFunc(v.Doubts, func(d project.Doubt) bool { return d.Question.ID == q.ID }) {
+		if project.AsksDoubt(q.ID) && !slices.ContainsFunc(v.Doubts, func(d project.Doubt) bool { return d.Question.ID == q.ID }) {
 			ops = append(ops, Op{Record: []reprise.Event{{Kind: reprise.QuestionSkipped, Question: q.ID, Text: "the files have changed since; it is no longer asked", Actor: actor}}})
 		}
 	}
@@ -86,7 +85,7 @@ func withdrawDoubts(v *View) (ops []Op) {
 func withdrawals(v *View, why string, rests func(step string) bool) []reprise.Event {
 	var out []reprise.Event
 	for _, q := range v.Run.Questions {
-		past := strings.HasPrefix(q.ID, project.LostPrefix) || strings.HasPrefix(q.ID, project.ClaimedPrefix) || strings.HasPrefix(q.ID, cutOffPrefix)
+		past := project.AsksDoubt(q.ID) || strings.HasPrefix(q.ID, cutOffPrefix)
 		if q.Answered && !q.Applied && q.By == "" && !past && v.Used[q.ID] == "" && (v.Run.Step(q.Subject) == nil || rests(q.Subject)) {
 			out = append(out, reprise.Event{Kind: reprise.AnswerWithdrawn, Step: q.Subject, Question: q.ID, Text: why, Actor: person})
 		}

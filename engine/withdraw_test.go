@@ -79,3 +79,28 @@ func TestQuestionAboutADoubtThatHasGoneIsClosedOnce(t *testing.T) {
 		})
 	}
 }
+
+// The question about a start that only the files tell goes when a person has the step
+// begin again, also where the journal was lost once more in between.
+func TestQuestionAboutALostStartGoesWhenTheStepBeginsAgain(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, "name: f\nsteps:\n  - {id: mail, command: [sh, -c, \"echo sent >> log\"], on_crash: ask}\n")
+	begun := fmt.Sprintf(`{"event_type":"task-started","task_id":"mail","timestamp":%q,"actor":"reprise","event_id":"x"}`, shiftedNow().UTC().Format(time.RFC3339Nano))
+	put(t, e.Dir, ref.Path+"/events/reprise/later.jsonl", begun+"\n")
+	for range 2 {
+		if err := os.RemoveAll(filepath.Join(e.Dir, ".reprise")); err != nil {
+			t.Fatal(err)
+		}
+		sum, err := e.Resume(t.Context(), ref, engine.Choice{})
+		if err != nil || len(sum.Questions) != 1 || !strings.HasPrefix(sum.Questions[0].ID, project.BegunPrefix) || sum.Commands != 0 {
+			t.Fatalf("%+v, %v", sum, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	sum, err := e.Resume(ctx, ref, engine.Choice{From: "mail"})
+	if err != nil || sum.State != reprise.Complete || get(t, e.Dir, "log") != "sent\n" {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+}

@@ -26,11 +26,17 @@ type Doubt struct {
 }
 
 // The prefixes of questions about steps whose end the files lost, and about steps that
-// the files alone call done.
+// the files alone mark done or started.
 const (
 	LostPrefix    = "lost-"
 	ClaimedPrefix = "claimed-"
+	BegunPrefix   = "begun-"
 )
+
+// AsksDoubt reports whether a question is about a doubt.
+func AsksDoubt(id string) bool {
+	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
+}
 
 // Reopened gives the end of a step that was accepted and that the files mark open all
 // the same; nil for any other step.
@@ -69,44 +75,71 @@ func doubts(v *View) (out []Doubt) {
 	if !v.Run.State.Open() || v.Run.State == reprise.Unreadable {
 		return nil
 	}
-	lost := Doubt{Prefix: LostPrefix, Done: "it is done", Again: "do it again"}
-	claimed := Doubt{Prefix: ClaimedPrefix, Done: lost.Done, Again: "do it"}
+	lost, claimed, begun := doubtful(v)
+	if names := stepsOf(lost); len(names) > 0 {
+		text := strings.Join(names, ", ") + " were finished and the files of the run have lost that. Are they done?"
+		if len(names) == 1 {
+			text = fmt.Sprintf("%s was finished at %s and the files of the run have lost that. Is it done?", names[0], clock(lost[0].At))
+		}
+		d := Doubt{Prefix: LostPrefix, Ends: lost, Done: "it is done", Again: "do it again"}
+		d.Finding = reprise.Finding{
+			Code:    reprise.CodeLostCompletion,
+			Message: fmt.Sprintf("the files have lost that %s: none of it is done again before you decide", wereFinished(names)),
+		}
+		out = append(out, d.about(v.Run, text))
+	}
+	if names := stepsOf(claimed); len(names) > 0 {
+		text := strings.Join(names, ", ") + " are marked done in the files of the run, but nothing here did them. Are they done?"
+		if len(names) == 1 {
+			text = names[0] + " is marked done in the files of the run, but nothing here did it. Is it done?"
+		}
+		d := Doubt{Prefix: ClaimedPrefix, Ends: claimed, Done: "it is done", Again: "do it"}
+		d.Finding = reprise.Finding{
+			Code:    reprise.CodeUnrecordedEnd,
+			Message: fmt.Sprintf("something else wrote that %s: nothing builds on it before you decide", wereFinished(names)),
+		}
+		out = append(out, d.about(v.Run, text))
+	}
+	if names := stepsOf(begun); len(names) > 0 {
+		list := strings.Join(names, ", ")
+		text := list + " were started and cut off, and the journal has lost that. Are they done?"
+		if len(names) == 1 {
+			text = list + " was started and cut off, and the journal has lost that. Is it done?"
+		}
+		d := Doubt{Prefix: BegunPrefix, Ends: begun, Done: "it is done", Again: "do it again"}
+		d.Finding = reprise.Finding{
+			Code:    reprise.CodeUnrecordedEnd,
+			Message: "only the files of the run tell that " + list + " started: nothing is started again before you decide",
+		}
+		out = append(out, d.about(v.Run, text))
+	}
+	return out
+}
+
+// doubtful gives the ends of steps that the files lost, of those that the files alone mark
+// done, and of those that the files alone mark started.
+func doubtful(v *View) (lost, claimed, begun []reprise.Event) {
 	keeps := convention.Of(v.Run.Layout).Appends
 	for i := range v.Run.Steps {
 		s := &v.Run.Steps[i]
-		if _, busy := v.AtWork[s.ID]; s.Claimed && !busy {
-			claimed.Ends = append(claimed.Ends, reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "it is done, says a person"})
+		_, busy := v.AtWork[s.ID]
+		end := reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "it is done, says a person"}
+		switch {
+		case busy:
+		case s.Claimed:
+			claimed = append(claimed, end)
+		case v.Run.FromFile && s.Status == reprise.InProgress && !s.Ours && !s.Again:
+			// Its start is lost, and with it whether it may be done twice.
+			begun = append(begun, end)
 		}
 		if !keeps {
 			continue
 		}
 		if end := v.Reopened(s); end != nil {
-			lost.Ends = append(lost.Ends, *end)
+			lost = append(lost, *end)
 		}
 	}
-	if names := stepsOf(lost.Ends); len(names) > 0 {
-		text := strings.Join(names, ", ") + " were finished and the files of the run have lost that. Are they done?"
-		if len(names) == 1 {
-			text = fmt.Sprintf("%s was finished at %s and the files of the run have lost that. Is it done?", names[0], clock(lost.Ends[0].At))
-		}
-		lost.Finding = reprise.Finding{
-			Code:    reprise.CodeLostCompletion,
-			Message: fmt.Sprintf("the files have lost that %s: none of it is done again before you decide", wereFinished(names)),
-		}
-		out = append(out, lost.about(v.Run, text))
-	}
-	if names := stepsOf(claimed.Ends); len(names) > 0 {
-		text := strings.Join(names, ", ") + " are marked done in the files of the run, but nothing here did them. Are they done?"
-		if len(names) == 1 {
-			text = names[0] + " is marked done in the files of the run, but nothing here did it. Is it done?"
-		}
-		claimed.Finding = reprise.Finding{
-			Code:    reprise.CodeUnrecordedEnd,
-			Message: fmt.Sprintf("something else wrote that %s: nothing builds on it before you decide", wereFinished(names)),
-		}
-		out = append(out, claimed.about(v.Run, text))
-	}
-	return out
+	return lost, claimed, begun
 }
 
 // about completes a doubt about the steps of a run. Its question has another name where
@@ -126,6 +159,12 @@ func (d Doubt) about(r *reprise.Run, text string) Doubt {
 			return d
 		}
 	}
+}
+
+// askUnrecorded adds what a person is asked about a run without a journal.
+func (v *View) askUnrecorded() {
+	v.Doubts = doubts(v)
+	v.Run.Asks = v.asks()
 }
 
 // asks lists what a person is asked before anything is started, and was not asked yet.

@@ -16,10 +16,13 @@ import (
 
 // recallJournals adds to the runs what our own journals tell and their files
 // have no place for: questions, attempts, and who works on them right now. It
-// only reads; without a state folder it does nothing.
+// only reads. A run of a workflow file without one may be asked about.
 func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opts JudgeOptions) {
 	home := homeAt(map[string]*home{}, j.Root)
 	if home == nil {
+		for _, r := range runs {
+			j.views[r].askUnrecorded()
+		}
 		return
 	}
 	if home.err != nil {
@@ -58,6 +61,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		}
 		name := journal.Name(r.Ref)
 		if !slices.Contains(home.names, name) {
+			v.askUnrecorded()
 			continue
 		}
 		if s.account, err = journal.ReadAccount(store, name); err != nil {

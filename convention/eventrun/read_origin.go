@@ -46,10 +46,11 @@ func (Layout) Defined(r reprise.Ref, text string) (file string, content []byte, 
 // maxOrigin bounds what is read of a workflow file to tell whether it was changed.
 const maxOrigin = 64 << 20
 
-// checkOrigin tells of an open run whose workflow file is not there any more, or not
-// what it was. One that cannot be read is for whoever needs it.
+// checkOrigin marks a run of a workflow file, and tells of an open one whose file is no
+// longer there, or not what it was. One that cannot be read is for whoever needs it.
 func (m *model) checkOrigin() {
 	o := m.graph.origin
+	m.run.FromFile = o.File != ""
 	if o.File == "" || !m.run.State.Open() {
 		return
 	}

@@ -223,7 +223,7 @@ func (p *page) repairPlan(doc report.Repair) {
 	}
 	for _, text := range doc.Journals {
 		p.line("journal: %s", plain(text))
-		p.line("  every whole record is kept; the original stays beside it")
+		p.line("  the whole records that are left are kept; the original stays beside it")
 	}
 	for _, name := range doc.Archive {
 		p.line("leftover of an interrupted write, archived: %s", plain(name))
