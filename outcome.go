@@ -64,19 +64,6 @@ func (r *Run) Detected(s ResumeState) Outcome {
 	return OutcomeOK
 }
 
-// Remarkable reports whether there is more to say of a step than its status: evidence,
-// a disagreement, or a part in the decision.
-func (d Decision) Remarkable(s *Step) bool {
-	if len(s.Evidence) > 0 || slices.Contains(d.Again, s.ID) || slices.Contains([]Status{Unknown, Failed, Blocked, InProgress}, s.Status) {
-		return true
-	}
-	// In a plan every step is pending; that is no disagreement.
-	if slices.ContainsFunc(s.Claims, func(c Claim) bool { return c.Status != s.Status && c.Status != Pending }) {
-		return true
-	}
-	return slices.ContainsFunc(slices.Concat(d.Units, d.Verify, d.Doubtful), func(u Unit) bool { return u.ID == s.ID })
-}
-
 // ComesAfter reports whether a step of the run comes after another: it needs it or,
 // where no step of the run needs any, stands behind it.
 func (r *Run) ComesAfter(step, other string) bool {

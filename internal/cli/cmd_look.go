@@ -138,6 +138,7 @@ func (a *app) detect(ctx context.Context, dir, arg string) error {
 
 type checkFlags struct {
 	mode, verify, grade string
+	full                bool
 }
 
 func (a *app) newCheck() *cobra.Command {
@@ -153,7 +154,7 @@ func (a *app) newCheck() *cobra.Command {
 			"the exit code is that of the worst.\n\n" +
 			"Exit code: 0 safe, 3 nothing interrupted, 10 caution, 11 blocked, 12 needs an\n" +
 			"answer, 20 held by a live run, 40 its files cannot be read, 75 waits for a limit.",
-		Example: "  reprise check\n  reprise check 4.2 --mode preflight\n  reprise check 004 --json\n" +
+		Example: "  reprise check\n  reprise check 4.2 --full\n  reprise check 004 --json\n" +
 			"  reprise check 004 --verify 'make test' --grade verified",
 	}
 	a.oneRun(cmd, &dir, func(ctx context.Context, name string) error { return a.check(ctx, dir, name, flags) })
@@ -165,7 +166,8 @@ func (a *app) newCheck() *cobra.Command {
 		return look(cmd, args)
 	}
 	a.folderFlags(cmd, &dir, "schema/check.v1.json")
-	cmd.Flags().StringVar(&flags.mode, "mode", string(engine.Interactive), "interactive, or preflight: every file, every step and the whole plan")
+	cmd.Flags().StringVar(&flags.mode, "mode", string(engine.Interactive), "interactive, or preflight, which shows what --full shows")
+	cmd.Flags().BoolVar(&flags.full, "full", false, "show the evidence for every step, every file and the whole plan")
 	cmd.Flags().StringVar(&flags.verify, "verify", "", "a command to run in a throw-away copy of what was committed; done steps it confirms are verified")
 	cmd.Flags().StringVar(&flags.grade, "grade", "", "how well a done must be founded to be passed over: "+strings.Join(reprise.Words(reprise.Grade(0)), ", "))
 	completes(cmd, "mode", string(engine.Interactive), string(engine.Preflight))
@@ -221,17 +223,17 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	}
 	document := checkDocument(found, list, flags.mode)
 	return a.print(document, func(p *page) {
-		p.preflight = flags.mode == string(engine.Preflight)
+		p.full = flags.full || flags.mode == string(engine.Preflight)
 		if len(list) > 1 {
 			p.candidates(list)
 		} else {
 			p.check(list[0])
 			p.verified(document.Verified)
 		}
-		if len(list) == 1 && a.code == exitNeedsAnswer {
-			p.next(a.decides(list[0]))
-		}
 		p.folder(found.Findings)
+		if len(list) == 1 {
+			p.next(a.nextCommand(list[0]))
+		}
 	})
 }
 

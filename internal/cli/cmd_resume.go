@@ -364,7 +364,7 @@ func (s *job) approach(p *page, j judged, wish engine.Wish) (_ engine.Choice, ok
 		p.asking = true
 		return s.pickWay(p, j, choice)
 	case engine.SayWord:
-		p.asking, p.preflight = true, true
+		p.asking, p.full = true, true
 		p.check(j)
 		if choice.Means().GivesUp {
 			p.say("The old state is archived and the work starts from scratch.")
@@ -393,30 +393,16 @@ func (s *job) follow(p *page, j judged, how engine.Approach, choice *engine.Choi
 	return how == engine.Go, nil
 }
 
-// pickWay shows the run as its seed does and lets a person choose.
+// pickWay shows the run and lets a person choose.
 func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, bool, error) {
-	f := formOf(j.run.Kind)
-	if f.confirm != nil { // its own report is what is shown when it is resumed
-		p.headline(j)
-		p.validation(j)
-	} else {
-		p.show(j)
-	}
-	if j.d.Verdict == reprise.BlockedVerdict && (f.lists || f.confirm != nil) {
-		p.section("Must be resolved first:", findingTexts(j.run.Findings, reprise.Blocking), 0, linesMessage)
-	}
+	p.decision(j)
+	p.gap()
 	options := j.d.Options(j.run)
 	if len(options) == 0 {
-		p.gap()
 		p.say("It cannot be continued from here; `" + s.command("check", j.name) + "` tells why.")
 		s.came(reprise.OutcomeBlocked)
 		return choice, false, nil
 	}
-	if !f.lists && (f.confirm != nil || !j.d.Unrecoverable(j.run)) {
-		p.heading("Options:")
-		p.options(options)
-	}
-	p.gap()
 	return s.picked(p, j, choice, options)
 }
 
@@ -491,7 +477,7 @@ func (s *job) opens(p *page, j judged, choice engine.Choice) {
 			show = (*page).confirmation
 		}
 		show(p, j)
-		if !p.preflight {
+		if !p.full {
 			p.section("Warnings:", findingTexts(j.run.Findings, reprise.Warning), 0, linesMessage)
 		}
 		p.gap()

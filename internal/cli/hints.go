@@ -91,6 +91,17 @@ func (a *app) decides(j judged) string {
 	return ""
 }
 
+// nextCommand is the command that continues a run, "" where none would.
+func (a *app) nextCommand(j judged) string {
+	switch {
+	case a.code == exitNeedsAnswer:
+		return a.decides(j)
+	case j.d.Action == reprise.Start:
+		return a.command("resume", j.name)
+	}
+	return ""
+}
+
 // readFirst says what to do about a file that blocks the run because it could not be
 // read, "" if there is none. Nothing else is suggested before that: what the file says
 // may change every other choice.

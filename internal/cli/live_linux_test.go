@@ -280,7 +280,7 @@ func storyProject(t *testing.T) string {
 func TestOR1_interactive_takes_the_words_of_the_seed(t *testing.T) {
 	t.Parallel()
 	c := onTerminal(t, storyProject(t), 90, 40, []string{"REPRISE_NOW=2026-03-01T12:00:00Z"}, "resume", "4.2", "--trust")
-	c.waitFor("Resume this workflow? (yes / restart from scratch / cancel)")
+	c.waitFor("starts    phase")
 	c.waitFor("Your choice")
 	c.send("yes\r")
 	c.waitFor("=== Resuming: SDC for story 4.2 ===")

@@ -24,8 +24,8 @@ type page struct {
 	// asking is set where a person is prompted and the work starts on a yes;
 	// without it the same text is part of a report that starts nothing.
 	asking bool
-	// preflight shows everything: every file, every step, the whole plan.
-	preflight bool
+	// full shows everything: every file, every step, the whole plan.
+	full bool
 }
 
 // page makes a page on one of our outputs.
@@ -97,10 +97,10 @@ func (p *page) marked(indent, mark, colour, text string, most int) {
 }
 
 // items prints texts one below the other. Of more than most, 0 for any number, only
-// those are shown and the rest is counted, but before a pre-flight approval.
+// those are shown and the rest is counted, but in full.
 func (p *page) items(lead string, texts []string, most, lines int) {
 	for i, text := range texts {
-		if i == most && most > 0 && !p.preflight {
+		if i == most && most > 0 && !p.full {
 			p.line("%sand %d more", lead, len(texts)-i)
 			return
 		}

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -22,7 +24,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 	if a.json || !ok || !is || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || a.env("TERM") == "dumb" {
 		return a.status(cmd.Context(), []string{"."}, statusFlags{})
 	}
-	found, err := a.judge(cmd.Context(), ".", project.JudgeOptions{})
+	found, err := a.judge(cmd.Context(), ".", project.JudgeOptions{Full: true})
 	if err != nil {
 		return err
 	}
@@ -47,18 +49,32 @@ func (a *app) alone(cmd *cobra.Command) error {
 // picker shows the runs of which one is to be chosen.
 func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 	v := a.page(a.out)
-	wide, words := 0, 0
+	names, verdicts, projects := 0, 0, 0
 	for _, j := range list {
-		wide = max(wide, min(32, width(plain(j.name))))
-		words = max(words, width(v.age(j.run)))
+		names = max(names, min(32, width(plain(j.name))))
+		verdicts = max(verdicts, width(j.d.Verdict.String()))
+		projects = max(projects, min(20, width(plain(j.run.Project))))
 	}
 	return tui.List{
 		Rows: len(list),
-		Head: func(columns int) []string {
-			return []string{v.paint(bold, fit(fmt.Sprintf("Resume which run? %d open in %s", len(list), plain(filepath.Base(found.Root))), columns)), ""}
+		Head: func(typed string, shown, columns int) []string {
+			text := fmt.Sprintf("Resume which run? %d open in %s", len(list), plain(filepath.Base(found.Root)))
+			if typed != "" {
+				text = fmt.Sprintf("Resume which run? %d of %d match: %s", shown, len(list), plain(typed))
+			}
+			return []string{v.paint(bold, fit(text, columns)), ""}
 		},
-		Foot: func(columns int) []string {
-			return []string{"", v.paint(faint, fit("↑ ↓ choose · Enter resume · q leave", columns))}
+		Foot: func(typed string, _, columns int) []string {
+			leave := "Esc leave"
+			if typed != "" {
+				leave = "Esc all of them"
+			}
+			return []string{"", v.paint(faint, fit("↑ ↓ move · type to filter · Space look · Enter choose · "+leave, columns))}
+		},
+		Matches: func(i int, typed string) bool {
+			j := list[i]
+			about := strings.Join([]string{j.name, j.run.Project, j.run.Layout, j.run.Title, j.d.Verdict.String(), words(j.d.State)}, " ")
+			return strings.Contains(strings.ToLower(plain(about)), strings.ToLower(typed))
 		},
 		Row: func(i int, chosen bool, columns int) []string {
 			j := list[i]
@@ -66,17 +82,29 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 			if chosen {
 				mark, colour = "› ", bold
 			}
-			p := j.run.Progress()
-			text := pad(fit(plain(j.name), wide), wide) + "  " + pad(p.Words("/"), 7) + pad(v.age(j.run), words) + "  " + nextWords(j.run, j.d)
-			state := symbols[j.d.State]
-			title := formOf(j.run.Kind).name
+			text := pad(fit(plain(j.name), names), names) + "  "
+			if projects > 0 {
+				text += pad(clip(j.run.Project, projects), projects) + "  "
+			}
+			text += pad(j.run.Progress().Words("/"), 7) + pad(j.d.Verdict.String(), verdicts) + "  " + nextWords(j.run, j.d)
+			title := formOf(j.run.Kind).name + ", " + v.since(j)
 			if own := ownTitle(j.run); own != "" {
 				title += ": " + own
 			}
 			return []string{
-				v.paint(cyan, mark) + v.paint(colours[j.d.State], state) + " " + v.paint(colour, fit(text, max(1, columns-4))),
+				v.paint(cyan, mark) + v.paint(colours[j.d.State], symbols[j.d.State]) + " " + v.paint(colour, fit(text, max(1, columns-4))),
 				"    " + v.paint(faint, fit(title, max(1, columns-4))),
 			}
+		},
+		Look: func(i, columns int) []string {
+			var out bytes.Buffer
+			look := *v
+			look.w, look.columns, look.site.run = &out, columns, list[i].name
+			look.decision(list[i])
+			return strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+		},
+		Leave: func(columns int) string {
+			return v.paint(faint, fit("↑ ↓ scroll · Enter choose · Esc back", columns))
 		},
 	}
 }

@@ -40,14 +40,6 @@ func (p *page) options(options []reprise.Option) {
 	}
 }
 
-// askWay ends a prompt that lists the ways to continue.
-func (p *page) askWay(j judged, question string) {
-	if p.asking {
-		p.question(question)
-		p.options(j.d.Options(j.run))
-	}
-}
-
 // asked prints an open question with the answers that are offered.
 func (p *page) asked(q reprise.Question) {
 	p.para("  ? "+clip(q.ID, p.columns/3)+"  ", q.Text, linesMessage)
@@ -89,7 +81,6 @@ func (p *page) summary(j judged) {
 	p.para("  -> ", pointWords(j), linesTitle)
 	p.inputs(j)
 	p.validation(j)
-	p.question("Resume this workflow? (yes / restart from scratch / cancel)")
 }
 
 // inputs lists what is passed to the next phase.
@@ -103,7 +94,7 @@ func (p *page) inputs(j judged) {
 	}
 	lead := "     Input: "
 	for i, in := range inputs {
-		if i == shownActions && !p.preflight {
+		if i == shownActions && !p.full {
 			p.line("%sand %d more", lead, len(inputs)-i)
 			break
 		}
@@ -153,20 +144,13 @@ func (p *page) groups(r *reprise.Run) {
 	}
 }
 
-// validation tells what was found: in a prompt every warning and conflict, in a
-// report how many, since they follow in full.
+// validation tells how many findings weigh.
 func (p *page) validation(j judged) {
-	if !p.asking {
-		p.gap()
-		p.pair("Validation:", validationWords(j.plan.Validation))
-		return
-	}
-	p.section("Waiting for an answer:", questionTexts(j.run.PendingQuestions()), 0, linesMessage)
-	p.section("Conflicts (must be resolved before resuming):", findingTexts(j.run.Findings, reprise.Blocking), 0, linesMessage)
-	p.section("Warnings:", findingTexts(j.run.Findings, reprise.Warning), 0, linesMessage)
+	p.gap()
+	p.pair("Validation:", validationWords(j.plan.Validation))
 }
 
-// unrecoverable tells why a run cannot be resumed, and what is left to choose.
+// unrecoverable tells why a run cannot be resumed.
 func (p *page) unrecoverable(j judged) {
 	p.banner("Cannot resume: " + subject(j.run))
 	p.gap()
@@ -175,7 +159,6 @@ func (p *page) unrecoverable(j judged) {
 		reason = j.run.Reason
 	}
 	p.pair("Reason:", reason)
-	told := map[string]bool{}
 	for _, a := range j.d.Missing {
 		text := a.Path + " is " + a.Presence.String()
 		if a.NeededBy != "" {
@@ -185,19 +168,7 @@ func (p *page) unrecoverable(j judged) {
 			text += " (not essential)"
 		}
 		p.para("  - ", text, linesSource)
-		told[a.Path] = true
 	}
-	if !p.asking {
-		return
-	}
-	for _, x := range j.run.Findings {
-		if x.Severity == reprise.Blocking && !told[x.Subject] && !told[x.Source.File] {
-			p.para("  - ", findingWords(x), linesMessage)
-		}
-	}
-	p.heading("Options:")
-	p.options(j.d.Options(j.run))
-	p.question("Which would you prefer?")
 }
 
 // partial tells which phases stay valid and which must run again.
@@ -219,7 +190,6 @@ func (p *page) partial(j judged) {
 	p.gap()
 	p.say(suggestion + ".")
 	p.validation(j)
-	p.question("Proceed? (yes / restart from scratch / cancel)")
 }
 
 func (p *page) phases(j judged, title string, ids []string, why func(id string) string) {

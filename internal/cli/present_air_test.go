@@ -27,8 +27,8 @@ func airPresentations() map[string]func(*page) {
 	}
 	return map[string]func(*page){
 		"check-air":           func(f *page) { f.sessions(judgedRun(storyRun(), seen(""))) },
-		"check-air-preflight": func(f *page) { f.preflight = true; f.sessions(judgedRun(storyRun(), seen(""))) },
+		"check-air-preflight": func(f *page) { f.full = true; f.sessions(judgedRun(storyRun(), seen(""))) },
 		"check-air-caution":   func(f *page) { f.check(judgedRun(storyRun(), seen(""))) },
-		"x9-hostile-air":      func(f *page) { f.preflight = true; f.sessions(judgedRun(storyRun(), seen(evil))) },
+		"x9-hostile-air":      func(f *page) { f.full = true; f.sessions(judgedRun(storyRun(), seen(evil))) },
 	}
 }

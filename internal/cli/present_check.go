@@ -13,9 +13,23 @@ import (
 	"reprise/report"
 )
 
-// check is the whole report about one run.
+// check is the report about one run: the screen a person decides by, or all there is.
 func (p *page) check(j judged) {
+	if !p.full {
+		p.decision(j)
+		p.gap()
+		p.say("Evidence for every step and file: `reprise check --full`.")
+		p.verdictAgain(j)
+		return
+	}
 	p.headline(j)
+	switch {
+	case j.d.Point == nil || j.d.Unrecoverable(j.run):
+	case j.d.Action == reprise.Start:
+		p.para("→ from ", pointWords(j), linesTitle)
+	case j.d.Action == reprise.Refuse:
+		p.para("→ then from ", pointWords(j), linesTitle)
+	}
 	p.section("Why:", j.d.Reasons, 10, 4)
 	if j.d.Action != reprise.Finish {
 		p.gap()
@@ -31,9 +45,11 @@ func (p *page) check(j judged) {
 	p.remaining(j)
 	p.ways(j)
 	p.world(j)
-	if p.asking && p.preflight {
+	if p.asking {
 		p.question(`Type "proceed" to continue.`)
+		return
 	}
+	p.verdictAgain(j)
 }
 
 // headline names the run and says whether resuming is safe.
@@ -44,13 +60,6 @@ func (p *page) headline(j judged) {
 	}
 	mark, text := verdict(j)
 	p.marked("", mark, verdictColours[j.d.Verdict], text, linesSource)
-	switch {
-	case j.d.Point == nil || j.d.Unrecoverable(j.run):
-	case j.d.Action == reprise.Start:
-		p.para("→ from ", pointWords(j), linesTitle)
-	case j.d.Action == reprise.Refuse:
-		p.para("→ then from ", pointWords(j), linesTitle)
-	}
 }
 
 // ways prints the ways to continue under a title that says what they lead to.
@@ -68,6 +77,9 @@ func (p *page) ways(j judged) {
 	}
 	p.heading(title)
 	p.options(options)
+	if why := j.run.NoGroup(); why != "" {
+		p.para("  ", why, linesSource)
+	}
 }
 
 // world tells what was seen beside the state files, and the digest of it all.
@@ -90,8 +102,8 @@ func (p *page) world(j judged) {
 	}
 }
 
-// shownFailures is how many failed steps are shown without a pre-flight check.
-const shownFailures = 3
+// shownFailures is how many failed steps the decision screen shows.
+const shownFailures = 2
 
 // failures shows how attempts failed, and what their agents printed last.
 func (p *page) failures(failed []reprise.Failure) {
@@ -100,8 +112,8 @@ func (p *page) failures(failed []reprise.Failure) {
 	}
 	p.heading("What failed:")
 	for i, f := range failed {
-		if i == shownFailures && !p.preflight {
-			p.say(fmt.Sprintf("  … and %s: `reprise check --mode preflight` shows them.", count(len(failed)-i, "more step")))
+		if i == shownFailures && !p.full {
+			p.say(fmt.Sprintf("  … and %s: `reprise check --full` shows them.", count(len(failed)-i, "more step")))
 			return
 		}
 		p.marked("  ", "✗", red, fmt.Sprintf("%s, attempt %d: %s", clip(f.Step, 60), f.Attempt, f.Reason), linesMessage)
@@ -158,10 +170,6 @@ func (p *page) folder(findings []reprise.Finding) {
 	}
 }
 
-// shownSteps is how many steps are listed before those that need no
-// explanation are left out.
-const shownSteps = 40
-
 // evidence prints for every step what each ledger says, which one decides, and
 // what there is beside the ledgers.
 func (p *page) evidence(j judged) {
@@ -175,17 +183,8 @@ func (p *page) evidence(j judged) {
 		wide = max(wide, min(p.columns/4, width(plain(steps[i].ID))))
 	}
 	p.line("%s", fit(fmt.Sprintf("    %s  %s  %s  %s", pad("STEP", wide), pad("STATUS", 11), pad("GRADE", 9), "WHAT"), p.columns))
-	left := 0
 	for i := range steps {
-		s := &steps[i]
-		if len(steps) > shownSteps && !p.preflight && !j.d.Remarkable(s) {
-			left++
-			continue
-		}
-		p.step(s, wide)
-	}
-	if left > 0 {
-		p.say(fmt.Sprintf("  … and %s about which nothing disagrees: `reprise check --mode preflight` shows them.", count(left, "step")))
+		p.step(&steps[i], wide)
 	}
 }
 
@@ -270,8 +269,7 @@ func tail(s string, n int) string {
 	return "…" + string(runes)
 }
 
-// files lists the files the run refers to: all of them in a pre-flight check,
-// else those that are not simply there.
+// files lists the files the run refers to.
 func (p *page) files(j judged) {
 	present, total := 0, len(j.run.Artifacts)
 	for _, a := range j.run.Artifacts {
@@ -279,20 +277,15 @@ func (p *page) files(j judged) {
 			present++
 		}
 	}
-	switch {
-	case total == 0 && p.preflight:
+	if total == 0 {
 		p.heading("Files: the run refers to none.")
-		return
-	case present == total && !p.preflight:
 		return
 	}
 	p.heading(fmt.Sprintf("Files it refers to: %d of %d are there", present, total))
 	for _, a := range j.run.Artifacts {
-		if p.preflight || a.Presence != reprise.Present {
-			mark, about := fileWords(a)
-			p.place("  "+mark+" ", a.Path)
-			p.para("      ", about, linesTitle)
-		}
+		mark, about := fileWords(a)
+		p.place("  "+mark+" ", a.Path)
+		p.para("      ", about, linesTitle)
 	}
 }
 
@@ -324,9 +317,9 @@ func fileWords(a reprise.Artifact) (mark, about string) {
 	return mark, strings.Join(parts, ", ")
 }
 
-// remaining prints, before a pre-flight approval, everything that is left to do.
+// remaining prints everything that is left to do.
 func (p *page) remaining(j judged) {
-	if !p.preflight || len(j.plan.Remaining) == 0 {
+	if len(j.plan.Remaining) == 0 {
 		return
 	}
 	p.heading(fmt.Sprintf("Plan from here to the end (%s):", count(len(j.plan.Remaining), "step")))
@@ -356,7 +349,7 @@ var (
 func (p *page) sessions(j judged) {
 	first := true
 	for _, s := range j.o.SessionsOn(j.run) {
-		if len(s.Calls) == 0 && s.Owner.Life != reprise.Alive && !p.preflight {
+		if len(s.Calls) == 0 && s.Owner.Life != reprise.Alive && !p.full {
 			continue
 		}
 		if first {
@@ -365,7 +358,7 @@ func (p *page) sessions(j judged) {
 		}
 		p.session(s)
 	}
-	if p.preflight {
+	if p.full {
 		p.items("  not looked at: ", j.o.SessionsUnread, 0, linesSource)
 	}
 }
@@ -387,7 +380,7 @@ func (p *page) session(s reprise.Session) {
 		p.para("    ", fmt.Sprintf("%s of its transcript cannot be read", count(s.Lost, "record")), linesTitle)
 	}
 	calls := s.Calls
-	if n := len(calls) - shownCalls; n > 0 && !p.preflight {
+	if n := len(calls) - shownCalls; n > 0 && !p.full {
 		p.line("    %s before these left no result either", count(n, "call"))
 		calls = calls[n:]
 	}

@@ -61,7 +61,7 @@ func (p *page) actions(j judged) {
 	p.items("- ", unitTexts(j.d.Units), shownActions, linesMessage)
 }
 
-// specLoop is the prompt table of seed 004.
+// specLoop is the table of seed 004.
 func (p *page) specLoop(j judged) {
 	state := "Found interrupted workflow for '"
 	if j.d.State != reprise.Interrupted && j.d.State != reprise.Waiting {
@@ -81,12 +81,9 @@ func (p *page) specLoop(j judged) {
 		{"Pending Clarifications", strconv.Itoa(len(j.run.PendingQuestions()))},
 		{"Last Activity", p.activity(j)},
 	})
-	if p.asking {
-		for _, q := range j.run.PendingQuestions() {
-			p.para("  ? ", clip(q.ID, 30)+" "+q.Text, linesMessage)
-		}
+	for _, q := range j.run.PendingQuestions() {
+		p.para("  ? ", clip(q.ID, 30)+" "+q.Text, linesMessage)
 	}
-	p.askWay(j, "How would you like to proceed?")
 }
 
 // table prints rows of a name and a value with lines around; the first is the head.
@@ -125,13 +122,6 @@ func (p *page) plans(j judged) {
 		}
 	} else {
 		p.withoutCheckpoints(j)
-	}
-	if p.asking {
-		p.heading("Options:")
-		p.options(j.d.Options(j.run))
-		if why := j.run.NoGroup(); why != "" {
-			p.para("  ", why, linesSource)
-		}
 	}
 }
 
@@ -222,7 +212,6 @@ func (p *page) build(j judged) {
 	if j.d.Point != nil {
 		p.field("next", clip(unitWords(*j.d.Point), 400))
 	}
-	p.askWay(j, "What would you like to do?")
 }
 
 // uncommitted counts the changes in one checkout.

@@ -39,7 +39,7 @@ func presentations() map[string]func(f *page) {
 	}
 	preflight := func(r *reprise.Run) func(*page) {
 		return func(f *page) {
-			f.preflight = true
+			f.full = true
 			f.check(judgedRun(r, reprise.Observed{}))
 		}
 	}
@@ -81,7 +81,7 @@ func presentations() map[string]func(f *page) {
 		"check-preflight-eventrun":      preflight(graphRun()),
 		"check-complete":                report(finished(), reprise.Observed{}),
 		"check-unreadable":              report(unreadable(), reprise.Observed{}),
-		"x9-hostile-check":              hostile(func(f *page, j judged) { f.preflight = true; f.check(j) }, reprise.KindEpic),
+		"x9-hostile-check":              hostile(func(f *page, j judged) { f.full = true; f.check(j) }, reprise.KindEpic),
 		"x9-hostile-prompt-orchestrate": hostile(func(f *page, j judged) { f.asking = true; f.show(j) }, reprise.KindEpic),
 		"x9-hostile-prompt-eventrun":    hostile(func(f *page, j judged) { f.asking = true; f.show(j) }, reprise.KindGraph),
 		"x9-hostile-prompt-specloop":    hostile(func(f *page, j judged) { f.asking = true; f.show(j) }, reprise.KindSpecLoop),

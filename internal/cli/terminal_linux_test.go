@@ -19,14 +19,20 @@ func examplesCopy(t *testing.T) string {
 
 var fixedNow = []string{"REPRISE_NOW=2026-03-20T12:00:00Z"}
 
-func TestEV1_alone_on_a_terminal_it_offers_what_was_interrupted(t *testing.T) {
+// EV1
+func TestAlone_on_a_terminal_it_offers_what_was_interrupted(t *testing.T) {
 	t.Parallel()
 	c := onTerminal(t, examplesCopy(t), 100, 40, fixedNow)
 	c.waitFor("Resume which run? 9 open in examples")
 	c.waitFor("› ◐ EPIC-2")
-	c.send("j")
+	c.send("\x1b[B")
 	c.waitFor("› ◐ qa-loop-2.2")
-	c.send("q")
+	c.send("health") // narrows the list down to what is called that
+	c.waitFor("1 of 9 match: health")
+	c.send(" ") // looks, before it leaps
+	c.waitFor("NEEDS A DECISION")
+	c.waitFor("Ways to continue:")
+	c.send("q\x04\x04") // back, all of them again, leave
 	if code := c.end(); code != 0 {
 		t.Errorf("exit %d", code)
 	}
@@ -35,7 +41,8 @@ func TestEV1_alone_on_a_terminal_it_offers_what_was_interrupted(t *testing.T) {
 	}
 }
 
-func TestOR6_a_pick_leads_to_the_prompt_of_the_seed(t *testing.T) {
+// OR6
+func TestWhat_is_picked_is_shown_with_the_ways_to_continue(t *testing.T) {
 	t.Parallel()
 	dir := examplesCopy(t)
 	c := onTerminal(t, dir, 90, 16, fixedNow)
@@ -43,7 +50,7 @@ func TestOR6_a_pick_leads_to_the_prompt_of_the_seed(t *testing.T) {
 	// On a low terminal the window follows. Only what changes of a line is drawn, so what
 	// was picked is seen by what comes next.
 	c.send("\x1b[B\x1b[B\x1b[B\x1b[B\x1b[B\r")
-	c.waitFor("Existing build found: 004-remove-secrets-from-config")
+	c.waitFor("Build 004-remove-secrets-from-config")
 	c.waitFor("1. continue")
 	c.waitFor("Your choice (1-")
 	c.send("nonsense\r")

@@ -41,9 +41,7 @@ type form struct {
 	staged   bool                      // the phase of a unit tells a person more than its id and title do
 	rounds   bool                      // a unit is named by its phase alone
 	show     func(*page, judged)
-	lists    bool // show lists the ways to continue where a person is asked
-	// confirm, if set, is shown in place of the usual confirmation, and then show is
-	// left out before a person chooses.
+	// confirm, if set, is shown in place of the usual confirmation.
 	confirm func(*page, judged)
 }
 
@@ -63,13 +61,13 @@ func formOf(k reprise.Kind) form {
 	case reprise.KindTasks:
 		return form{name: "Tasks", of: " ", show: (*page).staged}
 	case reprise.KindPlans:
-		return form{name: "Plans", of: " in ", about: func(r *reprise.Run) string { return clip(r.Path, 60) }, show: (*page).plans, lists: true}
+		return form{name: "Plans", of: " in ", about: func(r *reprise.Run) string { return clip(r.Path, 60) }, show: (*page).plans}
 	case reprise.KindBuild:
-		return form{name: "Build", of: " ", show: (*page).build, lists: true}
+		return form{name: "Build", of: " ", show: (*page).build}
 	case reprise.KindGraph:
 		return form{name: "Task graph", of: " ", show: (*page).graph, confirm: (*page).graph}
 	case reprise.KindSpecLoop:
-		return form{name: "Spec loop", of: " ", show: (*page).specLoop, lists: true}
+		return form{name: "Spec loop", of: " ", show: (*page).specLoop}
 	}
 	return form{name: plain(string(k)), of: " ", show: (*page).staged}
 }
