@@ -107,7 +107,7 @@ func TestOR9_O1_a_fresh_start_that_was_killed_is_listed_and_resumed(t *testing.T
 			}
 			says(0, []string{"interrupted", "1 run in"}, "status")
 			says(0, []string{ref.ID, `"interrupted"`}, "status", "--json")
-			out, _ := call("REPRISE_TEST_PROGRAM=1", "check", ref.ID)
+			out, _ := call("REPRISE_TEST_PROGRAM=1", "check", ref.ID, "--full")
 			if !strings.Contains(out, "being started from scratch") {
 				t.Errorf("check says\n%s", out)
 			}

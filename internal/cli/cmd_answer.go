@@ -132,7 +132,7 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 	case len(list) == 1 || flags.list:
 		return &list[0], nil
 	case !s.asks():
-		return nil, several(list)
+		return nil, s.several("answer", list)
 	}
 	p := s.page(s.out)
 	p.say("Several runs ask something:")

@@ -152,7 +152,7 @@ func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judg
 		}
 	}
 	if !s.asks() {
-		return nil, nil, several(list)
+		return nil, nil, s.several("resume", list)
 	}
 	p.asking = true
 	p.candidates(list)

@@ -246,7 +246,7 @@ func (s *job) begin(b beginning) error {
 	case len(list) == 1:
 		return s.insteadOfSecond(list[0], found)
 	case len(list) > 1:
-		return several(list)
+		return s.several("resume", list)
 	}
 	e, err := s.engine(s.flags.modeOf(""))
 	if err != nil {

@@ -405,7 +405,9 @@ func (p *page) call(c reprise.Call) {
 		became += "; the work continued after it"
 	}
 	p.para("        ", became, linesTitle)
-	p.items("        · ", c.Signs, 0, linesTitle)
+	if p.full {
+		p.items("        · ", c.Signs, 0, linesTitle)
+	}
 }
 
 // shownTail is how many of the last lines of a command's output are shown.

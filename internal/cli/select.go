@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -170,13 +171,14 @@ func candidates(found *project.Judgement, arg string) ([]judged, error) {
 	return list, nil
 }
 
-// several is returned where several runs could be meant and no person can be asked.
-func several(list []judged) error {
+// several is returned where several runs could be meant and no person can be asked; verb
+// is the command that takes one.
+func (a *app) several(verb string, list []judged) error {
 	var names []string
 	for _, j := range list[:min(8, len(list))] {
 		names = append(names, j.name)
 	}
-	return fail(exitNeedsAnswer, "name one: "+strings.Join(names, ", "), "%d runs could be meant, and there is no terminal to ask on", len(list))
+	return fail(exitNeedsAnswer, "`"+a.command(verb, names[0])+"` takes the first of "+strings.Join(names, ", "), "%d runs could be meant, and there is no terminal to ask on", len(list))
 }
 
 // nothing says that there is no run, in the form that was asked for.
@@ -203,15 +205,18 @@ var outcomeCodes = map[reprise.Outcome]int{
 // came sets the exit code to that of an outcome.
 func (a *app) came(to reprise.Outcome) { a.code = outcomeCodes[to] }
 
-// print gives the answer of a command: JSON for programs, else a page for a person.
+// print gives the answer of a command: JSON for programs, else a page for a person, who
+// gets a long one through a pager.
 func (a *app) print(document any, say func(*page)) error {
 	if a.json {
 		return a.writeJSON(a.out, document)
 	}
+	var text bytes.Buffer
 	p := a.page(a.out)
+	p.w = &text
 	if a.around != "" {
 		p.line("In %s, the project around this folder:", plain(a.around))
 	}
 	say(p)
-	return nil
+	return a.paged(text.Bytes())
 }

@@ -65,6 +65,21 @@ func TestWhat_is_picked_is_shown_with_the_ways_to_continue(t *testing.T) {
 	}
 }
 
+func TestWhat_does_not_fit_on_the_terminal_goes_through_the_pager(t *testing.T) {
+	t.Parallel()
+	dir := examplesCopy(t)
+	env := append([]string{"PAGER=sed s/^/paged:/"}, fixedNow...)
+	long := onTerminal(t, dir, 90, 16, env, "check", "004", "--full")
+	long.waitFor("paged:◐ Build 004-remove-secrets-from-config")
+	if code := long.end(); code != 10 {
+		t.Errorf("exit %d", code)
+	}
+	short := onTerminal(t, dir, 90, 100, env, "check", "004")
+	if code := short.end(); code != 10 || strings.Contains(short.text(), "paged:") {
+		t.Errorf("exit %d: %s", code, short.text())
+	}
+}
+
 func TestX10_ctrl_c_at_a_prompt_ends_with_130(t *testing.T) {
 	t.Parallel()
 	c := onTerminal(t, examplesCopy(t), 90, 24, fixedNow, "resume", "004")
