@@ -2,7 +2,9 @@ package settings
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +27,7 @@ const trustVersion = "v1"
 type Trust struct {
 	file     string
 	trusted  map[trusted]bool
+	granted  []Granted // in the order of the file
 	problems Problems
 }
 
@@ -54,29 +57,31 @@ func OpenTrust(file string) (*Trust, error) {
 		if entry, err := parseTrust(line); err != nil {
 			t.problems = append(t.problems, Problem{File: file, Line: no, Column: 1, Message: "this line trusts nothing: " + err.Error()})
 		} else {
-			t.trusted[entry] = true
+			t.trusted[trusted{entry.Path, entry.Hash}] = true
+			t.granted = append(t.granted, entry)
 		}
 	}
 	return t, nil
 }
 
-func parseTrust(line string) (trusted, error) {
-	var e trusted
+func parseTrust(line string) (Granted, error) {
+	var e Granted
 	parts := strings.SplitN(line, " ", 4)
 	if len(parts) != 4 || parts[0] != trustVersion {
 		return e, fmt.Errorf("it is not of the form %s SHA256 TIME \"PATH\"", trustVersion)
 	}
-	if err := e.hash.UnmarshalText([]byte(parts[1])); err != nil || e.hash.IsZero() {
+	if err := e.Hash.UnmarshalText([]byte(parts[1])); err != nil || e.Hash.IsZero() {
 		return e, fmt.Errorf("it holds no hash")
 	}
-	if _, err := time.Parse(time.RFC3339, parts[2]); err != nil {
+	var err error
+	if e.At, err = time.Parse(time.RFC3339, parts[2]); err != nil {
 		return e, fmt.Errorf("it holds no time")
 	}
 	path, err := strconv.Unquote(parts[3])
 	if err != nil || !filepath.IsAbs(path) {
 		return e, fmt.Errorf("it holds no absolute path: %q", doc.Clip(parts[3], 60))
 	}
-	e.path = path
+	e.Path = path
 	return e, nil
 }
 
@@ -106,7 +111,7 @@ func (t *Trust) Trust(path string, hash reprise.Hash, at time.Time) error {
 	want := trusted{path, hash}
 	err := t.update(func(lines []string) []string {
 		for _, l := range lines {
-			if e, err := parseTrust(l); err == nil && e == want {
+			if e, err := parseTrust(l); err == nil && e.Path == path && e.Hash == hash {
 				return lines
 			}
 		}
@@ -147,3 +152,46 @@ func (errNoPlace) Error() string {
 
 // Hint says what a person can do.
 func (errNoPlace) Hint() string { return "set XDG_STATE_HOME to a folder of your own" }
+
+// Granted is one content at one place that a person trusted, and when.
+type Granted struct {
+	Path string
+	Hash reprise.Hash
+	At   time.Time
+}
+
+// All is everything that is trusted, in the order in which that was said.
+func (t *Trust) All() []Granted { return slices.Clone(t.granted) }
+
+// Contents is how many contents are trusted at a place.
+func (t *Trust) Contents(path string) (n int) {
+	for _, g := range t.granted {
+		if g.Path == filepath.Clean(path) {
+			n++
+		}
+	}
+	return n
+}
+
+// Only is the trust in this alone. Nothing is kept by it.
+func (t *Trust) Only(g Granted) *Trust {
+	return &Trust{trusted: map[trusted]bool{{g.Path, g.Hash}: true}}
+}
+
+// Revoke takes back all trust in a place, whatever its content. Once it returns nil that
+// is durable. Lines that cannot be read stay.
+func (t *Trust) Revoke(path string) error {
+	path = filepath.Clean(path)
+	err := t.update(func(lines []string) []string {
+		return slices.DeleteFunc(lines, func(l string) bool {
+			g, err := parseTrust(l)
+			return err == nil && g.Path == path
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("revoke trust in %s: %w", path, err)
+	}
+	t.granted = slices.DeleteFunc(t.granted, func(g Granted) bool { return g.Path == path })
+	maps.DeleteFunc(t.trusted, func(e trusted, _ bool) bool { return e.path == path })
+	return nil
+}

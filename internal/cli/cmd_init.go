@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/internal/durable"
+	"reprise/internal/hook"
+	"reprise/settings"
+)
+
+func (a *app) newInit() *cobra.Command {
+	var flags upkeepFlags
+	cmd := &cobra.Command{
+		Use:   "init [PATH]",
+		Short: "Set a project up: who does the work, and hooks that tell of interrupted work",
+		Long: "Look for the installed agent CLIs and show a commented reprise.yaml that names them.\n" +
+			"After a yes it is written and trusted. Then the hooks are offered that have these\n" +
+			"agents tell of interrupted work by themselves. A reprise.yaml that is there stays.",
+		Example: "  reprise init\n  reprise init --dry-run\n  reprise init shop --yes",
+		Args:    args(cobra.MaximumNArgs(1)),
+		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
+			flags.dir = "."
+			if len(args) > 0 {
+				flags.dir = args[0]
+			}
+			return a.initProject(cmd.Context(), flags)
+		}),
+	}
+	cmd.Flags().BoolVarP(&flags.dry, "dry-run", "n", false, "show the file and write nothing")
+	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "write it without asking; hooks are only named")
+	return cmd
+}
+
+// initProject sets a project up.
+func (a *app) initProject(ctx context.Context, flags upkeepFlags) error {
+	root, err := filepath.Abs(flags.dir)
+	if err != nil {
+		return err
+	}
+	switch info, err := os.Stat(root); {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return misuse("%s is no folder", flags.dir)
+	}
+	if err := a.isPerson(flags); err != nil {
+		return err
+	}
+	env, _ := settings.Default().Environ(os.Environ(), settings.Agent{})
+	var names []string
+	for _, i := range agent.Look(ctx, env, root) {
+		if i.Path != "" {
+			names = append(names, i.Preset.Name)
+		}
+	}
+	if err := a.writeSettings(ctx, flags, filepath.Join(root, settings.FileName), settings.Sample(names)); err != nil {
+		return err
+	}
+	return a.offerHooks(ctx, flags, root, names)
+}
+
+// writeSettings shows a file of settings, and writes and trusts it after a yes. One that is
+// there stays.
+func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string, text []byte) error {
+	p := a.page(a.out)
+	if _, err := os.Lstat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		p.say(settings.FileName + " is there already and stays as it is.")
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		p.line("  %s", strings.TrimSuffix(line, "\n"))
+	}
+	p.gap()
+	if flags.dry {
+		return nil
+	}
+	agreed, err := a.confirm(ctx, flags, "Write this to "+settings.FileName+"?")
+	if err != nil || !agreed {
+		return err
+	}
+	err = durable.Rewrite(name, 0o644, func(old []byte) ([]byte, error) {
+		if old != nil {
+			return nil, errors.New("it has been made meanwhile")
+		}
+		return text, nil
+	})
+	if err != nil {
+		return err
+	}
+	// They have just read it.
+	trust, err := settings.OpenTrust(settings.TrustFile(a.env))
+	if err == nil {
+		err = trust.Trust(name, reprise.HashOf(text), a.now())
+	}
+	if err != nil {
+		fmt.Fprintf(a.err, "! %s is written and not trusted: %s\n", settings.FileName, plain(err.Error()))
+		return nil
+	}
+	p.say("Wrote " + settings.FileName + " and trusted it as it is now.")
+	return nil
+}
+
+// offerHooks offers the hooks for the agents that are installed, and for git.
+func (a *app) offerHooks(ctx context.Context, flags upkeepFlags, root string, names []string) error {
+	if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
+		names = append(names, hook.Git)
+	}
+	p := a.page(a.out)
+	var missing []hook.Tool
+	for _, name := range names {
+		tool, known := hook.Find(name)
+		place, err := a.hookPlace(ctx, tool, hookFlags{upkeepFlags: upkeepFlags{dir: root}})
+		if !known || err != nil {
+			continue
+		}
+		settings, err := durable.ReadPrivate(place.Path)
+		if without, no := tool.Uninstall(settings); err == nil && no == nil && string(without) == string(settings) {
+			missing = append(missing, tool)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if flags.dry || flags.yes || !a.asks() {
+		p.say("So that a new session is told by itself what was interrupted:")
+		for _, tool := range missing {
+			p.line("  reprise hook install %s", tool.Name)
+		}
+		return nil
+	}
+	for _, tool := range missing {
+		agreed, err := a.confirm(ctx, flags, "Have "+tool.Name+" tell by itself what was interrupted?")
+		if err != nil {
+			return err
+		}
+		if agreed {
+			if err := a.changeHooks(ctx, tool, hookFlags{upkeepFlags: upkeepFlags{dir: root}}, hook.Tool.Install); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"reprise/engine"
+	"reprise/settings"
+)
+
+// trustFlags say what is done about trust.
+type trustFlags struct {
+	workFlags
+	revoke, list bool
+}
+
+func (a *app) newTrust() *cobra.Command {
+	var flags trustFlags
+	cmd := &cobra.Command{
+		Use:   "trust [FILE…]",
+		Short: "Trust the commands of reprise.yaml or of a workflow file, as they are now",
+		Long: "Show what a file would start and, after a yes, trust it: this content at this place.\n" +
+			"Without FILE it is the reprise.yaml of the project. You are asked again when it\n" +
+			"changes; scripts that its commands name are not covered. --revoke takes back all\n" +
+			"trust in a file, whatever its content, also if it is gone.",
+		Example: "  reprise trust\n  reprise trust flow.yaml\n  reprise trust --revoke\n  reprise trust --list",
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.trust(cmd.Context(), flags, args) }
+	cmd.Flags().StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
+	cmd.Flags().BoolVarP(&flags.dry, "dry-run", "n", false, "show what would be trusted and keep nothing")
+	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "trust it without asking")
+	cmd.Flags().BoolVar(&flags.revoke, "revoke", false, "no longer trust the file")
+	cmd.Flags().BoolVar(&flags.list, "list", false, "list everything that is trusted on this machine")
+	cmd.MarkFlagsMutuallyExclusive("revoke", "list")
+	return cmd
+}
+
+func (a *app) trust(ctx context.Context, flags trustFlags, files []string) error {
+	if flags.list && len(files) > 0 {
+		return misuse("--list lists everything; it takes no files")
+	}
+	if len(files) == 0 {
+		files = []string{settings.FileName}
+	}
+	flags.trust = flags.yes
+	return a.work(ctx, flags.workFlags, func(s *job) error {
+		trust, err := s.trusts()
+		if err != nil {
+			return err
+		}
+		for _, p := range trust.Problems() {
+			fmt.Fprintf(s.err, "! %s\n", plain(p.String()))
+		}
+		if flags.list {
+			s.listTrust(trust)
+			return nil
+		}
+		for _, file := range files {
+			name := s.inside(file)
+			if !local(name) {
+				return misuse("trust %s: the file must be in the project", file)
+			}
+			does := s.trustFile
+			if flags.revoke {
+				does = s.revoke
+			}
+			if err := does(trust, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// trustFile asks for trust in a file of the project.
+func (s *job) trustFile(trust *settings.Trust, name string) error {
+	u, err := s.untrusted(trust, name)
+	if err != nil {
+		return err
+	}
+	p := s.page(s.out)
+	if u == nil {
+		p.para("", name+": trusted already, as it is now.", linesAll)
+		return nil
+	}
+	if s.flags.dry || s.flags.trust {
+		p.trust(u)
+	}
+	if s.flags.dry {
+		return nil
+	}
+	if err := s.askTrust(u, false); err != nil {
+		return err
+	}
+	p.para("", name+": trusted, as it is now.", linesAll)
+	return nil
+}
+
+// untrusted is what a file would start, nil if it is trusted as it is now.
+func (s *job) untrusted(trust *settings.Trust, name string) (*settings.Untrusted, error) {
+	if name == settings.FileName {
+		if _, err := os.Stat(s.flowPath(name)); err != nil {
+			return nil, err
+		}
+		_, u, err := settings.Load(settings.Options{User: settings.UserFile(s.env), Project: s.root, Trust: trust})
+		return u, err
+	}
+	w, hash, err := s.readFlow(name)
+	if err != nil || trust.Trusted(s.flowPath(name), hash) {
+		return nil, err
+	}
+	return s.untrustedFlow(name, w, hash), nil
+}
+
+// revoke takes trust in a file back.
+func (s *job) revoke(trust *settings.Trust, name string) error {
+	n := trust.Contents(s.flowPath(name))
+	if n > 0 && !s.flags.dry {
+		if err := trust.Revoke(s.flowPath(name)); err != nil {
+			return err
+		}
+	}
+	text := "no longer trusted; " + count(n, "version") + " of it had been."
+	switch {
+	case n == 0:
+		text = "it was not trusted."
+	case s.flags.dry:
+		text = "would no longer be trusted; " + count(n, "version") + " of it are."
+	}
+	s.page(s.out).para("", name+": "+text, linesAll)
+	return nil
+}
+
+// listTrust lists what is trusted, and what became of it.
+func (s *job) listTrust(trust *settings.Trust) {
+	p := s.page(s.out)
+	list := trust.All()
+	if len(list) == 0 {
+		p.say("Nothing is trusted on this machine.")
+	}
+	for _, g := range list {
+		now := "as it is now"
+		if _, err := os.Stat(g.Path); err != nil {
+			now = "the file is not there"
+		} else if !isTrusted(trust, g) {
+			now = "another version: the file has changed"
+		}
+		p.place("", g.Path)
+		p.line("  %s, %s", g.At.Format("2006-01-02"), now)
+	}
+}
+
+// isTrusted reports whether what was trusted is what the file is now.
+func isTrusted(trust *settings.Trust, g settings.Granted) bool {
+	if filepath.Base(g.Path) == settings.FileName {
+		_, u, err := settings.Load(settings.Options{Project: filepath.Dir(g.Path), Trust: trust.Only(g)})
+		return err == nil && u == nil
+	}
+	_, hash, err := engine.ReadFlow(g.Path)
+	return err == nil && hash == g.Hash
+}

@@ -1,0 +1,47 @@
+package settings
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Sample is a commented file for a project in which the agents of these presets do the
+// work, the first of them whatever nobody else is named for. It sets nothing else.
+func Sample(presets []string) []byte {
+	var b strings.Builder
+	b.WriteString("# Who does the work in this project, and how. Every key: docs/settings.md of reprise.\n")
+	b.WriteString("# It counts once you trust it as it is: reprise trust\n\n")
+	off, first := "", ""
+	if len(presets) == 0 {
+		b.WriteString("# No agent that reprise knows is installed here. Any command will do that takes a prompt\n# on standard input.\n")
+		off, presets = "# ", []string{"worker"}
+	}
+	fmt.Fprintf(&b, "%sagents:\n", off)
+	for i, p := range presets {
+		if i == 0 {
+			first = p
+		}
+		fmt.Fprintf(&b, "%s  %s:\n", off, p)
+		if off != "" {
+			fmt.Fprintf(&b, "%s    command: [my-agent, --print]\n", off)
+			continue
+		}
+		fmt.Fprintf(&b, "    preset: %s\n", p)
+		if i == 0 {
+			b.WriteString("    # model: NAME        # passed on as it is written\n")
+			b.WriteString("    # approve: edits     # what it may do without asking: none, edits or all\n")
+		}
+	}
+	fmt.Fprintf(&b, "%sroles:\n%[1]s  default: %s  # every role that is not named here\n", off, first)
+	if len(presets) > 1 {
+		fmt.Fprintf(&b, "  # qa: %s  # another agent reviews\n", presets[1])
+	}
+	b.WriteString(`
+# env: [NAME, PREFIX_*]  # variables that agents may see beside PATH, HOME and the like
+# attempts: 3            # failures of one step before you are asked
+# timeout: 2h            # of one attempt
+# silence: 20m           # how long an agent may print nothing
+# parallel: 1            # steps at the same time
+`)
+	return []byte(b.String())
+}

@@ -1,0 +1,31 @@
+package settings_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"reprise/settings"
+)
+
+func TestThe_sample_reads_back(t *testing.T) {
+	t.Parallel()
+	for _, presets := range [][]string{nil, {"claude"}, {"codex", "gemini", "qwen"}} {
+		name := filepath.Join(t.TempDir(), settings.FileName)
+		if err := os.WriteFile(name, settings.Sample(presets), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := settings.Load(settings.Options{User: name})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, settings.Sample(presets))
+		}
+		if len(s.Agents) != len(presets) {
+			t.Errorf("%v became %v", presets, s.Agents)
+		}
+		if len(presets) > 0 {
+			if a, err := s.For("dev"); err != nil || a.Preset != presets[0] {
+				t.Errorf("%v: %v, %v", presets, a, err)
+			}
+		}
+	}
+}
