@@ -80,9 +80,16 @@ func TestThe_program_listens_to_nobody_and_unpacks_nothing(t *testing.T) {
 		return strings.Fields(string(out))
 	}
 	have := packages("./cmd/reprise")
-	for _, name := range []string{"net/http", "net/rpc", "html/template", "archive/tar", "archive/zip", "plugin"} {
+	for _, name := range []string{"net/rpc", "html/template", "archive/tar", "archive/zip", "plugin"} {
 		if slices.Contains(have, name) {
 			t.Errorf("%s is part of the program", name)
+		}
+	}
+	// The library of the Model Context Protocol brings a transport over HTTP along. Nothing
+	// of ours may use it: that `reprise mcp` opens no socket is tested where it is served.
+	for _, importer := range importersOf(t, "net/http", "./cmd/reprise") {
+		if importer == "reprise" || strings.HasPrefix(importer, "reprise/") {
+			t.Errorf("%s imports net/http", importer)
 		}
 	}
 	if err := filepath.WalkDir(".", func(name string, d os.DirEntry, err error) error {
@@ -98,9 +105,24 @@ func TestThe_program_listens_to_nobody_and_unpacks_nothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What the tests use as a model does listen, and would be seen.
-	if !slices.Contains(packages("./internal/modelstub"), "net/http") {
+	if !slices.Contains(importersOf(t, "net/http", "./internal/modelstub"), "reprise/internal/modelstub") {
 		t.Error("a package that listens is not seen")
 	}
+}
+
+// importersOf lists the packages in a program that import another one.
+func importersOf(t *testing.T, name, program string) (importers []string) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", program).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if words := strings.Fields(line); slices.Contains(words[1:], name) {
+			importers = append(importers, words[0])
+		}
+	}
+	return importers
 }
 
 // T23: a dependency whose content is not the one on record is not built.

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"reprise/internal/mcp"
+)
+
+func (a *app) newMCP() *cobra.Command {
+	dir := "."
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve status, check, brief, log and preview to an agent (MCP on stdio)",
+		Long: "Speak the Model Context Protocol on standard input and output, for the agent CLI that\n" +
+			"starts it. All tools only look, and are marked so; none answers a person's question,\n" +
+			"trusts a file or starts an agent. Runs and logs are resources, too.",
+		Example: "  claude mcp add reprise -- reprise mcp\n  codex mcp add reprise -- reprise mcp",
+		Args:    args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := mcp.Serve(cmd.Context(), os.Stdin, os.Stdout, ownVersion(), func(ctx context.Context, args ...string) (string, string, int) {
+				return a.within(ctx, dir, args)
+			})
+			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+				return nil // the client left
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVarP(&dir, "dir", "C", ".", "the project folder")
+	return cmd
+}
+
+// within runs a command of ours in a project and returns what it prints. Nobody is at
+// its keyboard.
+func (a *app) within(ctx context.Context, dir string, words []string) (out, told string, code int) {
+	if verb := words[0]; verb != "status" {
+		words = append([]string{verb, "-C", dir}, words[1:]...)
+	} else {
+		words = append(words, dir)
+	}
+	var said, beside bytes.Buffer
+	b := &app{in: strings.NewReader(""), out: &said, err: &beside, env: a.env, args: words}
+	root := b.newRoot()
+	root.SetArgs(words)
+	root.SetOut(&said)
+	root.SetErr(&beside)
+	if err := root.ExecuteContext(ctx); err != nil {
+		b.code = b.printError(err)
+	}
+	return said.String(), beside.String(), b.code
+}
+
+// ownVersion is the version this program was built as.
+func ownVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
+}
