@@ -1,5 +1,7 @@
 package modelstub
 
+import "strings"
+
 // responses is the newer of the two OpenAI formats.
 type responses struct{}
 
@@ -30,9 +32,11 @@ func (responses) end(s *sse, a answer) {
 		index = 1
 	}
 	if a.call != nil {
-		s.event("response.output_item.done", object{"type": "response.output_item.done", "output_index": index, "item": object{
-			"type": "function_call", "id": a.id("fc"), "call_id": a.call.id, "name": a.call.name, "arguments": a.call.args,
-		}})
+		item := object{"type": "function_call", "id": a.id("fc"), "call_id": a.call.id, "name": a.call.name, "arguments": a.call.args}
+		if space, name, is := strings.Cut(a.call.name, "/"); is {
+			item["namespace"], item["name"] = space, name
+		}
+		s.event("response.output_item.done", object{"type": "response.output_item.done", "output_index": index, "item": item})
 	}
 	s.event("response.completed", object{"type": "response.completed", "response": object{"id": a.id("resp"), "usage": object{
 		"input_tokens": 100, "input_tokens_details": object{"cached_tokens": 0},

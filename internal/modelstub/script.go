@@ -19,7 +19,7 @@ type Script struct {
 type Turn struct {
 	Text string `json:"text,omitempty"`
 	// Shell is a command line for whatever shell tool is offered; Tool and Args
-	// name a tool exactly.
+	// name a tool exactly, one of a namespace as "space/tool".
 	Shell string          `json:"shell,omitempty"`
 	Tool  string          `json:"tool,omitempty"`
 	Args  json.RawMessage `json:"args,omitempty"`
