@@ -93,7 +93,9 @@ func TestWhat_is_too_long_for_a_model_is_cut_and_that_is_said(t *testing.T) {
 
 func TestA_command_that_gives_no_answer_is_an_error(t *testing.T) {
 	t.Parallel()
-	session := connected(t, func(context.Context, ...string) (string, string, int) { return "", "reprise: no run is called that\n", 2 })
+	session := connected(t, func(context.Context, ...string) (string, string, int) {
+		return "", "reprise: no run is called that\n", 2
+	})
 	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "check", Arguments: map[string]any{"run": "x"}})
 	if err != nil || !result.IsError {
 		t.Errorf("%v %v", result, err)
