@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,18 +107,7 @@ func TestAC_real_a_new_session_is_told_what_was_interrupted(t *testing.T) {
 				if err := os.CopyFS(rig.Dir, os.DirFS("../../examples/longrun")); err != nil {
 					t.Fatal(err)
 				}
-				run := func(name string, args ...string) string {
-					t.Helper()
-					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-					defer cancel()
-					cmd := exec.CommandContext(ctx, name, args...)
-					cmd.Dir, cmd.Env, cmd.WaitDelay = rig.Dir, rig.Environ(), 5*time.Second
-					out, err := cmd.CombinedOutput()
-					if err != nil {
-						t.Errorf("%s %v: %v\n%s", name, args, err, out)
-					}
-					return string(out)
-				}
+				run := func(name string, args ...string) string { return inRig(t, rig, name, args...) }
 				run("git", "init", "-q")
 				trustFolder(t, rig)
 				before := settingsIn(t, rig.Home, rig.Dir)
@@ -128,15 +118,8 @@ func TestAC_real_a_new_session_is_told_what_was_interrupted(t *testing.T) {
 					t.Errorf("installing gave %v, and again %v", installed, again)
 				}
 				out := run(rig.Program, headless[p.Name]...)
-				const told = "Another session began work in this project"
-				seen := ""
-				for _, r := range rig.Model.Requests() {
-					if !r.Side {
-						seen = string(r.Body)
-						break
-					}
-				}
-				if !strings.Contains(seen, told) || !strings.Contains(seen, "checkout") {
+				seen := firstRequest(rig)
+				if !strings.Contains(seen, interruptedHere) || !strings.Contains(seen, "checkout") {
 					at := max(strings.Index(seen, "reprise: "), 0)
 					t.Errorf("the first request of %d holds no briefing: %.600s\n%s", len(rig.Model.Requests()), seen[at:], out)
 				}
@@ -152,4 +135,81 @@ func TestAC_real_a_new_session_is_told_what_was_interrupted(t *testing.T) {
 			})
 		}
 	})
+}
+
+// plugged are the ways in which each agent takes our plugin or extension: commands that
+// come first, and what is added to its arguments. DIR stands for the folder of plugins.
+var plugged = map[string]struct {
+	first [][]string
+	args  []string
+}{
+	"claude": {first: [][]string{{"plugin", "validate", "--strict", "DIR/claude"}}, args: []string{"--plugin-dir", "DIR/claude/plugins/reprise"}},
+	"codex":  {first: [][]string{{"plugin", "marketplace", "add", "DIR/codex"}, {"plugin", "add", "reprise@reprise-tools"}}},
+	"gemini": {first: [][]string{{"extensions", "link", "DIR/gemini", "--consent"}}},
+}
+
+// The plugins validate, are taken by the real programs, and tell the same (issue 17).
+func TestAC_real_a_plugin_tells_what_was_interrupted(t *testing.T) {
+	dir, err := filepath.Abs("../../integrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forAgents(t, func(t *testing.T, p agent.Preset) {
+		way, has := plugged[p.Name]
+		if !has {
+			t.Skip("it has no plugin of ours")
+		}
+		rig := agenttest.New(t, p.Name, p.Tested[0], p.Program, `{"turns":[{"text":"Hello."}]}`)
+		if p.Name == "codex" {
+			config := filepath.Join(rig.Home, ".codex/config.toml")
+			text, err := os.ReadFile(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(config, []byte(strings.Replace(string(text), "plugins = false", "plugins = true", 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.CopyFS(rig.Dir, os.DirFS("../../examples/longrun")); err != nil {
+			t.Fatal(err)
+		}
+		out := ""
+		for _, args := range append(way.first, append(slices.Clone(headless[p.Name]), way.args...)) {
+			for i := range args {
+				args[i] = strings.Replace(args[i], "DIR", dir, 1)
+			}
+			out += inRig(t, rig, rig.Program, args...)
+		}
+		if seen := firstRequest(rig); !strings.Contains(seen, interruptedHere) {
+			t.Errorf("the first request holds no briefing: %.600s\n%s", seen, out)
+		}
+	})
+}
+
+// interruptedHere is said in the briefing that a hook gives.
+const interruptedHere = "Another session began work in this project"
+
+// firstRequest is what the model was asked first, titles and summaries left out.
+func firstRequest(rig *agenttest.Rig) string {
+	for _, r := range rig.Model.Requests() {
+		if !r.Side {
+			return string(r.Body)
+		}
+	}
+	return ""
+}
+
+// inRig runs a command as the agent would be, with this program on its PATH.
+func inRig(t *testing.T, rig *agenttest.Rig, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.WaitDelay = rig.Dir, 5*time.Second
+	cmd.Env = append(rig.Environ(), "PATH="+filepath.Dir(linked(t))+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
 }
