@@ -82,6 +82,9 @@ type Git struct {
 	// boxes, by path, the newest first. Such a list does not say itself what was
 	// done last.
 	Past map[string][]Version
+	// Lost are the files of which the checkout has less than the head, as the head has
+	// them: they are missing, or end where the head's version goes on.
+	Lost map[string][]byte
 	// Known tells for the hashes that ledgers record whether the repository
 	// has such a commit.
 	Known map[string]bool

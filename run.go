@@ -168,6 +168,9 @@ type Run struct {
 	Findings  []Finding
 	// Unread are the files and folders that its layout asked for and could not use.
 	Unread []string `json:"-"`
+	// Lost are those of them that the last commit has, and that are missing here or cut
+	// off.
+	Lost []string `json:"-"`
 	// Also lists further places that tell of this same run: a second copy
 	// of its plan, its story file, a worktree.
 	Also []Ref

@@ -22,7 +22,7 @@ func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 	}
 	slices.SortFunc(seen.unread, func(a, b Finding) int { return cmp.Compare(a.Source.File, b.Source.File) })
 	for _, lost := range seen.unread {
-		if r.remade(lost.Source.File) {
+		if r.Remade(lost.Source.File) {
 			continue
 		}
 		r.Unread = append(r.Unread, lost.Source.File)
@@ -68,9 +68,9 @@ func (r *Run) Restorable(file string) bool {
 	})
 }
 
-// remade reports whether a file is what a step is to leave that is open, before anything
+// Remade reports whether a file is what a step is to leave that is open, before anything
 // that comes after it was begun: doing that step makes the file anew.
-func (r *Run) remade(file string) bool {
+func (r *Run) Remade(file string) bool {
 	for _, a := range r.Artifacts {
 		if a.Path != file || a.MadeBy == "" {
 			continue

@@ -28,6 +28,10 @@ type Entry struct {
 	// missing there was lost; the step was not opened again.
 	Appends bool
 
+	// Passing are the names of files that are taken away again in the course of the work:
+	// that one of them is missing tells nothing.
+	Passing []string
+
 	// The rest is nil where a convention has nothing to say.
 
 	// Rank sorts its runs in place, the one to resume first, where that takes looking at
@@ -54,6 +58,7 @@ func All() []Entry {
 		{
 			Layout: longrun.New(), Marks: []string{".long-run", ".planning", "agent-os"},
 			Playbooks: books{reprise.KindPlans: longrun.NewPlaybook()}, Leave: longrun.Leave,
+			Passing: []string{"HANDOFF.json", ".continue-here.md", "continue-here.md"},
 		},
 		{
 			Layout: orchestrate.New(), Marks: []string{".aios", ".aiox", ".nexos", "docs", "stories", "epics", "qa", "plan"},
@@ -66,6 +71,7 @@ func All() []Entry {
 		{
 			Layout: autoclaude.New(), Marks: []string{".auto-claude", "auto-claude", ".worktrees"},
 			Playbooks: books{reprise.KindBuild: autoclaude.NewPlaybook()}, Lift: autoclaude.Lift,
+			Passing: []string{"HUMAN_INPUT.md", "QA_FIX_REQUEST.md"},
 		},
 		{
 			Layout: specloop.New(), Marks: []string{"specs", ".workflow"},
@@ -112,6 +118,12 @@ func Marks() []string {
 		marks = append(marks, e.Marks...)
 	}
 	return marks
+}
+
+// Passing reports whether a file of this name is taken away again in the course of the
+// work.
+func Passing(name string) bool {
+	return slices.ContainsFunc(All(), func(e Entry) bool { return slices.Contains(e.Passing, name) })
 }
 
 // Playbook finds how runs of a kind are worked on. The error is an *UnknownKindError.

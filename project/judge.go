@@ -89,23 +89,16 @@ type Judgement struct {
 // Judge reads a project, gathers evidence, examines and decides. It changes
 // nothing on disk: a command given with Verify runs in a folder of its own.
 func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, error) {
-	j := &Judgement{
-		Decisions: map[*reprise.Run]reprise.Decision{}, views: map[*reprise.Run]*View{}, unverified: map[*reprise.Run][]reprise.Step{},
+	j := &Judgement{}
+	runs, err := j.look(ctx, dir, opts)
+	if err == nil && j.Observed.Git != nil && len(j.Observed.Git.Lost) > 0 {
+		opts.git = j.Observed.Git
+		runs, err = j.look(ctx, dir, opts)
 	}
-	res, runs, err := gatherRuns(ctx, dir, opts.Options, opts.Full && opts.Held == nil, opts.Held)
 	if err != nil {
 		return nil, err
 	}
-	j.Result = res
-	for _, r := range runs {
-		j.views[r] = newView(Record{Run: r}, Scope{Observed: reprise.Observed{Now: opts.Now}})
-	}
-	j.recallJournals(ctx, runs, opts)
-	j.tellElsewhere(runs, opts)
-	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full, Environ: opts.Environ, Hide: opts.Hide, Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
-	})
-	j.Observed.Peers = runs
+	res := j.Result
 	if opts.Full {
 		var problem string
 		j.Observed.Sections, problem = evidence.Sections(ctx, res.Root, runs, j.Observed)
@@ -149,6 +142,28 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	}
 	res.Runs = order(runs, res.entries, j.Observed)
 	return j, nil
+}
+
+// look reads the runs with their journals, and gathers the evidence about them.
+func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]*reprise.Run, error) {
+	*j = Judgement{
+		Decisions: map[*reprise.Run]reprise.Decision{}, views: map[*reprise.Run]*View{}, unverified: map[*reprise.Run][]reprise.Step{},
+	}
+	res, runs, err := gatherRuns(ctx, dir, opts.Options, opts.Full && opts.Held == nil, opts.Held)
+	if err != nil {
+		return nil, err
+	}
+	j.Result = res
+	for _, r := range runs {
+		j.views[r] = newView(Record{Run: r}, Scope{Observed: reprise.Observed{Now: opts.Now}})
+	}
+	j.recallJournals(ctx, runs, opts)
+	j.tellElsewhere(runs, opts)
+	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
+		Cheap: !opts.Full, Environ: opts.Environ, Hide: opts.Hide, Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
+	})
+	j.Observed.Peers = runs
+	return runs, nil
 }
 
 // View gives what is known of a run of the judgement, nil if it is none.

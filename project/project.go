@@ -37,6 +37,8 @@ type Options struct {
 	// Progress, if set, is called now and then with how many runs of how many
 	// have been loaded. It must be safe for concurrent use.
 	Progress func(loaded, total int)
+
+	git *reprise.Git // if set, what it has and the disk does not is looked for
 }
 
 // Result is a project as it was read.
@@ -106,6 +108,9 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	told := ours != nil && ours.err == nil // what is wrong with it recallJournals says
 	if told {
 		runs = res.addRenewed(ctx, ours, runs, entries)
+	}
+	if runs, err = res.restore(ctx, fsys, ours, runs, opts); err != nil {
+		return nil, nil, err
 	}
 	res.held = nil // other checkouts have files of their own under the same names
 	runs, err = res.joinCheckouts(ctx, fsys, runs, entries, opts)

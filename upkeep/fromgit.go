@@ -14,62 +14,77 @@ import (
 	"reprise/internal/gitx"
 )
 
-// planFromGit offers, for every file of a run that cannot be read, the newest version
-// that git has and that can be: from the index or from a commit that changed the file.
-// after is the project with all that the plan changes already; what is offered is
+// planFromGit offers, for files of a run that are lost or cannot be read, the newest
+// version that git has and that can be: from the index or from a commit that changed the
+// file. after is the project with all that the plan changes already; what is offered is
 // applied to it. Nothing is offered where the file itself cannot be opened: another
-// content would not help. A *gitError comes with what was found until then.
-func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *repository, store *durable.Store, l reprise.Layout, r *reprise.Run) ([]RunMend, error) {
-	damaged, err := reprise.Load(l, after, r.Ref)
-	if err != nil || len(damaged.Unread) == 0 || !inProject(r.Path) {
-		return nil, err
+// content would not help. Where git cannot be asked, the plan says so, and what needs no
+// git is repaired all the same.
+func (t Tender) planFromGit(ctx context.Context, after *durable.DryRun, git *repository, store *durable.Store, l reprise.Layout, r *reprise.Run, names []string, plan *RepairPlan) error {
+	if len(names) == 0 || !inProject(r.Path) {
+		return nil
+	}
+	unasked := func(err error) error {
+		plan.Hopeless = append(plan.Hopeless, reprise.Finding{
+			Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+			Message: "git could not be asked for earlier versions of its files: " + err.Error(),
+		})
+		return nil
 	}
 	repo, err := git.open(ctx, store)
 	if errors.Is(err, gitx.ErrNone) || errors.Is(err, gitx.ErrNoGit) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, &gitError{err}
+		return unasked(err)
 	}
-	var out []RunMend
-	for _, name := range damaged.Unread {
-		have, err := fs.ReadFile(store, name)
-		if err != nil {
-			continue
-		}
+	for _, name := range names {
 		versions, err := repo.Versions(ctx, name)
 		if err != nil {
-			return out, &gitError{err}
+			return unasked(err)
 		}
-		for _, v := range versions {
-			edit := reprise.Edit{Path: name, Base: reprise.HashOf(have), Content: v.Content, Why: "restored from git"}
-			dry := durable.NewDryRun(store)
-			if err := dry.Apply(ctx, []reprise.Edit{edit}); err != nil {
-				return nil, err
-			}
-			if then, err := reprise.Load(l, dry, r.Ref); err != nil || slices.Contains(then.Unread, name) {
-				continue
-			}
-			if err := after.Apply(ctx, []reprise.Edit{edit}); err != nil {
-				return nil, err
-			}
-			mend := reprise.Mend{What: name + " cannot be read", From: saidFrom(v), Edits: []reprise.Edit{edit}}
-			diff := dry.Diff()
-			if bytes.IndexByte(have, 0) >= 0 { // a diff would only say that the two differ
-				diff = durable.Diff(name, nil, v.Content)
-			}
-			out = append(out, RunMend{Run: r, Mend: mend, Diff: diff})
-			break
+		if err := offer(ctx, after, l, r, name, versions, plan); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
-// gitError says that git could not be asked. What needs no git is repaired all the same.
-type gitError struct{ error }
-
-// Unwrap gives the cause.
-func (e *gitError) Unwrap() error { return e.error }
+// offer adds the newest version of a file that helps a run.
+func offer(ctx context.Context, after *durable.DryRun, l reprise.Layout, r *reprise.Run, name string, versions []gitx.Version, plan *RepairPlan) error {
+	var base reprise.Hash
+	have, err := fs.ReadFile(after, name)
+	if err == nil {
+		base = reprise.HashOf(have)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	lost, what := slices.Contains(r.Lost, name), " cannot be read"
+	if lost {
+		what = " is missing or cut off"
+	}
+	for _, v := range versions {
+		if lost && len(v.Content) <= len(have) {
+			continue // it has no more than the disk
+		}
+		edit := reprise.Edit{Path: name, Base: base, Content: v.Content, Why: "restored from git"}
+		dry := durable.NewDryRun(after)
+		if err := dry.Apply(ctx, []reprise.Edit{edit}); err != nil {
+			return err
+		}
+		if then, err := reprise.Load(l, dry, r.Ref); err != nil || slices.Contains(then.Unread, name) {
+			continue
+		}
+		diff := dry.Diff()
+		if bytes.IndexByte(have, 0) >= 0 { // a diff would only say that the two differ
+			diff = durable.Diff(name, nil, v.Content)
+		}
+		mend := reprise.Mend{What: name + what, From: saidFrom(v), Edits: []reprise.Edit{edit}}
+		plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: mend, Diff: diff})
+		return after.Apply(ctx, mend.Edits)
+	}
+	return nil
+}
 
 // saidFrom says where a version comes from and what is lost with it.
 func saidFrom(v gitx.Version) string {

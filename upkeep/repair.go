@@ -121,32 +121,22 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, git *reposito
 		plan.Mends = append(plan.Mends, *gone)
 	} else if isGone(r) {
 		return nil // what is left of it tells nothing
-	} else if m, ok := l.(reprise.Mender); ok {
-		mends, err := m.Mend(store, r)
-		if err != nil {
-			return fmt.Errorf("look for mends of %s: %w", r.ID, err)
+	} else {
+		// What is lost comes back first: the layout may rebuild the rest from it.
+		if err := t.planFromGit(ctx, after, git, store, l, r, r.Lost, plan); err != nil {
+			return err
 		}
-		for _, mend := range mends {
-			dry := durable.NewDryRun(store)
-			if err := dry.Apply(ctx, mend.Edits); err != nil {
-				return err
-			}
-			if err := after.Apply(ctx, mend.Edits); err != nil {
-				return err
-			}
-			plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: mend, Diff: dry.Diff()})
+		if err := planMends(ctx, after, l, r, plan); err != nil {
+			return err
 		}
 	}
-	restored, err := t.planFromGit(ctx, after, git, store, l, r)
-	if _, unasked := errors.AsType[*gitError](err); unasked {
-		plan.Hopeless = append(plan.Hopeless, reprise.Finding{
-			Code: reprise.CodeGitUnavailable, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
-			Message: "git could not be asked for earlier versions of its files: " + err.Error(),
-		})
-	} else if err != nil {
+	damaged, err := reprise.Load(l, after, r.Ref)
+	if err != nil {
 		return err
 	}
-	plan.Mends = append(plan.Mends, restored...)
+	if err := t.planFromGit(ctx, after, git, store, l, r, damaged.Unread, plan); err != nil {
+		return err
+	}
 	for _, f := range r.Findings {
 		if f.Code == reprise.CodeLeftover {
 			plan.Leftovers = append(plan.Leftovers, f)
@@ -163,6 +153,29 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, git *reposito
 	for _, f := range rest.Findings {
 		if isDamage(f) {
 			plan.Hopeless = append(plan.Hopeless, f)
+		}
+	}
+	return nil
+}
+
+// planMends adds what the layout of a run rebuilds from its other ledgers.
+func planMends(ctx context.Context, after *durable.DryRun, l reprise.Layout, r *reprise.Run, plan *RepairPlan) error {
+	m, ok := l.(reprise.Mender)
+	if !ok {
+		return nil
+	}
+	mends, err := m.Mend(after, r)
+	if err != nil {
+		return fmt.Errorf("look for mends of %s: %w", r.ID, err)
+	}
+	for _, mend := range mends {
+		dry := durable.NewDryRun(after)
+		if err := dry.Apply(ctx, mend.Edits); err != nil {
+			return err
+		}
+		plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: mend, Diff: dry.Diff()})
+		if err := after.Apply(ctx, mend.Edits); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,9 +46,8 @@ func TestAC7_the_four_scenarios_of_the_seed(t *testing.T) {
 		},
 		"no plan": {
 			make: func(r *repo) {
-				if err := os.Remove(filepath.Join(r.dir, spec, "implementation_plan.json")); err != nil {
-					r.t.Fatal(err)
-				}
+				r.git("rm", "-q", spec+"implementation_plan.json")
+				r.git("commit", "-q", "-m", "no plan")
 			},
 			role: "planner",
 		},

@@ -2,7 +2,6 @@ package gitx
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ const Index = "index"
 
 // maxContent bounds one file, MaxContents how many are fetched in one call.
 const (
-	maxContent  = 1 << 20
+	maxContent  = 8 << 20
 	MaxContents = 64
 )
 
@@ -35,7 +34,7 @@ const (
 // out of the answer, and so is what goes beyond MaxContents.
 func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
 	var asked []At
-	var input bytes.Buffer
+	var names []string
 	for _, at := range want {
 		name := path.Clean(r.prefix + at.Path)
 		commit := at.Commit
@@ -46,21 +45,32 @@ func (r *Repo) Contents(ctx context.Context, want []At) (map[At][]byte, error) {
 			continue
 		}
 		asked = append(asked, at)
-		fmt.Fprintf(&input, "%s:%s\n", commit, name)
+		names = append(names, commit+":"+name)
 	}
 	out := make(map[At][]byte, len(asked))
-	if len(asked) == 0 {
-		return out, nil
+	contents, err := r.objects(ctx, names)
+	for i, content := range contents {
+		if content != nil {
+			out[asked[i]] = content
+		}
 	}
-	err := r.git.stream(ctx, input.Bytes(), func(in *bufio.Reader) error {
-		for _, at := range asked {
+	return out, err
+}
+
+// objects fetches files by what git calls them, in one call. The content is nil for what
+// is no file of bearable size; the list ends early where the answer did.
+func (r *Repo) objects(ctx context.Context, names []string) (out [][]byte, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	input := []byte(strings.Join(names, "\n") + "\n")
+	err = r.git.stream(ctx, input, func(in *bufio.Reader) error {
+		for range names {
 			content, err := readObject(in)
 			if err != nil {
 				return err
 			}
-			if content != nil {
-				out[at] = content
-			}
+			out = append(out, content)
 		}
 		return errEnough
 	}, "cat-file", "--batch")

@@ -16,7 +16,8 @@ import (
 // answers are the parts as they come in; each is written by one goroutine.
 type answers struct {
 	status    status
-	changes   []reprise.Change // of other checkouts
+	changes   []reprise.Change  // of other checkouts
+	otherWas  map[string]string // as status.was, of other checkouts
 	more      int
 	refs      refs
 	track     map[string]ref // those whose distance to their upstream was asked for
@@ -28,7 +29,7 @@ type answers struct {
 	known     map[string]bool
 }
 
-// Gather asks for everything at once: at most nine processes, and two more
+// Gather asks for everything at once: at most ten processes, and two more
 // for each of at most eight other checkouts, whatever is asked. The strings say
 // what could not be looked at and why; the rest of the answer holds.
 //
@@ -36,7 +37,7 @@ type answers struct {
 func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	ask = ask.clean(r.prefix)
 	var (
-		a  answers
+		a  = answers{otherWas: map[string]string{}}
 		wg sync.WaitGroup
 	)
 	wg.Go(func() { r.askStatus(ctx, ask, &a) })
@@ -54,6 +55,11 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	wg.Wait()
 	git := r.assemble(ask, &a)
 	r.past(ctx, git, ask.Past)
+	was := a.otherWas
+	for name, object := range a.status.was {
+		was[relSlash(r.prefix, name)] = object
+	}
+	r.lost(ctx, git, was)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return git, slices.Sorted(slices.Values(r.skipped))
@@ -240,6 +246,9 @@ func (r *Repo) askOthers(ctx context.Context, ask Ask, a *answers) {
 		for _, c := range st.changes {
 			c.Path, c.Worktree = rel+"/"+c.Path, rel
 			a.changes = append(a.changes, c)
+		}
+		for name, object := range st.was {
+			a.otherWas[rel+"/"+name] = object
 		}
 		a.more += st.more
 	}

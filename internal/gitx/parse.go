@@ -124,13 +124,15 @@ type status struct {
 	// index is what the index has of a changed file: mode and object. Files that it
 	// does not have are left out.
 	index map[string]string
+	// was is the object that the head has of a changed file.
+	was map[string]string
 }
 
 // readStatus reads all of it and keeps the first max changes. Kinds of entries
 // that are not known here are skipped, as the format asks for.
 func readStatus(r *bufio.Reader, max int) (status, error) {
 	f := fields{r, 0}
-	st := status{index: map[string]string{}}
+	st := status{index: map[string]string{}, was: map[string]string{}}
 	err := f.each(func(line string) error {
 		kind, rest, _ := strings.Cut(line, " ")
 		var c reprise.Change
@@ -140,8 +142,15 @@ func readStatus(r *bufio.Reader, max int) (status, error) {
 			return nil
 		case "1":
 			c.Path = after(rest, 7)
-			if words := strings.SplitN(rest, " ", 8); len(words) == 8 && strings.Trim(words[3], "0") != "" && len(st.changes) < max {
+			words := strings.SplitN(rest, " ", 8)
+			if len(words) != 8 || len(st.changes) >= max {
+				break
+			}
+			if strings.Trim(words[3], "0") != "" {
 				st.index[c.Path] = words[3] + " " + words[6]
+			}
+			if strings.HasPrefix(words[2], "100") { // a plain file
+				st.was[c.Path] = words[5]
 			}
 		case "2":
 			c.Path = after(rest, 8)
