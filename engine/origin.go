@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,6 +77,9 @@ func Budgets(dir string, getenv func(string) string) func(reprise.Ref) (func(str
 			return func(string) journal.Budget { return usual }, nil
 		}
 		wf, _, err := ReadFlow(filepath.Join(root, filepath.FromSlash(file)))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("read workflow %s: the file the run was started from is gone; bring it back: what the steps are to do stands nowhere else", file)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -15,7 +15,12 @@ func (e *Engine) mayBegin(shown func() (*Preview, error)) error {
 	if err != nil {
 		return err
 	}
-	var refused error
+	return e.Refuses(p)
+}
+
+// Refuses tells why nothing of what a preview starts can be started, nil if something
+// can or nothing is to be.
+func (e *Engine) Refuses(p *Preview) (refused error) {
 	for _, s := range p.Starts {
 		if s.Problem == "" {
 			return nil

@@ -43,8 +43,9 @@ type JudgeOptions struct {
 	// has no digest: that is of what is read here.
 	Held *Held
 	// Budget says how often each step of a run is tried before a person is asked; the
-	// error tells why that cannot be told. It is asked for runs in which attempts
-	// failed; nil leaves it out.
+	// error tells why that cannot be told, and that nothing can be started therefore.
+	// With Full it is asked for every run that would be resumed, else for those in which
+	// attempts failed; nil leaves it out.
 	Budget func(reprise.Ref) (func(step string) journal.Budget, error)
 	// Asks says what resuming a run asks a person before anything that it starts has
 	// ended. It is the engine's own answer, asked for runs that are on record here; nil
@@ -135,7 +136,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		v.Observed = j.Observed
 		policy := reprise.Policy{Grade: opts.Grade, Quick: !opts.Full}
 		v.decide(policy)
-		if opts.Full && v.refused(os.DirFS(res.Root)) || v.foresee(ctx, opts.Asks) {
+		if opts.Full && v.refused(os.DirFS(res.Root), opts.Budget) || v.foresee(ctx, opts.Asks) {
 			v.decide(policy)
 		}
 		j.Decisions[r] = v.Decision

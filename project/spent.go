@@ -29,12 +29,7 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 	}
 	of, err := s.Budget(r.Ref)
 	if err != nil {
-		r.Report(reprise.Finding{
-			Code: reprise.CodeUnreadable, Severity: reprise.Warning, Subject: r.ID,
-			Message: "attempts failed here, and how often a step is tried cannot be told: " + err.Error(),
-			Hint:    "mend the file; nothing is started before that",
-		})
-		return
+		return // refused says so
 	}
 	told := map[string]bool{}
 	for i, u := range r.Next {

@@ -248,13 +248,23 @@ func (v *View) decide(p reprise.Policy) {
 	v.Decision = reprise.Next(v.Run, v.Observed, p)
 }
 
-// refused finds out whether the files of a run that would be resumed can be written: it
-// reports where it cannot be recorded that the run is taken up and its next step started.
-func (v *View) refused(fsys fs.FS) bool {
+// refused finds out whether a run that would be resumed can be. It reports where the
+// settings or the workflow file it was started from cannot be read, which budget tells,
+// and where it cannot be recorded that the run is taken up and its next step started.
+func (v *View) refused(fsys fs.FS, budget func(reprise.Ref) (func(step string) journal.Budget, error)) bool {
 	r, d := v.Run, v.Decision
 	l := convention.Find(r.Layout)
 	if d.Action != reprise.Start && d.Action != reprise.Ask || d.Verdict == reprise.BlockedVerdict || l == nil || v.Now.IsZero() {
 		return false // an event needs a time
+	}
+	if budget != nil {
+		if _, err := budget(r.Ref); err != nil {
+			r.Report(reprise.Finding{
+				Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
+				Message: "nothing can be started: " + err.Error(), Hint: "mend the file or bring it back; nothing is started before that",
+			})
+			return true
+		}
 	}
 	if _, err := fs.Stat(fsys, r.Path); errors.Is(err, fs.ErrNotExist) {
 		return false // its beginning was cut off: resuming makes its files first

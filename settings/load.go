@@ -77,11 +77,6 @@ func Load(o Options) (*Settings, *Untrusted, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	user.bound(user.Agents)
-	project.bound(user.Agents, project.Agents)
-	if err := problems(user, project); err != nil {
-		return nil, nil, err
-	}
 	s := Default()
 	s.overlay(user)
 	if project.data == nil {
@@ -100,9 +95,6 @@ func Load(o Options) (*Settings, *Untrusted, error) {
 // trusted, for nothing is started before it is.
 func Budget(o Options) (attempts, cutoffs int, err error) {
 	user, project, err := o.files()
-	if err == nil {
-		err = problems(user, project)
-	}
 	if err != nil {
 		return 0, 0, err
 	}
@@ -114,7 +106,8 @@ func Budget(o Options) (attempts, cutoffs int, err error) {
 	return s.Attempts, s.Cutoffs, nil
 }
 
-// files reads both files; one that is not there sets nothing.
+// files reads both files; one that is not there sets nothing. The error tells of all
+// that is wrong with them.
 func (o Options) files() (user, project *file, err error) {
 	name := ""
 	if o.Project != "" {
@@ -123,8 +116,12 @@ func (o Options) files() (user, project *file, err error) {
 	if user, err = readFile(o.User); err != nil {
 		return nil, nil, err
 	}
-	project, err = readFile(name)
-	return user, project, err
+	if project, err = readFile(name); err != nil {
+		return nil, nil, err
+	}
+	user.bound(user.Agents)
+	project.bound(user.Agents, project.Agents)
+	return user, project, problems(user, project)
 }
 
 // problems are all that is wrong with some files, nil if nothing is.

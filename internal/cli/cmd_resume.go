@@ -263,7 +263,7 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 		if err != nil {
 			return err
 		}
-		return s.showPreview(preview)
+		return s.showPreview(e, preview)
 	}
 	s.opens(p, j, choice)
 	if choice.Option == reprise.OptionAnswer {

@@ -295,7 +295,7 @@ func (s *job) before(e *engine.Engine, b beginning, choice engine.Choice) (done 
 	case err != nil:
 		return true, err
 	case s.flags.dry:
-		return true, s.showPreview(preview)
+		return true, s.showPreview(e, preview)
 	case preflight:
 		agreed, err := s.preflight(preview)
 		return !agreed, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,8 +85,8 @@ func (s *job) reviewed(p *page, e *engine.Engine, j judged, sum *engine.Summary,
 	return s.carry(e, j, c)
 }
 
-// showPreview shows what would be done.
-func (s *job) showPreview(preview *engine.Preview) error {
+// showPreview shows what would be done. The error is the one that doing it would end with.
+func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 	ref := preview.Run
 	doc := report.Preview{
 		Schema: report.PreviewSchema, Root: s.root, Layout: ref.Layout, ID: ref.ID, Action: preview.Decision.Action,
@@ -97,10 +98,11 @@ func (s *job) showPreview(preview *engine.Preview) error {
 			Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...),
 		})
 	}
-	return s.print(doc, func(p *page) {
+	err := s.print(doc, func(p *page) {
 		p.banner("Dry run: " + formOf(ref.Kind).name + " " + plain(ref.ID))
 		p.workPreview(preview)
 	})
+	return cmp.Or(err, e.Refuses(preview))
 }
 
 // answerFirst asks a person what a run asks, and keeps the answers. The error tells that
