@@ -130,6 +130,8 @@ type Preview struct {
 	// Diff is what would change in the layout's files before the first agent starts.
 	Diff   string
 	Starts []PreviewStep
+
+	waits *reprise.Run // the run, where nothing is done before a person decides; else nil
 }
 
 // PreviewStep is one agent that would be started.

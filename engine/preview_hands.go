@@ -32,6 +32,8 @@ type previewState struct {
 	alone int           // steps that needed nobody
 	ahead time.Duration // how far its clock is ahead: nobody waits for it
 	asked []reprise.Event
+	// moves is set where something is recorded beside that the run is taken up and left.
+	moves bool
 	// takenOut are the lines of the inbox that were heard.
 	takenOut [][]byte
 }
@@ -102,6 +104,7 @@ func (l *previewLedger) Record(ctx context.Context, ev reprise.Event) error {
 
 // narrate puts an event into words for the preview.
 func (l *previewLedger) narrate(ev *reprise.Event) error {
+	l.moves = l.moves || !slices.Contains([]reprise.EventKind{reprise.RunResumed, reprise.RunStopped, reprise.EngineLeft}, ev.Kind)
 	if open := l.w.hist.Step(ev.Step).Open; open != nil && open.Attempt == ev.Attempt && ev.Actor == actor {
 		l.would("Attempt %d of %s was cut off and is settled by its policy, %s.", ev.Attempt, ev.Step, first(string(open.Policy), string(reprise.Verify)))
 	}
@@ -218,6 +221,9 @@ func (w *work) show(p *previewState, err error) (*Preview, error) {
 		}
 	}
 	p.p.Run, p.p.Diff = w.ref, p.dry.Diff()
+	if s.Outcome() == reprise.OutcomeAsk && !p.moves && len(p.p.Starts) == 0 {
+		p.p.waits = w.run
+	}
 	return p.p, nil
 }
 

@@ -5,8 +5,9 @@ import (
 )
 
 // mayBegin refuses, before anything is written, work that nobody could do: no agent is
-// configured or installed for any of the steps that would be started first. shown gives
-// the preview of the work, and is asked only where that can be so.
+// configured or installed for any of the steps that would be started first, or none can
+// be started before a person answers what was asked already. shown gives the preview of
+// the work, and is asked only where some agent is missing.
 func (e *Engine) mayBegin(shown func() (*Preview, error)) error {
 	if e.servesAll() {
 		return nil
@@ -15,7 +16,10 @@ func (e *Engine) mayBegin(shown func() (*Preview, error)) error {
 	if err != nil {
 		return err
 	}
-	return e.Refuses(p)
+	if err := e.Refuses(p); err != nil || p.waits == nil {
+		return err
+	}
+	return &UnattendedError{p.waits, NeedsAnswer, p.Decision.Reason()}
 }
 
 // Refuses tells why nothing of what a preview starts can be started, nil if something
