@@ -112,7 +112,7 @@ func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoRep
 	if err != nil {
 		return nil, err
 	}
-	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: "snapshot " + id}
+	ev := reprise.Event{Kind: reprise.StateRestored, At: t.Now, Actor: "reprise", Text: restoredTo(id)}
 	var told func(log string) bool
 	if !all {
 		told = func(log string) bool { return isOf(snap, log) }
@@ -137,8 +137,15 @@ func (t Tender) Undo(ctx context.Context, id string, all bool) (*durable.UndoRep
 		}
 		return nil
 	}
-	return store.UndoRuns(ctx, id, o)
+	done, err := store.UndoRuns(ctx, id, o)
+	if err == nil && !all {
+		err = answerAgain(ctx, t, store, plan.answers)
+	}
+	return done, err
 }
+
+// restoredTo is the text of the event that tells which snapshot is brought back.
+func restoredTo(id string) string { return "snapshot " + id }
 
 // holdTouched takes the leases of the other projects that an undo changes files of,
 // and gives the runs of this one.

@@ -28,7 +28,8 @@ type UndoPlan struct {
 	// Missing is what the snapshot does not hold, and what could not be told apart.
 	Missing []string
 
-	now []durable.RunState // the runs of the snapshot as they stand
+	now     []durable.RunState // the runs of the snapshot as they stand
+	answers []answer           // what a person answered since
 }
 
 // Kept is a file that an undo leaves alone.
@@ -95,7 +96,7 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 		return nil, err
 	}
 	plan.commits(w)
-	if err := plan.runs(ctx, t, snap, back, appeared); err != nil {
+	if err := plan.runs(ctx, t, store, snap, back, appeared); err != nil {
 		return nil, err
 	}
 	if all {
@@ -123,11 +124,22 @@ func (p *UndoPlan) commits(w *whose) {
 	}
 }
 
-// runs tells which runs changed something that the snapshot is not about.
-func (p *UndoPlan) runs(ctx context.Context, t Tender, snap *durable.Snapshot, back, appeared []string) error {
+// runs tells which runs changed something that the snapshot is not about, and what a
+// person answered.
+func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, snap *durable.Snapshot, back, appeared []string) error {
 	res, err := project.Read(ctx, t.Dir, project.Options{Now: t.Now})
 	if err != nil {
 		return err
+	}
+	if p.answers, err = answersSince(store, snap, res.Runs); err != nil {
+		return err
+	}
+	for i := range p.answers {
+		if a := &p.answers[i]; a.goes {
+			p.Missing = append(p.Missing, a.String())
+		} else {
+			p.Others = append(p.Others, a.String())
+		}
 	}
 	var then []durable.TreeEntry
 	if snap.Tree != nil {
