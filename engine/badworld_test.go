@@ -30,7 +30,8 @@ setsid sh works-on.sh $PPID $engine 3>&- 4>&- >/dev/null 2>&1 &
 wait
 `)
 	put(t, dir, "works-on.sh", `echo "started $REPRISE_ATTEMPT" >> ledger
-[ "$REPRISE_ATTEMPT" != 1 ] || kill -9 $1 $2
+# Stopped first, neither sees the other die and ends what is left.
+[ "$REPRISE_ATTEMPT" != 1 ] || { kill -STOP $1 $2; kill -9 $1 $2; }
 while [ ! -e go ]; do sleep 0.01; done
 echo whole > a.txt
 echo '{"outcome": "done"}' > "$REPRISE_RESULT"
