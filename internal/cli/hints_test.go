@@ -49,7 +49,7 @@ func TestEvery_command_that_is_named_works_when_pasted(t *testing.T) {
 		t.Fatal(examples, err)
 	}
 	cases := slices.Concat(archives, examples)
-	chosen := sample.Every(t, 40)
+	chosen := sample.Every(t, 90)
 	for i, name := range cases {
 		if !chosen(i) {
 			continue
