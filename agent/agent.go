@@ -115,6 +115,10 @@ type Result struct {
 	// Asks are what it wanted of a person: a permission that was refused, a
 	// question that was not answered.
 	Asks []reprise.Asked
+	// Spent are the requests to models that it made, as its program tells; nil where that
+	// is not known. More tells that it may have made another one.
+	Spent []reprise.Request
+	More  bool
 	// Stderr is the end of what it printed on standard error, at most 8 KiB.
 	Stderr string
 	// LeftOver are descendants that lived on after it and were stopped.

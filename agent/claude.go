@@ -76,6 +76,11 @@ func claudeLimit(s *stream, info loose.Value) {
 }
 
 func claudeResult(s *stream, r loose.Value) {
+	if s.preset == "qwen" {
+		s.usedInAll(r.At("usage").Apart())
+	} else {
+		s.usedClaude(r)
+	}
 	denials := r.List("permission_denials")
 	if len(denials) > 0 {
 		s.asks = nil // told in full now

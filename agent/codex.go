@@ -33,6 +33,7 @@ func readCodex(s *stream, e loose.Value) string {
 			s.waits = s.error
 		}
 	case "turn.completed":
+		s.usedInAll(e.At("usage").Apart())
 		if e.Text("error", "message"); !e.Odd() {
 			s.ending = ending{outcome: Done}
 		}

@@ -26,6 +26,7 @@ func readGemini(s *stream, e loose.Value) string {
 	case "error":
 		s.error = explain(0, e.Text("message"), s.now())
 	case "result":
+		s.usedGemini(e.At("stats").Apart())
 		status, problem := e.Text("status"), e.At("error").First("message", "type")
 		switch {
 		case e.Odd():

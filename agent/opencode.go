@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reprise/internal/loose"
+	"reprise/internal/transcript"
 )
 
 func readOpencode(s *stream, e loose.Value) string {
@@ -34,6 +35,9 @@ func readOpencode(s *stream, e loose.Value) string {
 		return opencodeTool(s, part)
 	case "step_finish":
 		s.step = false
+		if used, told := transcript.PerStep(part.Apart()); told {
+			s.spent = append(s.spent, used)
+		}
 		switch reason := part.Text("reason"); {
 		case s.folding || e.Odd():
 		case reason == "stop":

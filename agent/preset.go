@@ -150,6 +150,7 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 		return over{Result{Outcome: SessionNotFound, Session: job.Session, Reason: "that is no id of a " + p.Name + " session"}}, nil
 	}
 	learned := job.Learned
+	s.resumes = job.Resume
 	switch {
 	case job.Resume:
 		s.want = job.Session
@@ -170,7 +171,11 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 	l.Env = append(unset(p.env, job.Env), env...)
 	l.Stream = func(line []byte) (string, error) { return s.line(line, p.read, learned) }
 	l.Busy = s.busy
-	l.Finish = func(r *Result) { s.judge(r, o.LimitedBy()) }
+	began := time.Now()
+	l.Finish = func(r *Result) {
+		s.judge(r, o.LimitedBy())
+		s.spentIn(r, p.Name, o.Model, slices.Concat(job.Env, l.Env), job.Dir, began)
+	}
 	return l.Start(ctx, job)
 }
 

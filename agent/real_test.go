@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"reprise"
 	"reprise/internal/modelstub"
 )
 
@@ -421,4 +422,72 @@ func (r *rig) git(t *testing.T, args ...string) string {
 		t.Log(err)
 	}
 	return string(out)
+}
+
+// What an attempt used is what the model told, whether its session was new, resumed or
+// killed in the middle of a call.
+func TestAC_real_figures_are_those_of_the_model(t *testing.T) {
+	t.Parallel()
+	forPresets(t, allPresets(), func(t *testing.T, p Preset) {
+		const usage = `"usage":{"input":%d,"cache_read":300,"cache_write":50,"output":70,"reasoning":20}`
+		r := newRig(t, p, fmt.Sprintf(`{"turns":[{"text":"I write the file.","shell":"echo hello > made.txt",`+usage+`},{"text":"The file is written.",`+usage+`}]}`, 1000, 1100))
+		// Only anthropic's interface tells what a cache took in, and none of reasoning.
+		one := func(input int64) reprise.Tokens {
+			if p.Name == "claude" {
+				return reprise.Tokens{Input: input, CacheRead: 300, CacheWrite: 50, Output: 70}
+			}
+			return reprise.Tokens{Input: input + 50, CacheRead: 300, Output: 70, Reasoning: 20}
+		}
+		check := func(how string, res Result, requests ...reprise.Tokens) {
+			t.Helper()
+			var want []reprise.Request
+			for _, r := range requests {
+				want = append(want, reprise.Request{Tokens: r})
+			}
+			whole, got := reprise.UsageOf(want, nil), reprise.UsageOf(res.Spent, nil)
+			if got.Tokens == nil || *got.Tokens != *whole.Tokens {
+				t.Errorf("%s: %v, want %+v", how, got.Tokens, *whole.Tokens)
+			}
+			if got.Model == "" {
+				t.Errorf("%s: no model is named", how)
+			}
+			if told := p.Name == "claude" && how != "killed"; told != (got.Cost != nil) {
+				t.Errorf("%s: cost %v", how, got.Cost)
+			}
+		}
+		job := r.job(t)
+		res := r.run(t, job)
+		check("new", res, one(1000), one(1100))
+
+		r.Script(t, fmt.Sprintf(`{"turns":[{"text":"again",`+usage+`}]}`, 2000))
+		job = r.job(t)
+		job.Session, job.Resume = res.Session, true
+		sent := []reprise.Tokens{one(2000)}
+		res = r.run(t, job)
+		for range r.Model.Requests()[1:] { // qwen looks for what to remember
+			sent = append(sent, reprise.Tokens{Input: 100, Output: 10})
+		}
+		check("resumed", res, sent...)
+
+		r.Script(t, fmt.Sprintf(`{"turns":[{"text":"This takes a while.","shell":"touch started; sleep 30",`+usage+`}]}`, 3000))
+		job = r.job(t)
+		job.Session, job.Resume = res.Session, true
+		began := time.Now()
+		s := r.start(t.Context(), t, job)
+		r.await(t, "started")
+		time.Sleep(300 * time.Millisecond)
+		s.Kill()
+		res = s.Wait()
+		if p.Name == "opencode" { // it writes figures down when the step is over
+			if u := reprise.UsageOf(res.Spent, nil); !res.More || u.Tokens == nil || u.Tokens.Total() != 0 {
+				t.Errorf("killed: %+v, more %v", res.Spent, res.More)
+			}
+			return
+		}
+		check("killed", res, one(3000))
+		found, ok := Recorded(p.Name, job.Env, r.Dir, res.Session, began)
+		if sent := one(3000); !ok || found.Context != sent.Sent() {
+			t.Errorf("a resumed session sends %d tokens again, want %d", found.Context, sent.Sent())
+		}
+	})
 }

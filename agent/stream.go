@@ -45,6 +45,9 @@ type stream struct {
 	mute                  bool // it waits for a limit to end without a word
 	// step tells that a step is under way whose calls are shown when they are over.
 	step bool
+	// spent is what it says it used; resumes tells that the session was there before.
+	spent   []reprise.Request
+	resumes bool
 
 	events  int
 	cut     objects

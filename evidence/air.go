@@ -61,7 +61,7 @@ func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		a.real = real
 	}
-	if a.stores = a.folders(); len(a.stores) == 0 {
+	if a.stores = transcript.Folders(a.env); len(a.stores) == 0 {
 		return nil, []string{"the sessions of agents: no home folder is known"}
 	}
 	a.dirs = a.ours(runs)
@@ -102,31 +102,6 @@ func lookup(environ []string) func(string) string {
 		}
 		return ""
 	}
-}
-
-// folders says where each CLI keeps its sessions.
-func (a *air) folders() map[string]string {
-	home := a.env("HOME")
-	out := map[string]string{}
-	put := func(cli, variable, inHome string, more ...string) {
-		dir := a.env(variable)
-		if variable == "" || dir == "" {
-			if home == "" {
-				return
-			}
-			dir = filepath.Join(home, inHome)
-		}
-		if filepath.IsAbs(dir) {
-			out[cli] = filepath.Join(append([]string{dir}, more...)...)
-		}
-	}
-	put(transcript.Claude, "CLAUDE_CONFIG_DIR", ".claude")
-	put(transcript.Codex, "CODEX_HOME", ".codex")
-	put(transcript.Gemini, "GEMINI_CLI_HOME", "", ".gemini")
-	put(transcript.Qwen, "", ".qwen")
-	put(transcript.Copilot, "", ".copilot")
-	put(transcript.Opencode, "XDG_DATA_HOME", ".local/share", "opencode")
-	return out
 }
 
 // ours are the folders whose sessions are ours: the project's and the checkouts

@@ -90,11 +90,12 @@ func (v Value) List(path ...string) (out []Value) {
 	return out
 }
 
-// Fields are the values of an object, in no order.
-func (v Value) Fields(path ...string) (out []Value) {
+// Fields are the values of an object by name.
+func (v Value) Fields(path ...string) map[string]Value {
 	fields, _ := as[map[string]any](v.At(path...))
-	for _, field := range fields {
-		out = append(out, Value{field, v.odd})
+	out := map[string]Value{}
+	for name, field := range fields {
+		out[name] = Value{field, v.odd}
 	}
 	return out
 }

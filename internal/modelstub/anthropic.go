@@ -8,7 +8,9 @@ func (anthropic) tools(body []byte) []tool { return toolsOf(body) }
 func (anthropic) begin(s *sse, a answer) {
 	s.event("message_start", object{"type": "message_start", "message": object{
 		"id": a.id("msg"), "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": []any{},
-		"stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": 100, "output_tokens": 1},
+		"stop_reason": nil, "stop_sequence": nil, "usage": object{
+			"input_tokens": a.usage.Input, "cache_read_input_tokens": a.usage.CacheRead, "cache_creation_input_tokens": a.usage.CacheWrite, "output_tokens": 1,
+		},
 	}})
 	if len(a.pieces) > 0 {
 		s.event("content_block_start", object{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}})
@@ -35,7 +37,7 @@ func (anthropic) end(s *sse, a answer) {
 		}})
 		s.event("content_block_stop", object{"type": "content_block_stop", "index": index})
 	}
-	s.event("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": why, "stop_sequence": nil}, "usage": object{"output_tokens": 10}})
+	s.event("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": why, "stop_sequence": nil}, "usage": object{"output_tokens": a.usage.Output}})
 	s.event("message_stop", object{"type": "message_stop"})
 }
 

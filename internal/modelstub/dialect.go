@@ -13,6 +13,7 @@ type answer struct {
 	model  string
 	pieces []string
 	call   *call
+	usage  Usage
 }
 
 func (a answer) whole() string { return strings.Join(a.pieces, "") }

@@ -9,25 +9,28 @@ func (gemini) tools(body []byte) []tool { return toolsOf(body) }
 
 func (gemini) begin(*sse, answer) {}
 
-func (gemini) chunk(s *sse, part object, finish string) {
+func (gemini) chunk(s *sse, u Usage, part object, finish string) {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": []any{part}}}
 	if finish != "" {
 		candidate["finishReason"] = finish
 	}
 	s.event("", object{
 		"candidates": []any{candidate}, "modelVersion": "stub-model",
-		"usageMetadata": object{"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110},
+		"usageMetadata": object{
+			"promptTokenCount": u.prompt(), "cachedContentTokenCount": u.CacheRead, "candidatesTokenCount": u.Output - u.Reasoning,
+			"thoughtsTokenCount": u.Reasoning, "totalTokenCount": u.prompt() + u.Output,
+		},
 	})
 }
 
-func (g gemini) text(s *sse, _ answer, piece string) { g.chunk(s, object{"text": piece}, "") }
+func (g gemini) text(s *sse, a answer, piece string) { g.chunk(s, a.usage, object{"text": piece}, "") }
 
 func (g gemini) end(s *sse, a answer) {
 	last := object{"text": ""}
 	if a.call != nil {
 		last = object{"functionCall": object{"name": a.call.name, "args": json.RawMessage(a.call.args)}}
 	}
-	g.chunk(s, last, "STOP")
+	g.chunk(s, a.usage, last, "STOP")
 }
 
 func (gemini) failure(t trouble, status int) object {

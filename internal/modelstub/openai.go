@@ -39,8 +39,8 @@ func (responses) end(s *sse, a answer) {
 		s.event("response.output_item.done", object{"type": "response.output_item.done", "output_index": index, "item": item})
 	}
 	s.event("response.completed", object{"type": "response.completed", "response": object{"id": a.id("resp"), "usage": object{
-		"input_tokens": 100, "input_tokens_details": object{"cached_tokens": 0},
-		"output_tokens": 10, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": 110,
+		"input_tokens": a.usage.prompt(), "input_tokens_details": object{"cached_tokens": a.usage.CacheRead},
+		"output_tokens": a.usage.Output, "output_tokens_details": object{"reasoning_tokens": a.usage.Reasoning}, "total_tokens": a.usage.prompt() + a.usage.Output,
 	}}})
 }
 
@@ -73,7 +73,10 @@ func (c chat) end(s *sse, a answer) {
 	c.chunk(s, a, object{}, why)
 	s.event("", object{
 		"id": a.id("chatcmpl"), "object": "chat.completion.chunk", "created": 1, "model": a.model, "choices": []any{},
-		"usage": object{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+		"usage": object{
+			"prompt_tokens": a.usage.prompt(), "prompt_tokens_details": object{"cached_tokens": a.usage.CacheRead},
+			"completion_tokens": a.usage.Output, "completion_tokens_details": object{"reasoning_tokens": a.usage.Reasoning}, "total_tokens": a.usage.prompt() + a.usage.Output,
+		},
 	})
 	s.event("", "[DONE]")
 }

@@ -39,7 +39,23 @@ type Turn struct {
 
 	// Repeat answers so from here on, for ever.
 	Repeat bool `json:"repeat,omitempty"`
+
+	// Usage is what the answer says it used; nil stands for 100 in and 10 out.
+	Usage *Usage `json:"usage,omitempty"`
 }
+
+// Usage counts the tokens of an answer. Input is what no cache held, Output includes
+// Reasoning.
+type Usage struct {
+	Input      int `json:"input"`
+	CacheRead  int `json:"cache_read"`
+	CacheWrite int `json:"cache_write"`
+	Output     int `json:"output"`
+	Reasoning  int `json:"reasoning"`
+}
+
+// prompt is all that was sent.
+func (u Usage) prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 
 // Parse reads a script; a name it does not know is an error, because a typing
 // mistake would otherwise be a test that tests nothing.

@@ -109,7 +109,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, speak dialect, turn Turn, number int, tools []tool) {
-	a := answer{number: number, model: "stub-model"}
+	a := answer{number: number, model: "stub-model", usage: Usage{Input: 100, Output: 10}}
+	if turn.Usage != nil {
+		a.usage = *turn.Usage
+	}
 	a.pieces = strings.SplitAfter(turn.Text, " ")
 	if turn.Text == "" {
 		a.pieces = nil

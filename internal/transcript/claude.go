@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"reprise"
 	"reprise/internal/loose"
 )
 
@@ -17,6 +18,9 @@ func (b *builder) claude(r loose.Value) {
 		calls := slices.ContainsFunc(blocks, func(c loose.Value) bool { return c.Text("type") == "tool_use" })
 		stop := r.Text("message", "stop_reason")
 		b.answer(!calls && (stop == "end_turn" || stop == "stop_sequence"))
+		if m := r.At("message"); m.Has("usage") && m.Text("model") != "<synthetic>" {
+			b.used(m.Text("id"), Request{At: r.Time("timestamp"), Request: reprise.Request{Model: m.Text("model"), Tokens: Anthropic(m.At("usage"))}})
+		}
 		for _, c := range blocks {
 			if c.Text("type") == "tool_use" {
 				b.start(Call{ID: c.Text("id"), Tool: c.Text("name"), Dir: r.Text("cwd"), Input: parseInput(c.At("input")), Started: r.Time("timestamp")})
@@ -66,6 +70,10 @@ func (b *builder) qwen(r loose.Value) {
 	b.framed(r)
 	parts := r.List("message", "parts")
 	switch kind := r.Text("type"); kind {
+	case "system":
+		if e := r.At("systemPayload", "uiEvent"); e.Has("input_token_count") {
+			b.used(r.Text("uuid"), Request{r.Time("timestamp"), e.Has("subagent_name"), reprise.Request{Model: e.Text("model"), Tokens: Inclusive(e)}})
+		}
 	case "assistant":
 		b.answer(true)
 		for _, p := range parts {

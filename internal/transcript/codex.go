@@ -3,6 +3,7 @@ package transcript
 import (
 	"cmp"
 
+	"reprise"
 	"reprise/internal/loose"
 )
 
@@ -15,6 +16,17 @@ func (b *builder) codex(r loose.Value) {
 		b.about(p.Text("id"), p.Text("cwd"), p.Text("cli_version"))
 	case "turn_context/":
 		b.about("", p.Text("cwd"), "")
+		b.model = p.Text("model")
+	case "token_usage_record/":
+		b.counted = true
+		b.used(p.Text("response_id"), Request{At: at, Request: reprise.Request{Model: b.model, Tokens: Inclusive(p.At("usage"))}})
+	case "event_msg/token_count":
+		// Versions without the records above repeat the last request whenever they tell
+		// of their limits; a new one has another total.
+		if total := p.At("info", "total_token_usage").JSON(); total != b.total && !b.counted {
+			b.total = total
+			b.used("", Request{At: at, Request: reprise.Request{Model: b.model, Tokens: Inclusive(p.At("info", "last_token_usage"))}})
+		}
 	case "event_msg/task_started", "event_msg/turn_started":
 		b.prompt()
 	case "event_msg/task_complete", "event_msg/turn_complete":

@@ -1,6 +1,9 @@
 package transcript
 
-import "reprise/internal/loose"
+import (
+	"reprise"
+	"reprise/internal/loose"
+)
 
 // copilot reads a line of session-state/ID/events.jsonl.
 func (b *builder) copilot(r loose.Value) {
@@ -24,6 +27,9 @@ func (b *builder) copilot(r loose.Value) {
 	case "tool.execution_complete":
 		b.over = false
 		b.result(d.Text("toolCallId"), d.Text("result", "content"))
+	case "session.usage_record":
+		u := d.At("usage")
+		b.used(r.Text("id"), Request{At: at, Request: reprise.Request{Model: u.Text("model"), Tokens: Inclusive(u)}})
 	case "session.shutdown":
 		b.over = true
 	}

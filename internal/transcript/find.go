@@ -20,6 +20,32 @@ type Store struct {
 	FS  fs.FS
 }
 
+// Folders says where each CLI keeps its sessions, given the environment it is started
+// with.
+func Folders(env func(name string) string) map[string]string {
+	home := env("HOME")
+	out := map[string]string{}
+	put := func(cli, variable, inHome string, more ...string) {
+		dir := env(variable)
+		if variable == "" || dir == "" {
+			if home == "" {
+				return
+			}
+			dir = path.Join(home, inHome)
+		}
+		if path.IsAbs(dir) {
+			out[cli] = path.Join(append([]string{dir}, more...)...)
+		}
+	}
+	put(Claude, "CLAUDE_CONFIG_DIR", ".claude")
+	put(Codex, "CODEX_HOME", ".codex")
+	put(Gemini, "GEMINI_CLI_HOME", "", ".gemini")
+	put(Qwen, "", ".qwen")
+	put(Copilot, "", ".copilot")
+	put(Opencode, "XDG_DATA_HOME", ".local/share", "opencode")
+	return out
+}
+
 // Query says which sessions are wanted.
 type Query struct {
 	// Dirs are the folders, absolute; a session that worked in one of them or
@@ -27,6 +53,8 @@ type Query struct {
 	Dirs []string
 	// Most is how many of the latest are read of each store.
 	Most int
+	// Session, if set, is the id of the session that is wanted, with its helpers.
+	Session string
 	// Stop, if set, tells that there is no more time.
 	Stop func() bool
 }
@@ -43,6 +71,15 @@ func (q Query) Wants(dir string) bool {
 }
 
 func (q Query) stopped() bool { return q.Stop != nil && q.Stop() }
+
+// may reports whether a transcript may be of the session that is wanted: its name has
+// the id, or the beginning of it.
+func (q Query) may(name string) bool {
+	return q.Session == "" || strings.Contains(name, q.Session[:min(len(q.Session), 8)])
+}
+
+// is reports whether a session is the one that is wanted, or a helper of it.
+func (q Query) is(id string) bool { return q.Session == "" || q.Session == id }
 
 // candidate is a transcript that may be wanted.
 type candidate struct {
@@ -61,7 +98,7 @@ func (s Store) Find(q Query) (found []*Session, unread []string) {
 		}
 	}()
 	if s.CLI == Opencode {
-		list, err := readOpencode(s.FS, "opencode.db", q.Wants, q.Most)
+		list, err := readOpencode(s.FS, "opencode.db", q)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			unread = append(unread, s.CLI+": opencode.db: "+cause(err))
 		} else if _, old := fs.Stat(s.FS, "storage/session"); err != nil && old == nil {
@@ -90,7 +127,7 @@ func (s Store) Find(q Query) (found []*Session, unread []string) {
 			unread = append(unread, s.CLI+": "+c.name+": "+cause(err))
 			continue
 		}
-		if q.Wants(session.Dir) {
+		if q.Wants(session.Dir) && q.is(session.ID) {
 			found = append(found, session)
 		}
 	}
@@ -136,7 +173,7 @@ func (s Store) candidates(q Query) (out []candidate, trouble []error) {
 			trouble = append(trouble, err)
 		}
 		for _, e := range entries {
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && match(e.Name()) {
+			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && match(e.Name()) && q.may(path.Join(dir, e.Name())) {
 				out = append(out, candidate{path.Join(dir, e.Name()), info.ModTime()})
 			}
 		}

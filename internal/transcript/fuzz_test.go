@@ -77,7 +77,7 @@ func FuzzDatabase(f *testing.F) {
 		if len(wal) > 0 {
 			fsys["opencode.db-wal"] = &fstest.MapFile{Data: wal}
 		}
-		if _, err := readOpencode(fsys, "opencode.db", func(string) bool { return true }, 5); err == errMoved {
+		if _, err := readOpencode(fsys, "opencode.db", Query{Dirs: []string{"/"}, Most: 5}); err == errMoved {
 			t.Fatal(err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise"
 	"reprise/internal/loose"
 )
 
@@ -104,6 +105,9 @@ func (b *builder) geminiMessage(m loose.Value) {
 		}
 	case "gemini":
 		b.answer(false) // a call may be under way that is not written yet
+		if u := m.At("tokens"); u.Has() {
+			b.used(m.Text("id"), Request{At: m.Time("timestamp"), Request: reprise.Request{Model: m.Text("model"), Tokens: Inclusive(u)}})
+		}
 		calls := m.List("toolCalls")
 		b.s.Unsure = len(calls) == 0
 		for _, c := range calls {

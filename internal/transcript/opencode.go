@@ -21,10 +21,10 @@ var errMoved = errors.New("it was written to while it was read")
 
 // readOpencode reads the latest sessions of opencode.db that worked in a folder
 // that is wanted.
-func readOpencode(fsys fs.FS, name string, wanted func(dir string) bool, most int) ([]*Session, error) {
+func readOpencode(fsys fs.FS, name string, q Query) ([]*Session, error) {
 	for try := 0; ; try++ {
 		before := stamp(fsys, name)
-		out, err := opencodeOnce(fsys, name, wanted, most)
+		out, err := opencodeOnce(fsys, name, q)
 		if stamp(fsys, name) == before {
 			return out, err
 		}
@@ -44,7 +44,7 @@ func stamp(fsys fs.FS, name string) (out [4]int64) {
 	return out
 }
 
-func opencodeOnce(fsys fs.FS, name string, wanted func(dir string) bool, most int) ([]*Session, error) {
+func opencodeOnce(fsys fs.FS, name string, q Query) ([]*Session, error) {
 	db, err := openLite(fsys, name)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func opencodeOnce(fsys fs.FS, name string, wanted func(dir string) bool, most in
 	sessions := tables["session"]
 	err = db.backward(sessions.root, func(row []any) error {
 		dir := asText(sessions.get(row, "directory"))
-		if !wanted(dir) {
+		if !q.Wants(dir) || !q.is(asText(sessions.get(row, "id"))) {
 			return nil
 		}
 		b := newBuilder(Opencode, name)
@@ -81,7 +81,7 @@ func opencodeOnce(fsys fs.FS, name string, wanted func(dir string) bool, most in
 		return nil, err
 	}
 	slices.SortFunc(order, func(a, b string) int { return builders[b].s.Last.Compare(builders[a].s.Last) })
-	order = order[:min(len(order), most)]
+	order = order[:min(len(order), q.Most)]
 	for id := range builders {
 		if !slices.Contains(order, id) {
 			delete(builders, id)
@@ -153,6 +153,11 @@ func (b *builder) opencode(kind string, data []byte, at time.Time) {
 	case kind == "message":
 		// The last message of a turn is the one that says so.
 		finish := v.Text("finish")
+		r, told := PerStep(v)
+		if told {
+			b.used("", Request{At: at, Request: r})
+		}
+		b.s.Pending = !told
 		b.answer(!v.Time("time", "completed").IsZero() && !v.Has("error") && finish != "tool-calls" && finish != "")
 	case v.Text("type") == "tool":
 		over := b.over

@@ -45,6 +45,10 @@ type Session struct {
 	Answered bool
 	Lost     int  // records that could not be read
 	Part     bool // the middle of the file was not read
+	// Requests are those to a model whose figures are on record, oldest first. Pending
+	// tells that one more may have been under way.
+	Requests []Request
+	Pending  bool
 	// Calls are those without a result, oldest first. What may hide one is a call
 	// without a name: a last record that was cut off while it was written, and a
 	// last turn without an end.
@@ -87,6 +91,11 @@ type builder struct {
 	answered int            // the latest prompt that was answered
 	over     bool           // the last turn came to its end
 	before   bool           // over, as it was before the latest prompt
+
+	requests map[string]int // by prompt and id: its place in Requests
+	counted  bool           // requests are on record one by one, not only as totals
+	total    string         // the last one of those
+	model    string         // the one that is asked, where requests do not name it
 }
 
 func newBuilder(cli, path string) *builder {
@@ -186,6 +195,9 @@ func (b *builder) finish(r *records) *Session {
 	b.s.Answered = b.answered > 0
 	open := slices.ContainsFunc(b.s.Calls, func(c Call) bool { return !c.Passed })
 	b.s.Ended = b.over && !open
+	// While a call is under way its model waits for the result.
+	called := slices.ContainsFunc(b.s.Calls, func(c Call) bool { return !c.Passed && !c.Nameless() })
+	b.s.Pending = b.s.Pending || b.s.Part || b.s.Lost > 0 || !b.s.Ended && !called
 	if !b.s.Ended && !open {
 		b.s.Calls = append(b.s.Calls, Call{ID: "turn", Turn: true, Started: b.s.Last})
 	}
