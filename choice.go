@@ -33,6 +33,8 @@ const (
 	ActionDone = "done"
 	NotYet     = "not yet" // whatever is said besides: nothing may continue on it
 	ActionSkip = "skip"
+	// StopHere answers whether to continue: not now. It is asked again the next time.
+	StopHere = "stop here"
 )
 
 func actionAnswers() []string { return []string{ActionDone, NotYet, ActionSkip} }
@@ -41,10 +43,11 @@ func actionAnswers() []string { return []string{ActionDone, NotYet, ActionSkip} 
 // done yet, or left out, and no other words are taken for one of these.
 func (q *Question) HumanAction() { q.Options, q.Closed = actionAnswers(), true }
 
-// Postpones reports whether an answer only says that something is not done yet: it is
-// kept as a note, and the question stays open.
+// Postpones reports whether an answer only says that something is not done yet, or not
+// decided now: it is kept as a note, and the question stays open.
 func (q *Question) Postpones(answer string) bool {
-	return q.Closed && slices.Equal(q.Options, actionAnswers()) && q.Option(answer) == NotYet
+	option := q.Option(answer)
+	return q.Closed && (option == NotYet || option == StopHere)
 }
 
 // notYet reports words that begin with "not yet", as in "not yet, wait for Bob".

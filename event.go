@@ -112,6 +112,10 @@ type Event struct {
 	// Answers are the questions whose answers an attempt was told, with its
 	// start, and used, with its end.
 	Answers []string `json:"answers,omitempty"`
+	// Usage is what the attempt used, with the first event that tells how it ended; with
+	// nothing in it where that is not known. It is nil where no agent was at work. Of an
+	// attempt with several, the last one counts.
+	Usage *Usage `json:"usage,omitempty"`
 	// Run is the run that begins, or begins again, with its start or its renewal: it
 	// may have no files yet. Old is what is archived for it where that has another
 	// place.

@@ -120,6 +120,9 @@ func (u *Usage) Add(o Usage) {
 	u.Estimated = u.Estimated || o.Estimated
 }
 
+// NoUsage is what an attempt used that asked no model anything.
+func NoUsage() Usage { return Usage{Tokens: &Tokens{}, Cost: new(float64)} }
+
 // Sum adds up what attempts used; nothing at all where there is none.
 func Sum(list ...Usage) (u Usage) {
 	for _, o := range list {

@@ -88,7 +88,7 @@ func (w *work) asksAbout(ev reprise.Event) bool {
 // known is the view of what was read last.
 func (w *work) known() *View {
 	return &View{
-		View: w.view, Memory: w.Memory, Used: w.due, Reached: w.reached(), Patient: w.Wait, Askable: w.Ask != nil,
+		View: w.view, Memory: w.Memory, Spending: w.spending(), Used: w.due, Reached: w.reached(), Patient: w.Wait, Askable: w.Ask != nil,
 	}
 }
 
@@ -321,6 +321,9 @@ func (w *work) finish(d reprise.Decision, wake time.Time) error {
 	s := w.sum
 	s.State, s.Action, s.Reasons, s.Ended, s.Reopens = d.State, d.Action, d.Reasons, w.Now(), w.run.Reopens()
 	s.Questions = append(s.Questions, w.run.PendingQuestions()...)
+	if used := journal.Used(w.hist.Spent, nil); used != (reprise.Usage{}) {
+		s.Usage = &used
+	}
 	if !wake.IsZero() && d.Action == reprise.Start {
 		s.Action, s.Until = reprise.Wait, wake
 		s.Reasons = append([]string{untilWords(wake)}, s.Reasons...)

@@ -76,6 +76,8 @@ type Engine struct {
 	gate *agent.Gate
 	// folders holds who works where, for the same.
 	folders *folders
+	// tally adds up what all runs of the project used, for the same.
+	tally *tally
 }
 
 // Choice is what a person chose for a run.
@@ -118,6 +120,9 @@ type Summary struct {
 	Ended     time.Time
 	Launches  int // of agents and commands
 	Commands  int // those that were commands of a workflow file
+	// Usage is what all attempts since the run was started used, nil if no agent was at
+	// work.
+	Usage *reprise.Usage
 }
 
 // Preview is what Resume would do, up to the first agents.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"reprise"
 	"reprise/internal/durable"
@@ -29,10 +30,16 @@ type Ledger interface {
 	TakeOut(lines [][]byte) error
 }
 
-// journalOnly are the events that no layout records.
-var journalOnly = map[reprise.EventKind]bool{
+// unfiled are the events that no layout records.
+var unfiled = map[reprise.EventKind]bool{
 	reprise.StepResolved: true, reprise.StepHeld: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
 	reprise.RunRenewed: true, reprise.AnswerWithdrawn: true,
+}
+
+// journalOnly reports whether no layout records an event. What a budget allows is between
+// the engine and the person; the files of a run have no part in it.
+func journalOnly(ev reprise.Event) bool {
+	return unfiled[ev.Kind] || strings.HasPrefix(ev.Question, journal.BudgetPrefix)
 }
 
 // journaled is the ledger of a run in a project whose lease we hold.
@@ -62,7 +69,7 @@ func (l *journaled) TakeOut(lines [][]byte) error {
 func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
 	// What has happened is recorded even while we are being stopped.
 	ctx = context.WithoutCancel(ctx)
-	if journalOnly[ev.Kind] {
+	if journalOnly(ev) {
 		return l.Note(ev)
 	}
 	_, err := l.Journal.Record(ctx, ev)
@@ -75,7 +82,7 @@ func (l *journaled) Record(ctx context.Context, ev reprise.Event) error {
 
 // projectTo writes an event that is in the journal to the layout's files as they are now.
 func projectTo(ctx context.Context, store reprise.Store, layout reprise.Layout, ref reprise.Ref, ev reprise.Event) (err error) {
-	if journalOnly[ev.Kind] {
+	if journalOnly(ev) {
 		return nil
 	}
 	for range 8 {

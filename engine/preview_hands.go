@@ -160,7 +160,7 @@ func (w *work) asPreview(ctx context.Context, p *previewState) {
 	quiet := *w.Engine
 	now := w.Engine.Now
 	quiet.Now = func() time.Time { return now().Add(p.ahead) }
-	quiet.Tell, quiet.Ask, quiet.gate, quiet.folders = p.hear, nil, &agent.Gate{}, newFolders()
+	quiet.Tell, quiet.Ask, quiet.gate, quiet.folders, quiet.tally = p.hear, nil, &agent.Gate{}, newFolders(), &tally{}
 	hands := &previewHands{work: w, preview: p}
 	w.Engine, w.led, w.hands, w.archive = &quiet, &previewLedger{p, w}, hands, hands
 	w.open = func(ctx context.Context, ref reprise.Ref, playbook reprise.Playbook) (next *work, err error) {

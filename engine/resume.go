@@ -60,7 +60,7 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 // and agents report from goroutines of their own.
 func (e *Engine) orderly() *Engine {
 	o := *e
-	o.gate, o.folders = &agent.Gate{}, newFolders()
+	o.gate, o.folders, o.tally = &agent.Gate{}, newFolders(), &tally{}
 	if tell := e.Tell; tell != nil {
 		var mu sync.Mutex
 		o.Tell = func(p Progress) {

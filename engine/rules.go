@@ -36,6 +36,8 @@ type View struct {
 	Patient bool
 	// Askable is set where a person can be asked.
 	Askable bool
+	// Spending is what was used, against what may be.
+	Spending Spending
 }
 
 // Letter is an answer in the inbox, with its line there.
@@ -108,6 +110,7 @@ var rules = []Rule{
 	whenIdle(settlePhase),
 	leaveHeld,
 	startInARow,
+	askBudget,
 	startNext,
 	awaitWork,
 	leaveOnPurpose,

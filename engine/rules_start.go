@@ -23,6 +23,7 @@ func startNext(v *View) []Op {
 	if v.Stopping || v.Reached || len(v.Held) > 0 {
 		return nil
 	}
+	over := v.Spending.over() != nil
 	for i := range v.Offers {
 		o := &v.Offers[i]
 		switch {
@@ -30,7 +31,7 @@ func startNext(v *View) []Op {
 			return []Op{{Refuse: o}}
 		case o.Never != "":
 			return []Op{{Park: o}}
-		case o.From.After(v.Now):
+		case o.From.After(v.Now), over && spends(o.Assignment):
 			continue
 		}
 		op := Op{Start: &o.Assignment}

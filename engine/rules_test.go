@@ -11,6 +11,7 @@ import (
 	"reprise"
 	"reprise/journal"
 	"reprise/project"
+	"reprise/settings"
 )
 
 var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
@@ -25,6 +26,14 @@ func viewOf(change func(*View)) *View {
 		change(v)
 	}
 	return v
+}
+
+// spent is what a run used of a budget: dollars, and 100 tokens.
+func spent(dollars, budget float64) Spending {
+	return Spending{
+		Budgets: settings.Budgets{Run: settings.Limit{Cost: budget}},
+		Run:     reprise.Usage{Tokens: &reprise.Tokens{Input: 90, Output: 10}, Cost: &dollars},
+	}
 }
 
 // words tells in one line what ops want done.
@@ -163,6 +172,44 @@ func TestEach_turn_is_decided_by_the_first_rule_that_wants_something(t *testing.
 		"also not beside what is at work": {func(v *View) {
 			v.Held, v.Offers, v.AtWork = map[string]bool{"a": true}, []Offer{{Assignment: step("b")}}, map[string]reprise.Assignment{"c": step("c")}
 		}, "await"},
+
+		"nothing is started beyond the budget before a person says so": {func(v *View) {
+			v.Spending, v.Offers = spent(5, 2), []Offer{{Assignment: step("a")}}
+		}, "question budget-run-cost-x3"},
+		"the budget of the day counts for all runs": {func(v *View) {
+			v.Spending, v.Offers = Spending{Budgets: settings.Budgets{Day: settings.Limit{Tokens: 10}}, Day: "2026-03-02", Today: spent(1, 0).Run}, []Offer{{Assignment: step("a")}}
+		}, "question budget-day-2026-03-02-tokens-x11"},
+		"below the budget work continues": {func(v *View) { v.Spending, v.Offers = spent(1.99, 2), []Offer{{Assignment: step("a")}} }, "start a"},
+		"what is not known is not taken for nothing, and stops nothing": {func(v *View) {
+			v.Spending, v.Offers = spent(1, 2), []Offer{{Assignment: step("a")}}
+			v.Spending.Run.Cost, v.Spending.Run.MoreCost = nil, true
+		}, "start a"},
+		"a budget that was raised": {func(v *View) {
+			v.Spending, v.Offers = spent(5, 2), []Offer{{Assignment: step("a")}}
+			v.Spending.Raised = map[string]bool{"budget-run-cost-x3": true, "budget-run-tokens-x9": true}
+		}, "start a"},
+		"and is used up again": {func(v *View) {
+			v.Spending, v.Offers = spent(6, 2), []Offer{{Assignment: step("a")}}
+			v.Spending.Raised = map[string]bool{"budget-run-cost-x3": true}
+		}, "question budget-run-cost-x4"},
+		"beside work that goes on nothing is started, and nothing is asked yet": {func(v *View) {
+			v.Spending, v.Offers, v.AtWork = spent(5, 2), []Offer{{Assignment: step("b")}}, map[string]reprise.Assignment{"c": step("c")}
+		}, "await"},
+		"a command uses nothing": {func(v *View) {
+			v.Spending, v.Offers = spent(5, 2), []Offer{{Assignment: reprise.Assignment{Step: "a", Command: []string{"make"}}}}
+		}, "start a"},
+		"a back-off is waited for first": {func(v *View) {
+			v.Spending, v.Offers = spent(5, 2), []Offer{{Assignment: step("a"), From: noon.Add(time.Minute)}}
+		}, "sleep 1m0s"},
+		"the answer to a budget is used up": {func(v *View) {
+			v.Spending, v.Run.Questions = spent(5, 2), []reprise.Question{answered("budget-run-cost-x3", journal.RaiseOnce, journal.RaiseOnce, reprise.StopHere)}
+		}, "answer_applied budget-run-cost-x3"},
+		"a budget that is no longer used up is not asked about": {func(v *View) {
+			v.Spending, v.Run.Questions = spent(5, 9), []reprise.Question{asked("budget-run-cost-x3")}
+		}, "answer_applied budget-run-cost-x3"},
+		"an open question about the budget is not asked twice": {func(v *View) {
+			v.Spending, v.Run.Questions, v.Offers = spent(5, 2), []reprise.Question{asked("budget-run-cost-x3")}, []Offer{{Assignment: step("a")}}
+		}, "leave"},
 
 		"units that need nobody are recorded in a row": {func(v *View) { v.Alone = true }, "in a row"},
 		"but not in a run that is blocked":             {func(v *View) { v.Alone, v.Decision.Verdict = true, reprise.BlockedVerdict }, "leave"},

@@ -52,6 +52,8 @@ type Seen struct {
 	Conclusion *reprise.Conclusion
 	// Landing is what came of committing its work; nil before.
 	Landing *Landing
+	// Billed is set once what it used is on record.
+	Billed bool
 }
 
 // Commits is what git has of an attempt.

@@ -246,6 +246,9 @@ func (w *work) complete(ctx context.Context, s *Seen, ev *reprise.Event) {
 	if ev.Outcome != sessionGone {
 		ev.Agent = s.History.Session
 	}
+	if !s.Billed {
+		ev.Usage, s.Billed = w.used(s), true
+	}
 	switch ev.Kind {
 	case reprise.StepFailed, reprise.StepReset, reprise.StepResolved:
 		ev.Expect = w.standing(&s.Attempt)

@@ -8,7 +8,7 @@ import (
 )
 
 // History is what the journal of a run adds up to. It grows with the number of
-// steps, not with that of events.
+// attempts, not with that of events.
 type History struct {
 	Steps map[string]*StepHistory
 	// Began is the time of the first event on record, and of the start of the run where
@@ -30,6 +30,11 @@ type History struct {
 	// tells that an earlier state was brought back since, in which that may not stand.
 	Made   string
 	Undone bool
+	// Spent is what attempts used since the run was last started, Earlier what those
+	// before did. Raised are the questions about a budget that a person answered with
+	// RaiseOnce.
+	Spent, Earlier []Spent
+	Raised         map[string]bool
 	// Events counts all of them.
 	Events int
 }
@@ -131,6 +136,7 @@ func (h *History) Add(ev *reprise.Event) {
 	if ev.Measure != "" {
 		h.Measured = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Attempt: ev.Attempt, Measure: ev.Measure}
 	}
+	h.spend(ev)
 	if slices.Contains(begins, ev.Kind) {
 		h.Made, h.Undone = ev.Text, false
 	}

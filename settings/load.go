@@ -249,6 +249,14 @@ func (s *Settings) overlay(f *file) {
 	set(&s.Call, f.Call)
 	set(&s.Grace, f.Grace)
 	set(&s.MaxLog, f.MaxLog)
+	for _, l := range []struct{ to, by *Limit }{{&s.Budget.Run, &f.Budget.Run}, {&s.Budget.Day, &f.Budget.Day}} {
+		set(&l.to.Cost, l.by.Cost)
+		set(&l.to.Tokens, l.by.Tokens)
+	}
+	if s.Prices == nil {
+		s.Prices = f.Prices
+	}
+	maps.Copy(s.Prices, f.Prices)
 }
 
 // set replaces a value by one that is set.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"reprise"
 	"reprise/convention/checklist"
 	"reprise/internal/doc"
 )
@@ -25,7 +26,7 @@ type Problems = doc.Problems
 
 // The keys of the file and of one agent; schema/settings.v1.json has the same.
 var (
-	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "call", "grace", "max_log", "prompts", checklist.OwnName}
+	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "call", "grace", "max_log", "budget", "prices", "prompts", checklist.OwnName}
 	agentKeys = []string{"preset", "command", "model", "approve", "account", "env", "timeout", "silence", "call"}
 )
 
@@ -77,6 +78,9 @@ func read(name string, data []byte) *file {
 	f.Call = top.At("call").Duration()
 	f.Grace = top.At("grace").Duration()
 	f.MaxLog = top.At("max_log").Size()
+	budget := top.At("budget").Fields("run", "day")
+	f.Budget = Budgets{Run: readLimit(budget.At("run")), Day: readLimit(budget.At("day"))}
+	f.Prices = readPrices(top.At("prices"))
 	checklist.ReadFamilies(top.At(checklist.OwnName)) // for what is wrong there; the convention reads them itself
 	f.prompts = top.At("prompts")
 	f.Prompts = f.prompts.Text()
@@ -97,6 +101,40 @@ func names(v doc.Value, form *regexp.Regexp) []string {
 		default:
 			out = append(out, text)
 		}
+	}
+	return out
+}
+
+func readLimit(v doc.Value) Limit {
+	f := v.Fields("max_cost", "max_tokens")
+	l := Limit{Cost: f.At("max_cost").Amount(), Tokens: int64(f.At("max_tokens").Count(1, 1e15))}
+	if f.At("max_cost").Has() && l.Cost == 0 {
+		f.At("max_cost").Report("leave it out for no budget", "a budget of nothing")
+	}
+	return l
+}
+
+func readPrices(v doc.Value) reprise.Prices {
+	entries := v.Entries()
+	if len(entries) == 0 {
+		return nil
+	}
+	out := reprise.Prices{}
+	for _, e := range entries {
+		f := e.Value.Fields("input", "output", "cache_read", "cache_write")
+		p := reprise.Price{Input: f.At("input").Amount(), Output: f.At("output").Amount()}
+		cached := func(v doc.Value) *float64 {
+			if !v.Has() {
+				return nil
+			}
+			amount := v.Amount()
+			return &amount
+		}
+		p.CacheRead, p.CacheWrite = cached(f.At("cache_read")), cached(f.At("cache_write"))
+		if !f.At("input").Has() || !f.At("output").Has() {
+			e.Key.Report("US dollars for a million tokens, such as {input: 3, output: 15}", "the price of %s needs input and output", doc.Clip(e.Name, 40))
+		}
+		out[e.Name] = p
 	}
 	return out
 }

@@ -43,6 +43,21 @@ type Settings struct {
 	Call     time.Duration // without one, while a tool call is under way
 	Grace    time.Duration // between asking an agent to stop and killing it
 	MaxLog   int64         // bytes of output kept of one attempt
+
+	// Budget is what may be used before a person is asked. Prices are those of models
+	// whose program does not tell what they cost.
+	Budget Budgets
+	Prices reprise.Prices
+}
+
+// Budgets are what may be used before a person is asked: by a run, and by all runs of
+// the project in a day.
+type Budgets struct{ Run, Day Limit }
+
+// Limit is one budget; zero stands for none.
+type Limit struct {
+	Cost   float64 // US dollars
+	Tokens int64
 }
 
 // Agent is one way to start an agent.

@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
+
+	"reprise"
 )
 
 // write puts a file somewhere and returns its path.
@@ -148,6 +150,8 @@ silence: 1m
 call: 3m
 grace: 2s
 max_log: 2 KiB
+budget: {run: {max_cost: 2.5, max_tokens: 1000}, day: {max_cost: 10}}
+prices: {gpt: {input: 1, output: 8.5, cache_read: 0}}
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -159,6 +163,7 @@ max_log: 2 KiB
 		},
 		Roles: map[string]string{"default": "c", "qa": "t"}, Env: []string{"FOO", "NPM_*"}, Secrets: []string{"MY"},
 		Parallel: 3, Attempts: 5, Cutoffs: 7, Backoff: time.Second, Timeout: 3 * time.Hour, Silence: time.Minute, Call: 3 * time.Minute, Grace: 2 * time.Second, MaxLog: 2048,
+		Budget: Budgets{Run: Limit{Cost: 2.5, Tokens: 1000}, Day: Limit{Cost: 10}}, Prices: reprise.Prices{"gpt": {Input: 1, Output: 8.5, CacheRead: new(float64)}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Agent{}, "Source")); diff != "" {
 		t.Error(diff)
@@ -207,6 +212,13 @@ var refused = map[string]struct {
 	"bad size":           {"max_log: 64MB\n", []string{`"64MB" is not a size`, "64MiB"}, false},
 	"number as size":     {"max_log: 1000\n", []string{`is not a size`}, false},
 	"no size":            {"max_log: 0MiB\n", []string{`is not a size`}, false},
+	"budget of nothing":  {"budget: {run: {max_cost: 0}}\n", []string{":1:26: a budget of nothing"}, false},
+	"negative budget":    {"budget: {day: {max_cost: -1}}\n", []string{"stands where an amount belongs"}, false},
+	"budget as text":     {"budget: {day: {max_cost: \"5\"}}\n", []string{"stands where an amount belongs"}, false},
+	"endless budget":     {"budget: {day: {max_cost: .inf}}\n", []string{"stands where an amount belongs"}, true},
+	"budget of a week":   {"budget: {week: {max_cost: 1}}\n", []string{`there is no key "week"`}, false},
+	"half a token":       {"budget: {run: {max_tokens: 0.5}}\n", []string{"stands where a whole number"}, false},
+	"half a price":       {"prices: {gpt: {input: 1}}\n", []string{":1:10: the price of gpt needs input and output"}, false},
 	"shell command":      {"agents: {a: {command: make test}}\n", []string{":1:23: a command is a list", "[make, test]"}, false},
 	"empty command":      {"agents: {a: {command: []}}\n", []string{":1:23: the command is empty"}, false},
 	"empty program":      {"agents: {a: {command: [\"\", x]}}\n", []string{"empty text"}, false},

@@ -339,6 +339,19 @@ func (v Value) Count(least, most int) int {
 	return n
 }
 
+// Amount gives a number that is not negative, such as 3 or 0.25, or 0 where there is none.
+func (v Value) Amount() float64 {
+	if !v.is(yaml.ScalarNode, "a number") {
+		return 0
+	}
+	n, err := strconv.ParseFloat(v.y.Value, 64)
+	if tag := v.y.ShortTag(); err != nil || tag != "!!int" && tag != "!!float" || !(n >= 0 && n < 1e12) {
+		v.Report("", "%s stands where an amount belongs, such as 3 or 0.25", v.got())
+		return 0
+	}
+	return n
+}
+
 // durationForm is what schema/ says of a duration too.
 var durationForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`) })
 

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/internal/durable"
+	"reprise/journal"
+	"reprise/settings"
+)
+
+// used is what an attempt used, nil where no agent was at work. Where its stream did not
+// tell, its transcript does; what neither tells is not known.
+func (w *work) used(s *Seen) *reprise.Usage {
+	if s.Number == 0 || !spends(s.Assignment) || s.Child != nil {
+		return nil
+	}
+	if s.Result.Outcome == agent.NotStarted {
+		none := reprise.NoUsage()
+		return &none
+	}
+	told, more := s.Result.Spent, s.Result.More
+	if bound, err := w.bind(s.Assignment); told == nil && err == nil {
+		if found, ok := agent.Recorded(bound.preset, bound.env, s.Dir, w.hist.Step(s.Step).Session, s.Began); ok {
+			told, more = found.Requests, found.More
+		}
+	}
+	u := reprise.UsageOf(told, w.Settings.Prices)
+	if told != nil && more {
+		u.MoreTokens, u.MoreCost = true, true
+	}
+	return &u
+}
+
+// spends reports whether an agent does a unit, itself or in a run of its own.
+func spends(a reprise.Assignment) bool {
+	return a.Local == "" && a.Ask == nil && len(a.Command) == 0
+}
+
+// Spending is what was used, and what the settings allow.
+type Spending struct {
+	settings.Budgets
+	Run   reprise.Usage // since it was started
+	Today reprise.Usage // by all runs of the project
+	Day   string        // which day that is
+	// Raised are the questions about a budget that were answered with raising it: those
+	// of the run, and those about the day of any run.
+	Raised map[string]bool
+}
+
+// over is the question about the first budget that is used up, nil if none is.
+func (s Spending) over() *reprise.Asked {
+	for _, b := range []struct {
+		name, says, key string
+		used            reprise.Usage
+		limit           float64
+		money           bool
+	}{
+		{"run-cost", "This run has used %s", "run.max_cost", s.Run, s.Budgets.Run.Cost, true},
+		{"run-tokens", "This run has used %s", "run.max_tokens", s.Run, float64(s.Budgets.Run.Tokens), false},
+		{"day-" + s.Day + "-cost", "The runs of this project have used %s today", "day.max_cost", s.Today, s.Budgets.Day.Cost, true},
+		{"day-" + s.Day + "-tokens", "The runs of this project have used %s today", "day.max_tokens", s.Today, float64(s.Budgets.Day.Tokens), false},
+	} {
+		used, words, limit := 0.0, b.used.Counted(), func(n float64) string { return reprise.Count(int64(n)) + " tokens" }
+		if b.money {
+			words, limit = b.used.Money(), reprise.Dollars
+		}
+		switch {
+		case b.limit <= 0:
+			continue
+		case b.money && b.used.Cost != nil:
+			used = *b.used.Cost
+		case !b.money && b.used.Tokens != nil:
+			used = float64(b.used.Tokens.Total())
+		}
+		prefix := journal.BudgetPrefix + b.name + "-x"
+		if used < b.limit*float64(s.raised(prefix)) {
+			continue
+		}
+		times := int64(used/b.limit) + 1
+		return &reprise.Asked{
+			ID: prefix + strconv.FormatInt(times, 10), Options: []string{journal.RaiseOnce, reprise.StopHere}, Closed: true,
+			Text: fmt.Sprintf(b.says+", and the budget is %s (budget.%s in reprise.yaml). Raise it once, to %s?",
+				words, limit(b.limit*float64(s.raised(prefix))), b.key, limit(b.limit*float64(times))),
+		}
+	}
+	return nil
+}
+
+// raised is how many times its size a budget has, by the answers of a person.
+func (s Spending) raised(prefix string) int64 {
+	most := int64(1)
+	for id := range s.Raised {
+		if times, ok := strings.CutPrefix(id, prefix); ok {
+			if n, err := strconv.ParseInt(times, 10, 64); err == nil && n > most {
+				most = n
+			}
+		}
+	}
+	return most
+}
+
+// tally knows what all runs of a project used, for a run and its children.
+type tally struct {
+	mu     sync.Mutex
+	spent  map[string][]journal.Spent // by the name of the log; nil before they are read
+	raised map[string]bool            // of the day
+	unread bool                       // a log could not be read
+}
+
+// add takes over what the journal of a run tells.
+func (t *tally) add(log string, h *journal.History) {
+	t.spent[log] = slices.Concat(h.Earlier, h.Spent)
+	for id := range h.Raised {
+		if strings.HasPrefix(id, journal.DayPrefix) {
+			t.raised[id] = true
+		}
+	}
+}
+
+// on gives what was used on the day of a time, and the questions about a day's budget
+// that were answered with raising it. own is the history of the run with a log. A log
+// that cannot be read leaves the sum at the least it can be.
+func (t *tally) on(store *durable.Store, log string, own *journal.History, now time.Time) (u reprise.Usage, raised map[string]bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.spent == nil {
+		t.spent, t.raised = map[string][]journal.Spent{}, map[string]bool{}
+		names, err := store.Logs()
+		t.unread = err != nil
+		for _, name := range names {
+			a, err := journal.ReadAccount(store, name)
+			t.unread = t.unread || err != nil
+			t.add(name, journal.Fold(a.Entries))
+		}
+	}
+	t.add(log, own)
+	var all []journal.Spent
+	for _, list := range t.spent {
+		all = append(all, list...)
+	}
+	u = journal.Used(all, journal.On(now))
+	u.MoreTokens, u.MoreCost = u.MoreTokens || t.unread, u.MoreCost || t.unread
+	return u, maps.Clone(t.raised)
+}
+
+// spending is what the run and its project have used. Without a budget nobody asks.
+func (w *work) spending() (s Spending) {
+	s.Budgets = w.Settings.Budget
+	if s.Budgets == (settings.Budgets{}) {
+		return s
+	}
+	now := w.Now()
+	s.Run, s.Day, s.Raised = journal.Used(w.hist.Spent, nil), now.Format(time.DateOnly), w.hist.Raised
+	if s.Budgets.Day != (settings.Limit{}) {
+		all := w.tally
+		if all == nil {
+			all = &tally{}
+		}
+		var raised map[string]bool
+		s.Today, raised = all.on(w.store, journal.Name(w.ref), w.hist, now)
+		maps.Copy(raised, s.Raised)
+		s.Raised = raised
+	}
+	return s
+}
