@@ -43,6 +43,7 @@ type Run struct {
 	Questions    []Question      `json:"questions" jsonschema:"what a person was asked and has not answered"`
 	Asks         []Question      `json:"asks,omitempty" jsonschema:"what resuming it asks a person before anything else, and is not on record yet; absent if nothing"`
 	Findings     []Finding       `json:"findings"`
+	Cost         *Cost           `json:"cost,omitempty" jsonschema:"what it used; absent without --cost"`
 }
 
 // Progress counts closed units.

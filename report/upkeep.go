@@ -23,6 +23,7 @@ type Log struct {
 	Path    string     `json:"path"`
 	Step    string     `json:"step,omitempty" jsonschema:"the step that was named: only what is about it is listed"`
 	Entries []LogEntry `json:"entries" jsonschema:"oldest first; empty if nothing was recorded by reprise"`
+	Cost    *Cost      `json:"cost,omitempty" jsonschema:"what it used; absent if no agent was at work"`
 	Damage  string     `json:"damage" jsonschema:"why the journal cannot be trusted from some place on; empty if it can"`
 }
 
@@ -39,6 +40,7 @@ type LogEntry struct {
 	Files      []string          `json:"files" jsonschema:"the layout's files that followed"`
 	Log        string            `json:"log,omitempty" jsonschema:"where a step was named, on the last event of each attempt: the file with what its agent printed, relative to root"`
 	Output     []string          `json:"output,omitempty" jsonschema:"the last lines of it"`
+	Usage      *reprise.Usage    `json:"usage,omitempty" jsonschema:"with the end of an attempt: what it used; absent if no agent was at work"`
 }
 
 // CleanUp is the answer of `reprise clean`.

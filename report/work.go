@@ -59,6 +59,7 @@ type Summary struct {
 	Started   time.Time      `json:"started"`
 	Ended     time.Time      `json:"ended"`
 	Launches  int            `json:"launches" jsonschema:"how many agents were started"`
+	Usage     *reprise.Usage `json:"usage,omitempty" jsonschema:"what all attempts since the run was started used; absent if no agent was at work"`
 	Next      string         `json:"next" jsonschema:"the command that continues from here; empty if nothing is left"`
 	Exit      int            `json:"exit" jsonschema:"the exit code"`
 }

@@ -75,13 +75,14 @@ func (a *app) showLog(root, name, step string, h *upkeep.History) error {
 		entry := report.LogEntry{
 			Seq: e.Seq, Generation: e.Generation, At: e.Event.At, Kind: e.Event.Kind,
 			Step: e.Event.Step, Question: e.Event.Question, Actor: e.Event.Actor, Text: e.Event.Text, Files: []string{},
-			Log: printed[i].Log, Output: printed[i].Output,
+			Log: printed[i].Log, Output: printed[i].Output, Usage: e.Event.Usage,
 		}
 		for _, f := range e.Files {
 			entry.Files = append(entry.Files, f.Path)
 		}
 		doc.Entries = append(doc.Entries, entry)
 	}
+	doc.Cost = costOf(journal.Fold(h.Entries).Spent)
 	if h.Damage != nil {
 		doc.Damage = h.Damage.Error()
 		a.came(reprise.OutcomeUnreadable)
@@ -138,7 +139,11 @@ func (p *page) log(name string, doc report.Log) {
 		for _, f := range e.Files {
 			p.line("      %s", fit("→ "+plain(f), p.columns-6))
 		}
+		p.used("      ", "used ", e.Usage)
 		p.output(e.Log, e.Output)
+	}
+	if doc.Cost != nil {
+		p.used("", "Used in all: ", &doc.Cost.Total)
 	}
 	if doc.Damage != "" {
 		p.line("✗ %s", fit(plain(doc.Damage), p.columns-2))

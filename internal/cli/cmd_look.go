@@ -25,6 +25,7 @@ type statusFlags struct {
 	all     bool
 	ignored bool
 	why     bool
+	cost    bool
 }
 
 func (a *app) newStatus() *cobra.Command {
@@ -52,6 +53,7 @@ func (a *app) newStatus() *cobra.Command {
 	cmd.Flags().BoolVar(&flags.all, "all", false, "show every run, finished ones too, and every finding")
 	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "look into vendored folders and those git ignores, too")
 	cmd.Flags().BoolVar(&flags.why, "why", false, "tell what puts the first runs where they stand in the list")
+	cmd.Flags().BoolVar(&flags.cost, "cost", false, "tell how many tokens and how much money each run used, as its agents told")
 	completes(cmd, "layout", convention.Names()...)
 	return cmd
 }
@@ -84,13 +86,23 @@ func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 	if to := found.Nothing(); to != reprise.OutcomeNothing {
 		a.came(to)
 	}
-	return a.print(report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings), func(p *page) {
+	doc := report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings)
+	if flags.cost {
+		if err := a.costs(found, doc.Runs); err != nil {
+			return err
+		}
+	}
+	return a.print(doc, func(p *page) {
 		p.all, p.why = flags.all, flags.why
 		if len(found.Runs) == 0 {
 			p.nothing(found.Result)
 			return
 		}
 		p.status(found)
+		if flags.cost {
+			shown, _ := p.choose(found)
+			p.spending(shown, found, doc.Runs)
+		}
 	})
 }
 

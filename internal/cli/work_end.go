@@ -254,6 +254,7 @@ func (p *page) workEnd(sum *engine.Summary, code int, next string) {
 	}
 	p.gap()
 	p.say(text + ".")
+	p.used("", "Used by the run so far: ", sum.Usage)
 	if code == exitWait {
 		p.say(fmt.Sprintf("It can continue at %s, in %s; --wait sleeps until then.", clock(sum.Until, p.now), spent(sum.Until.Sub(p.now))))
 	}
@@ -284,7 +285,7 @@ func summaryDocument(root string, sum *engine.Summary, next string, code int) re
 		State: sum.State, Action: sum.Action, Reasons: reasons, Finished: steps(sum.Finished), Failed: steps(sum.Failed),
 		Skipped: skipped, Parked: append([]string{}, sum.Parked...), Left: append([]string{}, sum.Left...),
 		Questions: report.NewQuestions(sum.Questions), Until: report.When(sum.Until), Findings: report.NewFindings(sum.Findings), Snapshot: sum.Snapshot,
-		Started: sum.Started.UTC(), Ended: sum.Ended.UTC(), Launches: sum.Launches, Next: next, Exit: code,
+		Started: sum.Started.UTC(), Ended: sum.Ended.UTC(), Launches: sum.Launches, Usage: sum.Usage, Next: next, Exit: code,
 	}
 }
 

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"reprise"
+	"reprise/journal"
+	"reprise/project"
+	"reprise/report"
+)
+
+// costOf adds up what attempts used, nil if no agent was at work.
+func costOf(list []journal.Spent) *report.Cost {
+	steps := journal.ByStep(list)
+	if len(steps) == 0 {
+		return nil
+	}
+	out := &report.Cost{Total: journal.Used(list, nil)}
+	for _, s := range steps {
+		out.Steps = append(out.Steps, report.StepCost{ID: s.Step, Attempts: s.Attempts, Usage: s.Usage})
+	}
+	return out
+}
+
+// costs adds what runs used to a list of them; a run that no agent of ours worked on
+// used nothing.
+func (a *app) costs(found *project.Judgement, list []report.Run) error {
+	t := a.tender(upkeepFlags{dir: found.Root})
+	root := t.Dir
+	for i, r := range found.Runs {
+		if t.Dir = root; r.Project != "" {
+			t.Dir = root + "/" + r.Project
+		}
+		h, err := t.Log(r)
+		if err != nil {
+			return err
+		}
+		cost := costOf(journal.Fold(h.Entries).Spent)
+		if cost == nil {
+			cost = &report.Cost{Steps: []report.StepCost{}}
+		}
+		if h.Damage != nil {
+			cost.Total.MoreTokens, cost.Total.MoreCost = true, true
+		}
+		list[i].Cost = cost
+	}
+	return nil
+}
+
+// spending prints what each of some runs used, and all of them together.
+func (p *page) spending(runs []*reprise.Run, res *project.Judgement, docs []report.Run) {
+	names, widest := reprise.Names(res.Runs), 0
+	var sums []reprise.Usage
+	for _, r := range runs {
+		widest = max(widest, width(plain(names[r])))
+	}
+	p.heading("Used:")
+	for i, r := range res.Runs {
+		total := docs[i].Cost.Total
+		if total != (reprise.Usage{}) {
+			sums = append(sums, total)
+		}
+		for _, shown := range runs {
+			if shown == r {
+				p.line("  %s", fit(pad(plain(names[r]), widest)+"  "+total.String(), p.columns-2))
+			}
+		}
+	}
+	if len(sums) > 1 {
+		p.line("  %s", fit(pad("all runs", widest)+"  "+reprise.Sum(sums...).String(), p.columns-2))
+	}
+}
+
+// used prints what attempts used, as far as anything is known of it.
+func (p *page) used(indent, what string, u *reprise.Usage) {
+	if u != nil && (u.Tokens != nil || u.Cost != nil) {
+		p.line("%s%s", indent, fit(what+u.String(), p.columns-width(indent)))
+	}
+}
