@@ -31,7 +31,9 @@ func startNext(v *View) []Op {
 			return []Op{{Refuse: o}}
 		case o.Never != "":
 			return []Op{{Park: o}}
-		case o.From.After(v.Now), over && spends(o.Assignment):
+		case o.From.After(v.Now):
+			continue
+		case over && spends(o.Assignment):
 			continue
 		}
 		op := Op{Start: &o.Assignment}
