@@ -28,6 +28,9 @@ type Session struct {
 	// of a large transcript was left out.
 	Lost int
 	Part bool
+	// Context is how many tokens resuming it sends again: the prompt of its last request;
+	// 0 if that is not on record.
+	Context int64
 	// Owner is what is known of the process that works on it. Dead needs two
 	// signs that agree.
 	Owner OwnerLife

@@ -150,8 +150,21 @@ type PreviewStep struct {
 	Dir     string
 	Prompt  string
 	Expect  []string
+	// Session compares the session that worked on the step before with a new one, nil
+	// where there was none.
+	Session *SessionCost
 	// Problem says why it could not be started.
 	Problem string
+}
+
+// SessionCost is what resuming a session costs beside a new one with a briefing, in
+// tokens that are sent with the first request.
+type SessionCost struct {
+	ID       string
+	Resumed  bool   // it is taken, else a new one
+	Why      string // why
+	Context  int64  // of the session; 0 if that is not on record
+	Briefing int64  // about that of the first prompt of a new one, by its length
 }
 
 // StepReport is what happened to one step.

@@ -277,6 +277,9 @@ func (h *previewHands) Start(ctx context.Context, f *Attempt) error {
 		if known, ok := bound.agent.(interface{ CommandLine(agent.Job) []string }); ok {
 			step.Command = known.CommandLine(h.job(f, bound))
 		}
+		if step.Session, err = h.sessionCost(ctx, f, bound); err != nil {
+			return err
+		}
 	}
 	if h.depth > 0 {
 		step.Run = h.ref.ID

@@ -220,7 +220,7 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 		}
 		one := reprise.Session{
 			CLI: s.CLI, ID: a.named(s.ID), Version: a.named(s.Version), Path: where, Dir: a.relative(s.Dir), Started: s.Started, Last: s.Last,
-			Ended: s.Ended, Lost: s.Lost, Part: s.Part, Owner: owners[s].OwnerLife, Caller: owners[s].caller,
+			Ended: s.Ended, Lost: s.Lost, Part: s.Part, Context: s.Context(), Owner: owners[s].OwnerLife, Caller: owners[s].caller,
 		}
 		for _, c := range s.Calls {
 			call, running := a.call(s, c, one.Owner.Life)

@@ -18,6 +18,7 @@ type Session struct {
 	Ended   bool         `json:"ended" jsonschema:"it came to its end in good order; false is no proof of the contrary"`
 	Lost    int          `json:"lost" jsonschema:"records that could not be read"`
 	Part    bool         `json:"part" jsonschema:"of a large transcript the middle was not read"`
+	Context int64        `json:"context_tokens,omitempty" jsonschema:"how many tokens resuming it sends again: those of its last request; absent if that is not on record"`
 	Life    reprise.Life `json:"life" jsonschema:"whether an agent works on it; dead needs two signs that agree"`
 	Reason  string       `json:"reason" jsonschema:"what that rests on"`
 	Calls   []Call       `json:"calls" jsonschema:"what was begun and has no result, oldest first"`
@@ -36,7 +37,7 @@ type Call struct {
 }
 
 func newSession(s reprise.Session) Session {
-	out := Session{s.CLI, s.ID, s.Version, s.Path, s.Dir, when(s.Last), s.Ended, s.Lost, s.Part, cmp.Or(s.Owner.Life, reprise.LifeUnknown), s.Owner.Reason, []Call{}}
+	out := Session{s.CLI, s.ID, s.Version, s.Path, s.Dir, when(s.Last), s.Ended, s.Lost, s.Part, s.Context, cmp.Or(s.Owner.Life, reprise.LifeUnknown), s.Owner.Reason, []Call{}}
 	for _, c := range s.Calls {
 		out.Calls = append(out.Calls, Call{
 			c.ID, c.Tool, c.Text, when(c.Started), cmp.Or(c.Effect, reprise.EffectUnknown), cmp.Or(c.Landing, reprise.LandingUnknown), list(c.Signs), c.Passed,

@@ -102,6 +102,18 @@ type PreviewStart struct {
 	Dir     string   `json:"dir"`
 	Prompt  string   `json:"prompt"`
 	Expect  []string `json:"expect" jsonschema:"files it must leave behind"`
+	// Session is absent where no session worked on the step before.
+	Session *SessionCost `json:"session,omitempty" jsonschema:"what resuming the session costs that worked on the step before, beside a new one"`
+}
+
+// SessionCost compares two ways to continue a step, in tokens that are sent with the
+// first request.
+type SessionCost struct {
+	ID       string `json:"id"`
+	Resumed  bool   `json:"resumed" jsonschema:"the session is resumed; otherwise a new one gets a briefing"`
+	Why      string `json:"why"`
+	Context  int64  `json:"context_tokens,omitempty" jsonschema:"what the session sends again, as its last request did; absent if that is not on record"`
+	Briefing int64  `json:"briefing_tokens" jsonschema:"about what a new session begins with: a token for every four characters"`
 }
 
 // Answers is the answer of `reprise answer`.

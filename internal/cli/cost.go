@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"fmt"
+
 	"reprise"
+	"reprise/engine"
 	"reprise/journal"
 	"reprise/project"
 	"reprise/report"
@@ -74,4 +77,17 @@ func (p *page) used(indent, what string, u *reprise.Usage) {
 	if u != nil && (u.Tokens != nil || u.Cost != nil) {
 		p.line("%s%s", indent, fit(what+u.String(), p.columns-width(indent)))
 	}
+}
+
+// sessionWords says what resuming a session costs beside a new one, and which is taken.
+func sessionWords(c *engine.SessionCost) string {
+	resumed := "an amount that is not on record"
+	if c.Context > 0 {
+		resumed = reprise.Count(c.Context) + " tokens"
+	}
+	taken, id := "a new one", clip(c.ID, 40)
+	if c.Resumed {
+		taken = "resume"
+	}
+	return fmt.Sprintf("%s, because %s. Resuming %s sends %s again; a new session with a briefing begins with about %s tokens", taken, c.Why, id, resumed, reprise.Count(c.Briefing))
 }

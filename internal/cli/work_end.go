@@ -95,7 +95,7 @@ func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 	for _, st := range preview.Starts {
 		doc.Starts = append(doc.Starts, report.PreviewStart{
 			Run: st.Run, Step: st.Step, Role: st.Role, Agent: st.Agent, Problem: st.Problem, Command: append([]string{}, st.Command...),
-			Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...),
+			Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...), Session: (*report.SessionCost)(st.Session),
 		})
 	}
 	err := s.print(doc, func(p *page) {
@@ -324,6 +324,9 @@ func (p *page) starts(st engine.PreviewStep) {
 	p.place("  in:      ", st.Dir)
 	for _, e := range st.Expect {
 		p.place("  expects: ", e)
+	}
+	if st.Session != nil {
+		p.pair("  session: ", sessionWords(st.Session))
 	}
 	if st.Prompt != "" {
 		p.line("  prompt:")

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"reprise/agent"
+	"reprise/prompt"
+)
+
+// perToken is how many characters a token has, about.
+const perToken = 4
+
+// sessionCost compares resuming the session that worked on a step with a new one that
+// gets a briefing; nil where no session is on record. Only a preview asks.
+func (w *work) sessionCost(ctx context.Context, f *Attempt, bound binding) (*SessionCost, error) {
+	session := w.hist.Step(f.Step).Session
+	if !bound.continues || session == "" {
+		return nil, nil
+	}
+	c := &SessionCost{ID: session, Resumed: f.Resumes, Why: "the session is on record, and knows what it did"}
+	if !f.Resumes {
+		c.Why = "you chose a new session"
+	}
+	if found, ok := agent.Recorded(bound.preset, bound.env, first(f.Dir, w.Dir), session, w.Now()); ok {
+		c.Context = found.Context
+	}
+	text := f.Message
+	if f.Resumes {
+		task := w.task(f)
+		if err := w.brief(ctx, f, &task); err != nil {
+			return nil, err
+		}
+		var err error
+		if text, err = prompt.Render(task, w.Prompts); err != nil {
+			return nil, err
+		}
+	}
+	c.Briefing = int64(utf8.RuneCountInString(text) / perToken)
+	return c, nil
+}
