@@ -22,8 +22,12 @@ func Asks(dir string, now time.Time) func(context.Context, reprise.Ref) ([]repri
 		if err != nil {
 			return nil, err
 		}
+		set, err := settings.Budget(settings.Options{User: settings.UserFile(os.Getenv), Project: root})
+		if err != nil {
+			return nil, err
+		}
 		e := &Engine{
-			Dir: root, Settings: settings.Default(), Environ: os.Environ(), Now: func() time.Time { return now }, AllowNetwork: true, Adopt: true,
+			Dir: root, Settings: set, Environ: os.Environ(), Now: func() time.Time { return now }, AllowNetwork: true, Adopt: true,
 			Workflow: func(file string) (*flow.Workflow, reprise.Hash, error) {
 				return ReadFlow(filepath.Join(root, filepath.FromSlash(file)))
 			},

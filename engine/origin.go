@@ -68,10 +68,11 @@ func Budgets(dir string, getenv func(string) string) func(reprise.Ref) (func(str
 		if err != nil {
 			return nil, err
 		}
-		var usual journal.Budget
-		if usual.Attempts, usual.Cutoffs, err = settings.Budget(settings.Options{User: settings.UserFile(getenv), Project: root}); err != nil {
+		set, err := settings.Budget(settings.Options{User: settings.UserFile(getenv), Project: root})
+		if err != nil {
 			return nil, err
 		}
+		usual := journal.Budget{Attempts: set.Attempts, Cutoffs: set.Cutoffs}
 		file, _ := Origin(root, ref)
 		if file == "" {
 			return func(string) journal.Budget { return usual }, nil

@@ -90,20 +90,28 @@ func Load(o Options) (*Settings, *Untrusted, error) {
 	return s, nil, nil
 }
 
-// Budget reads how often a step is tried before a person is asked: attempts that
-// failed, and attempts that were cut off. The project's file counts also if it is not
+// Budget reads what may be done before a person is asked, and nothing else: how often a
+// step is tried, and what may be used. The project's file counts also if it is not
 // trusted, for nothing is started before it is.
-func Budget(o Options) (attempts, cutoffs int, err error) {
+func Budget(o Options) (*Settings, error) {
 	user, project, err := o.files()
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	s := Default()
-	for _, f := range []*file{user, project} {
-		set(&s.Attempts, f.Attempts)
-		set(&s.Cutoffs, f.Cutoffs)
-	}
-	return s.Attempts, s.Cutoffs, nil
+	s.limit(user)
+	s.limit(project)
+	return s, nil
+}
+
+// limit lays what a file says may be done before a person is asked over s.
+func (s *Settings) limit(f *file) {
+	set(&s.Attempts, f.Attempts)
+	set(&s.Cutoffs, f.Cutoffs)
+	set(&s.Budget.Run.Cost, f.Budget.Run.Cost)
+	set(&s.Budget.Run.Tokens, f.Budget.Run.Tokens)
+	set(&s.Budget.Day.Cost, f.Budget.Day.Cost)
+	set(&s.Budget.Day.Tokens, f.Budget.Day.Tokens)
 }
 
 // files reads both files; one that is not there sets nothing. The error tells of all
@@ -240,19 +248,14 @@ func (s *Settings) overlay(f *file) {
 	if f.Prompts != "" {
 		s.Prompts, s.Templates = f.Prompts, f.Templates
 	}
+	s.limit(f)
 	set(&s.Parallel, f.Parallel)
-	set(&s.Attempts, f.Attempts)
-	set(&s.Cutoffs, f.Cutoffs)
 	set(&s.Backoff, f.Backoff)
 	set(&s.Timeout, f.Timeout)
 	set(&s.Silence, f.Silence)
 	set(&s.Call, f.Call)
 	set(&s.Grace, f.Grace)
 	set(&s.MaxLog, f.MaxLog)
-	for _, l := range []struct{ to, by *Limit }{{&s.Budget.Run, &f.Budget.Run}, {&s.Budget.Day, &f.Budget.Day}} {
-		set(&l.to.Cost, l.by.Cost)
-		set(&l.to.Tokens, l.by.Tokens)
-	}
 	if s.Prices == nil {
 		s.Prices = f.Prices
 	}
