@@ -35,6 +35,7 @@ type History struct {
 	// RaiseOnce.
 	Spent, Earlier []Spent
 	Raised         map[string]bool
+	latest         map[string]int // by step: the place of its latest attempt in Spent
 	// Events counts all of them.
 	Events int
 }

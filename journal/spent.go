@@ -34,7 +34,7 @@ const (
 func (h *History) spend(ev *reprise.Event) {
 	switch {
 	case ev.Kind == reprise.RunStarted:
-		h.Earlier, h.Spent = append(h.Earlier, h.Spent...), nil
+		h.Earlier, h.Spent, h.latest = append(h.Earlier, h.Spent...), nil, nil
 		for id := range h.Raised {
 			if !strings.HasPrefix(id, DayPrefix) {
 				delete(h.Raised, id)
@@ -57,13 +57,13 @@ func (h *History) spend(ev *reprise.Event) {
 
 // spent finds an attempt, or makes a place for it.
 func (h *History) spent(ev *reprise.Event) *Spent {
-	for i := range slices.Backward(h.Spent) {
-		if s := &h.Spent[i]; s.Step == ev.Step && s.Attempt == ev.Attempt {
-			return s
-		} else if s.Step == ev.Step && s.Attempt < ev.Attempt {
-			break // attempts of a step follow each other
-		}
+	if i, ok := h.latest[ev.Step]; ok && h.Spent[i].Attempt == ev.Attempt {
+		return &h.Spent[i] // attempts of a step follow each other
 	}
+	if h.latest == nil {
+		h.latest = map[string]int{}
+	}
+	h.latest[ev.Step] = len(h.Spent)
 	h.Spent = append(h.Spent, Spent{Step: ev.Step, Attempt: ev.Attempt, At: ev.At})
 	return &h.Spent[len(h.Spent)-1]
 }

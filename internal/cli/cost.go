@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"reprise"
 	"reprise/engine"
@@ -29,9 +30,7 @@ func (a *app) costs(found *project.Judgement, list []report.Run) error {
 	t := a.tender(upkeepFlags{dir: found.Root})
 	root := t.Dir
 	for i, r := range found.Runs {
-		if t.Dir = root; r.Project != "" {
-			t.Dir = root + "/" + r.Project
-		}
+		t.Dir = filepath.Join(root, filepath.FromSlash(r.Project))
 		h, err := t.Log(r)
 		if err != nil {
 			return err
