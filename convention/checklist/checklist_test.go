@@ -27,6 +27,7 @@ type sample struct {
 	before  string   // what stands in the list where the second open task is not done
 	after   string   // and where it is
 	begins  bool     // a list has a word for what is begun
+	left    bool     // an open box that is no task is left for a person
 	// ours matches what makes a text a list of the family; every text is one if nil.
 	ours *regexp.Regexp
 }
@@ -34,7 +35,7 @@ type sample struct {
 var samples = map[string]sample{
 	"speckit": {
 		archive: "speckit-between-phases", list: "specs/004-export/tasks.md", run: "004-export", open: []string{"T004", "T005", "T006"},
-		before: "- [ ] **T005**", after: "- [x] **T005**",
+		before: "- [ ] **T005**", after: "- [x] **T005**", left: true,
 		ours: regexp.MustCompile(`(?m)^# Tasks:|^\s*- \[.\] \**T\d+\S* +\S|\x00|\A\s*\z`),
 	},
 	"kiro": {
@@ -191,7 +192,11 @@ func TestA_list_is_worked_through_whatever_instruction_the_engine_dies_at(t *tes
 			},
 		}
 		r := p.Play(t, s.tree(t, f))
-		if r.Run.State != reprise.Complete || r.GaveUp != "" {
+		end := reprise.Complete
+		if s.left {
+			end = reprise.Waiting
+		}
+		if r.Run.State != end || r.GaveUp != "" {
 			t.Fatalf("%s (%s): %s", r.Run.State, r.Run.Reason, r.GaveUp)
 		}
 		var want []string
@@ -203,7 +208,7 @@ func TestA_list_is_worked_through_whatever_instruction_the_engine_dies_at(t *tes
 		}
 		for kill := 1; kill <= r.Ticks; kill++ {
 			p.Kill = kill
-			if again := p.Play(t, s.tree(t, f)); again.Run.State != reprise.Complete {
+			if again := p.Play(t, s.tree(t, f)); again.Run.State != end {
 				t.Errorf("killed at %d: %s (%s): %s", kill, again.Run.State, again.Run.Reason, again.GaveUp)
 			}
 		}

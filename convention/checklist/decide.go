@@ -26,6 +26,9 @@ func (l *list) decide(run *reprise.Run) {
 		whole := l.unfinished()
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("all %d tasks are %s, and %s is still %q", p.Total, done, whole.id, doc.Clip(whole.deciding().word, 40))
 		return
+	case p.Done == p.Total && len(l.left()) > 0:
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("all %d tasks are %s, and boxes that are not written as tasks are open: %d", p.Total, done, len(l.left()))
+		return
 	case p.Done == p.Total:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are %s", p.Total, done)
 		return
@@ -151,7 +154,7 @@ func (l *list) unfinished() *item {
 // stage is how far a task that is not begun has come: the words for that are listed with
 // the furthest first.
 func (f *Family) stage(it *item) int {
-	return slices.IndexFunc(f.Words[reprise.Pending], func(w string) bool { return f.Form != Boxes && doc.Fold(w) == doc.Fold(it.deciding().word) })
+	return slices.IndexFunc(f.Words[reprise.Pending], func(w string) bool { return f.Form != Boxes && f.same(w, it.deciding().word) })
 }
 
 // first orders what something holds for before the rest.

@@ -116,13 +116,13 @@ func Families() []Family { return families() }
 var families = sync.OnceValue(func() []Family {
 	boxes := map[reprise.Status][]string{reprise.Pending: {" "}, reprise.Done: {"x", "X"}}
 	begun := map[reprise.Status][]string{reprise.Pending: {" ", "~"}, reprise.InProgress: {"-"}, reprise.Done: {"x", "X"}}
-	numbered := regexp.MustCompile(`^(?P<optional>\*?)\s*\**(?P<id>\d+(?:\.\d+)*)\b\**[.):]?\**\s+(?P<text>.+)`)
+	numbered := regexp.MustCompile("^(?P<optional>\\*?)\\s*(?:Task )?[*`\\[]*(?P<id>\\d+(?:\\.\\d+)*)\\b[*`\\]]*[.):]?\\**(?:\\s+(?P<text>.+)|$)")
 	phases := regexp.MustCompile(`^Phase (?P<id>\d+)`)
 	return []Family{
 		{
 			Name: "speckit", Form: Boxes, Words: boxes, Title: "Tasks:", Shared: true, Parallel: "[P]",
 			Lists: []string{"specs/*/tasks.md"}, Marks: []string{"specs"}, Elsewhere: ".workflow",
-			Item:   regexp.MustCompile(`^\**(?P<id>T\d+[A-Za-z]?)\b\**[:.]?\s+(?P<text>.+)`),
+			Item:   regexp.MustCompile("^(?:Task )?[*`\\[]*(?P<id>T\\d+[A-Za-z]?)\\b[*`\\]]*[:.]?\\**(?:\\s+(?P<text>.+)|$)"),
 			Inputs: []string{"spec.md", "plan.md", "research.md", "data-model.md", "quickstart.md"},
 		},
 		{
@@ -224,11 +224,16 @@ var families = sync.OnceValue(func() []Family {
 // means tells what a word stands for.
 func (f *Family) means(word string) reprise.Status {
 	for status, words := range f.Words {
-		if slices.ContainsFunc(words, func(w string) bool { return w == word || f.Form != Boxes && doc.Fold(w) == doc.Fold(word) }) {
+		if slices.ContainsFunc(words, func(w string) bool { return f.same(w, word) }) {
 			return status
 		}
 	}
 	return reprise.Unknown
+}
+
+// same reports whether two words mean the same. Marks in boxes are taken as they stand.
+func (f *Family) same(a, b string) bool {
+	return a == b || f.Form != Boxes && doc.Fold(a) != "" && doc.Fold(a) == doc.Fold(b)
 }
 
 // Layout reads and writes the lists of one family.

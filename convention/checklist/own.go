@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -101,6 +102,9 @@ func (f *Family) complete(e doc.Entry, at doc.Fields) bool {
 	case f.Form == Boxes && f.Item == nil && !f.Unnumbered:
 		e.Key.Report(`item: '(?P<id>T\d+) (?P<text>.+)', or unnumbered: true`, "the family %s does not say how a task is written", doc.Clip(e.Name, 40))
 		return false
+	case f.twice() != "":
+		at.At("words").Report("one status for each word", "the word %q of the family %s stands for more than one status", doc.Clip(f.twice(), 40), doc.Clip(e.Name, 40))
+		return false
 	case f.Form != Boxes && (len(f.Words[reprise.Done]) == 0 || len(f.Words[reprise.Pending]) == 0):
 		e.Key.Report("words: {pending: [todo], done: [done]}", "the family %s has no words for what is pending and done", doc.Clip(e.Name, 40))
 		return false
@@ -118,6 +122,24 @@ func (f *Family) complete(e doc.Entry, at doc.Fields) bool {
 		f.Items = []string{""}
 	}
 	return true
+}
+
+// twice gives the first word that stands for more than one status, "" if there is none.
+func (f *Family) twice() string {
+	all := slices.Concat(slices.Collect(maps.Values(f.Words))...)
+	slices.Sort(all)
+	for _, word := range all {
+		meant := 0
+		for _, words := range f.Words {
+			if slices.ContainsFunc(words, func(w string) bool { return f.same(w, word) }) {
+				meant++
+			}
+		}
+		if meant > 1 {
+			return word
+		}
+	}
+	return ""
 }
 
 func texts(v doc.Value) (out []string) {

@@ -17,11 +17,11 @@ type list struct {
 	family *Family
 	file   *doc.File
 	title  string
-	ours   bool   // it is a list, even where no task can be read
-	items  []item // those without parts, in file order
-	whole  []item // those with parts: what they say of themselves follows from their parts
-	apart  []item // entries that are no tasks, which tasks may need
-	other  int    // boxes without an id
+	ours   bool    // it is a list, even where no task can be read
+	items  []item  // those without parts, in file order
+	whole  []item  // those with parts: what they say of themselves follows from their parts
+	apart  []item  // entries that are no tasks, which tasks may need
+	loose  []loose // boxes that are no tasks
 	// closedLast are the tasks that the last change which closed any closed, as far as git
 	// was asked.
 	closedLast []string
@@ -39,6 +39,13 @@ type item struct {
 	held            bool    // by an open entry that is no task
 	places          []place // where its status stands, mostly one
 	node            ledger.Value
+}
+
+// loose is a box that is no task.
+type loose struct {
+	text   string
+	place  place
+	within string // the id of the task that it stands below, "" if there is none
 }
 
 // place is where a file tells the status of a task: a box or a label of Markdown, or a
@@ -189,7 +196,8 @@ func (f *Family) match(text string) (it item, ok bool) {
 		}
 		return ""
 	}
-	return item{id: group("id"), text: group("text"), phase: group("phase"), optional: group("optional") != ""}, true
+	it = item{id: group("id"), text: group("text"), phase: group("phase"), optional: group("optional") != ""}
+	return it, it.id != ""
 }
 
 // Load implements reprise.Layout.
@@ -202,12 +210,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		run.Steps = append(run.Steps, read.step(&read.items[i]))
 		read.report(r, &read.items[i])
 	}
-	if read.other > 0 && len(read.items) > 0 {
-		r.Report(reprise.Finding{
-			Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: ref.ID, Source: read.file.At(0),
-			Message: fmt.Sprintf("boxes without a task id do not count as tasks; there are %d", read.other),
-		})
-	}
+	read.reportLeft(r, ref.ID)
 	read.decide(run)
 	owner, err := l.owner(fsys)
 	if err != nil {
@@ -228,6 +231,36 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		})
 	}
 	return run, nil
+}
+
+// left gives the open boxes that are no tasks. One below an open task is a part of that
+// and is closed with it; every other one is something left to do that nobody would be
+// given.
+func (l *list) left() []loose {
+	return slices.DeleteFunc(slices.Clone(l.loose), func(b loose) bool {
+		within := slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return it.id == b.within && !it.status().Closed() })
+		return within || b.place.status.Closed()
+	})
+}
+
+// reportLeft names the open boxes that are no tasks.
+func (l *list) reportLeft(r *doc.Reader, run string) {
+	left := l.left()
+	if len(left) == 0 || len(l.items) == 0 {
+		return
+	}
+	var named []string
+	for _, b := range left[:min(3, len(left))] {
+		named = append(named, fmt.Sprintf("line %d %q", b.place.source.Line, doc.Clip(b.text, 40)))
+	}
+	if more := len(left) - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("%d more", more))
+	}
+	r.Report(reprise.Finding{
+		Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: run, Source: left[0].place.source,
+		Message: "open boxes that are not written as tasks, which nobody would be given: " + strings.Join(named, ", "),
+		Hint:    "write them as the other tasks are written, tick them, or take them out; until then the list is not complete",
+	})
 }
 
 // report tells what is odd about a task.

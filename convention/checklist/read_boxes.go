@@ -23,14 +23,20 @@ func (l *list) readBoxes() {
 	sections := md.Sections()
 	boxes := md.All().Boxes()
 	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
+	var around []above
 	for _, c := range boxes {
-		status := l.family.means(c.Mark)
+		at := place{word: c.Mark, status: l.family.means(c.Mark), source: l.file.At(c.Line), box: ledger.Check(l.file, c)}
+		around = slices.DeleteFunc(around, func(a above) bool { return a.indent >= c.Indent })
 		it, ok := l.family.match(c.Text)
 		if !ok && !named && c.Indent == 0 {
 			it, ok = item{id: idOf(c.Text), text: c.Text}, idOf(c.Text) != ""
 		}
 		if !ok {
-			l.other++
+			box := loose{text: c.Text, place: at}
+			if len(around) > 0 {
+				box.within = around[len(around)-1].id
+			}
+			l.loose = append(l.loose, box)
 			continue
 		}
 		tags, text := cutTags(it.text)
@@ -39,10 +45,17 @@ func (l *list) readBoxes() {
 		if heading, number := l.family.within(sections, c.Line); number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
-		it.places = []place{{word: c.Mark, status: status, source: l.file.At(c.Line), box: ledger.Check(l.file, c)}}
+		it.places = []place{at}
+		around = append(around, above{it.id, c.Indent})
 		l.add(it)
 	}
 	l.group()
+}
+
+// above is a task that the boxes indented further stand below.
+type above struct {
+	id     string
+	indent int
 }
 
 // idOf makes an id of the words that a task begins with. A comment and the commit that

@@ -79,7 +79,8 @@ func (l Layout) command(id string, status reprise.Status) string {
 	return strings.ReplaceAll(l.family.Commands[status], "{id}", id)
 }
 
-// set writes a status in every place of a task, with the times that its form has.
+// set writes a status in every place of a task, with the times that its form has. The boxes
+// below a task are ticked with it.
 func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev reprise.Event) {
 	word := l.word(status)
 	for _, p := range it.places {
@@ -98,6 +99,11 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 			c.Set(p.value, word)
 		}
 		l.because(c, p.source.File, it, status)
+	}
+	for _, b := range l.loose {
+		if status == reprise.Done && b.within == it.id && !b.place.status.Closed() {
+			c.Tick(b.place.box, true)
+		}
 	}
 	l.stamp(c, it, status, ev.At)
 }
