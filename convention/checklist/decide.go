@@ -16,6 +16,9 @@ func (l *list) decide(run *reprise.Run) {
 		done = "ticked"
 	}
 	switch {
+	case l.conflicted:
+		run.State, run.Reason = reprise.Unreadable, doc.Conflict
+		return
 	case !l.file.OK():
 		run.State, run.Reason = reprise.Unreadable, "the list of tasks cannot be read"
 		return

@@ -33,8 +33,9 @@ const (
 type Family struct {
 	Name string // of the convention, as refs have it
 	Form Form
-	// Lists is where the lists lie, patterns of path.Match. A list is named after its
-	// folder where the pattern leaves that open, else after its file.
+	// Lists is where the lists lie in a project, patterns of path.Match; the first name has
+	// no * in it. A list is named after its folder where the pattern leaves that open, else
+	// after its file.
 	Lists []string
 	// Marks are folders that may hold lists. They are looked into even where git
 	// ignores them.
@@ -91,7 +92,8 @@ type Family struct {
 	// that. Such an entry follows its tasks, and a phase that is begun is finished before the
 	// next one.
 	Whole string
-	// Owner is where the tool keeps what the list is a copy of, a pattern of path.Match.
+	// Owner is where the tool keeps what the list is a copy of, a pattern of path.Match for
+	// what lies beside the list.
 	// While that is there, the list is not written to, and nothing is started that could not
 	// be recorded: the commands are for a person.
 	Owner    string
@@ -214,7 +216,7 @@ var families = sync.OnceValue(func() []Family {
 				reprise.Pending: {"open"}, reprise.InProgress: {"in_progress", "hooked", "pinned"}, reprise.Done: {"closed"},
 				reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"tombstone"},
 			},
-			Owner: ".beads/*dolt", Commands: map[reprise.Status]string{
+			Owner: "*dolt", Commands: map[reprise.Status]string{
 				reprise.Done: "bd close {id}", reprise.InProgress: "bd update {id} --status in_progress", reprise.Pending: "bd update {id} --status open",
 			},
 		},

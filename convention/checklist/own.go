@@ -35,7 +35,7 @@ func describe(fsys fs.FS) ([]Family, error) {
 		return nil, nil
 	}
 	if err != nil {
-		if there, _ := glob(fsys, ownFile); len(there) == 0 {
+		if there, _ := glob(fsys, ".", ownFile); len(there) == 0 {
 			return nil, nil // the folder cannot be looked into; who lists it says so
 		}
 		return nil, err
@@ -170,11 +170,13 @@ func words(v doc.Value) map[reprise.Status][]string {
 func (Own) Find(fsys fs.FS) (refs []reprise.Ref, err error) {
 	own, wrong := describe(fsys)
 	for _, f := range own {
-		found, err := Layout{f}.Find(fsys)
-		if err != nil {
-			return nil, err
+		for _, pattern := range f.Lists {
+			found, err := Layout{f}.findIn(fsys, ".", pattern)
+			if err != nil {
+				return nil, err
+			}
+			refs = append(refs, found...)
 		}
-		refs = append(refs, found...)
 	}
 	if wrong != nil {
 		refs = append(refs, reprise.Ref{Layout: OwnName, Kind: reprise.KindTasks, ID: OwnName, Path: ownFile})

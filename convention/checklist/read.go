@@ -17,11 +17,13 @@ type list struct {
 	family *Family
 	file   *doc.File
 	title  string
-	ours   bool    // it is a list, even where no task can be read
-	items  []item  // those without parts, in file order
-	whole  []item  // those with parts: what they say of themselves follows from their parts
-	apart  []item  // entries that are no tasks, which tasks may need
-	loose  []loose // boxes that are no tasks
+	ours   bool // it is a list, even where no task can be read
+	// conflicted says that it holds both sides of a merge.
+	conflicted bool
+	items      []item  // those without parts, in file order
+	whole      []item  // those with parts: what they say of themselves follows from their parts
+	apart      []item  // entries that are no tasks, which tasks may need
+	loose      []loose // boxes that are no tasks
 	// closedLast are the tasks that the last change which closed any closed, as far as git
 	// was asked.
 	closedLast []string
@@ -73,34 +75,73 @@ func (it *item) deciding() place {
 
 func (it *item) status() reprise.Status { return it.deciding().status }
 
-// Find implements reprise.Layout. Where other files may lie, one without a single item
-// and without the heading of a list is not one of this family.
+// Find implements reprise.Layout. A family's folders are looked for in every folder of the
+// tree. Where other files may lie, one without a single item and without the heading of a
+// list is not one of this family, and neither is one that the project describes itself.
 func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 	var refs []reprise.Ref
+	holding := doc.Index(fsys)
 	for _, pattern := range l.family.Lists {
-		names, err := glob(fsys, pattern)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			if e := l.family.Elsewhere; e != "" && doc.NewReader(fsys).Exists(path.Join(path.Dir(name), e)) {
-				continue
+		top, _, _ := strings.Cut(pattern, "/")
+		for _, dir := range holding[top] {
+			found, err := l.findIn(fsys, dir, pattern)
+			if err != nil {
+				return nil, err
 			}
-			if l.family.Shared {
-				if read := l.read(doc.NewReader(fsys), name); !read.ours && len(read.items) == 0 {
-					continue
-				}
-			}
-			refs = append(refs, l.ref(name, pattern))
+			refs = append(refs, found...)
 		}
 	}
-	return refs, nil
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	own, err := Own{}.Find(fsys)
+	return slices.DeleteFunc(refs, func(ref reprise.Ref) bool {
+		return slices.ContainsFunc(own, func(o reprise.Ref) bool { return o.Path == ref.Path })
+	}), err
 }
 
-// glob gives the names that fit a pattern, those of links that lead nowhere included.
-func glob(fsys fs.FS, pattern string) (out []string, err error) {
-	dirs, err := fs.Glob(fsys, path.Dir(pattern))
+// findIn finds the lists that a pattern names in a folder.
+func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err error) {
+	names, err := glob(fsys, dir, pattern)
+	for _, name := range names {
+		if e := l.family.Elsewhere; e != "" && doc.NewReader(fsys).Exists(path.Join(path.Dir(name), e)) || ofAnother(name, pattern) {
+			continue
+		}
+		if l.family.Shared {
+			if read := l.read(doc.NewReader(fsys), name); !read.ours && len(read.items) == 0 {
+				continue
+			}
+		}
+		refs = append(refs, l.ref(name, pattern))
+	}
+	return refs, err
+}
+
+// ofAnother reports whether a list lies where another family has its own, by a pattern that
+// says more: .kiro/specs/a/tasks.md is Kiro's and not Spec Kit's.
+func ofAnother(name, pattern string) bool {
+	return slices.ContainsFunc(families(), func(f Family) bool {
+		return slices.ContainsFunc(f.Lists, func(p string) bool {
+			parts, more := strings.Split(name, "/"), strings.Count(p, "/")
+			if more <= strings.Count(pattern, "/") || len(parts) <= more {
+				return false
+			}
+			ok, _ := path.Match(p, path.Join(parts[len(parts)-1-more:]...))
+			return ok
+		})
+	})
+}
+
+// glob gives the names below a folder that fit a pattern, those of links that lead nowhere
+// included.
+func glob(fsys fs.FS, top, pattern string) (out []string, err error) {
+	below, err := fs.Sub(fsys, top)
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := fs.Glob(below, path.Dir(pattern))
 	for _, dir := range dirs {
+		dir = path.Join(top, dir)
 		if info, err := fs.Stat(fsys, dir); err != nil || !info.IsDir() {
 			continue
 		}
@@ -126,7 +167,12 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 	out := &list{family: &l.family, file: r.Open(name)}
 	if l.family.Form == Boxes {
 		out.readBoxes()
-	} else {
+		out.ours = out.ours || len(out.items) > 0
+	}
+	if out.conflicted = out.file.Conflicted(); out.conflicted {
+		out.items, out.whole, out.loose = nil, nil, nil
+	}
+	if l.family.Form != Boxes {
 		out.readTree(r)
 	}
 	return out
@@ -212,7 +258,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	}
 	read.reportLeft(r, ref.ID)
 	read.decide(run)
-	owner, err := l.owner(fsys)
+	owner, err := l.owner(fsys, ref.Path)
 	if err != nil {
 		return nil, err
 	}

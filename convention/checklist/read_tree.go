@@ -262,10 +262,10 @@ func (l *list) beside(r *doc.Reader, it *item) {
 		return
 	}
 	f := r.Open(name)
-	md := f.Markdown()
-	if md == nil {
+	if f.Conflicted() {
 		return
 	}
+	md := f.Markdown()
 	if title := md.Title(); title != "" {
 		it.text = title
 	}

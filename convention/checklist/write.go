@@ -2,6 +2,7 @@ package checklist
 
 import (
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if it.is(status) {
 		return nil, nil
 	}
-	if err := l.owned(fsys, it, status); err != nil {
+	if err := l.owned(fsys, r.Path, it, status); err != nil {
 		return nil, err
 	}
 	read.set(changes, it, status, ev)
@@ -54,8 +55,8 @@ func (it *item) is(status reprise.Status) bool {
 }
 
 // owned is the error for a list that is only a copy of what its tool keeps.
-func (l Layout) owned(fsys fs.FS, it *item, status reprise.Status) error {
-	owner, err := l.owner(fsys)
+func (l Layout) owned(fsys fs.FS, list string, it *item, status reprise.Status) error {
+	owner, err := l.owner(fsys, list)
 	if err != nil || owner == "" {
 		return err
 	}
@@ -63,11 +64,11 @@ func (l Layout) owned(fsys fs.FS, it *item, status reprise.Status) error {
 }
 
 // owner is where the tool keeps what the list is a copy of, "" if that is not there.
-func (l Layout) owner(fsys fs.FS) (string, error) {
+func (l Layout) owner(fsys fs.FS, list string) (string, error) {
 	if l.family.Owner == "" {
 		return "", nil
 	}
-	held, err := glob(fsys, l.family.Owner)
+	held, err := glob(fsys, path.Dir(list), l.family.Owner)
 	if err != nil || len(held) == 0 {
 		return "", err
 	}

@@ -55,7 +55,6 @@
 package orchestrate
 
 import (
-	"bytes"
 	"io/fs"
 	"path"
 	"strconv"
@@ -101,28 +100,11 @@ func load(fsys fs.FS, ref reprise.Ref) *reprise.Run {
 	return l.run
 }
 
-const conflicted = "the file holds both sides of a merge conflict that was not resolved"
-
-// isConflicted reports whether a file has the marks that git leaves around the two
-// sides of a conflict, and says so: what it tells is then what two people told.
-func isConflicted(f *doc.File) bool {
-	data := f.Data
-	for _, mark := range []string{"<<<<<<< ", "=======", ">>>>>>> "} {
-		i := bytes.Index(data, []byte(mark))
-		if i < 0 || i > 0 && data[i-1] != '\n' {
-			return false
-		}
-		data = data[i:]
-	}
-	f.Report(reprise.Warning, reprise.CodeUnreadable, 0, conflicted, "resolve the conflict in the file, then commit it")
-	return true
-}
-
 // dispatch reads the run by the shape of its main file.
 func (l *loader) dispatch() {
 	switch sh := shapeOf(l.run.Path); {
-	case sh != noShape && isConflicted(l.r.Open(l.run.Path)):
-		l.unreadable(conflicted)
+	case sh != noShape && l.r.Open(l.run.Path).Conflicted():
+		l.unreadable(doc.Conflict)
 	case sh != noShape:
 		l.state(sh)
 	case l.run.Kind == reprise.KindSpecPipeline:

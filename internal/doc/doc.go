@@ -161,6 +161,26 @@ func (f *File) hold(data []byte, err error) {
 	}
 }
 
+// Conflict is what is wrong with a file that was left in the middle of a merge.
+const Conflict = "the file holds both sides of a merge conflict that was not resolved"
+
+// Conflicted reports whether a file has the marks that git leaves around the two sides of
+// a conflict, and says so. What it tells is then what two people told: it counts as not
+// read.
+func (f *File) Conflicted() bool {
+	data := append([]byte{'\n'}, f.Data...)
+	for _, mark := range []string{"\n<<<<<<< ", "\n=======", "\n>>>>>>> "} {
+		_, after, ok := bytes.Cut(data, []byte(mark))
+		if !ok {
+			return false
+		}
+		data = after
+	}
+	f.ok = false
+	f.Report(reprise.Warning, reprise.CodeUnreadable, 0, Conflict, "resolve the conflict in the file, then commit it")
+	return true
+}
+
 // tooMany reports a file that has more parts than are read.
 func (f *File) tooMany(n int, parts string) bool {
 	if n <= maxNodes {
@@ -183,6 +203,32 @@ func Unheard(fsys fs.FS) fs.FS {
 		return w.Unwrap()
 	}
 	return fsys
+}
+
+// Index gives for each name in a tree the folders that hold it, as Walk does. A file
+// system that has walked the tree before is not walked again.
+func Index(fsys fs.FS) map[string][]string {
+	fsys = Unheard(fsys)
+	if known, ok := fsys.(interface{ Index() map[string][]string }); ok {
+		return known.Index()
+	}
+	return Walk(fsys)
+}
+
+// Walk walks a tree and gives for each name in it the folders that hold it. A folder that
+// cannot be listed is left out; the file system reports it.
+func Walk(fsys fs.FS) map[string][]string {
+	holding := map[string][]string{}
+	_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && (d == nil || d.IsDir()):
+			return fs.SkipDir
+		case err == nil && name != ".":
+			holding[d.Name()] = append(holding[d.Name()], path.Dir(name))
+		}
+		return nil
+	})
+	return holding
 }
 
 // OpenRegular opens a file for reading after making sure that it is a regular

@@ -54,6 +54,7 @@ type FS struct {
 	problems []Problem
 	skipped  []string
 	linked   []string
+	index    func() map[string][]string
 }
 
 type listing struct {
@@ -69,8 +70,13 @@ func Open(dir string, opts Options) (*FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FS{root: r, opts: opts, dirs: map[string]*listing{}}, nil
+	t := &FS{root: r, opts: opts, dirs: map[string]*listing{}}
+	t.index = sync.OnceValue(func() map[string][]string { return doc.Walk(t) })
+	return t, nil
 }
+
+// Index is what doc.Walk gives; the tree is walked once.
+func (t *FS) Index() map[string][]string { return t.index() }
 
 // Close releases the folder.
 func (t *FS) Close() error { return t.root.close() }
