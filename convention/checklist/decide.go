@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -35,7 +36,7 @@ func (l *list) decide(run *reprise.Run) {
 	case p.Done == p.Total:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are %s", p.Total, done)
 		return
-	case p.Done == 0 && !slices.ContainsFunc(l.items, func(it item) bool { return begun(it.status()) }):
+	case p.Done == 0 && !slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return begun(it.status()) && !it.leads }):
 		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("none of %d tasks is %s", p.Total, done)
 	default:
 		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%d of %d tasks are %s", p.Done, p.Total, done)
@@ -76,6 +77,10 @@ func (l *list) reason(it *item) string {
 		return "made and not yet accepted"
 	case it.status() == reprise.InProgress:
 		return "begun and not finished"
+	case l.neededByBegun()[it.id] != "":
+		return "needed by " + l.neededByBegun()[it.id] + ", which is begun"
+	case l.wholeBegun(it) != "":
+		return "a part of " + l.wholeBegun(it) + ", which is begun"
 	case it.optional:
 		return "optional, and nothing else is left"
 	case l.family.Keys.Needs != "":
@@ -98,13 +103,55 @@ func (l *list) openFromHere() []*item {
 			out = append(out, it)
 		}
 	}
+	before := l.neededByBegun()
 	slices.SortStableFunc(out, func(a, b *item) int {
 		return cmp.Or(
+			first(l.isCurrent(a), l.isCurrent(b)),
 			cmp.Compare(nearness(a.status()), nearness(b.status())), first(!a.optional, !b.optional),
-			first(l.isCurrent(a), l.isCurrent(b)), first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(l.family.stage(a), l.family.stage(b)), cmp.Compare(a.rank, b.rank),
+			first(before[a.id] != "", before[b.id] != ""), first(l.wholeBegun(a) != "", l.wholeBegun(b) != ""),
+			first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(l.family.stage(a), l.family.stage(b)), cmp.Compare(a.rank, b.rank),
 		)
 	})
 	return out
+}
+
+// neededByBegun gives the open tasks that one which is begun needs, however many others lie
+// between, with the id of that.
+func (l *list) neededByBegun() map[string]string {
+	out := map[string]string{}
+	var need func(it *item, by string)
+	need = func(it *item, by string) {
+		for _, id := range l.openNeeds(it) {
+			if out[id] == "" {
+				out[id] = by
+				need(l.find(id), by)
+			}
+		}
+	}
+	for i := range l.items {
+		if it := &l.items[i]; begun(it.status()) {
+			need(it, it.id)
+		}
+	}
+	return out
+}
+
+// openNeeds are the tasks that one needs and that are not closed.
+func (l *list) openNeeds(it *item) []string {
+	return slices.DeleteFunc(slices.Clone(it.needs), func(id string) bool {
+		need := l.find(id)
+		return need == nil || need.status().Closed()
+	})
+}
+
+// wholeBegun gives a task that one is a part of and that is begun, "" if there is none.
+func (l *list) wholeBegun(it *item) string {
+	for _, w := range l.whole {
+		if begun(w.status()) && strings.HasPrefix(it.id, w.id+".") {
+			return w.id
+		}
+	}
+	return ""
 }
 
 // front is where the work stands: the open task right behind the one that was closed last,
@@ -141,8 +188,10 @@ func (l *list) phaseBegun(it *item) bool {
 	return l.family.Whole != "" && slices.ContainsFunc(l.items, func(o item) bool { return o.phase == it.phase && o.status() == reprise.Done })
 }
 
-// isCurrent reports whether the tool says that the work is in the phase of a task.
-func (l *list) isCurrent(it *item) bool { return l.current != "" && it.phase == l.current }
+// isCurrent reports whether a task is in the place where the tool says that the work is.
+func (l *list) isCurrent(it *item) bool {
+	return l.current != "" && strings.HasPrefix(it.id, l.current+":")
+}
 
 // unfinished gives an entry for a whole phase that is not closed, nil if there is none:
 // where every task of it is closed, some may be missing.
@@ -177,8 +226,5 @@ func (l *list) ready(it *item) bool {
 	case reprise.Done, reprise.Skipped, reprise.Blocked, reprise.Unknown:
 		return false
 	}
-	return !it.held && !slices.ContainsFunc(it.needs, func(id string) bool {
-		need := l.find(id)
-		return need != nil && !need.status().Closed()
-	})
+	return it.held == "" && len(l.openNeeds(it)) == 0
 }

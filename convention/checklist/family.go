@@ -80,8 +80,9 @@ type Family struct {
 	// Current is a JSON file beside the list, and CurrentKey its key that names the place
 	// in the list where the work is: the first * of Items.
 	Current, CurrentKey string
-	// NoTasks are the kinds of entries that are no tasks: messages, headings.
-	NoTasks []string
+	// NoTasks are what entries say that are no tasks, by the key that says it: messages,
+	// headings, templates.
+	NoTasks map[string][]string
 	// Ranks are the words for how urgent a task is, the most urgent first. A number may stand
 	// there, too: the lowest is the most urgent.
 	Ranks []string
@@ -103,12 +104,16 @@ type Family struct {
 // Keys are the names under which a task keeps what is known of it. Where a name has other
 // spellings, | stands between them, and the first that a task has counts.
 type Keys struct {
-	ID, Text, Status, Rank, Kind string
-	Parts                        string // its own tasks
+	ID, Text, Status, Rank string
+	Parts                  string // its own tasks
 	// Needs are the ids of tasks that come before it. Where each of them is a map, Needed
-	// is the key of the id, and Because that of the reason, which must be Blocks.
-	Needs, Needed, Because, Blocks string
-	Changed, Ended                 string // times that are written
+	// is the key of the id, and Because that of the reason: one of Blocks, or Within for the
+	// entry that the task is a part of. Others do not count.
+	Needs, Needed, Because string
+	Blocks                 []string
+	Within                 string
+	Later                  string // the time until which it is put off
+	Changed, Ended         string // times that are written
 }
 
 // Families are the tools whose lists are read.
@@ -206,15 +211,19 @@ var families = sync.OnceValue(func() []Family {
 			Name: "beads", Form: Lines, Items: []string{""},
 			Lists: []string{".beads/issues.jsonl"}, Marks: []string{".beads"},
 			Keys: Keys{
-				ID: "id", Text: "title", Status: "status", Rank: "priority", Kind: "issue_type",
-				Needs: "dependencies", Needed: "depends_on_id", Because: "type", Blocks: "blocks",
-				Changed: "updated_at", Ended: "closed_at",
+				ID: "id", Text: "title", Status: "status", Rank: "priority",
+				Needs: "dependencies", Needed: "depends_on_id", Because: "type",
+				Blocks: []string{"blocks", "waits-for", "conditional-blocks"}, Within: "parent-child",
+				Later: "defer_until", Changed: "updated_at", Ended: "closed_at",
 			},
-			NoTasks: []string{"epic", "message", "event", "agent", "role", "convoy", "gate", "molecule"},
-			Ranks:   []string{"0", "1", "2", "3", "4"},
+			NoTasks: map[string][]string{
+				"issue_type": {"epic", "message", "event", "agent", "role", "convoy", "gate", "molecule"},
+				"status":     {"pinned"}, "pinned": {"true"}, "is_template": {"true"}, "ephemeral": {"true"},
+			},
+			Ranks: []string{"0", "1", "2", "3", "4"},
 			Words: map[reprise.Status][]string{
-				reprise.Pending: {"open"}, reprise.InProgress: {"in_progress", "hooked", "pinned"}, reprise.Done: {"closed"},
-				reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"tombstone"},
+				reprise.Pending: {"open"}, reprise.InProgress: {"in_progress", "hooked"}, reprise.Done: {"closed"},
+				reprise.Blocked: {"blocked", "deferred"}, reprise.Skipped: {"tombstone", "pinned"},
 			},
 			Owner: "*dolt", Commands: map[reprise.Status]string{
 				reprise.Done: "bd close {id}", reprise.InProgress: "bd update {id} --status in_progress", reprise.Pending: "bd update {id} --status open",

@@ -27,7 +27,7 @@ type list struct {
 	// closedLast are the tasks that the last change which closed any closed, as far as git
 	// was asked.
 	closedLast []string
-	current    string // the phase that the tool says the work is in
+	current    string // the place in the list that the tool says the work is in
 }
 
 // item is one task.
@@ -38,8 +38,9 @@ type item struct {
 	leads           bool // stands for its whole phase
 	rank            int  // how urgent it is, 0 the most
 	needs           []string
-	held            bool    // by an open entry that is no task
-	places          []place // where its status stands, mostly one
+	within          []string // what it is a part of, where its id does not tell that
+	held            string   // why it is not started, "" if nothing is in the way
+	places          []place  // where its status stands, mostly one
 	node            ledger.Value
 }
 
@@ -327,6 +328,16 @@ func (l *list) report(r *doc.Reader, it *item) {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: it.id, Source: decides.source,
 			Message: fmt.Sprintf("the status %q has no meaning here, so whether %s is done is unknown", doc.Clip(decides.word, 40), it.id),
+		})
+	}
+	if begun(decides.status) && !l.ready(it) {
+		why := it.held
+		if needs := l.openNeeds(it); len(needs) > 0 {
+			why = "it needs " + strings.Join(needs[:min(3, len(needs))], ", ")
+		}
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: it.id, Source: decides.source,
+			Message: fmt.Sprintf("%s is begun and cannot be continued yet: %s", it.id, why),
 		})
 	}
 	for _, p := range it.places {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -57,7 +58,7 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 		return false // another program's file
 	case len(keys) == 0 || keys[0] == "":
 		for _, e := range v.Entries(0) {
-			l.task(e, prefix)
+			l.task(e, prefix, len(l.family.Ranks)/2)
 		}
 		if !v.Is(doc.List) && !v.Is(doc.Map) && !v.IsNull() {
 			l.lost(v.Line, "the tasks are not a list")
@@ -82,8 +83,8 @@ func (l *list) lost(line int, message string) {
 }
 
 // task reads one task and its parts. An entry that is no map is the status itself, and
-// its key the id.
-func (l *list) task(e ledger.Entry, prefix string) {
+// its key the id. One that does not say how urgent it is has the rank that is given.
+func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	f := l.family
 	at := place{value: e.Value, source: l.file.At(e.Line)}
 	id := e.Name
@@ -117,23 +118,28 @@ func (l *list) task(e ledger.Entry, prefix string) {
 	it.id, it.node, it.places = prefix+it.id, e.Value, []place{at}
 	if e.Is(doc.Map) {
 		it.text = spelled(e.Value, f.Keys.Text).Plain()
-		it.rank = f.rank(e.Value)
-		it.needs = l.needs(e.Value)
+		it.rank = f.rank(e.Value, rank)
+		l.needs(e.Value, &it)
+		if until := e.In(f.Keys.Later); f.Keys.Later != "" && until.Plain() > l.file.MTime.UTC().Format(time.RFC3339) {
+			it.held = "it is put off until " + doc.Clip(until.Plain(), 40)
+		}
 	}
 	if it.leads {
 		l.whole = append(l.whole, it)
 		return
 	}
-	if f.Keys.Kind != "" && slices.Contains(f.NoTasks, e.In(f.Keys.Kind).Plain()) {
-		l.apart = append(l.apart, it)
-		return
+	for key, words := range f.NoTasks {
+		if slices.Contains(words, e.In(key).Plain()) {
+			l.apart = append(l.apart, it)
+			return
+		}
 	}
 	if it.phase == "" {
 		it.phase = strings.TrimSuffix(prefix, ":")
 	}
 	l.add(it)
 	for _, part := range l.listed(e.Value, f.Keys.Parts) {
-		l.task(part, it.id+".")
+		l.task(part, it.id+".", it.rank)
 	}
 }
 
@@ -170,8 +176,8 @@ func (f *Family) leads(id string) (phase string, ok bool) {
 	return phase, doc.Digits(phase)
 }
 
-// rank is how urgent a task is; one that does not say so is as urgent as the middle.
-func (f *Family) rank(v ledger.Value) int {
+// rank is how urgent a task is, and the other value for one that does not say so.
+func (f *Family) rank(v ledger.Value, otherwise int) int {
 	if f.Keys.Rank == "" {
 		return 0
 	}
@@ -181,27 +187,32 @@ func (f *Family) rank(v ledger.Value) int {
 	if n, err := strconv.Atoi(v.In(f.Keys.Rank).Plain()); err == nil {
 		return n
 	}
-	return len(f.Ranks) / 2
+	return otherwise
 }
 
-// needs are the ids that a task names as coming before it, as they are written.
-func (l *list) needs(v ledger.Value) (out []string) {
+// needs reads the ids that a task names as coming before it, and of what it is a part, as
+// they are written.
+func (l *list) needs(v ledger.Value, it *item) {
 	k := l.family.Keys
 	for _, e := range l.listed(v, k.Needs) {
-		id := e.Plain()
+		id, within := e.Plain(), false
 		if e.Is(doc.Map) && k.Needed != "" {
-			if e.In(k.Because).Plain() != k.Blocks {
+			because := e.In(k.Because).Plain()
+			within = because == k.Within
+			if !within && !slices.Contains(k.Blocks, because) {
 				continue
 			}
 			id = e.In(k.Needed).Plain()
 		}
-		if id == "" {
+		switch {
+		case id == "":
 			l.lost(e.Line, "what a task needs is not written as an id")
-			continue
+		case within:
+			it.within = append(it.within, id)
+		default:
+			it.needs = append(it.needs, id)
 		}
-		out = append(out, id)
 	}
-	return out
 }
 
 // resolve turns the ids that tasks name into those of tasks. An id may leave out what
@@ -213,9 +224,14 @@ func (l *list) resolve() {
 		it := &l.items[i]
 		var needs []string
 		for _, whole := range append(l.wholes(it), *it) {
+			if whole.id != it.id && whole.status() == reprise.Blocked {
+				it.held = whole.id + " is " + whole.deciding().word
+			}
 			for _, id := range whole.needs {
 				needs = append(needs, l.named(whole.id, id, all)...)
-				it.held = it.held || slices.ContainsFunc(l.apart, func(o item) bool { return o.id == id && !o.status().Closed() })
+				if slices.ContainsFunc(l.apart, func(o item) bool { return o.id == id && !o.status().Closed() }) {
+					it.held = "it needs " + id
+				}
 			}
 		}
 		slices.Sort(needs)
@@ -223,11 +239,26 @@ func (l *list) resolve() {
 	}
 }
 
-// wholes are the tasks that one is a part of.
+// wholes are the tasks and other entries that one is a part of, by its id or by what it
+// says, and those that these are a part of.
 func (l *list) wholes(it *item) (out []item) {
 	for _, w := range l.whole {
 		if strings.HasPrefix(it.id, w.id+".") {
 			out = append(out, w)
+		}
+	}
+	within := slices.Clone(it.within)
+	for i := 0; i < len(within); i++ {
+		for _, w := range slices.Concat(l.apart, l.items) {
+			if w.id != within[i] || w.id == it.id {
+				continue
+			}
+			out = append(out, w)
+			for _, id := range w.within {
+				if !slices.Contains(within, id) {
+					within = append(within, id)
+				}
+			}
 		}
 	}
 	return out
