@@ -39,8 +39,10 @@ type KindFacts struct {
 	Reopens bool
 	// Needs: its steps name everything that they need.
 	Needs bool
-	// Document: its state is a person's own document. It is never archived, and what the
-	// work is measured by stands in it.
+	// Kept: its state is a person's own file. Giving the run up resets what is begun and
+	// archives nothing.
+	Kept bool
+	// Document: its state is a document in which stands what the work is measured by.
 	Document bool
 	// Stories: its steps are stories, each of them a run of its own.
 	Stories bool
@@ -60,7 +62,7 @@ type KindFacts struct {
 
 // kinds are all kinds, in the order of help texts.
 var kinds = []KindFacts{
-	{Kind: KindStory, Startable: true, Phased: true, Document: true},
+	{Kind: KindStory, Startable: true, Phased: true, Kept: true, Document: true},
 	{Kind: KindSpecPipeline, Startable: true, Phased: true},
 	{Kind: KindQALoop, Startable: true, Phased: true, Later: []string{"review-*", "fix-*"}},
 	{Kind: KindEpic, Startable: true, Phased: true, Stories: true, Later: []string{"wave-*-gate", "final-gate", "merge"}},
@@ -74,7 +76,7 @@ var kinds = []KindFacts{
 		Kind: KindGraph, Startable: true, ByUnit: true, Reopens: true, Needs: true, Tries: true,
 		Grows: true, Later: []string{"prd", "plan", "task-graph", "constitution", "cleanup", "pr-prep", "consolidation"},
 	},
-	{Kind: KindTasks, Startable: true},
+	{Kind: KindTasks, Startable: true, Kept: true},
 	{Kind: KindWorkflow, Phased: true},
 }
 

@@ -343,7 +343,7 @@ func (h *previewHands) GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Clea
 			return nil, err
 		}
 	}
-	if !r.Kind.Facts().Document {
+	if !r.Kind.Facts().Kept {
 		_, err := h.led.Archive(r.Path)
 		return &upkeep.Cleaned{}, err
 	}

@@ -21,8 +21,8 @@ type CleanPlan struct {
 	// that changes in the layout's files.
 	Resets []string
 	Diff   string
-	// Archive is what is moved to the archive, "" where the run's state is the
-	// unit itself, as with a story: that is the user's document and stays.
+	// Archive is what is moved to the archive, "" where the run's state is a
+	// file of the user, as a story or a list of tasks is: that stays.
 	Archive string
 	// Refused says why it must not be done, if it must not, and Hint what a
 	// person can do; Live that it is being worked on right now.
@@ -50,7 +50,7 @@ func (t Tender) PlanClean(ctx context.Context, r *reprise.Run, d reprise.Decisio
 		plan.Refused, plan.Live = "it is being worked on", true
 		return plan, nil
 	}
-	if !r.Kind.Facts().Document {
+	if !r.Kind.Facts().Kept {
 		plan.Archive = r.Path
 	}
 	store, err := t.open()
@@ -105,7 +105,7 @@ func Resets(r *reprise.Run, now time.Time) []reprise.Event {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		inside := s.Path == "" || s.Path == r.Path || within(s.Path, r.Path)
-		if !r.Kind.Facts().Document && inside {
+		if !r.Kind.Facts().Kept && inside {
 			continue
 		}
 		if s.Status == reprise.InProgress || s.Status == reprise.InReview {
@@ -187,8 +187,8 @@ func GiveUp(ctx context.Context, store *durable.Store, r *reprise.Run, now time.
 			done.Resets = append(done.Resets, ev.Step)
 		}
 	}
-	if r.Kind.Facts().Document {
-		return done, nil // the state is the user's own document
+	if r.Kind.Facts().Kept {
+		return done, nil // the state is the user's own file
 	}
 	note := reprise.Event{Kind: reprise.RunStopped, At: now, Actor: "reprise", Outcome: "archived", Text: "the state was archived"}
 	if err := j.Note(note); err != nil {

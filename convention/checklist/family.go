@@ -89,6 +89,8 @@ type Family struct {
 	// Beside is a file for each task, {id} in it standing for its id, that has its status
 	// on a line of this name, too. The list is right where they disagree.
 	Beside, Label string
+	// Aside is the form of ids that stand beside the tasks and are none.
+	Aside *regexp.Regexp
 	// Whole is the id of the entry that tells of a whole phase, {phase} in it standing for
 	// that. Such an entry follows its tasks, and a phase that is begun is finished before the
 	// next one.
@@ -149,8 +151,8 @@ var families = sync.OnceValue(func() []Family {
 				"docs/sprint-artifacts/sprint-status.yaml", "docs/implementation-artifacts/sprint-status.yaml", "docs/sprint-status.yaml",
 			},
 			Marks: []string{"_bmad-output", "docs"},
-			// epic-1 and epic-1-retrospective stand beside the stories.
-			Item: regexp.MustCompile(`^(?P<id>(?P<phase>\d+)-\d+[a-z]?-(?P<text>.+))$`),
+			// Whatever is no epic is a story, also one that has no number.
+			Item: regexp.MustCompile(`^(?P<id>(?P<phase>\d+)-\d+[a-z]?(?:-(?P<text>.+))?|.+)$`), Aside: regexp.MustCompile(`^epic-|-retrospective$`),
 			Words: map[reprise.Status][]string{
 				reprise.Pending: {"ready-for-dev", "backlog", "drafted"}, reprise.InProgress: {"in-progress"},
 				reprise.InReview: {"review"}, reprise.Done: {"done"}, reprise.Blocked: {"blocked", "deferred"},

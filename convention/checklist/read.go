@@ -255,10 +255,12 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	run.Active(read.file.MTime, read.file.At(0))
 	for i := range read.items {
 		run.Steps = append(run.Steps, read.step(&read.items[i]))
-		read.report(r, &read.items[i])
+	}
+	read.decide(run)
+	for i := range read.items {
+		read.report(r, &read.items[i], len(run.Next) > 0 && run.Next[0].ID == read.items[i].id)
 	}
 	read.reportLeft(r, ref.ID)
-	read.decide(run)
 	owner, err := l.owner(fsys, ref.Path)
 	if err != nil {
 		return nil, err
@@ -305,13 +307,14 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 	}
 	r.Report(reprise.Finding{
 		Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: run, Source: left[0].place.source,
-		Message: "open boxes that are not written as tasks, which nobody would be given: " + strings.Join(named, ", "),
+		Message: "open, and not written as tasks: " + strings.Join(named, ", "),
 		Hint:    "write them as the other tasks are written, tick them, or take them out; until then the list is not complete",
 	})
 }
 
-// report tells what is odd about a task.
-func (l *list) report(r *doc.Reader, it *item) {
+// report tells what is odd about a task. That the file of the one that comes next says that
+// it is done needs a look first.
+func (l *list) report(r *doc.Reader, it *item, next bool) {
 	every := "each entry is done"
 	if l.family.Form == Boxes {
 		every = "every box is ticked"
@@ -342,8 +345,12 @@ func (l *list) report(r *doc.Reader, it *item) {
 	}
 	for _, p := range it.places {
 		if p.lesser && p.status.Closed() != decides.status.Closed() {
+			severity := reprise.Info
+			if next && p.status.Closed() {
+				severity = reprise.Warning
+			}
 			r.Report(reprise.Finding{
-				Code: reprise.CodeStatusDrift, Severity: reprise.Info, Subject: it.id, Source: p.source,
+				Code: reprise.CodeStatusDrift, Severity: severity, Subject: it.id, Source: p.source,
 				Message: fmt.Sprintf("it says %q; %s says %q and counts", doc.Clip(p.word, 40), path.Base(l.file.Path), doc.Clip(decides.word, 40)),
 			})
 		}

@@ -100,6 +100,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		return
 	}
 	it, ok := f.match(id)
+	ok = ok && (f.Aside == nil || !f.Aside.MatchString(id))
 	if phase, leads := f.leads(id); leads {
 		it, ok = item{id: id, phase: phase, leads: true}, true
 	}
