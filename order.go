@@ -149,11 +149,14 @@ func inProject(r *Run, name string) string {
 }
 
 // shortID returns the number of an id of the form 004-title, and the name in
-// one of the form 20260212-0915-name; "" for other ids.
+// one of the form 20260212-0915-name or 2026-02-12-name; "" for other ids.
 func shortID(id string) string {
 	head, rest, ok := strings.Cut(id, "-")
 	if !ok || !digits(head) {
 		return ""
+	}
+	if parts := strings.SplitN(id, "-", 4); len(parts) == 4 && len(head) == 4 && digits(parts[1]) && digits(parts[2]) {
+		return parts[3]
 	}
 	if len(head) >= 2 && len(head) <= 4 {
 		return head

@@ -27,6 +27,8 @@ type Entry struct {
 	// Appends tells that its files only ever add to what they tell: an end that is
 	// missing there was lost; the step was not opened again.
 	Appends bool
+	// Described tells that the project itself says where its state lies.
+	Described bool
 
 	// Passing are the names of files that are taken away again in the course of the work:
 	// that one of them is missing tells nothing.
@@ -85,7 +87,7 @@ func All() []Entry {
 		})
 	}
 	return append(all, Entry{
-		Layout: checklist.Own{}, Playbooks: books{reprise.KindTasks: checklist.OwnPlaybook()}, Rank: checklist.Rank, Aim: checklist.Own{}.Aim,
+		Layout: checklist.Own{}, Described: true, Playbooks: books{reprise.KindTasks: checklist.OwnPlaybook()}, Rank: checklist.Rank, Aim: checklist.Own{}.Aim,
 	})
 }
 

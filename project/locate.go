@@ -125,9 +125,12 @@ func Under(runs []*reprise.Run, below string) []*reprise.Run {
 
 // placed tells of each run in which of several projects below the folder it lies: the
 // nearest folder around its state that is the top of a checkout or was worked in, else
-// the one before the first that bears a mark.
+// the one before the first that bears a mark. What the project describes itself is its own.
 func placed(root string, runs []*reprise.Run) {
-	known := map[string]bool{}
+	known, described := map[string]bool{}, map[string]bool{}
+	for _, e := range convention.All() {
+		described[e.Name()] = e.Described
+	}
 	isTop := func(dir string) bool {
 		top, ok := known[dir]
 		if !ok {
@@ -140,7 +143,7 @@ func placed(root string, runs []*reprise.Run) {
 		return top
 	}
 	for _, r := range runs {
-		if !filepath.IsLocal(filepath.FromSlash(r.Path)) {
+		if !filepath.IsLocal(filepath.FromSlash(r.Path)) || described[r.Layout] {
 			continue
 		}
 		first, _ := split(path.Dir(r.Path), isMark)

@@ -16,6 +16,10 @@ func (l *list) decide(run *reprise.Run) {
 	if l.family.Form == Boxes {
 		done = "ticked"
 	}
+	so := fmt.Sprintf("%d of %d tasks are %s", p.Done-p.Skipped, p.Total, done)
+	if p.Skipped > 0 {
+		so += fmt.Sprintf(", %d skipped", p.Skipped)
+	}
 	switch {
 	case l.conflicted:
 		run.State, run.Reason = reprise.Unreadable, doc.Conflict
@@ -39,7 +43,7 @@ func (l *list) decide(run *reprise.Run) {
 	case p.Done == 0 && !slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return begun(it.status()) && !it.leads }):
 		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("none of %d tasks is %s", p.Total, done)
 	default:
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("%d of %d tasks are %s", p.Done, p.Total, done)
+		run.State, run.Reason = reprise.Interrupted, so
 	}
 	if !l.offer(run) {
 		run.State, run.Reason = reprise.Waiting, "nothing open can be started: it is blocked or put off, waits for something else, or its status is not known"
@@ -152,6 +156,41 @@ func (l *list) wholeBegun(it *item) string {
 		}
 	}
 	return ""
+}
+
+// reportPassed names the tasks before those that the work continued with, in place of what
+// was said of that before.
+func (l *list) reportPassed(run *reprise.Run) {
+	run.Findings = slices.DeleteFunc(run.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeAbandoned })
+	if l.family.Form != Boxes || len(run.Next) == 0 {
+		return
+	}
+	var passed []*item
+	for i := range l.items[:l.front()] {
+		if it := &l.items[i]; l.ready(it) && !it.optional && !begun(it.status()) {
+			passed = append(passed, it)
+		}
+	}
+	if len(passed) == 0 || run.Next[0].ID == passed[0].id {
+		return
+	}
+	run.Report(reprise.Finding{
+		Code: reprise.CodeAbandoned, Severity: reprise.Warning, Subject: passed[0].id, Source: passed[0].places[0].source,
+		Message: fmt.Sprintf("open, and the work continued beyond it: %s; it comes after the others", doc.Clip(named(passed), 120)),
+		Hint:    "tick what is done; mark what is put off DEFERRED",
+	})
+}
+
+// named lists the ids of tasks, the first ones of many.
+func named(items []*item) string {
+	var ids []string
+	for _, it := range items[:min(4, len(items))] {
+		ids = append(ids, it.id)
+	}
+	if more := len(items) - len(ids); more > 0 {
+		ids = append(ids, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(ids, ", ")
 }
 
 // front is where the work stands: the open task right behind the one that was closed last,

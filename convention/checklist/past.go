@@ -32,6 +32,7 @@ func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 	}
 	r.Moved = by
 	now.offer(r)
+	now.reportPassed(r)
 }
 
 // closed are the ids of the tasks that are closed.

@@ -273,6 +273,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 		})
 	}
 	run.Findings = r.Findings()
+	read.reportPassed(run)
 	if run.State == reprise.Unreadable && len(run.Findings) == 0 {
 		run.Report(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"reprise"
 	"reprise/internal/doc"
 	"reprise/internal/ledger"
 )
@@ -45,12 +46,18 @@ func (l *list) readBoxes() {
 		if heading, number := l.family.within(sections, c.Line); number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
+		if at.status == reprise.Pending && strings.Contains(text, deferred) {
+			at.status = reprise.Blocked
+		}
 		it.places = []place{at}
 		around = append(around, above{it.id, c.Indent})
 		l.add(it)
 	}
 	l.group()
 }
+
+// deferred is what people write into the text of a task that is put off.
+const deferred = "DEFERRED"
 
 // above is a task that the boxes indented further stand below.
 type above struct {
