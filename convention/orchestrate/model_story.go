@@ -292,7 +292,7 @@ func (s *storyDoc) labels(m *doc.Markdown) {
 			word, _, _ = strings.Cut(word, "|")
 		}
 		c := classify(word)
-		if word == "" || c == noClass || (c == unknown && l.Form == doc.TableLabel && !(l.Line <= head && pairs[l.Line])) {
+		if word == "" || c == noClass || (c <= unknown && l.Form == doc.TableLabel && !(l.Line <= head && pairs[l.Line])) {
 			continue // an empty field, or the header of a table with a column Status
 		}
 		seen[l.Line] = true
@@ -421,7 +421,8 @@ func link(from, value string) string {
 
 // winner returns the index of the field that decides, -1 if there is none.
 // Of the head the furthest field wins; without one the first Status heading,
-// then the first label anywhere.
+// then the first label anywhere. What the rest of a story says does not close one
+// whose head says something else.
 func (s *storyDoc) winner() int {
 	best := -1
 	for i, f := range s.fields {
@@ -432,11 +433,14 @@ func (s *storyDoc) winner() int {
 	if best >= 0 {
 		return best
 	}
+	vague := slices.ContainsFunc(s.fields, func(f field) bool { return f.head && f.class == unknown })
+	counts := func(f field) bool { return f.class > unknown && !(vague && rankOf(f.class) == 4) }
 	for _, want := range []func(field) bool{
-		func(f field) bool { return f.heading && f.class > unknown },
-		func(f field) bool { return f.class > unknown },
+		func(f field) bool { return f.head && f.class == doubtful },
+		func(f field) bool { return f.heading && counts(f) },
+		counts,
 		func(f field) bool { return f.head && f.class == unknown },
-		func(f field) bool { return f.heading && f.class == unknown },
+		func(f field) bool { return f.heading && f.class != noClass },
 	} {
 		for i, f := range s.fields {
 			if want(f) {

@@ -14,6 +14,7 @@ type class uint8
 
 const (
 	noClass    class = iota // no word at all
+	doubtful                // a word for done, beside others that may limit or negate it
 	unknown                 // a word without a meaning here
 	draft                   // written, not yet validated
 	ready                   // validated, not begun
@@ -45,12 +46,12 @@ func (c class) status() reprise.Status {
 
 // String is the canonical word.
 func (c class) String() string {
-	return [...]string{"none", "unknown", "Draft", "Ready", "InProgress", "Blocked", "InReview", "Done", "dropped"}[c]
+	return [...]string{"none", "doubtful", "unknown", "Draft", "Ready", "InProgress", "Blocked", "InReview", "Done", "dropped"}[c]
 }
 
 // phrase is a spelling of a class: words in folded form. "a|b" is one of
 // several words, "a*" any word with this beginning, "_" any word, "[_]" any
-// word or none.
+// word or none, "#" a number, "#/#" a part of a whole.
 type phrase struct {
 	class class
 	words string
@@ -81,20 +82,23 @@ var phrases = []phrase{
 	{inReview, "done|complete|completed|concluido|concluida [_] pending|awaiting|pendente _"},
 
 	{done, "ready for|to deploy*|release|production|ship"},
+	{done, "ready for production deploy*"},
 	{done, "production|release ready"},
 	{done, "pronto|pronta para deploy*|producao|release"},
 	{done, "done|complete|completed|finished|closed|published|accepted|released|deployed|merged|shipped"},
 	{done, "concluido|concluida|concluded|finalizado|finalizada|entregue|publicado|publicada|aceito|aceita|feito|feita"},
 	{done, "in|em production|producao"},
 	{done, "superseded"},
+	{done, "superseded by [story|epic|adr] #"},
 	{done, "qa [gate] pass|passed|approved|aprovado|aprovada"},
 	{done, "approved|aprovado|aprovada by|por|pelo|pela qa"},
 
-	{dropped, "cancelled|canceled|cancelado|cancelada|abandoned|rejected|deprecated|obsolete|archived|descartado|descartada|arquivado|arquivada"},
+	{dropped, "cancelled|canceled|cancelado|cancelada|abandoned|rejected|deprecated|descoped|obsolete|archived|descartado|descartada|arquivado|arquivada"},
 	{dropped, "wont do|fix"},
 	{dropped, "won t do|fix"},
 	{dropped, "skipped|duplicate|duplicado|duplicada"},
 	{dropped, "not applicable"},
+	{dropped, "n/a not applicable"},
 
 	{blocked, "blocked|bloqueado|bloqueada"},
 	{blocked, "deployment failed"},
@@ -182,24 +186,26 @@ var otherLanguages = []phrase{
 	{inProgress, "진행 중"},
 }
 
-// han are the spellings of Chinese, Japanese and Korean, matched as text because
-// they are written without spaces. Longer ones stand first.
-var han = []struct {
+type hanWord struct {
 	class class
 	text  string
-}{
+}
+
+// han are the spellings of Chinese, Japanese and Korean, matched as text because
+// they are written without spaces. Longer ones stand first.
+var han = []hanWord{
 	{inReview, "待审查"}, {inReview, "待评审"}, {inReview, "审查中"}, {inReview, "评审中"},
 	{draft, "未完成"}, {draft, "未开始"}, {draft, "规划中"}, {draft, "草稿"}, {draft, "草案"}, {draft, "待办"},
-	{dropped, "已废弃"}, {dropped, "已取消"}, {done, "已完成"}, {done, "完成"},
+	{dropped, "已废弃"}, {dropped, "已取消"}, {done, "已完成"}, {done, "完成"}, {done, "完成了"},
 	{blocked, "阻塞"}, {blocked, "暂停"},
 	{ready, "已批准"}, {ready, "批准"}, {ready, "就绪"}, {ready, "待开发"},
 	{inProgress, "进行中"}, {inProgress, "开发中"}, {inProgress, "实施中"},
 
 	{inReview, "レビュー待ち"}, {inReview, "レビュー中"}, {draft, "未完了"}, {draft, "未着手"}, {draft, "未開始"}, {draft, "下書き"},
-	{done, "完了"}, {inProgress, "進行中"}, {inProgress, "作業中"}, {inProgress, "実装中"}, {ready, "承認済"},
+	{done, "完了"}, {done, "完了済み"}, {done, "完了済"}, {inProgress, "進行中"}, {inProgress, "作業中"}, {inProgress, "実装中"}, {ready, "承認済"},
 
 	{inReview, "검토중"}, {inReview, "리뷰중"}, {draft, "미완료"}, {draft, "미시작"}, {draft, "초안"},
-	{done, "완료"}, {inProgress, "진행중"}, {ready, "승인"},
+	{done, "완료"}, {done, "완료됨"}, {inProgress, "진행중"}, {ready, "승인"},
 }
 
 // longestValue is how many words of a value are looked at: what follows is
@@ -207,7 +213,8 @@ var han = []struct {
 const longestValue = 14
 
 // classify gives the meaning of a status value with whatever decorates it.
-// unknown is a value with words of which none has a meaning.
+// unknown is a value with words of which none has a meaning. A value is done only if
+// it says nothing else.
 func classify(value string) class {
 	if text, ok := tickedOption(value); ok {
 		if text == "" {
@@ -215,31 +222,35 @@ func classify(value string) class {
 		}
 		value = text
 	}
+	value = withoutStruck(value)
 	for _, arrow := range []string{"→", "->", "=>"} {
-		// "Draft → Ready (after approval)" announces a change; it is still Draft.
-		if before, _, ok := strings.Cut(value, arrow); ok && strings.TrimSpace(before) != "" {
+		// "Draft → Ready (after approval)" announces a change; it is still Draft. What
+		// "Done → X" means depends on X.
+		if before, _, ok := strings.Cut(value, arrow); ok && strings.TrimSpace(before) != "" && classify(before) != done {
 			value = before
 		}
 	}
 	if c := percent(value); c != noClass {
 		return c
 	}
-	words := strings.Fields(doc.Fold(splitCamel(value)))
-	if len(words) > longestValue {
-		words = words[:longestValue]
-	}
-	if len(words) == 0 {
+	all := strings.Fields(doc.Fold(splitCamel(value)))
+	if len(all) == 0 {
 		return emojiClass(value)
 	}
+	words := all[:min(len(all), longestValue)]
 	if c := awaitsReview(words); c != noClass {
 		return c
 	}
-	c := earliest(words)
+	c, at := earliest(words)
 	switch {
 	case c == done && ofAPart(words):
 		return inProgress
 	case c == done && anywhere(words, "review|qa|revisao pending|pendente", "needs|missing|falta qa|review|revisao"):
 		return inReview
+	case c == done && !nothingElse(value):
+		return doubtful
+	case c == dropped && at > 0:
+		return unknown
 	case c > unknown && c < inReview && anywhere(words, "blocked|bloqueado|bloqueada by|por"):
 		return blocked
 	}
@@ -247,27 +258,32 @@ func classify(value string) class {
 }
 
 // earliest gives the class of the phrase that stands first, of several there
-// the longest.
-func earliest(words []string) class {
+// the longest, and the index of its first word.
+func earliest(words []string) (c class, at int) {
 	for at := range words {
-		best, length := noClass, 0
-		for _, list := range [][]phrase{phrases, otherLanguages} {
-			for _, p := range list {
-				if n := p.match(words[at:]); n > length {
-					best, length = p.class, n
-				}
-			}
-		}
-		if best != noClass {
-			return best
+		if c, n := longest(words[at:], phrases, otherLanguages); n > 0 {
+			return c, at
 		}
 		for _, h := range han {
 			if strings.Contains(words[at], h.text) {
-				return h.class
+				return h.class, at
 			}
 		}
 	}
-	return unknown
+	return unknown, 0
+}
+
+// longest gives the longest phrase with which the words begin, and how many of them
+// it takes. Of several the first counts.
+func longest(words []string, lists ...[]phrase) (c class, length int) {
+	for _, list := range lists {
+		for _, p := range list {
+			if n := p.match(words); n > length {
+				c, length = p.class, n
+			}
+		}
+	}
+	return c, length
 }
 
 // awaitsReview finds that a review is still awaited anywhere in the value:
@@ -319,10 +335,12 @@ func tickedOption(value string) (text string, ok bool) {
 // percent reads "80% complete": less than all is in progress, whatever word
 // follows.
 func percent(value string) class {
-	i := strings.IndexByte(value, '%')
-	if i <= 0 {
+	value, _, ok := strings.Cut(value, "%")
+	if !ok {
 		return noClass
 	}
+	value = strings.TrimRight(value, " ")
+	i := len(value)
 	j := i
 	for j > 0 && isDigit(value[j-1]) {
 		j--
@@ -384,7 +402,8 @@ func oneOf(word, alternatives string) bool {
 	for alternatives != "" {
 		var one string
 		one, alternatives, _ = strings.Cut(alternatives, "|")
-		if head, ok := strings.CutSuffix(one, "*"); one == "_" || one == word || (ok && strings.HasPrefix(word, head)) {
+		head, open := strings.CutSuffix(one, "*")
+		if one == "_" || one == word || open && strings.HasPrefix(word, head) || one == "#" && isNumber(word) || one == "#/#" && isPart(word) {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"io/fs"
+	"strings"
 
 	"reprise"
 )
@@ -53,12 +54,17 @@ func (Story) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
 }
 
 // Aim implements reprise.Aimer: the files cannot tell that a validation sent the story
-// back and nobody has written it since.
+// back and nobody has written it since, or what a person said who was asked whether
+// the story is done.
 func (p Story) Aim(fsys fs.FS, r *reprise.Run) {
 	if len(r.Next) != 1 {
 		return
 	}
 	u := &r.Next[0]
+	if answer, phase := ruledOn(r); phase != "" {
+		r.State, r.Phase, r.Reason = reprise.Interrupted, phase, "asked whether it is done, a person said: "+answer
+		u.Phase, u.Role, u.Reason = phase, cycleRoles[phase], r.Reason
+	}
 	step := p.step(fsys, r, *u)
 	if step == u.Phase {
 		return
@@ -71,6 +77,38 @@ func (p Story) Aim(fsys fs.FS, r *reprise.Run) {
 	if r.State == reprise.Interrupted || r.State == reprise.NotStarted {
 		r.Reason = u.Reason
 	}
+}
+
+// ruledOn gives what a person said who was asked whether the story is done, and the
+// phase that follows from it; "" if nobody was asked or said anything.
+func ruledOn(r *reprise.Run) (answer, phase string) {
+	for _, q := range unused(r) {
+		if strings.HasPrefix(q.ID, closeStory) {
+			switch answer = q.Option(q.Answer); answer {
+			case markDone:
+				phase = closing
+			case reviewIt:
+				phase = review
+			case notDoneYet:
+				phase = openPhase(r)
+			}
+		}
+	}
+	return answer, phase
+}
+
+// openPhase is the first phase of a story that is not closed, where its status does not
+// tell the implementation, and where all are closed the review.
+func openPhase(r *reprise.Run) string {
+	for _, s := range r.Steps {
+		switch {
+		case s.Status == reprise.Unknown:
+			return implement
+		case !s.Status.Closed():
+			return s.ID
+		}
+	}
+	return review
 }
 
 // Assign implements reprise.Playbook.

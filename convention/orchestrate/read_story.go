@@ -138,16 +138,24 @@ func (l *loader) ownSays(s *storyDoc) (own int, out []say) {
 			own = len(out)
 		}
 		out = append(out, say{ledger, f.class, f.word, s.source(f.line), f.head})
-		if f.class == unknown {
-			severity := reprise.Info
-			if i == win {
-				severity = reprise.Warning
-			}
-			l.report(severity, reprise.CodeUnknownStatus, l.run.ID, s.source(f.line), fmt.Sprintf("the status %s has no meaning here", short(f.word, 60)),
-				"write one of Draft, Ready, InProgress, InReview, Done, Blocked")
+		if f.class <= unknown {
+			l.vague(f, s, i == win)
 		}
 	}
 	return own, out
+}
+
+// vague reports a status that cannot be understood.
+func (l *loader) vague(f field, s *storyDoc, decides bool) {
+	severity, why := reprise.Info, "has no meaning here"
+	if f.class == doubtful {
+		why = "says done, and more that may limit it"
+	}
+	if decides {
+		severity = reprise.Warning
+	}
+	l.report(severity, reprise.CodeUnknownStatus, l.run.ID, s.source(f.line), fmt.Sprintf("the status %s %s", short(f.word, 60), why),
+		"write one of Draft, Ready, InProgress, InReview, Done, Blocked")
 }
 
 // folderSays is what the folder of a story says of it. Only folders for work
@@ -263,6 +271,10 @@ func (l *loader) settle(s *storyDoc, all []say, own, won int) {
 			run.Phase, run.Reason = "create", formOnly
 			l.next("create", "sm", formOnly)
 		}
+	case doubtful:
+		l.askWhetherDone(all[won].at, fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 80)))
+		run.Phase = "implement"
+		l.next("implement", "dev", "the status does not say which phase is open; look before going on")
 	case unknown:
 		run.State, run.Phase, run.Reason = reprise.Interrupted, "", "its status has no meaning here: "+short(all[won].word, 40)
 		l.next("implement", "dev", "the status does not say which phase is open; look before going on")
@@ -349,7 +361,7 @@ func (l *loader) overtaken(s *storyDoc) {
 		l.run.State = reprise.Waiting
 		l.run.Reason = fmt.Sprintf("in progress with all %d boxes ticked, and its successor %s is done: a person has to say whether it is too", s.boxes, f.key.id)
 		l.run.Questions = append(l.run.Questions, reprise.Question{
-			ID: "close-" + l.run.ID, Subject: l.run.ID, Source: closed.Source, Options: []string{"mark Done", "review it"}, Closed: true,
+			ID: closeStory + l.run.ID, Subject: l.run.ID, Source: closed.Source, Options: []string{markDone, reviewIt}, Closed: true,
 			Text: fmt.Sprintf("Is story %s done? All its boxes are ticked, and story %s after it is done.", l.run.ID, f.key.id),
 		})
 		return
@@ -414,13 +426,20 @@ func witnessed(all []say) bool {
 // askToClose: nothing but the bookkeeping seems to be left, and only a person
 // can say so.
 func (l *loader) askToClose(closed, open say) {
+	l.askWhetherDone(closed.at, fmt.Sprintf("%s says %s, %s says %s", closed.ledger, short(closed.word, 40), open.ledger, short(open.word, 40)))
+}
+
+// closeStory begins the id of the question whether a story is done, which is answered
+// with one of the others.
+const closeStory, markDone, reviewIt, notDoneYet = "close-", "mark Done", "review it", "go on"
+
+// askWhetherDone asks a person about a story of which its ledgers leave that open.
+func (l *loader) askWhetherDone(at reprise.Source, said string) {
 	run := l.run
-	run.State, run.Phase = reprise.Waiting, "close"
-	both := fmt.Sprintf("%s says %s, %s says %s", closed.ledger, short(closed.word, 40), open.ledger, short(open.word, 40))
-	run.Reason = both + ": a person has to say whether it is done"
+	run.State, run.Phase, run.Reason = reprise.Waiting, "close", said+": a person has to say whether it is done"
 	run.Questions = append(run.Questions, reprise.Question{
-		ID: "close-" + run.ID, Subject: run.ID, Options: []string{"mark Done", "go on"}, Closed: true, Source: closed.at,
-		Text: fmt.Sprintf("Is story %s done? %s.", run.ID, both),
+		ID: closeStory + run.ID, Subject: run.ID, Options: []string{markDone, notDoneYet}, Closed: true, Source: at,
+		Text: fmt.Sprintf("Is story %s done? %s.", run.ID, said),
 	})
 	l.next("close", "po", "only the bookkeeping seems to be left")
 }

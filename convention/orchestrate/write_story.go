@@ -32,8 +32,15 @@ func (c *recorder) recordStory() {
 			return
 		}
 	case reprise.AnswerApplied:
-		if strings.HasPrefix(ev.Question, "close-") && classify(strings.TrimPrefix(ev.Text, "mark ")) == done {
+		if !strings.HasPrefix(ev.Question, closeStory) {
+			break
+		}
+		if classify(strings.TrimPrefix(ev.Text, "mark ")) == done {
 			c.moveStory(p, done, "closed on a person's word")
+			return
+		}
+		if now := readStory(c.r, p).class(); ev.Text == notDoneYet && (now == done || now == doubtful) {
+			c.moveStory(p, inProgress, "not done, on a person's word")
 			return
 		}
 	case reprise.RunStopped, reprise.QuestionAsked, reprise.QuestionAnswered:
