@@ -2,6 +2,7 @@ package reprise
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -38,33 +39,22 @@ type Reason struct {
 // Points is what the reason adds to the sum.
 func (r Reason) Points() float64 { return r.Value * r.Weight }
 
-// general is why a run stands where it does by the general rule.
-func (r *Run) general() Reason {
-	why := "its state is not known"
-	switch r.State {
-	case Running:
-		why = "somebody works on it"
-	case Interrupted:
-		why = "what was interrupted comes before what waits, cannot be read or was not begun; the latest first"
-	case Waiting:
-		why = "what waits for a person comes behind what can be continued"
-	case Unreadable:
-		why = "what cannot be read comes behind what waits"
-	case NotStarted:
-		why = "what was not begun comes behind what was"
-	case Stopped, Complete:
-		why = "what is over comes last"
-	}
-	return Reason{Term: strings.ReplaceAll(r.State.String(), "_", " "), Why: why}
-}
-
-// Reasons tells what puts a run where it stands: the rule of its layout, where that has
-// one, else the general rule.
+// Reasons tells what puts a run where it stands among the others of its state: the rule
+// of its layout, where that has one, else the general rule.
 func (r *Run) Reasons() []Reason {
 	if len(r.Placed) > 0 {
 		return r.Placed
 	}
-	return []Reason{r.general()}
+	return []Reason{{Term: "last active", Why: "the run that was active last comes first"}}
+}
+
+// ByState gives runs in the order in which a person is shown them: what was interrupted
+// before what waits, what cannot be read and what was never begun. Runs of one state
+// stay as they are.
+func ByState(runs []*Run, state func(*Run) State) []*Run {
+	out := slices.Clone(runs)
+	slices.SortStableFunc(out, func(a, b *Run) int { return cmp.Compare(urgency(state(a)), urgency(state(b))) })
+	return out
 }
 
 // Compare orders two runs by the general rule: what was interrupted before what

@@ -1,6 +1,7 @@
 package reprise
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -110,5 +111,19 @@ func TestX9_a_planned_date_does_not_hide_the_real_one(t *testing.T) {
 	only := &Run{LastActivity: limit.AddDate(1, 0, 0)}
 	if only.Settle(limit) || !only.LastActivity.After(limit) {
 		t.Error("the only time on record was thrown away")
+	}
+}
+
+// What was begun is never listed behind a backlog, whatever the order of resuming is.
+func TestByState_WhatWasInterruptedComesBeforeWhatWasNotBegun(t *testing.T) {
+	t.Parallel()
+	run := func(id string, s State) *Run { return &Run{Ref: Ref{ID: id}, State: s} }
+	runs := []*Run{run("3.1", NotStarted), run("2.1", Waiting), run("1.2", Interrupted), run("3.2", NotStarted), run("1.1", Interrupted), run("0.1", Running)}
+	var got []string
+	for _, r := range ByState(runs, func(r *Run) State { return r.State }) {
+		got = append(got, r.ID)
+	}
+	if want := []string{"0.1", "1.2", "1.1", "2.1", "3.1", "3.2"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

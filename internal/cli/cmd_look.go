@@ -33,9 +33,11 @@ func (a *app) newStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [PATH...]",
 		Short: "List every run in a project: state, progress, age, next step",
-		Long: "List every workflow that ever ran in a folder, in the order in which one would\n" +
-			"resume them. Over several projects, named or in one folder, a column names the\n" +
-			"project. Changes nothing.",
+		Long: "List every workflow that ever ran in a folder: what was interrupted first, then\n" +
+			"what waits for a person, then what was not begun, each in the order in which one\n" +
+			"would resume them. JSON has one list in that order, whatever the state. Over\n" +
+			"several projects, named or in one folder, a column names the project. Changes\n" +
+			"nothing.",
 		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status ~/projects/*\n  reprise status --layout autoclaude --all",
 		Args:    args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -50,20 +50,23 @@ func (p *page) status(res *project.Judgement) {
 
 // choose leaves closed runs out, and of the others what goes beyond the first few of each
 // state. The first open run of each layout is always listed, so that no tool's backlog
-// hides what another left. A run that was stopped is listed where it can be continued: its
-// state was kept for that.
+// hides what another left; but nothing that was never begun is listed where something
+// that was interrupted is left out. A run that was stopped is listed where it can be
+// continued: its state was kept for that.
 func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden string) {
+	runs := byState(res)
 	if p.all {
-		return res.Runs, ""
+		return runs, ""
 	}
 	left, listed := map[reprise.State]int{}, map[reprise.State]int{}
 	seen := map[string]bool{}
-	most := map[reprise.State]int{reprise.Interrupted: shownInterrupted, reprise.Running: len(res.Runs)}
-	for _, r := range res.Runs {
+	most := map[reprise.State]int{reprise.Interrupted: shownInterrupted, reprise.Running: len(runs)}
+	for _, r := range runs {
 		d := res.Decisions[r]
 		kept := d.State == reprise.Stopped && slices.ContainsFunc(d.Options(r), func(o reprise.Option) bool { return o.Means().Works })
+		backlog := d.State == reprise.NotStarted && left[reprise.Interrupted] > 0
 		switch first := d.State.Open() && !seen[r.Layout]; {
-		case !d.State.Open() && !kept, !first && listed[d.State] >= cmp.Or(most[d.State], shownOthers):
+		case !d.State.Open() && !kept, backlog, !first && listed[d.State] >= cmp.Or(most[d.State], shownOthers):
 			left[d.State]++
 		default:
 			seen[r.Layout] = true
@@ -72,6 +75,11 @@ func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden stri
 		}
 	}
 	return shown, tally(left)
+}
+
+// byState gives the runs in the order of every list for a person.
+func byState(res *project.Judgement) []*reprise.Run {
+	return reprise.ByState(res.Runs, func(r *reprise.Run) reprise.State { return res.Decisions[r].State })
 }
 
 // row is one line of the table; the last cell takes what room is left.
@@ -187,6 +195,7 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 func (p *page) reasons(runs []*reprise.Run, names map[*reprise.Run]string) {
 	p.gap()
 	p.line("%s", p.paint(bold, "Why in this order"))
+	p.say("What was interrupted comes before what waits for a person, cannot be read or was not begun; among runs of one state this counts:")
 	for i, r := range runs {
 		list, sum, name := r.Reasons(), 0.0, fit(plain(names[r]), p.columns/2)
 		for _, why := range list {

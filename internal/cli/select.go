@@ -107,19 +107,14 @@ func completes(cmd *cobra.Command, flag string, list ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// pick returns the run an argument means; without one, the first that is open, else the
-// first. It is nil where there are no runs.
+// pick returns the run an argument means; without one, the first that a list shows. It is
+// nil where there are no runs.
 func pick(runs []*reprise.Run, arg string) (*reprise.Run, error) {
 	if arg == "" {
-		for _, r := range runs {
-			if r.State.Begun() {
-				return r, nil
-			}
+		if len(runs) == 0 {
+			return nil, nil
 		}
-		if len(runs) > 0 {
-			return runs[0], nil
-		}
-		return nil, nil
+		return reprise.ByState(runs, func(r *reprise.Run) reprise.State { return r.State })[0], nil
 	}
 	hits := reprise.Select(runs, arg)
 	if len(hits) == 1 {
@@ -163,7 +158,7 @@ func candidates(found *project.Judgement, arg string) ([]judged, error) {
 		return []judged{newJudged(r, names[r], found)}, nil
 	}
 	var list []judged
-	for _, r := range found.Runs {
+	for _, r := range byState(found) {
 		if found.Decisions[r].State.Begun() {
 			list = append(list, newJudged(r, names[r], found))
 		}
