@@ -135,7 +135,8 @@ type entry struct {
 	run  *reprise.Run
 	key  key
 	epic epicPlace
-	// made: in review, done or given up; review: the first of these.
+	// made: in review, done or given up, or a person has to say whether it is done;
+	// review: the first of these.
 	made, review, vague bool
 	age                 int // how many times stories were changed since it was
 }
@@ -199,10 +200,14 @@ func newEntry(r *reprise.Run) *entry {
 	if len(r.Steps) > 0 {
 		review := &r.Steps[len(r.Steps)-1]
 		e.review = review.Status == reprise.InReview
-		e.made = e.review || review.Status.Closed()
+		e.made = e.review || review.Status.Closed() || review.Status == reprise.Unknown && asksWhetherDone(r)
 		e.vague = review.Status == reprise.Unknown || !slices.ContainsFunc(review.Claims, func(c reprise.Claim) bool { return c.Won })
 	}
 	return e
+}
+
+func asksWhetherDone(r *reprise.Run) bool {
+	return slices.ContainsFunc(r.Questions, func(q reprise.Question) bool { return strings.HasPrefix(q.ID, closeStory) })
 }
 
 func (k *ranking) key(r *reprise.Run) rankKey {
