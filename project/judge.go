@@ -120,7 +120,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		if j.Observed.Git != nil {
 			aim(os.DirFS(res.Root), r, j.Observed.Git.Past)
 		}
-		refine(r, j.Observed.Git)
+		refine(os.DirFS(res.Root), r, j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
 		j.views[r].doubt()
 		grader.Run(r)
@@ -216,13 +216,14 @@ func nameTarget(r *reprise.Run, git *reprise.Git) {
 	r.Options[at].Label += into
 }
 
-// refine corrects a last activity by what git knows. A day on record gets its time of
-// day, where a commit of that day touched the run's own file. The time of a file counts
-// only if the file was changed since it was checked out: a clone writes all files now.
-// Where the history does not reach back to the last change, the time is unknown: it is
-// zero, and its source stays. Nothing else of git moves the last activity: a commit may
-// be a mere reformatting.
-func refine(r *reprise.Run, git *reprise.Git) {
+// refine corrects a last activity by what git knows. The time of a file counts only if
+// the file was changed since it was checked out: a clone writes all files now. Where the
+// history does not reach back to the last change, the time is unknown: it is zero, and
+// its source stays. A day on record gets its time of day, where a commit of that day
+// touched the run's own file. Days in a story are written by hand, if at all, so the
+// last change of its file counts where that is later; a state is written by a tool with
+// every step, and a later commit of it may be a mere reformatting.
+func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
 	day := r.LastActivity
 	if git == nil || day.IsZero() {
 		return
@@ -234,6 +235,15 @@ func refine(r *reprise.Run, git *reprise.Git) {
 		return
 	}
 	if !day.Equal(day.Truncate(24 * time.Hour)) {
+		return
+	}
+	if r.Kind == reprise.KindStory {
+		own := reprise.Source{File: r.Path}
+		at, _ := git.ContentAt(r.Path)
+		r.Active(at, own)
+		if info, err := fs.Stat(files, r.Path); err == nil && !git.Unchanged(r.Path, info.ModTime()) {
+			r.Active(info.ModTime(), own)
+		}
 		return
 	}
 	for _, c := range git.Commits {
