@@ -426,7 +426,7 @@ func link(from, value string) string {
 func (s *storyDoc) winner() int {
 	best := -1
 	for i, f := range s.fields {
-		if f.head && f.class > unknown && (best < 0 || rankOf(f.class) > rankOf(s.fields[best].class)) {
+		if f.head && (f.class > unknown || f.class == doubtful) && (best < 0 || rankOf(f.class) > rankOf(s.fields[best].class)) {
 			best = i
 		}
 	}
@@ -436,7 +436,6 @@ func (s *storyDoc) winner() int {
 	vague := slices.ContainsFunc(s.fields, func(f field) bool { return f.head && f.class == unknown })
 	counts := func(f field) bool { return f.class > unknown && !(vague && rankOf(f.class) == 4) }
 	for _, want := range []func(field) bool{
-		func(f field) bool { return f.head && f.class == doubtful },
 		func(f field) bool { return f.heading && counts(f) },
 		counts,
 		func(f field) bool { return f.head && f.class == unknown },
@@ -470,14 +469,15 @@ func (s *storyDoc) word() string {
 // newest is the latest day the story records, by when its file was changed.
 func (s *storyDoc) newest() dated { return newest(s.dates, s.file.MTime) }
 
-// rankOf is how far a class is. A story that is blocked has been begun.
+// rankOf is how far a class is. A story that is blocked has been begun; one that may be
+// done is as far as one in review.
 func rankOf(c class) int {
 	switch c {
 	case ready:
 		return 1
 	case inProgress, blocked:
 		return 2
-	case inReview:
+	case inReview, doubtful:
 		return 3
 	case done, dropped:
 		return 4
