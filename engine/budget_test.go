@@ -99,7 +99,8 @@ func TestA_budget_stops_where_it_should_through_a_kill(t *testing.T) {
 			t.Errorf("%v: %d agents were started, %v, %+v", f, launched.Load(), err, sum)
 			return ops
 		}
-		if sum.Usage == nil || sum.Usage.Money() != "about $1.00" || sum.Usage.Tokens.Total() != 1_000_000 {
+		// An attempt whose session is not on record may have used something.
+		if sum.Usage == nil || strings.TrimPrefix(sum.Usage.Money(), "at least ") != "about $1.00" || sum.Usage.Tokens.Total() != 1_000_000 {
 			t.Errorf("%v: used %v", f, sum.Usage)
 		}
 		if err := paid(dir, home, launched, nil).Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: journal.RaiseOnce}); err != nil {
