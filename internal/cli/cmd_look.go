@@ -26,6 +26,9 @@ type statusFlags struct {
 	ignored bool
 	why     bool
 	cost    bool
+	// short is the line for a prompt; known the projects of the list, which remember begins.
+	short, known, remember bool
+	apart                  bool // it is about several projects
 }
 
 func (a *app) newStatus() *cobra.Command {
@@ -38,14 +41,27 @@ func (a *app) newStatus() *cobra.Command {
 			"would resume them. JSON has one list in that order, whatever the state. Over\n" +
 			"several projects, named or in one folder, a column names the project. Changes\n" +
 			"nothing.",
-		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status ~/projects/*\n  reprise status --layout autoclaude --all",
+		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status ~/projects/*\n  reprise status --known\n  reprise status --layout autoclaude --all",
 		Args:    args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.known || flags.remember {
+				if len(args) > 0 {
+					return misuse("--known lists the projects you work in; it takes no folder")
+				}
+				known, err := a.known(flags.remember)
+				if err != nil {
+					return err
+				}
+				return a.status(cmd.Context(), known, flags)
+			}
 			switch len(args) {
 			case 0:
 				args = []string{"."}
 			case 1:
 				a.site.dir = args[0]
+			}
+			if flags.short {
+				return a.short(cmd.Context(), args[0])
 			}
 			return a.status(cmd.Context(), args, flags)
 		},
@@ -56,6 +72,11 @@ func (a *app) newStatus() *cobra.Command {
 	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "look into vendored folders and those git ignores, too")
 	cmd.Flags().BoolVar(&flags.why, "why", false, "tell what puts the first runs where they stand in the list")
 	cmd.Flags().BoolVar(&flags.cost, "cost", false, "tell how many tokens and how much money each run used, as its agents told")
+	cmd.Flags().BoolVar(&flags.short, "short", false, "one line for a shell prompt, nothing where nothing is open (docs/prompt.md)")
+	cmd.Flags().BoolVar(&flags.known, "known", false, "over the projects you work in, where you keep a list of them")
+	cmd.Flags().BoolVar(&flags.remember, "remember", false, "begin that list with this project; what you look at from then on is added")
+	cmd.MarkFlagsMutuallyExclusive("short", "json")
+	cmd.MarkFlagsMutuallyExclusive("short", "known")
 	completes(cmd, "layout", convention.Names()...)
 	return cmd
 }
@@ -80,7 +101,7 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 	if err != nil {
 		return err
 	}
-	a.around = ""
+	a.around, flags.apart = "", true
 	return a.showStatus(project.Together(here, list), flags)
 }
 
@@ -96,6 +117,8 @@ func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 	}
 	return a.print(doc, func(p *page) {
 		p.all, p.why = flags.all, flags.why
+	return a.print(report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings), func(p *page) {
+		p.all, p.why, p.apart = flags.all, flags.why, flags.apart
 		if len(found.Runs) == 0 {
 			p.nothing(found.Result)
 			return

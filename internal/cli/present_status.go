@@ -41,7 +41,11 @@ func (p *page) status(res *project.Judgement) {
 	}
 	if len(shown) > 0 {
 		p.gap()
-		p.say("The verdicts come from a quick look; " + checkOf(reprise.Names(res.Runs)[shown[0]]) + " looks at git, processes and files.")
+		check := checkOf(reprise.Names(res.Runs)[shown[0]])
+		if p.apart && shown[0].Project != "" {
+			check = strings.TrimSuffix(check, "`") + " -C " + quoted(shown[0].Project) + "`"
+		}
+		p.say("The verdicts come from a quick look; " + check + " looks at git, processes and files.")
 	}
 	if hidden != "" {
 		p.say("Not shown: " + hidden + ". `reprise status --all` shows them.")

@@ -38,6 +38,7 @@ func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) 
 	if opts.Full {
 		opts.Hide = a.hide(root)
 	}
+	a.noted(root)
 	progress := a.newProgress()
 	opts.Progress = progress.show
 	defer progress.clear()

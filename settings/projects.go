@@ -1,0 +1,94 @@
+package settings
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise/internal/durable"
+)
+
+// Projects is the list of projects that a person works in, newest first. It is kept
+// only where they asked for it once, outside of every project, one line for each:
+//
+//	v1 TIME "PATH"
+type Projects struct {
+	file string
+	kept bool
+	list []seen
+}
+
+type seen struct {
+	path string
+	at   time.Time
+}
+
+// often is how far apart two notes about one project are at least.
+const often = time.Hour
+
+// ProjectsFile is where the list is kept, "" if nothing can be.
+func ProjectsFile(getenv func(string) string) string {
+	return under(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"), "projects")
+}
+
+// OpenProjects reads the list. A line that cannot be read names no project.
+func OpenProjects(file string) (*Projects, error) {
+	p := &Projects{file: file}
+	if file == "" {
+		return p, nil
+	}
+	data, err := durable.ReadPrivate(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of projects: %w", err)
+	}
+	p.kept, p.list = data != nil, seenIn(data)
+	return p, nil
+}
+
+func seenIn(data []byte) (list []seen) {
+	for line := range strings.Lines(string(data)) {
+		version, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		when, quoted, _ := strings.Cut(rest, " ")
+		at, bad := time.Parse(time.RFC3339, when)
+		path, err := strconv.Unquote(quoted)
+		if version == "v1" && bad == nil && err == nil && filepath.IsAbs(path) {
+			list = append(list, seen{path, at})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b seen) int { return b.at.Compare(a.at) })
+	return list
+}
+
+// Kept reports whether the person asked for the list.
+func (p *Projects) Kept() bool { return p.kept }
+
+// Paths are the projects, the one worked in last first.
+func (p *Projects) Paths() (paths []string) {
+	for _, s := range p.list {
+		paths = append(paths, s.path)
+	}
+	return paths
+}
+
+// Note keeps that a project was worked in. Once it returns nil that is durable; of two
+// notes within an hour the first stays.
+func (p *Projects) Note(path string, at time.Time) error {
+	is := func(s seen) bool { return s.path == path }
+	if i := slices.IndexFunc(p.list, is); i >= 0 && at.Sub(p.list[i].at) < often {
+		return nil
+	}
+	if p.file == "" {
+		return fmt.Errorf("keep the list of projects: there is no home folder to keep it in")
+	}
+	return durable.UpdatePrivate(p.file, func(old []byte) ([]byte, error) {
+		list := append(slices.DeleteFunc(seenIn(old), is), seen{path, at})
+		var out strings.Builder
+		for _, s := range list {
+			fmt.Fprintf(&out, "v1 %s %s\n", s.at.UTC().Format(time.RFC3339), strconv.Quote(s.path))
+		}
+		return []byte(out.String()), nil
+	})
+}
