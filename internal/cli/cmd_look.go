@@ -116,8 +116,6 @@ func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 		}
 	}
 	return a.print(doc, func(p *page) {
-		p.all, p.why = flags.all, flags.why
-	return a.print(report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings), func(p *page) {
 		p.all, p.why, p.apart = flags.all, flags.why, flags.apart
 		if len(found.Runs) == 0 {
 			p.nothing(found.Result)
