@@ -35,7 +35,9 @@ const (
 	StepDeferred  EventKind = "step_deferred"  // a limit: not to be started again before Until; costs no attempt
 	WorktreeReady EventKind = "worktree_ready" // a checkout was made whole; Text is its path, Commit its base
 	SessionKnown  EventKind = "session_known"  // the attempt runs in the session Agent
-	EngineLeft    EventKind = "engine_left"    // the engine that worked on the run left in good order
+	// A session of an agent CLI told, through a hook, where it stands; see Checkpoint.
+	SessionCheckpoint EventKind = "session_checkpoint"
+	EngineLeft        EventKind = "engine_left" // the engine that worked on the run left in good order
 	// An answer that was never used no longer counts: what it was given for is done
 	// again, or the run that it ended continues. Where it is needed, it is asked again.
 	AnswerWithdrawn EventKind = "answer_withdrawn"
@@ -97,6 +99,8 @@ type Event struct {
 	// in an unchanged world failed the same way.
 	Cause string    `json:"cause,omitempty"`
 	Until time.Time `json:"until,omitzero"` // a limit ends
+	// Session is, of a checkpoint, what the session told, and when.
+	Session *Checkpoint `json:"session,omitempty"`
 	// Then are the events that are to follow at once. They stand in the journal
 	// with the first, so that a process that dies between two of them leaves
 	// nothing undone: the next one records the rest.

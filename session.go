@@ -116,6 +116,26 @@ func (landingWords) words() (string, []string) {
 	return "landing", []string{"", "landed", "not_landed", "partly", "unknown"}
 }
 
+// Checkpoint is what an agent CLI told, through a hook, about a session that works where
+// a run does. All text in it was written by others.
+type Checkpoint struct {
+	CLI        string    `json:"cli"`
+	ID         string    `json:"id"`
+	Moment     string    `json:"moment"` // stop, compact or end
+	Reason     string    `json:"reason,omitempty"`
+	Transcript string    `json:"transcript,omitempty"`
+	At         time.Time `json:"at"`
+}
+
+// Event is the checkpoint as it stands in the journal of a run.
+func (c Checkpoint) Event() Event {
+	return Event{Kind: SessionCheckpoint, Actor: c.CLI, Agent: c.ID, Outcome: c.Moment, Text: c.Reason, Session: &c}
+}
+
+// Rests reports whether the session had nothing under way then: a turn had come to its
+// end. That a session was ended or compacted does not tell that.
+func (c Checkpoint) Rests() bool { return c.Moment == "stop" }
+
 // sessionAge is how long after the last record of a session a run must have
 // been active for what the session left open to be history. Times on record may
 // be days without hours.

@@ -10,7 +10,7 @@ import (
 	"reprise"
 )
 
-// hearAnswers records the answers in the inbox. Each is durable in the journal before its
+// hearAnswers records the answers in the inbox, and what sessions told. Each is durable in the journal before its
 // line is taken out; after a crash in between it is the same answer to the same question.
 func hearAnswers(v *View) (ops []Op) {
 	var lines [][]byte
@@ -20,6 +20,10 @@ func hearAnswers(v *View) (ops []Op) {
 	}
 	for _, l := range v.Letters {
 		lines = append(lines, l.Line)
+		if l.Session != nil {
+			ops = append(ops, Op{Record: []reprise.Event{l.Session.Event()}})
+			continue
+		}
 		q := v.Run.Question(l.Question)
 		if q == nil {
 			about(l.Question, reprise.Info, fmt.Sprintf("an answer came to %s, which nobody asks", l.Question), "")

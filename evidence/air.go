@@ -34,6 +34,7 @@ type air struct {
 	workers proc.Workers
 	stores  map[string]string // by CLI: where its store is
 	hide    func(string) string
+	told    []reprise.Checkpoint
 	unread  []string
 }
 
@@ -57,7 +58,7 @@ func (a *air) named(text string) string { return redact.Shown(text, shownName, a
 // checkout of a run, tells whether an agent works on them and what became of
 // the calls they left without a result. unread says what was not looked at.
 func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed, opts Options) (found []reprise.Session, unread []string) {
-	a := &air{root: root, real: root, now: o.Now, git: o.Git, env: lookup(opts.Environ), hide: opts.Hide}
+	a := &air{root: root, real: root, now: o.Now, git: o.Git, env: lookup(opts.Environ), hide: opts.Hide, told: opts.Checkpoints}
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		a.real = real
 	}
@@ -209,7 +210,8 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 	owners := a.owners(raw, query)
 	var out []reprise.Session
 	for _, s := range raw {
-		if owners[s].Life == reprise.Alive && s.Unsure && !a.startedSince(owners[s].pid, s.Last) {
+		idle := owners[s].Life == reprise.Alive && s.Unsure && !a.startedSince(owners[s].pid, s.Last)
+		if idle || a.rested(s) {
 			// What it would have under way is no call on record, and no process.
 			s.Ended, s.Calls = true, slices.DeleteFunc(s.Calls, func(c transcript.Call) bool { return c.Turn })
 		}
@@ -236,6 +238,17 @@ func (a *air) judge(raw []*transcript.Session, query transcript.Query) []reprise
 		out = append(out, one)
 	}
 	return append(out, owners.strangers(a)...)
+}
+
+// rested reports whether a session told that its last turn came to its end: nothing but
+// the turn is open, and nothing was written after it told so.
+func (a *air) rested(s *transcript.Session) bool {
+	if slices.ContainsFunc(s.Calls, func(c transcript.Call) bool { return !c.Turn && !c.Passed }) {
+		return false
+	}
+	return slices.ContainsFunc(a.told, func(c reprise.Checkpoint) bool {
+		return c.CLI == s.CLI && c.ID == s.ID && c.Rests() && !s.Last.After(c.At)
+	})
 }
 
 // overtake marks the calls of sessions after which another one worked in the

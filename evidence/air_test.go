@@ -417,6 +417,34 @@ func TestA_turn_of_which_nothing_is_on_record_is_told_by_processes(t *testing.T)
 	}
 }
 
+// A session that told through a hook that its turn had ended, and wrote nothing since, has
+// nothing under way; one with a call without a result has, whatever it told.
+func TestA_turn_is_over_once_the_session_told_so(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	turn, call := transcript.Call{ID: "turn", Turn: true}, transcript.Call{ID: "c", Tool: "Bash"}
+	for name, c := range map[string]struct {
+		told  reprise.Checkpoint
+		calls []transcript.Call
+		ended bool
+	}{
+		"it stopped":                 {reprise.Checkpoint{CLI: "gemini", ID: "s", Moment: "stop", At: now}, []transcript.Call{turn}, true},
+		"it continued since":         {reprise.Checkpoint{CLI: "gemini", ID: "s", Moment: "stop", At: now.Add(-time.Second)}, []transcript.Call{turn}, false},
+		"it was ended":               {reprise.Checkpoint{CLI: "gemini", ID: "s", Moment: "end", At: now}, []transcript.Call{turn}, false},
+		"it was compacted":           {reprise.Checkpoint{CLI: "gemini", ID: "s", Moment: "compact", At: now}, []transcript.Call{turn}, false},
+		"another one told":           {reprise.Checkpoint{CLI: "gemini", ID: "x", Moment: "stop", At: now}, []transcript.Call{turn}, false},
+		"one of another CLI told":    {reprise.Checkpoint{CLI: "claude", ID: "s", Moment: "stop", At: now}, []transcript.Call{turn}, false},
+		"a call of it has no result": {reprise.Checkpoint{CLI: "gemini", ID: "s", Moment: "stop", At: now}, []transcript.Call{call, turn}, false},
+	} {
+		a := &air{root: "/p", real: "/p", dirs: []string{"/p"}, now: now, env: func(string) string { return "" }, stores: map[string]string{}, told: []reprise.Checkpoint{c.told}}
+		s := &transcript.Session{CLI: "gemini", ID: "s", Dir: "/p", Started: now.Add(-time.Hour), Last: now, Unsure: true, Calls: c.calls}
+		got := a.judge([]*transcript.Session{s}, transcript.Query{})
+		if len(got) != 1 || got[0].Ended != c.ended || got[0].Busy() == c.ended {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // codex leaves a daemon and what updates it behind, in the folder it was started in.
 func TestA_daemon_is_no_session(t *testing.T) {
 	t.Parallel()

@@ -40,6 +40,8 @@ type Options struct {
 	// stands for none. In cheap mode it is not looked at, nor are the sessions
 	// of agent CLIs.
 	Logs string
+	// Checkpoints are what sessions told of themselves.
+	Checkpoints []reprise.Checkpoint
 	// Hide takes values that are known to be secret out of a text; nil stands for
 	// none. What sessions tell has been through it, and through what finds secrets
 	// by their form.

@@ -12,20 +12,22 @@ import (
 )
 
 // Inbox is where answers wait that were given while somebody worked on the
-// project, one in each line; whoever works takes them in. It is a path in the
-// project.
+// project, and what sessions told through hooks, one in each line; whoever works
+// takes them in. It is a path in the project.
 const Inbox = durable.StateDir + "/inbox"
 
-// Letter is one answer that waits.
+// Letter is one answer that waits, or a checkpoint of a session.
 type Letter struct {
 	Layout   string    `json:"layout"`
 	Path     string    `json:"path"`
-	Question string    `json:"question"`
-	Answer   string    `json:"answer"`
+	Question string    `json:"question,omitempty"`
+	Answer   string    `json:"answer,omitempty"`
 	At       time.Time `json:"at"`
+	// Session is set for a checkpoint, which is no answer.
+	Session *reprise.Checkpoint `json:"session,omitempty"`
 }
 
-// For reports whether the answer is to a question of this run.
+// For reports whether it is for this run.
 func (l Letter) For(ref reprise.Ref) bool { return l.Layout == ref.Layout && l.Path == ref.Path }
 
 // ReadLetter reads one line of the inbox.
@@ -34,6 +36,9 @@ func ReadLetter(line []byte) (l Letter, err error) {
 		return l, err
 	}
 	switch {
+	case l.Session != nil && (l.Layout == "" || l.Path == "" || l.Session.CLI == "" || l.Session.ID == ""):
+		return l, errors.New("it names no session of a run")
+	case l.Session != nil:
 	case l.Layout == "" || l.Path == "" || l.Question == "":
 		return l, errors.New("it names no question of a run")
 	case l.Answer == "":
@@ -42,7 +47,7 @@ func ReadLetter(line []byte) (l Letter, err error) {
 	return l, nil
 }
 
-// ReadInbox gives the answers that wait in a project, in the order in which they
+// ReadInbox gives the letters that wait in a project, in the order in which they
 // came. Lines that are none are left out: whoever works tells of them.
 func ReadInbox(root string) ([]Letter, error) {
 	data, err := durable.ReadPrivate(filepath.Join(root, filepath.FromSlash(Inbox)))
@@ -56,4 +61,28 @@ func letters(data []byte) (out []Letter) {
 		}
 	}
 	return out
+}
+
+// Post leaves a checkpoint of a session for some runs, in place of the last one that it
+// left. It is durable once nil is returned.
+func Post(root string, refs []reprise.Ref, c reprise.Checkpoint) error {
+	return durable.UpdatePrivate(filepath.Join(root, filepath.FromSlash(Inbox)), func(old []byte) ([]byte, error) {
+		var out []byte
+		for line := range bytes.Lines(old) {
+			if l, err := ReadLetter(line); err != nil || l.Session == nil || l.Session.CLI != c.CLI || l.Session.ID != c.ID {
+				out = append(out, line...)
+			}
+		}
+		if len(out) > 0 && out[len(out)-1] != '\n' {
+			out = append(out, '\n') // a line that was torn must not take the next one with it
+		}
+		for _, ref := range refs {
+			line, err := json.Marshal(Letter{Layout: ref.Layout, Path: ref.Path, At: c.At, Session: &c})
+			if err != nil {
+				return nil, err
+			}
+			out = append(append(out, line...), '\n')
+		}
+		return out, nil
+	})
 }

@@ -77,7 +77,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		v.History = journal.Fold(entries)
 		v.Own = putBack(ctx, store, r, v.History)
 		v.Files = r.Clone()
-		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.For(r.Ref) }) {
+		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.Session == nil && l.For(r.Ref) }) {
 			s.Budget = nil // an answer that waits may be the say it takes
 		}
 		v.tell(ctx, &s)
@@ -97,11 +97,30 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	}
 }
 
+// checkpoints are what sessions told through hooks: what is on record, and what waits to
+// be taken in. An inbox that cannot be read has been reported.
+func (j *Judgement) checkpoints() (out []reprise.Checkpoint) {
+	for _, v := range j.views {
+		for _, ev := range v.Events {
+			if ev.Session != nil {
+				out = append(out, *ev.Session)
+			}
+		}
+	}
+	inbox, _ := journal.ReadInbox(j.Root)
+	for _, l := range inbox {
+		if l.Session != nil {
+			out = append(out, *l.Session)
+		}
+	}
+	return out
+}
+
 // hear adds the answers that wait to be taken in, the first one to each question.
 func hear(runs []*reprise.Run, inbox []journal.Letter) {
 	for _, l := range inbox {
 		for _, r := range runs {
-			if l.For(r.Ref) {
+			if l.Session == nil && l.For(r.Ref) {
 				r.Hear(l.Question, l.Answer)
 			}
 		}

@@ -161,7 +161,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full, Environ: opts.Environ, Hide: opts.Hide, Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
+		Cheap: !opts.Full, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
 	})
 	j.Observed.Peers = runs
 	return runs, nil

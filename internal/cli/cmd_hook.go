@@ -8,15 +8,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"reprise"
 	"reprise/briefing"
 	"reprise/internal/durable"
 	"reprise/internal/hook"
+	"reprise/journal"
 	"reprise/project"
 )
 
@@ -206,9 +209,16 @@ func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 			close(said)
 		}()
 		call := a.hookCall()
+		if _, calls := tool.Event(moment); !calls {
+			return
+		}
 		if moment == hook.Start {
 			a.interrupted(ctx, tool, call.Dir, func(text string) { said <- text })
+			return
 		}
+		a.checkpoint(ctx, reprise.Checkpoint{
+			CLI: tool.Name, ID: call.Session, Moment: string(moment), Reason: clip(call.Reason, 200), Transcript: clip(call.Transcript, 1000), At: a.now().UTC(),
+		}, call.Dir)
 	}()
 	last := ""
 	for open := true; open; {
@@ -239,6 +249,39 @@ func (a *app) hookCall() hook.Call {
 		call.Dir = "."
 	}
 	return call
+}
+
+// checkpoint notes where a session stands for the runs that it works on: the one whose
+// attempt it is, else all of the project that are open and on record here. A project that
+// was never worked on with reprise has no place for it.
+func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) {
+	root, _ := project.Locate(dir)
+	own := a.env("REPRISE_PROJECT")
+	if own != "" {
+		root = own
+	}
+	store, err := durable.Open(root, durable.Options{})
+	if err != nil {
+		return
+	}
+	defer store.Release()
+	logs, err := store.Logs()
+	if c.ID == "" || err != nil || len(logs) == 0 {
+		return
+	}
+	read, err := project.Read(ctx, root, project.Options{Now: a.now()})
+	if err != nil {
+		return
+	}
+	var refs []reprise.Ref
+	for _, r := range read.Runs {
+		if r.State.Begun() && slices.Contains(logs, journal.Name(r.Ref)) && (own == "" || r.ID == a.env("REPRISE_RUN")) {
+			refs = append(refs, r.Ref)
+		}
+	}
+	if len(refs) > 0 && ctx.Err() == nil {
+		_ = journal.Post(store.Dir(), refs, c) // there is nobody to tell
+	}
 }
 
 // interrupted says what was interrupted in a folder: first in a line, from the files

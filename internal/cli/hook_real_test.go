@@ -25,6 +25,9 @@ var headless = map[string][]string{
 	"copilot":  {"-p", "hello", "--allow-all-tools"},
 }
 
+// twoSteps is a workflow that can be left in the middle.
+const twoSteps = "name: parts\nsteps:\n  - id: a\n    command: [\"true\"]\n  - id: b\n    needs: [a]\n    command: [\"true\"]\n"
+
 // linked puts this test binary, as the program, into a folder of its own.
 func linked(t *testing.T) string {
 	t.Helper()
@@ -107,21 +110,34 @@ func TestAC_real_a_new_session_is_told_what_was_interrupted(t *testing.T) {
 				if err := os.CopyFS(rig.Dir, os.DirFS("../../examples/longrun")); err != nil {
 					t.Fatal(err)
 				}
-				run := func(name string, args ...string) string { return inRig(t, rig, name, args...) }
+				run := func(name string, args ...string) string { return inRig(t, rig, program, name, args...) }
 				run("git", "init", "-q")
+				if err := os.WriteFile(filepath.Join(rig.Dir, "flow.yaml"), []byte(twoSteps), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				run(program, "run", "flow.yaml", "--id", "one", "--until", "a", "--mode", "autopilot", "--trust")
 				trustFolder(t, rig)
 				before := settingsIn(t, rig.Home, rig.Dir)
 				run(program, "hook", "install", p.Name, scope)
 				installed := settingsIn(t, rig.Home, rig.Dir)
 				run(program, "hook", "install", p.Name, scope)
-				if again := settingsIn(t, rig.Home, rig.Dir); maps.Equal(installed, before) || !maps.Equal(installed, again) {
-					t.Errorf("installing gave %v, and again %v", installed, again)
+				again := settingsIn(t, rig.Home, rig.Dir)
+				if maps.Equal(installed, before) {
+					t.Error("installing changed nothing")
+				}
+				for name := range again {
+					if again[name] != installed[name] {
+						t.Errorf("installing again changed %s from %q to %q", name, installed[name], again[name])
+					}
 				}
 				out := run(rig.Program, headless[p.Name]...)
 				seen := firstRequest(rig)
 				if !strings.Contains(seen, interruptedHere) || !strings.Contains(seen, "checkout") {
 					at := max(strings.Index(seen, "reprise: "), 0)
 					t.Errorf("the first request of %d holds no briefing: %.600s\n%s", len(rig.Model.Requests()), seen[at:], out)
+				}
+				if inbox := rig.File(".reprise/inbox"); !strings.Contains(inbox, `"cli":"`+p.Name+`"`) {
+					t.Errorf("the session left no checkpoint: %q", inbox)
 				}
 				run(program, "hook", "uninstall", p.Name, scope)
 				after := settingsIn(t, rig.Home, rig.Dir)
@@ -173,12 +189,12 @@ func TestAC_real_a_plugin_tells_what_was_interrupted(t *testing.T) {
 		if err := os.CopyFS(rig.Dir, os.DirFS("../../examples/longrun")); err != nil {
 			t.Fatal(err)
 		}
-		out := ""
+		out, program := "", linked(t)
 		for _, args := range append(way.first, append(slices.Clone(headless[p.Name]), way.args...)) {
 			for i := range args {
 				args[i] = strings.Replace(args[i], "DIR", dir, 1)
 			}
-			out += inRig(t, rig, rig.Program, args...)
+			out += inRig(t, rig, program, rig.Program, args...)
 		}
 		if seen := firstRequest(rig); !strings.Contains(seen, interruptedHere) {
 			t.Errorf("the first request holds no briefing: %.600s\n%s", seen, out)
@@ -199,14 +215,14 @@ func firstRequest(rig *agenttest.Rig) string {
 	return ""
 }
 
-// inRig runs a command as the agent would be, with this program on its PATH.
-func inRig(t *testing.T, rig *agenttest.Rig, name string, args ...string) string {
+// inRig runs a command as the agent would be, with a program of ours on its PATH.
+func inRig(t *testing.T, rig *agenttest.Rig, program, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.WaitDelay = rig.Dir, 5*time.Second
-	cmd.Env = append(rig.Environ(), "PATH="+filepath.Dir(linked(t))+":"+os.Getenv("PATH"))
+	cmd.Env = append(rig.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s %v: %v\n%s", name, args, err, out)
