@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -298,8 +299,9 @@ func TestO3_the_first_answer_counts_while_somebody_works(t *testing.T) {
 }
 
 // TestO3_an_answer_that_was_kept_is_not_asked_for_again leaves an answer in the
-// inbox of an engine that died: whoever looks knows of it, nobody is asked again,
-// no other answer comes before it, and whoever resumes goes on with it.
+// inbox of an engine that died: whoever looks knows of it, nobody is asked again, no other
+// answer comes before it, and whoever resumes goes on with the last one. After that it is
+// said what used it.
 func TestO3_an_answer_that_was_kept_is_not_asked_for_again(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))
@@ -324,11 +326,25 @@ func TestO3_an_answer_that_was_kept_is_not_asked_for_again(t *testing.T) {
 	if after := files(t, e.Dir); !maps.EqualFunc(before, after, bytes.Equal) {
 		t.Error("looking changed something")
 	}
-	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "stop"}); err == nil || !strings.Contains(err.Error(), `answered before: "go on"`) {
-		t.Errorf("another answer: %v", err)
+	for _, answer := range []string{"stop", "go on"} {
+		if err := e.Answer(t.Context(), ref, map[string]string{"ok": answer}); err != nil {
+			t.Errorf("another answer: %v", err)
+		}
+	}
+	var said []string
+	for _, ev := range events(t, e.Dir, ref) {
+		if ev.Kind == reprise.QuestionAnswered {
+			said = append(said, ev.Text)
+		}
+	}
+	if !slices.Equal(said, []string{"go on", "stop: not now", "go on"}) {
+		t.Errorf("said: %q", said)
 	}
 	sum := goes(t, e, ref)
 	if sum.State != reprise.Complete || effects(t, e) != 1 || get(t, e.Dir, ".reprise/inbox") != "" {
 		t.Errorf("%+v, %d effects, the inbox holds %q", sum, effects(t, e), get(t, e.Dir, ".reprise/inbox"))
+	}
+	if err := e.Answer(t.Context(), ref, map[string]string{"ok": "stop"}); err == nil || !strings.Contains(err.Error(), `answered before: "go on", and ok used that`) {
+		t.Errorf("after it was used: %v", err)
 	}
 }

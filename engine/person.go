@@ -234,12 +234,8 @@ func answeredError(id, answer, used string) error {
 
 func sameAnswer(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
-// mayChange tells why an answer cannot be replaced: something used it, or the files would
-// keep the one they have.
+// mayChange tells why the files would keep the answer that they have.
 func (w *work) mayChange(ctx context.Context, q *reprise.Question, ev reprise.Event) error {
-	if q.Applied {
-		return answeredError(q.ID, q.Answer, w.usedBy(q))
-	}
 	before, err := reprise.Load(w.layout, w.led.Files(), w.ref)
 	if err != nil {
 		return err
@@ -252,23 +248,37 @@ func (w *work) mayChange(ctx context.Context, q *reprise.Question, ev reprise.Ev
 		return err
 	}
 	if now := run.Question(q.ID); now == nil || now.Answered && !sameAnswer(now.Answer, ev.Text) {
-		return fmt.Errorf("%w; its files keep the first answer", answeredError(q.ID, q.Answer, w.usedBy(q)))
+		return fmt.Errorf("%w; its files keep that", answeredError(q.ID, q.Answer, ""))
 	}
 	return nil
 }
 
-// usedBy names what used the answer to a question, as far as the journal tells.
-func (w *work) usedBy(q *reprise.Question) string {
-	for i := len(w.events) - 1; i >= 0; i-- {
-		if ev := &w.events[i]; ev.Kind == reprise.AnswerApplied && ev.Question == q.ID && ev.Step != "" {
-			return ev.Step
+// used reports whether something used the answer to a question, and names it as far as
+// the journal tells. Where only the files call it used, what was started since it was
+// given used it: some call an answer used as soon as it is written down.
+func (w *work) used(q *reprise.Question) (by string, used bool) {
+	if by = w.due[q.ID]; by != "" || !q.Applied {
+		return by, by != ""
+	}
+	for _, ev := range slices.Backward(w.events) {
+		switch {
+		case ev.Kind == reprise.StepStarted:
+			by = ev.Step
+		case ev.Question != q.ID:
+		case ev.Kind == reprise.QuestionAnswered:
+			return by, by != ""
+		case ev.Kind == reprise.AnswerApplied:
+			return first(ev.Step, q.By), true
+		case ev.Kind == reprise.AnswerWithdrawn, ev.Kind == reprise.QuestionSkipped:
+			return "", true
 		}
 	}
-	return q.By
+	return q.By, true
 }
 
 // wellGiven checks answers and gives them as they are recorded: each to a known question
-// that takes it, and has no other answer unless that may be changed.
+// that takes it, and whose answer, if it has another one, nothing used yet. While somebody
+// works on the project, change is false: they may be using the answer it has.
 func (w *work) wellGiven(answers map[string]string, change bool) (map[string]string, error) {
 	out := map[string]string{}
 	for _, id := range slices.Sorted(mapKeys(answers)) {
@@ -280,8 +290,14 @@ func (w *work) wellGiven(answers map[string]string, change bool) (map[string]str
 		if err != nil {
 			return nil, err
 		}
-		if q.Answered && !sameAnswer(q.Answer, text) && (!change || q.Applied) {
-			return nil, answeredError(id, q.Answer, w.usedBy(&q))
+		if q.Answered && !sameAnswer(q.Answer, text) {
+			by, used := w.used(&q)
+			switch {
+			case used:
+				return nil, answeredError(id, q.Answer, by)
+			case !change:
+				return nil, fmt.Errorf("%w; it can be changed once nobody works on the project", answeredError(id, q.Answer, ""))
+			}
 		}
 		out[id] = text
 	}

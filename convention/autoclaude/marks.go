@@ -112,8 +112,8 @@ func readEscalation(text string) reprise.Question {
 		switch {
 		case strings.HasPrefix(line, "# "):
 			q.Text, q.Answer, q.Answered, q.Applied, answering = oneLine(line[2:], 300), "", false, false, false
-		case line == headAnswer:
-			q.Answered, answering = true, true
+		case line == headAnswer: // the last one counts
+			q.Answer, q.Answered, answering = "", true, true
 		case line == headApplied:
 			q.Applied, answering = q.Answered, false
 		case answering:

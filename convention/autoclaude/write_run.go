@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"reflect"
 	"strings"
 
 	"reprise"
@@ -256,7 +257,7 @@ func (w *writer) recordEscalation() {
 			w.cannot("QA asked nothing")
 			return
 		}
-		if !q.Answered {
+		if !q.Applied {
 			add, why = headAnswer+"\n\n"+strings.ReplaceAll("\n"+text, "\n#", "\n #")[1:], "what a person said"
 		}
 	default:
@@ -271,7 +272,9 @@ func (w *writer) recordEscalation() {
 	if head != "" {
 		head += "\n\n"
 	}
-	w.rewrite(askQA, head+add+"\n", why)
+	if now := readEscalation(head + add + "\n"); !reflect.DeepEqual(now, q) { // else it was said before
+		w.rewrite(askQA, head+add+"\n", why)
+	}
 }
 
 func approves(answer string) bool {

@@ -42,7 +42,12 @@ func (rec *recording) asked() []line {
 	if before != nil && !before.Answered {
 		return nil
 	}
-	ev := &rec.ev
+	return []line{rec.escalation(rec.ev, before != nil)}
+}
+
+// escalation is the line that asks the question in the words of an event; again takes
+// back what was said before it.
+func (rec *recording) escalation(ev reprise.Event, again bool) line {
 	o := splice.Object{
 		{Key: "escalation_id", Value: rec.questionID()}, {Key: "escalation_type", Value: "decision"}, {Key: "severity", Value: "warning"},
 		{Key: "description", Value: plain(ev.Text, maxText)}, {Key: "requires_response", Value: true},
@@ -57,24 +62,25 @@ func (rec *recording) asked() []line {
 	if ev.Closed {
 		o = append(o, splice.Member{Key: "closed", Value: true})
 	}
-	if before != nil {
+	if again {
 		o = append(o, splice.Member{Key: askedAgain, Value: true})
 	}
 	l := rec.line("escalation", append(o, rec.about("", "")...))
 	if s := rec.run.Step(ev.Step); s != nil {
 		l.task = s.ID
 	}
-	return []line{l}
+	return l
 }
 
 // answered records what a person said, in the event that the reader of the
-// question looks for.
+// question looks for. Until its answer is used, an escalation takes another one: it is
+// asked again first, which takes back what was said before.
 func (rec *recording) answered() ([]line, error) {
 	q := rec.question()
 	switch {
 	case q == nil:
 		return nil, ledger.Cannot("no question %q is on record", doc.Clip(rec.ev.Question, 60))
-	case q.Answered:
+	case q.Answered && (q.Applied || stateAsks(q) || q.Answer == plain(rec.ev.Text, maxText)):
 		return nil, nil
 	}
 	answer := doc.Fold(rec.ev.Text)
@@ -105,6 +111,10 @@ func (rec *recording) answered() ([]line, error) {
 	case aboutTask && q.ID == "blocked-"+task:
 		resolved.word = "task-unblocked"
 		return []line{resolved}, nil
+	case q.Answered:
+		asked := reprise.Event{Text: q.Text, Options: q.Options, Closed: q.Closed, Step: q.Subject}
+		resolved.at = resolved.at.Add(1)
+		return []line{rec.escalation(asked, true), resolved}, nil
 	}
 	return []line{resolved}, nil
 }

@@ -38,8 +38,12 @@ func (w *longRunRecorder) question() {
 	}
 	at, q := &w.l.asked[i], &w.l.run.Questions[i]
 	open := placeholder(at.response.Value)
+	text := ledger.MarkdownLine(w.ev.Text, 2000)
+	// The convention marks an answer applied as soon as it is written: the journal tells
+	// whether something used it.
+	changes := w.ev.Kind == reprise.QuestionAnswered && text != "" && !open && text != q.Answer
 	switch {
-	case q.Answered && q.Applied:
+	case q.Answered && q.Applied && !changes:
 		return
 	case w.ev.Kind == reprise.QuestionSkipped:
 		w.entry(at, at.status, "Status", "skipped")
@@ -48,8 +52,7 @@ func (w *longRunRecorder) question() {
 		w.Fail(ledger.Cannot("question %s has no answer", id))
 		return
 	}
-	// What a person wrote there before stays.
-	if text := ledger.MarkdownLine(w.ev.Text, 2000); text != "" && w.ev.Kind == reprise.QuestionAnswered && open {
+	if changes || open && text != "" && w.ev.Kind == reprise.QuestionAnswered {
 		w.entry(at, at.response, "Response", text)
 	}
 	w.entry(at, at.status, "Status", "answered")

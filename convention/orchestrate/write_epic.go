@@ -326,7 +326,7 @@ func (c *recorder) epicAnswer(item ledger.Value) {
 	now, name := item.In("status").Plain(), ledger.Line(c.ev.Question, 60)
 	switch {
 	case stateWord(now).Closed():
-	case c.ev.Kind == reprise.QuestionAnswered && doc.Fold(now) != answeredWord:
+	case c.ev.Kind == reprise.QuestionAnswered:
 		c.Set(item.In("status"), answeredWord)
 		c.because(item, "answered: %s", name)
 		c.Set(item.In("answer"), c.ev.Text)

@@ -137,7 +137,7 @@ func (rec *recorder) answer() {
 	case q == nil:
 		rec.cannot("no question %q is on record", doc.Clip(rec.ev.Question, 60))
 		return
-	case !applied && q.Answered, applied && q.Applied:
+	case q.Applied, q.Answered && !applied && !rec.replaces(q):
 		return
 	case applied && !q.Answered:
 		rec.cannot("question %q has no answer on record", doc.Clip(q.ID, 60))
@@ -151,6 +151,12 @@ func (rec *recorder) answer() {
 	default:
 		rec.answerIndex(q)
 	}
+}
+
+// replaces reports whether an event gives another answer than the one on record.
+func (rec *recorder) replaces(q *reprise.Question) bool {
+	text := undress(cell(rec.ev.Text, 1000))
+	return rec.ev.Kind == reprise.QuestionAnswered && filled(text) && text != q.Answer
 }
 
 // decidedNode reports whether a question that is no longer asked was a decision
@@ -189,6 +195,8 @@ func (rec *recorder) answerIndex(q *reprise.Question) {
 	s.setRow(questionTable, q.ID, "answered", "Status")
 	if t.Column(answerColumns...) >= 0 {
 		s.setRow(questionTable, q.ID, text, answerColumns...)
+	} else if q.Answered && q.Answer != "" {
+		s.setRow(answerTable, q.ID, text, answerColumns...)
 	} else if filled(text) {
 		s.addRow(answerTable, map[string]string{"ID/Question ID/Gap ID": q.ID, strings.Join(answerColumns, "/"): text})
 	}

@@ -251,7 +251,26 @@ func (rec *recorder) answerContext(q *reprise.Question) {
 	if t == nil {
 		return
 	}
-	t.addRow("User Answers", []string{"Gap ID", "Question", "Answer"}, []string{q.ID, cell(q.Text, 500), text})
+	if q.Answered {
+		t.setAnswer(q.Source.Line, text)
+	} else {
+		t.addRow("User Answers", []string{"Gap ID", "Question", "Answer"}, []string{q.ID, cell(q.Text, 500), text})
+	}
 	t.front()
 	t.f.Because("keep the answer to %s", q.ID)
+}
+
+// setAnswer replaces the answer in the row at a line, in whichever round that is.
+func (t *contextEdit) setAnswer(line int, text string) {
+	for _, s := range t.f.Doc().Sections() {
+		for _, table := range s.Tables() {
+			name := column(table, answerColumns...)
+			for _, row := range table.Rows {
+				if name != "" && row[0].Line == line {
+					t.f.Do(func(m *splice.Markdown) error { return m.SetCell(splice.Where{Line: line}, splice.Row{}, name, text) })
+					return
+				}
+			}
+		}
+	}
 }
