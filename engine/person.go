@@ -253,10 +253,10 @@ func (w *work) mayChange(ctx context.Context, q *reprise.Question, ev reprise.Ev
 	return nil
 }
 
-// used reports whether something used the answer to a question, and names it as far as
+// usedAnswer reports whether something used the answer to a question, and names it as far as
 // the journal tells. Where only the files call it used, what was started since it was
 // given used it: some call an answer used as soon as it is written down.
-func (w *work) used(q *reprise.Question) (by string, used bool) {
+func (w *work) usedAnswer(q *reprise.Question) (by string, used bool) {
 	if by = w.due[q.ID]; by != "" || !q.Applied {
 		return by, by != ""
 	}
@@ -291,7 +291,7 @@ func (w *work) wellGiven(answers map[string]string, change bool) (map[string]str
 			return nil, err
 		}
 		if q.Answered && !sameAnswer(q.Answer, text) {
-			by, used := w.used(&q)
+			by, used := w.usedAnswer(&q)
 			switch {
 			case used:
 				return nil, answeredError(id, q.Answer, by)
