@@ -161,10 +161,25 @@ func (d Doubt) about(r *reprise.Run, text string) Doubt {
 	}
 }
 
-// askUnrecorded adds what a person is asked about a run without a journal.
-func (v *View) askUnrecorded() {
+// tellUnrecorded adds what can be told of a run without a journal: what a person is
+// asked, and where its files say that its work was accepted.
+func (v *View) tellUnrecorded() {
 	v.Doubts = doubts(v)
 	v.Run.Asks = v.asks()
+	v.tellCommitted()
+}
+
+// tellCommitted adds to an open run that was begun here the commits in which its files
+// say that its work was accepted: the journal that tells so may be lost.
+func (v *View) tellCommitted() {
+	if !v.Run.FromFile || !v.Run.State.Open() {
+		return
+	}
+	for i := range v.Run.Steps {
+		if s := &v.Run.Steps[i]; s.Status == reprise.Done && len(s.Commits) > 0 && !s.Pieces {
+			s.Accepted = &reprise.Acceptance{Commit: s.Commits[len(s.Commits)-1]}
+		}
+	}
 }
 
 // asks lists what a person is asked before anything is started, and was not asked yet.

@@ -21,7 +21,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	home := homeAt(map[string]*home{}, j.Root)
 	if home == nil {
 		for _, r := range runs {
-			j.views[r].askUnrecorded()
+			j.views[r].tellUnrecorded()
 		}
 		return
 	}
@@ -61,7 +61,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		}
 		name := journal.Name(r.Ref)
 		if !slices.Contains(home.names, name) {
-			v.askUnrecorded()
+			v.tellUnrecorded()
 			continue
 		}
 		if s.account, err = journal.ReadAccount(store, name); err != nil {

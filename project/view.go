@@ -301,6 +301,7 @@ func (v *View) tellLanded(fsys fs.FS) {
 	if !r.State.Open() {
 		return
 	}
+	v.tellCommitted()
 	for i := range r.Steps {
 		s, h := &r.Steps[i], hist.Step(r.Steps[i].ID)
 		if h.Held != nil {

@@ -12,10 +12,13 @@ import (
 // damage is what is wrong in one file of events. The first few places are
 // kept, the rest is counted: a log may be garbage from end to end.
 type damage struct {
-	kept    []reprise.Finding
-	counts  map[string]int
-	nuls    bool   // NUL bytes stand in it
-	refused string // why it could not be read, or not wholly; "" if it was
+	kept   []reprise.Finding
+	counts map[string]int
+	nuls   bool // NUL bytes stand in it
+	// told tells that a line has the type, the task or the time of an event, replaced that
+	// a line is whole and no event at all.
+	told, replaced bool
+	refused        string // why it could not be read, or not wholly; "" if it was
 }
 
 // keptPerCode leaves room for the closing line within what a Reader lists.

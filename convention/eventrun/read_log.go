@@ -129,9 +129,13 @@ func (lr *logReader) read(file int32, name string) *damage {
 		before := lr.events
 		lr.stream(in)
 		in.Close()
-		if lr.damage.nuls && lr.events == before {
+		switch {
+		case lr.damage.told:
+		case lr.damage.nuls:
 			// How many events stood there, nobody can tell.
 			lr.damage.refused = "holds no event, only what a power cut leaves"
+		case lr.damage.replaced || lr.events != before:
+			lr.damage.refused = "holds no event: something else was written in its place"
 		}
 	}
 	if lr.untimed > 0 {
@@ -290,6 +294,7 @@ func (lr *logReader) salvage(text []byte, no int, torn bool) {
 	}
 	if err != io.EOF {
 		lr.damage.nuls = lr.damage.nuls || bytes.IndexByte(text, 0) >= 0
+		lr.damage.replaced = lr.damage.replaced || errors.Is(err, errNoEvent)
 		lr.wrong(reprise.CodeDamagedLine, no, explain(text, err, torn), "the write was probably cut off; only this line is lost")
 	} else if !tidy {
 		lr.untidy(no)
@@ -419,19 +424,21 @@ func (lr *logReader) event(raw []byte, no, sub int) bool {
 	if h.repeats != "" {
 		lr.wrong(reprise.CodeDuplicateKey, no, fmt.Sprintf("key %q stands twice in one event; the last one counts", h.repeats), "")
 	}
+	w := lr.word(h.types[:])
+	id := bytes.TrimSpace(firstOf(h.tasks[:]...))
+	if len(id) == 0 && h.details != nil {
+		id = bytes.TrimSpace(firstOf(scalarAt(h.details, taskKeys[0]), scalarAt(h.details, taskKeys[2])))
+	}
 	at := firstOf(h.times[:]...)
-	if next, ok := parseInstant(at); ok {
+	next, ok := parseInstant(at)
+	lr.damage.told = lr.damage.told || w != nil || len(id) > 0 || ok
+	if ok {
 		lr.now = next
 	} else {
 		lr.untimed++
 	}
 	if len(h.run) > 0 && string(h.run) != lr.runID {
 		lr.foreign(string(h.run), no)
-	}
-	w := lr.word(h.types[:])
-	id := bytes.TrimSpace(firstOf(h.tasks[:]...))
-	if len(id) == 0 && h.details != nil {
-		id = bytes.TrimSpace(firstOf(scalarAt(h.details, taskKeys[0]), scalarAt(h.details, taskKeys[2])))
 	}
 	var tk *task
 	switch {
