@@ -26,8 +26,10 @@ import (
 // *UnsafeError, *StaleError or *OptionError if nothing was started. What is left open,
 // failed or asked is no error; the summary says it.
 func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
-	if err := e.mayBegin(func() (*Preview, error) { return e.Preview(ctx, ref, c) }); err != nil {
-		return nil, err
+	if !c.Means().Shows { // to look at what is there needs no agent
+		if err := e.mayBegin(func() (*Preview, error) { return e.Preview(ctx, ref, c) }); err != nil {
+			return nil, err
+		}
 	}
 	e = e.orderly()
 	store, report, err := e.take(ctx)

@@ -85,13 +85,14 @@ func (a *app) known(remember bool) ([]string, error) {
 }
 
 // noted adds a project to the list where one is kept. Who only wants to look is told
-// where that fails, and looks all the same.
+// where that fails, and looks all the same; a list that cannot be read is for --known.
 func (a *app) noted(root string) {
 	list, err := settings.OpenProjects(settings.ProjectsFile(a.env))
-	if err == nil && list.Kept() {
-		if root, err = filepath.Abs(root); err == nil {
-			err = list.Note(root, a.now())
-		}
+	if err != nil || !list.Kept() {
+		return
+	}
+	if root, err = filepath.Abs(root); err == nil {
+		err = list.Note(root, a.now())
 	}
 	if err != nil {
 		fmt.Fprintf(a.err, "reprise: %s\n", plain(err.Error()))
