@@ -258,7 +258,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	}
 	document := checkDocument(found, list, flags.mode)
 	return a.print(document, func(p *page) {
-		p.full = flags.full || flags.mode == string(engine.Preflight)
+		p.full, p.who = flags.full || flags.mode == string(engine.Preflight), a.whoDoes(found.Root)
 		if len(list) > 1 {
 			p.candidates(list)
 		} else {

@@ -395,6 +395,7 @@ func (s *job) follow(p *page, j judged, how engine.Approach, choice *engine.Choi
 
 // pickWay shows the run and lets a person choose.
 func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, bool, error) {
+	p.who = s.whoDoes(s.root)
 	p.decision(j)
 	p.gap()
 	options := j.d.Options(j.run)

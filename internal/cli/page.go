@@ -26,6 +26,8 @@ type page struct {
 	// asking is set where a person is prompted and the work starts on a yes;
 	// without it the same text is part of a report that starts nothing.
 	asking bool
+	// who tells who does the work of a role, nil where nobody asked.
+	who func(role string) string
 	// full shows everything: every file, every step, the whole plan.
 	full bool
 }

@@ -49,6 +49,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 // picker shows the runs of which one is to be chosen.
 func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 	v := a.page(a.out)
+	v.who = a.whoDoes(found.Root)
 	names, verdicts, projects := 0, 0, 0
 	for _, j := range list {
 		names = max(names, min(32, width(plain(j.name))))

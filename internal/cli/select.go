@@ -45,19 +45,46 @@ func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) 
 	return project.Judge(ctx, root, opts)
 }
 
+// settings reads what counts in a project: of a file that is not trusted nothing does.
+func (a *app) settings(root string) (*settings.Settings, *settings.Untrusted, error) {
+	trust, err := settings.OpenTrust(settings.TrustFile(a.env))
+	if err != nil {
+		return nil, nil, err
+	}
+	if root, err = filepath.Abs(root); err != nil {
+		return nil, nil, err
+	}
+	return settings.Load(settings.Options{User: settings.UserFile(a.env), Project: root, Trust: trust})
+}
+
 // hide takes the secrets that are known out of a text: those of the environment and
 // of the settings. Settings that cannot be read, or are not trusted, name none.
 func (a *app) hide(root string) func(string) string {
-	set := settings.Default()
-	if trust, err := settings.OpenTrust(settings.TrustFile(a.env)); err == nil {
-		if abs, err := filepath.Abs(root); err == nil {
-			root = abs
-		}
-		if read, _, err := settings.Load(settings.Options{User: settings.UserFile(a.env), Project: root, Trust: trust}); err == nil {
-			set = read
-		}
+	set, _, err := a.settings(root)
+	if err != nil {
+		set = settings.Default()
 	}
 	return redact.New(set.Known(os.Environ())).String
+}
+
+// whoDoes tells who does the work of a role in a project.
+func (a *app) whoDoes(root string) func(role string) string {
+	set, untrusted, err := a.settings(root)
+	return func(role string) string {
+		if err != nil {
+			return "unknown: the settings cannot be read; `reprise doctor` tells why"
+		}
+		agent, missing := set.For(role)
+		switch {
+		case missing == nil && agent.Model != "":
+			return agent.Name + ", model " + agent.Model
+		case missing == nil:
+			return agent.Name
+		case untrusted != nil:
+			return "unknown: " + settings.FileName + " is not trusted yet, and `reprise resume` asks about that"
+		}
+		return "nobody: no agent is set for @" + role + "; `reprise init` sets one"
+	}
 }
 
 // args turns a mistake in the arguments into a usage error.
