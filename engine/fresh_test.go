@@ -438,7 +438,7 @@ func freshKills(t *testing.T, name, dir string, ref reprise.Ref) map[string]int 
 	var undecided, points []int
 	for n := 0; n <= last; n++ {
 		switch {
-		case n >= decision-1 && ((n-decision+1)%4 == offset || os.Getenv("REPRISE_MATRIX") != ""):
+		case n >= decision-1 && ((n-decision+1)%4 == offset || os.Getenv("REPRISE_MATRIX") != "" || sample.All()):
 			points = append(points, n)
 		case n < decision-1 && (n%45 == 0 || os.Getenv("REPRISE_MATRIX") == "all"):
 			undecided = append(undecided, n) // nothing of it is decided yet

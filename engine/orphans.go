@@ -80,8 +80,8 @@ func (e *Engine) take(ctx context.Context) (*durable.Store, *durable.Report, err
 		reason := fmt.Sprintf("an undo was begun here and not ended; `reprise undo %s` ends it", report.PendingUndo)
 		err = errors.Join(&UnsafeError{Run: "anything here", Reasons: []string{reason}}, store.Release())
 	}
-	for err == nil && len(e.holders()) > 0 {
-		// It closed its files, so the lease did not wait for it.
+	for err == nil && len(proc.Holders("", e.Dir)) > 0 {
+		// The lease is ours: what still works closed its files.
 		if stays := v.wait(ctx, &durable.HeldError{Path: durable.LockPath}); stays != nil {
 			err = errors.Join(stays, store.Release())
 		}

@@ -77,26 +77,28 @@ func (t table) descriptors(pid int, base string, target os.FileInfo, each func(f
 	return err
 }
 
-// Holders finds what keeps a project busy: the processes that hold a flock on its
-// lock file, because they took it or inherited it, those that an attempt in the
-// project started (REPRISE_PROJECT in their environment), and all below them. One
-// that only has the file open, to look at it or to try, is not among them, nor are
-// our own process and those above it.
+// Holders finds what keeps a project busy: the processes that an attempt in the project
+// started (REPRISE_PROJECT in their environment), those that hold a flock on its lock
+// file, because they took it or inherited it, and all below them. One that only has the
+// file open, to look at it or to try, is not among them, nor are our own process and
+// those above it. Nobody holds a file that is not there: file "" asks for attempts alone.
 func Holders(file, project string) []Process {
 	t := system()
-	lock, _ := os.Stat(file) // nil without a lock file: then nobody holds it
+	lock, _ := os.Stat(file)
 	folder, _ := os.Stat(project)
 	return t.below(func(pid int, s stat) bool {
-		holds := false
-		_ = t.descriptors(pid, filepath.Base(file), lock, func(fd string) {
-			info, err := os.ReadFile(t.file(pid, "fdinfo", fd))
-			holds = holds || err == nil && bytes.Contains(info, []byte("FLOCK"))
-		}) // of another user, or gone: nothing that we could signal
-		if holds {
+		at, err := os.Stat(t.variable(pid, "REPRISE_PROJECT"))
+		if err == nil && folder != nil && os.SameFile(at, folder) {
 			return true
 		}
-		at, err := os.Stat(t.variable(pid, "REPRISE_PROJECT"))
-		return err == nil && folder != nil && os.SameFile(at, folder)
+		holds := false
+		if lock != nil {
+			_ = t.descriptors(pid, filepath.Base(file), lock, func(fd string) {
+				info, err := os.ReadFile(t.file(pid, "fdinfo", fd))
+				holds = holds || err == nil && bytes.Contains(info, []byte("FLOCK"))
+			}) // of another user, or gone: nothing that we could signal
+		}
+		return holds
 	})
 }
 
