@@ -194,11 +194,18 @@ func Together(root string, list []*Judgement) *Judgement {
 // Nothing is the outcome where no run is meant: there is nothing, or that cannot be
 // told, since there is no run and a place where one can be is not readable.
 func (r *Result) Nothing() reprise.Outcome {
-	hidden := func(f reprise.Finding) bool {
-		return f.Code == reprise.CodePermission || f.Code == reprise.CodeUnreadable
-	}
-	if len(r.Runs) == 0 && slices.ContainsFunc(r.Findings, hidden) {
+	if len(r.Runs) == 0 && r.Hidden() != "" {
 		return reprise.OutcomeUnreadable
 	}
 	return reprise.OutcomeNothing
+}
+
+// Hidden tells why a place where a run can be is not readable, "" if all of them are.
+func (r *Result) Hidden() string {
+	for _, f := range r.Findings {
+		if f.Code == reprise.CodePermission || f.Code == reprise.CodeUnreadable {
+			return f.Message
+		}
+	}
+	return ""
 }

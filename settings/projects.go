@@ -50,16 +50,20 @@ func OpenProjects(file string) (*Projects, error) {
 
 func seenIn(data []byte) (list []seen) {
 	for line := range strings.Lines(string(data)) {
-		version, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		when, quoted, _ := strings.Cut(rest, " ")
-		at, bad := time.Parse(time.RFC3339, when)
-		path, err := strconv.Unquote(quoted)
-		if version == "v1" && bad == nil && err == nil && filepath.IsAbs(path) {
-			list = append(list, seen{path, at})
+		if s, ok := parseSeen(line); ok {
+			list = append(list, s)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b seen) int { return b.at.Compare(a.at) })
 	return list
+}
+
+func parseSeen(line string) (seen, bool) {
+	version, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+	when, quoted, _ := strings.Cut(rest, " ")
+	at, bad := time.Parse(time.RFC3339, when)
+	path, err := strconv.Unquote(quoted)
+	return seen{path, at}, version == "v1" && bad == nil && err == nil && filepath.IsAbs(path)
 }
 
 // Kept reports whether the person asked for the list.
@@ -74,21 +78,22 @@ func (p *Projects) Paths() (paths []string) {
 }
 
 // Note keeps that a project was worked in. Once it returns nil that is durable; of two
-// notes within an hour the first stays.
+// notes within an hour the first stays. Lines that cannot be read stay.
 func (p *Projects) Note(path string, at time.Time) error {
-	is := func(s seen) bool { return s.path == path }
-	if i := slices.IndexFunc(p.list, is); i >= 0 && at.Sub(p.list[i].at) < often {
+	if i := slices.IndexFunc(p.list, func(s seen) bool { return s.path == path }); i >= 0 && at.Sub(p.list[i].at) < often {
 		return nil
 	}
 	if p.file == "" {
 		return fmt.Errorf("keep the list of projects: there is no home folder to keep it in")
 	}
 	return durable.UpdatePrivate(p.file, func(old []byte) ([]byte, error) {
-		list := append(slices.DeleteFunc(seenIn(old), is), seen{path, at})
-		var out strings.Builder
-		for _, s := range list {
-			fmt.Fprintf(&out, "v1 %s %s\n", s.at.UTC().Format(time.RFC3339), strconv.Quote(s.path))
+		lines := slices.DeleteFunc(slices.Collect(strings.Lines(string(old))), func(line string) bool {
+			s, ok := parseSeen(line)
+			return ok && s.path == path
+		})
+		if n := len(lines); n > 0 {
+			lines[n-1] = strings.TrimSuffix(lines[n-1], "\n") + "\n"
 		}
-		return []byte(out.String()), nil
+		return fmt.Appendf([]byte(strings.Join(lines, "")), "v1 %s %s\n", at.UTC().Format(time.RFC3339), strconv.Quote(path)), nil
 	})
 }

@@ -267,7 +267,7 @@ func TestX2_X9_what_may_not_be_read_is_not_nothing(t *testing.T) {
 		{project, 0, "status", 40}, {project, 0, "check", 40}, {project, 0, "undo", 40}, {project, 0, "clean", 40},
 		{project, 0o111, "status", 40}, {project, 0o111, "check", 40}, {project, 0o111, "detect", 40}, {project, 0o111, "resume", 40},
 		{project, 0o444, "status", 40}, {project, 0o444, "check", 40}, {project, 0o444, "repair", 40},
-		{state, 0, "status", 40}, {state, 0, "check", 40}, {state, 0, "clean", 40}, {state, 0, "log", 40}, {state, 0, "brief", 40}, {state, 0, "repair", 40},
+		{state, 0, "status", 40}, {state, 0, "status --short", 40}, {state, 0, "check", 40}, {state, 0, "clean", 40}, {state, 0, "log", 40}, {state, 0, "brief", 40}, {state, 0, "repair", 40},
 		{".reprise", 0, "status", 0}, {".reprise", 0, "check", 11}, {".reprise", 0, "clean", 40}, {".reprise", 0, "undo", 40}, {".reprise", 0, "resume", 11},
 		{".reprise/journal", 0, "check", 11}, {".reprise/journal", 0, "log", 40},
 		{log, 0, "check", 11}, {log, 0, "log", 40},
@@ -318,6 +318,8 @@ func TestX2_X9_what_may_not_be_read_is_not_nothing(t *testing.T) {
 			switch tc.command {
 			case "status":
 				args = []string{"status", dir}
+			case "status --short":
+				args = []string{"status", "--short", dir}
 			case "clean", "repair":
 				args = append(args, "--yes")
 			case "resume":

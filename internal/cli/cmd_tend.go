@@ -249,7 +249,7 @@ func (a *app) newClean() *cobra.Command {
 		Short: "Give up a run: archive its state, reset statuses left in the middle",
 		Long: "Give up a run that will not be resumed: statuses that were left in the middle are\n" +
 			"reset, the state is moved to .reprise/archive (nothing is deleted), and both are\n" +
-			"logged. `reprise undo` brings it back.",
+			"logged. A list of tasks stays where it is. `reprise undo` brings it back.",
 		Example: "  reprise clean 004 --dry-run\n  reprise clean 004 --yes",
 	}
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.clean(ctx, flags, name) })

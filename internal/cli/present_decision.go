@@ -93,7 +93,7 @@ func (p *page) notices(j judged) {
 		if weighty++; weighty == 1 {
 			p.gap()
 		}
-		if weighty > decidingFindings && !p.full {
+		if weighty > decidingFindings {
 			continue
 		}
 		p.marked("", severityMarks[x.Severity], severityColours[x.Severity], findingWords(x)+" ["+x.Code+"]", linesSource)
@@ -101,7 +101,7 @@ func (p *page) notices(j judged) {
 			p.para("  to do: ", x.Hint, linesSource)
 		}
 	}
-	if n := weighty - decidingFindings; n > 0 && !p.full {
+	if n := weighty - decidingFindings; n > 0 {
 		p.line("  and %s", count(n, "more finding"))
 	}
 }

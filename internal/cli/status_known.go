@@ -30,6 +30,11 @@ func (a *app) short(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
+	if res.Nothing() == reprise.OutcomeUnreadable {
+		a.came(reprise.OutcomeUnreadable)
+		_, err := fmt.Fprintln(a.out, symbols[reprise.Unreadable]+" "+clip(res.Hidden(), 60))
+		return err
+	}
 	var parts []string
 	for _, state := range []reprise.State{reprise.Running, reprise.Interrupted, reprise.Waiting, reprise.Unreadable} {
 		n := 0
