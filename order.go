@@ -51,9 +51,9 @@ func (r *Run) Reasons() []Reason {
 // ByState gives runs in the order in which a person is shown them: what was interrupted
 // before what waits, what cannot be read and what was never begun. Runs of one state
 // stay as they are.
-func ByState(runs []*Run, state func(*Run) State) []*Run {
+func ByState[R any](runs []R, state func(R) State) []R {
 	out := slices.Clone(runs)
-	slices.SortStableFunc(out, func(a, b *Run) int { return cmp.Compare(urgency(state(a)), urgency(state(b))) })
+	slices.SortStableFunc(out, func(a, b R) int { return cmp.Compare(urgency(state(a)), urgency(state(b))) })
 	return out
 }
 

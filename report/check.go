@@ -29,6 +29,8 @@ type Check struct {
 type Checked struct {
 	Digest    string           `json:"digest" jsonschema:"of everything that was looked at; the verdict holds while it stays the same"`
 	Run       *Run             `json:"run" jsonschema:"the run the answer is about; null if nothing was interrupted"`
+	Says      string           `json:"says,omitempty" jsonschema:"the verdict in one sentence; absent where run is null"`
+	Next      string           `json:"next,omitempty" jsonschema:"the command that continues it; absent if none would"`
 	Decision  *Decision        `json:"decision" jsonschema:"null where run is"`
 	Plan      *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`
 	Steps     []Step           `json:"steps" jsonschema:"every step with what each ledger says of it and what it rests on"`
@@ -122,6 +124,7 @@ type Step struct {
 	Role     string         `json:"role"`
 	Status   reprise.Status `json:"status"`
 	Grade    reprise.Grade  `json:"grade,omitzero" jsonschema:"how well a done is founded; absent for other steps"`
+	Needs    []string       `json:"needs,omitempty" jsonschema:"ids of steps that must be closed first; absent if there are none"`
 	Claims   []Claim        `json:"claims"`
 	Evidence []Evidence     `json:"evidence"`
 }
@@ -283,7 +286,7 @@ func newUnit(u reprise.Unit) Unit { return Unit{u.ID, u.Path, u.Title, u.Phase, 
 
 func newStep(s *reprise.Step) Step {
 	out := Step{
-		ID: s.ID, Title: s.Title, Phase: s.Phase, Role: s.Role, Status: known(s.Status), Grade: s.Grade,
+		ID: s.ID, Title: s.Title, Phase: s.Phase, Role: s.Role, Status: known(s.Status), Grade: s.Grade, Needs: s.Needs,
 		Claims: make([]Claim, 0, len(s.Claims)), Evidence: make([]Evidence, 0, len(s.Evidence)),
 	}
 	for _, c := range s.Claims {

@@ -256,7 +256,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	if len(list) == 1 {
 		a.about(list[0].name)
 	}
-	document := checkDocument(found, list, flags.mode)
+	document := a.checkDocument(found, list, flags.mode)
 	return a.print(document, func(p *page) {
 		p.full, p.who = flags.full || flags.mode == string(engine.Preflight), a.whoDoes(found.Root)
 		if len(list) > 1 {
@@ -273,10 +273,13 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 }
 
 // checkDocument is about all runs that are meant, the first of them before the others.
-func checkDocument(found *project.Judgement, list []judged, mode string) report.Check {
+func (a *app) checkDocument(found *project.Judgement, list []judged, mode string) report.Check {
 	var runs []report.Checked
 	for _, j := range list {
-		runs = append(runs, report.NewChecked(j.digest(), j.run, j.d, j.o))
+		doc := report.NewChecked(j.digest(), j.run, j.d, j.o)
+		_, doc.Says = verdict(j)
+		doc.Next = a.nextCommand(j)
+		runs = append(runs, doc)
 	}
 	doc := report.NewCheck(found.Root, mode, found.Observed, runs...).About(found.Findings)
 	if v := found.Verified; v != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ func (a *app) newMCP() *cobra.Command {
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := mcp.Serve(cmd.Context(), os.Stdin, os.Stdout, ownVersion(), func(ctx context.Context, args ...string) (string, string, int) {
-				return a.within(ctx, dir, args)
+				return a.within(ctx, dir, args...)
 			})
 			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 				return nil // the client left
@@ -40,11 +41,11 @@ func (a *app) newMCP() *cobra.Command {
 
 // within runs a command of ours in a project and returns what it prints. Nobody is at
 // its keyboard.
-func (a *app) within(ctx context.Context, dir string, words []string) (out, told string, code int) {
+func (a *app) within(ctx context.Context, dir string, words ...string) (out, told string, code int) {
 	if verb := words[0]; verb != "status" {
 		words = append([]string{verb, "-C", dir}, words[1:]...)
 	} else {
-		words = append(words, dir)
+		words = append(slices.Clone(words), dir)
 	}
 	var said, beside bytes.Buffer
 	b := &app{in: strings.NewReader(""), out: &said, err: &beside, env: a.env, args: words}

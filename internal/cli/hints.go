@@ -94,7 +94,7 @@ func (a *app) decides(j judged) string {
 // nextCommand is the command that continues a run, "" where none would.
 func (a *app) nextCommand(j judged) string {
 	switch {
-	case a.code == exitNeedsAnswer:
+	case j.d.Outcome() == reprise.OutcomeAsk:
 		return a.decides(j)
 	case j.d.Action == reprise.Start:
 		return a.command("resume", j.name)

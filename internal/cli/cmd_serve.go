@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"reprise/internal/proc"
+	"reprise/internal/web"
+)
+
+type serveFlags struct {
+	listen  string
+	known   bool
+	actions bool
+	quiet   bool // no browser is opened
+}
+
+func (a *app) newServe() *cobra.Command {
+	var flags serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve [PATH...]",
+		Short: "Show the runs of one or many projects in a browser",
+		Long: "Serve a page about the runs of these projects, to this machine alone: the list, and of\n" +
+			"each run the verdict, its evidence, what is asked and what was recorded. It shows what\n" +
+			"status, check and log say, and changes nothing. The address holds a token, and\n" +
+			"nobody is answered without it; on a terminal the browser is opened with it.",
+		Example: "  reprise serve\n  reprise serve ~/projects/*\n  reprise serve --known --listen 127.0.0.1:8080",
+		Args:    args(cobra.ArbitraryArgs),
+	}
+	cmd.RunE = a.guarded(func(cmd *cobra.Command, dirs []string) error { return a.serve(cmd.Context(), dirs, flags) })
+	f := cmd.Flags()
+	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "the `address` to listen on; port 0 is one that is free")
+	f.BoolVar(&flags.known, "known", false, "show the projects you work in, where you keep a list of them")
+	f.BoolVar(&flags.quiet, "no-browser", false, "only print the address")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error {
+	var err error
+	switch {
+	case flags.known && len(dirs) > 0:
+		return misuse("--known shows the projects you work in; it takes no folder")
+	case flags.known:
+		if dirs, err = a.known(false); err != nil {
+			return err
+		}
+	case len(dirs) == 0:
+		dirs = []string{"."}
+	}
+	for i, dir := range dirs {
+		if dirs[i], err = filepath.Abs(dir); err != nil {
+			return err
+		}
+		if _, err := os.Stat(dirs[i]); err != nil {
+			return err
+		}
+	}
+	l, err := web.Listen(flags.listen)
+	if has[*web.AddressError](err) {
+		return misuse("--listen %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	server := web.New(web.Options{Dirs: dirs, Run: a.within, Actions: flags.actions, Now: a.now, Version: ownVersion()})
+	fmt.Fprintln(a.out, server.Address(l))
+	if _, is := a.terminal(a.out); is && !flags.quiet {
+		fmt.Fprintln(a.err, "Ctrl-C stops it.")
+		browse(server.Ticket(l), dirs)
+	}
+	return server.Serve(ctx, l)
+}
+
+// browse has the browser of this desktop open an address. Where there is none, the person
+// has the address on the terminal. The program is not one of a project's.
+func browse(address string, projects []string) {
+	name, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	case "linux":
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return
+		}
+	}
+	if at, err := proc.Find(name, os.Environ(), projects...); err == nil {
+		_ = exec.Command(at, args...).Start()
+	}
+}

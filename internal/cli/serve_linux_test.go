@@ -1,0 +1,101 @@
+package cli_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"reprise/report"
+)
+
+// browsed starts the program's server on some folders and lets a client in.
+func browsed(t *testing.T, dirs ...string) func(path string) string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"serve", "--no-browser"}, dirs...)...)
+	cmd.Env = append(os.Environ(), append(fixedNow, "REPRISE_TEST_PROGRAM=1")...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("it ends with %v", err)
+		}
+	})
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar, _ := cookiejar.New(nil)
+	client := &http.Client{Jar: jar}
+	get := func(path string) string {
+		t.Helper()
+		answer, err := client.Get("http://" + at.Host + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %v %.200s", path, answer.StatusCode, err, text)
+		}
+		return html.UnescapeString(string(text))
+	}
+	get("/?" + at.RawQuery)
+	return get
+}
+
+func TestThe_pages_say_what_the_commands_say(t *testing.T) {
+	t.Parallel()
+	dir := examplesCopy(t)
+	get := browsed(t, dir)
+	said := func(doc any, args ...string) {
+		t.Helper()
+		cmd := exec.Command(os.Args[0], append(args, "--json")...)
+		cmd.Env = append(os.Environ(), append(fixedNow, "REPRISE_TEST_PROGRAM=1")...)
+		out, _ := cmd.Output()
+		if err := json.Unmarshal(out, doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var status report.Status
+	said(&status, "status", dir)
+	list := get("/?state=all")
+	for _, r := range status.Runs {
+		var check report.Check
+		said(&check, "check", "-C", dir, r.Layout+":"+r.Path)
+		page := get("/run?project=0&run=" + url.QueryEscape(r.Layout+":"+r.Path))
+		want := append([]string{check.Says, check.Next, check.Digest}, check.Decision.Reasons...)
+		for _, s := range check.Steps {
+			want = append(want, s.ID, s.Title)
+		}
+		for _, f := range check.Findings {
+			want = append(want, f.Message, f.Source)
+		}
+		for _, text := range want {
+			if !strings.Contains(page, text) {
+				t.Errorf("the page of %s does not say %q", r.ID, text)
+			}
+		}
+		if !strings.Contains(list, r.Title) {
+			t.Errorf("%s is not listed", r.ID)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+// Keys, copying and ages. The pages work without any of it.
+const $ = (selector) => document.querySelector(selector);
+
+const help = $("#help");
+$("#help-button").hidden = false;
+$("#help-button").addEventListener("click", () => help.showModal());
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (button) await copy(button);
+});
+
+async function copy(button) {
+  const text = document.getElementById(button.dataset.copy).textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(document.getElementById(button.dataset.copy));
+    button.textContent = "Selected";
+  }
+  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+}
+
+// move puts the focus on the row that is n rows away from the one that has it.
+function move(n) {
+  const rows = [...document.querySelectorAll(".row")].filter((row) => row.offsetParent);
+  const at = rows.indexOf(document.activeElement);
+  const row = rows[Math.min(Math.max(at < 0 && n < 0 ? 0 : at + n, 0), rows.length - 1)];
+  row?.focus();
+  row?.scrollIntoView({ block: "nearest" });
+}
+
+const keys = {
+  j: () => move(1),
+  k: () => move(-1),
+  u: () => $("#up")?.click(),
+  c: () => $("[data-copy]")?.click(),
+  "/": () => $("#search") ? $("#search").select() : location.assign("/?focus=search"),
+  "?": () => help.showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+  if (event.target.closest("input, textarea, select")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const act = keys[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+if (new URLSearchParams(location.search).get("focus") === "search") $("#search")?.select();
+
+// prepare makes what needs this script usable, here and in what is loaded later.
+export function prepare(root) {
+  for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
+  age(root);
+}
+
+// age tells how long ago times are, in the words of the server.
+function age(root) {
+  for (const time of root.querySelectorAll("time[data-ago]")) {
+    const minutes = Math.floor((Date.now() - Date.parse(time.dateTime)) / 60000);
+    const hours = Math.floor(minutes / 60);
+    const text = minutes < 1 ? "just now" : hours < 1 ? `${minutes} min ago` : hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} days ago`;
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+prepare(document);
+setInterval(() => age(document), 20000);

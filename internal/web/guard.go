@@ -1,0 +1,109 @@
+package web
+
+import (
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// policy lets a page load what this server serves, and nothing else. Nothing inline is
+// run or applied, whatever a state file says.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// guarded lets a request through that comes from a page of ours, or from a person who
+// opens the address that was printed.
+func (s *Server) guarded(addr string, next http.Handler) http.Handler {
+	hosts := hostsOf(addr)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !slices.Contains(hosts, hostOf(r.Host)):
+			http.Error(w, "This server is not called that.", http.StatusMisdirectedRequest)
+		case !ours(r):
+			http.Error(w, "The request comes from another page.", http.StatusForbidden)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead && !(s.Actions && r.Method == http.MethodPost):
+			http.Error(w, "Nothing is changed from here; reprise serve --allow-actions allows it.", http.StatusMethodNotAllowed)
+		case r.URL.Query().Has("token"):
+			s.admit(w, r)
+		case !s.known(r):
+			http.Error(w, "Open the address that `reprise serve` printed; it holds the token.", http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// hostsOf are the names by which this machine is meant: those of the loopback, and the
+// address that was asked for. A name that an attacker's DNS points here is none of them.
+func hostsOf(addr string) []string {
+	return []string{"localhost", "127.0.0.1", "::1", hostOf(addr)}
+}
+
+// hostOf is a host without its port, which differs behind a tunnel.
+func hostOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+// ours tells that no other site made the request. What changes something must say where
+// it comes from; a page may also be opened from elsewhere, by whoever has the token.
+func ours(r *http.Request) bool {
+	origin, from := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
+	if origin != "" && origin != "http://"+r.Host {
+		return false
+	}
+	switch from {
+	case "same-origin":
+		return true
+	case "", "none":
+		return r.Method == http.MethodGet || r.Method == http.MethodHead || origin != ""
+	}
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// admit gives the cookie to who has the token, and takes the token out of the address.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	if !s.opens(query.Get("token")) {
+		http.Error(w, "That is not the token of this server. It may have been started again: open the address that it printed last.", http.StatusForbidden)
+		return
+	}
+	query.Del("token")
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.Redirect(w, r, (&url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/\\"), RawQuery: query.Encode()}).String(), http.StatusSeeOther)
+}
+
+// opens reports the token of the server, or a ticket that nobody used yet.
+func (s *Server) opens(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until, is := s.tickets[token]
+	delete(s.tickets, token)
+	return is && time.Now().Before(until) || same(token, s.token)
+}
+
+func (s *Server) known(r *http.Request) bool {
+	c, err := r.Cookie(cookieName(r))
+	return err == nil && same(c.Value, s.token)
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// cookieName tells the servers of one machine apart: cookies do not know about ports.
+func cookieName(r *http.Request) string {
+	_, port, _ := net.SplitHostPort(r.Host)
+	return "reprise" + port
+}

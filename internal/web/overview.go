@@ -1,0 +1,187 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/report"
+)
+
+// perPage is how many runs a page lists: more of them make a browser slow, and nobody
+// reads them.
+const perPage = 100
+
+// line is one run in the list.
+type line struct {
+	report.Run
+	Name, Link string
+	Folder     int    // the index of its project
+	Age        string // in words, "" if it is unknown
+}
+
+// group are runs of one project that stand together.
+type group struct {
+	folder
+	Lines []line
+}
+
+// asking is a question that waits for a person.
+type asking struct {
+	report.Question
+	Of   line
+	Link string
+}
+
+// choice is one way to narrow the list.
+type choice struct {
+	Word, Mark, Link string
+	Count            int
+	On               bool
+}
+
+// overview is the content of the first page.
+type overview struct {
+	Questions      []asking
+	Choices        []choice
+	Groups         []group
+	Search, State  string
+	Shown, Of      int
+	Earlier, Later string // addresses of the pages before and behind this one
+	Failed         []folder
+	Findings       []report.Finding
+}
+
+// overview lists the runs of all projects in the order one would resume them.
+func (s *Server) overview(r *http.Request) (frame, error) {
+	query := r.URL.Query()
+	o := overview{Search: query.Get("q"), State: query.Get("state")}
+	var all []line
+	folders := s.folders(r.Context())
+	for _, f := range folders {
+		if f.Why != nil {
+			o.Failed = append(o.Failed, f)
+			continue
+		}
+		o.Findings = append(o.Findings, f.Status.Findings...)
+		all = append(all, s.lines(f)...)
+	}
+	for _, l := range all {
+		for _, q := range slices.Concat(l.Questions, l.Asks) {
+			o.Questions = append(o.Questions, asking{q, l, l.Link + "#questions"})
+		}
+	}
+	o.choices(all)
+	list := slices.DeleteFunc(all, func(l line) bool { return !o.shows(l) })
+	o.Of = len(list)
+	at, _ := strconv.Atoi(query.Get("from"))
+	at = min(max(at, 0), len(list))
+	list = list[at:min(at+perPage, len(list))]
+	o.Shown = len(list)
+	if at > 0 {
+		o.Earlier = o.link("from", strconv.Itoa(max(0, at-perPage)))
+	}
+	if at+len(list) < o.Of {
+		o.Later = o.link("from", strconv.Itoa(at+len(list)))
+	}
+	for _, f := range folders {
+		g := group{folder: f}
+		for _, l := range list {
+			if l.Folder == f.Index {
+				g.Lines = append(g.Lines, l)
+			}
+		}
+		if len(g.Lines) > 0 {
+			o.Groups = append(o.Groups, g)
+		}
+	}
+	return frame{Title: "Runs", Content: o}, nil
+}
+
+// lines are the runs of a project, by state as every list for a person.
+func (s *Server) lines(f folder) []line {
+	lines := make([]line, len(f.Status.Runs))
+	for i, d := range f.Status.Runs {
+		t := target{Index: f.Index, Run: d.Layout + ":" + d.Path}
+		lines[i] = line{Run: d, Name: f.names[i], Folder: f.Index, Link: t.link("/run"), Age: s.age(d.LastActivity)}
+	}
+	return reprise.ByState(lines, func(l line) reprise.State { return l.State })
+}
+
+func (s *Server) age(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return ago(s.Now(), *at)
+}
+
+// choices counts the runs of each state.
+func (o *overview) choices(all []line) {
+	counts, open := map[reprise.State]int{}, 0
+	for _, l := range all {
+		counts[l.State]++
+		if l.State.Open() {
+			open++
+		}
+	}
+	add := func(word, mark string, n int) {
+		key := word
+		if word == "open" {
+			key = ""
+		}
+		link := overview{Search: o.Search, State: key}
+		o.Choices = append(o.Choices, choice{Word: word, Mark: mark, Link: link.link(), Count: n, On: o.State == key})
+	}
+	add("open", "", open)
+	for _, state := range []reprise.State{
+		reprise.Running, reprise.Interrupted, reprise.Waiting, reprise.Unreadable, reprise.NotStarted, reprise.Stopped, reprise.Complete,
+	} {
+		if counts[state] > 0 {
+			add(strings.ReplaceAll(state.String(), "_", " "), stateMarks[state], counts[state])
+		}
+	}
+	add("all", "", len(all))
+}
+
+// shows reports whether a run is on the list that was asked for.
+func (o *overview) shows(l line) bool {
+	switch o.State {
+	case "":
+		if !l.State.Open() {
+			return false
+		}
+	case "all":
+	default:
+		if strings.ReplaceAll(l.State.String(), "_", " ") != o.State {
+			return false
+		}
+	}
+	for word := range strings.FieldsSeq(strings.ToLower(o.Search)) {
+		if !strings.Contains(strings.ToLower(l.Name+" "+l.ID+" "+l.Title+" "+l.Layout+" "+l.Kind+" "+l.Project), word) {
+			return false
+		}
+	}
+	return true
+}
+
+// link is the address of this list, with more pairs of names and values.
+func (o *overview) link(more ...string) string {
+	query := url.Values{}
+	if o.Search != "" {
+		query.Set("q", o.Search)
+	}
+	if o.State != "" {
+		query.Set("state", o.State)
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		query.Set(more[i], more[i+1])
+	}
+	if len(query) == 0 {
+		return "/"
+	}
+	return "/?" + query.Encode()
+}

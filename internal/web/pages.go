@@ -1,0 +1,135 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"reprise"
+)
+
+// templates are read when the first page is asked for.
+var templates = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("").Funcs(template.FuncMap{
+		"words": func(w fmt.Stringer) string { return strings.ReplaceAll(w.String(), "_", " ") },
+		"kind":  func(k reprise.EventKind) string { return strings.ReplaceAll(string(k), "_", " ") },
+		"state": func(s reprise.State) string { return stateMarks[s] },
+		"mark":  func(s reprise.Status) string { return statusMarks[s] },
+		"weigh": func(s reprise.Severity) string { return severityMarks[s] },
+		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+	}).ParseFS(assets, "assets/*.html")
+})
+
+// The marks of states, statuses and severities: what colour says, they say too.
+var (
+	stateMarks = map[reprise.State]string{
+		reprise.NotStarted: "○", reprise.Running: "●", reprise.Interrupted: "◐", reprise.Waiting: "◇",
+		reprise.Stopped: "■", reprise.Complete: "✓", reprise.Unreadable: "✗",
+	}
+	statusMarks = map[reprise.Status]string{
+		reprise.Pending: "○", reprise.InProgress: "◐", reprise.InReview: "◑", reprise.Done: "✓", reprise.Failed: "✗",
+		reprise.Blocked: "■", reprise.Skipped: "–", reprise.Unknown: "?",
+	}
+	severityMarks = map[reprise.Severity]string{reprise.Info: "·", reprise.Warning: "!", reprise.Blocking: "✗"}
+)
+
+// frame is what every page has around its content.
+type frame struct {
+	Title   string
+	Version string
+	Actions bool
+	Many    bool // there are several projects
+	At      time.Time
+	Live    string // the address of the events of the page, "" for a page that stays
+	Content any
+}
+
+// page answers with a template, filled with what content gives.
+func (s *Server) page(name string, content func(*http.Request) (frame, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		name, code := name, http.StatusOK
+		f, err := content(r)
+		if err != nil {
+			name, code = "failure.html", http.StatusInternalServerError
+			if _, is := errors.AsType[*refusal](err); is {
+				code = http.StatusNotFound
+			}
+			f = frame{Title: "No answer", Content: err}
+		}
+		f.Version, f.Actions, f.Many, f.At = s.Version, s.Actions, len(s.Dirs) > 1, s.Now()
+		text, err := render(name, f)
+		if err != nil {
+			http.Error(w, "The page cannot be made: "+err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(code)
+		_, _ = w.Write(text)
+	}
+}
+
+func render(name string, f frame) ([]byte, error) {
+	pages, err := templates()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, f); err != nil {
+		return nil, err
+	}
+	return seen(b.Bytes()), nil
+}
+
+// maxMarks is how many combining marks one letter may carry; no language needs more.
+const maxMarks = 4
+
+// seen writes characters that reorder or hide what stands beside them as escapes. It is
+// applied to whole pages: none of ours has such characters, and in addresses they are
+// escaped already.
+func seen(page []byte) []byte {
+	if !bytes.ContainsFunc(page, func(r rune) bool { return odd(r) || unicode.Is(unicode.M, r) }) {
+		return page
+	}
+	out := make([]byte, 0, len(page)+64)
+	marks := 0
+	for len(page) > 0 {
+		r, n := utf8.DecodeRune(page)
+		if marks++; !unicode.Is(unicode.M, r) {
+			marks = 0
+		}
+		if odd(r) || marks > maxMarks {
+			out = fmt.Appendf(out, `\u{%x}`, r)
+		} else {
+			out = append(out, page[:n]...)
+		}
+		page = page[n:]
+	}
+	return out
+}
+
+// odd reports characters that a browser obeys instead of showing them.
+func odd(r rune) bool {
+	return r != '\n' && r != '\t' && r != '\r' && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// ago tells how long a time is past, in words.
+func ago(now, t time.Time) string {
+	d := now.Sub(t)
+	switch {
+	case d < time.Minute: // a time without a zone may lie some hours ahead
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}

@@ -1,0 +1,85 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+
+	"reprise"
+	"reprise/report"
+)
+
+// runPage is the content of the page about one run.
+type runPage struct {
+	target
+	report.Check
+	Name      string
+	Age       string // in words, "" if it is unknown
+	Questions []report.Question
+	Steps     []stepLine
+	Log       report.Log
+	NoLog     error // why there is none
+	Preview   string
+}
+
+// stepLine is a step with what was decided about it.
+type stepLine struct {
+	report.Step
+	Note string // what the decision says of it, "" for nothing
+	Here bool   // resuming begins here
+}
+
+// run shows everything that is known of one run.
+func (s *Server) run(r *http.Request) (frame, error) {
+	t, err := s.targetOf(r)
+	if err != nil {
+		return frame{}, err
+	}
+	p, err := s.look(r.Context(), t)
+	if err != nil {
+		return frame{}, err
+	}
+	return frame{Title: p.Name, Content: p}, nil
+}
+
+// look asks check and log about a run.
+func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
+	p := &runPage{target: t}
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		p.Log, p.NoLog = ask[report.Log](ctx, s, t.Dir, []string{"log"}, t.Run)
+	}()
+	check, err := ask[report.Check](ctx, s, t.Dir, []string{"check"}, t.Run)
+	<-logged
+	if err != nil {
+		return nil, err
+	}
+	p.Check = check
+	p.Name, p.Age = cmp.Or(check.Run.Title, check.Run.ID), s.age(check.Run.LastActivity)
+	p.Questions = slices.Concat(check.Run.Questions, check.Run.Asks)
+	p.Steps = stepLines(check)
+	slices.Reverse(p.Log.Entries)
+	return p, nil
+}
+
+// stepLines adds to each step what the decision says of it.
+func stepLines(c report.Check) []stepLine {
+	notes := map[string]string{}
+	for _, id := range c.Decision.Again {
+		notes[id] = "has to run again: what it left is missing"
+	}
+	for _, o := range c.Decision.Doubtful {
+		notes[o.ID] = cmp.Or(o.Reason, "marked done and not confirmed")
+	}
+	for _, o := range c.Decision.Verify {
+		notes[o.ID] = cmp.Or(o.Reason, "has a commit: it is checked and marked, not done again")
+	}
+	out := make([]stepLine, len(c.Steps))
+	for i, step := range c.Steps {
+		out[i] = stepLine{Step: step, Note: notes[step.ID]}
+		out[i].Here = c.Plan.Next != nil && c.Plan.Next.Name == step.ID && c.Decision.Action != reprise.Finish
+	}
+	return out
+}

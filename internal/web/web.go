@@ -1,0 +1,114 @@
+// Package web shows the runs of projects in a browser on this machine. Every page is made
+// from the JSON documents of commands that it is given, so it says what the command line
+// says. It only looks, unless actions were allowed; an action is a command too, and
+// carries the digest of what the person saw.
+//
+// All text from state is escaped by html/template, and characters that a browser obeys
+// instead of showing them are written as escapes. Nobody is answered without the token of
+// this server.
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Command runs a command of reprise in a project folder and returns what it printed, what
+// it said beside, and its exit code.
+type Command func(ctx context.Context, dir string, args ...string) (out, told string, code int)
+
+// Options are what a server is made with.
+type Options struct {
+	Dirs    []string // the folders to look at, each as `reprise status` takes it
+	Run     Command
+	Actions bool             // answers and resumptions are taken
+	Now     func() time.Time // what ages are counted from
+	Version string
+}
+
+// Server answers a browser. Make one with New.
+type Server struct {
+	Options
+	token string
+
+	mu      sync.Mutex
+	tickets map[string]time.Time // tokens that open one browser once, and until when
+}
+
+// ticketTime is how long the address that a browser is started with can be used. Other
+// users of the machine may see the command line of the browser.
+const ticketTime = 30 * time.Second
+
+// New makes a server with a token of its own.
+func New(o Options) *Server {
+	return &Server{Options: o, token: rand.Text(), tickets: map[string]time.Time{}}
+}
+
+// AddressError is an address that cannot be listened on.
+type AddressError struct{ Addr, Why string }
+
+// Error implements error.
+func (e *AddressError) Error() string { return fmt.Sprintf("is %q; %s", e.Addr, e.Why) }
+
+// Listen opens a port. Requests say by which name they were made, and that is checked: an
+// address that stands for all addresses of a machine is refused.
+func Listen(addr string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, &AddressError{addr, "it can be an address and a port, as 127.0.0.1:8080"}
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return nil, &AddressError{addr, "name the one address at which the page is opened"}
+	}
+	return net.Listen("tcp", addr)
+}
+
+// Address is what a person opens; it holds the token.
+func (s *Server) Address(l net.Listener) string { return address(l, s.token) }
+
+// Ticket is an address that can be used once, and soon.
+func (s *Server) Ticket(l net.Listener) string {
+	ticket := rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tickets[ticket] = time.Now().Add(ticketTime)
+	return address(l, ticket)
+}
+
+func address(l net.Listener, token string) string {
+	return (&url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/", RawQuery: url.Values{"token": {token}}.Encode()}).String()
+}
+
+// Serve answers until the context ends.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: s.Handler(l.Addr().String()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Handler answers requests for the address that the server listens on.
+func (s *Server) Handler(addr string) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/", http.FileServerFS(assets))
+	mux.HandleFunc("GET /{$}", s.page("overview.html", s.overview))
+	mux.HandleFunc("GET /run", s.page("run.html", s.run))
+	return s.guarded(addr, mux)
+}

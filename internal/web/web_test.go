@@ -1,0 +1,380 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/internal/hostile"
+	"reprise/internal/web"
+	"reprise/report"
+)
+
+// stage is a server over commands that are played, and a browser that it lets in.
+type stage struct {
+	*httptest.Server
+	t       *testing.T
+	address string // with the token
+	client  *http.Client
+
+	mu    sync.Mutex
+	calls [][]string
+}
+
+// play serves documents by the name of their command.
+func play(t *testing.T, documents map[string]any, change ...func(*web.Options)) *stage {
+	t.Helper()
+	s := &stage{t: t}
+	o := web.Options{Dirs: []string{"/p"}, Now: func() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) }}
+	o.Run = func(_ context.Context, dir string, args ...string) (string, string, int) {
+		s.mu.Lock()
+		s.calls = append(s.calls, append([]string{dir}, args...))
+		s.mu.Unlock()
+		doc, ok := documents[args[0]]
+		if !ok {
+			return "", `{"schema":"reprise/error/v1","message":"no run is called that","exit":2}`, 2
+		}
+		text, err := json.Marshal(doc)
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text), "", 0
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	server := web.New(o)
+	s.Server = httptest.NewUnstartedServer(nil)
+	s.Config.Handler = server.Handler(s.Listener.Addr().String())
+	s.Start()
+	t.Cleanup(s.Close)
+	s.address = server.Address(s.Listener)
+	s.client = s.Client()
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return s
+}
+
+// get asks for a page, as a browser that was let in unless change says otherwise.
+func (s *stage) get(path string, change ...func(*http.Request)) (int, string, http.Header) {
+	s.t.Helper()
+	return s.send(http.MethodGet, path, "", change...)
+}
+
+func (s *stage) send(method, path, body string, change ...func(*http.Request)) (int, string, http.Header) {
+	s.t.Helper()
+	r, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	at, _ := url.Parse(s.address)
+	r.AddCookie(&http.Cookie{Name: "reprise" + at.Port(), Value: at.Query().Get("token")})
+	for _, f := range change {
+		f(r)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text), answer.Header
+}
+
+func with(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+// documents are those of a project with one run, whose texts are all the same.
+func documents(text string) map[string]any {
+	at := time.Date(2026, 3, 20, 11, 0, 0, 0, time.UTC)
+	finding := report.Finding{Code: text, Severity: reprise.Warning, Subject: text, Message: text, Source: text, Hint: text}
+	question := report.Question{ID: text, Subject: text, Text: text, Options: []string{text}, Source: text}
+	unit := report.Unit{ID: text, Path: text, Title: text, Phase: text, Role: text}
+	run := report.Run{
+		Layout: "longrun", ID: text, Path: "specs/" + text, Kind: text, Title: text, State: reprise.Interrupted, Verdict: reprise.Caution,
+		Progress: report.Progress{Done: 1, Total: 2}, LastActivity: &at, Next: []report.Unit{unit}, Questions: []report.Question{question}, Findings: []report.Finding{finding},
+	}
+	check := report.Check{Root: "/p", Git: &report.Git{Branch: text, Operation: text}, Checked: report.Checked{
+		Digest: "v1:0", Run: &run, Says: text, Next: text, Plan: &report.Plan{}, Findings: []report.Finding{finding},
+		Decision: &report.Decision{State: reprise.Interrupted, Verdict: reprise.Caution, Action: reprise.Start, Reasons: []string{text}, Again: []string{text}},
+		Steps: []report.Step{{ID: text, Title: text, Role: text, Status: reprise.Done, Grade: reprise.Claimed, Needs: []string{text},
+			Claims:   []report.Claim{{Ledger: text, Word: text, Source: text, Status: reprise.Done}},
+			Evidence: []report.Evidence{{Kind: text, Text: text, Source: text}}}},
+		Artifacts: []report.Artifact{{Name: text, Path: text, Presence: reprise.Present}}, Owner: &report.Owner{Agent: text, Reason: text, Life: reprise.LifeUnknown},
+		Options: []reprise.Option{{Key: text, Label: text}}, Failures: []report.Failure{{Step: text, Reason: text, Log: text, Output: []string{text}}},
+		Sessions: []report.Session{{CLI: text, ID: text, Life: reprise.LifeUnknown, Reason: text,
+			Calls: []report.Call{{Tool: text, Text: text, Effect: reprise.EffectUnknown, Landing: reprise.LandingUnknown, Signs: []string{text}}}}},
+	}}
+	return map[string]any{
+		"status": report.Status{Root: "/p", Runs: []report.Run{run}, Findings: []report.Finding{finding}},
+		"check":  check,
+		"log":    report.Log{Entries: []report.LogEntry{{Seq: 1, At: at, Kind: reprise.StepStarted, Step: text, Actor: text, Text: text}}, Damage: text},
+	}
+}
+
+const onePage = "/run?project=0&run=longrun:specs/x"
+
+// T14, T16
+func TestNobody_is_answered_without_the_token(t *testing.T) {
+	t.Parallel()
+	s := play(t, documents("told"))
+	for name, change := range map[string]func(*http.Request){
+		"no cookie":        func(r *http.Request) { r.Header.Del("Cookie") },
+		"a wrong cookie":   func(r *http.Request) { r.Header.Set("Cookie", r.Header.Get("Cookie")+"x") },
+		"an empty cookie":  func(r *http.Request) { r.Header.Set("Cookie", "reprise"+r.URL.Port()+"=") },
+		"a wrong token":    func(r *http.Request) { r.URL.RawQuery += "&token=wrong" },
+		"an empty token":   func(r *http.Request) { r.URL.RawQuery += "&token=" },
+		"a token in a bag": func(r *http.Request) { r.Header.Del("Cookie"); r.Header.Set("Authorization", "Bearer x") },
+	} {
+		for _, path := range []string{"/?a", onePage, "/assets/style.css?a"} {
+			if code, body, _ := s.get(path, change); code != http.StatusForbidden || strings.Contains(body, "told") {
+				t.Errorf("%s at %s: %d %.80s", name, path, code, body)
+			}
+		}
+	}
+	if len(s.calls) > 0 {
+		t.Errorf("commands were run: %q", s.calls)
+	}
+	at, _ := url.Parse(s.address)
+	code, _, header := s.get("/?"+at.RawQuery, func(r *http.Request) { r.Header.Del("Cookie") })
+	cookie := header.Get("Set-Cookie")
+	if code != http.StatusSeeOther || header.Get("Location") != "/" || !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") {
+		t.Errorf("the token gives %d %q %q", code, header.Get("Location"), cookie)
+	}
+	if code, body, _ := s.get("/"); code != http.StatusOK || !strings.Contains(body, "told") {
+		t.Errorf("who was let in gets %d", code)
+	}
+}
+
+// T16
+func TestA_ticket_opens_one_browser_once(t *testing.T) {
+	t.Parallel()
+	server := web.New(web.Options{Now: time.Now})
+	l, err := web.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	handler := server.Handler(l.Addr().String())
+	ticket := server.Ticket(l)
+	for _, want := range []int{http.StatusSeeOther, http.StatusForbidden} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, ticket, nil))
+		if w.Code != want {
+			t.Errorf("%d, want %d", w.Code, want)
+		}
+	}
+}
+
+// T14: an attacker's name that their DNS points to the loopback.
+func TestA_name_that_was_pointed_here_is_not_answered(t *testing.T) {
+	t.Parallel()
+	s := play(t, documents("told"))
+	for host, want := range map[string]int{
+		"evil.example": 421, "evil.example:80": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example:1": 421, "0.0.0.0": 421, "": 421, "127.0.0.2": 421,
+		"localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1:9": 200, "[::1]:9": 200,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		at, _ := url.Parse(s.address)
+		port := regexp.MustCompile(`:(\d+)$`).FindStringSubmatch(host)
+		name := "reprise"
+		if port != nil {
+			name += port[1]
+		}
+		r.Host = host
+		r.AddCookie(&http.Cookie{Name: name, Value: at.Query().Get("token")})
+		w := httptest.NewRecorder()
+		s.Config.Handler.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%q: %d, want %d", host, w.Code, want)
+		}
+	}
+}
+
+// T14
+func TestA_page_of_another_origin_is_refused(t *testing.T) {
+	t.Parallel()
+	s := play(t, documents("told"), func(o *web.Options) { o.Actions = true })
+	for name, change := range map[string][]func(*http.Request){
+		"an origin":        {with("Origin", "http://evil.example")},
+		"no origin at all": {with("Origin", "null")},
+		"another port":     {with("Origin", "http://127.0.0.1:1")},
+		"a script":         {with("Sec-Fetch-Site", "cross-site"), with("Sec-Fetch-Mode", "no-cors"), with("Sec-Fetch-Dest", "script")},
+		"a frame":          {with("Sec-Fetch-Site", "cross-site"), with("Sec-Fetch-Mode", "navigate"), with("Sec-Fetch-Dest", "iframe")},
+		"another service":  {with("Sec-Fetch-Site", "same-site"), with("Sec-Fetch-Mode", "cors"), with("Sec-Fetch-Dest", "empty")},
+	} {
+		for _, path := range []string{"/", onePage} {
+			if code, body, _ := s.get(path, change...); code != http.StatusForbidden || strings.Contains(body, "told") {
+				t.Errorf("%s: GET %s gives %d", name, path, code)
+			}
+			if code, _, _ := s.send(http.MethodPost, path, "", change...); code != http.StatusForbidden {
+				t.Errorf("%s: POST %s gives %d", name, path, code)
+			}
+		}
+	}
+	if code, _, _ := s.send(http.MethodPost, "/", ""); code != http.StatusForbidden {
+		t.Errorf("a POST that does not say where it comes from gives %d", code)
+	}
+	if len(s.calls) > 0 {
+		t.Errorf("commands were run: %q", s.calls)
+	}
+}
+
+func TestNothing_is_changed_unless_it_was_allowed(t *testing.T) {
+	t.Parallel()
+	s := play(t, documents("told"))
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions, http.MethodTrace} {
+		if code, _, _ := s.send(method, "/", "", with("Origin", s.URL)); code != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", method, code)
+		}
+	}
+	for _, path := range []string{"/", onePage} {
+		s.get(path)
+	}
+	for _, call := range s.calls {
+		if !slices.Contains([]string{"status", "check", "log"}, call[1]) {
+			t.Errorf("looking runs %q", call)
+		}
+	}
+}
+
+// T14, T1: every parameter with what leads elsewhere.
+func TestWhat_a_browser_sends_reaches_commands_as_names(t *testing.T) {
+	t.Parallel()
+	s := play(t, documents("told"))
+	for _, bad := range []string{"../../etc/passwd", "/etc/passwd", "..%2f..", "--verify=touch x", "-C/", "--", "\x00", "0x0", "99", "-1", "", "a\nb", strings.Repeat("a/../", 200)} {
+		value := url.QueryEscape(bad)
+		for _, path := range []string{
+			"/?q=" + value + "&state=" + value + "&from=" + value, "/run?project=" + value + "&run=a", "/run?project=0&run=" + value, "/run?run=" + value,
+		} {
+			s.calls = nil
+			code, body, _ := s.get(path)
+			if code >= 500 || strings.Contains(body, "root:") {
+				t.Errorf("%.80s: %d %.300s", path, code, body)
+			}
+			for _, call := range s.calls {
+				if call[0] != "/p" || call[2] != "--json" || call[3] != "--" || len(call) > 5 || len(call) == 5 && call[4] != bad && call[4] != "a" {
+					t.Errorf("%s runs %q", path, call)
+				}
+			}
+		}
+		if code, body, _ := s.get("/assets/" + url.PathEscape(bad)); code == http.StatusOK && bad != "" && !strings.HasPrefix(bad, "a") || strings.Contains(body, "package web") {
+			t.Errorf("/assets/%s: %d", bad, code)
+		}
+	}
+	for _, path := range []string{"/../web.go", "/assets/../web.go", "/assets/%2e%2e/web.go", "/web.go", "/.git/config"} {
+		if code, body, _ := s.get(path); code == http.StatusOK || strings.Contains(body, "package web") {
+			t.Errorf("%s: %d", path, code)
+		}
+	}
+}
+
+// payloads would run in a page that does not escape them.
+var payloads = []string{
+	`<script>alert(1)</script>`, `</title><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `<svg onload=alert(1)>`, `<svg><style>*{display:none}</style>`,
+	`" onmouseover="alert(1)" x="`, `' autofocus onfocus=alert(1) '`, `javascript:alert(1)`, `</textarea><iframe src=//evil.example>`, `<style>@import "//evil.example"</style>`,
+	`<base href=//evil.example>`, `<meta http-equiv=refresh content="0;url=//evil.example">`, `<form action=//evil.example>`, `{{.Version}}`, `<!--`, `]]>`, `<a href="data:text/html,x">`,
+}
+
+// T15
+func TestState_full_of_payloads_stays_text(t *testing.T) {
+	t.Parallel()
+	tags, values := regexp.MustCompile(`<[a-zA-Z!/][^>]*>`), regexp.MustCompile(`"[^"]*"`)
+	inTag, addresses := regexp.MustCompile(`^</?[a-z0-9!]+| on[a-z]+=| style=`), regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
+	var plain [][]string
+	for _, text := range slices.Concat([]string{"told"}, payloads, hostile.Payloads) {
+		s := play(t, documents(text[:min(len(text), 2000)]))
+		for i, path := range []string{"/?state=all", onePage} {
+			code, body, _ := s.get(path)
+			if code != http.StatusOK {
+				t.Fatalf("%q: %d %.200s", text, code, body)
+			}
+			// The elements of a page are ours, whatever the texts in it are.
+			var names []string
+			for _, tag := range tags.FindAllString(body, -1) {
+				names = append(names, inTag.FindAllString(values.ReplaceAllString(tag, ""), -1)...)
+			}
+			if text == "told" {
+				plain = append(plain, names)
+			} else if !slices.Equal(names, plain[i]) && strings.TrimSpace(text) != "" {
+				t.Errorf("%q changes the elements of %s", text, path)
+			}
+			for _, address := range addresses.FindAllStringSubmatch(body, -1) {
+				if !strings.HasPrefix(address[1], "/") && !strings.HasPrefix(address[1], "#") || strings.HasPrefix(address[1], "//") {
+					t.Errorf("%q makes a link to %s", text, address[1])
+				}
+			}
+			if at := strings.IndexFunc(body, func(r rune) bool {
+				return r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == '\u202e' || r == '\u200b' || r == '\U000e0041'
+			}); at >= 0 {
+				t.Errorf("%q: %q is in the page as it is", text, body[at:min(at+20, len(body))])
+			}
+		}
+	}
+}
+
+// T15: nothing in a page needs what the policy forbids.
+func TestPages_have_nothing_inline(t *testing.T) {
+	t.Parallel()
+	inline := regexp.MustCompile(`(?i)<script(?:[^>]*)>\s*[^<\s]|\son[a-z]+=|\sstyle=|<style|javascript:|https?://`)
+	err := fs.WalkDir(os.DirFS("assets"), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile("assets/" + name)
+		found := inline.FindString(strings.ReplaceAll(string(text), `xmlns="http://www.w3.org/2000/svg"`, ""))
+		if found != "" {
+			t.Errorf("%s has %q", name, found)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, header := play(t, documents("told")).get("/")
+	rules := header.Get("Content-Security-Policy")
+	if !strings.Contains(rules, "default-src 'none'") || !strings.Contains(rules, "frame-ancestors 'none'") || strings.Contains(rules, "unsafe") {
+		t.Errorf("the policy is %q", rules)
+	}
+	for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
+		if header.Get(name) != want {
+			t.Errorf("%s is %q", name, header.Get(name))
+		}
+	}
+}
+
+func TestWhat_a_command_refuses_is_told(t *testing.T) {
+	t.Parallel()
+	s := play(t, nil)
+	if code, body, _ := s.get(onePage); code != http.StatusNotFound || !strings.Contains(body, "no run is called that") {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, body, _ := s.get("/"); code != http.StatusOK || !strings.Contains(body, "no run is called that") {
+		t.Errorf("%d %s", code, body)
+	}
+}
+
+func TestAn_address_for_all_addresses_is_refused(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0", "127.0.0.1", "", "a:b:c"} {
+		if l, err := web.Listen(addr); err == nil {
+			l.Close()
+			t.Errorf("%q is listened on", addr)
+		}
+	}
+}
