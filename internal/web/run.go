@@ -18,6 +18,7 @@ type runPage struct {
 	Age       string // in words, "" if it is unknown
 	Questions []report.Question
 	Steps     []stepLine
+	Graph     *graph // nil where a picture of the steps tells nothing
 	Log       report.Log
 	NoLog     error // why there is none
 	Preview   string
@@ -60,6 +61,7 @@ func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 	p.Name, p.Age = cmp.Or(check.Run.Title, check.Run.ID), s.age(check.Run.LastActivity)
 	p.Questions = slices.Concat(check.Run.Questions, check.Run.Asks)
 	p.Steps = stepLines(check)
+	p.Graph = graphOf(p.Steps)
 	slices.Reverse(p.Log.Entries)
 	return p, nil
 }

@@ -70,5 +70,16 @@ function age(root) {
   }
 }
 
+// reveal opens the part that the address points to.
+function reveal() {
+  const at = location.hash && document.getElementById(location.hash.slice(1));
+  if (at instanceof HTMLDetailsElement) {
+    at.open = true;
+    at.querySelector("summary").focus();
+  }
+}
+addEventListener("hashchange", reveal);
+
 prepare(document);
+reveal();
 setInterval(() => age(document), 20000);

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"reprise"
+	"reprise/report"
+)
+
+// steps are given as "a b<a c<a,b": what each needs.
+func stepsOf(text string) (out []stepLine) {
+	for word := range strings.FieldsSeq(text) {
+		id, needs, _ := strings.Cut(word, "<")
+		step := report.Step{ID: id, Status: reprise.Pending}
+		if needs != "" {
+			step.Needs = strings.Split(needs, ",")
+		}
+		out = append(out, stepLine{Step: step})
+	}
+	return out
+}
+
+func TestA_graph_puts_steps_behind_what_they_need(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps  string
+		layers string // the layer of each step, "" for no picture
+		edges  int
+	}{
+		"a fork":                     {"a b<a c<a d<b,c", "0112", 4},
+		"what others bring along":    {"a b<a c<a,b d<a", "0121", 3},
+		"a chain is a list":          {"a b<a c<b", "", 0},
+		"nothing needs anything":     {"a b c", "", 0},
+		"two chains":                 {"a b<a c d<c", "0101", 2},
+		"a need that is not there":   {"a b<x c<a", "001", 1},
+		"steps that need each other": {"a<b b<a c<a d<a", "1022", 4},
+		"an edge over a layer":       {"a b<a c<b d<a e<c,d", "01213", 6},
+		"too many":                   {manySteps(200), "", 0},
+	} {
+		g := graphOf(stepsOf(c.steps))
+		if g == nil || c.layers == "" {
+			if (g == nil) != (c.layers == "") {
+				t.Errorf("%s: a picture is %v", name, g != nil)
+			}
+			continue
+		}
+		layers := ""
+		for _, n := range g.Nodes {
+			layers += fmt.Sprint((n.X - 4) / (nodeWide + layerApart))
+			if n.X+nodeWide > g.Width || n.Y+nodeHigh > g.Height || n.X < 0 || n.Y < 0 {
+				t.Errorf("%s: %s lies outside: %+v", name, n.ID, n)
+			}
+		}
+		if layers != c.layers || len(g.Edges) != c.edges {
+			t.Errorf("%s: layers %s and %d edges, want %s and %d", name, layers, len(g.Edges), c.layers, c.edges)
+		}
+	}
+}
+
+func manySteps(n int) string {
+	text := "a"
+	for i := range n {
+		text += fmt.Sprintf(" s%d<a", i)
+	}
+	return text
+}
