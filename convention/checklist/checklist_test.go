@@ -174,7 +174,7 @@ func TestAn_event_changes_the_status_of_its_task_and_nothing_else(t *testing.T) 
 			t.Errorf("%q did not become %q:\n%s", s.before, s.after, is)
 		}
 		for i, line := range strings.SplitAfter(was, "\n") {
-			if now := strings.SplitAfter(is, "\n")[i]; len(now) != len(line) && f.Form == checklist.Boxes {
+			if now := strings.SplitAfter(is, "\n")[i]; len(now) != len(line) && f.Form == checklist.Boxes && !strings.Contains(line, "**Status:**") {
 				t.Errorf("more than a box changed: %q", now)
 			}
 		}

@@ -40,6 +40,8 @@ func (l *list) decide(run *reprise.Run) {
 	case p.Done == p.Total:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are %s", p.Total, done)
 		return
+	case len(l.openTasks(true)) > 0 && len(l.openTasks(false)) == 0:
+		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("all that must be done is %s, and optional tasks are open: %d", done, len(l.openTasks(true)))
 	case p.Done == 0 && !slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return begun(it.status()) && !it.leads }):
 		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("none of %d tasks is %s", p.Total, done)
 	default:
@@ -112,7 +114,8 @@ func (l *list) openFromHere() []*item {
 		return cmp.Or(
 			first(l.isCurrent(a), l.isCurrent(b)),
 			cmp.Compare(nearness(a.status()), nearness(b.status())), first(!a.optional, !b.optional),
-			first(before[a.id] != "", before[b.id] != ""), first(l.wholeBegun(a) != "", l.wholeBegun(b) != ""),
+			first(before[a.id] != "", before[b.id] != ""), first(l.wholeClosed(a) == nil, l.wholeClosed(b) == nil),
+			first(l.wholeBegun(a) != "", l.wholeBegun(b) != ""),
 			first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(l.family.stage(a), l.family.stage(b)), cmp.Compare(a.rank, b.rank),
 		)
 	})
@@ -158,6 +161,16 @@ func (l *list) wholeBegun(it *item) string {
 	return ""
 }
 
+// wholeClosed gives a task that one is a part of and that is marked closed, nil if there is
+// none.
+func (l *list) wholeClosed(it *item) *item {
+	i := slices.IndexFunc(l.whole, func(w item) bool { return w.status().Closed() && strings.HasPrefix(it.id, w.id+".") })
+	if i < 0 {
+		return nil
+	}
+	return &l.whole[i]
+}
+
 // reportPassed names the tasks before those that the work continued with, in place of what
 // was said of that before.
 func (l *list) reportPassed(run *reprise.Run) {
@@ -167,7 +180,7 @@ func (l *list) reportPassed(run *reprise.Run) {
 	}
 	var passed []*item
 	for i := range l.items[:l.front()] {
-		if it := &l.items[i]; l.ready(it) && !it.optional && !begun(it.status()) {
+		if it := &l.items[i]; l.ready(it) && !it.optional && !begun(it.status()) && l.wholeClosed(it) == nil {
 			passed = append(passed, it)
 		}
 	}
@@ -266,4 +279,14 @@ func (l *list) ready(it *item) bool {
 		return false
 	}
 	return it.held == "" && len(l.openNeeds(it)) == 0
+}
+
+// openTasks gives the tasks that are not closed: the optional ones, or the others.
+func (l *list) openTasks(optional bool) (out []*item) {
+	for i := range l.items {
+		if it := &l.items[i]; it.optional == optional && !it.status().Closed() {
+			out = append(out, it)
+		}
+	}
+	return out
 }

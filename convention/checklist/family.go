@@ -68,6 +68,9 @@ type Family struct {
 	// Within is the form of headings that number the tasks below them anew. It has a group
 	// named id, which stands in front of the ids of these tasks.
 	Within *regexp.Regexp
+	// Stages are the words for the status of what such a heading stands for, on a line named
+	// Label below it. A heading without boxes is a task itself.
+	Stages map[reprise.Status][]string
 	// Parallel is the mark of items that may be worked on beside their neighbours.
 	Parallel string
 
@@ -197,7 +200,11 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "planfiles", Form: Boxes, Words: boxes, Title: "Task Plan", Shared: true, Unnumbered: true, Within: phases,
-			Lists: []string{"task_plan.md"}, Inputs: []string{"findings.md", "progress.md"},
+			Lists: []string{"task_plan.md"}, Inputs: []string{"findings.md", "progress.md"}, Label: "Status",
+			Stages: map[reprise.Status][]string{
+				reprise.Pending: {"pending", "not started"}, reprise.InProgress: {"in_progress"},
+				reprise.Done: {"complete", "completed", "done"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"skipped"},
+			},
 		},
 		{
 			Name: "features", Form: JSON, Items: []string{"features", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
@@ -235,8 +242,11 @@ var families = sync.OnceValue(func() []Family {
 })
 
 // means tells what a word stands for.
-func (f *Family) means(word string) reprise.Status {
-	for status, words := range f.Words {
+func (f *Family) means(word string) reprise.Status { return f.meaning(f.Words, word) }
+
+// meaning looks a word up among those of a status.
+func (f *Family) meaning(of map[reprise.Status][]string, word string) reprise.Status {
+	for status, words := range of {
 		if slices.ContainsFunc(words, func(w string) bool { return f.same(w, word) }) {
 			return status
 		}
@@ -246,7 +256,7 @@ func (f *Family) means(word string) reprise.Status {
 
 // same reports whether two words mean the same. Marks in boxes are taken as they stand.
 func (f *Family) same(a, b string) bool {
-	return a == b || f.Form != Boxes && doc.Fold(a) != "" && doc.Fold(a) == doc.Fold(b)
+	return a == b || (f.Form != Boxes || len(a) > 1) && doc.Fold(a) != "" && doc.Fold(a) == doc.Fold(b)
 }
 
 // Layout reads and writes the lists of one family.

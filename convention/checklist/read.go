@@ -260,6 +260,9 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	for i := range read.items {
 		read.report(r, &read.items[i], len(run.Next) > 0 && run.Next[0].ID == read.items[i].id)
 	}
+	for i := range read.whole {
+		read.reportWhole(r, &read.whole[i])
+	}
 	read.reportLeft(r, ref.ID)
 	owner, err := l.owner(fsys, ref.Path)
 	if err != nil {
@@ -310,6 +313,20 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 		Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: run, Source: left[0].place.source,
 		Message: "open, and not written as tasks: " + strings.Join(named, ", "),
 		Hint:    "write them as the other tasks are written, tick them, or take them out; until then the list is not complete",
+	})
+}
+
+// reportWhole tells where a task disagrees with its parts, which count.
+func (l *list) reportWhole(r *doc.Reader, whole *item) {
+	open := slices.DeleteFunc(l.parts(whole, l.items), func(o *item) bool { return o.optional || o.status().Closed() })
+	decides := whole.deciding()
+	if len(open) == 0 || decides.status != reprise.Done {
+		return
+	}
+	r.Report(reprise.Finding{
+		Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: whole.id, Source: decides.source,
+		Message: fmt.Sprintf("%s is marked done, and parts of it are open: %s; the parts count", whole.id, doc.Clip(named(open), 120)),
+		Hint:    "close them in the list if they are done, or open " + whole.id + " again",
 	})
 }
 

@@ -2,6 +2,7 @@ package checklist
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -53,7 +54,27 @@ func (l *list) readBoxes() {
 		around = append(around, above{it.id, c.Indent})
 		l.add(it)
 	}
+	l.readStages(sections)
 	l.group()
+}
+
+// readStages reads what headings say of the tasks below them.
+func (l *list) readStages(sections []doc.Section) {
+	for _, s := range sections {
+		if len(l.family.Stages) == 0 {
+			return
+		}
+		m := l.family.Within.FindStringSubmatch(s.Title)
+		label, ok := s.Label(l.family.Label)
+		if m == nil || !ok {
+			continue
+		}
+		word := strings.Trim(label.Value, "*`_ ")
+		l.add(item{id: m[l.family.Within.SubexpIndex("id")], text: s.Title, phase: s.Title, places: []place{{
+			word: word, status: l.family.meaning(l.family.Stages, word), source: l.file.At(label.Line), label: ledger.Label(l.file, label),
+		}}})
+	}
+	slices.SortStableFunc(l.items, func(a, b item) int { return cmp.Compare(a.places[0].source.Line, b.places[0].source.Line) })
 }
 
 // deferred is what people write into the text of a task that is put off.

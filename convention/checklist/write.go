@@ -83,7 +83,6 @@ func (l Layout) command(id string, status reprise.Status) string {
 // set writes a status in every place of a task, with the times that its form has. The boxes
 // below a task are ticked with it.
 func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev reprise.Event) {
-	word := l.word(status)
 	for _, p := range it.places {
 		switch {
 		case p.status == status:
@@ -91,13 +90,13 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 		case p.box.There() && (status == reprise.Done || status == reprise.Pending):
 			c.Tick(p.box, status == reprise.Done)
 		case p.box.There():
-			c.Mark(p.box, word)
+			c.Mark(p.box, l.word(status))
 		case p.label.There():
-			c.SetText(p.label, word)
+			c.SetText(p.label, l.labelWord(status))
 		case p.value.Is(doc.Bool):
 			c.Set(p.value, status == reprise.Done)
 		default:
-			c.Set(p.value, word)
+			c.Set(p.value, l.word(status))
 		}
 		l.because(c, p.source.File, it, status)
 	}
@@ -120,6 +119,14 @@ func (l *list) word(status reprise.Status) string {
 		return words[i]
 	}
 	return words[0]
+}
+
+// labelWord is what stands for a status on a line of its own.
+func (l *list) labelWord(status reprise.Status) string {
+	if words := l.family.Stages[status]; len(words) > 0 {
+		return words[0]
+	}
+	return l.word(status)
 }
 
 // stamp writes the times of a task: when it was last changed, where it says so, and when
@@ -163,7 +170,7 @@ func (l *list) follow(c *ledger.Changes, whole, part *item, status reprise.Statu
 		l.set(c, whole, reprise.Done, ev)
 	case !status.Closed() && whole.status().Closed():
 		again := reprise.Pending
-		if whole.leads {
+		if whole.leads || len(l.family.Stages) > 0 {
 			again = reprise.InProgress // some of it was done before
 		}
 		l.set(c, whole, again, ev)
