@@ -114,7 +114,7 @@ func (l *list) openFromHere() []*item {
 		return cmp.Or(
 			first(l.isCurrent(a), l.isCurrent(b)),
 			cmp.Compare(nearness(a.status()), nearness(b.status())), first(!a.optional, !b.optional),
-			first(before[a.id] != "", before[b.id] != ""), first(l.wholeClosed(a) == nil, l.wholeClosed(b) == nil),
+			first(before[a.id] != "", before[b.id] != ""), first(!l.over(a), !l.over(b)),
 			first(l.wholeBegun(a) != "", l.wholeBegun(b) != ""),
 			first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(l.family.stage(a), l.family.stage(b)), cmp.Compare(a.rank, b.rank),
 		)
@@ -161,14 +161,12 @@ func (l *list) wholeBegun(it *item) string {
 	return ""
 }
 
-// wholeClosed gives a task that one is a part of and that is marked closed, nil if there is
-// none.
-func (l *list) wholeClosed(it *item) *item {
-	i := slices.IndexFunc(l.whole, func(w item) bool { return w.status().Closed() && strings.HasPrefix(it.id, w.id+".") })
-	if i < 0 {
-		return nil
-	}
-	return &l.whole[i]
+// over reports whether the heading that a task stands below says that all of it is closed.
+// A parent's box that is ticked does not say that much: people tick it early.
+func (l *list) over(it *item) bool {
+	return slices.ContainsFunc(l.whole, func(w item) bool {
+		return w.places[0].label.There() && w.status().Closed() && strings.HasPrefix(it.id, w.id+".")
+	})
 }
 
 // reportPassed names the tasks before those that the work continued with, in place of what
@@ -180,7 +178,7 @@ func (l *list) reportPassed(run *reprise.Run) {
 	}
 	var passed []*item
 	for i := range l.items[:l.front()] {
-		if it := &l.items[i]; l.ready(it) && !it.optional && !begun(it.status()) && l.wholeClosed(it) == nil {
+		if it := &l.items[i]; l.ready(it) && !it.optional && !begun(it.status()) && !l.over(it) {
 			passed = append(passed, it)
 		}
 	}
