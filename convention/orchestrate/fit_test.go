@@ -123,7 +123,7 @@ func dot(a, b []float64) (sum float64) {
 // near zero, and how many units of the rounded weights make one of the fitted.
 const (
 	fitSteps = 200
-	fitHold  = 0.3
+	fitHold  = 0.1
 	fitUnit  = 10
 )
 

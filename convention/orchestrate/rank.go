@@ -61,14 +61,14 @@ const (
 var terms = [termCount]term{
 	storyAge:       {"story age", -9, "work continues where it was: the story changed last is the likeliest"},
 	epicAge:        {"epic age", -7, "work stays in one epic; a story that was finished hands on to its neighbours"},
-	inReviewNow:    {"in review", 13, "a review that people do close is a short last step"},
-	reviewsLeft:    {"reviews left open", -67, "where reviews are not closed, a story in review is finished as far as people are concerned"},
+	inReviewNow:    {"in review", 15, "a review that people do close is a short last step"},
+	reviewsLeft:    {"reviews left open", -74, "where reviews are not closed, a story in review is finished as far as people are concerned"},
 	namedLast:      {"named by the last commit", 7, "the last commit says which story it was about"},
 	heir:           {"next in its epic", 10, "it follows the story of its epic that was finished last"},
 	behindLast:     {"behind the last change", 8, "it follows the story that was changed last, whatever epic that belongs to"},
 	allBefore:      {"nothing open before it", 9, "epics are worked through in order"},
-	waitsForPerson: {"waits for a person", -9, "it is blocked, or somebody has to decide first"},
-	withoutStatus:  {"no status", -29, "without a status it is often no story, or one that nobody works on"},
+	waitsForPerson: {"waits for a person", -11, "it is blocked, or somebody has to decide first"},
+	withoutStatus:  {"no status", -39, "without a status it is often no story, or one that nobody works on"},
 }
 
 // values are what the terms of one story amount to.
