@@ -87,6 +87,10 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.State, d.Action = Waiting, Ask
 		d.Reasons = append([]string{s.Waits()}, d.Reasons...)
 	}
+	if u := o.Unknown(r); u != nil && d.Action == Start {
+		d.State, d.Action = Waiting, Ask
+		d.Reasons = append([]string{"a session of an agent cannot be read, which may have worked here since: " + u.String()}, d.Reasons...)
+	}
 	d.heed(r, rules.Choice)
 	d.Waits = r.waits(d.Action)
 	d.judge(r)
@@ -137,6 +141,12 @@ func (r *Run) waits(a Action) (out []string) {
 // suspend makes a decision cautious where an agent began something, left no
 // result, and what became of it is unknown.
 func (d *Decision) suspend(r *Run, o Observed) {
+	for _, u := range o.UnreadOn(r) {
+		if d.Verdict == Safe {
+			d.Verdict = Caution
+		}
+		d.because("what was begun and left without a result is not known: " + u.String())
+	}
 	for _, s := range o.SessionsOn(r) {
 		for _, c := range s.Calls {
 			if !c.Open() {

@@ -29,7 +29,7 @@ type Observed struct {
 	// checkout of it, the latest first; SessionsUnread says what was not looked
 	// at, and why.
 	Sessions       []Session
-	SessionsUnread []string
+	SessionsUnread []UnreadSession
 }
 
 // SectionChange is a section of a Markdown document that is not what it was.
@@ -105,6 +105,20 @@ func (g *Git) Unchanged(name string, written time.Time) bool {
 	return g.ChangedMore == 0 && !slices.ContainsFunc(g.Changed, func(c Change) bool {
 		return c.Path == name || strings.HasPrefix(name, strings.TrimSuffix(c.Path, "/")+"/")
 	})
+}
+
+// LastActivity is when a run was last active that knows it by the time of a file alone,
+// where git tells better. known is false where the time does not rest on a file that is
+// as git has it.
+func (g *Git) LastActivity(r *Run) (at time.Time, known bool) {
+	file := r.LastActivitySource
+	if file.File == "" || file.Line != 0 || !g.Unchanged(file.File, r.LastActivity) {
+		return time.Time{}, false
+	}
+	if at, listed := g.ContentAt(file.File); listed && at.Before(r.LastActivity) {
+		return at, true
+	}
+	return r.LastActivity, true
 }
 
 // ContentAt tells when a commit last changed what a file holds, whatever its name was

@@ -156,6 +156,9 @@ type Run struct {
 	// file that would tell if its own time could be relied on.
 	LastActivity       time.Time
 	LastActivitySource Source
+	// Proven is when what was under way was last looked for on behalf of an agent that
+	// was told of it, and whose work was accepted then; zero if that never was.
+	Proven time.Time `json:"-"`
 	// Dates are the latest days written in the files, future ones included,
 	// the latest first.
 	Dates []Dated

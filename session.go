@@ -16,7 +16,8 @@ type Session struct {
 	Version string // of the CLI that wrote it, "" if it does not say
 	Path    string // of the transcript, absolute
 	// Dir is where it worked: a slash path relative to the project folder,
-	// "." for the folder itself, "../" and on for a checkout outside of it.
+	// "." for the folder itself, "../" and on for a checkout outside of it, "" where
+	// that is not known.
 	Dir     string
 	Started time.Time
 	Last    time.Time // of its latest record
@@ -40,6 +41,29 @@ type Session struct {
 	// Calls are those that were started and have no result, oldest first. A turn
 	// without an end, in which none is known, is one of them.
 	Calls []Call
+}
+
+// UnreadSession is something in the store of an agent CLI that was not read: what was
+// begun there is unknown.
+type UnreadSession struct {
+	CLI  string
+	Path string // in the store, "" where it is about all of it
+	Why  string
+	Last time.Time // when it was last written, zero if that is not known
+	// Left tells that it was left out, and nothing is known to be wrong with it.
+	Left bool
+}
+
+// String says what was not read, and why.
+func (u UnreadSession) String() string {
+	text := u.CLI
+	for _, part := range []string{u.Path, u.Why} {
+		if part != "" && text != "" {
+			text += ": "
+		}
+		text += part
+	}
+	return text
 }
 
 // Call is something an agent set out to do without a result on record.
@@ -141,6 +165,60 @@ func (c Checkpoint) Rests() bool { return c.Moment == "stop" }
 // be days without hours.
 const sessionAge = 24 * time.Hour
 
+// behind reports whether what a session last did at a time is history for the run: the
+// run was active well after it, or an agent whose work was accepted was told of it.
+func (r *Run) behind(last time.Time) bool {
+	return !last.IsZero() && (r.LastActivity.After(last.Add(sessionAge)) || r.Proven.After(last))
+}
+
+// SessionsSince is the time from which on sessions are of concern to one of the runs that
+// are open, whatever their number.
+func (o Observed) SessionsSince(runs []*Run) time.Time {
+	since := time.Unix(1<<40, 0)
+	for _, r := range runs {
+		if r == nil || !r.State.Open() {
+			continue
+		}
+		at := r.LastActivity
+		if o.Git != nil {
+			if better, known := o.Git.LastActivity(r); known {
+				at = better
+			}
+		}
+		if at = at.Add(-sessionAge); at.Before(time.Unix(0, 0)) {
+			at = time.Unix(0, 0)
+		}
+		if r.Proven.After(at) {
+			at = r.Proven
+		}
+		if at.Before(since) {
+			since = at
+		}
+	}
+	return since
+}
+
+// UnreadOn lists what was not read of sessions and may tell of one that worked on a run.
+func (o Observed) UnreadOn(r *Run) (out []UnreadSession) {
+	for _, u := range o.SessionsUnread {
+		if r.State.Open() && !r.behind(u.Last) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// Unknown is a session that cannot be read and that may have worked on a run after the
+// last activity of it that is known; nil if there is none.
+func (o Observed) Unknown(r *Run) *UnreadSession {
+	for _, u := range o.UnreadOn(r) {
+		if r.State != NotStarted && !u.Left && (u.Last.IsZero() || !u.Last.Before(r.LastActivity)) {
+			return &u
+		}
+	}
+	return nil
+}
+
 // SessionsOn lists the sessions that worked where a run does and that its next
 // step could meet. Those of another checkout, and those that the run has left
 // behind, are none of its concern.
@@ -155,8 +233,9 @@ func (o Observed) SessionsOn(r *Run) []Session {
 	var out []Session
 	for _, s := range o.Sessions {
 		switch {
-		case s.Caller || !within(s.Dir, here) || here == "." && o.elsewhere(s.Dir):
-		case s.Owner.Life != Alive && r.LastActivity.After(s.Last.Add(sessionAge)):
+		case s.Caller:
+		case s.Dir != "" && (!within(s.Dir, here) || here == "." && o.elsewhere(s.Dir)):
+		case s.Owner.Life != Alive && r.behind(s.Last):
 		default:
 			out = append(out, s)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"reprise"
 	"reprise/internal/loose"
+	"reprise/internal/transcript"
 )
 
 // OpenCall is a tool call that was begun and whose end was not seen.
@@ -136,7 +137,7 @@ func (s *stream) started(id, tool, input string) string {
 	s.begin()
 	s.more = false
 	s.finished(id)
-	c := OpenCall{Tool: firstLine(tool), Input: strings.ToValidUTF8(input[:min(len(input), maxInput)], ""), id: id}
+	c := OpenCall{Tool: firstLine(tool), Input: transcript.Brief(strings.ToValidUTF8(input, ""), maxInput), id: id}
 	if len(s.open) < maxKept {
 		s.open = append(s.open, c)
 	}

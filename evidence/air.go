@@ -15,12 +15,11 @@ import (
 	"reprise/internal/transcript"
 )
 
-// Of the sessions of agent CLIs: how many of the latest are read of each, and
-// how long all of it may take.
+// Of the sessions of agent CLIs: how many of the latest are read of each however old they
+// are, and how long all of it may take.
 const (
 	sessionsEach = 5
 	sessionsTime = 3 * time.Second
-	logsRead     = 8
 )
 
 // air looks for the sessions of agent CLIs that worked in the project.
@@ -35,13 +34,14 @@ type air struct {
 	stores  map[string]string // by CLI: where its store is
 	hide    func(string) string
 	told    []reprise.Checkpoint
-	unread  []string
+	unread  []reprise.UnreadSession
 }
 
-// Of text of a transcript: how much is shown, how much an agent is told, and how much
-// is shown of a name.
+// Of text of a transcript: how much is shown, of a call so little that nobody cuts it
+// again, how much an agent is told, and how much is shown of a name.
 const (
 	shownText = 300
+	shownCall = 140
 	toldText  = 4000
 	shownName = 200
 )
@@ -57,36 +57,46 @@ func (a *air) named(text string) string { return redact.Shown(text, shownName, a
 // sessions finds the sessions of agent CLIs that worked in the project or in a
 // checkout of a run, tells whether an agent works on them and what became of
 // the calls they left without a result. unread says what was not looked at.
-func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed, opts Options) (found []reprise.Session, unread []string) {
+func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.Observed, opts Options) (found []reprise.Session, unread []reprise.UnreadSession) {
 	a := &air{root: root, real: root, now: o.Now, git: o.Git, env: lookup(opts.Environ), hide: opts.Hide, told: opts.Checkpoints}
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		a.real = real
 	}
 	if a.stores = transcript.Folders(a.env); len(a.stores) == 0 {
-		return nil, []string{"the sessions of agents: no home folder is known"}
+		return nil, []reprise.UnreadSession{{Why: "the sessions of agents: no home folder is known", Left: true}}
 	}
 	a.dirs = a.ours(runs)
 	deadline := time.Now().Add(sessionsTime)
-	query := transcript.Query{Dirs: a.dirs, Most: sessionsEach, Stop: func() bool { return ctx.Err() != nil || time.Now().After(deadline) }}
+	query := transcript.Query{
+		Dirs: a.dirs, Most: sessionsEach, Since: o.SessionsSince(runs), Stop: func() bool { return ctx.Err() != nil || time.Now().After(deadline) },
+	}
 	var raw []*transcript.Session
 	for _, cli := range []string{transcript.Claude, transcript.Codex, transcript.Gemini, transcript.Opencode, transcript.Qwen, transcript.Copilot} {
-		if query.Stop() {
-			a.unread = append(a.unread, cli+": there was no time left to look at its sessions")
+		if _, err := os.Stat(a.stores[cli]); err != nil {
+			if !os.IsNotExist(err) {
+				a.unread = append(a.unread, reprise.UnreadSession{CLI: cli, Path: a.stores[cli], Why: err.Error()})
+			}
 			continue
 		}
-		if _, err := os.Stat(a.stores[cli]); err != nil {
+		if query.Stop() {
+			a.unread = append(a.unread, reprise.UnreadSession{CLI: cli, Why: "there was no time left to look at its sessions", Left: true})
 			continue
 		}
 		list, unread := transcript.Store{CLI: cli, FS: os.DirFS(a.stores[cli])}.Find(query)
+		for i := range unread {
+			u := &unread[i]
+			u.Why = a.shown(u.Why)
+			if u.Path != "" {
+				u.Path = filepath.Join(a.stores[cli], filepath.FromSlash(u.Path))
+			}
+		}
 		raw, a.unread = append(raw, list...), append(a.unread, unread...)
 	}
-	raw = a.joinStream(raw, opts.Logs)
+	raw = a.joinStream(raw, opts.Logs, query)
 	a.workers = proc.Working(a.dirs...)
 	found = a.judge(raw, query)
 	slices.SortStableFunc(found, func(x, y reprise.Session) int { return y.Last.Compare(x.Last) })
-	overtake(found, func(s reprise.Session) bool {
-		return slices.ContainsFunc(raw, func(r *transcript.Session) bool { return r.CLI == s.CLI && a.named(r.ID) == s.ID && r.Answered })
-	})
+	overtake(found)
 	return found, a.unread
 }
 
@@ -125,6 +135,9 @@ func (a *air) ours(runs []*reprise.Run) []string {
 
 // relative is a folder as sessions are shown: relative to the project.
 func (a *air) relative(dir string) string {
+	if dir == "" {
+		return ""
+	}
 	for _, root := range []string{a.root, a.real} {
 		if rel, err := filepath.Rel(root, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 			return filepath.ToSlash(rel)
@@ -137,71 +150,58 @@ func (a *air) relative(dir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// joinStream adds what gemini printed in attempts of ours: it writes a call
-// down only once it has ended.
-func (a *air) joinStream(raw []*transcript.Session, logs string) []*transcript.Session {
-	if logs == "" {
-		return raw
-	}
-	entries, err := os.ReadDir(logs)
+// joinStream adds what agents printed in attempts of ours. The stores are asked first:
+// but gemini writes a call down only once it has ended, and an attempt may have kept its
+// transcript elsewhere, or been killed before it had written there what it printed.
+func (a *air) joinStream(raw []*transcript.Session, logs string, query transcript.Query) []*transcript.Session {
+	streamed, err := a.streamed(logs, query)
 	if err != nil {
-		if !os.IsNotExist(err) {
-			a.unread = append(a.unread, "the logs of attempts: "+err.Error())
-		}
-		return raw
-	}
-	type file struct {
-		name string
-		at   time.Time
-	}
-	var files []file
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), ".log") && hasStream(filepath.Join(logs, e.Name())) {
-			files = append(files, file{e.Name(), info.ModTime()})
-		}
-	}
-	slices.SortFunc(files, func(x, y file) int { return x.at.Compare(y.at) })
-	if n := len(files) - logsRead; n > 0 {
-		files = files[n:]
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, f.name)
-	}
-	streamed, err := transcript.Stream(os.DirFS(logs), names...)
-	if err != nil {
-		a.unread = append(a.unread, "the logs of attempts: "+err.Error())
+		a.unread = append(a.unread, reprise.UnreadSession{Path: logs, Why: "the logs of attempts: " + err.Error()})
 	}
 	for _, s := range streamed {
 		i := slices.IndexFunc(raw, func(r *transcript.Session) bool { return r.CLI == s.CLI && r.ID == s.ID })
 		if i < 0 {
-			s.Dir, s.Path = a.root, filepath.Join(logs, s.Path)
+			s.Path = filepath.Join(logs, s.Path)
 			raw = append(raw, s)
 			continue
 		}
 		known := raw[i]
-		if known.Last.After(s.Last.Add(clockSlack)) {
+		named := func(c transcript.Call) bool { return !c.Nameless() && !c.Passed }
+		switch {
+		case known.Last.After(s.Last.Add(clockSlack)) && s.CLI == transcript.Gemini:
 			known.Calls = append(known.Calls, s.Calls...) // somebody else continued it
-			continue
-		}
-		known.Ended, known.Unsure, known.Calls = s.Ended, s.Unsure, s.Calls
-		if s.Last.After(known.Last) {
-			known.Last = s.Last
+		case s.CLI == transcript.Gemini:
+			known.Ended, known.Unsure, known.Calls = s.Ended, s.Unsure, s.Calls
+			if s.Last.After(known.Last) {
+				known.Last = s.Last
+			}
+		case !known.Ended && !slices.ContainsFunc(known.Calls, named) && !known.Last.After(s.Last.Add(clockSlack)):
+			known.Calls = append(known.Calls, slices.DeleteFunc(s.Calls, func(c transcript.Call) bool { return !named(c) })...)
 		}
 	}
 	return raw
 }
 
-// hasStream reports whether a log begins with the stream of gemini.
-func hasStream(name string) bool {
-	f, err := os.Open(name)
-	if err != nil {
-		return false
+// streamed reads the logs of attempts that were written since the sessions are of concern.
+func (a *air) streamed(logs string, query transcript.Query) ([]*transcript.Session, error) {
+	if logs == "" {
+		return nil, nil
 	}
-	defer f.Close()
-	head := make([]byte, 64<<10)
-	n, _ := f.Read(head)
-	return strings.Contains(string(head[:n]), `{"type":"init"`)
+	entries, err := os.ReadDir(logs)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []transcript.Log
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), ".log") && !info.ModTime().Before(query.Since) {
+			list = append(list, transcript.Log{Name: e.Name(), At: info.ModTime()})
+		}
+	}
+	slices.SortFunc(list, func(x, y transcript.Log) int { return x.At.Compare(y.At) })
+	return transcript.Stream(os.DirFS(logs), list...)
 }
 
 // judge turns what was read into sessions: who works on them, and what became
@@ -251,23 +251,16 @@ func (a *air) rested(s *transcript.Session) bool {
 	})
 }
 
-// overtake marks the calls of sessions after which another one worked in the
-// same folder and came to a good end, or that took the same call over and went
-// on: the agent there had the chance to look. worked tells of a session whether one was
-// at work in it.
-func overtake(found []reprise.Session, worked func(reprise.Session) bool) {
+// overtake marks the calls that another session took over and went on after: a resumed
+// session may begin with a copy of the old one. That one merely worked later in the same
+// folder tells nothing of them.
+func overtake(found []reprise.Session) {
 	for i := range found {
 		for _, later := range found {
-			ended := later.Dir == found[i].Dir && later.Ended && later.Started.After(found[i].Last) && worked(later)
 			for j := range found[i].Calls {
 				c := &found[i].Calls[j]
-				switch {
-				case c.Passed:
-				case ended:
+				if !c.Passed && later.CLI == found[i].CLI && slices.ContainsFunc(later.Calls, func(o reprise.Call) bool { return o.Passed && o.ID == c.ID && c.Tool != "" }) {
 					c.Passed = true
-					c.Signs = append(c.Signs, fmt.Sprintf("a later session of %s worked in the same folder to a good end", later.CLI))
-				case later.CLI == found[i].CLI && slices.ContainsFunc(later.Calls, func(o reprise.Call) bool { return o.Passed && o.ID == c.ID && c.Tool != "" }):
-					c.Passed = true // a resumed session may begin with a copy of the old one
 					c.Signs = append(c.Signs, fmt.Sprintf("session %q continued after it", later.ID))
 				}
 			}

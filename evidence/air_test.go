@@ -61,15 +61,19 @@ func (d desk) gather() reprise.Observed {
 
 // claude leaves a transcript of claude whose last call has no result.
 func (d desk) claude(tool, input string) {
-	folder := strings.Map(func(r rune) rune {
+	d.put(d.claudeFolder()+"/s1.jsonl", `{"type":"user","message":{"role":"user","content":"go"},"timestamp":"NOW","cwd":"DIR","sessionId":"s1","version":"2.1.197"}
+{"type":"assistant","message":{"role":"assistant","stop_reason":"tool_use","content":[{"type":"tool_use","id":"c1","name":"`+tool+`","input":`+input+`}]},"timestamp":"NOW","cwd":"DIR","sessionId":"s1"}
+`)
+}
+
+// claudeFolder is where claude keeps its sessions in the project.
+func (d desk) claudeFolder() string {
+	return ".claude/projects/" + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '-'
 	}, d.dir)
-	d.put(".claude/projects/"+folder+"/s1.jsonl", `{"type":"user","message":{"role":"user","content":"go"},"timestamp":"NOW","cwd":"DIR","sessionId":"s1","version":"2.1.197"}
-{"type":"assistant","message":{"role":"assistant","stop_reason":"tool_use","content":[{"type":"tool_use","id":"c1","name":"`+tool+`","input":`+input+`}]},"timestamp":"NOW","cwd":"DIR","sessionId":"s1"}
-`)
 }
 
 func only(t *testing.T, o reprise.Observed) (reprise.Session, reprise.Call) {
@@ -463,23 +467,105 @@ func TestA_daemon_is_no_session(t *testing.T) {
 	}
 }
 
-// A later session that came to a good end in the same folder has had the chance
-// to look.
-func TestAC_a_later_session_takes_over(t *testing.T) {
+// A later session in the same folder tells nothing of what an earlier one left without a
+// result, whatever it did and however many there are.
+func TestA_later_session_hides_no_call(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.claude("Bash", `{"command":"./deploy"}`)
-	o := d.gather()
-	later := time.Now().Add(time.Minute).UTC().Format(time.RFC3339Nano)
-	d.put(".codex/sessions/2026/11/15/rollout-s2.jsonl", strings.ReplaceAll(`{"timestamp":"LATER","type":"session_meta","payload":{"id":"s2","cwd":"DIR","cli_version":"0.166.0"}}
-{"timestamp":"LATER","type":"event_msg","payload":{"type":"task_started"}}
-{"timestamp":"LATER","type":"event_msg","payload":{"type":"task_complete"}}
+	d.claude("Bash", `{"command":"git push origin main"}`)
+	for i := range 2 * sessionsEach {
+		later := time.Now().Add(time.Duration(i) * time.Minute).UTC().Format(time.RFC3339Nano)
+		d.put(fmt.Sprintf("%s/later%d.jsonl", d.claudeFolder(), i), strings.ReplaceAll(`{"type":"user","message":{"role":"user","content":"go"},"timestamp":"LATER","cwd":"DIR","sessionId":"later"}
+{"type":"assistant","message":{"role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"hi"}]},"timestamp":"LATER","cwd":"DIR","sessionId":"later"}
 `, "LATER", later))
-	before, after := reprise.Next(d.run, o, reprise.Policy{}), d.gather()
-	if len(after.Sessions) != 2 || !after.Sessions[1].Calls[0].Passed {
-		t.Fatalf("%+v", after.Sessions)
 	}
-	if !strings.Contains(strings.Join(before.Reasons, "\n"), "left no result") {
-		t.Errorf("%+v", before)
+	o := d.gather()
+	got := reprise.Next(d.run, o, reprise.Policy{})
+	if text := strings.Join(got.Reasons, "\n"); got.Verdict == reprise.Safe || !strings.Contains(text, "git push origin main") || len(o.SessionsUnread) > 0 {
+		t.Errorf("%+v %q", got, o.SessionsUnread)
+	}
+	// An agent that was told of it began after that, and its work was accepted.
+	d.run.Proven = time.Now().Add(time.Hour)
+	if got := reprise.Next(d.run, o, reprise.Policy{}); strings.Contains(strings.Join(got.Reasons, "\n"), "git push") {
+		t.Errorf("history weighs: %+v", got)
+	}
+}
+
+// What cannot be read is unknown: nothing is safe then, and where it was written since the
+// last sign of life of the run, a person is asked first.
+func TestA_transcript_that_cannot_be_read_weighs(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(content string) string{
+		"zeros":                   func(c string) string { return strings.Repeat("\x00", len(c)) },
+		"cut in its first record": func(c string) string { return c[:100] },
+		"another encoding":        func(c string) string { return strings.ReplaceAll(c, "{", "\xff\xfe{\x00") },
+	} {
+		d := newDesk(t)
+		d.claude("Bash", `{"command":"git push"}`)
+		at := d.claudeFolder() + "/s1.jsonl"
+		content, err := os.ReadFile(filepath.Join(d.home, at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.put(at, spoil(string(content)))
+		d.run.Next = []reprise.Unit{{ID: "b"}}
+		o := d.gather()
+		for last, want := range map[time.Duration]reprise.Action{-time.Hour: reprise.Ask, time.Hour: reprise.Start} {
+			d.run.LastActivity = time.Now().Add(last)
+			if got := reprise.Next(d.run, o, reprise.Policy{}); got.Verdict != reprise.Caution || got.Action != want {
+				t.Errorf("%s, last active %s from now: %+v %q", name, last, got, o.SessionsUnread)
+			}
+		}
+		d.run.LastActivity = time.Now().Add(48 * time.Hour)
+		if got := reprise.Next(d.run, o, reprise.Policy{}); got.Verdict != reprise.Safe {
+			t.Errorf("%s: it is history: %+v", name, got)
+		}
+	}
+	// The end of a transcript that a power cut turned into zeros hides what stood there.
+	d := newDesk(t)
+	d.put(d.claudeFolder()+"/s1.jsonl", `{"type":"user","message":{"role":"user","content":"go"},"timestamp":"NOW","cwd":"DIR","sessionId":"s1"}
+{"type":"assistant","message":{"role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"hi"}]},"timestamp":"NOW","cwd":"DIR","sessionId":"s1"}
+`+strings.Repeat("\x00", 4096))
+	if s, call := only(t, d.gather()); s.Ended || !call.Open() {
+		t.Errorf("%+v", s)
+	}
+}
+
+// An attempt of ours that was killed in a call is told by what it printed, where its own
+// transcript is not found or has less.
+func TestA_call_of_an_attempt_is_told_by_its_log(t *testing.T) {
+	t.Parallel()
+	for cli, log := range map[string]string{
+		"claude": `{"type":"system","subtype":"init","cwd":"DIR","session_id":"s1","claude_code_version":"2.1.325"}
+{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"git push"}}],"role":"assistant","stop_reason":null},"session_id":"s1"}
+`,
+		"qwen": `{"type":"system","subtype":"init","cwd":"DIR","session_id":"s1","qwen_code_version":"0.24.4"}
+{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c1","name":"run_shell_command","input":{"command":"git push"}}],"role":"assistant","stop_reason":null},"session_id":"s1"}
+`,
+		"codex": `{"type":"thread.started","thread_id":"s1"}
+{"type":"turn.started"}
+{"type":"item.started","item":{"id":"item_2","type":"command_execution","command":"/bin/bash -lc 'git push'","status":"in_progress"}}
+`,
+	} {
+		d := newDesk(t)
+		d.put("../repo/.reprise/logs/a.log", log)
+		s, call := only(t, d.gather())
+		if s.CLI != cli || s.ID != "s1" || !call.Open() || call.Effect != reprise.EffectRemoteGit || !strings.Contains(call.Text, "git push") {
+			t.Errorf("%s: %+v", cli, s)
+		}
+		if cli != "claude" {
+			continue
+		}
+		d.put(d.claudeFolder()+"/s1.jsonl", `{"type":"user","message":{"role":"user","content":"go"},"timestamp":"NOW","cwd":"DIR","sessionId":"s1"}`+"\n")
+		if o := d.gather(); len(o.Sessions) != 1 || len(o.Sessions[0].Calls) != 2 || o.Sessions[0].Calls[1].Text != "git push" {
+			t.Errorf("the transcript was not written yet: %+v", o.Sessions)
+		}
+		d.put("../repo/.reprise/logs/a.log", log+`{"type":"result","subtype":"success","is_error":false,"session_id":"s1"}`+"\n")
+		if err := os.RemoveAll(filepath.Join(d.home, ".claude")); err != nil {
+			t.Fatal(err)
+		}
+		if o := d.gather(); len(o.Sessions) != 1 || !o.Sessions[0].Calls[0].Open() {
+			t.Errorf("its end takes back no call: %+v", o.Sessions)
+		}
 	}
 }

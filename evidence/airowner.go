@@ -303,7 +303,9 @@ func (a *air) registry() []entry {
 			err = json.Unmarshal(b, &r)
 		}
 		if err != nil || r.PID <= 0 {
-			a.unread = append(a.unread, "claude: sessions/"+name+": it cannot be read, so that its session may be alive")
+			a.unread = append(a.unread, reprise.UnreadSession{
+				CLI: transcript.Claude, Path: filepath.Join(dir, name), Why: "it cannot be read, so that its session may be alive", Left: true,
+			})
 			continue
 		}
 		ticks, _ := strconv.ParseUint(r.Ticks, 10, 64)
@@ -324,7 +326,7 @@ func (a *air) registry() []entry {
 func (a *air) list(dir, suffix string) (out []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !os.IsNotExist(err) {
-		a.unread = append(a.unread, err.Error())
+		a.unread = append(a.unread, reprise.UnreadSession{CLI: transcript.Claude, Path: dir, Why: err.Error(), Left: true})
 	}
 	for _, e := range entries {
 		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), suffix) {

@@ -34,7 +34,7 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 	wrote := reprise.HashOf([]byte(c.ID + "\x00" + c.Tool + "\x00" + summary(c)))
 	text := redact.Shown(summary(c), 64<<10, a.hide)
 	out = reprise.Call{
-		ID: a.named(c.ID), Tool: a.named(c.Tool), Text: transcript.Brief(text, shownText), Whole: transcript.Brief(text, toldText), Wrote: wrote,
+		ID: a.named(c.ID), Tool: a.named(c.Tool), Text: transcript.Brief(text, shownCall), Whole: transcript.Brief(text, toldText), Wrote: wrote,
 		Started: c.Started, Effect: c.Effect(), Landing: reprise.LandingUnknown, Passed: c.Passed,
 	}
 	sign := func(format string, args ...any) {
@@ -43,8 +43,8 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 	running = a.running(s, c)
 	switch {
 	case c.Torn:
-		out.Text = "a call whose record was cut off while it was written"
-		sign("the transcript ends in the middle of a record, so what was begun is unknown")
+		out.Text = "a call whose record was cut off while it was written, or cannot be read"
+		sign("the transcript ends in the middle of a record, or records at its end cannot be read, so what was begun is unknown")
 	case c.Turn:
 		out.Text = "a turn that has no end on record"
 		sign("its transcript does not tell that the turn came to its end, so something may have been under way")
@@ -59,6 +59,10 @@ func (a *air) call(s *transcript.Session, c transcript.Call, life reprise.Life) 
 	if out.Effect == reprise.EffectNone {
 		out.Landing = reprise.NotLanded
 		sign("it only reads: there is nothing that could have landed")
+		return out, ""
+	}
+	if c.Started.IsZero() {
+		sign("when it was begun is not on record, so nothing tells whether it was carried out")
 		return out, ""
 	}
 	dir := workdir(s, c)

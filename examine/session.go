@@ -2,6 +2,7 @@ package examine
 
 import (
 	"fmt"
+	"strconv"
 
 	"reprise"
 )
@@ -49,6 +50,12 @@ func callInAir(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			out = append(out, f)
 		}
 	}
+	for _, u := range o.UnreadOn(r) {
+		out = append(out, reprise.Finding{
+			Subject: u.CLI, Source: reprise.Source{File: u.Path}, Message: "what sessions began and left without a result is not known: " + u.String(),
+			Hint: "look yourself for what was done there, before the same is done again",
+		})
+	}
 	return out
 }
 
@@ -67,7 +74,7 @@ var landingWords = map[reprise.Landing]string{
 func callWords(s reprise.Session, c reprise.Call) string {
 	what := quote(c.Tool)
 	if c.Text != "" {
-		what += " " + quote(c.Text)
+		what += " " + strconv.Quote(c.Text) // it was shortened so that what it sends stays
 	}
 	became := landingWords[c.Landing]
 	if became == "" {

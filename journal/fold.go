@@ -15,6 +15,10 @@ type History struct {
 	// that is Started: on record too.
 	Began   time.Time
 	Started bool
+	// Taken is when the run was last started or taken up: that is when it is looked for
+	// what is under way. Proven is when that was done, or done again, for an agent whose
+	// work was accepted.
+	Taken, Proven time.Time
 	// Worktree is the last event that tells of a checkout that was made whole,
 	// nil if there is none.
 	Worktree *reprise.Event
@@ -146,6 +150,9 @@ func (h *History) Add(ev *reprise.Event) {
 		// A run that is started again under its name has nothing to do with
 		// the one before.
 		h.Steps, h.Worktree, h.Limit, h.Limits, h.Measured, h.Began, h.Started = nil, nil, time.Time{}, nil, nil, ev.At, true
+		h.Taken = ev.At
+	case reprise.RunResumed:
+		h.Taken = ev.At
 	case reprise.WorktreeReady:
 		ready := *ev
 		h.Worktree = &ready
@@ -162,6 +169,7 @@ func (h *History) Add(ev *reprise.Event) {
 		if ev.Outcome == rejected {
 			h.sendBack()
 		}
+		h.prove(ev)
 	}
 	if ev.Kind == reprise.QuestionAnswered && ev.By != "" {
 		by := h.step(ev.By)
@@ -171,6 +179,21 @@ func (h *History) Add(ev *reprise.Event) {
 	if ev.Step != "" {
 		h.step(ev.Step).add(ev)
 		h.limit(ev)
+	}
+}
+
+// prove notes that the work of an agent was accepted: before its first attempt at a step
+// it is told what was under way when the run was taken up, before a later one it is
+// looked for again.
+func (h *History) prove(end *reprise.Event) {
+	start := h.Step(end.Step).Open
+	if end.Usage == nil || start == nil || start.Attempt != end.Attempt {
+		return // no agent was at work, or nobody knows since when
+	}
+	if at := start.At; end.Attempt > 1 && at.After(h.Proven) {
+		h.Proven = at
+	} else if h.Taken.After(h.Proven) {
+		h.Proven = h.Taken
 	}
 }
 

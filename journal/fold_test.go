@@ -134,3 +134,36 @@ func TestO2_the_run_s_own_history(t *testing.T) {
 		t.Errorf("nothing is open: %+v", open)
 	}
 }
+
+// What was under way is behind a run once an agent that was told of it had its work
+// accepted: it is looked for when the run is taken up, and again before another attempt.
+func TestWhat_an_agent_was_told_of_is_behind_the_run(t *testing.T) {
+	t.Parallel()
+	minute := func(n int) time.Time { return at.Add(time.Duration(n) * time.Minute) }
+	used := &reprise.Usage{}
+	taken := reprise.Event{Kind: reprise.RunResumed, At: minute(1)}
+	start := func(attempt, n int) reprise.Event {
+		return reprise.Event{Kind: reprise.StepStarted, Step: "a", Attempt: attempt, At: minute(n)}
+	}
+	end := func(attempt, n int, u *reprise.Usage) reprise.Event {
+		return reprise.Event{Kind: reprise.StepFinished, Step: "a", Attempt: attempt, At: minute(n), Usage: u}
+	}
+	for name, c := range map[string]struct {
+		events []reprise.Event
+		want   time.Time
+	}{
+		"nothing is accepted yet": {[]reprise.Event{taken, start(1, 3)}, time.Time{}},
+		"no agent was at work":    {[]reprise.Event{taken, start(1, 3), end(1, 5, nil)}, time.Time{}},
+		"its first attempt":       {[]reprise.Event{taken, start(1, 3), end(1, 5, used)}, minute(1)},
+		"a later attempt":         {[]reprise.Event{taken, start(1, 3), start(2, 7), end(2, 9, used)}, minute(7)},
+		"marked by a person":      {[]reprise.Event{taken, end(0, 5, nil)}, time.Time{}},
+	} {
+		h := &journal.History{}
+		for i := range c.events {
+			h.Add(&c.events[i])
+		}
+		if !h.Proven.Equal(c.want) {
+			t.Errorf("%s: %s", name, h.Proven)
+		}
+	}
+}

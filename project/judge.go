@@ -228,10 +228,8 @@ func refine(files fs.FS, r *reprise.Run, git *reprise.Git) {
 	if git == nil || day.IsZero() {
 		return
 	}
-	if file := r.LastActivitySource; file.File != "" && file.Line == 0 && git.Unchanged(file.File, day) {
-		if at, listed := git.ContentAt(file.File); listed && at.Before(day) {
-			r.LastActivity = at
-		}
+	if at, known := git.LastActivity(r); known {
+		r.LastActivity = at
 		return
 	}
 	if !day.Equal(day.Truncate(24 * time.Hour)) {

@@ -295,6 +295,7 @@ func (v *View) refused(fsys fs.FS, budget func(reprise.Ref) (func(step string) j
 // they were to leave and is gone, and which work waits to be committed.
 func (v *View) tellLanded(fsys fs.FS) {
 	r, hist := v.Run, v.History
+	r.Proven = hist.Proven
 	if hist.Started {
 		r.Life, r.Began = reprise.TrailerLife(hist.Began), hist.Began
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -191,7 +192,7 @@ type Owner struct {
 // was interrupted if there are none.
 func NewCheck(root, mode string, o reprise.Observed, runs ...Checked) Check {
 	c := Check{
-		Schema: CheckSchema, Root: root, Mode: mode, Git: newGit(o.Git), Unread: list(o.SessionsUnread),
+		Schema: CheckSchema, Root: root, Mode: mode, Git: newGit(o.Git), Unread: words(o.SessionsUnread),
 		Checked:    Checked{Steps: []Step{}, Artifacts: []Artifact{}, Sessions: []Session{}, Options: []reprise.Option{}, Findings: []Finding{}},
 		Candidates: []Run{}, Runs: append([]Checked{}, runs...),
 	}
@@ -321,6 +322,15 @@ func newOwner(w *reprise.Owner, o reprise.Observed) *Owner {
 }
 
 func list(s []string) []string { return append([]string{}, s...) }
+
+// words are what things say of themselves, never null.
+func words[T fmt.Stringer](list []T) []string {
+	out := []string{}
+	for _, v := range list {
+		out = append(out, v.String())
+	}
+	return out
+}
 
 // ChecksSchema is the version of the document of `reprise checks`.
 const ChecksSchema = "reprise/checks/v1"

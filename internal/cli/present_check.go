@@ -359,7 +359,9 @@ func (p *page) sessions(j judged) {
 		p.session(s)
 	}
 	if p.full {
-		p.items("  not looked at: ", j.o.SessionsUnread, 0, linesSource)
+		for _, u := range j.o.SessionsUnread {
+			p.para("  not looked at: ", u.String(), linesSource)
+		}
 	}
 }
 
@@ -371,7 +373,7 @@ func (p *page) session(s reprise.Session) {
 	if s.ID != "" {
 		name += ", session " + s.ID
 	}
-	if s.Dir != "." {
+	if s.Dir != "." && s.Dir != "" {
 		name += ", in " + s.Dir
 	}
 	life := cmp.Or(s.Owner.Life.String(), reprise.LifeUnknown.String())

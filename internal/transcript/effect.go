@@ -22,13 +22,13 @@ var tools = map[string]reprise.Effect{
 	"webfetch": reprise.EffectNetwork, "websearch": reprise.EffectNetwork, "googlewebsearch": reprise.EffectNetwork,
 }
 
-var shells = map[string]bool{"bash": true, "shell": true, "execcommand": true, "runshellcommand": true, "localshell": true, "containerexec": true, "powershell": false}
+var shells = map[string]bool{"bash": true, "shell": true, "execcommand": true, "commandexecution": true, "runshellcommand": true, "localshell": true, "containerexec": true, "powershell": false}
 
 // Effect tells what a call can change, at worst.
 func (c Call) Effect() reprise.Effect {
 	name := strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(c.Tool))
 	switch {
-	case c.Nameless():
+	case c.Nameless(), c.Input.Cut:
 		return reprise.EffectUnknown
 	case shells[name] && c.Input.Command != "":
 		return commandEffect(c.Input.Command, 0)

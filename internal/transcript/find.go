@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise"
 	"reprise/internal/loose"
 )
 
@@ -51,16 +53,16 @@ type Query struct {
 	// Dirs are the folders, absolute; a session that worked in one of them or
 	// below is wanted.
 	Dirs []string
-	// Most is how many of the latest are read of each store.
-	Most int
+	// Most is how many of the latest are read of each store. Those that were written
+	// since Since are read whatever their number: of them, the ones with something under
+	// way are given. Zero stands for none.
+	Most  int
+	Since time.Time
 	// Session, if set, is the id of the session that is wanted, with its helpers.
 	Session string
 	// Stop, if set, tells that there is no more time.
 	Stop func() bool
 }
-
-// maxLooked bounds how many transcripts are looked into for where they worked.
-const maxLooked = 400
 
 // Wants reports whether a session that worked in a folder is wanted.
 func (q Query) Wants(dir string) bool {
@@ -71,6 +73,9 @@ func (q Query) Wants(dir string) bool {
 }
 
 func (q Query) stopped() bool { return q.Stop != nil && q.Stop() }
+
+// since reports whether something that was written at a time is wanted whatever the number.
+func (q Query) since(at time.Time) bool { return !q.Since.IsZero() && !at.Before(q.Since) }
 
 // may reports whether a transcript may be of the session that is wanted: its name has
 // the id, or the beginning of it.
@@ -90,44 +95,50 @@ type candidate struct {
 // Find reads the latest sessions of a store that are wanted, the latest first.
 // unread says what was not looked at, and why; a store that is not there is
 // neither.
-func (s Store) Find(q Query) (found []*Session, unread []string) {
+func (s Store) Find(q Query) (found []*Session, unread []reprise.UnreadSession) {
+	not := func(name, why string, last time.Time) {
+		unread = append(unread, reprise.UnreadSession{CLI: s.CLI, Path: name, Why: why, Last: last})
+	}
 	defer func() {
 		// A format of others must not bring the look at everything else down.
 		if oops := recover(); oops != nil {
-			found, unread = nil, []string{s.CLI + ": its sessions could not be read"}
+			found = nil
+			not("", "its sessions could not be read", time.Time{})
 		}
 	}()
 	if s.CLI == Opencode {
-		list, err := readOpencode(s.FS, "opencode.db", q)
+		list, err := readOpencode(s.FS, opencodeFile, q)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			unread = append(unread, s.CLI+": opencode.db: "+cause(err))
-		} else if _, old := fs.Stat(s.FS, "storage/session"); err != nil && old == nil {
-			unread = append(unread, s.CLI+": sessions of versions that had no database are not read")
+			not(opencodeFile, cause(err), written(s.FS, opencodeFile))
+		} else if _, old := fs.Stat(s.FS, opencodeOld); err != nil && old == nil {
+			not(opencodeOld, "sessions of versions that had no database are not read", written(s.FS, opencodeOld))
 		}
 		return list, unread
 	}
 	list, trouble := s.candidates(q)
 	for _, err := range trouble {
 		if !errors.Is(err, fs.ErrNotExist) {
-			unread = append(unread, s.CLI+": "+err.Error())
+			not(place(err), cause(err), time.Time{})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return b.at.Compare(a.at) })
 	for i, c := range list {
+		over := len(found) >= q.Most
 		switch {
-		case len(found) == q.Most:
+		case over && !q.since(c.at):
 			return found, unread
-		case i == maxLooked, q.stopped():
-			return found, append(unread, s.CLI+": older sessions than the latest were not looked at")
+		case q.stopped():
+			left := reprise.UnreadSession{CLI: s.CLI, Why: fmt.Sprintf("%d sessions were not looked at, there was no time left", len(list)-i), Last: c.at, Left: true}
+			return found, append(unread, left)
 		case !s.mayWant(q, c.name):
 			continue
 		}
-		session, err := s.read(c.name)
+		session, err := s.read(c, over)
 		if err != nil {
-			unread = append(unread, s.CLI+": "+c.name+": "+cause(err))
+			not(c.name, cause(err), c.at)
 			continue
 		}
-		if q.Wants(session.Dir) && q.is(session.ID) {
+		if q.Wants(session.Dir) && q.is(session.ID) && !(over && session.Ended) {
 			found = append(found, session)
 		}
 	}
@@ -139,20 +150,32 @@ var events = map[string]func(*builder, loose.Value){
 	Claude: (*builder).claude, Codex: (*builder).codex, Qwen: (*builder).qwen, Copilot: (*builder).copilot,
 }
 
-// read reads one transcript.
-func (s Store) read(name string) (*Session, error) {
-	b := newBuilder(s.CLI, name)
-	var (
-		r   *records
-		err error
-	)
-	if s.CLI == Gemini {
-		r, err = b.readGemini(s.FS, name)
-	} else {
-		r, err = readFile(s.FS, name, func(v loose.Value) { events[s.CLI](b, v) })
+// errBlank says that a transcript tells nothing of what it is.
+var errBlank = errors.New("no record in it tells what it is")
+
+// read reads one transcript. brief asks for no more than what tells whether something is
+// under way.
+func (s Store) read(c candidate, brief bool) (*Session, error) {
+	b := newBuilder(s.CLI, c.name)
+	r := &records{extent: much, gap: b.gap}
+	if brief {
+		r.extent = ends
 	}
-	if err != nil {
+	var err error
+	if s.CLI == Gemini {
+		err = b.readGemini(s.FS, c.name, r)
+	} else {
+		r.each = func(v loose.Value) { events[s.CLI](b, v) }
+		err = r.readFile(s.FS, c.name)
+	}
+	damaged := r.lost > 0 || r.torn
+	switch {
+	case err != nil:
 		return nil, err
+	case damaged && b.s.Dir == "":
+		return nil, errBlank
+	case damaged || b.s.Last.IsZero():
+		b.at(c.at) // what cannot be read was written by then
 	}
 	return b.finish(r), nil
 }
@@ -163,6 +186,23 @@ func cause(err error) string {
 		return pe.Err.Error()
 	}
 	return err.Error()
+}
+
+// place names the file that an error is about, "" if it names none.
+func place(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Path
+	}
+	return ""
+}
+
+// written tells when a file was last written, zero if that is not known.
+func written(fsys fs.FS, name string) (at time.Time) {
+	if info, err := fs.Stat(fsys, name); err == nil {
+		at = info.ModTime()
+	}
+	return at
 }
 
 // candidates lists transcripts by their names and the times of their files.
@@ -184,7 +224,12 @@ func (s Store) candidates(q Query) (out []candidate, trouble []error) {
 			trouble = append(trouble, err)
 		}
 		for _, e := range slices.Backward(entries) {
-			if e.IsDir() && !q.stopped() {
+			switch {
+			case !e.IsDir():
+			case q.stopped():
+				trouble = append(trouble, errors.New("there was no time left to look for its sessions"))
+				return
+			default:
 				each(path.Join(dir, e.Name()))
 			}
 		}
@@ -209,7 +254,10 @@ func (s Store) candidates(q Query) (out []candidate, trouble []error) {
 		})
 	case Gemini:
 		below("tmp", func(dir string) {
-			if root, err := geminiFolder(s.FS, dir); err == nil && q.Wants(root) {
+			root, err := geminiFolder(s.FS, dir)
+			if err != nil {
+				trouble = append(trouble, err)
+			} else if q.Wants(root) {
 				add(path.Join(dir, "chats"), func(name string) bool { return lines(name) || strings.HasSuffix(name, ".json") })
 			}
 		})
@@ -217,9 +265,7 @@ func (s Store) candidates(q Query) (out []candidate, trouble []error) {
 		below("sessions", func(year string) {
 			below(year, func(month string) {
 				below(month, func(day string) {
-					if len(out) < maxLooked {
-						add(day, lines)
-					}
+					add(day, lines)
 				})
 			})
 		})

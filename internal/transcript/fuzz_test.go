@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ func FuzzRead(f *testing.F) {
 		name, ok := names[cli]
 		if !ok {
 			name = "tmp/x/chats/session-1.jsonl"
-			if _, err := Stream(fstest.MapFS{"a.log": {Data: content}}, "a.log"); err != nil {
+			if _, err := Stream(fstest.MapFS{"a.log": {Data: content}}, Log{Name: "a.log"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -27,7 +28,10 @@ func FuzzRead(f *testing.F) {
 			if cli == Gemini && ok {
 				continue
 			}
-			s, err := Store{CLI: cli, FS: fsys}.read(name)
+			s, err := Store{CLI: cli, FS: fsys}.read(candidate{name: name}, false)
+			if errors.Is(err, errBlank) {
+				continue
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,32 +33,33 @@ func (b *builder) results(parts []loose.Value) (results int) {
 // readGemini reads tmp/NAME/chats/session-*.jsonl, or the older .json, which is
 // one object and written anew every time. A call is only written there once it
 // has ended: what was under way is in the stream alone, see Stream.
-func (b *builder) readGemini(fsys fs.FS, name string) (*records, error) {
+func (b *builder) readGemini(fsys fs.FS, name string, r *records) error {
 	root, err := geminiFolder(fsys, path.Dir(path.Dir(name)))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.about("", root, "")
+	r.each = b.gemini
 	if path.Ext(name) != ".json" {
-		return readFile(fsys, name, b.gemini)
+		return r.readFile(fsys, name)
 	}
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if info.Size() > wholeFile {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errBound}
+	if info.Size() > much.whole {
+		return &fs.PathError{Op: "read", Path: name, Err: errBound}
 	}
 	raw, err := fs.ReadFile(fsys, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	v, ok := loose.Object(bytes.TrimSpace(raw))
-	if !ok {
-		return &records{lost: 1, torn: true}, nil
+	if v, ok := loose.Object(bytes.TrimSpace(raw)); ok {
+		r.each(v)
+	} else {
+		r.lost, r.torn = 1, true
 	}
-	b.gemini(v)
-	return &records{}, nil
+	return nil
 }
 
 // geminiFolder is the folder that a folder of the store belongs to.
@@ -117,60 +118,5 @@ func (b *builder) geminiMessage(m loose.Value) {
 				b.result(c.Text("id"), "")
 			}
 		}
-	}
-}
-
-// Stream reads what gemini printed, as it was captured in a log, in the order
-// of the names: gemini writes a call to its transcript only once it has ended.
-// It gives one session for each id; lines of anything else are passed over.
-func Stream(fsys fs.FS, names ...string) ([]*Session, error) {
-	var order []string
-	builders := map[string]*builder{}
-	for _, name := range names {
-		var b *builder
-		r, err := readFile(fsys, name, func(r loose.Value) {
-			if id := r.Text("session_id"); r.Text("type") == "init" && id != "" && !r.Time("timestamp").IsZero() {
-				if b = builders[id]; b == nil {
-					b = newBuilder(Gemini, name)
-					b.about(id, "", "")
-					builders[id], order = b, append(order, id)
-				}
-				b.s.Path = name
-				b.prompt()
-			}
-			if b != nil {
-				b.streamed(r)
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-		if b != nil && r.torn {
-			b.start(Call{ID: "torn " + name, Torn: true, Started: b.s.Last})
-		}
-	}
-	var out []*Session
-	for _, id := range order {
-		out = append(out, builders[id].finish(nil))
-	}
-	return out, nil
-}
-
-// streamed notes a line that gemini printed.
-func (b *builder) streamed(r loose.Value) {
-	at := r.Time("timestamp")
-	b.at(at)
-	switch r.Text("type") {
-	case "message":
-		if r.Text("role") == "assistant" {
-			b.answer(false)
-		}
-	case "tool_use":
-		b.start(Call{ID: r.Text("tool_id"), Tool: r.Text("tool_name"), Input: parseInput(r.At("parameters")), Started: at})
-	case "tool_result":
-		b.result(r.Text("tool_id"), "")
-		b.over = false
-	case "result":
-		b.over = true
 	}
 }

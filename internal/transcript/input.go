@@ -11,6 +11,7 @@ import (
 // Input is what a call was given, as far as its effect can be told by it.
 type Input struct {
 	Command string // a shell command line
+	Cut     bool   // parts of it are left out: it is too long to be kept
 	Dir     string // where the command was to run, if it says
 	Files   []File
 }
@@ -71,7 +72,8 @@ func parseInput(v loose.Value) Input {
 	in := Input{Dir: v.First(dirFields...)}
 	for _, name := range commandFields {
 		if in.Command == "" {
-			in.Command = clip(commandText(v.At(name)), maxCommand)
+			whole := commandText(v.At(name))
+			in.Command, in.Cut = Brief(whole, maxCommand), len(whole) > maxCommand
 		}
 	}
 	var patches []string

@@ -16,6 +16,12 @@ const (
 	opencodeBytes = 64 << 20
 )
 
+// What opencode keeps its sessions in, and what it did before it had that.
+const (
+	opencodeFile = "opencode.db"
+	opencodeOld  = "storage/session"
+)
+
 // errMoved says that a database was written while it was read.
 var errMoved = errors.New("it was written to while it was read")
 
@@ -81,7 +87,9 @@ func opencodeOnce(fsys fs.FS, name string, q Query) ([]*Session, error) {
 		return nil, err
 	}
 	slices.SortFunc(order, func(a, b string) int { return builders[b].s.Last.Compare(builders[a].s.Last) })
-	order = order[:min(len(order), q.Most)]
+	for len(order) > q.Most && !q.since(builders[order[len(order)-1]].s.Last) {
+		order = order[:len(order)-1]
+	}
 	for id := range builders {
 		if !slices.Contains(order, id) {
 			delete(builders, id)
@@ -91,8 +99,10 @@ func opencodeOnce(fsys fs.FS, name string, q Query) ([]*Session, error) {
 		return nil, err
 	}
 	var out []*Session
-	for _, id := range order {
-		out = append(out, builders[id].finish(nil))
+	for i, id := range order {
+		if s := builders[id].finish(nil); i < q.Most || !s.Ended {
+			out = append(out, s)
+		}
 	}
 	return out, nil
 }

@@ -239,10 +239,10 @@ func TestGemini(t *testing.T) {
 		t.Errorf("the older form: %+v %q", found, unread)
 	}
 	read := func(texts ...string) []*Session {
-		logs, names := fstest.MapFS{}, []string{}
+		logs, names := fstest.MapFS{}, []Log{}
 		for i, text := range texts {
 			name := fmt.Sprintf("%d.log", i)
-			logs[name], names = &fstest.MapFile{Data: []byte(text)}, append(names, name)
+			logs[name], names = &fstest.MapFile{Data: []byte(text)}, append(names, Log{Name: name})
 		}
 		found, err := Stream(logs, names...)
 		if err != nil {
@@ -338,11 +338,11 @@ func TestA_large_transcript_is_read_from_its_ends(t *testing.T) {
 	var read int64
 	list := lines[Claude]
 	b := big{head: strings.Join(list[:2], "\n") + "\n", tail: "\n" + strings.Join(list[2:], "\n") + "\n", size: 700 << 20, read: &read}
-	s, err := Store{CLI: Claude, FS: b}.read("s1.jsonl")
+	s, err := Store{CLI: Claude, FS: b}.read(candidate{name: "s1.jsonl"}, false)
 	if err != nil || !s.Part || s.ID != "s1" || len(s.Calls) != 1 || s.Calls[0].ID != "c2" {
 		t.Fatalf("%+v %v", s, err)
 	}
-	if read > headPart+tailPart+1<<20 {
+	if read > much.head+much.tail+1<<20 {
 		t.Errorf("%d bytes were read", read)
 	}
 }

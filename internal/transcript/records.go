@@ -10,17 +10,28 @@ import (
 	"reprise/internal/loose"
 )
 
-// Of a file that is larger than whole, the first and the last part are read: an
-// unfinished call stands at the end, who and where at the beginning.
-const (
-	wholeFile = 24 << 20
-	headPart  = 1 << 20
-	tailPart  = 12 << 20
-	maxRecord = 16 << 20 // a longer line is not read
+// extent says how much of a file is read. Of one that is larger than whole, the first
+// and the last part are: an unfinished call stands at the end, who and where at the
+// beginning.
+type extent struct{ whole, head, tail int64 }
+
+// Of the latest sessions much is read, of the many before them what tells whether
+// something is under way.
+var (
+	much = extent{24 << 20, 1 << 20, 12 << 20}
+	ends = extent{1 << 20, 64 << 10, 512 << 10}
 )
+
+const maxRecord = 16 << 20 // a longer line is not read
 
 // records goes through the lines of a transcript, each of them a JSON object.
 type records struct {
+	extent
+	each func(loose.Value)
+	// gap, if set, is called where records are missing: lost ones cannot be read, others
+	// stand in the middle of a large file.
+	gap func(lost bool)
+
 	lost int
 	torn bool // the last line was cut off
 	part bool
@@ -34,38 +45,45 @@ var beginnings = [][]byte{
 
 // readFile gives every record of a file to each, in order. The error is that of
 // the file system; everything a file can hold is counted instead.
-func readFile(fsys fs.FS, name string, each func(loose.Value)) (*records, error) {
+func (r *records) readFile(fsys fs.FS, name string) error {
 	f, err := fsys.Open(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
+		return &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
 	}
-	return read(f, info.Size(), each)
+	return r.readAll(f, info.Size())
 }
 
-func read(f io.Reader, size int64, each func(loose.Value)) (*records, error) {
-	r := &records{}
+func (r *records) readAll(f io.Reader, size int64) error {
 	at, seekable := f.(io.ReaderAt)
-	if size <= wholeFile || !seekable {
-		return r, r.lines(io.LimitReader(f, wholeFile), false, size <= wholeFile, each)
+	if size <= r.whole || !seekable {
+		return r.lines(io.LimitReader(f, r.whole), false, size <= r.whole)
 	}
 	r.part = true
-	if err := r.lines(io.NewSectionReader(at, 0, headPart), false, false, each); err != nil {
-		return r, err
+	if err := r.lines(io.NewSectionReader(at, 0, r.head), false, false); err != nil {
+		return err
 	}
-	return r, r.lines(io.NewSectionReader(at, size-tailPart, tailPart), true, true, each)
+	r.missing(false)
+	return r.lines(io.NewSectionReader(at, size-r.tail, r.tail), true, true)
+}
+
+// missing tells that records are not known which stand here.
+func (r *records) missing(lost bool) {
+	if r.gap != nil {
+		r.gap(lost)
+	}
 }
 
 // lines reads to the end. begun tells that the reader stands in the middle of a
 // line, end that the end of it is that of the file.
-func (r *records) lines(f io.Reader, begun, end bool, each func(loose.Value)) error {
+func (r *records) lines(f io.Reader, begun, end bool) error {
 	in := bufio.NewReaderSize(f, 64<<10)
 	var line []byte
 	tooLong := false
@@ -77,7 +95,7 @@ func (r *records) lines(f io.Reader, begun, end bool, each func(loose.Value)) er
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		r.one(line, tooLong, begun, err == nil, end, each)
+		r.one(line, tooLong, begun, err == nil, end)
 		line, tooLong, begun = line[:0], false, false
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -88,24 +106,35 @@ func (r *records) lines(f io.Reader, begun, end bool, each func(loose.Value)) er
 	}
 }
 
-func (r *records) one(line []byte, tooLong, begun, whole, end bool, each func(loose.Value)) {
-	line = bytes.Trim(line, " \t\r\n\x00") // blocks of zeros are what a power cut leaves
+func (r *records) one(line []byte, tooLong, begun, whole, end bool) {
+	// Blocks of zeros are what a power cut leaves in place of records.
+	zeros := bytes.IndexByte(line, 0) >= 0
+	line = bytes.Trim(line, " \t\r\n\x00")
 	v, ok := loose.Object(line)
 	switch {
-	case begun || len(line) == 0 && !tooLong:
+	case begun || len(line) == 0 && !tooLong && !zeros:
 	case tooLong:
-		r.lost++
+		r.lose()
 	case ok:
-		each(v)
+		if zeros {
+			r.lose()
+		}
+		r.each(v)
+		r.torn = zeros && !whole && end
 	case !whole && !end: // cut by us, not by its writer
 	case !whole:
 		r.torn = true
 	default:
-		r.lost++
+		r.lose()
 		if v, ok := glued(line); ok {
-			each(v)
+			r.each(v)
 		}
 	}
+}
+
+func (r *records) lose() {
+	r.lost++
+	r.missing(true)
 }
 
 // glued finds a whole record behind one that was cut off.

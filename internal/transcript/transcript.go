@@ -12,6 +12,7 @@ package transcript
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -50,8 +51,8 @@ type Session struct {
 	Requests []Request
 	Pending  bool
 	// Calls are those without a result, oldest first. What may hide one is a call
-	// without a name: a last record that was cut off while it was written, and a
-	// last turn without an end.
+	// without a name: a record that cannot be read or was cut off while it was
+	// written, and a last turn without an end.
 	Calls []Call
 }
 
@@ -62,7 +63,7 @@ type Call struct {
 	Dir     string // where it was to happen, as recorded; "" for that of the session
 	Input   Input
 	Started time.Time
-	// Torn tells that nothing but a part of its record is there.
+	// Torn tells that nothing of its record can be read, or no more than a part.
 	Torn bool
 	// Turn tells that it stands for a turn without an end on record.
 	Turn bool
@@ -91,6 +92,8 @@ type builder struct {
 	answered int            // the latest prompt that was answered
 	over     bool           // the last turn came to its end
 	before   bool           // over, as it was before the latest prompt
+	gaps     int            // places where records are missing
+	moved    bool           // a result came after the last of them
 
 	requests map[string]int // by prompt and id: its place in Requests
 	counted  bool           // requests are on record one by one, not only as totals
@@ -127,8 +130,16 @@ func (b *builder) opened() { b.over = b.over || b.turn == 0 }
 // prompt begins a turn.
 func (b *builder) prompt() { b.turn, b.before, b.over, b.s.Unsure = b.turn+1, b.over, false, false }
 
-// answer notes that the agent spoke; done, that it has nothing more to do.
-func (b *builder) answer(done bool) { b.answered, b.over, b.s.Unsure = b.turn, done, false }
+// answer notes that the agent spoke; done, that it has nothing more to do. It speaks
+// after a result only once all calls have theirs.
+func (b *builder) answer(done bool) {
+	b.answered, b.over, b.s.Unsure = b.turn, done, false
+	for id, c := range b.calls {
+		if c.Torn && (b.moved || done) {
+			b.forget(id)
+		}
+	}
+}
 
 // start notes a call. A second record about the same call adds to the first.
 func (b *builder) start(c Call) {
@@ -168,6 +179,7 @@ func (b *builder) forget(id string) {
 // result notes that a call has its result. One that only says that the command
 // goes on is no end.
 func (b *builder) result(id, text string) {
+	b.moved = true
 	if c := b.calls[id]; c != nil && goesOn(text) {
 		c.Background = true
 		return
@@ -175,16 +187,29 @@ func (b *builder) result(id, text string) {
 	b.forget(id)
 }
 
+// gap notes that records are missing here, so that nothing before tells how it stands.
+// One that is lost may have begun a call.
+func (b *builder) gap(lost bool) {
+	if b.over = false; !lost {
+		return
+	}
+	b.gaps, b.moved = b.gaps+1, false
+	b.start(Call{ID: fmt.Sprintf("gap %d", b.gaps), Torn: true, Started: b.s.Last})
+}
+
 // finish closes the session with what is known of its file.
 func (b *builder) finish(r *records) *Session {
 	if r != nil {
 		b.s.Lost, b.s.Part = r.lost, r.part
 		if r.torn {
-			b.start(Call{ID: "torn", Torn: true, Started: b.s.Last})
+			b.gap(true)
 		}
 	}
 	for _, id := range b.order {
 		c := b.calls[id]
+		if c.Torn && b.over {
+			continue // a turn that was ended left nothing under way
+		}
 		// The program ends what it left running when it ends.
 		c.Passed = b.began[id] < b.answered || c.Background && b.over
 		b.s.Calls = append(b.s.Calls, *c)
