@@ -10,21 +10,28 @@ import (
 type Grant struct {
 	Agent string `json:"agent"` // the preset whose words they are
 	// Once allows the call until its step is finished, Run allows such calls in the
-	// whole run. Run is empty where nothing but Once can be said.
+	// whole run. Run is empty where nothing but Once can be said. Wide tells that the
+	// words of Once fit more than the call: the program can be told nothing narrower.
 	Once []string `json:"once"`
 	Run  []string `json:"run,omitempty"`
+	Wide bool     `json:"wide,omitempty"`
 }
 
 // The answers to a question about a grant; what it allows follows the first two.
 const (
 	allowOnce = "allow once: "
+	allowWide = "allow once, with all else that fits these words: "
 	allowRun  = "allow in this run: "
 	refuse    = "refuse"
 )
 
 // Options are the answers a person chooses from. They show what is granted word for word.
 func (g *Grant) Options() []string {
-	out := []string{allowOnce + strings.Join(g.Once, ", ")}
+	once := allowOnce
+	if g.Wide {
+		once = allowWide
+	}
+	out := []string{once + strings.Join(g.Once, ", ")}
 	if len(g.Run) > 0 {
 		out = append(out, allowRun+strings.Join(g.Run, ", "))
 	}
@@ -36,7 +43,7 @@ func (g *Grant) Options() []string {
 func (g *Grant) Given(answer string) (words []string, run bool) {
 	q := Question{Options: g.Options()}
 	switch option := q.Option(answer); {
-	case strings.HasPrefix(option, allowOnce):
+	case strings.HasPrefix(option, allowOnce), strings.HasPrefix(option, allowWide):
 		return slices.Clone(g.Once), false
 	case strings.HasPrefix(option, allowRun):
 		return slices.Clone(g.Run), true

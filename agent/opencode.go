@@ -88,6 +88,9 @@ func opencodeError(s *stream, e loose.Value) {
 	}
 }
 
+// opencodeExact begins the words that allow one command: alone it may look like a tool.
+const opencodeExact = "bash: "
+
 // opencodePermission is the variable that opencode takes its permissions from. The last
 // entry that fits a call counts; what fits none is asked for, which is a refusal here.
 func opencodePermission(edits bool, grants, folders []string) []string {
@@ -96,8 +99,8 @@ func opencodePermission(edits bool, grants, folders []string) []string {
 		all["edit"], bash["*"] = "allow", "ask"
 	}
 	for _, g := range grants {
-		if strings.Contains(g, " ") {
-			bash[g] = "allow"
+		if command, exact := strings.CutPrefix(g, opencodeExact); exact || strings.Contains(g, " ") {
+			bash[command] = "allow"
 		} else {
 			all[g] = "allow"
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -16,9 +17,10 @@ import (
 // words, which are shown to a person as they are.
 type permits struct {
 	shell string // its tool that runs commands
-	// command names the commands that begin with %s, site what is at the address %s
-	// where a command that uses one needs that too. "" if it has no words for it.
-	command, site string
+	// command names the commands that begin with %s, exact the command %s and no other,
+	// site what is at the address %s where a command that uses one needs that too. "" if
+	// it has no words for it.
+	command, exact, site string
 	// known are the programs whose subcommands it tells apart, where it knows commands
 	// by their name only; nil if it takes any beginning of a command.
 	known []string
@@ -126,11 +128,11 @@ func (s *stream) grant(tool, input string) *reprise.Grant {
 	case p.allow == nil && p.tell == nil:
 		return nil
 	case tool != p.shell:
-		g.Once = []string{firstLine(tool)}
+		g.Once, g.Wide = []string{firstLine(tool)}, true
 		g.Run = g.Once
 		return g
 	case p.outside != "":
-		g.Once = []string{p.outside}
+		g.Once, g.Wide = []string{p.outside}, true
 		g.Run = g.Once
 		return g
 	}
@@ -139,14 +141,15 @@ func (s *stream) grant(tool, input string) *reprise.Grant {
 	for _, c := range calls {
 		name := p.name(c.Words)
 		named = named && name != ""
-		once := c.Text
+		once, words := c.Text, p.exact
 		if p.known != nil || len(once) > maxGrant || once != firstLine(once) {
-			once = name
+			once, words = name, ""
 		}
 		if once == "" {
 			return nil
 		}
-		g.Once = added(g.Once, fmt.Sprintf(p.command, once))
+		g.Wide = g.Wide || words == "" || strings.ContainsAny(once, "*?")
+		g.Once = added(g.Once, fmt.Sprintf(cmp.Or(words, p.command), once))
 		g.Run = added(g.Run, fmt.Sprintf(p.command, name))
 	}
 	if !named {
@@ -158,7 +161,7 @@ func (s *stream) grant(tool, input string) *reprise.Grant {
 	if p.site != "" {
 		for _, at := range sites(input) {
 			site := fmt.Sprintf(p.site, at)
-			g.Once, g.Run = added(g.Once, site), added(g.Run, site)
+			g.Once, g.Run, g.Wide = added(g.Once, site), added(g.Run, site), true
 		}
 	}
 	return g

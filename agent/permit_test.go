@@ -32,6 +32,7 @@ func TestPrograms_are_told_what_the_prompt_demands_and_what_a_person_granted(t *
 		// A person's own settings decide; an answer of theirs adds to it.
 		"claude, as its settings say":   {claude, ApproveNone, "Bash(curl:*)", "--allowedTools Bash(curl:*)"},
 		"opencode, as its settings say": {opencode, ApproveNone, "curl *", `OPENCODE_PERMISSION={"bash":{"curl *":"allow"}}`},
+		"opencode, one command":         {opencode, ApproveNone, "bash: make", `OPENCODE_PERMISSION={"bash":{"make":"allow"}}`},
 		"opencode, without a grant":     {opencode, ApproveNone, "", ""},
 		"claude, everything":            {claude, ApproveAll, "Bash(curl:*)", ""},
 	} {
@@ -58,19 +59,20 @@ func TestRefused_calls_name_what_would_allow_them(t *testing.T) {
 	for name, tc := range map[string]struct {
 		preset      Preset
 		tool, input string
-		once, run   string
+		once, run   string // "+" behind once tells that it fits more than the call
 	}{
-		"a command":              {claude, "Bash", "npm test -- --all > log", "Bash(npm test -- --all:*)", "Bash(npm test:*)"},
-		"several":                {claude, "Bash", "cd a && FOO=1 go vet ./... | tee out", "Bash(cd a:*) | Bash(go vet ./...:*) | Bash(tee out:*)", "Bash(cd a:*) | Bash(go vet:*) | Bash(tee out:*)"},
-		"one inside another":     {gemini, "run_shell_command", `kill "$(cat pid)"`, `run_shell_command(kill "$(cat pid)") | run_shell_command(cat pid)`, "run_shell_command(kill) | run_shell_command(cat pid)"},
-		"a program by a path":    {qwen, "run_shell_command", "./run.sh x", "run_shell_command(./run.sh x)", "run_shell_command(./run.sh x)"},
-		"a program by its value": {claude, "Bash", "$X 1", "Bash($X 1:*)", ""},
-		"too long to be shown":   {claude, "Bash", long, "Bash(echo:*)", "Bash(echo:*)"},
+		"a command":              {claude, "Bash", "npm test -- --all > log", "Bash(npm test -- --all)", "Bash(npm test:*)"},
+		"several":                {claude, "Bash", "cd a && FOO=1 go vet ./... | tee out", "Bash(cd a) | Bash(go vet ./...) | Bash(tee out)", "Bash(cd a:*) | Bash(go vet:*) | Bash(tee out:*)"},
+		"with a pattern":         {claude, "Bash", "ls *.go", "Bash(ls *.go)+", "Bash(ls:*)"},
+		"one inside another":     {gemini, "run_shell_command", `kill "$(cat pid)"`, `run_shell_command(kill "$(cat pid)") | run_shell_command(cat pid)+`, "run_shell_command(kill) | run_shell_command(cat pid)"},
+		"a program by a path":    {qwen, "run_shell_command", "./run.sh x", "run_shell_command(./run.sh x)+", "run_shell_command(./run.sh x)"},
+		"a program by its value": {claude, "Bash", "$X 1", "Bash($X 1)", ""},
+		"too long to be shown":   {claude, "Bash", long, "Bash(echo:*)+", "Bash(echo:*)"},
 		"no command at all":      {claude, "Bash", "if then", "", ""},
-		"another tool":           {claude, "WebFetch", "https://a/b", "WebFetch", "WebFetch"},
-		"opencode":               {opencode, "bash", "git push origin main", "git push origin main *", "git push *"},
-		"copilot":                {copilot, "bash", "curl -d @a https://a.b/c && git push -f", "shell(curl:*) | shell(git push:*) | url(https://a.b)", "shell(curl:*) | shell(git push:*) | url(https://a.b)"},
-		"codex":                  {codex, "command_execution", "curl a", codex.permits.outside, codex.permits.outside},
+		"another tool":           {claude, "WebFetch", "https://a/b", "WebFetch+", "WebFetch"},
+		"opencode":               {opencode, "bash", "git push origin main", "bash: git push origin main", "git push *"},
+		"copilot":                {copilot, "bash", "curl -d @a https://a.b/c && git push -f", "shell(curl:*) | shell(git push:*) | url(https://a.b)+", "shell(curl:*) | shell(git push:*) | url(https://a.b)"},
+		"codex":                  {codex, "command_execution", "curl a", codex.permits.outside + "+", codex.permits.outside},
 	} {
 		s := tc.preset.stream(nil)
 		s.denied(tc.tool, tc.input)
@@ -81,7 +83,7 @@ func TestRefused_calls_name_what_would_allow_them(t *testing.T) {
 			}
 			continue
 		}
-		got := strings.Join(ask.Grant.Once, " | ") + "\n" + strings.Join(ask.Grant.Run, " | ")
+		got := strings.Join(ask.Grant.Once, " | ") + map[bool]string{true: "+"}[ask.Grant.Wide] + "\n" + strings.Join(ask.Grant.Run, " | ")
 		if diff := cmp.Diff(tc.once+"\n"+tc.run, got); diff != "" || !ask.Closed || ask.Grant.Agent != tc.preset.Name {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -11,7 +11,7 @@ var (
 		approves: []string{"--dangerously-skip-permissions", "--permission-mode", "--allowedTools", "--allowed-tools"},
 		model:    "--model", fresh: []string{"--session-id", "ID"}, resume: []string{"--resume", "ID"},
 		permits: permits{
-			shell: "Bash", command: "Bash(%s:*)", allow: []string{"--allowedTools", "GRANT"}, folder: []string{"--add-dir", "DIR"},
+			shell: "Bash", command: "Bash(%s:*)", exact: "Bash(%s)", allow: []string{"--allowedTools", "GRANT"}, folder: []string{"--add-dir", "DIR"},
 		},
 	}
 
@@ -70,7 +70,7 @@ var (
 		all:      []string{"--auto"},
 		approves: []string{"--auto"},
 		model:    "-m", resume: []string{"-s", "ID"},
-		permits: permits{shell: "bash", command: "%s *", tell: opencodePermission},
+		permits: permits{shell: "bash", command: "%s *", exact: opencodeExact + "%s", tell: opencodePermission},
 	}
 
 	// qwen descends from gemini and prints what claude prints. Before 0.24 it calls an

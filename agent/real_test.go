@@ -396,6 +396,17 @@ func TestAC_real_what_is_refused_can_be_granted(t *testing.T) {
 		if r.File(made) == "" {
 			t.Errorf("%q did not allow it", job.Grants)
 		}
+		if res.Asks[0].Grant.Wide {
+			return // its option says so
+		}
+		r.Script(t, `{"turns":[{"text":"I make more.","shell":"git init -q made/more"},{"text":"And more.","shell":"git init -q made -b other"},{"text":"That is all."}]}`)
+		once := job.Grants
+		job = r.job(t)
+		job.Grants = once
+		wantOutcome(t, r.run(t, job), NeedsPerson)
+		if r.File("made/more/.git/HEAD") != "" || strings.Contains(r.File(made), "other") {
+			t.Errorf("%q allows more than the call", once)
+		}
 	})
 }
 
