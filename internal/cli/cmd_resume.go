@@ -336,11 +336,11 @@ func (s *job) unattended(j judged, need engine.Need) error {
 		hint = "`" + s.command("answer", j.name) + "` answers it"
 		if open := j.run.PendingQuestions(); len(open) > 0 {
 			hint = "`" + s.answering(j.name, open[0]) + "` answers it"
-			if options := open[0].Options; len(options) > 0 {
-				hint += " with " + strconv.Quote(options[0])
-				if n := len(options); n > 1 {
-					hint += fmt.Sprintf(" (of %d that are offered)", n)
+			for i, option := range open[0].Options {
+				if i > 0 {
+					hint += fmt.Sprintf(", `--option %d`", i+1)
 				}
+				hint += " with " + strconv.Quote(option)
 			}
 		}
 		hint += ", then `" + s.command("resume", j.name) + "` continues"
