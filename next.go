@@ -82,14 +82,9 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	default:
 		d.start(r)
 	}
-	if s := o.LiveSession(r, false); s != nil && d.Action == Start {
-		// It can be given something to do at any moment: only a person knows.
+	if why := o.unsure(r); why != "" && d.Action == Start && r.Worst() != Blocking {
 		d.State, d.Action = Waiting, Ask
-		d.Reasons = append([]string{s.Waits()}, d.Reasons...)
-	}
-	if u := o.Unknown(r); u != nil && d.Action == Start {
-		d.State, d.Action = Waiting, Ask
-		d.Reasons = append([]string{"a session of an agent cannot be read, which may have worked here since: " + u.String()}, d.Reasons...)
+		d.Reasons = append([]string{why}, d.Reasons...)
 	}
 	d.heed(r, rules.Choice)
 	d.Waits = r.waits(d.Action)
@@ -102,6 +97,19 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 		d.Verdict = UncheckedVerdict
 	}
 	return d
+}
+
+// unsure says why only a person knows whether an agent works, or has worked, where a run
+// does; "" if nothing speaks for that. A session that waits can be given something to do
+// at any moment.
+func (o Observed) unsure(r *Run) string {
+	if s := o.LiveSession(r, false); s != nil {
+		return s.Waits()
+	}
+	if u := o.unknown(r); u != nil {
+		return "a session of an agent cannot be read, which may have worked here since: " + u.String()
+	}
+	return ""
 }
 
 // contestsEnd reports whether a finding says that a run is not as complete as it is

@@ -208,9 +208,9 @@ func (o Observed) UnreadOn(r *Run) (out []UnreadSession) {
 	return out
 }
 
-// Unknown is a session that cannot be read and that may have worked on a run after the
+// unknown is a session that cannot be read and that may have worked on a run after the
 // last activity of it that is known; nil if there is none.
-func (o Observed) Unknown(r *Run) *UnreadSession {
+func (o Observed) unknown(r *Run) *UnreadSession {
 	for _, u := range o.UnreadOn(r) {
 		if r.State != NotStarted && !u.Left && (u.Last.IsZero() || !u.Last.Before(r.LastActivity)) {
 			return &u

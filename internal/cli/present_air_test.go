@@ -23,7 +23,7 @@ func airPresentations() map[string]func(*page) {
 		}
 	}
 	seen := func(text string) reprise.Observed {
-		return reprise.Observed{Sessions: sessions(text), SessionsUnread: []reprise.UnreadSession{{CLI: "qwen", Why: "older sessions than the latest were not looked at" + text}}}
+		return reprise.Observed{Sessions: sessions(text), SessionsUnread: []reprise.UnreadSession{{CLI: "qwen", Why: "older sessions than the latest were not looked at" + text, Left: true}}}
 	}
 	return map[string]func(*page){
 		"check-air":           func(f *page) { f.sessions(judgedRun(storyRun(), seen(""))) },
