@@ -23,6 +23,7 @@ func TestX1_words_are_frozen(t *testing.T) {
 		"life":     {list(lifeWords{}), []string{"", "alive", "dead", "unknown"}},
 		"effect":   {list(effectWords{}), []string{"", "none", "local-file", "local-git", "process", "network", "remote-git", "unknown"}},
 		"landing":  {list(landingWords{}), []string{"", "landed", "not_landed", "partly", "unknown"}},
+		"span":     {list(spanWords{}), []string{"", "working", "finished", "failed", "cut-off", "stopped", "limit", "person"}},
 		"presence": {list(presenceWords{}), []string{"", "present", "missing", "unchecked", "damaged"}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {

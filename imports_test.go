@@ -69,6 +69,7 @@ var owners = map[string]string{
 	"github.com/spf13/cobra":                     "internal/cli",
 	"github.com/clipperhouse/displaywidth":       "internal/cli",
 	"golang.org/x/term":                          "internal/cli",
+	"github.com/fsnotify/fsnotify":               "internal/watch",
 	"charm.land/bubbletea/v2":                    "internal/tui",
 	"github.com/modelcontextprotocol/go-sdk/mcp": "internal/mcp",
 	"golang.org/x/sync/errgroup":                 "project",

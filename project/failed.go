@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ import (
 const (
 	tailLines = 8
 	tailBytes = 16 << 10
+	allBytes  = 64 << 20
 )
 
 // tellFailed adds which attempts failed, of steps that did not succeed since, and the
@@ -43,12 +45,25 @@ func (v *View) tellFailed(dir string, hide func(string) string) {
 // OutputOf gives the log of an attempt, a path in the project, and the last lines in it;
 // "" if there is none. hide takes secrets out of a text; nil stands for none.
 func OutputOf(dir string, ref reprise.Ref, began time.Time, step string, attempt int, hide func(string) string) (name string, tail []string) {
-	name = logOf(ref, began, step, attempt)
-	text, err := lastOf(dir, filepath.FromSlash(name))
+	return output(dir, ref, began, step, attempt, hide, tailBytes, tailLines)
+}
+
+// AllOutputOf is OutputOf for everything that is kept, in 64 MiB at the most.
+func AllOutputOf(dir string, ref reprise.Ref, began time.Time, step string, attempt int, hide func(string) string) (name string, lines []string) {
+	return output(dir, ref, began, step, attempt, hide, allBytes, math.MaxInt)
+}
+
+func output(dir string, ref reprise.Ref, began time.Time, step string, attempt int, hide func(string) string, bytes int64, most int) (name string, tail []string) {
+	name, f, err := OpenOutput(dir, ref, began, step, attempt)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:
+		return name, []string{fmt.Sprintf("it cannot be read: %v", err)}
+	}
+	defer f.Close()
+	text, err := lastOf(f, bytes)
+	if err != nil {
 		return name, []string{fmt.Sprintf("it cannot be read: %v", err)}
 	}
 	if hide != nil {
@@ -59,7 +74,28 @@ func OutputOf(dir string, ref reprise.Ref, began time.Time, step string, attempt
 			tail = append(tail, line)
 		}
 	}
-	return name, tail[max(0, len(tail)-tailLines):]
+	return name, tail[max(0, len(tail)-most):]
+}
+
+// OpenOutput opens the log of an attempt, a regular file of the project, for reading, and
+// gives its path there. The caller closes it.
+func OpenOutput(dir string, ref reprise.Ref, began time.Time, step string, attempt int) (name string, f *os.File, err error) {
+	name = logOf(ref, began, step, attempt)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return name, nil, err
+	}
+	defer root.Close()
+	at := filepath.FromSlash(name)
+	info, err := root.Lstat(at)
+	if err != nil {
+		return name, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return name, nil, &durable.NotRegularError{Path: name, Mode: info.Mode()}
+	}
+	f, err = root.Open(at)
+	return name, f, err
 }
 
 // logOf is where the output of an attempt is kept.
@@ -67,25 +103,12 @@ func logOf(ref reprise.Ref, began time.Time, step string, attempt int) string {
 	return durable.StateDir + "/logs/" + ref.AttemptName(began, step, attempt) + ".log"
 }
 
-// lastOf reads the end of a regular file of the project.
-func lastOf(dir, name string) (string, error) {
-	root, err := os.OpenRoot(dir)
+// lastOf reads the end of a file.
+func lastOf(f *os.File, bytes int64) (string, error) {
+	info, err := f.Stat()
 	if err != nil {
 		return "", err
 	}
-	defer root.Close()
-	info, err := root.Lstat(name)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", &durable.NotRegularError{Path: name, Mode: info.Mode()}
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-tailBytes), tailBytes))
+	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-bytes), bytes))
 	return strings.ToValidUTF8(string(data), "\uFFFD"), err
 }

@@ -8,10 +8,13 @@ import (
 
 // Versions of the documents of upkeep.
 const (
-	LogSchema    = "reprise/log/v1"
-	CleanSchema  = "reprise/clean/v1"
-	RepairSchema = "reprise/repair/v1"
-	UndoSchema   = "reprise/undo/v1"
+	LogSchema      = "reprise/log/v1"
+	TimelineSchema = "reprise/timeline/v1"
+	FollowSchema   = "reprise/follow/v1"
+	WatchSchema    = "reprise/watch/v1"
+	CleanSchema    = "reprise/clean/v1"
+	RepairSchema   = "reprise/repair/v1"
+	UndoSchema     = "reprise/undo/v1"
 )
 
 // Log is the answer of `reprise log`: what was recorded of a run.
@@ -96,4 +99,34 @@ type SnapshotLine struct {
 	ID  string    `json:"id"`
 	At  time.Time `json:"at"`
 	Why string    `json:"why"`
+}
+
+// Timeline is the answer of `reprise log --timeline`: when what of a run was worked on.
+type Timeline struct {
+	Schema string `json:"schema" jsonschema:"reprise/timeline/v1"`
+	Root   string `json:"root"`
+	Layout string `json:"layout"`
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	reprise.Timeline
+	Damage string `json:"damage" jsonschema:"why the journal cannot be trusted from some place on; empty if it can"`
+}
+
+// Follow is one line of `reprise log -f`: an event, or a line that the agent of an attempt
+// printed.
+type Follow struct {
+	Schema  string    `json:"schema" jsonschema:"reprise/follow/v1"`
+	Entry   *LogEntry `json:"entry,omitempty" jsonschema:"what was recorded; absent for output"`
+	Step    string    `json:"step,omitempty" jsonschema:"with output: whose it is"`
+	Attempt int       `json:"attempt,omitempty"`
+	Output  string    `json:"output,omitempty" jsonschema:"a line that was printed"`
+}
+
+// Watched is one line of `reprise watch`: a run that changed.
+type Watched struct {
+	Schema string    `json:"schema" jsonschema:"reprise/watch/v1"`
+	At     time.Time `json:"at"`
+	Root   string    `json:"root" jsonschema:"absolute path of the folder that is watched"`
+	Run    Run       `json:"run" jsonschema:"how it stands now, or stood last"`
+	Gone   bool      `json:"gone,omitempty" jsonschema:"it is no longer there"`
 }

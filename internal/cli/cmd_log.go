@@ -10,42 +10,64 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise"
+	"reprise/agent"
 	"reprise/journal"
 	"reprise/project"
 	"reprise/report"
 	"reprise/upkeep"
 )
 
+// logFlags are how a journal is shown.
+type logFlags struct {
+	upkeepFlags
+	timeline, follow, full bool
+}
+
 func (a *app) newLog() *cobra.Command {
-	var flags upkeepFlags
+	var flags logFlags
 	cmd := &cobra.Command{
 		Use:   "log [RUN [STEP]]",
 		Short: "Show what reprise has recorded of a run, or of one of its steps",
 		Long: "Show the journal of a run: every event that reprise recorded, with the files that\n" +
-			"followed it; of a step, also the last lines that the agent of each attempt printed.\n" +
-			"Changes nothing.",
-		Example: "  reprise log\n  reprise log 004 subtask-2-3",
+			"followed it; of a step, also the last lines that the agent of each attempt printed, and\n" +
+			"with --full all of them. --timeline draws the attempts and what was waited for over the\n" +
+			"time. -f shows what is recorded and printed from now on, too, until nobody works on\n" +
+			"the run any longer. Changes nothing.",
+		Example: "  reprise log\n  reprise log 004 subtask-2-3 --full\n  reprise log -f\n  reprise log 004 --timeline",
 	}
 	a.oneRun(cmd, &flags.dir, nil)
 	cmd.Args = args(cobra.MaximumNArgs(2))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	look := func(cmd *cobra.Command, args []string) error {
 		named := append(slices.Clone(args), "", "")
+		if flags.full && named[1] == "" {
+			return misuse("--full shows the output of a step: reprise log RUN STEP --full")
+		}
 		return a.log(cmd.Context(), flags, named[0], named[1])
 	}
-	a.folderFlags(cmd, &flags.dir, "schema/log.v1.json")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if flags.follow {
+			return a.guarded(look)(cmd, args)
+		}
+		return look(cmd, args)
+	}
+	a.folderFlags(cmd, &flags.dir, "schema/log.v1.json, with --timeline schema/timeline.v1.json, with -f schema/follow.v1.json on each line")
+	cmd.Flags().BoolVar(&flags.timeline, "timeline", false, "draw when what was worked on or waited for")
+	cmd.Flags().BoolVarP(&flags.follow, "follow", "f", false, "go on with what is recorded and printed, until the run ends")
+	cmd.Flags().BoolVar(&flags.full, "full", false, "with STEP: everything its agents printed")
+	cmd.MarkFlagsMutuallyExclusive("timeline", "follow", "full")
 	return cmd
 }
 
-func (a *app) log(ctx context.Context, flags upkeepFlags, arg, step string) error {
-	t := a.tender(flags)
-	found, err := a.judge(ctx, flags.dir, project.JudgeOptions{Full: true})
+func (a *app) log(ctx context.Context, flags logFlags, arg, step string) error {
+	t := a.tender(flags.upkeepFlags)
+	found, err := a.judge(ctx, flags.dir, project.JudgeOptions{Full: !flags.follow})
 	if err != nil {
 		return err
 	}
 	if arg != "" && len(reprise.Select(found.Runs, arg)) == 0 {
 		// It may have been archived; its journal stays.
 		if h, err := t.LogOf(arg); err == nil && h != nil {
-			return a.showLog(flags.dir, arg, step, h)
+			return a.showLog(logged{found.Root, arg, step, h, false}, flags)
 		}
 	}
 	run, err := pick(found.Runs, arg)
@@ -55,49 +77,73 @@ func (a *app) log(ctx context.Context, flags upkeepFlags, arg, step string) erro
 	if run == nil {
 		return a.nothing(found, report.Log{Schema: report.LogSchema, Root: found.Root, Entries: []report.LogEntry{}}, noRuns(found))
 	}
+	name := reprise.Names(found.Runs)[run]
+	if flags.follow {
+		return a.follow(ctx, found, run, name, step)
+	}
 	h, err := t.Log(run)
 	if err != nil {
 		return err
 	}
-	return a.showLog(found.Root, reprise.Names(found.Runs)[run], step, h)
+	return a.showLog(logged{found.Root, name, step, h, found.Decisions[run].State == reprise.Running}, flags)
 }
 
-func (a *app) showLog(root, name, step string, h *upkeep.History) error {
-	doc := report.Log{Schema: report.LogSchema, Root: root, Layout: h.Run.Layout, ID: h.Run.ID, Path: h.Run.Path, Step: step, Entries: []report.LogEntry{}}
+// logged is a journal that was read, and whether somebody is at work on its run.
+type logged struct {
+	root, name, step string
+	*upkeep.History
+	working bool
+}
+
+// showLog shows a journal, or the timeline that it makes.
+func (a *app) showLog(l logged, flags logFlags) error {
+	if l.Damage != nil {
+		a.came(reprise.OutcomeUnreadable)
+	}
+	if flags.timeline {
+		doc := a.timeline(l)
+		return a.print(doc, func(p *page) { p.timeline(l.name, doc) })
+	}
+	doc := report.Log{Schema: report.LogSchema, Root: l.root, Layout: l.Run.Layout, ID: l.Run.ID, Path: l.Run.Path, Step: l.step, Entries: []report.LogEntry{}}
 	printed := map[int]report.LogEntry{}
-	if step != "" {
+	if l.step != "" {
 		var err error
-		if h.Entries, printed, err = a.ofStep(root, step, h); err != nil {
+		if l.Entries, printed, err = a.ofStep(l, flags.full); err != nil {
 			return err
 		}
 	}
-	for i, e := range h.Entries {
-		entry := report.LogEntry{
-			Seq: e.Seq, Generation: e.Generation, At: e.Event.At, Kind: e.Event.Kind,
-			Step: e.Event.Step, Question: e.Event.Question, Actor: e.Event.Actor, Text: e.Event.Text, Files: []string{},
-			Log: printed[i].Log, Output: printed[i].Output, Usage: e.Event.Usage,
-		}
-		for _, f := range e.Files {
-			entry.Files = append(entry.Files, f.Path)
-		}
+	doc.Cost = costOf(journal.Fold(l.Entries).Spent)
+	for i, e := range l.Entries {
+		entry := logEntry(e)
+		entry.Log, entry.Output = printed[i].Log, printed[i].Output
 		doc.Entries = append(doc.Entries, entry)
 	}
-	doc.Cost = costOf(journal.Fold(h.Entries).Spent)
-	if h.Damage != nil {
-		doc.Damage = h.Damage.Error()
-		a.came(reprise.OutcomeUnreadable)
+	if l.Damage != nil {
+		doc.Damage = l.Damage.Error()
 	}
-	return a.print(doc, func(p *page) { p.log(name, doc) })
+	return a.print(doc, func(p *page) { p.full = flags.full; p.log(l.name, doc) })
+}
+
+// logEntry is the document of an entry.
+func logEntry(e journal.Entry) report.LogEntry {
+	entry := report.LogEntry{
+		Seq: e.Seq, Generation: e.Generation, At: e.Event.At, Kind: e.Event.Kind,
+		Step: e.Event.Step, Question: e.Event.Question, Actor: e.Event.Actor, Text: e.Event.Text, Files: []string{}, Usage: e.Event.Usage,
+	}
+	for _, f := range e.Files {
+		entry.Files = append(entry.Files, f.Path)
+	}
+	return entry
 }
 
 // ofStep gives the entries that are about a step and, by their places among them, what
-// attempts printed last, at the last entry of each.
-func (a *app) ofStep(root, step string, h *upkeep.History) (entries []journal.Entry, printed map[int]report.LogEntry, err error) {
-	began, hide, steps := journal.Fold(h.Entries).Began, a.hide(root), []string{}
+// attempts printed, all of it or the end, at the last entry of each.
+func (a *app) ofStep(l logged, full bool) (entries []journal.Entry, printed map[int]report.LogEntry, err error) {
+	began, hide, steps := journal.Fold(l.Entries).Began, a.hide(l.root), []string{}
 	printed = map[int]report.LogEntry{}
 	last := map[int]int{}
-	for _, e := range h.Entries {
-		if e.Event.Step == step {
+	for _, e := range l.Entries {
+		if e.Event.Step == l.step {
 			last[e.Event.Attempt] = len(entries)
 			entries = append(entries, e)
 		} else if e.Event.Step != "" && !slices.Contains(steps, e.Event.Step) {
@@ -105,15 +151,29 @@ func (a *app) ofStep(root, step string, h *upkeep.History) (entries []journal.En
 		}
 	}
 	if len(entries) == 0 {
-		return nil, nil, fail(exitUsage, "there are "+strings.Join(steps, ", "), "nothing is on record of a step called %q", step)
+		return nil, nil, fail(exitUsage, "there are "+strings.Join(steps, ", "), "nothing is on record of a step called %q", l.step)
+	}
+	output := project.OutputOf
+	if full {
+		output = project.AllOutputOf
 	}
 	for attempt, i := range last {
 		if attempt > 0 {
-			log, output := project.OutputOf(root, h.Run.Ref, began, step, attempt, hide)
-			printed[i] = report.LogEntry{Log: log, Output: output}
+			log, lines := output(l.root, l.Run.Ref, began, l.step, attempt, func(text string) string { return inWords(hide(text)) })
+			printed[i] = report.LogEntry{Log: log, Output: lines}
 		}
 	}
 	return entries, printed, nil
+}
+
+// inWords leaves the words and calls of an agent in what an attempt printed.
+func inWords(text string) string {
+	var w agent.Words
+	var out []string
+	for line := range strings.Lines(text) {
+		out = append(out, w.Line(strings.TrimRight(line, "\r\n")))
+	}
+	return strings.Join(append(out, w.Rest()), "\n")
 }
 
 // log prints a journal, oldest first.
@@ -125,22 +185,7 @@ func (p *page) log(name string, doc report.Log) {
 	}
 	p.line("%s, %s", plain(name), count(len(doc.Entries), "event"))
 	for _, e := range doc.Entries {
-		text := e.At.UTC().Format(time.RFC3339) + "  " + strings.ReplaceAll(string(e.Kind), "_", " ")
-		if id := plain(cmp.Or(e.Question, e.Step)); id != "" {
-			text += " " + id
-		}
-		if e.Actor != "" {
-			text += " (" + plain(e.Actor) + ")"
-		}
-		if said := readable(e.Text); said != "" {
-			text += ": " + plain(said)
-		}
-		p.line("  %s", fit(text, p.columns-2))
-		for _, f := range e.Files {
-			p.line("      %s", fit("→ "+plain(f), p.columns-6))
-		}
-		p.used("      ", "used ", e.Usage)
-		p.output(e.Log, e.Output)
+		p.entry(e)
 	}
 	if doc.Cost != nil {
 		p.used("", "Used in all: ", &doc.Cost.Total)
@@ -148,5 +193,31 @@ func (p *page) log(name string, doc report.Log) {
 	if doc.Damage != "" {
 		p.line("✗ %s", fit(plain(doc.Damage), p.columns-2))
 		p.line("  `reprise repair` shows what can be saved")
+	}
+}
+
+// entry prints one entry of a journal.
+func (p *page) entry(e report.LogEntry) {
+	text := e.At.UTC().Format(time.RFC3339) + "  " + strings.ReplaceAll(string(e.Kind), "_", " ")
+	if id := plain(cmp.Or(e.Question, e.Step)); id != "" {
+		text += " " + id
+	}
+	if e.Actor != "" {
+		text += " (" + plain(e.Actor) + ")"
+	}
+	if said := readable(e.Text); said != "" {
+		text += ": " + plain(said)
+	}
+	p.line("  %s", fit(text, p.columns-2))
+	for _, f := range e.Files {
+		p.line("      %s", fit("→ "+plain(f), p.columns-6))
+	}
+	p.used("      ", "used ", e.Usage)
+	if !p.full {
+		p.output(e.Log, e.Output)
+		return
+	}
+	for _, line := range e.Output {
+		p.para("      | ", line, linesAll)
 	}
 }

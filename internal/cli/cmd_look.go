@@ -82,11 +82,25 @@ func (a *app) newStatus() *cobra.Command {
 }
 
 func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) error {
+	opts := project.JudgeOptions{Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}}
+	found, apart, err := together(dirs, func(dir string) (*project.Judgement, error) { return a.judge(ctx, dir, opts) })
+	if err != nil {
+		return err
+	}
+	if apart {
+		a.around, flags.apart = "", true
+	}
+	return a.showStatus(found, flags)
+}
+
+// together judges the projects in some folders. apart tells that there are several; then
+// they are seen from the folder that the command was called in.
+func together(dirs []string, judge func(dir string) (*project.Judgement, error)) (found *project.Judgement, apart bool, err error) {
 	var list []*project.Judgement
 	for _, dir := range dirs {
-		found, err := a.judge(ctx, dir, project.JudgeOptions{Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}})
+		found, err := judge(dir)
 		if err != nil {
-			return err
+			return nil, false, err
 		}
 		_, below := project.Locate(dir)
 		found.Runs = project.Under(found.Runs, below)
@@ -95,14 +109,13 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 		}
 	}
 	if len(list) == 1 {
-		return a.showStatus(list[0], flags)
+		return list[0], false, nil
 	}
 	here, err := filepath.Abs(".")
 	if err != nil {
-		return err
+		return nil, false, err
 	}
-	a.around, flags.apart = "", true
-	return a.showStatus(project.Together(here, list), flags)
+	return project.Together(here, list), true, nil
 }
 
 func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {

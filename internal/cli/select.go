@@ -33,8 +33,6 @@ func (a *app) locate(dir string) (root, below string) {
 func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
 	root, _ := a.locate(dir)
 	a.stands(root)
-	opts.Now, opts.Budget = a.now(), engine.Budgets(root, a.env)
-	opts.Asks = engine.Asks(root, opts.Now)
 	if opts.Full {
 		opts.Hide = a.hide(root)
 	}
@@ -42,6 +40,13 @@ func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) 
 	progress := a.newProgress()
 	opts.Progress = progress.show
 	defer progress.clear()
+	return a.judgeAgain(ctx, root, opts)
+}
+
+// judgeAgain judges a project that was found before. It shows and keeps nothing.
+func (a *app) judgeAgain(ctx context.Context, root string, opts project.JudgeOptions) (*project.Judgement, error) {
+	opts.Now, opts.Budget = a.now(), engine.Budgets(root, a.env)
+	opts.Asks = engine.Asks(root, opts.Now)
 	return project.Judge(ctx, root, opts)
 }
 

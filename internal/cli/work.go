@@ -231,19 +231,28 @@ func (s *job) show(e *engine.Engine, j judged) {
 
 // raise puts the live view up where there is a terminal for it.
 func (s *job) raise() {
-	out, ok := s.out.(*os.File)
-	if _, is := s.terminal(s.out); !ok || !is || s.json || !proc.Foreground(out) || s.env("CI") != "" || s.env("TERM") == "dumb" {
+	keys, out, ok := s.screenFiles()
+	if !ok {
 		return
-	}
-	var keys *os.File
-	if s.asks() {
-		keys = s.in.(*os.File)
 	}
 	p, board := s.page(s.out), s.board
 	screen := tui.Open(keys, out, os.Environ(), func(columns, rows int) []string { return board.frame(columns, rows, p.paint) })
 	s.mu.Lock()
 	s.screen = screen
 	s.mu.Unlock()
+}
+
+// screenFiles gives the terminal for a live view, with its keys where there are any. ok is
+// false where plain lines or objects are wanted.
+func (a *app) screenFiles() (keys, out *os.File, ok bool) {
+	out, ok = a.out.(*os.File)
+	if _, is := a.terminal(a.out); !ok || !is || a.json || !proc.Foreground(out) || a.env("CI") != "" || a.env("TERM") == "dumb" {
+		return nil, nil, false
+	}
+	if a.asks() {
+		keys = a.in.(*os.File)
+	}
+	return keys, out, true
 }
 
 // hide takes the live view down; what stays is printed by the caller.

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/internal/durable"
+	"reprise/internal/watch"
+	"reprise/journal"
+	"reprise/project"
+	"reprise/report"
+	"reprise/upkeep"
+)
+
+// rescanEvery is how often files are looked at although nothing says that they changed.
+const rescanEvery = 2 * time.Second
+
+// follower shows what is recorded of a run and what its attempts print.
+type follower struct {
+	*app
+	page *page
+	root string
+	run  *reprise.Run
+	step string // "" for all of them
+	hide func(string) string
+
+	shown   uint64 // the number of the last entry that was shown
+	outputs []*tailed
+}
+
+// follow shows the journal of a run and what is added to it, with the output of the
+// attempts, until nobody works on it any longer.
+func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise.Run, name, step string) error {
+	f := &follower{app: a, page: a.page(a.out), root: found.Root, run: run, step: step, hide: a.hide(found.Root)}
+	defer f.close()
+	folders := watch.Open(rescanEvery)
+	defer folders.Close()
+	tender := a.tender(upkeepFlags{dir: f.root})
+	state := filepath.Join(f.root, durable.StateDir)
+	judged := time.Now()
+	for working := found.Decisions[run].State == reprise.Running; ; {
+		folders.Add(state, filepath.Join(state, "journal"), filepath.Join(state, "logs"))
+		h, err := tender.Log(run)
+		if err == nil {
+			err = f.more(h, working)
+		}
+		if err != nil {
+			return err
+		}
+		if !working {
+			if f.shown == 0 && !a.json {
+				fmt.Fprintf(a.err, "reprise has recorded nothing of %s, and nobody works on it.\n", plain(name))
+			}
+			return nil
+		}
+		if !folders.Wait(ctx) {
+			return nil
+		}
+		if time.Since(judged) >= rescanEvery {
+			if working, err = f.works(ctx); err != nil {
+				return err
+			}
+			judged = time.Now()
+		}
+	}
+}
+
+// works reports whether somebody is at work on the run.
+func (f *follower) works(ctx context.Context) (bool, error) {
+	found, err := f.judgeAgain(ctx, f.root, project.JudgeOptions{})
+	if err != nil {
+		return false, err
+	}
+	for _, r := range found.Runs {
+		if r.Ref == f.run.Ref {
+			return found.Decisions[r].State == reprise.Running, nil
+		}
+	}
+	return false, nil
+}
+
+// more shows the entries that are new, each with what was printed before it. What was
+// printed by attempts that ended before anybody looked is left out.
+func (f *follower) more(h *upkeep.History, working bool) error {
+	all, first := journal.Fold(h.Entries), f.shown == 0
+	for _, e := range h.Entries {
+		ev := e.Event
+		if e.Seq <= f.shown || f.step != "" && ev.Step != f.step {
+			continue
+		}
+		if err := f.printed(ev.Step, slices.Contains(endings, ev.Kind)); err != nil {
+			return err
+		}
+		f.shown = e.Seq
+		if err := f.entry(e); err != nil {
+			return err
+		}
+		open := all.Step(ev.Step).Open
+		if ev.Kind == reprise.StepStarted && (!first || open != nil && open.Attempt == ev.Attempt) {
+			f.outputs = append(f.outputs, &tailed{step: ev.Step, attempt: ev.Attempt, began: all.Began})
+		}
+	}
+	if h.Damage != nil {
+		return h.Damage
+	}
+	return f.printed("", !working)
+}
+
+// endings are the events that tell that an attempt is over.
+var endings = []reprise.EventKind{
+	reprise.StepFinished, reprise.StepFailed, reprise.StepBlocked, reprise.StepReset, reprise.StepDeferred, reprise.StepResolved, reprise.StepHeld,
+}
+
+func (f *follower) entry(e journal.Entry) error {
+	doc := logEntry(e)
+	if f.json {
+		return f.writeLine(report.Follow{Schema: report.FollowSchema, Entry: &doc})
+	}
+	f.page.entry(doc)
+	return nil
+}
+
+// printed shows what attempts printed since the last time, those at a step or, without
+// one, all. ended tells that nothing more comes of them.
+func (f *follower) printed(step string, ended bool) error {
+	for _, t := range f.outputs {
+		if step != "" && t.step != step {
+			continue
+		}
+		lines, err := t.more(f.root, f.run.Ref, f.hide, ended)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			if err := f.output(t, line); err != nil {
+				return err
+			}
+		}
+		t.ended = ended
+	}
+	f.outputs = slices.DeleteFunc(f.outputs, (*tailed).over)
+	return nil
+}
+
+func (f *follower) output(t *tailed, line string) error {
+	if f.json {
+		return f.writeLine(report.Follow{Schema: report.FollowSchema, Step: t.step, Attempt: t.attempt, Output: line})
+	}
+	f.page.line("%s", fit(fmt.Sprintf("      %s | %s", clip(t.step, 30), plain(line)), f.page.columns))
+	return nil
+}
+
+func (f *follower) close() {
+	for _, t := range f.outputs {
+		t.ended = true
+		t.over()
+	}
+}
+
+// tailed is the output of an attempt that is being shown.
+type tailed struct {
+	step    string
+	attempt int
+	began   time.Time
+	file    *os.File // nil as long as there is none
+	part    []byte   // of a line that is not whole yet
+	words   agent.Words
+	ended   bool
+}
+
+// over closes the file of an attempt that ended, and reports whether it did.
+func (t *tailed) over() bool {
+	if t.ended && t.file != nil {
+		t.file.Close()
+	}
+	return t.ended
+}
+
+// more gives the lines that came since the last call. In the end that includes one that
+// was never finished.
+func (t *tailed) more(root string, ref reprise.Ref, hide func(string) string, ended bool) (lines []string, err error) {
+	if t.file == nil {
+		_, t.file, err = project.OpenOutput(root, ref, t.began, t.step, t.attempt)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("follow the output of %s: %w", t.step, err)
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(t.file, allOutput))
+	if err != nil {
+		return nil, fmt.Errorf("follow the output of %s: %w", t.step, err)
+	}
+	data = append(t.part, data...)
+	whole := len(data)
+	if !ended {
+		whole = strings.LastIndexByte(string(data), '\n') + 1
+	}
+	t.part = slices.Clone(data[whole:])
+	for line := range strings.Lines(hide(strings.ToValidUTF8(string(data[:whole]), "\uFFFD"))) {
+		lines = append(lines, strings.Split(t.words.Line(strings.TrimRight(line, " \t\r\n")), "\n")...)
+	}
+	if ended {
+		lines = append(lines, t.words.Rest())
+	}
+	return slices.DeleteFunc(lines, func(line string) bool { return strings.TrimSpace(line) == "" }), nil
+}
+
+// allOutput is the most that is shown at once.
+const allOutput = 64 << 20

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/report"
+)
+
+// timeline is the document of when what of a run was worked on.
+func (a *app) timeline(l logged) report.Timeline {
+	doc := report.Timeline{Schema: report.TimelineSchema, Root: l.root, Layout: l.Run.Layout, ID: l.Run.ID, Path: l.Run.Path}
+	var events []reprise.Event
+	for _, e := range l.Entries {
+		if l.step == "" || e.Event.Step == l.step || e.Event.By == l.step || e.Event.Kind == reprise.RunStarted {
+			events = append(events, e.Event)
+		}
+	}
+	doc.Timeline = reprise.TimelineOf(events, l.working, a.now())
+	if doc.Steps == nil {
+		doc.Steps = []reprise.TimelineStep{}
+	}
+	if l.Damage != nil {
+		doc.Damage = l.Damage.Error()
+	}
+	return doc
+}
+
+// spanMarks are how spans are drawn, in the order in which they are explained. Where two
+// share a cell, the later kind is shown.
+var spanMarks = []struct {
+	kind               reprise.SpanKind
+	mark, colour, word string
+}{
+	{reprise.SpanLimit, "╌", faint, "waiting for a limit"},
+	{reprise.SpanPerson, "◇", cyan, "waiting for a person"},
+	{reprise.SpanFinished, "█", green, "finished"},
+	{reprise.SpanStopped, "░", faint, "stopped"},
+	{reprise.SpanCutOff, "▒", yellow, "cut off"},
+	{reprise.SpanFailed, "▚", red, "failed"},
+	{reprise.SpanWorking, "▓", bold, "at work"},
+}
+
+// timeline draws a row of cells for each step, from the first moment to the last.
+func (p *page) timeline(name string, doc report.Timeline) {
+	if len(doc.Steps) == 0 && doc.Damage == "" {
+		p.line("reprise has worked on nothing of %s.", plain(name))
+		p.line("What its own files tell: `reprise check %s`", plain(name))
+		return
+	}
+	whole := doc.To.Sub(doc.From)
+	p.line("%s", fit(fmt.Sprintf("%s, %s in %s since %s", plain(name), count(len(doc.Steps), "step"), took(whole), doc.From.UTC().Format(time.RFC3339)), p.columns))
+	p.gap()
+	wide := 4
+	for _, row := range doc.Steps {
+		wide = max(wide, min(width(plain(row.ID)), p.columns/4))
+	}
+	const about = 22 // what is told of a row behind it
+	cells := max(10, p.columns-wide-about-4)
+	p.line("%s", p.paint(faint, "  "+pad("", wide)+"  "+scale(doc.From, whole, cells)))
+	used := map[reprise.SpanKind]bool{}
+	for _, row := range doc.Steps {
+		p.line("  %s  %s  %s", pad(fit(cmp.Or(plain(row.ID), "run"), wide), wide), p.bar(doc.Timeline, row, cells), fit(rowWords(row), about-2))
+		for _, s := range row.Spans {
+			used[s.Kind] = true
+		}
+	}
+	p.gap()
+	var legend []string
+	for _, m := range spanMarks {
+		if used[m.kind] {
+			legend = append(legend, p.paint(m.colour, m.mark)+" "+m.word)
+		}
+	}
+	p.line("  %s", strings.Join(legend, "  "))
+	if doc.Damage != "" {
+		p.line("✗ %s", fit(plain(doc.Damage), p.columns-2))
+	}
+}
+
+// bar draws the spans of a step in so many cells. However short one is, it has a cell.
+func (p *page) bar(t reprise.Timeline, row reprise.TimelineStep, cells int) string {
+	drawn, rank := make([]string, cells), make([]int, cells)
+	cell := func(at time.Time) int {
+		whole := max(t.To.Sub(t.From), 1)
+		return max(0, min(cells-1, int(float64(at.Sub(t.From))/float64(whole)*float64(cells))))
+	}
+	for i := range drawn {
+		drawn[i] = " "
+	}
+	for _, s := range row.Spans {
+		for i, m := range spanMarks {
+			if m.kind != s.Kind {
+				continue
+			}
+			for c := cell(s.From); c <= max(cell(s.From), cell(s.To.Add(-1))); c++ {
+				if i >= rank[c] {
+					drawn[c], rank[c] = p.paint(m.colour, m.mark), i
+				}
+			}
+		}
+	}
+	return strings.Join(drawn, "")
+}
+
+// rowWords tells how often a step was tried, how it stands, and how long the work took.
+func rowWords(row reprise.TimelineStep) string {
+	attempts, work, last := 0, time.Duration(0), ""
+	for _, s := range row.Spans {
+		if s.Attempt > 0 {
+			attempts++
+			work += s.Took()
+		}
+		for _, m := range spanMarks {
+			if m.kind == s.Kind {
+				last = m.word
+			}
+		}
+	}
+	if attempts == 0 {
+		return last
+	}
+	text := took(work) + " " + last
+	if attempts > 1 {
+		text = fmt.Sprintf("%d× ", attempts) + text
+	}
+	return text
+}
+
+// scale is a line of times of the day, each where its moment is.
+func scale(from time.Time, whole time.Duration, cells int) string {
+	form := "15:04"
+	switch {
+	case whole < 5*time.Minute:
+		form = "15:04:05"
+	case whole > 36*time.Hour:
+		form = "01-02 15h"
+	}
+	var b strings.Builder
+	for at := 0; at+len(form) <= cells; at += 2 * len(form) {
+		b.WriteString(pad("", at-b.Len()))
+		b.WriteString(from.Add(time.Duration(float64(whole) * float64(at) / float64(cells))).UTC().Format(form))
+	}
+	return b.String()
+}
