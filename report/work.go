@@ -125,3 +125,22 @@ type Answers struct {
 	Open     []Question `json:"open" jsonschema:"questions that still wait"`
 	Next     string     `json:"next" jsonschema:"the command that continues from here"`
 }
+
+// NoticeSchema is the version of a notice.
+const NoticeSchema = "reprise/notice/v1"
+
+// Notice tells a person who is elsewhere of a run. It stands on the standard input of the
+// command that notify in reprise.yaml names.
+type Notice struct {
+	Schema string     `json:"schema" jsonschema:"reprise/notice/v1"`
+	Kind   string     `json:"kind" jsonschema:"asks: a person is needed; limit: it waits for a limit to end; ended: nobody works on it any longer"`
+	At     time.Time  `json:"at"`
+	Root   string     `json:"root" jsonschema:"absolute path of the project folder"`
+	Run    string     `json:"run"`
+	Step   string     `json:"step,omitempty" jsonschema:"what it is about; absent if it is the run"`
+	Title  string     `json:"title" jsonschema:"what happened, in a few words"`
+	Text   string     `json:"text" jsonschema:"the question, or why"`
+	Until  *time.Time `json:"until,omitempty" jsonschema:"when a limit ends"`
+	Exit   *int       `json:"exit,omitempty" jsonschema:"with ended: the exit code of the command"`
+	Next   string     `json:"next,omitempty" jsonschema:"with ended: the command that continues; absent if nothing is left"`
+}

@@ -207,6 +207,9 @@ func (f *file) untrusted(name string, hash reprise.Hash, over *Settings) *Untrus
 		starts[agent].Agent = agents[agent]
 		u.Starts = append(u.Starts, *starts[agent])
 	}
+	if f.Notify != nil && len(f.Notify.Command) > 0 {
+		u.Starts = append(u.Starts, Start{Agent: Agent{Name: "notify", Command: f.Notify.Command}})
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Templates)) {
 		u.Templates = append(u.Templates, name+".md")
 	}
@@ -260,6 +263,7 @@ func (s *Settings) overlay(f *file) {
 		s.Prices = f.Prices
 	}
 	maps.Copy(s.Prices, f.Prices)
+	set(&s.Notify, f.Notify)
 }
 
 // set replaces a value by one that is set.

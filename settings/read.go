@@ -26,7 +26,7 @@ type Problems = doc.Problems
 
 // The keys of the file and of one agent; schema/settings.v1.json has the same.
 var (
-	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "call", "grace", "max_log", "budget", "prices", "prompts", checklist.OwnName}
+	fileKeys  = []string{"agents", "roles", "env", "secrets", "parallel", "attempts", "cutoffs", "backoff", "timeout", "silence", "call", "grace", "max_log", "budget", "prices", "notify", "prompts", checklist.OwnName}
 	agentKeys = []string{"preset", "command", "model", "approve", "account", "env", "timeout", "silence", "call"}
 )
 
@@ -81,6 +81,7 @@ func read(name string, data []byte) *file {
 	budget := top.At("budget").Fields("run", "day")
 	f.Budget = Budgets{Run: readLimit(budget.At("run")), Day: readLimit(budget.At("day"))}
 	f.Prices = readPrices(top.At("prices"))
+	f.Notify = readNotify(top.At("notify"))
 	checklist.ReadFamilies(top.At(checklist.OwnName)) // for what is wrong there; the convention reads them itself
 	f.prompts = top.At("prompts")
 	f.Prompts = f.prompts.Text()
@@ -112,6 +113,16 @@ func readLimit(v doc.Value) Limit {
 		f.At("max_cost").Report("leave it out for no budget", "a budget of nothing")
 	}
 	return l
+}
+
+func isTrue(v doc.Value) bool { return v.Word("true", "false") == "true" }
+
+func readNotify(v doc.Value) *Notify {
+	if !v.Has() {
+		return nil
+	}
+	f := v.Fields("desktop", "bell", "command")
+	return &Notify{Desktop: isTrue(f.At("desktop")), Bell: isTrue(f.At("bell")), Command: f.At("command").Argv()}
 }
 
 func readPrices(v doc.Value) reprise.Prices {

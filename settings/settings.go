@@ -48,6 +48,16 @@ type Settings struct {
 	// whose program does not tell what they cost.
 	Budget Budgets
 	Prices reprise.Prices
+
+	// Notify says how a person who is elsewhere is told that a run asks, ended or ran into
+	// a limit; nil for not at all.
+	Notify *Notify
+}
+
+// Notify are ways to tell a person something who is elsewhere.
+type Notify struct {
+	Desktop, Bell bool
+	Command       []string // argv; what is to be told is on its standard input, as JSON
 }
 
 // Budgets are what may be used before a person is asked: by a run, and by all runs of

@@ -216,6 +216,8 @@ var refused = map[string]struct {
 	"negative budget":    {"budget: {day: {max_cost: -1}}\n", []string{"stands where an amount belongs"}, false},
 	"budget as text":     {"budget: {day: {max_cost: \"5\"}}\n", []string{"stands where an amount belongs"}, false},
 	"endless budget":     {"budget: {day: {max_cost: .inf}}\n", []string{"stands where an amount belongs"}, true},
+	"notify by mail":     {"notify: {mail: true}\n", []string{`there is no key "mail"`}, false},
+	"notify perhaps":     {"notify: {bell: perhaps}\n", []string{"perhaps"}, false},
 	"budget of a week":   {"budget: {week: {max_cost: 1}}\n", []string{`there is no key "week"`}, false},
 	"half a token":       {"budget: {run: {max_tokens: 0.5}}\n", []string{"stands where a whole number"}, false},
 	"half a price":       {"prices: {gpt: {input: 1}}\n", []string{":1:10: the price of gpt needs input and output"}, false},

@@ -34,6 +34,7 @@ func (s *job) engine(mode engine.Mode) (*engine.Engine, error) {
 		}
 		return agent.New(o)
 	}
+	s.notifies(set)
 	return &engine.Engine{
 		Dir: s.root, Settings: set, Agent: start, Environ: os.Environ(), Now: s.clock, Mode: mode, Parallel: s.flags.parallel, Wait: s.flags.wait,
 		Prompts: set.Templates, Workflow: s.workflow,

@@ -18,6 +18,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/notify"
 	"reprise/internal/proc"
 	"reprise/internal/tui"
 	"reprise/project"
@@ -96,6 +97,9 @@ type job struct {
 	// that it may still refuse.
 	opening func()
 	done    map[string]reprise.Progress // by run
+	// notices tells a person who is elsewhere, nil for nobody; told are those that were sent.
+	notices *notify.Notifier
+	told    map[string]bool
 }
 
 // work lets f work with signals in order: the first asks to stop, the second
@@ -128,6 +132,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) e
 	defer close(over)
 	go s.obey(signals, over, cancel)
 	err = f(s)
+	s.notices.Close()
 	if errors.Is(err, context.Canceled) {
 		a.code = a.interruptCode()
 		return nil
@@ -275,6 +280,7 @@ func (s *job) ask(ctx context.Context, q reprise.Question) (string, bool) {
 	live := s.screen != nil
 	s.mu.Unlock()
 	s.hide()
+	s.noteQuestion(s.run, q.Subject, q.Text)
 	answer, ok, err := s.answerTo(ctx, q)
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(s.err, "reprise: read the answer: %s\n", plain(err.Error()))
@@ -302,6 +308,7 @@ func (s *job) tell(p engine.Progress) {
 	}
 	s.done[p.Run] = reprise.Progress{Done: p.Done, Total: p.Total, Skipped: p.Skipped}
 	s.mu.Unlock()
+	s.note(p)
 	if s.json {
 		s.tellProgram(p)
 		return

@@ -41,6 +41,7 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	default:
 		next = s.command(verb, j.name, flags...)
 	}
+	s.noteEnd(sum, next)
 	if s.json {
 		return s.writeLine(summaryDocument(s.root, sum, next, s.code))
 	}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"reprise/engine"
+	"reprise/internal/notify"
+	"reprise/report"
+	"reprise/settings"
+)
+
+// worthTelling is how long a wait must be for a person who is elsewhere to be told of it.
+const worthTelling = time.Minute
+
+// notifies begins to tell a person who is elsewhere, as the settings say.
+func (s *job) notifies(set *settings.Settings) {
+	if set.Notify == nil || s.flags.dry || s.notices != nil {
+		return
+	}
+	ways := notify.Ways{Desktop: set.Notify.Desktop, Command: set.Notify.Command, Dir: s.root, Environ: os.Environ()}
+	ways.CommandEnviron, _ = set.Environ(os.Environ(), settings.Agent{})
+	if _, is := s.terminal(s.err); is && set.Notify.Bell {
+		ways.Bell = s.err
+	}
+	ways.Failed = func(err error) {
+		s.say("! " + plain(err.Error()) + "; this is told once")
+	}
+	s.notices, s.told = notify.Open(ways), map[string]bool{}
+}
+
+// note tells a person who is elsewhere what the engine tells, where that needs them.
+func (s *job) note(p engine.Progress) {
+	switch {
+	case p.Kind == engine.Questions:
+		s.noteQuestion(p.Run, p.Step, p.Text)
+	case p.Kind == engine.Waits && p.Until.Sub(p.At) >= worthTelling:
+		until := p.Until.UTC()
+		s.send(report.Notice{
+			Kind: "limit", Run: p.Run, Step: p.Step, Until: &until,
+			Title: p.Run + " waits", Text: strings.TrimSuffix("until "+clock(p.Until, s.clock())+": "+p.Text, ": "),
+		})
+	}
+}
+
+// noteQuestion tells a person who is elsewhere what a run asks, once.
+func (s *job) noteQuestion(run, step, text string) {
+	s.send(report.Notice{Kind: "asks", Run: run, Step: step, Title: run + " asks", Text: text})
+}
+
+// noteEnd tells a person who is elsewhere that nobody works on the run any longer. Who
+// stopped it knows, and what it asks was told.
+func (s *job) noteEnd(sum *engine.Summary, next string) {
+	if s.signal.Load() != nil {
+		return
+	}
+	code, text := s.code, strings.Join(sum.Reasons, "; ")
+	n := report.Notice{Kind: "ended", Run: sum.Run.ID, Title: fmt.Sprintf("%s: %s", sum.Run.ID, strings.ToLower(outcomeTitles[code])), Text: text, Exit: &code, Next: next}
+	switch code {
+	case exitNeedsAnswer:
+		if len(sum.Questions) > 0 {
+			s.noteQuestion(sum.Run.ID, sum.Questions[0].Subject, sum.Questions[0].Text)
+			return
+		}
+		n.Kind = "asks"
+	case exitWait:
+		n.Kind, n.Until = "limit", report.When(sum.Until)
+	}
+	s.send(n)
+}
+
+// send sends a notice, the same one once.
+func (s *job) send(n report.Notice) {
+	s.mu.Lock()
+	key := n.Kind + "\x00" + n.Run + "\x00" + n.Text
+	known := s.notices == nil || s.told[key]
+	if !known {
+		s.told[key] = true
+	}
+	s.mu.Unlock()
+	if known {
+		return
+	}
+	hide := s.app.hide(s.root)
+	n.Schema, n.At, n.Root, n.Title, n.Text = report.NoticeSchema, s.clock().UTC(), s.root, hide(n.Title), hide(n.Text)
+	s.notices.Send(n)
+}
