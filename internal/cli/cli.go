@@ -99,10 +99,12 @@ func (a *app) newRoot() *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.alone(cmd) },
 	}
 	root.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse("%w", err) })
 	root.AddCommand(
 		a.newStatus(), a.newDetect(), a.newCheck(), a.newChecks(), a.newBrief(), a.newRun(), a.newResume(),
-		a.newWatch(), a.newAnswer(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo(), a.newDoctor(), a.newInit(), a.newTrust(), a.newHook(), a.newMCP(), a.newServe(), a.newDemo(),
+		a.newWatch(), a.newAnswer(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo(), a.newDoctor(), a.newInit(), a.newTrust(), a.newHook(), a.newMCP(), a.newServe(), a.newDemo(), a.newVersion(),
 	)
 	return root
 }

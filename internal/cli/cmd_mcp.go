@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -26,7 +25,7 @@ func (a *app) newMCP() *cobra.Command {
 		Example: "  claude mcp add reprise -- reprise mcp\n  codex mcp add reprise -- reprise mcp",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := mcp.Serve(cmd.Context(), os.Stdin, os.Stdout, ownVersion(), func(ctx context.Context, args ...string) (string, string, int) {
+			err := mcp.Serve(cmd.Context(), os.Stdin, os.Stdout, ownVersion().Version, func(ctx context.Context, args ...string) (string, string, int) {
 				return a.within(ctx, dir, args...)
 			})
 			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
@@ -57,12 +56,4 @@ func (a *app) within(ctx context.Context, dir string, words ...string) (out, tol
 		b.code = b.printError(err)
 	}
 	return said.String(), beside.String(), b.code
-}
-
-// ownVersion is the version this program was built as.
-func ownVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return "unknown"
 }
