@@ -56,8 +56,10 @@ check:
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
 
-generate: ## rewrite the schemas from the types
+generate: ## rewrite the schemas from the types, and the reference from the commands
 	$(GO) test ./schema -update
+	mkdir -p docs/reference && rm -f docs/reference/*.md
+	$(GO) run ./internal/pages reference docs/reference
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for pkg in $$($(GO) list ./...); do \

@@ -67,6 +67,7 @@ var owners = map[string]string{
 	"github.com/aymanbagabas/go-udiff":           "internal/durable",
 	"github.com/tailscale/hujson":                "internal/doc",
 	"github.com/spf13/cobra":                     "internal/cli",
+	"github.com/spf13/cobra/doc":                 "internal/pages",
 	"github.com/clipperhouse/displaywidth":       "internal/cli",
 	"golang.org/x/term":                          "internal/cli",
 	"github.com/fsnotify/fsnotify":               "internal/watch",

@@ -85,6 +85,11 @@ func Main(args []string, out, errOut io.Writer, env func(string) string) int {
 	return a.code
 }
 
+// Command is the whole command line, for pages that are made from it.
+func Command() *cobra.Command {
+	return (&app{in: os.Stdin, out: io.Discard, err: io.Discard, env: func(string) string { return "" }}).newRoot()
+}
+
 func (a *app) newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reprise",

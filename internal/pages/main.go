@@ -1,0 +1,50 @@
+// Command pages writes what packages and the documents take from the command line itself:
+//
+//	go run ./internal/pages man DIR          a man page for each command
+//	go run ./internal/pages completions DIR  the completions for each shell
+//	go run ./internal/pages reference DIR    a Markdown page for each command
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra/doc"
+
+	"reprise/internal/cli"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: pages man|completions|reference DIR")
+		os.Exit(2)
+	}
+	if err := write(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "pages:", err)
+		os.Exit(1)
+	}
+}
+
+// write fills a folder that is there with pages of one kind. The same program writes the same bytes.
+func write(kind, dir string) error {
+	root := cli.Command()
+	root.DisableAutoGenTag = true
+	switch kind {
+	case "man":
+		never := time.Unix(0, 0) // a date would make two builds differ
+		return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "reprise", Manual: "reprise", Date: &never}, dir)
+	case "completions":
+		return errors.Join(
+			root.GenBashCompletionFileV2(filepath.Join(dir, "reprise.bash"), true),
+			root.GenZshCompletionFile(filepath.Join(dir, "reprise.zsh")),
+			root.GenFishCompletionFile(filepath.Join(dir, "reprise.fish"), true),
+			root.GenPowerShellCompletionFileWithDesc(filepath.Join(dir, "reprise.ps1")),
+		)
+	case "reference":
+		return doc.GenMarkdownTree(root, dir)
+	}
+	return fmt.Errorf("there are no pages called %q", kind)
+}
