@@ -23,6 +23,9 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	switch {
 	case live:
 		why := "it is being worked on: " + o.Owners[r.Owner.Source].Reason
+		if r.Owner.Dir != "" {
+			why = fmt.Sprintf("it is being worked on in %s: %s", r.Owner.Dir, o.Owners[r.Owner.Source].Reason)
+		}
 		if r.Owner.Orphan {
 			why = fmt.Sprintf("the one who worked on it is gone, but what it started still runs: process %d (%q)", r.Owner.PID, r.Owner.Agent)
 		}
@@ -99,9 +102,9 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	return d
 }
 
-// unsure says why only a person knows whether an agent works, or has worked, where a run
-// does; "" if nothing speaks for that. A session that waits can be given something to do
-// at any moment.
+// unsure says why only a person knows whether an agent works, or has worked, on a run;
+// "" if nothing speaks for that. A session that waits can be given something to do at any
+// moment, and what was done elsewhere may be meant to be merged.
 func (o Observed) unsure(r *Run) string {
 	if s := o.LiveSession(r, false); s != nil {
 		return s.Waits()
@@ -109,13 +112,18 @@ func (o Observed) unsure(r *Run) string {
 	if u := o.unknown(r); u != nil {
 		return "a session of an agent cannot be read, which may have worked here since: " + u.String()
 	}
+	for _, f := range r.Findings {
+		if f.Code == CodeElsewhere && f.Severity == Warning {
+			return f.Message
+		}
+	}
 	return ""
 }
 
 // contestsEnd reports whether a finding says that a run is not as complete as it is
 // marked.
 func (f Finding) contestsEnd() bool {
-	return f.Severity >= Warning && (f.Code == CodeClosedOpen || f.Code == CodeFalseCompletion)
+	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere}, f.Code)
 }
 
 // heed starts the agent that a person chose to continue with, whatever else waits.

@@ -85,9 +85,19 @@ type Git struct {
 	// Lost are the files of which the checkout has less than the head, as the head has
 	// them: they are missing, or end where the head's version goes on.
 	Lost map[string][]byte
+	// Unmerged are files of open runs as other local branches have them, where commits
+	// that the head does not have changed them.
+	Unmerged []Unmerged
 	// Known tells for the hashes that ledgers record whether the repository
 	// has such a commit.
 	Known map[string]bool
+}
+
+// Unmerged is what a branch has of open runs that the head does not have.
+type Unmerged struct {
+	Branch string
+	At     time.Time // of the last commit that changed some of it
+	Files  map[string][]byte
 }
 
 // Version is a file as a commit left it.

@@ -240,6 +240,8 @@ type Owner struct {
 	// Orphan tells that this is what an engine of ours started, which is dead: its
 	// process still runs and holds the project.
 	Orphan bool `json:",omitempty"`
+	// Dir is the other folder or checkout from which it works, "" for the project's own.
+	Dir    string `json:",omitempty"`
 	Source Source
 }
 

@@ -159,6 +159,7 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		}
 		return 1
 	})
+	ask.Unmerged = runPaths(slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r == nil || !r.State.Open() }))
 	for _, r := range ordered {
 		if r.Branch != "" {
 			ask.Branches = append(ask.Branches, r.Branch)

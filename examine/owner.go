@@ -55,7 +55,11 @@ func liveOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		return ownerFinding(r, "%s is left of who worked on it, and still at work", life.Reason,
 			"wait until it ends; `reprise resume --stop-orphans` stops it")
 	}
-	return ownerFinding(r, "%s is at work on it", life.Reason, "wait until it ends, or stop it yourself first")
+	what := "%s is at work on it"
+	if r.Owner.Dir != "" {
+		what += " in " + strings.ReplaceAll(name(r.Owner.Dir), "%", "%%")
+	}
+	return ownerFinding(r, what, life.Reason, "wait until it ends, or stop it yourself first")
 }
 
 // staleOwner tells that the recorded owner is gone, and by what that is known.

@@ -31,9 +31,10 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 		tops[real(commonDir(top))] = top
 	}
 	for _, dir := range otherCheckouts(res.Root, fsys.Checkouts()) {
-		common := real(commonDir(dir))
+		top := checkoutTop(real(dir))
+		common := real(commonDir(top))
 		if tops[common] == "" {
-			tops[common] = real(dir)
+			tops[common] = top
 			if filepath.Base(common) == ".git" {
 				tops[common] = filepath.Dir(common)
 			}
@@ -52,7 +53,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 			})
 			continue
 		}
-		branch := branchOf(dir)
+		branch := branchOf(top)
 		found, err := res.load(ctx, other, entries, opts)
 		res.listProblems(prefix, other)
 		other.Close()
@@ -60,9 +61,11 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 			return nil, err
 		}
 		for _, r := range found {
-			here, err := filepath.Rel(root, filepath.Join(tops[common], filepath.FromSlash(r.Path)))
-			if err != nil {
-				here = r.Path
+			here := r.Path
+			if below, err := filepath.Rel(top, filepath.Join(real(dir), filepath.FromSlash(r.Path))); err == nil {
+				if rel, err := filepath.Rel(root, filepath.Join(tops[common], below)); err == nil {
+					here = rel
+				}
 			}
 			key := r.Layout + "\x00" + filepath.ToSlash(here)
 			rebase(r, prefix)
@@ -75,7 +78,11 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 				// The checkout is another run's own. What it holds of this one came along
 				// when it was made, and nobody works on it there.
 			default:
-				runs[i] = join(runs[i], r)
+				hint := "commit it there, then merge it here"
+				if branch != "" {
+					hint = fmt.Sprintf("commit it there, then `git merge %s` brings it here", reprise.Pasted(branch, "BRANCH"))
+				}
+				runs[i] = join(runs[i], r, hint)
 			}
 		}
 	}
@@ -83,8 +90,9 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 }
 
 // join makes one run of two copies. The copy with more closed steps counts, for
-// work does not undo itself; between equals the later activity, then the first.
-func join(a, b *reprise.Run) *reprise.Run {
+// work does not undo itself; between equals the later activity, then the first. The
+// time of a file alone is no activity: a checkout writes all of them.
+func join(a, b *reprise.Run, hint string) *reprise.Run {
 	for _, known := range a.Also {
 		if known.Path == b.Path || strings.HasPrefix(b.Path, known.Path+"/") {
 			return a // the layout has compared this copy itself
@@ -92,17 +100,26 @@ func join(a, b *reprise.Run) *reprise.Run {
 	}
 	winner, other := a, b
 	pa, pb := a.Progress(), b.Progress()
-	if pb.Done > pa.Done || (pb.Done == pa.Done && b.LastActivity.After(a.LastActivity)) {
+	same := sameSteps(a, b)
+	later := b.LastActivity.After(a.LastActivity) && (!same || b.LastActivitySource.Line > 0)
+	if pb.Done > pa.Done || (pb.Done == pa.Done && later) {
 		winner, other = b, a
 	}
 	winner.Also = append(winner.Also, other.Ref)
-	if !sameSteps(a, b) {
+	if !same {
 		winner.Report(reprise.Finding{
 			Code: reprise.CodePlanCopies, Severity: reprise.Warning, Subject: winner.ID,
-			Message: fmt.Sprintf("two checkouts tell different things: %d of %d done here, %d of %d in %s",
-				winner.Progress().Done, winner.Progress().Total, other.Progress().Done, other.Progress().Total, other.Path),
+			Message: fmt.Sprintf("two checkouts tell different things: %d of %d done in %s, %d of %d in %s",
+				winner.Progress().Done, winner.Progress().Total, winner.Path, other.Progress().Done, other.Progress().Total, other.Path),
 			Source: reprise.Source{File: winner.Path},
 			Hint:   "the copy that is further along is shown; merge or archive the other",
+		})
+	}
+	if winner == b && !b.State.Open() && a.State.Open() {
+		winner.Report(reprise.Finding{
+			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: winner.ID, Source: reprise.Source{File: b.Path},
+			Message: fmt.Sprintf("it is finished in another checkout, and open in this one: %d of %d done", pa.Done, pa.Total),
+			Hint:    hint,
 		})
 	}
 	return winner
@@ -156,17 +173,28 @@ func rebase(r *reprise.Run, prefix string) {
 	}
 }
 
-// otherCheckouts lists the folders of the other checkouts of the repository
-// that root belongs to, from git's own files: no process is started. inside are
-// the linked worktrees met below root.
+// otherCheckouts lists the folders that stand for root in the other checkouts of the
+// repository that it lies in, from git's own files: no process is started. inside are
+// the linked worktrees met below root; they are listed whole.
 func otherCheckouts(root string, inside []string) []string {
 	dirs := map[string]bool{}
 	for _, rel := range inside {
 		dirs[filepath.Join(root, filepath.FromSlash(rel))] = true
 	}
-	if common := commonDir(root); common != "" {
+	top := checkoutTop(real(root))
+	below, err := filepath.Rel(top, real(root))
+	if err != nil {
+		below = "."
+	}
+	add := func(checkout string) {
+		dir := filepath.Join(checkout, below)
+		if _, err := os.Stat(dir); err == nil && !dirs[checkout] {
+			dirs[dir] = true
+		}
+	}
+	if common := commonDir(top); top != "" && common != "" {
 		if filepath.Base(common) == ".git" {
-			dirs[filepath.Dir(common)] = true
+			add(filepath.Dir(common))
 		}
 		links, _ := filepath.Glob(filepath.Join(common, "worktrees", "*", "gitdir"))
 		for _, link := range links {
@@ -181,7 +209,7 @@ func otherCheckouts(root string, inside []string) []string {
 			// A worktree whose folder is gone is git's business and is
 			// reported with the evidence from git, not here.
 			if _, err := os.Stat(gitfile); err == nil {
-				dirs[filepath.Dir(gitfile)] = true
+				add(filepath.Dir(gitfile))
 			}
 		}
 	}

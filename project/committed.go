@@ -113,13 +113,25 @@ func withLost(ctx context.Context, fsys *tree.FS, git *reprise.Git) (*committed,
 	if git == nil {
 		return nil, nil
 	}
+	c, err := overlaid(ctx, fsys, git.Lost)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.gone) == 0 {
+		return nil, nil
+	}
+	return c, nil
+}
+
+// overlaid gives a project with other versions of some of its files.
+func overlaid(ctx context.Context, fsys fs.FS, files map[string][]byte) (*committed, error) {
 	c := &committed{durable.NewDryRun(readOnly{fsys}), map[string]bool{}}
-	for name, content := range git.Lost {
+	for name, content := range files {
 		if !fs.ValidPath(name) || convention.Passing(path.Base(name)) {
 			continue
 		}
 		edit := reprise.Edit{Path: name, Content: content}
-		have, err := fsys.ReadFile(name)
+		have, err := fs.ReadFile(fsys, name)
 		if err == nil {
 			edit.Base = reprise.HashOf(have)
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -129,9 +141,6 @@ func withLost(ctx context.Context, fsys *tree.FS, git *reprise.Git) (*committed,
 			return nil, fmt.Errorf("read %s as git has it: %w", name, err)
 		}
 		c.gone[name] = err != nil
-	}
-	if len(c.gone) == 0 {
-		return nil, nil
 	}
 	return c, nil
 }

@@ -19,9 +19,9 @@ import (
 )
 
 // tellElsewhere reports open runs that are worked on from another folder. A run lies in
-// every folder around it, and each of them may be a project; it has one journal and one
-// lease, those of the folder from which it was last worked on. From another folder it is
-// not known what was begun, nor who is at work.
+// every folder around it, its copies in those of other checkouts, and each of them may
+// be a project; it has one journal and one lease, those of the folder from which it was
+// last worked on. From another folder it is not known what was begun, nor who is at work.
 func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 	homes := map[string]*home{}
 	for _, r := range runs {
@@ -31,24 +31,19 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 		if !filepath.IsLocal(filepath.FromSlash(r.Path)) {
 			top := j.checkoutOf(r.Path)
 			r.Report(elsewhere(r, top, "it is in another checkout of the repository, "+top))
+			for _, dir := range aroundCopy(j.Root, r.Path) {
+				j.hold(r, homeAt(homes, dir), r.Path, opts.Now, opts) // is somebody at work there?
+			}
 			continue
 		}
 		ours := j.lastHere(homes, r, opts)
 		for _, dir := range Around(j.Root, r.Path) {
-			h := homeAt(homes, dir)
-			if h == nil {
-				continue
+			j.hold(r, homeAt(homes, dir), r.Path, ours, opts)
+		}
+		for _, other := range r.Also {
+			for _, dir := range aroundCopy(j.Root, other.Path) {
+				j.hold(r, homeAt(homes, dir), other.Path, ours, opts)
 			}
-			rel, err := filepath.Rel(dir, filepath.Join(j.Root, filepath.FromSlash(r.Path)))
-			if err != nil {
-				continue
-			}
-			at, err := filepath.Rel(j.Root, dir)
-			if err != nil {
-				at = dir
-			}
-			at = filepath.ToSlash(at)
-			j.hold(r, h, reprise.Ref{Layout: r.Layout, Path: filepath.ToSlash(rel)}, at, ours, opts)
 		}
 	}
 }
@@ -81,8 +76,22 @@ func Elsewhere(root string, runs []*reprise.Run, now time.Time) map[*reprise.Run
 	return out
 }
 
-// hold compares what a state folder elsewhere knows of a run with what ours does.
-func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, ours time.Time, opts JudgeOptions) {
+// hold compares what a state folder elsewhere, if there is one, knows of a run with what
+// ours does. name is the run, or a copy of it in another checkout.
+func (j *Judgement) hold(r *reprise.Run, h *home, name string, ours time.Time, opts JudgeOptions) {
+	if h == nil {
+		return
+	}
+	rel, err := filepath.Rel(h.dir, filepath.Join(j.Root, filepath.FromSlash(name)))
+	if err != nil {
+		return
+	}
+	there := reprise.Ref{Layout: r.Layout, Path: filepath.ToSlash(rel)}
+	at, err := filepath.Rel(j.Root, h.dir)
+	if err != nil {
+		at = h.dir
+	}
+	at = filepath.ToSlash(at)
 	if h.look(); h.err != nil {
 		r.Report(problemElsewhere(r, at, h.err))
 		return
@@ -97,10 +106,15 @@ func (j *Judgement) hold(r *reprise.Run, h *home, there reprise.Ref, at string, 
 		}
 	}
 	switch {
-	case known && works(h.holder, &last), !known && h.quiet():
+	case known && works(h.holder, &last), h.quiet():
 		takeOwner(r, h, lock, true, opts)
+		if r.Owner != nil && r.Owner.Source.File == lock {
+			r.Owner.Dir = at
+		}
 	}
-	if known && last.Event.At.After(ours) {
+	// A copy that was left in good order says in its files what was done.
+	settled := name != r.Path && (last.Event.Kind == reprise.EngineLeft || journal.Over(&last.Event))
+	if known && last.Event.At.After(ours) && !settled {
 		r.Report(elsewhere(r, at, "it was last worked on from "+at+", whose journal knows what was begun"))
 	}
 }
@@ -157,12 +171,35 @@ func Around(root, run string) (out []string) {
 	return out
 }
 
-// checkoutOf is the checkout that holds a file outside of the project.
-func (j *Judgement) checkoutOf(name string) string {
-	for dir := path.Dir(name); strings.Trim(dir, "./") != ""; dir = path.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(j.Root, filepath.FromSlash(dir), ".git")); err == nil {
-			return dir
+// aroundCopy lists the folders that a copy of a run lies in, up to the top of its
+// checkout, but for those that the project lies in.
+func aroundCopy(root, name string) (out []string) {
+	at := filepath.Join(root, filepath.FromSlash(name))
+	for dir := filepath.Dir(at); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if in, err := filepath.Rel(dir, root); err == nil && filepath.IsLocal(in) {
+			break
 		}
+		out = append(out, dir)
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			break
+		}
+	}
+	return out
+}
+
+// checkoutOf is the folder that stands for the project in the checkout that holds a file
+// outside of it.
+func (j *Judgement) checkoutOf(name string) string {
+	root := real(j.Root)
+	below, err := filepath.Rel(checkoutTop(root), root)
+	for dir := path.Dir(name); strings.Trim(dir, "./") != ""; dir = path.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(j.Root, filepath.FromSlash(dir), ".git")); err != nil {
+			continue
+		}
+		if here := path.Join(dir, filepath.ToSlash(below)); err == nil && strings.HasPrefix(name, here+"/") {
+			return here
+		}
+		return dir
 	}
 	return path.Dir(name)
 }

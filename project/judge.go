@@ -121,6 +121,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 			aim(os.DirFS(res.Root), r, j.Observed.Git.Past)
 		}
 		refine(os.DirFS(res.Root), r, j.Observed.Git)
+		j.views[r].tellUnmerged(ctx, os.DirFS(res.Root), j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
 		j.views[r].doubt()
 		grader.Run(r)
@@ -321,7 +322,7 @@ func settled(g *reprise.Git) *reprise.Git {
 		return nil
 	}
 	c := *g
-	c.Commits, c.Past = nil, nil
+	c.Commits, c.Past, c.Unmerged = nil, nil, nil
 	if g.IndexLock != nil {
 		lock := *g.IndexLock
 		lock.Reason = ""

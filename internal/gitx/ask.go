@@ -14,6 +14,7 @@ type Ask struct {
 	Hashes    []string // commits on record, may be abbreviated
 	Paths     []string // files and folders whose changes are listed commit by commit
 	Past      []string // files whose latest versions are fetched
+	Unmerged  []string // files and folders that are fetched from branches that changed them
 	Branches  []string // branches that runs work on
 	Worktrees []string // other checkouts whose uncommitted changes count
 

@@ -29,7 +29,7 @@ type answers struct {
 	known     map[string]bool
 }
 
-// Gather asks for everything at once: at most ten processes, and two more
+// Gather asks for everything at once: at most eleven processes, and two more
 // for each of at most eight other checkouts, whatever is asked. The strings say
 // what could not be looked at and why; the rest of the answer holds.
 //
@@ -55,6 +55,7 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	wg.Wait()
 	git := r.assemble(ask, &a)
 	r.past(ctx, git, ask.Past)
+	r.unmerged(ctx, git, ask.Unmerged)
 	was := a.otherWas
 	for name, object := range a.status.was {
 		was[relSlash(r.prefix, name)] = object
