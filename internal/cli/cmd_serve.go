@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reprise/internal/durable"
 	"reprise/internal/proc"
 	"reprise/internal/web"
 )
@@ -69,7 +70,7 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 		return err
 	}
 	defer l.Close()
-	server := web.New(web.Options{Dirs: dirs, Run: a.within, Actions: flags.actions, Now: a.now, Version: ownVersion().Version})
+	server := web.New(web.Options{Dirs: dirs, Run: a.within, Actions: flags.actions, Now: a.now, State: durable.StateDir})
 	fmt.Fprintln(a.out, server.Address(l))
 	if _, is := a.terminal(a.out); is && !flags.quiet {
 		fmt.Fprintln(a.err, "Ctrl-C stops it.")

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"fmt"
+	"hash/fnv"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +23,7 @@ const perPage = 100
 type line struct {
 	report.Run
 	Name, Link string
+	Key        string // tells it from all others while the page changes
 	Folder     int    // the index of its project
 	Age        string // in words, "" if it is unknown
 }
@@ -76,7 +80,7 @@ func (s *Server) overview(r *http.Request) (frame, error) {
 		}
 	}
 	o.choices(all)
-	list := slices.DeleteFunc(all, func(l line) bool { return !o.shows(l) })
+	list := slices.DeleteFunc(slices.Clone(all), func(l line) bool { return !o.shows(l) })
 	o.Of = len(list)
 	at, _ := strconv.Atoi(query.Get("from"))
 	at = min(max(at, 0), len(list))
@@ -99,7 +103,36 @@ func (s *Server) overview(r *http.Request) (frame, error) {
 			o.Groups = append(o.Groups, g)
 		}
 	}
-	return frame{Title: "Runs", Content: o}, nil
+	f := frame{Title: "Runs", name: "overview.html", content: o}
+	for _, l := range all {
+		f.working = f.working || l.State == reprise.Running
+	}
+	for _, folder := range folders {
+		f.folders = append(f.folders, s.watched(folder)...)
+	}
+	return f, nil
+}
+
+// mostWatched bounds how many folders of a project are watched: the system has no room for
+// any number of them. What changes elsewhere is seen a little later.
+const mostWatched = 2000
+
+// watched are the folders in which something changes while runs are worked on.
+func (s *Server) watched(f folder) []string {
+	root := f.Status.Root
+	if f.Why != nil {
+		return nil
+	}
+	state := filepath.Join(root, s.State)
+	out := []string{root, state, filepath.Join(state, "journal")}
+	for _, r := range f.Status.Runs {
+		if at := filepath.Join(root, filepath.FromSlash(r.Path)); r.State.Open() {
+			out = append(out, at, filepath.Dir(at))
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return out[:min(len(out), mostWatched)]
 }
 
 // lines are the runs of a project, by state as every list for a person.
@@ -107,9 +140,16 @@ func (s *Server) lines(f folder) []line {
 	lines := make([]line, len(f.Status.Runs))
 	for i, d := range f.Status.Runs {
 		t := target{Index: f.Index, Run: d.Layout + ":" + d.Path}
-		lines[i] = line{Run: d, Name: f.names[i], Folder: f.Index, Link: t.link("/run"), Age: s.age(d.LastActivity)}
+		lines[i] = line{Run: d, Name: f.names[i], Folder: f.Index, Link: t.link("/run"), Key: key(t), Age: s.age(d.LastActivity)}
 	}
 	return reprise.ByState(lines, func(l line) reprise.State { return l.State })
+}
+
+// key names a run in a page.
+func key(t target) string {
+	sum := fnv.New64a()
+	fmt.Fprint(sum, t.Index, t.Run)
+	return fmt.Sprintf("run-%x", sum.Sum64())
 }
 
 func (s *Server) age(at *time.Time) string {

@@ -44,28 +44,26 @@ var (
 // frame is what every page has around its content.
 type frame struct {
 	Title   string
-	Version string
 	Actions bool
-	Many    bool // there are several projects
 	At      time.Time
-	Live    string // the address of the events of the page, "" for a page that stays
-	Content any
+	Live    bool // the page follows what happens
+	Body    template.HTML
+
+	name    string // of the template of the content
+	content any
+	folders []string // where something changes that the page shows
+	working bool     // somebody is at work on what it shows
 }
 
-// page answers with a template, filled with what content gives.
-func (s *Server) page(name string, content func(*http.Request) (frame, error)) http.HandlerFunc {
+// page answers with a page, or with a stream of what it becomes.
+func (s *Server) page(content func(*http.Request) (frame, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		name, code := name, http.StatusOK
-		f, err := content(r)
-		if err != nil {
-			name, code = "failure.html", http.StatusInternalServerError
-			if _, is := errors.AsType[*refusal](err); is {
-				code = http.StatusNotFound
-			}
-			f = frame{Title: "No answer", Content: err}
+		if r.Header.Get("Accept") == "text/event-stream" {
+			s.stream(w, r, content)
+			return
 		}
-		f.Version, f.Actions, f.Many, f.At = s.Version, s.Actions, len(s.Dirs) > 1, s.Now()
-		text, err := render(name, f)
+		f, code := s.made(r, content)
+		text, err := render("frame.html", f)
 		if err != nil {
 			http.Error(w, "The page cannot be made: "+err.Error(), http.StatusInternalServerError)
 			return
@@ -76,13 +74,33 @@ func (s *Server) page(name string, content func(*http.Request) (frame, error)) h
 	}
 }
 
-func render(name string, f frame) ([]byte, error) {
+// made is a page with its content, or with why there is none.
+func (s *Server) made(r *http.Request, content func(*http.Request) (frame, error)) (frame, int) {
+	f, err := content(r)
+	code := http.StatusOK
+	var text []byte
+	if err == nil {
+		text, err = render(f.name, f.content)
+	}
+	if err != nil {
+		code = http.StatusInternalServerError
+		if _, is := errors.AsType[*refusal](err); is {
+			code = http.StatusNotFound
+		}
+		f.Title = "No answer"
+		text, _ = render("failure.html", err)
+	}
+	f.Actions, f.At, f.Live, f.Body = s.Actions, s.Now(), code == http.StatusOK, template.HTML(text)
+	return f, code
+}
+
+func render(name string, data any) ([]byte, error) {
 	pages, err := templates()
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, f); err != nil {
+	if err := pages.ExecuteTemplate(&b, name, data); err != nil {
 		return nil, err
 	}
 	return seen(b.Bytes()), nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"path/filepath"
 	"slices"
 
 	"reprise"
@@ -20,7 +21,8 @@ type runPage struct {
 	Steps     []stepLine
 	Graph     *graph // nil where a picture of the steps tells nothing
 	Log       report.Log
-	NoLog     error // why there is none
+	NoLog     error  // why there is none
+	Timeline  *chart // nil where nothing is on record
 	Preview   string
 }
 
@@ -41,7 +43,12 @@ func (s *Server) run(r *http.Request) (frame, error) {
 	if err != nil {
 		return frame{}, err
 	}
-	return frame{Title: p.Name, Content: p}, nil
+	state := filepath.Join(p.Root, s.State)
+	at := filepath.Join(p.Root, filepath.FromSlash(p.Check.Run.Path))
+	return frame{
+		Title: p.Name, name: "run.html", content: p, working: p.Decision.State == reprise.Running,
+		folders: []string{p.Root, state, filepath.Join(state, "journal"), filepath.Join(state, "logs"), at, filepath.Dir(at)},
+	}, nil
 }
 
 // look asks check and log about a run.
@@ -51,6 +58,11 @@ func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 	go func() {
 		defer close(logged)
 		p.Log, p.NoLog = ask[report.Log](ctx, s, t.Dir, []string{"log"}, t.Run)
+		if len(p.Log.Entries) > 0 {
+			var timeline report.Timeline
+			timeline, p.NoLog = ask[report.Timeline](ctx, s, t.Dir, []string{"log", "--timeline"}, t.Run)
+			p.Timeline = chartOf(timeline.Timeline)
+		}
 	}()
 	check, err := ask[report.Check](ctx, s, t.Dir, []string{"check"}, t.Run)
 	<-logged

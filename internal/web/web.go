@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,9 +33,9 @@ type Command func(ctx context.Context, dir string, args ...string) (out, told st
 type Options struct {
 	Dirs    []string // the folders to look at, each as `reprise status` takes it
 	Run     Command
+	State   string           // the name of the folder in a project that holds what reprise recorded
 	Actions bool             // answers and resumptions are taken
 	Now     func() time.Time // what ages are counted from
-	Version string
 }
 
 // Server answers a browser. Make one with New.
@@ -44,6 +45,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	tickets map[string]time.Time // tokens that open one browser once, and until when
+	streams atomic.Int32         // pages that are followed
 }
 
 // ticketTime is how long the address that a browser is started with can be used. Other
@@ -108,7 +110,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) Handler(addr string) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", http.FileServerFS(assets))
-	mux.HandleFunc("GET /{$}", s.page("overview.html", s.overview))
-	mux.HandleFunc("GET /run", s.page("run.html", s.run))
+	mux.HandleFunc("GET /{$}", s.page(s.overview))
+	mux.HandleFunc("GET /run", s.page(s.run))
 	return s.guarded(addr, mux)
 }

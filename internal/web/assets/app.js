@@ -1,4 +1,5 @@
-// Keys, copying and ages. The pages work without any of it.
+// Keys, copying, ages, and what a page becomes. The pages can be read without any of it.
+import { follow } from "/assets/live.js";
 const $ = (selector) => document.querySelector(selector);
 
 const help = $("#help");
@@ -55,7 +56,7 @@ document.addEventListener("keydown", (event) => {
 if (new URLSearchParams(location.search).get("focus") === "search") $("#search")?.select();
 
 // prepare makes what needs this script usable, here and in what is loaded later.
-export function prepare(root) {
+function prepare(root) {
   for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
   age(root);
 }
@@ -83,3 +84,4 @@ addEventListener("hashchange", reveal);
 prepare(document);
 reveal();
 setInterval(() => age(document), 20000);
+if ("live" in document.body.dataset) follow(prepare);

@@ -1,0 +1,94 @@
+// A page that follows what happens: the server sends what it becomes, and what differs is
+// put in place, so that the focus, the scroll position and opened parts stay.
+const silence = 10000; // the server is heard every three seconds
+const label = document.getElementById("live");
+let source, heard, timer;
+
+export function follow(prepare) {
+  const open = () => {
+    source?.close();
+    source = new EventSource(location.href);
+    heard = Date.now();
+    source.addEventListener("beat", alive);
+    source.addEventListener("page", (event) => {
+      alive();
+      const next = new DOMParser().parseFromString(event.data, "text/html").body;
+      patch(document.getElementById("main"), next);
+      prepare(document.getElementById("main"));
+      document.dispatchEvent(new Event("patched"));
+    });
+    source.addEventListener("error", () => lost());
+  };
+  // A hidden page is not followed: a browser has few connections for one server.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) source.close();
+    else open();
+  });
+  timer = setInterval(() => {
+    if (document.hidden || Date.now() - heard < silence) return;
+    lost();
+    open();
+  }, 2000);
+  addEventListener("pagehide", () => source.close());
+  addEventListener("pageshow", (event) => event.persisted && open());
+  open();
+}
+
+function alive() {
+  heard = Date.now();
+  show("on", "live");
+}
+
+function lost() {
+  const at = new Date(heard).toTimeString().slice(0, 8);
+  show("off", `not live since ${at}`);
+}
+
+function show(state, text) {
+  if (label.textContent === text) return;
+  label.className = `live ${state}`;
+  label.textContent = text;
+}
+
+// kept are attributes that belong to the person or to the script, not to the server.
+const kept = { DETAILS: ["open"], BUTTON: ["hidden", "disabled"], INPUT: ["value", "checked"], DIALOG: ["open"] };
+
+// patch makes the children of one element those of another.
+function patch(old, next) {
+  const ids = new Map([...old.children].filter((e) => e.id).map((e) => [e.id, e]));
+  let at = old.firstChild;
+  for (const node of [...next.childNodes]) {
+    const same = node.id ? ids.get(node.id) : at && !at.id && at.nodeName === node.nodeName ? at : null;
+    if (!same) {
+      old.insertBefore(node, at);
+      continue;
+    }
+    while (at && at !== same && !next.querySelector(`#${CSS.escape(at.id || "-")}`)) at = drop(at);
+    if (at === same) at = at.nextSibling;
+    else old.insertBefore(same, at);
+    update(same, node);
+  }
+  while (at) at = drop(at);
+}
+
+function drop(node) {
+  const next = node.nextSibling;
+  node.remove();
+  return next;
+}
+
+function update(old, next) {
+  if (old.isEqualNode(next)) return;
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== next.nodeValue) old.nodeValue = next.nodeValue;
+    return;
+  }
+  if ("keep" in old.dataset) {
+    Object.assign(old.dataset, next.dataset);
+    return;
+  }
+  const skip = kept[old.nodeName] ?? [];
+  for (const { name } of [...old.attributes]) if (!next.hasAttribute(name) && !skip.includes(name)) old.removeAttribute(name);
+  for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value && !skip.includes(name)) old.setAttribute(name, value);
+  if (old.nodeName !== "TEXTAREA") patch(old, next);
+}

@@ -1,0 +1,235 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"reprise"
+)
+
+// Sizes of the time line, and how long nothing must have happened for it to be drawn
+// short: that share of all the work.
+const (
+	chartWide, chartLabel = 960, 150
+	rowHigh, barHigh      = 28, 18
+	axisHigh, pauseWide   = 26, 40
+	pauseShare            = 12
+	barLeast              = 4
+	chartLetters          = 20
+)
+
+// chart is the picture of when what was worked on. Times in which nobody worked are drawn
+// short and marked: a run that was taken up a week later would show nothing else.
+type chart struct {
+	Width, Height, Right, Bottom int
+	Alone                        bool // it is a file of its own
+	Rows                         []chartRow
+	Bars                         []bar
+	Ticks                        []tick
+	Pauses                       []pause
+	Legend                       []legend
+}
+
+type chartRow struct {
+	Label, Full string
+	Y           int
+	Shade       bool
+}
+
+// bar is one attempt, or a time of waiting.
+type bar struct {
+	reprise.TimelineSpan
+	Step, Mark, Colour, Words string
+	X, Y, Width, Height       int
+	Wide                      bool // there is room for the mark
+	Began, Ended, Took        string
+}
+
+type tick struct {
+	X    int
+	Text string
+}
+
+// pause is a time that is drawn short.
+type pause struct {
+	X     int
+	Words string
+}
+
+type legend struct {
+	Kind                reprise.SpanKind
+	Mark, Colour, Words string
+	X                   int
+}
+
+// spanLook is how a kind of span is drawn: what the colour says, the mark says too. The
+// colours are for a file of its own; in a page the style sheet has others.
+type spanLook struct{ mark, colour, words string }
+
+var spanLooks = map[reprise.SpanKind]spanLook{
+	reprise.SpanWorking:  {"▸", "#3450c4", "at work"},
+	reprise.SpanFinished: {"✓", "#1d7036", "finished"},
+	reprise.SpanFailed:   {"✗", "#b3261e", "failed"},
+	reprise.SpanCutOff:   {"⌁", "#8a5200", "cut off"},
+	reprise.SpanStopped:  {"■", "#566070", "stopped"},
+	reprise.SpanLimit:    {"‖", "#7a4bb0", "waiting for a limit"},
+	reprise.SpanPerson:   {"?", "#0b6a7d", "waiting for a person"},
+}
+
+// chartOf draws a timeline, nil where nothing is on record.
+func chartOf(t reprise.Timeline) *chart {
+	scale := scaleOf(t)
+	if len(scale) == 0 {
+		return nil
+	}
+	c := &chart{Width: chartWide, Right: chartWide - 8, Bottom: axisHigh + len(t.Steps)*rowHigh}
+	c.Height = c.Bottom + 34
+	used := map[reprise.SpanKind]bool{}
+	for i, row := range t.Steps {
+		y, name := axisHigh+i*rowHigh, cmp.Or(row.ID, "the run")
+		c.Rows = append(c.Rows, chartRow{Label: cut(name, chartLetters), Full: name, Y: y, Shade: i%2 == 0})
+		for _, s := range row.Spans {
+			c.Bars = append(c.Bars, barOf(name, s, scale, y))
+			used[s.Kind] = true
+		}
+	}
+	c.axis(scale)
+	x := chartLabel
+	for kind := reprise.SpanWorking; kind <= reprise.SpanPerson; kind++ {
+		if look := spanLooks[kind]; used[kind] {
+			c.Legend = append(c.Legend, legend{kind, look.mark, look.colour, look.words, x})
+			x += 40 + 7*len(look.words)
+		}
+	}
+	return c
+}
+
+func barOf(step string, s reprise.TimelineSpan, scale []stretch, y int) bar {
+	look := spanLooks[s.Kind]
+	b := bar{TimelineSpan: s, Step: step, Mark: look.mark, Colour: look.colour, Words: look.words, Height: barHigh}
+	b.X = at(scale, s.From)
+	b.Width = max(at(scale, s.To)-b.X, barLeast)
+	if s.Attempt == 0 {
+		b.Height = barHigh / 2
+	}
+	b.Y, b.Wide = y+(rowHigh-b.Height)/2, b.Width >= 18
+	b.Began, b.Took = s.From.UTC().Format("2006-01-02 15:04:05"), took(s.Took())
+	if !s.Lasts {
+		b.Ended = s.To.UTC().Format("15:04:05")
+	}
+	return b
+}
+
+// stretch is a time on the axis, with its place on it.
+type stretch struct {
+	from, to time.Time
+	x1, x2   int
+	short    bool // drawn short
+}
+
+// scaleOf lays the time out: what was worked on to scale, long times without work short.
+func scaleOf(t reprise.Timeline) (out []stretch) {
+	if t.From.IsZero() || !t.To.After(t.From) {
+		return nil
+	}
+	var work time.Duration
+	at := t.From
+	for _, s := range attempts(t) {
+		if s.From.After(at) {
+			out = append(out, stretch{from: at, to: s.From, short: true})
+			at = s.From
+		}
+		if s.To.After(at) {
+			out = append(out, stretch{from: at, to: s.To})
+			work += s.To.Sub(at)
+			at = s.To
+		}
+	}
+	if t.To.After(at) {
+		out = append(out, stretch{from: at, to: t.To, short: true})
+	}
+	least := max(work/pauseShare, time.Second)
+	var total time.Duration
+	pauses := 0
+	for i := range out {
+		if out[i].short = out[i].short && out[i].to.Sub(out[i].from) > least && work > 0; out[i].short {
+			pauses++
+		} else {
+			total += out[i].to.Sub(out[i].from)
+		}
+	}
+	room := max(float64(chartWide-8-chartLabel-pauses*pauseWide), 100)
+	x := float64(chartLabel)
+	for i := range out {
+		out[i].x1 = int(x)
+		if out[i].short {
+			x += pauseWide
+		} else {
+			x += room * float64(out[i].to.Sub(out[i].from)) / float64(total)
+		}
+		out[i].x2 = int(x)
+	}
+	return out
+}
+
+// attempts are the spans in which somebody worked, in the order of their beginnings.
+func attempts(t reprise.Timeline) (out []reprise.TimelineSpan) {
+	for _, row := range t.Steps {
+		for _, s := range row.Spans {
+			if s.Attempt > 0 {
+				out = append(out, s)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b reprise.TimelineSpan) int { return a.From.Compare(b.From) })
+	return out
+}
+
+// at is the place of a moment on the axis.
+func at(scale []stretch, t time.Time) int {
+	for _, s := range scale {
+		if !t.After(s.to) {
+			share := float64(max(t.Sub(s.from), 0)) / float64(s.to.Sub(s.from))
+			return s.x1 + int(share*float64(s.x2-s.x1))
+		}
+	}
+	return scale[len(scale)-1].x2
+}
+
+// axis marks when each stretch of work began, as far as there is room, and the pauses.
+func (c *chart) axis(scale []stretch) {
+	free, day := 0, ""
+	for _, s := range scale {
+		if s.short {
+			c.Pauses = append(c.Pauses, pause{s.x1 + pauseWide/2, took(s.to.Sub(s.from))})
+			free = max(free, s.x2)
+			continue
+		}
+		if s.x1 < free {
+			continue
+		}
+		text, today := s.from.UTC().Format("15:04:05"), s.from.UTC().Format("Jan 2 ")
+		if today != day {
+			text, day = today+text, today
+		}
+		c.Ticks = append(c.Ticks, tick{s.x1, text})
+		free = s.x1 + 7*len(text) + 8
+	}
+}
+
+// took is a length of time as people say it.
+func took(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
