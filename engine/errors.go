@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -91,14 +92,17 @@ func (e *GoneError) Hint() string {
 }
 
 // StaleError says that the state has changed since the choice was made.
-type StaleError struct{ Want, Have string }
+type StaleError struct {
+	Op         string // what was to be done, "" for resuming
+	Want, Have string
+}
 
 // Error implements error.
 func (e *StaleError) Error() string {
 	if e.Have == "" {
 		return fmt.Sprintf("resume: the state is not the one that was checked (%s): there is nothing left to resume", e.Want)
 	}
-	return fmt.Sprintf("resume: the state is not the one that was checked (%s, now %s)", e.Want, e.Have)
+	return fmt.Sprintf("%s: the state is not the one that was checked (%s, now %s)", cmp.Or(e.Op, "resume"), e.Want, e.Have)
 }
 
 // Hint says what a person can do.

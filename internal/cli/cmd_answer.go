@@ -24,6 +24,7 @@ type answerFlags struct {
 	question, text, file string
 	option               int
 	list                 bool
+	digest               string // one that check shows
 }
 
 func (a *app) newAnswer() *cobra.Command {
@@ -36,7 +37,7 @@ func (a *app) newAnswer() *cobra.Command {
 			"{\"C1.1\": \"…\", \"C1.2\": \"…\"}; - is standard input. The answer is on disk before this\n" +
 			"returns; `reprise resume` continues with it. Where only the answers that are offered\n" +
 			"are taken, other words are refused.\n\n" +
-			"Exit code: 0 kept, 3 nothing is asked, 12 questions are left open.",
+			"Exit code: 0 kept, 3 nothing is asked, 12 questions are left open, 13 changed since --if.",
 		Example: "  reprise answer --list\n  reprise answer 012 --question C2.1 --text '30 minutes'\n" +
 			"  reprise answer 012 --file answers.json",
 	}
@@ -53,6 +54,7 @@ func (a *app) newAnswer() *cobra.Command {
 	f.StringVar(&flags.file, "file", "", "a file with the answer, or with a JSON object of several; - for standard input")
 	f.IntVar(&flags.option, "option", 0, "the number of an answer that is offered")
 	f.BoolVar(&flags.list, "list", false, "list what is asked and answer nothing")
+	addIf(cmd, &flags.digest)
 	flags.addStore(cmd)
 	cmd.MarkFlagsMutuallyExclusive("text", "file", "option")
 	return cmd
@@ -91,6 +93,9 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 		s.about(j.name)
 		if flags.list {
 			return s.listQuestions(found, arg)
+		}
+		if err := j.as("answer", flags.digest); err != nil {
+			return err
 		}
 		answers, err := s.answers(*j, flags)
 		if err != nil {

@@ -61,16 +61,33 @@ func (a *app) newResume() *cobra.Command {
 	f.StringVar(&flags.from, "from", "", "begin again at this step or stage; what failed for good is tried again")
 	f.StringArrayVar(&flags.skip, "skip", nil, "pass over this step (can be repeated)")
 	f.BoolVar(&flags.fresh, "fresh", false, "start from scratch; the old state is archived first")
-	f.Func("if", "only if the state is still the one with this `digest`, which check shows", func(text string) error {
+	addIf(cmd, &flags.digest)
+	completes(cmd, "option", optionKeys()...)
+	return cmd
+}
+
+// addIf adds the guard against a state that changed since somebody looked at it.
+func addIf(cmd *cobra.Command, digest *string) {
+	cmd.Flags().Func("if", "only if the state is still the one with this `digest`, which check shows", func(text string) error {
 		// A variable that turned out empty must not be no guard at all.
 		if !regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`).MatchString(text) {
 			return errors.New("that is no digest; `reprise check RUN --json` shows it")
 		}
-		flags.digest = text
+		*digest = text
 		return nil
 	})
-	completes(cmd, "option", optionKeys()...)
-	return cmd
+}
+
+// as refuses a run that is not as it was when somebody looked at it; digest is "" where
+// that does not matter.
+func (j judged) as(verb, digest string) error {
+	if digest == "" {
+		return nil
+	}
+	if have := j.digest(); have != digest {
+		return &engine.StaleError{Op: verb, Want: digest, Have: have}
+	}
+	return nil
 }
 
 // check refuses flags that cannot be meant together.
@@ -218,10 +235,8 @@ func (s *job) lookUp(from string) (*project.Judgement, error) {
 // resume works on one run: asks what has to be asked, works, and says what came of it.
 func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) error {
 	s.about(j.name)
-	if flags.digest != "" {
-		if have := j.digest(); have != flags.digest {
-			return &engine.StaleError{Want: flags.digest, Have: have}
-		}
+	if err := j.as("resume", flags.digest); err != nil {
+		return err
 	}
 	choice, mode := flags.choice(), flags.modeOf(j.run.Mode)
 	if gone := j.run.Gone(); gone != nil && j.d.State != reprise.Running && choice.Option != reprise.OptionRepair && choice.Option != reprise.OptionClean {

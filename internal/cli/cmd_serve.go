@@ -1,18 +1,24 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"reprise"
 	"reprise/internal/durable"
 	"reprise/internal/proc"
 	"reprise/internal/web"
+	"reprise/journal"
+	"reprise/project"
 )
 
 type serveFlags struct {
@@ -30,7 +36,9 @@ func (a *app) newServe() *cobra.Command {
 		Long: "Serve a page about the runs of these projects, to this machine alone: the list, and of\n" +
 			"each run the verdict, its evidence, what is asked and what was recorded. It shows what\n" +
 			"status, check and log say, and changes nothing. The address holds a token, and\n" +
-			"nobody is answered without it; on a terminal the browser is opened with it.",
+			"nobody is answered without it; on a terminal the browser is opened with it. With\n" +
+			"--allow-actions a person can also answer and resume there; each is done as by\n" +
+			"`answer` and `resume` with --if, and refused if anything changed since.",
 		Example: "  reprise serve\n  reprise serve ~/projects/*\n  reprise serve --known --listen 127.0.0.1:8080",
 		Args:    args(cobra.ArbitraryArgs),
 	}
@@ -38,6 +46,7 @@ func (a *app) newServe() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "the `address` to listen on; port 0 is one that is free")
 	f.BoolVar(&flags.known, "known", false, "show the projects you work in, where you keep a list of them")
+	f.BoolVar(&flags.actions, "allow-actions", false, "take answers and resume runs from the page, as the commands do")
 	f.BoolVar(&flags.quiet, "no-browser", false, "only print the address")
 	return cmd
 }
@@ -70,13 +79,53 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 		return err
 	}
 	defer l.Close()
-	server := web.New(web.Options{Dirs: dirs, Run: a.within, Actions: flags.actions, Now: a.now, State: durable.StateDir})
+	server := web.New(web.Options{Dirs: dirs, Run: a.within, Actions: flags.actions, Now: a.now, State: durable.StateDir, Printed: a.printedPart})
 	fmt.Fprintln(a.out, server.Address(l))
 	if _, is := a.terminal(a.out); is && !flags.quiet {
 		fmt.Fprintln(a.err, "Ctrl-C stops it.")
 		browse(server.Ticket(l), dirs)
 	}
 	return server.Serve(ctx, l)
+}
+
+// printedPart reads a part of what the agent of an attempt printed: whole lines up to a
+// place in it, or to its end.
+func (a *app) printedPart(ctx context.Context, dir, name, step string, attempt int, to int64) (out web.Output, err error) {
+	found, err := a.judge(ctx, dir, project.JudgeOptions{})
+	if err != nil {
+		return out, err
+	}
+	run, err := pick(found.Runs, name)
+	if err != nil || run == nil {
+		return out, err
+	}
+	h, err := a.tender(upkeepFlags{dir: found.Root}).Log(run)
+	if err != nil {
+		return out, err
+	}
+	path, f, err := project.OpenOutput(found.Root, run.Ref, journal.Fold(h.Entries).Began, step, attempt)
+	if err != nil {
+		return out, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return out, err
+	}
+	out = web.Output{Size: info.Size(), Root: found.Root, Path: path, Working: found.Decisions[run].State == reprise.Running}
+	if out.To = to; to < 0 || to > out.Size {
+		out.To = out.Size
+	}
+	out.From = max(0, out.To-web.Window)
+	data, err := io.ReadAll(io.NewSectionReader(f, out.From, out.To-out.From))
+	if err != nil {
+		return out, err
+	}
+	if at := bytes.IndexByte(data, '\n') + 1; out.From > 0 && at > 0 && at < len(data) {
+		out.From, data = out.From+int64(at), data[at:]
+	}
+	out.Text = inWords(a.hide(found.Root)(strings.ToValidUTF8(string(data), "\uFFFD")))
+	return out, nil
 }
 
 // browse has the browser of this desktop open an address. Where there is none, the person

@@ -23,7 +23,9 @@ type runPage struct {
 	Log       report.Log
 	NoLog     error  // why there is none
 	Timeline  *chart // nil where nothing is on record
-	Preview   string
+	Job       *job   // what was last done from a page
+	Actions   bool
+	Alone     bool // it is a file of its own
 }
 
 // stepLine is a step with what was decided about it.
@@ -43,17 +45,20 @@ func (s *Server) run(r *http.Request) (frame, error) {
 	if err != nil {
 		return frame{}, err
 	}
+	if p.Timeline != nil {
+		p.Timeline.link(t)
+	}
 	state := filepath.Join(p.Root, s.State)
 	at := filepath.Join(p.Root, filepath.FromSlash(p.Check.Run.Path))
 	return frame{
-		Title: p.Name, name: "run.html", content: p, working: p.Decision.State == reprise.Running,
+		Title: p.Name, name: "run.html", content: p, working: p.Decision.State == reprise.Running || p.Job != nil && p.Job.Ended.IsZero(),
 		folders: []string{p.Root, state, filepath.Join(state, "journal"), filepath.Join(state, "logs"), at, filepath.Dir(at)},
 	}, nil
 }
 
 // look asks check and log about a run.
 func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
-	p := &runPage{target: t}
+	p := &runPage{target: t, Job: s.jobOf(t), Actions: s.Actions}
 	logged := make(chan struct{})
 	go func() {
 		defer close(logged)
@@ -77,6 +82,9 @@ func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 	slices.Reverse(p.Log.Entries)
 	return p, nil
 }
+
+// Link is the address of another page about the run.
+func (p *runPage) Link(page string) string { return p.link(page) }
 
 // stepLines adds to each step what the decision says of it.
 func stepLines(c report.Check) []stepLine {

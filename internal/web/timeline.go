@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"reprise"
@@ -12,12 +13,12 @@ import (
 // Sizes of the time line, and how long nothing must have happened for it to be drawn
 // short: that share of all the work.
 const (
-	chartWide, chartLabel = 960, 150
+	chartWide, chartLabel = 720, 124
 	rowHigh, barHigh      = 28, 18
-	axisHigh, pauseWide   = 26, 40
+	axisHigh, pauseWide   = 26, 36
 	pauseShare            = 12
 	barLeast              = 4
-	chartLetters          = 20
+	chartLetters          = 16
 )
 
 // chart is the picture of when what was worked on. Times in which nobody worked are drawn
@@ -44,7 +45,8 @@ type bar struct {
 	Step, Mark, Colour, Words string
 	X, Y, Width, Height       int
 	Wide                      bool // there is room for the mark
-	Began, Ended, Took        string
+	Began, Took               string
+	Output                    string // the address of what its agent printed, "" for none
 }
 
 type tick struct {
@@ -100,10 +102,19 @@ func chartOf(t reprise.Timeline) *chart {
 	for kind := reprise.SpanWorking; kind <= reprise.SpanPerson; kind++ {
 		if look := spanLooks[kind]; used[kind] {
 			c.Legend = append(c.Legend, legend{kind, look.mark, look.colour, look.words, x})
-			x += 40 + 7*len(look.words)
+			x += 38 + 6*len(look.words)
 		}
 	}
 	return c
+}
+
+// link leads from each attempt to what its agent printed.
+func (c *chart) link(t target) {
+	for i := range c.Bars {
+		if b := &c.Bars[i]; b.Attempt > 0 {
+			b.Output = t.link("/output", "step", b.Step, "attempt", strconv.Itoa(b.Attempt))
+		}
+	}
 }
 
 func barOf(step string, s reprise.TimelineSpan, scale []stretch, y int) bar {
@@ -116,9 +127,6 @@ func barOf(step string, s reprise.TimelineSpan, scale []stretch, y int) bar {
 	}
 	b.Y, b.Wide = y+(rowHigh-b.Height)/2, b.Width >= 18
 	b.Began, b.Took = s.From.UTC().Format("2006-01-02 15:04:05"), took(s.Took())
-	if !s.Lasts {
-		b.Ended = s.To.UTC().Format("15:04:05")
-	}
 	return b
 }
 

@@ -34,6 +34,7 @@ type Options struct {
 	Dirs    []string // the folders to look at, each as `reprise status` takes it
 	Run     Command
 	State   string           // the name of the folder in a project that holds what reprise recorded
+	Printed Printed          // reads what agents printed
 	Actions bool             // answers and resumptions are taken
 	Now     func() time.Time // what ages are counted from
 }
@@ -45,7 +46,10 @@ type Server struct {
 
 	mu      sync.Mutex
 	tickets map[string]time.Time // tokens that open one browser once, and until when
-	streams atomic.Int32         // pages that are followed
+	jobs    map[target]*job      // what was last done from a page
+
+	streams atomic.Int32   // pages that are followed
+	working sync.WaitGroup // resumptions that were started from a page
 }
 
 // ticketTime is how long the address that a browser is started with can be used. Other
@@ -54,7 +58,7 @@ const ticketTime = 30 * time.Second
 
 // New makes a server with a token of its own.
 func New(o Options) *Server {
-	return &Server{Options: o, token: rand.Text(), tickets: map[string]time.Time{}}
+	return &Server{Options: o, token: rand.Text(), tickets: map[string]time.Time{}, jobs: map[target]*job{}}
 }
 
 // AddressError is an address that cannot be listened on.
@@ -92,14 +96,16 @@ func address(l net.Listener, token string) string {
 	return (&url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/", RawQuery: url.Values{"token": {token}}.Encode()}).String()
 }
 
-// Serve answers until the context ends.
+// Serve answers until the context ends. Resumptions that were started from a page end with
+// it in good order, and are waited for.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler: s.Handler(l.Addr().String()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, lifetime{}, ctx) },
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
+	defer s.working.Wait()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -112,5 +118,9 @@ func (s *Server) Handler(addr string) http.Handler {
 	mux.Handle("GET /assets/", http.FileServerFS(assets))
 	mux.HandleFunc("GET /{$}", s.page(s.overview))
 	mux.HandleFunc("GET /run", s.page(s.run))
+	mux.HandleFunc("GET /output", s.page(s.output))
+	mux.HandleFunc("GET /preview", s.page(s.preview))
+	mux.HandleFunc("POST /answer", s.answer)
+	mux.HandleFunc("POST /resume", s.resume)
 	return s.guarded(addr, mux)
 }

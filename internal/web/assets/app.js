@@ -85,3 +85,13 @@ prepare(document);
 reveal();
 setInterval(() => age(document), 20000);
 if ("live" in document.body.dataset) follow(prepare);
+
+// An output that is followed stays at its end, unless the person has scrolled up.
+const output = document.querySelector("#output[data-follow]");
+if (output) {
+  let atEnd = true;
+  const end = () => { if (atEnd) output.scrollTop = output.scrollHeight; };
+  output.addEventListener("scroll", () => { atEnd = output.scrollHeight - output.scrollTop - output.clientHeight < 40; });
+  document.addEventListener("patched", end);
+  end();
+}

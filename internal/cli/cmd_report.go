@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/internal/web"
+	"reprise/project"
+)
+
+type reportFlags struct {
+	dir, file string
+	svg       bool
+}
+
+func (a *app) newReport() *cobra.Command {
+	var flags reportFlags
+	cmd := &cobra.Command{
+		Use:   "report [RUN]",
+		Short: "Write what is known of a run as one HTML file",
+		Long: "Write the page that `reprise serve` shows of a run as one file, for an issue, a pull\n" +
+			"request or a post-mortem: verdict, steps with evidence, time line, findings and\n" +
+			"journal. It needs nothing else and runs nothing; known secrets are left out. Without RUN:\n" +
+			"the one that one would resume first. Changes nothing in the project.",
+		Example: "  reprise report 004 -o 004.html\n  reprise report 004 --svg > timeline.svg",
+	}
+	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.report(ctx, flags, name) })
+	f := cmd.Flags()
+	f.StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
+	f.StringVarP(&flags.file, "output", "o", "", "the `file` to write (default: standard output)")
+	f.BoolVar(&flags.svg, "svg", false, "the time line alone, as SVG")
+	return cmd
+}
+
+func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
+	found, err := a.judge(ctx, flags.dir, project.JudgeOptions{})
+	if err != nil {
+		return err
+	}
+	run, err := pick(found.Runs, arg)
+	if err != nil {
+		return err
+	}
+	if run == nil {
+		return fail(exitNothing, "`reprise status ..` looks one folder up", "there is no run to report on in %s", found.Root)
+	}
+	hide := a.hide(found.Root)
+	opts := web.Options{Dirs: []string{flags.dir}, Now: a.now, Run: func(ctx context.Context, dir string, args ...string) (string, string, int) {
+		out, told, code := a.within(ctx, dir, args...)
+		return hide(out), hide(told), code
+	}}
+	make := web.Report
+	if flags.svg {
+		make = web.Timeline
+	}
+	text, err := make(ctx, opts, run.Layout+":"+run.Path)
+	if err != nil {
+		return err
+	}
+	if text == nil {
+		return fail(exitNothing, "`reprise check` tells what its own files say", "nothing that reprise recorded of %s makes a time line", reprise.Names(found.Runs)[run])
+	}
+	if flags.file == "" {
+		_, err := a.out.Write(text)
+		return err
+	}
+	if err := durable.Rewrite(flags.file, 0o644, func([]byte) ([]byte, error) { return text, nil }); err != nil {
+		return fmt.Errorf("write %s: %w", flags.file, err)
+	}
+	if info, err := os.Stat(flags.file); err == nil {
+		fmt.Fprintf(a.err, "%s, %d kB\n", plain(flags.file), (info.Size()+999)/1000)
+	}
+	return nil
+}

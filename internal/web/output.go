@@ -1,0 +1,99 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"strconv"
+
+	"reprise/report"
+)
+
+// Output is a part of what the agent of an attempt printed, in whole lines.
+type Output struct {
+	Text     string
+	From, To int64 // where it stands among all of it
+	Size     int64
+	Root     string // the project
+	Path     string // the file, relative to it
+	Working  bool   // more may come
+}
+
+// Printed gives a part of what the agent of an attempt printed, up to a place in it, to
+// its end if that is negative.
+type Printed func(ctx context.Context, dir, run, step string, attempt int, to int64) (Output, error)
+
+// Window is how many bytes of an output a page shows.
+const Window = 64 << 10
+
+type outputPage struct {
+	target
+	Output
+	Step           string
+	Attempt        int
+	Back           string
+	Earlier, Later string // addresses of the parts before and behind this one
+	End            bool   // this is the end of it
+}
+
+// output shows a part of what an agent printed, the end if nothing else is asked for: a
+// hundred megabytes are no more work than a page.
+func (s *Server) output(r *http.Request) (frame, error) {
+	t, err := s.targetOf(r)
+	if err != nil {
+		return frame{}, err
+	}
+	query := r.URL.Query()
+	p := outputPage{target: t, Step: query.Get("step"), Back: t.link("/run")}
+	if p.Attempt, err = strconv.Atoi(query.Get("attempt")); err != nil || p.Attempt < 1 || p.Step == "" {
+		return frame{}, &refusal{Message: "no such page", Exit: http.StatusNotFound}
+	}
+	to, err := strconv.ParseInt(query.Get("to"), 10, 64)
+	if err != nil || to < 0 {
+		to = -1
+	}
+	if p.Output, err = s.Printed(r.Context(), t.Dir, t.Run, p.Step, p.Attempt, to); err != nil {
+		return frame{}, &refusal{Message: err.Error()}
+	}
+	link := func(to int64) string {
+		return t.link("/output", "step", p.Step, "attempt", strconv.Itoa(p.Attempt), "to", strconv.FormatInt(to, 10))
+	}
+	if p.From > 0 {
+		p.Earlier = link(p.From)
+	}
+	if p.End = to < 0; !p.End {
+		p.Later = link(min(p.To+Window, p.Size))
+	}
+	if p.To+Window >= p.Size && !p.End {
+		p.Later = t.link("/output", "step", p.Step, "attempt", strconv.Itoa(p.Attempt))
+	}
+	return frame{
+		Title: p.Step + ", attempt " + strconv.Itoa(p.Attempt), name: "output.html", content: p, working: p.Working && p.End,
+		folders: []string{filepath.Dir(filepath.Join(p.Root, filepath.FromSlash(p.Path)))},
+	}, nil
+}
+
+// previewPage is what resuming a run would do.
+type previewPage struct {
+	target
+	report.Preview
+	Name, Back string
+	Lines      []diffLine
+}
+
+// diffLine is one line of a diff.
+type diffLine struct{ Kind, Text string }
+
+// preview shows what resuming a run would change and start, without doing any of it.
+func (s *Server) preview(r *http.Request) (frame, error) {
+	t, err := s.targetOf(r)
+	if err != nil {
+		return frame{}, err
+	}
+	p := previewPage{target: t, Back: t.link("/run")}
+	if p.Preview, err = ask[report.Preview](r.Context(), s, t.Dir, []string{"resume", "--dry-run"}, t.Run); err != nil {
+		return frame{}, err
+	}
+	p.Lines = diffLines(p.Diff)
+	return frame{Title: "What resuming would do", name: "preview.html", content: p}, nil
+}
