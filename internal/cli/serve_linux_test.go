@@ -16,11 +16,16 @@ import (
 	"reprise/report"
 )
 
-// browsed starts the program's server on some folders and lets a client in.
-func browsed(t *testing.T, dirs ...string) func(path string) string {
+// servedProgram is the program's server.
+type servedProgram struct{ address, host string }
+
+// servedAt starts it with some arguments.
+func servedAt(t *testing.T, env []string, args ...string) servedProgram {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"serve", "--no-browser"}, dirs...)...)
-	cmd.Env = append(os.Environ(), append(fixedNow, "REPRISE_TEST_PROGRAM=1")...)
+	cmd := exec.Command(os.Args[0], append([]string{"serve", "--no-browser"}, args...)...)
+	if cmd.Env = env; env == nil {
+		cmd.Env = append(os.Environ(), append(fixedNow, "REPRISE_TEST_PROGRAM=1")...)
+	}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -43,29 +48,35 @@ func browsed(t *testing.T, dirs ...string) func(path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return servedProgram{at.String(), at.Host}
+}
+
+// browsed lets a client in that asks for pages.
+func browsed(t *testing.T, s servedProgram) func(path string) string {
+	t.Helper()
 	jar, _ := cookiejar.New(nil)
 	client := &http.Client{Jar: jar}
-	get := func(path string) string {
+	get := func(address string) string {
 		t.Helper()
-		answer, err := client.Get("http://" + at.Host + path)
+		answer, err := client.Get(address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
 		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d %v %.200s", path, answer.StatusCode, err, text)
+			t.Fatalf("%s: %d %v %.200s", address, answer.StatusCode, err, text)
 		}
 		return html.UnescapeString(string(text))
 	}
-	get("/?" + at.RawQuery)
-	return get
+	get(s.address)
+	return func(path string) string { return get("http://" + s.host + path) }
 }
 
 func TestThe_pages_say_what_the_commands_say(t *testing.T) {
 	t.Parallel()
 	dir := examplesCopy(t)
-	get := browsed(t, dir)
+	get := browsed(t, servedAt(t, nil, dir))
 	said := func(doc any, args ...string) {
 		t.Helper()
 		cmd := exec.Command(os.Args[0], append(args, "--json")...)

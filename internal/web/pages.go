@@ -90,7 +90,7 @@ func (s *Server) made(r *http.Request, content func(*http.Request) (frame, error
 		f.Title = "No answer"
 		text, _ = render("failure.html", err)
 	}
-	f.Actions, f.At, f.Live, f.Body = s.Actions, s.Now(), code == http.StatusOK, template.HTML(text)
+	f.Actions, f.At, f.Live, f.Body = s.Actions, s.Now(), code == http.StatusOK && len(f.folders) > 0, template.HTML(text)
 	return f, code
 }
 

@@ -222,8 +222,10 @@ func (c *chart) axis(scale []stretch) {
 		if today != day {
 			text, day = today+text, today
 		}
-		c.Ticks = append(c.Ticks, tick{s.x1, text})
-		free = s.x1 + 7*len(text) + 8
+		if wide := 7 * len(text); s.x1+wide < chartWide {
+			c.Ticks = append(c.Ticks, tick{s.x1, text})
+			free = s.x1 + wide + 8
+		}
 	}
 }
 

@@ -356,7 +356,7 @@ func TestPages_have_nothing_inline(t *testing.T) {
 	if !strings.Contains(rules, "default-src 'none'") || !strings.Contains(rules, "frame-ancestors 'none'") || strings.Contains(rules, "unsafe") {
 		t.Errorf("the policy is %q", rules)
 	}
-	for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store"} {
+	for name, want := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store"} {
 		if header.Get(name) != want {
 			t.Errorf("%s is %q", name, header.Get(name))
 		}

@@ -1,0 +1,191 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"reprise/internal/gitx/gittest"
+	"reprise/internal/web/webtest"
+)
+
+// sound holds a page against what every page must be: no script failed, nothing was kept
+// away by the policy, nothing was asked for elsewhere, and, where axe-core was fetched,
+// nobody is shut out of it.
+func sound(t *testing.T, b *webtest.Browser, host string) {
+	t.Helper()
+	if problems := b.Problems(); len(problems) > 0 {
+		t.Errorf("at %v: %q", b.Eval("location.href"), problems)
+	}
+	for _, at := range b.Requests() {
+		if !strings.HasPrefix(at, "http://"+host+"/") && !strings.HasPrefix(at, "about:") && !strings.HasPrefix(at, "data:") {
+			t.Errorf("it asks for %s", at)
+		}
+	}
+	axe, err := os.ReadFile("../../bin/axe/axe.min.js")
+	if err != nil {
+		t.Log("axe-core is not here; make bin/axe fetches it")
+		return
+	}
+	b.Eval(string(axe) + ";0")
+	found := b.Eval(`axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.target + " " + (n.any[0]?.message ?? "")).join("; ")).join("\n"))`)
+	if found != "" {
+		t.Errorf("axe finds at %v:\n%v", b.Eval("location.href"), found)
+	}
+}
+
+// Every page on all examples, in light and dark, by keyboard alone.
+func TestBrowser_every_page_is_sound_and_works_by_keyboard(t *testing.T) {
+	t.Parallel()
+	b := webtest.Open(t)
+	s := servedAt(t, nil, examplesCopy(t))
+	b.Size(1280, 900, false)
+	b.Go(s.address)
+	b.Wait("document.querySelector('.live.on')")
+	if strings.Contains(b.Eval("location.href").(string), "token") {
+		t.Error("the token stays in the address")
+	}
+	sound(t, b, s.host)
+	b.Type("?")
+	b.Wait("document.querySelector('#help').open")
+	b.Type("<Escape>")
+	b.Wait("!document.querySelector('#help').open")
+	b.Type("/")
+	b.Wait("document.activeElement.id === 'search'")
+	b.Type("4", "<Enter>")
+	b.Wait("location.search === '?q=4' && document.querySelector('.live.on')")
+	b.Type("j", "j", "k")
+	b.Wait("document.activeElement.matches('.row')")
+	b.Go("http://" + s.host + "/?state=all")
+	links := b.Eval("[...document.querySelectorAll('a.run')].map((a) => a.href).join('\\n')").(string)
+	if strings.Count(links, "\n") != 10 {
+		t.Errorf("these are listed:\n%s", links)
+	}
+	for i, at := range strings.Split(links, "\n") {
+		b.Size([]int{1280, 360, 2560}[i%3], 900, i%2 == 1)
+		b.Go(at)
+		b.Wait("document.querySelector('.live.on') && document.querySelector('#verdict')")
+		sound(t, b, s.host)
+		if wide := b.Eval("document.documentElement.scrollWidth - innerWidth").(float64); wide > 0 {
+			t.Errorf("%s is %v pixels too wide at %v", at, wide, b.Eval("innerWidth"))
+		}
+	}
+	b.Type("u")
+	b.Wait("location.pathname === '/'")
+	b.Go(strings.Split(links, "\n")[0])
+	b.Eval("document.querySelector('.actions a').click()")
+	b.Wait("location.pathname === '/preview' && document.querySelector('#would')")
+	sound(t, b, s.host)
+}
+
+const pagedFlow = `
+name: release
+title: Ship the shop
+steps:
+  - id: lint
+    command: [sh, -c, "echo linted; touch linted"]
+    outputs: [linted]
+  - id: build
+    needs: [lint]
+    command: [sh, -c, "i=0; while ! test -e go; do i=$((i+1)); echo line $i; sleep 0.1; done; touch built"]
+    outputs: [built]
+  - id: ask
+    needs: [build]
+    ask: {question: "Ship it?", options: ["yes", "no"]}
+  - id: ship
+    needs: [ask]
+    command: [sh, -c, "touch shipped"]
+    outputs: [shipped]
+`
+
+// A run is killed and resumed while its page is open, then asked for and continued from
+// the page.
+func TestBrowser_follows_a_run_that_is_killed_answered_and_resumed(t *testing.T) {
+	t.Parallel()
+	b := webtest.Open(t)
+	dir := shop(t, pagedFlow)
+	env := append(os.Environ(), "REPRISE_TEST_PROGRAM=1", "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+	work := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(os.Args[0], args...)
+		cmd.Dir, cmd.Env = dir, env
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	s := servedAt(t, env, dir, "--allow-actions")
+	run := work("run", "flow.yaml", "--id", "r", "--trust", "--mode", "autopilot")
+	b.Size(1280, 900, false)
+	b.Go(s.address)
+	b.Wait("document.querySelector('a.run .state-running')")
+	b.Eval("document.querySelector('a.run').click()")
+	b.Wait("document.querySelector('#verdict .state-running')?.innerText.includes('running') && document.querySelector('.span-working')")
+	b.Eval("document.querySelector('#attempts').open = true; [...document.querySelectorAll('#attempts a')].at(-1).click()")
+	b.Wait("location.pathname === '/output' && /line [2-9]/.test(document.querySelector('#output')?.innerText ?? '')")
+	grows := b.Eval("document.querySelector('#output').innerText.length").(float64)
+	b.Wait(fmt.Sprintf("document.querySelector('#output').innerText.length > %v", grows))
+	sound(t, b, s.host)
+	b.Type("u")
+	b.Wait("document.querySelector('#verdict .state-running')")
+	killed := time.Now()
+	if err := run.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait()
+	b.Wait("document.querySelector('#verdict .state-interrupted')")
+	t.Logf("it shows after %v that the run was killed", time.Since(killed).Round(time.Millisecond))
+	b.Wait("document.querySelector('.span-cut-off')")
+	again := work("resume", "r", "--option", "continue", "--stop-orphans")
+	resumed := time.Now()
+	b.Wait("document.querySelector('#verdict .state-running')")
+	t.Logf("it shows after %v that it was resumed", time.Since(resumed).Round(time.Millisecond))
+	gittest.Write(t, dir, "go", "")
+	_ = again.Wait()
+	b.Wait("document.querySelector('#questions .reply')")
+	sound(t, b, s.host)
+	// By keyboard: to the first option, which the space bar chooses.
+	b.Eval("document.querySelector('#questions input[type=radio]').focus()")
+	b.Type(" ")
+	b.Eval("document.querySelector('#questions .reply button').focus()")
+	b.Type("<Enter>")
+	b.Wait("document.querySelector('#job')?.innerText.includes('The answer is kept.')")
+	b.Eval("document.querySelector('#resume').open = true")
+	b.Eval("document.querySelector('#resume button').click()")
+	b.Wait("document.querySelector('#verdict .state-complete')")
+	sound(t, b, s.host)
+	if _, err := os.Stat(filepath.Join(dir, "shipped")); err != nil {
+		t.Error(err)
+	}
+}
+
+// State that is full of payloads runs nothing in a real browser, and asks for nothing.
+func TestBrowser_runs_nothing_from_state(t *testing.T) {
+	t.Parallel()
+	b := webtest.Open(t)
+	dir := t.TempDir()
+	payloads := []string{"<script>window.pwned=1</script>", "<img src=//evil.example onerror=window.pwned=1>", "<svg onload=window.pwned=1><style>*{display:none}</style>", "</title><script>window.pwned=1</script>", "\" autofocus onfocus=\"window.pwned=1"}
+	var tasks []string
+	for i, p := range payloads {
+		tasks = append(tasks, fmt.Sprintf(`{"id": %q, "description": %q, "status": "%s"}`, fmt.Sprintf("s%d%s", i, p), p, []string{"completed", "in_progress", "pending"}[i%3]))
+	}
+	gittest.Write(t, dir, ".auto-claude/specs/001-a/implementation_plan.json",
+		fmt.Sprintf(`{"feature": %q, "phases": [{"id": "1", "name": %q, "subtasks": [%s]}]}`, payloads[3], payloads[2], strings.Join(tasks, ", ")))
+	gittest.Write(t, dir, ".auto-claude/specs/001-a/spec.md", "# "+payloads[0])
+	s := servedAt(t, nil, dir)
+	b.Go(s.address)
+	b.Wait("document.querySelector('.live.on')")
+	at := b.Eval("document.querySelector('a.run').href").(string)
+	for _, page := range []string{at, strings.Replace(at, "/run?", "/preview?", 1)} {
+		b.Go(page)
+		b.Wait("document.querySelector('#main h1')")
+		if b.Eval("window.pwned !== undefined || document.querySelectorAll('script').length !== 1 || document.querySelector('#main img, #main style, #main script') !== null") == true {
+			t.Errorf("state got into %s", page)
+		}
+	}
+	sound(t, b, s.host)
+}
