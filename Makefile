@@ -11,7 +11,7 @@ export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 # Compilers, tests and the programs that they start collect garbage as the program does.
 export GOGC ?= 400
 
-.PHONY: all build test nightly mutants check generate fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents
+.PHONY: all build test nightly mutants check generate fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web
 
 # What the tests choose at random: something else for every commit, and the same for
 # everybody who tests it.
@@ -38,6 +38,8 @@ IN_MEMORY = t=/dev/shm/reprise-test.$$$$; \
 
 test: check ## formatting, vet, and every test; of kills, power cuts and damage a sample
 	@for a in $(PINNED); do test -e $(AGENTS)/$$a || echo "agents: $$a is not here, the tests that drive it are left out; make agents fetches it"; done
+	@command -v chromium >/dev/null || test -n "$$REPRISE_BROWSER" || echo "chromium: it is not here, the tests of the pages in a browser are left out; apt-get install chromium"
+	@test -e $(AXE) || echo "axe-core: it is not here, pages are not tested for who cannot see or point; make $(AXE) fetches it"
 	@echo "REPRISE_SEED=$(REPRISE_SEED)"
 	@$(IN_MEMORY) \
 	if command -v gcc >/dev/null 2>&1; then \
@@ -122,6 +124,16 @@ $(AGENTS)/gemini-% $(AGENTS)/qwen-% $(AGENTS)/copilot-%:
 
 test-agents: agents-all ## the tests that drive real agents, with all of them
 	REPRISE_AGENTS=all $(GO) test -count 1 -timeout 30m -run '^TestAC_real' -v ./agent ./evidence ./engine ./internal/cli
+
+# What tests whether people who do not see or point can use the pages, pinned.
+AXE := bin/axe/axe.min.js
+
+$(AXE):
+	mkdir -p bin/axe.part && cd bin/axe.part && npm pack --silent axe-core@4.14.0 && tar -xzf ./*.tgz package/axe.min.js
+	mkdir -p bin/axe && mv bin/axe.part/package/axe.min.js $@ && rm -rf bin/axe.part
+
+test-web: $(AXE) ## every page in a real Chromium, which must be installed
+	REPRISE_ALL=1 $(GO) test -count 1 -timeout 10m -run '^TestBrowser_' -v ./internal/cli
 
 record-agents: agents-all ## what the real agents print, recorded anew for the replay tests; look at the changes
 	REPRISE_RECORD=all $(GO) test -count 1 -timeout 30m -parallel 1 -run '^TestRecord$$' -v ./agent

@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -69,11 +69,13 @@ func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
 		_, err := a.out.Write(text)
 		return err
 	}
-	if err := durable.Rewrite(flags.file, 0o644, func([]byte) ([]byte, error) { return text, nil }); err != nil {
-		return fmt.Errorf("write %s: %w", flags.file, err)
+	at, err := filepath.Abs(flags.file)
+	if err == nil {
+		err = durable.Rewrite(at, 0o644, func([]byte) ([]byte, error) { return text, nil })
 	}
-	if info, err := os.Stat(flags.file); err == nil {
-		fmt.Fprintf(a.err, "%s, %d kB\n", plain(flags.file), (info.Size()+999)/1000)
+	if err != nil {
+		return err
 	}
+	fmt.Fprintf(a.err, "%s, %d kB\n", plain(flags.file), (len(text)+999)/1000)
 	return nil
 }

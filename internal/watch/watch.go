@@ -10,16 +10,15 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// How long a burst of changes is waited out, and how much of the time at least is spent
-// waiting: a look at many projects must not become the work of a whole core.
-const (
-	settle = 50 * time.Millisecond
-	rest   = 10
-)
+// settle is how long a burst of changes is waited out.
+const settle = 50 * time.Millisecond
 
 // Folders waits for changes in folders. The zero value waits for the time alone.
 type Folders struct {
 	Every time.Duration // the longest wait
+	// Rest is how many times as long as a look took is waited at least: a look at many
+	// projects must not become the work of a whole core.
+	Rest int
 
 	notify *fsnotify.Watcher
 	known  map[string]bool
@@ -29,7 +28,7 @@ type Folders struct {
 // Open begins to watch. Where the system cannot tell of changes, only the time is waited
 // for.
 func Open(every time.Duration) *Folders {
-	f := &Folders{Every: every, known: map[string]bool{}}
+	f := &Folders{Every: every, Rest: 10, known: map[string]bool{}}
 	f.notify, _ = fsnotify.NewWatcher()
 	return f
 }
@@ -52,10 +51,10 @@ func (f *Folders) Add(folders ...string) {
 }
 
 // Wait waits for a hint, and reports false once the context is over. It waits at least
-// ten times as long as the caller took since the last one, up to the longest wait.
+// Rest times as long as the caller took since the last one, up to the longest wait.
 func (f *Folders) Wait(ctx context.Context) bool {
 	if !f.looked.IsZero() {
-		sleep(ctx, min(rest*time.Since(f.looked), f.Every))
+		sleep(ctx, min(time.Duration(f.Rest)*time.Since(f.looked), f.Every))
 	}
 	if f.hint(ctx, f.Every) {
 		for range 20 { // a burst without end is looked at, too

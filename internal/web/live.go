@@ -15,6 +15,7 @@ import (
 const (
 	everyWorking = time.Second
 	everyIdle    = 15 * time.Second
+	rest         = 3   // times as long as a look took nothing is looked at
 	idleShare    = 300 // of the time, one part of this at most is spent looking
 	beatEvery    = 3 * time.Second
 	writeTime    = 10 * time.Second
@@ -57,6 +58,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, content func(*ht
 func (s *Server) follow(r *http.Request, content func(*http.Request) (frame, error), made chan<- []byte) {
 	defer close(made)
 	folders := watch.Open(everyIdle)
+	folders.Rest = rest
 	defer folders.Close()
 	var last []byte
 	for first := true; ; first = false {
