@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
 
@@ -93,8 +94,9 @@ func parseJSONAt(f *File, from, to, line int) (n *Node, at int, err error) {
 	if i := bytes.IndexByte(data, 0); i >= 0 {
 		return nil, from + i, errors.New(nulBytes)
 	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(data, &whole); err != nil {
+	if !json.Valid(data) {
+		var whole json.RawMessage
+		err := json.Unmarshal(data, &whole)
 		var wrong *json.SyntaxError
 		if errors.As(err, &wrong) {
 			at = int(wrong.Offset)
@@ -144,7 +146,7 @@ func (t *jsonTree) node(v *hujson.Value, depth int) *Node {
 		for i := range v.Members {
 			m := &v.Members[i]
 			line := t.lineOf(t.skipped + m.Name.StartOffset)
-			name := m.Name.Value.(hujson.Literal).String()
+			name := textOf(m.Name.Value.(hujson.Literal))
 			n.Keys = append(n.Keys, Field{Name: name, Line: line, Value: t.node(&m.Value, depth+1)})
 		}
 		t.doubled(n)
@@ -157,7 +159,7 @@ func (t *jsonTree) node(v *hujson.Value, depth int) *Node {
 		n.Text = string(v)
 		switch v.Kind() {
 		case '"':
-			n.Kind, n.Text = String, v.String()
+			n.Kind, n.Text = String, textOf(v)
 		case 'n':
 			n.Kind = Null
 		case 't', 'f':
@@ -167,6 +169,15 @@ func (t *jsonTree) node(v *hujson.Value, depth int) *Node {
 		}
 	}
 	return n
+}
+
+// textOf is the text that a quoted literal stands for. Nearly all of them stand for
+// themselves.
+func textOf(v hujson.Literal) string {
+	if bytes.IndexByte(v, '\\') < 0 && utf8.Valid(v) {
+		return string(v[1 : len(v)-1])
+	}
+	return v.String()
 }
 
 // doubled reports keys that stand twice.
