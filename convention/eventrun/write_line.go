@@ -151,18 +151,21 @@ func ownNumber(name, hour string) int {
 // holds reports whether a log holds a whole line with this id. One that was cut
 // off does not count.
 func holds(data []byte, id string) bool {
-	if !bytes.Contains(data, []byte(id)) {
-		return false
-	}
+	return bytes.Contains(data, []byte(id)) && idsIn(data)[id]
+}
+
+// idsIn are the ids of the whole lines of a log.
+func idsIn(data []byte) map[string]bool {
+	ids := map[string]bool{}
 	for text := range bytes.Lines(data) {
 		var ev struct {
 			ID string `json:"event_id"`
 		}
-		if bytes.Contains(text, []byte(id)) && json.Unmarshal(text, &ev) == nil && ev.ID == id {
-			return true
+		if json.Unmarshal(text, &ev) == nil && ev.ID != "" {
+			ids[ev.ID] = true
 		}
 	}
-	return false
+	return ids
 }
 
 // style is how the events of a run spell their type.

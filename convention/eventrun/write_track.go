@@ -165,7 +165,7 @@ func (t *track) Edits(fsys fs.FS) ([]reprise.Edit, error) {
 	changes := ledger.NewChanges(fsys)
 	why := "record " + counted(len(t.lines), "event")
 	hour, number, size := "", 0, 0
-	var there []byte
+	var there map[string]bool
 	for _, tl := range t.lines {
 		rec := &recording{ev: tl.ev}
 		if h := hourOf(t.run.Path, tl.ev.At); h != hour || size >= maxOwn {
@@ -177,10 +177,10 @@ func (t *track) Edits(fsys fs.FS) ([]reprise.Edit, error) {
 				last = max(last, number+1)
 			}
 			hour, number = h, last
-			there = doc.NewReader(fsys).Open(ownName(hour, number)).Data
-			size = len(there)
+			data := doc.NewReader(fsys).Open(ownName(hour, number)).Data
+			size, there = len(data), idsIn(data)
 		}
-		if id := eventID(tl.ev); !holds(there, id) {
+		if id := eventID(tl.ev); !there[id] {
 			size = changes.AppendRecord(ownName(hour, number), rec.record(tl.line, id, t.style), why)
 		}
 	}
