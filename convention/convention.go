@@ -6,6 +6,7 @@ package convention
 import (
 	"io/fs"
 	"slices"
+	"sync"
 
 	"reprise"
 	"reprise/convention/autoclaude"
@@ -54,7 +55,10 @@ type Entry struct {
 
 // All returns the known conventions, in the order in which ties between their runs
 // are broken.
-func All() []Entry {
+func All() []Entry { return slices.Clone(table()) }
+
+// table is made once: it is looked into for every run.
+var table = sync.OnceValue(func() []Entry {
 	type books = map[reprise.Kind]reprise.Playbook
 	all := []Entry{
 		{
@@ -89,16 +93,15 @@ func All() []Entry {
 	return append(all, Entry{
 		Layout: checklist.Own{}, Described: true, Playbooks: books{reprise.KindTasks: checklist.OwnPlaybook()}, Rank: checklist.Rank, Aim: checklist.Own{}.Aim,
 	})
-}
+})
 
 // Of returns the convention of a name; its Layout is nil if there is none.
 func Of(name string) Entry {
-	all := All()
-	i := slices.IndexFunc(all, func(e Entry) bool { return e.Name() == name })
+	i := slices.IndexFunc(table(), func(e Entry) bool { return e.Name() == name })
 	if i < 0 {
 		return Entry{}
 	}
-	return all[i]
+	return table()[i]
 }
 
 // Find returns the layout of a name, nil if there is none.
@@ -107,7 +110,7 @@ func Find(name string) reprise.Layout { return Of(name).Layout }
 // Names returns the names of the known conventions.
 func Names() []string {
 	var names []string
-	for _, e := range All() {
+	for _, e := range table() {
 		names = append(names, e.Name())
 	}
 	return names
@@ -116,7 +119,7 @@ func Names() []string {
 // Marks returns the marks of all known conventions.
 func Marks() []string {
 	var marks []string
-	for _, e := range All() {
+	for _, e := range table() {
 		marks = append(marks, e.Marks...)
 	}
 	return marks
@@ -125,7 +128,7 @@ func Marks() []string {
 // Passing reports whether a file of this name is taken away again in the course of the
 // work.
 func Passing(name string) bool {
-	return slices.ContainsFunc(All(), func(e Entry) bool { return slices.Contains(e.Passing, name) })
+	return slices.ContainsFunc(table(), func(e Entry) bool { return slices.Contains(e.Passing, name) })
 }
 
 // Playbook finds how runs of a kind are worked on. The error is an *UnknownKindError.
