@@ -15,7 +15,7 @@ var advice = map[string]string{
 	reprise.BandStale:    "consider restarting: the project may have changed significantly",
 }
 
-func futureTime(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func futureTime(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Now.IsZero() || !r.LastActivity.After(o.Now.Add(reprise.ClockSlack)) {
 		return nil
 	}
@@ -28,7 +28,7 @@ func futureTime(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 
 // staleRun warns of open runs only: age alone never blocks, and a finished run
 // may be as old as it likes. An age that is not known may be any.
-func staleRun(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func staleRun(r *reprise.Run, o *World) []reprise.Finding {
 	switch {
 	case r.LastActivity.IsZero() && r.LastActivitySource.File != "":
 		return []reprise.Finding{{
@@ -57,7 +57,7 @@ func staleRun(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 
 // lastSession is the latest session that worked where a run does after the run's files
 // were last written, nil if there is none or it is as old as they are.
-func lastSession(r *reprise.Run, o reprise.Observed) (latest *reprise.Session) {
+func lastSession(r *reprise.Run, o *World) (latest *reprise.Session) {
 	for _, s := range o.SessionsOn(r) {
 		if reprise.BandOf(o.Now.Sub(s.Last)) != reprise.BandStale && s.Last.After(r.LastActivity) && (latest == nil || s.Last.After(latest.Last)) {
 			latest = &s
@@ -67,7 +67,7 @@ func lastSession(r *reprise.Run, o reprise.Observed) (latest *reprise.Session) {
 }
 
 // age tells the two bands in the middle. Fresh needs no word, stale has its own.
-func age(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func age(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Now.IsZero() || r.LastActivity.IsZero() {
 		return nil
 	}

@@ -89,7 +89,7 @@ func TestX10_cheap_checks_need_only_the_run_and_the_clock(t *testing.T) {
 		if !c.Cheap {
 			continue
 		}
-		if with, without := c.Run(full.r, full.o), c.Run(full.r, reprise.Observed{Now: now}); !reflect.DeepEqual(with, without) {
+		if with, without := c.Run(full.r, examine.NewWorld(full.o)), c.Run(full.r, examine.NewWorld(reprise.Observed{Now: now})); !reflect.DeepEqual(with, without) {
 			t.Errorf("%s is called cheap and looks at more: %v, %v", c.Code, with, without)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // with the phase that needs each and what must run again to make it. A file
 // that its step has yet to make is not missing; one that is named twice is told
 // once, where it weighs most.
-func missingArtifact(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+func missingArtifact(r *reprise.Run, _ *World) []reprise.Finding {
 	named := map[string]bool{"": true}
 	for i := range r.Artifacts {
 		named[r.Artifacts[i].Path], named[r.Artifacts[i].Name] = true, true

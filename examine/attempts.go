@@ -13,7 +13,7 @@ const (
 	manyFailures = 2
 )
 
-func retryLoop(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+func retryLoop(r *reprise.Run, _ *World) []reprise.Finding {
 	var out []reprise.Finding
 	for i := range r.Steps {
 		s := &r.Steps[i]

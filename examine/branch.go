@@ -49,7 +49,7 @@ func worktree(g *reprise.Git, folder string) *reprise.Worktree {
 
 // wrongBranch tells that the branch of a run is checked out nowhere. A folder
 // of the run's own that is on another branch is told by worktreeForeign.
-func wrongBranch(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func wrongBranch(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Git.Bare || r.Branch == "" || elsewhere(r) {
 		return nil
 	}
@@ -78,7 +78,7 @@ func hasBranch(g *reprise.Git, name string) bool {
 	return slices.ContainsFunc(g.Branches, func(b reprise.Branch) bool { return b.Name == name })
 }
 
-func detachedHead(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func detachedHead(r *reprise.Run, o *World) []reprise.Finding {
 	c, ok := checkoutOf(r, o.Git)
 	if o.Git.Bare || !ok || !c.detached || c.gone {
 		return nil
@@ -98,7 +98,7 @@ func detachedHead(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 // brokenBranch tells that a branch the run needs points at no commit.
-func brokenBranch(r *reprise.Run, o reprise.Observed) (out []reprise.Finding) {
+func brokenBranch(r *reprise.Run, o *World) (out []reprise.Finding) {
 	for _, branch := range o.Git.Broken {
 		if branch != r.Branch && branch != o.Git.Branch {
 			continue

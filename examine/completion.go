@@ -9,7 +9,7 @@ import (
 
 // falseCompletion reports steps that are marked done while evidence contradicts it and
 // none supports it. It looks at finished runs too.
-func falseCompletion(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+func falseCompletion(r *reprise.Run, _ *World) []reprise.Finding {
 	var doubtful []*reprise.Step
 	var reasons []string
 	for i := range r.Steps {
@@ -59,7 +59,7 @@ func contradicted(s *reprise.Step) (why string, no bool) {
 
 // closedOpen tells of runs that ended with open steps. What the reader said of
 // the end of the run is left as it is.
-func closedOpen(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+func closedOpen(r *reprise.Run, _ *World) []reprise.Finding {
 	if (r.State != reprise.Complete && r.State != reprise.Stopped) || told(r, reprise.CodeClosedOpen, "") {
 		return nil
 	}

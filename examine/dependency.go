@@ -27,14 +27,14 @@ func manifest(p string) bool {
 }
 
 // newDependency tells of dependencies the saved state does not account for.
-func newDependency(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func newDependency(r *reprise.Run, o *World) []reprise.Finding {
 	out := sectionFindings(r, o, stakes{DependencyPart: reprise.Warning}, "see whether what it depends on now is done")
 	return slices.Concat(out, changedManifests(r, o), unlistedNeeds(r, o))
 }
 
 // changedManifests looks for manifests in commits of others, and for changes to
 // them that are not committed, unless the run itself is to touch them.
-func changedManifests(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func changedManifests(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Git == nil || !isBegun(r) {
 		return nil
 	}
@@ -71,7 +71,7 @@ func changedManifests(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 
 // unlistedNeeds tells of steps that wait for a unit that exists as a run of its
 // own and is not in the saved state.
-func unlistedNeeds(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func unlistedNeeds(r *reprise.Run, o *World) []reprise.Finding {
 	if !r.State.Open() {
 		return nil
 	}
@@ -97,7 +97,7 @@ func unlistedNeeds(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 // peerCalled returns another run of the same layout by its id.
-func peerCalled(r *reprise.Run, o reprise.Observed, id string) *reprise.Run {
+func peerCalled(r *reprise.Run, o *World, id string) *reprise.Run {
 	i := slices.IndexFunc(o.Peers, func(p *reprise.Run) bool {
 		return p != nil && id != "" && p.ID == id && p.Layout == r.Layout && !same(r, p)
 	})

@@ -142,7 +142,7 @@ func driftBetween(saved, own reprise.Claim) (Drift, bool) {
 // statusDrift holds what the saved state says of a unit against what the
 // unit's own file says. Where no file of the unit carries a status, the reader
 // has compared the ledgers by the rules of its format already.
-func statusDrift(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func statusDrift(r *reprise.Run, o *World) []reprise.Finding {
 	if r.Kind.Facts().Inert {
 		return nil
 	}

@@ -25,8 +25,28 @@ type Check struct {
 	Cheap bool
 	// Run asks the question. It is nil for what only the readers of the
 	// layouts can find: such entries are there to be documented.
-	Run func(r *reprise.Run, o reprise.Observed) []reprise.Finding
+	Run func(r *reprise.Run, o *World) []reprise.Finding
 }
+
+// World is what was observed beside runs, with what follows from it for all of them: that
+// is worked out once. Only one goroutine may ask at a time, and the runs of the project
+// must not change meanwhile, but for their findings and grades.
+type World struct {
+	reprise.Observed
+	records func() records
+	titles  map[*reprise.Run]string
+}
+
+// NewWorld takes what was observed.
+func NewWorld(o reprise.Observed) *World {
+	return &World{
+		Observed: o, titles: map[*reprise.Run]string{},
+		records: sync.OnceValue(func() records { return recordsOf(o.Peers...) }),
+	}
+}
+
+// Apply is World.Apply for one run.
+func Apply(r *reprise.Run, o reprise.Observed, set Set) { NewWorld(o).Apply(r, set) }
 
 // Set says which checks are asked.
 type Set uint8
@@ -118,7 +138,7 @@ var table = sync.OnceValue(func() []Check {
 	return checks
 })
 
-type question = func(r *reprise.Run, o reprise.Observed) []reprise.Finding
+type question = func(r *reprise.Run, o *World) []reprise.Finding
 
 // filled is the question of a check that fills in what its findings leave out: the code
 // and severity of the check, the run as their subject, and its file as their place.
@@ -126,7 +146,7 @@ func (c Check) filled() question {
 	if c.Run == nil {
 		return nil
 	}
-	return func(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+	return func(r *reprise.Run, o *World) []reprise.Finding {
 		found := c.Run(r, o)
 		for i := range found {
 			f := &found[i]
@@ -138,8 +158,8 @@ func (c Check) filled() question {
 }
 
 // when asks a question only of runs for which something holds.
-func when(holds func(*reprise.Run, reprise.Observed) bool, q question) question {
-	return func(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func when(holds func(*reprise.Run, *World) bool, q question) question {
+	return func(r *reprise.Run, o *World) []reprise.Finding {
 		if !holds(r, o) {
 			return nil
 		}
@@ -149,24 +169,24 @@ func when(holds func(*reprise.Run, reprise.Observed) bool, q question) question 
 
 // open asks about runs that can be resumed.
 func open(q question) question {
-	return when(func(r *reprise.Run, _ reprise.Observed) bool { return r.State.Open() }, q)
+	return when(func(r *reprise.Run, _ *World) bool { return r.State.Open() }, q)
 }
 
 // inGit asks about those of a repository that was looked at.
 func inGit(q question) question {
-	return open(when(func(_ *reprise.Run, o reprise.Observed) bool { return o.Git != nil }, q))
+	return open(when(func(_ *reprise.Run, o *World) bool { return o.Git != nil }, q))
 }
 
 // begun asks about runs that are more than a plan: what changed around them since may
 // have taken the ground from under them.
 func begun(q question) question {
-	return when(func(r *reprise.Run, _ reprise.Observed) bool { return isBegun(r) }, q)
+	return when(func(r *reprise.Run, _ *World) bool { return isBegun(r) }, q)
 }
 
 // All asks every check and returns what they found, in the order of the table.
-func All(r *reprise.Run, o reprise.Observed) []reprise.Finding { return ask(r, o, Every) }
+func All(r *reprise.Run, o reprise.Observed) []reprise.Finding { return ask(r, NewWorld(o), Every) }
 
-func ask(r *reprise.Run, o reprise.Observed, set Set) []reprise.Finding {
+func ask(r *reprise.Run, o *World, set Set) []reprise.Finding {
 	var out []reprise.Finding
 	for _, c := range table() {
 		if c.Run == nil || (!c.Cheap && set != Every) {
@@ -185,7 +205,7 @@ func ask(r *reprise.Run, o reprise.Observed, set Set) []reprise.Finding {
 // that found the same as the reader did, replaces what the reader said, for it
 // has seen more. The findings then stand by severity, the worst first, and by
 // the order of the table. Applying twice gives the same as applying once.
-func Apply(r *reprise.Run, o reprise.Observed, set Set) {
+func (o *World) Apply(r *reprise.Run, set Set) {
 	found := ask(r, o, set)
 	placed := make([]bool, len(found))
 	var out []reprise.Finding

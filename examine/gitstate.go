@@ -11,7 +11,7 @@ import (
 // one that was looked at.
 func elsewhere(r *reprise.Run) bool { return r.Worktree != "" && path.Clean(r.Worktree) != "." }
 
-func gitOperation(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func gitOperation(r *reprise.Run, o *World) []reprise.Finding {
 	if o.Git.Operation == "" {
 		return nil
 	}
@@ -47,7 +47,7 @@ func abortOf(operation string) string {
 	return "merge"
 }
 
-func indexLock(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func indexLock(r *reprise.Run, o *World) []reprise.Finding {
 	l := o.Git.IndexLock
 	if l == nil {
 		return nil
@@ -74,7 +74,7 @@ func indexLock(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	return []reprise.Finding{f}
 }
 
-func gitUnavailable(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func gitUnavailable(r *reprise.Run, o *World) []reprise.Finding {
 	if o.GitError == "" {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 // workNotHere finds finished steps whose work is not where the run continues. What our
 // own journal accepted is looked for: the commit that holds it, and in graphs the files
 // that an open step needs.
-func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	if f := noRepository(r, o); f != nil {
 		return []reprise.Finding{*f}
 	}
@@ -58,7 +58,7 @@ func workNotHere(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 
 // noRepository tells that work was committed here, or was to be, and that there is no
 // repository now. One that cannot be asked is there.
-func noRepository(r *reprise.Run, o reprise.Observed) *reprise.Finding {
+func noRepository(r *reprise.Run, o *World) *reprise.Finding {
 	if o.Git != nil || o.GitError != "" {
 		return nil
 	}
@@ -84,7 +84,7 @@ func noRepository(r *reprise.Run, o reprise.Observed) *reprise.Finding {
 
 // notInHistory tells that the commit of a step is not in the history of where the run
 // continues, unless what it changed is there all the same.
-func notInHistory(r *reprise.Run, s *reprise.Step, o reprise.Observed) *reprise.Finding {
+func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	a, ok := o.Astray[s.Accepted.Commit]
 	if !ok || a.Here > 0 && a.Undone == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 // lifeOf returns what is known of the recorded owner of a run; ok is false if
 // there is none or it was not looked up.
-func lifeOf(r *reprise.Run, o reprise.Observed) (reprise.OwnerLife, bool) {
+func lifeOf(r *reprise.Run, o *World) (reprise.OwnerLife, bool) {
 	if r.Owner == nil {
 		return reprise.OwnerLife{}, false
 	}
@@ -46,7 +46,7 @@ func holder(o *reprise.Owner) string {
 	return strings.Join(out, " ")
 }
 
-func liveOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func liveOwner(r *reprise.Run, o *World) []reprise.Finding {
 	life, ok := lifeOf(r, o)
 	if !ok || life.Life != reprise.Alive {
 		return nil
@@ -63,7 +63,7 @@ func liveOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 // staleOwner tells that the recorded owner is gone, and by what that is known.
-func staleOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func staleOwner(r *reprise.Run, o *World) []reprise.Finding {
 	life, ok := lifeOf(r, o)
 	if !ok || life.Life != reprise.Dead {
 		return nil
@@ -71,7 +71,7 @@ func staleOwner(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 	return ownerFinding(r, "the marker of %s is left over", life.Reason, "nothing holds the run; the marker can be removed")
 }
 
-func ownerUnknown(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func ownerUnknown(r *reprise.Run, o *World) []reprise.Finding {
 	life, ok := lifeOf(r, o)
 	if !ok || life.Life != reprise.LifeUnknown {
 		return nil

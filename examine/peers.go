@@ -11,7 +11,7 @@ import (
 // concurrent tells of another open workflow on the same story. An epic and the
 // workflows of its stories belong together, and so do a story's file and the
 // state that tells of it: those are no conflict.
-func concurrent(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func concurrent(r *reprise.Run, o *World) []reprise.Finding {
 	mine := storiesOf(r)
 	var out []reprise.Finding
 	for _, p := range o.Peers {
@@ -84,13 +84,13 @@ func firstShared(a, b []string) string {
 
 // superseded tells that the same task was begun again in a later run. Only kinds
 // of which every try is a run of its own are compared.
-func superseded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func superseded(r *reprise.Run, o *World) []reprise.Finding {
 	if !r.Kind.Facts().Tries || told(r, reprise.CodeSuperseded, "") {
 		return nil
 	}
 	var best *reprise.Run
 	for _, p := range o.Peers {
-		if p == nil || same(r, p) || p.Layout != r.Layout || p.Kind != r.Kind || !sameTask(r, p) || !later(p, r) {
+		if p == nil || same(r, p) || p.Layout != r.Layout || p.Kind != r.Kind || !o.sameTask(r, p) || !later(p, r) {
 			continue
 		}
 		if best == nil || p.State == reprise.Complete && best.State != reprise.Complete ||
@@ -116,14 +116,24 @@ func superseded(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 
 // sameTask compares titles, and slugs only where a title is missing: slugs are
 // cut short, so that different tasks can share one.
-func sameTask(a, b *reprise.Run) bool {
-	x, y := fold(a.Title), fold(b.Title)
+func (o *World) sameTask(a, b *reprise.Run) bool {
+	x, y := o.title(a), o.title(b)
 	if x != "" && y != "" {
 		return x == y && len(x) >= 8
 	}
 	_, x = cutNumber(a.ID)
 	_, y = cutNumber(b.ID)
 	return x == y && len(x) >= 8
+}
+
+// title is that of a run, comparable.
+func (o *World) title(r *reprise.Run) string {
+	folded, known := o.titles[r]
+	if !known {
+		folded = fold(r.Title)
+		o.titles[r] = folded
+	}
+	return folded
 }
 
 // cutNumber splits an id of the form 004-title; the title is empty for others.

@@ -10,7 +10,7 @@ import (
 
 // questionHidden tells of questions that are open while the run is in another
 // state than waiting, so that a person would not think of answering.
-func questionHidden(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+func questionHidden(r *reprise.Run, _ *World) []reprise.Finding {
 	if r.State == reprise.Waiting {
 		return nil
 	}

@@ -116,7 +116,7 @@ func documents(r *reprise.Run) []document {
 
 // sectionFindings gives one finding for every document of which sections of
 // the wanted parts changed.
-func sectionFindings(r *reprise.Run, o reprise.Observed, usual stakes, hint string) []reprise.Finding {
+func sectionFindings(r *reprise.Run, o *World, usual stakes, hint string) []reprise.Finding {
 	if !isBegun(r) || len(o.Sections) == 0 {
 		return nil
 	}
@@ -172,16 +172,16 @@ func section(c reprise.SectionChange) string {
 // stakes are the usual severities of changes, by the parts that they are in.
 type stakes = map[Part]reprise.Severity
 
-func criteriaChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func criteriaChanged(r *reprise.Run, o *World) []reprise.Finding {
 	return sectionFindings(r, o, stakes{CriteriaPart: reprise.Blocking},
 		"compare the criteria with what was built; start the phase again if they no longer fit")
 }
 
-func scopeChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func scopeChanged(r *reprise.Run, o *World) []reprise.Finding {
 	return sectionFindings(r, o, stakes{ScopePart: reprise.Blocking, TaskPart: reprise.Warning},
 		"read what is wanted now before you continue; start the phase again if it no longer fits")
 }
 
-func sectionChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func sectionChanged(r *reprise.Run, o *World) []reprise.Finding {
 	return sectionFindings(r, o, stakes{OtherPart: reprise.Info}, "read it before you continue; it does not change what is wanted")
 }

@@ -9,7 +9,7 @@ import (
 
 // sessionLive tells of agents that work where the run does: a second one beside
 // them would do the same work, or undo it.
-func sessionLive(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func sessionLive(r *reprise.Run, o *World) []reprise.Finding {
 	var out []reprise.Finding
 	for _, s := range o.SessionsOn(r) {
 		if s.Owner.Life != reprise.Alive {
@@ -33,7 +33,7 @@ func sessionLive(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 }
 
 // callInAir tells of calls without a result, and of what became of them.
-func callInAir(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func callInAir(r *reprise.Run, o *World) []reprise.Finding {
 	var out []reprise.Finding
 	for _, s := range o.SessionsOn(r) {
 		for i, c := range s.Calls {

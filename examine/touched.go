@@ -13,7 +13,7 @@ import (
 // commits that are not the run's, or, where a step is finished, by changes that
 // are not committed. Uncommitted changes to what is under way are the run's own
 // work and told by uncommitted.
-func filesChanged(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func filesChanged(r *reprise.Run, o *World) []reprise.Finding {
 	files := filesOf(r)
 	if o.Git == nil || len(files) == 0 {
 		return nil

@@ -12,13 +12,15 @@ import (
 // uncommitted tells of changes in the run's checkout that no commit holds. The
 // state files of runs are left out, for they change with every step, unless
 // they are in conflict.
-func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func uncommitted(r *reprise.Run, o *World) []reprise.Finding {
 	out := heldWork(r)
 	if o.Git == nil {
 		return out
 	}
 	c, _ := checkoutOf(r, o.Git)
-	state := recordsOf(append(slices.Clone(o.Peers), r)...)
+	peers, own := o.records(), recordsOf(r)
+	holds := func(p string) bool { return peers.holds(p) || own.holds(p) }
+	under := func(p string) bool { return peers.under(p) || own.under(p) }
 	var conflicts, tracked, untracked []string
 	for _, ch := range o.Git.Changed {
 		switch {
@@ -27,7 +29,7 @@ func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 			// Elsewhere in a repository that is larger than the project.
 		case ch.Conflict:
 			conflicts = append(conflicts, ch.Path)
-		case state.holds(ch.Path), ch.Untracked && hidden(ch.Path) && state.under(ch.Path):
+		case holds(ch.Path), ch.Untracked && hidden(ch.Path) && under(ch.Path):
 		case ch.Untracked:
 			untracked = append(untracked, ch.Path)
 		default:
@@ -38,7 +40,7 @@ func uncommitted(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 		Source: reprise.Source{File: c.name},
 		Hint:   "commit it or put it aside before you continue; `git status` shows all of it",
 	}
-	if slices.ContainsFunc(untracked, state.under) {
+	if slices.ContainsFunc(untracked, under) {
 		f.Hint = "commit it before you continue, but do not move it away: it contains run state; `git status` shows all of it"
 	}
 	names := slices.Concat(tracked, untracked)
@@ -143,7 +145,7 @@ func (rec records) under(dir string) bool {
 // folder of which it knows nothing as a whole.
 func hidden(p string) bool { return strings.HasPrefix(p, ".") && !strings.HasPrefix(p, "..") }
 
-func unpushed(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func unpushed(r *reprise.Run, o *World) []reprise.Finding {
 	if !o.Git.HasRemote {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 // unrecorded tells of commits that may hold a piece of what comes next: who does
 // that without looking at them may do it twice. What they show as a whole is for
 // the decision.
-func unrecorded(r *reprise.Run, _ reprise.Observed) []reprise.Finding {
+func unrecorded(r *reprise.Run, _ *World) []reprise.Finding {
 	var out []reprise.Finding
 	for i := range r.Steps {
 		for k := range r.Steps[i].Parts {

@@ -7,7 +7,7 @@ import (
 )
 
 // worktreeGone tells that the checkout of a run has lost its folder.
-func worktreeGone(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func worktreeGone(r *reprise.Run, o *World) []reprise.Finding {
 	for i := range o.Git.Worktrees {
 		w := &o.Git.Worktrees[i]
 		mine := elsewhere(r) && worktree(o.Git, r.Worktree) == w
@@ -37,7 +37,7 @@ func worktreeGone(r *reprise.Run, o reprise.Observed) []reprise.Finding {
 // worktreeForeign tells that the folder a run works in is not the checkout it
 // should be. In a folder that is no checkout, git would act on the project
 // around it.
-func worktreeForeign(r *reprise.Run, o reprise.Observed) []reprise.Finding {
+func worktreeForeign(r *reprise.Run, o *World) []reprise.Finding {
 	if len(o.Git.Worktrees) == 0 || !elsewhere(r) {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -115,13 +114,14 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 	if opts.Full {
 		set = examine.Every
 	}
-	grader := grade.New(j.Observed)
+	files := listedAt(res.Root)
+	grader, world := grade.New(j.Observed), examine.NewWorld(j.Observed)
 	for _, r := range runs {
 		if j.Observed.Git != nil {
-			aim(os.DirFS(res.Root), r, j.Observed.Git.Past)
+			aim(files, r, j.Observed.Git.Past)
 		}
-		refine(os.DirFS(res.Root), r, j.Observed.Git)
-		j.views[r].tellUnmerged(ctx, os.DirFS(res.Root), j.Observed.Git)
+		refine(files, r, j.Observed.Git)
+		j.views[r].tellUnmerged(ctx, files, j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
 		j.views[r].doubt()
 		grader.Run(r)
@@ -129,7 +129,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 			j.unverified[r] = slices.Clone(r.Steps)
 			j.Verified.Apply(r)
 		}
-		examine.Apply(r, j.Observed, set)
+		world.Apply(r, set)
 		j.views[r].Again = forgetRedone(r, opts.From)
 	}
 	for _, r := range runs {
@@ -137,7 +137,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		v.Observed = j.Observed
 		policy := reprise.Policy{Grade: opts.Grade, Quick: !opts.Full}
 		v.decide(policy)
-		if opts.Full && v.refused(os.DirFS(res.Root), opts.Budget) || v.foresee(ctx, opts.Asks) {
+		if opts.Full && v.refused(files, opts.Budget) || v.foresee(ctx, opts.Asks) {
 			v.decide(policy)
 		}
 		j.Decisions[r] = v.Decision

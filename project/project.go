@@ -67,12 +67,12 @@ func Read(ctx context.Context, dir string, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	observed := reprise.Observed{Now: opts.Now, Peers: runs}
+	world := examine.NewWorld(reprise.Observed{Now: opts.Now, Peers: runs})
 	for _, r := range runs {
 		r.Doubt()
-		examine.Apply(r, observed, examine.Cheap)
+		world.Apply(r, examine.Cheap)
 	}
-	res.Runs = order(runs, res.entries, observed)
+	res.Runs = order(runs, res.entries, world.Observed)
 	return res, nil
 }
 

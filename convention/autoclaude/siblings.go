@@ -57,6 +57,9 @@ func (l *loader) laterTries() []*plan {
 	home := path.Dir(l.run.Path)
 	later := map[int]string{}
 	for _, e := range l.rd.Dir(home) {
+		if !strings.HasSuffix(e.Name(), slug) {
+			continue // of thousands, nearly all
+		}
 		digits, other, _ := strings.Cut(e.Name(), "-")
 		theirs := doc.Numbers(digits)
 		if e.IsDir() && other == slug && len(theirs) == 1 && theirs[0] > mine[0] {

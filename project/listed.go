@@ -1,0 +1,39 @@
+package project
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// listed is a folder of which each listing is read once: of a project with many runs
+// side by side, every run looks at all of them.
+type listed struct {
+	statFS
+	lists map[string]listing
+}
+
+// statFS is what os.DirFS gives: a file is looked at before it is opened.
+type statFS interface {
+	fs.StatFS
+	fs.ReadFileFS
+}
+
+type listing struct {
+	entries []fs.DirEntry
+	err     error
+}
+
+func listedAt(root string) *listed {
+	return &listed{os.DirFS(root).(statFS), map[string]listing{}}
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (l *listed) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, read := l.lists[name]
+	if !read {
+		list.entries, list.err = fs.ReadDir(l.statFS, name)
+		l.lists[name] = list
+	}
+	return slices.Clone(list.entries), list.err // whoever asks may change it
+}
