@@ -62,8 +62,8 @@ func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) ([]reprise.Event,
 	if err != nil {
 		return nil, err
 	}
-	if begins, err := w.cutOffBeginning(); err != nil || begins.Open() {
-		return nil, err // it is made before anything is asked
+	if begins := w.cutOffBeginning(); begins.Open() {
+		return nil, nil // it is made before anything is asked
 	}
 	p := newPreviewState(store, &Preview{Run: ref})
 	w.asPreview(ctx, p)

@@ -25,10 +25,7 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 	if err != nil {
 		return nil, err
 	}
-	begins, err := w.cutOffBeginning()
-	if err != nil {
-		return nil, err
-	}
+	begins := w.cutOffBeginning()
 	p := newPreviewState(begins.Before(store), &Preview{Run: ref})
 	w.choice = c
 	archives := w.putsAway()
@@ -40,7 +37,7 @@ func (e *Engine) Preview(ctx context.Context, ref reprise.Ref, c Choice) (*Previ
 		}
 		// The close look is at the files as they are, which are behind the journal.
 		looks = e.newWork(store, ref, nil, w.layout)
-		looks.led = &previewLedger{newPreviewState(store, nil), looks}
+		looks.led = &previewLedger{previewState: newPreviewState(store, nil), w: looks}
 	} else if caught, err = w.caughtUp(ctx, p); err != nil {
 		return nil, err
 	}
@@ -91,12 +88,12 @@ func (w *work) preview(ctx context.Context, p *previewState, l look) (*Preview, 
 
 // cutOffBeginning finds an interrupted beginning of the run, which opening the run would
 // complete first.
-func (w *work) cutOffBeginning() (project.Beginning, error) {
-	b, err := project.BeginningOf(w.store, w.ref)
-	if err != nil || !b.Behind(w.store) || b.Afresh() && w.mayRenew() != nil {
-		return project.Beginning{}, err
+func (w *work) cutOffBeginning() project.Beginning {
+	b := project.BeginningIn(w.onRecord.Entries, w.ref)
+	if !b.Behind(w.store) || b.Afresh() && w.mayRenew() != nil {
+		return project.Beginning{}
 	}
-	return b, nil
+	return b
 }
 
 // beginAgain shows how an interrupted beginning is completed.
@@ -164,11 +161,7 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 	if err != nil {
 		return nil, err
 	}
-	begins, err := w.cutOffBeginning()
-	if err != nil {
-		return nil, err
-	}
-	if len(events) == 0 || begins.Open() {
+	if begins := w.cutOffBeginning(); len(events) == 0 || begins.Open() {
 		return e.Preview(ctx, ref, c)
 	}
 	p := newPreviewState(store, &Preview{Run: ref})
@@ -218,11 +211,12 @@ func (e *Engine) looking(store *durable.Store, ref reprise.Ref, playbook reprise
 		return nil, fmt.Errorf("work on %s: no layout is called %q", ref.ID, ref.Layout)
 	}
 	w := e.newWork(store, ref, playbook, l)
-	w.led = &previewLedger{newPreviewState(store, nil), w}
-	entries, _, err := journal.Read(store, journal.Name(ref))
-	for i := range entries {
-		w.remember(&entries[i].Event)
+	w.led = &previewLedger{previewState: newPreviewState(store, nil), w: w}
+	account, err := journal.ReadAccount(store, journal.Name(ref))
+	for i := range account.Entries {
+		w.remember(&account.Entries[i].Event)
 	}
+	w.onRecord = account
 	return w, err
 }
 

@@ -87,11 +87,26 @@ func (p *previewState) Archive(name string) (string, error) {
 type previewLedger struct {
 	*previewState
 	w *work
+	// run is what was read last, when of had that many edits.
+	run   *reprise.Run
+	of    *durable.DryRun
+	edits int
+	// deferred counts the events that the files have not been told of, and pending tells
+	// them.
+	deferred int
+	pending  reprise.Track
 }
 
-// Current implements Ledger.
+// Current implements Ledger. Only what the preview itself changes is read again.
 func (l *previewLedger) Current() (*reprise.Run, error) {
-	return reprise.Load(l.w.layout, l.dry, l.w.ref)
+	if edits := len(l.dry.Edits()); l.run == nil || l.of != l.dry || l.edits != edits {
+		run, err := reprise.Load(l.w.layout, l.dry, l.w.ref)
+		if err != nil {
+			return nil, err
+		}
+		l.run, l.of, l.edits = run, l.dry, edits
+	}
+	return l.run, nil
 }
 
 // Record implements Ledger.
@@ -99,7 +114,40 @@ func (l *previewLedger) Record(ctx context.Context, ev reprise.Event) error {
 	if err := l.narrate(&ev); err != nil {
 		return err
 	}
+	run, err := l.Current()
+	if err == nil && !journalOnly(ev) && journal.PlayOn(ctx, l.dry, l.w.layout, run, ev) == nil {
+		return nil
+	}
 	return projectTo(ctx, l.dry, l.w.layout, l.w.ref, ev)
+}
+
+// Defer implements Ledger. Past maxAlone the ordinary turn ends the preview.
+func (l *previewLedger) Defer(_ context.Context, t reprise.Track, ev reprise.Event) (bool, error) {
+	if l.alone >= maxAlone || !t.Advance(ev) {
+		return false, nil
+	}
+	l.deferred, l.pending = l.deferred+1, t
+	return true, l.narrate(&ev)
+}
+
+// Deferred implements Ledger.
+func (l *previewLedger) Deferred() int { return l.deferred }
+
+// Project implements Ledger.
+func (l *previewLedger) Project(ctx context.Context) error {
+	if l.pending == nil {
+		return nil
+	}
+	edits, err := l.pending.Edits(l.dry)
+	if err == nil {
+		err = l.dry.Apply(ctx, edits)
+	}
+	if err != nil {
+		return fmt.Errorf("project %d events: %w", l.deferred, err)
+	}
+	l.pending.Told()
+	l.deferred, l.pending = 0, nil
+	return nil
 }
 
 // narrate puts an event into words for the preview.
@@ -162,7 +210,7 @@ func (w *work) asPreview(ctx context.Context, p *previewState) {
 	quiet.Now = func() time.Time { return now().Add(p.ahead) }
 	quiet.Tell, quiet.Ask, quiet.gate, quiet.folders, quiet.tally = p.hear, nil, &agent.Gate{}, newFolders(), &tally{}
 	hands := &previewHands{work: w, preview: p}
-	w.Engine, w.led, w.hands, w.archive = &quiet, &previewLedger{p, w}, hands, hands
+	w.Engine, w.led, w.hands, w.archive = &quiet, &previewLedger{previewState: p, w: w}, hands, hands
 	w.open = func(ctx context.Context, ref reprise.Ref, playbook reprise.Playbook) (next *work, err error) {
 		if playbook == nil {
 			if playbook, err = w.playbookOf(w.led.Files(), ref); err != nil {
@@ -372,9 +420,9 @@ func (h *previewHands) Discard(ctx context.Context) (worktree.Discarded, error) 
 // caughtUp shows how opening the run brings its files up to the journal, and completes
 // its last group of events. any reports whether that changes anything.
 func (w *work) caughtUp(ctx context.Context, p *previewState) (any bool, err error) {
-	account, err := journal.ReadAccount(w.store, journal.Name(w.ref))
-	if err != nil || len(account.Entries) == 0 || w.gone() {
-		return false, err
+	account := w.onRecord
+	if len(account.Entries) == 0 || w.gone() {
+		return false, nil
 	}
 	findings, err := account.Bring(ctx, w.store, p.dry, w.layout, w.ref)
 	if err != nil {

@@ -297,3 +297,44 @@ func TestA_preview_shows_a_step_that_has_no_agent(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// A preview of steps that need nobody is what recording them in a row does, and ends
+// after a hundred of them: the lines it shows are those that its files are told.
+func TestX10_a_preview_of_many_steps_that_need_nobody(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		steps, shown int
+		more         bool
+	}{{30, 30, false}, {150, 100, true}} {
+		dir := t.TempDir()
+		var flow strings.Builder
+		flow.WriteString("name: chain\nsteps:\n")
+		for i := range c.steps {
+			fmt.Fprintf(&flow, "  - {id: s%d, needs: [%s]}\n", i, strings.TrimSuffix(fmt.Sprintf("s%d", i-1), "s-1"))
+		}
+		put(t, dir, "flow.yaml", flow.String())
+		e := newEngine(dir)
+		w, hash, err := readFlow(filepath.Join(dir, "flow.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "chain"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := e.Preview(t.Context(), ref, engine.Choice{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		would := strings.Join(p.Would, "\n")
+		if got := strings.Count(would, " is recorded as done: "); got != c.shown {
+			t.Errorf("%d steps are shown of %d:\n%s", got, c.steps, would)
+		}
+		if got := strings.Contains(would, "More steps that need nobody follow."); got != c.more {
+			t.Errorf("more follow: %v of %d", got, c.steps)
+		}
+		if got := strings.Count(p.Diff, `"task-completed"`); got != c.shown {
+			t.Errorf("the files are told of %d steps of %d:\n%s", got, c.steps, p.Diff)
+		}
+	}
+}

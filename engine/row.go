@@ -20,7 +20,7 @@ const (
 //
 // If the process dies here, the next one brings the files up to the journal.
 func (w *work) recordRow(ctx context.Context) error {
-	tracker, j := w.layout.(reprise.Tracker), w.led.(*journaled)
+	tracker := w.layout.(reprise.Tracker)
 	var track reprise.Track
 	since, before := time.Now(), w.hist.Events
 	for ctx.Err() == nil {
@@ -29,18 +29,18 @@ func (w *work) recordRow(ctx context.Context) error {
 			break
 		}
 		if track == nil {
-			track = tracker.Track(w.store, w.run)
+			track = tracker.Track(w.led.Files(), w.run)
 		}
 		ev := reprise.Event{Kind: reprise.StepFinished, At: w.Now(), Step: a.Step, Actor: a.Role, Text: a.Local}
-		if ok, err := j.Defer(ctx, track, ev); err != nil {
+		if ok, err := w.led.Defer(ctx, track, ev); err != nil {
 			return err
 		} else if !ok {
 			break
 		}
 		w.remember(&ev)
 		w.sum.Finished = append(w.sum.Finished, StepReport{ID: a.Step, Title: a.Unit.Title, Text: a.Local})
-		if j.Deferred() >= rowEvents || time.Since(since) > rowTime {
-			if err := j.Project(ctx); err != nil {
+		if w.led.Deferred() >= rowEvents || time.Since(since) > rowTime {
+			if err := w.led.Project(ctx); err != nil {
 				return err
 			}
 			w.tell(Progress{Kind: Working})
@@ -50,13 +50,12 @@ func (w *work) recordRow(ctx context.Context) error {
 	if w.hist.Events == before {
 		w.StuckRow = before + 1
 	}
-	return j.Project(context.WithoutCancel(ctx))
+	return w.led.Project(context.WithoutCancel(ctx))
 }
 
 // local finds a unit that may be started, needs no agent and can be recorded in a row.
 func (w *work) local() (reprise.Assignment, bool) {
-	_, tracks := w.layout.(reprise.Tracker)
-	if _, ok := w.led.(*journaled); !ok || !tracks || len(w.run.Owed) > 0 {
+	if _, tracks := w.layout.(reprise.Tracker); !tracks || len(w.run.Owed) > 0 {
 		return reprise.Assignment{}, false
 	}
 	for _, u := range w.run.Next {

@@ -395,7 +395,12 @@ func (w *work) refuse(a reprise.Assignment, cause error) {
 
 // settleOpen settles attempts of an earlier process without an end on record.
 func (w *work) settleOpen(ctx context.Context, open []reprise.Event) error {
-	for _, ev := range open {
+	for i, ev := range open {
+		if i > 0 {
+			if err := w.load(); err != nil {
+				return err
+			}
+		}
 		f := &Attempt{
 			Assignment: w.assignmentOf(ev.Step), Number: ev.Attempt, Key: ev.Key, Began: ev.At, Told: ev.Answers, Held: w.hist.Step(ev.Step).Held, Recalled: true,
 		}
@@ -406,9 +411,6 @@ func (w *work) settleOpen(ctx context.Context, open []reprise.Event) error {
 			}
 		}
 		if err := w.settle(ctx, &Seen{Attempt: *f}); err != nil {
-			return err
-		}
-		if err := w.load(); err != nil {
 			return err
 		}
 	}

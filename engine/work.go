@@ -35,6 +35,9 @@ type work struct {
 	cast     map[string]string // of a child: who does the work of a role, where its parent names somebody else
 	atWork   map[string]*Seen
 
+	// onRecord is the journal as it was read; nil where the run is worked on.
+	onRecord *journal.Account
+
 	led     Ledger
 	hands   Hands
 	archive Archive

@@ -35,10 +35,20 @@ func (b *Beginning) Afresh() bool { return b.Old.Path != "" }
 // there is none, or the journal cannot be read, the beginning is not Open.
 func BeginningOf(store *durable.Store, ref reprise.Ref) (Beginning, error) {
 	b, err := beginningIn(store, journal.Name(ref))
+	return b.only(ref), err
+}
+
+// BeginningIn is BeginningOf for a journal that was read.
+func BeginningIn(entries []journal.Entry, ref reprise.Ref) Beginning {
+	return lastBeginning(entries).only(ref)
+}
+
+// only is the beginning of a run: a journal counts for its own run only.
+func (b Beginning) only(ref reprise.Ref) Beginning {
 	if !b.Of(ref) {
-		return Beginning{}, err // a journal counts for its own run only
+		return Beginning{}
 	}
-	return b, err
+	return b
 }
 
 func beginningIn(store *durable.Store, name string) (Beginning, error) {
