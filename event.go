@@ -37,7 +37,9 @@ const (
 	SessionKnown  EventKind = "session_known"  // the attempt runs in the session Agent
 	// A session of an agent CLI told, through a hook, where it stands; see Checkpoint.
 	SessionCheckpoint EventKind = "session_checkpoint"
-	EngineLeft        EventKind = "engine_left" // the engine that worked on the run left in good order
+	// The agent of an attempt told that it began or finished something; see Reported.
+	StepReported EventKind = "step_reported"
+	EngineLeft   EventKind = "engine_left" // the engine that worked on the run left in good order
 	// An answer that was never used no longer counts: what it was given for is done
 	// again, or the run that it ended continues. Where it is needed, it is asked again.
 	AnswerWithdrawn EventKind = "answer_withdrawn"
@@ -79,7 +81,8 @@ type Event struct {
 
 	// Policy and Expect say, with a start, how an attempt that is cut off is to
 	// be settled and what it must leave; Key is what its commits carry in their
-	// trailer.
+	// trailer. With what an agent reports, Expect are the files that it names as evidence,
+	// and what they were then.
 	Policy Ambiguity  `json:"policy,omitempty"`
 	Expect []Expected `json:"expect,omitempty"`
 	Key    string     `json:"key,omitempty"`

@@ -156,6 +156,31 @@ func (c Checkpoint) Event() Event {
 	return Event{Kind: SessionCheckpoint, Actor: c.CLI, Agent: c.ID, Outcome: c.Moment, Text: c.Reason, Session: &c}
 }
 
+// Reported is what the agent of an attempt told of its own step while it was at work. It
+// is a claim like any other: the step is accepted, or not, by what the attempt leaves. All
+// text in it was written by the agent.
+type Reported struct {
+	Step    string `json:"step"`
+	Attempt int    `json:"attempt"`
+	Key     string `json:"key"`     // of the attempt, see Event
+	Outcome string `json:"outcome"` // began or finished
+	What    string `json:"what,omitempty"`
+	// Evidence are files that show it, with what they were then.
+	Evidence []Expected `json:"evidence,omitempty"`
+}
+
+// Event is the report as it stands in the journal of a run. It has no session of its own.
+func (r Reported) Event() Event {
+	return Event{Kind: StepReported, Step: r.Step, Attempt: r.Attempt, Key: r.Key, Outcome: r.Outcome, Text: r.What, Expect: r.Evidence}
+}
+
+// AttemptToken marks the processes of an attempt. It follows from what is on record: the
+// folder of the project, the layout of the run and the key of the attempt. No other attempt
+// in any project has it.
+func AttemptToken(dir, layout, key string) string {
+	return HashOf([]byte(dir + "\x00" + layout + "\x00" + key)).String()[:32]
+}
+
 // Rests reports whether the session had nothing under way then: a turn had come to its
 // end. That a session was ended or compacted does not tell that.
 func (c Checkpoint) Rests() bool { return c.Moment == "stop" }

@@ -132,7 +132,7 @@ func (t *timeline) add(ev *Event) {
 	case RunEnded, RunStopped, RunRenewed, StateRestored:
 		t.over(ev.At)
 		return
-	case SessionCheckpoint:
+	case SessionCheckpoint, StepReported:
 	default:
 		return
 	}

@@ -300,10 +300,9 @@ func (w *work) began() time.Time {
 	return w.hist.Began
 }
 
-// token marks the processes of an attempt. It follows from what is on record, and no
-// other attempt in any project has it.
+// token marks the processes of an attempt.
 func (w *work) token(f *Attempt) string {
-	return reprise.HashOf([]byte(w.Dir + "\x00" + w.ref.Layout + "\x00" + f.Key)).String()[:32]
+	return reprise.AttemptToken(w.Dir, w.ref.Layout, f.Key)
 }
 
 // word makes an id that can stand in a trailer, a file name and a sentence.

@@ -39,7 +39,7 @@ type Ledger interface {
 // unfiled are the events that no layout records.
 var unfiled = map[reprise.EventKind]bool{
 	reprise.StepResolved: true, reprise.StepHeld: true, reprise.StepDeferred: true, reprise.WorktreeReady: true, reprise.SessionKnown: true, reprise.EngineLeft: true,
-	reprise.RunRenewed: true, reprise.AnswerWithdrawn: true, reprise.SessionCheckpoint: true,
+	reprise.RunRenewed: true, reprise.AnswerWithdrawn: true, reprise.SessionCheckpoint: true, reprise.StepReported: true,
 }
 
 // journalOnly reports whether no layout records an event. What a budget allows is between

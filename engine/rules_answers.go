@@ -10,8 +10,9 @@ import (
 	"reprise"
 )
 
-// hearAnswers records the answers in the inbox, and what sessions told. Each is durable in the journal before its
-// line is taken out; after a crash in between it is the same answer to the same question.
+// hearAnswers records the answers in the inbox, and what sessions and agents told. Each is
+// durable in the journal before its line is taken out; after a crash in between it is the
+// same answer to the same question. An agent is heard as long as its attempt is open.
 func hearAnswers(v *View) (ops []Op) {
 	var lines [][]byte
 	answers := map[string]string{}
@@ -22,6 +23,12 @@ func hearAnswers(v *View) (ops []Op) {
 		lines = append(lines, l.Line)
 		if l.Session != nil {
 			ops = append(ops, Op{Record: []reprise.Event{l.Session.Event()}})
+			continue
+		}
+		if r := l.Reported; r != nil {
+			if open := v.History.Step(r.Step).Open; open != nil && open.Key == r.Key && open.Attempt == r.Attempt {
+				ops = append(ops, Op{Record: []reprise.Event{r.Event()}})
+			}
 			continue
 		}
 		q := v.Run.Question(l.Question)

@@ -12,11 +12,11 @@ import (
 )
 
 // Inbox is where answers wait that were given while somebody worked on the
-// project, and what sessions told through hooks, one in each line; whoever works
-// takes them in. It is a path in the project.
+// project, and what sessions and agents told, one in each line; whoever works takes
+// them in. It is a path in the project.
 const Inbox = durable.StateDir + "/inbox"
 
-// Letter is one answer that waits, or a checkpoint of a session.
+// Letter is one answer that waits, a checkpoint of a session, or what an agent told.
 type Letter struct {
 	Layout   string    `json:"layout"`
 	Path     string    `json:"path"`
@@ -25,7 +25,12 @@ type Letter struct {
 	At       time.Time `json:"at"`
 	// Session is set for a checkpoint, which is no answer.
 	Session *reprise.Checkpoint `json:"session,omitempty"`
+	// Reported is set for what the agent of an attempt told, which is none either.
+	Reported *reprise.Reported `json:"reported,omitempty"`
 }
+
+// Answers reports whether it is an answer.
+func (l Letter) Answers() bool { return l.Session == nil && l.Reported == nil }
 
 // For reports whether it is for this run.
 func (l Letter) For(ref reprise.Ref) bool { return l.Layout == ref.Layout && l.Path == ref.Path }
@@ -39,6 +44,9 @@ func ReadLetter(line []byte) (l Letter, err error) {
 	case l.Session != nil && (l.Layout == "" || l.Path == "" || l.Session.CLI == "" || l.Session.ID == ""):
 		return l, errors.New("it names no session of a run")
 	case l.Session != nil:
+	case l.Reported != nil && (l.Layout == "" || l.Path == "" || l.Reported.Step == "" || l.Reported.Key == ""):
+		return l, errors.New("it names no attempt of a run")
+	case l.Reported != nil:
 	case l.Layout == "" || l.Path == "" || l.Question == "":
 		return l, errors.New("it names no question of a run")
 	case l.Answer == "":
@@ -66,18 +74,32 @@ func letters(data []byte) (out []Letter) {
 // Post leaves a checkpoint of a session for some runs, in place of the last one that it
 // left. It is durable once nil is returned.
 func Post(root string, refs []reprise.Ref, c reprise.Checkpoint) error {
+	var more []Letter
+	for _, ref := range refs {
+		more = append(more, Letter{Layout: ref.Layout, Path: ref.Path, At: c.At, Session: &c})
+	}
+	return post(root, more, func(l Letter) bool { return l.Session != nil && l.Session.CLI == c.CLI && l.Session.ID == c.ID })
+}
+
+// Report leaves what the agent of an attempt told. It is durable once nil is returned.
+func Report(root string, ref reprise.Ref, r reprise.Reported, at time.Time) error {
+	return post(root, []Letter{{Layout: ref.Layout, Path: ref.Path, At: at, Reported: &r}}, func(Letter) bool { return false })
+}
+
+// post adds letters to the inbox, in place of those that they replace.
+func post(root string, more []Letter, replaced func(Letter) bool) error {
 	return durable.UpdatePrivate(filepath.Join(root, filepath.FromSlash(Inbox)), func(old []byte) ([]byte, error) {
 		var out []byte
 		for line := range bytes.Lines(old) {
-			if l, err := ReadLetter(line); err != nil || l.Session == nil || l.Session.CLI != c.CLI || l.Session.ID != c.ID {
+			if l, err := ReadLetter(line); err != nil || !replaced(l) {
 				out = append(out, line...)
 			}
 		}
 		if len(out) > 0 && out[len(out)-1] != '\n' {
 			out = append(out, '\n') // a line that was torn must not take the next one with it
 		}
-		for _, ref := range refs {
-			line, err := json.Marshal(Letter{Layout: ref.Layout, Path: ref.Path, At: c.At, Session: &c})
+		for _, l := range more {
+			line, err := json.Marshal(l)
 			if err != nil {
 				return nil, err
 			}

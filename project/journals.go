@@ -77,7 +77,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		v.History = journal.Fold(entries)
 		v.Own = putBack(ctx, store, r, v.History)
 		v.Files = r.Clone()
-		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.Session == nil && l.For(r.Ref) }) {
+		if slices.ContainsFunc(inbox, func(l journal.Letter) bool { return l.Answers() && l.For(r.Ref) }) {
 			s.Budget = nil // an answer that waits may be the say it takes
 		}
 		v.tell(ctx, &s)
@@ -120,7 +120,7 @@ func (j *Judgement) checkpoints() (out []reprise.Checkpoint) {
 func hear(runs []*reprise.Run, inbox []journal.Letter) {
 	for _, l := range inbox {
 		for _, r := range runs {
-			if l.Session == nil && l.For(r.Ref) {
+			if l.Answers() && l.For(r.Ref) {
 				r.Hear(l.Question, l.Answer)
 			}
 		}

@@ -109,7 +109,7 @@ func (a *app) newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse("%w", err) })
 	root.AddCommand(
 		a.newStatus(), a.newDetect(), a.newCheck(), a.newChecks(), a.newBrief(), a.newRun(), a.newResume(),
-		a.newWatch(), a.newAnswer(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo(), a.newDoctor(), a.newInit(), a.newTrust(), a.newHook(), a.newMCP(), a.newServe(), a.newReport(), a.newDemo(), a.newVersion(),
+		a.newWatch(), a.newAnswer(), a.newLog(), a.newRepair(), a.newClean(), a.newUndo(), a.newDoctor(), a.newInit(), a.newTrust(), a.newHook(), a.newMCP(), a.newRecord(), a.newServe(), a.newReport(), a.newDemo(), a.newVersion(),
 	)
 	return root
 }

@@ -11,23 +11,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reprise"
 	"reprise/internal/mcp"
+	"reprise/project"
 )
 
 func (a *app) newMCP() *cobra.Command {
 	dir := "."
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Serve status, check, brief, log and preview to an agent (MCP on stdio)",
+		Short: "Serve status, check, brief, log, preview and record to an agent (MCP on stdio)",
 		Long: "Speak the Model Context Protocol on standard input and output, for the agent CLI that\n" +
-			"starts it. All tools only look, and are marked so; none answers a person's question,\n" +
-			"trusts a file or starts an agent. Runs and logs are resources, too.",
+			"starts it. All tools but record only look, and are marked so; record notes what the\n" +
+			"agent of an attempt tells of its own step. None answers a person's question, trusts a\n" +
+			"file or starts an agent. Runs and logs are resources, too.",
 		Example: "  claude mcp add reprise -- reprise mcp\n  codex mcp add reprise -- reprise mcp",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := mcp.Serve(cmd.Context(), os.Stdin, os.Stdout, ownVersion().Version, func(ctx context.Context, args ...string) (string, string, int) {
-				return a.within(ctx, dir, args...)
-			})
+			run := func(ctx context.Context, args ...string) (string, string, int) { return a.within(ctx, dir, args...) }
+			meant := func(ctx context.Context, name string) []string { return a.meant(ctx, dir, name) }
+			err := mcp.Serve(cmd.Context(), os.Stdin, os.Stdout, ownVersion().Version, run, meant)
 			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 				return nil // the client left
 			}
@@ -56,4 +59,20 @@ func (a *app) within(ctx context.Context, dir string, words ...string) (out, tol
 		b.code = b.printError(err)
 	}
 	return said.String(), beside.String(), b.code
+}
+
+// meant are the runs that a name can mean, where there are several.
+func (a *app) meant(ctx context.Context, dir, name string) (list []string) {
+	root, _ := project.Locate(dir)
+	read, err := project.Read(ctx, root, project.Options{Now: a.now()})
+	if err != nil || name == "" {
+		return nil
+	}
+	hits, names := reprise.Select(read.Runs, name), reprise.Names(read.Runs)
+	for _, r := range hits {
+		if len(hits) > 1 {
+			list = append(list, names[r])
+		}
+	}
+	return list
 }

@@ -12,14 +12,20 @@ import (
 )
 
 // connected serves a command to a client of the same library.
-func connected(t *testing.T, run mcp.Command) *sdk.ClientSession {
+func connected(t *testing.T, run mcp.Command, options ...*sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- mcp.Serve(ctx, in, out, "v0", run) }()
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "v0"}, nil)
+	meant := func(_ context.Context, name string) []string {
+		if name == "00" {
+			return []string{"001", "002"}
+		}
+		return nil
+	}
+	go func() { ended <- mcp.Serve(ctx, in, out, "v0", run, meant) }()
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "v0"}, append(options, nil)[0])
 	session, err := client.Connect(ctx, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +38,40 @@ func connected(t *testing.T, run mcp.Command) *sdk.ClientSession {
 	return session
 }
 
-func TestEvery_tool_is_a_command_that_only_looks(t *testing.T) {
+// A person chooses among runs, and is asked nothing else.
+func TestWhere_a_name_means_several_runs_a_person_chooses(t *testing.T) {
+	t.Parallel()
+	var called []string
+	run := func(_ context.Context, args ...string) (string, string, int) {
+		called = append(called, strings.Join(args, " "))
+		return "said", "", 0
+	}
+	answer := &sdk.ElicitResult{Action: "accept", Content: map[string]any{"run": "002"}}
+	asked := 0
+	asking := connected(t, run, &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		asked++
+		return answer, nil
+	}})
+	check := func(session *sdk.ClientSession, name, want string) {
+		t.Helper()
+		if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "check", Arguments: map[string]any{"run": name}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := called[len(called)-1]; got != "check -- "+want {
+			t.Errorf("%s: it calls %q, want %s", name, got, want)
+		}
+	}
+	check(asking, "00", "002")
+	answer = &sdk.ElicitResult{Action: "decline"}
+	check(asking, "00", "00")
+	check(asking, "004", "004")
+	check(connected(t, run), "00", "00") // a client that cannot ask
+	if asked != 2 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+func TestEvery_tool_is_a_command_that_only_looks_but_record(t *testing.T) {
 	t.Parallel()
 	var called [][]string
 	session := connected(t, func(_ context.Context, args ...string) (string, string, int) {
@@ -44,7 +83,7 @@ func TestEvery_tool_is_a_command_that_only_looks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range tools.Tools {
-		if !tool.Annotations.ReadOnlyHint {
+		if tool.Annotations.ReadOnlyHint == (tool.Name == "record") {
 			t.Errorf("%s is not marked as one that only looks", tool.Name)
 		}
 		if tool.Name == "answer" || tool.Name == "trust" || tool.Name == "resume" || tool.Name == "run" {
@@ -63,6 +102,7 @@ func TestEvery_tool_is_a_command_that_only_looks(t *testing.T) {
 		{"brief", nil, "brief --"},
 		{"log", map[string]any{"run": "004", "step": "a"}, "log -- 004 a"},
 		{"preview", map[string]any{"run": "004"}, "resume --dry-run -- 004"},
+		{"record", map[string]any{"event": "finished", "what": "--all", "evidence": []string{"a.go", "-C/"}}, "record --evidence=a.go --evidence=-C/ -- finished --all"},
 	} {
 		result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: c.tool, Arguments: c.in})
 		if err != nil {
