@@ -37,6 +37,10 @@ type TimelineSpan struct {
 	Text  string `json:"text,omitempty" jsonschema:"why it ended like that, or what is asked"`
 	Usage *Usage `json:"usage,omitempty" jsonschema:"what the attempt used; absent if no agent was at work"`
 
+	// Recorded is when its end was put on record: of an attempt that was cut off that is
+	// when somebody found it.
+	Recorded time.Time `json:"-"`
+
 	question string
 	held     bool // its end was seen, To, and git could not commit what it left
 }
@@ -185,7 +189,7 @@ func (t *timeline) end(ev *Event, kind SpanKind, at time.Time) {
 	if !s.held && at.After(s.From) {
 		s.To = at
 	}
-	s.Kind, s.Lasts = kind, false
+	s.Kind, s.Lasts, s.Recorded = kind, false, ev.At
 	if ev.Kind != StepStarted {
 		s.Text, s.Usage, s.Agent = ev.Text, ev.Usage, cmp.Or(s.Agent, ev.Agent)
 	}
@@ -195,7 +199,7 @@ func (t *timeline) end(ev *Event, kind SpanKind, at time.Time) {
 func (t *timeline) wait(ev *Event, kind SpanKind, question string) {
 	for s := range t.lasting {
 		if s.Kind == kind && s.question == question && (question != "" || s.of == ev.Step) {
-			s.Lasts = false
+			s.Lasts, s.Recorded = false, ev.At
 			if s.To.IsZero() || ev.At.Before(s.To) {
 				s.To = ev.At
 			}
@@ -213,7 +217,7 @@ func (t *timeline) over(at time.Time) {
 		case s.To.IsZero() || at.Before(s.To):
 			s.To = at
 		}
-		s.Lasts = false
+		s.Lasts, s.Recorded = false, at
 	}
 }
 

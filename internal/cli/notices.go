@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"reprise"
 	"reprise/engine"
 	"reprise/internal/notify"
+	"reprise/internal/otlp"
 	"reprise/report"
 	"reprise/settings"
 )
@@ -29,6 +31,24 @@ func (s *job) notifies(set *settings.Settings) {
 		s.say("! " + plain(err.Error()) + "; this is told once")
 	}
 	s.notices, s.told = notify.Open(ways), map[string]bool{}
+}
+
+// traced has the spans of a run sent where the environment names a collector.
+func (s *job) traced(ref reprise.Ref) {
+	tender := s.tender(s.flags.upkeepFlags)
+	tender.Dir = s.root
+	read := func() (otlp.Run, error) {
+		h, err := tender.Log(&reprise.Run{Ref: ref})
+		if err != nil {
+			return otlp.Run{}, err
+		}
+		var events []reprise.Event
+		for _, e := range h.Entries {
+			events = append(events, e.Event)
+		}
+		return otlp.Run{Ref: ref, Timeline: reprise.TimelineOf(events, true, s.clock())}, nil
+	}
+	s.traces = otlp.Open(s.env, ownVersion().Version, s.clock(), read, func(err error) { s.say("! " + plain(err.Error()) + "; this is told once") })
 }
 
 // note tells a person who is elsewhere what the engine tells, where that needs them.

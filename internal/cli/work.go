@@ -19,6 +19,7 @@ import (
 	"reprise"
 	"reprise/engine"
 	"reprise/internal/notify"
+	"reprise/internal/otlp"
 	"reprise/internal/proc"
 	"reprise/internal/tui"
 	"reprise/project"
@@ -100,6 +101,8 @@ type job struct {
 	// notices tells a person who is elsewhere, nil for nobody; told are those that were sent.
 	notices *notify.Notifier
 	told    map[string]bool
+	// traces are sent where the environment names a collector, nil where it does not.
+	traces *otlp.Exporter
 }
 
 // work lets f work with signals in order: the first asks to stop, the second
@@ -309,6 +312,9 @@ func (s *job) tell(p engine.Progress) {
 	s.done[p.Run] = reprise.Progress{Done: p.Done, Total: p.Total, Skipped: p.Skipped}
 	s.mu.Unlock()
 	s.note(p)
+	if p.Kind == engine.Ended || p.Kind == engine.Resolved {
+		s.traces.Flush()
+	}
 	if s.json {
 		s.tellProgram(p)
 		return

@@ -18,8 +18,10 @@ import (
 // of it.
 func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	s.show(e, j)
+	s.traced(j.run.Ref)
 	sum, err := e.Resume(s.ctx, j.run.Ref, c)
 	s.hide()
+	s.traces.Close(sum != nil && sum.IsFinished())
 	if sum == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}

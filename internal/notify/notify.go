@@ -47,6 +47,8 @@ type Notifier struct {
 	done    chan struct{}
 	stop    context.CancelFunc
 	failed  sync.Once
+	mu      sync.Mutex
+	closed  bool
 }
 
 // Open makes a notifier; nil, which tells nobody, where no way is set.
@@ -70,19 +72,27 @@ func (n *Notifier) Send(notice report.Notice) {
 	if n == nil {
 		return
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return
+	}
 	select {
 	case n.notices <- notice:
 	default:
 	}
 }
 
-// Close waits a few seconds for what is under way, and ends the rest. Nothing may be sent
-// afterwards.
+// Close waits a few seconds for what is under way, and ends the rest. What is sent
+// afterwards is dropped.
 func (n *Notifier) Close() {
 	if n == nil {
 		return
 	}
+	n.mu.Lock()
+	n.closed = true
 	close(n.notices)
+	n.mu.Unlock()
 	timer := time.AfterFunc(last, n.stop)
 	<-n.done
 	timer.Stop()
