@@ -55,20 +55,21 @@ func (a *app) newWatch() *cobra.Command {
 // watcher is what is known of some projects while they are watched.
 type watcher struct {
 	*app
-	mu      sync.Mutex
-	found   *project.Judgement
-	apart   bool
-	problem string            // why the last look failed, "" if it did not
-	said    map[string]string // by run: how it stood when that was last told
-	docs    map[string]report.Run
-	recent  []string // the last lines, for the screen
-	live    bool     // there is a screen
+	mu       sync.Mutex
+	found    *project.Judgement
+	apart    bool
+	projects int               // how many are watched
+	problem  string            // why the last look failed, "" if it did not
+	said     map[string]string // by run: how it stood when that was last told
+	docs     map[string]report.Run
+	recent   []string // the last lines, for the screen
+	live     bool     // there is a screen
 }
 
 // watch tells how runs stand and what changes, until the context is over. The first look
 // must succeed; later ones that do not are told of.
 func (a *app) watch(ctx context.Context, dirs []string) error {
-	w := &watcher{app: a, said: map[string]string{}, docs: map[string]report.Run{}}
+	w := &watcher{app: a, projects: len(dirs), said: map[string]string{}, docs: map[string]report.Run{}}
 	found, apart, err := together(dirs, func(dir string) (*project.Judgement, error) {
 		return a.judge(ctx, dir, project.JudgeOptions{})
 	})
@@ -138,11 +139,11 @@ func (w *watcher) take(found *project.Judgement, apart bool, problem error) erro
 		d := found.Decisions[r]
 		key, text := r.Layout+"\x00"+r.Path, stands(r, d)
 		here[key] = true
-		if w.said[key] == text || first && !d.State.Open() {
-			w.said[key] = text
+		known := w.said[key] == text
+		w.said[key], w.docs[key] = text, report.NewJudged(r, d)
+		if known || first && (w.live || !d.State.Open()) { // a screen shows them in the table
 			continue
 		}
-		w.said[key], w.docs[key] = text, report.NewJudged(r, d)
 		if err := w.tell(w.docs[key], names[r], text, false); err != nil {
 			return err
 		}
@@ -152,10 +153,8 @@ func (w *watcher) take(found *project.Judgement, apart bool, problem error) erro
 			continue
 		}
 		delete(w.said, key)
-		if doc, told := w.docs[key]; told {
-			if err := w.tell(doc, doc.ID, "is no longer there", true); err != nil {
-				return err
-			}
+		if err := w.tell(w.docs[key], w.docs[key].ID, "is no longer there", true); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -224,7 +223,11 @@ func (w *watcher) frame(columns, rows int) []string {
 	p := w.page(w.out)
 	p.w, p.columns, p.apart = &text, columns, w.apart
 	shown, hidden := p.choose(w.found)
-	p.line("%s", p.paint(bold, fit(fmt.Sprintf("Watching %s: %s", plain(filepath.Base(w.found.Root)), w.sum()), columns)))
+	what := plain(filepath.Base(w.found.Root))
+	if w.apart {
+		what = count(w.projects, "project")
+	}
+	p.line("%s", p.paint(bold, fit("Watching "+what+": "+w.sum(), columns)))
 	if room := max(1, rows-8); len(shown) > room {
 		hidden = strings.TrimPrefix(hidden+"; "+count(len(shown)-room, "run")+" more", "; ")
 		shown = shown[:room]

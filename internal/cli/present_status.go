@@ -86,6 +86,9 @@ func byState(res *project.Judgement) []*reprise.Run {
 	return reprise.ByState(res.Runs, func(r *reprise.Run) reprise.State { return res.Decisions[r].State })
 }
 
+// leastNext is how many columns what comes next takes, at least.
+const leastNext = 16
+
 // row is one line of the table; the last cell takes what room is left.
 type row [8]string
 
@@ -130,6 +133,17 @@ func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
 	// On a narrow terminal the layout's name is what can be missed first.
 	if p.columns < 100 {
 		widths[colLayout] = 0
+	}
+	for _, c := range []int{colAge, colVerdict} { // then these, so that what comes next can be read
+		room := p.columns
+		for _, w := range widths {
+			if w > 0 {
+				room -= w + 2
+			}
+		}
+		if room < leastNext {
+			widths[c] = 0
+		}
 	}
 	p.line("%s", p.paint(bold, p.row(rows[0], widths)))
 	for i, r := range runs {

@@ -1,0 +1,164 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"reprise/internal/cli"
+)
+
+// screen is the program on the screen of a real terminal, tmux.
+type screen struct {
+	t             *testing.T
+	socket        string
+	columns, rows int
+}
+
+// onScreen starts the program in a terminal of this size. What it prints at its end stays,
+// with its exit code below.
+func onScreen(t *testing.T, dir string, columns, rows int, env []string, args ...string) *screen {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not here: the screens are not looked at")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, err := os.MkdirTemp("", "tm") // the path of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{t, filepath.Join(place, "s"), columns, rows}
+	t.Cleanup(func() {
+		_, _ = s.tmux("kill-server")
+		os.RemoveAll(place)
+	})
+	start := []string{"-f", os.DevNull, "new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-c", dir}
+	for _, v := range append([]string{"REPRISE_TEST_PROGRAM=1", "TERM=tmux-256color", "LC_ALL=C.UTF-8", "HOME=" + place, "GIT_CONFIG_GLOBAL=" + os.DevNull, "CI="}, env...) {
+		start = append(start, "-e", v)
+	}
+	script := `"$0" "$@"; echo "[ended with $?]"; exec sleep 1000`
+	start = append(start, ";", "set", "-g", "status", "off")
+	start = append(start[:len(start)-5], append([]string{"sh", "-c", script, self}, append(args, start[len(start)-5:]...)...)...)
+	if out, err := s.tmux(start...); err != nil {
+		t.Fatalf("tmux: %v: %s", err, out)
+	}
+	return s
+}
+
+func (s *screen) tmux(args ...string) (string, error) {
+	cmd := exec.Command("tmux", append([]string{"-u", "-S", s.socket}, args...)...)
+	cmd.Env = append(os.Environ(), "TMUX=", "LC_ALL=C.UTF-8")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func (s *screen) keys(keys ...string) {
+	s.t.Helper()
+	if out, err := s.tmux(append([]string{"send-keys"}, keys...)...); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// shows waits until all of the texts are on the screen at once, and holds that nothing is
+// wider than it.
+func (s *screen) shows(wants ...string) string {
+	s.t.Helper()
+	deadline, _ := s.t.Deadline()
+	for {
+		text, err := s.tmux("capture-pane", "-p")
+		if err != nil {
+			s.t.Fatalf("%v: %s", err, text)
+		}
+		missing := ""
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				missing = want
+			}
+		}
+		if missing == "" {
+			for line := range strings.Lines(text) {
+				if n := cli.Width(strings.TrimRight(line, "\n")); n > s.columns {
+					s.t.Errorf("%d columns: %q", n, line)
+				}
+			}
+			s.t.Logf("%dx%d:\n%s", s.columns, s.rows, strings.TrimRight(text, "\n"))
+			return text
+		}
+		if strings.Contains(text, "[ended with") || !deadline.IsZero() && time.Until(deadline) < 10*time.Second {
+			s.t.Fatalf("%q is not shown:\n%s", missing, text)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// Issue 17: every screen at 80 by 24 and at 120 by 40, as a terminal shows it.
+func TestScreens(t *testing.T) {
+	t.Parallel()
+	dir, dated := examplesCopy(t), append([]string{"PAGER="}, fixedNow...)
+	home := t.TempDir()
+	worked := shop(t, askingFlow)
+	if err := os.WriteFile(filepath.Join(worked, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, worked, home, 12, "run", "flow.yaml", "--trust", "--id", "t")
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		for name, look := range map[string]func(t *testing.T){
+			"picker": func(t *testing.T) {
+				s := onScreen(t, dir, size[0], size[1], dated)
+				s.shows("Resume which run?", "› ◐ EPIC-2")
+				s.keys("004")
+				s.shows("match: 004", "› ◐ 004")
+				s.keys("Space") // looks before it leaps
+				s.shows("Build 004-remove-secrets-from-config", "CAUTION")
+				s.keys("Escape")
+				s.shows("match: 004")
+				s.keys("Enter")
+				s.shows("Your choice (1-")
+				s.keys("Enter")
+				s.shows("Nothing was started.", "[ended with 12]")
+			},
+			"check": func(t *testing.T) {
+				s := onScreen(t, dir, size[0], size[1], dated, "check", "003")
+				s.shows("NEEDS A DECISION", "[ended with 12]")
+			},
+			"pager": func(t *testing.T) {
+				if _, err := exec.LookPath("less"); err != nil {
+					t.Skip("less is not here")
+				}
+				s := onScreen(t, dir, size[0], size[1], dated, "check", "004", "--full")
+				if strings.Contains(s.shows("Build 004-remove-secrets-from-config"), "[ended") {
+					t.Error("it did not wait")
+				}
+				s.keys("q")
+				s.shows("[ended with 10]")
+			},
+			"watch": func(t *testing.T) {
+				s := onScreen(t, worked, size[0], size[1], nil, "watch", ".", dir)
+				text := s.shows("Watching 2 projects", "◇ waiting", "Ship it?", "Ctrl-C leaves")
+				if strings.Count(text, "Watching") != 1 {
+					t.Errorf("it is drawn twice:\n%s", text)
+				}
+				s.keys("C-c")
+				if text := s.shows("[ended with 0]"); strings.Contains(text, "Watching") {
+					t.Errorf("something of it stays:\n%s", text)
+				}
+			},
+			"timeline": func(t *testing.T) {
+				s := onScreen(t, worked, size[0], size[1], nil, "log", "t", "--timeline")
+				s.shows("t, 2 steps in ", "build", "█", "◇", "waiting for a person", "[ended with 0]")
+			},
+		} {
+			t.Run(fmt.Sprintf("%s %dx%d", name, size[0], size[1]), func(t *testing.T) {
+				t.Parallel()
+				look(t)
+			})
+		}
+	}
+}
