@@ -87,7 +87,7 @@ function update(old, next) {
     Object.assign(old.dataset, next.dataset);
     return;
   }
-  const skip = kept[old.nodeName] ?? [];
+  const skip = old.type === "hidden" ? [] : kept[old.nodeName] ?? [];
   for (const { name } of [...old.attributes]) if (!next.hasAttribute(name) && !skip.includes(name)) old.removeAttribute(name);
   for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value && !skip.includes(name)) old.setAttribute(name, value);
   if (old.nodeName !== "TEXTAREA") patch(old, next);
