@@ -97,6 +97,9 @@ func (t *timeline) add(ev *Event) {
 		t.To = ev.At
 	}
 	switch ev.Kind {
+	case RunResumed:
+		t.left()
+		return
 	case StepStarted:
 		t.end(ev, SpanCutOff, t.alive)
 		t.wait(ev, SpanLimit, "")
@@ -203,6 +206,16 @@ func (t *timeline) wait(ev *Event, kind SpanKind, question string) {
 			if s.To.IsZero() || ev.At.Before(s.To) {
 				s.To = ev.At
 			}
+		}
+	}
+}
+
+// left tells of attempts without an end that nobody was at work on them any longer when
+// the run was taken up again: they ended when they were last seen.
+func (t *timeline) left() {
+	for s := range t.lasting {
+		if s.Kind == SpanWorking && !s.held {
+			s.To, s.held = t.alive, true
 		}
 	}
 }

@@ -37,6 +37,14 @@ func TestA_timeline_tells_when_what_was_worked_on_or_waited_for(t *testing.T) {
 				at(41, Event{Kind: StepStarted, Step: "a", Attempt: 3}), at(45, Event{Kind: StepFinished, Step: "a", Attempt: 3}),
 			}, false, "a: failed 1-3; cut-off 4-6; finished 41-45",
 		},
+		"two that were cut off by one kill ended then, whichever was settled first": {
+			[]Event{
+				begun, at(1, Event{Kind: StepStarted, Step: "a", Attempt: 1}), at(2, Event{Kind: StepStarted, Step: "b", Attempt: 1}), at(40, Event{Kind: RunResumed}),
+				at(40, Event{Kind: StepResolved, Step: "a", Attempt: 1, Outcome: "rerun"}), at(40, Event{Kind: StepReset, Step: "a", Attempt: 1}),
+				at(41, Event{Kind: StepStarted, Step: "a", Attempt: 2}), at(41, Event{Kind: StepResolved, Step: "b", Attempt: 1, Outcome: "rerun"}),
+				at(41, Event{Kind: StepReset, Step: "b", Attempt: 1}), at(45, Event{Kind: StepFinished, Step: "a", Attempt: 2}),
+			}, false, "a: cut-off 1-2; finished 41-45\nb: cut-off 2-2",
+		},
 		"work that landed before the kill ended when it was last seen": {
 			[]Event{
 				begun, at(1, Event{Kind: StepStarted, Step: "a", Attempt: 1}), at(2, Event{Kind: SessionKnown, Step: "a", Attempt: 1, Agent: "s"}), at(40, Event{Kind: RunResumed}),

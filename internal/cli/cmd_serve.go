@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,9 @@ import (
 	"reprise/journal"
 	"reprise/project"
 )
+
+// servedMemory is what a server that shows thousands of runs should get by with.
+const servedMemory = 150 << 20
 
 type serveFlags struct {
 	listen  string
@@ -71,6 +75,8 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 			return err
 		}
 	}
+	debug.SetGCPercent(200) // it stays, beside whatever the machine is there for
+	debug.SetMemoryLimit(servedMemory)
 	l, err := web.Listen(flags.listen)
 	if has[*web.AddressError](err) {
 		return misuse("--listen %w", err)

@@ -15,8 +15,9 @@ import (
 const (
 	everyWorking = time.Second
 	everyIdle    = 15 * time.Second
-	rest         = 3   // times as long as a look took nothing is looked at
-	idleShare    = 300 // of the time, one part of this at most is spent looking
+	rest         = 3 // times as long as a look took nothing is looked at
+	everyLong    = 3 * time.Minute
+	idleShare    = 150 // of the time, one part of this at most is spent looking
 	beatEvery    = 3 * time.Second
 	writeTime    = 10 * time.Second
 	mostStreams  = 64
@@ -74,7 +75,7 @@ func (s *Server) follow(r *http.Request, content func(*http.Request) (frame, err
 		}
 		folders.Add(f.folders...)
 		if folders.Every = everyWorking; !f.working {
-			folders.Every = max(everyIdle, idleShare*time.Since(began))
+			folders.Every = min(max(everyIdle, idleShare*time.Since(began)), everyLong)
 		}
 		if !folders.Wait(r.Context()) {
 			return
