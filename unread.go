@@ -12,14 +12,16 @@ import (
 
 // Load reads one run by its layout, by one rule: what could not be read is unknown.
 // A file or folder that the layout asked for and could not use blocks the run and is
-// listed in Unread, unless the step that comes next makes it anyway; the run is else as
-// the files that could be read tell it.
+// listed in Unread, unless the step that comes next makes it anyway, and so does the file
+// of an open step that cannot be opened; the run is else as the files that could be read
+// tell it.
 func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 	seen := &witness{FS: fsys}
 	r, err := l.Load(seen, ref)
 	if err != nil {
 		return nil, err
 	}
+	seen.tryOpen(r)
 	slices.SortFunc(seen.unread, func(a, b Finding) int { return cmp.Compare(a.Source.File, b.Source.File) })
 	for _, lost := range seen.unread {
 		if r.Remade(lost.Source.File) {
@@ -112,6 +114,24 @@ func (w *witness) Unread(f Finding) {
 	defer w.mu.Unlock()
 	if !slices.ContainsFunc(w.unread, func(g Finding) bool { return g.Source.File == f.Source.File }) {
 		w.unread = append(w.unread, f)
+	}
+}
+
+// tryOpen opens the files of steps that are still to be done: whoever does them reads
+// what they are about there.
+func (w *witness) tryOpen(r *Run) {
+	tried := map[string]bool{r.Path: true, "": true}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Status.Closed() || tried[s.Path] || !fs.ValidPath(s.Path) {
+			continue
+		}
+		tried[s.Path] = true
+		if info, err := w.Stat(s.Path); err == nil && info.Mode().IsRegular() {
+			if f, err := w.Open(s.Path); err == nil {
+				f.Close()
+			}
+		}
 	}
 }
 

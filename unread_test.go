@@ -3,6 +3,7 @@ package reprise
 import (
 	"io/fs"
 	"testing"
+	"testing/fstest"
 )
 
 type oneFile struct {
@@ -42,6 +43,46 @@ func TestABlockedFileIsMadeReadableOrRepairedFirst(t *testing.T) {
 		d := Next(r, Observed{}, Policy{})
 		if got := d.Options(r); len(got) == 0 || got[0].Key != c.first {
 			t.Errorf("%s: options %v, want %s first", c.path, got, c.first)
+		}
+	}
+}
+
+type stepFile struct {
+	Layout
+	fs.FS
+}
+
+func (l stepFile) Open(name string) (fs.File, error) {
+	if name == "tasks/T004.md" {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return l.FS.Open(name)
+}
+
+func (l stepFile) Load(_ fs.FS, ref Ref) (*Run, error) {
+	return &Run{Ref: ref, State: Interrupted, Steps: []Step{
+		{ID: "T001", Status: Done, Path: "tasks/T001.md"}, {ID: "T003", Status: Pending, Path: "tasks/T003.md"},
+		{ID: "T004", Status: Pending, Path: "tasks/T004.md"}, {ID: "T005", Status: Pending, Path: "tasks/T005.md"},
+	}}, nil
+}
+
+// The file of a step that is still to be done is opened, though its layout needs nothing
+// of it: what cannot be read is unknown, and one that is missing is another matter.
+// (issue 15, row 1)
+func TestTheFileOfAnOpenStepThatCannotBeOpenedMakesTheStepUnknown(t *testing.T) {
+	files := fstest.MapFS{"tasks/T003.md": {}, "tasks/T004.md": {}}
+	l := stepFile{FS: files}
+	r, err := Load(l, l, Ref{Path: "run"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Doubt()
+	if len(r.Unread) != 1 || r.Unread[0] != "tasks/T004.md" || len(r.Findings) != 1 || r.Findings[0].Severity != Blocking {
+		t.Errorf("unread %q, findings %+v", r.Unread, r.Findings)
+	}
+	for i, want := range []Status{Done, Pending, Unknown, Pending} {
+		if got := r.Steps[i].Status; got != want {
+			t.Errorf("%s is %s, want %s", r.Steps[i].ID, got, want)
 		}
 	}
 }
