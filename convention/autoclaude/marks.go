@@ -147,7 +147,7 @@ func (l *loader) readApproval() {
 	m := &l.marks
 	if f, ok := l.find("review_state.json"); ok {
 		m.review = f.At(0)
-		if n := f.JSON(); n != nil && n.Kind == doc.Map {
+		if n := f.JSON().Object("approved", "approved_at", "feedback", "spec_hash", "review_count"); n != nil {
 			m.approved, m.reviewed = n.Get("approved").Bool()
 			if at := n.Get("approved"); at != nil {
 				m.review = at.Source()
@@ -159,8 +159,8 @@ func (l *loader) readApproval() {
 	if !ok {
 		return
 	}
-	n := f.JSON()
-	if n == nil || n.Kind != doc.Map {
+	n := f.JSON().Object()
+	if n == nil {
 		return
 	}
 	m.require, _ = n.Get("requireReviewBeforeCoding").Bool()

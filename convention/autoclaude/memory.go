@@ -49,7 +49,7 @@ func (l *loader) readMemory() {
 // the later one that keeps a bare list of failures per item.
 func (l *loader) readAttempts() {
 	f := l.open(historyLog)
-	root := f.JSON()
+	root := f.JSON().Object("subtasks", "chunks", "stuck_subtasks", "stuck_chunks", "stuckSubtasks", "metadata")
 	m := &l.memory
 	m.at = f.At(0)
 	for _, key := range []string{"subtasks", "chunks"} {
@@ -112,7 +112,7 @@ func (m *memory) add(field doc.Field) {
 }
 
 func (l *loader) readCommits() {
-	root := l.open(commitsLog).JSON()
+	root := l.open(commitsLog).JSON().Object("commits", "last_good_commit", "metadata")
 	m := &l.memory
 	for _, n := range root.Get("commits").List() {
 		id, hash := itemID(n), n.Get("hash", "commit", "sha").Str()

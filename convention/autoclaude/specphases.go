@@ -94,8 +94,8 @@ func (l *loader) wantedPhases() []string {
 	if !ok {
 		return nil
 	}
-	n := f.JSON()
-	if n == nil || n.Kind != doc.Map {
+	n := f.JSON().Object()
+	if n == nil {
 		return nil
 	}
 	if list := n.Get("recommended_phases").Strs(); len(list) > 0 {

@@ -26,8 +26,8 @@ func (l *loader) compareStatusFile() {
 		if !f.Exists() {
 			continue
 		}
-		n := f.JSON()
-		if n == nil || n.Kind != doc.Map || n.Get("spec").Str() != l.run.ID {
+		n := f.JSON().Object("spec", "active", "state")
+		if n.Get("spec").Str() != l.run.ID {
 			continue
 		}
 		l.compareStatus(n)

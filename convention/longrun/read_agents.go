@@ -57,8 +57,8 @@ func readAgents(r *doc.Reader, run *reprise.Run, dir string) *agents {
 	a := &agents{}
 	f := r.Open(path.Join(dir, "agent-history.json"))
 	a.file, a.exists = f.Path, f.Exists()
-	if n := f.JSON(); n != nil {
-		a.read, a.list = n.Kind == doc.Map, ledger.Root(f, n).In("entries", "agents")
+	if n := f.JSON().Object("entries", "agents", "version"); n != nil {
+		a.read, a.list = true, ledger.Root(f, n).In("entries", "agents")
 		for i, item := range n.Get("entries", "agents").List() {
 			if item.IsNull() || item.Kind != doc.Map {
 				f.Report(reprise.Warning, reprise.CodeWrongType, n.Line, "an entry of the history is not a map; it is left out", "")

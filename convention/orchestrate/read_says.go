@@ -229,11 +229,7 @@ func (l *loader) gate(name string) *doc.Node {
 	if !f.OK() {
 		return nil
 	}
-	n := f.YAML()
-	if n == nil || n.Kind != doc.Map {
-		return nil
-	}
-	return n
+	return f.YAML().Object()
 }
 
 // storyInGate finds the verdict on one story in the gate of its epic. A gate

@@ -124,7 +124,7 @@ func (l *loader) fromIndex(ix *index) []*part {
 
 // decideLoop sets state, phase, steps and what comes next.
 func (l *loader) decideLoop(ix *index, p *part) {
-	if !ix.file.OK() || (!ix.specSection && !ix.status.given() && !ix.filled && len(ix.workflows) == 0 && !ix.currentPhase.given()) {
+	if !ix.file.OK() || !ix.tellsStanding() {
 		p.state, p.reason = reprise.Unreadable, "index.md does not say where the loop stands"
 		if ix.file.OK() {
 			ix.file.Report(reprise.Blocking, reprise.CodeUnreadable, 0, "holds no loop state, no gaps and no questions", "restore the file from version control, or start fresh")

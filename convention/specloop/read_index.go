@@ -20,7 +20,6 @@ type index struct {
 
 	id, description value
 	created         value
-	filled          bool // some field of the file holds more than the template
 
 	status, reason   value
 	iteration, stale counter
@@ -411,7 +410,12 @@ func (ix *index) readRest(md *doc.Markdown) {
 		ix.stamp(value{c.get("Timestamp"), c.line()})
 	}
 	ix.stamp(field(md.All(), "last_sync"))
-	ix.filled = ix.id.given() || ix.status.given() || ix.description.given() || len(ix.gaps) > 0 || len(ix.questions) > 0
+}
+
+// tellsStanding reports whether anything in the file says how far the loop came. Its
+// title and its documents do not: the file was cut off behind them.
+func (ix *index) tellsStanding() bool {
+	return ix.specSection || ix.status.given() || ix.currentPhase.given() || len(ix.workflows)+len(ix.gaps)+len(ix.questions)+len(ix.history) > 0
 }
 
 // link joins questions and gaps in both directions and settles which answers

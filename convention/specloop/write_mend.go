@@ -3,6 +3,7 @@ package specloop
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +25,8 @@ func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 	}
 	l := newLoader(fsys, r.Ref)
 	ix := l.readIndex()
-	if ix == nil || !ix.file.OK() || ix.damaged {
-		return nil, nil
+	if ix == nil || !ix.file.OK() || ix.damaged || slices.Contains(r.Unread, ix.file.Path) {
+		return nil, nil // what is cut off is brought back; no rule tells what stood there
 	}
 	load := func(fsys fs.FS) *reprise.Run { return newLoader(fsys, r.Ref).load() }
 	var proposals []ledger.Proposal

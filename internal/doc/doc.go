@@ -338,6 +338,12 @@ func (f *File) Report(sev reprise.Severity, code string, line int, message, hint
 // Lost reports that what the file holds is unknown, from a line on or as a whole.
 func (f *File) Lost(code string, line int, message, hint string) {
 	f.Report(reprise.Warning, code, line, message, hint)
+	f.unread(code, line, message, hint)
+}
+
+// unread tells who loads the run that what the file holds is unknown, and leaves it to
+// the layout to say more of it.
+func (f *File) unread(code string, line int, message, hint string) {
 	if f.r.witness != nil {
 		f.r.witness.Unread(reprise.Finding{Code: code, Message: message, Source: f.At(line), Hint: hint})
 	}

@@ -30,6 +30,9 @@ func (f *File) JSON() *Node {
 			"the write may have been cut off; look for a second copy or a backup")
 		return nil
 	}
+	if !utf8.Valid(f.Data) { // a key may be among them, and what stands below it is then not found
+		f.unread(reprise.CodeUnreadable, 0, "bytes stand in it that are no UTF-8", "look for a second copy or a backup, or save it as UTF-8")
+	}
 	return n
 }
 

@@ -2,6 +2,8 @@ package doc
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -33,9 +35,10 @@ type Line struct {
 // nulBytes is what a file is that a power cut left without its content.
 const nulBytes = "NUL bytes in the file, as a power cut leaves them"
 
-// Markdown reads the file as Markdown. Every text is Markdown, so nothing can
-// be wrong with it but NUL bytes, and lines and cells without end, of which none is
-// read. It returns nil if the file was not read.
+// Markdown reads the file as Markdown. Every text is Markdown: nothing of it is left
+// out but lines and cells without end. What the file told is unknown where it is empty,
+// holds NUL bytes or another format, or ends in the middle of a line. It returns nil if
+// the file was not read.
 func (f *File) Markdown() *Markdown {
 	if !f.ok {
 		return nil
@@ -50,6 +53,9 @@ func (f *File) Markdown() *Markdown {
 		} else {
 			f.Lost(reprise.CodeUnreadable, lineAt(f.Data, i), nulBytes, hint)
 		}
+	}
+	if why := f.cutMarkdown(); why != "" {
+		f.unread(reprise.CodeUnreadable, 0, why, "the write may have been cut off; look for a second copy or a backup")
 	}
 	m := &Markdown{}
 	data, offset, no := f.Data, 0, 1
@@ -72,6 +78,27 @@ func (f *File) Markdown() *Markdown {
 	}
 	m.cut(data, offset, no)
 	return m
+}
+
+// cutMarkdown tells why a text cannot be all of a document, "" if it can. Who writes a
+// line writes its end; one without is taken for cut off where it leaves something open.
+func (f *File) cutMarkdown() string {
+	text := bytes.TrimSpace(bytes.TrimPrefix(f.Data, bom))
+	switch {
+	case len(text) == 0:
+		return "the file is empty"
+	case json.Valid(text):
+		return "the file holds JSON where Markdown belongs"
+	case bytes.HasSuffix(f.Data, []byte("\n")):
+		return ""
+	}
+	last := string(text[bytes.LastIndexByte(text, '\n')+1:])
+	open := strings.HasPrefix(last, "#") || strings.HasPrefix(last, "|") && !strings.HasSuffix(last, "|") ||
+		strings.Count(last, "`")%2 != 0 || strings.Count(last, "**")%2 != 0 || strings.Count(last, "[") > strings.Count(last, "]")
+	if !open {
+		return ""
+	}
+	return fmt.Sprintf("the file ends in the middle of a line: %q", Clip(last, 40))
 }
 
 func (f *File) frontNode(block []byte, no int) *Node {

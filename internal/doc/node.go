@@ -2,6 +2,7 @@ package doc
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,6 +82,24 @@ func (n *Node) Get(keys ...string) *Node {
 		}
 	}
 	return nil
+}
+
+// Object gives the map that a whole document is. Anything else, and a map that has
+// entries and none of the known keys, is another document in its place: what stood there
+// is lost, and the result is nil.
+func (n *Node) Object(known ...string) *Node {
+	if n == nil {
+		return nil
+	}
+	if n.Kind != Map {
+		n.wrong(aMap)
+		return nil
+	}
+	if len(known) > 0 && len(n.Keys) > 0 && !slices.ContainsFunc(known, n.Has) {
+		n.file.Lost(reprise.CodeUnreadable, n.Line, "holds nothing that such a file says: none of "+strings.Join(known, ", "), "look at the file by hand; git may hold an earlier version of it")
+		return nil
+	}
+	return n
 }
 
 // Has reports whether the map has the key, whatever its value.
