@@ -46,6 +46,18 @@ func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 	return r, nil
 }
 
+// Lose marks a file or folder that is not there as unread: something else proves that it
+// was, and what it told is unknown. Layouts call it while they load the run.
+func (r *Run) Lose(file, message, hint string) {
+	if slices.Contains(r.Unread, file) {
+		return
+	}
+	r.Unread = append(r.Unread, file)
+	r.Report(Finding{
+		Code: CodeUnreadable, Severity: Blocking, Subject: path.Base(file), Source: Source{File: file}, Message: message, Hint: hint,
+	})
+}
+
 // permit says how a file or folder that may not be read is made readable. Only a path
 // that means the same in every shell is made part of a command.
 func permit(file string) string {

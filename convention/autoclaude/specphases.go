@@ -132,6 +132,9 @@ func (l *loader) decideSpec() {
 			begun = true
 		}
 	}
+	if l.plan == nil && len(l.memory.order)+len(l.memory.commits) > 0 {
+		l.lostPlan("records of attempts and commits")
+	}
 	s := &r.Steps[next] // planning is never closed here
 	reason := "no plan yet: the next step is to " + s.Title
 	if l.plan != nil {
@@ -172,6 +175,14 @@ func (l *loader) decideSpec() {
 	r.Next = []reprise.Unit{s.Unit("its file is the first one missing")}
 	if s.Status == reprise.Unknown {
 		r.Next[0].Reason = "its file is there but cannot be read"
+	}
+}
+
+// lostPlan reports a plan that is not there although something tells of work on its items:
+// it was lost, and planning again would do that work again.
+func (l *loader) lostPlan(proof string) {
+	if at, there := l.pathOf(planFile); !there { // else it is said why it could not be read
+		l.run.Lose(at, "is missing, and "+proof+" tell of work on its items: what is done is unknown", "bring it back, from git or a backup, or discard this work and start fresh")
 	}
 }
 

@@ -50,6 +50,9 @@ func (l *loader) compareStatus(n *doc.Node) {
 			Hint:    "look for the worktree of branch " + strconv.Quote("auto-claude/"+doc.Clip(r.ID, 60)),
 		})
 	}
+	if completed > 0 && l.plan == nil {
+		l.lostPlan("the counts in " + statusFile)
+	}
 	last := n.Get("last_update")
 	if active, _ := n.Get("active").Bool(); active {
 		code, message := reprise.CodeOwnerMarker, statusFile+" says that somebody is at work on it"

@@ -156,7 +156,11 @@ func (m *model) answered(answer, shown kind) bool {
 	if yes, known := b.truth("approved"); known {
 		return yes
 	}
-	return strings.HasPrefix(doc.Fold(b.text("response", "decision", "choice", "user_response", "answer", "result")), "approve")
+	switch doc.Fold(b.text("response", "decision", "choice", "user_response", "answer", "result")) {
+	case "approve", "approved", "approve bootstrap", "approve all", "approve and continue":
+		return true
+	}
+	return false // a sentence may say anything: the gate is shown again
 }
 
 // ended reports whether the run has an end on record that still holds.
@@ -262,7 +266,13 @@ func (m *model) goBack(u reprise.Unit) {
 		return
 	}
 	m.state(reprise.Interrupted, "it goes on with %q: %s", u.ID, u.Reason)
-	if !m.lost(u.ID) || m.r.Exists(u.Path) {
+	if !m.lost(u.ID) {
+		return
+	}
+	if f := m.r.Open(u.Path); f.Exists() {
+		if f.OK() && blank(f.Data) {
+			f.Lost(reprise.CodeUnreadable, 0, "has no content, although the run went beyond it", "bring it back, from git or a backup; remove it if the "+u.Role+" is to make it again")
+		}
 		return
 	}
 	m.r.Report(reprise.Finding{

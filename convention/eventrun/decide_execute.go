@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/internal/doc"
 )
 
 // execute offers the tasks that may be started: dependencies done, itself not
@@ -16,6 +17,7 @@ func (m *model) execute() {
 		m.state(reprise.Unreadable, "no event could be read, so that it is not known which tasks are done")
 		return
 	}
+	m.checkLogs()
 	bootOpen := false
 	for _, s := range m.steps {
 		bootOpen = bootOpen || isBootstrap(s.ID) && !s.Status.Closed()
@@ -46,6 +48,27 @@ func (m *model) execute() {
 		return
 	}
 	m.state(reprise.Interrupted, "%s", m.standing(m.run.Next[0].ID))
+}
+
+// checkLogs reports logs that must have been there: of a run that was approved, whoever
+// begins it writes one, and of a task that the verifier's own log calls verified, whoever
+// made it.
+func (m *model) checkLogs() {
+	dir := path.Join(m.dir, "events")
+	const hint = "bring the log back, from git or a backup"
+	counts := slices.ContainsFunc(m.states, func(led stateFile) bool { return led.done > 0 })
+	if len(m.files) == 0 && (counts || len(m.states) == 0 && m.docs["constitution.md"].there() && !m.small()) {
+		m.run.Lose(dir, "there is no log of the run, though it was approved: which tasks are done is unknown", hint)
+		return
+	}
+	for _, s := range m.steps {
+		t := s.events
+		if t == nil || t.kind != taskDone || t.attempts() > 0 || t.made || path.Base(path.Dir(m.sourceOf(t.last).File)) != "verifier" {
+			continue
+		}
+		m.run.Lose(dir, fmt.Sprintf("the verifier calls %s verified, and no log tells that it was taken or made: a log is missing, and what it told is unknown", doc.Clip(s.ID, 60)), hint)
+		return
+	}
 }
 
 // standing says where the run stands with this task at the front.

@@ -184,7 +184,11 @@ func (m *model) judge(s *step) {
 		case taskImplemented:
 			s.Role = "verifier"
 		case taskUnknown:
-			m.unknownWord(s.ID, t.word.text, m.sourceOf(t.last))
+			what := "has no meaning here"
+			if t.word.damaged {
+				what = "stands in a damaged place"
+			}
+			m.unknownWord(s.ID, t.word.text, what, m.sourceOf(t.last))
 		}
 	}
 	if s.node == nil || s.node.status == "" {
@@ -201,7 +205,7 @@ func (m *model) judge(s *step) {
 			s.Role = "verifier"
 		}
 		if c.Status == reprise.Unknown {
-			m.unknownWord(s.ID, s.node.status, c.Source)
+			m.unknownWord(s.ID, s.node.status, "has no meaning here", c.Source)
 		}
 	} else if drifts(s.Status, c.Status) {
 		m.r.Report(reprise.Finding{
@@ -222,10 +226,10 @@ func drifts(events, graph reprise.Status) bool {
 	return graph != reprise.Pending && (graph != reprise.InProgress || events == reprise.Pending)
 }
 
-func (m *model) unknownWord(id, word string, at reprise.Source) {
+func (m *model) unknownWord(id, word, what string, at reprise.Source) {
 	m.r.Report(reprise.Finding{
 		Code: reprise.CodeUnknownStatus, Severity: reprise.Warning, Subject: id, Source: at,
-		Message: fmt.Sprintf("%q says something about task %s that has no meaning here; what the task is stays unknown", doc.Clip(word, 60), doc.Clip(id, 60)),
+		Message: fmt.Sprintf("%q says something about task %s that %s; what the task is stays unknown", doc.Clip(word, 60), doc.Clip(id, 60), what),
 		Hint:    "look at the task's work and record what it is",
 	})
 }

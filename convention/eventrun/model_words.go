@@ -177,6 +177,8 @@ type word struct {
 	claim bool
 	// back marks a task taken back: what was made of it before is not enough.
 	back bool
+	// damaged marks a word of a line or file that is not whole.
+	damaged bool
 }
 
 func newWord(text string) *word {
@@ -215,5 +217,5 @@ func (w *word) doubted() *word {
 		}
 		return k
 	}
-	return &word{text: w.text, kind: weaker(w.kind), bare: weaker(w.bare), claim: w.claim, back: w.back}
+	return &word{text: w.text, kind: weaker(w.kind), bare: weaker(w.bare), claim: w.claim, back: w.back, damaged: true}
 }

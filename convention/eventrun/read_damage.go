@@ -15,10 +15,9 @@ type damage struct {
 	kept   []reprise.Finding
 	counts map[string]int
 	nuls   bool // NUL bytes stand in it
-	// told tells that a line has the type, the task or the time of an event, replaced that
-	// a line is whole and no event at all.
-	told, replaced bool
-	refused        string // why it could not be read, or not wholly; "" if it was
+	// told tells that a line has the type, the task or the time of an event.
+	told    bool
+	refused string // why it could not be read, or not wholly; "" if it was
 }
 
 // keptPerCode leaves room for the closing line within what a Reader lists.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -126,16 +127,14 @@ func (lr *logReader) read(file int32, name string) *damage {
 		in.Close()
 		lr.damage.refused = fmt.Sprintf("larger than %d MiB, not read", maxLog>>20)
 	default:
-		before := lr.events
 		lr.stream(in)
 		in.Close()
 		switch {
-		case lr.damage.told:
+		case lr.damage.refused != "":
 		case lr.damage.nuls:
-			// How many events stood there, nobody can tell.
-			lr.damage.refused = "holds no event, only what a power cut leaves"
-		case lr.damage.replaced || lr.events != before:
-			lr.damage.refused = "holds no event: something else was written in its place"
+			lr.damage.refused = "NUL bytes stand in it, as a power cut leaves them: how many events stood there is unknown"
+		case !lr.damage.told:
+			lr.damage.refused = "holds no event, and who begins a log writes one"
 		}
 	}
 	if lr.untimed > 0 {
@@ -294,10 +293,29 @@ func (lr *logReader) salvage(text []byte, no int, torn bool) {
 	}
 	if err != io.EOF {
 		lr.damage.nuls = lr.damage.nuls || bytes.IndexByte(text, 0) >= 0
-		lr.damage.replaced = lr.damage.replaced || errors.Is(err, errNoEvent)
+		lr.cutEvent(text[min(int(dec.InputOffset()), len(text)):], no, sub)
 		lr.wrong(reprise.CodeDamagedLine, no, explain(text, err, torn), "the write was probably cut off; only this line is lost")
 	} else if !tidy {
 		lr.untidy(no)
+	}
+}
+
+// What can be told from a damaged line: the type of its event and the task it is about.
+var (
+	cutType = regexp.MustCompile(`"(?:event_type|type|event)"\s*:\s*"([^"\\]+)"`)
+	cutTask = regexp.MustCompile(`"(?:task_id|taskId|task)"\s*:\s*"([^"\\]+)"`)
+)
+
+// cutEvent takes what is left of a damaged event into account. It has no power to finish
+// its task, but what the task is can no longer be told without it.
+func (lr *logReader) cutEvent(text []byte, no, sub int) {
+	kind, id := cutType.FindSubmatch(text), cutTask.FindSubmatch(text)
+	if kind == nil || id == nil {
+		return
+	}
+	w := newWord(string(kind[1])).doubted()
+	if kd := w.meaning(true); kd.aboutTask() {
+		lr.task(bytes.TrimSpace(id[1])).record(key{lr.now, lr.file, int32(no), int32(sub)}, w, kd, nil)
 	}
 }
 
