@@ -37,7 +37,8 @@ func wide(n int, rnd *rand.Rand) fstest.MapFS {
 		tasks = append(tasks, t)
 	}
 	graph, _ := json.Marshal(map[string]any{"tasks": tasks})
-	return project("task-graph.json", string(graph))
+	const begun = `{"event_type":"run-started","timestamp":"2026-01-15T09:00:00Z"}` + "\n"
+	return project("task-graph.json", string(graph), "events/orchestrator/20260115-0900.jsonl", begun)
 }
 
 func change(t *testing.T, fsys fstest.MapFS, edits []reprise.Edit) {
