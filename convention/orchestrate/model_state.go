@@ -375,15 +375,43 @@ func (lp loop) behind(e loopEntry) bool {
 
 // verdict gives the meaning of a review's verdict.
 func verdict(word string) reprise.Status {
-	switch f := doc.Fold(word); {
-	case f == "":
+	first, whole := verdictWords(word)
+	switch first {
+	case "":
 		return reprise.Pending
-	case strings.HasPrefix(f, "approve"), strings.HasPrefix(f, "pass"), f == "concerns", f == "waived":
+	case "approve", "approved", "pass", "passed", "concerns", "waived":
 		return reprise.Done
-	case strings.HasPrefix(f, "reject"), strings.HasPrefix(f, "fail"), f == "needs work", f == "changes requested":
+	case "reject", "rejected", "fail", "failed":
 		return reprise.Failed
-	case strings.HasPrefix(f, "block"):
+	case "block", "blocked":
 		return reprise.Blocked
 	}
+	if whole == "needs work" || whole == "changes requested" {
+		return reprise.Failed
+	}
 	return reprise.Unknown
+}
+
+// verdictWords gives the first word of a verdict, and all of it up to where an
+// explanation begins ("PASS (iteration 2)", "PASS — by @qa"). A verdict that asks or takes
+// itself back ("Passed? no", "pass / fail") has no first word that counts.
+func verdictWords(text string) (first, whole string) {
+	if i := strings.IndexAny(text, "(—–→>.;,"); i > 0 {
+		text = text[:i]
+	}
+	whole = doc.Fold(text)
+	words := strings.Fields(whole)
+	if len(words) == 0 {
+		return "", ""
+	}
+	for _, w := range words[1:] {
+		switch w {
+		case "no", "not", "nao", "false", "pending", "fail", "failed", "reject", "rejected", "blocked":
+			return "unclear", whole
+		}
+	}
+	if strings.Contains(text, "?") {
+		return "unclear", whole
+	}
+	return words[0], whole
 }

@@ -107,8 +107,8 @@ func (l *loader) epicStory(w *wave, s *waveStory, plan *epicPlan) {
 	} else {
 		l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: "story " + s.id, Path: step.Path, Presence: reprise.Present, Critical: true, NeededBy: step.Phase, Source: at})
 		l.storyClaim(&step)
-		l.reviewClaims(&step, s.key)
 	}
+	l.reviewClaims(&step, s.key)
 	l.run.Steps = append(l.run.Steps, step)
 }
 
@@ -196,8 +196,9 @@ func far(s reprise.Status) int {
 }
 
 // loopOf gives the QA loop that speaks of a story: an open one before one that
-// has ended, nil if there is none.
-func (l *loader) loopOf(story string) *loader {
+// has ended, nil if there is none. The loop of a story that lost its file, "", is known
+// by its name.
+func (l *loader) loopOf(story string, k key) *loader {
 	if l.loops == nil {
 		l.loops = []*loader{}
 		for _, p := range survey(l.r.FS()).states {
@@ -208,7 +209,8 @@ func (l *loader) loopOf(story string) *loader {
 	}
 	var found *loader
 	for _, o := range l.loops {
-		if storyOf(o.run) == story && story != "" && (found == nil || o.run.State.Open() && !found.run.State.Open()) {
+		own := storyOf(o.run) == story && (story != "" || nameKey(strings.TrimPrefix(o.run.ID, "qa-loop-")).same(k))
+		if own && (found == nil || o.run.State.Open() && !found.run.State.Open()) {
 			found = o
 		}
 	}
@@ -253,11 +255,14 @@ func (l *loader) reviewClaims(step *reprise.Step, k key) {
 	}
 	l.askForLoop(step.Path, k)
 	closed := slices.ContainsFunc(step.Claims, func(c reprise.Claim) bool { return c.Source.File == step.Path && c.Status.Closed() })
-	if o := l.loopOf(step.Path); o != nil && o.run.State != reprise.NotStarted {
+	if o := l.loopOf(step.Path, k); o != nil && o.run.State != reprise.NotStarted {
 		claim := loopClaim(o)
 		// A loop that reviewed nothing yet tells nothing of a story that is not made.
 		begun := step.Status == reprise.InReview || slices.ContainsFunc(o.loop.entries, func(e loopEntry) bool { return e.verdict != "" })
 		l.review(step, claim, closed, begun, fmt.Sprintf("its QA loop stands at %s, %s", quote(claim.Word), o.run.Phase))
+	}
+	if step.Path == "" {
+		return
 	}
 	for _, g := range l.gateSays(step.Path, k) {
 		if g.ledger == gateLedger {

@@ -124,7 +124,7 @@ func (l *loader) openWave(e epic) (phase string, units []reprise.Unit) {
 		if stateWord(w.word).Closed() || w.word == "" || len(w.stories) == 0 {
 			continue
 		}
-		if v := e.verdict(w.name); v != nil && stateWord(gateVerdict(v)) != reprise.Failed && verdict(gateVerdict(v)) != reprise.Failed {
+		if v := e.verdict(w.name); v != nil && (stateWord(gateVerdict(v)) == reprise.Done || verdict(gateVerdict(v)) == reprise.Done) {
 			continue
 		}
 		return phase + " gate", []reprise.Unit{{
@@ -163,7 +163,7 @@ func (l *loader) waveUnits(phase string) []reprise.Unit {
 			u.Role, u.Reason = "qa", "implemented and not accepted"
 		}
 		if heldByLoop(s) != "" {
-			o := l.loopOf(s.Path)
+			o := l.loopOf(s.Path, nameKey(s.ID))
 			u.Reason = "its QA loop is open: " + o.run.Reason
 			if _, _, u.Role = o.loop.point(); u.Role == "" {
 				u.Role = "qa"

@@ -68,7 +68,7 @@ func (l *loader) loopState() {
 	case "pending":
 		run.State, run.Reason = reprise.NotStarted, "the loop was set up and not begun"
 	case "completed", "complete", "done":
-		if last != reprise.Failed && last != reprise.Blocked {
+		if last == reprise.Done || last == reprise.Pending {
 			run.State, run.Reason = reprise.Complete, "the loop is completed"
 			return
 		}

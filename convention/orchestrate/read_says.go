@@ -277,11 +277,7 @@ func gateWord(n *doc.Node) (string, reprise.Source) {
 
 // gateClass: PASS, CONCERNS and WAIVED accept a story, FAIL sends it back.
 func gateClass(word string) class {
-	words := strings.Fields(doc.Fold(word))
-	if len(words) == 0 {
-		return unknown
-	}
-	switch words[0] {
+	switch first, _ := verdictWords(word); first {
 	case "pass", "passed", "approved", "approve", "concerns", "waived", "go":
 		return done
 	case "fail", "failed", "reject", "rejected", "blocked":
