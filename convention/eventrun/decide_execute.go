@@ -50,8 +50,9 @@ func (m *model) execute() {
 	m.state(reprise.Interrupted, "%s", m.standing(m.run.Next[0].ID))
 }
 
-// checkLogs reports logs that must have been there: whoever begins a run that was approved
-// writes one, and so does whoever makes what the verifier's log calls verified.
+// checkLogs reports logs that must have been there or told more: whoever begins a run that
+// was approved writes one, and so does whoever makes what the verifier's log calls
+// verified; who records that tasks are made does so for each.
 func (m *model) checkLogs() {
 	dir := path.Join(m.dir, "events")
 	const hint = "bring the log back, from git or a backup"
@@ -61,12 +62,14 @@ func (m *model) checkLogs() {
 		return
 	}
 	actor := func(file string) string { return path.Base(path.Dir(file)) }
-	if slices.ContainsFunc(m.files, func(file string) bool { return actor(file) != "verifier" && actor(file) != "orchestrator" }) {
+	made := slices.ContainsFunc(m.files, func(file string) bool { return actor(file) != "verifier" && actor(file) != "orchestrator" })
+	recorded := slices.ContainsFunc(m.steps, func(s *step) bool { return s.events != nil && s.events.made })
+	if made && !recorded {
 		return
 	}
 	for _, s := range m.steps {
-		if t := s.events; t != nil && t.kind == taskDone && t.attempts() == 0 && actor(m.sourceOf(t.last).File) == "verifier" {
-			m.run.Lose(dir, fmt.Sprintf("the verifier calls %s verified, and there is no log of who made it: what it told is unknown", doc.Clip(s.ID, 60)), hint)
+		if t := s.events; t != nil && t.kind == taskDone && !t.made && actor(m.sourceOf(t.last).File) == "verifier" {
+			m.run.Lose(dir, fmt.Sprintf("the verifier calls %s verified, and no log tells that it was made: a log is missing or cut off, and what it told is unknown", doc.Clip(s.ID, 60)), hint)
 			return
 		}
 	}

@@ -41,6 +41,7 @@ type task struct {
 	kind   kind
 	claims int32
 	starts int32
+	made   bool // an event tells that it was implemented
 	extra  *taskExtra
 }
 
@@ -82,6 +83,7 @@ func (t *task) record(k key, w *word, kd kind, raw []byte) {
 			}
 		}
 	case taskImplemented:
+		t.made = true
 		if leaves(raw) {
 			t.more().made.keep(k, w, raw)
 		}
@@ -117,6 +119,7 @@ func (x *taskExtra) insert(k key) {
 func (t *task) merge(o *task) {
 	t.claims += o.claims
 	t.starts += o.starts
+	t.made = t.made || o.made
 	if o.extra != nil {
 		x := t.more()
 		for _, k := range o.extra.recent {

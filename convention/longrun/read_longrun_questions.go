@@ -35,7 +35,10 @@ func (l *longRun) readClarification(f *doc.File, s doc.Section) {
 	}
 	status, response := fields["status"], fields["response"]
 	if q.Text == "" && status.Value == "" {
-		return // a heading without an entry
+		if len(fields) > 0 { // else a heading without an entry
+			f.Lost(reprise.CodeUnreadable, s.Line, fmt.Sprintf("the entry on %s has neither question nor status", strconv.Quote(doc.Clip(q.Subject, 60))), "the write may have been cut off; look for a second copy or a backup")
+		}
+		return
 	}
 	if placeholder(q.Text) && strings.Contains(s.Title, "[") {
 		return // the template, not fenced
