@@ -3,7 +3,8 @@
 //
 // What it guarantees: every whole event of every actor is taken into account,
 // in the order of the events' own times; a line that is torn or no JSON costs
-// that line and is named; nothing is called done that no ledger calls done; and
+// that line and is named, and leaves the task it names unknown; a log that must
+// have told more blocks the run; nothing is called done that no ledger calls done; and
 // nothing is offered for execution before the approval is on disk.
 //
 // Which ledger wins. The latest event of a task decides what the task is: the
