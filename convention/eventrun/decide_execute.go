@@ -52,7 +52,8 @@ func (m *model) execute() {
 
 // checkLogs reports logs that must have been there or told more: whoever begins a run that
 // was approved writes one, and so does whoever makes what the verifier's log calls
-// verified; who records that tasks are made does so for each.
+// verified, where each has a log of its own; who records that tasks are made does so for
+// each.
 func (m *model) checkLogs() {
 	dir := path.Join(m.dir, "events")
 	const hint = "bring the log back, from git or a backup"
@@ -62,9 +63,10 @@ func (m *model) checkLogs() {
 		return
 	}
 	actor := func(file string) string { return path.Base(path.Dir(file)) }
-	made := slices.ContainsFunc(m.files, func(file string) bool { return actor(file) != "verifier" && actor(file) != "orchestrator" })
+	lead := slices.ContainsFunc(m.files, func(file string) bool { return actor(file) == "orchestrator" })
+	makers := slices.ContainsFunc(m.files, func(file string) bool { return actor(file) != "verifier" && actor(file) != "orchestrator" })
 	recorded := slices.ContainsFunc(m.steps, func(s *step) bool { return s.events != nil && s.events.made })
-	if made && !recorded {
+	if makers && !recorded || !makers && !lead {
 		return
 	}
 	for _, s := range m.steps {

@@ -20,6 +20,23 @@ type damage struct {
 	refused string // why it could not be read, or not wholly; "" if it was
 }
 
+// lost says why what a log of a size told is unknown, where it is: who begins a log writes
+// an event, and how many stood where NUL bytes are, nobody can tell.
+func (d *damage) lost(size int64) {
+	switch {
+	case d.refused != "":
+	case d.told && d.nuls:
+		d.refused = "NUL bytes stand in it, as a power cut leaves them: how many events stood there is unknown"
+	case d.told:
+	case d.nuls:
+		d.refused = "holds no event, only what a power cut leaves"
+	case size > 0:
+		d.refused = "holds no event: something else was written in its place"
+	default:
+		d.refused = "is empty, and who begins a log writes an event"
+	}
+}
+
 // keptPerCode leaves room for the closing line within what a Reader lists.
 const keptPerCode = 9
 

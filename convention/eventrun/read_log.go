@@ -129,13 +129,7 @@ func (lr *logReader) read(file int32, name string) *damage {
 	default:
 		lr.stream(in)
 		in.Close()
-		switch {
-		case lr.damage.refused != "":
-		case lr.damage.nuls:
-			lr.damage.refused = "NUL bytes stand in it, as a power cut leaves them: how many events stood there is unknown"
-		case !lr.damage.told:
-			lr.damage.refused = "holds no event, and who begins a log writes one"
-		}
+		lr.damage.lost(info.Size())
 	}
 	if lr.untimed > 0 {
 		lr.damage.add(reprise.Finding{
