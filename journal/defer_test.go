@@ -3,6 +3,7 @@ package journal_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,7 +25,8 @@ var (
 	flowRef   = reprise.Ref{Layout: "eventrun", ID: "r1", Path: ".agent-memory/runs/r1", Kind: reprise.KindGraph}
 	flowFiles = map[string]string{
 		"prd.md": "# PRD: Export\n", "plan.md": "# Plan\n", "constitution.md": "# Constitution\n",
-		"task-graph.json": `{"tasks":[{"id":"S1"},{"id":"S2","dependencies":["S1"]},{"id":"S3","dependencies":["S1"]},{"id":"S4","dependencies":["S2","S3"]},{"id":"S5","dependencies":["S4"]}]}`,
+		"events/orchestrator/1.jsonl": `{"event_type":"run-started","timestamp":"2026-01-15T09:00:00Z"}` + "\n",
+		"task-graph.json":             `{"tasks":[{"id":"S1"},{"id":"S2","dependencies":["S1"]},{"id":"S3","dependencies":["S1"]},{"id":"S4","dependencies":["S2","S3"]},{"id":"S5","dependencies":["S4"]}]}`,
 	}
 )
 
@@ -155,11 +157,9 @@ func followed(s *durable.Store, l reprise.Layout, acked int) (string, error) {
 func flowProject(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, flowRef.Path), 0o755); err != nil {
-		t.Fatal(err)
-	}
 	for name, text := range flowFiles {
-		if err := os.WriteFile(filepath.Join(dir, flowRef.Path, name), []byte(text), 0o644); err != nil {
+		at := filepath.Join(dir, flowRef.Path, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
