@@ -28,6 +28,7 @@ const (
 	CodePendingQuestion   = "pending-question"       // a person was asked and has not answered
 	CodeUnrecorded        = "unrecorded-commit"      // a commit may hold a piece of what comes next, and no ledger tells of it
 	CodeRetryLoop         = "retry-loop"             // many attempts without success
+	CodeNotReady          = "agent-not-ready"        // the agent could not work as it is set up
 	CodeAttemptsSpent     = "attempts-spent"         // a step is not tried again before a person decides
 	CodeLeftover          = "leftover-file"          // residue of an interrupted write
 	CodeAmbiguous         = "ambiguous-state"        // the files do not settle where it stands

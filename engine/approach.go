@@ -56,6 +56,9 @@ func (e *UnattendedError) Error() string {
 	return "resume " + e.Run.ID + ": it waits for an answer: " + open[0].Text
 }
 
+// Outcome tells that a person is waited for.
+func (e *UnattendedError) Outcome() reprise.Outcome { return reprise.OutcomeAsk }
+
 // said reports whether the person said how to continue.
 func (w Wish) said() bool {
 	return w.Auto || w.Yes || w.Option != "" || w.From != "" || len(w.Skip) > 0
@@ -82,7 +85,10 @@ func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, er
 		return Go, c, nil
 	}
 	held := ended || w.Mode == Autopilot && !w.said() && d.Holds(r)
-	if held && !w.Asks {
+	switch {
+	case held && !w.Asks && d.Verdict == reprise.BlockedVerdict:
+		return Leave, c, unsafe(r.ID, d)
+	case held && !w.Asks:
 		return Leave, c, &UnattendedError{r, NeedsRelease, d.Reason()}
 	}
 	// A pre-flight check wants an explicit yes, except for choices that ask themselves or
@@ -121,6 +127,8 @@ func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error
 		}
 	}
 	switch {
+	case c.Option == reprise.OptionAnswer && !w.Asks && d.Verdict == reprise.BlockedVerdict:
+		return Leave, c, unsafe(r.ID, d) // no answer helps before that is resolved
 	case c.Option == reprise.OptionAnswer && w.Mode == Autopilot && !w.Asks:
 		return Leave, c, &UnattendedError{r, NeedsAnswer, d.Reason()}
 	case asksItself(c):
@@ -132,7 +140,7 @@ func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error
 	case w.Asks && !w.Yes:
 		return PickWay, c, nil
 	}
-	return Leave, c, &UnsafeError{Run: r.ID, Reasons: d.Reasons}
+	return Leave, c, unsafe(r.ID, d)
 }
 
 // Picked decides what follows the option that a person picked, "" for none.
@@ -146,7 +154,7 @@ func Picked(r *reprise.Run, d reprise.Decision, option string) (Approach, error)
 	case option == reprise.OptionFromPhase:
 		return PickStep, nil
 	case d.Verdict == reprise.BlockedVerdict && means.Works && means.NeedsState:
-		return Leave, &UnsafeError{Run: r.ID, Reasons: d.Reasons}
+		return Leave, unsafe(r.ID, d)
 	}
 	return Go, nil
 }

@@ -110,7 +110,7 @@ func (w *work) unsettled() bool { return w.hist.Events > 0 && !w.leftInOrder }
 // mayResume says why the run is not resumed as chosen, nil if it is.
 func (w *work) mayResume(ctx context.Context, l look) error {
 	if l.Decision.Verdict == reprise.BlockedVerdict {
-		return &UnsafeError{Run: w.ref.ID, Reasons: l.Decision.Reasons}
+		return unsafe(w.ref.ID, l.Decision)
 	}
 	if err := w.mayRevise(); err != nil {
 		return err

@@ -262,7 +262,7 @@ func notStarted(s *Seen) Ending {
 // Nothing is asked, and the next resume tries again.
 func notReady(s *Seen) Ending {
 	return Ending{
-		Record:  []reprise.Event{s.about(reprise.StepReset, string(agent.NeedsSetup), s.Result.Reason)},
+		Record:  []reprise.Event{s.about(reprise.StepReset, journal.NotReady, s.Result.Reason)},
 		Outcome: string(agent.NeedsSetup), Text: s.Result.Reason, Refuse: true,
 	}
 }

@@ -135,6 +135,8 @@ type Preview struct {
 	// Diff is what would change in the layout's files before the first agent starts.
 	Diff   string
 	Starts []PreviewStep
+	// Outcome is what resuming would come to where it starts nothing, else OutcomeOK.
+	Outcome reprise.Outcome
 
 	waits *reprise.Run // the run, where nothing is done before a person decides; else nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"reprise"
 	"reprise/internal/durable"
 	"reprise/internal/gitx"
 	"reprise/journal"
@@ -62,6 +63,22 @@ func (e *NotReadyError) Hint() string {
 type UnsafeError struct {
 	Run     string
 	Reasons []string
+	// Came is what looking at the run came to; zero stands for blocked.
+	Came reprise.Outcome
+}
+
+// unsafe refuses a run as it was decided.
+func unsafe(run string, d reprise.Decision) *UnsafeError {
+	return &UnsafeError{Run: run, Reasons: d.Reasons, Came: d.Outcome()}
+}
+
+// Outcome is that of looking at the run, unless a person who looked would have gone on.
+func (e *UnsafeError) Outcome() reprise.Outcome {
+	switch e.Came {
+	case reprise.OutcomeHeld, reprise.OutcomeUnreadable:
+		return e.Came
+	}
+	return reprise.OutcomeBlocked
 }
 
 // Error implements error.

@@ -14,7 +14,7 @@ import (
 // such as discarding and starting afresh, is undone by the snapshot before the first.
 func (w *work) keep(ctx context.Context, l look, note string) (err error) {
 	if l.Decision.State == reprise.Running {
-		return &UnsafeError{Run: w.ref.ID, Reasons: l.Decision.Reasons}
+		return unsafe(w.ref.ID, l.Decision)
 	}
 	if w.sum.Snapshot != "" {
 		return nil

@@ -71,6 +71,7 @@ func (w *work) preview(ctx context.Context, p *previewState, l look) (*Preview, 
 			p.would("A person is asked: %s", q.Text)
 		}
 		p.would("What follows rests on the answer.")
+		p.p.Outcome = reprise.OutcomeAsk
 		return w.show(p, errShown)
 	case w.choice.Option == reprise.OptionRespawn:
 		p.would("No agent goes on with a session of before.")
@@ -186,6 +187,7 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 		for _, reason := range unsafe.Reasons {
 			p.would("%s", reason)
 		}
+		p.p.Outcome = unsafe.Outcome()
 		return w.show(p, errShown)
 	}
 	return shown, err

@@ -269,7 +269,10 @@ func (w *work) show(p *previewState, err error) (*Preview, error) {
 		}
 	}
 	p.p.Run, p.p.Diff = w.ref, p.dry.Diff()
-	if s.Outcome() == reprise.OutcomeAsk && !p.moves && len(p.p.Starts) == 0 {
+	if len(p.p.Starts) == 0 && err == nil {
+		p.p.Outcome = s.Outcome()
+	}
+	if p.p.Outcome == reprise.OutcomeAsk && !p.moves {
 		p.p.waits = w.run
 	}
 	return p.p, nil

@@ -93,6 +93,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeClosedOpen, warning, "The run ended with work left open; worth knowing where it was ended on purpose.", true, closedOpen},
 		{reprise.CodeCycle, warning, "Steps wait for each other, so that none of them can start.", true, open(cycle)},
 		{reprise.CodeUnknownDependency, warning, "A step waits for something that does not exist.", true, open(unknownDependency)},
+		{reprise.CodeNotReady, warning, "The last attempt at a step found that its agent cannot work as it is set up: it is not signed in, its key is refused, or it does not trust the folder.", false, nil},
 		{reprise.CodeAttemptsSpent, warning, "What comes next has used up its attempts, or another one is pointless: it is not tried again before you decide; each attempt that counts is worth knowing.", false, nil},
 		{reprise.CodeRetryLoop, warning, "A step was tried many times without success; one more try is unlikely to help.", true, open(retryLoop)},
 		{reprise.CodeQuestionHidden, warning, "A person was asked and has not answered, but the state of the run tells of something else.", true, open(questionHidden)},

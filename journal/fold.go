@@ -99,6 +99,9 @@ type StepHistory struct {
 	Lost string
 }
 
+// NotReady is the outcome of an attempt whose agent cannot work as it is set up.
+const NotReady = "needs-setup"
+
 // SessionLost marks, as the cause of a step_resolved, a session that nobody can
 // go on with.
 const SessionLost = "session-lost"

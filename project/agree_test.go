@@ -70,6 +70,13 @@ func TestCheck_the_preview_and_the_engine_agree_on_what_comes_next(t *testing.T)
 func agrees(t *testing.T, v *project.View, p *engine.Preview, err error, assign func(reprise.Unit) reprise.Assignment) {
 	t.Helper()
 	d, id := v.Decision, v.Run.Layout+":"+v.Run.ID
+	switch want, got := d.Outcome(), cameTo(p, err); {
+	case got == want, got == reprise.OutcomeOK && (want == reprise.OutcomeCaution || len(d.Waits) > 0):
+	case d.Action == reprise.Finish && got == reprise.OutcomeOK: // the command says before that nothing is left
+	case d.State == reprise.Stopped && got == reprise.OutcomeNothing: // a person ended it
+	default:
+		t.Errorf("%s: check comes to %d, the preview to %d (%q, %v): %+v", id, want, got, d.Reasons, err, p)
+	}
 	var nobody *engine.UnattendedError
 	switch {
 	case d.Verdict == reprise.BlockedVerdict:
@@ -112,6 +119,18 @@ func agrees(t *testing.T, v *project.View, p *engine.Preview, err error, assign 
 			t.Errorf("%s: check says start %s (%s), the preview starts %v of %q: %s\n%q", id, d.Point.ID, a.Step, starts, first.Run, would, d.Reasons)
 		}
 	}
+}
+
+// cameTo is what a preview came to: the exit code follows from it.
+func cameTo(p *engine.Preview, err error) reprise.Outcome {
+	var came interface{ Outcome() reprise.Outcome }
+	switch {
+	case err == nil:
+		return p.Outcome
+	case errors.As(err, &came):
+		return came.Outcome()
+	}
+	return reprise.OutcomeFailed
 }
 
 // Whatever option check offers, the engine does what its preview shows: in a sample of the

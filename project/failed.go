@@ -15,6 +15,7 @@ import (
 
 	"reprise"
 	"reprise/internal/durable"
+	"reprise/journal"
 )
 
 // How much is kept of what an attempt printed last.
@@ -40,6 +41,20 @@ func (v *View) tellFailed(dir string, hide func(string) string) {
 		r.Failures = append(r.Failures, f)
 	}
 	slices.SortFunc(r.Failures, func(a, b reprise.Failure) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Step, b.Step)) })
+}
+
+// tellNotReady adds which steps an agent could not work on as it is set up: the next
+// attempt ends the same way until somebody mends that.
+func (v *View) tellNotReady() {
+	for _, s := range v.Run.Steps {
+		if end := v.History.Step(s.ID).Owed; end != nil && end.Outcome == journal.NotReady && !s.Status.Closed() && v.Run.State.Open() {
+			v.Run.Report(reprise.Finding{
+				Code: reprise.CodeNotReady, Severity: reprise.Warning, Subject: s.ID, Source: reprise.Source{File: v.Run.Path},
+				Message: "the agent of " + s.ID + " is not ready: " + end.Text,
+				Hint:    "start the agent by hand and sign in, or correct its key or settings; then `reprise resume` tries again",
+			})
+		}
+	}
 }
 
 // OutputOf gives the log of an attempt, a path in the project, and the last lines in it;

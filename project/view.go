@@ -136,6 +136,7 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.tellLost(ctx, s)
 	v.tellChanged(s)
 	v.tellLanded(s.Files)
+	v.tellNotReady()
 	v.owed(s.Files, book)
 	v.tellSpent(s, book)
 	for i := range v.Run.Next {
@@ -271,11 +272,13 @@ func (v *View) refused(fsys fs.FS, budget func(reprise.Ref) (func(step string) j
 	}
 	events := []reprise.Event{{Kind: reprise.RunResumed, At: v.Now}}
 	if d.Action == reprise.Start {
-		step := d.Point.ID
-		if book, err := convention.Playbook(r.Layout, r.Kind); err == nil {
-			if a, err := book.Assign(fsys, r, *d.Point); err == nil {
-				step = cmp.Or(a.Step, step)
-			}
+		step, err := startable(fsys, r, d)
+		if err != nil {
+			r.Report(reprise.Finding{
+				Code: reprise.CodeAmbiguous, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
+				Message: "nothing can be started: " + err.Error(), Hint: "do it with the tool that made these files; what comes after it can be resumed",
+			})
+			return true
 		}
 		events = append(events, reprise.Event{Kind: reprise.StepStarted, At: v.Now, Step: step, Phase: d.Point.Phase, Attempt: 1, Actor: d.Point.Role})
 	}
@@ -289,6 +292,23 @@ func (v *View) refused(fsys fs.FS, budget func(reprise.Ref) (func(step string) j
 		}
 	}
 	return false
+}
+
+// startable names the step that is begun with the first unit of a decision. The error is
+// why none of its units can be worked on, nil if one can.
+func startable(fsys fs.FS, r *reprise.Run, d reprise.Decision) (step string, refused error) {
+	book, err := convention.Playbook(r.Layout, r.Kind)
+	if err != nil {
+		return d.Point.ID, nil // nobody works on such a run
+	}
+	for _, u := range append([]reprise.Unit{*d.Point}, d.Units...) {
+		a, err := book.Assign(fsys, r, u)
+		if err == nil {
+			return cmp.Or(a.Step, u.ID), nil
+		}
+		refused = cmp.Or(refused, err)
+	}
+	return d.Point.ID, refused
 }
 
 // tellLanded adds to an open run how the ends of its steps were accepted here, what

@@ -384,7 +384,7 @@ func (s *job) approach(p *page, j judged, wish engine.Wish) (_ engine.Choice, ok
 		if choice.Means().GivesUp {
 			p.say("The old state is archived and the work starts from scratch.")
 		} else if j.d.Verdict == reprise.BlockedVerdict {
-			return choice, false, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons}
+			return choice, false, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons, Came: j.d.Outcome()}
 		}
 		ok, err = s.saysProceed(p)
 		return choice, ok, err

@@ -338,7 +338,7 @@ func (s *job) preflight(preview *engine.Preview) (agreed bool, err error) {
 		return false, s.unattended(judged{run: &reprise.Run{Ref: preview.Run}}, engine.NeedsWay)
 	}
 	if preview.Decision.Verdict == reprise.BlockedVerdict {
-		return false, &engine.UnsafeError{Run: preview.Run.ID, Reasons: preview.Decision.Reasons}
+		return false, &engine.UnsafeError{Run: preview.Run.ID, Reasons: preview.Decision.Reasons, Came: preview.Decision.Outcome()}
 	}
 	p := s.page(s.out)
 	p.banner("Pre-flight: " + formOf(preview.Run.Kind).name + " " + plain(preview.Run.ID))

@@ -87,14 +87,12 @@ func errorCodes() []errorCode {
 		{exitHeld, has[*durable.HeldError]},
 		{exitChanged, func(err error) bool { return errors.Is(err, reprise.ErrChanged) }},
 		{exitUnreadable, has[*durable.DamageError]},
-		{exitBlocked, has[*engine.UnsafeError]},
 		{exitBlocked, has[*engine.GoneError]},
 		{exitBlocked, has[*engine.InTheWayError]},
 		{exitBlocked, has[*engine.FlowError]},
 		{exitBlocked, has[*settings.UnboundError]},
 		{exitBlocked, has[*agent.StartError]},
 		{exitChanged, has[*engine.StaleError]},
-		{exitNeedsAnswer, has[*engine.UnattendedError]},
 		{exitUsage, has[*engine.OptionError]},
 		{exitUsage, has[*engine.StepError]},
 		{exitUsage, has[*engine.UnknownQuestionError]},
@@ -121,6 +119,10 @@ func has[T error](err error) bool {
 func exitCode(err error) int {
 	if f, is := errors.AsType[*failure](err); is {
 		return f.code
+	}
+	var came interface{ Outcome() reprise.Outcome }
+	if errors.As(err, &came) {
+		return outcomeCodes[came.Outcome()]
 	}
 	for _, c := range errorCodes() {
 		if c.fits(err) {

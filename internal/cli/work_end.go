@@ -101,6 +101,7 @@ func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 			Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...), Session: (*report.SessionCost)(st.Session),
 		})
 	}
+	s.came(preview.Outcome)
 	err := s.print(doc, func(p *page) {
 		p.banner("Dry run: " + formOf(ref.Kind).name + " " + plain(ref.ID))
 		p.workPreview(preview)
