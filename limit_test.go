@@ -48,7 +48,7 @@ func TestX8_a_run_waits_until_the_first_of_its_limits_ends(t *testing.T) {
 			t.Errorf("%s: until %s, want %s", name, r.Until, want)
 		}
 		before, after := Next(r, Observed{Now: at.Add(time.Hour)}, Policy{}), Next(r, Observed{Now: at.Add(6 * time.Hour)}, Policy{})
-		if waits := before.Action == Wait && before.State == Waiting && strings.Contains(strings.Join(before.Reasons, " "), "waits for a limit until"); waits != (c.until > 0) {
+		if waits := before.Action == Wait && before.State == Waiting && strings.Contains(strings.Join(before.Reasons, " "), "waits for a limit or an outage until"); waits != (c.until > 0) {
 			t.Errorf("%s: before it %s %s %q", name, before.Action, before.State, before.Reasons)
 		}
 		if after.Action != Start || after.State != Interrupted {

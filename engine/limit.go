@@ -67,7 +67,7 @@ func (w *work) closedUntil(a reprise.Assignment) time.Time {
 }
 
 func untilWords(t time.Time) string {
-	return "waits for a limit until " + t.UTC().Format("2006-01-02 15:04 MST")
+	return "waits for a limit or an outage until " + t.UTC().Format("2006-01-02 15:04 MST")
 }
 
 // enter asks whether limits let an attempt begin; if not, when to ask again. An attempt

@@ -9,6 +9,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -124,7 +125,12 @@ func (e *UnboundError) Error() string {
 
 // Hint says what a person can do.
 func (e *UnboundError) Hint() string {
-	return "add to " + FileName + ": agents: {NAME: {command: [program, argument]}} and roles: {" + e.Role + ": NAME}"
+	name := cmp.Or(e.Agent, "claude")
+	hint := "add to " + FileName + ", below `agents:`, the line `  " + name + ": {preset: claude}`, or with a program of your own `  " + name + ": {command: [program, argument]}`"
+	if e.Agent == "" {
+		hint += "; and below `roles:` the line `  " + e.Role + ": " + name + "`"
+	}
+	return hint
 }
 
 // Default are the settings without any file.
