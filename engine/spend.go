@@ -36,7 +36,21 @@ func (w *work) used(s *Seen) *reprise.Usage {
 	if told != nil && more {
 		u.MoreTokens, u.MoreCost = true, true
 	}
+	w.warnOfUnknown(s, u)
 	return &u
+}
+
+// warnOfUnknown says once that a budget in money does not count an attempt whose cost
+// nobody knows.
+func (w *work) warnOfUnknown(s *Seen, u reprise.Usage) {
+	limits := w.Settings.Budget
+	if u.Cost != nil || limits.Run.Cost == 0 && limits.Day.Cost == 0 || !w.folders.tells("cost of "+u.Model) {
+		return
+	}
+	w.notice(reprise.Finding{
+		Code: reprise.CodeCostUnknown, Severity: reprise.Warning, Subject: s.Step,
+		Message: "what it cost is not known, so that max_cost does not count it", Hint: "set max_tokens, or the price of the model in prices",
+	})
 }
 
 // spends reports whether an agent does a unit, itself or in a run of its own.

@@ -10,7 +10,8 @@ import (
 
 // TestBenchHookBesideGitStatus: a hook takes at most five times as long as `git status`
 // where nothing was interrupted, for it starts no git then, and never more than 150 ms; a
-// whole briefing, for which git is asked many things, is given in less.
+// whole briefing, for which git is asked many things, is given in less. The line for a
+// prompt starts no process at all.
 func TestBenchHookBesideGitStatus(t *testing.T) {
 	bin := wanted(t)
 	for _, name := range []string{"", "autoclaude", "longrun", "orchestrate", "eventrun", "specloop"} {
@@ -27,9 +28,13 @@ func TestBenchHookBesideGitStatus(t *testing.T) {
 		}
 		got := timed(t, 40,
 			func() *exec.Cmd { return at(exec.Command(bin, "hook", "run", "claude", "start")) },
-			func() *exec.Cmd { return at(exec.Command("git", "status")) })
-		ratio := float64(got[0]) / float64(got[1])
-		t.Logf("%-12s hook %v, git %v: %.2f times git", name, got[0], got[1], ratio)
+			func() *exec.Cmd { return at(exec.Command("git", "status")) },
+			func() *exec.Cmd { return at(exec.Command(bin, "status", "--short")) })
+		ratio, short := float64(got[0])/float64(got[1]), float64(got[2])/float64(got[1])
+		t.Logf("%-12s hook %v, git %v: %.2f times git; prompt %v: %.2f times git", name, got[0], got[1], ratio, got[2], short)
+		if got[2] > 30*time.Millisecond && short > 5 {
+			t.Errorf("%q: the prompt takes %v, %.2f times git", name, got[2], short)
+		}
 		if got[0] > 150*time.Millisecond || name == "" && ratio > 5 {
 			t.Errorf("%q: %v, %.2f times git", name, got[0], ratio)
 		}

@@ -277,6 +277,9 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 		} else {
 			p.check(list[0])
 			p.verified(document.Verified)
+			if p.full {
+				a.checkCost(p, found, list[0].run)
+			}
 		}
 		p.folder(found.Findings)
 		if len(list) == 1 {

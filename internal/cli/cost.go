@@ -47,6 +47,21 @@ func (a *app) costs(found *project.Judgement, list []report.Run) error {
 	return nil
 }
 
+// checkCost adds what a run used so far to a check, where an agent was at work. That its
+// journal cannot be read is among the findings.
+func (a *app) checkCost(p *page, found *project.Judgement, run *reprise.Run) {
+	t := a.tender(upkeepFlags{dir: found.Root})
+	t.Dir = filepath.Join(t.Dir, filepath.FromSlash(run.Project))
+	h, err := t.Log(run)
+	if err != nil {
+		return
+	}
+	if cost := costOf(journal.Fold(h.Entries).Spent); cost != nil {
+		p.gap()
+		p.used("", "Used so far: ", &cost.Total)
+	}
+}
+
 // spending prints what each of some runs used, and all of them together.
 func (p *page) spending(runs []*reprise.Run, res *project.Judgement, docs []report.Run) {
 	names, widest := reprise.Names(res.Runs), 0

@@ -21,6 +21,7 @@ var headless = map[string][]string{
 	"claude":   {"-p", "hello", "--model", "claude-sonnet-4-5"},
 	"codex":    {"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "hello"},
 	"gemini":   {"-p", "hello", "-m", "gemini-2.5-flash"},
+	"qwen":     {"-p", "hello"},
 	"opencode": {"run", "hello"},
 	"copilot":  {"-p", "hello", "--allow-all-tools"},
 }
@@ -66,9 +67,20 @@ func settingsIn(t *testing.T, dirs ...string) map[string]string {
 }
 
 // trustFolder tells the agents that pass over a project's hooks otherwise to trust it.
+// Others write into settings that are there: they find what they would write.
 func trustFolder(t *testing.T, rig *agenttest.Rig) {
 	t.Helper()
 	name, text := "", ""
+	if rig.Name == "qwen" {
+		for _, dir := range []string{rig.Home, rig.Dir} {
+			if err := os.MkdirAll(filepath.Join(dir, ".qwen"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, ".qwen", "settings.json"), []byte("{\n  \"$version\": 4\n}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	switch rig.Name {
 	case "codex":
 		name, text = ".codex/config.toml", fmt.Sprintf("[projects.%q]\ntrust_level = \"trusted\"\n", rig.Dir)

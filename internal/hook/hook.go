@@ -74,6 +74,11 @@ func Tools() []Tool {
 			entry:  nestedEntry(5000), answer: specificOutput,
 		},
 		{
+			Name: "qwen", variable: "QWEN_HOME", home: ".qwen", file: "settings.json", project: ".qwen/settings.json",
+			Events: []Event{{Start, "SessionStart"}, {Stop, "Stop"}, {Compact, "PreCompact"}, {End, "SessionEnd"}},
+			entry:  nestedEntry(5), answer: specificOutput,
+		},
+		{
 			Name: "opencode", variable: "XDG_CONFIG_HOME", home: ".config", file: "opencode/plugin/reprise.js", project: ".opencode/plugin/reprise.js",
 			Events: []Event{{Start, "experimental.chat.system.transform"}, {Stop, "session.idle"}, {Compact, "experimental.session.compacting"}},
 			whole:  plugin,
