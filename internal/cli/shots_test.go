@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,10 +24,8 @@ func TestPictures(t *testing.T) {
 		height, _ := strconv.Atoi(words[2])
 		b.Size(width, height, words[3] == "dark")
 		b.Go(words[4])
-		if strings.HasPrefix(words[4], "http") {
-			b.Wait("document.querySelector('.live.on') || !('live' in document.body.dataset)")
-		}
-		if err := os.WriteFile(words[0], b.Picture(), 0o644); err != nil {
+		b.Wait("document.querySelector('.live.on') || !('live' in document.body.dataset)")
+		if err := os.WriteFile(words[0], b.Picture(strings.TrimPrefix(filepath.Ext(words[0]), ".")), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -56,11 +56,15 @@ func Open(t testing.TB) *Browser {
 	if err != nil {
 		t.Fatal(err)
 	}
+	home, err := os.MkdirTemp("", "reprise-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--user-data-dir="+home, "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{theirs, ours}
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	cmd.Env = append(os.Environ(), "HOME="+home)
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -80,6 +84,10 @@ func Open(t testing.TB) *Browser {
 		_ = cmd.Wait()
 		out.Close()
 		<-read
+		// Its helpers outlive it by a moment, and write until then.
+		for began := time.Now(); os.RemoveAll(home) != nil && time.Since(began) < Patience; {
+			time.Sleep(50 * time.Millisecond)
+		}
 	})
 	var target struct{ TargetID string }
 	b.call(&target, "Target.createTarget", map[string]any{"url": "about:blank"})
@@ -250,11 +258,15 @@ func (b *Browser) Size(width, height int, dark bool) {
 	b.call(nil, "Emulation.setEmulatedMedia", map[string]any{"features": []any{map[string]any{"name": "prefers-color-scheme", "value": scheme}, map[string]any{"name": "prefers-reduced-motion", "value": "reduce"}}})
 }
 
-// Picture is what the window shows, as PNG.
-func (b *Browser) Picture() []byte {
+// Picture is what the window shows, as png or webp.
+func (b *Browser) Picture(format string) []byte {
 	b.t.Helper()
 	var r struct{ Data string }
-	b.call(&r, "Page.captureScreenshot", map[string]any{"format": "png", "optimizeForSpeed": false})
+	params := map[string]any{"format": format}
+	if format == "webp" {
+		params["quality"] = 60
+	}
+	b.call(&r, "Page.captureScreenshot", params)
 	data, err := base64.StdEncoding.DecodeString(r.Data)
 	if err != nil {
 		b.t.Fatal(err)
