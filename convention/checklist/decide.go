@@ -32,10 +32,10 @@ func (l *list) decide(run *reprise.Run) {
 		return
 	case p.Done == p.Total && l.unfinished() != nil:
 		whole := l.unfinished()
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("all %d tasks are %s, and %s is still %q", p.Total, done, whole.id, doc.Clip(whole.deciding().word, 40))
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, and %s is still %q", done, whole.id, doc.Clip(whole.deciding().word, 40))
 		return
 	case p.Done == p.Total && len(l.left()) > 0:
-		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("all %d tasks are %s, and boxes that are not written as tasks are open: %d", p.Total, done, len(l.left()))
+		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, and something that is not written as a task is open: %d", done, len(l.left()))
 		return
 	case p.Done == p.Total:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are %s", p.Total, done)
@@ -48,8 +48,26 @@ func (l *list) decide(run *reprise.Run) {
 		run.State, run.Reason = reprise.Interrupted, so
 	}
 	if !l.offer(run) {
-		run.State, run.Reason = reprise.Waiting, "nothing open can be started: it is blocked or put off, waits for something else, or its status is not known"
+		run.State, run.Reason = reprise.Waiting, "nothing open can be started: "+l.whyNot()
 	}
+}
+
+// whyNot tells why the first open task cannot be started.
+func (l *list) whyNot() string {
+	for i := range l.items {
+		it := &l.items[i]
+		switch needs := l.openNeeds(it); {
+		case it.status().Closed():
+			continue
+		case it.held != "":
+			return it.id + ": " + it.held
+		case len(needs) > 0:
+			return it.id + " needs " + strings.Join(needs[:min(3, len(needs))], ", ")
+		default:
+			return fmt.Sprintf("%s is %q", it.id, doc.Clip(it.deciding().word, 40))
+		}
+	}
+	return "every task is closed"
 }
 
 // offer puts into the run what may be started, and reports whether there is anything.
@@ -243,10 +261,10 @@ func (l *list) isCurrent(it *item) bool {
 	return l.current != "" && strings.HasPrefix(it.id, l.current+":")
 }
 
-// unfinished gives an entry for a whole phase that is not closed, nil if there is none:
-// where every task of it is closed, some may be missing.
+// unfinished gives a task with parts that is not closed itself, nil if there is none: where
+// every part of it is closed, some may be missing.
 func (l *list) unfinished() *item {
-	i := slices.IndexFunc(l.whole, func(w item) bool { return l.family.Whole != "" && !w.status().Closed() })
+	i := slices.IndexFunc(l.whole, func(w item) bool { return !w.optional && !w.status().Closed() })
 	if i < 0 {
 		return nil
 	}

@@ -92,6 +92,9 @@ type Family struct {
 	// Beside is a file for each task, {id} in it standing for its id, that has its status
 	// on a line of this name, too. The list is right where they disagree.
 	Beside, Label string
+	// Pruned says that the tool takes finished tasks off the list, so that a need which is not
+	// there is met.
+	Pruned bool
 	// Aside is the form of ids that stand beside the tasks and are none.
 	Aside *regexp.Regexp
 	// Whole is the id of the entry that tells of a whole phase, {phase} in it standing for
@@ -194,7 +197,7 @@ var families = sync.OnceValue(func() []Family {
 			Inputs: []string{"spec.md", "spec-lite.md"},
 		},
 		{
-			Name: "superpowers", Form: Boxes, Words: boxes, Shared: true, Within: regexp.MustCompile(`^Task (?P<id>\d+)`),
+			Name: "superpowers", Form: Boxes, Words: boxes, Shared: true, Within: regexp.MustCompile(`^Task (?P<id>\d+[a-z]?)\b`),
 			Lists: []string{"docs/superpowers/plans/*.md", "docs/plans/*.md"}, Marks: []string{"docs"},
 			Item: regexp.MustCompile(`^\**Step (?P<id>\d+):?\**:?\s+(?P<text>.+?)\**$`),
 		},
@@ -211,13 +214,13 @@ var families = sync.OnceValue(func() []Family {
 			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "passes|status", Rank: "priority", Needs: "dependencies"},
 			Ranks: []string{"critical", "high", "medium", "low"},
 			Words: map[reprise.Status][]string{
-				reprise.Pending: {"false", "pending", "not_started", "not-started", "todo"}, reprise.InProgress: {"in_progress", "in-progress"},
+				reprise.Pending: {"false", "pending", "not_started", "not-started", "todo", "failing", "failed"}, reprise.InProgress: {"in_progress", "in-progress"},
 				reprise.Done: {"true", "passing", "done", "completed", "complete"}, reprise.Blocked: {"blocked"},
 			},
 			Inputs: []string{"claude-progress.txt", "claude-progress.md", "progress.md"},
 		},
 		{
-			Name: "beads", Form: Lines, Items: []string{""},
+			Name: "beads", Form: Lines, Items: []string{""}, Pruned: true,
 			Lists: []string{".beads/issues.jsonl"}, Marks: []string{".beads"},
 			Keys: Keys{
 				ID: "id", Text: "title", Status: "status", Rank: "priority",

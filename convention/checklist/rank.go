@@ -11,7 +11,8 @@ import (
 
 // Rank sorts the lists of a family in the order in which one would continue them: the
 // list of which a task was closed last comes first, or that was changed last where git
-// does not tell what was closed.
+// does not tell what was closed. A list that has the name of the branch which is checked out
+// stands before both.
 func Rank(runs []*reprise.Run, o reprise.Observed) {
 	ages := agesOf(runs, o)
 	for _, r := range runs {
@@ -19,8 +20,12 @@ func Rank(runs []*reprise.Run, o reprise.Observed) {
 			r.Placed = []reprise.Reason{placed(r, ages[r.Path])}
 		}
 	}
+	branch := ""
+	if o.Git != nil {
+		branch = o.Git.Branch
+	}
 	slices.SortStableFunc(runs, func(a, b *reprise.Run) int {
-		return cmp.Or(cmp.Compare(tier(a), tier(b)), cmp.Compare(ages[a.Path], ages[b.Path]))
+		return cmp.Or(cmp.Compare(tier(a), tier(b)), first(a.ID == branch, b.ID == branch), cmp.Compare(ages[a.Path], ages[b.Path]))
 	})
 }
 

@@ -176,14 +176,24 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 	if l.family.Form != Boxes {
 		out.readTree(r)
 	}
+	out.resolve()
 	return out
 }
 
-// add takes a task. One that is there already stands in one place more.
-func (l *list) add(it item) {
-	if i := slices.IndexFunc(l.items, func(o item) bool { return o.id == it.id }); i >= 0 {
-		l.items[i].places = append(l.items[i].places, it.places...)
-		return
+// add takes a task. One with the id and the words of another is that task in one place more;
+// with other words it is a task of its own, and so is every one that has no id but its words.
+func (l *list) add(it item, named bool) {
+	id := it.id
+	for n := 2; ; n++ {
+		i := slices.IndexFunc(l.items, func(o item) bool { return o.id == it.id })
+		if i < 0 {
+			break
+		}
+		if o := l.items[i]; named && doc.Fold(o.text) == doc.Fold(it.text) && (l.family.Within == nil || o.phase == it.phase) {
+			l.items[i].places = append(l.items[i].places, it.places...)
+			return
+		}
+		it.id = fmt.Sprintf("%s~%d", id, n)
 	}
 	l.items = append(l.items, it)
 }

@@ -3,8 +3,10 @@ package checklist
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -47,15 +49,47 @@ func (l *list) readBoxes() {
 		if heading, number := l.family.within(sections, c.Line); number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
-		if at.status == reprise.Pending && strings.Contains(text, deferred) {
+		if at.status == reprise.Pending && putOff.MatchString(text) {
 			at.status = reprise.Blocked
 		}
 		it.places = []place{at}
-		around = append(around, above{it.id, c.Indent})
-		l.add(it)
+		l.add(it, named)
+		around = append(around, above{l.idAt(c.Line), c.Indent})
 	}
 	l.readStages(sections)
+	l.readOdd(md)
 	l.group()
+}
+
+// idAt is the id of the task that has a place on a line.
+func (l *list) idAt(line int) string {
+	for _, it := range l.items {
+		if slices.ContainsFunc(it.places, func(p place) bool { return p.source.Line == line }) {
+			return it.id
+		}
+	}
+	return ""
+}
+
+// odd is the beginning of a line with what was meant as a box and is none.
+var odd = regexp.MustCompile(`^\s*(?:[-*+]\s*)(?P<box>\[\s*[xX~-]?\s*\]|[⬜☐⬛☑✅🔲])?\s*(?P<text>.+)$`)
+
+// readOdd finds lines that name a task which the list does not have: without a box, or with
+// one that is written in another way. Nobody knows whether it is done.
+func (l *list) readOdd(md *doc.Markdown) {
+	for _, line := range md.All().Lines() {
+		m := odd.FindStringSubmatch(line.Text)
+		if m == nil || l.idAt(line.No) != "" || slices.ContainsFunc(l.loose, func(b loose) bool { return b.place.source.Line == line.No }) {
+			continue
+		}
+		it, ok := l.family.match(m[2])
+		if !ok || m[1] == "" && !unicode.IsLetter([]rune(it.id)[0]) {
+			continue // a number at the beginning of an item is mostly no id
+		}
+		if !slices.ContainsFunc(l.items, func(o item) bool { return o.id == it.id || strings.HasSuffix(o.id, "."+it.id) }) {
+			l.loose = append(l.loose, loose{text: m[2], place: place{source: l.file.At(line.No)}})
+		}
+	}
 }
 
 // readStages reads what headings say of the tasks below them.
@@ -65,20 +99,26 @@ func (l *list) readStages(sections []doc.Section) {
 			return
 		}
 		m := l.family.Within.FindStringSubmatch(s.Title)
+		if m == nil {
+			continue
+		}
 		label, ok := s.Label(l.family.Label)
-		if m == nil || !ok {
+		if !ok {
+			if len(s.Boxes()) == 0 {
+				l.loose = append(l.loose, loose{text: s.Title, place: place{source: l.file.At(s.Line)}})
+			}
 			continue
 		}
 		word := strings.Trim(label.Value, "*`_ ")
 		l.add(item{id: m[l.family.Within.SubexpIndex("id")], text: s.Title, phase: s.Title, places: []place{{
 			word: word, status: l.family.meaning(l.family.Stages, word), source: l.file.At(label.Line), label: ledger.Label(l.file, label),
-		}}})
+		}}}, true)
 	}
 	slices.SortStableFunc(l.items, func(a, b item) int { return cmp.Compare(a.places[0].source.Line, b.places[0].source.Line) })
 }
 
-// deferred is what people write into the text of a task that is put off.
-const deferred = "DEFERRED"
+// putOff is what people write into the text of a task that is put off.
+var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED)\b`)
 
 // above is a task that the boxes indented further stand below.
 type above struct {

@@ -38,7 +38,6 @@ func (l *list) readTree(r *doc.Reader) {
 		}
 	}
 	l.group()
-	l.resolve()
 	if l.family.Current != "" {
 		if file := r.Open(path.Join(path.Dir(l.file.Path), l.family.Current)); file.Exists() {
 			l.current = ledger.Root(file, file.JSON()).In(l.family.CurrentKey).Plain()
@@ -138,7 +137,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	if it.phase == "" {
 		it.phase = strings.TrimSuffix(prefix, ":")
 	}
-	l.add(it)
+	l.add(it, true)
 	for _, part := range l.listed(e.Value, f.Keys.Parts) {
 		l.task(part, it.id+".", it.rank)
 	}
@@ -225,19 +224,46 @@ func (l *list) resolve() {
 		it := &l.items[i]
 		var needs []string
 		for _, whole := range append(l.wholes(it), *it) {
-			if whole.id != it.id && whole.status() == reprise.Blocked {
-				it.held = whole.id + " is " + whole.deciding().word
+			if whole.id != it.id {
+				it.follow(&whole)
 			}
 			for _, id := range whole.needs {
-				needs = append(needs, l.named(whole.id, id, all)...)
-				if slices.ContainsFunc(l.apart, func(o item) bool { return o.id == id && !o.status().Closed() }) {
-					it.held = "it needs " + id
-				}
+				needs = append(needs, l.need(it, &whole, id, all)...)
 			}
 		}
 		slices.Sort(needs)
 		it.needs = slices.DeleteFunc(slices.Compact(needs), func(id string) bool { return id == it.id })
 	}
+}
+
+// follow lets a task be held by the whole that it is a part of where that is blocked, and
+// be skipped with it.
+func (it *item) follow(whole *item) {
+	switch whole.status() {
+	case reprise.Blocked:
+		it.held = whole.id + " is " + whole.deciding().word
+	case reprise.Skipped:
+		for i := range it.places {
+			if p := &it.places[i]; !p.status.Closed() {
+				p.status = reprise.Skipped
+			}
+		}
+	}
+}
+
+// need gives the tasks that an id stands for which one needs, itself or with the whole that
+// it is a part of. Whether something that the list does not have is done is unknown, so the
+// task is not started.
+func (l *list) need(it, by *item, id string, all []item) []string {
+	found := l.named(by.id, id, all)
+	apart := slices.IndexFunc(l.apart, func(o item) bool { return o.id == id })
+	switch {
+	case apart >= 0 && !l.apart[apart].status().Closed():
+		it.held = "it needs " + id
+	case apart < 0 && len(found) == 0 && !l.family.Pruned:
+		it.held = "it needs " + doc.Clip(id, 40) + ", which the list does not have"
+	}
+	return found
 }
 
 // wholes are the tasks and other entries that one is a part of, by its id or by what it
@@ -281,7 +307,7 @@ func (l *list) named(beside, id string, all []item) []string {
 			return out
 		}
 		if cut < 0 {
-			return nil // it was taken off the list
+			return l.elsewhere(id, all)
 		}
 		prefix = prefix[:cut]
 	}
@@ -308,4 +334,14 @@ func (l *list) beside(r *doc.Reader, it *item) {
 	it.places = append(it.places, place{
 		word: label.Value, status: l.family.means(label.Value), source: f.At(label.Line), label: ledger.Label(f, label), lesser: true,
 	})
+}
+
+// elsewhere gives the tasks of an id in other places of the list.
+func (l *list) elsewhere(id string, all []item) (out []string) {
+	for _, o := range all {
+		if strings.HasSuffix(o.id, ":"+id) {
+			out = append(out, o.id)
+		}
+	}
+	return out
 }
