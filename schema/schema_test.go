@@ -35,6 +35,7 @@ func documents(t *testing.T) map[string]*jsonschema.Schema {
 		"undo.v1.json":     generate[report.Undo](t, "What can be brought back, and what was."),
 		"progress.v1.json": generate[report.WorkProgress](t, "One thing that happened while a run was worked on; one line each."),
 		"summary.v1.json":  generate[report.Summary](t, "What came of working on a run."),
+		"setup.v1.json":    generate[report.Setup](t, "What became of which file when a project was set up."),
 		"notice.v1.json":   generate[report.Notice](t, "What a person who is elsewhere is told of a run."),
 		"preview.v1.json":  generate[report.Preview](t, "What would be changed and started."),
 		"answer.v1.json":   generate[report.Answers](t, "Which questions were answered, and which still wait."),

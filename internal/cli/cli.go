@@ -25,6 +25,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+	"reprise/report"
 )
 
 // app is what commands share: where to write, and what time it is.
@@ -41,6 +42,7 @@ type app struct {
 	typed    chan typed                // the line that is being read
 	unread   chan struct{}             // closed when nobody reads what we write; see outlive
 	signal   atomic.Pointer[os.Signal] // the first that asked us to stop, SIGPIPE for a closed output; nil if none did
+	setup    report.Setup              // what was done, for commands that set something up
 	began    time.Time                 // when the command did
 	pinned   time.Time                 // the time it is said to be, zero for the real one
 }

@@ -21,6 +21,7 @@ import (
 	"reprise/internal/hook"
 	"reprise/journal"
 	"reprise/project"
+	"reprise/report"
 )
 
 // hookTime is how long a hook thinks at most. A session waits for it: with starting and
@@ -86,7 +87,7 @@ func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []b
 			if err != nil {
 				return err
 			}
-			return a.changeHooks(cmd.Context(), tool, flags, change)
+			return a.setsUp(a.changeHooks(cmd.Context(), tool, flags, change))
 		},
 	}
 	cmd.Flags().StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
@@ -94,6 +95,7 @@ func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []b
 	cmd.Flags().BoolVar(&flags.project, "project", false, "the settings of this project")
 	cmd.Flags().BoolVarP(&flags.dry, "dry-run", "n", false, "show the change and make none")
 	cmd.MarkFlagsMutuallyExclusive("user", "project")
+	a.setupJSON(cmd)
 	return cmd
 }
 
@@ -122,7 +124,13 @@ func (a *app) changeHooks(ctx context.Context, tool hook.Tool, flags hookFlags, 
 	if err != nil && !errors.Is(err, dry) {
 		return err
 	}
-	a.page(a.out).hooks(tool, place.Path, durable.Diff(filepath.ToSlash(strings.TrimPrefix(place.Path, "/")), before, after), flags.dry)
+	diff := durable.Diff(filepath.ToSlash(strings.TrimPrefix(place.Path, "/")), before, after)
+	outcome := "changed"
+	if diff == "" {
+		outcome = "unchanged"
+	}
+	a.did(report.SetupFile{Path: place.Path, Outcome: outcome, Dry: flags.dry, Text: diff})
+	a.telling().hooks(tool, place.Path, diff, flags.dry)
 	return nil
 }
 

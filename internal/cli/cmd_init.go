@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"reprise/agent"
 	"reprise/internal/durable"
 	"reprise/internal/hook"
+	"reprise/report"
 	"reprise/settings"
 )
 
@@ -33,12 +35,39 @@ func (a *app) newInit() *cobra.Command {
 			if len(args) > 0 {
 				flags.dir = args[0]
 			}
-			return a.initProject(cmd.Context(), flags)
+			return a.setsUp(a.initProject(cmd.Context(), flags))
 		}),
 	}
 	cmd.Flags().BoolVarP(&flags.dry, "dry-run", "n", false, "show the file and write nothing")
 	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "write it without asking; hooks are only named")
+	a.setupJSON(cmd)
 	return cmd
+}
+
+// setupJSON adds the form of the answer of a command that sets something up.
+func (a *app) setupJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/setup.v1.json)")
+}
+
+// setsUp ends such a command: programs get the document of what was done.
+func (a *app) setsUp(err error) error {
+	if err != nil || !a.json {
+		return err
+	}
+	doc := report.Setup{Schema: report.SetupSchema, Files: append([]report.SetupFile{}, a.setup.Files...), Next: append([]string{}, a.setup.Next...)}
+	return a.writeJSON(a.out, doc)
+}
+
+// did keeps what became of a file.
+func (a *app) did(f report.SetupFile) { a.setup.Files = append(a.setup.Files, f) }
+
+// telling is a page for a person, which is not shown to a program.
+func (a *app) telling() *page {
+	p := a.page(a.out)
+	if a.json {
+		p.w = io.Discard
+	}
+	return p
 }
 
 // initProject sets a project up.
@@ -72,8 +101,9 @@ func (a *app) initProject(ctx context.Context, flags upkeepFlags) error {
 // writeSettings shows a file of settings, and writes and trusts it after a yes. One that is
 // there stays.
 func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string, text []byte) error {
-	p := a.page(a.out)
+	p := a.telling()
 	if _, err := os.Lstat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		a.did(report.SetupFile{Path: name, Outcome: "kept"})
 		p.say(settings.FileName + " is there already and stays as it is.")
 		return err
 	}
@@ -82,10 +112,12 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 	}
 	p.gap()
 	if flags.dry {
+		a.did(report.SetupFile{Path: name, Outcome: "written", Dry: true, Text: string(text)})
 		return nil
 	}
 	agreed, err := a.confirm(ctx, flags, "Write this to "+settings.FileName+"?")
 	if err != nil || !agreed {
+		a.did(report.SetupFile{Path: name, Outcome: "declined", Text: string(text)})
 		return err
 	}
 	err = durable.Rewrite(name, 0o644, func(old []byte) ([]byte, error) {
@@ -97,6 +129,7 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 	if err != nil {
 		return err
 	}
+	a.did(report.SetupFile{Path: name, Outcome: "written", Text: string(text)})
 	// They have just read it.
 	trust, err := settings.OpenTrust(settings.TrustFile(a.env))
 	if err == nil {
@@ -106,6 +139,7 @@ func (a *app) writeSettings(ctx context.Context, flags upkeepFlags, name string,
 		fmt.Fprintf(a.err, "! %s is written and not trusted: %s\n", settings.FileName, plain(err.Error()))
 		return nil
 	}
+	a.did(report.SetupFile{Path: name, Outcome: "trusted"})
 	p.say("Wrote " + settings.FileName + " and trusted it as it is now.")
 	return nil
 }
@@ -115,7 +149,7 @@ func (a *app) offerHooks(ctx context.Context, flags upkeepFlags, root string, na
 	if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
 		names = append(names, hook.Git)
 	}
-	p := a.page(a.out)
+	p := a.telling()
 	var missing []hook.Tool
 	for _, name := range names {
 		tool, known := hook.Find(name)
@@ -134,6 +168,7 @@ func (a *app) offerHooks(ctx context.Context, flags upkeepFlags, root string, na
 	if flags.dry || flags.yes || !a.asks() {
 		p.say("So that a new session is told by itself what was interrupted:")
 		for _, tool := range missing {
+			a.setup.Next = append(a.setup.Next, "reprise hook install "+tool.Name)
 			p.line("  reprise hook install %s", tool.Name)
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise/engine"
+	"reprise/report"
 	"reprise/settings"
 )
 
@@ -29,7 +30,8 @@ func (a *app) newTrust() *cobra.Command {
 			"trust in a file, whatever its content, also if it is gone.",
 		Example: "  reprise trust\n  reprise trust flow.yaml\n  reprise trust --revoke\n  reprise trust --list",
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.trust(cmd.Context(), flags, args) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.setsUp(a.trust(cmd.Context(), flags, args)) }
+	a.setupJSON(cmd)
 	cmd.Flags().StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
 	cmd.Flags().BoolVarP(&flags.dry, "dry-run", "n", false, "show what would be trusted and keep nothing")
 	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "trust it without asking")
@@ -82,19 +84,27 @@ func (s *job) trustFile(trust *settings.Trust, name string) error {
 	if err != nil {
 		return err
 	}
-	p := s.page(s.out)
+	p, file := s.telling(), report.SetupFile{Path: s.flowPath(name), Outcome: "trusted", Dry: s.flags.dry}
 	if u == nil {
+		file.Dry = false
+		s.did(file)
 		p.para("", name+": trusted already, as it is now.", linesAll)
 		return nil
+	}
+	for _, st := range u.Starts {
+		file.Starts = append(file.Starts, startWords(st.Agent))
 	}
 	if s.flags.dry || s.flags.trust {
 		p.trust(u)
 	}
+	if !s.flags.dry {
+		if err := s.askTrust(u, false); err != nil {
+			return err
+		}
+	}
+	s.did(file)
 	if s.flags.dry {
 		return nil
-	}
-	if err := s.askTrust(u, false); err != nil {
-		return err
 	}
 	p.para("", name+": trusted, as it is now.", linesAll)
 	return nil
@@ -124,6 +134,11 @@ func (s *job) revoke(trust *settings.Trust, name string) error {
 			return err
 		}
 	}
+	outcome, dry := "revoked", s.flags.dry
+	if n == 0 {
+		outcome, dry = "untrusted", false
+	}
+	s.did(report.SetupFile{Path: s.flowPath(name), Outcome: outcome, Dry: dry})
 	text := "no longer trusted; " + count(n, "version") + " of it had been."
 	switch {
 	case n == 0:
@@ -131,24 +146,25 @@ func (s *job) revoke(trust *settings.Trust, name string) error {
 	case s.flags.dry:
 		text = "would no longer be trusted; " + count(n, "version") + " of it are."
 	}
-	s.page(s.out).para("", name+": "+text, linesAll)
+	s.telling().para("", name+": "+text, linesAll)
 	return nil
 }
 
 // listTrust lists what is trusted, and what became of it.
 func (s *job) listTrust(trust *settings.Trust) {
-	p := s.page(s.out)
+	p := s.telling()
 	list := trust.All()
 	if len(list) == 0 {
 		p.say("Nothing is trusted on this machine.")
 	}
 	for _, g := range list {
-		now := "as it is now"
+		now, outcome := "as it is now", "trusted"
 		if _, err := os.Stat(g.Path); err != nil {
-			now = "the file is not there"
+			now, outcome = "the file is not there", "gone"
 		} else if !isTrusted(trust, g) {
-			now = "another version: the file has changed"
+			now, outcome = "another version: the file has changed", "other"
 		}
+		s.did(report.SetupFile{Path: g.Path, Outcome: outcome})
 		p.place("", g.Path)
 		p.line("  %s, %s", g.At.Format("2006-01-02"), now)
 	}
