@@ -47,8 +47,11 @@ func TrailerLife(began time.Time) string {
 // AttemptName names the files of an attempt at a step of a run that began at a time: a
 // fresh start uses the numbers of attempts again, but not the names.
 func (r Ref) AttemptName(began time.Time, step string, attempt int) string {
-	return fmt.Sprintf("%s.%s.%s.%d", TrailerWord(r.Layout+"-"+r.ID), TrailerLife(began), TrailerWord(step), attempt)
+	return fmt.Sprintf("%s%s.%s.%d", r.LogPrefix(), TrailerLife(began), TrailerWord(step), attempt)
 }
+
+// LogPrefix is what the names of all attempts at steps of a run begin with.
+func (r Ref) LogPrefix() string { return TrailerWord(r.Layout+"-"+r.ID) + "." }
 
 // TrailerStep reads the value of a trailer of ours, RUN/STEP#ATTEMPT@LIFE with
 // or without TrailerAccepted. Run and step are words of TrailerWord. ok is false

@@ -318,6 +318,15 @@ func (w *work) drain(ctx context.Context, cause error) error {
 
 // finish fills in the summary and records that the engine left.
 func (w *work) finish(d reprise.Decision, wake time.Time) error {
+	w.sumUp(d, wake)
+	if err := w.leave(w.sum); err != nil {
+		return err
+	}
+	return w.led.Record(context.Background(), reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: w.sum.Action.String()})
+}
+
+// sumUp fills in the summary.
+func (w *work) sumUp(d reprise.Decision, wake time.Time) {
 	s := w.sum
 	s.State, s.Action, s.Reasons, s.Ended, s.Reopens = d.State, d.Action, d.Reasons, w.Now(), w.run.Reopens()
 	s.Questions = append(s.Questions, w.run.PendingQuestions()...)
@@ -354,10 +363,6 @@ func (w *work) finish(d reprise.Decision, wake time.Time) error {
 			s.Action = reprise.Ask
 		}
 	}
-	if err := w.leave(s); err != nil {
-		return err
-	}
-	return w.led.Record(context.Background(), reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor, Outcome: s.Action.String()})
 }
 
 // leave records that the run is no longer being worked on, where the files say otherwise.

@@ -51,11 +51,25 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 	if c.If != "" && look.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
+	if w.waitsOnly(ctx, look) {
+		w.sumUp(look.Decision, zeroTime)
+		return w.sum, nil
+	}
 	done, err := w.choose(ctx, look)
 	if w = w.last(); done || err != nil {
 		return w.sum, err
 	}
 	return w.sum, w.loop(ctx)
+}
+
+// waitsOnly reports whether all that resuming would do is to wait for a person who cannot
+// be asked now. Then nothing is recorded: nobody took the run up.
+func (w *work) waitsOnly(ctx context.Context, l look) bool {
+	if l.Decision.Action != reprise.Ask || w.Ask != nil || w.unsettled() {
+		return false
+	}
+	p, err := w.Preview(ctx, w.ref, w.choice)
+	return err == nil && p.waits != nil // what it refuses, the choice refuses
 }
 
 // orderly is the same engine with a Tell that is never called twice at once: child runs

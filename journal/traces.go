@@ -20,8 +20,11 @@ type Traces struct {
 	// those that hold the work of one, with when it began.
 	Keys    map[string]bool
 	Commits map[string]time.Time
-	// Open tells that an attempt has no end on record: it may have changed anything.
+	// Open tells that an attempt has no end on record: it may have changed anything,
+	// until Last at the least, which is when the process that began it last recorded
+	// something.
 	Open bool
+	Last time.Time
 }
 
 // NewTraces gives traces of nothing.
@@ -35,6 +38,8 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 	var hist History
 	var restored *reprise.Event // an undo that nothing followed may be half done
 	var files trail
+	last := map[uint64]time.Time{} // by generation
+	began := map[string]uint64{}   // in which generation an attempt was begun
 	_, err := store.ReadLog(name, func(rec durable.Record) error {
 		files.files = nil
 		err := files.read(rec, func(e *Entry) {
@@ -50,6 +55,7 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 				t.add(&e.Event, open)
 			}
 			hist.Add(&e.Event)
+			last[rec.Gen], began[e.Event.Key] = e.Event.At, rec.Gen
 		})
 		if counts(rec.Gen) {
 			for _, f := range files.files {
@@ -59,7 +65,13 @@ func (t *Traces) Read(store *durable.Store, name string, counts func(generation 
 		return err
 	})
 	for _, ev := range hist.Open() {
-		t.Open = t.Open || t.Keys[ev.Key]
+		if !t.Keys[ev.Key] {
+			continue
+		}
+		t.Open = true
+		if at := last[began[ev.Key]]; at.After(t.Last) {
+			t.Last = at
+		}
 	}
 	return err
 }

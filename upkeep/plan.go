@@ -36,12 +36,18 @@ type UndoPlan struct {
 type Kept struct {
 	Path string
 	Too  bool // the run changed it as well
+	// Maybe tells that an attempt without an end may have changed it, and that it was
+	// changed after the last that is known of that attempt.
+	Maybe bool
 }
 
 // String is the file, and why it matters.
 func (k Kept) String() string {
-	if k.Too {
+	switch {
+	case k.Too:
 		return k.Path + ", which the run changed as well"
+	case k.Maybe:
+		return k.Path + ", which the attempt that was cut off may have changed"
 	}
 	return k.Path
 }

@@ -32,6 +32,7 @@ type whose struct {
 	brought      func(name string) bool
 	headMoved    string // why HEAD is not the runs' to move, "" if it is
 	unread       []string
+	last         time.Time // see lastSign
 }
 
 // since asks the journals, the snapshots and git what was changed since a snapshot.
@@ -47,6 +48,7 @@ func since(ctx context.Context, store *durable.Store, g *repository, snap *durab
 	if err := w.readJournals(list); err != nil {
 		return nil, err
 	}
+	w.last = w.lastSign()
 	var to *durable.Snapshot
 	if i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == snap.To && snap.To != "" }); i >= 0 {
 		to = &list[i]
@@ -160,6 +162,35 @@ func (w *whose) made(trailer string) bool {
 		slices.ContainsFunc(w.snap.Runs, func(r durable.RunState) bool { return trailer == worktree.MergeKey(r.ID) })
 }
 
+// lastSign is the last moment at which an attempt without an end is known to have been
+// at work: the last record of its process, or what it printed last.
+func (w *whose) lastSign() time.Time {
+	last := w.traces.Last
+	for _, r := range w.snap.Runs {
+		prefix := reprise.Ref{Layout: r.Layout, ID: r.ID}.LogPrefix()
+		logs, _ := fs.Glob(w.store, path.Join(durable.StateDir, "logs", prefix+"*.log")) // the pattern is good
+		for _, name := range logs {
+			if info, err := fs.Stat(w.store, name); err == nil && info.ModTime().After(last) {
+				last = info.ModTime()
+			}
+		}
+	}
+	return last
+}
+
+// changedAt is when a file was last changed; of one that is gone, when its folder was.
+func (w *whose) changedAt(name string) (at time.Time, err error) {
+	for ; ; name = path.Dir(name) {
+		info, err := w.store.Stat(name)
+		if err == nil {
+			return info.ModTime(), nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || name == "." {
+			return at, err
+		}
+	}
+}
+
 // runs reports whether a change of a file is the runs' alone, and if not whether they
 // changed it as well.
 func (w *whose) runs(name string) (alone, too bool, err error) {
@@ -189,7 +220,11 @@ func (w *whose) runs(name string) (alone, too bool, err error) {
 		is, err := w.repo.Print(w.inRepo(name))
 		return slices.Contains(left, is) || slices.Contains(left, reprise.Hash{}), too, err
 	}
-	return w.traces.Open, too, nil
+	if !w.traces.Open {
+		return false, too, nil
+	}
+	at, err := w.changedAt(name)
+	return err == nil && !at.After(w.last), too, nil
 }
 
 // inRepo is the name of a file from the root of the repository.
@@ -216,7 +251,7 @@ func (w *whose) split(names []string, stay []Kept) (theirs []string, _ []Kept, e
 		if alone {
 			theirs = append(theirs, name)
 		} else {
-			stay = append(stay, Kept{name, too})
+			stay = append(stay, Kept{name, too, w.traces.Open})
 		}
 	}
 	return theirs, stay, nil

@@ -350,7 +350,10 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, all bool) 
 	for _, s := range list {
 		doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: s.ID, At: s.At, Why: s.Note})
 	}
-	if id == "" {
+	switch {
+	case id == "" && flags.yes && len(list) > 0:
+		return misuse("--yes needs the snapshot that is to be brought back; the last one is `reprise undo %s --yes`", list[0].ID)
+	case id == "":
 		return a.print(doc, func(p *page) { p.snapshots(doc.Snapshots) })
 	}
 	i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == id || strings.TrimLeft(s.ID, "0") == id })

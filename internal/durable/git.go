@@ -15,8 +15,8 @@ import (
 	"reprise/internal/proc"
 )
 
-// git runs the few commands that a snapshot needs: rev-parse, ls-files,
-// fast-import, cat-file, symbolic-ref and update-ref. None of them runs a
+// git runs the few commands that a snapshot needs: rev-parse, ls-files, diff-index,
+// fast-import, cat-file, symbolic-ref, update-ref and update-index. None of them runs a
 // filter, a diff or a merge driver; hooks and the file system monitor are off.
 // The user's index is read and never refreshed.
 type git struct {

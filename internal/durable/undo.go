@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -252,7 +253,7 @@ func (s *Store) restoreCheckout(ctx context.Context, g *git, snap *Snapshot, c *
 	for _, name := range names {
 		now = append(now, TreeEntry{Path: GitPath(name)})
 	}
-	return s.restoreTree(ctx, in, snap, c.Tree, now, was, UndoOptions{}, rep)
+	return s.restoreTree(ctx, in, snap, c.Tree, now, was, UndoOptions{All: true}, rep)
 }
 
 // restoreTree brings back one tree. now is what is there, was the name under which
@@ -268,10 +269,45 @@ func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *T
 	if err := s.restoreEntries(ctx, g, snap.ID, tree, o, rep); err != nil || o.KeepHead {
 		return err
 	}
+	staged, err := g.staged(ctx, tree, o)
+	if err != nil {
+		return err
+	}
 	if err := g.restoreHead(ctx, tree, was); err != nil {
 		return err
 	}
-	return s.restoreIndex(g, tree)
+	if err := s.restoreIndex(g, tree); err != nil || len(staged) == 0 {
+		return err
+	}
+	_, err = g.run(ctx, bytes.NewReader(staged), "update-index", "-z", "--index-info")
+	return err
+}
+
+// staged gives what is in the index, and not in HEAD, of files that stay or are as they
+// were, in the form of git update-index --index-info: nobody but their owner staged it.
+func (g *git) staged(ctx context.Context, tree *TreeState, o UndoOptions) ([]byte, error) {
+	if o.All || g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD") == "" {
+		return nil, nil
+	}
+	was := map[string]string{}
+	for _, e := range tree.Entries {
+		was[string(e.Path)] = e.Blob
+	}
+	// `:100644 100644 OLD NEW M`, then the path
+	list, err := g.list(ctx, "diff-index", "--cached", "--raw", "--no-renames", "-z", "HEAD", "--")
+	if err != nil {
+		return nil, err
+	}
+	var out []byte
+	for i := 0; i+1 < len(list); i += 2 {
+		fields := strings.Fields(list[i])
+		name, here := strings.CutPrefix(list[i+1], g.prefix)
+		if len(fields) < 5 || fields[4] == "U" || here && !o.Keep[name] && was[name] != fields[3] {
+			continue
+		}
+		out = fmt.Appendf(out, "%s %s\t%s\x00", fields[1], fields[3], list[i+1])
+	}
+	return out, nil
 }
 
 // archiveNew moves away what is there now and was not there then.
