@@ -123,7 +123,7 @@ func (o Observed) unsure(r *Run) string {
 // contestsEnd reports whether a finding says that a run is not as complete as it is
 // marked.
 func (f Finding) contestsEnd() bool {
-	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere}, f.Code)
+	return f.Severity >= Warning && slices.Contains([]string{CodeClosedOpen, CodeFalseCompletion, CodeElsewhere, CodeWorkNotHere}, f.Code)
 }
 
 // heed starts the agent that a person chose to continue with, whatever else waits.

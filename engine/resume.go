@@ -65,8 +65,12 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 // waitsOnly reports whether all that resuming would do is to wait for a person who cannot
 // be asked now. Then nothing is recorded: nobody took the run up.
 func (w *work) waitsOnly(ctx context.Context, l look) bool {
-	if l.Decision.Action != reprise.Ask || w.Ask != nil || w.unsettled() {
+	resumes := slices.Contains([]string{"", reprise.OptionAnswer, reprise.OptionContinue, reprise.OptionResume}, w.choice.Option)
+	if l.Decision.Action != reprise.Ask || w.Ask != nil || !resumes || w.unsettled() {
 		return false
+	}
+	if letters, err := w.led.Inbox(); err != nil || len(letters) > 0 {
+		return false // what was answered is taken in
 	}
 	p, err := w.Preview(ctx, w.ref, w.choice)
 	return err == nil && p.waits != nil // what it refuses, the choice refuses

@@ -19,7 +19,7 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 	reached, keys := map[string]*reprise.Commit{}, map[string]bool{}
 	var asked map[string][]string // by checkout
 	for _, r := range runs {
-		if r == nil || !r.State.Open() {
+		if r == nil || !r.State.Open() && r.State != reprise.Complete {
 			continue
 		}
 		for i := range r.Steps {

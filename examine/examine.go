@@ -86,7 +86,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeFilesChanged, warning, "Files of the run were changed by commits that do not belong to it, or finished work has uncommitted changes.", false, begun(filesChanged)},
 		{reprise.CodeWorkflowChanged, warning, "The workflow file that a run was started from was changed since, or is gone.", false, nil},
 		{reprise.CodeNewDependency, warning, "A dependency was added or changed that the saved state does not account for: a manifest, a Dependencies section, or a step it does not list.", false, newDependency},
-		{reprise.CodeWorkNotHere, blocking, "What our journal accepted is not where the run continues: its commit is not in what is checked out, a file that an open step needs is gone, or the repository is; a warning where it may be there in another form or a later step may have taken it away, and `--from` does it again.", false, open(workNotHere)},
+		{reprise.CodeWorkNotHere, blocking, "What our journal accepted is not where the run continues: its commit is not in what is checked out, a file that an open step needs is gone, or the repository is; a warning where it may be there in another form, a later step may have taken it away, or the run is finished, and `--from` does it again.", false, workNotHere},
 		{reprise.CodeFalseCompletion, warning, "Something is marked done while its own evidence says otherwise.", false, falseCompletion},
 		{reprise.CodeUnrecorded, warning, "Commits name what is left of a step, and its ledger does not tell of them: they may hold the next part of it or a piece of that.", false, inGit(unrecorded)},
 		{reprise.CodeVerifyFailed, warning, "The command given with --verify did not succeed on a copy of what is checked out.", false, nil},

@@ -9,9 +9,13 @@ import (
 
 // workNotHere finds finished steps whose work is not where the run continues. What our
 // own journal accepted is looked for: the commit that holds it, and in graphs the files
-// that an open step needs.
+// that an open step needs. Of a finished run only that counts of which nothing is left:
+// whoever built on it since has changed it.
 func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
-	if f := noRepository(r, o); f != nil {
+	if !r.State.Open() && r.State != reprise.Complete {
+		return nil
+	}
+	if f := noRepository(r, o); f != nil && r.State.Open() {
 		return []reprise.Finding{*f}
 	}
 	var out []reprise.Finding
@@ -25,7 +29,7 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 		if f == nil {
 			f = outputGone(r, s)
 		}
-		if f == nil {
+		if f == nil || r.State == reprise.Complete && f.Severity != reprise.Blocking {
 			continue
 		}
 		f.Code, f.Subject, f.Source = reprise.CodeWorkNotHere, s.ID, s.Source
@@ -34,7 +38,7 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 			continue
 		}
 		// Doing it again does those again, too: one finding for all of them.
-		rests, more := r.RestsOn(i), 0
+		rests, more, last := r.RestsOn(i), 0, s.Accepted
 		for k := i + 1; k < len(r.Steps); k++ {
 			if t := &r.Steps[k]; rests[t.ID] && t.Accepted != nil && !told[t.ID] {
 				if f := notInHistory(r, t, o); f != nil && f.Severity == reprise.Blocking {
@@ -42,15 +46,20 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 						told = map[string]bool{}
 					}
 					told[t.ID] = true
-					more++
+					more, last = more+1, t.Accepted
 				}
 			}
 		}
 		if more > 0 {
 			out[len(out)-1].Message += fmt.Sprintf("; the same is true of %s that rest on it", plural(more, "step"))
+			out[len(out)-1].Hint = bringHere(o, last)
 		}
 	}
 	for i := range out {
+		if r.State == reprise.Complete {
+			out[i].Severity = reprise.Warning
+			continue
+		}
 		out[i].Hint += ", or " + doAgain(r, out, i)
 	}
 	return out
@@ -92,11 +101,9 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 	if o.Git == nil || !o.Git.Known[s.Accepted.Commit] {
 		return nil // what is not in the repository at all is for its evidence
 	}
-	where := "on no branch"
-	hint := fmt.Sprintf("`git merge %.12s` brings it here", s.Accepted.Commit)
+	where, hint := "on no branch", bringHere(o, s.Accepted)
 	if a.Branch != "" {
 		where = "on " + name(a.Branch)
-		hint = fmt.Sprintf("check out %s", name(a.Branch))
 	}
 	f := &reprise.Finding{
 		Severity: reprise.Blocking, Hint: hint,
@@ -108,6 +115,14 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 		f.Hint = "see whether its work is here; if not, " + hint
 	}
 	return f
+}
+
+// bringHere says how what was accepted comes here, with all that it rests on.
+func bringHere(o *World, a *reprise.Acceptance) string {
+	if branch := o.Astray[a.Commit].Branch; branch != "" {
+		return fmt.Sprintf("check out %s", name(branch))
+	}
+	return fmt.Sprintf("`git merge %.12s` brings it here", a.Commit)
 }
 
 // outputGone tells that a file which a step left is not there, where one that is open

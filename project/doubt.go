@@ -169,10 +169,10 @@ func (v *View) tellUnrecorded() {
 	v.tellCommitted()
 }
 
-// tellCommitted adds to an open run that was begun here the commits in which its files
-// say that its work was accepted: the journal that tells so may be lost.
+// tellCommitted adds to a run that was begun here the commits in which its files say that
+// its work was accepted: the journal that tells so may be lost.
 func (v *View) tellCommitted() {
-	if !v.Run.FromFile || !v.Run.State.Open() {
+	if !v.Run.FromFile || !v.Run.State.Open() && v.Run.State != reprise.Complete {
 		return
 	}
 	for i := range v.Run.Steps {

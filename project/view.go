@@ -319,7 +319,7 @@ func (v *View) tellLanded(fsys fs.FS) {
 	if hist.Started {
 		r.Life, r.Began = reprise.TrailerLife(hist.Began), hist.Began
 	}
-	if !r.State.Open() {
+	if !r.State.Open() && r.State != reprise.Complete {
 		return
 	}
 	v.tellCommitted()
