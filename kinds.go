@@ -42,6 +42,8 @@ type KindFacts struct {
 	// Kept: its state is a person's own file. Giving the run up resets what is begun and
 	// archives nothing.
 	Kept bool
+	// Given: another tool makes its state, so it cannot be started from scratch.
+	Given bool
 	// Document: its state is a document in which stands what the work is measured by.
 	Document bool
 	// Stories: its steps are stories, each of them a run of its own.
@@ -76,7 +78,7 @@ var kinds = []KindFacts{
 		Kind: KindGraph, Startable: true, ByUnit: true, Reopens: true, Needs: true, Tries: true,
 		Grows: true, Later: []string{"prd", "plan", "task-graph", "constitution", "cleanup", "pr-prep", "consolidation"},
 	},
-	{Kind: KindTasks, Startable: true, Kept: true},
+	{Kind: KindTasks, Startable: true, ByUnit: true, Kept: true, Given: true},
 	{Kind: KindWorkflow, Phased: true},
 }
 

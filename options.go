@@ -75,8 +75,12 @@ func (r *Run) Gone() *Finding {
 }
 
 // Refreshable reports whether the run can be started from scratch, which archives its
-// folder: not where that holds a person's own plans beside the state.
-func (r *Run) Refreshable() bool { return !slices.Contains(r.Kind.Facts().Shared, path.Base(r.Path)) }
+// folder: not where that holds a person's own plans beside the state, or where another tool
+// makes that.
+func (r *Run) Refreshable() bool {
+	facts := r.Kind.Facts()
+	return !facts.Given && !slices.Contains(facts.Shared, path.Base(r.Path))
+}
 
 func (d Decision) options(r *Run) []Option {
 	kind := r.Kind.Facts()
