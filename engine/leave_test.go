@@ -9,17 +9,14 @@ import (
 	"reprise/engine"
 )
 
-// LR9: whoever leaves plans that are not done says so in STATE.md: for a question, or
-// because it was to stop there.
+// LR9: whoever leaves plans that are not done says so in STATE.md, here because it was to
+// stop there. Who only waits for a person did not take them up and writes nothing.
 func TestLR9_what_is_left_is_not_called_executing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		prepare func(dir string) engine.Choice
 		want    string
 	}{
-		"for a question": {func(string) engine.Choice {
-			return engine.Choice{Option: "continue"}
-		}, "Status: Stopped\nLast activity: "},
 		"until a task": {func(dir string) engine.Choice {
 			rewrite(t, dir, checkoutState+"clarifications.md", "**Status:** pending\n**Response:**", "**Status:** answered\n**Response:** a link")
 			return engine.Choice{Until: "02"}

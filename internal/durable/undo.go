@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -279,13 +278,27 @@ func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *T
 	if err := s.restoreIndex(g, tree); err != nil || len(staged) == 0 {
 		return err
 	}
-	_, err = g.run(ctx, bytes.NewReader(staged), "update-index", "-z", "--index-info")
+	return g.stage(ctx, staged)
+}
+
+// stage puts entries back into the index. One that is there already keeps what git noted of
+// its file.
+func (g *git) stage(ctx context.Context, entries []string) error {
+	there, err := g.list(ctx, "ls-files", "--stage", "--full-name", "-z")
+	if err != nil {
+		return err
+	}
+	entries = slices.DeleteFunc(entries, func(e string) bool { return slices.Contains(there, e) })
+	if len(entries) == 0 {
+		return nil
+	}
+	_, err = g.run(ctx, strings.NewReader(strings.Join(entries, "\x00")+"\x00"), "update-index", "-z", "--index-info")
 	return err
 }
 
 // staged gives what is in the index, and not in HEAD, of files that stay or are as they
 // were, in the form of git update-index --index-info: nobody but their owner staged it.
-func (g *git) staged(ctx context.Context, tree *TreeState, o UndoOptions) ([]byte, error) {
+func (g *git) staged(ctx context.Context, tree *TreeState, o UndoOptions) (out []string, err error) {
 	if o.All || g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD") == "" {
 		return nil, nil
 	}
@@ -298,14 +311,13 @@ func (g *git) staged(ctx context.Context, tree *TreeState, o UndoOptions) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	var out []byte
 	for i := 0; i+1 < len(list); i += 2 {
 		fields := strings.Fields(list[i])
 		name, here := strings.CutPrefix(list[i+1], g.prefix)
 		if len(fields) < 5 || fields[4] == "U" || here && !o.Keep[name] && was[name] != fields[3] {
 			continue
 		}
-		out = fmt.Appendf(out, "%s %s\t%s\x00", fields[1], fields[3], list[i+1])
+		out = append(out, fmt.Sprintf("%s %s 0\t%s", fields[1], fields[3], list[i+1]))
 	}
 	return out, nil
 }

@@ -47,8 +47,10 @@ func (r *Repo) Ours(dir string) bool {
 }
 
 // ofGit are the names that git itself puts into a record while it makes a
-// checkout; anything else there is from work in it.
+// checkout, or may leave there when it is killed while it removes one; anything else
+// there is from work in it.
 var ofGit = map[string]bool{
+	"COMMIT_EDITMSG": true, // the message of a commit that was made
 	"HEAD": true, "ORIG_HEAD": true, "commondir": true, "gitdir": true, "index": true, "locked": true,
 	"config.worktree": true, "logs": true, "logs/HEAD": true, "refs": true,
 }
