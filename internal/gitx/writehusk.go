@@ -51,7 +51,7 @@ func (r *Repo) Ours(dir string) bool {
 // there is from work in it.
 var ofGit = map[string]bool{
 	"COMMIT_EDITMSG": true, // the message of a commit that was made
-	"HEAD": true, "ORIG_HEAD": true, "commondir": true, "gitdir": true, "index": true, "locked": true,
+	"HEAD":           true, "ORIG_HEAD": true, "commondir": true, "gitdir": true, "index": true, "locked": true,
 	"config.worktree": true, "logs": true, "logs/HEAD": true, "refs": true,
 }
 
