@@ -47,6 +47,15 @@ func (o overlay) Open(name string) (fs.File, error) {
 	return o.FS.Open(name)
 }
 
+// Stat implements fs.StatFS: to look at a file is not to open it, which waits for a writer
+// where it is a pipe.
+func (o overlay) Stat(name string) (fs.FileInfo, error) {
+	if w, ok := o.edited(name); ok {
+		return w, nil
+	}
+	return fs.Stat(o.FS, name)
+}
+
 // OpenRegular is asked for by doc.
 func (o overlay) OpenRegular(name string) (fs.File, fs.FileInfo, error) {
 	if w, ok := o.edited(name); ok {
