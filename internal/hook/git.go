@@ -45,7 +45,7 @@ func (t Tool) uninstallLine(script []byte) []byte {
 	var out strings.Builder
 	taken := false
 	for line := range strings.Lines(string(script)) {
-		if strings.Contains(line, t.call()) {
+		if t.wrote(strings.TrimSuffix(line, "\n")) {
 			taken = true
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -135,6 +136,13 @@ func (t Tool) command(program string, m Moment) string {
 	return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'" + t.call() + string(m) + " 2>/dev/null || true"
 }
 
+// wrote reports whether a command is one that we wrote, whatever program it calls. One that
+// only holds such a call is somebody else's.
+func (t Tool) wrote(command string) bool {
+	form := `^'(?:[^']|'\\'')*'` + regexp.QuoteMeta(t.call()) + `[a-z]+ 2>/dev/null \|\| true$`
+	return regexp.MustCompile(form).MatchString(command)
+}
+
 // nestedEntry is the form that claude began and others took over.
 func nestedEntry(timeout int) func(Event, string) any {
 	return func(_ Event, command string) any {
@@ -165,15 +173,12 @@ func (t Tool) Install(settings []byte, program string) ([]byte, error) {
 	for _, ev := range t.Events {
 		keys, command := []string{"hooks", ev.Name}, t.command(program, ev.Moment)
 		same := false
-		old, err := splice.Prune(settings, keys, func(item *doc.Node) bool {
-			same = same || t.commands(item, func(c string) bool { return c == command })
-			return t.ours(item)
-		})
-		if err != nil {
-			return nil, err
-		}
+		old, err := t.prune(settings, ev, func(c string) { same = same || c == command })
 		if same {
 			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		if settings, err = splice.Graft(old, keys, t.entry(ev, command)); err != nil {
 			return nil, err
@@ -192,34 +197,58 @@ func (t Tool) Uninstall(settings []byte) ([]byte, error) {
 	case t.whole != nil:
 		return settings, nil
 	}
+	was := settings
 	var err error
 	for _, ev := range t.Events {
-		if settings, err = splice.Prune(settings, []string{"hooks", ev.Name}, t.ours); err != nil {
+		if settings, err = t.prune(settings, ev, func(string) {}); err != nil {
 			return nil, err
 		}
+	}
+	if len(bytes.TrimSpace(settings)) == 0 && len(bytes.TrimSpace(was)) > 0 {
+		return nil, nil // a file without content is no settings
 	}
 	return settings, nil
 }
 
-// ours reports whether an item of an event's list is one of ours.
-func (t Tool) ours(item *doc.Node) bool {
-	return t.commands(item, func(c string) bool { return strings.Contains(c, t.call()) })
+// prune takes our groups out of the list of an event, and tells each command of theirs. A
+// group that holds somebody else's hooks, too, is left, with an error.
+func (t Tool) prune(settings []byte, ev Event, tell func(command string)) ([]byte, error) {
+	shared := false
+	out, err := splice.Prune(settings, []string{"hooks", ev.Name}, func(item *doc.Node) bool {
+		ours, others := 0, 0
+		for _, command := range hooksOf(item) {
+			if t.wrote(command) {
+				ours++
+				tell(command)
+			} else {
+				others++
+			}
+		}
+		shared = shared || ours > 0 && others > 0
+		return ours > 0 && others == 0
+	})
+	if err == nil && shared {
+		err = fmt.Errorf("other hooks stand in one group with ours below %s; take ours out of it by hand: the command with `%s`", ev.Name, strings.TrimSpace(t.call()))
+	}
+	return out, err
 }
 
-// commands reports whether a command of an item fits.
-func (t Tool) commands(item *doc.Node, fits func(command string) bool) bool {
-	if item.Kind != doc.Map {
-		return false
+// hooksOf gives the commands of a group, "" for what is none.
+func hooksOf(group *doc.Node) (out []string) {
+	if group.Kind != doc.Map {
+		return nil
 	}
-	for _, h := range item.Keys {
+	for _, h := range group.Keys {
 		if h.Name != "hooks" || h.Value.Kind != doc.List {
 			continue
 		}
 		for _, one := range h.Value.Items {
-			if one.Kind == doc.Map && one.Has("command") && fits(one.Get("command").Text) {
-				return true
+			command := ""
+			if one.Kind == doc.Map && one.Has("command") {
+				command = one.Get("command").Text
 			}
+			out = append(out, command)
 		}
 	}
-	return false
+	return out
 }

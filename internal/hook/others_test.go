@@ -1,0 +1,64 @@
+package hook_test
+
+import (
+	"strings"
+	"testing"
+
+	"reprise/internal/hook"
+)
+
+func TestHooks_of_others_stay_whatever_they_contain(t *testing.T) {
+	t.Parallel()
+	claude, _ := hook.Find("claude")
+	theirs := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lint"}, {"type": "command", "command": "/opt/reprise hook run claude stop; other"}]}]}}` + "\n"
+	with, err := claude.Install([]byte(theirs), "/bin/reprise")
+	if err != nil || !strings.Contains(string(with), "; other") {
+		t.Fatalf("%s, %v", with, err)
+	}
+	if back, err := claude.Uninstall(with); err != nil || string(back) != theirs {
+		t.Errorf("%s, %v", back, err)
+	}
+
+	made, err := claude.Install(nil, "/bin/reprise")
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := strings.Replace(string(made), `"hooks": [`+"\n", `"hooks": [{"type": "command", "command": "mine"},`+"\n", 1)
+	if beside == string(made) {
+		t.Fatalf("nothing was added:\n%s", made)
+	}
+	if back, err := claude.Uninstall([]byte(beside)); err == nil {
+		t.Errorf("a group with a hook of somebody else was taken:\n%s", back)
+	}
+	if _, err := claude.Install([]byte(beside), "/elsewhere/reprise"); err == nil {
+		t.Error("a group with a hook of somebody else was replaced")
+	}
+	if same, err := claude.Install([]byte(beside), "/bin/reprise"); err != nil || string(same) != beside {
+		t.Errorf("what is installed was changed: %s, %v", same, err)
+	}
+}
+
+func TestOnly_our_line_is_taken_out_of_a_git_hook(t *testing.T) {
+	t.Parallel()
+	git, _ := hook.Find("git")
+	theirs := "#!/bin/sh\nif x; then\n  reprise hook run git start; other\nfi\n"
+	with, err := git.Install([]byte(theirs), "/bin/reprise")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := git.Uninstall(with); err != nil || string(back) != theirs {
+		t.Errorf("%q, %v", back, err)
+	}
+}
+
+func TestNo_empty_settings_are_left(t *testing.T) {
+	t.Parallel()
+	claude, _ := hook.Find("claude")
+	made, err := claude.Install(nil, "/bin/reprise")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := claude.Uninstall([]byte(strings.ReplaceAll(string(made), "  ", "    "))); err != nil || back != nil {
+		t.Errorf("%q, %v", back, err)
+	}
+}
