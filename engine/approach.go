@@ -46,12 +46,12 @@ type UnattendedError struct {
 func (e *UnattendedError) Error() string {
 	open := e.Run.PendingQuestions()
 	switch {
+	case e.Need == NeedsRelease:
+		return "resume " + e.Run.ID + ": " + e.Reason + "; autopilot does not take that back"
 	case e.Run.State == reprise.Waiting && len(open) == 0 && len(e.Run.Next) == 0 && e.Run.Reason != "":
 		return "resume " + e.Run.ID + ": " + e.Run.Reason
 	case e.Need == NeedsWay:
 		return "resume " + e.Run.ID + ": a choice is needed, and there is no terminal to ask on"
-	case e.Need == NeedsRelease:
-		return "resume " + e.Run.ID + ": " + e.Reason + "; autopilot does not take that back"
 	case len(open) == 0:
 		return "resume " + e.Run.ID + ": a person has to say how to continue"
 	}

@@ -320,3 +320,27 @@ func TestThe_work_continues_behind_the_task_that_was_closed_last(t *testing.T) {
 		}
 	}
 }
+
+// A phase of planning-with-files is complete with the last of its boxes, and no longer is
+// when one is opened again.
+func TestThe_status_line_of_a_phase_follows_its_boxes(t *testing.T) {
+	t.Parallel()
+	family := checklist.Families()[slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "planfiles" })]
+	text := func(box, status string) string {
+		return "# Task Plan: Export\n\n### Phase 1: Work\n- [x] Write\n- [" + box + "] Show\n- **Status:** " + status + "\n"
+	}
+	for _, c := range []struct {
+		was, want string
+		kind      reprise.EventKind
+	}{
+		{text(" ", "in_progress"), text("x", "complete"), reprise.StepFinished},
+		{text("x", "complete"), text(" ", "in_progress"), reprise.StepReset},
+	} {
+		tree := fstest.MapFS{"task_plan.md": {Data: []byte(c.was)}}
+		run := &reprise.Run{Ref: reprise.Ref{Layout: family.Name, Kind: reprise.KindTasks, ID: "task_plan", Path: "task_plan.md"}}
+		edits, err := checklist.New(family).Record(tree, run, reprise.Event{Kind: c.kind, Step: "1.show", At: conventiontest.Epoch})
+		if err != nil || len(edits) != 1 || string(edits[0].Content) != c.want {
+			t.Errorf("%s: %v, %v", c.kind, edits, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package eventrun
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 
@@ -218,4 +219,29 @@ func (w *word) doubted() *word {
 		return k
 	}
 	return &word{text: w.text, kind: weaker(w.kind), bare: weaker(w.bare), claim: w.claim, back: w.back, damaged: true}
+}
+
+// word gives the meaning of an event's type, nil where it has none. Where it has
+// several of the keys, the first one whose word has a meaning counts.
+func (lr *logReader) word(types [][]byte) *word {
+	var first *word
+	for _, text := range types {
+		if len(text) == 0 || len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		w := lr.words[string(text)]
+		if w == nil {
+			w = newWord(string(text))
+			if len(lr.words) < 10_000 { // a hostile log may hold a new word on every line
+				lr.words[w.text] = w
+			}
+		}
+		if first == nil || first.kind == kindOther && w.kind != kindOther {
+			first = w
+		}
+	}
+	if first != nil && lr.doubt {
+		return first.doubted()
+	}
+	return first
 }

@@ -476,28 +476,3 @@ func scalarAt(v *fastjson.Value, key string) []byte {
 	}
 	return scalar(v)
 }
-
-// word gives the meaning of an event's type, nil where it has none. Where it has
-// several of the keys, the first one whose word has a meaning counts.
-func (lr *logReader) word(types [][]byte) *word {
-	var first *word
-	for _, text := range types {
-		if len(text) == 0 || len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		w := lr.words[string(text)]
-		if w == nil {
-			w = newWord(string(text))
-			if len(lr.words) < 10_000 { // a hostile log may hold a new word on every line
-				lr.words[w.text] = w
-			}
-		}
-		if first == nil || first.kind == kindOther && w.kind != kindOther {
-			first = w
-		}
-	}
-	if first != nil && lr.doubt {
-		return first.doubted()
-	}
-	return first
-}

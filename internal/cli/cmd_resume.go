@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,30 +63,6 @@ func (a *app) newResume() *cobra.Command {
 	addIf(cmd, &flags.digest)
 	completes(cmd, "option", optionKeys()...)
 	return cmd
-}
-
-// addIf adds the guard against a state that changed since somebody looked at it.
-func addIf(cmd *cobra.Command, digest *string) {
-	cmd.Flags().Func("if", "only if the state is still the one with this `digest`, which check shows", func(text string) error {
-		// A variable that turned out empty must not be no guard at all.
-		if !regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`).MatchString(text) {
-			return errors.New("that is no digest; `reprise check RUN --json` shows it")
-		}
-		*digest = text
-		return nil
-	})
-}
-
-// as refuses a run that is not as it was when somebody looked at it; digest is "" where
-// that does not matter.
-func (j judged) as(verb, digest string) error {
-	if digest == "" {
-		return nil
-	}
-	if have := j.digest(); have != digest {
-		return &engine.StaleError{Op: verb, Want: digest, Have: have}
-	}
-	return nil
 }
 
 // check refuses flags that cannot be meant together.
@@ -296,7 +271,7 @@ func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 	case j.d.Action == reprise.Refuse && j.d.State == reprise.Running:
 		s.came(reprise.OutcomeHeld)
 	case j.d.Action == reprise.Finish && flags.from != "" && flags.option != reprise.OptionFresh:
-		return true, fail(exitUsage, "--fresh starts it from scratch; the old state is archived first", "resume %s: it is finished, no step of it can begin again", j.run.ID)
+		return true, fail(exitUsage, "`"+s.command("resume", j.name, "--fresh")+"` starts it from scratch; the old state is archived first", "resume %s: it is finished, no step of it can begin again", j.run.ID)
 	case j.d.Action == reprise.Finish && flags.option == "":
 		s.came(reprise.OutcomeNothing)
 	default:

@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -247,4 +249,28 @@ func (a *app) print(document any, say func(*page)) error {
 	}
 	say(p)
 	return a.paged(text.Bytes())
+}
+
+// addIf adds the guard against a state that changed since somebody looked at it.
+func addIf(cmd *cobra.Command, digest *string) {
+	cmd.Flags().Func("if", "only if the state is still the one with this `digest`, which check shows", func(text string) error {
+		// A variable that turned out empty must not be no guard at all.
+		if !regexp.MustCompile(`^v[0-9]+:[0-9a-f]{32}$`).MatchString(text) {
+			return errors.New("that is no digest; `reprise check RUN --json` shows it")
+		}
+		*digest = text
+		return nil
+	})
+}
+
+// as refuses a run that is not as it was when somebody looked at it; digest is "" where
+// that does not matter.
+func (j judged) as(verb, digest string) error {
+	if digest == "" {
+		return nil
+	}
+	if have := j.digest(); have != digest {
+		return &engine.StaleError{Op: verb, Want: digest, Have: have}
+	}
+	return nil
 }

@@ -105,6 +105,9 @@ func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 	err := s.print(doc, func(p *page) {
 		p.banner("Dry run: " + formOf(ref.Kind).name + " " + plain(ref.ID))
 		p.workPreview(preview)
+		if preview.Outcome != reprise.OutcomeOK && s.site.run != "" {
+			p.next(s.command("check", s.site.run)) // it names what can be done
+		}
 	})
 	return cmp.Or(err, e.Refuses(preview))
 }

@@ -281,48 +281,6 @@ func (s *Store) restoreTree(ctx context.Context, g *git, snap *Snapshot, tree *T
 	return g.stage(ctx, staged)
 }
 
-// stage puts entries back into the index. One that is there already keeps what git noted of
-// its file.
-func (g *git) stage(ctx context.Context, entries []string) error {
-	there, err := g.list(ctx, "ls-files", "--stage", "--full-name", "-z")
-	if err != nil {
-		return err
-	}
-	entries = slices.DeleteFunc(entries, func(e string) bool { return slices.Contains(there, e) })
-	if len(entries) == 0 {
-		return nil
-	}
-	_, err = g.run(ctx, strings.NewReader(strings.Join(entries, "\x00")+"\x00"), "update-index", "-z", "--index-info")
-	return err
-}
-
-// staged gives what is in the index, and not in HEAD, of files that stay or are as they
-// were, in the form of git update-index --index-info: nobody but their owner staged it. Who
-// does not say what stays wants all of it back.
-func (g *git) staged(ctx context.Context, tree *TreeState, o UndoOptions) (out []string, err error) {
-	if o.All || o.Keep == nil || g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD") == "" {
-		return nil, nil
-	}
-	was := map[string]string{}
-	for _, e := range tree.Entries {
-		was[string(e.Path)] = e.Blob
-	}
-	// `:100644 100644 OLD NEW M`, then the path
-	list, err := g.list(ctx, "diff-index", "--cached", "--raw", "--no-renames", "-z", "HEAD", "--")
-	if err != nil {
-		return nil, err
-	}
-	for i := 0; i+1 < len(list); i += 2 {
-		fields := strings.Fields(list[i])
-		name, here := strings.CutPrefix(list[i+1], g.prefix)
-		if len(fields) < 5 || fields[4] == "U" || here && !o.Keep[name] && was[name] != fields[3] {
-			continue
-		}
-		out = append(out, fmt.Sprintf("%s %s 0\t%s", fields[1], fields[3], list[i+1]))
-	}
-	return out, nil
-}
-
 // archiveNew moves away what is there now and was not there then.
 func (s *Store) archiveNew(snap *Snapshot, tree *TreeState, now []TreeEntry, rep *UndoReport) error {
 	then := known(snap, tree)
