@@ -43,6 +43,8 @@ type Entry struct {
 	// Aim puts into a run what its place in git's history tells of where it continues.
 	// Who looks and who works call it, so that they agree.
 	Aim func(fsys fs.FS, r *reprise.Run, past []reprise.Version)
+	// PutAway gives the place of a run that was moved to an archive, where its work is over.
+	PutAway func(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool)
 	// Reopens gives the steps that the end of a step opens again: another round of a loop.
 	Reopens func(step string) []string
 	// Lift names the files that hold a run until a person says to continue. They are
@@ -87,7 +89,7 @@ var table = sync.OnceValue(func() []Entry {
 	for _, f := range checklist.Families() {
 		all = append(all, Entry{
 			Layout: checklist.New(f), Marks: f.Marks, Playbooks: books{reprise.KindTasks: checklist.NewPlaybook(f)},
-			Rank: checklist.Rank, Aim: checklist.New(f).Aim,
+			Rank: checklist.Rank, Aim: checklist.New(f).Aim, PutAway: checklist.New(f).PutAway,
 		})
 	}
 	return append(all, Entry{

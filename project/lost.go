@@ -118,7 +118,7 @@ func (res *Result) addLost(ctx context.Context, ours *home, runs []*reprise.Run,
 		if i < 0 {
 			continue
 		}
-		if run := l.run(ctx, store, entries[i].Layout); run != nil {
+		if run := l.run(ctx, store, entries[i]); run != nil {
 			runs = append(runs, run)
 		}
 	}
@@ -134,10 +134,16 @@ func (l *Lost) isCopy(r *reprise.Run) bool {
 	return same(r.Ref) || slices.ContainsFunc(r.Also, same)
 }
 
-// run gives the run as far as it can be told without its files; nil if nothing is left
-// to do of it.
-func (l *Lost) run(ctx context.Context, store *durable.Store, lay reprise.Layout) *reprise.Run {
-	run := &reprise.Run{Ref: l.Ref}
+// run gives the run as far as it can be told without its files, or as it was put away; nil
+// if nothing is left to do of it.
+func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entry) *reprise.Run {
+	run, lay := &reprise.Run{Ref: l.Ref}, of.Layout
+	if away := putAway(store, of, l.Ref); away != nil {
+		if away.State == reprise.Complete {
+			return nil
+		}
+		return away
+	}
 	if made, err := l.account.Rebuild(ctx, store, lay, l.Ref); err == nil {
 		if then, err := reprise.Load(lay, made.Files, l.Ref); err == nil {
 			run = then
@@ -164,6 +170,22 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, lay reprise.Layout
 			Code: reprise.CodeLostCompletion, Severity: reprise.Info, Subject: e.Event.Step, Source: e.Source,
 			Message: fmt.Sprintf("%s was finished at %s, attempt %d", e.Event.Step, clock(e.Event.At), e.Event.Attempt),
 		})
+	}
+	return run
+}
+
+// putAway gives a run as it lies in the archive of its tool, nil if it does not.
+func putAway(store *durable.Store, of convention.Entry, ref reprise.Ref) *reprise.Run {
+	if of.PutAway == nil {
+		return nil
+	}
+	ref, ok := of.PutAway(store, ref)
+	if !ok {
+		return nil
+	}
+	run, err := reprise.Load(of.Layout, store, ref)
+	if err != nil {
+		return nil // then its files are gone for all that is known
 	}
 	return run
 }

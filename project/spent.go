@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/journal"
 )
@@ -48,9 +49,23 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 		notTriedAgain(&r.Next[i])
 		if !told[step] {
 			told[step] = true
-			reportSpent(r, step, why, h, b, s.entries(v))
+			hint := fmt.Sprintf("see why; then `reprise resume %s --from %s` tries it again", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP"))
+			if s.canSkip(r, step) {
+				hint += fmt.Sprintf(", `reprise resume %s --skip %s` leaves it out", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP"))
+			}
+			reportSpent(r, step, why, hint, h, b, s.entries(v))
 		}
 	}
+}
+
+// canSkip reports whether the files of a run have a place for a step that is left out.
+func (s *Scope) canSkip(r *reprise.Run, step string) bool {
+	recorder, ok := convention.Find(r.Layout).(reprise.Recorder)
+	if !ok {
+		return false
+	}
+	edits, err := recorder.Record(s.Files, r, reprise.Event{Kind: reprise.StepSkipped, Step: step, At: s.Observed.Now})
+	return err == nil && len(edits) > 0
 }
 
 func tired(h *journal.History) bool {
@@ -64,7 +79,7 @@ func tired(h *journal.History) bool {
 
 // reportSpent says why a step is not tried again, and of each attempt that counts how
 // it ended.
-func reportSpent(r *reprise.Run, step, why string, h journal.StepHistory, b journal.Budget, entries []journal.Entry) {
+func reportSpent(r *reprise.Run, step, why, hint string, h journal.StepHistory, b journal.Budget, entries []journal.Entry) {
 	used := fmt.Sprintf("attempts that failed: %d of %d", h.Failures, b.Attempts)
 	if h.Failures < b.Attempts && h.Cutoffs >= b.Cutoffs {
 		used = fmt.Sprintf("attempts that were cut off: %d of %d", h.Cutoffs, b.Cutoffs)
@@ -73,8 +88,7 @@ func reportSpent(r *reprise.Run, step, why string, h journal.StepHistory, b jour
 	f := reprise.Finding{
 		Code: reprise.CodeAttemptsSpent, Severity: reprise.Warning, Subject: step, Source: reprise.Source{File: durable.StateDir},
 		Message: fmt.Sprintf("%s: %s (%s); %s", step, why, used, notTried),
-		Hint: fmt.Sprintf("see why; then `reprise resume %s --from %[2]s` tries it again, `reprise resume %[1]s --skip %[2]s` leaves it out",
-			reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP")),
+		Hint:    hint,
 	}
 	if len(ends) > 0 {
 		f.Source = ends[0].Source

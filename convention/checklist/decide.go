@@ -30,6 +30,9 @@ func (l *list) decide(run *reprise.Run) {
 	case p.Total == 0:
 		run.State, run.Reason = reprise.Unreadable, "the list holds no task that can be read"
 		return
+	case l.archived() && p.Done < p.Total:
+		run.State, run.Reason = reprise.Stopped, "it was put away in the archive, and "+so
+		return
 	case p.Done == p.Total && l.unfinished() != nil:
 		whole := l.unfinished()
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, and %s is still %q", done, whole.id, doc.Clip(whole.deciding().word, 40))

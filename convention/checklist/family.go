@@ -37,6 +37,9 @@ type Family struct {
 	// no * in it. A list is named after its folder where the pattern leaves that open, else
 	// after its file.
 	Lists []string
+	// Archived is where lists are put away once their work is over, a pattern as those of
+	// Lists. The folder of such a list has the name of the run, which more may stand before.
+	Archived string
 	// Marks are folders that may hold lists. They are looked into even where git
 	// ignores them.
 	Marks []string
@@ -147,7 +150,7 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "openspec", Form: Boxes, Words: boxes, Title: "Tasks", Unnumbered: true,
-			Lists: []string{"openspec/changes/*/tasks.md"}, Marks: []string{"openspec"}, Item: numbered,
+			Lists: []string{"openspec/changes/*/tasks.md"}, Archived: "openspec/changes/archive/*/tasks.md", Marks: []string{"openspec"}, Item: numbered,
 			Inputs: []string{"proposal.md", "design.md"},
 		},
 		{
@@ -185,7 +188,7 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "conductor", Form: Boxes, Title: "Implementation Plan", Unnumbered: true, Within: phases,
-			Lists: []string{"conductor/tracks/*/plan.md"}, Marks: []string{"conductor"},
+			Lists: []string{"conductor/tracks/*/plan.md"}, Archived: "conductor/archive/*/plan.md", Marks: []string{"conductor"},
 			Words:  map[reprise.Status][]string{reprise.Pending: {" "}, reprise.InProgress: {"~", "-"}, reprise.Done: {"x", "X"}},
 			Inputs: []string{"spec.md", "../../workflow.md", "../../tech-stack.md"},
 		},

@@ -1,6 +1,7 @@
 package checklist
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
@@ -123,14 +124,45 @@ func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err
 func ofAnother(name, pattern string) bool {
 	return slices.ContainsFunc(families(), func(f Family) bool {
 		return slices.ContainsFunc(f.Lists, func(p string) bool {
-			parts, more := strings.Split(name, "/"), strings.Count(p, "/")
-			if more <= strings.Count(pattern, "/") || len(parts) <= more {
-				return false
-			}
-			ok, _ := path.Match(p, path.Join(parts[len(parts)-1-more:]...))
-			return ok
+			_, ok := fits(name, p)
+			return ok && strings.Count(p, "/") > strings.Count(pattern, "/")
 		})
 	})
+}
+
+// fits reports whether a file lies where a pattern says, in a folder of the project.
+func fits(name, pattern string) (folder string, ok bool) {
+	parts := strings.Split(name, "/")
+	at := len(parts) - 1 - strings.Count(pattern, "/")
+	if at < 0 {
+		return "", false
+	}
+	ok, _ = path.Match(pattern, path.Join(parts[at:]...))
+	return path.Join(parts[:at]...), ok
+}
+
+// archived reports whether the list lies where those are whose work is over.
+func (l *list) archived() bool {
+	_, ok := fits(l.file.Path, l.family.Archived)
+	return ok
+}
+
+// PutAway gives the place in the archive of a list that is no longer where it was, false if
+// it is not there.
+func (l Layout) PutAway(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool) {
+	for _, pattern := range l.family.Lists {
+		top, ok := fits(ref.Path, pattern)
+		if !ok || l.family.Archived == "" {
+			continue
+		}
+		names, _ := glob(fsys, cmp.Or(top, "."), l.family.Archived) // what cannot be looked at is not known to be there
+		for _, name := range slices.Backward(names) {
+			if folder := path.Base(path.Dir(name)); folder == ref.ID || strings.HasSuffix(folder, "-"+ref.ID) {
+				return reprise.Ref{Layout: ref.Layout, Kind: reprise.KindTasks, ID: ref.ID, Path: name}, true
+			}
+		}
+	}
+	return reprise.Ref{}, false
 }
 
 // glob gives the names below a folder that fit a pattern, those of links that lead nowhere
