@@ -130,6 +130,9 @@ func (a *app) changeHooks(ctx context.Context, tool hook.Tool, flags hookFlags, 
 		outcome = "unchanged"
 	}
 	a.did(report.SetupFile{Path: place.Path, Outcome: outcome, Dry: flags.dry, Text: diff})
+	if !tool.Installed(after) {
+		tool.Note = "" // it is for who has our hooks
+	}
 	a.telling().hooks(tool, place.Path, diff, flags.dry)
 	return nil
 }
@@ -143,7 +146,7 @@ func (p *page) hooks(tool hook.Tool, path, diff string, dry bool) {
 		p.diff(diff)
 	default:
 		p.para("", tool.Name+": changed "+path, linesAll)
-		if tool.Note != "" && strings.Contains(diff, "\n+") {
+		if tool.Note != "" {
 			p.marked("", "!", yellow, tool.Note, linesAll)
 		}
 	}

@@ -158,7 +158,7 @@ func (a *app) offerHooks(ctx context.Context, flags upkeepFlags, root string, na
 			continue
 		}
 		settings, err := durable.ReadPrivate(place.Path)
-		if without, no := tool.Uninstall(settings); err == nil && no == nil && string(without) == string(settings) {
+		if err == nil && !tool.Installed(settings) {
 			missing = append(missing, tool)
 		}
 	}

@@ -6,45 +6,49 @@ import (
 	"fmt"
 	"strings"
 
-	"reprise/internal/splice"
+	"reprise"
 )
 
-// ownFile stands in files that are ours alone.
+// ownFile stands in files that we made.
 const ownFile = "reprise hook install"
 
-// installFile gives the file that is ours. Another one in its place is refused.
+// installFile gives the file that is ours alone. Another one in its place, or one that
+// somebody changed, is refused.
 func (t Tool) installFile(old []byte, program string) ([]byte, error) {
-	if old != nil && !strings.Contains(string(old), ownFile) {
-		return nil, errors.New("there is a file of this name that `reprise hook install` did not write")
+	if old != nil && !unchanged(old) {
+		return nil, errors.New("there is a file of this name that `" + ownFile + "` did not write, or that was changed since; move it away")
 	}
-	return []byte(t.whole(t, program)), nil
+	body := t.whole(program)
+	return []byte(fmt.Sprintf("// Written by `%s %s`; `reprise hook uninstall %[2]s` removes it as long as it is %s\n", ownFile, t.Name, reprise.HashOf([]byte(body))) + body), nil
 }
 
-// copilotFile is a hooks file of copilot.
-func copilotFile(t Tool, program string) string {
-	var events splice.Object
-	for _, ev := range t.Events {
-		events = append(events, splice.Member{Key: ev.Name, Value: []any{splice.Object{
-			{Key: "type", Value: "command"}, {Key: "bash", Value: t.command(program, ev.Moment)}, {Key: "timeoutSec", Value: 5},
-			{Key: "comment", Value: "written by `" + ownFile + " copilot`"},
-		}}})
+// uninstallFile removes the file that is ours alone. One that was changed since is left,
+// with an error.
+func (t Tool) uninstallFile(old []byte) ([]byte, error) {
+	switch {
+	case old == nil || unchanged(old):
+		return nil, nil
+	case strings.Contains(string(old), ownFile):
+		return nil, errors.New("it was changed since `" + ownFile + "` wrote it; remove it by hand")
 	}
-	text, err := json.MarshalIndent(splice.Object{{Key: "version", Value: 1}, {Key: "hooks", Value: events}}, "", "  ")
-	if err != nil {
-		panic(fmt.Sprintf("encode hooks: %v", err)) // text of our own
-	}
-	return string(text) + "\n"
+	return old, nil
+}
+
+// unchanged reports whether a file that is ours alone is what we wrote: its first line
+// tells the hash of the rest.
+func unchanged(file []byte) bool {
+	first, body, _ := strings.Cut(string(file), "\n")
+	return strings.Contains(first, ownFile) && strings.HasSuffix(first, " "+reprise.HashOf([]byte(body)).String())
 }
 
 // plugin is a plugin of opencode. Its system prompt is made anew for every request, so
 // what a session was told at its start is kept and given each time.
-func plugin(t Tool, program string) string {
+func plugin(program string) string {
 	quoted, err := json.Marshal(program)
 	if err != nil {
 		panic(fmt.Sprintf("encode path: %v", err)) // a string
 	}
-	return `// Written by ` + "`" + ownFile + ` opencode` + "`" + `; ` + "`reprise hook uninstall opencode`" + ` removes it.
-import { spawnSync } from "node:child_process"
+	return `import { spawnSync } from "node:child_process"
 
 const program = ` + string(quoted) + `
 

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"errors"
 	"path"
 	"slices"
@@ -13,21 +14,30 @@ const (
 	gitHook = "post-checkout"
 )
 
-// shebang begins a hook that we make.
-const shebang = "#!/bin/sh\n"
+// What a hook that we make begins with: shebang, and a line that tells that it is ours.
+const (
+	shebang  = "#!/bin/sh\n"
+	madeLine = "# Written by `" + ownFile + " git`.\n"
+)
 
 // installLine gives the script of a git hook with a line of ours behind its first. A
-// hook that is there runs as before, after ours and with what was given to it.
+// hook that is there runs as before, after ours and with what was given to it. git runs
+// a script without a first line with a shell of its own.
 func (t Tool) installLine(old []byte, program string) ([]byte, error) {
-	script := string(t.uninstallLine(old))
-	if script == "" {
-		script = shebang
+	line := t.command(program, Start) + "\n"
+	old = t.uninstallLine(old)
+	if old == nil {
+		return []byte(shebang + madeLine + line), nil
+	}
+	script := string(old)
+	if strings.TrimSpace(script) == "" {
+		return []byte(line + script), nil
 	}
 	first, rest, whole := strings.Cut(script, "\n")
 	if !whole || !isShell(first) {
 		return nil, errors.New("there is a " + gitHook + " hook that is no shell script; call `reprise hook run git start` from it yourself")
 	}
-	return []byte(first + "\n" + t.command(program, Start) + "\n" + rest), nil
+	return []byte(first + "\n" + line + rest), nil
 }
 
 // isShell reports whether the first line of a script names a shell of the usual kind,
@@ -40,22 +50,24 @@ func isShell(first string) bool {
 	})
 }
 
-// uninstallLine gives the script without our line; nil where it holds nothing else.
+// uninstallLine gives the script without what we wrote; nil where it was made by us and
+// holds nothing else.
 func (t Tool) uninstallLine(script []byte) []byte {
-	var out strings.Builder
-	taken := false
-	for line := range strings.Lines(string(script)) {
-		if t.wrote(strings.TrimSuffix(line, "\n")) {
-			taken = true
-			continue
-		}
-		out.WriteString(line)
-	}
-	if !taken {
-		return script
-	}
-	if out.String() == shebang {
+	if script == nil {
 		return nil
 	}
-	return []byte(out.String())
+	out := []byte{}
+	made := false
+	for line := range bytes.Lines(script) {
+		switch {
+		case string(line) == madeLine:
+			made = true
+		case !t.wrote(strings.TrimSuffix(string(line), "\n")):
+			out = append(out, line...)
+		}
+	}
+	if made && string(out) == shebang {
+		return nil
+	}
+	return out
 }

@@ -46,10 +46,12 @@ type Tool struct {
 	// home in the home folder; those of a project are project below it.
 	variable, home, file string
 	project              string
-	// entry makes the item of an event's list below "hooks" in JSON settings; whole makes
-	// a file that is ours alone. One of the two is set, or neither for git.
-	entry func(ev Event, command string) any
-	whole func(t Tool, program string) string
+	// entry makes the item of an event's list below "hooks" in JSON settings, and base is
+	// what settings begin with that we make; whole makes a file that is ours alone. One of
+	// entry and whole is set, or neither for git.
+	entry func(command string) splice.Object
+	base  string
+	whole func(program string) string
 	// answer brings text into the form in which it reaches the context of a model; nil
 	// where it is printed as it is.
 	answer func(ev Event, text string) any
@@ -87,7 +89,7 @@ func Tools() []Tool {
 		{
 			Name: "copilot", variable: "COPILOT_HOME", home: ".copilot", file: "hooks/reprise.json", project: ".github/hooks/reprise.json",
 			Events: []Event{{Start, "sessionStart"}, {Stop, "agentStop"}, {Compact, "preCompact"}, {End, "sessionEnd"}},
-			whole:  copilotFile, answer: func(_ Event, text string) any { return map[string]string{"additionalContext": text} },
+			entry:  flatEntry, base: "{\n  \"version\": 1\n}\n", answer: func(_ Event, text string) any { return map[string]string{"additionalContext": text} },
 		},
 		{Name: Git, Events: []Event{{Start, gitHook}}},
 	}
@@ -144,12 +146,17 @@ func (t Tool) wrote(command string) bool {
 }
 
 // nestedEntry is the form that claude began and others took over.
-func nestedEntry(timeout int) func(Event, string) any {
-	return func(_ Event, command string) any {
+func nestedEntry(timeout int) func(string) splice.Object {
+	return func(command string) splice.Object {
 		return splice.Object{{Key: "hooks", Value: []any{
 			splice.Object{{Key: "type", Value: "command"}, {Key: "command", Value: command}, {Key: "timeout", Value: timeout}},
 		}}}
 	}
+}
+
+// flatEntry is the form of copilot.
+func flatEntry(command string) splice.Object {
+	return splice.Object{{Key: "type", Value: "command"}, {Key: "bash", Value: command}, {Key: "timeoutSec", Value: 5}}
 }
 
 // specificOutput is likewise how text reaches the context.
@@ -170,6 +177,10 @@ func (t Tool) Install(settings []byte, program string) ([]byte, error) {
 	case t.whole != nil:
 		return t.installFile(settings, program)
 	}
+	made := settings == nil && t.base != "" || t.made(settings)
+	if settings == nil && made {
+		settings = []byte(t.base)
+	}
 	for _, ev := range t.Events {
 		keys, command := []string{"hooks", ev.Name}, t.command(program, ev.Moment)
 		same := false
@@ -180,34 +191,51 @@ func (t Tool) Install(settings []byte, program string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if settings, err = splice.Graft(old, keys, t.entry(ev, command)); err != nil {
+		entry := t.entry(command)
+		if made {
+			entry = append(entry, splice.Member{Key: "comment", Value: t.comment()})
+		}
+		if settings, err = splice.Graft(old, keys, entry); err != nil {
 			return nil, err
 		}
 	}
 	return settings, nil
 }
 
-// Uninstall gives the settings without our hooks; nil where nothing else was in them.
+// comment stands with hooks in settings that begin with base and were made by us.
+func (t Tool) comment() string { return "written by `" + ownFile + " " + t.Name + "`" }
+
+// made reports whether settings that begin with base were made by us.
+func (t Tool) made(settings []byte) bool {
+	return t.base != "" && strings.Contains(string(settings), t.comment())
+}
+
+// Uninstall gives the settings without our hooks; nil where we made them and nothing else
+// is in them.
 func (t Tool) Uninstall(settings []byte) ([]byte, error) {
 	switch {
 	case t.Name == Git:
 		return t.uninstallLine(settings), nil
-	case t.whole != nil && strings.Contains(string(settings), ownFile):
-		return nil, nil
 	case t.whole != nil:
-		return settings, nil
+		return t.uninstallFile(settings)
 	}
-	was := settings
+	made := t.made(settings)
 	var err error
 	for _, ev := range t.Events {
 		if settings, err = t.prune(settings, ev, func(string) {}); err != nil {
 			return nil, err
 		}
 	}
-	if len(bytes.TrimSpace(settings)) == 0 && len(bytes.TrimSpace(was)) > 0 {
-		return nil, nil // a file without content is no settings
+	if made && string(settings) == t.base {
+		return nil, nil
 	}
 	return settings, nil
+}
+
+// Installed reports whether settings hold hooks of ours, or may: they cannot be read.
+func (t Tool) Installed(settings []byte) bool {
+	without, err := t.Uninstall(settings)
+	return err != nil || string(without) != string(settings)
 }
 
 // prune takes our groups out of the list of an event, and tells each command of theirs. A
@@ -233,22 +261,20 @@ func (t Tool) prune(settings []byte, ev Event, tell func(command string)) ([]byt
 	return out, err
 }
 
-// hooksOf gives the commands of a group, "" for what is none.
-func hooksOf(group *doc.Node) (out []string) {
-	if group.Kind != doc.Map {
-		return nil
+// hooksOf gives the commands of a group, or that of a hook without one; "" for what is none.
+func hooksOf(item *doc.Node) (out []string) {
+	hooks := []*doc.Node{item}
+	if item.Kind == doc.Map && item.Has("hooks") {
+		hooks = item.Get("hooks").Items
 	}
-	for _, h := range group.Keys {
-		if h.Name != "hooks" || h.Value.Kind != doc.List {
-			continue
-		}
-		for _, one := range h.Value.Items {
-			command := ""
-			if one.Kind == doc.Map && one.Has("command") {
-				command = one.Get("command").Text
+	for _, one := range hooks {
+		command := ""
+		for _, key := range []string{"command", "bash"} {
+			if one.Kind == doc.Map && one.Has(key) {
+				command = one.Get(key).Text
 			}
-			out = append(out, command)
 		}
+		out = append(out, command)
 	}
 	return out
 }

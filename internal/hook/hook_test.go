@@ -13,9 +13,10 @@ import (
 
 // existing are settings that each tool may find.
 var existing = map[string][]string{
-	"claude": {"", "{}", "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"SessionStart\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"echo hi\"}]}\n    ]\n  }\n}\n"},
-	"gemini": {"", "{\n  // mine\n  \"ui\": {\"theme\": \"x\"}, // why\n}\n"},
-	"git":    {"", "#!/bin/sh\nexit 3\n", "#!/usr/bin/env bash\necho \"$@\"", "#!/bin/sh -e\n. \"$(dirname \"$0\")/h\"\n"},
+	"claude":  {"", "\n", "{}", "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"SessionStart\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"echo hi\"}]}\n    ]\n  }\n}\n"},
+	"gemini":  {"", "{\n  // mine\n  \"ui\": {\"theme\": \"x\"}, // why\n}\n"},
+	"copilot": {"", "{}", "{\"version\": 1}", "{\n  \"version\": 1\n}\n", "{\"version\": 1, \"hooks\": {\"agentStop\": [{\"type\": \"command\", \"bash\": \"mine\"}]}}\n"},
+	"git":     {"", "\n", "#!/bin/sh\n", "#!/bin/sh\nexit 3\n", "#!/usr/bin/env bash\necho \"$@\"", "#!/bin/sh -e\n. \"$(dirname \"$0\")/h\"\n"},
 }
 
 const program = "/opt/it's here/reprise"
@@ -23,10 +24,10 @@ const program = "/opt/it's here/reprise"
 func TestInstalling_and_uninstalling_leaves_every_byte(t *testing.T) {
 	t.Parallel()
 	for _, tool := range hook.Tools() {
-		for _, text := range append([]string{""}, existing[tool.Name]...) {
-			var old []byte
-			if text != "" {
-				old = []byte(text)
+		for i, text := range append([]string{""}, existing[tool.Name]...) {
+			old := []byte(text)
+			if i == 0 {
+				old = nil
 			}
 			with, err := tool.Install(old, program)
 			if err != nil {
@@ -53,7 +54,7 @@ func TestWhat_is_not_ours_stays(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"claude": {"not JSON", "[1]", "{\"hooks\": \"none\"}"}, "codex": {"{\"hooks\": {\"Stop\": {}}}"},
-		"copilot": {"{\"version\": 1}"}, "opencode": {"export const Reprise = 1\n"}, "git": {"#!/usr/bin/python3\nprint()\n", "\x7fELF", "echo no first line\n"},
+		"copilot": {"[1]", "{\"hooks\": 1}"}, "opencode": {"export const Reprise = 1\n"}, "git": {"#!/usr/bin/python3\nprint()\n", "\x7fELF", "echo no first line\n"},
 	} {
 		tool, _ := hook.Find(name)
 		for _, text := range texts {

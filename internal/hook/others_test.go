@@ -62,3 +62,36 @@ func TestNo_empty_settings_are_left(t *testing.T) {
 		t.Errorf("%q, %v", back, err)
 	}
 }
+
+func TestWhat_a_person_adds_to_a_file_of_ours_stays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ old, add, want string }{
+		"copilot": {
+			`"agentStop": [` + "\n", `"agentStop": [{"type": "command", "bash": "mine"},` + "\n",
+			"{\n  \"version\": 1,\n  \"hooks\": {\n    \"agentStop\": [{\"type\": \"command\", \"bash\": \"mine\"}\n    ]\n  }\n}\n",
+		},
+		"git": {"|| true\n", "|| true\necho mine\n", "#!/bin/sh\necho mine\n"},
+	} {
+		tool, _ := hook.Find(name)
+		made, err := tool.Install(nil, "/bin/reprise")
+		if err != nil {
+			t.Fatal(err)
+		}
+		with := strings.Replace(string(made), c.old, c.add, 1)
+		if back, err := tool.Uninstall([]byte(with)); err != nil || string(back) != c.want {
+			t.Errorf("%s: %s\nbecame %s, %v", name, with, back, err)
+		}
+	}
+	opencode, _ := hook.Find("opencode")
+	made, err := opencode.Install(nil, "/bin/reprise")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := append(made, "// mine\n"...)
+	if back, err := opencode.Uninstall(mine); err == nil {
+		t.Errorf("a plugin that somebody changed became %q", back)
+	}
+	if back, err := opencode.Install(mine, "/elsewhere/reprise"); err == nil {
+		t.Errorf("a plugin that somebody changed became %q", back)
+	}
+}

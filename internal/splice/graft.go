@@ -12,7 +12,8 @@ import (
 //
 // Bytes are only added. A list or map that is missing on the way is made, with its first
 // entry on a line of its own; where one is there and empty, the entry follows its
-// bracket directly. That is how Prune tells what was made.
+// bracket directly. A file that holds nothing but blanks and comments gets a first line
+// without content. That is how Prune tells what was made.
 func Graft(data []byte, keys []string, item any) ([]byte, error) {
 	at := pathOf(keys)
 	if blank(data) {
@@ -22,9 +23,9 @@ func Graft(data []byte, keys []string, item any) ([]byte, error) {
 		}
 		text := jsonStyle{nl: "\n", unit: "  ", colon: ": "}.render(v, "", true)
 		if data == nil {
-			text += "\n"
+			return []byte(text + "\n"), nil
 		}
-		return append([]byte(text), data...), nil
+		return append([]byte("\n"+text), data...), nil
 	}
 	g, err := readSettings(data)
 	if err != nil {
@@ -150,8 +151,11 @@ func (g *settings) without(keys []string, item int) []byte {
 			return g.cut(in.Start+1, starts, ends, i)
 		}
 		if depth == 0 {
+			if string(g.data[:in.Start]) == "\n" {
+				return g.data[in.End:]
+			}
 			left := append(bytes.Clone(g.data[:in.Start]), g.data[in.End:]...)
-			if string(left) == "\n" {
+			if len(bytes.TrimSpace(left)) == 0 {
 				return nil
 			}
 			return left

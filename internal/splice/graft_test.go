@@ -33,7 +33,7 @@ func prune(t *testing.T, data []byte, keys ...string) []byte {
 
 // grafted are settings files in all the forms that people and programs leave.
 var grafted = []string{
-	"", "\n\n", "{}", "{ }", "{\n}\n", "{\n  \"a\": 1\n}\n", "{\n\t\"a\": 1\n}", "{\"a\":1}", "{\"a\": 1, \"b\": [1, 2]}\n", "\xef\xbb\xbf{\"a\": 1}\n",
+	"", "\n", "\n\n", "{}", "{ }", "{\n}\n", "{\n  \"a\": 1\n}\n", "{\n\t\"a\": 1\n}", "{\"a\":1}", "{\"a\": 1, \"b\": [1, 2]}\n", "\xef\xbb\xbf{\"a\": 1}\n",
 	"{\r\n  \"a\": 1\r\n}\r\n", "{\n  \"hooks\": {}\n}\n", "{\"hooks\":{}}", "{\n  \"hooks\": {\n  },\n  \"z\": null\n}\n", "{\"hooks\": {\"Start\": []}}\n",
 	"{\n  \"hooks\": {\n    \"Start\": [\n      {\"theirs\": 1}\n    ]\n  }\n}\n", "{\n  \"hooks\": {\n    \"Other\": [\n      {\"theirs\": 1}\n    ]\n  },\n  \"b\": 2\n}\n",
 	"// settings\n{\n  \"a\": 1, // one, or two\n  /* all */\n}\n// end\n", "{\n  \"hooks\": { // mine, all of them\n  },\n}\n", "{\"hooks\": {\"Start\": [{\"theirs\": 1},]},}",
@@ -42,10 +42,10 @@ var grafted = []string{
 
 func TestWhat_was_added_is_taken_out_without_a_trace(t *testing.T) {
 	t.Parallel()
-	for _, text := range grafted {
-		var data []byte
-		if text != "" {
-			data = []byte(text)
+	for i, text := range append(grafted, "") {
+		data := []byte(text)
+		if i == 0 {
+			data = nil
 		}
 		two := graft(t, graft(t, data, "hooks", "Start"), "hooks", "End")
 		for _, key := range []string{"Start", "End"} {
