@@ -44,6 +44,17 @@ type LogEntry struct {
 	Log        string            `json:"log,omitempty" jsonschema:"where a step was named, on the last event of each attempt: the file with what its agent printed, relative to root"`
 	Output     []string          `json:"output,omitempty" jsonschema:"the last lines of it"`
 	Usage      *reprise.Usage    `json:"usage,omitempty" jsonschema:"with the end of an attempt: what it used; absent if no agent was at work"`
+	Changes    *Changes          `json:"changes,omitempty" jsonschema:"with --diff, on the last event of each attempt: what it changed"`
+}
+
+// Changes are what an attempt changed, as its commits and the journal tell.
+type Changes struct {
+	Attempt int      `json:"attempt"`
+	Commits []string `json:"commits" jsonschema:"those that name the attempt in their trailer, and the one that it was accepted with; the oldest first"`
+	Diff    string   `json:"diff" jsonschema:"what they changed, one after the other"`
+	Cut     bool     `json:"cut" jsonschema:"they changed more than that"`
+	Left    []string `json:"left" jsonschema:"files that it left uncommitted"`
+	Now     string   `json:"now" jsonschema:"of the last attempt that left any: how these files differ from the last commit by now"`
 }
 
 // CleanUp is the answer of `reprise clean`.

@@ -128,7 +128,7 @@ func TestBrowser_follows_a_run_that_is_killed_answered_and_resumed(t *testing.T)
 	b.Wait("document.querySelector('a.run .state-running')")
 	b.Eval("document.querySelector('a.run').click()")
 	b.Wait("document.querySelector('#verdict .state-running')?.innerText.includes('running') && document.querySelector('#attempts tbody')?.textContent.includes('build')")
-	b.Eval("document.querySelector('#attempts').open = true; [...document.querySelectorAll('#attempts a')].at(-1).click()")
+	b.Eval("document.querySelector('#attempts').open = true; [...document.querySelectorAll('#attempts a[href*=output]')].at(-1).click()")
 	b.Wait("location.pathname === '/output' && /line [2-9]/.test(document.querySelector('#output')?.innerText ?? '')")
 	grows := b.Eval("document.querySelector('#output').innerText.length").(float64)
 	b.Wait(fmt.Sprintf("document.querySelector('#output').innerText.length > %v", grows))
@@ -151,6 +151,15 @@ func TestBrowser_follows_a_run_that_is_killed_answered_and_resumed(t *testing.T)
 	_ = again.Wait()
 	b.Wait("document.querySelector('#questions .reply')")
 	sound(t, b, s.host)
+	b.Eval("document.querySelector('#attempts').open = true; [...document.querySelectorAll('#attempts a')].find((a) => a.href.includes('/changes') && a.href.includes('step=lint')).click()")
+	b.Wait("location.pathname === '/changes' && document.querySelector('#changed')?.innerText.includes('linted') && document.querySelector('.diff')")
+	sound(t, b, s.host)
+	b.Go("http://" + s.host + "/")
+	b.Eval("document.querySelector('#asks a').click()")
+	b.Wait("location.pathname === '/question' && document.querySelector('#asked .reply')")
+	sound(t, b, s.host)
+	b.Type("u")
+	b.Wait("document.querySelector('#questions .reply')")
 	// By keyboard: to the first option, which the space bar chooses.
 	b.Eval("document.querySelector('#questions input[type=radio]').focus()")
 	b.Type(" ")
@@ -164,6 +173,57 @@ func TestBrowser_follows_a_run_that_is_killed_answered_and_resumed(t *testing.T)
 	if _, err := os.Stat(filepath.Join(dir, "shipped")); err != nil {
 		t.Error(err)
 	}
+}
+
+// However many runs there are and however much an agent printed, the browser gets a page
+// of it.
+func TestBrowser_thousands_of_runs_and_a_long_output_stay_smooth(t *testing.T) {
+	t.Parallel()
+	runs, size := 250, 1<<20
+	if sample.All() {
+		runs, size = 5000, 100<<20
+	}
+	b := webtest.Open(t)
+	dir := shop(t, fmt.Sprintf("name: loud\nsteps:\n  - id: talk\n    command: [sh, -c, \"yes a line of sixty characters or so, as agents print them all day | head -c %d; touch said\"]\n    outputs: [said]\n", size))
+	env := append(os.Environ(), "REPRISE_TEST_PROGRAM=1", "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+	cmd := exec.Command(os.Args[0], "run", "flow.yaml", "--id", "loud", "--trust", "--mode", "autopilot")
+	cmd.Dir, cmd.Env = dir, env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for i := range runs {
+		gittest.Write(t, dir, fmt.Sprintf(".auto-claude/specs/%04d-feature/implementation_plan.json", i),
+			fmt.Sprintf(`{"feature": "Feature %d", "phases": [{"id": "1", "name": "Build", "subtasks": [{"id": "a", "description": "One", "status": "completed"}, {"id": "b", "description": "Two", "status": "in_progress"}]}]}`, i))
+	}
+	s := servedAt(t, env, dir)
+	b.Size(1280, 900, false)
+	b.Go(s.address)
+	b.Wait("document.querySelector('.live.on')")
+	page := func(what string) {
+		t.Helper()
+		if n := b.Eval("document.querySelectorAll('*').length").(float64); n > 4000 {
+			t.Errorf("%s has %v elements", what, n)
+		}
+		// The longest time for which the page does not answer, while keys are pressed.
+		b.Eval("window.longest = 0; new PerformanceObserver((l) => l.getEntries().forEach((e) => { window.longest = Math.max(window.longest, e.duration); })).observe({entryTypes: ['longtask']}); 0")
+		b.Type("j", "j", "j", "k", "j")
+		t.Logf("%s: the longest task while keys are pressed takes %v ms", what, b.Eval("window.longest"))
+	}
+	page("the list")
+	if got := b.Eval("document.querySelector('#main').innerText").(string); !strings.Contains(got, fmt.Sprintf("of %d", runs)) {
+		t.Errorf("it does not say that there are %d runs:\n%.500s", runs, got)
+	}
+	b.Type("/", "f", "e", "a", "t", "u", "r", "e", "<Enter>")
+	b.Wait("location.search === '?q=feature' && document.querySelectorAll('a.run').length === 100")
+	b.Go("http://" + s.host + "/output?project=0&run=eventrun%3A.agent-memory%2Fruns%2Floud&step=talk&attempt=1")
+	b.Wait("document.querySelector('#output')?.innerText.length > 1000")
+	page("the output")
+	if n := b.Eval("document.querySelector('#output').innerText.length").(float64); n > 80_000 {
+		t.Errorf("the page holds %v bytes of the output", n)
+	}
+	b.Eval("document.querySelector('a[rel=prev]').click()")
+	b.Wait("new URLSearchParams(location.search).has('to') && document.querySelector('#output')?.innerText.length > 1000")
+	sound(t, b, s.host)
 }
 
 // State that is full of payloads runs nothing in a real browser, and asks for nothing.

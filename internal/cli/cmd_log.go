@@ -20,7 +20,7 @@ import (
 // logFlags are how a journal is shown.
 type logFlags struct {
 	upkeepFlags
-	timeline, follow, full bool
+	timeline, follow, full, diff bool
 }
 
 func (a *app) newLog() *cobra.Command {
@@ -29,11 +29,11 @@ func (a *app) newLog() *cobra.Command {
 		Use:   "log [RUN [STEP]]",
 		Short: "Show what reprise has recorded of a run, or of one of its steps",
 		Long: "Show the journal of a run: every event that reprise recorded, with the files that\n" +
-			"followed it; of a step, also the last lines that the agent of each attempt printed, and\n" +
-			"with --full all of them. --timeline draws the attempts and what was waited for over the\n" +
-			"time. -f shows what is recorded and printed from now on, too, until nobody works on\n" +
-			"the run any longer. Changes nothing.",
-		Example: "  reprise log\n  reprise log 004 subtask-2-3 --full\n  reprise log -f\n  reprise log 004 --timeline",
+			"followed it; of a step, also the last lines that the agent of each attempt printed, with\n" +
+			"--full all of them, and with --diff what each attempt changed. --timeline draws the\n" +
+			"attempts and what was waited for over the time. -f shows what is recorded and printed\n" +
+			"from now on, too, until nobody works on the run any longer. Changes nothing.",
+		Example: "  reprise log\n  reprise log 004 subtask-2-3 --full\n  reprise log 004 subtask-2-3 --diff\n  reprise log -f\n  reprise log 004 --timeline",
 	}
 	a.oneRun(cmd, &flags.dir, nil)
 	cmd.Args = args(cobra.MaximumNArgs(2))
@@ -41,6 +41,9 @@ func (a *app) newLog() *cobra.Command {
 		named := append(slices.Clone(args), "", "")
 		if flags.full && named[1] == "" {
 			return misuse("--full shows the output of a step: reprise log RUN STEP --full")
+		}
+		if flags.diff && named[1] == "" {
+			return misuse("--diff shows what the attempts at a step changed: reprise log RUN STEP --diff")
 		}
 		return a.log(cmd.Context(), flags, named[0], named[1])
 	}
@@ -54,7 +57,8 @@ func (a *app) newLog() *cobra.Command {
 	cmd.Flags().BoolVar(&flags.timeline, "timeline", false, "draw when what was worked on or waited for")
 	cmd.Flags().BoolVarP(&flags.follow, "follow", "f", false, "go on with what is recorded and printed, until the run ends")
 	cmd.Flags().BoolVar(&flags.full, "full", false, "with STEP: everything its agents printed")
-	cmd.MarkFlagsMutuallyExclusive("timeline", "follow", "full")
+	cmd.Flags().BoolVar(&flags.diff, "diff", false, "with STEP: what each attempt changed")
+	cmd.MarkFlagsMutuallyExclusive("timeline", "follow", "full", "diff")
 	return cmd
 }
 
@@ -67,7 +71,7 @@ func (a *app) log(ctx context.Context, flags logFlags, arg, step string) error {
 	if arg != "" && len(reprise.Select(found.Runs, arg)) == 0 {
 		// It may have been archived; its journal stays.
 		if h, err := t.LogOf(arg); err == nil && h != nil {
-			return a.showLog(logged{found.Root, arg, step, h, false}, flags)
+			return a.showLog(ctx, logged{found.Root, arg, step, h, false}, flags)
 		}
 	}
 	run, err := pick(found.Runs, arg)
@@ -85,7 +89,7 @@ func (a *app) log(ctx context.Context, flags logFlags, arg, step string) error {
 	if err != nil {
 		return err
 	}
-	return a.showLog(logged{found.Root, name, step, h, found.Decisions[run].State == reprise.Running}, flags)
+	return a.showLog(ctx, logged{found.Root, name, step, h, found.Decisions[run].State == reprise.Running}, flags)
 }
 
 // logged is a journal that was read, and whether somebody is at work on its run.
@@ -96,7 +100,7 @@ type logged struct {
 }
 
 // showLog shows a journal, or the timeline that it makes.
-func (a *app) showLog(l logged, flags logFlags) error {
+func (a *app) showLog(ctx context.Context, l logged, flags logFlags) error {
 	if l.Damage != nil {
 		a.came(reprise.OutcomeUnreadable)
 	}
@@ -108,14 +112,14 @@ func (a *app) showLog(l logged, flags logFlags) error {
 	printed := map[int]report.LogEntry{}
 	if l.step != "" {
 		var err error
-		if l.Entries, printed, err = a.ofStep(l, flags.full); err != nil {
+		if l.Entries, printed, err = a.ofStep(ctx, l, flags); err != nil {
 			return err
 		}
 	}
 	doc.Cost = costOf(journal.Fold(l.Entries).Spent)
 	for i, e := range l.Entries {
 		entry := logEntry(e)
-		entry.Log, entry.Output = printed[i].Log, printed[i].Output
+		entry.Log, entry.Output, entry.Changes = printed[i].Log, printed[i].Output, printed[i].Changes
 		doc.Entries = append(doc.Entries, entry)
 	}
 	if l.Damage != nil {
@@ -137,8 +141,8 @@ func logEntry(e journal.Entry) report.LogEntry {
 }
 
 // ofStep gives the entries that are about a step and, by their places among them, what
-// attempts printed, all of it or the end, at the last entry of each.
-func (a *app) ofStep(l logged, full bool) (entries []journal.Entry, printed map[int]report.LogEntry, err error) {
+// attempts printed, all of it or the end, or what they changed, at the last entry of each.
+func (a *app) ofStep(ctx context.Context, l logged, flags logFlags) (entries []journal.Entry, printed map[int]report.LogEntry, err error) {
 	began, hide, steps := journal.Fold(l.Entries).Began, a.hide(l.root), []string{}
 	printed = map[int]report.LogEntry{}
 	last := map[int]int{}
@@ -153,8 +157,18 @@ func (a *app) ofStep(l logged, full bool) (entries []journal.Entry, printed map[
 	if len(entries) == 0 {
 		return nil, nil, fail(exitUsage, "there are "+strings.Join(steps, ", "), "nothing is on record of a step called %q", l.step)
 	}
+	if flags.diff {
+		show := func(diff string) string { return hide(strings.ToValidUTF8(diff, "\uFFFD")) }
+		changes, err := a.tender(flags.upkeepFlags).Changes(ctx, l.History, l.step)
+		for attempt, c := range changes {
+			printed[last[attempt]] = report.LogEntry{Changes: &report.Changes{
+				Attempt: attempt, Commits: append([]string{}, c.Commits...), Diff: show(c.Diff), Cut: c.Cut, Left: append([]string{}, c.Left...), Now: show(c.Now),
+			}}
+		}
+		return entries, printed, err
+	}
 	output := project.OutputOf
-	if full {
+	if flags.full {
 		output = project.AllOutputOf
 	}
 	for attempt, i := range last {
@@ -213,6 +227,9 @@ func (p *page) entry(e report.LogEntry) {
 		p.line("      %s", fit("→ "+plain(f), p.columns-6))
 	}
 	p.used("      ", "used ", e.Usage)
+	if e.Changes != nil {
+		p.changes(e.Changes)
+	}
 	if !p.full {
 		p.output(e.Log, e.Output)
 		return
@@ -220,4 +237,22 @@ func (p *page) entry(e report.LogEntry) {
 	for _, line := range e.Output {
 		p.para("      | ", line, linesAll)
 	}
+}
+
+// changes prints what an attempt changed.
+func (p *page) changes(c *report.Changes) {
+	if len(c.Commits)+len(c.Left) == 0 {
+		p.line("      No commit and no file left behind is on record of attempt %d.", c.Attempt)
+	}
+	for _, commit := range c.Commits {
+		p.line("      commit %s", plain(commit))
+	}
+	p.diff(c.Diff)
+	if c.Cut {
+		p.line("      It changed more than is shown: git show %s", plain(c.Commits[len(c.Commits)-1]))
+	}
+	for _, f := range c.Left {
+		p.line("      left uncommitted: %s", fit(plain(f), p.columns-24))
+	}
+	p.diff(c.Now)
 }

@@ -150,54 +150,6 @@ func (c *checkout) head(ctx context.Context) (string, error) {
 	return c.git.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
 }
 
-// HasTrailer looks for the latest commit of a branch, or of the commit named,
-// that carries a trailer. "HEAD" stands for what is checked out.
-func (r *Repo) HasTrailer(ctx context.Context, rev, key, value string) (commit string, found bool, err error) {
-	at, err := r.resolveAll(ctx, rev)
-	if err != nil {
-		return "", false, err
-	}
-	return r.findTrailer(ctx, key, value, "--end-of-options", at[0])
-}
-
-// StrayTrailer is HasTrailer for commits that are not in rev, wherever they are: on
-// other branches, or on none and made not long ago.
-func (r *Repo) StrayTrailer(ctx context.Context, rev, key, value string) (commit string, found bool, err error) {
-	at, err := r.resolveAll(ctx, rev)
-	if err != nil {
-		return "", false, err
-	}
-	return r.findTrailer(ctx, key, value, "--branches", "--reflog", "--not", "--end-of-options", at[0])
-}
-
-func (r *Repo) findTrailer(ctx context.Context, key, value string, where ...string) (commit string, found bool, err error) {
-	if strings.ContainsAny(key+value, "\r\n\x00") || value == "" {
-		return "", false, nil // none of our commits carries that
-	}
-	args := []string{
-		"log", "-z", "--no-show-signature", "--no-mailmap", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--fixed-strings", "--grep=" + key + ": " + value,
-		"--format=tformat:%H%x00%(trailers:key=" + key + ",valueonly,separator=%x1f)",
-	}
-	args = append(append(args, where...), "--")
-	err = r.git.stream(ctx, nil, func(in *bufio.Reader) error {
-		f := fields{in, 0}
-		return f.each(func(hash string) error {
-			values, err := f.need()
-			if err != nil {
-				return err
-			}
-			for v := range strings.SplitSeq(values, "\x1f") {
-				if strings.TrimSpace(v) == value && objectName(hash) {
-					commit, found = hash, true
-					return errEnough
-				}
-			}
-			return nil
-		})
-	}, args...)
-	return commit, found, err
-}
-
 // FileStat is how much of a file changed.
 type FileStat struct {
 	Path           string

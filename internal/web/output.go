@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"strconv"
-
-	"reprise/report"
 )
 
 // Output is a part of what the agent of an attempt printed, in whole lines.
@@ -31,7 +29,7 @@ type outputPage struct {
 	Output
 	Step           string
 	Attempt        int
-	Back           string
+	Back, Changes  string
 	Earlier, Later string // addresses of the parts before and behind this one
 	End            bool   // this is the end of it
 }
@@ -55,6 +53,7 @@ func (s *Server) output(r *http.Request) (frame, error) {
 	if p.Output, err = s.Printed(r.Context(), t.Dir, t.Run, p.Step, p.Attempt, to); err != nil {
 		return frame{}, &refusal{Message: err.Error()}
 	}
+	p.Changes = t.attempt("/changes", p.Step, p.Attempt)
 	link := func(to int64) string {
 		return t.link("/output", "step", p.Step, "attempt", strconv.Itoa(p.Attempt), "to", strconv.FormatInt(to, 10))
 	}
@@ -65,35 +64,10 @@ func (s *Server) output(r *http.Request) (frame, error) {
 		p.Later = link(min(p.To+Window, p.Size))
 	}
 	if p.To+Window >= p.Size && !p.End {
-		p.Later = t.link("/output", "step", p.Step, "attempt", strconv.Itoa(p.Attempt))
+		p.Later = t.attempt("/output", p.Step, p.Attempt)
 	}
 	return frame{
 		Title: p.Step + ", attempt " + strconv.Itoa(p.Attempt), name: "output.html", content: p, working: p.Working && p.End,
 		folders: []string{filepath.Dir(filepath.Join(p.Root, filepath.FromSlash(p.Path)))},
 	}, nil
-}
-
-// previewPage is what resuming a run would do.
-type previewPage struct {
-	target
-	report.Preview
-	Name, Back string
-	Lines      []diffLine
-}
-
-// diffLine is one line of a diff.
-type diffLine struct{ Kind, Text string }
-
-// preview shows what resuming a run would change and start, without doing any of it.
-func (s *Server) preview(r *http.Request) (frame, error) {
-	t, err := s.targetOf(r)
-	if err != nil {
-		return frame{}, err
-	}
-	p := previewPage{target: t, Back: t.link("/run")}
-	if p.Preview, err = ask[report.Preview](r.Context(), s, t.Dir, []string{"resume", "--dry-run"}, t.Run); err != nil {
-		return frame{}, err
-	}
-	p.Lines = diffLines(p.Diff)
-	return frame{Title: "What resuming would do", name: "preview.html", content: p}, nil
 }

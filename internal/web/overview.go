@@ -22,9 +22,9 @@ const perPage = 100
 // line is one run in the list.
 type line struct {
 	report.Run
+	target
 	Name, Link string
 	Key        string // tells it from all others while the page changes
-	Folder     int    // the index of its project
 	Age        string // in words, "" if it is unknown
 }
 
@@ -76,7 +76,7 @@ func (s *Server) overview(r *http.Request) (frame, error) {
 	}
 	for _, l := range all {
 		for _, q := range slices.Concat(l.Questions, l.Asks) {
-			o.Questions = append(o.Questions, asking{q, l, l.Link + "#questions"})
+			o.Questions = append(o.Questions, asking{q, l, l.target.link("/question", "question", q.ID)})
 		}
 	}
 	o.choices(all)
@@ -95,7 +95,7 @@ func (s *Server) overview(r *http.Request) (frame, error) {
 	for _, f := range folders {
 		g := group{folder: f}
 		for _, l := range list {
-			if l.Folder == f.Index {
+			if l.target.Index == f.Index {
 				g.Lines = append(g.Lines, l)
 			}
 		}
@@ -140,7 +140,7 @@ func (s *Server) lines(f folder) []line {
 	lines := make([]line, len(f.Status.Runs))
 	for i, d := range f.Status.Runs {
 		t := target{Index: f.Index, Run: d.Layout + ":" + d.Path}
-		lines[i] = line{Run: d, Name: f.names[i], Folder: f.Index, Link: t.link("/run"), Key: key(t), Age: s.age(d.LastActivity)}
+		lines[i] = line{Run: d, target: t, Name: f.names[i], Link: t.link("/run"), Key: key(t), Age: s.age(d.LastActivity)}
 	}
 	return reprise.ByState(lines, func(l line) reprise.State { return l.State })
 }

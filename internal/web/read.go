@@ -106,3 +106,8 @@ func (t target) link(page string, more ...string) string {
 	}
 	return page + "?" + query.Encode()
 }
+
+// attempt is the address of a page about one attempt at a step.
+func (t target) attempt(page, step string, attempt int) string {
+	return t.link(page, "step", step, "attempt", strconv.Itoa(attempt))
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"reprise"
@@ -46,7 +45,7 @@ type bar struct {
 	X, Y, Width, Height       int
 	Wide                      bool // there is room for the mark
 	Began, Took               string
-	Output                    string // the address of what its agent printed, "" for none
+	Output, Changes           string // the addresses of what its agent printed and of what it changed, "" for none
 }
 
 type tick struct {
@@ -108,11 +107,11 @@ func chartOf(t reprise.Timeline) *chart {
 	return c
 }
 
-// link leads from each attempt to what its agent printed.
+// link leads from each attempt to what its agent printed, and to what it changed.
 func (c *chart) link(t target) {
 	for i := range c.Bars {
 		if b := &c.Bars[i]; b.Attempt > 0 {
-			b.Output = t.link("/output", "step", b.Step, "attempt", strconv.Itoa(b.Attempt))
+			b.Output, b.Changes = t.attempt("/output", b.Step, b.Attempt), t.attempt("/changes", b.Step, b.Attempt)
 		}
 	}
 }

@@ -120,6 +120,8 @@ func (s *Server) Handler(addr string) http.Handler {
 	mux.HandleFunc("GET /run", s.page(s.run))
 	mux.HandleFunc("GET /output", s.page(s.output))
 	mux.HandleFunc("GET /preview", s.page(s.preview))
+	mux.HandleFunc("GET /changes", s.page(s.changes))
+	mux.HandleFunc("GET /question", s.page(s.question))
 	mux.HandleFunc("POST /answer", s.answer)
 	mux.HandleFunc("POST /resume", s.resume)
 	return s.guarded(addr, mux)

@@ -1,0 +1,98 @@
+package gitx
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// HasTrailer looks for the latest commit of a branch, or of the commit named,
+// that carries a trailer. "HEAD" stands for what is checked out.
+func (r *Repo) HasTrailer(ctx context.Context, rev, key, value string) (commit string, found bool, err error) {
+	at, err := r.resolveAll(ctx, rev)
+	if err != nil {
+		return "", false, err
+	}
+	return r.latest(ctx, key, value, "--end-of-options", at[0])
+}
+
+// StrayTrailer is HasTrailer for commits that are not in rev, wherever they are: on
+// other branches, or on none and made not long ago.
+func (r *Repo) StrayTrailer(ctx context.Context, rev, key, value string) (commit string, found bool, err error) {
+	at, err := r.resolveAll(ctx, rev)
+	if err != nil {
+		return "", false, err
+	}
+	return r.latest(ctx, key, value, "--branches", "--reflog", "--not", "--end-of-options", at[0])
+}
+
+// AllTrailers lists the commits that carry a trailer with one of the values, the oldest
+// first, wherever they are: on a branch, or on none and made not long ago. All values
+// begin with the first.
+func (r *Repo) AllTrailers(ctx context.Context, key string, values ...string) (commits []string, err error) {
+	err = r.findTrailer(ctx, key, values[0], func(commit, value string) error {
+		if slices.Contains(values, value) {
+			commits = append(commits, commit)
+		}
+		return nil
+	}, "--reverse", "--all", "--reflog")
+	return commits, err
+}
+
+// Patch is what a commit changed since its first parent, as a unified diff of at most
+// limit bytes. whole is false where more was changed than that.
+func (r *Repo) Patch(ctx context.Context, commit string, limit int64) (text string, whole bool, err error) {
+	at, err := r.resolveAll(ctx, commit)
+	if err != nil {
+		return "", false, err
+	}
+	out, err := r.git.output(ctx, limit, "diff-tree", "-p", "-r", "-M", "--root", "--diff-merges=first-parent", "--no-commit-id", "--no-color",
+		"--no-ext-diff", "--no-textconv", "--no-relative", "--submodule=short", "--end-of-options", at[0], "--")
+	if whole = !errors.Is(err, errTooLong); !whole {
+		out, err = out[:bytes.LastIndexByte(out, '\n')+1], nil
+	}
+	return string(out), whole, err
+}
+
+// latest is the newest commit with a trailer among those that git log lists.
+func (r *Repo) latest(ctx context.Context, key, value string, where ...string) (commit string, found bool, err error) {
+	err = r.findTrailer(ctx, key, value, func(hash, has string) error {
+		if has != value {
+			return nil
+		}
+		commit, found = hash, true
+		return errEnough
+	}, where...)
+	return commit, found, err
+}
+
+// findTrailer hands the commits whose trailer may begin with a value to use, each with
+// each value of that trailer.
+func (r *Repo) findTrailer(ctx context.Context, key, value string, use func(commit, value string) error, where ...string) error {
+	if strings.ContainsAny(key+value, "\r\n\x00") || value == "" {
+		return nil // none of our commits carries that
+	}
+	args := []string{
+		"log", "-z", "--no-show-signature", "--no-mailmap", "--no-decorate", "--no-notes", "--encoding=UTF-8", "--fixed-strings", "--grep=" + key + ": " + value,
+		"--format=tformat:%H%x00%(trailers:key=" + key + ",valueonly,separator=%x1f)",
+	}
+	args = append(append(args, where...), "--")
+	return r.git.stream(ctx, nil, func(in *bufio.Reader) error {
+		f := fields{in, 0}
+		return f.each(func(hash string) error {
+			values, err := f.need()
+			if err != nil || !objectName(hash) {
+				return err
+			}
+			for v := range strings.SplitSeq(values, "\x1f") {
+				if err := use(hash, strings.TrimSpace(v)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}, args...)
+}
