@@ -30,6 +30,9 @@ func (l *list) decide(run *reprise.Run) {
 	case p.Total == 0:
 		run.State, run.Reason = reprise.Unreadable, "the list holds no task that can be read"
 		return
+	case p.Done < p.Total && slices.ContainsFunc(l.overall, func(p place) bool { return p.status == reprise.Skipped }):
+		run.State, run.Reason = reprise.Stopped, "it was cancelled, and "+so
+		return
 	case l.archived() && p.Done < p.Total:
 		run.State, run.Reason = reprise.Stopped, "it was put away in the archive, and "+so
 		return
@@ -76,10 +79,13 @@ func (l *list) whyNot() string {
 // offer puts into the run what may be started, and reports whether there is anything.
 func (l *list) offer(run *reprise.Run) bool {
 	open := l.openFromHere()
+	run.Next, run.Questions = nil, nil
 	if len(open) == 0 {
 		return false
 	}
-	run.Next = nil
+	if l.askPerson(run, open[0]) {
+		return true
+	}
 	for i, it := range open {
 		first := open[0]
 		if i > 0 && !(first.parallel && it.parallel && it.phase == first.phase) {
@@ -89,10 +95,22 @@ func (l *list) offer(run *reprise.Run) bool {
 		if i > 0 {
 			reason = "may be worked on beside " + first.id
 		}
-		run.Next = append(run.Next, reprise.Unit{ID: it.id, Path: run.Path, Title: it.text, Phase: it.phase, Role: role, Reason: reason})
+		run.Next = append(run.Next, reprise.Unit{ID: it.id, Path: run.Path, Title: it.text, Phase: it.phase, Role: it.role(), Reason: reason})
 	}
 	run.Phase = open[0].phase
 	run.Options = []reprise.Option{{Key: reprise.OptionContinue, Label: "Continue with " + open[0].id}}
+	return true
+}
+
+// askPerson asks a person for a task that only they can do, and reports whether it is one.
+func (l *list) askPerson(run *reprise.Run, it *item) bool {
+	if !it.person {
+		return false
+	}
+	run.State, run.Reason, run.Phase = reprise.Waiting, it.id+" is for a person", it.phase
+	run.Questions = []reprise.Question{{
+		ID: it.id, Subject: it.id, Text: "Do this yourself, then say so: " + it.text, Options: []string{personDid}, Closed: true, Source: it.places[0].source,
+	}}
 	return true
 }
 

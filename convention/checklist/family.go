@@ -35,7 +35,7 @@ type Family struct {
 	Form Form
 	// Lists is where the lists lie in a project, patterns of path.Match; the first name has
 	// no * in it. A list is named after its folder where the pattern leaves that open, else
-	// after its file.
+	// after its file; of such files in one folder the first counts.
 	Lists []string
 	// Archived is where lists are put away once their work is over, a pattern as those of
 	// Lists. The folder of such a list has the name of the run, which more may stand before.
@@ -57,6 +57,13 @@ type Family struct {
 	// tasks that need not be done, optional. What has another form is no task.
 	Item *regexp.Regexp
 
+	// Person is the form of tasks that only a person can do. Where one comes next, it is asked
+	// for, and nothing behind it is started.
+	Person *regexp.Regexp
+	// Overall are files beside the list that tell how all of it stands. In JSON that is the
+	// value of the key; in Markdown, without a key, the last box up to the line with the name of
+	// the list's folder. The tasks are right where they disagree.
+	Overall map[string]string
 	// Unnumbered lets entries without an id be tasks; of items with boxes, where none in the
 	// list has one. The words that an item begins with are its id then.
 	Unnumbered bool
@@ -72,7 +79,7 @@ type Family struct {
 	// named id, which stands in front of the ids of these tasks.
 	Within *regexp.Regexp
 	// Stages are the words for the status of what such a heading stands for, on a line named
-	// Label below it. A heading without boxes is a task itself.
+	// Label below it, and for that of the whole list. A heading without boxes is a task itself.
 	Stages map[reprise.Status][]string
 	// Parallel is the mark of items that may be worked on beside their neighbours.
 	Parallel string
@@ -92,9 +99,10 @@ type Family struct {
 	// Ranks are the words for how urgent a task is, the most urgent first. A number may stand
 	// there, too: the lowest is the most urgent.
 	Ranks []string
-	// Beside is a file for each task, {id} in it standing for its id, that has its status
-	// on a line of this name, too. The list is right where they disagree.
-	Beside, Label string
+	// Beside is where a file for each task may lie, {id} standing for its id, that has its
+	// status on a line named Label, too. The list is right where they disagree.
+	Beside []string
+	Label  string
 	// Pruned says that the tool takes finished tasks off the list, so that a need which is not
 	// there is met.
 	Pruned bool
@@ -167,11 +175,11 @@ var families = sync.OnceValue(func() []Family {
 				reprise.InReview: {"review"}, reprise.Done: {"done"}, reprise.Blocked: {"blocked", "deferred"},
 				reprise.Skipped: {"cancelled", "optional", "wont-do"},
 			},
-			Beside: "{id}.md", Label: "Status", Inputs: []string{"{id}.md"},
+			Beside: []string{"{id}.md", "stories/{id}.md"}, Label: "Status", Inputs: []string{"{id}.md", "stories/{id}.md"},
 		},
 		{
 			Name: "taskmaster", Form: JSON, Items: []string{"*.tasks", "tasks"},
-			Lists: []string{".taskmaster/tasks/tasks.json"}, Marks: []string{".taskmaster"},
+			Lists: []string{".taskmaster/tasks/tasks.json", "tasks/tasks.json"}, Marks: []string{".taskmaster"}, Shared: true,
 			Keys:  Keys{ID: "id", Text: "title", Status: "status", Rank: "priority", Parts: "subtasks", Needs: "dependencies", Changed: "updatedAt"},
 			Ranks: []string{"critical", "high", "medium", "low"}, Current: "../state.json", CurrentKey: "currentTag",
 			Words: map[reprise.Status][]string{
@@ -191,6 +199,10 @@ var families = sync.OnceValue(func() []Family {
 			Lists: []string{"conductor/tracks/*/plan.md"}, Archived: "conductor/archive/*/plan.md", Marks: []string{"conductor"},
 			Words:  map[reprise.Status][]string{reprise.Pending: {" "}, reprise.InProgress: {"~", "-"}, reprise.Done: {"x", "X"}},
 			Inputs: []string{"spec.md", "../../workflow.md", "../../tech-stack.md"},
+			Person: regexp.MustCompile(`User Manual Verification`), Overall: map[string]string{"metadata.json": "status", "../../tracks.md": ""},
+			Stages: map[reprise.Status][]string{
+				reprise.Pending: {"new", " "}, reprise.InProgress: {"in_progress", "~", "-"}, reprise.Done: {"completed", "x", "X"}, reprise.Skipped: {"cancelled"},
+			},
 		},
 		{
 			Name: "agentos", Form: Boxes, Words: boxes, Title: "Spec Tasks",
@@ -213,7 +225,7 @@ var families = sync.OnceValue(func() []Family {
 			},
 		},
 		{
-			Name: "features", Form: JSON, Items: []string{"features", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
+			Name: "features", Form: JSON, Items: []string{"features.*", "features", "*", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
 			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "passes|status", Rank: "priority", Needs: "dependencies"},
 			Ranks: []string{"critical", "high", "medium", "low"},
 			Words: map[reprise.Status][]string{
@@ -224,7 +236,7 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "beads", Form: Lines, Items: []string{""}, Pruned: true,
-			Lists: []string{".beads/issues.jsonl"}, Marks: []string{".beads"},
+			Lists: []string{".beads/issues.jsonl", ".beads/beads.jsonl"}, Marks: []string{".beads"},
 			Keys: Keys{
 				ID: "id", Text: "title", Status: "status", Rank: "priority",
 				Needs: "dependencies", Needed: "depends_on_id", Because: "type",

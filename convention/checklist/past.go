@@ -11,7 +11,7 @@ import (
 // Aim lets the run continue behind the tasks that were closed last, by what earlier
 // versions of its list say, the newest first.
 func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
-	if len(r.Next) == 0 || l.family.Form != Boxes {
+	if len(r.Next) == 0 && len(r.Questions) == 0 || l.family.Form != Boxes {
 		return
 	}
 	now := l.read(doc.NewReader(fsys), r.Path)
@@ -31,7 +31,7 @@ func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 		newer, by = older, v.Commit
 	}
 	r.Moved = by
-	now.offer(r)
+	now.decide(r)
 	now.reportPassed(r)
 }
 

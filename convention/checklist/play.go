@@ -11,8 +11,25 @@ import (
 	"reprise/internal/doc"
 )
 
-// role is who does an item.
-const role = "coder"
+// Who does a task: one that is made and not yet accepted is judged by somebody else.
+const (
+	role     = "coder"
+	reviewer = "reviewer"
+	person   = "person"
+)
+
+// personDid is what a person answers who did a task.
+const personDid = "done"
+
+func (it *item) role() string {
+	switch {
+	case it.person:
+		return person
+	case it.status() == reprise.InReview:
+		return reviewer
+	}
+	return role
+}
 
 // Playbook is how a list of tasks is worked through: one coder for each item, in
 // the order of the list.
@@ -69,7 +86,7 @@ func (p Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 		return reprise.Assignment{}, fmt.Errorf("assign %s: the list %s has no such task", doc.Clip(u.ID, 60), r.Path)
 	}
 	a := reprise.Assignment{
-		Unit: u, Step: s.ID, Role: role, Template: role, Policy: reprise.Verify, Commit: true,
+		Unit: u, Step: s.ID, Role: s.Role, Template: s.Role, Policy: reprise.Verify, Commit: true,
 		Facts:  map[string]string{"workflow": string(r.Kind), "plan": r.Path},
 		Inputs: []string{r.Path},
 		Data:   []reprise.Data{{Name: "item", Source: s.Source, Text: doc.Clip(s.ID+" "+s.Title, 8<<10)}},
@@ -81,12 +98,54 @@ func (p Playbook) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 			a.Inputs = append(a.Inputs, at)
 		}
 	}
+	if s.Role == reviewer {
+		a.Policy, a.Commit = reprise.Rerun, false
+		sentBack(r, &a)
+	}
 	return a, nil
 }
 
-// Conclude implements reprise.Playbook. Nothing but the box follows from an item.
-func (Playbook) Conclude(fs.FS, *reprise.Run, reprise.Assignment, reprise.Reply) reprise.Conclusion {
-	return reprise.Conclusion{}
+// The answers to the question what becomes of a task that a review sends back.
+const (
+	fixIt    = "fix"
+	acceptIt = "accept"
+)
+
+func reviewOf(step string) string { return "review-" + step }
+
+// sentBack lets a task that a review sent back continue as a person said.
+func sentBack(r *reprise.Run, a *reprise.Assignment) {
+	q := r.Question(reviewOf(a.Step))
+	if q == nil || !q.Answered || q.Applied {
+		return
+	}
+	a.Answers = []string{q.ID}
+	if q.Answer == acceptIt {
+		a.Local = "a person accepted it"
+		return
+	}
+	a.Role, a.Template, a.Policy, a.Commit = role, role, reprise.Verify, true
+	a.Data = append(a.Data, reprise.Data{Name: "what the review wants changed", Source: q.Source, Text: q.Text})
+}
+
+// Conclude implements reprise.Playbook. Nothing but the box follows from a task, unless a
+// review sends it back: a person says then what becomes of it.
+func (Playbook) Conclude(_ fs.FS, _ *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
+	if a.Role != reviewer {
+		return reprise.Conclusion{}
+	}
+	switch reprise.RulingOf(reply.Verdict) {
+	case reprise.Passes, reprise.PassesWithConcerns:
+		return reprise.Conclusion{Text: reply.Summary}
+	case reprise.NoRuling:
+		return reprise.Conclusion{Problem: "the review gave no verdict"}
+	case reprise.UnclearRuling:
+		return reprise.Conclusion{Problem: fmt.Sprintf("the verdict %q has no meaning here", doc.Clip(reply.Verdict, 40))}
+	}
+	return reprise.Conclusion{Questions: []reprise.Asked{{
+		ID: reviewOf(a.Step), Subject: a.Step, Options: []string{fixIt, acceptIt}, Closed: true,
+		Text: "The review sends " + a.Step + " back: " + doc.Clip(strings.Join(append(reply.Issues, reply.Summary), "; "), 1000),
+	}}}
 }
 
 // Settle implements reprise.Playbook. Nothing is due between two items.

@@ -29,6 +29,7 @@ type list struct {
 	// was asked.
 	closedLast []string
 	current    string // the place in the list that the tool says the work is in
+	overall    []place
 }
 
 // item is one task.
@@ -36,13 +37,16 @@ type item struct {
 	id, text, phase string
 	parallel        bool
 	optional        bool // need not be done
+	person          bool // only a person can do it
 	leads           bool // stands for its whole phase
 	rank            int  // how urgent it is, 0 the most
 	needs           []string
 	within          []string // what it is a part of, where its id does not tell that
 	held            string   // why it is not started, "" if nothing is in the way
+	stuck           bool     // a line below it says so
 	places          []place  // where its status stands, mostly one
 	node            ledger.Value
+	file            string // its own, beside the list
 }
 
 // loose is a box that is no task.
@@ -90,7 +94,10 @@ func (l Layout) Find(fsys fs.FS) ([]reprise.Ref, error) {
 			if err != nil {
 				return nil, err
 			}
-			refs = append(refs, found...)
+			refs = append(refs, slices.DeleteFunc(found, func(ref reprise.Ref) bool {
+				older := func(o reprise.Ref) bool { return path.Dir(o.Path) == path.Dir(ref.Path) }
+				return !strings.Contains(pattern, "*") && slices.ContainsFunc(refs, older)
+			})...)
 		}
 	}
 	if len(refs) == 0 {
@@ -209,6 +216,7 @@ func (l Layout) read(r *doc.Reader, name string) *list {
 		out.readTree(r)
 	}
 	out.resolve()
+	out.readOverall(r)
 	return out
 }
 
@@ -237,6 +245,7 @@ func (l *list) group() {
 	for i := range l.items {
 		for _, part := range l.parts(&l.items[i], l.items) {
 			isWhole[i], part.phase = true, l.items[i].text
+			part.optional = part.optional || l.items[i].optional
 		}
 	}
 	var leaves []item
@@ -300,12 +309,17 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	}
 	read.decide(run)
 	for i := range read.items {
-		read.report(r, &read.items[i], len(run.Next) > 0 && run.Next[0].ID == read.items[i].id)
+		read.report(r, &read.items[i])
 	}
 	for i := range read.whole {
+		if read.whole[i].stuck {
+			read.report(r, &read.whole[i])
+		}
 		read.reportWhole(r, &read.whole[i])
 	}
 	read.reportLeft(r, ref.ID)
+	read.reportBeside(r, ref.ID)
+	read.reportOverall(r, run)
 	owner, err := l.owner(fsys, ref.Path)
 	if err != nil {
 		return nil, err
@@ -346,7 +360,11 @@ func (l *list) reportLeft(r *doc.Reader, run string) {
 	}
 	var named []string
 	for _, b := range left[:min(3, len(left))] {
-		named = append(named, fmt.Sprintf("line %d %q", b.place.source.Line, doc.Clip(b.text, 40)))
+		where := fmt.Sprintf("line %d", b.place.source.Line)
+		if b.place.source.File != l.file.Path {
+			where = path.Base(b.place.source.File)
+		}
+		named = append(named, fmt.Sprintf("%s %q", where, doc.Clip(b.text, 40)))
 	}
 	if more := len(left) - len(named); more > 0 {
 		named = append(named, fmt.Sprintf("%d more", more))
@@ -372,9 +390,8 @@ func (l *list) reportWhole(r *doc.Reader, whole *item) {
 	})
 }
 
-// report tells what is odd about a task. That the file of the one that comes next says that
-// it is done needs a look first.
-func (l *list) report(r *doc.Reader, it *item, next bool) {
+// report tells what is odd about a task.
+func (l *list) report(r *doc.Reader, it *item) {
 	every := "each entry is done"
 	if l.family.Form == Boxes {
 		every = "every box is ticked"
@@ -393,6 +410,12 @@ func (l *list) report(r *doc.Reader, it *item, next bool) {
 			Message: fmt.Sprintf("the status %q has no meaning here, so whether %s is done is unknown", doc.Clip(decides.word, 40), it.id),
 		})
 	}
+	if it.stuck {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: it.id, Source: decides.source,
+			Message: it.id + " is not started: " + it.held, Hint: "take the line out once nothing is in the way",
+		})
+	}
 	if begun(decides.status) && !l.ready(it) {
 		why := it.held
 		if needs := l.openNeeds(it); len(needs) > 0 {
@@ -403,24 +426,12 @@ func (l *list) report(r *doc.Reader, it *item, next bool) {
 			Message: fmt.Sprintf("%s is begun and cannot be continued yet: %s", it.id, why),
 		})
 	}
-	for _, p := range it.places {
-		if p.lesser && p.status.Closed() != decides.status.Closed() {
-			severity := reprise.Info
-			if next && p.status.Closed() {
-				severity = reprise.Warning
-			}
-			r.Report(reprise.Finding{
-				Code: reprise.CodeStatusDrift, Severity: severity, Subject: it.id, Source: p.source,
-				Message: fmt.Sprintf("it says %q; %s says %q and counts", doc.Clip(p.word, 40), path.Base(l.file.Path), doc.Clip(decides.word, 40)),
-			})
-		}
-	}
 }
 
 func (l *list) step(it *item) reprise.Step {
 	decides := it.deciding()
 	s := reprise.Step{
-		ID: it.id, Title: it.text, Phase: it.phase, Path: l.file.Path, Role: role,
+		ID: it.id, Title: it.text, Phase: it.phase, Path: l.file.Path, Role: it.role(),
 		Status: decides.status, Needs: it.needs, Source: it.places[0].source,
 	}
 	for _, p := range it.places {

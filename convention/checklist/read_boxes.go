@@ -45,17 +45,18 @@ func (l *list) readBoxes() {
 		}
 		tags, text := cutTags(it.text)
 		it.text, it.parallel = text, slices.Contains(tags, l.family.Parallel)
-		it.phase = phaseAt(sections, c.Line)
+		it.phase, it.person = phaseAt(sections, c.Line), l.family.Person != nil && l.family.Person.MatchString(c.Text)
 		if heading, number := l.family.within(sections, c.Line); number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
-		if at.status == reprise.Pending && putOff.MatchString(text) {
-			at.status = reprise.Blocked
+		if word := putOff.FindString(text); word != "" && at.status == reprise.Pending {
+			at.status, it.held = reprise.Blocked, "its text says "+word
 		}
 		it.places = []place{at}
 		l.add(it, named)
 		around = append(around, above{l.idAt(c.Line), c.Indent})
 	}
+	l.readStuck(md)
 	l.readStages(sections)
 	l.readOdd(md)
 	l.group()
@@ -95,7 +96,7 @@ func (l *list) readOdd(md *doc.Markdown) {
 // readStages reads what headings say of the tasks below them.
 func (l *list) readStages(sections []doc.Section) {
 	for _, s := range sections {
-		if len(l.family.Stages) == 0 {
+		if len(l.family.Stages) == 0 || l.family.Label == "" {
 			return
 		}
 		m := l.family.Within.FindStringSubmatch(s.Title)
@@ -118,7 +119,26 @@ func (l *list) readStages(sections []doc.Section) {
 }
 
 // putOff is what people write into the text of a task that is put off.
-var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED)\b`)
+var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED)\b|⚠️?\s*[Bb]lock(?:ed|ing)\b`)
+
+// stuck is the line that agents write below a task that they cannot do.
+var stuck = regexp.MustCompile(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?:ed|ing)\b.*)`)
+
+// readStuck holds the tasks below which such a line stands.
+func (l *list) readStuck(md *doc.Markdown) {
+	at := -1
+	for _, line := range md.All().Lines() {
+		if i := slices.IndexFunc(l.items, func(it item) bool { return it.places[0].source.Line == line.No }); i >= 0 {
+			at = i
+		}
+		m := stuck.FindStringSubmatch(line.Text)
+		if m == nil || at < 0 || l.items[at].status().Closed() {
+			continue
+		}
+		it := &l.items[at]
+		it.places[0].status, it.held, it.stuck = reprise.Blocked, doc.Clip(strings.Trim(m[1], "* "), 120), true
+	}
+}
 
 // above is a task that the boxes indented further stand below.
 type above struct {

@@ -43,18 +43,18 @@ func (l *list) readTree(r *doc.Reader) {
 			l.current = ledger.Root(file, file.JSON()).In(l.family.CurrentKey).Plain()
 		}
 	}
-	if l.family.Beside != "" {
-		for i := range l.items {
-			l.beside(r, &l.items[i])
-		}
+	for i := range l.items {
+		l.beside(r, &l.items[i])
 	}
+	l.readUnlisted(r)
 }
 
 // under reads the tasks below a place and reports whether the file has it.
 func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) {
 	switch {
-	case len(keys) == 1 && keys[0] == "" && l.family.Shared && !v.Is(doc.List):
-		return false // another program's file
+	case l.foreign(v, keys):
+		l.ours = false
+		return false
 	case len(keys) == 0 || keys[0] == "":
 		for _, e := range v.Entries(0) {
 			l.task(e, prefix, len(l.family.Ranks)/2)
@@ -65,7 +65,8 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 		return true
 	case keys[0] == "*":
 		for _, e := range v.Entries(0) {
-			if e.Is(doc.Map) && v.Is(doc.Map) && l.under(e.Value, keys[1:], e.Name+":") {
+			group := e.Is(doc.Map) && len(keys) > 1 || len(keys) == 1 && l.holds(e.Value)
+			if group && v.Is(doc.Map) && l.under(e.Value, keys[1:], e.Name+":") {
 				found = true
 			}
 		}
@@ -74,6 +75,26 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 		return false
 	}
 	return l.under(v.In(keys[0]), keys[1:], prefix)
+}
+
+// foreign reports whether what stands at the last of some keys is another program's: not a
+// list where one belongs, or one of nothing that could be a task.
+func (l *list) foreign(v ledger.Value, keys []string) bool {
+	switch {
+	case !l.family.Shared || len(keys) > 1 || len(keys) == 1 && keys[0] != "":
+		return false
+	case !v.Is(doc.List):
+		return len(keys) == 1
+	}
+	entries := v.Entries(0)
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e ledger.Entry) bool { return e.Is(doc.Map) })
+}
+
+// holds reports whether a value is a list of which an entry has a status.
+func (l *list) holds(v ledger.Value) bool {
+	return v.Is(doc.List) && slices.ContainsFunc(v.Entries(0), func(e ledger.Entry) bool {
+		return e.Is(doc.Map) && spelled(e.Value, l.family.Keys.Status).Node != nil
+	})
 }
 
 // lost says that a part of the list cannot be understood.
@@ -242,6 +263,9 @@ func (it *item) follow(whole *item) {
 	switch whole.status() {
 	case reprise.Blocked:
 		it.held = whole.id + " is " + whole.deciding().word
+		if whole.held != "" {
+			it.held = whole.id + ": " + whole.held
+		}
 	case reprise.Skipped:
 		for i := range it.places {
 			if p := &it.places[i]; !p.status.Closed() {
@@ -311,29 +335,6 @@ func (l *list) named(beside, id string, all []item) []string {
 		}
 		prefix = prefix[:cut]
 	}
-}
-
-// beside adds what the task's own file says of its status.
-func (l *list) beside(r *doc.Reader, it *item) {
-	name := path.Join(path.Dir(l.file.Path), strings.ReplaceAll(l.family.Beside, "{id}", it.id))
-	if !r.Exists(name) {
-		return
-	}
-	f := r.Open(name)
-	if f.Conflicted() {
-		return
-	}
-	md := f.Markdown()
-	if title := md.Title(); title != "" {
-		it.text = title
-	}
-	label, ok := md.All().Label(l.family.Label)
-	if !ok {
-		return
-	}
-	it.places = append(it.places, place{
-		word: label.Value, status: l.family.means(label.Value), source: f.At(label.Line), label: ledger.Label(f, label), lesser: true,
-	})
 }
 
 // elsewhere gives the tasks of an id in other places of the list.

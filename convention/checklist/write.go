@@ -15,12 +15,15 @@ import (
 // Record implements reprise.Recorder. What a list has no word for stays in the journal
 // alone. A task with parts follows its parts.
 func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
+	changes := ledger.NewChanges(fsys)
+	read := l.read(changes.Reader(), r.Path)
+	if it := read.find(ev.Question); ev.Kind == reprise.QuestionAnswered && it != nil && it.person && ev.Text == personDid {
+		ev.Kind, ev.Step = reprise.StepFinished, it.id
+	}
 	status, ok := ledger.Wanted(ev.Kind)
 	if !ok {
 		return nil, ledger.Cannot("a list of tasks has no place for %s", ev.Kind)
 	}
-	changes := ledger.NewChanges(fsys)
-	read := l.read(changes.Reader(), r.Path)
 	if !read.file.OK() {
 		return nil, changes.Damaged(r.Path)
 	}
@@ -34,8 +37,9 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if len(l.family.Words[status]) == 0 {
 		return nil, ledger.Cannot("a list of tasks has no word for %s", status)
 	}
-	if it.is(status) {
-		return nil, nil
+	inReview := it.status() == reprise.InReview && (status == reprise.InProgress || status == reprise.Pending)
+	if it.is(status) || inReview {
+		return nil, nil // what was made stays to be judged, whoever is at it
 	}
 	if err := l.owned(fsys, r.Path, it, status); err != nil {
 		return nil, err

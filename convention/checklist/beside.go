@@ -1,0 +1,178 @@
+package checklist
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/internal/doc"
+	"reprise/internal/ledger"
+)
+
+// Other files tell of the same work: one for each task, or one for all of them. The list
+// counts; where they disagree, that is told.
+
+// beside adds what the task's own file says of its status.
+func (l *list) beside(r *doc.Reader, it *item) {
+	for _, pattern := range l.family.Beside {
+		name := path.Join(path.Dir(l.file.Path), strings.ReplaceAll(pattern, "{id}", it.id))
+		if !r.Exists(name) {
+			continue
+		}
+		it.file = name
+		f := r.Open(name)
+		if f.Conflicted() {
+			return
+		}
+		md := f.Markdown()
+		it.text = cmp.Or(md.Title(), it.text)
+		if label, ok := md.All().Label(l.family.Label); ok {
+			it.places = append(it.places, place{
+				word: label.Value, status: l.family.means(label.Value), source: f.At(label.Line), label: ledger.Label(f, label), lesser: true,
+			})
+		}
+		return
+	}
+}
+
+// reportBeside tells where the files of tasks disagree with the list, and which of them
+// are missing. Those of tasks that are closed are many in an
+// old project: they are told together.
+func (l *list) reportBeside(r *doc.Reader, run string) {
+	var stale, missing []*item
+	kept := slices.ContainsFunc(l.items, func(it item) bool { return it.file != "" })
+	for i := range l.items {
+		it := &l.items[i]
+		decides := it.deciding()
+		planned := decides.status == reprise.Pending && l.family.stage(it) > 0 // its file comes later
+		if kept && it.file == "" && !planned && decides.status != reprise.Skipped {
+			missing = append(missing, it)
+		}
+		for _, p := range it.places {
+			switch {
+			case !p.lesser || p.status == decides.status || p.status == reprise.Unknown:
+			case decides.status.Closed():
+				stale = append(stale, it)
+			default:
+				r.Report(reprise.Finding{
+					Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: it.id, Source: p.source,
+					Message: fmt.Sprintf("it says %q; %s says %q and counts", doc.Clip(p.word, 40), path.Base(l.file.Path), doc.Clip(decides.word, 40)),
+					Hint:    "bring the two in line",
+				})
+			}
+		}
+	}
+	list := path.Base(l.file.Path)
+	l.tell(r, run, reprise.CodeStatusDrift, stale, "closed in "+list+", and their own files say otherwise: %s; "+list+" counts")
+	l.tell(r, run, reprise.CodeMissingArtifact, missing, "in "+list+", and without a file of their own: %s")
+}
+
+// tell reports something of several tasks: as a warning where one of them is open.
+func (l *list) tell(r *doc.Reader, run, code string, about []*item, message string) {
+	if len(about) == 0 {
+		return
+	}
+	severity := reprise.Info
+	if code == reprise.CodeStatusDrift || slices.ContainsFunc(about, func(it *item) bool { return !it.status().Closed() }) {
+		severity = reprise.Warning
+	}
+	r.Report(reprise.Finding{
+		Code: code, Severity: severity, Subject: run, Source: about[0].places[len(about[0].places)-1].source, Message: fmt.Sprintf(message, named(about)),
+	})
+}
+
+// readUnlisted finds files that are written as those of tasks which the list does not have.
+// Where such a task is open, it is something left to do.
+func (l *list) readUnlisted(r *doc.Reader) {
+	for _, pattern := range l.family.Beside {
+		dir := path.Join(path.Dir(l.file.Path), path.Dir(pattern))
+		for _, e := range r.Dir(dir) {
+			id, ok := strings.CutSuffix(e.Name(), path.Ext(pattern))
+			number := l.family.number(id)
+			if !ok || number == "" || slices.ContainsFunc(l.items, func(it item) bool { return l.family.number(it.id) == number }) {
+				continue
+			}
+			f := r.Open(path.Join(dir, e.Name()))
+			if label, ok := f.Markdown().All().Label(l.family.Label); ok {
+				l.loose = append(l.loose, loose{text: label.Value, place: place{status: l.family.means(label.Value), source: f.At(label.Line)}})
+			}
+		}
+	}
+}
+
+// number is what stands before the text in an id that has both, "" if it has not.
+func (f *Family) number(id string) string {
+	it, ok := f.match(id)
+	if !ok || it.phase == "" {
+		return ""
+	}
+	return strings.TrimSuffix(id, "-"+it.text)
+}
+
+// readOverall reads what other files say of the whole list.
+func (l *list) readOverall(r *doc.Reader) {
+	for _, beside := range slices.Sorted(maps.Keys(l.family.Overall)) {
+		name := path.Join(path.Dir(l.file.Path), beside)
+		if !r.Exists(name) {
+			continue
+		}
+		f, at := r.Open(name), place{}
+		if key := l.family.Overall[beside]; key != "" {
+			v := ledger.Root(f, f.JSON()).In(key)
+			at = place{word: v.Plain(), source: f.At(0)}
+			if v.Node != nil {
+				at.source = f.At(v.Line)
+			}
+		} else {
+			at = l.boxOf(f)
+		}
+		if at.status = l.family.meaning(l.family.Stages, at.word); at.word != "" {
+			l.overall = append(l.overall, at)
+		}
+	}
+}
+
+// listed is a line that has the box of a list.
+var listed = regexp.MustCompile(`^\s*(?:[-*]|#+)\s+\[(.)\]`)
+
+// boxOf gives the box for this list in a file with one for each.
+func (l *list) boxOf(f *doc.File) (at place) {
+	folder := regexp.MustCompile(`(?:^|[/(\[])` + regexp.QuoteMeta(path.Base(path.Dir(l.file.Path))) + `(?:[/)\]]|$)`)
+	for _, line := range f.Markdown().All().Lines() {
+		if m := listed.FindStringSubmatch(line.Text); m != nil {
+			at = place{word: m[1], source: f.At(line.No)}
+		}
+		if folder.MatchString(line.Text) {
+			return at
+		}
+	}
+	return place{}
+}
+
+// reportOverall tells where another file says that the whole list is done, or is not, and the
+// tasks say otherwise.
+func (l *list) reportOverall(r *doc.Reader, run *reprise.Run) {
+	p := run.Progress()
+	for _, at := range l.overall {
+		severity := reprise.Warning
+		if p.Done == p.Total {
+			severity = reprise.Info
+		}
+		word := at.word
+		if len(word) == 1 {
+			word = "[" + word + "]"
+		}
+		if p.Total == 0 || at.status == reprise.Skipped || (at.status == reprise.Done) == (p.Done == p.Total) {
+			continue
+		}
+		r.Report(reprise.Finding{
+			Code: reprise.CodeStatusDrift, Severity: severity, Subject: run.ID, Source: at.source,
+			Message: fmt.Sprintf("it says %q of this list, of which %d of %d tasks are done; the tasks count", doc.Clip(word, 40), p.Done, p.Total),
+		})
+	}
+}
