@@ -11,7 +11,7 @@ export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 # Compilers, tests and the programs that they start collect garbage as the program does.
 export GOGC ?= 400
 
-.PHONY: all build test nightly mutants check generate fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web
+.PHONY: all build test nightly mutants check generate picture fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web
 
 # What the tests choose at random: something else for every commit, and the same for
 # everybody who tests it.
@@ -62,6 +62,14 @@ generate: ## rewrite the schemas from the types, and the reference from the comm
 	$(GO) test ./schema -update
 	mkdir -p docs/reference && rm -f docs/reference/*.md
 	$(GO) run ./internal/pages reference docs/reference
+
+# docs/img/terminal.svg is drawn from what the program prints on a terminal, in a copy of
+# the examples that git knows nothing of.
+PICTURE := reprise status examples; reprise check csv-export-k3f9 -C examples
+picture: build ## the picture of a terminal in the README, drawn anew
+	d=$$(mktemp -d) && cp -r examples $$d && script -qec 'stty cols 96 rows 60; cd '$$d'; export PATH=$(abspath bin):$$PATH REPRISE_NOW=2026-03-20T12:00:00Z PAGER=cat; \
+	  echo "$(PICTURE)" | tr ";" "\n" | while read -r line; do printf "\033[2m$$ \033[0m\033[1m%s\033[0m\n" "$$line"; eval "$$line"; echo; done' /dev/null \
+	  | $(GO) run ./internal/pages picture > docs/img/terminal.svg; rm -r $$d
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@for pkg in $$($(GO) list ./...); do \

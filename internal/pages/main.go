@@ -3,6 +3,7 @@
 //	go run ./internal/pages man DIR          a man page for each command
 //	go run ./internal/pages completions DIR  the completions for each shell
 //	go run ./internal/pages reference DIR    a Markdown page for each command
+//	go run ./internal/pages picture          an SVG of what a terminal got, from standard input to standard output
 package main
 
 import (
@@ -18,8 +19,15 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "picture" {
+		if err := picture(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "pages:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: pages man|completions|reference DIR")
+		fmt.Fprintln(os.Stderr, "usage: pages man|completions|reference DIR, or pages picture")
 		os.Exit(2)
 	}
 	if err := write(os.Args[1], os.Args[2]); err != nil {
