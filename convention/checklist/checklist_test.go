@@ -294,6 +294,18 @@ func TestThe_list_that_git_saw_changed_last_comes_first(t *testing.T) {
 	}
 }
 
+func TestThe_list_of_the_branch_comes_first_and_says_so(t *testing.T) {
+	t.Parallel()
+	runs := []*reprise.Run{
+		{Ref: reprise.Ref{ID: "001-cart", Path: "specs/001-cart/tasks.md"}, State: reprise.Interrupted},
+		{Ref: reprise.Ref{ID: "002-pay", Path: "specs/002-pay/tasks.md"}, State: reprise.NotStarted},
+	}
+	checklist.Rank(runs, reprise.Observed{Git: &reprise.Git{Branch: "002-pay"}})
+	if first := runs[0]; first.ID != "002-pay" || first.Placed[0].Term != "named like the branch" || len(runs[1].Placed) != 1 {
+		t.Errorf("%s: %+v, then %+v", first.ID, first.Placed, runs[1].Placed)
+	}
+}
+
 func TestThe_work_continues_behind_the_task_that_was_closed_last(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "speckit" })

@@ -15,14 +15,19 @@ import (
 // stands before both.
 func Rank(runs []*reprise.Run, o reprise.Observed) {
 	ages := agesOf(runs, o)
-	for _, r := range runs {
-		if tier(r) < 0 {
-			r.Placed = []reprise.Reason{placed(r, ages[r.Path])}
-		}
-	}
 	branch := ""
 	if o.Git != nil {
 		branch = o.Git.Branch
+	}
+	for _, r := range runs {
+		if tier(r) >= 0 {
+			continue
+		}
+		r.Placed = []reprise.Reason{placed(r, ages[r.Path])}
+		if r.ID == branch {
+			named := reprise.Reason{Term: "named like the branch", Why: "the list of the branch that is checked out comes before the others"}
+			r.Placed = slices.Insert(r.Placed, 0, named)
+		}
 	}
 	slices.SortStableFunc(runs, func(a, b *reprise.Run) int {
 		return cmp.Or(cmp.Compare(tier(a), tier(b)), first(a.ID == branch, b.ID == branch), cmp.Compare(ages[a.Path], ages[b.Path]))

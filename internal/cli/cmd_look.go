@@ -89,6 +89,7 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 	}
 	if apart {
 		a.around, flags.apart = "", true
+		a.stands(".")
 	}
 	return a.showStatus(found, flags)
 }

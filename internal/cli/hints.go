@@ -23,11 +23,14 @@ type site struct {
 const longestName = 120
 
 // checkOf is the command that checks a run, without a name that nobody would paste.
-func checkOf(name string) string {
+func checkOf(name string) string { return commandOf("check", name) }
+
+// commandOf is a command about a run of this name, without the name if that is too long.
+func commandOf(verb, name string) string {
 	if len(name) > longestName {
-		return "`reprise check`"
+		return "`reprise " + verb + "`"
 	}
-	return "`reprise check " + quoted(name) + "`"
+	return "`reprise " + verb + " " + quoted(name) + "`"
 }
 
 // about makes a run the one that hints speak of.

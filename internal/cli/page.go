@@ -226,9 +226,12 @@ func (p *page) diff(text string) {
 		case strings.HasPrefix(line, "-"):
 			colour = red
 		}
-		// Leading blanks matter in a diff, and plain folds them.
-		body := strings.TrimLeft(strings.TrimLeft(line, "+-"), " ")
-		p.line("  %s", p.paint(colour, line[:len(line)-len(body)]+plain(body)))
+		// Blanks matter in a diff, and plain folds them.
+		words := strings.Split(strings.ReplaceAll(line, "\t", "    "), " ")
+		for i, word := range words {
+			words[i] = plain(word)
+		}
+		p.line("  %s", p.paint(colour, strings.Join(words, " ")))
 	}
 }
 

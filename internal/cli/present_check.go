@@ -462,7 +462,11 @@ func (p *page) uninterrupted(res *project.Result) {
 	}
 	p.say(fmt.Sprintf("Nothing was interrupted in %s: %s.", clip(filepath.Base(res.Root), 60), tally(counts)))
 	p.gap()
-	p.say("`reprise status --all` lists the runs, " + checkOf(reprise.Names(res.Runs)[res.Runs[0]]) + " looks at one of them.")
+	names := reprise.Names(res.Runs)
+	p.say("`reprise status --all` lists the runs, " + checkOf(names[res.Runs[0]]) + " looks at one of them.")
+	if i := slices.IndexFunc(res.Runs, func(r *reprise.Run) bool { return r.State == reprise.NotStarted }); i >= 0 {
+		p.say(commandOf("resume", names[res.Runs[i]]) + " starts one that is not started.")
+	}
 }
 
 // nothingToResume is the answer where nothing is interrupted: no failure, and

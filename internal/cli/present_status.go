@@ -41,9 +41,10 @@ func (p *page) status(res *project.Judgement) {
 	}
 	if len(shown) > 0 {
 		p.gap()
-		check := checkOf(reprise.Names(res.Runs)[shown[0]])
-		if p.apart && shown[0].Project != "" {
-			check = strings.TrimSuffix(check, "`") + " -C " + quoted(shown[0].Project) + "`"
+		name, at := reprise.Names(res.Runs)[shown[0]], shown[0].Project
+		check := checkOf(name)
+		if p.apart && at != "" {
+			check = strings.TrimSuffix(checkOf(strings.TrimPrefix(name, at+"/")), "`") + " -C " + quoted(at) + "`"
 		}
 		p.say("The verdicts come from a quick look; " + check + " looks at git, processes and files.")
 	}
