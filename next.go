@@ -208,9 +208,9 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 
 const committed = "a commit for it exists; check and mark it instead of doing it again"
 
-// landed reports whether git shows the whole of the step.
+// landed reports whether git shows the whole of the step where the run works.
 func landed(s *Step) bool {
-	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.For && e.Kind == EvidenceCommit })
+	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.For && e.Kind == EvidenceCommit && !e.Elsewhere })
 }
 
 // against reports whether evidence contradicts that the step is done and none

@@ -109,6 +109,8 @@ type Evidence struct {
 	Text   string // one sentence
 	Source string // a commit, a file:line, a command
 	For    bool   // supports that the step is done; false: contradicts it
+	// Elsewhere tells that it is a commit which the checkout of the run does not have.
+	Elsewhere bool
 }
 
 // Artifact is a file a run refers to.

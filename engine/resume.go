@@ -337,7 +337,7 @@ func (w *work) acceptLanded(ctx context.Context, l look) error {
 		if s == nil || w.hist.Step(u.ID).Attempts > 0 {
 			continue // attempts of ours; what came of them is on record
 		}
-		at := slices.IndexFunc(s.Evidence, func(e reprise.Evidence) bool { return e.For && e.Kind == reprise.EvidenceCommit })
+		at := slices.IndexFunc(s.Evidence, func(e reprise.Evidence) bool { return e.For && e.Kind == reprise.EvidenceCommit && !e.Elsewhere })
 		if at < 0 {
 			continue
 		}

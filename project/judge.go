@@ -121,10 +121,10 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 			aim(files, r, j.Observed.Git.Past)
 		}
 		refine(files, r, j.Observed.Git)
-		j.views[r].tellUnmerged(ctx, files, j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
 		j.views[r].doubt()
 		grader.Run(r)
+		j.views[r].tellUnmerged(ctx, files, j.Observed.Git)
 		if j.Verified != nil {
 			j.unverified[r] = slices.Clone(r.Steps)
 			j.Verified.Apply(r)

@@ -1,11 +1,13 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise"
@@ -13,14 +15,25 @@ import (
 )
 
 // tellUnmerged reports steps of an open run that are done on another branch and open
-// here: doing them here does them twice. Who took the run up here after that has decided.
+// here: doing them here does them twice. The files of the run tell so as that branch has
+// them, and so do commits that name a step, also those that are merged by now: what was
+// ticked may never have been committed. Who took the run up here after that has decided.
 func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
 	r, l := v.Run, convention.Find(v.Run.Layout)
 	if git == nil || l == nil || !r.State.Open() || !filepath.IsLocal(filepath.FromSlash(r.Path)) {
 		return
 	}
+	begun := v.lastBegun().Truncate(time.Second) // git keeps whole seconds
+	named, order := v.namedInCommits(git, begun)
+	again := fmt.Sprintf("`reprise resume %s --option continue` does it again here", reprise.Pasted(r.ID, "RUN"))
+	report := func(branch, message string) {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path}, Message: message,
+			Hint: fmt.Sprintf("`git merge %s` brings it here; %s", reprise.Pasted(branch, "BRANCH"), again),
+		})
+	}
 	for _, u := range git.Unmerged {
-		if u.Branch == r.Branch || u.At.Before(v.lastBegun().Truncate(time.Second)) { // git keeps whole seconds
+		if u.Branch == r.Branch || u.At.Before(begun) {
 			continue
 		}
 		then, err := overlaid(ctx, fsys, u.Files)
@@ -28,20 +41,82 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
 		if err == nil {
 			there, err = reprise.Load(l, then, r.Ref)
 		}
-		f := reprise.Finding{Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path}}
-		branch := reprise.Pasted(u.Branch, "BRANCH")
-		f.Hint = fmt.Sprintf("`git merge %s` brings it here; `reprise resume %s --option continue` does it again here", branch, reprise.Pasted(r.ID, "RUN"))
-		switch {
-		case err != nil:
-			f.Message = fmt.Sprintf("branch %s changed it, and what was done there cannot be read: %v", u.Branch, err)
-		case len(doneIn(there, r)) == 0:
+		if err != nil {
+			report(u.Branch, fmt.Sprintf("branch %s changed it, and what was done there cannot be read: %v", u.Branch, err))
 			continue
-		default:
-			done := doneIn(there, r)
-			f.Message = fmt.Sprintf("branch %s, which is not merged here, has it further along: %s", u.Branch, wereFinished(done))
 		}
-		r.Report(f)
+		if done := doneIn(there, r); len(done) > 0 {
+			report(u.Branch, fmt.Sprintf("branch %s, which is not merged here, has it further along: %s", u.Branch, wereFinished(done)))
+			delete(named, u.Branch)
+		}
 	}
+	for _, branch := range order {
+		steps := strings.Join(named[branch], ", ")
+		switch {
+		case steps == "":
+		case branch == "":
+			r.Report(reprise.Finding{
+				Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+				Message: fmt.Sprintf("commits here name %s, which another checkout worked on and which is not marked done here", steps),
+				Hint:    "mark in the file what is finished; " + again,
+			})
+		default:
+			report(branch, fmt.Sprintf("branch %s, which is not merged here, has commits that name %s, not done here", branch, steps))
+		}
+	}
+}
+
+// namedInCommits lists the open steps that commits of other checkouts name, by the branch
+// they are on: "" for what is here, the hash for those on no branch. order has the branch
+// with the newest commit first. Of attempts that were made from here the journal tells
+// what came of them.
+func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[string][]string, order []string) {
+	r, ours := v.Run, ""
+	if !v.History.Began.IsZero() {
+		ours = reprise.TrailerLife(v.History.Began)
+	}
+	open := map[string]string{}   // by the word in a trailer
+	traced := map[string]string{} // by commit
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Status.Closed() || s.Grade >= reprise.Evidenced {
+			continue
+		}
+		open[reprise.TrailerWord(s.ID)] = s.ID
+		for _, e := range s.Evidence {
+			if e.For && e.Elsewhere && e.Kind == reprise.EvidenceCommit {
+				traced[e.Source] = s.ID
+			}
+		}
+	}
+	steps = map[string][]string{}
+	for i := range git.Commits {
+		c := &git.Commits[i]
+		branch := cmp.Or(c.Branch, c.Hash)
+		if c.OnHead {
+			branch = ""
+		}
+		if r.Branch != "" && branch == r.Branch || c.At.Before(begun) || c.OnHead && c.At.Equal(begun) {
+			continue
+		}
+		found := []string{traced[c.Hash]}
+		for _, value := range c.Steps {
+			run, step, life, _, ok := reprise.TrailerStep(value)
+			if ok && run == reprise.TrailerWord(r.ID) && life != ours {
+				found = append(found, open[step])
+			}
+		}
+		for _, step := range found {
+			if step == "" || slices.Contains(steps[""], step) || slices.Contains(steps[branch], step) {
+				continue // what was merged or picked is told once
+			}
+			if steps[branch] == nil {
+				order = append(order, branch)
+			}
+			steps[branch] = append([]string{step}, steps[branch]...) // the newest commit comes first
+		}
+	}
+	return steps, order
 }
 
 // doneIn lists the steps that are closed in one copy of a run and open in the other.

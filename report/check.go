@@ -294,7 +294,7 @@ func newStep(s *reprise.Step) Step {
 		out.Claims = append(out.Claims, Claim{c.Ledger, known(c.Status), c.Word, c.Source.String(), when(c.At), c.Won})
 	}
 	for _, e := range s.Evidence {
-		out.Evidence = append(out.Evidence, Evidence(e))
+		out.Evidence = append(out.Evidence, Evidence{e.Kind, e.Text, e.Source, e.For})
 	}
 	return out
 }

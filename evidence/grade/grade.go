@@ -18,6 +18,8 @@
 //     branch nor on the current one, an artifact of a step marked done that
 //     is not there. In a shallow clone a missing commit proves nothing, and
 //     neither does one that the repository has and no branch reaches.
+//   - A commit that the checkout of the run does not have says of an open step that
+//     it may be done elsewhere, and marks nothing.
 //   - A part of a step that is left to do is graded as a step. A commit that is
 //     on record for the step is none of its open parts', one that is the whole
 //     of a part is no piece of another, and one that is not checked out shows
@@ -31,6 +33,7 @@ package grade
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -120,8 +123,9 @@ func grade(s *reprise.Step) reprise.Grade {
 	}
 	for _, e := range s.Evidence {
 		switch {
-		case !e.For, e.Kind == reprise.EvidencePartial && s.Status != reprise.Done:
-			// A piece of an open step says only that it was begun.
+		case !e.For, (e.Kind == reprise.EvidencePartial || e.Elsewhere) && s.Status != reprise.Done:
+			// A piece of an open step says only that it was begun, and what is elsewhere
+			// is not what this run continues from.
 		case e.Kind == reprise.EvidenceCommand:
 			out = max(out, reprise.Verified)
 		default:
@@ -274,6 +278,8 @@ func (g *Grader) evidence(r *reprise.Run, i int, why string) reprise.Evidence {
 		e.For = c.OnHead // else it is not part of what was built
 		where = fmt.Sprintf("; it is %s, not on the run's branch %s", place(c), r.Branch)
 	case !c.OnHead:
+		_, own := g.branches[r.Branch]
+		e.Elsewhere = !own && (r.Worktree == "" || path.Clean(r.Worktree) == ".")
 		where = "; it is " + place(c) + ", not on the current one"
 	}
 	e.Text = fmt.Sprintf("commit %s %s%s", short(c.Hash), why, where)
