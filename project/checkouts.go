@@ -2,7 +2,9 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +32,9 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 	if top := checkoutTop(root); top != "" {
 		tops[real(commonDir(top))] = top
 	}
-	for _, dir := range otherCheckouts(res.Root, fsys.Checkouts()) {
+	dirs, unread := otherCheckouts(res.Root, fsys.Checkouts())
+	res.unread = unread
+	for _, dir := range dirs {
 		top := checkoutTop(real(dir))
 		common := real(commonDir(top))
 		if tops[common] == "" {
@@ -46,16 +50,17 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 		prefix = filepath.ToSlash(prefix)
 		other, err := tree.Open(dir, tree.Options{Marks: convention.Marks(), Within: within})
 		if err != nil {
-			res.report(reprise.Finding{
-				Code: reprise.CodeUnreadable, Severity: reprise.Info, Subject: prefix,
-				Message: "a worktree of this repository cannot be opened: " + doc.Cause(err),
-				Source:  reprise.Source{File: prefix}, Hint: "`git worktree list` shows it; `git worktree repair` may find it again",
-			})
+			res.unread = append(res.unread, unreadCheckout{dir, err})
 			continue
 		}
 		branch := branchOf(top)
 		found, err := res.load(ctx, other, entries, opts)
 		res.listProblems(prefix, other)
+		for _, p := range other.Problems() {
+			if !errors.Is(p.Err, doc.ErrOutside) {
+				res.unread = append(res.unread, unreadCheckout{filepath.Join(dir, filepath.FromSlash(p.Path)), p.Err})
+			}
+		}
 		other.Close()
 		if err != nil {
 			return nil, err
@@ -173,10 +178,43 @@ func rebase(r *reprise.Run, prefix string) {
 	}
 }
 
+// unreadCheckout is a checkout of the repository, or a folder in one, that cannot be read.
+type unreadCheckout struct {
+	dir string
+	err error
+}
+
+// tellUnread reports checkouts that cannot be read: whether the run was worked on there,
+// and is further along, is unknown.
+func (res *Result) tellUnread(r *reprise.Run) {
+	if !r.State.Open() {
+		return
+	}
+	for _, u := range res.unread {
+		dir := u.dir
+		if rel, err := filepath.Rel(res.Root, dir); err == nil {
+			dir = filepath.ToSlash(rel)
+		}
+		f := reprise.Finding{
+			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: dir},
+			Message: fmt.Sprintf("a checkout of this repository cannot be read, %s: %s; whether the run is further along there is unknown", dir, doc.Cause(u.err)),
+			Hint:    fmt.Sprintf("make it readable, or look there; `reprise resume %s --option continue` continues here", reprise.Pasted(r.ID, "RUN")),
+		}
+		switch {
+		case errors.Is(u.err, fs.ErrNotExist):
+			f.Hint = "mount the drive it is on; `git worktree prune` forgets a checkout that is gone for good, `git worktree repair` finds one that was moved"
+		case errors.Is(u.err, errNotOurs):
+			f.Hint = fmt.Sprintf("`git worktree repair %s` mends it", reprise.Pasted(dir, "DIR"))
+		}
+		r.Report(f)
+	}
+}
+
 // otherCheckouts lists the folders that stand for root in the other checkouts of the
 // repository that it lies in, from git's own files: no process is started. inside are
-// the linked worktrees met below root; they are listed whole.
-func otherCheckouts(root string, inside []string) []string {
+// the linked worktrees met below root; they are listed whole. unread are checkouts that
+// git lists and that cannot be looked at.
+func otherCheckouts(root string, inside []string) (out []string, unread []unreadCheckout) {
 	dirs := map[string]bool{}
 	for _, rel := range inside {
 		dirs[filepath.Join(root, filepath.FromSlash(rel))] = true
@@ -186,41 +224,75 @@ func otherCheckouts(root string, inside []string) []string {
 	if err != nil {
 		below = "."
 	}
+	common := commonDir(top)
+	not := func(dir string, err error) {
+		in, inErr := filepath.Rel(filepath.Dir(common), dir)
+		if errors.Is(err, fs.ErrNotExist) && inErr == nil && filepath.IsLocal(in) {
+			return // it was deleted: what is around it is there, so nothing is unmounted
+		}
+		unread = append(unread, unreadCheckout{dir, err})
+	}
 	add := func(checkout string) {
 		dir := filepath.Join(checkout, below)
-		if _, err := os.Stat(dir); err == nil && !dirs[checkout] {
+		_, err := os.Stat(dir)
+		switch {
+		case err == nil && !dirs[checkout]:
 			dirs[dir] = true
+		case err != nil && !errors.Is(err, fs.ErrNotExist): // a branch may not have the folder
+			not(dir, err)
 		}
 	}
-	if common := commonDir(top); top != "" && common != "" {
+	if top != "" && common != "" {
 		if filepath.Base(common) == ".git" {
 			add(filepath.Dir(common))
 		}
-		links, _ := filepath.Glob(filepath.Join(common, "worktrees", "*", "gitdir"))
+		links, err := os.ReadDir(filepath.Join(common, "worktrees"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			not(filepath.Join(common, "worktrees"), err)
+		}
 		for _, link := range links {
-			data, err := doc.ReadRegular(os.DirFS(filepath.Dir(link)), filepath.Base(link), maxPointer)
+			checkout, err := linkedCheckout(common, filepath.Join(common, "worktrees", link.Name()))
 			if err != nil {
+				not(checkout, err)
 				continue
 			}
-			gitfile := strings.TrimSpace(string(data))
-			if !filepath.IsAbs(gitfile) {
-				gitfile = filepath.Join(filepath.Dir(link), gitfile)
-			}
-			// A worktree whose folder is gone is git's business and is
-			// reported with the evidence from git, not here.
-			if _, err := os.Stat(gitfile); err == nil {
-				add(filepath.Dir(gitfile))
-			}
+			add(checkout)
 		}
 	}
-	var out []string
 	for dir := range dirs {
 		if !sameFile(dir, root) {
 			out = append(out, dir)
 		}
 	}
 	slices.Sort(out)
-	return out
+	return out, unread
+}
+
+var errNotOurs = errors.New("its .git does not name this repository")
+
+// linkedCheckout gives the folder of a checkout by git's record of it. The error tells why
+// it cannot be told what is there: the folder, its pointer to the repository or the record
+// is gone or damaged.
+func linkedCheckout(common, record string) (string, error) {
+	data, err := doc.ReadRegular(os.DirFS(record), "gitdir", maxPointer)
+	if err != nil {
+		return record, err
+	}
+	gitfile := strings.TrimSpace(string(data))
+	if !filepath.IsAbs(gitfile) {
+		gitfile = filepath.Join(record, gitfile)
+	}
+	checkout := filepath.Dir(gitfile)
+	if _, err := os.Stat(checkout); err != nil {
+		return checkout, err
+	}
+	if _, err := os.Stat(gitfile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return checkout, err
+	}
+	if own := gitDir(checkout); own == "" || !sameFile(filepath.Dir(filepath.Dir(own)), common) {
+		return checkout, errNotOurs
+	}
+	return checkout, nil
 }
 
 // maxPointer is the most that is read of a file that names a folder of git.

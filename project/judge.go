@@ -125,6 +125,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		j.views[r].doubt()
 		grader.Run(r)
 		j.views[r].tellUnmerged(ctx, files, j.Observed.Git)
+		res.tellUnread(r)
 		if j.Verified != nil {
 			j.unverified[r] = slices.Clone(r.Steps)
 			j.Verified.Apply(r)

@@ -52,6 +52,7 @@ type Result struct {
 	Skipped []string
 
 	entries []convention.Entry
+	unread  []unreadCheckout
 	watch   bool
 	held    *Held // not to be loaded
 	// read holds, for each run, the hashes of the files it was loaded from.
