@@ -71,9 +71,11 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
 // with the newest commit first. Of attempts that were made from here the journal tells
 // what came of them.
 func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[string][]string, order []string) {
-	r, ours := v.Run, ""
-	if !v.History.Began.IsZero() {
-		ours = reprise.TrailerLife(v.History.Began)
+	r, ours := v.Run, map[string]bool{reprise.TrailerLife(v.History.Began): true}
+	for _, ev := range v.Events {
+		if ev.Kind == reprise.RunStarted {
+			ours[reprise.TrailerLife(ev.At)] = true
+		}
 	}
 	open := map[string]string{}   // by the word in a trailer
 	traced := map[string]string{} // by commit
@@ -102,7 +104,7 @@ func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[stri
 		found := []string{traced[c.Hash]}
 		for _, value := range c.Steps {
 			run, step, life, _, ok := reprise.TrailerStep(value)
-			if ok && run == reprise.TrailerWord(r.ID) && life != ours {
+			if ok && run == reprise.TrailerWord(r.ID) && !ours[life] {
 				found = append(found, open[step])
 			}
 		}
@@ -131,11 +133,11 @@ func doneIn(there, here *reprise.Run) (out []string) {
 }
 
 // lastBegun is when work on the run was last begun here.
-func (v *View) lastBegun() (at time.Time) {
+func (v *View) lastBegun() time.Time {
 	for _, ev := range slices.Backward(v.Events) {
 		if slices.Contains([]reprise.EventKind{reprise.RunStarted, reprise.RunRenewed, reprise.RunResumed, reprise.StepStarted}, ev.Kind) {
 			return ev.At
 		}
 	}
-	return at
+	return v.History.Began
 }
