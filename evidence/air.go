@@ -31,6 +31,7 @@ type air struct {
 	git     *reprise.Git
 	env     func(name string) string
 	workers proc.Workers
+	started proc.Workers      // where sessions of ours were started, elsewhere
 	stores  map[string]string // by CLI: where its store is
 	hide    func(string) string
 	told    []reprise.Checkpoint
@@ -68,12 +69,12 @@ func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 	a.dirs = a.ours(runs)
 	deadline := time.Now().Add(sessionsTime)
 	query := transcript.Query{
-		Dirs: a.dirs, Most: sessionsEach, Since: o.SessionsSince(runs), Stop: func() bool { return ctx.Err() != nil || time.Now().After(deadline) },
+		Dirs: a.dirs, Real: resolved(), Most: sessionsEach, Since: o.SessionsSince(runs), Stop: func() bool { return ctx.Err() != nil || time.Now().After(deadline) },
 	}
 	var raw []*transcript.Session
 	for _, cli := range []string{transcript.Claude, transcript.Codex, transcript.Gemini, transcript.Opencode, transcript.Qwen, transcript.Copilot} {
 		if _, err := os.Stat(a.stores[cli]); err != nil {
-			if !os.IsNotExist(err) {
+			if _, none := os.Lstat(a.stores[cli]); !os.IsNotExist(none) { // a link may lead nowhere
 				a.unread = append(a.unread, reprise.UnreadSession{CLI: cli, Path: a.stores[cli], Why: err.Error()})
 			}
 			continue
@@ -94,10 +95,41 @@ func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 	}
 	raw = a.joinStream(raw, opts.Logs, query)
 	a.workers = proc.Working(a.dirs...)
+	if began := startedElsewhere(raw); len(began) > 0 {
+		a.started = proc.Working(began...)
+	}
 	found = a.judge(raw, query)
 	slices.SortStableFunc(found, func(x, y reprise.Session) int { return y.Last.Compare(x.Last) })
 	overtake(found)
 	return found, a.unread
+}
+
+// resolved gives folders with their links resolved, each looked up once; as they are where
+// that cannot be told.
+func resolved() func(dir string) string {
+	known := map[string]string{}
+	return func(dir string) string {
+		real, ok := known[dir]
+		if !ok {
+			var err error
+			if real, err = filepath.EvalSymlinks(dir); err != nil {
+				real = dir
+			}
+			known[dir] = real
+		}
+		return real
+	}
+}
+
+// startedElsewhere lists the folders in which sessions were started that went on to work
+// in another one.
+func startedElsewhere(raw []*transcript.Session) (out []string) {
+	for _, s := range raw {
+		if len(s.Dirs) > 0 && s.Dirs[0] != s.Dir {
+			out = append(out, s.Dirs[0])
+		}
+	}
+	return out
 }
 
 // lookup finds a variable in an environment; the last one counts.

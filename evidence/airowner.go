@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -168,12 +169,17 @@ func (a *air) writerLock(s *transcript.Session) (signs []string, own holderOf) {
 // near lists the programs of a session's CLI that work in its folder and that
 // are not registered for another session.
 func (a *air) near(s *transcript.Session, registry []entry) (found []proc.Worker, blind string) {
-	dir := s.Dir
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	dirs := []string{s.Dir}
+	if len(s.Dirs) > 0 {
+		dirs = append(dirs, s.Dirs[0])
 	}
-	for _, w := range a.workers.Found {
-		if w.Dir != dir || !runsCLI(w.Command, s.CLI) {
+	for i, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dirs[i] = real
+		}
+	}
+	for _, w := range slices.Concat(a.workers.Found, a.started.Found) {
+		if !slices.Contains(dirs, w.Dir) || !runsCLI(w.Command, s.CLI) {
 			continue
 		}
 		if slices.ContainsFunc(registry, func(e entry) bool {
@@ -322,21 +328,25 @@ func (a *air) registry() []entry {
 	return out
 }
 
-// list names the plain files of a folder, none if it is not there.
+// list names what a folder has with an ending, nothing if it is not there.
 func (a *air) list(dir, suffix string) (out []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !os.IsNotExist(err) {
 		a.unread = append(a.unread, reprise.UnreadSession{CLI: transcript.Claude, Path: dir, Why: err.Error(), Left: true})
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), suffix) {
+		if strings.HasSuffix(e.Name(), suffix) {
 			out = append(out, e.Name())
 		}
 	}
 	return out
 }
 
+// readSmall reads a plain file; opening anything else might block.
 func readSmall(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, cmp.Or(err, fs.ErrInvalid)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err

@@ -1,12 +1,15 @@
 package transcript
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -53,6 +56,9 @@ type Query struct {
 	// Dirs are the folders, absolute; a session that worked in one of them or
 	// below is wanted.
 	Dirs []string
+	// Real, if set, gives a folder with its links resolved: a session may have been
+	// started by another name of a folder.
+	Real func(dir string) string
 	// Most is how many of the latest are read of each store. Those that were written
 	// since Since are read whatever their number: of them, the ones with something under
 	// way are given. Zero stands for none.
@@ -66,10 +72,34 @@ type Query struct {
 
 // Wants reports whether a session that worked in a folder is wanted.
 func (q Query) Wants(dir string) bool {
+	return q.any(dir, func(dir, d string) bool { return within(dir, d) })
+}
+
+// above reports whether a folder is one that a wanted folder lies in: who starts there
+// may go on to work in that.
+func (q Query) above(dir string) bool {
+	return q.any(dir, func(dir, d string) bool { return within(d, dir) })
+}
+
+// any holds a folder, by the name it has and by its real one, against all that are wanted.
+func (q Query) any(dir string, is func(dir, wanted string) bool) bool {
+	if dir == "" {
+		return false
+	}
 	dir = path.Clean(dir)
-	return slices.ContainsFunc(q.Dirs, func(d string) bool {
-		return dir == d || strings.HasPrefix(dir, strings.TrimSuffix(d, "/")+"/")
-	})
+	if slices.ContainsFunc(q.Dirs, func(d string) bool { return is(dir, d) }) {
+		return true
+	}
+	if q.Real == nil {
+		return false
+	}
+	real := q.Real(dir)
+	return real != dir && slices.ContainsFunc(q.Dirs, func(d string) bool { return is(real, d) })
+}
+
+// within reports whether a folder is another one or lies below it.
+func within(dir, folder string) bool {
+	return dir == folder || strings.HasPrefix(dir, strings.TrimSuffix(folder, "/")+"/")
 }
 
 func (q Query) stopped() bool { return q.Stop != nil && q.Stop() }
@@ -90,6 +120,9 @@ func (q Query) is(id string) bool { return q.Session == "" || q.Session == id }
 type candidate struct {
 	name string
 	at   time.Time
+	// foreign tells that it is filed under another folder's name. Its session may still
+	// have worked in one that is wanted.
+	foreign bool
 }
 
 // Find reads the latest sessions of a store that are wanted, the latest first.
@@ -108,19 +141,14 @@ func (s Store) Find(q Query) (found []*Session, unread []reprise.UnreadSession) 
 	}()
 	if s.CLI == Opencode {
 		list, err := readOpencode(s.FS, opencodeFile, q)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !absent(s.FS, opencodeFile, err) {
 			not(opencodeFile, cause(err), written(s.FS, opencodeFile))
 		} else if _, old := fs.Stat(s.FS, opencodeOld); err != nil && old == nil {
 			not(opencodeOld, "sessions of versions that had no database are not read", written(s.FS, opencodeOld))
 		}
 		return list, unread
 	}
-	list, trouble := s.candidates(q)
-	for _, err := range trouble {
-		if !errors.Is(err, fs.ErrNotExist) {
-			not(place(err), cause(err), time.Time{})
-		}
-	}
+	list, unread := s.candidates(q)
 	slices.SortStableFunc(list, func(a, b candidate) int { return b.at.Compare(a.at) })
 	for i, c := range list {
 		over := len(found) >= q.Most
@@ -130,7 +158,7 @@ func (s Store) Find(q Query) (found []*Session, unread []reprise.UnreadSession) 
 		case q.stopped():
 			left := reprise.UnreadSession{CLI: s.CLI, Why: fmt.Sprintf("%d sessions were not looked at, there was no time left", len(list)-i), Last: c.at, Left: true}
 			return found, append(unread, left)
-		case !s.mayWant(q, c.name):
+		case !s.mayWant(q, c):
 			continue
 		}
 		session, err := s.read(c, over)
@@ -138,7 +166,12 @@ func (s Store) Find(q Query) (found []*Session, unread []reprise.UnreadSession) 
 			not(c.name, cause(err), c.at)
 			continue
 		}
-		if q.Wants(session.Dir) && q.is(session.ID) && !(over && session.Ended) {
+		at := slices.IndexFunc(session.Dirs, q.Wants)
+		if at >= 0 && q.is(session.ID) && !(over && session.Ended) {
+			session.Dir = session.Dirs[at]
+			if named := (Query{Dirs: q.Dirs}); !named.Wants(session.Dir) {
+				session.Dir = q.Real(session.Dir)
+			}
 			found = append(found, session)
 		}
 	}
@@ -172,7 +205,7 @@ func (s Store) read(c candidate, brief bool) (*Session, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case damaged && b.s.Dir == "":
+	case damaged && b.s.Dir == "", r.read == 0:
 		return nil, errBlank
 	case damaged || b.s.Last.IsZero():
 		b.at(c.at) // what cannot be read was written by then
@@ -188,13 +221,14 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// place names the file that an error is about, "" if it names none.
-func place(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Path
+// absent reports whether an error tells that there is nothing of a name, not even a link
+// that leads nowhere.
+func absent(fsys fs.FS, name string, err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
 	}
-	return ""
+	_, err = fs.Lstat(fsys, name)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // written tells when a file was last written, zero if that is not known.
@@ -205,76 +239,127 @@ func written(fsys fs.FS, name string) (at time.Time) {
 	return at
 }
 
+// lister collects the transcripts of a store that may be wanted.
+type lister struct {
+	Store
+	q      Query
+	out    []candidate
+	unread []reprise.UnreadSession
+}
+
+var (
+	errNotFile   = errors.New("it is not a plain file")
+	errNotFolder = errors.New("it is not a folder")
+)
+
+// not notes what cannot be looked at.
+func (l *lister) not(name string, err error, last time.Time) {
+	if !absent(l.FS, name, err) {
+		l.unread = append(l.unread, reprise.UnreadSession{CLI: l.CLI, Path: name, Why: cause(err), Last: last})
+	}
+}
+
+// entries lists a folder, with links resolved. What is not there, or was removed
+// meanwhile, is left out.
+func (l *lister) entries(dir string) map[string]fs.FileInfo {
+	list, err := fs.ReadDir(l.FS, dir)
+	if err != nil {
+		l.not(dir, err, time.Time{})
+	}
+	out := make(map[string]fs.FileInfo, len(list))
+	for _, e := range list {
+		info, err := e.Info()
+		if err != nil {
+			continue
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			if to, err := fs.Stat(l.FS, path.Join(dir, e.Name())); err == nil {
+				info = to
+			}
+		}
+		out[e.Name()] = info
+	}
+	return out
+}
+
+// files adds the transcripts in a folder. Of one that is filed under another folder's
+// name, only those count that may have worked since.
+func (l *lister) files(dir string, foreign bool, match func(name string) bool) {
+	entries := l.entries(dir)
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		full, info := path.Join(dir, name), entries[name]
+		switch {
+		case !match(name) || !l.q.may(full) || foreign && !l.q.since(info.ModTime()):
+		case info.Mode().IsRegular():
+			l.out = append(l.out, candidate{full, info.ModTime(), foreign})
+		case !foreign:
+			l.not(full, errNotFile, info.ModTime())
+		}
+	}
+}
+
+// below goes through the folders in a folder, the last first. ours tells of what is no
+// folder whether it should be one; plain files are none if it is nil.
+func (l *lister) below(dir string, ours func(name string) bool, each func(dir string)) {
+	entries := l.entries(dir)
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(entries))) {
+		info := entries[name]
+		switch {
+		case l.q.stopped():
+			l.unread = append(l.unread, reprise.UnreadSession{CLI: l.CLI, Path: dir, Why: "there was no time left to look for its sessions", Left: true})
+			return
+		case info.IsDir():
+			each(path.Join(dir, name))
+		case ours == nil && !info.Mode().IsRegular(), ours != nil && ours(name):
+			l.not(path.Join(dir, name), errNotFolder, info.ModTime())
+		}
+	}
+}
+
 // candidates lists transcripts by their names and the times of their files.
-func (s Store) candidates(q Query) (out []candidate, trouble []error) {
-	add := func(dir string, match func(name string) bool) {
-		entries, err := fs.ReadDir(s.FS, dir)
-		if err != nil {
-			trouble = append(trouble, err)
-		}
-		for _, e := range entries {
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() && match(e.Name()) && q.may(path.Join(dir, e.Name())) {
-				out = append(out, candidate{path.Join(dir, e.Name()), info.ModTime()})
-			}
-		}
-	}
-	below := func(dir string, each func(dir string)) {
-		entries, err := fs.ReadDir(s.FS, dir)
-		if err != nil {
-			trouble = append(trouble, err)
-		}
-		for _, e := range slices.Backward(entries) {
-			switch {
-			case !e.IsDir():
-			case q.stopped():
-				trouble = append(trouble, errors.New("there was no time left to look for its sessions"))
-				return
-			default:
-				each(path.Join(dir, e.Name()))
-			}
-		}
-	}
+func (s Store) candidates(q Query) ([]candidate, []reprise.UnreadSession) {
+	l := &lister{Store: s, q: q}
 	lines := func(name string) bool { return strings.HasSuffix(name, ".jsonl") }
 	switch s.CLI {
 	case Claude, Qwen:
-		below("projects", func(dir string) {
-			if !q.named(path.Base(dir)) {
-				return
+		l.below("projects", q.named, func(dir string) {
+			foreign := !q.named(path.Base(dir))
+			switch {
+			case foreign && q.Since.IsZero():
+			case s.CLI == Qwen:
+				l.files(path.Join(dir, "chats"), foreign, lines)
+			case foreign:
+				l.files(dir, foreign, lines)
+			default:
+				l.files(dir, foreign, lines)
+				l.below(dir, func(string) bool { return false }, func(session string) { // its helpers write files of their own
+					l.files(path.Join(session, "subagents"), foreign, lines)
+				})
 			}
-			if s.CLI == Qwen {
-				add(path.Join(dir, "chats"), lines)
-				return
-			}
-			add(dir, lines)
-			below(dir, func(session string) { // its helpers write files of their own
-				if _, err := fs.Stat(s.FS, path.Join(session, "subagents")); err == nil {
-					add(path.Join(session, "subagents"), lines)
-				}
-			})
 		})
 	case Gemini:
-		below("tmp", func(dir string) {
+		l.below("tmp", nil, func(dir string) {
 			root, err := geminiFolder(s.FS, dir)
 			if err != nil {
-				trouble = append(trouble, err)
+				l.not(path.Join(dir, ".project_root"), err, time.Time{})
 			} else if q.Wants(root) {
-				add(path.Join(dir, "chats"), func(name string) bool { return lines(name) || strings.HasSuffix(name, ".json") })
+				l.files(path.Join(dir, "chats"), false, func(name string) bool { return lines(name) || strings.HasSuffix(name, ".json") })
 			}
 		})
 	case Codex: // folders of years, months and days, the latest first
-		below("sessions", func(year string) {
-			below(year, func(month string) {
-				below(month, func(day string) {
-					add(day, lines)
+		l.below("sessions", nil, func(year string) {
+			l.below(year, nil, func(month string) {
+				l.below(month, nil, func(day string) {
+					l.files(day, false, lines)
 				})
 			})
 		})
 	case Copilot:
-		below("session-state", func(dir string) {
-			add(dir, func(name string) bool { return name == "events.jsonl" })
+		l.below("session-state", nil, func(dir string) {
+			l.files(dir, false, func(name string) bool { return name == "events.jsonl" })
 		})
 	}
-	return out, trouble
+	return l.out, l.unread
 }
 
 // named reports whether a folder of claude or qwen may be that of a project:
@@ -293,30 +378,60 @@ func (q Query) named(folder string) bool {
 	})
 }
 
-// mayWant looks at the beginning of a transcript for where it worked, so that
-// one of another project is not read. Where that cannot be seen, it may be
-// wanted.
-func (s Store) mayWant(q Query, name string) bool {
-	if s.CLI != Codex && s.CLI != Copilot {
+// headSize is how much of a transcript is looked at for where it was started.
+const headSize = 64 << 10
+
+// mayWant looks into a transcript for where it worked, so that one of another project is
+// not read: at its beginning, and where it was started in a folder that a wanted one lies
+// in, at all of it. Where that cannot be seen, it may be wanted, unless it is filed under
+// another folder's name.
+func (s Store) mayWant(q Query, c candidate) bool {
+	if s.CLI != Codex && s.CLI != Copilot && !c.foreign {
 		return true
 	}
-	f, err := s.FS.Open(name)
+	f, err := s.FS.Open(c.name)
 	if err != nil {
-		return true
+		return !c.foreign
 	}
 	defer f.Close()
-	head := make([]byte, 4<<10)
-	n, err := io.ReadFull(f, head)
-	if err != nil && n == 0 {
+	started, wanted := "", false
+	recordedDirs(io.LimitReader(f, headSize), func(dir string) bool {
+		started, wanted = cmp.Or(started, dir), q.Wants(dir)
+		return !wanted
+	})
+	if wanted || started == "" && !c.foreign {
 		return true
 	}
-	_, rest, ok := bytes.Cut(head[:n], []byte(`"cwd":`))
-	if !ok {
-		return true
+	if started != "" && !q.above(started) {
+		return false
 	}
-	var dir string
-	if json.NewDecoder(bytes.NewReader(rest)).Decode(&dir) != nil {
-		return true
+	recordedDirs(io.LimitReader(f, much.whole), func(dir string) bool {
+		wanted = q.Wants(dir)
+		return !wanted
+	})
+	return wanted
+}
+
+// recordedDirs gives each folder that records name as theirs, once for those that follow
+// each other, until it is told to stop.
+func recordedDirs(f io.Reader, each func(dir string) bool) {
+	mark, last := []byte(`"cwd":`), ""
+	in := bufio.NewReaderSize(f, 256<<10)
+	for {
+		part, err := in.ReadSlice('\n')
+		for rest, ok := part, true; ok; {
+			if _, rest, ok = bytes.Cut(rest, mark); !ok {
+				break
+			}
+			var dir string
+			if json.NewDecoder(bytes.NewReader(rest)).Decode(&dir) == nil && dir != "" && dir != last {
+				if last = dir; !each(dir) {
+					return
+				}
+			}
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
 	}
-	return q.Wants(dir)
 }

@@ -55,7 +55,7 @@ func (b *builder) readGemini(fsys fs.FS, name string, r *records) error {
 		return err
 	}
 	if v, ok := loose.Object(bytes.TrimSpace(raw)); ok {
-		r.each(v)
+		r.take(v)
 	} else {
 		r.lost, r.torn = 1, true
 	}

@@ -32,6 +32,7 @@ type records struct {
 	// stand in the middle of a large file.
 	gap func(lost bool)
 
+	read int // records
 	lost int
 	torn bool // the last line was cut off
 	part bool
@@ -106,6 +107,12 @@ func (r *records) lines(f io.Reader, begun, end bool) error {
 	}
 }
 
+// take hands a record on.
+func (r *records) take(v loose.Value) {
+	r.read++
+	r.each(v)
+}
+
 func (r *records) one(line []byte, tooLong, begun, whole, end bool) {
 	// Blocks of zeros are what a power cut leaves in place of records.
 	zeros := bytes.IndexByte(line, 0) >= 0
@@ -119,7 +126,7 @@ func (r *records) one(line []byte, tooLong, begun, whole, end bool) {
 		if zeros {
 			r.lose()
 		}
-		r.each(v)
+		r.take(v)
 		r.torn = zeros && !whole && end
 	case !whole && !end: // cut by us, not by its writer
 	case !whole:
@@ -127,7 +134,7 @@ func (r *records) one(line []byte, tooLong, begun, whole, end bool) {
 	default:
 		r.lose()
 		if v, ok := glued(line); ok {
-			r.each(v)
+			r.take(v)
 		}
 	}
 }

@@ -32,8 +32,9 @@ type Session struct {
 	CLI     string
 	ID      string
 	Version string
-	Path    string // in the store it was found in
-	Dir     string // where it was started, as recorded
+	Path    string   // in the store it was found in
+	Dir     string   // where it worked, as recorded: the first of Dirs that is wanted
+	Dirs    []string // all it worked in, the first is where it was started
 	Started time.Time
 	Last    time.Time
 	// Ended tells that the last turn came to its end, with nothing under way, or
@@ -78,8 +79,11 @@ type Call struct {
 // Nameless reports whether it only stands for a call that may have been.
 func (c Call) Nameless() bool { return c.Torn || c.Turn }
 
-// maxCalls bounds how many unfinished calls of one session are kept.
-const maxCalls = 50
+// Of one session, so many unfinished calls and folders are kept.
+const (
+	maxCalls = 50
+	maxDirs  = 100
+)
 
 // builder puts a session together record by record.
 type builder struct {
@@ -122,6 +126,9 @@ func (b *builder) at(t time.Time) {
 // the version: a session may be resumed by a later one.
 func (b *builder) about(id, dir, version string) {
 	b.s.ID, b.s.Dir, b.s.Version = cmp.Or(b.s.ID, id), cmp.Or(b.s.Dir, dir), cmp.Or(version, b.s.Version)
+	if dir != "" && len(b.s.Dirs) < maxDirs && !slices.Contains(b.s.Dirs, dir) {
+		b.s.Dirs = append(b.s.Dirs, dir)
+	}
 }
 
 // opened notes that a session began and waits for its first prompt.
