@@ -137,8 +137,8 @@ func (l *list) readOverall(r *doc.Reader) {
 	}
 }
 
-// listed is a line that has the box of a list.
-var listed = regexp.MustCompile(`^\s*(?:[-*]|#+)\s+\[(.)\]`)
+// listed is how an item or a heading about a list begins, with its box if it has one.
+var listed = regexp.MustCompile(`^(?:[-*]|#+)\s+(?:\[(.)\])?`)
 
 // boxOf gives the box for this list in a file with one for each.
 func (l *list) boxOf(f *doc.File) (at place) {
