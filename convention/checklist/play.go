@@ -113,10 +113,30 @@ const (
 
 func reviewOf(step string) string { return "review-" + step }
 
+// said gives the question what becomes of a task that a review sent back, once a person
+// answered it; nil before, and once that was done.
+func said(r *reprise.Run, step string) *reprise.Question {
+	q := r.Question(reviewOf(step))
+	if q == nil || !q.Answered || q.Applied {
+		return nil
+	}
+	return q
+}
+
+// Aim implements reprise.Aimer: what is to be fixed goes to a coder.
+func (Playbook) Aim(_ fs.FS, r *reprise.Run) {
+	r.Next = slices.Clone(r.Next)
+	for i := range r.Next {
+		if q := said(r, r.Next[i].ID); q != nil && q.Answer == fixIt {
+			r.Next[i].Role, r.Next[i].Reason = role, "a review sent it back"
+		}
+	}
+}
+
 // sentBack lets a task that a review sent back continue as a person said.
 func sentBack(r *reprise.Run, a *reprise.Assignment) {
-	q := r.Question(reviewOf(a.Step))
-	if q == nil || !q.Answered || q.Applied {
+	q := said(r, a.Step)
+	if q == nil {
 		return
 	}
 	a.Answers = []string{q.ID}
