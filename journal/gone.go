@@ -55,13 +55,13 @@ func (t *trail) gone(store *durable.Store, ref reprise.Ref) (out []Gone, err err
 		if t.newest && slices.ContainsFunc(t.files, func(f Touch) bool { return f.Path == name && f.Before.IsZero() }) {
 			continue
 		}
-		switch _, err := store.Stat(name); {
-		case err == nil:
-			left = true
-		case isMissing(err):
-			out = append(out, Gone{name, w.began})
-		default:
+		switch is, err := isThere(store, name); {
+		case err != nil:
 			return nil, err
+		case is:
+			left = true
+		default:
+			out = append(out, Gone{name, w.began})
 		}
 	}
 	if !left {
@@ -83,6 +83,17 @@ func (t *trail) gone(store *durable.Store, ref reprise.Ref) (out []Gone, err err
 
 // below reports whether a file is a run's path or lies in it.
 func below(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
+// Differs reports whether a file of the run is there and not as the journal wrote it.
+// It is false for a file that the journal did not write.
+func (a *Account) Differs(store *durable.Store, ref reprise.Ref, name string) bool {
+	was, known := a.trail.own[name]
+	if !known || was.hash.IsZero() || !below(name, ref.Path) {
+		return false
+	}
+	now, err := hash(store, name)
+	return err == nil && !now.IsZero() && now != was.hash
+}
 
 // Gone lists the files of the run that the journal wrote and that are not there any
 // more, those without which nobody can tell what the run is first.

@@ -286,11 +286,19 @@ func (j *Journal) after(e reprise.Edit) (reprise.Hash, error) {
 
 // hash is that of a file as it is now, zero if there is none.
 func hash(store *durable.Store, name string) (reprise.Hash, error) {
-	h, err := store.HashFile(name)
-	if isMissing(err) {
-		return reprise.Hash{}, nil
+	if is, err := isThere(store, name); !is {
+		return reprise.Hash{}, err
 	}
-	return h, err
+	return store.HashFile(name)
+}
+
+// isThere reports whether there is a file of a name; a folder in its place is none.
+func isThere(store *durable.Store, name string) (bool, error) {
+	info, err := store.Stat(name)
+	if isMissing(err) {
+		return false, nil
+	}
+	return err == nil && !info.IsDir(), err
 }
 
 // Note records an event in the journal alone, for what happens to the state as

@@ -12,9 +12,10 @@ import (
 	"reprise/internal/durable"
 )
 
-// Rebuilt is what is known of the files of a run that are gone.
+// Rebuilt is what is known of the files of a run that are gone or damaged.
 type Rebuilt struct {
-	// Edits make files that are not there, and change none that is.
+	// Edits make files that are not there and write those again that are damaged; they
+	// change no other. Where a folder stands in the place of a file, Base is zero.
 	Edits []reprise.Edit
 	// From is what they are made of, in words.
 	From string
@@ -22,7 +23,7 @@ type Rebuilt struct {
 	// there, too.
 	Other []string
 	// Files shows the project as it would be once they are made.
-	Files reprise.Store
+	Files *durable.DryRun
 }
 
 // base is a state of a run's files, and where in the journal it was that.
@@ -31,16 +32,16 @@ type base struct {
 	from int               // the first entry that it does not hold
 }
 
-// Rebuild makes the files of a run that are gone as the journal tells them: from the
-// latest state that was kept, or from nothing where the run was begun here, and by
-// the events since, each recorded by the layout as it was then. So nothing is more
-// done there than was accepted. It changes nothing.
+// Rebuild makes the files of a run that are gone, and the damaged ones, as the journal
+// tells them: from the latest state that was kept, or from nothing where the run was
+// begun here, and by the events since, each recorded by the layout as it was then. So
+// nothing is more done there than was accepted. It changes nothing.
 //
 // The journal has the hash of every file that it wrote: a rebuilt file that has it is
 // the file that was lost. Where not all have it, because something else wrote there
 // too, the latest state is taken, and Other says so. The error tells why nothing can
 // be made.
-func (a *Account) Rebuild(ctx context.Context, store *durable.Store, layout reprise.Layout, ref reprise.Ref) (*Rebuilt, error) {
+func (a *Account) Rebuild(ctx context.Context, store *durable.Store, layout reprise.Layout, ref reprise.Ref, damaged ...string) (*Rebuilt, error) {
 	bases, err := a.bases(store, ref)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (a *Account) Rebuild(ctx context.Context, store *durable.Store, layout repr
 		if i%2 == 0 {
 			under = durable.Without(store, ref.Path)
 		}
-		made, err := a.rebuild(ctx, store, under, layout, ref, b)
+		made, err := a.rebuild(ctx, store, under, layout, ref, b, damaged)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -116,7 +117,7 @@ func Holds(snap *durable.Snapshot, ref reprise.Ref) bool {
 }
 
 // rebuild plays what happened since a state was kept on that state.
-func (a *Account) rebuild(ctx context.Context, store *durable.Store, under reprise.Store, layout reprise.Layout, ref reprise.Ref, b base) (*Rebuilt, error) {
+func (a *Account) rebuild(ctx context.Context, store *durable.Store, under reprise.Store, layout reprise.Layout, ref reprise.Ref, b base, damaged []string) (*Rebuilt, error) {
 	dry := durable.NewDryRun(under)
 	out := &Rebuilt{From: "the journal"}
 	if b.snap != nil {
@@ -134,7 +135,7 @@ func (a *Account) rebuild(ctx context.Context, store *durable.Store, under repri
 	if err := playAll(ctx, dry, layout, ref, events); err != nil {
 		return nil, err
 	}
-	return out, a.takeGone(ctx, store, dry, ref, b, out)
+	return out, a.takeLost(ctx, store, dry, ref, b, damaged, out)
 }
 
 // left are the files of a run that agents were to leave and that nothing was recorded in
@@ -213,21 +214,26 @@ func playAll(ctx context.Context, on reprise.Store, layout reprise.Layout, ref r
 	return ctx.Err()
 }
 
-// takeGone takes of what was played the files that are not there.
-func (a *Account) takeGone(ctx context.Context, store *durable.Store, dry *durable.DryRun, ref reprise.Ref, b base, out *Rebuilt) error {
-	over := durable.NewDryRun(store)
+// takeLost takes of what was played the files that are not there or damaged.
+func (a *Account) takeLost(ctx context.Context, store *durable.Store, dry *durable.DryRun, ref reprise.Ref, b base, damaged []string, out *Rebuilt) error {
+	var under reprise.Store = store
 	for _, e := range dry.Edits() {
 		if !below(e.Path, ref.Path) || slices.ContainsFunc(out.Edits, func(have reprise.Edit) bool { return have.Path == e.Path }) {
 			continue
 		}
-		if _, err := store.Stat(e.Path); err == nil || !isMissing(err) {
+		base, err := hash(store, e.Path)
+		if err != nil || !base.IsZero() && !slices.Contains(damaged, e.Path) {
 			continue
 		}
 		content, err := fs.ReadFile(dry, e.Path)
 		if err != nil {
 			return err
 		}
-		out.Edits = append(out.Edits, reprise.Edit{Path: e.Path, Content: content, Why: "it is gone, and " + out.From + " tells what stood in it"})
+		what := "it is damaged"
+		if base.IsZero() {
+			what, under = "it is gone", durable.Without(under, e.Path) // a folder may be there
+		}
+		out.Edits = append(out.Edits, reprise.Edit{Path: e.Path, Base: base, Content: content, Why: what + ", and " + out.From + " tells what stood in it"})
 		if was, known := a.trail.own[e.Path]; known && !was.hash.IsZero() && was.hash != reprise.HashOf(content) {
 			out.Other = append(out.Other, e.Path)
 		}
@@ -236,19 +242,22 @@ func (a *Account) takeGone(ctx context.Context, store *durable.Store, dry *durab
 	if err != nil {
 		return err
 	}
+	for _, name := range damaged {
+		gone = append(gone, Gone{Path: name})
+	}
 	for _, g := range gone {
 		if !slices.ContainsFunc(out.Edits, func(e reprise.Edit) bool { return e.Path == g.Path }) {
 			out.Other = append(out.Other, g.Path)
 		}
 	}
 	for name := range a.left(ref, b.from) {
-		if _, err := store.Stat(name); isMissing(err) {
+		if is, err := isThere(store, name); err == nil && !is {
 			out.Other = append(out.Other, name)
 		}
 	}
 	slices.Sort(out.Other)
 	out.Other = slices.Compact(out.Other)
 	slices.SortFunc(out.Edits, func(x, y reprise.Edit) int { return strings.Compare(x.Path, y.Path) })
-	out.Files = over
-	return over.Apply(ctx, out.Edits)
+	out.Files = durable.NewDryRun(under)
+	return out.Files.Apply(ctx, out.Edits)
 }

@@ -1,7 +1,6 @@
 package upkeep
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -75,12 +74,8 @@ func offer(ctx context.Context, after *durable.DryRun, l reprise.Layout, r *repr
 		if then, err := reprise.Load(l, dry, r.Ref); err != nil || slices.Contains(then.Unread, name) {
 			continue
 		}
-		diff := dry.Diff()
-		if bytes.IndexByte(have, 0) >= 0 { // a diff would only say that the two differ
-			diff = durable.Diff(name, nil, v.Content)
-		}
 		mend := reprise.Mend{What: name + what, From: saidFrom(v), Edits: []reprise.Edit{edit}}
-		plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: mend, Diff: diff})
+		plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: mend, Diff: dry.Diff()})
 		return after.Apply(ctx, mend.Edits)
 	}
 	return nil

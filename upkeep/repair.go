@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -108,27 +109,28 @@ func (t Tender) planRun(ctx context.Context, store *durable.Store, git *reposito
 	}
 	changes := len(plan.Mends) + len(plan.Leftovers)
 	planBranches(ctx, store, git, r, plan)
-	after := durable.NewDryRun(store)
-	gone, err := planGone(ctx, store, l, r, plan)
+	made, err := rebuild(ctx, store, l, r, plan)
 	if err != nil {
 		return err
 	}
-	if gone != nil {
+	after, then := durable.NewDryRun(store), r
+	switch {
+	case made != nil:
 		// What else there is to mend shows once it is there.
-		if err := after.Apply(ctx, gone.Mend.Edits); err != nil {
+		after = made.Files
+		if then, err = reprise.Load(l, after, r.Ref); err != nil {
 			return err
 		}
-		plan.Mends = append(plan.Mends, *gone)
-	} else if isGone(r) {
+	case goneFinding(r) != nil:
 		return nil // what is left of it tells nothing
-	} else {
+	default:
 		// What is lost comes back first: the layout may rebuild the rest from it.
 		if err := t.planFromGit(ctx, after, git, store, l, r, r.Lost, plan); err != nil {
 			return err
 		}
-		if err := planMends(ctx, after, l, r, plan); err != nil {
-			return err
-		}
+	}
+	if err := planMends(ctx, after, l, then, plan); err != nil {
+		return err
 	}
 	damaged, err := reprise.Load(l, after, r.Ref)
 	if err != nil {
@@ -181,23 +183,85 @@ func planMends(ctx context.Context, after *durable.DryRun, l reprise.Layout, r *
 	return nil
 }
 
-// isGone reports whether files of a run are gone that its journal wrote.
-func isGone(r *reprise.Run) bool {
-	return slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone })
-}
-
-// planGone rebuilds files of a run that are gone from its journal; nil where none are,
-// or nothing can be made of them, which the plan tells then.
-func planGone(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, plan *RepairPlan) (*RunMend, error) {
+// goneFinding tells that files of a run are gone that its journal wrote; nil if none are.
+func goneFinding(r *reprise.Run) *reprise.Finding {
 	at := slices.IndexFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeStateGone })
 	if at < 0 {
-		return nil, nil
+		return nil
 	}
-	f := r.Findings[at]
+	return &r.Findings[at]
+}
+
+// rebuild plans to write files of a run again that are gone or damaged, as its journal
+// tells them; nil where there are none, or nothing can be made of them. Of what is gone
+// the plan tells that; what is damaged, other ledgers may have.
+func rebuild(ctx context.Context, store *durable.Store, l reprise.Layout, r *reprise.Run, plan *RepairPlan) (*journal.Rebuilt, error) {
 	account, err := journal.ReadAccount(store, journal.Name(r.Ref))
 	if err != nil {
 		return nil, nil // the plan has the journal
 	}
+	now, err := reprise.Load(l, store, r.Ref) // r may tell it as the journal does
+	if err != nil {
+		return rebuildGone(ctx, store, account, l, r, plan)
+	}
+	now.Unread, now.Lost = append(now.Unread, r.Unread...), r.Lost
+	if names := damagedFiles(store, account, now); len(names) > 0 {
+		made, err := account.Rebuild(ctx, store, l, r.Ref, names...)
+		if err == nil && len(made.Other) == 0 && coverDamage(store, now, made) {
+			what := strings.Join(names, ", ") + " cannot be read as the journal wrote it"
+			plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: reprise.Mend{
+				What: what, From: made.From + "; what something else wrote there after that is lost", Edits: made.Edits,
+			}, Diff: made.Files.Diff()})
+			return made, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return rebuildGone(ctx, store, account, l, r, plan)
+}
+
+// damagedFiles are those of a run that are there, are damaged, and are not as its
+// journal wrote them. A file that may not be opened is not one of them: another content
+// would not help.
+func damagedFiles(store *durable.Store, account *journal.Account, r *reprise.Run) (out []string) {
+	names := slices.Clone(r.Unread)
+	for _, f := range r.Findings {
+		if isDamage(f) && f.Code != reprise.CodePermission {
+			names = append(names, f.Source.File)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if account.Differs(store, r.Ref, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// coverDamage reports whether nothing that can still be read is lost with the rebuilt
+// files: what stood in a file is of no use, or is the beginning of the rebuilt one.
+func coverDamage(store *durable.Store, r *reprise.Run, made *journal.Rebuilt) bool {
+	for _, e := range made.Edits {
+		if e.Base.IsZero() || r.Restorable(e.Path) && !slices.Contains(r.Lost, e.Path) {
+			continue
+		}
+		have, err := store.ReadFile(e.Path)
+		if err != nil || !bytes.HasPrefix(e.Content, bytes.TrimRight(have, "\x00")) {
+			return false
+		}
+	}
+	return true
+}
+
+// rebuildGone plans to make files of a run again that are gone.
+func rebuildGone(ctx context.Context, store *durable.Store, account *journal.Account, l reprise.Layout, r *reprise.Run, plan *RepairPlan) (*journal.Rebuilt, error) {
+	gone := goneFinding(r)
+	if gone == nil {
+		return nil, nil
+	}
+	f := *gone
 	made, err := account.Rebuild(ctx, store, l, r.Ref)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -215,11 +279,9 @@ func planGone(ctx context.Context, store *durable.Store, l reprise.Layout, r *re
 		plan.Hopeless = append(plan.Hopeless, f)
 		return nil, nil
 	}
-	dry := durable.NewDryRun(store)
-	if err := dry.Apply(ctx, made.Edits); err != nil {
-		return nil, err
-	}
-	return &RunMend{Run: r, Mend: reprise.Mend{What: f.Message, From: made.From, Edits: made.Edits}, Diff: dry.Diff()}, nil
+	mend := reprise.Mend{What: f.Message, From: made.From, Edits: made.Edits}
+	plan.Mends = append(plan.Mends, RunMend{Run: r, Mend: mend, Diff: made.Files.Diff()})
+	return made, nil
 }
 
 // damaged are the codes of findings about files that are not whole.
@@ -254,6 +316,22 @@ func (p *RepairPlan) writes(store *durable.Store) (out []durable.FileState, err 
 	return out, nil
 }
 
+// clearFolders archives folders that stand where files are to be made.
+func clearFolders(store *durable.Store, edits []reprise.Edit, done *Repaired) error {
+	for _, e := range edits {
+		info, err := store.Stat(e.Path)
+		if err != nil || !info.IsDir() {
+			continue // writing the file tells what else is in the way
+		}
+		to, err := store.Archive(e.Path)
+		if err != nil {
+			return err
+		}
+		done.Archived = append(done.Archived, to)
+	}
+	return nil
+}
+
 // Repair carries a plan out. The originals are in the snapshot that is taken
 // first, and those of journals beside them.
 func (t Tender) Repair(ctx context.Context, plan *RepairPlan) (*Repaired, error) {
@@ -286,6 +364,9 @@ func (t Tender) Repair(ctx context.Context, plan *RepairPlan) (*Repaired, error)
 		done.Logs = append(done.Logs, report)
 	}
 	for _, m := range plan.Mends {
+		if err := clearFolders(store, m.Mend.Edits, done); err != nil {
+			return done, err
+		}
 		if err := store.Apply(ctx, m.Mend.Edits); err != nil {
 			return done, err
 		}

@@ -8,10 +8,14 @@ import (
 )
 
 // Diff shows the change of one file as a unified diff, "" if there is none. A
-// nil before stands for a file that does not exist.
+// nil before stands for a file that does not exist, and so does one of binary content
+// where text takes its place: the text is what there is to see.
 func Diff(name string, before, after []byte) string {
 	if bytes.Equal(before, after) && (before == nil) == (after == nil) {
 		return ""
+	}
+	if bytes.IndexByte(before, 0) >= 0 && bytes.IndexByte(after, 0) < 0 {
+		before = nil
 	}
 	from, to := "a/"+name, "b/"+name
 	if before == nil {
