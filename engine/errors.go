@@ -59,12 +59,14 @@ func (e *NotReadyError) Hint() string {
 	return "start " + e.Agent + " by hand and sign in, or correct its key or settings; then `reprise resume` tries again"
 }
 
-// UnsafeError says that a run was not resumed, and why.
+// UnsafeError says that a run was not resumed or started, and why.
 type UnsafeError struct {
 	Run     string
 	Reasons []string
 	// Came is what looking at the run came to; zero stands for blocked.
 	Came reprise.Outcome
+	// Begins tells that the run was not even made.
+	Begins bool
 }
 
 // unsafe refuses a run as it was decided.
@@ -83,11 +85,20 @@ func (e *UnsafeError) Outcome() reprise.Outcome {
 
 // Error implements error.
 func (e *UnsafeError) Error() string {
-	return fmt.Sprintf("resume %s: it is not safe: %s", e.Run, strings.Join(e.Reasons, "; "))
+	op := "resume"
+	if e.Begins {
+		op = "start"
+	}
+	return fmt.Sprintf("%s %s: it is not safe: %s", op, e.Run, strings.Join(e.Reasons, "; "))
 }
 
 // Hint says what a person can do.
-func (e *UnsafeError) Hint() string { return "`reprise check` shows what blocks and what can be done" }
+func (e *UnsafeError) Hint() string {
+	if e.Begins {
+		return "nothing of it was made; resolve that, then start it with the same command"
+	}
+	return "`reprise check` shows what blocks and what can be done"
+}
 
 // GoneError says that the files of a run are gone.
 type GoneError struct {

@@ -182,7 +182,7 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 	}
 	shown, err := w.preview(ctx, p, seen)
 	if unsafe, ok := errors.AsType[*UnsafeError](err); ok {
-		// The run can be made even if nothing can be started yet.
+		unsafe.Begins, p.p.unsafe = true, unsafe
 		p.would("Nothing would be started.")
 		for _, reason := range unsafe.Reasons {
 			p.would("%s", reason)

@@ -262,6 +262,13 @@ func (s *job) begin(b beginning) error {
 		}
 		choice.Option = reprise.OptionContinue
 	}
+	preview, err := b.preview(e, choice)
+	if err == nil {
+		err = preview.Unsafe()
+	}
+	if err != nil {
+		return err
+	}
 	ref, err := b.make(e)
 	if err != nil {
 		return err
