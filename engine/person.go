@@ -232,6 +232,22 @@ func answeredError(id, answer, used string) error {
 	return fmt.Errorf("answer %s: it was answered before: %q", id, answer)
 }
 
+// AnsweredBefore tells of a question that a run no longer has how it was answered and
+// what used that, as far as the events tell; nil if it was not answered.
+func AnsweredBefore(events []reprise.Event, id string) error {
+	used := ""
+	for _, ev := range slices.Backward(events) {
+		switch {
+		case ev.Question != id:
+		case ev.Kind == reprise.AnswerApplied:
+			used = first(used, ev.Step)
+		case ev.Kind == reprise.QuestionAnswered:
+			return answeredError(id, ev.Text, used)
+		}
+	}
+	return nil
+}
+
 func sameAnswer(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
 // mayChange tells why the files would keep the answer that they have.
@@ -283,6 +299,9 @@ func (w *work) wellGiven(answers map[string]string, change bool) (map[string]str
 	out := map[string]string{}
 	for _, id := range slices.Sorted(mapKeys(answers)) {
 		q, ok := w.question(id)
+		if err := AnsweredBefore(w.events, id); !ok && err != nil {
+			return nil, err
+		}
 		if !ok {
 			return nil, &UnknownQuestionError{Run: w.ref.ID, Question: id}
 		}

@@ -156,8 +156,8 @@ func (w *planningRecorder) answer(h *handoff, i int) {
 	text := ledger.MarkdownLine(w.ev.Text, 2000)
 	key := "answer"
 	switch {
-	case h.asks[i].Postpones(text):
-		key = "note"
+	case h.asks[i].Postpones(text) && h.places[i].In("answer").Node == nil:
+		key = "note" // one that takes an answer back stands in its place
 	case text == "":
 		text = "yes"
 	}

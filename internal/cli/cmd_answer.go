@@ -86,7 +86,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 		if err != nil {
 			return err
 		}
-		j, err := s.asking(found, arg, flags)
+		j, err := s.asking(found, arg, &flags)
 		if err != nil || j == nil {
 			return err
 		}
@@ -105,9 +105,9 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 	})
 }
 
-// asking finds the run whose questions are meant. nil if nothing is asked, which
-// has been said then.
-func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*judged, error) {
+// asking finds the run whose questions are meant, and where none is open the one that
+// another answer is given to. nil if nothing is asked, which has been said then.
+func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (*judged, error) {
 	list := waiting(found, arg)
 	if arg != "" {
 		run, err := pick(found.Runs, arg)
@@ -117,6 +117,10 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 		if q := run.Question(flags.question); q != nil && q.Answered && flags.question != "" && !flags.list {
 			j := newJudged(run, reprise.Names(found.Runs)[run], found)
 			return &j, nil // another answer: the engine says whether it can still be given
+		} else if q == nil && flags.question != "" && len(list) == 0 && found.View(run) != nil {
+			if err := engine.AnsweredBefore(found.View(run).Events, flags.question); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if flags.question != "" && len(list) > 0 {
@@ -130,6 +134,12 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 		list = slices.DeleteFunc(list, func(j judged) bool {
 			return !slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == flags.question })
 		})
+	}
+	if len(list) == 0 && flags.question == "" && (flags.text != "" || flags.option != 0) {
+		if j, id := changeable(found, arg); j != nil {
+			flags.question = id
+			return j, nil
+		}
 	}
 	switch {
 	case len(list) == 0:
@@ -152,6 +162,25 @@ func (s *job) asking(found *project.Judgement, arg string, flags answerFlags) (*
 		return nil, err
 	}
 	return &list[n-1], nil
+}
+
+// changeable finds the only question whose answer nothing used yet, nil if there is none
+// or more than one.
+func changeable(found *project.Judgement, arg string) (only *judged, id string) {
+	names := reprise.Names(found.Runs)
+	for _, r := range meant(found.Runs, arg) {
+		for _, q := range r.Questions {
+			switch {
+			case !q.Answered || q.Applied:
+			case only != nil:
+				return nil, ""
+			default:
+				j := newJudged(r, names[r], found)
+				only, id = &j, q.ID
+			}
+		}
+	}
+	return only, id
 }
 
 // nothingOpen says that no question is open, and what a person has to decide instead.
@@ -377,12 +406,13 @@ func (s *job) keep(j judged, answers map[string]string) error {
 	}
 	doc := s.answered(j.run.ID)
 	var left []reprise.Question
+	asked := j.open()
 	for id := range answers {
 		if q := j.run.Question(id); q != nil && q.Answered {
-			doc.Answered = append(doc.Answered, id)
+			asked = append(asked, *q)
 		}
 	}
-	for _, q := range j.open() {
+	for _, q := range asked {
 		if text, ok := answers[q.ID]; ok && !q.Postpones(text) {
 			doc.Answered = append(doc.Answered, q.ID)
 		} else {
