@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"reprise"
 	"reprise/internal/durable"
 	"reprise/project"
 	"reprise/worktree"
@@ -39,11 +40,17 @@ type Kept struct {
 	// Maybe tells that an attempt without an end may have changed it, and that it was
 	// changed after the last that is known of that attempt.
 	Maybe bool
+	// Diff is what the run changed in it and is taken back, "" if the file stays as it is.
+	Diff string
+
+	merged []byte // its content then, nil if it stays as it is
 }
 
 // String is the file, and why it matters.
 func (k Kept) String() string {
 	switch {
+	case k.merged != nil:
+		return k.Path + ": only what the run changed in it is taken back"
 	case k.Too:
 		return k.Path + ", which the run changed as well"
 	case k.Maybe:
@@ -54,9 +61,12 @@ func (k Kept) String() string {
 
 // options is what an undo is told of the plan.
 func (p *UndoPlan) options(all bool) durable.UndoOptions {
-	o := durable.UndoOptions{Runs: p.now, All: all, Keep: map[string]bool{}, KeepHead: p.HeadStays != ""}
+	o := durable.UndoOptions{Runs: p.now, All: all, Keep: map[string]bool{}, Merged: map[string][]byte{}, KeepHead: p.HeadStays != ""}
 	for _, k := range p.Kept {
 		o.Keep[k.Path] = true
+		if k.merged != nil {
+			o.Merged[k.Path] = k.merged
+		}
 	}
 	return o
 }
@@ -102,7 +112,8 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 		return nil, err
 	}
 	plan.commits(w)
-	if err := plan.runs(ctx, t, store, snap, back, appeared); err != nil {
+	runs, err := plan.runs(ctx, t, store, snap, back, appeared)
+	if err != nil {
 		return nil, err
 	}
 	if all {
@@ -120,7 +131,7 @@ func (t Tender) planUndo(ctx context.Context, store *durable.Store, repo *reposi
 	if plan.HeadStays == "" && len(plan.Kept) > 0 && snap.Tree != nil && w.repo.Head() == snap.Tree.Head {
 		plan.HeadStays = "nothing was committed since"
 	}
-	return &plan, nil
+	return &plan, plan.takeBack(ctx, store, snap, runs)
 }
 
 // commits tells which commits of the project's branch are not the runs'.
@@ -131,14 +142,14 @@ func (p *UndoPlan) commits(w *whose) {
 }
 
 // runs tells which runs changed something that the snapshot is not about, and what a
-// person answered.
-func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, snap *durable.Snapshot, back, appeared []string) error {
+// person answered. It gives all runs of the project.
+func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, snap *durable.Snapshot, back, appeared []string) ([]*reprise.Run, error) {
 	res, err := project.Read(ctx, t.Dir, project.Options{Now: t.Now})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if p.answers, err = answersSince(store, snap, res.Runs); err != nil {
-		return err
+		return nil, err
 	}
 	for i := range p.answers {
 		if a := &p.answers[i]; a.goes {
@@ -164,5 +175,5 @@ func (p *UndoPlan) runs(ctx context.Context, t Tender, store *durable.Store, sna
 			p.Others = append(p.Others, fmt.Sprintf("work on run %s", r.ID))
 		}
 	}
-	return nil
+	return res.Runs, nil
 }

@@ -251,7 +251,7 @@ func (w *whose) split(names []string, stay []Kept) (theirs []string, _ []Kept, e
 		if alone {
 			theirs = append(theirs, name)
 		} else {
-			stay = append(stay, Kept{name, too, w.traces.Open})
+			stay = append(stay, Kept{Path: name, Too: too, Maybe: w.traces.Open})
 		}
 	}
 	return theirs, stay, nil

@@ -426,6 +426,9 @@ func (p *page) undoPlan(s durable.Snapshot, plan *upkeep.UndoPlan, all bool) {
 	default:
 		p.line("Others changed this since, and it stays:")
 		p.some("  ", kept)
+		for _, k := range plan.Kept {
+			p.diff(k.Diff)
+		}
 		p.line("`reprise undo %s --all` undoes it as well.", s.ID)
 	}
 	for _, text := range plan.Missing {

@@ -34,10 +34,11 @@ type UndoOptions struct {
 	// a checkout is brought back afterwards. It is called once all that is
 	// there now is kept, without the store's lock.
 	Checkouts func(*Snapshot) error
-	// Keep are the files of the project that stay as they are, KeepHead leaves its
-	// HEAD and index alone. All says that an undo which is ended later is to keep
-	// nothing either.
+	// Keep are the files of the project that stay as they are, but for the state files
+	// that Merged has another content of. KeepHead leaves its HEAD and index alone. All
+	// says that an undo which is ended later is to keep nothing either.
 	Keep     map[string]bool
+	Merged   map[string][]byte
 	KeepHead bool
 	All      bool
 }
@@ -79,6 +80,9 @@ func (s *Store) beginUndo(ctx context.Context, id string, o UndoOptions) (snap, 
 	for _, f := range snap.Files {
 		now.Files = append(now.Files, f.Path)
 	}
+	for name, content := range o.Merged {
+		now.Writes = append(now.Writes, FileState{Path: name, Hash: reprise.HashOf(content)})
+	}
 	if before, err = s.snapshot(ctx, now); err != nil {
 		return nil, nil, nil, err
 	}
@@ -119,6 +123,10 @@ func (s *Store) restoreFiles(snap *Snapshot, o UndoOptions, rep *UndoReport) err
 		switch {
 		case err != nil:
 			return err
+		case o.Merged[f.Path] != nil:
+			edits = append(edits, reprise.Edit{Path: f.Path, Base: now, Content: o.Merged[f.Path], Why: "undo"})
+			rep.Restored = append(rep.Restored, f.Path)
+			continue
 		case now == f.Hash || o.Keep[f.Path]:
 			continue
 		case f.Hash.IsZero():
