@@ -135,7 +135,7 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 			return !slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == flags.question })
 		})
 	}
-	if len(list) == 0 && flags.question == "" && (flags.text != "" || flags.option != 0) {
+	if len(list) == 0 && arg != "" && flags.question == "" && (flags.text != "" || flags.option != 0) {
 		if j, id := changeable(found, arg); j != nil {
 			flags.question = id
 			return j, nil
