@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -102,6 +103,9 @@ func TestArchitecture_import_rules(t *testing.T) {
 			if d.Name() == "testdata" || (strings.HasPrefix(d.Name(), ".") && p != ".") || d.Name() == "examples" {
 				return filepath.SkipDir
 			}
+			if _, err := os.Stat(filepath.Join(p, "go.mod")); err == nil && p != "." {
+				return filepath.SkipDir // a module of its own, with rules of its own
+			}
 			return nil
 		}
 		if !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
@@ -121,6 +125,23 @@ func TestArchitecture_import_rules(t *testing.T) {
 		if !used[name] {
 			t.Errorf("docs/ARCHITECTURE.md lists %s, and no such package is there", name)
 		}
+	}
+}
+
+// The plain program does not grow by the fleet, which is a module of its own. (issue 19)
+func TestArchitecture_the_plain_program_has_no_Temporal_in_it(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-deps", "./cmd/reprise").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields(string(out)) {
+		if strings.Contains(name, "temporal") || strings.Contains(name, "google.golang.org/grpc") {
+			t.Errorf("the program contains %s", name)
+		}
+	}
+	if len(out) < 1000 {
+		t.Fatalf("only %q was listed", out)
 	}
 }
 

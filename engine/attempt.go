@@ -207,7 +207,7 @@ func (w *work) prepare(ctx context.Context, f *Attempt, checkout func(context.Co
 // the run's own checkout.
 func (w *work) place(ctx context.Context, f *Attempt, checkout func(context.Context) (string, error)) error {
 	f.Dir = w.Dir
-	if !f.Worktree || w.repo == nil {
+	if !f.Worktree || w.repo == nil || w.InPlace {
 		return nil
 	}
 	at, err := checkout(ctx)

@@ -289,8 +289,9 @@ func (w *work) reached() bool {
 
 // drain stops what is at work after an error of our own, and returns the error.
 func (w *work) drain(ctx context.Context, cause error) error {
-	if errors.Is(cause, errShown) {
-		return cause // nothing is at work but on paper
+	if errors.Is(cause, errShown) || errors.Is(cause, ErrApart) {
+		w.sum.Questions = w.run.PendingQuestions()
+		return cause // nothing is at work here
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel() // nothing more is begun

@@ -72,6 +72,12 @@ type Engine struct {
 	// Hard, once closed, ends everything at once: the second Ctrl-C.
 	Hard <-chan struct{}
 
+	// Closed are the accounts that a limit closes, as others know, and until when.
+	Closed map[string]time.Time
+	// InPlace makes attempts work in the project's own checkout where they would have one
+	// of the run's: the whole checkout is the run's own.
+	InPlace bool
+
 	// gate holds the accounts that a limit closed, for a run and its children.
 	gate *agent.Gate
 	// folders holds who works where, for the same.
@@ -108,7 +114,10 @@ type Summary struct {
 	Questions []reprise.Question
 	Until     time.Time
 	Account   string
-	Findings  []reprise.Finding
+	// Limits are the accounts that limits close on record, and until when. Only TakeEnd
+	// fills them in.
+	Limits   map[string]time.Time
+	Findings []reprise.Finding
 	// Refused are mistakes in the settings that kept steps from being started.
 	Refused []error
 	// Snapshot is what `reprise undo` restores; without git that is the state alone.

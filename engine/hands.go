@@ -64,6 +64,9 @@ type End struct {
 	// Err is why the verify command failed; otherwise why the end is unknown.
 	Err      error
 	Findings []reprise.Finding
+	// AtStart are the hashes of the expected files when the agent was started, if that was
+	// in another process; see Attempt.
+	AtStart map[string]reprise.Hash
 }
 
 // local are the hands that work on this machine.

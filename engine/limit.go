@@ -39,9 +39,11 @@ func accountOf(s settings.Agent) string {
 // recallLimits closes the accounts that are closed on record. When the time is over, one
 // attempt goes first.
 func (w *work) recallLimits() {
-	for account, until := range w.hist.Limits {
-		if until = w.believed(until); !until.IsZero() {
-			w.gate.Close(account, until, w.Now())
+	for _, limits := range []map[string]time.Time{w.hist.Limits, w.Closed} {
+		for account, until := range limits {
+			if until = w.believed(until); !until.IsZero() {
+				w.gate.Close(account, until, w.Now())
+			}
 		}
 	}
 }
@@ -58,7 +60,7 @@ func (w *work) believed(until time.Time) time.Time {
 // from being started; zero if none does.
 func (w *work) closedUntil(a reprise.Assignment) time.Time {
 	until := w.believed(w.hist.Step(a.Step).DeferredUntil)
-	for _, at := range []time.Time{w.hist.Limits[w.account(a)], w.files.Until} {
+	for _, at := range []time.Time{w.hist.Limits[w.account(a)], w.Closed[w.account(a)], w.files.Until} {
 		if at = w.believed(at); at.After(until) {
 			until = at
 		}

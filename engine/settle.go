@@ -39,6 +39,9 @@ func (w *work) takeEnd(ctx context.Context, e *End) error {
 		w.sum.add(e.Ran)
 	default:
 		s.Result = e.Result
+		if err := w.heardOf(ctx, s, e); err != nil {
+			return err
+		}
 		if e.Result.Outcome == agent.NeedsSetup {
 			s.Err = &NotReadyError{Agent: s.Account, Reason: e.Result.Reason}
 		}
@@ -401,10 +404,7 @@ func (w *work) settleOpen(ctx context.Context, open []reprise.Event) error {
 				return err
 			}
 		}
-		f := &Attempt{
-			Assignment: w.assignmentOf(ev.Step), Number: ev.Attempt, Key: ev.Key, Began: ev.At, Told: ev.Answers, Held: w.hist.Step(ev.Step).Held, Recalled: true,
-		}
-		f.Expect, f.Policy = ev.Expect, ev.Policy
+		f := w.recalled(&ev)
 		if f.Child == nil {
 			if err := w.hands.Prepare(ctx, f); err != nil {
 				return err

@@ -1,0 +1,93 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"reprise/agent"
+	"reprise/engine"
+)
+
+// apartHands start nothing: attempts end when the test says so.
+type apartHands struct {
+	otherHands
+	started []engine.Elsewhere
+}
+
+func (h *apartHands) Start(_ context.Context, f *engine.Attempt) error {
+	h.started = append(h.started, engine.Elsewhere{Step: f.Step, Number: f.Number})
+	return nil
+}
+
+func (h *apartHands) Await(ctx context.Context, until time.Time) (*engine.End, error) {
+	if len(h.ends) == 0 {
+		return nil, engine.ErrApart
+	}
+	return h.otherHands.Await(ctx, until)
+}
+
+// A run is carried in parts, each by a process that knows only what is on disk. An attempt
+// at work elsewhere is not settled meanwhile, its end is recorded once, and an end of an
+// attempt that has one already is late. (issue 19)
+func TestA_run_is_carried_in_parts(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t.TempDir())
+	h := &apartHands{}
+	e.Hands = func(engine.Hands) engine.Hands { return h }
+	ref := start(t, e, `name: f
+parallel: 2
+steps:
+  - {id: a, command: ["false"]}
+  - {id: b, command: ["false"]}
+  - {id: c, needs: [a, b], command: ["false"], on_crash: rerun}
+`)
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); !errors.Is(err, engine.ErrApart) {
+		t.Fatal(err)
+	}
+	a, b := engine.Elsewhere{Step: "a", Number: 1}, engine.Elsewhere{Step: "b", Number: 1}
+	if len(h.started) != 2 || h.started[0] != a || h.started[1] != b {
+		t.Fatalf("started %v", h.started)
+	}
+	var m engine.Carried
+	ended := func(at engine.Elsewhere) error {
+		h.ends = []engine.End{{Step: at.Step, Result: agent.Result{Outcome: agent.Done, Session: "s1"}}}
+		_, err := e.TakeEnd(t.Context(), ref, at, &m)
+		h.ends = nil
+		return err
+	}
+	if err := ended(a); err != nil {
+		t.Fatal(err)
+	}
+	late := new(engine.LateError)
+	for _, at := range []engine.Elsewhere{a, {Step: "b", Number: 2}, {Step: "c", Number: 1}} {
+		if err := ended(at); !errors.As(err, &late) {
+			t.Errorf("an end of %v: %v", at, err)
+		}
+	}
+	// b is at work: it is neither settled nor started again, and c waits for it.
+	if _, err := e.Continue(t.Context(), ref, engine.Choice{}, []engine.Elsewhere{b}, &m); !errors.Is(err, engine.ErrApart) || len(h.started) != 2 {
+		t.Fatalf("%v, started %v", err, h.started)
+	}
+	if err := ended(b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Continue(t.Context(), ref, engine.Choice{}, nil, &m); !errors.Is(err, engine.ErrApart) || len(h.started) != 3 {
+		t.Fatalf("%v, started %v", err, h.started)
+	}
+	// The process that c worked in is lost: the attempt is given up, and a new one begins.
+	if _, err := e.Continue(t.Context(), ref, engine.Choice{}, nil, &m); !errors.Is(err, engine.ErrApart) || len(h.started) != 4 || h.started[3].Number != 2 {
+		t.Fatalf("%v, started %v", err, h.started)
+	}
+	if err := ended(h.started[2]); !errors.As(err, &late) {
+		t.Errorf("the end of the attempt that was given up: %v", err)
+	}
+	if err := ended(h.started[3]); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := e.Continue(t.Context(), ref, engine.Choice{}, nil, &m)
+	if err != nil || !sum.IsFinished() {
+		t.Fatalf("%v, %+v", err, sum)
+	}
+}

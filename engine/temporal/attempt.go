@@ -1,0 +1,210 @@
+package temporal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/engine"
+)
+
+// beat sends heartbeats until it is stopped.
+func beat(ctx context.Context, timeout time.Duration, what func() any) (stop func()) {
+	done := make(chan struct{})
+	var gone sync.WaitGroup
+	gone.Go(func() {
+		tick := time.NewTicker(max(timeout/5, 100*time.Millisecond))
+		defer tick.Stop()
+		for {
+			activity.RecordHeartbeat(ctx, what())
+			select {
+			case <-tick.C:
+			case <-done:
+				return
+			}
+		}
+	})
+	return sync.OnceFunc(func() { close(done); gone.Wait() })
+}
+
+// guard cancels what it returns once the server was out of reach for longer than a
+// heartbeat may take: it counts this attempt as lost then, and another one may begin. The
+// server tells a worker that it can reach itself.
+func (a *Activities) guard(ctx context.Context, timeout time.Duration) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		last := time.Now()
+		for ctx.Err() == nil {
+			look, done := context.WithTimeout(ctx, timeout/2)
+			_, err := a.Client.CheckHealth(look, nil)
+			done()
+			switch now := time.Now(); {
+			case now.Sub(last) > timeout:
+				cancel(errCutOff)
+				return
+			case err == nil:
+				last = now
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(timeout / 5):
+			}
+		}
+	}()
+	return ctx, func() { cancel(context.Canceled) }
+}
+
+// errCutOff says that the server was out of reach for too long.
+var errCutOff = errors.New("the server was out of reach for longer than a heartbeat may take")
+
+// Attempt carries out an attempt that is on record as started: it works in a checkout of
+// the run's branch and pushes its commit to a ref of its own. What counts of it is for
+// Land to say.
+func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (*AttemptResult, error) {
+	said := &words{beat: Heartbeat{Worker: a.Name, Step: in.Start.Step, Attempt: in.Start.Number}}
+	stop := beat(ctx, in.Run.Heartbeat, said.last)
+	defer stop()
+	work, done := a.guard(ctx, in.Run.Heartbeat)
+	defer done()
+	c, err := a.place(work, in)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	e, err := a.trust.engineFor(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)), clock(activity.GetInfo(ctx).StartedTime))
+	if err != nil {
+		return a.push(ctx, c, in, &engine.End{Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}})
+	}
+	e.Tell = said.hear
+	if in.Start.Verify {
+		end, err := e.RunVerify(work, in.Run.Ref, in.Start.Elsewhere)
+		switch {
+		case err != nil:
+			return nil, err
+		case end.Err != nil:
+			return &AttemptResult{Refuted: tail(end.Err.Error(), 1000)}, nil
+		}
+		return &AttemptResult{Verified: true}, nil
+	}
+	end, err := e.RunAttempt(work, in.Run.Ref, in.Start.Elsewhere, said.session)
+	var late *engine.LateError
+	switch {
+	case errors.As(err, &late):
+		return &AttemptResult{Outcome: "late"}, nil
+	case err != nil:
+		return nil, err
+	}
+	return a.push(ctx, c, in, end)
+}
+
+// words are the last that an agent said.
+type words struct {
+	mu   sync.Mutex
+	beat Heartbeat
+}
+
+func (w *words) last() any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.beat
+}
+
+func (w *words) hear(p engine.Progress) {
+	if p.Kind != engine.Said {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.beat.Line = oneLine(p.Text)
+}
+
+func (w *words) session(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.beat.Session = id
+}
+
+// place makes the checkout that an attempt works in: the branch, and what the last
+// attempt at the step left unless that conflicts with it.
+func (a *Activities) place(ctx context.Context, in AttemptInput) (*Checkout, error) {
+	branch := "refs/heads/" + Branch(in.Run.Ref.ID)
+	own := AttemptRef(in.Run.Ref.ID, in.Start.Step, 0)
+	found, err := a.Mirror.Fetch(ctx, branch, own[:len(own)-1]+"*")
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.Mirror.Checkout(ctx, found[branch], Branch(in.Run.Ref.ID))
+	if err != nil {
+		return nil, err
+	}
+	left := in.Start.Commit
+	for n := in.Start.Number - 1; n > 0 && left == "" && !in.Start.Verify; n-- {
+		left = found[AttemptRef(in.Run.Ref.ID, in.Start.Step, n)]
+	}
+	if left != "" {
+		if _, _, err := c.Bring(ctx, left); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// push commits what an attempt left and pushes it to its own ref. It tries for as long as
+// the attempt counts, and a little longer where it was stopped.
+func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end *engine.End) (*AttemptResult, error) {
+	patient := ctx
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Hour)
+	defer cancel()
+	stop := context.AfterFunc(patient, func() { time.AfterFunc(in.Run.Heartbeat, cancel) })
+	defer stop()
+	note, err := json.Marshal(newEnd(in.Start.Key, end))
+	if err != nil {
+		return nil, err
+	}
+	head, err := c.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.git(ctx, "merge-base", "--is-ancestor", c.Base, head); err != nil {
+		head = c.Base // it went astray; its files count, its commits do not
+	}
+	message := fmt.Sprintf("%s: attempt %d (%s)\n\n%s\n\n%s: %s\n", in.Start.Step, in.Start.Number, end.Result.Outcome, note, reprise.TrailerKey, in.Start.Key)
+	o := CommitOptions{Parents: []string{head}, Folder: in.Run.Folder, Empty: true, Also: []string{filepath.Join(in.Run.Folder, in.Run.Ref.Path)}}
+	for name := range end.AtStart {
+		o.Also = append(o.Also, filepath.Join(in.Run.Folder, name))
+	}
+	commit, err := c.Commit(ctx, message, o)
+	if err != nil {
+		return nil, err
+	}
+	ref := AttemptRef(in.Run.Ref.ID, in.Start.Step, in.Start.Number)
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+		err := c.Push(ctx, commit, ref, "")
+		var rejected *RejectedError
+		switch {
+		case err == nil:
+			return &AttemptResult{Commit: commit, Outcome: string(end.Result.Outcome)}, nil
+		case errors.As(err, &rejected):
+			found, err := a.Mirror.Fetch(ctx, ref)
+			if err == nil && found[ref] == commit { // the answer to an earlier push was lost
+				return &AttemptResult{Commit: commit, Outcome: string(end.Result.Outcome)}, nil
+			}
+			if err == nil {
+				return nil, rejected
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package temporal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine/temporal"
+	"reprise/report"
+)
+
+// The tests drive the real program against a real server on loopback. REPRISE_TEMPORAL
+// names the server's binary, as `make test-fleet` sets it; without it they are left out.
+
+// fleet is a server, and the program that the tests start.
+type fleet struct {
+	bin, dir string
+	port     int
+	server   *exec.Cmd
+}
+
+var shared fleet
+
+func TestMain(m *testing.M) {
+	code, err := withServer(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func withServer(m *testing.M) (int, error) {
+	if os.Getenv("REPRISE_TEMPORAL") == "" {
+		fmt.Println("fleet: REPRISE_TEMPORAL names no server, the tests that need one are left out; make test-fleet builds it")
+		return m.Run(), nil
+	}
+	dir, err := os.MkdirTemp("", "fleet-test-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	shared = fleet{dir: dir, bin: filepath.Join(dir, "reprise-fleet")}
+	if out, err := exec.Command("go", "build", "-o", shared.bin, "./cmd/reprise-fleet").CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("%w: %s", err, out)
+	}
+	if out, err := exec.Command("go", "build", "-C", "../..", "-o", filepath.Join(dir, "reprise"), "./cmd/reprise").CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("%w: %s", err, out)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 1, err
+	}
+	shared.port = l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	if err := shared.up(); err != nil {
+		return 1, err
+	}
+	defer shared.down()
+	return m.Run(), nil
+}
+
+// up starts the server on its database.
+func (f *fleet) up() error {
+	f.server = exec.Command(os.Getenv("REPRISE_TEMPORAL"), "server", "start-dev", "--ip", "127.0.0.1", "--port", fmt.Sprint(f.port),
+		"--db-filename", filepath.Join(f.dir, "db"), "--headless", "--log-level", "never")
+	f.server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := f.server.Start(); err != nil {
+		return err
+	}
+	for range 600 {
+		if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", f.port)); err == nil {
+			return c.Close()
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return errors.New("the server does not come up")
+}
+
+// down kills the server.
+func (f *fleet) down() {
+	_ = f.server.Process.Kill()
+	_ = f.server.Wait()
+}
+
+// site is a project with its remote, and the workers that take part in it.
+type site struct {
+	*testing.T
+	dir, clone, remote, launches string
+	workers                      map[string]*exec.Cmd
+}
+
+// reprise.yaml of a site: every role is played by the demo's actor.
+const actorSettings = `agents:
+  actor: {command: [%q, __play-agent]}
+roles: {default: actor}
+env: [DEMO_LAUNCHES, DEMO_PAUSE, DEMO_HOLD, FLEET_LOG, WORKER]
+backoff: 1s
+families:
+  todo:
+    lists: ["work/*/todo.md"]
+    item: '^(?P<id>W\d+) (?P<text>.+)'
+`
+
+func newSite(t *testing.T, files map[string]string) *site {
+	t.Helper()
+	if shared.server == nil {
+		t.Skip("fleet: no server")
+	}
+	dir := t.TempDir()
+	s := &site{T: t, dir: dir, clone: filepath.Join(dir, "clone"), remote: filepath.Join(dir, "remote.git"), launches: filepath.Join(dir, "launches"), workers: map[string]*exec.Cmd{}}
+	s.must(exec.Command("git", "init", "-q", "--bare", "-b", "main", s.remote))
+	s.must(exec.Command("git", "clone", "-q", s.remote, s.clone))
+	s.put("reprise.yaml", fmt.Sprintf(actorSettings, shared.bin))
+	for name, text := range files {
+		s.put(name, text)
+	}
+	s.git("checkout", "-q", "-B", "main")
+	s.git("add", "-A")
+	s.git("commit", "-q", "-m", "base")
+	s.git("push", "-q", "origin", "main")
+	return s
+}
+
+func (s *site) must(cmd *exec.Cmd) string {
+	s.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.Fatalf("%v: %v: %s", cmd.Args, err, out)
+	}
+	return string(out)
+}
+
+func (s *site) put(name, text string) {
+	s.Helper()
+	name = filepath.Join(s.clone, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *site) git(args ...string) string {
+	s.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
+	cmd.Dir = s.clone
+	return strings.TrimSpace(s.must(cmd))
+}
+
+func (s *site) env(more ...string) []string {
+	home := filepath.Join(s.dir, "home")
+	return append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + s.dir, "GIT_CONFIG_NOSYSTEM=1", "DEMO_LAUNCHES=" + s.launches, "FLEET_LOG=" + s.launches,
+		fmt.Sprintf("TEMPORAL_ADDRESS=127.0.0.1:%d", shared.port),
+	}, more...)
+}
+
+// worker starts a worker; it is killed at the end of the test.
+func (s *site) worker(name string, env ...string) *exec.Cmd {
+	s.Helper()
+	cmd := exec.Command(shared.bin, "worker", "--trust", "--name", name, "--parallel", "2", "--work", filepath.Join(s.dir, "worker-"+name), "-C", s.clone)
+	cmd.Env = s.env(append(env, "WORKER="+name)...)
+	log, err := os.OpenFile(filepath.Join(s.dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer log.Close()
+	cmd.Stderr, cmd.Stdout = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	s.workers[name] = cmd
+	s.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if s.Failed() {
+			text, _ := os.ReadFile(log.Name())
+			s.Logf("worker %s: %s", name, text)
+		}
+	})
+	return cmd
+}
+
+// result is what a command said.
+type result struct {
+	out, err string
+	code     int
+}
+
+func (s *site) fleet(args ...string) result {
+	s.Helper()
+	return s.program(shared.bin, append(args, "-C", s.clone)...)
+}
+
+func (s *site) program(bin string, args ...string) result {
+	s.Helper()
+	cmd := exec.Command(bin, args...)
+	cmd.Env = s.env()
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		s.Fatal(err)
+	}
+	return result{out.String(), errOut.String(), cmd.ProcessState.ExitCode()}
+}
+
+// summary is the document that a command ended with.
+func (s *site) summary(r result) report.Summary {
+	s.Helper()
+	var sum report.Summary
+	if err := json.Unmarshal([]byte(r.out), &sum); err != nil {
+		s.Fatalf("exit %d: %v in %q, %s", r.code, err, r.out, r.err)
+	}
+	return sum
+}
+
+// checkout fetches the branch of a run and checks it out.
+func (s *site) checkout(run string) string {
+	s.Helper()
+	dir := filepath.Join(s.dir, "seen-"+run)
+	if err := os.RemoveAll(dir); err != nil {
+		s.Fatal(err)
+	}
+	s.must(exec.Command("git", "clone", "-q", "-b", temporal.Branch(run), s.remote, dir))
+	return dir
+}
+
+// until waits for a condition.
+func (s *site) until(what string, ok func() bool) {
+	s.Helper()
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	s.Fatalf("it never came that %s\n%s", what, s.fleet("status").out)
+}
+
+// attempts counts the lines that agents left of a step of a run.
+func (s *site) attempts(run, step string) (n int) {
+	text, _ := os.ReadFile(s.launches)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, run+" "+step+" ") {
+			n++
+		}
+	}
+	return n
+}
+
+// landed are the commits on the branch of a run that accept an attempt, by step.
+func (s *site) landed(run string) map[string]int {
+	s.Helper()
+	dir := s.checkout(run)
+	cmd := exec.Command("git", "log", "--format=%(trailers:key="+reprise.TrailerKey+",valueonly)", "HEAD")
+	cmd.Dir = dir
+	out := map[string]int{}
+	for line := range strings.Lines(s.must(cmd)) {
+		key, accepted := strings.CutSuffix(strings.TrimSpace(line), reprise.TrailerAccepted)
+		if _, step, ok := strings.Cut(key, "/"); ok && accepted {
+			step, _, _ = strings.Cut(step, "#")
+			out[step]++
+		}
+	}
+	return out
+}

@@ -1,0 +1,414 @@
+// Package fleetcli is the command line of the fleet: the same words, exit codes and
+// documents as that of reprise.
+package fleetcli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	sdk "go.temporal.io/sdk/temporal"
+
+	"reprise"
+	"reprise/engine/temporal"
+	"reprise/internal/cli"
+	"reprise/report"
+)
+
+// app is what the commands share.
+type app struct {
+	out, err io.Writer
+	dir      string
+	json     bool
+	code     int
+}
+
+// Main runs the program and returns its exit code.
+func Main(args []string, out, errOut io.Writer) int {
+	a := &app{out: out, err: errOut}
+	root := &cobra.Command{
+		Use: "reprise-fleet", Short: "Carry runs of reprise on many machines", SilenceErrors: true, SilenceUsage: true,
+		Long: "reprise-fleet carries runs of reprise on many machines. A Temporal server says who does\n" +
+			"what; git holds everything else (docs/fleet.md). TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE\n" +
+			"and Temporal's other variables, or its profile file, name the server.\n\n" +
+			"Exit codes are those of `reprise`.",
+	}
+	root.PersistentFlags().StringVarP(&a.dir, "dir", "C", ".", "the clone of the project")
+	root.AddCommand(a.worker(), a.run(), a.resume(), a.status(), a.answer(), a.stop())
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.failed(err)
+	}
+	return a.code
+}
+
+// failed says what went wrong and returns the exit code.
+func (a *app) failed(err error) int {
+	code, hint := cli.ExitCode(err), ""
+	var app *sdk.ApplicationError
+	var unknown *temporal.UnknownRunError
+	var none *serviceerror.NotFound
+	switch {
+	case temporal.Unreachable(err):
+		code, hint = 40, "is it running? TEMPORAL_ADDRESS says where; the run's branch tells the rest without it"
+	case errors.As(err, &unknown), errors.As(err, &none):
+		code = 2
+	case errors.As(err, &app):
+		fmt.Sscanf(app.Type(), "exit-%d", &code)
+		err = errors.New(app.Message())
+	}
+	var h interface{ Hint() string }
+	if hint == "" && errors.As(err, &h) {
+		hint = h.Hint()
+	}
+	if a.json {
+		_ = json.NewEncoder(a.err).Encode(report.Error{Schema: report.ErrorSchema, Message: err.Error(), Hint: hint, Exit: code})
+		return code
+	}
+	fmt.Fprintf(a.err, "reprise-fleet: %s\n", plain(err.Error()))
+	if hint != "" {
+		fmt.Fprintf(a.err, "  %s\n", plain(hint))
+	}
+	return code
+}
+
+// plain makes a text fit for a terminal.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, text)
+}
+
+// open connects to the server and finds the clone.
+func (a *app) open(ctx context.Context) (*temporal.Fleet, error) {
+	dir, err := filepath.Abs(a.dir)
+	if err != nil {
+		return nil, err
+	}
+	c, err := temporal.Dial(identity())
+	if err != nil {
+		return nil, err
+	}
+	return temporal.Open(ctx, c, dir)
+}
+
+func identity() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s-%d", host, os.Getpid())
+}
+
+func (a *app) worker() *cobra.Command {
+	var o temporal.WorkerOptions
+	cmd := &cobra.Command{
+		Use: "worker", Short: "Take part in the runs of a repository", Args: cobra.NoArgs,
+		Long: "Take part in the runs of a repository until a signal comes: decide, land, and carry out\n" +
+			"the steps of the roles that this machine has agents for. Commands of the project are\n" +
+			"started if they are trusted in the clone (`reprise trust`), or with --trust.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer f.Client.Close()
+			o.Remote, o.Clone, o.Folder = f.Remote, f.Clone, f.Folder
+			if o.Name == "" {
+				o.Name = identity()
+			}
+			if o.Dir == "" {
+				cache, err := os.UserCacheDir()
+				if err != nil {
+					return err
+				}
+				o.Dir = filepath.Join(cache, "reprise-fleet", strings.ReplaceAll(temporal.Identity(f.Remote), "/", "_"))
+			}
+			o.Tell = func(format string, args ...any) { fmt.Fprintln(a.err, plain(fmt.Sprintf(format, args...))) }
+			return temporal.Work(cmd.Context(), f.Client, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.Dir, "work", "", "the folder that the worker has for itself (default: one in the user's cache)")
+	flags.StringVar(&o.Name, "name", "", "how the worker is called (default: host and process)")
+	flags.IntVar(&o.Slots, "parallel", 1, "steps at the same time")
+	flags.StringSliceVar(&o.Roles, "role", nil, "roles it offers (default: all that this machine has agents for)")
+	flags.BoolVar(&o.Trust, "trust", false, "start whatever commands the remote's branches name")
+	return cmd
+}
+
+// follows are the flags of commands that start a workflow and follow it.
+type follows struct {
+	temporal.Run
+	detach bool
+}
+
+func (f *follows) add(a *app, cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&a.json, "json", false, "print JSON (schema/summary.v1.json)")
+	flags.BoolVar(&f.detach, "detach", false, "return as soon as the run is on the server")
+	flags.StringVar(&f.Choice.Until, "until", "", "stop once this step is closed")
+	flags.IntVar(&f.Parallel, "parallel", 0, "steps at the same time (default: what the settings say)")
+	flags.DurationVar(&f.Heartbeat, "heartbeat", temporal.DefaultHeartbeat, "how long a worker may be silent before it counts as lost")
+}
+
+func (a *app) run() *cobra.Command {
+	var f follows
+	var id, path string
+	cmd := &cobra.Command{
+		Use: "run KIND|FILE [GOAL…]", Short: "Start a workflow on the fleet and follow it", Args: cobra.MinimumNArgs(1),
+		Long: "Start a workflow on the fleet, from what is committed in the clone, and follow it until it\n" +
+			"is finished or left. It works on the branch reprise/ID of the remote. KIND and FILE are\n" +
+			"those of `reprise run`.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fleet, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer fleet.Client.Close()
+			f.Ref, err = fleet.Begin(cmd.Context(), args[0], reprise.Goal{Text: strings.Join(args[1:], " "), ID: id, Path: path})
+			if err != nil {
+				return err
+			}
+			return a.follow(cmd.Context(), fleet, f)
+		},
+	}
+	f.add(a, cmd)
+	cmd.Flags().StringVar(&id, "id", "", "the name of the run (default: one is made)")
+	for _, name := range []string{"story", "epic", "spec", "path"} {
+		cmd.Flags().StringVar(&path, name, "", "the file it is about")
+	}
+	cmd.MarkFlagsMutuallyExclusive("story", "epic", "spec", "path")
+	return cmd
+}
+
+func (a *app) resume() *cobra.Command {
+	var f follows
+	cmd := &cobra.Command{
+		Use: "resume RUN", Short: "Resume a run on the fleet and follow it", Args: cobra.ExactArgs(1),
+		Long: "Resume a run on the fleet, where it stands on its branch. A run that was begun in this\n" +
+			"clone is handed over first, with everything that is not committed here.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fleet, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer fleet.Client.Close()
+			if f.Ref, err = fleet.Find(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			if err := fleet.HandOver(cmd.Context(), f.Ref); err != nil {
+				return err
+			}
+			return a.follow(cmd.Context(), fleet, f)
+		},
+	}
+	f.add(a, cmd)
+	cmd.Flags().StringVar(&f.Choice.Option, "option", "", "how to continue, as with `reprise resume`")
+	cmd.Flags().StringVar(&f.Choice.From, "from", "", "begin again at this step or stage")
+	cmd.Flags().StringArrayVar(&f.Choice.Skip, "skip", nil, "pass over this step (can be repeated)")
+	return cmd
+}
+
+// follow starts the workflow of a run, says what happens, and at last what came of it.
+func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) error {
+	run, err := fleet.Start(ctx, f.Run)
+	if err != nil {
+		return err
+	}
+	if !a.json {
+		fmt.Fprintf(a.out, "%s is on the fleet, branch %s\n", plain(f.Ref.ID), temporal.Branch(f.Ref.ID))
+	}
+	if f.detach {
+		return nil
+	}
+	over := make(chan struct{})
+	if !a.json {
+		go a.tell(ctx, fleet, f.Ref.ID, over)
+	}
+	var sum report.Summary
+	err = run.Get(ctx, &sum)
+	close(over)
+	switch {
+	case sdk.IsCanceledError(err):
+		a.code = 130
+		return nil
+	case err != nil:
+		return err
+	}
+	a.code = sum.Exit
+	if a.json {
+		return json.NewEncoder(a.out).Encode(sum)
+	}
+	for _, s := range sum.Finished {
+		fmt.Fprintf(a.out, "  ✓ %s\n", plain(s.ID))
+	}
+	for _, s := range sum.Parked {
+		fmt.Fprintf(a.out, "  ✗ %s\n", plain(s))
+	}
+	fmt.Fprintf(a.out, "%s: %s\n", plain(sum.ID), sum.State)
+	for _, why := range sum.Reasons {
+		fmt.Fprintf(a.out, "  - %s\n", plain(why))
+	}
+	return nil
+}
+
+// tell says what is at work, whenever that changes.
+func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <-chan struct{}) {
+	said := map[string]bool{}
+	say := func(key, format string, args ...any) {
+		if !said[key] {
+			said[key] = true
+			fmt.Fprintln(a.out, plain(fmt.Sprintf(format, args...)))
+		}
+	}
+	for {
+		select {
+		case <-over:
+			return
+		case <-time.After(time.Second):
+		}
+		s, err := fleet.State(ctx, id)
+		if err != nil {
+			continue
+		}
+		for _, w := range s.AtWork {
+			say(fmt.Sprint("work ", w.Step, w.Number), "%s  attempt %d is at work", w.Step, w.Number)
+		}
+		for _, q := range s.Questions {
+			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s\n  reprise-fleet answer %s --question %s --text '…'", q.ID, q.Text, id, q.ID)
+		}
+	}
+}
+
+func (a *app) answer() *cobra.Command {
+	var question, text string
+	var option int
+	cmd := &cobra.Command{
+		Use: "answer RUN", Short: "Answer what a run of the fleet asks", Args: cobra.ExactArgs(1),
+		Long: "Answer what a run of the fleet asks. The answer is on the run's branch before this returns.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fleet, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer fleet.Client.Close()
+			s, err := fleet.State(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if question == "" && len(s.Questions) == 1 {
+				question = s.Questions[0].ID
+			}
+			for _, q := range s.Questions {
+				if q.ID == question && option > 0 && option <= len(q.Options) {
+					text = q.Options[option-1]
+				}
+			}
+			switch {
+			case len(s.Questions) == 0:
+				a.code = 3
+				fmt.Fprintln(a.out, "Nothing is asked.")
+				return nil
+			case text == "":
+				a.code = 12
+				for _, q := range s.Questions {
+					fmt.Fprintln(a.out, plain(fmt.Sprintf("%s: %s %q", q.ID, q.Text, q.Options)))
+				}
+				return nil
+			}
+			if err := fleet.Answer(cmd.Context(), args[0], question, text); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "Kept: %s.\n", plain(question))
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&question, "question", "", "the id of the question (default: the only one)")
+	flags.StringVar(&text, "text", "", "the answer")
+	flags.IntVar(&option, "option", 0, "the number of an answer that is offered")
+	flags.BoolVar(&a.json, "json", false, "print errors as JSON")
+	return cmd
+}
+
+func (a *app) stop() *cobra.Command {
+	return &cobra.Command{
+		Use: "stop RUN", Short: "Stop a run of the fleet; it can be resumed, here or there", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fleet, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer fleet.Client.Close()
+			if err := fleet.Stop(cmd.Context(), args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %s` continues it, or `reprise resume --adopt` on the branch %s.\n", plain(args[0]), temporal.Branch(args[0]))
+			return nil
+		},
+	}
+}
+
+func (a *app) status() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "status", Short: "List the runs of the fleet: which worker has what since when", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			fleet, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer fleet.Client.Close()
+			runs, err := fleet.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				e := json.NewEncoder(a.out)
+				e.SetIndent("", "  ")
+				return e.Encode(map[string]any{"schema": "reprise.fleet.v1", "repository": temporal.Identity(fleet.Remote), "runs": append([]temporal.Seen{}, runs...)})
+			}
+			if len(runs) == 0 {
+				fmt.Fprintln(a.out, "The fleet has no runs of this repository.")
+			}
+			for _, r := range runs {
+				a.seen(r)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return cmd
+}
+
+// seen prints one run.
+func (a *app) seen(r temporal.Seen) {
+	fmt.Fprintf(a.out, "%s  %s  %d accepted  branch %s\n", plain(r.ID), r.State, r.Accepted, r.Branch)
+	if r.Problem != "" {
+		fmt.Fprintf(a.out, "  ! %s\n", plain(r.Problem))
+	}
+	for _, w := range r.AtWork {
+		who := "waits for a worker"
+		if w.Worker != "" {
+			who = "on " + w.Worker
+		}
+		fmt.Fprintf(a.out, "  %s  attempt %d  %s for %s  %s\n", plain(w.Step), w.Attempt, plain(who), time.Since(w.Since).Round(time.Second), plain(w.Line))
+	}
+	for _, q := range r.Questions {
+		fmt.Fprintf(a.out, "  ? %s: %s\n", plain(q.ID), plain(q.Text))
+	}
+}

@@ -1,0 +1,312 @@
+package temporal
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"reprise"
+)
+
+// Git is the shared disk of the fleet. A worker keeps one bare mirror of the remote; each
+// activity works in a checkout of its own that shares the mirror's objects and is thrown
+// away afterwards.
+
+// Mirror is a worker's copy of the remote.
+type Mirror struct {
+	Remote string // address
+	Dir    string // the worker's own folder
+	mu     sync.Mutex
+}
+
+// RejectedError says that somebody else moved a ref that was to be pushed.
+type RejectedError struct{ Ref, Text string }
+
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("push %s: it has moved meanwhile: %s", e.Ref, e.Text)
+}
+
+// git runs git in a folder and returns what it prints. It never asks for a password, runs
+// no hooks and reads no editor.
+func git(ctx context.Context, dir string, in []byte, args ...string) (string, error) {
+	index := ""
+	if args[0] == "--index" {
+		index, args = args[1], args[2:]
+	}
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(),
+		"GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "LC_ALL=C",
+		"GIT_AUTHOR_NAME=reprise", "GIT_AUTHOR_EMAIL=reprise@localhost", "GIT_COMMITTER_NAME=reprise", "GIT_COMMITTER_EMAIL=reprise@localhost",
+	)
+	if index != "" {
+		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+index)
+	}
+	if in != nil {
+		cmd.Stdin = bytes.NewReader(in)
+	}
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(tail(errOut.String(), 2000)))
+	}
+	return strings.TrimRight(out.String(), "\n"), nil
+}
+
+func tail(text string, n int) string {
+	if len(text) > n {
+		return text[len(text)-n:]
+	}
+	return text
+}
+
+// Identity names a repository by the address of its remote, without how it is reached and
+// who reaches it: clones by ssh and by https are of the same repository.
+func Identity(remote string) string {
+	name := strings.TrimSuffix(strings.TrimRight(remote, "/"), ".git")
+	if filepath.IsAbs(name) || strings.HasPrefix(name, "file://") {
+		name = strings.TrimPrefix(name, "file://")
+		return fmt.Sprintf("%s-%x", filepath.Base(name), sha256.Sum256([]byte(name)))[:len(filepath.Base(name))+9]
+	}
+	if _, rest, ok := strings.Cut(name, "://"); ok {
+		name = rest
+	} else if host, path, ok := strings.Cut(name, ":"); ok {
+		name = host + "/" + path // the short form of ssh
+	}
+	if i := strings.IndexByte(name, '@'); i >= 0 && i < strings.IndexByte(name+"/", '/') {
+		name = name[i+1:]
+	}
+	host, path, _ := strings.Cut(name, "/")
+	return strings.ToLower(host) + "/" + path
+}
+
+// Branch is the branch of a run on the remote.
+func Branch(id string) string { return "reprise/" + refWord(id) }
+
+// AttemptRef is the ref that an attempt pushes its work to.
+func AttemptRef(run, step string, number int) string {
+	return fmt.Sprintf("refs/reprise/%s/%s/%d", refWord(run), refWord(step), number)
+}
+
+// refWord makes a name that can be a part of a ref. Different names stay different.
+func refWord(id string) string {
+	word := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, reprise.TrailerWord(id))
+	if word != id || word == "" {
+		word += fmt.Sprintf("-%x", sha256.Sum256([]byte(id)))[:9]
+	}
+	return word
+}
+
+// open makes the mirror, if it is not there.
+func (m *Mirror) open(ctx context.Context) (string, error) {
+	dir := filepath.Join(m.Dir, "mirror.git")
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
+		return "", err
+	}
+	_, err := git(ctx, m.Dir, nil, "init", "-q", "--bare", dir)
+	return dir, err
+}
+
+// Fetch brings refs of the remote to the mirror and returns their commits; a ref that is
+// not there is left out.
+func (m *Mirror) Fetch(ctx context.Context, refs ...string) (map[string]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	dir, err := m.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := git(ctx, dir, nil, append([]string{"ls-remote", m.Remote}, refs...)...)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	fetch := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", m.Remote}
+	for line := range strings.Lines(listed) {
+		commit, ref, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok || strings.HasSuffix(ref, "^{}") {
+			continue
+		}
+		found[ref] = commit
+		if _, err := git(ctx, dir, nil, "cat-file", "-e", commit); err != nil {
+			fetch = append(fetch, "+"+ref+":refs/kept/"+strings.TrimPrefix(ref, "refs/"))
+		}
+	}
+	if len(fetch) > 5 {
+		_, err = git(ctx, dir, nil, fetch...)
+	}
+	return found, err
+}
+
+// Checkout is a folder with the files of a commit, for one activity.
+type Checkout struct {
+	Dir    string
+	Base   string // the commit that was checked out
+	mirror *Mirror
+	index  string // in place of the folder's own, "" for that
+}
+
+// Checkout makes a folder with the files of a commit of the mirror. Close removes it.
+func (m *Mirror) Checkout(ctx context.Context, commit, branch string) (*Checkout, error) {
+	dir, err := os.MkdirTemp(m.Dir, "work-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Checkout{Dir: dir, Base: commit, mirror: m}
+	steps := [][]string{
+		{"init", "-q", "-b", branch},
+		{"update-ref", "refs/heads/" + branch, commit},
+		{"reset", "-q", "--hard", commit}, // a new folder of ours, nothing is lost
+	}
+	for i, args := range steps {
+		if _, err := git(ctx, dir, nil, args...); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		if i == 0 {
+			objects := filepath.Join(m.Dir, "mirror.git", "objects") + "\n"
+			if err := os.WriteFile(filepath.Join(dir, ".git", "objects", "info", "alternates"), []byte(objects), 0o600); err != nil {
+				return nil, errors.Join(err, c.Close())
+			}
+		}
+	}
+	return c, nil
+}
+
+// Close removes the folder.
+func (c *Checkout) Close() error { return os.RemoveAll(c.Dir) }
+
+func (c *Checkout) git(ctx context.Context, args ...string) (string, error) {
+	return c.feed(ctx, nil, args...)
+}
+
+func (c *Checkout) feed(ctx context.Context, in []byte, args ...string) (string, error) {
+	if c.index != "" {
+		return git(ctx, c.Dir, in, append([]string{"--index", c.index}, args...)...)
+	}
+	return git(ctx, c.Dir, in, args...)
+}
+
+// Bring merges a commit into the files, and leaves it to the caller to commit that. It
+// returns the files that differ from what was checked out. Where the two conflict it
+// names the files and changes nothing.
+func (c *Checkout) Bring(ctx context.Context, commit string) (changed, conflicts []string, err error) {
+	out, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", "HEAD", commit)
+	parts := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+		return nil, parts[1:], nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := c.git(ctx, "diff", "--name-only", "-z", "--no-renames", "HEAD", parts[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	if names == "" {
+		return nil, nil, nil
+	}
+	if _, err := c.git(ctx, "read-tree", "-m", "-u", "HEAD", parts[0]); err != nil {
+		return nil, nil, err
+	}
+	_, err = c.git(ctx, "read-tree", "HEAD")
+	return strings.Split(strings.TrimRight(names, "\x00"), "\x00"), nil, err
+}
+
+// stateDir is where reprise keeps what is of this checkout alone; of that, the journals
+// travel.
+const (
+	stateDir   = ".reprise"
+	journalDir = stateDir + "/journal"
+)
+
+// Commit commits the files as they are, with the journals in folder where that is wanted,
+// but for those in without. It returns "" if nothing differs from the first parent.
+func (c *Checkout) Commit(ctx context.Context, message string, o CommitOptions) (string, error) {
+	own := filepath.Join(o.Folder, stateDir)
+	add := []string{"add", "-A", "--", "."}
+	if o.Ignored {
+		add = []string{"add", "-A", "-f", "--", ".", ":(exclude)" + own}
+	}
+	if _, err := c.git(ctx, add...); err != nil {
+		return "", err
+	}
+	// Git ignores our own folder, but not what of it is on the branch.
+	if _, err := c.git(ctx, "reset", "-q", o.Parents[0], "--", own); err != nil {
+		return "", err
+	}
+	var also []string
+	for _, name := range append([]string{filepath.Join(o.Folder, journalDir)}, o.Also...) {
+		if _, err := os.Lstat(filepath.Join(c.Dir, name)); err == nil && (o.Journal || name != filepath.Join(o.Folder, journalDir)) {
+			also = append(also, name)
+		}
+	}
+	if len(also) > 0 {
+		if _, err := c.git(ctx, append([]string{"add", "-A", "-f", "--"}, also...)...); err != nil {
+			return "", err
+		}
+	}
+	if len(o.Without) > 0 {
+		paths := []byte(strings.Join(o.Without, "\x00"))
+		if _, err := c.feed(ctx, paths, "reset", "-q", o.Parents[0], "--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
+			return "", err
+		}
+	}
+	tree, err := c.git(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	before, err := c.git(ctx, "rev-parse", o.Parents[0]+"^{tree}")
+	if err != nil || tree == before && !o.Empty {
+		return "", err
+	}
+	args := []string{"commit-tree", tree}
+	for _, p := range o.Parents {
+		args = append(args, "-p", p)
+	}
+	return c.feed(ctx, []byte(message), args...)
+}
+
+// CommitOptions say what goes into a commit.
+type CommitOptions struct {
+	Parents []string
+	Folder  string   // of the project in the repository
+	Journal bool     // the journals go with it
+	Ignored bool     // and what git ignores, too
+	Also    []string // files that go with it although git ignores them
+	Without []string // files that stay as they are in the first parent
+	Empty   bool     // also where nothing differs
+}
+
+// Push pushes a commit to a ref of the remote that is at was, "" for a ref that must not
+// exist. The error is a *RejectedError if it is somewhere else.
+func (c *Checkout) Push(ctx context.Context, commit, ref, was string) error {
+	_, err := c.git(ctx, "push", "-q", "--force-with-lease="+ref+":"+was, c.mirror.Remote, commit+":"+ref)
+	if err != nil && (strings.Contains(err.Error(), "stale info") || strings.Contains(err.Error(), "[rejected]")) {
+		return &RejectedError{ref, err.Error()}
+	}
+	return err
+}
+
+// head is the commit that is checked out now, whoever made it.
+func (c *Checkout) head(ctx context.Context) (string, error) { return c.git(ctx, "rev-parse", "HEAD") }
+
+// message is the message of a commit.
+func (c *Checkout) message(ctx context.Context, commit string) (string, error) {
+	return c.git(ctx, "show", "-s", "--format=%B", commit)
+}

@@ -1,0 +1,274 @@
+package temporal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/agent"
+	"reprise/engine"
+)
+
+// hands carry out the rules on the files of a branch and start nothing: what is to be
+// started is noted for the workflow, and what an attempt left is brought from the ref that
+// it pushed.
+type hands struct {
+	engine.Hands // those of this machine
+	mirror       *Mirror
+	run          Run
+	checkout     *Checkout
+	roles        map[string]bool
+	longest      time.Duration
+
+	end     *LandInput // the attempt that ended; nil if it is only decided what comes next
+	given   bool       // its end was given
+	ends    []engine.End
+	brought map[string]*brought // by the key of the attempt
+	starts  []Start
+	until   time.Time
+}
+
+// brought is what an attempt left on its ref.
+type brought struct {
+	engine.Elsewhere
+	commit    string // "" if it pushed nothing
+	end       attemptEnd
+	changed   []string // what it changes in the branch
+	conflicts []string // the files that keep it from being merged
+	landed    bool
+}
+
+// Keep implements engine.Hands: the branch is what can be gone back to.
+func (h *hands) Keep(context.Context, *reprise.Run, string, bool) (string, error) { return "", nil }
+
+// Prepare implements engine.Hands. What an attempt of another process left is brought.
+func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
+	again := f.Recalled
+	if err := h.Hands.Prepare(ctx, f); err != nil || !again || h.brought[f.Key] != nil {
+		return err
+	}
+	b := &brought{Elsewhere: engine.Elsewhere{Step: f.Step, Number: f.Number}}
+	h.brought[f.Key] = b
+	ref := AttemptRef(h.run.Ref.ID, f.Step, f.Number)
+	found, err := h.mirror.Fetch(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if b.commit = found[ref]; b.commit == "" {
+		return nil
+	}
+	message, err := h.checkout.message(ctx, b.commit)
+	if err != nil {
+		return err
+	}
+	if b.end, err = readEnd(message); err != nil || b.end.Key != f.Key {
+		return fmt.Errorf("read what attempt %d of %s left: it is not of this run: %w", f.Number, f.Step, err)
+	}
+	if b.changed, b.conflicts, err = h.checkout.Bring(ctx, b.commit); err != nil {
+		return err
+	}
+	if b.end.Result.Reply == nil || len(b.conflicts) > 0 {
+		return nil
+	}
+	// Where its end is not given, its reply is looked for.
+	reply, err := json.Marshal(b.end.Result.Reply)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(f.ReplyFile), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(f.ReplyFile, reply, 0o600)
+}
+
+// errChild says that a step is a run of its own.
+var errChild = errors.New("the fleet does not carry runs within runs; resume it with `reprise resume` on one machine")
+
+// Start implements engine.Hands.
+func (h *hands) Start(_ context.Context, f *engine.Attempt) error {
+	if f.Child != nil {
+		return errChild
+	}
+	h.starts = append(h.starts, h.startOf(f))
+	return nil
+}
+
+func (h *hands) startOf(f *engine.Attempt) Start {
+	s := Start{Elsewhere: engine.Elsewhere{Step: f.Step, Number: f.Number}, Key: f.Key, Title: f.Unit.Title, Role: f.Role, Timeout: max(f.Timeout, h.longest) + time.Hour}
+	switch {
+	case len(f.Command) > 0:
+		s.Queue = queue(h.run.Repo, commandQueue)
+	case h.roles[f.Role]:
+		s.Queue = queue(h.run.Repo, f.Role)
+	default:
+		s.Queue = queue(h.run.Repo, defaultQueue)
+	}
+	return s
+}
+
+// Verify implements engine.Hands.
+func (h *hands) Verify(_ context.Context, f *engine.Attempt) error {
+	if h.end != nil && h.end.Verify != nil && h.end.Start.Step == f.Step {
+		end := engine.End{Step: f.Step}
+		if !h.end.Verify.Verified {
+			end.Err = errors.New(h.end.Verify.Refuted)
+		}
+		h.ends = append(h.ends, end)
+		return nil
+	}
+	s := h.startOf(f)
+	s.Verify = true
+	if b := h.brought[f.Key]; b != nil {
+		s.Commit = b.commit
+	}
+	h.starts = append(h.starts, s)
+	return nil
+}
+
+// Land implements engine.Hands: the work is part of the next commit of the branch.
+func (h *hands) Land(_ context.Context, f *engine.Attempt) (engine.Landing, error) {
+	b := h.brought[f.Key]
+	switch {
+	case b == nil || b.commit == "":
+		return engine.Landing{}, nil
+	case len(b.conflicts) > 0:
+		return engine.Landing{Err: b.conflict(), Own: true}, nil
+	case len(b.changed) == 0:
+		f.Dirty = &[]string{} // it began in a checkout of its own
+		b.landed = true
+		return engine.Landing{}, nil
+	}
+	b.landed = true
+	return engine.Landing{Commit: b.commit}, nil
+}
+
+func (b *brought) conflict() error {
+	return fmt.Errorf("what it changed conflicts with what landed meanwhile: %s", strings.Join(b.conflicts[:min(len(b.conflicts), 5)], ", "))
+}
+
+// Await implements engine.Hands.
+func (h *hands) Await(_ context.Context, until time.Time) (*engine.End, error) {
+	if len(h.ends) > 0 {
+		e := h.ends[0]
+		h.ends = h.ends[1:]
+		return &e, nil
+	}
+	if h.end == nil || h.given {
+		h.until = until
+		return nil, engine.ErrApart
+	}
+	h.given = true
+	e := &engine.End{Step: h.end.Start.Step}
+	for _, b := range h.brought {
+		if b.Elsewhere != h.end.Start.Elsewhere {
+			continue
+		}
+		switch {
+		case b.commit == "" && h.end.Lost == stoppedText:
+			e.Result.Outcome = agent.Stopped
+		case b.commit == "" && h.end.Failed:
+			e.Result = agent.Result{Outcome: agent.Failed, Reason: h.end.Lost}
+		case b.commit == "":
+			// Nobody saw its end: its policy decides.
+		default:
+			e.Result, e.AtStart = b.end.result(), b.end.AtStart
+			if len(b.conflicts) > 0 && e.Result.Outcome == agent.Done {
+				e.Result = agent.Result{Outcome: agent.Failed, Reason: b.conflict().Error(), Session: e.Result.Session, Spent: e.Result.Spent}
+			}
+		}
+	}
+	return e, nil
+}
+
+// Stop implements engine.Hands.
+func (h *hands) Stop(error) {}
+
+// commit commits the state of the run, with the work that was accepted and without what
+// was not.
+func (h *hands) commit(ctx context.Context, subject string, result any) (string, error) {
+	o := CommitOptions{Parents: []string{h.checkout.Base}, Folder: h.run.Folder, Journal: true, Ignored: true}
+	state := filepath.Join(h.run.Folder, h.run.Ref.Path)
+	var trailers []string
+	for key, b := range h.brought {
+		if b.landed && b.commit != "" {
+			o.Parents = append(o.Parents, b.commit)
+			trailers = append(trailers, reprise.TrailerKey+": "+key+reprise.TrailerAccepted)
+			continue
+		}
+		o.Without = append(o.Without, slices.DeleteFunc(slices.Clone(b.changed), func(name string) bool {
+			return name == state || strings.HasPrefix(name, state+"/")
+		})...)
+	}
+	note, err := json.Marshal(result)
+	if err != nil {
+		return "", err
+	}
+	slices.Sort(trailers)
+	message := subject + "\n\n" + string(note) + "\n"
+	if len(trailers) > 0 {
+		message += "\n" + strings.Join(trailers, "\n") + "\n"
+	}
+	return h.checkout.Commit(ctx, message, o)
+}
+
+// attemptEnd is how an attempt ended, as its commit tells.
+type attemptEnd struct {
+	Key     string
+	Result  agent.Result
+	Asks    []asked `json:",omitempty"`
+	AtStart map[string]reprise.Hash
+}
+
+// asked is reprise.Asked with all of its fields.
+type asked struct {
+	ID, Text, Subject string
+	Options           []string
+	Closed            bool
+	Own               string
+	Grant             *reprise.Grant
+}
+
+// maxSaid bounds what is kept of the words of an agent.
+const maxSaid = 16 << 10
+
+func newEnd(key string, e *engine.End) attemptEnd {
+	out := attemptEnd{Key: key, Result: e.Result, AtStart: e.AtStart}
+	for _, q := range e.Result.Asks {
+		out.Asks = append(out.Asks, asked(q))
+	}
+	out.Result.Asks = nil
+	out.Result.LastText, out.Result.Stderr = tail(e.Result.LastText, maxSaid), tail(e.Result.Stderr, maxSaid)
+	if out.AtStart == nil {
+		out.AtStart = map[string]reprise.Hash{}
+	}
+	return out
+}
+
+func (e *attemptEnd) result() agent.Result {
+	r := e.Result
+	for _, q := range e.Asks {
+		r.Asks = append(r.Asks, reprise.Asked(q))
+	}
+	return r
+}
+
+// readEnd reads how an attempt ended from the message of its commit.
+func readEnd(message string) (e attemptEnd, err error) {
+	return e, readNote(message, &e)
+}
+
+// readNote reads the JSON in the second paragraph of a message.
+func readNote(message string, into any) error {
+	parts := strings.SplitN(message, "\n\n", 3)
+	if len(parts) < 2 {
+		return errors.New("its message holds nothing")
+	}
+	return json.Unmarshal([]byte(parts[1]), into)
+}

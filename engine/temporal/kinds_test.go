@@ -1,0 +1,144 @@
+package temporal_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"reprise"
+)
+
+// three starts the three workers of a site.
+func (s *site) three() {
+	for _, name := range []string{"w1", "w2", "w3"} {
+		s.worker(name)
+	}
+}
+
+// A workflow file of one's own goes from nothing to the end with three workers: steps beside
+// each other, one that is verified, one that fails at first, and a question that takes an
+// answer once and no other. The branch tells it all without the server. (issue 19)
+func TestFleet_a_workflow_of_ones_own(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": `name: own
+parallel: 2
+steps:
+  - {id: a, role: dev, prompt: make it, outputs: [a.txt]}
+  - {id: b, needs: [a], role: dev, prompt: make it, outputs: [b.txt], verify: [grep, Made, b.txt]}
+  - {id: c, needs: [a], command: [sh, -c, 'echo "own c $REPRISE_ATTEMPT" >> "$FLEET_LOG"; test "$REPRISE_ATTEMPT" = 2 && echo c > c.txt'], outputs: [c.txt]}
+  - {id: q, needs: [b, c], ask: {question: "Ship it?", options: [go on, stop]}}
+  - {id: d, needs: [q], role: dev, prompt: make it, outputs: [d.txt]}
+`})
+	s.three()
+	if r := s.fleet("run", "flow.yaml", "--id", "own", "--detach", "--heartbeat", "5s"); r.code != 0 {
+		t.Fatal(r)
+	}
+	s.until("it asks", func() bool { return strings.Contains(s.fleet("status").out, "? q: Ship it?") })
+	if r := s.fleet("answer", "own", "--text", "perhaps"); r.code == 0 {
+		t.Error("an answer that is not offered was taken")
+	}
+	if r := s.fleet("answer", "own", "--question", "x", "--text", "go on"); r.code != 2 {
+		t.Errorf("an answer to nothing: %+v", r)
+	}
+	if r := s.fleet("answer", "own", "--question", "q", "--text", "go on"); r.code != 0 {
+		t.Fatal(r)
+	}
+	// A second start finds the first.
+	r := s.fleet("run", "flow.yaml", "--id", "own", "--json")
+	sum := s.summary(r)
+	if r.code != 0 || sum.State != reprise.Complete || len(sum.Finished) != 4 {
+		t.Fatalf("%d %+v", r.code, sum)
+	}
+	dir := s.checkout("own")
+	for _, name := range []string{"a.txt", "b.txt", "c.txt", "d.txt"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	for step, want := range map[string]int{"a": 1, "b": 1, "c": 2, "d": 1} {
+		if got := s.attempts("own", step); got != want {
+			t.Errorf("%d attempts at %s, want %d", got, step, want)
+		}
+	}
+	if got := s.landed("own"); len(got) != 4 || got["a"] != 1 || got["b"] != 1 || got["c"] != 1 || got["d"] != 1 {
+		t.Errorf("accepted: %v", got)
+	}
+	if r := s.program(filepath.Join(shared.dir, "reprise"), "status", dir); !strings.Contains(r.out, "complete") {
+		t.Errorf("status in a clone of the branch: %+v", r)
+	}
+}
+
+// kinds are workflows that a person starts from nothing, played by the demo's actor.
+var kinds = []struct {
+	name  string
+	args  []string
+	files map[string]string
+	want  reprise.State
+	code  int
+}{
+	{name: "sdc", args: []string{"run", "sdc", "--id", "4.2", "Refunds"}, want: reprise.Complete},
+	{name: "spec-loop", args: []string{"run", "spec-loop", "--id", "012", "Team invites"}, want: reprise.Complete},
+	{name: "plans", args: []string{"run", "plans", "--path", "specs/checkout"}, want: reprise.Complete, files: map[string]string{
+		"specs/checkout/spec.md": "# Checkout\n\nSell things.\n", "specs/checkout/tasks.md": "# Tasks\n\n- [ ] 1. Cart\n- [ ] 2. Payment\n",
+	}},
+	{name: "graph", args: []string{"run", "graph", "--id", "csv", "CSV export"}, want: reprise.Complete},
+	{name: "build", args: []string{"run", "build", "--id", "005-health", "Health endpoint"}, want: reprise.Waiting, code: 12},
+	{name: "qa-loop", args: []string{"run", "qa-loop", "--story", "docs/stories/2.2.story.md"}, want: reprise.Complete, files: map[string]string{
+		"docs/stories/2.2.story.md": "# Story 2.2: Vouchers\n\n## Status\n\nReady for Review\n\n## Acceptance Criteria\n\n1. A voucher is taken once.\n\n## Tasks\n\n- [x] Take it once\n",
+	}},
+	{name: "spec-pipeline", args: []string{"run", "spec-pipeline", "Login with a link"}, want: reprise.Complete},
+	{name: "tasks", args: []string{"resume", "cart"}, want: reprise.Complete, files: map[string]string{"work/cart/todo.md": "# Cart\n\n- [ ] W1 Fill it\n- [ ] W2 Empty it\n"}},
+}
+
+// Workflow kinds go from nothing to the end with three workers. (issue 19)
+func TestFleet_workflow_kinds(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds {
+		if short := k.name == "sdc" || k.name == "tasks" || k.name == "spec-loop"; !short && os.Getenv("REPRISE_ALL") == "" {
+			continue
+		}
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, k.files)
+			s.three()
+			done := make(chan struct{})
+			defer close(done)
+			go s.answering(done)
+			sum := s.summary(s.fleet(append(k.args, "--json", "--heartbeat", "5s")...))
+			if sum.State != k.want || sum.Exit != k.code {
+				t.Errorf("%s, exit %d: %q, questions %+v, parked %v", sum.State, sum.Exit, sum.Reasons, sum.Questions, sum.Parked)
+			}
+			seen := map[string]bool{}
+			text, _ := os.ReadFile(s.launches)
+			for line := range strings.Lines(string(text)) {
+				if seen[line] {
+					t.Errorf("twice: %s", line)
+				}
+				seen[line] = true
+			}
+			if len(seen) == 0 {
+				t.Error("no agent was started")
+			}
+		})
+	}
+}
+
+// answering takes the first option of whatever is asked.
+func (s *site) answering(done <-chan struct{}) {
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		for line := range strings.Lines(s.fleet("status").out) {
+			if id, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "? "), ": "); ok && strings.HasPrefix(strings.TrimSpace(line), "? ") {
+				run := strings.Fields(s.fleet("status").out)[0]
+				if r := s.fleet("answer", run, "--question", id, "--option", "1"); r.code == 12 {
+					s.fleet("answer", run, "--question", id, "--text", "as you think best")
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package temporal
+
+import (
+	"fmt"
+	"time"
+
+	"reprise"
+	"reprise/engine"
+	"reprise/report"
+)
+
+// Names on the server. They are part of every history: changing one breaks open runs.
+const (
+	RunWorkflow     = "reprise-run"
+	AccountWorkflow = "reprise-account"
+	DecideActivity  = "reprise-decide"
+	AttemptActivity = "reprise-attempt"
+	LandActivity    = "reprise-land"
+	AnswerUpdate    = "answer"
+	StateQuery      = "state"
+	ClosedSignal    = "closed"
+	untilMemo       = "until"
+	stoppedText     = "stopped"
+)
+
+// Run is a run of the fleet. Everything else about it is on its branch.
+type Run struct {
+	Repo   string // identity of the repository
+	Folder string // of the project in it, "" for its root
+	Ref    reprise.Ref
+	Choice engine.Choice
+	// Heartbeat is how long a worker may be silent before it counts as lost. Parallel is
+	// how many steps are at work at once, zero for what the settings say.
+	Heartbeat time.Duration
+	Parallel  int
+	// Landings is after how many of them the history begins anew.
+	Landings int
+	// Taken is set once the run was taken up. Carried is what turns tell each other.
+	Taken   bool
+	Carried engine.Carried
+	// Finished are the steps that were accepted so far, the first of them by name.
+	Finished []report.WorkStep
+	Accepted int
+}
+
+// Start is an attempt that is on record as started.
+type Start struct {
+	engine.Elsewhere
+	Key   string // what its commits carry
+	Title string
+	Role  string
+	Queue string
+	// Timeout bounds the attempt from outside; the agent has one of its own.
+	Timeout time.Duration
+	// Verify is set if its verify command is to be run, on the commit that it left.
+	Verify bool   `json:",omitempty"`
+	Commit string `json:",omitempty"`
+}
+
+// DecideInput asks what comes next.
+type DecideInput struct {
+	Run     Run
+	AtWork  []engine.Elsewhere
+	Answers map[string]string
+	Stop    bool
+}
+
+// Decision is what comes next.
+type Decision struct {
+	Starts []Start
+	Until  time.Time // when to look again, zero for not before something ends
+	// Left is why nothing more is done now; nil while something is at work.
+	Left      *report.Summary
+	Questions []Question
+	Carried   engine.Carried
+	// Refused says why answers were not taken.
+	Refused string
+}
+
+// AttemptInput is an attempt to carry out.
+type AttemptInput struct {
+	Run   Run
+	Start Start
+}
+
+// AttemptResult is how it ended, in a few words: the rest is in the commit.
+type AttemptResult struct {
+	Commit  string
+	Outcome string
+	// Verified is set if a verify command succeeded, Refuted why not.
+	Verified bool
+	Refuted  string
+}
+
+// LandInput is the end of an attempt. Lost says why it told none; Failed is set if its
+// worker says so itself.
+type LandInput struct {
+	Run    Run
+	Start  Start
+	Result AttemptResult
+	Lost   string
+	Failed bool
+	// Verify is what the verify command said; nil if it was not asked.
+	Verify *AttemptResult
+}
+
+// Landing is what came of it.
+type Landing struct {
+	Late     bool // it had an end on record already; nothing was changed
+	Accepted *report.WorkStep
+	Verify   bool // its verify command has to be run first
+	Carried  engine.Carried
+}
+
+// Heartbeat is what a worker tells while an agent works.
+type Heartbeat struct {
+	Worker  string
+	Step    string `json:",omitempty"`
+	Attempt int    `json:",omitempty"`
+	Session string `json:",omitempty"`
+	Line    string `json:",omitempty"`
+}
+
+// State is what a run answers to a query.
+type State struct {
+	Run       string
+	AtWork    []AtWork
+	Questions []Question
+	Until     time.Time
+	Accepted  int
+}
+
+// Question is what a run asks.
+type Question struct {
+	report.Question
+	Closed bool // it takes one of its options and nothing else
+}
+
+// newQuestions are questions in the form that the server keeps.
+func newQuestions(list []reprise.Question) (out []Question) {
+	for i, q := range report.NewQuestions(list) {
+		out = append(out, Question{q, list[i].Closed})
+	}
+	return out
+}
+
+// takes tells why an answer is refused.
+func (q *Question) takes(text string) error {
+	asked := reprise.Question{ID: q.ID, Text: q.Text, Options: q.Options, Closed: q.Closed}
+	_, err := asked.Choose(text)
+	return err
+}
+
+// id names this asking of the question.
+func (q *Question) id() string {
+	if q.AskedAt == nil {
+		return q.ID
+	}
+	return fmt.Sprintf("%s@%d", q.ID, q.AskedAt.UnixMilli())
+}
+
+// AtWork is an attempt at work and since when.
+type AtWork struct {
+	Start
+	Since time.Time
+}

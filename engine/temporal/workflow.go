@@ -1,0 +1,276 @@
+package temporal
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"reprise/report"
+)
+
+// maxFinished bounds how many steps the result of a run names.
+const maxFinished = 200
+
+// run is a run at work. The branch holds all that matters; what is here can be lost.
+type run struct {
+	in        Run
+	atWork    map[string]AtWork
+	ended     []LandInput
+	answers   map[string]string
+	refused   map[string]string // answers that were not taken, and why
+	taken     map[string]bool   // answers that were
+	questions []Question
+	until     time.Time
+	landings  int
+}
+
+// RunRun is the workflow of one run: it asks what comes next, has that done, and has what
+// came of it landed, until the run is left. It knows nothing of steps, files or agents.
+func RunRun(ctx workflow.Context, in Run) (*report.Summary, error) {
+	r := &run{in: in, atWork: map[string]AtWork{}, answers: map[string]string{}, refused: map[string]string{}, taken: map[string]bool{}}
+	if err := r.listen(ctx); err != nil {
+		return nil, err
+	}
+	for {
+		d, err := r.decide(ctx, false)
+		if err != nil {
+			return r.stopped(ctx, err)
+		}
+		for _, s := range d.Starts {
+			r.start(ctx, s)
+		}
+		if d.Left != nil && len(r.atWork) == 0 {
+			if len(d.Questions) == 0 && d.Left.Until == nil {
+				return r.result(d.Left), workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
+			}
+			r.in.Taken = false // it was left in good order and is taken up again
+		}
+		if err := r.wait(ctx); err != nil {
+			return r.stopped(ctx, err)
+		}
+		if err := r.land(ctx); err != nil {
+			return r.stopped(ctx, err)
+		}
+		if r.begin(ctx) {
+			return nil, workflow.NewContinueAsNewError(ctx, RunWorkflow, r.in)
+		}
+	}
+}
+
+// listen answers queries, and takes answers to questions.
+func (r *run) listen(ctx workflow.Context) error {
+	err := workflow.SetQueryHandler(ctx, StateQuery, func() (State, error) {
+		s := State{Run: r.in.Ref.ID, Questions: r.questions, Until: r.until, Accepted: r.in.Accepted}
+		for _, step := range slices.Sorted(maps.Keys(r.atWork)) {
+			s.AtWork = append(s.AtWork, r.atWork[step])
+		}
+		return s, nil
+	})
+	if err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandlerWithOptions(ctx, AnswerUpdate, r.answer, workflow.UpdateHandlerOptions{Validator: r.valid})
+}
+
+// valid refuses an answer to what is not asked, and one that the question does not take.
+func (r *run) valid(question, text string) error {
+	i := slices.IndexFunc(r.questions, func(q Question) bool { return q.ID == question })
+	switch {
+	case i < 0:
+		return fmt.Errorf("%s is not asked", question)
+	case strings.TrimSpace(text) == "":
+		return fmt.Errorf("the answer to %s is empty", question)
+	case r.answers[question] != "":
+		return fmt.Errorf("%s was answered a moment ago", question)
+	}
+	return r.questions[i].takes(text)
+}
+
+// answer returns once the answer is on the branch.
+func (r *run) answer(ctx workflow.Context, question, text string) error {
+	r.answers[question] = text
+	delete(r.taken, question)
+	delete(r.refused, question)
+	if err := workflow.Await(ctx, func() bool { return r.taken[question] || r.refused[question] != "" }); err != nil {
+		return err
+	}
+	if why := r.refused[question]; why != "" {
+		return errors.New(why)
+	}
+	return nil
+}
+
+// ours are the options of activities that work on the branch alone. They can be repeated
+// any time, and are until the remote can be reached.
+func (r *run) ours(ctx workflow.Context) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 30 * time.Minute, HeartbeatTimeout: r.in.Heartbeat,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumInterval: time.Minute},
+	})
+}
+
+// decide asks what comes next and hands over the answers that came.
+func (r *run) decide(ctx workflow.Context, stop bool) (*Decision, error) {
+	in := DecideInput{Run: r.in, Answers: maps.Clone(r.answers), Stop: stop}
+	in.Run.Finished = nil
+	for _, step := range slices.Sorted(maps.Keys(r.atWork)) {
+		in.AtWork = append(in.AtWork, r.atWork[step].Elsewhere)
+	}
+	var d Decision
+	if err := workflow.ExecuteActivity(r.ours(ctx), DecideActivity, in).Get(ctx, &d); err != nil {
+		return nil, err
+	}
+	for question := range in.Answers {
+		delete(r.answers, question)
+		if d.Refused != "" {
+			r.refused[question] = d.Refused
+		} else {
+			r.taken[question] = true
+		}
+	}
+	r.in.Taken, r.in.Carried, r.questions, r.until = true, d.Carried, d.Questions, d.Until
+	return &d, nil
+}
+
+// start has an attempt carried out by a worker that offers its role. What comes of it is
+// for the rules to say: the server never repeats it.
+func (r *run) start(ctx workflow.Context, s Start) {
+	r.atWork[s.Step] = AtWork{s, workflow.Now(ctx)}
+	in := AttemptInput{Run: r.in, Start: s}
+	in.Run.Finished = nil
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: s.Queue, StartToCloseTimeout: s.Timeout, HeartbeatTimeout: r.in.Heartbeat, WaitForCancellation: true,
+		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		end := LandInput{Start: s}
+		if err := workflow.ExecuteActivity(ctx, AttemptActivity, in).Get(ctx, &end.Result); err != nil {
+			end.Lost, end.Failed = whyLost(err)
+		}
+		if s.Verify {
+			verified := end.Result
+			end.Verify, end.Result = &verified, AttemptResult{Commit: s.Commit}
+		}
+		r.ended = append(r.ended, end)
+	})
+}
+
+// whyLost says in a few words why an attempt told no end, and whether its worker says so.
+func whyLost(err error) (why string, failed bool) {
+	var timeout *temporal.TimeoutError
+	switch {
+	case errors.As(err, &timeout):
+		return "its worker was lost: " + timeout.TimeoutType().String(), false
+	case temporal.IsCanceledError(err):
+		return stoppedText, false
+	}
+	text := err.Error()
+	return text[:min(len(text), 500)], true
+}
+
+// wait waits until something ended, an answer came, or a time has come.
+func (r *run) wait(ctx workflow.Context) error {
+	came := func() bool { return len(r.ended)+len(r.answers) > 0 }
+	if r.until.IsZero() {
+		return workflow.Await(ctx, came)
+	}
+	_, err := workflow.AwaitWithTimeout(ctx, max(r.until.Sub(workflow.Now(ctx)), time.Second), came)
+	return err
+}
+
+// land lands what ended, one after the other.
+func (r *run) land(ctx workflow.Context) error {
+	for len(r.ended) > 0 {
+		in := r.ended[0]
+		in.Run = r.in
+		in.Run.Finished = nil
+		var l Landing
+		if err := workflow.ExecuteActivity(r.ours(ctx), LandActivity, in).Get(ctx, &l); err != nil {
+			return err
+		}
+		r.ended = r.ended[1:]
+		r.landings++
+		delete(r.atWork, in.Start.Step)
+		if l.Late {
+			continue
+		}
+		r.in.Carried = l.Carried
+		if l.Verify {
+			again := in.Start
+			again.Verify, again.Commit = true, in.Result.Commit
+			r.start(ctx, again)
+		}
+		if l.Accepted != nil {
+			r.in.Accepted++
+			if len(r.in.Finished) < maxFinished {
+				r.in.Finished = append(r.in.Finished, *l.Accepted)
+			}
+		}
+	}
+	return nil
+}
+
+// begin reports whether the history is to begin anew: it has grown, nothing is at work
+// and nobody waits for an answer to be taken.
+func (r *run) begin(ctx workflow.Context) bool {
+	grown := r.landings >= r.in.Landings || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+	return grown && len(r.atWork)+len(r.ended)+len(r.answers) == 0 && workflow.AllHandlersFinished(ctx)
+}
+
+// stopped ends a run that was cancelled: agents are stopped, what they left is landed, and
+// the run is left in good order.
+func (r *run) stopped(ctx workflow.Context, cause error) (*report.Summary, error) {
+	if !temporal.IsCanceledError(cause) {
+		return nil, cause
+	}
+	ctx, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	for len(r.atWork) > 0 {
+		if err := workflow.Await(ctx, func() bool { return len(r.ended) > 0 }); err != nil {
+			return nil, err
+		}
+		if err := r.land(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := r.decide(ctx, true); err != nil {
+		return nil, err
+	}
+	return nil, cause
+}
+
+// result is the summary of the whole run.
+func (r *run) result(left *report.Summary) *report.Summary {
+	left.Finished = append(r.in.Finished, left.Finished...)
+	return left
+}
+
+// AccountRun is the workflow of an account that a usage limit closed: one timer that all
+// runs share. Its memo says until when, so that looking needs no worker.
+func AccountRun(ctx workflow.Context, until time.Time) error {
+	signals := workflow.GetSignalChannel(ctx, ClosedSignal)
+	for {
+		var later time.Time
+		for signals.ReceiveAsync(&later) {
+			if later.After(until) {
+				until = later
+			}
+		}
+		if err := workflow.UpsertMemo(ctx, map[string]any{untilMemo: until}); err != nil {
+			return err
+		}
+		left := until.Sub(workflow.Now(ctx))
+		if left <= 0 {
+			return nil
+		}
+		if _, err := workflow.AwaitWithTimeout(ctx, left, func() bool { return signals.Len() > 0 }); err != nil {
+			return err
+		}
+	}
+}
