@@ -9,6 +9,10 @@ port=$(( 20000 + $$ % 20000 ))
 pids=$!
 export TEMPORAL_ADDRESS=127.0.0.1:$port HOME="$dir/home" DEMO_PAUSE=1s
 mkdir "$dir/home"
+for i in $(seq 300); do
+  "$TEMPORAL" operator cluster health --address "$TEMPORAL_ADDRESS" >/dev/null 2>&1 && break
+  sleep 0.2
+done
 git init -q --bare -b main "$dir/remote.git"
 git clone -q "$dir/remote.git" "$dir/project" 2>/dev/null
 cd "$dir/project"

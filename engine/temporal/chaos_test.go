@@ -1,0 +1,185 @@
+package temporal_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"reprise"
+	"reprise/engine/temporal"
+)
+
+// chaosFlow is what each run does: two chains beside each other that meet. Each attempt
+// signs the agents' own ledger when it begins and when it has done its work.
+func chaosFlow(steps int) string {
+	text := "name: chaos\nparallel: 3\nsteps:\n"
+	script := `echo "$REPRISE_RUN $REPRISE_STEP $REPRISE_ATTEMPT begin" >> "$FLEET_LOG"; sleep 1; echo "$REPRISE_STEP $REPRISE_ATTEMPT" > "$REPRISE_STEP.txt"; echo "$REPRISE_RUN $REPRISE_STEP $REPRISE_ATTEMPT end" >> "$FLEET_LOG"`
+	for i := range steps {
+		needs := ""
+		if i > 1 {
+			needs = fmt.Sprintf("needs: [s%d], ", i-2)
+		}
+		text += fmt.Sprintf("  - {id: s%d, %scommand: [sh, -c, %s], outputs: [s%d.txt], on_crash: rerun}\n", i, needs, strconv.Quote(script), i)
+	}
+	return text
+}
+
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// Workers are killed, frozen for longer than the heartbeat and cut off from the remote,
+// and the server is killed and restarted, while runs are at work. Every run ends, each step
+// is accepted once and in order, what was accepted is what that attempt made, and nothing
+// that was pushed is lost. REPRISE_FLEET_FAULTS and REPRISE_FLEET_RUNS say how many.
+// (issue 19)
+func TestFleet_chaos(t *testing.T) {
+	faults, runs := number("REPRISE_FLEET_FAULTS", 6), number("REPRISE_FLEET_RUNS", 2)
+	const steps = 6
+	s := newSite(t, map[string]string{
+		"flow.yaml":    chaosFlow(steps),
+		"reprise.yaml": "env: [FLEET_LOG]\nbackoff: 1s\nattempts: 90\ncutoffs: 90\n",
+	})
+	s.three()
+	seed := uint64(number("REPRISE_SEED", int(time.Now().UnixNano())))
+	t.Logf("REPRISE_SEED=%d", seed)
+	c := &chaos{site: s, rand: rand.New(rand.NewPCG(seed, 1)), counts: map[string]int{}}
+	var ids []string
+	var over sync.WaitGroup
+	open := make(chan struct{}, runs)
+	for i := range runs {
+		id := fmt.Sprintf("r%d", i)
+		ids = append(ids, id)
+		c.retry("run", "flow.yaml", "--id", id, "--detach", "--heartbeat", "3s")
+		over.Go(func() {
+			for {
+				if r := s.fleet("resume", id, "--json"); r.code == 0 {
+					open <- struct{}{}
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		})
+	}
+	for n := 0; n < faults && len(open) < runs; n++ {
+		c.fault()
+		time.Sleep(time.Duration(500+c.rand.IntN(2000)) * time.Millisecond)
+	}
+	ended := make(chan struct{})
+	go func() { over.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(8 * time.Minute):
+		t.Fatalf("not every run ended: %s", s.fleet("status").out)
+	}
+	t.Logf("faults: %v", c.counts)
+	for _, id := range ids {
+		c.verify(id, steps)
+	}
+}
+
+// chaos makes faults.
+type chaos struct {
+	*site
+	rand   *rand.Rand
+	counts map[string]int
+}
+
+// retry calls a command until it succeeds: the server may be down.
+func (c *chaos) retry(args ...string) {
+	c.Helper()
+	c.until(fmt.Sprint(args, " succeeds"), func() bool { return c.fleet(args...).code == 0 })
+}
+
+func (c *chaos) fault() {
+	c.Helper()
+	name := []string{"w1", "w2", "w3"}[c.rand.IntN(3)]
+	w := c.workers[name]
+	kind := []string{"kill", "kill", "stop", "stop", "remote", "server"}[c.rand.IntN(6)]
+	c.counts[kind]++
+	switch kind {
+	case "kill":
+		_ = w.Process.Kill()
+		_ = w.Wait()
+		c.worker(name)
+	case "stop":
+		_ = w.Process.Signal(syscall.SIGSTOP)
+		time.Sleep(5 * time.Second)
+		_ = w.Process.Signal(syscall.SIGCONT)
+	case "remote":
+		if err := os.Rename(c.remote, c.remote+".away"); err != nil {
+			c.Fatal(err)
+		}
+		time.Sleep(4 * time.Second)
+		if err := os.Rename(c.remote+".away", c.remote); err != nil {
+			c.Fatal(err)
+		}
+	case "server":
+		shared.down()
+		if err := shared.up(); err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+var keyed = regexp.MustCompile(`^(?:\S+)/(\S+)#(\d+)@`)
+
+// verify holds the branch of a run against the agents' own ledger.
+func (c *chaos) verify(id string, steps int) {
+	c.Helper()
+	dir := c.checkout(id)
+	log := exec.Command("git", "log", "--first-parent", "--reverse", "--format=%(trailers:key="+reprise.TrailerKey+",valueonly)", "HEAD")
+	log.Dir = dir
+	place, accepted := map[string]int{}, map[string]string{}
+	for line := range strings.Lines(c.must(log)) {
+		key, ok := strings.CutSuffix(strings.TrimSpace(line), reprise.TrailerAccepted)
+		m := keyed.FindStringSubmatch(key)
+		if !ok || m == nil {
+			continue
+		}
+		if accepted[m[1]] != "" {
+			c.Errorf("%s: %s was accepted twice", id, m[1])
+		}
+		place[m[1]], accepted[m[1]] = len(place), m[2]
+	}
+	text, _ := os.ReadFile(c.launches)
+	ledger := string(text)
+	for i := range steps {
+		step := fmt.Sprintf("s%d", i)
+		if accepted[step] == "" {
+			c.Errorf("%s: %s was never accepted", id, step)
+			continue
+		}
+		if i > 1 && place[fmt.Sprintf("s%d", i-2)] > place[step] {
+			c.Errorf("%s: %s was accepted before what it needs", id, step)
+		}
+		if !strings.Contains(ledger, fmt.Sprintf("%s %s %s end\n", id, step, accepted[step])) {
+			c.Errorf("%s: attempt %s of %s was accepted and never ended", id, accepted[step], step)
+		}
+		if strings.Count(ledger, fmt.Sprintf("%s %s %s begin\n", id, step, accepted[step])) != 1 {
+			c.Errorf("%s: attempt %s of %s was not started once", id, accepted[step], step)
+		}
+		made, err := os.ReadFile(filepath.Join(dir, step+".txt"))
+		if want := step + " " + accepted[step] + "\n"; err != nil || string(made) != want {
+			c.Errorf("%s: %s holds %q, want %q: %v", id, step, made, want, err)
+		}
+	}
+	// What was pushed is still there, whole.
+	refs := exec.Command("git", "--git-dir", c.remote, "for-each-ref", "--format=%(refname)", "refs/reprise/"+id)
+	if n := len(strings.Fields(c.must(refs))); n < steps {
+		c.Errorf("%s: only %d attempts are on the remote", id, n)
+	}
+	c.must(exec.Command("git", "--git-dir", c.remote, "fsck", "--connectivity-only", "refs/heads/"+temporal.Branch(id)))
+}

@@ -1,0 +1,99 @@
+package temporal_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"reprise"
+)
+
+// handFlow stops for a person in the middle.
+const handFlow = `name: hand
+steps:
+  - {id: a, role: dev, prompt: make it, outputs: [a.txt]}
+  - {id: b, needs: [a], role: dev, prompt: make it, outputs: [b.txt]}
+  - {id: c, needs: [b], role: dev, prompt: make it, outputs: [c.txt]}
+`
+
+// A run that was begun on one machine is carried on by the fleet, and nothing is done
+// twice. (issue 19)
+func TestFleet_carries_on_what_was_begun_on_one_machine(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": handFlow})
+	plain := filepath.Join(shared.dir, "reprise")
+	if r := s.program(plain, "run", "flow.yaml", "--id", "hand", "--trust", "--mode", "autopilot", "--until", "a", "-C", s.clone); r.code != 0 {
+		t.Fatal(r)
+	}
+	s.three()
+	r := s.fleet("resume", "hand", "--json", "--heartbeat", "5s")
+	if sum := s.summary(r); r.code != 0 || sum.State != reprise.Complete || len(sum.Finished) != 2 {
+		t.Fatalf("%d %+v", r.code, sum)
+	}
+	s.eachOnce("hand", "a", "b", "c")
+	dir := s.checkout("hand")
+	if _, err := os.Stat(filepath.Join(dir, "a.txt")); err != nil {
+		t.Errorf("what was made before is not on the branch: %v", err)
+	}
+}
+
+// A run that the fleet began is stopped and carried on by the plain program in a clone of
+// its branch, and nothing is done twice. (issue 19)
+func TestFleet_is_carried_on_by_one_machine(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": handFlow})
+	s.three()
+	if r := s.fleet("run", "flow.yaml", "--id", "hand", "--until", "b", "--json", "--heartbeat", "5s"); r.code != 0 {
+		t.Fatal(r)
+	}
+	dir := s.checkout("hand")
+	plain := filepath.Join(shared.dir, "reprise")
+	if r := s.program(plain, "status", dir); !strings.Contains(r.out, "hand") {
+		t.Errorf("status in a clone of the branch: %+v", r)
+	}
+	r := s.program(plain, "resume", "hand", "--adopt", "--trust", "--mode", "autopilot", "-C", dir)
+	if r.code != 0 || !strings.Contains(r.out, "Finished") {
+		t.Fatalf("%+v", r)
+	}
+	s.eachOnce("hand", "a", "b", "c")
+}
+
+func (s *site) eachOnce(run string, steps ...string) {
+	s.Helper()
+	for _, step := range steps {
+		if n := s.attempts(run, step); n != 1 {
+			s.Errorf("%d attempts at %s", n, step)
+		}
+	}
+}
+
+// Stopping a run reaches the agent, wherever it works, and the run can be resumed.
+// (issue 19)
+func TestFleet_stop_reaches_the_agent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": `name: stop
+steps:
+  - {id: a, command: [sh, -c, 'echo "stop a $REPRISE_ATTEMPT" >> "$FLEET_LOG"; test "$REPRISE_ATTEMPT" = 1 && echo $$ > "$FLEET_LOG.pid" && sleep 300; echo a > a.txt'], outputs: [a.txt], on_crash: rerun}
+`})
+	s.three()
+	if r := s.fleet("run", "flow.yaml", "--id", "stop", "--detach", "--heartbeat", "5s"); r.code != 0 {
+		t.Fatal(r)
+	}
+	s.until("the agent works", func() bool { _, err := os.Stat(s.launches + ".pid"); return err == nil })
+	s.until("status tells who has it", func() bool { return strings.Contains(s.fleet("status").out, "a  attempt 1  on w") })
+	if r := s.fleet("stop", "stop"); r.code != 0 {
+		t.Fatal(r)
+	}
+	pid, _ := os.ReadFile(s.launches + ".pid")
+	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
+		t.Error("the agent still works")
+	}
+	r := s.fleet("resume", "stop", "--json", "--heartbeat", "5s")
+	if sum := s.summary(r); r.code != 0 || sum.State != reprise.Complete {
+		t.Fatalf("%d %+v", r.code, sum)
+	}
+	if n := s.attempts("stop", "a"); n != 2 {
+		t.Errorf("%d attempts", n)
+	}
+}
