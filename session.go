@@ -174,6 +174,22 @@ func (r Reported) Event() Event {
 	return Event{Kind: StepReported, Step: r.Step, Attempt: r.Attempt, Key: r.Key, Outcome: r.Outcome, Text: r.What, Expect: r.Evidence}
 }
 
+// ReportedBy is the report that an event tells of, the other way round.
+func ReportedBy(ev *Event) Reported {
+	return Reported{Step: ev.Step, Attempt: ev.Attempt, Key: ev.Key, Outcome: ev.Outcome, What: ev.Text, Evidence: ev.Expect}
+}
+
+// Note is what an agent told, as a claim about its step. Nothing verifies it.
+func (r Reported) Note(at time.Time, source Source) Claim {
+	word := r.Outcome + " " + r.What
+	for i, e := range r.Evidence {
+		if word += ", " + e.Path; i == 0 {
+			word = r.Outcome + " " + r.What + "; it shows " + e.Path
+		}
+	}
+	return Claim{Ledger: fmt.Sprintf("the agent of attempt %d", r.Attempt), Status: InProgress, Word: word, At: at, Source: source}
+}
+
 // AttemptToken marks the processes of an attempt. It follows from what is on record: the
 // folder of the project, the layout of the run and the key of the attempt. No other attempt
 // in any project has it.

@@ -41,6 +41,9 @@ type Step struct {
 	// ended and is on record; "" where nothing waits to be committed.
 	Accepted *Acceptance `json:",omitempty"`
 	Held     string      `json:",omitempty"`
+	// Noted is what the agents of attempts told of it since it was last accepted. They are
+	// claims that decide nothing.
+	Noted []Claim `json:",omitempty"`
 	// Parts are what is left of a step that its ledger counts part by part, in
 	// the order of the work: the open tasks of a plan. Git may show some of them.
 	Parts []Step

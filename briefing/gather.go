@@ -44,6 +44,9 @@ func (g *gathering) steps() {
 	for i := range g.Run.Steps {
 		s := &g.Run.Steps[i]
 		text, sources := name(s.ID, s.Title), g.sourcesOf(s)
+		for _, c := range s.Noted {
+			g.add(Progress, fmt.Sprintf("%s: %s noted that it %s; that is its claim, nobody has verified it", s.ID, c.Ledger, c.Word), c.Source.String())
+		}
 		switch {
 		case doubtful[s.ID] != "":
 			g.add(Unknown, fmt.Sprintf("%s: called %s, but %s%s", text, s.Status, doubtful[s.ID], evidenceOf(s)), sources...)

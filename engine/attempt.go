@@ -387,6 +387,15 @@ func (w *work) task(f *Attempt) prompt.Task {
 		t.Earlier = append(t.Earlier, "Commits were made that no record tells of. They may hold this work or a piece of it: look at them before you do anything again.")
 		t.Data = append(t.Data, reprise.Data{Name: "commits that are not on record", Text: strings.Join(commits, "\n")})
 	}
+	if len(h.Reported) > 0 {
+		var noted []string
+		for i := range h.Reported {
+			n := reprise.ReportedBy(&h.Reported[i]).Note(h.Reported[i].At, reprise.Source{})
+			noted = append(noted, n.Ledger+" "+n.Word)
+		}
+		t.Earlier = append(t.Earlier, "Earlier attempts noted what they began and finished: the block named `noted by earlier attempts`. Nobody has verified it: look before you rely on it or do it again.")
+		t.Data = append(t.Data, reprise.Data{Name: "noted by earlier attempts", Text: strings.Join(noted, "\n")})
+	}
 	if h.LastFailure != nil {
 		t.Earlier = append(t.Earlier, fmt.Sprintf("The last attempt failed (%s so far).", journal.Times(h.Failures)))
 		t.Data = append(t.Data, reprise.Data{Name: "why the last attempt failed", Text: h.LastFailure.Text})

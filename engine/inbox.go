@@ -64,6 +64,19 @@ func (w *work) recordLetters(ctx context.Context) error {
 	return w.load()
 }
 
+// recordReports records what the agent of an attempt told, before the end of the attempt
+// is: an agent is heard as long as its attempt is open.
+func (w *work) recordReports(ctx context.Context, step string) error {
+	v := w.known()
+	v.Letters = slices.DeleteFunc(w.letters(), func(l Letter) bool { return l.Reported == nil || l.Reported.Step != step })
+	for _, op := range hearAnswers(v) {
+		if err := w.do(ctx, op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // letters are the answers in the inbox for this run, with their lines. Lines that cannot
 // be read stay and are reported once, by the first run that sees them, and so is an inbox
 // that cannot be read.

@@ -174,6 +174,11 @@ func (w *work) land(stop context.Context, s *Seen) error {
 // recordEnd records how an attempt ended, and then reports it: nothing is reported before
 // it is on record.
 func (w *work) recordEnd(ctx context.Context, s *Seen, e Ending) error {
+	if len(e.Record) > 0 {
+		if err := w.recordReports(ctx, s.Step); err != nil {
+			return err
+		}
+	}
 	events := slices.Clone(e.Record)
 	if e.Limit {
 		events[0].Until = w.gate.Close(events[0].Account, events[0].Until, s.Now)

@@ -78,6 +78,8 @@ type StepHistory struct {
 	// LeftAs is what those of them were when the last attempt ended whose end was seen;
 	// a file that is not in here may have been changed by an attempt since.
 	LeftAs map[string]reprise.Hash
+	// Reported is what the agents of attempts told since then.
+	Reported []reprise.Event
 	// Keys are what commits of attempts carry that were started since the step was
 	// last accepted or left out, the latest last.
 	Keys []string
@@ -162,7 +164,7 @@ func (h *History) Add(ev *reprise.Event) {
 	case reprise.StateRestored:
 		// What an earlier state took back is neither under way nor failed.
 		for _, s := range h.Steps {
-			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys = nil, nil, nil, nil, 0, nil, nil, nil
+			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported = nil, nil, nil, nil, 0, nil, nil, nil, nil
 		}
 		h.Measured, h.Undone = nil, true
 		h.sendBack()
@@ -285,7 +287,7 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		}
 		s.end(ev)
 		s.forgive()
-		s.Lost, s.Owed, s.First, s.Left, s.LeftAs, s.Keys = "", nil, nil, nil, nil, nil
+		s.Lost, s.Owed, s.First, s.Left, s.LeftAs, s.Keys, s.Reported = "", nil, nil, nil, nil, nil, nil
 		if ev.Kind == reprise.StepFinished && ev.Attempt > 0 && ev.Outcome != rejected {
 			s.Accepted = &reprise.Event{Kind: ev.Kind, At: ev.At, Step: ev.Step, Phase: ev.Phase, Attempt: ev.Attempt, Actor: ev.Actor, Agent: ev.Agent, Commit: ev.Commit, Text: ev.Text, Outcome: ev.Outcome, Key: ev.Key}
 		}
@@ -318,6 +320,8 @@ func (s *StepHistory) add(ev *reprise.Event) {
 		}
 	case reprise.QuestionAnswered:
 		s.forgive()
+	case reprise.StepReported:
+		s.Reported = append(s.Reported, *ev)
 	}
 }
 

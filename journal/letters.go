@@ -72,13 +72,16 @@ func letters(data []byte) (out []Letter) {
 }
 
 // Post leaves a checkpoint of a session for some runs, in place of the last one that it
-// left. It is durable once nil is returned.
+// left at such a moment: that a session was ended hides nothing of how its last turn
+// stopped. It is durable once nil is returned.
 func Post(root string, refs []reprise.Ref, c reprise.Checkpoint) error {
 	var more []Letter
 	for _, ref := range refs {
 		more = append(more, Letter{Layout: ref.Layout, Path: ref.Path, At: c.At, Session: &c})
 	}
-	return post(root, more, func(l Letter) bool { return l.Session != nil && l.Session.CLI == c.CLI && l.Session.ID == c.ID })
+	return post(root, more, func(l Letter) bool {
+		return l.Session != nil && l.Session.CLI == c.CLI && l.Session.ID == c.ID && l.Session.Moment == c.Moment
+	})
 }
 
 // Report leaves what the agent of an attempt told. It is durable once nil is returned.

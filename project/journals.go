@@ -48,7 +48,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 			Message: "answers that wait to be taken in cannot be read: " + err.Error(), Hint: "move it away; `reprise answer` makes a new one",
 		})
 	}
-	defer hear(runs, inbox)
+	defer j.hear(runs, inbox)
 	for _, r := range runs {
 		v := j.views[r]
 		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}}
@@ -116,12 +116,20 @@ func (j *Judgement) checkpoints() (out []reprise.Checkpoint) {
 	return out
 }
 
-// hear adds the answers that wait to be taken in, the first one to each question.
-func hear(runs []*reprise.Run, inbox []journal.Letter) {
+// hear adds the answers that wait to be taken in, the first one to each question, and what
+// the agents of open attempts told.
+func (j *Judgement) hear(runs []*reprise.Run, inbox []journal.Letter) {
 	for _, l := range inbox {
 		for _, r := range runs {
-			if l.Answers() && l.For(r.Ref) {
+			switch {
+			case !l.For(r.Ref):
+			case l.Answers():
 				r.Hear(l.Question, l.Answer)
+			case l.Reported != nil:
+				open := j.views[r].History.Step(l.Reported.Step).Open
+				if s := r.Step(l.Reported.Step); s != nil && open != nil && open.Key == l.Reported.Key {
+					s.Noted = append(s.Noted, l.Reported.Note(l.At, reprise.Source{File: journal.Inbox}))
+				}
 			}
 		}
 	}

@@ -127,21 +127,11 @@ func Under(runs []*reprise.Run, below string) []*reprise.Run {
 // nearest folder around its state that is the top of a checkout or was worked in, else
 // the one before the first that bears a mark. What the project describes itself is its own.
 func placed(root string, runs []*reprise.Run) {
-	known, described := map[string]bool{}, map[string]bool{}
+	described := map[string]bool{}
 	for _, e := range convention.All() {
 		described[e.Name()] = e.Described
 	}
-	isTop := func(dir string) bool {
-		top, ok := known[dir]
-		if !ok {
-			abs := filepath.Join(root, filepath.FromSlash(dir))
-			_, git := os.Lstat(filepath.Join(abs, ".git"))
-			_, own := os.Lstat(filepath.Join(abs, durable.StateDir))
-			top = git == nil || own == nil
-			known[dir] = top
-		}
-		return top
-	}
+	isTop := tops(root)
 	for _, r := range runs {
 		if !filepath.IsLocal(filepath.FromSlash(r.Path)) || described[r.Layout] {
 			continue
@@ -161,7 +151,51 @@ func placed(root string, runs []*reprise.Run) {
 	}
 }
 
-// Together makes one judgement of several, as seen from a folder.
+// tops reports of folders below a folder, or of "." itself, whether one is the top of a
+// checkout or was worked in.
+func tops(root string) func(dir string) bool {
+	known := map[string]bool{}
+	return func(dir string) bool {
+		top, ok := known[dir]
+		if !ok {
+			abs := filepath.Join(root, filepath.FromSlash(dir))
+			_, git := os.Lstat(filepath.Join(abs, ".git"))
+			_, own := os.Lstat(filepath.Join(abs, durable.StateDir))
+			top = git == nil || own == nil
+			known[dir] = top
+		}
+		return top
+	}
+}
+
+// Split takes the runs out that are for another project to tell about, and gives the
+// folders of those projects: what is known of a run is known where it is worked on. A run
+// that was worked on from here stays, and so does all of one repository.
+func (j *Judgement) Split() (folders []string) {
+	isTop := tops(j.Root)
+	apart := map[string]bool{}
+	j.Runs = slices.DeleteFunc(j.Runs, func(r *reprise.Run) bool {
+		p := r.Project
+		if p == "" || len(j.views[r].Events) > 0 || isTop(".") && !isTop(p) {
+			return false
+		}
+		if _, seen := apart[p]; !seen {
+			at := filepath.Join(j.Root, filepath.FromSlash(p))
+			own, _ := Locate(at)
+			if apart[p] = own == at; apart[p] {
+				folders = append(folders, p)
+			}
+		}
+		return apart[p]
+	})
+	j.Findings = slices.DeleteFunc(j.Findings, func(f reprise.Finding) bool {
+		return slices.ContainsFunc(folders, func(p string) bool { return strings.HasPrefix(f.Source.File, p+"/") })
+	})
+	return folders
+}
+
+// Together makes one judgement of several, as seen from a folder. A run that lies in
+// another one of them is told about there.
 func Together(root string, list []*Judgement) *Judgement {
 	out := &Judgement{Result: &Result{Root: root}, Decisions: map[*reprise.Run]reprise.Decision{}, views: map[*reprise.Run]*View{}}
 	var lists [][]*reprise.Run
@@ -171,6 +205,10 @@ func Together(root string, list []*Judgement) *Judgement {
 			prefix = j.Root
 		}
 		prefix = filepath.ToSlash(prefix)
+		j.Runs = slices.DeleteFunc(j.Runs, func(r *reprise.Run) bool {
+			at := filepath.Join(j.Root, filepath.FromSlash(r.Path))
+			return !filepath.IsLocal(filepath.FromSlash(r.Path)) && slices.ContainsFunc(list, func(o *Judgement) bool { return strings.HasPrefix(at, o.Root+string(filepath.Separator)) })
+		})
 		for _, r := range j.Runs {
 			d := j.Decisions[r]
 			if prefix != "." {

@@ -132,6 +132,7 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	if s.account != nil {
 		tellGone(s.Store, s.account, v.Run)
 	}
+	v.tellNoted(s.last)
 	v.Doubts = doubts(v)
 	v.tellLost(ctx, s)
 	v.tellChanged(s)
@@ -221,6 +222,17 @@ func (v *View) recall(last reprise.Source) {
 	}
 	if r.State == reprise.NotStarted && slices.Contains(takenUp, v.Events[n-1].Kind) {
 		r.State, r.Reason = reprise.Interrupted, "the work was cut off before its first step"
+	}
+}
+
+// tellNoted adds what the agents of attempts told of steps that are not done since.
+func (v *View) tellNoted(source reprise.Source) {
+	for i := range v.Run.Steps {
+		s := &v.Run.Steps[i]
+		reported := v.History.Step(s.ID).Reported
+		for k := range reported {
+			s.Noted = append(s.Noted, reprise.ReportedBy(&reported[k]).Note(reported[k].At, source))
+		}
 	}
 }
 

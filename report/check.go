@@ -290,7 +290,7 @@ func newStep(s *reprise.Step) Step {
 		ID: s.ID, Title: s.Title, Phase: s.Phase, Role: s.Role, Status: known(s.Status), Grade: s.Grade, Needs: s.Needs,
 		Claims: make([]Claim, 0, len(s.Claims)), Evidence: make([]Evidence, 0, len(s.Evidence)),
 	}
-	for _, c := range s.Claims {
+	for _, c := range slices.Concat(s.Claims, s.Noted) {
 		out.Claims = append(out.Claims, Claim{c.Ledger, known(c.Status), c.Word, c.Source.String(), when(c.At), c.Won})
 	}
 	for _, e := range s.Evidence {

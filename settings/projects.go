@@ -18,12 +18,13 @@ import (
 type Projects struct {
 	file string
 	kept bool
-	list []seen
+	list []Seen
 }
 
-type seen struct {
-	path string
-	at   time.Time
+// Seen is a project, and when it was last worked in.
+type Seen struct {
+	Path string
+	At   time.Time
 }
 
 // often is how far apart two notes about one project are at least.
@@ -48,39 +49,36 @@ func OpenProjects(file string) (*Projects, error) {
 	return p, nil
 }
 
-func seenIn(data []byte) (list []seen) {
+func seenIn(data []byte) (list []Seen) {
 	for line := range strings.Lines(string(data)) {
 		if s, ok := parseSeen(line); ok {
 			list = append(list, s)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b seen) int { return b.at.Compare(a.at) })
+	slices.Reverse(list) // what was noted last stands last
+	slices.SortStableFunc(list, func(a, b Seen) int { return b.At.Compare(a.At) })
 	return list
 }
 
-func parseSeen(line string) (seen, bool) {
+func parseSeen(line string) (Seen, bool) {
 	version, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	when, quoted, _ := strings.Cut(rest, " ")
 	at, bad := time.Parse(time.RFC3339, when)
 	path, err := strconv.Unquote(quoted)
-	return seen{path, at}, version == "v1" && bad == nil && err == nil && filepath.IsAbs(path)
+	return Seen{path, at}, version == "v1" && bad == nil && err == nil && filepath.IsAbs(path)
 }
 
 // Kept reports whether the person asked for the list.
 func (p *Projects) Kept() bool { return p.kept }
 
-// Paths are the projects, the one worked in last first.
-func (p *Projects) Paths() (paths []string) {
-	for _, s := range p.list {
-		paths = append(paths, s.path)
-	}
-	return paths
-}
+// List are the projects, the one worked in last first.
+func (p *Projects) List() []Seen { return p.list }
 
-// Note keeps that a project was worked in. Once it returns nil that is durable; of two
-// notes within an hour the first stays. Lines that cannot be read stay.
+// Note keeps that a project was worked in. Once it returns nil that is durable; of the one
+// that was worked in last, nothing is noted again within an hour. Lines that cannot be read
+// stay.
 func (p *Projects) Note(path string, at time.Time) error {
-	if i := slices.IndexFunc(p.list, func(s seen) bool { return s.path == path }); i >= 0 && at.Sub(p.list[i].at) < often {
+	if len(p.list) > 0 && p.list[0].Path == path && at.Sub(p.list[0].At) < often {
 		return nil
 	}
 	if p.file == "" {
@@ -89,7 +87,7 @@ func (p *Projects) Note(path string, at time.Time) error {
 	return durable.UpdatePrivate(p.file, func(old []byte) ([]byte, error) {
 		lines := slices.DeleteFunc(slices.Collect(strings.Lines(string(old))), func(line string) bool {
 			s, ok := parseSeen(line)
-			return ok && s.path == path
+			return ok && s.Path == path
 		})
 		if n := len(lines); n > 0 {
 			lines[n-1] = strings.TrimSuffix(lines[n-1], "\n") + "\n"

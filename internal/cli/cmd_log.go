@@ -134,6 +134,9 @@ func logEntry(e journal.Entry) report.LogEntry {
 		Seq: e.Seq, Generation: e.Generation, At: e.Event.At, Kind: e.Event.Kind,
 		Step: e.Event.Step, Question: e.Event.Question, Actor: e.Event.Actor, Text: e.Event.Text, Files: []string{}, Usage: e.Event.Usage,
 	}
+	if e.Event.Kind == reprise.StepReported {
+		entry.Text = reprise.ReportedBy(&e.Event).Note(e.Event.At, e.Source).Word
+	}
 	for _, f := range e.Files {
 		entry.Files = append(entry.Files, f.Path)
 	}

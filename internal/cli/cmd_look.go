@@ -18,6 +18,7 @@ import (
 	"reprise/examine"
 	"reprise/project"
 	"reprise/report"
+	"reprise/settings"
 )
 
 type statusFlags struct {
@@ -28,6 +29,7 @@ type statusFlags struct {
 	cost    bool
 	// short is the line for a prompt; known the projects of the list, which remember begins.
 	short, known, remember bool
+	list                   []settings.Seen
 	apart                  bool // it is about several projects
 }
 
@@ -48,11 +50,12 @@ func (a *app) newStatus() *cobra.Command {
 				if len(args) > 0 {
 					return misuse("--known lists the projects you work in; it takes no folder")
 				}
-				known, err := a.known(flags.remember)
+				dirs, list, err := a.known(flags.remember)
 				if err != nil {
 					return err
 				}
-				return a.status(cmd.Context(), known, flags)
+				flags.list = list
+				return a.status(cmd.Context(), dirs, flags)
 			}
 			switch len(args) {
 			case 0:
@@ -83,40 +86,65 @@ func (a *app) newStatus() *cobra.Command {
 
 func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) error {
 	opts := project.JudgeOptions{Options: project.Options{Layouts: flags.layouts, Ignored: flags.ignored}}
-	found, apart, err := together(dirs, func(dir string) (*project.Judgement, error) { return a.judge(ctx, dir, opts) })
+	found, apart, err := together(dirs, func(dir string) (*project.Judgement, error) { return a.look(ctx, dir, opts) })
 	if err != nil {
 		return err
 	}
+	if !apart && !flags.known {
+		a.noted(found.Root)
+	}
 	if apart {
-		a.around, flags.apart = "", true
-		a.stands(".")
+		// Each command is completed with the folder of the project that it is about.
+		a.around, a.site, flags.apart = "", site{}, true
 	}
 	return a.showStatus(found, flags)
 }
 
-// together judges the projects in some folders. apart tells that there are several; then
-// they are seen from the folder that the command was called in.
+// together judges the projects in some folders, each by itself. apart tells that there are
+// others than the one around the folder; then they are seen from that folder or, of
+// several, from the one that the command was called in.
 func together(dirs []string, judge func(dir string) (*project.Judgement, error)) (found *project.Judgement, apart bool, err error) {
 	var list []*project.Judgement
 	for _, dir := range dirs {
-		found, err := judge(dir)
+		more, err := projectsIn(dir, judge)
 		if err != nil {
 			return nil, false, err
 		}
-		_, below := project.Locate(dir)
-		found.Runs = project.Under(found.Runs, below)
-		if !slices.ContainsFunc(list, func(j *project.Judgement) bool { return j.Root == found.Root }) {
-			list = append(list, found)
+		for _, found := range more {
+			if !slices.ContainsFunc(list, func(j *project.Judgement) bool { return j.Root == found.Root }) {
+				list = append(list, found)
+			}
 		}
 	}
 	if len(list) == 1 {
 		return list[0], false, nil
 	}
-	here, err := filepath.Abs(".")
-	if err != nil {
-		return nil, false, err
+	from := list[0].Root
+	if len(dirs) > 1 {
+		if from, err = filepath.Abs("."); err != nil {
+			return nil, false, err
+		}
 	}
-	return project.Together(here, list), true, nil
+	return project.Together(from, list), true, nil
+}
+
+// projectsIn judges the project in a folder and then those below it.
+func projectsIn(dir string, judge func(dir string) (*project.Judgement, error)) ([]*project.Judgement, error) {
+	found, err := judge(dir)
+	if err != nil {
+		return nil, err
+	}
+	_, below := project.Locate(dir)
+	found.Runs = project.Under(found.Runs, below)
+	list := []*project.Judgement{found}
+	for _, folder := range found.Split() {
+		more, err := projectsIn(filepath.Join(found.Root, filepath.FromSlash(folder)), judge)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
 }
 
 func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
@@ -125,12 +153,13 @@ func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 	}
 	doc := report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings)
 	if flags.cost {
-		if err := a.costs(found, doc.Runs); err != nil {
-			return err
-		}
+		costs(found, doc.Runs)
 	}
 	return a.print(doc, func(p *page) {
-		p.all, p.why, p.apart = flags.all, flags.why, flags.apart
+		p.all, p.why, p.apart, p.from = flags.all, flags.why, flags.apart, found.Root
+		if len(flags.list) > 0 {
+			p.projects(flags.list, found)
+		}
 		if len(found.Runs) == 0 {
 			p.nothing(found.Result)
 			return
@@ -279,7 +308,7 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 			p.check(list[0])
 			p.verified(document.Verified)
 			if p.full {
-				a.checkCost(p, found, list[0].run)
+				p.cost(found, list[0].run)
 			}
 		}
 		p.folder(found.Findings)

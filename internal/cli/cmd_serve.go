@@ -61,7 +61,7 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 	case flags.known && len(dirs) > 0:
 		return misuse("--known shows the projects you work in; it takes no folder")
 	case flags.known:
-		if dirs, err = a.known(false); err != nil {
+		if dirs, _, err = a.known(false); err != nil {
 			return err
 		}
 	case len(dirs) == 0:

@@ -37,7 +37,7 @@ func (a *app) newWatch() *cobra.Command {
 			case known && len(args) > 0:
 				return misuse("--known watches the projects you work in; it takes no folder")
 			case known:
-				args, err = a.known(false)
+				args, _, err = a.known(false)
 			case len(args) == 0:
 				args = []string{"."}
 			}
@@ -55,23 +55,22 @@ func (a *app) newWatch() *cobra.Command {
 // watcher is what is known of some projects while they are watched.
 type watcher struct {
 	*app
-	mu       sync.Mutex
-	found    *project.Judgement
-	apart    bool
-	projects int               // how many are watched
-	problem  string            // why the last look failed, "" if it did not
-	said     map[string]string // by run: how it stood when that was last told
-	docs     map[string]report.Run
-	recent   []string // the last lines, for the screen
-	live     bool     // there is a screen
+	mu      sync.Mutex
+	found   *project.Judgement
+	apart   bool
+	problem string            // why the last look failed, "" if it did not
+	said    map[string]string // by run: how it stood when that was last told
+	docs    map[string]report.Run
+	recent  []string // the last lines, for the screen
+	live    bool     // there is a screen
 }
 
 // watch tells how runs stand and what changes, until the context is over. The first look
 // must succeed; later ones that do not are told of.
 func (a *app) watch(ctx context.Context, dirs []string) error {
-	w := &watcher{app: a, projects: len(dirs), said: map[string]string{}, docs: map[string]report.Run{}}
+	w := &watcher{app: a, said: map[string]string{}, docs: map[string]report.Run{}}
 	found, apart, err := together(dirs, func(dir string) (*project.Judgement, error) {
-		return a.judge(ctx, dir, project.JudgeOptions{})
+		return a.look(ctx, dir, project.JudgeOptions{})
 	})
 	if err != nil {
 		return err
@@ -112,8 +111,8 @@ func (w *watcher) folders(projects []string) (dirs []string) {
 	}
 	for _, r := range w.found.Runs {
 		if w.found.Decisions[r].State.Open() {
-			at := filepath.Join(w.found.Root, filepath.FromSlash(r.Path))
-			dirs = append(dirs, at, filepath.Dir(at))
+			at, root := filepath.Join(w.found.Root, filepath.FromSlash(r.Path)), filepath.Join(w.found.Root, filepath.FromSlash(r.Project))
+			dirs = append(dirs, at, filepath.Dir(at), root, filepath.Join(root, durable.StateDir, "journal"))
 		}
 	}
 	slices.Sort(dirs)
@@ -225,7 +224,7 @@ func (w *watcher) frame(columns, rows int) []string {
 	shown, hidden := p.choose(w.found)
 	what := plain(filepath.Base(w.found.Root))
 	if w.apart {
-		what = count(w.projects, "project")
+		what = count(len(projectsOf(w.found)), "project")
 	}
 	p.line("%s", p.paint(bold, fit("Watching "+what+": "+w.sum(), columns)))
 	if room := max(1, rows-8); len(shown) > room {

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
+	"slices"
 
 	"reprise"
 	"reprise/engine"
@@ -26,37 +26,23 @@ func costOf(list []journal.Spent) *report.Cost {
 
 // costs adds what runs used to a list of them; a run that no agent of ours worked on
 // used nothing.
-func (a *app) costs(found *project.Judgement, list []report.Run) error {
-	t := a.tender(upkeepFlags{dir: found.Root})
-	root := t.Dir
+func costs(found *project.Judgement, list []report.Run) {
 	for i, r := range found.Runs {
-		t.Dir = filepath.Join(root, filepath.FromSlash(r.Project))
-		h, err := t.Log(r)
-		if err != nil {
-			return err
-		}
-		cost := costOf(journal.Fold(h.Entries).Spent)
+		cost := costOf(found.View(r).History.Spent)
 		if cost == nil {
 			cost = &report.Cost{Steps: []report.StepCost{}}
 		}
-		if h.Damage != nil {
+		if slices.ContainsFunc(r.Findings, func(f reprise.Finding) bool { return f.Code == reprise.CodeJournalDamaged }) {
 			cost.Total.MoreTokens, cost.Total.MoreCost = true, true
 		}
 		list[i].Cost = cost
 	}
-	return nil
 }
 
-// checkCost adds what a run used so far to a check, where an agent was at work. That its
-// journal cannot be read is among the findings.
-func (a *app) checkCost(p *page, found *project.Judgement, run *reprise.Run) {
-	t := a.tender(upkeepFlags{dir: found.Root})
-	t.Dir = filepath.Join(t.Dir, filepath.FromSlash(run.Project))
-	h, err := t.Log(run)
-	if err != nil {
-		return
-	}
-	if cost := costOf(journal.Fold(h.Entries).Spent); cost != nil {
+// cost prints what a run used so far, where an agent was at work. That its journal cannot
+// be read is among the findings.
+func (p *page) cost(found *project.Judgement, run *reprise.Run) {
+	if cost := costOf(found.View(run).History.Spent); cost != nil {
 		p.gap()
 		p.used("", "Used so far: ", &cost.Total)
 	}
@@ -81,7 +67,10 @@ func (p *page) spending(runs []*reprise.Run, res *project.Judgement, docs []repo
 			}
 		}
 	}
-	if len(sums) > 1 {
+	switch {
+	case len(sums) == 0 && len(runs) == 0:
+		p.say("  nothing is known: no agent that reprise started was at work here")
+	case len(sums) > 1 || len(runs) == 0:
 		p.line("  %s", fit(pad("all runs", widest)+"  "+reprise.Sum(sums...).String(), p.columns-2))
 	}
 }

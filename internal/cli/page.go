@@ -21,8 +21,9 @@ type page struct {
 	all bool
 	// why tells what puts the first runs of a list where they stand.
 	why bool
-	// apart is set where runs of several projects stand in one list.
+	// apart is set where runs of several projects stand in one list, seen from a folder.
 	apart bool
+	from  string
 	// asking is set where a person is prompted and the work starts on a yes;
 	// without it the same text is part of a report that starts nothing.
 	asking bool

@@ -206,6 +206,9 @@ func (p *page) step(s *reprise.Step, wide int) {
 	for _, c := range s.Claims {
 		p.claim(s, c)
 	}
+	for _, c := range s.Noted {
+		p.para("      ~ ", fmt.Sprintf("%s noted, and nobody verified, that it %s", c.Ledger, c.Word), linesSource)
+	}
 	for _, e := range s.Evidence {
 		mark, text := "-", e.Text
 		if e.For {
@@ -216,7 +219,7 @@ func (p *page) step(s *reprise.Step, wide int) {
 		}
 		p.para("      "+mark+" ", text, linesSource)
 	}
-	if len(s.Claims) == 0 && len(s.Evidence) == 0 {
+	if len(s.Claims)+len(s.Evidence)+len(s.Noted) == 0 {
 		p.line("        no record of it")
 	}
 }

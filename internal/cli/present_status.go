@@ -41,15 +41,44 @@ func (p *page) status(res *project.Judgement) {
 	}
 	if len(shown) > 0 {
 		p.gap()
-		name, at := reprise.Names(res.Runs)[shown[0]], shown[0].Project
-		check := checkOf(name)
-		if p.apart && at != "" {
-			check = strings.TrimSuffix(checkOf(strings.TrimPrefix(name, at+"/")), "`") + " -C " + quoted(at) + "`"
-		}
-		p.say("The verdicts come from a quick look; " + check + " looks at git, processes and files.")
+		p.at(shown[0])
+		p.say("The verdicts come from a quick look; " + checkOf(p.nameThere(res.Runs, shown[0])) + " looks at git, processes and files.")
 	}
 	if hidden != "" {
 		p.say("Not shown: " + hidden + ". `reprise status --all` shows them.")
+	}
+}
+
+// projectsOf are the projects that runs lie in.
+func projectsOf(res *project.Judgement) (out []string) {
+	for _, r := range res.Runs {
+		if !slices.Contains(out, r.Project) {
+			out = append(out, r.Project)
+		}
+	}
+	return out
+}
+
+// nameThere is what a person calls a run: over several projects, in its own.
+func (p *page) nameThere(runs []*reprise.Run, one *reprise.Run) string {
+	if p.apart {
+		runs = slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r.Project != one.Project })
+	}
+	return reprise.Names(runs)[one]
+}
+
+// at makes the project of a run, over several, the one that commands are for.
+func (p *page) at(r *reprise.Run) {
+	if !p.apart {
+		return
+	}
+	at := filepath.Join(p.from, filepath.FromSlash(r.Project))
+	here, err := filepath.Abs(".")
+	if rel, no := filepath.Rel(here, at); err == nil && no == nil {
+		at = rel
+	}
+	if p.site.dir = at; at == "." {
+		p.site.dir = ""
 	}
 }
 
@@ -128,7 +157,7 @@ func (p *page) runs(runs []*reprise.Run, res *project.Judgement) {
 			widths[c] = max(widths[c], width(cells[c]))
 		}
 	}
-	if !slices.ContainsFunc(res.Runs, func(r *reprise.Run) bool { return r.Project != res.Runs[0].Project }) {
+	if len(projectsOf(res)) < 2 && (!p.apart || res.Runs[0].Project == "") {
 		widths[colProject] = 0
 	}
 	// On a narrow terminal the layout's name is what can be missed first.
@@ -183,6 +212,7 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 	all, unsaid := 0, 0
 	for _, r := range runs {
 		told, left := 0, 0
+		p.at(r)
 		for _, f := range r.Findings {
 			if !p.all && (f.Severity < reprise.Warning || inTable[f.Code]) {
 				continue
@@ -202,7 +232,11 @@ func (p *page) findings(runs []*reprise.Run, names map[*reprise.Run]string, gene
 			show(names[r], f)
 		}
 		if left > 0 {
-			p.line("%s", fit(fmt.Sprintf("  … %s: %d more, `reprise detect %s` shows them", plain(names[r]), left, plain(names[r])), p.columns))
+			name := names[r]
+			if p.apart {
+				name = p.nameThere(runs, r)
+			}
+			p.line("%s", fit(p.site.fill(fmt.Sprintf("  … %s: %d more, `reprise detect %s` shows them", plain(names[r]), left, quoted(name))), p.columns))
 		}
 	}
 	if unsaid > 0 {

@@ -33,12 +33,18 @@ func (a *app) locate(dir string) (root, below string) {
 // commands share: the clock and, for a person who waits longer than a second, a line
 // that says so.
 func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
+	root, _ := project.Locate(dir)
+	a.noted(root)
+	return a.look(ctx, dir, opts)
+}
+
+// look is judge for who does not work in the project.
+func (a *app) look(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
 	root, _ := a.locate(dir)
 	a.stands(root)
 	if opts.Full {
 		opts.Hide = a.hide(root)
 	}
-	a.noted(root)
 	progress := a.newProgress()
 	opts.Progress = progress.show
 	defer progress.clear()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -53,40 +54,72 @@ func (a *app) short(ctx context.Context, dir string) error {
 	return nil
 }
 
-// known gives the folders of the projects that this person works in.
-func (a *app) known(remember bool) ([]string, error) {
+// known gives the projects that this person works in and that are here, newest first, and
+// their folders.
+func (a *app) known(remember bool) (dirs []string, here []settings.Seen, err error) {
 	list, err := settings.OpenProjects(settings.ProjectsFile(a.env))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if remember {
-		here, err := filepath.Abs(".")
+		at, err := filepath.Abs(".")
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		root, _ := project.Locate(here)
+		root, _ := project.Locate(at)
 		if err := list.Note(root, a.now()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if list, err = settings.OpenProjects(settings.ProjectsFile(a.env)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if !list.Kept() {
-		return nil, fail(exitNothing, "`reprise status --known --remember` begins the list with this project; every project that is looked at from then on is added", "no list of projects is kept")
+		return nil, nil, fail(exitNothing, "`reprise status --known --remember` begins the list with this project; every project that is looked at from then on is added", "no list of projects is kept")
 	}
-	var here []string
-	for _, path := range list.Paths() {
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			here = append(here, path)
+	for _, s := range list.List() {
+		if info, err := os.Stat(s.Path); err == nil && info.IsDir() {
+			dirs, here = append(dirs, s.Path), append(here, s)
 			continue
 		}
-		fmt.Fprintf(a.err, "reprise: %s is no longer here\n", plain(path))
+		fmt.Fprintf(a.err, "reprise: %s is no longer here\n", plain(s.Path))
 	}
 	if len(here) == 0 {
-		return nil, fail(exitNothing, "`reprise status --known --remember` adds this one", "none of the projects in the list is here")
+		return nil, nil, fail(exitNothing, "`reprise status --known --remember` adds this one", "none of the projects in the list is here")
 	}
-	return here, nil
+	return dirs, here, nil
+}
+
+// projects lists projects, and how many runs of each there are.
+func (p *page) projects(list []settings.Seen, found *project.Judgement) {
+	widest := 0
+	var paths []string
+	for _, s := range list {
+		paths = append(paths, fit(plain(shortPath(s.Path)), p.columns/2))
+		widest = max(widest, width(paths[len(paths)-1]))
+	}
+	p.line("%s", p.paint(bold, "Projects, newest first"))
+	for i, s := range list {
+		counts := map[reprise.State]int{}
+		for _, r := range found.Runs {
+			at := filepath.Join(found.Root, filepath.FromSlash(r.Project))
+			if at == s.Path || strings.HasPrefix(at, s.Path+"/") {
+				counts[found.Decisions[r].State]++
+			}
+		}
+		text := pad(paths[i], widest) + "  " + pad(age(p.now.Sub(s.At)), 10) + "  " + cmp.Or(tally(counts), "no runs")
+		p.line("  %s", fit(text, p.columns-2))
+	}
+	p.gap()
+}
+
+// shortPath is a folder as seen from here, if that is shorter.
+func shortPath(path string) string {
+	here, err := filepath.Abs(".")
+	if rel, no := filepath.Rel(here, path); err == nil && no == nil && len(rel) < len(path) {
+		return rel
+	}
+	return path
 }
 
 // noted adds a project to the list where one is kept. Who only wants to look is told
