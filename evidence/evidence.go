@@ -24,8 +24,8 @@ import (
 // Options say how much is looked at. The zero value is for a full check.
 type Options struct {
 	// Cheap asks for what a quick overview needs: git's plain files and one
-	// log of the story folders, no status and no list of branches.
-	Cheap bool
+	// log of the story folders, no status and no list of branches. NoGit asks git nothing.
+	Cheap, NoGit bool
 	// Paths are the files and folders whose changes are listed commit by
 	// commit, relative to the project. Empty stands for those the runs are in;
 	// in cheap mode for the folders of stories.
@@ -70,6 +70,9 @@ func Heirs(lock, project string, dead reprise.Owner) (out []reprise.Owner) {
 // depend on the number of runs.
 func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time, opts Options) reprise.Observed {
 	o := reprise.Observed{Now: now, Owners: owners(runs, now)}
+	if opts.NoGit {
+		return o
+	}
 	ask := question(runs, opts)
 	git := gitx.Options{Environ: opts.Environ, Timeout: opts.Timeout}
 	var (

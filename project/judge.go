@@ -31,8 +31,8 @@ type JudgeOptions struct {
 	// Grade is how well a Done must be founded to be passed over.
 	Grade reprise.Grade
 	// Full gathers all evidence and asks every check; otherwise only what is
-	// cheap enough for a list of all runs.
-	Full bool
+	// cheap enough for a list of all runs. Alone starts no process: git is not asked.
+	Full, Alone bool
 	// Verify, with Full, is a command that is run in a throw-away copy of the
 	// project; if it succeeds, what is evidenced counts as verified.
 	Verify string
@@ -163,7 +163,7 @@ func (j *Judgement) look(ctx context.Context, dir string, opts JudgeOptions) ([]
 	j.recallJournals(ctx, runs, opts)
 	j.tellElsewhere(runs, opts)
 	j.Observed = evidence.Gather(ctx, res.Root, runs, opts.Now, evidence.Options{
-		Cheap: !opts.Full, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
+		Cheap: !opts.Full, NoGit: opts.Alone, Environ: opts.Environ, Hide: opts.Hide, Checkpoints: j.checkpoints(), Logs: filepath.Join(res.Root, durable.StateDir, "logs"),
 	})
 	j.Observed.Peers = runs
 	return runs, nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -295,33 +296,30 @@ func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) 
 	}
 }
 
-// interrupted says what was interrupted in a folder: first in a line, from the files
-// alone, then in full. It says nothing where nothing was, and to attempts of ours, which
-// were told what to do.
+// interrupted says what was interrupted in a folder: first in a line, then in full. It says
+// nothing where nothing was, and to attempts of ours, which were told what to do. A run that
+// somebody works on right now was not interrupted.
 func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say func(text string)) {
 	if a.isPerson(upkeepFlags{dir: dir}) != nil {
 		return
 	}
 	root, _ := project.Locate(dir)
-	read, err := project.Read(ctx, root, project.Options{Now: a.now()})
+	quick, err := a.judgeAgain(ctx, root, project.JudgeOptions{Alone: true})
 	if err != nil {
 		return
 	}
-	open := 0
-	for _, r := range read.Runs {
-		if r.State.Begun() {
-			open++
-		}
-	}
-	if open == 0 {
+	line, open := interruptedLine(quick)
+	if line == "" {
 		return
 	}
-	line := fmt.Sprintf("reprise: %s in this project may have been interrupted. `reprise status` lists them, `reprise brief` tells where the work stands.", count(open, "run"))
 	if tool.Name == hook.Git {
 		say(line + "\n")
 		return
 	}
 	say(line + " Nobody has asked you to continue that work.")
+	if !open {
+		return
+	}
 	found, err := a.judge(ctx, dir, project.JudgeOptions{Full: true})
 	if err != nil {
 		return
@@ -330,14 +328,41 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 	if err != nil {
 		return
 	}
-	text := ""
-	if len(list) > 0 {
-		in, err := a.briefingOf(found, list[0], upkeepFlags{dir: dir})
-		if err != nil || ctx.Err() != nil {
-			return
-		}
-		in.For, in.Unasked, in.Others = tool.Name, true, othersOf(list)
-		text = briefing.Make(in).Text()
+	slices.SortStableFunc(list, func(a, b judged) int { return cmp.Compare(atWork(a), atWork(b)) })
+	if len(list) == 0 || atWork(list[0]) > 0 {
+		say("") // a closer look shows that there is nothing to tell
+		return
 	}
-	say(text)
+	in, err := a.briefingOf(found, list[0], upkeepFlags{dir: dir})
+	if err != nil || ctx.Err() != nil {
+		return
+	}
+	in.For, in.Unasked, in.Others = tool.Name, true, othersOf(list)
+	say(briefing.Make(in).Text())
+}
+
+// atWork is 1 for a run that somebody works on right now, else 0.
+func atWork(j judged) int {
+	if j.d.State == reprise.Running {
+		return 1
+	}
+	return 0
+}
+
+// interruptedLine says in a line what was interrupted, and what is being worked on; open
+// tells whether anything was interrupted.
+func interruptedLine(found *project.Judgement) (line string, open bool) {
+	counts := map[bool]int{}
+	for _, r := range found.Runs {
+		if state := found.Decisions[r].State; state.Begun() {
+			counts[state == reprise.Running]++
+		}
+	}
+	if n := counts[false]; n > 0 {
+		line = fmt.Sprintf("reprise: %s in this project may have been interrupted. `reprise status` lists them, `reprise brief` tells where the work stands.", count(n, "run"))
+	}
+	if n := counts[true]; n > 0 {
+		line = strings.TrimSpace(line + fmt.Sprintf(" reprise: another process is at work on %s in this project right now; leave its files alone.", count(n, "run")))
+	}
+	return line, counts[false] > 0
 }

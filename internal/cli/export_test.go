@@ -13,5 +13,5 @@ func Quoted(s string) string { return quoted(s) }
 
 func WrapExact(s string, n int) []string { return wrapExact(s, n) }
 
-// Patient gives hooks all the time they need.
-func Patient() { hookTime = time.Minute }
+// Patient gives hooks and the prompt all the time they need.
+func Patient() { hookTime, promptTime = time.Minute, time.Minute }
