@@ -46,6 +46,10 @@ type JudgeOptions struct {
 	// With Full it is asked for every run that would be resumed, else for those in which
 	// attempts failed; nil leaves it out.
 	Budget func(reprise.Ref) (func(step string) journal.Budget, error)
+	// Distrusts names the file whose commands would have to be trusted before a run can be
+	// resumed, "" for none. With Full it is asked for every run that would be resumed; nil
+	// leaves it out.
+	Distrusts func(reprise.Ref) string
 	// Asks says what resuming a run asks a person before anything that it starts has
 	// ended. It is the engine's own answer, asked for runs that are on record here; nil
 	// leaves it out.
@@ -138,7 +142,10 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		v.Observed = j.Observed
 		policy := reprise.Policy{Grade: opts.Grade, Quick: !opts.Full}
 		v.decide(policy)
-		if opts.Full && v.refused(files, opts.Budget) || v.foresee(ctx, opts.Asks) {
+		if opts.Full && v.refused(files, opts) {
+			v.decide(policy)
+		}
+		if v.foresee(ctx, opts.Asks) {
 			v.decide(policy)
 		}
 		j.Decisions[r] = v.Decision

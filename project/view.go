@@ -262,19 +262,28 @@ func (v *View) decide(p reprise.Policy) {
 }
 
 // refused finds out whether a run that would be resumed can be. It reports where the
-// settings or the workflow file it was started from cannot be read, which budget tells,
-// and where it cannot be recorded that the run is taken up and its next step started.
-func (v *View) refused(fsys fs.FS, budget func(reprise.Ref) (func(step string) journal.Budget, error)) bool {
+// settings or the workflow file it was started from cannot be read or are not trusted, and
+// where it cannot be recorded that the run is taken up and its next step started.
+func (v *View) refused(fsys fs.FS, opts JudgeOptions) bool {
 	r, d := v.Run, v.Decision
 	l := convention.Find(r.Layout)
 	if d.Action != reprise.Start && d.Action != reprise.Ask || d.Verdict == reprise.BlockedVerdict || l == nil || v.Now.IsZero() {
 		return false // an event needs a time
 	}
-	if budget != nil {
-		if _, err := budget(r.Ref); err != nil {
+	if opts.Budget != nil {
+		if _, err := opts.Budget(r.Ref); err != nil {
 			r.Report(reprise.Finding{
 				Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
 				Message: "nothing can be started: " + err.Error(), Hint: "mend the file or bring it back; nothing is started before that",
+			})
+			return true
+		}
+	}
+	if opts.Distrusts != nil {
+		if file := opts.Distrusts(r.Ref); file != "" {
+			r.Report(reprise.Finding{
+				Code: reprise.CodeNotTrusted, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: file},
+				Message: file + " names commands that are not trusted here: nothing is started before you trust them", Hint: "`reprise trust " + file + "` shows them and asks",
 			})
 			return true
 		}

@@ -270,11 +270,12 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	if err != nil {
 		return err
 	}
+	root, below := project.Locate(dir)
+	opts.Distrusts = a.distrusts(root)
 	found, err := a.judge(ctx, dir, opts)
 	if err != nil {
 		return err
 	}
-	_, below := project.Locate(dir)
 	found.Runs = project.Under(found.Runs, below)
 	list, err := candidates(found, arg)
 	if err != nil {

@@ -311,7 +311,7 @@ func (s *job) repairRun(j judged, flags resumeFlags) error {
 func (s *job) unattended(j judged, need engine.Need) error {
 	hint := "`" + s.again("--dry-run") + "` only looks"
 	if options := j.d.Options(j.run); len(options) > 0 {
-		hint = "`" + s.again("--option", options[0].Key) + "` takes the first way (" + strconv.Quote(options[0].Label) + "), `" + s.command("check", j.name) + "` shows the other ways; " + hint
+		hint = "`" + s.command("resume", j.name, "--option", options[0].Key) + "` takes the first way (" + strconv.Quote(options[0].Label) + "), `" + s.command("check", j.name) + "` shows the other ways; " + hint
 	}
 	unread := readFirst(j.run)
 	switch {
@@ -385,9 +385,10 @@ func (s *job) follow(p *page, j judged, how engine.Approach, choice *engine.Choi
 
 // pickWay shows the run and lets a person choose.
 func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, bool, error) {
-	p.who = s.whoDoes(s.root)
+	p.who, p.costs = s.whoDoes(s.root), s.sessionOf(j)
 	p.decision(j)
 	p.gap()
+	p.verdictAgain(j)
 	options := j.d.Options(j.run)
 	if len(options) == 0 {
 		p.say("It cannot be continued from here; `" + s.command("check", j.name) + "` tells why.")
@@ -395,6 +396,23 @@ func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, b
 		return choice, false, nil
 	}
 	return s.picked(p, j, choice, options)
+}
+
+// sessionOf says what resuming the session that worked on what comes next costs beside a
+// new one, "" where there is none or that cannot be told: resuming tells why.
+func (s *job) sessionOf(j judged) string {
+	if j.d.Action != reprise.Start || s.distrusts(s.root)(j.run.Ref) != "" {
+		return ""
+	}
+	e, err := s.engine(s.flags.modeOf(j.run.Mode))
+	if err != nil {
+		return ""
+	}
+	preview, err := e.Preview(s.ctx, j.run.Ref, engine.Choice{Option: reprise.OptionContinue})
+	if err != nil || len(preview.Starts) == 0 || preview.Starts[0].Session == nil {
+		return ""
+	}
+	return sessionWords(preview.Starts[0].Session)
 }
 
 // picked lets a person choose one of the options, and asks for what it needs.

@@ -48,7 +48,7 @@ func (a *app) trust(ctx context.Context, flags trustFlags, files []string) error
 	if len(files) == 0 {
 		files = []string{settings.FileName}
 	}
-	flags.trust = flags.yes
+	flags.trust, flags.consent = flags.yes, "--yes"
 	return a.work(ctx, flags.workFlags, func(s *job) error {
 		trust, err := s.trusts()
 		if err != nil {

@@ -120,7 +120,7 @@ func readFirst(r *reprise.Run) string {
 // ofRun are the commands that take the name of a run, inFolder those that take -C besides.
 var (
 	ofRun    = []string{"answer", "brief", "check", "clean", "detect", "log", "repair", "resume"}
-	inFolder = []string{"doctor", "run", "undo"}
+	inFolder = []string{"doctor", "run", "trust", "undo"}
 )
 
 var namedCommand = regexp.MustCompile("`reprise ([a-z]+)([^`]*)`")

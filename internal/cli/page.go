@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"reprise"
 )
 
 // page prints for a person: plain text in a fixed order, no line wider than the
@@ -27,8 +29,10 @@ type page struct {
 	// asking is set where a person is prompted and the work starts on a yes;
 	// without it the same text is part of a report that starts nothing.
 	asking bool
-	// who tells who does the work of a role, nil where nobody asked.
-	who func(role string) string
+	// who tells who does a unit of a run, nil where nobody asked; costs what resuming the
+	// session that worked on it costs, "" where none did.
+	who   func(ref reprise.Ref, u *reprise.Unit) string
+	costs string
 	// full shows everything: every file, every step, the whole plan.
 	full bool
 }

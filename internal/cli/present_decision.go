@@ -32,8 +32,13 @@ func (p *page) decision(j judged) {
 		p.field("done", done.Words(" of "))
 	}
 	p.field("starts", p.startsWith(j))
-	if u := j.d.Point; u != nil && u.Role != "" && p.who != nil && !j.d.Unrecoverable(j.run) {
-		p.field("with", p.site.fill(clip(p.who(u.Role), 2*p.columns)))
+	if u := j.d.Point; u != nil && p.who != nil && !j.d.Unrecoverable(j.run) {
+		if who := p.who(j.run.Ref, u); who != "" {
+			p.field("with", p.site.fill(clip(who, 2*p.columns)))
+		}
+	}
+	if p.costs != "" {
+		p.field("session", p.costs)
 	}
 	if asks := questionTexts(j.open()); len(asks) > 0 {
 		p.field("asks", clip(asks[0], 2*p.columns)+more(len(asks)-1))

@@ -15,6 +15,7 @@ import (
 
 	"reprise"
 	"reprise/engine"
+	"reprise/flow"
 	"reprise/internal/redact"
 	"reprise/project"
 	"reprise/settings"
@@ -80,10 +81,53 @@ func (a *app) hide(root string) func(string) string {
 	return redact.New(set.Known(os.Environ())).String
 }
 
-// whoDoes tells who does the work of a role in a project.
-func (a *app) whoDoes(root string) func(role string) string {
+// distrusts tells which file would have to be trusted before a run is resumed, "" for none.
+// One that cannot be read is for others to tell.
+func (a *app) distrusts(root string) func(reprise.Ref) string {
+	_, untrusted, err := a.settings(root)
+	if err == nil && untrusted != nil {
+		return func(reprise.Ref) string { return settings.FileName }
+	}
+	trust, err := settings.OpenTrust(settings.TrustFile(a.env))
+	return func(ref reprise.Ref) string {
+		file, _ := engine.Origin(root, ref)
+		if file == "" || err != nil {
+			return ""
+		}
+		at, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			return ""
+		}
+		if _, hash, err := engine.ReadFlow(at); err != nil || trust.Trusted(at, hash) {
+			return ""
+		}
+		return file
+	}
+}
+
+// whoDoes tells who does a unit of a run: an agent or, in a workflow, a command; "" if
+// nobody is needed.
+func (a *app) whoDoes(root string) func(ref reprise.Ref, u *reprise.Unit) string {
 	set, untrusted, err := a.settings(root)
-	return func(role string) string {
+	return func(ref reprise.Ref, u *reprise.Unit) string {
+		role := u.Role
+		if file, _ := engine.Origin(root, ref); file != "" {
+			wf, _, _ := engine.ReadFlow(filepath.Join(root, filepath.FromSlash(file))) // that it cannot be read is a finding
+			var step *flow.Step
+			if wf != nil {
+				step = wf.Step(u.ID)
+			}
+			switch {
+			case step == nil:
+			case len(step.Command) > 0:
+				return "the command " + commandWords(step.Command)
+			default:
+				role = step.Role
+			}
+		}
+		if role == "" {
+			return ""
+		}
 		if err != nil {
 			return "unknown: the settings cannot be read; `reprise doctor` tells why"
 		}

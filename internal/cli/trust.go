@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -118,7 +119,7 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 	}
 	return &failure{
 		code: exitBlocked, err: errors.New(text), safe: true,
-		hint: "review it, then `" + s.again("--trust") + "`; you are asked again when it changes",
+		hint: "review it, then `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "`; you are asked again when it changes",
 	}
 }
 

@@ -35,6 +35,7 @@ type workFlags struct {
 	parallel int // 0 leaves it to the settings
 	orphans  bool
 	trust    bool
+	consent  string // the flag that trusts, "" for --trust
 	wait     bool
 	starts   bool // something new, in the very folder that is named
 }
