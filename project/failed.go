@@ -63,6 +63,20 @@ func OutputOf(dir string, ref reprise.Ref, began time.Time, step string, attempt
 	return output(dir, ref, began, step, attempt, hide, tailBytes, tailLines)
 }
 
+// PrintedAt is when an attempt last printed something, zero if that is not known.
+func PrintedAt(dir string, ref reprise.Ref, began time.Time, step string, attempt int) time.Time {
+	_, f, err := OpenOutput(dir, ref, began, step, attempt)
+	if err != nil {
+		return time.Time{}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
 // AllOutputOf is OutputOf for everything that is kept, in 64 MiB at the most.
 func AllOutputOf(dir string, ref reprise.Ref, began time.Time, step string, attempt int, hide func(string) string) (name string, lines []string) {
 	return output(dir, ref, began, step, attempt, hide, allBytes, math.MaxInt)

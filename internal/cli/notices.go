@@ -10,6 +10,7 @@ import (
 	"reprise/engine"
 	"reprise/internal/notify"
 	"reprise/internal/otlp"
+	"reprise/journal"
 	"reprise/report"
 	"reprise/settings"
 )
@@ -42,13 +43,30 @@ func (s *job) traced(ref reprise.Ref) {
 		if err != nil {
 			return otlp.Run{}, err
 		}
-		var events []reprise.Event
-		for _, e := range h.Entries {
-			events = append(events, e.Event)
-		}
-		return otlp.Run{Ref: ref, Timeline: reprise.TimelineOf(events, true, s.clock())}, nil
+		return otlp.Run{Ref: ref, Timeline: logged{root: s.root, History: h, working: true}.when(s.clock())}, nil
 	}
-	s.traces = otlp.Open(s.env, ownVersion().Version, s.clock(), read, func(err error) { s.say("! " + plain(err.Error()) + "; this is told once") })
+	since := s.clock()
+	if h, err := tender.Log(&reprise.Run{Ref: ref}); err == nil {
+		since = unsent(h.Entries, since)
+	}
+	s.traces = otlp.Open(s.env, ownVersion().Version, since, read, func(err error) { s.say("! " + plain(err.Error()) + "; this is told once") })
+}
+
+// unsent is the time from which on no process sent what was recorded: behind the last word
+// of one that worked on the run. One that takes an answer sends nothing.
+func unsent(entries []journal.Entry, now time.Time) time.Time {
+	var worked uint64
+	for _, e := range entries {
+		if e.Event.Kind == reprise.RunStarted || e.Event.Kind == reprise.RunResumed {
+			worked = e.Generation
+		}
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].Generation == worked {
+			return entries[i].Event.At.Add(1)
+		}
+	}
+	return now
 }
 
 // note tells a person who is elsewhere what the engine tells, where that needs them.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -66,8 +67,11 @@ steps:
     outputs: [prepared]
   - id: build
     needs: [prepare]
-    command: [sh, -c, "touch begun; while ! test -e go; do sleep 0.05; done; touch built"]
+    command: [sh, -c, "sleep 0.3; echo begun; touch begun; while ! test -e go; do sleep 0.05; done; touch built"]
     outputs: [built]
+  - id: release
+    needs: [build]
+    ask: {question: "Release?", options: ["yes", "no"]}
 `), t.TempDir()
 	start := func(args ...string) *started {
 		s := prepared(t, dir, home, args...)
@@ -83,8 +87,17 @@ steps:
 		t.Fatal(err)
 	}
 	second := start("resume", "t", "--mode", "autopilot")
-	if code := second.end(); code != 0 {
+	if code := second.end(); code != 12 {
 		t.Fatalf("exit %d\n%s", code, second.text())
+	}
+	// The answer is given by a process that sends nothing.
+	for _, args := range [][]string{{"answer", "t", "--option", "1"}, {"resume", "t", "--mode", "autopilot"}} {
+		if next := start(args...); next.end() != 0 {
+			t.Fatalf("%s: %s", args, next.text())
+		}
+	}
+	if waits := c.named("wait for a person"); len(waits) != 1 {
+		t.Errorf("%d waits for a person:\n%s", len(waits), c.all.String())
 	}
 	ids, ofSteps := map[any]bool{}, map[any]bool{}
 	for _, s := range c.spans {
@@ -103,6 +116,11 @@ steps:
 	for _, s := range attempts {
 		if !ofSteps[s["parentSpanId"]] {
 			t.Errorf("an attempt is below no step: %v", s)
+		}
+		from, _ := strconv.Atoi(s["startTimeUnixNano"].(string))
+		to, _ := strconv.Atoi(s["endTimeUnixNano"].(string))
+		if s["status"].(map[string]any)["code"] == 2.0 && to-from < 200e6 {
+			t.Errorf("an attempt that was cut off after it printed something took %d ns", to-from)
 		}
 	}
 	for _, want := range []string{`/v1/traces a b `, `/v1/metrics`, `"stringValue":"cut-off"`, `"reprise.attempts.cut_off"`, `"gen_ai.client.operation.duration"`} {

@@ -3,23 +3,19 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"reprise"
+	"reprise/journal"
+	"reprise/project"
 	"reprise/report"
 )
 
 // timeline is the document of when what of a run was worked on.
 func (a *app) timeline(l logged) report.Timeline {
-	doc := report.Timeline{Schema: report.TimelineSchema, Root: l.root, Layout: l.Run.Layout, ID: l.Run.ID, Path: l.Run.Path}
-	var events []reprise.Event
-	for _, e := range l.Entries {
-		if l.step == "" || e.Event.Step == l.step || e.Event.By == l.step || e.Event.Kind == reprise.RunStarted {
-			events = append(events, e.Event)
-		}
-	}
-	doc.Timeline = reprise.TimelineOf(events, l.working, a.now())
+	doc := report.Timeline{Schema: report.TimelineSchema, Root: l.root, Layout: l.Run.Layout, ID: l.Run.ID, Path: l.Run.Path, Timeline: l.when(a.now())}
 	if doc.Steps == nil {
 		doc.Steps = []reprise.TimelineStep{}
 	}
@@ -27,6 +23,33 @@ func (a *app) timeline(l logged) report.Timeline {
 		doc.Damage = l.Damage.Error()
 	}
 	return doc
+}
+
+// when is the timeline of a journal. An attempt that was cut off was at work until it last
+// printed something, which its journal does not know.
+func (l logged) when(now time.Time) reprise.Timeline {
+	var events []reprise.Event
+	for _, e := range l.Entries {
+		if l.step == "" || e.Event.Step == l.step || e.Event.By == l.step || e.Event.Kind == reprise.RunStarted {
+			events = append(events, e.Event)
+		}
+	}
+	out, began := reprise.TimelineOf(events, l.working, now), journal.Fold(l.Entries).Began
+	for _, row := range out.Steps {
+		for i := range row.Spans {
+			s := &row.Spans[i]
+			until := s.Recorded
+			if until.IsZero() {
+				until = now
+			}
+			if s.Kind == reprise.SpanCutOff {
+				if at := project.PrintedAt(l.root, l.Run.Ref, began, row.ID, s.Attempt); at.After(s.To) && at.Before(until) {
+					s.To = at
+				}
+			}
+		}
+	}
+	return out
 }
 
 // spanMarks are how spans are drawn, in the order in which they are explained. Where two
@@ -44,6 +67,16 @@ var spanMarks = []struct {
 	{reprise.SpanWorking, "▓", bold, "at work"},
 }
 
+// worked counts the rows of steps that were worked on.
+func worked(rows []reprise.TimelineStep) (n int) {
+	for _, row := range rows {
+		if slices.ContainsFunc(row.Spans, func(s reprise.TimelineSpan) bool { return s.Attempt > 0 }) {
+			n++
+		}
+	}
+	return n
+}
+
 // timeline draws a row of cells for each step, from the first moment to the last.
 func (p *page) timeline(name string, doc report.Timeline) {
 	if len(doc.Steps) == 0 && doc.Damage == "" {
@@ -52,7 +85,7 @@ func (p *page) timeline(name string, doc report.Timeline) {
 		return
 	}
 	whole := doc.To.Sub(doc.From)
-	p.line("%s", fit(fmt.Sprintf("%s, %s in %s since %s", plain(name), count(len(doc.Steps), "step"), took(whole), doc.From.UTC().Format(time.RFC3339)), p.columns))
+	p.line("%s", fit(fmt.Sprintf("%s, %s in %s since %s", plain(name), count(worked(doc.Steps), "step"), took(whole), doc.From.UTC().Format(time.RFC3339)), p.columns))
 	p.gap()
 	wide := 4
 	for _, row := range doc.Steps {

@@ -6,6 +6,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -47,6 +48,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version st
 		c, func(in one) []string { return named([]string{"resume", "--dry-run"}, in.Run) })
 	c.record(s)
 	c.resources(s)
+	in, out = messages(in, out)
 	return s.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out})
 }
 
@@ -182,6 +184,7 @@ func answer(out, told string, code int) string {
 
 // resources are the JSON documents of the same commands.
 func (c caller) resources(s *mcp.Server) {
+	s.AddReceivingMiddleware(c.listRuns)
 	s.AddResource(&mcp.Resource{URI: "reprise://runs", Name: "runs", Title: "Runs of this project", MIMEType: "application/json"},
 		func(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 			return c.document(ctx, req.Params.URI, "status", "--json")
@@ -198,6 +201,32 @@ func (c caller) resources(s *mcp.Server) {
 				}
 				return c.document(ctx, req.Params.URI, named([]string{t.verb, "--json"}, strings.TrimPrefix(at.Path, "/"))...)
 			})
+	}
+}
+
+// listRuns adds every run, and its journal, to the list of resources.
+func (c caller) listRuns(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		list, ok := res.(*mcp.ListResourcesResult)
+		if err != nil || !ok {
+			return res, err
+		}
+		out, told, code := c.run(ctx, "status", "--json")
+		var doc struct {
+			Runs []struct{ Layout, ID, Path, Title string }
+		}
+		if err := json.Unmarshal([]byte(out), &doc); err != nil {
+			return nil, fmt.Errorf("list the runs: exit code %d: %s", code, strings.TrimSpace(told))
+		}
+		for _, r := range doc.Runs {
+			// A template takes no character that means something in an address.
+			name := strings.ReplaceAll(url.QueryEscape(r.Layout+":"+r.Path), "+", "%20")
+			list.Resources = append(list.Resources,
+				&mcp.Resource{URI: "reprise://run/" + name, Name: r.ID, Title: r.Title, MIMEType: "application/json"},
+				&mcp.Resource{URI: "reprise://log/" + name, Name: "log of " + r.ID, MIMEType: "application/json"})
+		}
+		return list, nil
 	}
 }
 
