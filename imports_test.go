@@ -64,21 +64,22 @@ var system = []string{"internal/tree", "internal/durable", "internal/proc", "int
 // owners lists third-party packages and the one room that may import each, so
 // that it can be replaced in a day.
 var owners = map[string]string{
-	"go.yaml.in/yaml/v3":                         "internal/doc",
-	"github.com/aymanbagabas/go-udiff":           "internal/durable",
-	"github.com/tailscale/hujson":                "internal/doc",
-	"github.com/spf13/cobra":                     "internal/cli",
-	"github.com/spf13/cobra/doc":                 "internal/pages",
-	"github.com/clipperhouse/displaywidth":       "internal/cli",
-	"golang.org/x/term":                          "internal/cli",
-	"github.com/fsnotify/fsnotify":               "internal/watch",
-	"charm.land/bubbletea/v2":                    "internal/tui",
-	"github.com/modelcontextprotocol/go-sdk/mcp": "internal/mcp",
-	"golang.org/x/sync/errgroup":                 "project",
-	"mvdan.cc/sh/v3/syntax":                      "internal/transcript",
-	"github.com/google/go-cmp/cmp":               "convention/conventiontest",
-	"github.com/valyala/fastjson":                "convention/eventrun",
-	"github.com/rogpeppe/go-internal/txtar":      "convention/conventiontest",
+	"go.yaml.in/yaml/v3":                             "internal/doc",
+	"github.com/aymanbagabas/go-udiff":               "internal/durable",
+	"github.com/tailscale/hujson":                    "internal/doc",
+	"github.com/spf13/cobra":                         "internal/cli",
+	"github.com/spf13/cobra/doc":                     "internal/pages",
+	"github.com/clipperhouse/displaywidth":           "internal/cli",
+	"golang.org/x/term":                              "internal/cli",
+	"github.com/fsnotify/fsnotify":                   "internal/watch",
+	"charm.land/bubbletea/v2":                        "internal/tui",
+	"github.com/modelcontextprotocol/go-sdk/mcp":     "internal/mcp",
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc": "internal/mcp",
+	"golang.org/x/sync/errgroup":                     "project",
+	"mvdan.cc/sh/v3/syntax":                          "internal/transcript",
+	"github.com/google/go-cmp/cmp":                   "convention/conventiontest",
+	"github.com/valyala/fastjson":                    "convention/eventrun",
+	"github.com/rogpeppe/go-internal/txtar":          "convention/conventiontest",
 }
 
 func (r table) room(dir string) string {
