@@ -11,7 +11,7 @@ export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 # Compilers, tests and the programs that they start collect garbage as the program does.
 export GOGC ?= 400
 
-.PHONY: all build test nightly mutants check generate picture fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web fleet test-fleet
+.PHONY: all build test nightly mutants check generate picture fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web fleet test-fleet record-fleet
 
 # The development server of Temporal that the fleet is tried with, pinned; about 8 CPU minutes.
 TEMPORAL := $(or $(wildcard bin/temporal),$(shell command -v temporal 2>/dev/null),bin/temporal)
@@ -105,6 +105,9 @@ fleet: $(TEMPORAL) ## a Temporal server, three workers and a workflow with scrip
 
 test-fleet: $(TEMPORAL) ## the fleet against a real server on loopback
 	cd engine/temporal && $(GO) vet ./... && REPRISE_TEMPORAL=$(abspath $(TEMPORAL)) $(GO) test -vet=off -count 1 -timeout 20m ./...
+
+record-fleet: $(TEMPORAL) ## histories for the replay test, recorded anew; look at the changes
+	cd engine/temporal && REPRISE_RECORD=1 REPRISE_TEMPORAL=$(abspath $(TEMPORAL)) $(GO) test -vet=off -count 1 -timeout 20m -run 'TestFleet_(a_workflow|stop)' .
 
 # The coding agents the tests drive, pinned. They are fetched with the ordinary npm
 # client into a folder that is never committed; where one is absent its tests say so.

@@ -35,9 +35,9 @@ func beat(ctx context.Context, timeout time.Duration, what func() any) (stop fun
 	return sync.OnceFunc(func() { close(done); gone.Wait() })
 }
 
-// guard cancels what it returns once the server was out of reach for longer than a
-// heartbeat may take: it counts this attempt as lost then, and another one may begin. The
-// server tells a worker that it can reach itself.
+// guard cancels what it returns once the worker is to stop, or the server was out of reach
+// for longer than a heartbeat may take: it counts this attempt as lost then, and another
+// one may begin. The SDK cancels only where the server can say so.
 func (a *Activities) guard(ctx context.Context, timeout time.Duration) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -55,12 +55,17 @@ func (a *Activities) guard(ctx context.Context, timeout time.Duration) (context.
 			}
 			select {
 			case <-ctx.Done():
+			case <-activity.GetWorkerStopChannel(ctx):
+				cancel(errStopping)
 			case <-time.After(timeout / 5):
 			}
 		}
 	}()
 	return ctx, func() { cancel(context.Canceled) }
 }
+
+// errStopping says that the worker is to stop.
+var errStopping = errors.New("the worker is to stop")
 
 // errCutOff says that the server was out of reach for too long.
 var errCutOff = errors.New("the server was out of reach for longer than a heartbeat may take")

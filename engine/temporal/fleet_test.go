@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -277,4 +278,18 @@ func (s *site) landed(run string) map[string]int {
 		}
 	}
 	return out
+}
+
+// record keeps the history of a run in testdata, where REPRISE_RECORD asks for it.
+func (s *site) record(run string) {
+	s.Helper()
+	if os.Getenv("REPRISE_RECORD") == "" {
+		return
+	}
+	id := temporal.Identity(s.remote) + ":" + run
+	out := s.must(exec.Command(os.Getenv("REPRISE_TEMPORAL"), "workflow", "show", "-w", id, "--output", "json", "--address", fmt.Sprintf("127.0.0.1:%d", shared.port)))
+	out = regexp.MustCompile(`"identity": "[^"]*"`).ReplaceAllString(out, `"identity": "worker"`)
+	if err := os.WriteFile(filepath.Join("testdata", "histories", run+".json"), []byte(out), 0o644); err != nil {
+		s.Fatal(err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"reprise"
@@ -85,6 +86,7 @@ steps:
 	if r := s.fleet("stop", "stop"); r.code != 0 {
 		t.Fatal(r)
 	}
+	s.record("stop")
 	pid, _ := os.ReadFile(s.launches + ".pid")
 	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
 		t.Error("the agent still works")
@@ -94,6 +96,35 @@ steps:
 		t.Fatalf("%d %+v", r.code, sum)
 	}
 	if n := s.attempts("stop", "a"); n != 2 {
+		t.Errorf("%d attempts", n)
+	}
+}
+
+// A worker that is to stop ends its agents, pushes what they left and says so; another one
+// does the step again, and no attempt counts as failed or lost. (issue 19)
+func TestFleet_a_worker_leaves_in_good_order(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": `name: leave
+steps:
+  - {id: a, command: [sh, -c, 'echo "leave a $REPRISE_ATTEMPT" >> "$FLEET_LOG"; echo half > half.txt; test "$REPRISE_ATTEMPT" = 1 && sleep 300; cat half.txt > a.txt'], outputs: [a.txt], on_crash: rerun}
+`})
+	first := s.worker("w1")
+	if r := s.fleet("run", "flow.yaml", "--id", "leave", "--detach"); r.code != 0 {
+		t.Fatal(r)
+	}
+	s.until("the agent works", func() bool { return s.attempts("leave", "a") == 1 })
+	if err := first.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Wait(); err != nil {
+		t.Errorf("the worker ended with %v", err)
+	}
+	s.worker("w2")
+	r := s.fleet("resume", "leave", "--json")
+	if sum := s.summary(r); r.code != 0 || sum.State != reprise.Complete {
+		t.Fatalf("%d %+v", r.code, sum)
+	}
+	if n := s.attempts("leave", "a"); n != 2 {
 		t.Errorf("%d attempts", n)
 	}
 }

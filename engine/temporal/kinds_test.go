@@ -64,6 +64,7 @@ steps:
 	if got := s.landed("own"); len(got) != 4 || got["a"] != 1 || got["b"] != 1 || got["c"] != 1 || got["d"] != 1 {
 		t.Errorf("accepted: %v", got)
 	}
+	s.record("own")
 	if r := s.program(filepath.Join(shared.dir, "reprise"), "status", dir); !strings.Contains(r.out, "complete") {
 		t.Errorf("status in a clone of the branch: %+v", r)
 	}

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"reprise/engine"
 	"reprise/report"
 )
 
@@ -49,7 +50,8 @@ func RunRun(ctx workflow.Context, in Run) (*report.Summary, error) {
 			if len(d.Questions) == 0 && d.Left.Until == nil {
 				return r.result(d.Left), workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) })
 			}
-			r.in.Taken = false // it was left in good order and is taken up again
+			// It was left in good order and is taken up again, as it stands.
+			r.in.Taken, r.in.Choice = false, engine.Choice{Until: r.in.Choice.Until}
 		}
 		if err := r.wait(ctx); err != nil {
 			return r.stopped(ctx, err)
