@@ -23,14 +23,13 @@ type Activities struct {
 	Mirror *Mirror
 	Client client.Client
 	Name   string // of the worker
+	queue  string // of what works on branches alone
 	trust  trusted
 }
 
 // turn is one activity that works on the branch of a run alone.
 type turn struct {
-	a    *Activities
 	run  Run
-	id   string
 	h    *hands
 	e    *engine.Engine
 	root string
@@ -43,13 +42,21 @@ type turned struct {
 	Result json.RawMessage
 }
 
+// moment is when and as what an activity was started, as the server tells.
+type moment struct {
+	turn    string
+	started time.Time
+}
+
+func now(ctx context.Context) moment {
+	info := activity.GetInfo(ctx)
+	return moment{info.WorkflowExecution.RunID + "/" + info.ActivityID, info.StartedTime}
+}
+
 // take takes a turn: it checks out the branch, has f work on it, and pushes what that
 // changed in one commit, if nobody else has moved the branch. Its effect is that of one
 // turn however often it is repeated.
-func (a *Activities) take(ctx context.Context, in Run, subject string, result any, f func(t *turn) error) error {
-	info := activity.GetInfo(ctx)
-	stop := beat(ctx, in.Heartbeat, func() any { return Heartbeat{Worker: a.Name} })
-	defer stop()
+func (a *Activities) take(ctx context.Context, at moment, in Run, subject string, result any, f func(t *turn) error) error {
 	branch := "refs/heads/" + Branch(in.Ref.ID)
 	found, err := a.Mirror.Fetch(ctx, branch)
 	if err != nil {
@@ -63,14 +70,13 @@ func (a *Activities) take(ctx context.Context, in Run, subject string, result an
 		return err
 	}
 	defer c.Close()
-	id := info.WorkflowExecution.RunID + "/" + info.ActivityID
 	if message, err := c.message(ctx, found[branch]); err != nil {
 		return err
-	} else if was := (turned{}); readNote(message, &was) == nil && was.Turn == id {
+	} else if was := (turned{}); readNote(message, &was) == nil && was.Turn == at.turn {
 		return json.Unmarshal(was.Result, result)
 	}
-	t := &turn{a: a, run: in, id: id, root: filepath.Join(c.Dir, filepath.FromSlash(in.Folder))}
-	if t.e, err = deciderFor(t.root, clock(info.StartedTime)); err != nil {
+	t := &turn{run: in, root: filepath.Join(c.Dir, filepath.FromSlash(in.Folder))}
+	if t.e, err = deciderFor(t.root, clock(at.started)); err != nil {
 		return lasting(err)
 	}
 	t.h = &hands{mirror: a.Mirror, run: in, checkout: c, brought: map[string]*brought{}, longest: t.e.Settings.Timeout}
@@ -92,7 +98,7 @@ func (a *Activities) take(ctx context.Context, in Run, subject string, result an
 	if err != nil {
 		return err
 	}
-	commit, err := t.h.commit(ctx, subject, turned{id, note})
+	commit, err := t.h.commit(ctx, subject, turned{at.turn, note})
 	if err != nil || commit == "" {
 		return err
 	}
@@ -118,8 +124,14 @@ func lasting(err error) error {
 
 // Decide says what comes next, and puts on record what that needs.
 func (a *Activities) Decide(ctx context.Context, in DecideInput) (*Decision, error) {
+	stop := beat(ctx, in.Run.Heartbeat, func() any { return Heartbeat{Worker: a.Name} })
+	defer stop()
+	return a.decide(ctx, now(ctx), in)
+}
+
+func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*Decision, error) {
 	d := &Decision{Carried: in.Run.Carried}
-	err := a.take(ctx, in.Run, "reprise: "+in.Run.Ref.ID, d, func(t *turn) error {
+	err := a.take(ctx, at, in.Run, "reprise: "+in.Run.Ref.ID, d, func(t *turn) error {
 		if len(in.Answers) > 0 {
 			if err := t.e.Answer(ctx, t.run.Ref, in.Answers); err != nil {
 				d.Refused = err.Error()
@@ -158,12 +170,18 @@ func (a *Activities) Decide(ctx context.Context, in DecideInput) (*Decision, err
 // Land settles an attempt that ended and lands its work. An attempt that has an end on
 // record already is late, and changes nothing.
 func (a *Activities) Land(ctx context.Context, in LandInput) (*Landing, error) {
+	stop := beat(ctx, in.Run.Heartbeat, func() any { return Heartbeat{Worker: a.Name} })
+	defer stop()
+	return a.land(ctx, now(ctx), in)
+}
+
+func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landing, error) {
 	l := &Landing{Carried: in.Run.Carried}
 	subject := fmt.Sprintf("%s: attempt %d", in.Start.Step, in.Start.Number)
 	if in.Start.Title != "" && in.Start.Title != in.Start.Step {
 		subject = fmt.Sprintf("%s: %s", in.Start.Step, oneLine(in.Start.Title))
 	}
-	err := a.take(ctx, in.Run, subject, l, func(t *turn) error {
+	err := a.take(ctx, at, in.Run, subject, l, func(t *turn) error {
 		t.h.end = &in
 		sum, err := t.e.TakeEnd(ctx, t.run.Ref, in.Start.Elsewhere, &l.Carried)
 		var late *engine.LateError
@@ -198,6 +216,9 @@ func accountID(account string) string { return "reprise-account:" + account }
 func (a *Activities) closed(ctx context.Context, e *engine.Engine) (map[string]time.Time, error) {
 	out := map[string]time.Time{}
 	for _, account := range e.Accounts() {
+		if a.Client == nil {
+			break // nobody to ask
+		}
 		d, err := a.Client.DescribeWorkflowExecution(ctx, accountID(account), "")
 		if isNotFound(err) {
 			continue
@@ -217,7 +238,7 @@ func (a *Activities) closed(ctx context.Context, e *engine.Engine) (map[string]t
 func (a *Activities) close(ctx context.Context, sum *engine.Summary) error {
 	for account, until := range sum.Limits {
 		_, err := a.Client.SignalWithStartWorkflow(ctx, accountID(account), ClosedSignal, until,
-			client.StartWorkflowOptions{TaskQueue: activity.GetInfo(ctx).TaskQueue}, AccountWorkflow, until)
+			client.StartWorkflowOptions{TaskQueue: a.queue}, AccountWorkflow, until)
 		if err != nil {
 			return err
 		}

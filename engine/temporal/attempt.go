@@ -79,12 +79,18 @@ func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (*AttemptResu
 	defer stop()
 	work, done := a.guard(ctx, in.Run.Heartbeat)
 	defer done()
+	return a.attempt(ctx, work, now(ctx), in, said)
+}
+
+// attempt is Attempt with a context that ends with the work, beside one that ends with the
+// patience of the server.
+func (a *Activities) attempt(ctx, work context.Context, at moment, in AttemptInput, said *words) (*AttemptResult, error) {
 	c, err := a.place(work, in)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	e, err := a.trust.engineFor(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)), clock(activity.GetInfo(ctx).StartedTime))
+	e, err := a.trust.engineFor(filepath.Join(c.Dir, filepath.FromSlash(in.Run.Folder)), clock(at.started))
 	if err != nil {
 		return a.push(ctx, c, in, &engine.End{Result: agent.Result{Outcome: agent.NotStarted, Reason: err.Error()}})
 	}

@@ -297,8 +297,10 @@ type CommitOptions struct {
 // exist. The error is a *RejectedError if it is somewhere else.
 func (c *Checkout) Push(ctx context.Context, commit, ref, was string) error {
 	_, err := c.git(ctx, "push", "-q", "--force-with-lease="+ref+":"+was, c.mirror.Remote, commit+":"+ref)
-	if err != nil && (strings.Contains(err.Error(), "stale info") || strings.Contains(err.Error(), "[rejected]")) {
-		return &RejectedError{ref, err.Error()}
+	for _, said := range []string{"stale info", "[rejected]", "cannot lock ref"} {
+		if err != nil && strings.Contains(err.Error(), said) {
+			return &RejectedError{ref, err.Error()}
+		}
 	}
 	return err
 }

@@ -1,13 +1,16 @@
 package temporal_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"reprise"
+	"reprise/engine/temporal"
 )
 
 // handFlow stops for a person in the middle.
@@ -126,5 +129,26 @@ steps:
 	}
 	if n := s.attempts("leave", "a"); n != 2 {
 		t.Errorf("%d attempts", n)
+	}
+}
+
+// A history that has grown begins anew, and nothing is lost by that. (issue 19)
+func TestFleet_a_history_begins_anew(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": chaosFlow(6)})
+	s.three()
+	r := s.fleet("run", "flow.yaml", "--id", "long", "--landings", "2", "--json")
+	if sum := s.summary(r); r.code != 0 || sum.State != reprise.Complete || len(sum.Finished) != 6 {
+		t.Fatalf("%d %+v", r.code, sum)
+	}
+	out := s.must(exec.Command(os.Getenv("REPRISE_TEMPORAL"), "workflow", "list", "--output", "json", "--address", fmt.Sprintf("127.0.0.1:%d", shared.port),
+		"--query", fmt.Sprintf("WorkflowId = '%s:long' AND ExecutionStatus = 'ContinuedAsNew'", temporal.Identity(s.remote))))
+	if !strings.Contains(out, "executionDuration") && !strings.Contains(out, "workflowId") {
+		t.Errorf("the history never began anew: %s", out)
+	}
+	for step, n := range s.landed("long") {
+		if n != 1 {
+			t.Errorf("%s was accepted %d times", step, n)
+		}
 	}
 }

@@ -60,6 +60,7 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 		return err
 	}
 	repo := Identity(o.Remote)
+	a.queue = queue(repo, "")
 	var workers []worker.Worker
 	defer func() {
 		for _, w := range workers {
@@ -76,7 +77,7 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 		workers = append(workers, w)
 		return nil
 	}
-	err = begin(queue(repo, ""), worker.Options{MaxConcurrentActivityExecutionSize: o.Slots + 1}, func(w worker.Worker) {
+	err = begin(a.queue, worker.Options{MaxConcurrentActivityExecutionSize: o.Slots + 1}, func(w worker.Worker) {
 		Register(w)
 		w.RegisterActivityWithOptions(a.Decide, activity.RegisterOptions{Name: DecideActivity})
 		w.RegisterActivityWithOptions(a.Land, activity.RegisterOptions{Name: LandActivity})

@@ -163,6 +163,7 @@ func (f *follows) add(a *app, cmd *cobra.Command) {
 	flags.BoolVar(&f.detach, "detach", false, "return as soon as the run is on the server")
 	flags.StringVar(&f.Choice.Until, "until", "", "stop once this step is closed")
 	flags.IntVar(&f.Parallel, "parallel", 0, "steps at the same time (default: what the settings say)")
+	flags.IntVar(&f.Landings, "landings", temporal.DefaultLandings, "after how many landed attempts the history on the server begins anew")
 	flags.DurationVar(&f.Heartbeat, "heartbeat", temporal.DefaultHeartbeat, "how long a worker may be silent before it counts as lost")
 }
 
@@ -397,7 +398,7 @@ func (a *app) status() *cobra.Command {
 
 // seen prints one run.
 func (a *app) seen(r temporal.Seen) {
-	fmt.Fprintf(a.out, "%s  %s  %d accepted  branch %s\n", plain(r.ID), r.State, r.Accepted, r.Branch)
+	fmt.Fprintf(a.out, "%s  %s  branch %s\n", plain(r.ID), r.State, r.Branch)
 	if r.Problem != "" {
 		fmt.Fprintf(a.out, "  ! %s\n", plain(r.Problem))
 	}

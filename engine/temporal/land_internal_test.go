@@ -1,0 +1,215 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"reprise"
+)
+
+// bench is a run on a remote, and workers without a server.
+type bench struct {
+	*testing.T
+	remote, dir string
+	run         Run
+	turns       int
+}
+
+func newBench(t *testing.T, flow string) *bench {
+	t.Helper()
+	b := &bench{T: t, dir: t.TempDir()}
+	b.remote = filepath.Join(b.dir, "remote.git")
+	clone := filepath.Join(b.dir, "clone")
+	b.git(b.dir, "init", "-q", "--bare", "-b", "main", b.remote)
+	b.git(b.dir, "init", "-q", "-b", "main", clone)
+	if err := os.WriteFile(filepath.Join(clone, "flow.yaml"), []byte(flow), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	b.git(clone, "add", "-A")
+	b.git(clone, "commit", "-q", "-m", "base")
+	b.git(clone, "remote", "add", "origin", b.remote)
+	b.git(clone, "push", "-q", "origin", "main")
+	f := &Fleet{Clone: clone, Remote: b.remote}
+	ref, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.run = Run{Repo: Identity(b.remote), Ref: ref, Heartbeat: time.Minute}
+	return b
+}
+
+func (b *bench) git(dir string, args ...string) string {
+	b.Helper()
+	out, err := git(context.Background(), dir, nil, args...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
+}
+
+func (b *bench) worker(name string) *Activities {
+	return &Activities{Mirror: &Mirror{Remote: b.remote, Dir: filepath.Join(b.dir, name)}, Name: name, trust: trusted{all: true}}
+}
+
+// next is the next turn, at a time that the server tells.
+func (b *bench) next() moment {
+	b.turns++
+	return moment{string(rune('a' + b.turns)), time.Now()}
+}
+
+// attempted decides and carries out the one attempt that comes next.
+func (b *bench) attempted(a *Activities) LandInput {
+	b.Helper()
+	d, err := a.decide(b.Context(), b.next(), DecideInput{Run: b.run})
+	if err != nil || len(d.Starts) != 1 {
+		b.Fatalf("%+v, %v", d, err)
+	}
+	b.run.Taken = true
+	r, err := a.attempt(b.Context(), b.Context(), b.next(), AttemptInput{Run: b.run, Start: d.Starts[0]}, &words{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return LandInput{Run: b.run, Start: d.Starts[0], Result: *r}
+}
+
+const oneStep = "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo $REPRISE_ATTEMPT > a.txt'], outputs: [a.txt], on_crash: rerun}\n"
+
+// Two workers land the same attempt at once: the branch takes one of them, and whoever
+// tries again finds that the attempt is closed. A turn whose answer was lost gives that
+// answer again. (issue 19)
+func TestTwo_landings_at_once(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	one, two := b.worker("one"), b.worker("two")
+	in := b.attempted(one)
+	type came struct {
+		l   *Landing
+		err error
+	}
+	ends := make(chan came, 2)
+	first := b.next()
+	for a, at := range map[*Activities]moment{one: first, two: b.next()} {
+		go func() {
+			l, err := a.land(t.Context(), at, in)
+			ends <- came{l, err}
+		}()
+	}
+	accepted := 0
+	for range 2 {
+		c := <-ends
+		rejected := new(RejectedError)
+		switch {
+		case c.err == nil && c.l.Accepted != nil:
+			accepted++
+		case c.err == nil && c.l.Late, errors.As(c.err, &rejected):
+		default:
+			t.Errorf("%+v, %v", c.l, c.err)
+		}
+	}
+	if accepted != 1 {
+		t.Errorf("%d landings were accepted", accepted)
+	}
+	if l, err := two.land(t.Context(), b.next(), in); err != nil || !l.Late {
+		t.Errorf("a third landing: %+v, %v", l, err)
+	}
+}
+
+// A turn that is taken again because its answer was lost changes nothing and gives the same
+// answer. (issue 19)
+func TestA_turn_is_taken_once(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	a := b.worker("one")
+	at := b.next()
+	var starts []Start
+	for range 3 {
+		d, err := b.worker("two").decide(t.Context(), at, DecideInput{Run: b.run})
+		if err != nil || len(d.Starts) != 1 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		starts = append(starts, d.Starts[0])
+	}
+	if starts[0] != starts[1] || starts[1] != starts[2] || starts[0].Number != 1 {
+		t.Errorf("%+v", starts)
+	}
+	b.run.Taken = true
+	r, err := a.attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: starts[0]}, &words{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at = b.next()
+	for range 2 {
+		if l, err := a.land(t.Context(), at, LandInput{Run: b.run, Start: starts[0], Result: *r}); err != nil || l.Late || l.Accepted == nil {
+			t.Errorf("%+v, %v", l, err)
+		}
+	}
+}
+
+// The attempt of a machine that was thought dead pushes after another one began: it is
+// late, what it pushed stays, and the branch has the work of the other one. (issue 19)
+func TestA_late_attempt_does_not_land(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	a := b.worker("one")
+	d, err := a.decide(t.Context(), b.next(), DecideInput{Run: b.run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.run.Taken = true
+	late := d.Starts[0]
+	if l, err := a.land(t.Context(), b.next(), LandInput{Run: b.run, Start: late, Lost: "its worker was lost"}); err != nil || l.Accepted != nil || l.Late {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	// It lives, and finds that it does not count before it even starts.
+	r, err := b.worker("two").attempt(t.Context(), t.Context(), b.next(), AttemptInput{Run: b.run, Start: late}, &words{})
+	if err != nil || r.Outcome != "late" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	in := b.attempted(a)
+	if in.Start.Number != 2 {
+		t.Fatalf("%+v", in.Start)
+	}
+	if l, err := a.land(t.Context(), b.next(), LandInput{Run: b.run, Start: late, Result: AttemptResult{Commit: in.Result.Commit}}); err != nil || !l.Late {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if l, err := a.land(t.Context(), b.next(), in); err != nil || l.Accepted == nil {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if got := b.git(b.remote, "show", Branch("r")+":a.txt"); got != "2" {
+		t.Errorf("the branch has the work of attempt %q", got)
+	}
+}
+
+func TestIdentity_is_that_of_the_repository(t *testing.T) {
+	t.Parallel()
+	for _, remote := range []string{
+		"https://example.org/team/shop.git", "https://me:secret@Example.org/team/shop", "git@example.org:team/shop.git", "ssh://git@example.org/team/shop.git/",
+	} {
+		if got := Identity(remote); got != "example.org/team/shop" {
+			t.Errorf("%s: %s", remote, got)
+		}
+	}
+	if a, b := Identity("/srv/one/shop.git"), Identity("/srv/two/shop.git"); a == b || Identity("file:///srv/one/shop.git") != a {
+		t.Errorf("%s, %s", a, b)
+	}
+}
+
+func TestRefs_of_different_names_differ(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, name := range []string{"a", "a.b", "a/b", "a b", "a_b", "..", "a.lock", "ä", ""} {
+		ref := AttemptRef("r", name, 1)
+		if other, taken := seen[ref]; taken {
+			t.Errorf("%q and %q are both %s", name, other, ref)
+		}
+		seen[ref] = name
+		if out, err := exec.Command("git", "check-ref-format", ref).CombinedOutput(); err != nil {
+			t.Errorf("%q: %s is no ref: %v %s", name, ref, err, out)
+		}
+	}
+}
