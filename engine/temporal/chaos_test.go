@@ -43,11 +43,11 @@ func number(name string, otherwise int) int {
 // Workers are killed, frozen for longer than the heartbeat and cut off from the remote,
 // and the server is killed and restarted, while runs are at work. Every run ends, each step
 // is accepted once and in order, what was accepted is what that attempt made, and nothing
-// that was pushed is lost. REPRISE_FLEET_FAULTS and REPRISE_FLEET_RUNS say how many.
+// that was pushed is lost. REPRISE_FLEET_FAULTS, REPRISE_FLEET_RUNS and
+// REPRISE_FLEET_STEPS say how many.
 // (issue 19)
 func TestFleet_chaos(t *testing.T) {
-	faults, runs := number("REPRISE_FLEET_FAULTS", 6), number("REPRISE_FLEET_RUNS", 2)
-	const steps = 6
+	faults, runs, steps := number("REPRISE_FLEET_FAULTS", 6), number("REPRISE_FLEET_RUNS", 2), number("REPRISE_FLEET_STEPS", 6)
 	s := newSite(t, map[string]string{
 		"flow.yaml":    chaosFlow(steps),
 		"reprise.yaml": "env: [FLEET_LOG]\nbackoff: 1s\nattempts: 90\ncutoffs: 90\n",
@@ -81,7 +81,7 @@ func TestFleet_chaos(t *testing.T) {
 	go func() { over.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(8 * time.Minute):
+	case <-time.After(15 * time.Minute):
 		t.Fatalf("not every run ended: %s", s.fleet("status").out)
 	}
 	t.Logf("faults: %v", c.counts)

@@ -97,7 +97,11 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 		// Each command is completed with the folder of the project that it is about.
 		a.around, a.site, flags.apart = "", site{}, true
 	}
-	return a.showStatus(found, flags)
+	if err := a.showStatus(found, flags); err != nil || apart || a.json {
+		return err
+	}
+	a.showFleet(ctx, found.Root)
+	return nil
 }
 
 // together judges the projects in some folders, each by itself. apart tells that there are
