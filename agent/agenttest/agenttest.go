@@ -47,18 +47,18 @@ func New(t testing.TB, name, version, program, script string) *Rig {
 // find gives the pinned program of the module that is tested.
 func find(t testing.TB, name, version, program string) string {
 	t.Helper()
-	root, err := os.Getwd()
+	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-			break
+	root := ""
+	for last := ""; dir != last; last, dir = dir, filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			root = dir // the outermost: the fleet is a module within
 		}
-		if root == filepath.Dir(root) {
-			t.Fatal("no go.mod above the test")
-		}
-		root = filepath.Dir(root)
+	}
+	if root == "" {
+		t.Fatal("no go.mod above the test")
 	}
 	for _, at := range []string{program, "node_modules/.bin/" + program} {
 		full := filepath.Join(root, "bin/agents", name+"-"+version, at)
