@@ -78,7 +78,7 @@ func (l *list) under(v ledger.Value, keys []string, prefix string) (found bool) 
 }
 
 // foreign reports whether what stands at the last of some keys is another program's: not a
-// list where one belongs, or one of nothing that could be a task.
+// list where one belongs, or one of names alone.
 func (l *list) foreign(v ledger.Value, keys []string) bool {
 	switch {
 	case !l.family.Shared || len(keys) > 1 || len(keys) == 1 && keys[0] != "":
@@ -87,7 +87,7 @@ func (l *list) foreign(v ledger.Value, keys []string) bool {
 		return len(keys) == 1
 	}
 	entries := v.Entries(0)
-	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e ledger.Entry) bool { return e.Is(doc.Map) })
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e ledger.Entry) bool { return !e.Is(doc.String) })
 }
 
 // holds reports whether a value is a list of which an entry has a status.
