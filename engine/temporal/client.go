@@ -21,6 +21,7 @@ import (
 	"reprise/convention"
 	"reprise/engine"
 	"reprise/internal/durable"
+	"reprise/journal"
 	"reprise/project"
 	"reprise/report"
 )
@@ -163,7 +164,15 @@ func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) error {
 	if err != nil {
 		return err
 	}
-	return in.Push(ctx, commit, branch, "")
+	if err := in.Push(ctx, commit, branch, ""); err != nil {
+		return err
+	}
+	// The branch is the run now: the copy here is not worked on as well.
+	j, err := journal.Open(store, convention.Find(ref.Layout), ref)
+	if err != nil {
+		return err
+	}
+	return j.Note(reprise.Event{Kind: reprise.RunStopped, At: time.Now(), Actor: "reprise-fleet", Outcome: "handed over", Text: "the fleet works on it, on the branch " + Branch(ref.ID)})
 }
 
 // Find finds a run by its name: on the remote if the fleet has it, else in the clone.

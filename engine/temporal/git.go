@@ -36,10 +36,11 @@ func (e *RejectedError) Error() string {
 // git runs git in a folder and returns what it prints. It never asks for a password, runs
 // no hooks and reads no editor.
 func git(ctx context.Context, dir string, in []byte, args ...string) (string, error) {
-	index := ""
-	if args[0] == "--index" {
-		index, args = args[1], args[2:]
-	}
+	return gitWith(ctx, dir, "", in, args...)
+}
+
+// gitWith is git with an index of its own, "" for that of the folder.
+func gitWith(ctx context.Context, dir, index string, in []byte, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.hooksPath=" + os.DevNull, "-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(),
@@ -195,10 +196,7 @@ func (c *Checkout) git(ctx context.Context, args ...string) (string, error) {
 }
 
 func (c *Checkout) feed(ctx context.Context, in []byte, args ...string) (string, error) {
-	if c.index != "" {
-		return git(ctx, c.Dir, in, append([]string{"--index", c.index}, args...)...)
-	}
-	return git(ctx, c.Dir, in, args...)
+	return gitWith(ctx, c.Dir, c.index, in, args...)
 }
 
 // Bring merges a commit into the files, and leaves it to the caller to commit that. It

@@ -30,6 +30,13 @@ func TestFleet_carries_on_what_was_begun_on_one_machine(t *testing.T) {
 	if r := s.program(plain, "run", "flow.yaml", "--id", "hand", "--trust", "--mode", "autopilot", "--until", "a", "-C", s.clone); r.code != 0 {
 		t.Fatal(r)
 	}
+	if r := s.fleet("resume", "hand", "--detach", "--heartbeat", "5s"); r.code != 0 {
+		t.Fatal(r)
+	}
+	// The copy here is not worked on as well.
+	if r := s.program(plain, "resume", "hand", "--mode", "autopilot", "-C", s.clone); r.code == 0 || s.attempts("hand", "b") > 0 {
+		t.Errorf("resumed in the clone: %+v", r)
+	}
 	s.three()
 	r := s.fleet("resume", "hand", "--json", "--heartbeat", "5s")
 	if sum := s.summary(r); r.code != 0 || sum.State != reprise.Complete || len(sum.Finished) != 2 {

@@ -18,6 +18,7 @@ type bench struct {
 	remote, dir string
 	run         Run
 	turns       int
+	ahead       time.Duration // of the workers' clock
 }
 
 func newBench(t *testing.T, flow string) *bench {
@@ -59,7 +60,7 @@ func (b *bench) worker(name string) *Activities {
 // next is the next turn, at a time that the server tells.
 func (b *bench) next() moment {
 	b.turns++
-	return moment{string(rune('a' + b.turns)), time.Now()}
+	return moment{string(rune('a' + b.turns)), time.Now().Add(-b.ahead)}
 }
 
 // attempted decides and carries out the one attempt that comes next.
@@ -182,6 +183,27 @@ func TestA_late_attempt_does_not_land(t *testing.T) {
 	}
 	if got := b.git(b.remote, "show", Branch("r")+":a.txt"); got != "2" {
 		t.Errorf("the branch has the work of attempt %q", got)
+	}
+}
+
+// The clock of a worker is an hour behind the server's: what it records and waits for
+// goes by the server's. (issue 19)
+func TestA_worker_whose_clock_is_wrong(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'test $REPRISE_ATTEMPT = 2'], backoff: 1m, on_crash: rerun}\n")
+	b.ahead = -time.Hour
+	a := b.worker("one")
+	in := b.attempted(a)
+	if l, err := a.land(t.Context(), b.next(), in); err != nil || l.Accepted != nil {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	at := b.next()
+	d, err := a.decide(t.Context(), at, DecideInput{Run: b.run})
+	if err != nil || len(d.Starts) != 0 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if left := d.Until.Sub(at.started); left < 0 || left > 2*time.Minute {
+		t.Errorf("it waits until %s, which is %s after %s", d.Until, left, at.started)
 	}
 }
 
