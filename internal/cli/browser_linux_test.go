@@ -102,7 +102,7 @@ steps:
     ask: {question: "Ship it?", options: ["yes", "no"]}
   - id: ship
     needs: [ask]
-    command: [sh, -c, "touch shipped"]
+    command: [sh, -c, "while ! test -e ship; do sleep 0.1; done; touch shipped"]
     outputs: [shipped]
 `
 
@@ -165,9 +165,11 @@ func TestBrowser_follows_a_run_that_is_killed_answered_and_resumed(t *testing.T)
 	b.Type(" ")
 	b.Eval("document.querySelector('#questions .reply button').focus()")
 	b.Type("<Enter>")
-	b.Wait("document.querySelector('#job')?.innerText.includes('The answer is kept.')")
+	b.Wait("document.querySelector('#answered')?.innerText.includes('The answer is kept.')")
 	b.Eval("document.querySelector('#resume').open = true")
 	b.Eval("document.querySelector('#resume button').click()")
+	b.Wait("document.querySelector('#verdict .state-running') && !document.querySelector('#resume')")
+	gittest.Write(t, dir, "ship", "")
 	b.Wait("document.querySelector('#verdict .state-complete')")
 	sound(t, b, s.host)
 	if _, err := os.Stat(filepath.Join(dir, "shipped")); err != nil {

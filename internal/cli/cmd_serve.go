@@ -85,13 +85,31 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 		return err
 	}
 	defer l.Close()
-	server := web.New(web.Options{Dirs: dirs, Run: a.within, Actions: flags.actions, Now: a.now, State: durable.StateDir, Printed: a.printedPart})
+	server := web.New(web.Options{Dirs: dirs, Run: a.within, Work: a.apart, Actions: flags.actions, Now: a.now, State: durable.StateDir, Printed: a.printedPart})
 	fmt.Fprintln(a.out, server.Address(l))
 	if _, is := a.terminal(a.out); is && !flags.quiet {
 		fmt.Fprintln(a.err, "Ctrl-C stops it.")
 		browse(server.Ticket(l), dirs)
 	}
 	return server.Serve(ctx, l)
+}
+
+// apart runs a command of ours in a process of its own, so that whoever looks sees that
+// somebody is at work. The end of the context interrupts it, and it ends in good order.
+func (a *app) apart(ctx context.Context, dir string, words ...string) (out, told string, code int) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err.Error(), exitUnexpected
+	}
+	cmd := exec.CommandContext(ctx, self, append([]string{words[0], "-C", dir}, words[1:]...)...)
+	proc.Group(cmd) // Ctrl-C reaches it through us alone
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var said, beside bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &beside
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		return "", err.Error(), exitUnexpected
+	}
+	return said.String(), beside.String(), cmd.ProcessState.ExitCode()
 }
 
 // printedPart reads a part of what the agent of an attempt printed: whole lines up to a

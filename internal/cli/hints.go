@@ -57,7 +57,11 @@ func (a *app) stands(root string) {
 // again is the command as it was called, with flags added: what a refusal names where
 // only a flag was missing.
 func (a *app) again(flags ...string) string {
-	return commandWords(slices.Concat([]string{"reprise"}, a.args, flags))
+	at := slices.Index(a.args, "--") // what stands behind it is taken for names
+	if at < 0 {
+		at = len(a.args)
+	}
+	return commandWords(slices.Concat([]string{"reprise"}, a.args[:at], flags, a.args[at:]))
 }
 
 // command is a call of ours for a run of this project.

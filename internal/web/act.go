@@ -12,7 +12,7 @@ import (
 	"reprise/report"
 )
 
-// job is a resumption that was started from a page.
+// job is something that was done from a page.
 type job struct {
 	Began  time.Time
 	Ended  time.Time // zero while it lasts
@@ -45,13 +45,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	text := cmp.Or(strings.TrimSpace(r.PostForm.Get("text")), r.PostForm.Get("option"))
+	text := cmp.Or(r.PostForm.Get("option"), strings.TrimSpace(r.PostForm.Get("text")))
 	_, err := ask[report.Answers](r.Context(), s, t.Dir, []string{"answer", "--if=" + digest, "--question=" + r.PostForm.Get("question"), "--text=" + text}, t.Run)
 	ended := &job{Began: s.Now(), Ended: s.Now(), Says: "The answer is kept."}
 	if err != nil {
 		ended.Says, ended.Failed = told(err), true
 	}
-	s.note(t, ended)
+	s.note(s.answers, t, ended)
 	http.Redirect(w, r, t.link("/run"), http.StatusSeeOther)
 }
 
@@ -73,10 +73,10 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	ctx := r.Context().Value(lifetime{}).(context.Context)
 	s.working.Go(func() {
-		out, said, code := s.Run(ctx, t.Dir, "resume", "--json", "--if="+digest, "--option="+r.PostForm.Get("option"), "--", t.Run)
+		out, said, code := s.Work(ctx, t.Dir, "resume", "--json", "--if="+digest, "--option="+r.PostForm.Get("option"), "--", t.Run)
 		ended := &job{Began: began.Began, Ended: s.Now()}
 		ended.Says, ended.Failed = outcome(out, said, code)
-		s.note(t, ended)
+		s.note(s.jobs, t, ended)
 	})
 	http.Redirect(w, r, t.link("/run"), http.StatusSeeOther)
 }
@@ -106,15 +106,16 @@ func told(err error) string {
 	return err.Error()
 }
 
-func (s *Server) note(t target, j *job) {
+func (s *Server) note(of map[target]*job, t target, j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.jobs[t] = j
+	of[t] = j
 }
 
-// jobOf is what was last done to a run from a page, nil if nothing was.
-func (s *Server) jobOf(t target) *job {
+// jobsOf are what was last done to a run from a page: a resumption and an answer, nil for
+// none.
+func (s *Server) jobsOf(t target) (resumed, answered *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.jobs[t]
+	return s.jobs[t], s.answers[t]
 }

@@ -23,7 +23,8 @@ type runPage struct {
 	Log       report.Log
 	NoLog     error  // why there is none
 	Timeline  *chart // nil where nothing is on record
-	Job       *job   // what was last done from a page
+	Job       *job   // the last resumption from a page
+	Answered  *job   // the last answer from a page
 	Actions   bool
 	Alone     bool // it is a file of its own
 }
@@ -58,7 +59,8 @@ func (s *Server) run(r *http.Request) (frame, error) {
 
 // look asks check and log about a run.
 func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
-	p := &runPage{target: t, Job: s.jobOf(t), Actions: s.Actions}
+	p := &runPage{target: t, Actions: s.Actions}
+	p.Job, p.Answered = s.jobsOf(t)
 	logged := make(chan struct{})
 	go func() {
 		defer close(logged)
@@ -81,6 +83,11 @@ func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 	p.Graph = graphOf(p.Steps)
 	slices.Reverse(p.Log.Entries)
 	return p, nil
+}
+
+// Ways are the ways to continue that a page can take: an answer has a form of its own.
+func (p *runPage) Ways() []reprise.Option {
+	return slices.DeleteFunc(slices.Clone(p.Check.Options), func(o reprise.Option) bool { return o.Key == reprise.OptionAnswer })
 }
 
 // Link is the address of another page about the run.

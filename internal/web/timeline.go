@@ -30,6 +30,7 @@ type chart struct {
 	Ticks                        []tick
 	Pauses                       []pause
 	Legend                       []legend
+	Linked                       bool // it leads elsewhere
 }
 
 type chartRow struct {
@@ -52,6 +53,9 @@ type tick struct {
 	X    int
 	Text string
 }
+
+// letter is how wide a letter on the axis is at most.
+const letter = 7
 
 // pause is a time that is drawn short.
 type pause struct {
@@ -109,12 +113,16 @@ func chartOf(t reprise.Timeline) *chart {
 
 // link leads from each attempt to what its agent printed, and to what it changed.
 func (c *chart) link(t target) {
+	c.Linked = true
 	for i := range c.Bars {
 		if b := &c.Bars[i]; b.Attempt > 0 {
 			b.Output, b.Changes = t.attempt("/output", b.Step, b.Attempt), t.attempt("/changes", b.Step, b.Attempt)
 		}
 	}
 }
+
+// Beside is where the mark of a bar stands that is too narrow for it.
+func (b bar) Beside() int { return b.X + b.Width + 2 }
 
 func barOf(step string, s reprise.TimelineSpan, scale []stretch, y int) bar {
 	look := spanLooks[s.Kind]
@@ -205,25 +213,36 @@ func at(scale []stretch, t time.Time) int {
 	return scale[len(scale)-1].x2
 }
 
-// axis marks when each stretch of work began, as far as there is room, and the pauses.
+// axis marks a moment in each stretch of work, the first that there is room for, and the
+// pauses.
 func (c *chart) axis(scale []stretch) {
 	free, day := 0, ""
 	for _, s := range scale {
 		if s.short {
-			c.Pauses = append(c.Pauses, pause{s.x1 + pauseWide/2, took(s.to.Sub(s.from))})
-			free = max(free, s.x2)
+			words := took(s.to.Sub(s.from))
+			at := s.x1 + pauseWide/2
+			if at-letter*len(words)/2 < free {
+				words = ""
+			}
+			c.Pauses = append(c.Pauses, pause{at, words})
+			free = max(free, s.x2, at+letter*len(words)/2+letter)
 			continue
 		}
-		if s.x1 < free {
+		x := max(s.x1, free)
+		if x > s.x1 && x >= s.x2 {
 			continue
 		}
-		text, today := s.from.UTC().Format("15:04:05"), s.from.UTC().Format("Jan 2 ")
+		when := s.from
+		if s.x2 > s.x1 {
+			when = when.Add(time.Duration(float64(s.to.Sub(s.from)) * float64(x-s.x1) / float64(s.x2-s.x1)))
+		}
+		text, today := when.UTC().Format("15:04:05"), when.UTC().Format("Jan 2 ")
 		if today != day {
 			text, day = today+text, today
 		}
-		if wide := 7 * len(text); s.x1+wide < chartWide {
-			c.Ticks = append(c.Ticks, tick{s.x1, text})
-			free = s.x1 + wide + 8
+		if wide := letter * len(text); x+wide < chartWide {
+			c.Ticks = append(c.Ticks, tick{x, text})
+			free = x + wide + letter
 		}
 	}
 }

@@ -31,8 +31,9 @@ type Command func(ctx context.Context, dir string, args ...string) (out, told st
 
 // Options are what a server is made with.
 type Options struct {
-	Dirs    []string // the folders to look at, each as `reprise status` takes it
-	Run     Command
+	Dirs    []string         // the folders to look at, each as `reprise status` takes it
+	Run     Command          // looks, and takes answers
+	Work    Command          // resumes, in a process of its own
 	State   string           // the name of the folder in a project that holds what reprise recorded
 	Printed Printed          // reads what agents printed
 	Actions bool             // answers and resumptions are taken
@@ -46,7 +47,8 @@ type Server struct {
 
 	mu      sync.Mutex
 	tickets map[string]time.Time // tokens that open one browser once, and until when
-	jobs    map[target]*job      // what was last done from a page
+	jobs    map[target]*job      // the last resumption from a page
+	answers map[target]*job      // the last answer from a page
 
 	streams atomic.Int32   // pages that are followed
 	working sync.WaitGroup // resumptions that were started from a page
@@ -58,7 +60,7 @@ const ticketTime = 30 * time.Second
 
 // New makes a server with a token of its own.
 func New(o Options) *Server {
-	return &Server{Options: o, token: rand.Text(), tickets: map[string]time.Time{}, jobs: map[target]*job{}}
+	return &Server{Options: o, token: rand.Text(), tickets: map[string]time.Time{}, jobs: map[target]*job{}, answers: map[target]*job{}}
 }
 
 // AddressError is an address that cannot be listened on.

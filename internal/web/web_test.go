@@ -55,6 +55,9 @@ func play(t *testing.T, documents map[string]any, change ...func(*web.Options)) 
 	for _, f := range change {
 		f(&o)
 	}
+	if o.Work == nil {
+		o.Work = o.Run
+	}
 	server := web.New(o)
 	s.Server = httptest.NewUnstartedServer(nil)
 	s.Config.Handler = server.Handler(s.Listener.Addr().String())

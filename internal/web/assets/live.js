@@ -2,13 +2,14 @@
 // put in place, so that the focus, the scroll position and opened parts stay.
 const silence = 10000; // the server is heard every three seconds
 const label = document.getElementById("live");
-let source, heard, timer;
+let source, heard, opened;
 
 export function follow(prepare) {
   const open = () => {
     source?.close();
     source = new EventSource(location.href);
-    heard = Date.now();
+    opened = Date.now();
+    heard ??= opened;
     source.addEventListener("beat", alive);
     source.addEventListener("page", (event) => {
       alive();
@@ -24,8 +25,8 @@ export function follow(prepare) {
     if (document.hidden) source.close();
     else open();
   });
-  timer = setInterval(() => {
-    if (document.hidden || Date.now() - heard < silence) return;
+  setInterval(() => {
+    if (document.hidden || Date.now() - Math.max(heard, opened) < silence) return;
     lost();
     open();
   }, 2000);
@@ -40,8 +41,8 @@ function alive() {
 }
 
 function lost() {
-  const at = new Date(heard).toTimeString().slice(0, 8);
-  show("off", `not live since ${at}`);
+  const at = new Date(heard).toISOString().slice(11, 19);
+  show("off", `not live since ${at} UTC`);
 }
 
 function show(state, text) {
