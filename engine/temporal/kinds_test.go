@@ -34,12 +34,18 @@ steps:
 	if r := s.fleet("run", "flow.yaml", "--id", "own", "--detach", "--heartbeat", "5s"); r.code != 0 {
 		t.Fatal(r)
 	}
+	if r := s.fleet("stop", "nothing"); r.code != 2 {
+		t.Errorf("stopping what is not there: %+v", r)
+	}
 	s.until("it asks", func() bool { return strings.Contains(s.fleet("status").out, "? q: Ship it?") })
 	if r := s.fleet("answer", "own", "--text", "perhaps"); r.code == 0 {
 		t.Error("an answer that is not offered was taken")
 	}
 	if r := s.fleet("answer", "own", "--question", "x", "--text", "go on"); r.code != 2 {
 		t.Errorf("an answer to nothing: %+v", r)
+	}
+	if r := s.fleet("answer", "own", "--json"); r.code != 12 || !strings.Contains(r.out, `"open":[{"id":"q"`) {
+		t.Errorf("the list of what is asked: %+v", r)
 	}
 	if r := s.fleet("answer", "own", "--question", "q", "--text", "go on"); r.code != 0 {
 		t.Fatal(r)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/settings"
 )
 
 // bench is a run on a remote, and workers without a server.
@@ -233,5 +234,42 @@ func TestRefs_of_different_names_differ(t *testing.T) {
 		if out, err := exec.Command("git", "check-ref-format", ref).CombinedOutput(); err != nil {
 			t.Errorf("%q: %s is no ref: %v %s", name, ref, err, out)
 		}
+	}
+}
+
+// A worker starts what its owner trusts in the clone it was started in, at that place and
+// with that content, and nothing else unless it is told to. (issue 19)
+func TestA_worker_trusts_what_its_owner_does(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	clone, checkout := t.TempDir(), t.TempDir()
+	text := []byte("agents: {any: {command: [make-it]}}\nroles: {default: any}\n")
+	for _, dir := range []string{clone, checkout} {
+		if err := os.WriteFile(filepath.Join(dir, settings.FileName), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	untrusted := new(untrustedError)
+	if _, _, err := (trusted{clone: clone}).settings(checkout); !errors.As(err, &untrusted) {
+		t.Errorf("before: %v", err)
+	}
+	trust, err := settings.OpenTrust(settings.TrustFile(os.Getenv))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := trust.Trust(filepath.Join(clone, settings.FileName), reprise.HashOf(text), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if set, _, err := (trusted{clone: clone}).settings(checkout); err != nil || set.Roles["default"] != "any" {
+		t.Errorf("trusted: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(checkout, settings.FileName), append(text, '#', '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := (trusted{clone: clone}).settings(checkout); !errors.As(err, &untrusted) {
+		t.Errorf("another content: %v", err)
+	}
+	if _, _, err := (trusted{all: true}).settings(checkout); err != nil {
+		t.Errorf("told to: %v", err)
 	}
 }

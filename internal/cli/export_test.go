@@ -5,9 +5,6 @@ import "time"
 // Width is exported for tests.
 var Width = width
 
-// Plain is exported for tests.
-var Plain = plain
-
 // Quoted and WrapExact are for tests.
 func Quoted(s string) string { return quoted(s) }
 

@@ -56,3 +56,6 @@ func (a *app) showFleet(ctx context.Context, root string) {
 		p.line("  %s", plain(strings.TrimRight(line, "\n")))
 	}
 }
+
+// Plain makes text from a file fit for a terminal.
+func Plain(text string) string { return plain(text) }

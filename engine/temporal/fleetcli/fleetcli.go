@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -79,21 +80,16 @@ func (a *app) failed(err error) int {
 		_ = json.NewEncoder(a.err).Encode(report.Error{Schema: report.ErrorSchema, Message: err.Error(), Hint: hint, Exit: code})
 		return code
 	}
-	fmt.Fprintf(a.err, "reprise-fleet: %s\n", plain(err.Error()))
+	for i, line := range strings.Split(err.Error(), "\n") { // a fault in a file is shown with its line
+		if i == 0 {
+			line = "reprise-fleet: " + line
+		}
+		fmt.Fprintln(a.err, cli.Plain(line))
+	}
 	if hint != "" {
-		fmt.Fprintf(a.err, "  %s\n", plain(hint))
+		fmt.Fprintf(a.err, "  %s\n", cli.Plain(hint))
 	}
 	return code
-}
-
-// plain makes a text fit for a terminal.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, text)
 }
 
 // open connects to the server and finds the clone.
@@ -138,7 +134,7 @@ func (a *app) worker() *cobra.Command {
 				}
 				o.Dir = filepath.Join(cache, "reprise-fleet", strings.ReplaceAll(temporal.Identity(f.Remote), "/", "_"))
 			}
-			o.Tell = func(format string, args ...any) { fmt.Fprintln(a.err, plain(fmt.Sprintf(format, args...))) }
+			o.Tell = func(format string, args ...any) { fmt.Fprintln(a.err, cli.Plain(fmt.Sprintf(format, args...))) }
 			return temporal.Work(cmd.Context(), f.Client, o)
 		},
 	}
@@ -232,7 +228,7 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 		return err
 	}
 	if !a.json {
-		fmt.Fprintf(a.out, "%s is on the fleet, branch %s\n", plain(f.Ref.ID), temporal.Branch(f.Ref.ID))
+		fmt.Fprintf(a.out, "%s is on the fleet, branch %s\n", cli.Plain(f.Ref.ID), temporal.Branch(f.Ref.ID))
 	}
 	if f.detach {
 		return nil
@@ -256,14 +252,14 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 		return json.NewEncoder(a.out).Encode(sum)
 	}
 	for _, s := range sum.Finished {
-		fmt.Fprintf(a.out, "  ✓ %s\n", plain(s.ID))
+		fmt.Fprintf(a.out, "  ✓ %s\n", cli.Plain(s.ID))
 	}
 	for _, s := range sum.Parked {
-		fmt.Fprintf(a.out, "  ✗ %s\n", plain(s))
+		fmt.Fprintf(a.out, "  ✗ %s\n", cli.Plain(s))
 	}
-	fmt.Fprintf(a.out, "%s: %s\n", plain(sum.ID), sum.State)
+	fmt.Fprintf(a.out, "%s: %s\n", cli.Plain(sum.ID), sum.State)
 	for _, why := range sum.Reasons {
-		fmt.Fprintf(a.out, "  - %s\n", plain(why))
+		fmt.Fprintf(a.out, "  - %s\n", cli.Plain(why))
 	}
 	return nil
 }
@@ -274,7 +270,7 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <
 	say := func(key, format string, args ...any) {
 		if !said[key] {
 			said[key] = true
-			fmt.Fprintln(a.out, plain(fmt.Sprintf(format, args...)))
+			fmt.Fprintln(a.out, cli.Plain(fmt.Sprintf(format, args...)))
 		}
 	}
 	for {
@@ -291,60 +287,86 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <
 			say(fmt.Sprint("work ", w.Step, w.Number), "%s  attempt %d is at work", w.Step, w.Number)
 		}
 		for _, q := range s.Questions {
-			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s\n  reprise-fleet answer %s --question %s --text '…'", q.ID, q.Text, id, q.ID)
+			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s (reprise-fleet answer %s --question %s --text '…')", q.ID, q.Text, id, q.ID)
 		}
 	}
 }
 
+// answers are the flags of answer.
+type answers struct {
+	question, text string
+	option         int
+}
+
 func (a *app) answer() *cobra.Command {
-	var question, text string
-	var option int
+	var given answers
 	cmd := &cobra.Command{
 		Use: "answer RUN", Short: "Answer what a run of the fleet asks", Args: cobra.ExactArgs(1),
-		Long: "Answer what a run of the fleet asks. The answer is on the run's branch before this returns.",
+		Long: "Answer what a run of the fleet asks. The answer is on the run's branch before this returns.\n" +
+			"Without an answer it lists what is asked.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fleet, err := a.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer fleet.Client.Close()
-			s, err := fleet.State(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if question == "" && len(s.Questions) == 1 {
-				question = s.Questions[0].ID
-			}
-			for _, q := range s.Questions {
-				if q.ID == question && option > 0 && option <= len(q.Options) {
-					text = q.Options[option-1]
-				}
-			}
-			switch {
-			case len(s.Questions) == 0:
-				a.code = 3
-				fmt.Fprintln(a.out, "Nothing is asked.")
-				return nil
-			case text == "":
-				a.code = 12
-				for _, q := range s.Questions {
-					fmt.Fprintln(a.out, plain(fmt.Sprintf("%s: %s %q", q.ID, q.Text, q.Options)))
-				}
-				return nil
-			}
-			if err := fleet.Answer(cmd.Context(), args[0], question, text); err != nil {
-				return err
-			}
-			fmt.Fprintf(a.out, "Kept: %s.\n", plain(question))
-			return nil
+			return a.give(cmd.Context(), fleet, args[0], given)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&question, "question", "", "the id of the question (default: the only one)")
-	flags.StringVar(&text, "text", "", "the answer")
-	flags.IntVar(&option, "option", 0, "the number of an answer that is offered")
-	flags.BoolVar(&a.json, "json", false, "print errors as JSON")
+	flags.StringVar(&given.question, "question", "", "the id of the question (default: the only one)")
+	flags.StringVar(&given.text, "text", "", "the answer")
+	flags.IntVar(&given.option, "option", 0, "the number of an answer that is offered")
+	flags.BoolVar(&a.json, "json", false, "print JSON (schema/answer.v1.json)")
+	cmd.MarkFlagsMutuallyExclusive("text", "option")
 	return cmd
+}
+
+// give answers a question, or lists what is asked.
+func (a *app) give(ctx context.Context, fleet *temporal.Fleet, run string, given answers) error {
+	s, err := fleet.State(ctx, run)
+	if err != nil {
+		return err
+	}
+	doc := report.Answers{Schema: report.AnswerSchema, Root: fleet.Clone, ID: run, Answered: []string{}, Open: []report.Question{}}
+	if given.question == "" && len(s.Questions) == 1 {
+		given.question = s.Questions[0].ID
+	}
+	for _, q := range s.Questions {
+		if q.ID == given.question && given.option > 0 && given.option <= len(q.Options) {
+			given.text = q.Options[given.option-1]
+		}
+	}
+	if given.text != "" && len(s.Questions) > 0 {
+		if err := fleet.Answer(ctx, run, given.question, given.text); err != nil {
+			return err
+		}
+		doc.Answered = append(doc.Answered, given.question)
+	}
+	for _, q := range s.Questions {
+		if !slices.Contains(doc.Answered, q.ID) {
+			doc.Open = append(doc.Open, q.Question)
+		}
+	}
+	switch {
+	case len(s.Questions) == 0:
+		a.code = 3
+	case len(doc.Open) > 0:
+		a.code = 12
+	}
+	if a.json {
+		return json.NewEncoder(a.out).Encode(doc)
+	}
+	if len(s.Questions) == 0 {
+		fmt.Fprintln(a.out, "Nothing is asked.")
+	}
+	if len(doc.Answered) > 0 {
+		fmt.Fprintf(a.out, "Kept: %s.\n", cli.Plain(given.question))
+	}
+	for _, q := range doc.Open {
+		fmt.Fprintln(a.out, cli.Plain(fmt.Sprintf("%s: %s %q", q.ID, q.Text, q.Options)))
+	}
+	return nil
 }
 
 func (a *app) stop() *cobra.Command {
@@ -359,7 +381,7 @@ func (a *app) stop() *cobra.Command {
 			if err := fleet.Stop(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %s` continues it, or `reprise resume --adopt` on the branch %s.\n", plain(args[0]), temporal.Branch(args[0]))
+			fmt.Fprintf(a.out, "Stopped. `reprise-fleet resume %s` continues it, or `reprise resume --adopt` on the branch %s.\n", cli.Plain(args[0]), temporal.Branch(args[0]))
 			return nil
 		},
 	}
@@ -398,18 +420,18 @@ func (a *app) status() *cobra.Command {
 
 // seen prints one run.
 func (a *app) seen(r temporal.Seen) {
-	fmt.Fprintf(a.out, "%s  %s  branch %s\n", plain(r.ID), r.State, r.Branch)
+	fmt.Fprintf(a.out, "%s  %s  branch %s\n", cli.Plain(r.ID), r.State, r.Branch)
 	if r.Problem != "" {
-		fmt.Fprintf(a.out, "  ! %s\n", plain(r.Problem))
+		fmt.Fprintf(a.out, "  ! %s\n", cli.Plain(r.Problem))
 	}
 	for _, w := range r.AtWork {
 		who := "waits for a worker"
 		if w.Worker != "" {
 			who = "on " + w.Worker
 		}
-		fmt.Fprintf(a.out, "  %s  attempt %d  %s for %s  %s\n", plain(w.Step), w.Attempt, plain(who), time.Since(w.Since).Round(time.Second), plain(w.Line))
+		fmt.Fprintf(a.out, "  %s  attempt %d  %s for %s  %s\n", cli.Plain(w.Step), w.Attempt, cli.Plain(who), time.Since(w.Since).Round(time.Second), cli.Plain(w.Line))
 	}
 	for _, q := range r.Questions {
-		fmt.Fprintf(a.out, "  ? %s: %s\n", plain(q.ID), plain(q.Text))
+		fmt.Fprintf(a.out, "  ? %s: %s\n", cli.Plain(q.ID), cli.Plain(q.Text))
 	}
 }
