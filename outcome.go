@@ -11,7 +11,7 @@ const (
 	OutcomeOK         Outcome = iota // safe to resume, or all that was asked for is done
 	OutcomeFailed                    // steps failed for good
 	OutcomeNothing                   // there is nothing to resume
-	OutcomeCaution                   // it can be resumed; something is to be looked at first
+	OutcomeCaution                   // something is to be looked at first: it can be resumed, or is marked complete
 	OutcomeBlocked                   // something must be resolved first
 	OutcomeAsk                       // a person must say something first
 	OutcomeHeld                      // a living process works on it
@@ -26,7 +26,7 @@ func (d Decision) Outcome() Outcome {
 		return OutcomeUnreadable
 	case d.Action == Refuse && d.State == Running:
 		return OutcomeHeld
-	case d.Action == Finish:
+	case d.Action == Finish && d.Verdict != Caution:
 		return OutcomeNothing
 	case d.Verdict == BlockedVerdict:
 		return OutcomeBlocked

@@ -76,7 +76,7 @@ func keysOf(options []reprise.Option) []string {
 
 // resumeRun continues the run where it stands, unless that is unsafe.
 func (w *work) resumeRun(ctx context.Context, l look) (bool, error) {
-	if l.Decision.Action == reprise.Finish {
+	if l.Decision.Action == reprise.Finish && w.choice.From == "" {
 		if w.unsettled() {
 			return false, nil
 		}

@@ -171,7 +171,7 @@ func leaveWord(store *durable.Store, err error) error {
 // recordResumed records that the run is resumed, after everything in the way was looked
 // at. It takes a snapshot of the state and the tree before the first write.
 func (w *work) recordResumed(ctx context.Context, l look) error {
-	if l.Decision.Action == reprise.Finish {
+	if l.Decision.Action == reprise.Finish && w.choice.From == "" {
 		return nil
 	}
 	snap, err := w.hands.Keep(ctx, l.Run, "before resuming "+w.ref.ID, true)

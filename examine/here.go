@@ -9,8 +9,8 @@ import (
 
 // workNotHere finds finished steps whose work is not where the run continues. What our
 // own journal accepted is looked for: the commit that holds it, and in graphs the files
-// that an open step needs. Of a finished run only that counts of which nothing is left:
-// whoever built on it since has changed it.
+// that an open step needs, or that a finished run left. Of the commits of a finished run
+// only those count of which nothing is left: whoever built on it since has changed it.
 func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 	if !r.State.Open() && r.State != reprise.Complete {
 		return nil
@@ -26,10 +26,13 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 			continue
 		}
 		f := notInHistory(r, s, o)
-		if f == nil {
-			f = outputGone(r, s)
+		if f != nil && r.State == reprise.Complete && f.Severity != reprise.Blocking {
+			f = nil
 		}
-		if f == nil || r.State == reprise.Complete && f.Severity != reprise.Blocking {
+		if f == nil {
+			f = outputGone(r, s, o)
+		}
+		if f == nil {
 			continue
 		}
 		f.Code, f.Subject, f.Source = reprise.CodeWorkNotHere, s.ID, s.Source
@@ -56,11 +59,12 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 		}
 	}
 	for i := range out {
+		out[i].Hint += ", or " + doAgain(r, out, i)
+	}
+	for i := range out {
 		if r.State == reprise.Complete {
 			out[i].Severity = reprise.Warning
-			continue
 		}
-		out[i].Hint += ", or " + doAgain(r, out, i)
 	}
 	return out
 }
@@ -126,26 +130,48 @@ func bringHere(o *World, a *reprise.Acceptance) string {
 }
 
 // outputGone tells that a file which a step left is not there, where one that is open
-// needs the step. It blocks unless a step that was accepted after it may have taken it
-// away.
-func outputGone(r *reprise.Run, s *reprise.Step) *reprise.Finding {
-	if len(s.Accepted.Gone) == 0 {
-		return nil
+// needs the step, or the run is finished. It blocks unless a step that was accepted after
+// it may have taken it away.
+func outputGone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
+	gone, needs := s.Accepted.Gone, ""
+	if r.State == reprise.Complete {
+		gone = deleted(s, o)
+	} else {
+		open := slices.IndexFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && slices.Contains(t.Needs, s.ID) })
+		if open < 0 {
+			return nil
+		}
+		needs = fmt.Sprintf("; %s needs it", name(r.Steps[open].ID))
 	}
-	open := slices.IndexFunc(r.Steps, func(t reprise.Step) bool { return !t.Status.Closed() && slices.Contains(t.Needs, s.ID) })
-	if open < 0 {
+	if len(gone) == 0 {
 		return nil
 	}
 	f := &reprise.Finding{
 		Severity: reprise.Blocking,
-		Message:  fmt.Sprintf("%s is done and left %s, which %s no longer there; %s needs it", name(s.ID), list(s.Accepted.Gone), isAre(len(s.Accepted.Gone)), name(r.Steps[open].ID)),
+		Message:  fmt.Sprintf("%s is done and left %s, which %s no longer there%s", name(s.ID), list(gone), isAre(len(gone)), needs),
 		Hint:     "bring it back",
 	}
-	if slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) }) {
+	later := slices.ContainsFunc(r.Steps, func(t reprise.Step) bool { return t.Accepted != nil && t.Accepted.At.After(s.Accepted.At) })
+	if later && !(r.State == reprise.Complete && s.Accepted.Commit != "") {
 		f.Severity = reprise.Warning
 		f.Message += "; a later step may have taken it away"
 	}
 	return f
+}
+
+// deleted are the files that a step of a finished run left and that were deleted since.
+// Where its work is committed, a deletion that is committed too is somebody's work.
+func deleted(s *reprise.Step, o *World) []string {
+	if s.Accepted.Commit == "" || o.Git == nil {
+		return s.Accepted.Gone
+	}
+	var out []string
+	for _, name := range s.Accepted.Gone {
+		if slices.ContainsFunc(o.Git.Changed, func(c reprise.Change) bool { return c.Path == name }) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // doAgain tells how the step of a finding is done again: what else blocks is done again

@@ -270,9 +270,7 @@ func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 	switch {
 	case j.d.Action == reprise.Refuse && j.d.State == reprise.Running:
 		s.came(reprise.OutcomeHeld)
-	case j.d.Action == reprise.Finish && flags.from != "" && flags.option != reprise.OptionFresh:
-		return true, fail(exitUsage, "`"+s.command("resume", j.name, "--fresh")+"` starts it from scratch; the old state is archived first", "resume %s: it is finished, no step of it can begin again", j.run.ID)
-	case j.d.Action == reprise.Finish && flags.option == "":
+	case j.d.Action == reprise.Finish && flags.option == "" && flags.from == "":
 		s.came(reprise.OutcomeNothing)
 	default:
 		return false, nil
