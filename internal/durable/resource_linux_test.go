@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,7 +40,13 @@ func tmpfs(t *testing.T, options string) string {
 
 func remount(t *testing.T, dir string, flags uintptr, options string) {
 	t.Helper()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT|flags, options); err != nil {
+	err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT|flags, options)
+	// Between fork and exec a process that another test starts holds our files open.
+	for end := time.Now().Add(time.Minute); errors.Is(err, unix.EBUSY) && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+		err = unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT|flags, options)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
