@@ -175,14 +175,43 @@ func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) error {
 	return j.Note(reprise.Event{Kind: reprise.RunStopped, At: time.Now(), Actor: "reprise-fleet", Outcome: "handed over", Text: "the fleet works on it, on the branch " + Branch(ref.ID)})
 }
 
-// Find finds a run by its name: on the remote if the fleet has it, else in the clone.
+// Find finds a run by its name: on the server, else on the remote, where it is all there if
+// the server has forgotten it, else in the clone.
 func (f *Fleet) Find(ctx context.Context, name string) (reprise.Ref, error) {
 	if in, err := f.input(ctx, name); err == nil {
 		return in.Ref, nil
 	} else if !isNotFound(err) {
 		return reprise.Ref{}, err
 	}
-	found, err := project.Judge(ctx, filepath.Join(f.Clone, filepath.FromSlash(f.Folder)), project.JudgeOptions{Options: project.Options{Now: time.Now()}})
+	return f.findBranch(ctx, name)
+}
+
+// findBranch finds a run on the remote, else in the clone.
+func (f *Fleet) findBranch(ctx context.Context, name string) (reprise.Ref, error) {
+	dir, err := os.MkdirTemp("", "reprise-fleet-")
+	if err != nil {
+		return reprise.Ref{}, err
+	}
+	defer os.RemoveAll(dir)
+	m, branch := &Mirror{Remote: f.Remote, Dir: dir}, "refs/heads/"+Branch(name)
+	found, err := m.Fetch(ctx, branch)
+	if err != nil {
+		return reprise.Ref{}, err
+	}
+	if found[branch] == "" {
+		return f.findIn(ctx, f.Clone, name)
+	}
+	c, err := m.Checkout(ctx, found[branch], Branch(name))
+	if err != nil {
+		return reprise.Ref{}, err
+	}
+	return f.findIn(ctx, c.Dir, name)
+}
+
+// findIn finds a run in a checkout.
+func (f *Fleet) findIn(ctx context.Context, dir, name string) (reprise.Ref, error) {
+	root := filepath.Join(dir, filepath.FromSlash(f.Folder))
+	found, err := project.Judge(ctx, root, project.JudgeOptions{Options: project.Options{Now: time.Now()}, Adopt: true})
 	if err != nil {
 		return reprise.Ref{}, err
 	}

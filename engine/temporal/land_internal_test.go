@@ -237,6 +237,21 @@ func TestRefs_of_different_names_differ(t *testing.T) {
 	}
 }
 
+// A server that lost its database has lost nothing of a run: the branch tells what it is.
+// (issue 19)
+func TestA_run_is_found_on_its_branch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	f := &Fleet{Clone: filepath.Join(b.dir, "clone"), Remote: b.remote}
+	if ref, err := f.findBranch(t.Context(), "r"); err != nil || ref != b.run.Ref {
+		t.Errorf("%+v, %v", ref, err)
+	}
+	unknown := new(UnknownRunError)
+	if _, err := f.findBranch(t.Context(), "s"); !errors.As(err, &unknown) {
+		t.Error(err)
+	}
+}
+
 // A worker starts what its owner trusts in the clone it was started in, at that place and
 // with that content, and nothing else unless it is told to. (issue 19)
 func TestA_worker_trusts_what_its_owner_does(t *testing.T) {
