@@ -49,6 +49,10 @@ func (w *Words) Line(line string) string {
 	return line
 }
 
+// Heard reports whether an agent CLI was recognised: without one, what looked like its
+// events were lines of another program.
+func (w *Words) Heard() bool { return w.heard }
+
 // show holds words back as long as more is added to them.
 func (w *Words) show(text string, more bool) string {
 	before := w.held

@@ -183,12 +183,16 @@ func (a *app) ofStep(ctx context.Context, l logged, flags logFlags) (entries []j
 	return entries, printed, nil
 }
 
-// inWords leaves the words and calls of an agent in what an attempt printed.
+// inWords leaves the words and calls of an agent in what an attempt printed. What no agent
+// CLI printed stays as it is.
 func inWords(text string) string {
 	var w agent.Words
 	var out []string
 	for line := range strings.Lines(text) {
 		out = append(out, w.Line(strings.TrimRight(line, "\r\n")))
+	}
+	if !w.Heard() {
+		return text
 	}
 	return strings.Join(append(out, w.Rest()), "\n")
 }

@@ -47,7 +47,7 @@ func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise
 	defer folders.Close()
 	tender := a.tender(upkeepFlags{dir: f.root})
 	state := filepath.Join(f.root, durable.StateDir)
-	judged := time.Now()
+	judged, fresh := time.Now(), true
 	for working := found.Decisions[run].State == reprise.Running; ; {
 		folders.Add(state, filepath.Join(state, "journal"), filepath.Join(state, "logs"))
 		h, err := tender.Log(run)
@@ -56,6 +56,10 @@ func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise
 		}
 		if err != nil {
 			return err
+		}
+		if !working && fresh && onlyMade(h) {
+			// Between making a run and working on it, `run` lets go of it for a moment.
+			working, fresh = true, false
 		}
 		if !working {
 			if f.shown == 0 && !a.json {
@@ -73,6 +77,13 @@ func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise
 			judged = time.Now()
 		}
 	}
+}
+
+// onlyMade reports whether a run was made, and nothing was done yet.
+func onlyMade(h *upkeep.History) bool {
+	return len(h.Entries) > 0 && !slices.ContainsFunc(h.Entries, func(e journal.Entry) bool {
+		return e.Event.Kind != reprise.RunStarted && (e.Event.Kind != reprise.EngineLeft || e.Event.Outcome != "")
+	})
 }
 
 // works reports whether somebody is at work on the run.
