@@ -22,9 +22,15 @@ func (s *Step) restored() {
 	}
 }
 
-// disbelieve takes what the files alone call done or answered for a claim.
-func (r *Run) disbelieve(asked map[string]*Question) {
+// disbelieve takes for a claim what the files alone call done: of a run whose journal
+// records all the work everything that it does not have, of any other what an attempt at
+// another step marked done. Of the former it does so with what the files alone call
+// answered, too.
+func (r *Run) disbelieve(asked map[string]*Question, own bool) {
 	for i := range r.Questions {
+		if !own {
+			break
+		}
 		have := &r.Questions[i]
 		if s := r.Step(cmp.Or(have.By, have.Subject)); s != nil && s.journal == ended {
 			continue // it was left out, or is done: its question went with it
@@ -35,7 +41,7 @@ func (r *Run) disbelieve(asked map[string]*Question) {
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if !s.Status.Closed() || s.journal == ended {
+		if !s.Status.Closed() || s.journal == ended || !own && s.oversteppedBy == "" {
 			continue
 		}
 		why := "it was started, and no end of it is on record"
@@ -44,10 +50,13 @@ func (r *Run) disbelieve(asked map[string]*Question) {
 		} else {
 			why = "nothing here did it"
 			s.Status, s.Claimed = Unknown, true
+			message := s.ID + " is marked done in the files of the run, but its journal, which records all the work, has no end of it"
+			if s.oversteppedBy != "" {
+				message = s.ID + " is marked done, but by the attempt at " + s.oversteppedBy + ", whose job it was not"
+			}
 			r.Report(Finding{
-				Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.said(),
-				Message: s.ID + " is marked done in the files of the run, but its journal, which records all the work, has no end of it",
-				Hint:    "look whether its work is there; `reprise resume` asks before anything builds on it",
+				Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.said(), Message: message,
+				Hint: "look whether its work is there; `reprise resume` asks before anything builds on it",
 			})
 		}
 		if !slices.ContainsFunc(r.Next, func(n Unit) bool { return n.ID == s.ID }) && r.ready(s) {

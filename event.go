@@ -39,7 +39,10 @@ const (
 	SessionCheckpoint EventKind = "session_checkpoint"
 	// The agent of an attempt told that it began or finished something; see Reported.
 	StepReported EventKind = "step_reported"
-	EngineLeft   EventKind = "engine_left" // the engine that worked on the run left in good order
+	// An attempt at the step By marked this one done, which was not its job, or with the
+	// Outcome removed took it out of the files.
+	StepOverstepped EventKind = "step_overstepped"
+	EngineLeft      EventKind = "engine_left" // the engine that worked on the run left in good order
 	// An answer that was never used no longer counts: what it was given for is done
 	// again, or the run that it ended continues. Where it is needed, it is asked again.
 	AnswerWithdrawn EventKind = "answer_withdrawn"
@@ -110,8 +113,9 @@ type Event struct {
 	Then []Event `json:"then,omitempty"`
 	// Account is what a limit holds for.
 	Account string `json:"account,omitempty"`
-	// By is the step that waits for the answer to a question, Own what the agent that
-	// asks it calls it, where that name was taken.
+	// By is the step that waits for the answer to a question, or whose attempt
+	// overstepped; Own is what the agent that asks a question calls it, where that name
+	// was taken.
 	By  string `json:"by,omitempty"`
 	Own string `json:"own,omitempty"`
 	// Grant is, of a question whether a refused call is allowed, what its options allow.

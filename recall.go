@@ -45,6 +45,12 @@ func (r *Run) recall(events []Event, own bool) {
 			}
 			if s != nil {
 				s.recall(ev, i+1)
+			} else if ev.Kind == StepOverstepped {
+				r.Report(Finding{
+					Code: CodeUnrecordedEnd, Severity: Warning, Subject: ev.Step, Source: Source{File: r.Path},
+					Message: ev.Step + " was open, and the attempt at " + ev.By + " took it out of the list",
+					Hint:    "put it back if it is still to be done; `reprise undo` lists what was kept before",
+				})
 			}
 		}
 		switch ev.Kind {
@@ -56,7 +62,7 @@ func (r *Run) recall(events []Event, own bool) {
 			clear(withdrawn)
 			order = nil
 			for i := range r.Steps {
-				r.Steps[i].Again = false
+				r.Steps[i].Again, r.Steps[i].oversteppedBy = false, ""
 				r.Steps[i].restored()
 			}
 		case RunStarted:
@@ -95,9 +101,7 @@ func (r *Run) recall(events []Event, own bool) {
 		}
 		withdrawn[ev.Question] = ev.Kind == AnswerWithdrawn
 	}
-	if own {
-		r.disbelieve(asked)
-	}
+	r.disbelieve(asked, own)
 	for _, id := range order {
 		r.recallQuestion(asked[id], withdrawn[id])
 	}
@@ -205,6 +209,12 @@ func (s *Step) recall(ev *Event, at int) {
 		s.Again = s.Again || ev.Actor == Person
 	case StepFinished, StepSkipped:
 		s.Again = false
+	}
+	switch ev.Kind {
+	case StepOverstepped:
+		s.oversteppedBy = ev.By
+	case StepStarted, StepFinished, StepSkipped, StepReset:
+		s.oversteppedBy = ""
 	}
 	switch {
 	case ev.Kind == StepStarted:

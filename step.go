@@ -29,7 +29,7 @@ type Step struct {
 	Ours     bool     // our own journal tells that it was begun
 	Rejected int      // how often in a row it ended with the work sent back, on record
 	Again    bool     // a person wants it done again, all of it, and it was not ended since, on record
-	Claimed  bool     // its files mark it done, and the journal, which records all the work, does not: a person decides
+	Claimed  bool     // its files mark it done and nothing that was to do it did: a person decides
 	Ended    int      // the place of its latest end in the journal, from 1; 0 if none is there
 	Commits  []string // commits the ledgers record for it
 	Pieces   bool     // those commits are made on the way: they show that it was begun, not that it is whole
@@ -48,8 +48,10 @@ type Step struct {
 	// the order of the work: the open tasks of a plan. Git may show some of them.
 	Parts []Step
 
-	// journal is how the step stands by the journal alone.
-	journal standing
+	// journal is how the step stands by the journal alone, oversteppedBy the step whose
+	// attempt marked this one done, "" where a person or its own attempt did.
+	journal       standing
+	oversteppedBy string
 
 	// Grade says how well a Done is founded; Evidence is what it rests on.
 	// Both are filled when what the world says is held against the claims.

@@ -139,7 +139,7 @@ func (t *timeline) add(ev *Event) {
 	case RunEnded, RunStopped, RunRenewed, StateRestored:
 		t.over(ev.At)
 		return
-	case SessionCheckpoint, StepReported:
+	case SessionCheckpoint, StepReported, StepOverstepped:
 	default:
 		return
 	}

@@ -127,7 +127,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 func (w *work) setOff(ctx context.Context, f *Attempt) error {
 	err := w.hands.Start(ctx, f)
 	if err == nil {
-		w.atWork[f.Step] = &Seen{Attempt: *f}
+		w.atWork[f.Step] = &Seen{Attempt: *f, Others: w.others(f.Step)}
 		return nil
 	}
 	defer w.folders.leave(f)

@@ -51,6 +51,9 @@ func (w *work) takeEnd(ctx context.Context, e *End) error {
 	if err := w.load(); err != nil {
 		return err
 	}
+	if err := w.tellOverstepped(context.WithoutCancel(ctx), s); err != nil {
+		return err
+	}
 	return w.settle(ctx, s)
 }
 
