@@ -9,12 +9,16 @@ import (
 )
 
 // Aim lets the run continue behind the tasks that were closed last, by what earlier
-// versions of its list say, the newest first.
+// versions of its list say, the newest first. What the journal told of the run stays.
 func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 	if len(r.Next) == 0 && len(r.Questions) == 0 || l.family.Form != Boxes {
 		return
 	}
 	now := l.read(doc.NewReader(fsys), r.Path)
+	was := now.decided(r.Ref)
+	if len(was.Next) == 0 && len(was.Questions) == 0 {
+		return
+	}
 	newer, by := now.closed(), reprise.Uncommitted
 	if len(newer) == 0 {
 		return // whoever plans it moves it
@@ -31,8 +35,28 @@ func (l Layout) Aim(fsys fs.FS, r *reprise.Run, past []reprise.Version) {
 		newer, by = older, v.Commit
 	}
 	r.Moved = by
-	now.decide(r)
+	aimed := now.decided(r.Ref)
+	if r.State == was.State {
+		r.State, r.Reason = aimed.State, aimed.Reason
+	}
+	r.Next, r.Phase, r.Options = aimed.Next, aimed.Phase, aimed.Options
+	r.Questions = slices.DeleteFunc(r.Questions, func(q reprise.Question) bool { return was.Question(q.ID) != nil && aimed.Question(q.ID) == nil })
+	for _, q := range aimed.Questions {
+		if r.Question(q.ID) == nil {
+			r.Questions = append(r.Questions, q)
+		}
+	}
 	now.reportPassed(r)
+}
+
+// decided is the run as the list alone tells it.
+func (l *list) decided(ref reprise.Ref) *reprise.Run {
+	r := &reprise.Run{Ref: ref}
+	for i := range l.items {
+		r.Steps = append(r.Steps, l.step(&l.items[i]))
+	}
+	l.decide(r)
+	return r
 }
 
 // closed are the ids of the tasks that are closed.

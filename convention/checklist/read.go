@@ -302,12 +302,9 @@ func (f *Family) match(text string) (it item, ok bool) {
 func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	r := doc.NewReader(fsys)
 	read := l.read(r, ref.Path)
-	run := &reprise.Run{Ref: ref, Title: read.title}
+	run := read.decided(ref)
+	run.Title = read.title
 	run.Active(read.file.MTime, read.file.At(0))
-	for i := range read.items {
-		run.Steps = append(run.Steps, read.step(&read.items[i]))
-	}
-	read.decide(run)
 	for i := range read.items {
 		read.report(r, &read.items[i])
 	}
