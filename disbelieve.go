@@ -22,15 +22,40 @@ func (s *Step) restored() {
 	}
 }
 
-// disbelieve takes for a claim what the files alone call done: of a run whose journal
-// records all the work everything that it does not have, of any other what an attempt at
-// another step marked done. Of the former it does so with what the files alone call
-// answered, too.
-func (r *Run) disbelieve(asked map[string]*Question, own bool) {
-	for i := range r.Questions {
-		if !own {
-			break
+// recallRemoved adds the steps that attempts at other steps took out of the files, until
+// they are listed again or a person has left them out.
+func (r *Run) recallRemoved(events []Event) {
+	var removed []*Event
+	for i := range events {
+		switch ev := &events[i]; {
+		case ev.Kind == StepOverstepped && ev.Listed != nil:
+			removed = append(removed, ev)
+		case ev.Kind == StepFinished, ev.Kind == StepSkipped:
+			removed = slices.DeleteFunc(removed, func(o *Event) bool { return o.Step == ev.Step })
+		case ev.Kind == StateRestored:
+			removed = nil
 		}
+	}
+	for _, ev := range removed {
+		if r.Step(ev.Step) != nil {
+			continue
+		}
+		at := Source{File: r.Path}
+		r.Steps = append(r.Steps, Step{ID: ev.Step, Title: ev.Listed.Title, Path: r.Path, Status: Unknown, Source: at, Removed: ev.Listed})
+		r.Report(Finding{
+			Code: CodeStepsChanged, Severity: Warning, Subject: ev.Step, Source: at,
+			Message: ev.Step + " was open and is no longer listed: the attempt at " + ev.By + ", whose job it was not, removed it",
+			Hint:    "`reprise resume` asks whether to put it back; nothing is complete before that is settled",
+		})
+		if r.State == Complete {
+			r.State, r.Reason = Interrupted, ev.Step+" was removed and not done"
+		}
+	}
+}
+
+// askAgain opens questions that the files alone call answered.
+func (r *Run) askAgain(asked map[string]*Question) {
+	for i := range r.Questions {
 		have := &r.Questions[i]
 		if s := r.Step(cmp.Or(have.By, have.Subject)); s != nil && s.journal == ended {
 			continue // it was left out, or is done: its question went with it
@@ -39,6 +64,11 @@ func (r *Run) disbelieve(asked map[string]*Question, own bool) {
 			have.Answered, have.Applied, have.Answer = false, false, ""
 		}
 	}
+}
+
+// disbelieve takes for a claim what the files alone call done: of an own run everything of
+// which the journal has no end, of any other what an attempt at another step marked done.
+func (r *Run) disbelieve(own bool) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if !s.Status.Closed() || s.journal == ended || !own && s.oversteppedBy == "" {
@@ -52,7 +82,7 @@ func (r *Run) disbelieve(asked map[string]*Question, own bool) {
 			s.Status, s.Claimed = Unknown, true
 			message := s.ID + " is marked done in the files of the run, but its journal, which records all the work, has no end of it"
 			if s.oversteppedBy != "" {
-				message = s.ID + " is marked done, but by the attempt at " + s.oversteppedBy + ", whose job it was not"
+				message = s.ID + " is marked done, but the attempt at " + s.oversteppedBy + ", whose job it was not, marked it"
 			}
 			r.Report(Finding{
 				Code: CodeUnrecordedEnd, Severity: Warning, Subject: s.ID, Source: s.said(), Message: message,

@@ -39,8 +39,8 @@ const (
 	SessionCheckpoint EventKind = "session_checkpoint"
 	// The agent of an attempt told that it began or finished something; see Reported.
 	StepReported EventKind = "step_reported"
-	// An attempt at the step By marked this one done, which was not its job, or with the
-	// Outcome removed took it out of the files.
+	// An attempt at the step By marked this one done, or took it out of the list where it
+	// stood as Listed; neither was its job.
 	StepOverstepped EventKind = "step_overstepped"
 	EngineLeft      EventKind = "engine_left" // the engine that worked on the run left in good order
 	// An answer that was never used no longer counts: what it was given for is done
@@ -89,6 +89,11 @@ type Event struct {
 	Policy Ambiguity  `json:"policy,omitempty"`
 	Expect []Expected `json:"expect,omitempty"`
 	Key    string     `json:"key,omitempty"`
+	// Open are, with the start of an attempt that is to close its own step and no other,
+	// all steps that are open then; nil where they are what the journal tells already.
+	// Listed is how a step stood that is no longer listed; with a reset it is put back.
+	Open   []Listed `json:"open,omitzero"`
+	Listed *Listed  `json:"listed,omitempty"`
 	// Left are the files that an attempt changed in the project and no commit holds,
 	// from the root of the repository: where it is not accepted, a later one continues
 	// with them.
@@ -154,6 +159,16 @@ type Expected struct {
 	// Lacks says what is missing in a file that must change and did not, for the
 	// next attempt. It is in no journal.
 	Lacks string `json:"-"`
+}
+
+// Listed is a step as it stands in a list.
+type Listed struct {
+	ID    string `json:"id"`
+	Title string `json:"title,omitempty"`
+	// Text are its lines, "" where it could not be put back by them; After is the task or
+	// heading that they follow, "" at the top.
+	Text  string `json:"text,omitempty"`
+	After string `json:"after,omitempty"`
 }
 
 // TrailerKey is the name of the trailer by which a commit tells which attempt of

@@ -44,9 +44,6 @@ type KindFacts struct {
 	Kept bool
 	// Given: another tool makes its state, so it cannot be started from scratch.
 	Given bool
-	// OneEach: an attempt closes its own step and no other. Agents of the other kinds keep
-	// their state themselves, or write none.
-	OneEach bool
 	// Document: its state is a document in which stands what the work is measured by.
 	Document bool
 	// Stories: its steps are stories, each of them a run of its own.
@@ -81,7 +78,7 @@ var kinds = []KindFacts{
 		Kind: KindGraph, Startable: true, ByUnit: true, Reopens: true, Needs: true, Tries: true,
 		Grows: true, Later: []string{"prd", "plan", "task-graph", "constitution", "cleanup", "pr-prep", "consolidation"},
 	},
-	{Kind: KindTasks, Startable: true, ByUnit: true, Kept: true, Given: true, OneEach: true},
+	{Kind: KindTasks, Startable: true, ByUnit: true, Kept: true, Given: true},
 	{Kind: KindWorkflow, Phased: true},
 }
 

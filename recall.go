@@ -24,6 +24,7 @@ func (r *Run) RecallOwn(events []Event) { r.recall(events, true) }
 func (r *Run) recall(events []Event, own bool) {
 	r.filed = r.State
 	r.Mode, events = latestLife(events, r.Mode)
+	r.recallRemoved(events)
 	r.Stages = nil
 	stages := map[string]bool{}
 	asked := map[string]*Question{}
@@ -45,12 +46,6 @@ func (r *Run) recall(events []Event, own bool) {
 			}
 			if s != nil {
 				s.recall(ev, i+1)
-			} else if ev.Kind == StepOverstepped {
-				r.Report(Finding{
-					Code: CodeUnrecordedEnd, Severity: Warning, Subject: ev.Step, Source: Source{File: r.Path},
-					Message: ev.Step + " was open, and the attempt at " + ev.By + " took it out of the list",
-					Hint:    "put it back if it is still to be done; `reprise undo` lists what was kept before",
-				})
 			}
 		}
 		switch ev.Kind {
@@ -101,7 +96,10 @@ func (r *Run) recall(events []Event, own bool) {
 		}
 		withdrawn[ev.Question] = ev.Kind == AnswerWithdrawn
 	}
-	r.disbelieve(asked, own)
+	if own {
+		r.askAgain(asked)
+	}
+	r.disbelieve(own)
 	for _, id := range order {
 		r.recallQuestion(asked[id], withdrawn[id])
 	}

@@ -43,6 +43,10 @@ type Entry struct {
 	// Aim puts into a run what its place in git's history tells of where it continues.
 	// Who looks and who works call it, so that they agree.
 	Aim func(fsys fs.FS, r *reprise.Run, past []reprise.Version)
+	// Open gives the steps that are open, as they stand in the files, where an attempt
+	// closes its own step and no other. In other conventions agents keep the state of the
+	// run themselves, or write none.
+	Open func(fsys fs.FS, r *reprise.Run) []reprise.Listed
 	// PutAway gives the place of a run that was moved to an archive, where its work is over.
 	PutAway func(fsys fs.FS, ref reprise.Ref) (reprise.Ref, bool)
 	// Reopens gives the steps that the end of a step opens again: another round of a loop.
@@ -89,11 +93,12 @@ var table = sync.OnceValue(func() []Entry {
 	for _, f := range checklist.Families() {
 		all = append(all, Entry{
 			Layout: checklist.New(f), Marks: f.Marks, Playbooks: books{reprise.KindTasks: checklist.NewPlaybook(f)},
-			Rank: checklist.Rank, Aim: checklist.New(f).Aim, PutAway: checklist.New(f).PutAway,
+			Rank: checklist.Rank, Aim: checklist.New(f).Aim, Open: checklist.Open, PutAway: checklist.New(f).PutAway,
 		})
 	}
 	return append(all, Entry{
-		Layout: checklist.Own{}, Described: true, Playbooks: books{reprise.KindTasks: checklist.OwnPlaybook()}, Rank: checklist.Rank, Aim: checklist.Own{}.Aim,
+		Layout: checklist.Own{}, Described: true, Playbooks: books{reprise.KindTasks: checklist.OwnPlaybook()},
+		Rank: checklist.Rank, Aim: checklist.Own{}.Aim, Open: checklist.Open,
 	})
 })
 

@@ -107,7 +107,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 	// crash: before-intent
 	if err := w.record(ctx, reprise.Event{
 		Kind: reprise.StepStarted, At: f.Began, Step: f.Step, Phase: f.Unit.Phase, Actor: f.Role, Attempt: f.Number,
-		Agent: f.Session, Policy: policyOf(f.Assignment), Expect: expect, Key: f.Key, Answers: f.Told,
+		Agent: f.Session, Policy: policyOf(f.Assignment), Expect: expect, Key: f.Key, Answers: f.Told, Open: w.opened(),
 	}); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (w *work) launch(ctx context.Context, f *Attempt, expect []reprise.Expected
 func (w *work) setOff(ctx context.Context, f *Attempt) error {
 	err := w.hands.Start(ctx, f)
 	if err == nil {
-		w.atWork[f.Step] = &Seen{Attempt: *f, Others: w.others(f.Step)}
+		w.atWork[f.Step] = &Seen{Attempt: *f}
 		return nil
 	}
 	defer w.folders.leave(f)

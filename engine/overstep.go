@@ -6,46 +6,59 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/convention"
 )
 
-// others are the steps that are open while an attempt at one of them begins, where an
-// attempt is to close its own step and no other; nil elsewhere. What the step is a part of
-// its agent may close.
-func (w *work) others(step string) (out []string) {
-	if !w.ref.Kind.Facts().OneEach {
+// opened gives the steps that are open while an attempt begins, where it is to close its
+// own and no other; nil elsewhere, and where the journal tells them already. What is at
+// work may have closed or removed some since: those are judged at its end.
+func (w *work) opened() []reprise.Listed {
+	open := convention.Of(w.ref.Layout).Open
+	if open == nil {
 		return nil
 	}
-	for i := range w.run.Steps {
-		if s := &w.run.Steps[i]; !s.Status.Closed() && s.ID != step && !strings.HasPrefix(step, s.ID+".") {
-			out = append(out, s.ID)
+	out := open(w.led.Files(), w.run)
+	if len(w.hist.Open()) > 0 {
+		for _, l := range w.hist.Listed {
+			if !slices.ContainsFunc(out, func(o reprise.Listed) bool { return o.ID == l.ID }) {
+				out = append(out, l)
+			}
 		}
+	}
+	if w.hist.Listed != nil && slices.Equal(out, w.hist.Listed) {
+		return nil
 	}
 	return out
 }
 
-// tellOverstepped records which other steps were marked done or taken out of the files
-// while an attempt was at work, by none of their own: a person is asked about the former
-// before anything builds on them, and told of the latter.
+// tellOverstepped records which other steps were marked done or removed since an attempt
+// began, by none of their own: a person is asked before anything builds on that.
 func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
-	var events []reprise.Event
-	for _, id := range s.Others {
-		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: id, By: s.Step, Actor: actor}
-		now := w.run.Step(id)
-		if now == nil {
-			ev.Outcome = "removed"
-		}
-		known := slices.ContainsFunc(w.events, func(e reprise.Event) bool {
-			own := e.Kind == reprise.StepFinished || e.Kind == reprise.StepSkipped || e.Kind == reprise.StepOverstepped
-			return own && e.Step == id && !e.At.Before(s.Began)
+	if convention.Of(w.ref.Layout).Open != nil && w.hist.Listed == nil && s.Number > 0 {
+		w.notice(reprise.Finding{
+			Code: reprise.CodeStepsChanged, Severity: reprise.Warning, Subject: s.Step, Source: reprise.Source{File: w.ref.Path},
+			Message: "whether the attempt at " + s.Step + " marked other tasks done, or removed some, is unknown: nothing on record tells which were open when it began",
+			Hint:    "`git log -p " + w.ref.Path + "` shows what was changed",
 		})
-		if !known && w.atWork[id] == nil && (now == nil || now.Status.Closed()) {
+	}
+	var events []reprise.Event
+	for _, l := range w.hist.Listed {
+		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: l.ID, By: s.Step, Actor: actor}
+		now := w.run.Step(l.ID)
+		if now == nil {
+			ev.Listed = &l
+		}
+		inParts := slices.ContainsFunc(w.run.Steps, func(p reprise.Step) bool { return strings.HasPrefix(p.ID, l.ID+".") && !p.Status.Closed() })
+		own := l.ID == s.Step || w.hist.Step(l.ID).Open != nil
+		if !own && !inParts && (now == nil || now.Status.Closed()) {
 			events = append(events, ev)
 		}
 	}
 	if len(events) == 0 {
 		return nil
 	}
-	if err := w.recordAll(ctx, events...); err != nil {
+	// What has happened is recorded even while we are being stopped.
+	if err := w.recordAll(context.WithoutCancel(ctx), events...); err != nil {
 		return err
 	}
 	return w.load()

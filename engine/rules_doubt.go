@@ -56,10 +56,12 @@ func followDoubt(v *View, d project.Doubt, q *reprise.Question) (then []reprise.
 	for _, end := range ends {
 		switch said {
 		case d.Done:
-			end.At = zeroTime
+			end.At, end.Listed = zeroTime, nil
 			then = append(then, end)
 		case d.Again:
-			then = append(then, resetBy(end.Step))
+			reset := resetBy(end.Step)
+			reset.Listed = end.Listed
+			then = append(then, reset)
 		}
 	}
 	if said == d.Again {

@@ -12,8 +12,6 @@ import (
 // find out is empty until an Ending asks for it.
 type Seen struct {
 	Attempt
-	// Others are steps that were open when it began and that it is not to close.
-	Others []string
 	// Result is how it ended. Its Outcome is "" for an attempt of an earlier process,
 	// whose end was not seen.
 	Result agent.Result

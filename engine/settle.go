@@ -51,7 +51,7 @@ func (w *work) takeEnd(ctx context.Context, e *End) error {
 	if err := w.load(); err != nil {
 		return err
 	}
-	if err := w.tellOverstepped(context.WithoutCancel(ctx), s); err != nil {
+	if err := w.tellOverstepped(ctx, s); err != nil {
 		return err
 	}
 	return w.settle(ctx, s)
@@ -418,7 +418,11 @@ func (w *work) settleOpen(ctx context.Context, open []reprise.Event) error {
 				return err
 			}
 		}
-		if err := w.settle(ctx, &Seen{Attempt: *f}); err != nil {
+		s := &Seen{Attempt: *f}
+		if err := w.tellOverstepped(ctx, s); err != nil {
+			return err
+		}
+		if err := w.settle(ctx, s); err != nil {
 			return err
 		}
 	}

@@ -40,6 +40,9 @@ type History struct {
 	Spent, Earlier []Spent
 	Raised         map[string]bool
 	latest         map[string]int // by step: the place of its latest attempt in Spent
+	// Listed are the steps that were open when an attempt last began and that did not end
+	// since, where an attempt is to close its own step and no other; nil if unknown.
+	Listed []reprise.Listed
 	// Events counts all of them.
 	Events int
 }
@@ -155,7 +158,7 @@ func (h *History) Add(ev *reprise.Event) {
 		// A run that is started again under its name has nothing to do with
 		// the one before.
 		h.Steps, h.Worktree, h.Limit, h.Limits, h.Measured, h.Began, h.Started = nil, nil, time.Time{}, nil, nil, ev.At, true
-		h.Taken = ev.At
+		h.Taken, h.Listed = ev.At, nil
 	case reprise.RunResumed:
 		h.Taken = ev.At
 	case reprise.WorktreeReady:
@@ -166,15 +169,27 @@ func (h *History) Add(ev *reprise.Event) {
 		for _, s := range h.Steps {
 			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported = nil, nil, nil, nil, 0, nil, nil, nil, nil
 		}
-		h.Measured, h.Undone = nil, true
+		h.Measured, h.Undone, h.Listed = nil, true, nil
 		h.sendBack()
 	case reprise.RunRenewed:
+		h.Listed = nil
 		h.sendBack()
+	case reprise.StepStarted:
+		if ev.Open != nil {
+			h.Listed = ev.Open
+		}
 	case reprise.StepFinished:
 		if ev.Outcome == rejected {
 			h.sendBack()
 		}
 		h.prove(ev)
+	}
+	if ev.Kind == reprise.StepSkipped || ev.Kind == reprise.StepFinished && ev.Outcome != rejected || ev.Kind == reprise.QuestionAnswered {
+		ended := ev.Step
+		if ev.Kind == reprise.QuestionAnswered {
+			ended = ev.Question // a task for a person is a question of the same name
+		}
+		h.Listed = slices.DeleteFunc(slices.Clone(h.Listed), func(l reprise.Listed) bool { return l.ID == ended })
 	}
 	if ev.Kind == reprise.QuestionAnswered && ev.By != "" {
 		by := h.step(ev.By)

@@ -25,17 +25,18 @@ type Doubt struct {
 	Finding reprise.Finding
 }
 
-// The prefixes of questions about steps whose end the files lost, and about steps that
-// the files alone mark done or started.
+// The prefixes of questions about steps whose end the files lost, about steps that the
+// files alone mark done or started, and about steps that were taken out of the files.
 const (
 	LostPrefix    = "lost-"
 	ClaimedPrefix = "claimed-"
 	BegunPrefix   = "begun-"
+	RemovedPrefix = "removed-"
 )
 
 // AsksDoubt reports whether a question is about a doubt.
 func AsksDoubt(id string) bool {
-	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
+	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
 }
 
 // Reopened gives the end of a step that was accepted and that the files mark open all
@@ -113,7 +114,40 @@ func doubts(v *View) (out []Doubt) {
 		}
 		out = append(out, d.about(v.Run, text))
 	}
-	return out
+	return append(out, removed(v.Run)...)
+}
+
+// removed asks what becomes of steps that an attempt at another step took out of the
+// files. The answer can put them back where it is known how they stood.
+func removed(r *reprise.Run) []Doubt {
+	d := Doubt{Prefix: RemovedPrefix, Done: "leave it out", Again: "put it back"}
+	options, names := []string{d.Again, d.Done}, []string(nil)
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if s.Removed == nil {
+			continue
+		}
+		names = append(names, strings.TrimSpace(s.ID+" "+s.Title))
+		d.Ends = append(d.Ends, reprise.Event{Kind: reprise.StepSkipped, Step: s.ID, Actor: reprise.Person, Text: "it may go, says a person", Listed: s.Removed})
+		if s.Removed.Text == "" {
+			options = []string{d.Done}
+		}
+	}
+	if d.Ends == nil {
+		return nil
+	}
+	list := strings.Join(names, ", ")
+	d.Finding = reprise.Finding{
+		Code:    reprise.CodeStepsChanged,
+		Message: "an attempt at another step removed what was still to do: " + list + "; the run is not complete before you decide",
+	}
+	ways := "Put it back, or leave it out?"
+	if len(options) == 1 {
+		ways = "Put it back by hand and resume, or leave it out? `reprise undo` lists what was kept."
+	}
+	d = d.about(r, "Still to do, and an attempt at another step removed it from "+r.Path+": "+list+". "+ways)
+	d.Question.Options = options
+	return []Doubt{d}
 }
 
 // doubtful gives the ends of steps that the files lost, of those that the files alone mark

@@ -28,6 +28,9 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 		return nil, changes.Damaged(r.Path)
 	}
 	it := read.find(ev.Step)
+	if it == nil && ev.Listed != nil && l.family.Form == Boxes {
+		return l.putBack(changes, read, ev.Listed)
+	}
 	if it == nil {
 		return nil, ledger.Cannot("%s lists no task %q", r.Path, doc.Clip(ev.Step, 60))
 	}
