@@ -16,8 +16,8 @@ type Session struct {
 	Version string // of the CLI that wrote it, "" if it does not say
 	Path    string // of the transcript, absolute
 	// Dir is where it worked: a slash path relative to the project folder,
-	// "." for the folder itself, "../" and on for a checkout outside of it, "" where
-	// that is not known.
+	// "." for the folder itself, "../" and on for a checkout outside of it or a folder
+	// of the same checkout above it, "" where that is not known.
 	Dir     string
 	Started time.Time
 	Last    time.Time // of its latest record
@@ -319,10 +319,14 @@ func (o Observed) elsewhere(dir string) bool {
 			}
 		}
 	}
-	return strings.HasPrefix(dir, "../")
+	return strings.HasPrefix(dir, "../") && !holds(dir)
 }
 
-// within reports whether a slash path is a folder or below it.
+// holds reports whether a slash path is the project folder or one that it lies in.
+func holds(dir string) bool { return strings.Trim(dir, "./") == "" }
+
+// within reports whether a slash path is a folder or below it. Who works above the
+// project works in it.
 func within(dir, folder string) bool {
-	return dir == folder || folder == "." && !strings.HasPrefix(dir, "../") || strings.HasPrefix(dir, folder+"/")
+	return dir == folder || folder == "." && (holds(dir) || !strings.HasPrefix(dir, "../")) || strings.HasPrefix(dir, folder+"/")
 }

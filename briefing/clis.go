@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"reprise"
@@ -52,7 +53,8 @@ func (g *gathering) notes() []string {
 }
 
 // session finds the latest session of the CLI that can be resumed, one of
-// the run's own before others: those that were found full or gone are not.
+// the run's own before others: those that were found full or gone are not, nor those of
+// folders above the project, which no CLI resumes here.
 func (g *gathering) session() *reprise.Session {
 	lost, ours := map[string]bool{}, map[string]bool{}
 	for _, ev := range g.Journal {
@@ -70,7 +72,7 @@ func (g *gathering) session() *reprise.Session {
 		if ours[s.ID] {
 			return s
 		}
-		if found == nil {
+		if found == nil && !strings.HasSuffix(s.Dir, "..") {
 			found = s
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/internal/gitx"
 	"reprise/internal/proc"
 	"reprise/internal/redact"
 	"reprise/internal/transcript"
@@ -69,7 +70,7 @@ func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 	a.dirs = a.ours(runs)
 	deadline := time.Now().Add(sessionsTime)
 	query := transcript.Query{
-		Dirs: a.dirs, Real: resolved(), Most: sessionsEach, Since: o.SessionsSince(runs), Stop: func() bool { return ctx.Err() != nil || time.Now().After(deadline) },
+		Dirs: a.dirs, Above: a.above(), Real: resolved(), Most: sessionsEach, Since: o.SessionsSince(runs), Stop: func() bool { return ctx.Err() != nil || time.Now().After(deadline) },
 	}
 	var raw []*transcript.Session
 	for _, cli := range []string{transcript.Claude, transcript.Codex, transcript.Gemini, transcript.Opencode, transcript.Qwen, transcript.Copilot} {
@@ -94,8 +95,9 @@ func sessions(ctx context.Context, root string, runs []*reprise.Run, o reprise.O
 		raw, a.unread = append(raw, list...), append(a.unread, unread...)
 	}
 	raw = a.joinStream(raw, opts.Logs, query)
-	a.workers = proc.Working(a.dirs...)
-	if began := startedElsewhere(raw); len(began) > 0 {
+	a.workers = proc.Working(slices.Concat(a.dirs, query.Above)...)
+	a.workers.Found = slices.DeleteFunc(a.workers.Found, func(w proc.Worker) bool { return !query.Wants(w.Dir) })
+	if began := startedElsewhere(raw, query.Above); len(began) > 0 {
 		a.started = proc.Working(began...)
 	}
 	found = a.judge(raw, query)
@@ -122,10 +124,10 @@ func resolved() func(dir string) string {
 }
 
 // startedElsewhere lists the folders in which sessions were started that went on to work
-// in another one.
-func startedElsewhere(raw []*transcript.Session) (out []string) {
+// in another one, or that lie above the project.
+func startedElsewhere(raw []*transcript.Session, above []string) (out []string) {
 	for _, s := range raw {
-		if len(s.Dirs) > 0 && s.Dirs[0] != s.Dir {
+		if len(s.Dirs) > 0 && (s.Dirs[0] != s.Dir || slices.Contains(above, s.Dir)) {
 			out = append(out, s.Dirs[0])
 		}
 	}
@@ -163,6 +165,17 @@ func (a *air) ours(runs []*reprise.Run) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// above are the folders that the project lies in, up to the top of its git checkout: who
+// works there can change the project's files.
+func (a *air) above() (out []string) {
+	top := gitx.Top(a.real)
+	for dir := a.real; top != "" && dir != top; {
+		dir = filepath.Dir(dir)
+		out = append(out, dir)
+	}
+	return out
 }
 
 // relative is a folder as sessions are shown: relative to the project.

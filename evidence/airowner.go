@@ -238,7 +238,7 @@ func isCLI(words []string, cli string) bool {
 // after some time, which still runs.
 func (a *air) startedSince(pid int, after time.Time) bool {
 	below := map[int]bool{pid: pid > 0}
-	for _, w := range a.workers.Found { // a child mostly has the higher number
+	for _, w := range slices.Concat(a.workers.Found, a.started.Found) { // a child mostly has the higher number
 		below[w.PID] = below[w.PID] || below[w.Parent]
 		if w.PID != pid && below[w.PID] && !w.Started.Before(after.Add(-clockSlack)) {
 			return true

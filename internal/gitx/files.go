@@ -98,6 +98,13 @@ func findGitDir(dir string) (place, error) {
 	}
 }
 
+// Top is the top of the checkout that a folder lies in, as far as names tell; "" if it
+// lies in none.
+func Top(dir string) string {
+	at, _ := findGitDir(dir) // one that cannot be read has a top as well
+	return at.top
+}
+
 func isGitDir(dir string) bool {
 	if !exists(filepath.Join(dir, "HEAD")) {
 		return false

@@ -41,6 +41,8 @@ func (b *builder) claude(r loose.Value) {
 		case !meta:
 			b.claudeSays(said(r.At("message", "content")))
 		}
+	case "summary", "file-history-snapshot", "custom-title", "ai-title", "agent-name", "tag", "last-prompt", "attribution-snapshot":
+		b.notes++
 	}
 }
 

@@ -56,6 +56,10 @@ type Query struct {
 	// Dirs are the folders, absolute; a session that worked in one of them or
 	// below is wanted.
 	Dirs []string
+	// Above are folders that these lie in, absolute, links resolved. A session that
+	// worked in one of them, and not only elsewhere below it, is wanted as well: it can
+	// have changed what is in Dirs.
+	Above []string
 	// Real, if set, gives a folder with its links resolved: a session may have been
 	// started by another name of a folder.
 	Real func(dir string) string
@@ -72,29 +76,48 @@ type Query struct {
 
 // Wants reports whether a session that worked in a folder is wanted.
 func (q Query) Wants(dir string) bool {
-	return q.any(dir, func(dir, d string) bool { return within(dir, d) })
+	return q.inside(dir) || q.either(dir, func(dir string) bool { return slices.Contains(q.Above, dir) })
+}
+
+// inside reports whether a folder is one of Dirs or lies below one.
+func (q Query) inside(dir string) bool {
+	return q.either(dir, func(dir string) bool {
+		return slices.ContainsFunc(q.Dirs, func(d string) bool { return within(dir, d) })
+	})
 }
 
 // above reports whether a folder is one that a wanted folder lies in: who starts there
 // may go on to work in that.
 func (q Query) above(dir string) bool {
-	return q.any(dir, func(dir, d string) bool { return within(d, dir) })
+	return q.either(dir, func(dir string) bool {
+		return slices.ContainsFunc(q.Dirs, func(d string) bool { return within(d, dir) })
+	})
 }
 
-// any holds a folder, by the name it has and by its real one, against all that are wanted.
-func (q Query) any(dir string, is func(dir, wanted string) bool) bool {
+// either asks about a folder by the name it has and by its real one.
+func (q Query) either(dir string, is func(dir string) bool) bool {
 	if dir == "" {
 		return false
 	}
 	dir = path.Clean(dir)
-	if slices.ContainsFunc(q.Dirs, func(d string) bool { return is(dir, d) }) {
-		return true
+	return is(dir) || q.Real != nil && is(q.Real(dir))
+}
+
+// locate sets where a session worked to a folder that is wanted, rather one inside Dirs
+// than one above. It reports whether there is one.
+func (q Query) locate(s *Session) bool {
+	at := slices.IndexFunc(s.Dirs, q.inside)
+	if at < 0 {
+		at = slices.IndexFunc(s.Dirs, q.Wants)
 	}
-	if q.Real == nil {
+	if at < 0 {
 		return false
 	}
-	real := q.Real(dir)
-	return real != dir && slices.ContainsFunc(q.Dirs, func(d string) bool { return is(real, d) })
+	s.Dir = s.Dirs[at]
+	if named := (Query{Dirs: q.Dirs, Above: q.Above}); !named.Wants(s.Dir) {
+		s.Dir = q.Real(s.Dir)
+	}
+	return true
 }
 
 // within reports whether a folder is another one or lies below it.
@@ -146,7 +169,14 @@ func (s Store) Find(q Query) (found []*Session, unread []reprise.UnreadSession) 
 		} else if _, old := fs.Stat(s.FS, opencodeOld); err != nil && old == nil {
 			not(opencodeOld, "sessions of versions that had no database are not read", written(s.FS, opencodeOld))
 		}
-		return list, unread
+		for _, session := range list {
+			if len(session.Dirs) == 0 {
+				not(opencodeFile, errNowhere.Error(), session.Last)
+			} else if q.locate(session) {
+				found = append(found, session)
+			}
+		}
+		return found, unread
 	}
 	list, unread := s.candidates(q)
 	slices.SortStableFunc(list, func(a, b candidate) int { return b.at.Compare(a.at) })
@@ -162,16 +192,14 @@ func (s Store) Find(q Query) (found []*Session, unread []reprise.UnreadSession) 
 			continue
 		}
 		session, err := s.read(c, over)
-		if err != nil {
-			not(c.name, cause(err), c.at)
-			continue
+		if err == nil && len(session.Dirs) == 0 {
+			session.Dirs, err = s.filedUnder(q, c)
 		}
-		at := slices.IndexFunc(session.Dirs, q.Wants)
-		if at >= 0 && q.is(session.ID) && !(over && session.Ended) {
-			session.Dir = session.Dirs[at]
-			if named := (Query{Dirs: q.Dirs}); !named.Wants(session.Dir) {
-				session.Dir = q.Real(session.Dir)
-			}
+		switch {
+		case errors.Is(err, errNotes), errors.Is(err, errNowhere) && (c.foreign || !q.since(c.at)):
+		case err != nil:
+			not(c.name, cause(err), c.at)
+		case q.locate(session) && q.is(session.ID) && !(over && session.Ended):
 			found = append(found, session)
 		}
 	}
@@ -183,8 +211,14 @@ var events = map[string]func(*builder, loose.Value){
 	Claude: (*builder).claude, Codex: (*builder).codex, Qwen: (*builder).qwen, Copilot: (*builder).copilot,
 }
 
-// errBlank says that a transcript tells nothing of what it is.
-var errBlank = errors.New("no record in it tells what it is")
+// What keeps a transcript from being read as a session: it tells nothing of what it is;
+// it does not tell where its session worked, which may have been in a wanted folder; it
+// has only notes about sessions whose transcripts are others.
+var (
+	errBlank   = errors.New("no record in it tells what it is")
+	errNowhere = errors.New("no record in it tells where its session worked")
+	errNotes   = errors.New("it has notes about other sessions")
+)
 
 // read reads one transcript. brief asks for no more than what tells whether something is
 // under way.
@@ -207,10 +241,23 @@ func (s Store) read(c candidate, brief bool) (*Session, error) {
 		return nil, err
 	case damaged && b.s.Dir == "", r.read == 0:
 		return nil, errBlank
+	case b.notes == r.read && !damaged && !r.part:
+		return nil, errNotes
 	case damaged || b.s.Last.IsZero():
 		b.at(c.at) // what cannot be read was written by then
 	}
 	return b.finish(r), nil
+}
+
+// filedUnder gives the wanted folder whose name a transcript is filed under, for one that
+// does not tell itself where its session worked.
+func (s Store) filedUnder(q Query, c candidate) ([]string, error) {
+	if s.CLI == Claude || s.CLI == Qwen {
+		if dir, _ := q.filed(strings.Split(c.name, "/")[1]); dir != "" {
+			return []string{dir}, nil
+		}
+	}
+	return nil, errNowhere
 }
 
 func cause(err error) string {
@@ -340,13 +387,15 @@ func (s Store) candidates(q Query) ([]candidate, []reprise.UnreadSession) {
 	case Gemini:
 		l.below("tmp", nil, func(dir string) {
 			root, err := geminiFolder(s.FS, dir)
-			if err != nil {
+			nowhere := errors.Is(err, errNowhere)
+			if err != nil && !nowhere {
 				l.not(path.Join(dir, ".project_root"), err, time.Time{})
-			} else if q.Wants(root) {
+			} else if nowhere || q.Wants(root) {
 				l.files(path.Join(dir, "chats"), false, func(name string) bool { return lines(name) || strings.HasSuffix(name, ".json") })
 			}
 		})
-	case Codex: // folders of years, months and days, the latest first
+	case Codex: // folders of years, months and days, the latest first, and what was put away
+		l.files("archived_sessions", false, lines)
 		l.below("sessions", nil, func(year string) {
 			l.below(year, nil, func(month string) {
 				l.below(month, nil, func(day string) {
@@ -362,20 +411,31 @@ func (s Store) candidates(q Query) ([]candidate, []reprise.UnreadSession) {
 	return l.out, l.unread
 }
 
-// named reports whether a folder of claude or qwen may be that of a project:
-// they name it after the path, with every sign that is neither letter nor digit
-// replaced, and may cut it.
+// named reports whether a folder of claude or qwen may be that of a wanted folder.
 func (q Query) named(folder string) bool {
+	_, may := q.filed(folder)
+	return may
+}
+
+// filed tells whose a folder of claude or qwen is by its name: that of a wanted folder,
+// which is given, or maybe of one below. They name it after the path, with every sign
+// that is neither letter nor digit replaced, and may cut it.
+func (q Query) filed(folder string) (dir string, may bool) {
 	const sure = 180 // longer names are cut and given a hash
-	return slices.ContainsFunc(q.Dirs, func(dir string) bool {
+	for i, dir := range slices.Concat(q.Dirs, q.Above) {
 		name := strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 				return r
 			}
 			return '-'
 		}, dir)
-		return strings.HasPrefix(folder, name[:min(len(name), sure)])
-	})
+		begins := strings.HasPrefix(folder, name[:min(len(name), sure)])
+		if folder == name || begins && len(name) > sure {
+			return dir, true
+		}
+		may = may || begins && i < len(q.Dirs)
+	}
+	return "", may
 }
 
 // headSize is how much of a transcript is looked at for where it was started.

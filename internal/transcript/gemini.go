@@ -62,10 +62,14 @@ func (b *builder) readGemini(fsys fs.FS, name string, r *records) error {
 	return nil
 }
 
-// geminiFolder is the folder that a folder of the store belongs to.
+// geminiFolder is the folder that a folder of the store belongs to; errNowhere says that
+// this is not on record.
 func geminiFolder(fsys fs.FS, dir string) (string, error) {
 	name := path.Join(dir, ".project_root")
 	info, err := fs.Stat(fsys, name)
+	if absent(fsys, name, err) {
+		return "", errNowhere
+	}
 	if err != nil {
 		return "", err
 	}
@@ -73,7 +77,11 @@ func geminiFolder(fsys fs.FS, dir string) (string, error) {
 		return "", &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
 	}
 	b, err := fs.ReadFile(fsys, name)
-	return strings.TrimSpace(string(b)), err
+	root := strings.TrimSpace(string(b))
+	if err == nil && root == "" {
+		err = errNowhere
+	}
+	return root, err
 }
 
 // gemini reads a line: a header, a message, or a patch of what was said before.

@@ -70,7 +70,8 @@ func opencodeOnce(fsys fs.FS, name string, q Query) ([]*Session, error) {
 	sessions := tables["session"]
 	err = db.backward(sessions.root, func(row []any) error {
 		dir := asText(sessions.get(row, "directory"))
-		if !q.Wants(dir) || !q.is(asText(sessions.get(row, "id"))) {
+		nowhere := dir == "" && q.since(asTime(sessions.get(row, "time_updated")))
+		if !q.Wants(dir) && !nowhere || !q.is(asText(sessions.get(row, "id"))) {
 			return nil
 		}
 		b := newBuilder(Opencode, name)

@@ -98,6 +98,7 @@ type builder struct {
 	before   bool           // over, as it was before the latest prompt
 	gaps     int            // places where records are missing
 	moved    bool           // a result came after the last of them
+	notes    int            // records that tell of no session
 
 	requests map[string]int // by prompt and id: its place in Requests
 	counted  bool           // requests are on record one by one, not only as totals
