@@ -60,6 +60,9 @@ type Git struct {
 	Changed []Change // uncommitted and untracked
 	// ChangedMore is how many further changes there are beyond those listed.
 	ChangedMore int
+	// Untold says why git refuses to tell what is not committed in a checkout, by its
+	// path, "." for this one: its index is damaged or may not be read.
+	Untold map[string]string
 
 	Branches  []Branch
 	Worktrees []Worktree

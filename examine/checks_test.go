@@ -381,6 +381,9 @@ func TestX6_git_as_it_stands(t *testing.T) {
 		{"pushed", reprise.CodeUnpushed, quiet(), 0, ""},
 
 		{"no git", reprise.CodeGitUnavailable, quiet().with(func(s *scene) { s.o.Git, s.o.GitError = nil, "git is not installed" }), info, "git is not installed"},
+		{"a damaged index", reprise.CodeGitUnavailable, git(func(_ *reprise.Run, g *reprise.Git) { g.Untold = map[string]string{".": "index file corrupt"} }), blocking, "git cannot tell what is not committed: index file corrupt"},
+		{"one of another checkout", reprise.CodeGitUnavailable, git(func(_ *reprise.Run, g *reprise.Git) { g.Untold = map[string]string{"away": "index file corrupt"} }), 0, ""},
+		{"one of its checkout", reprise.CodeGitUnavailable, tree(func(*reprise.Worktree) {}).with(func(s *scene) { s.o.Git.Untold = map[string]string{s.r.Worktree: "index file corrupt"} }), blocking, "index file corrupt"},
 		{"no repository", reprise.CodeGitUnavailable, quiet().with(func(s *scene) { s.o.Git = nil }), 0, ""},
 	} {
 		c.check(t)

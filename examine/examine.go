@@ -120,7 +120,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeSuperseded, info, "A later run of the same task took over; a warning where that one is finished.", false, open(superseded)},
 		{reprise.CodeSectionChanged, info, "A section that does not define the work was updated after the run was last active, such as notes or a change log.", false, sectionChanged},
 		{reprise.CodeUnpushed, info, "Commits of the run's branch are on this machine only.", false, inGit(unpushed)},
-		{reprise.CodeGitUnavailable, info, "Git could not be asked, so that its evidence is missing from the answer.", false, open(gitUnavailable)},
+		{reprise.CodeGitUnavailable, info, "Git could not be asked, so that its evidence is missing from the answer; it blocks where git refuses to tell what is not committed in the run's checkout, because its index is damaged or may not be read.", false, open(gitUnavailable)},
 		{reprise.CodeJournalDamaged, blocking, "The journal of the run in .reprise/ is damaged before its end, or an earlier repair gave records up; what the layout's own files say still counts.", false, nil},
 		{reprise.CodeStateGone, blocking, "Files of the run that its journal wrote are no longer there: a warning where the rest still tells what the run is and a person is asked before anything is done again.", false, nil},
 		{reprise.CodeLostCompletion, warning, "The journal accepted the end of a step and the files of the run do not tell of it; it blocks where files are gone and the rest does not even know of the step.", false, nil},

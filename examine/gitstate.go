@@ -75,6 +75,13 @@ func indexLock(r *reprise.Run, o *World) []reprise.Finding {
 }
 
 func gitUnavailable(r *reprise.Run, o *World) []reprise.Finding {
+	if o.Git != nil && len(o.Git.Broken) == 0 {
+		for _, checkout := range []string{".", path.Clean(r.Worktree)} {
+			if why := o.Git.Untold[checkout]; why != "" {
+				return []reprise.Finding{untold(checkout, why)}
+			}
+		}
+	}
 	if o.GitError == "" {
 		return nil
 	}
@@ -82,4 +89,20 @@ func gitUnavailable(r *reprise.Run, o *World) []reprise.Finding {
 		Message: "git could not be asked, so its evidence is missing: " + o.GitError,
 		Hint:    "what depends on commits, branches and changes was not looked at",
 	}}
+}
+
+// untold blocks a run in a checkout of which git does not tell what is not committed:
+// nothing could be kept or committed there either.
+func untold(checkout, why string) reprise.Finding {
+	in := ""
+	if checkout != "." {
+		in = " in " + name(checkout)
+	}
+	return reprise.Finding{
+		Severity: reprise.Blocking,
+		Source:   reprise.Source{File: path.Join(checkout, ".git")},
+		Message:  "git cannot tell what is not committed" + in + ": " + why,
+		Hint: "`git status`" + in + " shows what is wrong; `git read-tree HEAD` makes a damaged index anew " +
+			"and leaves your files as they are, and one that may not be read needs `chmod u+rw`",
+	}
 }

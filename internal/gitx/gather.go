@@ -19,6 +19,8 @@ type answers struct {
 	changes   []reprise.Change  // of other checkouts
 	otherWas  map[string]string // as status.was, of other checkouts
 	more      int
+	failed    error            // why status failed
+	failures  map[string]error // why it failed in other checkouts
 	refs      refs
 	track     map[string]ref // those whose distance to their upstream was asked for
 	worktrees []reprise.Worktree
@@ -37,7 +39,7 @@ type answers struct {
 func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	ask = ask.clean(r.prefix)
 	var (
-		a  = answers{otherWas: map[string]string{}}
+		a  = answers{otherWas: map[string]string{}, failures: map[string]error{}}
 		wg sync.WaitGroup
 	)
 	wg.Go(func() { r.askStatus(ctx, ask, &a) })
@@ -87,6 +89,7 @@ func (r *Repo) askStatus(ctx context.Context, ask Ask, a *answers) {
 	}
 	var err error
 	if a.status, err = r.git.status(ctx, ask.MaxChanges, "normal", "dirty"); err != nil {
+		a.failed = err
 		r.skip("uncommitted changes were not fully looked at: %v", err)
 	}
 }
@@ -242,6 +245,7 @@ func (r *Repo) askOthers(ctx context.Context, ask Ask, a *answers) {
 		}
 		st, err := r.otherStatus(ctx, w.Path, ask.MaxChanges)
 		if err != nil {
+			a.failures[rel] = err
 			r.skip("uncommitted changes in %s were not fully looked at: %v", rel, err)
 		}
 		for _, c := range st.changes {
@@ -282,6 +286,7 @@ func (r *Repo) assemble(ask Ask, a *answers) *reprise.Git {
 		Known:       a.known,
 		Complete:    a.logDone && !r.shallow,
 		ChangedMore: a.status.more + a.more,
+		Untold:      a.untold(),
 	}
 	git.Branch, git.Detached = r.branch(&a.status)
 	for _, c := range a.status.changes {
@@ -299,6 +304,19 @@ func (r *Repo) assemble(ask Ask, a *answers) *reprise.Git {
 	}
 	git.Commits = r.commits(git, ask, a)
 	return git
+}
+
+// untold tells where git itself refused to say what is not committed. A call that took
+// too long is not one of them: git may well work there.
+func (a *answers) untold() map[string]string {
+	a.failures["."] = a.failed
+	out := map[string]string{}
+	for checkout, err := range a.failures {
+		if exitCode(err) > 0 {
+			out[checkout] = err.Error()
+		}
+	}
+	return out
 }
 
 // branch prefers what status saw; in a bare repository, without status, or where git

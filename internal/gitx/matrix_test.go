@@ -413,3 +413,15 @@ func TestGather_leaves_a_split_index_alone(t *testing.T) {
 		t.Log("this git does not touch the shared index; the precaution is not needed here")
 	}
 }
+
+func TestGather_tells_where_git_refuses_to_say_what_is_not_committed(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	if err := os.Truncate(filepath.Join(f.dir, ".git", "index"), 0); err != nil {
+		t.Fatal(err)
+	}
+	git, _ := f.gather(Ask{Paths: []string{"."}})
+	if !strings.Contains(git.Untold["."], "index") {
+		t.Errorf("%q", git.Untold)
+	}
+}
