@@ -102,6 +102,8 @@ func (w Wish) Approach(r *reprise.Run, d reprise.Decision) (Approach, Choice, er
 		}
 	}
 	switch {
+	case !w.Asks && !w.said() && d.Verdict == reprise.BlockedVerdict && w.Usual(r, d) != reprise.OptionRepair:
+		return Leave, c, unsafe(r.ID, d) // to continue is refused, whoever says so
 	case !w.Asks:
 		return Leave, c, &UnattendedError{r, NeedsWay, d.Reason()}
 	case w.Mode != Preflight:

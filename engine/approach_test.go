@@ -41,6 +41,7 @@ func TestApproach_by_mode_and_wish(t *testing.T) {
 		"autopilot takes the usual way":            {engine.Wish{Mode: engine.Autopilot}, story(reprise.Interrupted), safe, engine.Go, "continue", nil},
 		"interactive asks":                         {engine.Wish{Mode: engine.Interactive, Asks: true}, story(reprise.Interrupted), safe, engine.PickWay, "", nil},
 		"interactive and nobody there":             {engine.Wish{Mode: engine.Interactive}, story(reprise.Interrupted), safe, engine.Leave, "", &engine.UnattendedError{}},
+		"nobody there, and a conflict":             {engine.Wish{Mode: engine.Interactive}, story(reprise.Interrupted), blocked, engine.Leave, "", &engine.UnsafeError{}},
 		"a yes is enough":                          {engine.Wish{Mode: engine.Interactive, Yes: true}, story(reprise.Interrupted), safe, engine.Go, "continue", nil},
 		"a choice is enough":                       {engine.Wish{Mode: engine.Interactive, Choice: way("continue")}, story(reprise.Interrupted), safe, engine.Go, "continue", nil},
 		"preflight wants its word all the same":    {engine.Wish{Mode: engine.Preflight, Asks: true, Choice: way("continue")}, story(reprise.Interrupted), safe, engine.SayWord, "continue", nil},

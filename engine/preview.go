@@ -197,10 +197,13 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 // would give.
 func (e *Engine) look() (*durable.Store, error) {
 	store, err := durable.Open(e.Dir, durable.Options{AllowNetwork: e.AllowNetwork, Adopt: e.Adopt, Now: e.Now})
-	if err != nil || e.Adopt {
-		return store, err
+	if err != nil {
+		return nil, err
 	}
-	if err := store.Copied(); err != nil {
+	if err = store.Usable(); err == nil && !e.Adopt {
+		err = store.Copied()
+	}
+	if err != nil {
 		return nil, errors.Join(err, store.Release())
 	}
 	return store, nil

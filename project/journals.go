@@ -26,6 +26,9 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		return
 	}
 	if home.err != nil {
+		if home.store != nil {
+			home.err = cmp.Or(home.store.Usable(), home.err)
+		}
 		// Whether one of them was begun, and who works on it, is not known.
 		f, told := journalProblem(durable.StateDir, home.err), false
 		for _, r := range runs {
@@ -40,7 +43,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		return
 	}
 	store := home.store
-	j.tellCopied(store, runs, opts)
+	j.tellPlace(store, runs, opts)
 	inbox, err := journal.ReadInbox(j.Root)
 	if err != nil {
 		j.report(reprise.Finding{
@@ -195,11 +198,14 @@ func tellGone(store *durable.Store, account *journal.Account, r *reprise.Run) {
 	}
 }
 
-// tellCopied tells of open runs in a project that was copied with its state:
-// resuming one is refused before anything is read.
-func (j *Judgement) tellCopied(store *durable.Store, runs []*reprise.Run, opts JudgeOptions) {
-	err := store.Copied()
-	if err == nil || opts.Adopt {
+// tellPlace tells of open runs in a project whose state was copied with it or cannot be
+// used: resuming one is refused before anything is read.
+func (j *Judgement) tellPlace(store *durable.Store, runs []*reprise.Run, opts JudgeOptions) {
+	err := store.Usable()
+	if err == nil && !opts.Adopt {
+		err = store.Copied()
+	}
+	if err == nil {
 		return
 	}
 	f := journalProblem(durable.StateDir, err)
@@ -228,7 +234,14 @@ func journalProblem(subject string, err error) reprise.Finding {
 	}
 	var damage *durable.DamageError
 	var future *durable.FutureError
+	var unusable *durable.UnusableError
 	switch {
+	case errors.As(err, &unusable):
+		f.Code, f.Severity, f.Source.File = reprise.CodeNotRegular, reprise.Blocking, unusable.Path
+		if unusable.Denied {
+			f.Code = reprise.CodePermission
+		}
+		f.Message, f.Hint = "nothing can be recorded here: "+err.Error(), unusable.Hint()
 	case errors.As(err, &damage):
 		// Some readers see the reason only, without the hint.
 		f.Severity, f.Source.File = reprise.Blocking, damage.Path

@@ -64,10 +64,13 @@ func (p *RepairPlan) Outcome() reprise.Outcome {
 }
 
 // PlanRepair looks for damage in the given runs and in our own journals. It
-// changes nothing.
+// changes nothing. A *durable.UnusableError is for the person to mend.
 func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPlan, error) {
 	store, err := t.open()
 	if err != nil {
+		return nil, err
+	}
+	if err := store.Usable(); err != nil {
 		return nil, err
 	}
 	plan := &RepairPlan{}

@@ -79,6 +79,7 @@ func hintOf(err error) string {
 func errorCodes() []errorCode {
 	return []errorCode{
 		{exitBlocked, has[*durable.CopiedError]},
+		{exitBlocked, has[*durable.UnusableError]},
 		{exitBlocked, func(err error) bool {
 			e, is := errors.AsType[*upkeep.ElsewhereError](err)
 			return is && !e.Live()

@@ -86,3 +86,6 @@ func (s *Store) Free() (bytes, files uint64, err error) {
 	}
 	return freeSpace(s.dir)
 }
+
+// Denied is denied.
+func Denied(info Info, user int) bool { return denied(info, user) }

@@ -279,7 +279,8 @@ func (r *Report) note(path, format string, args ...any) {
 // read for a decision before it has returned.
 //
 // The error is a *HeldError if somebody holds it, a *CopiedError or a
-// *NetworkError if this place is not to be trusted; then no byte was changed.
+// *NetworkError if this place is not to be trusted, an *UnusableError if nothing
+// could be recorded here; then no byte was changed.
 // A *DamageError means that a file of the state needs repair; the lease is not
 // held then. If the process dies here, the next Take does the same again.
 func (s *Store) Take(ctx context.Context) (*Report, error) {
@@ -352,8 +353,8 @@ func (s *Store) checkPlace() error {
 	case !info.Mode.IsDir():
 		return &NotRegularError{Path: StateDir, Mode: info.Mode}
 	}
-	if s.o.Adopt {
-		return nil
+	if err := s.Usable(); err != nil || s.o.Adopt {
+		return err
 	}
 	return s.checkStamp(info)
 }
