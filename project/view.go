@@ -138,6 +138,7 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 	v.tellChanged(s)
 	v.tellLanded(s.Files)
 	v.tellNotReady()
+	v.tellUnseen(s.Files)
 	v.owed(s.Files, book)
 	v.tellSpent(s, book)
 	for i := range v.Run.Next {
