@@ -11,7 +11,7 @@ export GOFLAGS := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 # Compilers, tests and the programs that they start collect garbage as the program does.
 export GOGC ?= 400
 
-.PHONY: all build test nightly mutants check generate picture fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web fleet test-fleet record-fleet
+.PHONY: all build test nightly mutants check generate picture fuzz crash soak bench contract fit clean agents agents-all test-agents record-agents test-web fleet test-fleet record-fleet release-snapshot test-release cross
 
 # The development server of Temporal that the fleet is tried with, pinned; about 8 CPU minutes.
 TEMPORAL := $(or $(wildcard bin/temporal),$(shell command -v temporal 2>/dev/null),bin/temporal)
@@ -39,6 +39,7 @@ IN_MEMORY = t=/dev/shm/reprise-test.$$$$; \
 	if { test "$$(df -Pk /dev/shm | awk 'END {print $$4}')" -gt 4000000 && cp "$$(command -v true)" $$t && $$t; } 2>/dev/null; then \
 	  export GOTMPDIR="$${GOTMPDIR:-$${TMPDIR:-/tmp}}" TMPDIR=/dev/shm; fi; rm -f $$t;
 
+# The tests of the engine take longest, and begin first.
 test: check ## formatting, vet, and every test; of kills, power cuts and damage a sample
 	@for a in $(PINNED); do test -e $(AGENTS)/$$a || echo "agents: $$a is not here, the tests that drive it are left out; make agents fetches it"; done
 	@command -v chromium >/dev/null || test -n "$$REPRISE_BROWSER" || echo "chromium: it is not here, the tests of the pages in a browser are left out; apt-get install chromium"
@@ -47,11 +48,11 @@ test: check ## formatting, vet, and every test; of kills, power cuts and damage 
 	@$(IN_MEMORY) \
 	if command -v gcc >/dev/null 2>&1; then \
 	  echo "$(GO) test -race $(CONCURRENT)"; { $(RACE) -run _parallel_ ./convention/eventrun; one=$$?; $(RACE) $(CONCURRENT) && exit $$one; } & raced=$$!; \
-	  $(GO) test -vet=off -timeout 30m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))"); tested=$$?; \
+	  $(GO) test -vet=off -timeout 30m $$($(GO) list ./engine ./... | grep -vxF "$$($(GO) list $(CONCURRENT))"); tested=$$?; \
 	  wait $$raced && exit $$tested; \
 	else echo "race detector: left out, it needs a C compiler"; $(GO) test -vet=off -timeout 30m ./...; fi
 
-nightly: mutants crash soak fuzz ## all of it: every kill, power cut, damage and mutant (a day)
+nightly: cross mutants crash soak fuzz test-release ## all of it: every kill, power cut, damage and mutant (a day)
 	REPRISE_ALL=1 $(GO) test -count 1 -timeout 12h ./...
 
 mutants: ## known faults, built into the source one by one; the tests must find each (an hour)
@@ -161,6 +162,30 @@ test-web: $(AXE) ## every page in a real Chromium, which must be installed
 
 record-agents: agents-all ## what the real agents print, recorded anew for the replay tests; look at the changes
 	REPRISE_RECORD=all $(GO) test -count 1 -timeout 30m -parallel 1 -run '^TestRecord$$' -v ./agent
+
+# What packages are made with, pinned in a module of its own: its dependencies are not the
+# program's. The first build takes some minutes; later ones need no network.
+RELEASE_TOOLS := bin/goreleaser bin/cyclonedx-gomod
+bin/goreleaser: release/go.mod
+	cd release && $(GO) build -o ../$@ github.com/goreleaser/goreleaser/v2
+bin/cyclonedx-gomod: release/go.mod
+	cd release && $(GO) build -o ../$@ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+
+# goreleaser asks for a remote to name the commit by; a checkout without one gets one for
+# this call alone.
+NO_REMOTE = $(if $(shell git remote),,GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://example.com/reprise/reprise)
+
+release-snapshot: $(RELEASE_TOOLS) ## packages for every system from this commit, in bin/release; nothing is uploaded
+	$(NO_REMOTE) PATH="$(abspath bin):$$PATH" goreleaser release --snapshot --clean --config release/goreleaser.yaml
+
+test-release: release-snapshot ## packages are made twice, compared, unpacked and tried
+	rm -rf bin/release.first && mv bin/release bin/release.first
+	$(MAKE) release-snapshot
+	cd release && $(GO) test -count 1 -timeout 10m ./...
+
+cross: ## the program and its tests are vetted as other systems compile them
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
 
 clean:
 	rm -rf bin

@@ -190,6 +190,11 @@ func minimum() string { return fmt.Sprintf("%d.%d", wanted[0], wanted[1]) }
 func (o Options) files() Check {
 	c := Check{Group: "files", Name: "state folder", Level: Fine}
 	p, err := durable.LookAt(o.Dir)
+	if errors.Is(err, errors.ErrUnsupported) {
+		c.Level, c.Says = Missing, "this system ("+runtime.GOOS+") has no locks that reprise can use"
+		c.Means, c.Do = "nothing is written here: run, resume, answer and repair refuse to work; status, check and brief do", "to resume, work on Linux or macOS; on Windows, inside WSL"
+		return c
+	}
 	if err != nil {
 		c.Level, c.Says, c.Do = Missing, err.Error(), "name a folder that can be read with -C"
 		return c

@@ -3,12 +3,16 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,6 +52,11 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 6 && os.Args[1] == "afresh" {
 		os.Exit(afresh(os.Args[2:]))
+	}
+	// Most of these tests wait for the processes that they start.
+	flag.Parse()
+	if !slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.parallel") }) {
+		flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	}
 	var err error
 	if keep, err = os.MkdirTemp("", "engine-test-"); err != nil {
