@@ -67,11 +67,13 @@ func (r *Run) askAgain(asked map[string]*Question) {
 }
 
 // disbelieve takes for a claim what the files alone call done: of an own run everything of
-// which the journal has no end, of any other what an attempt at another step marked done.
-func (r *Run) disbelieve(own bool) {
+// which the journal has no end, of a list also what was cut off, as its agent may tick it
+// at any time, of any other what an attempt at another step marked done.
+func (r *Run) disbelieve(own, listed bool) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if !s.Status.Closed() || s.journal == ended || !own && s.oversteppedBy == "" {
+		doubted := own || s.oversteppedBy != "" || listed && s.journal == underWay
+		if !s.Status.Closed() || s.journal == ended || !doubted {
 			continue
 		}
 		why := "it was started, and no end of it is on record"

@@ -29,7 +29,7 @@ func (r *Run) recall(events []Event, own bool) {
 	stages := map[string]bool{}
 	asked := map[string]*Question{}
 	var order []string
-	stopped, begun := false, false
+	stopped, begun, listed := false, false, false
 	withdrawn := map[string]bool{}
 	var limits limits
 	for i := range events {
@@ -65,7 +65,7 @@ func (r *Run) recall(events []Event, own bool) {
 		case RunResumed:
 			stopped = false
 		case StepStarted:
-			begun = true
+			begun, listed = true, listed || ev.Open != nil
 		case RunStopped:
 			stopped = ev.Outcome != "paused"
 		}
@@ -99,7 +99,7 @@ func (r *Run) recall(events []Event, own bool) {
 	if own {
 		r.askAgain(asked)
 	}
-	r.disbelieve(own)
+	r.disbelieve(own, listed)
 	for _, id := range order {
 		r.recallQuestion(asked[id], withdrawn[id])
 	}

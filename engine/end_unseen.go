@@ -109,12 +109,15 @@ func unseen(s *Seen) Ending {
 		return Ending{Record: []reprise.Event{s.ours(reprise.StepReset, "cut-off", "its own run goes on where it stands")}}
 	case s.Held != nil && !s.Git:
 		return held(errNoRepository) // that there is no git makes no commit of it
-	case s.Filed != "" && s.Missing == "":
+	case s.Filed != "" && s.Missing == "" && !s.Listed:
 		return landed(s, "its files call it "+s.Filed)
 	}
 	// Work that may be repeated is not, if it is certainly done.
 	if e, ok := shown(s, !s.Denied); ok {
 		return e
+	}
+	if s.Filed != "" && s.Listed {
+		return askWhatHappened(s) // a box is ticked by an agent that begins, or by a person
 	}
 	why, policy := "nothing shows that it was finished", policyOf(s.Assignment)
 	if s.Held != nil {

@@ -41,7 +41,9 @@ type Seen struct {
 	// Reply is the result that it left, if that was not seen.
 	Reply *reprise.Reply
 	// Filed is the status of the step in the files if that is a closed one, else "".
-	Filed string
+	// Listed is set where anybody can write that there at any time: it proves nothing.
+	Filed  string
+	Listed bool
 	// Denied is set if its verify command failed before.
 	Denied bool
 	// Commits is what git has of it; nil before it was looked for.

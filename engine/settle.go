@@ -128,7 +128,7 @@ func (w *work) look(s *Seen) {
 		s.Reply = w.reply(&s.Attempt)
 	}
 	if step := w.files.Step(s.Step); step != nil && step.Status.Closed() && !project.ByPresence(step, s.Expect) {
-		s.Filed = step.Status.String()
+		s.Filed, s.Listed = step.Status.String(), w.hist.Listed != nil
 	}
 }
 
