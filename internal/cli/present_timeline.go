@@ -45,6 +45,9 @@ func (l logged) when(now time.Time) reprise.Timeline {
 			if s.Kind == reprise.SpanCutOff {
 				if at := project.PrintedAt(l.root, l.Run.Ref, began, row.ID, s.Attempt); at.After(s.To) && at.Before(until) {
 					s.To = at
+					if at.After(out.To) {
+						out.To = at
+					}
 				}
 			}
 		}
