@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,10 +52,10 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 6 && os.Args[1] == "afresh" {
 		os.Exit(afresh(os.Args[2:]))
 	}
-	// Most of these tests wait for the processes that they start.
-	flag.Parse()
-	if !slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.parallel") }) {
-		flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+	// Most of these tests wait for the processes that they start. A flag of the call is
+	// read later, and wins.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
 	}
 	var err error
 	if keep, err = os.MkdirTemp("", "engine-test-"); err != nil {

@@ -151,7 +151,7 @@ func hostile(show func(*page, judged), kind reprise.Kind) func(*page) {
 	}
 }
 
-// poison puts evil into every string below a value.
+// poison puts evil into every string below a value that others can set.
 func poison(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -169,7 +169,9 @@ func poison(v reflect.Value) {
 			return
 		}
 		for i := range v.NumField() {
-			poison(v.Field(i))
+			if f := v.Field(i); f.CanSet() {
+				poison(f)
+			}
 		}
 	}
 }
