@@ -104,6 +104,10 @@ func nobody(t *testing.T) func(dir string, args ...string) (out []byte, told str
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
+		for errors.Is(err, syscall.ETXTBSY) { // a process that another test starts holds the copy open until its exec
+			cmd = &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env, Stderr: &stderr, SysProcAttr: cmd.SysProcAttr}
+			out, err = cmd.Output()
+		}
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
@@ -131,7 +135,7 @@ func TestX2_X9_what_may_not_be_read_is_not_nothing(t *testing.T) {
 		{".reprise", 0, "status", 0}, {".reprise", 0, "check", 11}, {".reprise", 0, "clean", 40}, {".reprise", 0, "undo", 40}, {".reprise", 0, "resume", 11},
 		{".reprise/journal", 0, "check", 11}, {".reprise/journal", 0, "log", 40},
 		{log, 0, "check", 11}, {log, 0, "log", 40},
-		{".reprise/lock", 0, "check", 11}, {".reprise/lock", 0, "clean", 40},
+		{".reprise/lock", 0, "check", 11}, {".reprise/lock", 0, "clean", 11},
 		{".reprise/snapshots", 0, "undo", 40},
 	} {
 		t.Run(fmt.Sprintf("%s %o %s", tc.shut, tc.mode, tc.command), func(t *testing.T) {
@@ -193,7 +197,10 @@ func TestX2_X9_what_may_not_be_read_is_not_nothing(t *testing.T) {
 			if !strings.Contains(text, "permission denied") || strings.Contains(text, "No workflow state found in /") {
 				t.Error("it is not said")
 			}
-			if tc.command == "check" && tc.code == 11 && !strings.Contains(text, "ls -ld") || told != "" && !strings.Contains(told, "ls -ld") && !strings.Contains(told, "` shows what blocks") {
+			helps := func(said string) bool {
+				return strings.Contains(said, "ls -ld") || strings.Contains(said, "chmod -R u+rwX")
+			}
+			if tc.command == "check" && tc.code == 11 && !helps(text) || told != "" && !helps(told) && !strings.Contains(told, "` shows what blocks") {
 				t.Error("nothing says what to do")
 			}
 			if t.Failed() {

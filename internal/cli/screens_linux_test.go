@@ -141,7 +141,7 @@ func TestScreens(t *testing.T) {
 			},
 			"watch": func(t *testing.T) {
 				s := onScreen(t, worked, size[0], size[1], nil, "watch", ".", dir)
-				text := s.shows("Watching 2 projects", "◇ waiting", "Ship it?", "Ctrl-C leaves")
+				text := s.shows("Watching 7 projects", "◇ waiting", "Ship it?", "Ctrl-C leaves")
 				if strings.Count(text, "Watching") != 1 {
 					t.Errorf("it is drawn twice:\n%s", text)
 				}
@@ -152,7 +152,7 @@ func TestScreens(t *testing.T) {
 			},
 			"timeline": func(t *testing.T) {
 				s := onScreen(t, worked, size[0], size[1], nil, "log", "t", "--timeline")
-				s.shows("t, 2 steps in ", "build", "█", "◇", "waiting for a person", "[ended with 0]")
+				s.shows("t, 1 step in ", "build", "█", "◇", "waiting for a person", "[ended with 0]")
 			},
 		} {
 			t.Run(fmt.Sprintf("%s %dx%d", name, size[0], size[1]), func(t *testing.T) {
