@@ -170,6 +170,7 @@ func (p *pasting) follow(first string) {
 		if c.moved {
 			todo = nil
 		}
+		c.moved = c.moved || c.trusts()
 		for _, line := range c.named {
 			todo = append(todo, &pastedCall{line: line, from: c.line})
 		}
@@ -181,6 +182,11 @@ func (p *pasting) follow(first string) {
 			p.t.Errorf("%s\nends with %d; nothing that it leads to changes anything or says what a person is to do:\n%s", c.line, c.code, indented(c.text))
 		}
 	}
+}
+
+// trusts tells whether it changed what the user trusts, which is kept outside of projects.
+func (c *pastedCall) trusts() bool {
+	return c.code == 0 && strings.HasPrefix(c.line, "reprise trust ") && strings.Contains(c.line, " --yes")
 }
 
 // takesBack is 1 for an undo.
