@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,6 +53,16 @@ func (c *collector) named(prefix string) (out []map[string]any) {
 	return out
 }
 
+// heardOf reports whether the log of an attempt at a step holds a line: what an agent
+// printed is on disk a moment after it was printed.
+func heardOf(dir, step, line string) bool {
+	logs, err := filepath.Glob(filepath.Join(dir, ".reprise/logs/*"+step+"*.log"))
+	return err == nil && slices.ContainsFunc(logs, func(name string) bool {
+		text, err := os.ReadFile(name)
+		return err == nil && strings.Contains(string(text), line)
+	})
+}
+
 // Issue 17: the collector receives the spans of a run that was killed and resumed, joined
 // in one trace.
 func TestA_run_that_was_killed_and_resumed_is_one_trace(t *testing.T) {
@@ -67,7 +78,7 @@ steps:
     outputs: [prepared]
   - id: build
     needs: [prepare]
-    command: [sh, -c, "sleep 0.3; echo begun; touch begun; while ! test -e go; do sleep 0.05; done; touch built"]
+    command: [sh, -c, "sleep 0.3; echo begun; while ! test -e go; do sleep 0.05; done; touch built"]
     outputs: [built]
   - id: release
     needs: [build]
@@ -80,7 +91,7 @@ steps:
 		return s
 	}
 	first := start("run", "flow.yaml", "--trust", "--id", "t")
-	eventually(t, func() bool { return exists(dir, "begun") && len(c.named("step prepare")) == 1 })
+	eventually(t, func() bool { return heardOf(dir, "build", "begun") && len(c.named("step prepare")) == 1 })
 	first.signal(syscall.SIGKILL)
 	first.end()
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
