@@ -34,6 +34,9 @@ type Options struct {
 	Layouts []string
 	// Ignored looks into folders that git ignores and vendored packages too.
 	Ignored bool
+	// Within, if not nil, narrows the look to folders that bear a mark of a layout and to
+	// these paths: what is found is there, and what is elsewhere is not looked for.
+	Within []string
 	// Progress, if set, is called now and then with how many runs of how many
 	// have been loaded. It must be safe for concurrent use.
 	Progress func(loaded, total int)
@@ -88,7 +91,7 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	if err != nil {
 		return nil, nil, err
 	}
-	fsys, err := tree.Open(root, tree.Options{Marks: convention.Marks(), All: opts.Ignored})
+	fsys, err := tree.Open(root, tree.Options{Marks: convention.Marks(), All: opts.Ignored, Within: opts.Within})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open project: %w", err)
 	}

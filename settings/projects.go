@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise"
 	"reprise/internal/durable"
 )
 
@@ -33,6 +34,12 @@ const often = time.Hour
 // ProjectsFile is where the list is kept, "" if nothing can be.
 func ProjectsFile(getenv func(string) string) string {
 	return under(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"), "projects")
+}
+
+// PlacesFile is where it is kept in which places of a project its runs are, "" if nothing
+// can be. It is a cache: whoever reads it looks at these places first.
+func PlacesFile(getenv func(string) string, root string) string {
+	return under(getenv, "XDG_CACHE_HOME", ".cache", filepath.Join("places", reprise.HashOf([]byte(root)).String()[:16]))
 }
 
 // OpenProjects reads the list. A line that cannot be read names no project.

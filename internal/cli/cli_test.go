@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("REPRISE_TEST_HURRY") == "" {
 		cli.Patient() // a busy machine must not make hooks say less
 	}
+	if os.Getenv("REPRISE_TEST_GLANCE") != "" {
+		cli.Glancing()
+	}
 	program := func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) }
 	if os.Getenv("REPRISE_TEST_PROGRAM") != "" {
 		program()

@@ -214,7 +214,7 @@ func (a *app) newHookRun() *cobra.Command {
 func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 	ctx, cancel := context.WithDeadline(ctx, a.began.Add(hookTime))
 	defer cancel()
-	said := make(chan string, 2)
+	said := make(chan string, 4)
 	go func() {
 		defer func() {
 			_ = recover() // a fault of ours is not the session's
@@ -296,7 +296,8 @@ func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) 
 	}
 }
 
-// interrupted says what was interrupted in a folder: first in a line, then in full. It says
+// interrupted says what was interrupted in a folder: first in a line, by a glance and by a
+// look at all of it, then in full. It says
 // nothing where nothing was, and to attempts of ours, which were told what to do. A run that
 // somebody works on right now was not interrupted.
 func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say func(text string)) {
@@ -304,20 +305,22 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 		return
 	}
 	root, _ := project.Locate(dir)
-	quick, err := a.judgeAgain(ctx, root, project.JudgeOptions{Alone: true})
-	if err != nil {
-		return
+	open := false
+	for _, within := range [][]string{a.places(root), nil} {
+		quick, err := a.judgeAgain(ctx, root, project.JudgeOptions{Alone: true, Options: project.Options{Within: within}})
+		if err != nil {
+			return
+		}
+		var line string
+		switch line, open = interruptedLine(quick); {
+		case tool.Name == hook.Git && line != "":
+			line += "\n"
+		case line != "":
+			line += " Nobody has asked you to continue that work."
+		}
+		say(line)
 	}
-	line, open := interruptedLine(quick)
-	if line == "" {
-		return
-	}
-	if tool.Name == hook.Git {
-		say(line + "\n")
-		return
-	}
-	say(line + " Nobody has asked you to continue that work.")
-	if !open {
+	if !open || tool.Name == hook.Git {
 		return
 	}
 	found, err := a.judge(ctx, dir, project.JudgeOptions{Full: true})

@@ -11,4 +11,7 @@ func Quoted(s string) string { return quoted(s) }
 func WrapExact(s string, n int) []string { return wrapExact(s, n) }
 
 // Patient gives hooks and the prompt all the time they need.
-func Patient() { hookTime, promptTime = time.Minute, time.Minute }
+func Patient() { hookTime, promptTime, glanceTime = time.Minute, time.Minute, time.Minute }
+
+// Glancing gives the prompt no time but for a glance.
+func Glancing() { promptTime = 0 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,12 @@ func (a *app) look(ctx context.Context, dir string, opts project.JudgeOptions) (
 	progress := a.newProgress()
 	opts.Progress = progress.show
 	defer progress.clear()
-	return a.judgeAgain(ctx, root, opts)
+	began := time.Now()
+	found, err := a.judgeAgain(ctx, root, opts)
+	if err == nil && len(opts.Layouts) == 0 && !opts.Ignored {
+		a.keepPlaces(found, time.Since(began))
+	}
+	return found, err
 }
 
 // judgeAgain judges a project that was found before. It shows and keeps nothing.

@@ -2,75 +2,15 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"reprise"
 	"reprise/project"
 	"reprise/settings"
 )
-
-// promptTime is how long a shell prompt is made to wait: with starting and ending, less
-// than 30 ms.
-var promptTime = 20 * time.Millisecond
-
-// short prints one line for a shell prompt: how many runs of the project around a folder
-// are open, as status calls them, and nothing where none is. Where that takes too long it
-// says so, and nothing of the runs.
-func (a *app) short(ctx context.Context, dir string) error {
-	ctx, cancel := context.WithDeadline(ctx, a.began.Add(promptTime))
-	defer cancel()
-	var found *project.Judgement
-	ended := make(chan error, 1)
-	go func() {
-		root, _ := project.Locate(dir)
-		var err error
-		found, err = a.judgeAgain(ctx, root, project.JudgeOptions{Alone: true})
-		ended <- err
-	}()
-	var err error
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-	}
-	line := "…"
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		return err
-	case found.Nothing() == reprise.OutcomeUnreadable:
-		a.came(reprise.OutcomeUnreadable)
-		line = symbols[reprise.Unreadable] + " " + clip(found.Hidden(), 60)
-	default:
-		line = promptLine(found)
-	}
-	if line == "" {
-		return nil
-	}
-	_, err = fmt.Fprintln(a.out, line)
-	return err
-}
-
-// promptLine counts the open runs by their state.
-func promptLine(found *project.Judgement) string {
-	var parts []string
-	for _, state := range []reprise.State{reprise.Running, reprise.Interrupted, reprise.Waiting, reprise.Unreadable} {
-		n := 0
-		for _, r := range found.Runs {
-			if found.Decisions[r].State == state {
-				n++
-			}
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d %s", symbols[state], n, words(state)))
-		}
-	}
-	return strings.Join(parts, " ")
-}
 
 // known gives the projects that this person works in and that are here, newest first, and
 // their folders.

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise"
+	"reprise/internal/durable"
+	"reprise/project"
+	"reprise/settings"
+)
+
+// How long a shell prompt waits. promptTime is for the whole project: with starting and
+// ending, less than 30 ms. Only a machine that is too busy for a glance makes it wait
+// until glanceTime.
+var (
+	promptTime = 20 * time.Millisecond
+	glanceTime = 125 * time.Millisecond
+)
+
+// short prints one line for a shell prompt: how many runs of the project around a folder
+// are open, as status calls them, and nothing where none is. Where looking at all of it
+// takes too long, it says what a glance shows: the runs in folders named as those of
+// agents are, and those that an earlier look found elsewhere. An ellipsis then says that
+// there may be more.
+func (a *app) short(ctx context.Context, dir string) error {
+	glance, cancel := context.WithDeadline(ctx, a.began.Add(glanceTime))
+	defer cancel()
+	whole, cancel := context.WithDeadline(glance, a.began.Add(promptTime))
+	defer cancel()
+	glanced, looked := make(chan judgedOr, 1), make(chan judgedOr, 1)
+	go func() {
+		root, _ := project.Locate(dir)
+		opts := project.JudgeOptions{Alone: true, Options: project.Options{Within: a.places(root)}}
+		glanced <- orErr(a.judgeAgain(glance, root, opts))
+		opts.Within = nil
+		looked <- orErr(a.judgeAgain(whole, root, opts))
+	}()
+	var seen judgedOr
+	more := ""
+	select {
+	case seen = <-looked:
+	case <-whole.Done():
+	}
+	if whole.Err() != nil {
+		more = "…"
+		select {
+		case seen = <-glanced:
+		case <-glance.Done():
+		}
+	}
+	if seen.err != nil && glance.Err() == nil {
+		return seen.err
+	}
+	line := more
+	if found := seen.found; found != nil && found.Nothing() == reprise.OutcomeUnreadable {
+		a.came(reprise.OutcomeUnreadable)
+		line = symbols[reprise.Unreadable] + " " + clip(found.Hidden(), 60)
+	} else if found != nil {
+		line = strings.TrimSpace(promptLine(found) + " " + more)
+	}
+	if line == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(a.out, line)
+	return err
+}
+
+type judgedOr struct {
+	found *project.Judgement
+	err   error
+}
+
+func orErr(found *project.Judgement, err error) judgedOr { return judgedOr{found, err} }
+
+// promptLine counts the open runs by their state.
+func promptLine(found *project.Judgement) string {
+	var parts []string
+	for _, state := range []reprise.State{reprise.Running, reprise.Interrupted, reprise.Waiting, reprise.Unreadable} {
+		n := 0
+		for _, r := range found.Runs {
+			if found.Decisions[r].State == state {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d %s", symbols[state], n, words(state)))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// places are where an earlier look found the runs of a project, never nil. They are only
+// where to look: a glance reads what is there now.
+func (a *app) places(root string) []string {
+	list := []string{}
+	if root, err := filepath.Abs(root); err == nil {
+		if data, err := durable.ReadPrivate(settings.PlacesFile(a.env, root)); err == nil {
+			_ = json.Unmarshal(data, &list) // without them a glance shows less
+		}
+	}
+	return slices.DeleteFunc(list, func(p string) bool { return !filepath.IsLocal(p) })
+}
+
+// keepPlaces remembers where the runs of a project are, if looking for them took longer
+// than a prompt waits. It is kept with the user's caches: nothing is lost with it, so a
+// failure is nobody's.
+func (a *app) keepPlaces(found *project.Judgement, took time.Duration) {
+	file := settings.PlacesFile(a.env, found.Root)
+	if took < promptTime || file == "" {
+		return
+	}
+	places := []string{}
+	for _, r := range found.Runs {
+		if filepath.IsLocal(r.Path) {
+			places = append(places, r.Path)
+		}
+	}
+	slices.Sort(places)
+	if slices.Equal(places, a.places(found.Root)) {
+		return
+	}
+	_ = durable.UpdatePrivate(file, func([]byte) ([]byte, error) { return json.Marshal(places) })
+}
