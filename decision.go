@@ -25,7 +25,7 @@ type Policy struct {
 	// Claimed: what a ledger says is taken as said.
 	Grade Grade
 	// Quick tells that evidence was left out which is expensive to get: what would be
-	// Safe is UncheckedVerdict then.
+	// Safe, or complete with nothing against it, is UncheckedVerdict then.
 	Quick bool
 	// Choice is what a person chose to do with the run.
 	Choice Choice

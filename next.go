@@ -48,8 +48,11 @@ func Next(r *Run, o Observed, rules Policy) Decision {
 	case r.State == Complete && len(d.open(r)) == 0:
 		d.Action, d.Units, d.Point = Finish, nil, nil
 		d.because(r.Reason)
-		if slices.ContainsFunc(r.Findings, Finding.contestsEnd) {
+		switch {
+		case slices.ContainsFunc(r.Findings, Finding.contestsEnd):
 			d.Verdict = Caution
+		case rules.Quick:
+			d.Verdict = UncheckedVerdict
 		}
 		return d
 	case r.State == Complete:

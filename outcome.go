@@ -26,7 +26,7 @@ func (d Decision) Outcome() Outcome {
 		return OutcomeUnreadable
 	case d.Action == Refuse && d.State == Running:
 		return OutcomeHeld
-	case d.Action == Finish && d.Verdict != Caution:
+	case d.Action == Finish && !d.Contested():
 		return OutcomeNothing
 	case d.Verdict == BlockedVerdict:
 		return OutcomeBlocked
@@ -39,6 +39,9 @@ func (d Decision) Outcome() Outcome {
 	}
 	return OutcomeOK
 }
+
+// Contested reports whether the run is marked complete and something speaks against that.
+func (d Decision) Contested() bool { return d.Action == Finish && d.Verdict == Caution }
 
 // worst orders the outcomes of looking, the worst first.
 var worst = []Outcome{OutcomeUnreadable, OutcomeBlocked, OutcomeHeld, OutcomeAsk, OutcomeWait, OutcomeCaution, OutcomeOK, OutcomeNothing}

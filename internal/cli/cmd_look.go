@@ -286,6 +286,9 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	if err != nil {
 		return err
 	}
+	if arg == "" {
+		list = append(list, contested(found)...)
+	}
 	if len(list) == 0 {
 		document := report.NewCheck(found.Root, flags.mode, found.Observed).About(found.Findings)
 		return a.nothing(found, document, func(p *page) {
@@ -293,15 +296,11 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 				p.nothing(found.Result)
 				return
 			}
-			p.uninterrupted(found.Result)
+			p.uninterrupted(found)
 			p.folder(found.Findings)
 		})
 	}
-	worst := list[0].d.Outcome()
-	for _, j := range list[1:] {
-		worst = worst.Worse(j.d.Outcome())
-	}
-	a.came(worst)
+	a.came(worst(list))
 	if len(list) == 1 {
 		a.about(list[0].name)
 	}

@@ -46,9 +46,10 @@ func (a *app) newResume() *cobra.Command {
 			"and the whole plan and wants the word \"proceed\"; autopilot continues by itself\n" +
 			"where nothing blocks. Without RUN: the one that was interrupted, or the list; in\n" +
 			"autopilot the one that was updated last, unless a person paused it.\n\n" +
-			"Exit code: 0 finished, 1 steps failed for good, 3 nothing interrupted, 11 blocked,\n" +
-			"12 needs an answer, 13 changed since --if, 20 held by a live run, 75 wait for a\n" +
-			"limit to end, 130 and 143 stopped by a signal, 141 because its output was closed.",
+			"Exit code: 0 finished, 1 steps failed for good, 3 nothing interrupted, 10 marked\n" +
+			"complete and something speaks against it, 11 blocked, 12 needs an answer, 13 changed\n" +
+			"since --if, 20 held by a live run, 40 its files cannot be read, 75 wait for a limit to\n" +
+			"end, 130 and 143 stopped by a signal, 141 because its output was closed.",
 		Example: "  reprise resume\n  reprise resume 4.2 --mode autopilot\n  reprise resume 004 --option review\n" +
 			"  reprise resume 004 --dry-run\n  reprise resume 4.2 --from implement --until qa",
 	}
@@ -126,11 +127,11 @@ func (s *job) which(arg string, byAge bool, from string) (*judged, *project.Judg
 	p := s.page(s.out)
 	switch {
 	case len(list) == 0:
-		s.came(found.Nothing())
+		s.came(found.Nothing().Worse(worst(contested(found))))
 		if s.json {
 			return nil, nil, s.writeLine(s.noWork(found.Findings))
 		}
-		p.nothingToResume(found.Result)
+		p.nothingToResume(found)
 		return nil, nil, nil
 	case len(list) == 1:
 		return &list[0], found, nil
@@ -269,12 +270,11 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 	switch {
 	case j.d.Action == reprise.Refuse && j.d.State == reprise.Running:
-		s.came(reprise.OutcomeHeld)
 	case j.d.Action == reprise.Finish && flags.option == "" && flags.from == "":
-		s.came(reprise.OutcomeNothing)
 	default:
 		return false, nil
 	}
+	s.came(j.d.Outcome())
 	if s.json {
 		doc := s.noWork(nil)
 		doc.Layout, doc.ID, doc.Path, doc.Kind = j.run.Layout, j.run.ID, j.run.Path, string(j.run.Kind)
@@ -288,6 +288,10 @@ func (s *job) refused(p *page, j judged, flags resumeFlags) (bool, error) {
 	}
 	p.headline(j)
 	p.gap()
+	if j.d.Contested() {
+		p.next(s.command("check", j.name))
+		return true, nil
+	}
 	p.say("Nothing is left to do. `reprise status` lists the other runs, `reprise run --help` tells how a new one is started.")
 	return true, nil
 }

@@ -248,7 +248,11 @@ func (p *page) failure(j judged, action string) {
 
 // candidates lists several runs of which one is to be chosen.
 func (p *page) candidates(list []judged) {
-	p.banner("Several interrupted workflows found")
+	title := "Several interrupted workflows found"
+	if slices.ContainsFunc(list, func(j judged) bool { return j.d.Contested() }) {
+		title = "Several workflows need a look"
+	}
+	p.banner(title)
 	p.gap()
 	digits := len(strconv.Itoa(len(list)))
 	for i, j := range list {

@@ -458,12 +458,16 @@ func (p *page) nothing(res *project.Result) {
 
 // uninterrupted is the answer for a project in which nothing waits to be
 // resumed; that is no failure.
-func (p *page) uninterrupted(res *project.Result) {
+func (p *page) uninterrupted(res *project.Judgement) {
 	counts := map[reprise.State]int{}
 	for _, r := range res.Runs {
-		counts[r.State]++
+		counts[res.Decisions[r].State]++
 	}
 	p.say(fmt.Sprintf("Nothing was interrupted in %s: %s.", clip(filepath.Base(res.Root), 60), tally(counts)))
+	for _, j := range contested(res) {
+		mark, text := verdict(j)
+		p.marked("", mark, verdictColours[j.d.Verdict], j.name+": "+text+"; "+checkOf(j.name)+" tells more", linesSource)
+	}
 	p.gap()
 	names := reprise.Names(res.Runs)
 	p.say("`reprise status --all` lists the runs, " + checkOf(names[res.Runs[0]]) + " looks at one of them.")
@@ -474,9 +478,9 @@ func (p *page) uninterrupted(res *project.Result) {
 
 // nothingToResume is the answer where nothing is interrupted: no failure, and
 // what can be done instead.
-func (p *page) nothingToResume(res *project.Result) {
+func (p *page) nothingToResume(res *project.Judgement) {
 	if len(res.Runs) == 0 {
-		p.nothing(res)
+		p.nothing(res.Result)
 	} else {
 		p.uninterrupted(res)
 	}

@@ -86,7 +86,8 @@ func (p *page) at(r *reprise.Run) {
 // state. The first open run of each layout is always listed, so that no tool's backlog
 // hides what another left; but nothing that was never begun is listed where something
 // that was interrupted is left out. A run that was stopped is listed where it can be
-// continued: its state was kept for that.
+// continued: its state was kept for that. So is one that is marked complete while
+// something speaks against it.
 func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden string) {
 	runs := byState(res)
 	if p.all {
@@ -100,7 +101,7 @@ func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden stri
 		kept := d.State == reprise.Stopped && slices.ContainsFunc(d.Options(r), func(o reprise.Option) bool { return o.Means().Works })
 		backlog := d.State == reprise.NotStarted && left[reprise.Interrupted] > 0
 		switch first := d.State.Open() && !seen[r.Layout]; {
-		case !d.State.Open() && !kept, backlog, !first && listed[d.State] >= cmp.Or(most[d.State], shownOthers):
+		case !d.State.Open() && !kept && !d.Contested(), backlog, !first && listed[d.State] >= cmp.Or(most[d.State], shownOthers):
 			left[d.State]++
 		default:
 			seen[r.Layout] = true

@@ -257,6 +257,27 @@ func candidates(found *project.Judgement, arg string) ([]judged, error) {
 	return list, nil
 }
 
+// contested lists the runs that are marked complete while something speaks against it.
+// Nothing of them can be resumed as it stands, but they are not well either.
+func contested(found *project.Judgement) (list []judged) {
+	names := reprise.Names(found.Runs)
+	for _, r := range byState(found) {
+		if found.Decisions[r].Contested() {
+			list = append(list, newJudged(r, names[r], found))
+		}
+	}
+	return list
+}
+
+// worst is what looking at some runs comes to: the worst of what looking at each does.
+func worst(list []judged) reprise.Outcome {
+	worst := reprise.OutcomeNothing
+	for _, j := range list {
+		worst = worst.Worse(j.d.Outcome())
+	}
+	return worst
+}
+
 // several is returned where several runs could be meant and no person can be asked; verb
 // is the command that takes one.
 func (a *app) several(verb string, list []judged) error {

@@ -187,7 +187,7 @@ func (p *page) since(j judged) string {
 func verdict(j judged) (mark, text string) {
 	mark = verdictMarks[j.d.Verdict]
 	switch {
-	case j.d.Action == reprise.Finish && j.d.Verdict == reprise.Caution:
+	case j.d.Contested():
 		return mark, "MARKED COMPLETE, but " + cautions(j)
 	case j.d.Action == reprise.Finish:
 		if n := j.run.Progress().Skipped; n > 0 {
