@@ -158,7 +158,7 @@ func (a *app) ofStep(ctx context.Context, l logged, flags logFlags) (entries []j
 		}
 	}
 	if len(entries) == 0 {
-		return nil, nil, fail(exitUsage, "there are "+strings.Join(steps, ", "), "nothing is on record of a step called %q", l.step)
+		return nil, nil, fail(exitUsage, "there are "+cmp.Or(strings.Join(steps, ", "), "no steps on record"), "nothing is on record of a step called %q", l.step)
 	}
 	if flags.diff {
 		show := func(diff string) string { return hide(strings.ToValidUTF8(diff, "\uFFFD")) }

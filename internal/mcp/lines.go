@@ -11,14 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// The codes of JSON-RPC for what is no message.
-const (
-	parseError     = -32700
-	invalidRequest = -32600
-)
-
-// messages passes on the lines of a client that are messages. Another one is answered with
-// an error, and the next is read: it is no reason to leave.
+// messages passes on the messages of a client, one on each line or several in a list, which
+// clients of an earlier protocol send. What is no message is answered with an error, and
+// the next is read: it is no reason to leave.
 func messages(in io.ReadCloser, out io.WriteCloser) (io.ReadCloser, io.WriteCloser) {
 	from, to := io.Pipe()
 	answers := &locked{WriteCloser: out}
@@ -26,10 +21,12 @@ func messages(in io.ReadCloser, out io.WriteCloser) (io.ReadCloser, io.WriteClos
 		lines := bufio.NewReader(in)
 		for {
 			line, err := lines.ReadBytes('\n')
-			if bad := problem(line); bad != 0 {
-				fmt.Fprintf(answers, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"this line is no message"}}`+"\n", bad)
-			} else if _, gone := to.Write(line); gone != nil {
-				return
+			for _, m := range messagesIn(line) {
+				if m.bad != 0 {
+					fmt.Fprintf(answers, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":"this is no message"}}`+"\n", m.bad)
+				} else if _, gone := to.Write(append(m.text, '\n')); gone != nil {
+					return
+				}
 			}
 			if err != nil {
 				to.CloseWithError(err)
@@ -40,22 +37,36 @@ func messages(in io.ReadCloser, out io.WriteCloser) (io.ReadCloser, io.WriteClos
 	return both{from, in}, answers
 }
 
-// problem is the code of what is wrong with a line, 0 if nothing is. A list of messages is
-// for the library to judge.
-func problem(line []byte) int {
+// message is what a client sent; bad is the code of JSON-RPC for what is wrong with it, 0
+// if nothing is.
+type message struct {
+	text []byte
+	bad  int
+}
+
+// messagesIn are the messages on a line.
+func messagesIn(line []byte) (out []message) {
 	line = bytes.TrimSpace(line)
+	list := []json.RawMessage{line}
 	switch {
 	case len(line) == 0:
-		return 0
+		return nil
 	case !json.Valid(line):
-		return parseError
+		return []message{{bad: jsonrpc.CodeParseError}}
 	case line[0] == '[':
-		return 0
+		_ = json.Unmarshal(line, &list) // it is valid, and a list
 	}
-	if _, err := jsonrpc.DecodeMessage(line); err != nil {
-		return invalidRequest
+	if len(list) == 0 {
+		return []message{{bad: jsonrpc.CodeInvalidRequest}}
 	}
-	return 0
+	for _, text := range list {
+		m := message{text: text}
+		if _, err := jsonrpc.DecodeMessage(text); err != nil {
+			m.bad = jsonrpc.CodeInvalidRequest
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // both closes what is read from, and what that is read from.

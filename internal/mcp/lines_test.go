@@ -26,6 +26,10 @@ func TestA_line_that_is_no_message_is_answered_and_does_not_end_the_server(t *te
 		{"garbage", "-32700"}, {"1", "-32600"}, {"{}", "-32600"},
 		{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, `"id":1,"result"`},
 		{`{"jsonrpc":"2.0","id":2`, "-32700"},
+		{"[]", "-32600"},
+		{`[{"jsonrpc":"2.0","id":4,"method":"ping"}]`, `"id":4,"result"`},
+		{`[7]`, "-32600"},
+		{`[[{"jsonrpc":"2.0","id":5,"method":"ping"}]]`, "-32600"},
 		{`{"jsonrpc":"2.0","id":3,"method":"ping"}`, `"id":3,"result"`},
 	} {
 		if _, err := io.WriteString(toServer, c.line+"\n"); err != nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -66,7 +67,7 @@ type (
 	}
 	logged struct {
 		one
-		Step string `json:"step,omitempty" jsonschema:"a step of the run; needs run"`
+		Step string `json:"step,omitempty" jsonschema:"a step of the run"`
 	}
 	recorded struct {
 		Event    string   `json:"event" jsonschema:"began or finished"`
@@ -82,15 +83,13 @@ func flag(args []string, name string, set bool) []string {
 	return args
 }
 
-// named adds names that a model gave, none of which can be taken for a flag.
+// named adds names that a model gave, none of which can be taken for a flag. One that it
+// left out keeps its place before others: "" is the run that a command takes by itself.
 func named(args []string, names ...string) []string {
-	args = append(args, "--")
-	for _, n := range names {
-		if n != "" {
-			args = append(args, n)
-		}
+	for len(names) > 0 && names[len(names)-1] == "" {
+		names = names[:len(names)-1]
 	}
-	return args
+	return append(append(args, "--"), names...)
 }
 
 type caller struct {
@@ -217,7 +216,7 @@ func (c caller) listRuns(next mcp.MethodHandler) mcp.MethodHandler {
 			Runs []struct{ Layout, ID, Path, Title string }
 		}
 		if err := json.Unmarshal([]byte(out), &doc); err != nil {
-			return nil, fmt.Errorf("list the runs: exit code %d: %s", code, strings.TrimSpace(told))
+			return nil, failure("list the runs", told, code)
 		}
 		for _, r := range doc.Runs {
 			// A template takes no character that means something in an address.
@@ -234,7 +233,26 @@ func (c caller) listRuns(next mcp.MethodHandler) mcp.MethodHandler {
 func (c caller) document(ctx context.Context, uri string, args ...string) (*mcp.ReadResourceResult, error) {
 	out, told, code := c.run(ctx, args...)
 	if failed(out, code) {
-		return nil, fmt.Errorf("read %s: %s", uri, strings.TrimSpace(told))
+		return nil, failure("read "+uri, told, code)
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "application/json", Text: out}}}, nil
+}
+
+// misused is the exit code of a command that was called with what does not exist.
+const misused = 2
+
+// failure is the error of a command that gave no answer, which it told in JSON.
+func failure(doing, told string, code int) error {
+	var said struct{ Message, Hint string }
+	if json.Unmarshal([]byte(told), &said) != nil || said.Message == "" {
+		said.Message = strings.TrimSpace(told)
+	}
+	out := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: doing + ": " + said.Message}
+	if said.Hint != "" {
+		out.Message += "; " + said.Hint
+	}
+	if code == misused {
+		out.Code = jsonrpc.CodeInvalidParams
+	}
+	return out
 }

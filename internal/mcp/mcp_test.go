@@ -2,10 +2,12 @@ package mcp_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"reprise/internal/mcp"
@@ -101,6 +103,7 @@ func TestEvery_tool_is_a_command_that_only_looks_but_record(t *testing.T) {
 		{"check", map[string]any{"run": "004", "full": true}, "check --full -- 004"},
 		{"brief", nil, "brief --"},
 		{"log", map[string]any{"run": "004", "step": "a"}, "log -- 004 a"},
+		{"log", map[string]any{"step": "a"}, "log --  a"},
 		{"preview", map[string]any{"run": "004"}, "resume --dry-run -- 004"},
 		{"record", map[string]any{"event": "finished", "what": "--all", "evidence": []string{"a.go", "-C/"}}, "record --evidence=a.go --evidence=-C/ -- finished --all"},
 	} {
@@ -140,7 +143,8 @@ func TestA_command_that_gives_no_answer_is_an_error(t *testing.T) {
 	if err != nil || !result.IsError {
 		t.Errorf("%v %v", result, err)
 	}
-	if _, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "reprise://run/x"}); err == nil || !strings.Contains(err.Error(), "no run is called that") {
+	var wire *jsonrpc.Error
+	if _, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "reprise://run/x"}); !errors.As(err, &wire) || wire.Code != jsonrpc.CodeInvalidParams || wire.Message != "read reprise://run/x: reprise: no run is called that" {
 		t.Errorf("%v", err)
 	}
 }
