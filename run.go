@@ -241,7 +241,11 @@ type Owner struct {
 	// process still runs and holds the project.
 	Orphan bool `json:",omitempty"`
 	// Dir is the other folder or checkout from which it works, "" for the project's own.
-	Dir    string `json:",omitempty"`
+	Dir string `json:",omitempty"`
+	// Lock is a file that it holds locked as long as it, or anything it started, is at
+	// work; "" if there is none. The kernel's word on that counts before a number of a
+	// process.
+	Lock   string `json:"-"`
 	Source Source
 }
 

@@ -56,9 +56,10 @@ func Life(o reprise.Owner, now time.Time) reprise.OwnerLife { return proc.Look(o
 // started, and all below them. It reads the whole process table; ask only for an
 // owner that is dead.
 func Heirs(lock, project string, dead reprise.Owner) (out []reprise.Owner) {
+	self, _ := proc.Self() // what is found runs here, whatever host the owner named
 	for _, p := range proc.Holders(lock, project) {
 		out = append(out, reprise.Owner{
-			Agent: p.Name, Host: dead.Host, BootID: dead.BootID, PID: p.PID, StartTicks: p.StartTicks, Source: dead.Source, Orphan: true,
+			Agent: p.Name, Host: self.Host, BootID: self.BootID, PID: p.PID, StartTicks: p.StartTicks, Source: dead.Source, Orphan: true, Lock: lock,
 		})
 	}
 	return out

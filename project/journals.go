@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"reprise"
@@ -145,26 +146,29 @@ func works(h durable.Holder, last *journal.Entry) bool {
 
 // takeOwner makes the holder of a lease of ours the owner of the run that its journal
 // says it is working on: the process that took it, if that is alive, else what was
-// started here and left running. We are not in our own way.
+// started here and left running, else whoever has the lock or cannot be seen from here.
+// We are not in our own way.
 func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOptions) {
 	owner := reprise.Owner{
 		Host: h.holder.Host, BootID: h.holder.BootID, PID: h.holder.PID, StartTicks: h.holder.StartTicks, Agent: "reprise",
 		Source: reprise.Source{File: lock},
 	}
-	if owner.PID == 0 || owner.PID == os.Getpid() {
+	alive := evidence.Life(owner, opts.Now).Life == reprise.Alive
+	if alive && owner.PID == os.Getpid() {
 		return
 	}
-	switch evidence.Life(owner, opts.Now).Life {
-	case reprise.Alive:
-		if working {
-			r.Owner = &owner
-		}
-	case reprise.Dead:
+	if !alive {
 		if heirs := h.heirs(owner); len(heirs) > 0 {
 			// The oldest: what it starts in turn may be gone before anybody looks again.
 			oldest := slices.MinFunc(heirs, func(a, b reprise.Owner) int { return cmp.Compare(a.StartTicks, b.StartTicks) })
 			r.Owner = &oldest
+			return
 		}
+		owner.Lock = filepath.Join(h.dir, filepath.FromSlash(durable.LockPath))
+	}
+	// A lock without a name that can be read is that of whoever recorded last.
+	if (working || owner.PID == 0) && evidence.Life(owner, opts.Now).Life != reprise.Dead {
+		r.Owner = &owner
 	}
 }
 

@@ -88,6 +88,39 @@ func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 	}
 }
 
+// Where the process on record is gone, or the record cannot be read, the lock tells
+// whether somebody works on the run: also who runs in a container, under another name.
+func TestA_lock_that_is_held_is_somebody_at_work(t *testing.T) {
+	t.Parallel()
+	dir, home := shop(t, "name: alone\nsteps:\n  - {id: c, command: [sleep, \"1000\"], on_crash: rerun}\n"), t.TempDir()
+	s := program(t, dir, home, "run", "flow.yaml", "--trust", "--id", "alone", "--mode", "autopilot")
+	name := filepath.Join(dir, ".reprise", "lock")
+	eventually(t, func() bool {
+		logs, _ := filepath.Glob(filepath.Join(dir, ".reprise", "logs", "*"))
+		return len(logs) > 0
+	})
+	s.signal(syscall.SIGKILL)
+	s.end()
+	eventually(t, func() bool { return program(t, dir, home, "check").end() == 0 }) // its agent ends with it
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, dir, home, 20, "check")
+	expect(t, dir, home, 20, "resume", "--dry-run")
+	file.Close()
+	record := content(dir, ".reprise/lock")
+	if err := os.WriteFile(name, []byte(strings.ReplaceAll(record, `"host"`, `"h0st"`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := expect(t, dir, home, 10, "check"); !strings.Contains(out, "is recorded as at work on it, and whether that is so cannot") {
+		t.Errorf("check says\n%s", out)
+	}
+}
+
 // stands reports whether every thread of a process is stopped: the signal for it takes
 // effect after it was sent.
 func stands(t *testing.T, pid int) bool {

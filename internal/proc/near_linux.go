@@ -103,23 +103,7 @@ func (t table) lockOf(file string) (Lock, error) {
 	if t.seesAll() {
 		return Lock{}, nil
 	}
-	return t.tryLock(file)
-}
-
-// tryLock takes a lock and lets go at once.
-func (t table) tryLock(file string) (Lock, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return Lock{}, err
-	}
-	defer f.Close()
-	switch err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
-	case errors.Is(err, unix.EWOULDBLOCK):
-		return Lock{Held: true}, nil
-	case err != nil:
-		return Lock{Blind: "the lock cannot be tried: " + err.Error()}, nil
-	}
-	return Lock{}, unix.Flock(int(f.Fd()), unix.LOCK_UN)
+	return tryLock(file)
 }
 
 // commandLine is the command line of a process, at most so many bytes of it.

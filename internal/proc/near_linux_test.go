@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"reprise"
 )
 
 func TestX5_who_works_in_a_folder(t *testing.T) {
@@ -73,7 +75,7 @@ func TestX5_a_lock_is_seen_without_being_taken(t *testing.T) {
 	if l, err := LockOf(name); err != nil || l.Held || l.Blind != "" {
 		t.Errorf("free: %+v %v", l, err)
 	}
-	if l, err := system().tryLock(name); err != nil || l.Held {
+	if l, err := tryLock(name); err != nil || l.Held {
 		t.Errorf("tried while free: %+v %v", l, err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
@@ -82,10 +84,53 @@ func TestX5_a_lock_is_seen_without_being_taken(t *testing.T) {
 	if l, err := LockOf(name); err != nil || !l.Held && l.Blind == "" || l.Held && l.PID != os.Getpid() {
 		t.Errorf("held: %+v %v", l, err)
 	}
-	if l, err := system().tryLock(name); err != nil || !l.Held {
+	if l, err := tryLock(name); err != nil || !l.Held {
 		t.Errorf("tried while held: %+v %v", l, err)
 	}
 	if _, err := os.Stat(name + "x"); err == nil {
 		t.Error("a file was made")
+	}
+}
+
+// Where a process is not seen, its lock decides.
+func TestLook_believes_a_lock_before_a_number(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lock")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const gone = 1 << 30 // no kernel has so many
+	here := reprise.Owner{Host: self.Host, BootID: self.BootID, PID: gone, StartTicks: 1, Lock: file}
+	contained := here
+	contained.Host = "3f9c0d1e"
+	away := contained
+	away.BootID = "of-another-machine"
+	nameless := reprise.Owner{Lock: file}
+	held, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(o reprise.Owner) reprise.Life { return Look(o, time.Now()).Life }
+	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]reprise.Owner{"here": here, "contained": contained, "away": away, "nameless": nameless} {
+		if got := look(o); got != reprise.Alive {
+			t.Errorf("%s, locked: %v", name, got)
+		}
+	}
+	held.Close()
+	for name, o := range map[string]reprise.Owner{"here": here, "contained": contained} {
+		if got := look(o); got != reprise.Dead {
+			t.Errorf("%s, free: %v", name, got)
+		}
+	}
+	for name, o := range map[string]reprise.Owner{"away": away, "nameless": nameless} {
+		if got := look(o); got != reprise.LifeUnknown {
+			t.Errorf("%s, free: %v", name, got)
+		}
 	}
 }

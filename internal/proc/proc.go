@@ -12,7 +12,10 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -66,8 +69,29 @@ const (
 )
 
 // Look says whether the owner of a record is alive, and why. Without a pid, or
-// without the means of this system, the answer is unknown.
-func Look(o reprise.Owner, now time.Time) reprise.OwnerLife { return look(o, now) }
+// without the means of this system, the answer is unknown. Where the process is not seen,
+// its lock decides: one that is held is held by something that lives, whatever its name
+// and wherever it runs, and one that is free on the machine of the record is nobody's.
+func Look(o reprise.Owner, now time.Time) reprise.OwnerLife {
+	life := look(o, now)
+	if life.Life == reprise.Alive || o.Lock == "" {
+		return life
+	}
+	lock, err := LockOf(o.Lock)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return life
+	case err != nil:
+		return reprise.OwnerLife{Life: reprise.LifeUnknown, Reason: "its lock cannot be examined: " + err.Error()}
+	case lock.Held:
+		return reprise.OwnerLife{Life: reprise.Alive, Reason: "its lock is held; " + life.Reason}
+	case lock.Blind != "":
+		return reprise.OwnerLife{Life: reprise.LifeUnknown, Reason: lock.Blind}
+	case isHere(o):
+		return reprise.OwnerLife{Life: reprise.Dead, Reason: "nothing holds its lock"}
+	}
+	return life
+}
 
 // sameHost compares names of machines; one may be the other's full form.
 func sameHost(a, b string) bool {
@@ -87,4 +111,14 @@ func namesHost(name string) bool {
 		return false
 	}
 	return true
+}
+
+// isHere reports whether a record is of this boot, or names this machine: its host name,
+// where the boot cannot be compared.
+func isHere(o reprise.Owner) bool {
+	if self, err := Self(); err == nil && o.BootID != "" && self.BootID != "" {
+		return o.BootID == self.BootID
+	}
+	host, err := os.Hostname()
+	return err == nil && namesHost(o.Host) && sameHost(o.Host, host)
 }
