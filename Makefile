@@ -64,8 +64,8 @@ check:
 
 generate: ## rewrite the schemas from the types, and the reference from the commands
 	$(GO) test ./schema -update
-	mkdir -p docs/reference && rm -f docs/reference/*.md
-	$(GO) run ./internal/pages reference docs/reference
+	mkdir -p docs/reference/commands && rm -f docs/reference/commands/*.md
+	$(GO) run ./internal/pages reference docs/reference/commands
 
 # docs/img/terminal.svg is drawn from what the program prints on a terminal, in a copy of
 # the examples that git knows nothing of.

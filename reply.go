@@ -6,7 +6,7 @@ import (
 )
 
 // Reply is what an agent says of its own work when it ends: the result file of
-// docs/agents.md. It is a claim like any other; what it says is made is looked
+// docs/reference/agents.md. It is a claim like any other; what it says is made is looked
 // for before it counts.
 type Reply struct {
 	// Outcome is done, failed, blocked or question; anything else, or nothing,

@@ -3,7 +3,7 @@
 // resumed and understood is in a file of its own, plain commands are in
 // agent/script.
 //
-// The contract is docs/agents.md: a prompt in; files, commits and a result out.
+// The contract is docs/reference/agents.md: a prompt in; files, commits and a result out.
 // An exit code alone proves nothing.
 package agent
 

@@ -50,7 +50,7 @@ type Preset struct {
 }
 
 // Command is the preset for everything else: the command of the settings, and
-// the contract of docs/agents.md.
+// the contract of docs/reference/agents.md.
 const Command = "command"
 
 // Presets are the known kinds, by name.

@@ -406,7 +406,7 @@ func parallel[T any](workers int, items []T, do func(T)) {
 // must lie before it in its function, or after it.
 func TestO1_marks_lie_between_operations(t *testing.T) {
 	t.Parallel()
-	documented := get(t, "..", "docs/durability.md")
+	documented := get(t, "..", "docs/explanation/durability.md")
 	ways := map[string][]int{}
 	for _, name := range []string{"file", "graph", "spec-loop"} {
 		for _, site := range undisturbed(t, name).sites {
@@ -437,7 +437,7 @@ func TestO1_marks_lie_between_operations(t *testing.T) {
 				case found:
 					mark, marked = is, i+1
 					if !strings.Contains(documented, "`"+mark+"`") {
-						t.Errorf("%s:%d: docs/durability.md does not tell of %s", name, marked, mark)
+						t.Errorf("%s:%d: docs/explanation/durability.md does not tell of %s", name, marked, mark)
 					}
 				case strings.HasPrefix(line, "func "):
 					near := func(n int) bool { return n > begins && n <= i }

@@ -74,7 +74,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeUnreadable, warning, "A file of the run cannot be read or parsed: what it would tell is unknown, and it blocks unless the step that comes next makes the file.", false, nil},
 		{reprise.CodePermission, warning, "The file system does not let a file or folder be read: what it would tell is unknown, and it blocks.", false, nil},
 		{reprise.CodeMissingArtifact, blocking, "A file the run refers to is missing or damaged: blocking if it is critical and the open work needs it, a warning if what makes it must run again, else worth knowing.", true, open(missingArtifact)},
-		{reprise.CodeStatusDrift, warning, "Ledgers disagree about one unit; docs/checks.md says of every pair of statuses what it means and whether it blocks.", true, open(statusDrift)},
+		{reprise.CodeStatusDrift, warning, "Ledgers disagree about one unit; docs/reference/checks.md says of every pair of statuses what it means and whether it blocks.", true, open(statusDrift)},
 		{reprise.CodeCriteriaChanged, blocking, "The acceptance criteria of the story changed after the run was last active, while work resting on them is under way; of a story that is a run of its own it is a warning, and where our journal tells that no attempt did it, `resume` asks once.", false, criteriaChanged},
 		{reprise.CodeScopeChanged, blocking, "The scope or the requirements of the story changed after the run was last active; changed tasks alone are a warning, and so is a story that is a run of its own.", false, scopeChanged},
 		{reprise.CodeWorktreeForeign, blocking, "The folder the run works in is not a checkout of this repository; a checkout that is on another branch is a warning.", false, inGit(worktreeForeign)},

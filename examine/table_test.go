@@ -16,7 +16,7 @@ import (
 	"reprise/examine"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/checks.md")
+var update = flag.Bool("update", false, "rewrite docs/reference/checks.md")
 
 // codes reads the constants of codes.go.
 func codes(t *testing.T) map[string]string {
@@ -72,7 +72,7 @@ func TestX2_every_code_is_documented_once(t *testing.T) {
 
 func TestX2_docs_are_made_from_the_table(t *testing.T) {
 	t.Parallel()
-	const name = "../docs/checks.md"
+	const name = "../docs/reference/checks.md"
 	want := page()
 	if *update {
 		if err := os.WriteFile(name, want, 0o644); err != nil {
@@ -84,7 +84,7 @@ func TestX2_docs_are_made_from_the_table(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("docs/checks.md is not what the table says; run go test ./examine -update")
+		t.Error("docs/reference/checks.md is not what the table says; run go test ./examine -update")
 	}
 }
 
@@ -93,7 +93,7 @@ var statuses = []reprise.Status{
 	reprise.Failed, reprise.Blocked, reprise.Skipped, reprise.Unknown,
 }
 
-// page writes docs/checks.md.
+// page writes docs/reference/checks.md.
 func page() []byte {
 	var b bytes.Buffer
 	b.WriteString("# Checks\n\n" +

@@ -60,7 +60,7 @@ func bySchema(s *jsonschema.Resolved, content string) error {
 // examples are the YAML blocks of the page.
 func examples(t *testing.T) []string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/workflows.md")
+	page, err := os.ReadFile("../docs/reference/workflows.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func Parse(name string, data []byte) (*Workflow, error) {
 	items := top.At("steps").List()
 	switch {
 	case !root.Has() && strict.Err() == nil:
-		root.Report("docs/workflows.md has examples", "the file holds no workflow")
+		root.Report("docs/reference/workflows.md has examples", "the file holds no workflow")
 	case root.Has() && !top.At("steps").Has():
 		root.Report("steps: [{id: build, command: [make]}]", "the workflow has no steps")
 	case items != nil && len(items) == 0: // what is no list was reported as that

@@ -140,7 +140,7 @@ func (e *TemplateError) Unwrap() error { return e.Cause }
 
 // Hint says what a person can do.
 func (e *TemplateError) Hint() string {
-	return "correct " + e.Name + ".md in your folder of prompts, or remove it; docs/settings.md says what it may use"
+	return "correct " + e.Name + ".md in your folder of prompts, or remove it; docs/reference/settings.md says what it may use"
 }
 
 // view is what templates see.

@@ -119,13 +119,13 @@ func TestOR11_golden_prompts_of_every_template(t *testing.T) {
 
 func TestOR11_every_template_is_named_in_the_page(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/settings.md")
+	page, err := os.ReadFile("../docs/reference/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range templates() {
 		if !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("docs/settings.md lacks %s", name)
+			t.Errorf("docs/reference/settings.md lacks %s", name)
 		}
 	}
 	for role, name := range likes {

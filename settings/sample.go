@@ -9,7 +9,7 @@ import (
 // work, the first of them whatever nobody else is named for. It sets nothing else.
 func Sample(presets []string) []byte {
 	var b strings.Builder
-	b.WriteString("# Who does the work in this project, and how. Every key: docs/settings.md of reprise.\n")
+	b.WriteString("# Who does the work in this project, and how. Every key: docs/reference/settings.md of reprise.\n")
 	b.WriteString("# It counts once you trust it as it is: reprise trust\n\n")
 	off, first := "", ""
 	if len(presets) == 0 {

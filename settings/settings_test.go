@@ -82,7 +82,7 @@ var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
 func TestOR11_every_example_of_the_page_is_taken_by_the_reader_and_by_the_schema(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/settings.md")
+	page, err := os.ReadFile("../docs/reference/settings.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package script is the agent that is a plain command: argv from a person's
 // settings, the prompt on standard input, the result in a file, and the exit code
-// for the rest. The contract is docs/agents.md.
+// for the rest. The contract is docs/reference/agents.md.
 package script
 
 import (

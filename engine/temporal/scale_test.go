@@ -14,7 +14,7 @@ import (
 	"reprise/engine/temporal"
 )
 
-// TestScale measures runs of ten steps that do nothing; docs/fleet.md has the figures.
+// TestScale measures runs of ten steps that do nothing; docs/how-to/fleet.md has the figures.
 // REPRISE_FLEET_SCALE says how many runs, REPRISE_FLEET_STEPS how many steps each has.
 func TestScale(t *testing.T) {
 	runs, steps := number("REPRISE_FLEET_SCALE", 0), number("REPRISE_FLEET_STEPS", 10)

@@ -75,7 +75,7 @@ func (a *app) newStatus() *cobra.Command {
 	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "look into vendored folders and those git ignores, too")
 	cmd.Flags().BoolVar(&flags.why, "why", false, "tell what puts the first runs where they stand in the list")
 	cmd.Flags().BoolVar(&flags.cost, "cost", false, "tell how many tokens and how much money each run used, as its agents told")
-	cmd.Flags().BoolVar(&flags.short, "short", false, "one line for a shell prompt, nothing where nothing is open (docs/prompt.md)")
+	cmd.Flags().BoolVar(&flags.short, "short", false, "one line for a shell prompt, nothing where nothing is open (docs/how-to/prompt.md)")
 	cmd.Flags().BoolVar(&flags.known, "known", false, "over the projects you work in, where you keep a list of them")
 	cmd.Flags().BoolVar(&flags.remember, "remember", false, "begin that list with this project; what you look at from then on is added")
 	cmd.MarkFlagsMutuallyExclusive("short", "json")

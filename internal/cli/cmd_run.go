@@ -46,7 +46,7 @@ func (a *app) newRun() *cobra.Command {
 		Short: "Start a workflow and work until it is finished",
 		Long: "Start a workflow and work until it is finished, an answer is needed, or continuing\n" +
 			"would be unsafe. KIND is one of " + strings.Join(startable(), ", ") + ";\n" +
-			"FILE is a workflow of your own (docs/workflows.md). GOAL is what is to be done, in\n" +
+			"FILE is a workflow of your own (docs/reference/workflows.md). GOAL is what is to be done, in\n" +
 			"words; a FILE says it itself. Where the same thing was interrupted before, that is\n" +
 			"resumed: starting and resuming are one and the same, and --id NAME starts\n" +
 			"another one beside it. --dry-run shows which files would be made and\n" +

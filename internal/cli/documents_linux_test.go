@@ -35,7 +35,7 @@ func documents(t *testing.T) map[string]string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (name == "bin" || name == ".git" || name == "docs/reference" || name == "docs/adr" || strings.Contains(name, "testdata") || name == "examples") {
+		if d.IsDir() && (name == "bin" || name == ".git" || name == "docs/reference/commands" || name == "docs/adr" || strings.Contains(name, "testdata") || name == "examples") {
 			return fs.SkipDir
 		}
 		if strings.HasSuffix(name, ".md") && name != "CHANGELOG.md" {
@@ -60,6 +60,22 @@ func blocks(t *testing.T) (out []block) {
 		}
 	}
 	return out
+}
+
+// A link of a document to a file of the project leads to one.
+func TestDocuments_link_to_files_that_are_there(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
+	for name, text := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("../..", filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", name, m[1], err)
+			}
+		}
+	}
 }
 
 // Every command that a document names is one, with the flags that it is given.

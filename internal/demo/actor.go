@@ -34,7 +34,7 @@ func Main(args []string, getenv func(string) string) (handled bool, code int) {
 }
 
 // Act plays the agent of one attempt: what it is told by its environment (see
-// docs/agents.md) it does in the folder it is started in, quickly and without
+// docs/reference/agents.md) it does in the folder it is started in, quickly and without
 // thinking. It writes only below that folder and to its result file; every
 // attempt leaves a line in the file that DEMO_LAUNCHES names, so that it can be
 // counted. The first attempt at the step that DEMO_HOLD names writes half a file

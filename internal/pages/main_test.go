@@ -9,19 +9,19 @@ import (
 // The reference in docs is what the program says of itself today.
 func TestThe_reference_is_what_the_commands_say_of_themselves(t *testing.T) {
 	t.Parallel()
-	kept, made := filepath.FromSlash("../../docs/reference"), t.TempDir()
+	kept, made := filepath.FromSlash("../../docs/reference/commands"), t.TempDir()
 	if err := write("reference", made); err != nil {
 		t.Fatal(err)
 	}
 	want, is := contents(t, made), contents(t, kept)
 	for name, text := range want {
 		if is[name] != text {
-			t.Errorf("docs/reference/%s is not what the command says; make generate rewrites it", name)
+			t.Errorf("docs/reference/commands/%s is not what the command says; make generate rewrites it", name)
 		}
 	}
 	for name := range is {
 		if want[name] == "" {
-			t.Errorf("docs/reference/%s is of no command; make generate removes it", name)
+			t.Errorf("docs/reference/commands/%s is of no command; make generate removes it", name)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func Main(args []string, out, errOut io.Writer) int {
 	root := &cobra.Command{
 		Use: "reprise-fleet", Short: "Carry runs of reprise on many machines", SilenceErrors: true, SilenceUsage: true,
 		Long: "reprise-fleet carries runs of reprise on many machines. A Temporal server says who does\n" +
-			"what; git holds everything else (docs/fleet.md). TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE\n" +
+			"what; git holds everything else (docs/how-to/fleet.md). TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE\n" +
 			"and Temporal's other variables, or its profile file, name the server.\n\n" +
 			"Exit codes are those of `reprise`.",
 	}
