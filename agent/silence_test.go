@@ -85,14 +85,14 @@ func TestAC_real_a_long_tool_call_is_no_silence(t *testing.T) {
 		t.Skip("takes long: `make test-agents` tries it")
 	}
 	forPresets(t, []Preset{claude, gemini, opencode}, func(t *testing.T, p Preset) {
-		r := newRig(t, p, `{"turns":[{"text":"It takes long.","shell":"sleep 55; echo one > one.txt"},{"text":"Done."}]}`)
+		r := newRig(t, p, `{"turns":[{"text":"It takes long.","shell":"timeout 55 tail -f /dev/null; echo one > one.txt"},{"text":"Done."}]}`)
 		job := r.job(t)
 		job.Silence, job.Call = 45*time.Second, 2*time.Minute
 		wantOutcome(t, r.run(t, job), Done)
 		if r.File("one.txt") == "" {
 			t.Error("the call was cut off")
 		}
-		r.Script(t, `{"turns":[{"text":"It takes long.","shell":"sleep 90"},{"text":"Never","hang":true}]}`)
+		r.Script(t, `{"turns":[{"text":"It takes long.","shell":"timeout 90 tail -f /dev/null"},{"text":"Never","hang":true}]}`)
 		job = r.job(t)
 		job.Silence, job.Call = 2*time.Minute, 20*time.Second
 		res := r.run(t, job)
