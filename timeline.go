@@ -40,6 +40,9 @@ type TimelineSpan struct {
 	// Recorded is when its end was put on record: of an attempt that was cut off that is
 	// when somebody found it.
 	Recorded time.Time `json:"-"`
+	// Accepted is, of the last span before its step was accepted, when that was; zero of
+	// all others.
+	Accepted time.Time `json:"-"`
 
 	question string
 	held     bool // its end was seen, To, and git could not commit what it left
@@ -115,6 +118,7 @@ func (t *timeline) add(ev *Event) {
 	case StepFinished, StepSkipped:
 		t.end(ev, SpanFinished, ev.At)
 		t.wait(ev, SpanLimit, "")
+		t.accept(ev)
 	case StepFailed:
 		t.end(ev, SpanFailed, ev.At)
 	case StepBlocked:
@@ -195,6 +199,18 @@ func (t *timeline) end(ev *Event, kind SpanKind, at time.Time) {
 	s.Kind, s.Lasts, s.Recorded = kind, false, ev.At
 	if ev.Kind != StepStarted {
 		s.Text, s.Usage, s.Agent = ev.Text, ev.Usage, cmp.Or(s.Agent, ev.Agent)
+	}
+}
+
+// accept marks the end of what was needed for a step.
+func (t *timeline) accept(ev *Event) {
+	i := slices.IndexFunc(t.Steps, func(row TimelineStep) bool { return row.ID == ev.Step })
+	if i < 0 {
+		return
+	}
+	spans := t.Steps[i].Spans
+	if last := &spans[len(spans)-1]; last.Accepted.IsZero() {
+		last.Accepted = ev.At
 	}
 }
 

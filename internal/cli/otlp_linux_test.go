@@ -115,7 +115,7 @@ steps:
 		ids[s["traceId"]] = true
 	}
 	roots, steps, attempts := c.named("run t"), c.named("step "), c.named("invoke_agent")
-	if len(ids) != 1 || len(roots) != 1 || len(steps) != 2 || len(attempts) != 3 {
+	if len(ids) != 1 || len(roots) != 1 || len(steps) != 3 || len(attempts) != 3 {
 		t.Fatalf("%d traces, %d runs, %d steps, %d attempts:\n%s", len(ids), len(roots), len(steps), len(attempts), c.all.String())
 	}
 	for _, s := range steps {
@@ -124,9 +124,12 @@ steps:
 			t.Errorf("a step is not below the run: %v", s)
 		}
 	}
-	for _, s := range attempts {
+	for _, s := range append(attempts, c.named("wait for a person")...) {
 		if !ofSteps[s["parentSpanId"]] {
-			t.Errorf("an attempt is below no step: %v", s)
+			t.Errorf("an attempt, or a wait, is below no step: %v", s)
+		}
+		if s["status"] == nil { // a wait has no outcome
+			continue
 		}
 		from, _ := strconv.Atoi(s["startTimeUnixNano"].(string))
 		to, _ := strconv.Atoi(s["endTimeUnixNano"].(string))

@@ -111,7 +111,7 @@ func (n *Notifier) tell(ctx context.Context, notice report.Notice) {
 	if len(n.ways.Command) > 0 {
 		errs = append(errs, n.command(ctx, notice))
 	}
-	if err := errors.Join(errs...); err != nil && ctx.Err() == nil && n.ways.Failed != nil {
+	if err := errors.Join(errs...); err != nil && n.ways.Failed != nil {
 		n.failed.Do(func() { n.ways.Failed(err) })
 	}
 }
@@ -149,8 +149,8 @@ func (n *Notifier) run(ctx context.Context, environ []string, in []byte, program
 	proc.Group(cmd)
 	err := cmd.Run()
 	switch {
-	case ctx.Err() == context.DeadlineExceeded:
-		return fmt.Errorf("notify with %s: it took longer than %s", program, each)
+	case ctx.Err() != nil:
+		return fmt.Errorf("notify with %s: it took too long and was ended", program)
 	case err != nil:
 		return fmt.Errorf("notify with %s: %w", program, err)
 	}

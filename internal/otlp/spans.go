@@ -85,26 +85,22 @@ type part struct {
 // says whether what agents and people wrote is told.
 func (r Run) parts(since time.Time, words bool) (out []part) {
 	for _, row := range r.Timeline.Steps {
-		first := 0 // the first attempt since the step was last accepted
-		var began time.Time
+		first, attempts := 0, 0 // since the step was last accepted
 		for i, s := range row.Spans {
-			if began.IsZero() {
-				first, began = i, s.From
-			}
-			told := !s.Lasts && !s.Recorded.Before(since)
-			if told {
+			attempts = max(attempts, s.Attempt)
+			if !s.Lasts && !s.Recorded.Before(since) {
 				out = append(out, part{r.of(row.ID, first, i, s, words), s})
 			}
-			if s.Kind != reprise.SpanFinished {
+			if s.Accepted.IsZero() {
 				continue
 			}
-			if told {
-				step := r.span(r.spanID("step", row.ID, first), r.spanID("run"), "step "+row.ID, began, s.To)
-				step.Attributes = append(step.Attributes, text("reprise.step.id", row.ID), number("reprise.step.attempts", int64(s.Attempt)))
+			if !s.Accepted.Before(since) {
+				step := r.span(r.spanID("step", row.ID, first), r.spanID("run"), "step "+row.ID, row.Spans[first].From, s.Accepted)
+				step.Attributes = append(step.Attributes, text("reprise.step.id", row.ID), number("reprise.step.attempts", int64(attempts)))
 				step.Status = &status{Code: statusOK}
 				out = append(out, part{span: step})
 			}
-			began = time.Time{}
+			first, attempts = i+1, 0
 		}
 	}
 	if r.Over {
