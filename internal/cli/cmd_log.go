@@ -132,10 +132,13 @@ func (a *app) showLog(ctx context.Context, l logged, flags logFlags) error {
 func logEntry(e journal.Entry) report.LogEntry {
 	entry := report.LogEntry{
 		Seq: e.Seq, Generation: e.Generation, At: e.Event.At, Kind: e.Event.Kind,
-		Step: e.Event.Step, Question: e.Event.Question, Actor: e.Event.Actor, Text: e.Event.Text, Files: []string{}, Usage: e.Event.Usage,
+		Step: e.Event.Step, Question: e.Event.Question, Actor: e.Event.Actor, Text: e.Event.Text, Files: []string{}, Usage: e.Event.Usage, Session: e.Event.Agent,
 	}
-	if e.Event.Kind == reprise.StepReported {
+	switch e.Event.Kind {
+	case reprise.StepReported:
 		entry.Text = reprise.ReportedBy(&e.Event).Note(e.Event.At, e.Source).Word
+	case reprise.SessionCheckpoint:
+		entry.Text = strings.TrimSuffix(e.Event.Outcome+": "+e.Event.Text, ": ")
 	}
 	for _, f := range e.Files {
 		entry.Files = append(entry.Files, f.Path)
@@ -222,6 +225,9 @@ func (p *page) entry(e report.LogEntry) {
 	text := e.At.UTC().Format(time.RFC3339) + "  " + strings.ReplaceAll(string(e.Kind), "_", " ")
 	if id := plain(cmp.Or(e.Question, e.Step)); id != "" {
 		text += " " + id
+	}
+	if e.Session != "" && (e.Kind == reprise.SessionKnown || e.Kind == reprise.SessionCheckpoint) {
+		text += " " + clip(e.Session, 40)
 	}
 	if e.Actor != "" {
 		text += " (" + plain(e.Actor) + ")"
