@@ -22,8 +22,8 @@ func (s *Step) restored() {
 	}
 }
 
-// recallRemoved adds the steps that attempts at other steps took out of the files, until
-// they are listed again or a person has left them out.
+// recallRemoved adds the steps that attempts took out of the files, until they are listed
+// again or a person has left them out.
 func (r *Run) recallRemoved(events []Event) {
 	var removed []*Event
 	for i := range events {
@@ -40,11 +40,14 @@ func (r *Run) recallRemoved(events []Event) {
 		if r.Step(ev.Step) != nil {
 			continue
 		}
-		at := Source{File: r.Path}
+		at, whose := Source{File: r.Path}, ", whose job it was not,"
+		if ev.By == ev.Step {
+			whose = ""
+		}
 		r.Steps = append(r.Steps, Step{ID: ev.Step, Title: ev.Listed.Title, Path: r.Path, Status: Unknown, Source: at, Removed: ev.Listed})
 		r.Report(Finding{
 			Code: CodeStepsChanged, Severity: Warning, Subject: ev.Step, Source: at,
-			Message: ev.Step + " was open and is no longer listed: the attempt at " + ev.By + ", whose job it was not, removed it",
+			Message: ev.Step + " was open and is no longer listed: the attempt at " + ev.By + whose + " removed it",
 			Hint:    "`reprise resume` asks whether to put it back; nothing is complete before that is settled",
 		})
 		if r.State == Complete {

@@ -30,7 +30,7 @@ type Step struct {
 	Rejected int      // how often in a row it ended with the work sent back, on record
 	Again    bool     // a person wants it done again, all of it, and it was not ended since, on record
 	Claimed  bool     // its files mark it done and nothing that was to do it did: a person decides
-	Removed  *Listed  `json:"-"` // how it stood in the files that an attempt at another step took it out of: a person decides; nil if it is there
+	Removed  *Listed  `json:"-"` // how it stood in the files that an attempt took it out of: a person decides; nil if it is there
 	Ended    int      // the place of its latest end in the journal, from 1; 0 if none is there
 	Commits  []string // commits the ledgers record for it
 	Pieces   bool     // those commits are made on the way: they show that it was begun, not that it is whole

@@ -81,7 +81,7 @@ func (w *work) asksAbout(ev reprise.Event) bool {
 	if !asked || q.Answered {
 		return false
 	}
-	w.Parked[ev.Step] = "was cut off, and only a person can tell what came of it"
+	w.Parked[ev.Step] = "only a person can tell what came of it"
 	return true
 }
 

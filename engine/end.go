@@ -145,6 +145,9 @@ func concluded(s *Seen, reply reprise.Reply) Ending {
 	case len(c.Questions) > 0 && !c.Finished:
 		return asks(s, c.Questions)
 	}
+	if e, ok := contradicted(s); ok {
+		return e
+	}
 	switch l := s.Landing; {
 	case l == nil:
 		return Ending{Move: LandWork}

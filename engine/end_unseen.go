@@ -8,10 +8,11 @@ import (
 	"reprise/agent"
 )
 
-// Two of the proofs that an attempt finished.
+// Some of the proofs that an attempt finished.
 const (
 	provedByCommand = "the command that verifies it succeeds"
 	provedByRecord  = "its end is on record, and what it left is what it was"
+	provedByPerson  = "a person said that it was finished"
 )
 
 // proof finds something that only a finished attempt leaves: its end on record with
@@ -82,6 +83,9 @@ func cutShort(s *Seen) Ending {
 			return e
 		}
 	}
+	if e, ok := contradicted(s); ok {
+		return e
+	}
 	switch {
 	case policy == reprise.AskWho:
 		e := askWhatHappened(s)
@@ -116,6 +120,9 @@ func unseen(s *Seen) Ending {
 	if e, ok := shown(s, !s.Denied); ok {
 		return e
 	}
+	if e, ok := contradicted(s); ok {
+		return e
+	}
 	if s.Filed != "" && s.Listed {
 		return askWhatHappened(s) // a box is ticked by an agent that begins, or by a person
 	}
@@ -131,7 +138,11 @@ func unseen(s *Seen) Ending {
 
 // again are the events that give an attempt up and reset its step.
 func again(s *Seen, why string) []reprise.Event {
-	return []reprise.Event{s.ours(reprise.StepResolved, string(reprise.Rerun), why), s.ours(reprise.StepReset, "cut-off", why)}
+	reset := s.ours(reprise.StepReset, "cut-off", why)
+	if s.Wrote != nil {
+		reset.Listed = s.Wrote.Was
+	}
+	return []reprise.Event{s.ours(reprise.StepResolved, string(reprise.Rerun), why), reset}
 }
 
 // runAgain gives up an attempt whose end was not seen.
@@ -170,6 +181,12 @@ func askWhatHappened(s *Seen) Ending {
 	if s.Held != nil {
 		ask[0].Text = fmt.Sprintf("%s was finished and could not be committed. %s. Does it count as finished?", s.Step, upper(s.whatChanged()))
 	}
+	if s.Wrote != nil {
+		ask[0].Text = fmt.Sprintf("The attempt at %s %s. Was it finished?", s.Step, s.Wrote.Text)
+		if s.Wrote.Was != nil && s.Wrote.Was.Text == "" {
+			ask[0].Options = []string{saidLanded, saidSkip} // nobody knows how to put it back
+		}
+	}
 	asked := questions(s.Run, s.Events, s.Assignment, ask, "")
 	q := s.Run.Question(id)
 	switch {
@@ -182,7 +199,7 @@ func askWhatHappened(s *Seen) Ending {
 	used := reprise.Event{Kind: reprise.AnswerApplied, Step: s.Step, Question: id, Text: q.Answer, Actor: actor}
 	switch q.Option(q.Answer) {
 	case saidLanded:
-		e := landed(s, "a person said that it was finished")
+		e := landed(s, provedByPerson)
 		e.Used, e.Unpark = id, true
 		return e
 	case saidSkip:

@@ -31,8 +31,9 @@ func (w *work) opened() []reprise.Listed {
 	return out
 }
 
-// tellOverstepped records which other steps were marked done or removed since an attempt
-// began, by none of their own: a person is asked before anything builds on that.
+// tellOverstepped records which other steps were marked done since an attempt began, by
+// none of their own, and which were removed, its own included: a person is asked before
+// anything builds on that.
 func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
 	if convention.Of(w.ref.Layout).Open != nil && w.hist.Listed == nil && s.Number > 0 {
 		w.notice(reprise.Finding{
@@ -49,8 +50,11 @@ func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
 			ev.Listed = &l
 		}
 		inParts := slices.ContainsFunc(w.run.Steps, func(p reprise.Step) bool { return strings.HasPrefix(p.ID, l.ID+".") && !p.Status.Closed() })
-		own := l.ID == s.Step || w.hist.Step(l.ID).Open != nil
-		if !own && !inParts && (now == nil || now.Status.Closed()) {
+		own := l.ID == s.Step
+		switch {
+		case inParts, !own && w.hist.Step(l.ID).Open != nil:
+		case own && (now != nil || w.continued(l.ID)):
+		case now == nil || now.Status.Closed():
 			events = append(events, ev)
 		}
 	}
@@ -62,4 +66,12 @@ func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
 		return err
 	}
 	return w.load()
+}
+
+// continued reports whether a step stands in the files with more words, where it has no
+// number, or in parts.
+func (w *work) continued(id string) bool {
+	return slices.ContainsFunc(w.run.Steps, func(p reprise.Step) bool {
+		return strings.HasPrefix(p.ID, id+"-") || strings.HasPrefix(p.ID, id+".")
+	})
 }

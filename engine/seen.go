@@ -44,6 +44,9 @@ type Seen struct {
 	// Listed is set where anybody can write that there at any time: it proves nothing.
 	Filed  string
 	Listed bool
+	// Wrote is what the files say of the step where that is neither done nor open; nil
+	// otherwise. Its agent wrote that.
+	Wrote *Wrote
 	// Denied is set if its verify command failed before.
 	Denied bool
 	// Commits is what git has of it; nil before it was looked for.
@@ -56,6 +59,16 @@ type Seen struct {
 	Landing *Landing
 	// Billed is set once what it used is on record.
 	Billed bool
+}
+
+// Wrote is what the files say of a step.
+type Wrote struct {
+	Status reprise.Status
+	// Text is that in the words of the files, with the place.
+	Text string
+	// Was is how the step stood when it was started, where it is no longer listed; else
+	// nil.
+	Was *reprise.Listed
 }
 
 // Commits is what git has of an attempt.

@@ -114,17 +114,19 @@ func doubts(v *View) (out []Doubt) {
 		}
 		out = append(out, d.about(v.Run, text))
 	}
-	return append(out, removed(v.Run)...)
+	return append(out, removed(v)...)
 }
 
-// removed asks what becomes of steps that an attempt at another step took out of the
-// files. The answer can put them back where it is known how they stood.
-func removed(r *reprise.Run) []Doubt {
+// removed asks what becomes of steps that an attempt took out of the files. The answer can
+// put them back where it is known how they stood. While the attempt at a step has no end on
+// record, whoever settles that asks.
+func removed(v *View) []Doubt {
+	r := v.Run
 	d := Doubt{Prefix: RemovedPrefix, Done: "leave it out", Again: "put it back"}
 	options, names := []string{d.Again, d.Done}, []string(nil)
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if s.Removed == nil {
+		if s.Removed == nil || v.History.Step(s.ID).Open != nil {
 			continue
 		}
 		names = append(names, strings.TrimSpace(s.ID+" "+s.Title))
@@ -139,13 +141,13 @@ func removed(r *reprise.Run) []Doubt {
 	list := strings.Join(names, ", ")
 	d.Finding = reprise.Finding{
 		Code:    reprise.CodeStepsChanged,
-		Message: "an attempt at another step removed what was still to do: " + list + "; the run is not complete before you decide",
+		Message: "an attempt removed what was still to do: " + list + "; the run is not complete before you decide",
 	}
 	ways := "Put it back, or leave it out?"
 	if len(options) == 1 {
 		ways = "Put it back by hand and resume, or leave it out? `reprise undo` lists what was kept."
 	}
-	d = d.about(r, "Still to do, and an attempt at another step removed it from "+r.Path+": "+list+". "+ways)
+	d = d.about(r, "Still to do, and an attempt removed it from "+r.Path+": "+list+". "+ways)
 	d.Question.Options = options
 	return []Doubt{d}
 }

@@ -229,8 +229,9 @@ var families = sync.OnceValue(func() []Family {
 			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "passes|status", Rank: "priority", Needs: "dependencies"},
 			Ranks: []string{"critical", "high", "medium", "low"},
 			Words: map[reprise.Status][]string{
-				reprise.Pending: {"false", "pending", "not_started", "not-started", "todo", "failing", "failed"}, reprise.InProgress: {"in_progress", "in-progress"},
-				reprise.Done: {"true", "passing", "done", "completed", "complete"}, reprise.Blocked: {"blocked"},
+				reprise.Pending: {"pending", "false", "not_started", "not-started", "todo", "failing"}, reprise.InProgress: {"in_progress", "in-progress"},
+				reprise.Failed: {"failed"},
+				reprise.Done:   {"done", "true", "passing", "completed", "complete"}, reprise.Blocked: {"blocked"},
 			},
 			Inputs: []string{"claude-progress.txt", "claude-progress.md", "progress.md"},
 		},

@@ -148,13 +148,26 @@ func sentBack(r *reprise.Run, a *reprise.Assignment) {
 	a.Data = append(a.Data, reprise.Data{Name: "what the review wants changed", Source: q.Source, Text: q.Text})
 }
 
-// Conclude implements reprise.Playbook. Nothing but the box follows from a task, unless a
-// review sends it back: a person says then what becomes of it.
-func (Playbook) Conclude(_ fs.FS, _ *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
+// made is the outcome of a task whose coder leaves it to be judged.
+const made = "in-review"
+
+// Conclude implements reprise.Playbook. Nothing but the box follows from a task, unless its
+// coder wrote that it is to be reviewed, or a review sends it back: a person says then what
+// becomes of it. A reviewer who opens the task again sends it back, whatever the verdict.
+func (Playbook) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
+	s := r.Step(a.Step)
 	if a.Role != reviewer {
-		return reprise.Conclusion{}
+		c := reprise.Conclusion{}
+		if s != nil && s.Status == reprise.InReview && said(r, a.Step) == nil {
+			c.Outcome = made
+		}
+		return c
 	}
-	switch reprise.RulingOf(reply.Verdict) {
+	ruling := reprise.RulingOf(reply.Verdict)
+	if s != nil && (s.Status == reprise.Pending || s.Status == reprise.InProgress) {
+		ruling = reprise.SendsBack
+	}
+	switch ruling {
 	case reprise.Passes, reprise.PassesWithConcerns:
 		return reprise.Conclusion{Text: reply.Summary}
 	case reprise.NoRuling:

@@ -40,7 +40,7 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if len(l.family.Words[status]) == 0 {
 		return nil, ledger.Cannot("a list of tasks has no word for %s", status)
 	}
-	inReview := it.status() == reprise.InReview && (status == reprise.InProgress || status == reprise.Pending)
+	inReview := it.status() == reprise.InReview && (status == reprise.InProgress || status == reprise.Pending || ev.Outcome == made)
 	if it.is(status) || inReview {
 		return nil, nil // what was made stays to be judged, whoever is at it
 	}

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"fmt"
+
+	"reprise"
+	"reprise/agent"
+)
+
+// wrote gives what the files say of a step whose attempt is over, where that is neither
+// done nor open: we wrote that it was started, so its agent wrote that.
+func (w *work) wrote(id string) *Wrote {
+	if step := w.run.Step(id); step != nil && step.Removed != nil {
+		return &Wrote{Status: reprise.Unknown, Text: "took it out of " + w.ref.Path, Was: step.Removed}
+	}
+	step := w.files.Step(id)
+	if step == nil {
+		return nil
+	}
+	switch step.Status {
+	case reprise.Blocked, reprise.Failed, reprise.Skipped, reprise.Unknown:
+		return &Wrote{Status: step.Status, Text: w.inWords(step)}
+	}
+	return nil
+}
+
+// inWords is what the files say of a step, and where.
+func (w *work) inWords(step *reprise.Step) string {
+	at, word := step.Source, step.Status.String()
+	for _, c := range step.Claims {
+		if c.Won {
+			at, word = c.Source, c.Word
+		}
+	}
+	text := fmt.Sprintf("left it marked %q in %s: %q", word, at, step.Title)
+	for _, f := range w.files.Findings {
+		if f.Subject == step.ID && f.Code == reprise.CodeAmbiguous {
+			text += ": " + f.Message
+		}
+	}
+	return text
+}
+
+// contradicted tells what comes of an attempt whose agent wrote of its step that it is not
+// done, whatever its end says: that is not written over, unless a person says so. ok is
+// false if it wrote no such thing.
+func contradicted(s *Seen) (e Ending, ok bool) {
+	if s.Wrote == nil || s.Landed == provedByPerson {
+		return e, false
+	}
+	switch s.Wrote.Status {
+	case reprise.Blocked:
+		return blocked(s, "its agent "+s.Wrote.Text), true
+	case reprise.Failed:
+		return failed(s, agent.Failed, "its agent "+s.Wrote.Text), true
+	}
+	e = askWhatHappened(s)
+	if e.Outcome == "" && s.Result.Outcome != "" {
+		e.Outcome, e.Text = "question", "its agent "+s.Wrote.Text
+	}
+	return e, true
+}
