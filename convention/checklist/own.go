@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -105,6 +106,9 @@ func (f *Family) complete(e doc.Entry, at doc.Fields) bool {
 	case f.twice() != "":
 		at.At("words").Report("one status for each word", "the word %q of the family %s stands for more than one status", doc.Clip(f.twice(), 40), doc.Clip(e.Name, 40))
 		return false
+	case f.Form == Boxes && f.tooLong() != nil:
+		at.At("words").Report("words: {in_progress: ['~'], done: [x]}", "the word %q of the family %s does not fit into a box, which holds one character", doc.Clip(*f.tooLong(), 40), doc.Clip(e.Name, 40))
+		return false
 	case f.Form != Boxes && (len(f.Words[reprise.Done]) == 0 || len(f.Words[reprise.Pending]) == 0):
 		e.Key.Report("words: {pending: [todo], done: [done]}", "the family %s has no words for what is pending and done", doc.Clip(e.Name, 40))
 		return false
@@ -122,6 +126,17 @@ func (f *Family) complete(e doc.Entry, at doc.Fields) bool {
 		f.Items = []string{""}
 	}
 	return true
+}
+
+// tooLong gives the first word that is not one character, nil if there is none.
+func (f *Family) tooLong() *string {
+	for _, status := range slices.Sorted(maps.Keys(f.Words)) {
+		words := f.Words[status]
+		if i := slices.IndexFunc(words, func(w string) bool { return utf8.RuneCountInString(w) != 1 }); i >= 0 {
+			return &words[i]
+		}
+	}
+	return nil
 }
 
 // twice gives the first word that stands for more than one status, "" if there is none.

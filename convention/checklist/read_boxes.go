@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -24,6 +25,9 @@ func (l *list) readBoxes() {
 	l.title = strings.Trim(strings.TrimSpace(title), ": ")
 	// What is blank or holds a NUL was a list.
 	l.ours = headed && l.family.Title != "" || !l.family.Shared || len(bytes.TrimSpace(l.file.Data)) == 0 || slices.Contains(l.file.Data, 0)
+	if at := merged.FindIndex(l.file.Data); at != nil {
+		l.lost(1+bytes.Count(l.file.Data[:at[0]], []byte("\n")), "lines end in a carriage return alone, so the tasks on them cannot be told apart")
+	}
 	sections := md.Sections()
 	boxes := md.All().Boxes()
 	named := !l.family.Unnumbered || slices.ContainsFunc(boxes, func(c doc.Check) bool { _, ok := l.family.match(c.Text); return ok })
@@ -72,26 +76,54 @@ func (l *list) idAt(line int) string {
 	return ""
 }
 
-// odd is the beginning of a line with what was meant as a box and is none.
-var odd = regexp.MustCompile(`^\s*(?:[-*+]\s*)(?P<box>\[\s*[xX~-]?\s*\]|[⬜☐⬛☑✅🔲])?\s*(?P<text>.+)$`)
+// odd is the beginning of a line, or of a cell of a table, with what was meant as a box and
+// is none.
+var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)]|[A-Za-z][.)])\s*)?(?P<box>\[(?P<mark>[^\[\]]{0,16})\]|[⬜☐⬛☑✅🔲])?(?P<after>\s*)(?P<text>.*)$`)
 
-// readOdd finds lines that name a task which the list does not have: without a box, or with
-// one that is written in another way. Nobody knows whether it is done.
+// stated are the words for a status that people put into a box.
+var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pending|started|not started|in[ _-]?progress|(?:in[ _-])?review|completed?|finished|partial(?:ly done)?|blocked|on hold|hold|waiting|skip(?:ped)?|deferred|cancell?ed|failed|ok|yes|no|n/a|tbd)$`)
+
+// readOdd finds lines that were meant as tasks which the list does not have: without a box,
+// or with one that is written in another way. Nobody knows whether they are done.
 func (l *list) readOdd(md *doc.Markdown) {
 	for _, line := range md.All().Lines() {
-		m := odd.FindStringSubmatch(line.Text)
-		if m == nil || l.idAt(line.No) != "" || slices.ContainsFunc(l.loose, func(b loose) bool { return b.place.source.Line == line.No }) {
+		if l.idAt(line.No) != "" || slices.ContainsFunc(l.loose, func(b loose) bool { return b.place.source.Line == line.No }) {
 			continue
 		}
-		it, ok := l.family.match(m[2])
-		if !ok || m[1] == "" && !unicode.IsLetter([]rune(it.id)[0]) {
-			continue // a number at the beginning of an item is mostly no id
+		cells := []string{line.Text}
+		if strings.HasPrefix(strings.TrimLeft(line.Text, " \t>"), "|") {
+			cells = strings.Split(line.Text, "|")
 		}
-		if !slices.ContainsFunc(l.items, func(o item) bool { return o.id == it.id || strings.HasSuffix(o.id, "."+it.id) }) {
-			l.loose = append(l.loose, loose{text: m[2], place: place{source: l.file.At(line.No)}})
+		for _, cell := range cells {
+			if m := odd.FindStringSubmatch(cell); m != nil && l.meant(m) {
+				l.loose = append(l.loose, loose{text: cmp.Or(m[5], strings.TrimSpace(line.Text)), place: place{source: l.file.At(line.No)}})
+				break
+			}
 		}
 	}
 }
+
+// meant reports whether a match of odd was meant as a task: it names one behind what could be a box,
+// one that the list does not have behind a bullet, or has a mark in a box. A link, a footnote
+// and a tag in brackets are no box.
+func (l *list) meant(m []string) bool {
+	bullet, box, mark, after := m[1], m[2], strings.TrimSpace(m[3]), m[4]+m[5]
+	it, named := l.family.match(m[5])
+	fresh := named && !slices.ContainsFunc(l.items, func(o item) bool { return o.id == it.id || strings.HasSuffix(o.id, "."+it.id) })
+	switch {
+	case box == "": // a number at the beginning of an item is mostly no id
+		return fresh && bullet != "" && strings.ContainsAny(bullet[:1], "-*+") && unicode.IsLetter([]rune(it.id)[0])
+	case box[0] != '[':
+		return fresh && bullet != ""
+	case after != "" && strings.ContainsAny(after[:1], "([:"):
+		return false
+	}
+	marked := mark == "" || mark == "x" || mark == "X" || utf8.RuneCountInString(mark) == 1 && !unicode.In([]rune(mark)[0], unicode.L, unicode.N)
+	return marked || named && bullet != "" || bullet != "" && stated.MatchString(mark)
+}
+
+// merged finds a line that other programs read as several: only a carriage return parts them.
+var merged = regexp.MustCompile(`\r[ \t]*(?:[-*+]|\d+[.)])\s+\[`)
 
 // readStages reads what headings say of the tasks below them.
 func (l *list) readStages(sections []doc.Section) {

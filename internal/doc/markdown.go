@@ -362,15 +362,15 @@ func (s Section) Boxes() []Check {
 
 // bullet strips a list marker.
 func bullet(text string) (rest string, ok bool) {
-	if len(text) > 1 && strings.IndexByte("-*+", text[0]) >= 0 && text[1] == ' ' {
-		return strings.TrimLeft(text[2:], " "), true
+	if len(text) > 1 && strings.IndexByte("-*+", text[0]) >= 0 && (text[1] == ' ' || text[1] == '\t') {
+		return strings.TrimLeft(text[2:], " \t"), true
 	}
 	i := 0
 	for i < len(text) && i < 9 && text[i] >= '0' && text[i] <= '9' {
 		i++
 	}
-	if i > 0 && i+1 < len(text) && (text[i] == '.' || text[i] == ')') && text[i+1] == ' ' {
-		return strings.TrimLeft(text[i+2:], " "), true
+	if i > 0 && i+1 < len(text) && (text[i] == '.' || text[i] == ')') && (text[i+1] == ' ' || text[i+1] == '\t') {
+		return strings.TrimLeft(text[i+2:], " \t"), true
 	}
 	return text, false
 }

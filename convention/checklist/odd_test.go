@@ -1,0 +1,64 @@
+package checklist_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"reprise"
+	"reprise/convention/checklist"
+)
+
+// loadList reads a list of a family that consists of the lines given.
+func loadList(t *testing.T, family, name, text string) *reprise.Run {
+	t.Helper()
+	i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == family })
+	layout, tree := checklist.New(checklist.Families()[i]), fstest.MapFS{name: {Data: []byte(text)}}
+	refs, err := layout.Find(tree)
+	if err != nil || len(refs) != 1 {
+		t.Fatalf("%q: %d lists, %v", text, len(refs), err)
+	}
+	run, err := reprise.Load(layout, tree, refs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func TestA_line_that_looks_like_a_box_and_is_none_keeps_a_list_from_being_complete(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"- [wip] T002 b", "- [TODO] T002 b", "- [in progress] b", "- [ x ] T002 b", "- [] b", "- [  ] b", "[ ] T002 b", "[x] b",
+		"> - [ ] T002 b", "| [ ] | T002 b |", "| T002 | b | [x] |", "– [ ] T002 b", "• [ ] b", "a. [ ] T002 b", "-\t[ ] T002 b",
+		"- [?] T002 b", "- [P] T002 b", "- T002 b", "- ⬜ T002 b",
+	} {
+		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n"+line+"\n")
+		told := slices.ContainsFunc(run.Findings, func(f reprise.Finding) bool { return f.Source.Line == 4 })
+		if run.State == reprise.Complete || !told && run.Progress().Total != 2 {
+			t.Errorf("%q: %s, %s, %v", line, run.State, run.Reason, run.Findings)
+		}
+	}
+}
+
+func TestA_link_a_footnote_and_a_tag_are_no_box(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"- [text](url)", "- [x](url)", "- [text][ref]", "- [ref]: url", "[^1]: a note", "- [^1] a note", "- [[wiki]]", "[1] Smith", "- [Story] label",
+		"- `[ ]` is open", "Legend: [ ] is open", "```\n- [ ] T009 sample\n```", "<!-- - [ ] T009 sample -->",
+		"- T001 comes first", "- a plain item", "| Name | Text |",
+	} {
+		run := loadList(t, "speckit", "specs/001-a/tasks.md", "# Tasks: a\n\n- [x] T001 a\n"+line+"\n")
+		if run.State != reprise.Complete {
+			t.Errorf("%q: %s, %s", line, run.State, run.Reason)
+		}
+	}
+}
+
+func TestTasks_that_only_a_carriage_return_parts_are_not_read_as_one(t *testing.T) {
+	t.Parallel()
+	run := loadList(t, "speckit", "specs/001-a/tasks.md", strings.ReplaceAll("# Tasks: a\n\n- [x] T001 a\n- [ ] T002 b\n", "\n", "\r"))
+	if run.State != reprise.Unreadable || len(run.Findings) == 0 {
+		t.Errorf("%s, %s, %v", run.State, run.Reason, run.Findings)
+	}
+}
