@@ -30,6 +30,8 @@ type demoFlags struct {
 	dir    string
 	keep   bool
 	pause  time.Duration
+
+	interrupted bool
 }
 
 func (a *app) newDemo() *cobra.Command {
@@ -42,7 +44,7 @@ func (a *app) newDemo() *cobra.Command {
 			"agents' own log that no finished step ran twice.\n\n" +
 			"The agents are played by this program: no model, no network, nothing outside the\n" +
 			"scratch folder is read or changed. Exit code 0 only if the proof holds.",
-		Example: "  reprise demo\n  reprise demo --layout autoclaude\n  reprise demo --json --keep=false",
+		Example: "  reprise demo\n  reprise demo --layout autoclaude\n  reprise demo --interrupted --dir lab\n  reprise demo --json --keep=false",
 		Args:    args(cobra.NoArgs),
 		RunE: a.guarded(func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), flags)
@@ -53,6 +55,9 @@ func (a *app) newDemo() *cobra.Command {
 	f.StringVar(&flags.layout, "layout", demo.Plays()[0].Layout, "a workflow of this layout: "+strings.Join(convention.Names(), ", "))
 	f.StringVar(&flags.dir, "dir", "", "play in this folder, which must be empty or not there (default: a temporary one)")
 	f.BoolVar(&flags.keep, "keep", true, "leave the folder there, to look around in it")
+	f.BoolVar(&flags.interrupted, "interrupted", false, "end after the kill, and leave an interrupted project to try things on")
+	cmd.MarkFlagsMutuallyExclusive("interrupted", "keep")
+	cmd.MarkFlagsMutuallyExclusive("interrupted", "json")
 	f.DurationVar(&flags.pause, "pause", 500*time.Millisecond, "how long each agent works")
 	completes(cmd, "layout", convention.Names()...)
 	return cmd
@@ -100,7 +105,7 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 		case <-ctx.Done():
 		}
 	}()
-	doc, err := d.perform(ctx)
+	doc, err := d.perform(ctx, flags.interrupted)
 	if err != nil && a.isUnread() {
 		err = context.Canceled // however its parts ended that had nobody to write for
 	}
@@ -121,6 +126,9 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 		}
 		return err
 	}
+	if flags.interrupted {
+		return nil
+	}
 	doc.Kept, doc.Seconds = flags.keep, time.Since(began).Seconds()
 	if !doc.Proven {
 		a.code = exitUnexpected
@@ -133,14 +141,26 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	return nil
 }
 
-// perform plays all parts and says what they show.
-func (d *performance) perform(ctx context.Context) (*report.Demo, error) {
-	d.line("%s", d.paint(bold, "A run is started, killed with SIGKILL, and finished."))
+// perform plays all parts and says what they show. Of an interrupted play there is only
+// the beginning, and nothing to prove.
+func (d *performance) perform(ctx context.Context, interrupted bool) (*report.Demo, error) {
+	title := "A run is started, killed with SIGKILL, and finished."
+	if interrupted {
+		title = "A run is started and killed with SIGKILL. Finish it yourself."
+	}
+	d.line("%s", d.paint(bold, title))
 	d.say("This program plays the agents, without a model. Everything happens in " + plain(d.scene.Dir) + ".")
 	d.chapter("A workflow is started: " + d.play.Title + ".")
 	killed, err := d.startAndKill(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if interrupted {
+		d.chapter("Continue here:")
+		d.line("")
+		d.line("%s", d.paint(faint, "$ ")+d.paint(cyan, "cd "+commandWords([]string{d.scene.Project})))
+		d.line("%s", d.paint(faint, "$ ")+d.paint(cyan, "reprise check"))
+		return nil, nil
 	}
 	d.chapter("What is left is on disk, and nowhere else.")
 	for _, args := range [][]string{{"status"}, {"check"}} {

@@ -154,10 +154,11 @@ func unknown(words []string) string {
 }
 
 // What a document shows of a command is what the program prints; "…" stands for lines
-// that are left out. The demo has a test of its own.
+// that are left out. A page is read from its top: a cd holds for what comes after it. The
+// demo has a test of its own.
 func TestDocuments_show_what_the_program_prints(t *testing.T) {
 	t.Parallel()
-	at := filepath.Dir(examplesCopy(t))
+	top := filepath.Dir(examplesCopy(t))
 	bin := t.TempDir()
 	if err := os.Symlink(os.Args[0], filepath.Join(bin, "reprise")); err != nil {
 		t.Fatal(err)
@@ -171,15 +172,26 @@ func TestDocuments_show_what_the_program_prints(t *testing.T) {
 	for _, line := range regexp.MustCompile(`<text [^>]*>(.*)</text>`).FindAllStringSubmatch(string(drawn), -1) {
 		lines.WriteString(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(line[1], "")) + "\n")
 	}
+	file, at := "", ""
 	for _, b := range append(blocks(t), block{"docs/img/terminal.svg", "console", lines.String()}) {
+		if b.file != file {
+			file, at = b.file, top
+		}
 		if b.language != "console" || strings.HasPrefix(b.text, "$ reprise demo\n") {
 			continue
 		}
 		for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
 			command, want, _ := strings.Cut(part, "\n")
+			if dir, ok := strings.CutPrefix(command, "cd "); ok {
+				at = filepath.Join(at, dir)
+				continue
+			}
 			shown++
 			cmd := exec.Command("sh", "-c", command)
-			cmd.Dir, cmd.Env = at, append(os.Environ(), "REPRISE_TEST_PROGRAM=1", "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+bin, "REPRISE_NOW=2026-03-20T12:00:00Z", "COLUMNS=96")
+			cmd.Dir, cmd.Env = at, append(os.Environ(), "REPRISE_TEST_PROGRAM=1", "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+bin, "COLUMNS=96")
+			if !strings.HasPrefix(b.file, "docs/tutorials/") { // what happens there happens now
+				cmd.Env = append(cmd.Env, "REPRISE_NOW=2026-03-20T12:00:00Z")
+			}
 			out, _ := cmd.Output()
 			if got := strings.TrimSpace(string(out)); !sameLines(got, strings.TrimSpace(want)) {
 				t.Errorf("%s: $ %s\nthe program prints\n%s", b.file, command, got)
