@@ -93,9 +93,10 @@ fit: ## the weights that rank stories, fitted to real histories with one project
 contract: build ## what this build says beside an earlier one: make contract OLD=FILE [FOLDERS=PATTERN:PATTERN]
 	REPRISE_OLD="$(abspath $(OLD))" REPRISE_NEW="$(abspath $(BIN))" REPRISE_FOLDERS="$(FOLDERS)" $(GO) test -count 1 -timeout 1h -v ./internal/contract
 
-bench: build ## speed, beside a peer in the same run
+bench: build ## speed, beside a peer in the same run; rewrites docs/benchmarks.md
 	$(GO) test -run '^$$' -bench . -benchmem ./...
-	REPRISE_BENCH=1 $(GO) test -run '^TestBench' -v -count 1 ./internal/bench ./engine
+	REPRISE_BENCH=1 $(GO) test -run '^TestBench' -v -count 1 ./internal/bench ./engine | tee bin/bench.log; \
+	$(GO) run ./internal/pages benchmarks docs < bin/bench.log && ! grep -q '^FAIL' bin/bench.log
 
 bin/temporal:
 	GOBIN=$(abspath bin) CGO_ENABLED=0 $(GO) install github.com/temporalio/cli/cmd/temporal@v1.5.1

@@ -54,6 +54,12 @@ func timed(t *testing.T, rounds int, cmds ...func() *exec.Cmd) []time.Duration {
 	return out
 }
 
+// figure says what was measured beside what, for docs/benchmarks.md too.
+func figure(t *testing.T, what string, ours time.Duration, peer string, theirs time.Duration, want string) {
+	t.Helper()
+	t.Logf("figure: %s | %v | %s %v | %.3g × | %s", what, ours.Round(10*time.Microsecond), peer, theirs.Round(10*time.Microsecond), float64(ours)/float64(theirs), want)
+}
+
 func write(t *testing.T, name, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -79,7 +85,7 @@ func TestBenchStatusBesideGitStatus(t *testing.T) {
 			func() *exec.Cmd { return exec.Command(bin, "status", dir) },
 			func() *exec.Cmd { return exec.Command("git", "-C", dir, "status") })
 		ratio := float64(got[0]) / float64(got[1])
-		t.Logf("%-12s reprise %v, git %v: %.2f times git (wanted %.1f)", name, got[0], got[1], ratio, limit)
+		figure(t, "`status`, 300 files, "+name, got[0], "`git status`", got[1], fmt.Sprintf("at most %.1f", limit))
 		if ratio > limit {
 			t.Errorf("%s: %.2f times git", name, ratio)
 		}
@@ -144,6 +150,7 @@ func TestBenchManyRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	peer := time.Since(start)
+	figure(t, fmt.Sprintf("`status` over 2,000 runs, %d MB of events", largeBytes>>20), b, "`jq` on the same events", peer, "at most 0.125")
 	t.Logf("large: %v for %d MB, %.0f MB/s; small: %v for %d MB; growth %.2f of linear", b, largeBytes>>20, float64(largeBytes)/b.Seconds()/(1<<20), a, smallBytes>>20, grow)
 	t.Logf("jq on the same events: %v, %.1f times ours (wanted 8); peak memory %d MB (wanted under 150)", peer, float64(peer)/float64(b), peak)
 	if peer < 8*b {

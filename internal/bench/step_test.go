@@ -161,7 +161,8 @@ func TestBenchStep(t *testing.T) {
 			ours, raw = ours+o, raw+r
 		}
 		ratio := 2 * float64(ours) / float64(raw)
-		t.Logf("%5d steps: %v for each, %.2f raw appends (wanted at most %d)", n, ours/time.Duration(rounds), ratio, maxAppends)
+		name := map[int]string{100: "a step of 100", 10_000: "a step of 10,000"}[n]
+		figure(t, name, ours/time.Duration(rounds), "append and fsync", raw/time.Duration(2*rounds), fmt.Sprintf("at most %d", maxAppends))
 		if ratio > maxAppends {
 			t.Errorf("a step of %d costs %.2f raw appends", n, ratio)
 		}

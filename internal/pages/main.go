@@ -3,6 +3,7 @@
 //	go run ./internal/pages man DIR          a man page for each command
 //	go run ./internal/pages completions DIR  the completions for each shell
 //	go run ./internal/pages reference DIR    a Markdown page for each command
+//	go run ./internal/pages benchmarks DIR   benchmarks.md and its chart, from what make bench printed on standard input
 //	go run ./internal/pages picture          an SVG of what a terminal got, from standard input to standard output
 package main
 
@@ -27,7 +28,7 @@ func main() {
 		return
 	}
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: pages man|completions|reference DIR, or pages picture")
+		fmt.Fprintln(os.Stderr, "usage: pages man|completions|reference|benchmarks DIR, or pages picture")
 		os.Exit(2)
 	}
 	if err := write(os.Args[1], os.Args[2]); err != nil {
@@ -53,6 +54,8 @@ func write(kind, dir string) error {
 		)
 	case "reference":
 		return doc.GenMarkdownTree(root, dir)
+	case "benchmarks":
+		return benchmarks(os.Stdin, dir, time.Now())
 	}
 	return fmt.Errorf("there are no pages called %q", kind)
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A figure is a line of a measurement that `make bench` made:
+// "figure: what | ours | the peer | how many times the peer | what is wanted".
+var figureLine = regexp.MustCompile(`figure: (.+)$`)
+
+// perStep names the figure that the chart compares.
+const perStep = "a step of 10,000"
+
+// elsewhere is what a durable step costs in other engines, in raw appends with fsync,
+// measured once beside each other on a machine of two cores with a thousand no-op steps.
+var elsewhere = []bar{
+	{"append and fsync: the limit", 1}, {"SQLite, WAL, synchronous=FULL", 1.9}, {"DBOS on SQLite", 2.2},
+	{"DBOS on PostgreSQL", 6.7}, {"Restate", 21}, {"go-workflows on SQLite", 71}, {"Temporal, activities", 620}, {"Dagu", 650},
+}
+
+type bar struct {
+	name  string
+	times float64
+}
+
+// benchmarks writes benchmarks.md and img/benchmarks.svg below dir, from what `make
+// bench` printed.
+func benchmarks(in io.Reader, dir string, now time.Time) error {
+	var rows [][]string
+	own := 0.0
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		m := figureLine.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		row := strings.Split(m[1], " | ")
+		if len(row) != 5 {
+			return fmt.Errorf("read the figures: %q has %d parts of 5", m[1], len(row))
+		}
+		if strings.HasPrefix(row[0], perStep) {
+			own, _ = strconv.ParseFloat(strings.TrimSuffix(row[3], " ×"), 64)
+		}
+		rows = append(rows, row)
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	if own == 0 {
+		return fmt.Errorf("read the figures: none is of %s", perStep)
+	}
+	var b strings.Builder
+	b.WriteString("# Benchmarks\n\n`make bench` measures each figure beside a peer in the same run, and writes this page. Times depend on the machine; the\n" +
+		"ratio is what to compare. Where it misses what is wanted, the page says so.\n\n")
+	fmt.Fprintf(&b, "%s, on %s.\n\n", now.UTC().Format("2006-01-02"), machine())
+	b.WriteString("| what | reprise | beside | ratio | wanted |\n|---|---|---|---|---|\n")
+	for _, row := range rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+	}
+	b.WriteString("\n## A durable step, beside other engines\n\n![What a durable step costs, in raw appends with fsync](img/benchmarks.svg)\n\n" +
+		"A chain of steps that do nothing, each on disk before the next begins. Ours is from the run above; the others were measured\n" +
+		"once beside each other, on a machine of two cores. They do more than a file can: several machines, timers, queries.\n")
+	if err := os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(b.String()), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "img", "benchmarks.svg"), []byte(chart(append(slices.Clone(elsewhere), bar{"reprise", own}))), 0o644)
+}
+
+// machine describes where this runs.
+func machine() string {
+	cpu := runtime.GOARCH
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		if m := regexp.MustCompile(`model name\s*: (.+)`).FindSubmatch(text); m != nil {
+			cpu = string(m[1])
+		}
+	}
+	return fmt.Sprintf("%d cores of %s, %s, %s", runtime.NumCPU(), cpu, runtime.GOOS, runtime.Version())
+}
+
+// chart draws bars on a scale of powers of ten, the shortest first.
+func chart(bars []bar) string {
+	slices.SortStableFunc(bars, func(a, b bar) int { return int(math.Copysign(1, a.times-b.times)) })
+	const left, high, unit = 250, 26, 150.0
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 %d" width="800" height="%d" role="img" aria-label="What a durable step costs, in raw appends with fsync">`+"\n", len(bars)*high+40, len(bars)*high+40)
+	b.WriteString(`<style>text{font:13px system-ui,sans-serif;fill:#1f2328}.us{fill:#0969da}.them{fill:#afb8c1}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.us{fill:#4493f8}.them{fill:#57606a}}</style>` + "\n")
+	for i, x := range bars {
+		class, y := "them", 8+i*high
+		if x.name == "reprise" {
+			class = "us"
+		}
+		wide := 4 + unit*math.Log10(x.times)
+		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text><rect class="%s" x="%d" y="%d" width="%.0f" height="%d" rx="3"/><text x="%.0f" y="%d">%s ×</text>`+"\n",
+			left-10, y+15, x.name, class, left, y, wide, high-8, left+wide+8, y+15, strconv.FormatFloat(x.times, 'g', 3, 64))
+	}
+	fmt.Fprintf(&b, `<text x="%d" y="%d">times one append with fsync; each tenfold is as long as the one before</text>`+"\n</svg>\n", left, len(bars)*high+28)
+	return b.String()
+}
