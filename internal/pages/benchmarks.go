@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -34,11 +33,8 @@ type bar struct {
 	times float64
 }
 
-// benchmarks writes benchmarks.md and img/benchmarks.svg below dir, from what `make
-// bench` printed.
-func benchmarks(in io.Reader, dir string, now time.Time) error {
-	var rows [][]string
-	own := 0.0
+// figures reads what was measured, and what a step of ours cost.
+func figures(in io.Reader) (rows [][]string, own float64, err error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -48,23 +44,34 @@ func benchmarks(in io.Reader, dir string, now time.Time) error {
 		}
 		row := strings.Split(m[1], " | ")
 		if len(row) != 5 {
-			return fmt.Errorf("read the figures: %q has %d parts of 5", m[1], len(row))
+			return nil, 0, fmt.Errorf("read the figures: %q has %d parts of 5", m[1], len(row))
 		}
-		if strings.HasPrefix(row[0], perStep) {
-			own, _ = strconv.ParseFloat(strings.TrimSuffix(row[3], " ×"), 64)
+		if row[0] == perStep {
+			if own, err = strconv.ParseFloat(strings.TrimSuffix(row[3], " ×"), 64); err != nil {
+				return nil, 0, fmt.Errorf("read the figures: %w", err)
+			}
 		}
 		rows = append(rows, row)
 	}
 	if err := lines.Err(); err != nil {
-		return err
+		return nil, 0, err
 	}
 	if own == 0 {
-		return fmt.Errorf("read the figures: none is of %s", perStep)
+		return nil, 0, fmt.Errorf("read the figures: none is of %s", perStep)
+	}
+	return rows, own, nil
+}
+
+// benchmarks writes a page of what `make bench` printed.
+func benchmarks(in io.Reader, out io.Writer) error {
+	rows, _, err := figures(in)
+	if err != nil {
+		return err
 	}
 	var b strings.Builder
 	b.WriteString("# Benchmarks\n\n`make bench` measures each figure beside a peer in the same run, and writes this page. Times depend on the machine; the\n" +
-		"ratio is what to compare. Where it misses what is wanted, the page says so.\n\n")
-	fmt.Fprintf(&b, "%s, on %s.\n\n", now.UTC().Format("2006-01-02"), machine())
+		"ratio is what to compare.\n\n")
+	fmt.Fprintf(&b, "%s, on %s.\n\n", time.Now().UTC().Format("2006-01-02"), machine())
 	b.WriteString("| what | reprise | beside | ratio | wanted |\n|---|---|---|---|---|\n")
 	for _, row := range rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
@@ -72,10 +79,8 @@ func benchmarks(in io.Reader, dir string, now time.Time) error {
 	b.WriteString("\n## A durable step, beside other engines\n\n![What a durable step costs, in raw appends with fsync](img/benchmarks.svg)\n\n" +
 		"A chain of steps that do nothing, each on disk before the next begins. Ours is from the run above; the others were measured\n" +
 		"once beside each other, on a machine of two cores. They do more than a file can: several machines, timers, queries.\n")
-	if err := os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(b.String()), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "img", "benchmarks.svg"), []byte(chart(append(slices.Clone(elsewhere), bar{"reprise", own}))), 0o644)
+	_, err = io.WriteString(out, b.String())
+	return err
 }
 
 // machine describes where this runs.
@@ -89,8 +94,14 @@ func machine() string {
 	return fmt.Sprintf("%d cores of %s, %s, %s", runtime.NumCPU(), cpu, runtime.GOOS, runtime.Version())
 }
 
-// chart draws bars on a scale of powers of ten, the shortest first.
-func chart(bars []bar) string {
+// chart draws what a step costs, here and elsewhere, as bars on a scale of powers of ten,
+// the shortest first.
+func chart(in io.Reader, out io.Writer) error {
+	_, own, err := figures(in)
+	if err != nil {
+		return err
+	}
+	bars := append(slices.Clone(elsewhere), bar{"reprise", own})
 	slices.SortStableFunc(bars, func(a, b bar) int { return int(math.Copysign(1, a.times-b.times)) })
 	const left, high, unit = 250, 26, 150.0
 	var b strings.Builder
@@ -106,5 +117,6 @@ func chart(bars []bar) string {
 			left-10, y+15, x.name, class, left, y, wide, high-8, left+wide+8, y+15, strconv.FormatFloat(x.times, 'g', 3, 64))
 	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d">times one append with fsync; each tenfold is as long as the one before</text>`+"\n</svg>\n", left, len(bars)*high+28)
-	return b.String()
+	_, err = io.WriteString(out, b.String())
+	return err
 }

@@ -3,15 +3,21 @@
 //	go run ./internal/pages man DIR          a man page for each command
 //	go run ./internal/pages completions DIR  the completions for each shell
 //	go run ./internal/pages reference DIR    a Markdown page for each command
-//	go run ./internal/pages benchmarks DIR   benchmarks.md and its chart, from what make bench printed on standard input
-//	go run ./internal/pages picture          an SVG of what a terminal got, from standard input to standard output
+//
+// and, from standard input to standard output,
+//
+//	go run ./internal/pages picture     an SVG of what a terminal got
+//	go run ./internal/pages benchmarks  a page of what make bench printed
+//	go run ./internal/pages chart       an SVG of its steps beside other engines
 package main
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra/doc"
@@ -19,19 +25,21 @@ import (
 	"reprise/internal/cli"
 )
 
+// drawn are the pages that are made of what is read.
+var drawn = map[string]func(io.Reader, io.Writer) error{"picture": picture, "benchmarks": benchmarks, "chart": chart}
+
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == "picture" {
-		if err := picture(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "pages:", err)
-			os.Exit(1)
-		}
-		return
-	}
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: pages man|completions|reference|benchmarks DIR, or pages picture")
+	var err error
+	switch make := drawn[strings.Join(os.Args[1:], " ")]; {
+	case make != nil:
+		err = make(os.Stdin, os.Stdout)
+	case len(os.Args) == 3:
+		err = write(os.Args[1], os.Args[2])
+	default:
+		fmt.Fprintln(os.Stderr, "usage: pages man|completions|reference DIR, or pages picture|benchmarks|chart")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], os.Args[2]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "pages:", err)
 		os.Exit(1)
 	}
@@ -54,8 +62,6 @@ func write(kind, dir string) error {
 		)
 	case "reference":
 		return doc.GenMarkdownTree(root, dir)
-	case "benchmarks":
-		return benchmarks(os.Stdin, dir, time.Now())
 	}
 	return fmt.Errorf("there are no pages called %q", kind)
 }
