@@ -34,10 +34,12 @@ type Attempt struct {
 	Dir    string // where it works, absolute; "" while its checkout is not made
 	Inside string // the same as a path in the project, of a checkout of the run's own
 	Head   string // the commit that was checked out there when it began
-	// Dirty is what was uncommitted there when it began, nil if that is unknown. Of that,
-	// Left is what earlier attempts of the step changed, and After what something else
-	// changed after them.
+	// Dirty is what was uncommitted there when it began, nil if that is unknown, and DirtyAs
+	// what those files were then, as far as they could be read. Of them, Left is what
+	// earlier attempts of the step changed, and After what something else changed after
+	// them.
 	Dirty       *[]string
+	DirtyAs     map[string]reprise.Hash
 	Left, After []string
 	// Held is its end where an earlier process saw it and could not commit the work; nil
 	// otherwise. Changed is what has changed since that end.
@@ -225,7 +227,10 @@ func (w *work) survey(ctx context.Context, f *Attempt) error {
 	w.folders.enter(f)
 	f.Head = w.head(ctx, f.Dir)
 	if dirty, err := w.dirty(ctx, f.Dir); err == nil {
-		f.Dirty = &dirty
+		f.Dirty, f.DirtyAs = &dirty, map[string]reprise.Hash{}
+		for _, e := range w.printed(ctx, f, dirty[:min(len(dirty), maxLeft)]) {
+			f.DirtyAs[e.Path] = e.Before
+		}
 		f.Left, f.After = w.leftSince(ctx, f)
 	}
 	expect := f.Expect

@@ -42,14 +42,28 @@ func (w *work) commitBefore(ctx context.Context, f *Attempt) string {
 	return ""
 }
 
-// changedAnything reports whether files are uncommitted that were not before the attempt.
-// It is true where that is unknown.
+// changedAnything reports whether an attempt changed a file and left it uncommitted, also
+// one that was so before. It is true where that is unknown.
 func (w *work) changedAnything(ctx context.Context, f *Attempt) bool {
 	now, err := w.dirty(ctx, f.Dir)
 	if err != nil || f.Dirty == nil {
 		return true
 	}
-	return slices.ContainsFunc(now, func(name string) bool { return !slices.Contains(*f.Dirty, name) && !w.isState(name) })
+	return slices.ContainsFunc(append(now, *f.Dirty...), func(name string) bool {
+		return !w.isState(name) && (!slices.Contains(*f.Dirty, name) || w.changedAgain(ctx, f, name))
+	})
+}
+
+// changedAgain reports whether a file that was uncommitted when an attempt began is not
+// what it was then.
+func (w *work) changedAgain(ctx context.Context, f *Attempt, name string) bool {
+	was, known := f.DirtyAs[name]
+	repo, err := w.repoAt(ctx, f.Dir)
+	if !known || repo == nil || err != nil {
+		return false
+	}
+	now, err := repo.Print(name)
+	return err != nil || now != was
 }
 
 // someOf names a few of many files.

@@ -31,7 +31,7 @@ func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string)
 			}
 		case slices.Contains(f.After, name):
 			after = append(after, name)
-		case w.rewrote(f, name):
+		case w.changedAgain(ctx, f, name):
 			before = append(before, name)
 		case w.hist.Step(f.Step).Cutoffs > 0:
 			cutOff = append(cutOff, name)
@@ -85,23 +85,6 @@ func (w *work) stillUncommitted(ctx context.Context) []reprise.Finding {
 		}
 	}
 	return out
-}
-
-// rewrote reports whether a file that was changed before an attempt began is one that it
-// was to leave, and has changed since.
-func (w *work) rewrote(f *Attempt, name string) bool {
-	rel := strings.TrimPrefix(name, w.repo.Prefix())
-	return slices.ContainsFunc(f.Expect, func(e reprise.Expected) bool {
-		if e.Path == rel {
-			now, err := w.hash(e.Path)
-			return err != nil || !f.unchanged(e, now)
-		}
-		if !strings.HasPrefix(rel, e.Path+"/") {
-			return false
-		}
-		info, err := os.Lstat(w.absolute(filepath.FromSlash(rel)))
-		return err != nil || info.ModTime().After(f.Began)
-	})
 }
 
 // tellNested reports files that an attempt was to leave and left uncommitted in a nested

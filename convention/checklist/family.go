@@ -121,7 +121,8 @@ type Family struct {
 }
 
 // Keys are the names under which a task keeps what is known of it. Where a name has other
-// spellings, | stands between them, and the first that a task has counts.
+// spellings, | stands between them, and the first that a task has counts. A task is done where
+// all spellings of its status that it has say so.
 type Keys struct {
 	ID, Text, Status, Rank string
 	Parts                  string // its own tasks
@@ -226,7 +227,7 @@ var families = sync.OnceValue(func() []Family {
 		},
 		{
 			Name: "features", Form: JSON, Items: []string{"features.*", "features", "*", ""}, Unnumbered: true, Shared: true, Lists: []string{"feature_list.json"},
-			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "passes|status", Rank: "priority", Needs: "dependencies"},
+			Keys:  Keys{ID: "id", Text: "title|name|description", Status: "status|passes", Rank: "priority", Needs: "dependencies"},
 			Ranks: []string{"critical", "high", "medium", "low"},
 			Words: map[reprise.Status][]string{
 				reprise.Pending: {"pending", "false", "not_started", "not-started", "todo", "failing"}, reprise.InProgress: {"in_progress", "in-progress"},

@@ -62,3 +62,24 @@ func TestTasks_that_only_a_carriage_return_parts_are_not_read_as_one(t *testing.
 		t.Errorf("%s, %s, %v", run.State, run.Reason, run.Findings)
 	}
 }
+
+func TestA_task_whose_agent_ticked_only_its_own_box_closes_what_follows_from_it(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"# Tasks\n\n- [ ] 1. Whole\n  - [x] 1.1 a\n  - [x] 1.2 b\n":    "# Tasks\n\n- [x] 1. Whole\n  - [x] 1.1 a\n  - [x] 1.2 b\n",
+		"# Tasks\n\n- [ ] 1.1 a\n- [x] 1.2 b\n  - [ ] a piece of it\n": "# Tasks\n\n- [ ] 1.1 a\n- [x] 1.2 b\n  - [x] a piece of it\n",
+		"# Tasks\n\n- [ ] 1. Whole\n  - [ ] 1.1 a\n  - [x] 1.2 b\n":    "",
+	} {
+		const name = "openspec/changes/a/tasks.md"
+		i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "openspec" })
+		run := loadList(t, "openspec", name, text)
+		edits, err := checklist.New(checklist.Families()[i]).Record(fstest.MapFS{name: {Data: []byte(text)}}, run, reprise.Event{Kind: reprise.StepFinished, Step: "1.2"})
+		got := ""
+		for _, e := range edits {
+			got = string(e.Content)
+		}
+		if err != nil || got != want {
+			t.Errorf("%q became %q, %v", text, got, err)
+		}
+	}
+}

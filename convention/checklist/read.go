@@ -66,6 +66,7 @@ type place struct {
 	label  ledger.Text
 	value  ledger.Value
 	lesser bool // another place is right where they disagree
+	again  bool // the entry of the place before it says it in other words
 }
 
 // deciding gives the place that says how the task stands: the first that is not
@@ -393,12 +394,21 @@ func (l *list) report(r *doc.Reader, it *item) {
 	if l.family.Form == Boxes {
 		every = "every box is ticked"
 	}
-	own := slices.DeleteFunc(slices.Clone(it.places), func(p place) bool { return p.lesser })
+	own := slices.DeleteFunc(slices.Clone(it.places), func(p place) bool { return p.lesser || p.again })
 	if len(own) > 1 {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeDuplicateID, Severity: reprise.Warning, Subject: it.id, Source: own[1].source,
 			Message: fmt.Sprintf("%s stands %d times in the list; it counts as done once %s", it.id, len(own), every),
 		})
+	}
+	for i, p := range it.places {
+		if p.again && p.status.Closed() != it.places[i-1].status.Closed() {
+			r.Report(reprise.Finding{
+				Code: reprise.CodeStatusDrift, Severity: reprise.Warning, Subject: it.id, Source: p.source,
+				Message: fmt.Sprintf("its entry says both %q and %q; it counts as done once both say so", doc.Clip(it.places[i-1].word, 40), doc.Clip(p.word, 40)),
+				Hint:    "look whether its work is there, and bring the two in line",
+			})
+		}
 	}
 	decides := it.deciding()
 	if decides.status == reprise.Unknown {
@@ -437,7 +447,7 @@ func (l *list) step(it *item) reprise.Step {
 			word = "[" + strings.ToLower(word) + "]"
 		}
 		s.Claims = append(s.Claims, reprise.Claim{
-			Ledger: path.Base(p.source.File), Status: p.status, Word: word, Source: p.source, Won: p.source == decides.source,
+			Ledger: path.Base(p.source.File), Status: p.status, Word: word, Source: p.source, Won: p.source == decides.source && p.word == decides.word,
 		})
 	}
 	return s

@@ -106,10 +106,9 @@ func (l *list) lost(line int, message string) {
 // its key the id. One that does not say how urgent it is has the rank that is given.
 func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	f := l.family
-	at := place{value: e.Value, source: l.file.At(e.Line)}
-	id := e.Name
+	values, id := []ledger.Value{e.Value}, e.Name
 	if e.Is(doc.Map) {
-		at.value = spelled(e.Value, f.Keys.Status)
+		values = allSpelled(e.Value, f.Keys.Status)
 		if id = e.In(f.Keys.ID).Plain(); id == "" && f.Unnumbered {
 			id = idOf(spelled(e.Value, f.Keys.Text).Plain())
 		}
@@ -131,12 +130,14 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 		l.lost(e.Line, "a task has no id")
 		return
 	}
-	at.word = at.value.Plain()
-	at.status = f.means(at.word)
-	if at.value.Node != nil {
-		at.source = l.file.At(at.value.Line)
+	it.id, it.node = prefix+it.id, e.Value
+	for i, v := range values {
+		at := place{value: v, word: v.Plain(), status: f.means(v.Plain()), source: l.file.At(e.Line), again: i > 0}
+		if v.Node != nil {
+			at.source = l.file.At(v.Line)
+		}
+		it.places = append(it.places, at)
 	}
-	it.id, it.node, it.places = prefix+it.id, e.Value, []place{at}
 	if e.Is(doc.Map) {
 		it.text = spelled(e.Value, f.Keys.Text).Plain()
 		it.rank = f.rank(e.Value, rank)
@@ -164,13 +165,23 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	}
 }
 
-// spelled gives the value under a name that may have several spellings.
-func spelled(v ledger.Value, names string) ledger.Value {
-	name, others, more := strings.Cut(names, "|")
-	if more && !v.Has(name) {
-		return spelled(v, others)
+// spelled gives the value under a name that may have several spellings: the first that is
+// there.
+func spelled(v ledger.Value, names string) ledger.Value { return allSpelled(v, names)[0] }
+
+// allSpelled gives the values under all spellings of a name that are there, else that under
+// the first.
+func allSpelled(v ledger.Value, names string) (out []ledger.Value) {
+	all := strings.Split(names, "|")
+	for _, name := range all {
+		if v.Has(name) {
+			out = append(out, v.In(name))
+		}
 	}
-	return v.In(name)
+	if out == nil {
+		out = []ledger.Value{v.In(all[0])}
+	}
+	return out
 }
 
 // listed gives the items of the list under a key of a task, none where the family has no

@@ -40,14 +40,18 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if len(l.family.Words[status]) == 0 {
 		return nil, ledger.Cannot("a list of tasks has no word for %s", status)
 	}
-	inReview := it.status() == reprise.InReview && (status == reprise.InProgress || status == reprise.Pending || ev.Outcome == made)
-	if it.is(status) || inReview {
+	if it.status() == reprise.InReview && (status == reprise.InProgress || status == reprise.Pending || ev.Outcome == made) {
 		return nil, nil // what was made stays to be judged, whoever is at it
 	}
-	if err := l.owned(fsys, r.Path, it, status); err != nil {
-		return nil, err
+	if !it.is(status) {
+		if err := l.owned(fsys, r.Path, it, status); err != nil {
+			return nil, err
+		}
+		read.set(changes, it, status, ev)
 	}
-	read.set(changes, it, status, ev)
+	if status == reprise.Done {
+		read.tickBelow(changes, it) // whoever ticked its own box may have left those
+	}
 	for i := range read.whole {
 		if whole := &read.whole[i]; slices.Contains(read.parts(whole, read.items), it) {
 			read.follow(changes, whole, it, status, ev)
@@ -87,8 +91,17 @@ func (l Layout) command(id string, status reprise.Status) string {
 	return strings.ReplaceAll(l.family.Commands[status], "{id}", id)
 }
 
-// set writes a status in every place of a task, with the times that its form has. The boxes
-// below a task are ticked with it.
+// tickBelow ticks the boxes below a task that is done.
+func (l *list) tickBelow(c *ledger.Changes, it *item) {
+	for _, b := range l.loose {
+		if b.within == it.id && !b.place.status.Closed() {
+			c.Tick(b.place.box, true)
+			l.because(c, b.place.source.File, it, reprise.Done)
+		}
+	}
+}
+
+// set writes a status in every place of a task, with the times that its form has.
 func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev reprise.Event) {
 	for _, p := range it.places {
 		switch {
@@ -106,11 +119,6 @@ func (l *list) set(c *ledger.Changes, it *item, status reprise.Status, ev repris
 			c.Set(p.value, l.word(status))
 		}
 		l.because(c, p.source.File, it, status)
-	}
-	for _, b := range l.loose {
-		if status == reprise.Done && b.within == it.id && !b.place.status.Closed() {
-			c.Tick(b.place.box, true)
-		}
 	}
 	l.stamp(c, it, status, ev.At)
 }
@@ -175,6 +183,7 @@ func (l *list) follow(c *ledger.Changes, whole, part *item, status reprise.Statu
 	switch {
 	case status.Closed() && !open && !whole.status().Closed():
 		l.set(c, whole, reprise.Done, ev)
+		l.tickBelow(c, whole)
 	case !status.Closed() && whole.status().Closed():
 		again := reprise.Pending
 		if whole.leads || len(l.family.Stages) > 0 {
