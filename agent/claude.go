@@ -49,7 +49,8 @@ func claudeMessage(s *stream, e loose.Value) string {
 			}
 		case kind == "tool_use":
 			show = s.started(p.Text("id"), p.Text("name"), inputText(p.At("input")))
-		case kind == "tool_result":
+		case kind == "tool_result" && !strings.HasPrefix(p.Text("content"), "[Operation Cancelled]"):
+			// qwen ends every call like that when it is stopped, whatever the call did.
 			s.finished(p.Text("tool_use_id"))
 		}
 	}
