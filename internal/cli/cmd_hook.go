@@ -40,9 +40,7 @@ func (a *app) newHook() *cobra.Command {
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.newHookChange("install", "Add our hooks to the settings of a tool", hook.Tool.Install),
-		a.newHookChange("uninstall", "Take our hooks out of the settings of a tool", func(t hook.Tool, old []byte, _ string) ([]byte, error) { return t.Uninstall(old) }),
-		a.newHookRun())
+	cmd.AddCommand(a.newHookChange("install", "Add our hooks to the settings of a tool", hook.Tool.Install), a.newHookUninstall(), a.newHookRun())
 	return cmd
 }
 
@@ -63,6 +61,57 @@ func toolOf(name string) (hook.Tool, error) {
 	return t, nil
 }
 
+// uninstallHooks takes our hooks out of settings.
+func uninstallHooks(t hook.Tool, old []byte, _ string) ([]byte, error) { return t.Uninstall(old) }
+
+// newHookUninstall makes the command that takes our hooks out, of one tool or of all.
+func (a *app) newHookUninstall() *cobra.Command {
+	cmd := a.newHookChange("uninstall", "Take our hooks out of the settings of a tool", uninstallHooks)
+	cmd.Use = strings.Replace(cmd.Use, " ", " [", 1) + "]"
+	cmd.Long += "\n\nWithout a tool: out of all of them, those of the user and of the project. What cannot be\n" +
+		"taken out is named and keeps nothing else."
+	cmd.Args = args(cobra.MaximumNArgs(1))
+	return cmd
+}
+
+// uninstallAll takes our hooks out of the settings of all tools, as far as that can be done.
+func (a *app) uninstallAll(ctx context.Context, flags hookFlags) error {
+	if err := a.isPerson(flags.upkeepFlags); err != nil {
+		return err
+	}
+	var stayed []error
+	for _, tool := range hook.Tools() {
+		for _, scope := range []hookFlags{{user: true}, {project: true}} {
+			if scope.user && flags.project || scope.project && flags.user {
+				continue
+			}
+			scope.upkeepFlags = flags.upkeepFlags
+			place, err := a.hookPlace(ctx, tool, scope)
+			if err != nil {
+				continue // it has no such settings, or nobody could have installed anything in them
+			}
+			settings, err := durable.ReadPrivate(place.Path)
+			if err == nil && !tool.Installed(settings) {
+				continue
+			}
+			if err == nil {
+				err = a.changeHooksAt(tool, place, scope, uninstallHooks)
+			}
+			if err != nil {
+				a.did(report.SetupFile{Path: place.Path, Outcome: "kept"})
+				stayed = append(stayed, fmt.Errorf("%s: %w", tool.Name, err))
+			}
+		}
+	}
+	switch {
+	case stayed != nil:
+		return fail(exitBlocked, "", "some hooks stay:\n%w", errors.Join(stayed...))
+	case len(a.setup.Files) == 0:
+		a.telling().say("No hooks of ours are installed.")
+	}
+	return nil
+}
+
 // hookFlags say whose settings are changed.
 type hookFlags struct {
 	upkeepFlags
@@ -78,12 +127,16 @@ func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []b
 		Long: short + ". Of the file only the bytes of our own\n" +
 			"entries change; comments and layout stay, and uninstall restores what was there.\n\n" +
 			"The settings are those of the user, or with --project those of the project that are\n" +
-			"yours alone where the tool has such. git has hooks of the project only: one line in\n" +
-			"post-checkout, where core.hooksPath says, before what is there.",
+			"yours alone where the tool has such; files that others share call `reprise` by its\n" +
+			"name. git has hooks of the project: one line in post-checkout, where core.hooksPath\n" +
+			"says, before what is there; with --user those of all projects, where it names such.",
 		Example:   "  reprise hook " + verb + " claude\n  reprise hook " + verb + " codex --project\n  reprise hook " + verb + " git --dry-run",
 		Args:      args(cobra.ExactArgs(1)),
 		ValidArgs: toolNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.setsUp(a.uninstallAll(cmd.Context(), flags))
+			}
 			tool, err := toolOf(args[0])
 			if err != nil {
 				return err
@@ -109,14 +162,30 @@ func (a *app) changeHooks(ctx context.Context, tool hook.Tool, flags hookFlags, 
 	if err != nil {
 		return fail(exitBlocked, "", "find the settings of %s: %w", tool.Name, err)
 	}
+	return a.changeHooksAt(tool, place, flags, change)
+}
+
+// changeHooksAt changes the settings in one place, or shows how.
+func (a *app) changeHooksAt(tool hook.Tool, place hook.Place, flags hookFlags, change func(t hook.Tool, old []byte, program string) ([]byte, error)) error {
 	program, err := ownPath()
 	if err != nil {
 		return err
 	}
+	notes := []string{place.Note}
+	if place.Shared {
+		program = "reprise"
+		if _, err := exec.LookPath(program); err != nil {
+			notes = append(notes, place.Path+" is for everybody who has the project, so it calls reprise by its name, which is not in your PATH.")
+		}
+	}
 	var before, after []byte
+	var stayed *hook.StayedError
 	dry := errors.New("a dry run")
 	err = durable.Rewrite(place.Path, place.Perm, func(old []byte) ([]byte, error) {
 		next, err := change(tool, old, program)
+		if errors.As(err, &stayed) {
+			err = nil
+		}
 		if before, after = old, next; err == nil && flags.dry {
 			err = dry
 		}
@@ -132,14 +201,19 @@ func (a *app) changeHooks(ctx context.Context, tool hook.Tool, flags hookFlags, 
 	}
 	a.did(report.SetupFile{Path: place.Path, Outcome: outcome, Dry: flags.dry, Text: diff})
 	if !tool.Installed(after) {
-		tool.Note = "" // it is for who has our hooks
+		notes = nil // they are for who has our hooks
+	} else {
+		notes = append(notes, tool.Notes(after)...)
 	}
-	a.telling().hooks(tool, place.Path, diff, flags.dry)
+	a.telling().hooks(tool, place.Path, diff, flags.dry, notes)
+	if stayed != nil {
+		return fail(exitBlocked, "", "change %s: %w", place.Path, stayed)
+	}
 	return nil
 }
 
 // hooks tells what became of the settings of a tool.
-func (p *page) hooks(tool hook.Tool, path, diff string, dry bool) {
+func (p *page) hooks(tool hook.Tool, path, diff string, dry bool, notes []string) {
 	switch {
 	case diff == "":
 		p.para("", tool.Name+": nothing to change in "+path, linesAll)
@@ -147,8 +221,10 @@ func (p *page) hooks(tool hook.Tool, path, diff string, dry bool) {
 		p.diff(diff)
 	default:
 		p.para("", tool.Name+": changed "+path, linesAll)
-		if tool.Note != "" {
-			p.marked("", "!", yellow, tool.Note, linesAll)
+	}
+	for _, note := range notes {
+		if note != "" {
+			p.marked("", "!", yellow, note, linesAll)
 		}
 	}
 }
@@ -156,7 +232,7 @@ func (p *page) hooks(tool hook.Tool, path, diff string, dry bool) {
 // hookPlace is the file that is changed.
 func (a *app) hookPlace(ctx context.Context, tool hook.Tool, flags hookFlags) (hook.Place, error) {
 	if !flags.project && (tool.Name != hook.Git || flags.user) {
-		return tool.UserPlace(a.env)
+		return tool.UserPlace(ctx, os.Environ(), a.env)
 	}
 	root, _ := a.locate(flags.dir)
 	root, err := filepath.Abs(root)

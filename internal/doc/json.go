@@ -207,9 +207,10 @@ func lineAt(data []byte, offset int) int {
 // text that is neither is returned as it is.
 func StandardJSON(data []byte) []byte {
 	body := bytes.TrimPrefix(data, bom)
-	plain, err := hujson.Standardize(bytes.Clone(body))
-	if err != nil || len(plain) != len(body) {
+	// A comment ends with its line, and the last line may have no end.
+	plain, err := hujson.Standardize(append(bytes.Clone(body), '\n'))
+	if err != nil || len(plain) != len(body)+1 {
 		return data
 	}
-	return append(bytes.Clone(data[:len(data)-len(body)]), plain...)
+	return append(bytes.Clone(data[:len(data)-len(body)]), plain[:len(body)]...)
 }

@@ -9,6 +9,7 @@ package hook
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -39,13 +40,17 @@ type Event struct {
 type Tool struct {
 	Name   string
 	Events []Event
-	// Note is what a person has to do beside, "" if nothing.
-	Note string
+	note   string // what a person has to do beside, "" if nothing
 
 	// The user's settings are file below the folder that variable names, or else below
 	// home in the home folder; those of a project are project below it.
 	variable, home, file string
 	project              string
+	alone                bool // those of a project are the user's own, and not shared with others
+	// off is the setting that keeps the tool from running hooks: where it stands, and its
+	// value then.
+	off      []string
+	offValue bool
 	// entry makes the item of an event's list below "hooks" in JSON settings, and base is
 	// what settings begin with that we make; whole makes a file that is ours alone. One of
 	// entry and whole is set, or neither for git.
@@ -63,23 +68,23 @@ func Tools() []Tool {
 		{
 			Name: "claude", variable: "CLAUDE_CONFIG_DIR", home: ".claude", file: "settings.json", project: ".claude/settings.local.json",
 			Events: []Event{{Start, "SessionStart"}, {Stop, "Stop"}, {Compact, "PreCompact"}, {End, "SessionEnd"}},
-			entry:  nestedEntry(5), answer: specificOutput,
+			entry:  nestedEntry(5), answer: specificOutput, alone: true, off: []string{"disableAllHooks"}, offValue: true,
 		},
 		{
 			Name: "codex", variable: "CODEX_HOME", home: ".codex", file: "hooks.json", project: ".codex/hooks.json",
 			Events: []Event{{Start, "SessionStart"}, {Stop, "Stop"}, {Compact, "PreCompact"}, {End, "SessionEnd"}},
 			entry:  nestedEntry(5), answer: specificOutput,
-			Note: "codex passes over hooks that you have not trusted: start codex, look at them with /hooks and trust them.",
+			note: "codex passes over hooks that you have not trusted: start codex, look at them with /hooks and trust them.",
 		},
 		{
 			Name: "gemini", variable: "GEMINI_CLI_HOME", file: ".gemini/settings.json", project: ".gemini/settings.json",
 			Events: []Event{{Start, "SessionStart"}, {Stop, "AfterAgent"}, {Compact, "PreCompress"}, {End, "SessionEnd"}},
-			entry:  nestedEntry(5000), answer: specificOutput,
+			entry:  nestedEntry(5000), answer: specificOutput, off: []string{"hooksConfig", "enabled"}, offValue: false,
 		},
 		{
 			Name: "qwen", variable: "QWEN_HOME", home: ".qwen", file: "settings.json", project: ".qwen/settings.json",
 			Events: []Event{{Start, "SessionStart"}, {Stop, "Stop"}, {Compact, "PreCompact"}, {End, "SessionEnd"}},
-			entry:  nestedEntry(5), answer: specificOutput,
+			entry:  nestedEntry(5), answer: specificOutput, off: []string{"disableAllHooks"}, offValue: true,
 		},
 		{
 			Name: "opencode", variable: "XDG_CONFIG_HOME", home: ".config", file: "opencode/plugin/reprise.js", project: ".opencode/plugin/reprise.js",
@@ -164,8 +169,28 @@ func specificOutput(ev Event, text string) any {
 	return map[string]any{"hookSpecificOutput": map[string]string{"hookEventName": ev.Name, "additionalContext": text}}
 }
 
+// Notes are what a person has to know who has our hooks in these settings.
+func (t Tool) Notes(settings []byte) (out []string) {
+	if t.note != "" {
+		out = append(out, t.note)
+	}
+	if t.off == nil {
+		return out
+	}
+	var at any
+	_ = json.Unmarshal(doc.StandardJSON(settings), &at) // what cannot be read says nothing
+	for _, key := range t.off {
+		in, _ := at.(map[string]any)
+		at = in[key]
+	}
+	if at == t.offValue {
+		out = append(out, fmt.Sprintf("%s is %t there, so %s runs no hooks.", strings.Join(t.off, "."), t.offValue, t.Name))
+	}
+	return out
+}
+
 // Install gives the settings with our hooks for every event, calling program, an
-// absolute path. nil stands for a file that does not exist. Hooks of ours that call
+// absolute path or the name of a program that is looked for. nil stands for a file that does not exist. Hooks of ours that call
 // another program are replaced, and what is installed already is no change.
 func (t Tool) Install(settings []byte, program string) ([]byte, error) {
 	if strings.ContainsFunc(program, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }) {
@@ -211,7 +236,7 @@ func (t Tool) made(settings []byte) bool {
 }
 
 // Uninstall gives the settings without our hooks; nil where we made them and nothing else
-// is in them.
+// is in them. With a *StayedError they are still to be written.
 func (t Tool) Uninstall(settings []byte) ([]byte, error) {
 	switch {
 	case t.Name == Git:
@@ -220,17 +245,27 @@ func (t Tool) Uninstall(settings []byte) ([]byte, error) {
 		return t.uninstallFile(settings)
 	}
 	made := t.made(settings)
-	var err error
+	var stayed []error
 	for _, ev := range t.Events {
-		if settings, err = t.prune(settings, ev, func(string) {}); err != nil {
+		next, err := t.prune(settings, ev, func(string) {})
+		if next == nil && err != nil {
 			return nil, err
 		}
+		if settings = next; err != nil {
+			stayed = append(stayed, err)
+		}
+	}
+	if stayed != nil {
+		return settings, &StayedError{errors.Join(stayed...)}
 	}
 	if made && string(settings) == t.base {
 		return nil, nil
 	}
 	return settings, nil
 }
+
+// StayedError tells what of ours stays in settings, and why. What could be taken out is.
+type StayedError struct{ error }
 
 // Installed reports whether settings hold hooks of ours, or may: they cannot be read.
 func (t Tool) Installed(settings []byte) bool {

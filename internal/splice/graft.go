@@ -42,7 +42,11 @@ func Graft(data []byte, keys []string, item any) ([]byte, error) {
 		key, value, want = &keys[have], nested(keys[have+1:], item), doc.Map
 	}
 	if in.Kind != want {
-		return nil, &Error{"add to", at[:have].String(), ErrUnfit, "something else stands there"}
+		detail := "something else stands there"
+		if in.IsNull() {
+			detail = "it is null; take it out of the file, so that it can be made and removed again"
+		}
+		return nil, &Error{"add to", at[:have].String(), ErrUnfit, detail}
 	}
 	v, err := node(value)
 	if err != nil {

@@ -37,7 +37,7 @@ var grafted = []string{
 	"{\r\n  \"a\": 1\r\n}\r\n", "{\n  \"hooks\": {}\n}\n", "{\"hooks\":{}}", "{\n  \"hooks\": {\n  },\n  \"z\": null\n}\n", "{\"hooks\": {\"Start\": []}}\n",
 	"{\n  \"hooks\": {\n    \"Start\": [\n      {\"theirs\": 1}\n    ]\n  }\n}\n", "{\n  \"hooks\": {\n    \"Other\": [\n      {\"theirs\": 1}\n    ]\n  },\n  \"b\": 2\n}\n",
 	"// settings\n{\n  \"a\": 1, // one, or two\n  /* all */\n}\n// end\n", "{\n  \"hooks\": { // mine, all of them\n  },\n}\n", "{\"hooks\": {\"Start\": [{\"theirs\": 1},]},}",
-	"{\n  \"hooks\": {\"Start\": [ /* none */ ]}\n}",
+	"{\n  \"hooks\": {\"Start\": [ /* none */ ]}\n}", "{\n  \"a\": 1 // why\n}\n// no end of line", "{} /* end */",
 }
 
 func TestWhat_was_added_is_taken_out_without_a_trace(t *testing.T) {
