@@ -103,6 +103,9 @@ type Event struct {
 	// then, zero for one that was removed. With Left it tells the same of those, as far
 	// as it is known.
 	Work []Expected `json:"work,omitempty"`
+	// Stands are, with the end of an attempt, what the files that open steps build on are
+	// then, as far as that is not on record: a later change is not of this run.
+	Stands []Expected `json:"stands,omitempty"`
 	// Measure is, with what an attempt does, what the work of the run is measured by
 	// then, as a fingerprint: a later reader can tell that it was changed.
 	Measure string `json:"measure,omitempty"`

@@ -71,6 +71,8 @@ type Acceptance struct {
 	Key    string    // what commits of the attempt carry in their trailer
 	At     time.Time // when it was accepted
 	Gone   []string  // what it was to leave and is gone
+	// Changed is what it left and something else than the run changed since, as it is now.
+	Changed []Expected `json:",omitempty"`
 }
 
 // Unrecorded gives the commits that may hold a piece of a part of a step: they name

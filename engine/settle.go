@@ -190,6 +190,9 @@ func (w *work) recordEnd(ctx context.Context, s *Seen, e Ending) error {
 	for i := range events {
 		w.complete(ctx, s, &events[i])
 	}
+	if len(events) > 0 && s.Number > 0 {
+		events[0].Stands = w.stands(ctx, s, e.Accepted)
+	}
 	// crash: effect-durable
 	if err := w.recordAll(ctx, events...); err != nil {
 		return err

@@ -30,6 +30,8 @@ type History struct {
 	// Measured is the last event that tells what the work is measured by, nil if there
 	// is none.
 	Measured *reprise.Event
+	// Stands is what the outputs of accepted steps were when an attempt last ended.
+	Stands map[string]reprise.Hash
 	// Made is the text of the event that the run was begun or last revised with; Undone
 	// tells that an earlier state was brought back since, in which that may not stand.
 	Made   string
@@ -158,7 +160,7 @@ func (h *History) Add(ev *reprise.Event) {
 		// A run that is started again under its name has nothing to do with
 		// the one before.
 		h.Steps, h.Worktree, h.Limit, h.Limits, h.Measured, h.Began, h.Started = nil, nil, time.Time{}, nil, nil, ev.At, true
-		h.Taken, h.Listed = ev.At, nil
+		h.Taken, h.Listed, h.Stands = ev.At, nil, nil
 	case reprise.RunResumed:
 		h.Taken = ev.At
 	case reprise.WorktreeReady:
@@ -169,10 +171,10 @@ func (h *History) Add(ev *reprise.Event) {
 		for _, s := range h.Steps {
 			s.Open, s.Held, s.Owed, s.LastFailure, s.Failures, s.Left, s.LeftAs, s.Keys, s.Reported = nil, nil, nil, nil, 0, nil, nil, nil, nil
 		}
-		h.Measured, h.Undone, h.Listed = nil, true, nil
+		h.Measured, h.Undone, h.Listed, h.Stands = nil, true, nil, nil
 		h.sendBack()
 	case reprise.RunRenewed:
-		h.Listed = nil
+		h.Listed, h.Stands = nil, nil
 		h.sendBack()
 	case reprise.StepStarted:
 		if ev.Open != nil {
@@ -195,6 +197,12 @@ func (h *History) Add(ev *reprise.Event) {
 		by := h.step(ev.By)
 		by.forgive()
 		by.Accepted = nil
+	}
+	for _, e := range ev.Stands {
+		if h.Stands == nil {
+			h.Stands = map[string]reprise.Hash{}
+		}
+		h.Stands[e.Path] = e.Before
 	}
 	if ev.Step != "" {
 		h.step(ev.Step).add(ev)

@@ -32,11 +32,14 @@ const (
 	ClaimedPrefix = "claimed-"
 	BegunPrefix   = "begun-"
 	RemovedPrefix = "removed-"
+	// OverwrittenPrefix is of questions about what a finished step left and something else
+	// changed.
+	OverwrittenPrefix = "overwritten-"
 )
 
 // AsksDoubt reports whether a question is about a doubt.
 func AsksDoubt(id string) bool {
-	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
+	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, OverwrittenPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
 }
 
 // Reopened gives the end of a step that was accepted and that the files mark open all
@@ -114,7 +117,7 @@ func doubts(v *View) (out []Doubt) {
 		}
 		out = append(out, d.about(v.Run, text))
 	}
-	return append(out, removed(v)...)
+	return append(append(out, removed(v)...), v.overwritten()...)
 }
 
 // removed asks what becomes of steps that an attempt took out of the files. The answer can
@@ -187,6 +190,9 @@ func (d Doubt) about(r *reprise.Run, text string) Doubt {
 	var which strings.Builder
 	for _, end := range d.Ends {
 		fmt.Fprintf(&which, "%q %d %d\n", end.Step, end.Attempt, end.At.UnixNano())
+		for _, e := range end.Stands {
+			fmt.Fprintf(&which, "%q %s\n", e.Path, e.Before)
+		}
 	}
 	name := d.Prefix + reprise.HashOf([]byte(which.String())).String()[:8]
 	for n := 1; ; n++ {

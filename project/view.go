@@ -133,10 +133,11 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 		tellGone(s.Store, s.account, v.Run)
 	}
 	v.tellNoted(s.last)
-	v.Doubts = doubts(v)
 	v.tellLost(ctx, s)
 	v.tellChanged(s)
 	v.tellLanded(s.Files)
+	v.tellOverwritten(s.Files)
+	v.Doubts = doubts(v)
 	v.tellNotReady()
 	v.tellUnseen(s.Files)
 	v.owed(s.Files, book)

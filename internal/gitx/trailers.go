@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 )
@@ -40,6 +41,16 @@ func (r *Repo) AllTrailers(ctx context.Context, key string, values ...string) (c
 		return nil
 	}, "--reverse", "--all", "--reflog")
 	return commits, err
+}
+
+// LastTrailers gives the last commit that changed a file, with its values of a trailer;
+// "" if there is none.
+func (r *Repo) LastTrailers(ctx context.Context, name, key string) (commit string, values []string, err error) {
+	out, err := r.git.output(ctx, 1<<16, "log", "-n", "1", "--format=%H%n%(trailers:key="+key+",valueonly)", "--", path.Clean(name))
+	if all := strings.Fields(string(out)); len(all) > 0 {
+		commit, values = all[0], all[1:]
+	}
+	return commit, values, err
 }
 
 // Patch is what a commit changed since its first parent, as a unified diff of at most

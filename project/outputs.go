@@ -1,0 +1,107 @@
+package project
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/journal"
+)
+
+// What an accepted step left is what the next ones build on, and it lies in the project,
+// where anybody can change it. The end of every attempt records how these files stand, so
+// that a change which no attempt made shows before anything is built on it.
+
+// maxStanding bounds the size of an output that is compared: it is read with every view.
+const maxStanding = 64 << 20
+
+// Standing is the hash of an output as it is now, zero if it is not there. known is false
+// where that cannot be told, or only by reading very much.
+func Standing(fsys fs.FS, name string) (now reprise.Hash, known bool) {
+	if info, err := fs.Stat(fsys, name); err == nil && info.Size() > maxStanding {
+		return now, false
+	}
+	now, err := HashIn(fsys, name)
+	return now, err == nil
+}
+
+// Outputs lists, by step, the files that accepted steps left and that open steps need.
+func Outputs(r *reprise.Run, h *journal.History) map[string][]string {
+	if !r.Kind.Facts().Needs {
+		return nil // nothing tells who needs what a step leaves
+	}
+	needed, out := map[string]bool{}, map[string][]string{}
+	for i := range r.Steps {
+		for _, id := range r.Steps[i].Needs {
+			needed[id] = needed[id] || !r.Steps[i].Status.Closed()
+		}
+	}
+	for i := range r.Steps {
+		s, step := &r.Steps[i], h.Step(r.Steps[i].ID)
+		if !needed[s.ID] || s.Status != reprise.Done || step.Accepted == nil {
+			continue
+		}
+		for _, e := range step.Made {
+			if !strings.HasPrefix(e.Path, r.Path+"/") { // that is a file of the run itself
+				out[s.ID] = append(out[s.ID], e.Path)
+			}
+		}
+	}
+	return out
+}
+
+// tellOverwritten finds the files that open steps need and that are not what the run left.
+// An attempt that was cut off may have changed them; the engine finds out, then it asks.
+func (v *View) tellOverwritten(fsys fs.FS) {
+	if !v.Run.State.Open() || len(v.AtWork) > 0 || len(v.History.Stands) == 0 {
+		return
+	}
+	for step, names := range Outputs(v.Run, v.History) {
+		s := v.Run.Step(step)
+		for _, name := range names {
+			was, recorded := v.History.Stands[name]
+			if !recorded {
+				continue
+			}
+			if now, known := Standing(fsys, name); known && !now.IsZero() && now != was {
+				s.Accepted.Changed = append(s.Accepted.Changed, reprise.Expected{Path: name, Before: now})
+			}
+		}
+	}
+}
+
+// overwritten asks about each step whose outputs something else than the run changed.
+// While an attempt is open, it may have been that, and a warning says so.
+func (v *View) overwritten() (out []Doubt) {
+	open := v.History.Open()
+	for i := range v.Run.Steps {
+		s := &v.Run.Steps[i]
+		if s.Accepted == nil || len(s.Accepted.Changed) == 0 {
+			continue
+		}
+		var names []string
+		for _, e := range s.Accepted.Changed {
+			names = append(names, e.Path)
+		}
+		what := fmt.Sprintf("%s left %s, which changed since it was accepted at %s", s.ID, strings.Join(names, ", "), clock(s.Accepted.At))
+		if len(open) > 0 {
+			v.Run.Report(reprise.Finding{
+				Code: reprise.CodeFilesChanged, Severity: reprise.Warning, Subject: s.ID, Source: reprise.Source{File: names[0]},
+				Message: what + "; the attempt that was cut off may have done that, or something else",
+				Hint:    "look at it: what comes next builds on it",
+			})
+			continue
+		}
+		end := *v.History.Step(s.ID).Accepted
+		end.Actor, end.Text, end.Stands = reprise.Person, "what it left is used as it is now, says a person", slices.Clone(s.Accepted.Changed)
+		d := Doubt{Prefix: OverwrittenPrefix, Ends: []reprise.Event{end}, Done: "use it as it is", Again: "do it again"}
+		d.Finding = reprise.Finding{
+			Code:    reprise.CodeFilesChanged,
+			Message: what + ", and nothing here did that: nothing builds on it before you decide",
+		}
+		out = append(out, d.about(v.Run, what+", and nothing here did that. Use it as it is, or do "+s.ID+" again?"))
+	}
+	return out
+}
