@@ -139,7 +139,7 @@ func question(runs []*reprise.Run, opts Options) gitx.Ask {
 		if opts.Cheap {
 			ask.Paths = StoryFolders(runs)
 		} else {
-			ask.Paths = runPaths(runs)
+			ask.Paths = inProject(append(runPaths(runs), workFiles(runs)...))
 		}
 	}
 	for _, r := range runs {
@@ -211,9 +211,28 @@ func runPaths(runs []*reprise.Run) []string {
 			}
 		}
 	}
-	out = slices.DeleteFunc(out, func(p string) bool { return p == "" || path.IsAbs(p) || strings.HasPrefix(p, "../") })
-	slices.Sort(out)
-	return slices.Compact(out)
+	return inProject(out)
+}
+
+// workFiles lists the files that the steps of open runs work on: that others changed them
+// is told.
+func workFiles(runs []*reprise.Run) (out []string) {
+	for _, r := range runs {
+		if r == nil || !r.State.Open() {
+			continue
+		}
+		for i := range r.Steps {
+			out = append(out, r.Steps[i].Files...)
+		}
+	}
+	return out
+}
+
+// inProject sorts paths, and leaves out those that are no paths of the project.
+func inProject(all []string) []string {
+	all = slices.DeleteFunc(all, func(p string) bool { return p == "" || path.IsAbs(p) || strings.HasPrefix(p, "../") })
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // judgeLock says who holds a lock on the index. Git may hold one without

@@ -83,7 +83,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeWrongBranch, warning, "The run works on a branch that is not checked out where it would continue.", false, inGit(wrongBranch)},
 		{reprise.CodeDetachedHead, warning, "The checkout is on no branch: commits made there are easily lost.", false, inGit(detachedHead)},
 		{reprise.CodeUncommitted, warning, "Changes that no commit holds lie in the run's checkout; conflicts left in files block, untracked files alone are worth knowing; a step that was finished and that git could not commit is a warning.", false, open(uncommitted)},
-		{reprise.CodeFilesChanged, warning, "Files of the run were changed by commits that do not belong to it, or finished work has uncommitted changes.", false, begun(filesChanged)},
+		{reprise.CodeFilesChanged, warning, "Files of the run were changed by commits that do not belong to it, or finished work has uncommitted changes; where open steps of a workflow need what our journal accepted and something else than the run changed it, `resume` asks once.", false, begun(filesChanged)},
 		{reprise.CodeWorkflowChanged, warning, "The workflow file that a run was started from was changed since, or is gone.", false, nil},
 		{reprise.CodeNewDependency, warning, "A dependency was added or changed that the saved state does not account for: a manifest, a Dependencies section, or a step it does not list.", false, newDependency},
 		{reprise.CodeWorkNotHere, blocking, "What our journal accepted is not where the run continues: its commit is not in what is checked out, a file that an open step needs is gone, or the repository is; a warning where it may be there in another form, a later step may have taken it away, or the run is finished, and `--from` does it again.", false, workNotHere},
