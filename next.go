@@ -196,13 +196,13 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 			d.Doubtful = append(d.Doubtful, s.Unit("its ledger says done, the evidence says otherwise"))
 		case s.Status == Done && s.Grade < rules.Grade:
 			d.Doubtful = append(d.Doubtful, s.Unit("done is only "+s.Grade.String()))
-		case !s.Status.Closed() && s.Status != InReview && landed(s):
+		case !s.Status.Closed() && s.Status != InReview && s.Landed():
 			d.Verify = append(d.Verify, s.Unit(committed))
 		case s.Status.Closed():
 			d.Keep = append(d.Keep, s.ID)
 		default:
 			// They are counted in their order: one behind a hole is not marked.
-			for k := 0; k < len(s.Parts) && landed(&s.Parts[k]); k++ {
+			for k := 0; k < len(s.Parts) && s.Parts[k].Landed(); k++ {
 				d.Verify = append(d.Verify, s.Parts[k].Unit(committed))
 			}
 		}
@@ -211,8 +211,8 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 
 const committed = "a commit for it exists; check and mark it instead of doing it again"
 
-// landed reports whether git shows the whole of the step where the run works.
-func landed(s *Step) bool {
+// Landed reports whether git shows the whole of the step where the run works.
+func (s *Step) Landed() bool {
 	return slices.ContainsFunc(s.Evidence, func(e Evidence) bool { return e.For && e.Kind == EvidenceCommit && !e.Elsewhere })
 }
 

@@ -117,7 +117,7 @@ func TestX1_X4_next_holds_its_promises(t *testing.T) {
 			}
 		}
 		for _, u := range d.Units {
-			if s := r.Step(u.ID); s != nil && landed(s) && !s.Status.Closed() && s.Status != InReview && !verify[u.ID] {
+			if s := r.Step(u.ID); s != nil && s.Landed() && !s.Status.Closed() && s.Status != InReview && !verify[u.ID] {
 				t.Fatalf("offers %s for doing again: %+v", u.ID, d)
 			}
 		}

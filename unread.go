@@ -97,7 +97,8 @@ func (r *Run) Remade(file string) bool {
 }
 
 // Doubt makes every step unknown that an unread file could speak of: the one whose own
-// file it is, else all of them. What was called complete no longer is.
+// file it is, else all of them. What was called complete no longer is, and a run with an
+// unknown step is not one that was never begun.
 func (r *Run) Doubt() {
 	if len(r.Unread) > 0 && r.State == Complete {
 		r.State, r.Reason = Unreadable, r.Unread[0]+" cannot be read, so whether all is done is unknown"
@@ -109,6 +110,9 @@ func (r *Run) Doubt() {
 				s.Status = Unknown
 			}
 		}
+	}
+	if at := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Status == Unknown }); at >= 0 && r.State == NotStarted {
+		r.State, r.Reason = Interrupted, "whether "+r.Steps[at].ID+" was done is unknown"
 	}
 }
 

@@ -130,3 +130,61 @@ echo '{"outcome":"done","verdict":"approved"}' > "$REPRISE_RESULT"`}}
 		t.Errorf("told %d times: %+v", told, sum.Findings)
 	}
 }
+
+// A task of a list whose box lost its tick, or says nothing any more, is not done again
+// and not passed over before a person had a say.
+func TestA_list_that_lost_a_tick_asks_before_anything_is_started(t *testing.T) {
+	t.Parallel()
+	const file = "specs/001-x/tasks.md"
+	list := func(boxes ...string) string {
+		text := "# Tasks: X\n\n"
+		for i, box := range boxes {
+			text += fmt.Sprintf("- [%s] T00%d task\n", box, i+1)
+		}
+		return text
+	}
+	for name, c := range map[string]struct {
+		until        string   // what is done here first
+		boxes        []string // of the list then
+		answer, want string
+	}{
+		"unticked, done":           {"T002", []string{"x", " ", " "}, "it is done", "T001 T002 T003"},
+		"unticked, again":          {"T002", []string{"x", " ", " "}, "do it again", "T001 T002 T002 T003"},
+		"no box, done":             {"T002", []string{"\xff", "x", " "}, "it is done", "T001 T002 T003"},
+		"no box of others, done":   {"", []string{"x", "\xff", " "}, "it is done", "T003"},
+		"no box of others, do it":  {"", []string{"x", "\xff", " "}, "do it", "T002 T003"},
+		"no box before all others": {"", []string{"\xff", " ", " "}, "it is done", "T002 T003"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			put(t, dir, file, list(" ", " ", " "))
+			put(t, dir, "specs/001-x/spec.md", "# X\n")
+			e := newEngine(dir)
+			e.Settings.Agents["actor"] = settings.Agent{Name: "actor", Preset: "command", Command: []string{
+				"sh", "-c", `echo "$REPRISE_STEP" >> log; echo '{"outcome":"done"}' > "$REPRISE_RESULT"`,
+			}}
+			ref := reprise.Ref{Layout: "speckit", ID: "001-x", Path: file, Kind: reprise.KindTasks}
+			if c.until != "" {
+				resumeOnce(t, e, ref, engine.Choice{Until: c.until})
+			}
+			put(t, dir, file, list(c.boxes...))
+			if r, d := looked(t, dir, ref); d.Action != reprise.Ask || r.State == reprise.NotStarted {
+				t.Errorf("check: %v, %v", d.Action, r.State)
+			}
+			sum := resumeOnce(t, e, ref, engine.Choice{})
+			if len(sum.Questions) != 1 || sum.Launches > 0 {
+				t.Fatalf("asked %+v, started %d", sum.Questions, sum.Launches)
+			}
+			if err := e.Answer(t.Context(), ref, map[string]string{sum.Questions[0].ID: c.answer}); err != nil {
+				t.Fatal(err)
+			}
+			if sum := resumeOnce(t, e, ref, engine.Choice{}); sum.State != reprise.Complete || get(t, dir, file) != list("x", "x", "x") {
+				t.Errorf("%v, list %q", sum.State, get(t, dir, file))
+			}
+			if got := strings.Join(strings.Fields(get(t, dir, "log")), " "); got != c.want {
+				t.Errorf("done: %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -32,14 +32,16 @@ const (
 	ClaimedPrefix = "claimed-"
 	BegunPrefix   = "begun-"
 	RemovedPrefix = "removed-"
-	// OverwrittenPrefix is of questions about what a finished step left and something else
+	// UnknownPrefix is of questions about steps of which the files do not tell how they
+	// stand, OverwrittenPrefix of those about what a finished step left and something else
 	// changed.
+	UnknownPrefix     = "unknown-"
 	OverwrittenPrefix = "overwritten-"
 )
 
 // AsksDoubt reports whether a question is about a doubt.
 func AsksDoubt(id string) bool {
-	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, OverwrittenPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
+	return slices.ContainsFunc([]string{LostPrefix, ClaimedPrefix, BegunPrefix, RemovedPrefix, UnknownPrefix, OverwrittenPrefix}, func(p string) bool { return strings.HasPrefix(id, p) })
 }
 
 // Reopened gives the end of a step that was accepted and that the files mark open all
@@ -79,43 +81,47 @@ func doubts(v *View) (out []Doubt) {
 	if !v.Run.State.Open() || v.Run.State == reprise.Unreadable {
 		return nil
 	}
-	lost, claimed, begun := doubtful(v)
-	if names := stepsOf(lost); len(names) > 0 {
-		text := strings.Join(names, ", ") + " were finished and the files of the run have lost that. Are they done?"
-		if len(names) == 1 {
-			text = fmt.Sprintf("%s was finished at %s and the files of the run have lost that. Is it done?", names[0], clock(lost[0].At))
-		}
-		d := Doubt{Prefix: LostPrefix, Ends: lost, Done: "it is done", Again: "do it again"}
-		d.Finding = reprise.Finding{
-			Code:    reprise.CodeLostCompletion,
-			Message: fmt.Sprintf("the files have lost that %s: none of it is done again before you decide", wereFinished(names)),
-		}
-		out = append(out, d.about(v.Run, text))
+	lost, claimed, begun, unknown := doubtful(v)
+	when := ""
+	if len(lost) == 1 {
+		when = " at " + clock(lost[0].At)
 	}
-	if names := stepsOf(claimed); len(names) > 0 {
-		text := strings.Join(names, ", ") + " are marked done in the files of the run, but nothing here did them. Are they done?"
-		if len(names) == 1 {
-			text = names[0] + " is marked done in the files of the run, but nothing here did it. Is it done?"
+	for _, sort := range []struct {
+		ends                []reprise.Event
+		prefix, again, code string
+		one, many           string // what the question says of one step, and of several
+		told                string
+	}{
+		{
+			lost, LostPrefix, "do it again", reprise.CodeLostCompletion,
+			"was finished" + when + " and the files of the run have lost that", "were finished and the files of the run have lost that",
+			"the files have lost that " + wereFinished(stepsOf(lost)) + ": none of it is done again before you decide",
+		},
+		{
+			claimed, ClaimedPrefix, "do it", reprise.CodeUnrecordedEnd,
+			"is marked done in the files of the run, but nothing here did it", "are marked done in the files of the run, but nothing here did them",
+			"something else wrote that " + wereFinished(stepsOf(claimed)) + ": nothing builds on it before you decide",
+		},
+		{
+			begun, BegunPrefix, "do it again", reprise.CodeUnrecordedEnd,
+			"was started and cut off, and the journal has lost that", "were started and cut off, and the journal has lost that",
+			"only the files of the run tell that " + strings.Join(stepsOf(begun), ", ") + " started: nothing is started again before you decide",
+		},
+		{
+			unknown, UnknownPrefix, "do it", reprise.CodeUnknownStatus,
+			"is marked neither done nor open in the files of the run", "are marked neither done nor open in the files of the run",
+			"whether " + strings.Join(stepsOf(unknown), ", ") + " was done is unknown: nothing that comes after is started before you decide",
+		},
+	} {
+		says, asks := sort.many, "Are they done?"
+		switch len(sort.ends) {
+		case 0:
+			continue
+		case 1:
+			says, asks = sort.one, "Is it done?"
 		}
-		d := Doubt{Prefix: ClaimedPrefix, Ends: claimed, Done: "it is done", Again: "do it"}
-		d.Finding = reprise.Finding{
-			Code:    reprise.CodeUnrecordedEnd,
-			Message: fmt.Sprintf("something else wrote that %s: nothing builds on it before you decide", wereFinished(names)),
-		}
-		out = append(out, d.about(v.Run, text))
-	}
-	if names := stepsOf(begun); len(names) > 0 {
-		list := strings.Join(names, ", ")
-		text := list + " were started and cut off, and the journal has lost that. Are they done?"
-		if len(names) == 1 {
-			text = list + " was started and cut off, and the journal has lost that. Is it done?"
-		}
-		d := Doubt{Prefix: BegunPrefix, Ends: begun, Done: "it is done", Again: "do it again"}
-		d.Finding = reprise.Finding{
-			Code:    reprise.CodeUnrecordedEnd,
-			Message: "only the files of the run tell that " + list + " started: nothing is started again before you decide",
-		}
-		out = append(out, d.about(v.Run, text))
+		d := Doubt{Prefix: sort.prefix, Ends: sort.ends, Done: "it is done", Again: sort.again, Finding: reprise.Finding{Code: sort.code, Message: sort.told}}
+		out = append(out, d.about(v.Run, strings.Join(stepsOf(sort.ends), ", ")+" "+says+". "+asks))
 	}
 	return append(append(out, removed(v)...), v.overwritten()...)
 }
@@ -156,29 +162,55 @@ func removed(v *View) []Doubt {
 }
 
 // doubtful gives the ends of steps that the files lost, of those that the files alone mark
-// done, and of those that the files alone mark started.
-func doubtful(v *View) (lost, claimed, begun []reprise.Event) {
-	keeps := convention.Of(v.Run.Layout).Appends
-	for i := range v.Run.Steps {
-		s := &v.Run.Steps[i]
+// done, of those that the files alone mark started, and of those of which the files do not
+// tell how they stand, up to the one that comes next.
+func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
+	r := v.Run
+	point := len(r.Steps)
+	if len(r.Next) > 0 {
+		point = slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == r.Next[0].ID })
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
 		_, busy := v.AtWork[s.ID]
 		end := reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "it is done, says a person"}
-		switch {
+		switch was := v.Reopened(s); {
+		case was != nil && v.asksLost():
+			lost = append(lost, *was)
 		case busy:
 		case s.Claimed:
 			claimed = append(claimed, end)
-		case v.Run.FromFile && s.Status == reprise.InProgress && !s.Ours && !s.Again:
+		case r.FromFile && s.Status == reprise.InProgress && !s.Ours && !s.Again:
 			// Its start is lost, and with it whether it may be done twice.
 			begun = append(begun, end)
-		}
-		if !keeps {
-			continue
-		}
-		if end := v.Reopened(s); end != nil {
-			lost = append(lost, *end)
+		case s.Status == reprise.Unknown && i <= point && v.asksUnknown(s):
+			unknown = append(unknown, end)
 		}
 	}
-	return lost, claimed, begun
+	return lost, claimed, begun, unknown
+}
+
+// asksUnknown reports whether a person is asked how a step stands that the files do not
+// tell: of a list that could be read, unless it was taken out of it, git shows that it
+// landed, or an attempt at it is settled first.
+func (v *View) asksUnknown(s *reprise.Step) bool {
+	return v.Run.Kind == reprise.KindTasks && len(v.Run.Unread) == 0 && s.Removed == nil && !s.Landed() && v.History.Step(s.ID).Open == nil
+}
+
+// dropLanded takes back what would be asked about steps that git shows to be done: those
+// are marked instead.
+func (v *View) dropLanded() {
+	if slices.ContainsFunc(v.Doubts, func(d Doubt) bool { return d.Prefix == UnknownPrefix }) {
+		v.Doubts = doubts(v)
+		v.Run.Asks = v.asks()
+	}
+}
+
+// asksLost reports whether a person is asked about steps whose accepted end the files no
+// longer tell: where files only grow, and of lists, which git or an editor can set back.
+// In other files whoever opens a step again means it.
+func (v *View) asksLost() bool {
+	return convention.Of(v.Run.Layout).Appends || v.Run.Kind == reprise.KindTasks
 }
 
 // about completes a doubt about the steps of a run. Its question has another name where
@@ -251,8 +283,9 @@ func (v *View) foresee(ctx context.Context, asks func(context.Context, reprise.R
 		})
 		return true
 	}
+	changed := len(list)+len(r.Asks) > 0
 	r.Asks = list
-	return len(list) > 0
+	return changed
 }
 
 func stepsOf(events []reprise.Event) (out []string) {

@@ -128,6 +128,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		nameTarget(r, j.Observed.Git)
 		j.views[r].doubt()
 		grader.Run(r)
+		j.views[r].dropLanded()
 		j.views[r].tellUnmerged(ctx, files, j.Observed.Git)
 		res.tellUnread(r)
 		if j.Verified != nil {

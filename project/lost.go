@@ -227,7 +227,7 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		return
 	}
 	ends := journal.Ends(s.entries(v), v.History)
-	asks := convention.Of(r.Layout).Appends
+	asks := v.asksLost()
 	for _, e := range ends {
 		st := r.Step(e.Event.Step)
 		if v.Reopened(st) == nil {
