@@ -21,7 +21,7 @@ func missingArtifact(r *reprise.Run, _ *World) []reprise.Finding {
 	var weights []reprise.Severity // of out, before what the reader thought
 	for i := range r.Artifacts {
 		a := &r.Artifacts[i]
-		if a.Presence != reprise.Missing && a.Presence != reprise.Damaged {
+		if a.Presence != reprise.Missing && a.Presence != reprise.Damaged || a.Path == "" && a.Name == "" {
 			continue
 		}
 		maker := r.Step(a.MadeBy)

@@ -146,6 +146,12 @@ func ownCommit(r *reprise.Run, c reprise.Commit) bool {
 	if slices.ContainsFunc(c.Files, func(f reprise.FileChange) bool { return within(f.Path, r.Path) || within(f.From, r.Path) }) {
 		return true
 	}
+	if slices.ContainsFunc(c.Steps, func(value string) bool {
+		run, _, _, _, ok := reprise.TrailerStep(value)
+		return ok && run == reprise.TrailerWord(r.ID)
+	}) {
+		return true // an attempt at it made the commit, before a fresh start perhaps
+	}
 	return slices.ContainsFunc(r.Steps, func(s reprise.Step) bool {
 		return s.ID != "" && slices.Contains(c.Steps, s.ID) ||
 			slices.ContainsFunc(s.Commits, func(h string) bool { return len(h) >= 7 && strings.HasPrefix(c.Hash, h) }) ||
