@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -140,6 +141,32 @@ func ReadAccount(store *durable.Store, name string) (*Account, error) {
 	var err error
 	a.Info, err = store.ReadLog(name, func(rec durable.Record) error {
 		return a.trail.read(rec, func(e *Entry) { a.Entries = append(a.Entries, *e) })
+	})
+	return a, err
+}
+
+// ReadUndone is ReadAccount without an undo that nothing followed: it may be half done.
+func ReadUndone(store *durable.Store, name string) (*Account, error) {
+	a := &Account{}
+	var undone []durable.Record
+	take := func(rec durable.Record) error {
+		return a.trail.read(rec, func(e *Entry) { a.Entries = append(a.Entries, *e) })
+	}
+	var err error
+	a.Info, err = store.ReadLog(name, func(rec durable.Record) error {
+		var e Entry
+		if rec.Kind == kindEvent && json.Unmarshal(rec.Payload, &e) == nil && e.Event.Kind == reprise.StateRestored {
+			rec.Payload = slices.Clone(rec.Payload)
+			undone = append(undone, rec)
+			return nil
+		}
+		for _, earlier := range undone {
+			if err := take(earlier); err != nil {
+				return err
+			}
+		}
+		undone = nil
+		return take(rec)
 	})
 	return a, err
 }

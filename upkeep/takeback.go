@@ -1,8 +1,10 @@
 package upkeep
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"reprise"
@@ -12,7 +14,8 @@ import (
 
 // takeBack plans to take back what the runs of a snapshot wrote to state files that others
 // changed as well, and only that: the journal tells how a run left a file, the snapshot how
-// it was before. Where both changed the same place, the file stays, and the plan says what
+// it was before. Where both changed the same place, the steps that the run finished since are
+// opened again as the layout does it; where it cannot, the file stays, and the plan says what
 // that means.
 func (p *UndoPlan) takeBack(ctx context.Context, store *durable.Store, snap *durable.Snapshot, runs []*reprise.Run) error {
 	for i := range p.Kept {
@@ -29,8 +32,9 @@ func (p *UndoPlan) takeBack(ctx context.Context, store *durable.Store, snap *dur
 		if err != nil {
 			continue // it cannot be read, so it stays
 		}
-		if left := leftBy(ctx, store, snap, runs, k.Path); left != nil {
-			k.merged, _ = durable.Merge(left, then, now)
+		run, account := writer(store, snap, runs, k.Path)
+		if run != nil {
+			k.merged = without(ctx, store, snap, run, account, k.Path, then, now)
 		}
 		if k.merged == nil {
 			p.Missing = append(p.Missing, fmt.Sprintf("what the run wrote in %s cannot be told from what others wrote there: what it marked done stays marked done", k.Path))
@@ -41,29 +45,57 @@ func (p *UndoPlan) takeBack(ctx context.Context, store *durable.Store, snap *dur
 	return ctx.Err()
 }
 
-// leftBy is a state file as a run of the snapshot left it, nil if its journal does not tell.
-func leftBy(ctx context.Context, store *durable.Store, snap *durable.Snapshot, runs []*reprise.Run, name string) []byte {
+// writer is the run of the snapshot that wrote a state file which is not as it left it, with
+// its journal before an undo that was cut off; nil if no journal tells of one.
+func writer(store *durable.Store, snap *durable.Snapshot, runs []*reprise.Run, name string) (*reprise.Run, *journal.Account) {
 	for _, r := range runs {
 		if !isOf(snap, journal.Name(r.Ref)) {
 			continue
 		}
-		l, err := layoutOf(r)
-		if err != nil {
-			continue
+		account, err := journal.ReadUndone(store, journal.Name(r.Ref))
+		if err == nil && account.Differs(store, r.Ref, name) {
+			return r, account
 		}
-		account, err := journal.ReadAccount(store, journal.Name(r.Ref))
-		if err != nil || !account.Differs(store, r.Ref, name) {
-			continue
-		}
-		made, err := account.Rebuild(ctx, store, l, r.Ref, name)
-		if err != nil || slices.Contains(made.Other, name) {
-			continue
-		}
-		for _, e := range made.Edits {
-			if e.Path == name {
-				return e.Content
+	}
+	return nil, nil
+}
+
+// without is a state file without what its run wrote there since the snapshot, nil where
+// that cannot be told.
+func without(ctx context.Context, store *durable.Store, snap *durable.Snapshot, r *reprise.Run, account *journal.Account, name string, then, now []byte) []byte {
+	l, err := layoutOf(r)
+	if err != nil {
+		return nil
+	}
+	if made, err := account.Rebuild(ctx, store, l, r.Ref, name); err == nil && !slices.Contains(made.Other, name) {
+		at := slices.IndexFunc(made.Edits, func(e reprise.Edit) bool { return e.Path == name })
+		if at >= 0 {
+			if merged, ok := durable.Merge(made.Edits[at].Content, then, now); ok {
+				return merged
 			}
 		}
 	}
-	return nil
+	dry := durable.NewDryRun(store)
+	for _, e := range account.Entries {
+		since := e.Generation > snap.Gen || e.Generation == snap.Gen && !e.Event.At.Before(snap.At)
+		if !since || e.Event.Kind != reprise.StepFinished {
+			continue
+		}
+		run, err := reprise.Load(l, dry, r.Ref)
+		if err != nil {
+			return nil
+		}
+		if s := run.Step(e.Event.Step); s == nil || !s.Status.Closed() {
+			continue // others took it out, or opened it again
+		}
+		reset := reprise.Event{Kind: reprise.StepReset, At: e.Event.At, Step: e.Event.Step, Phase: e.Event.Phase, Actor: reprise.Person}
+		if err := journal.PlayOn(ctx, dry, l, run, reset); err != nil {
+			return nil
+		}
+	}
+	opened, err := fs.ReadFile(dry, name)
+	if err != nil || bytes.Equal(opened, now) {
+		return nil
+	}
+	return opened
 }
