@@ -2,7 +2,6 @@ package autoclaude
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -46,6 +45,12 @@ func (l *loader) laterTry() bool {
 // maxTries bounds how many later tries are read.
 const maxTries = 3
 
+// try is a folder of the same task.
+type try struct {
+	number int
+	name   string
+}
+
 // laterTries reads the newest plans of the same task, newest first. Slugs are
 // cut short, so that different tasks can share one: the titles must agree too.
 func (l *loader) laterTries() []*plan {
@@ -55,7 +60,7 @@ func (l *loader) laterTries() []*plan {
 		return nil
 	}
 	home := path.Dir(l.run.Path)
-	later := map[int]string{}
+	var later []try // the newest maxTries, newest first
 	for _, e := range l.rd.Dir(home) {
 		if !strings.HasSuffix(e.Name(), slug) {
 			continue // of thousands, nearly all
@@ -63,14 +68,17 @@ func (l *loader) laterTries() []*plan {
 		digits, other, _ := strings.Cut(e.Name(), "-")
 		theirs := doc.Numbers(digits)
 		if e.IsDir() && other == slug && len(theirs) == 1 && theirs[0] > mine[0] {
-			later[theirs[0]] = e.Name()
+			at := slices.IndexFunc(later, func(t try) bool { return t.number < theirs[0] })
+			if at < 0 {
+				at = len(later)
+			}
+			later = slices.Insert(later, at, try{theirs[0], e.Name()})
+			later = later[:min(len(later), maxTries)]
 		}
 	}
-	numbers := slices.Sorted(maps.Keys(later))
-	slices.Reverse(numbers)
 	var out []*plan
-	for _, n := range numbers[:min(len(numbers), maxTries)] {
-		p := readPlan(l.fsys, path.Join(home, later[n]))
+	for _, t := range later {
+		p := readPlan(l.fsys, path.Join(home, t.name))
 		if p.ok() && (p.title == "" || strings.EqualFold(p.title, l.run.Title)) {
 			out = append(out, p)
 		}

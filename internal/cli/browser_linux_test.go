@@ -195,7 +195,7 @@ func TestBrowser_thousands_of_runs_and_a_long_output_stay_smooth(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for i := range runs {
-		gittest.Write(t, dir, fmt.Sprintf(".auto-claude/specs/%04d-feature/implementation_plan.json", i),
+		gittest.Write(t, dir, fmt.Sprintf(".auto-claude/specs/%04d-feature-%d/implementation_plan.json", i, i),
 			fmt.Sprintf(`{"feature": "Feature %d", "phases": [{"id": "1", "name": "Build", "subtasks": [{"id": "a", "description": "One", "status": "completed"}, {"id": "b", "description": "Two", "status": "in_progress"}]}]}`, i))
 	}
 	s := servedAt(t, env, dir)
