@@ -108,6 +108,24 @@ func (r *rig) await(t *testing.T, name string) {
 	t.Fatalf("%s never came", name)
 }
 
+// awaitSession waits until a session of copilot on disk has a text.
+func (r *rig) awaitSession(t *testing.T, text string) {
+	t.Helper()
+	for range 2400 {
+		files, err := filepath.Glob(filepath.Join(r.Home, ".copilot/session-state/*/events.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if data, err := os.ReadFile(name); err == nil && strings.Contains(string(data), text) {
+				return
+			}
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	t.Fatalf("no session has %q", text)
+}
+
 func wantOutcome(t *testing.T, r Result, want Outcome) {
 	t.Helper()
 	if r.Outcome != want {
@@ -164,6 +182,9 @@ func TestAC_real_killed_in_a_tool_call_and_resumed_in_the_same_session(t *testin
 		r.await(t, "started")
 		if p.Name != "opencode" { // it tells of a call when that is over
 			<-told
+		}
+		if p.Name == "copilot" { // it writes its sessions down a moment later
+			r.awaitSession(t, "touch started")
 		}
 		if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)

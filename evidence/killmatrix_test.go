@@ -212,7 +212,8 @@ func (s *scene) tear(path string) {
 		s.t.Fatal(err)
 	}
 	begin := bytes.LastIndex(whole, []byte("touch started"))
-	last := bytes.LastIndexByte(whole[:max(begin, 0)], '\n') + 1
+	// The first record stays: of a file without one nothing is known, and that is said.
+	last := max(bytes.LastIndexByte(whole[:max(begin, 0)], '\n'), bytes.IndexByte(whole, '\n')) + 1
 	end := len(whole)
 	if i := bytes.IndexByte(whole[max(begin, 0):], '\n'); begin >= 0 && i >= 0 {
 		end = begin + i // of the record of the call
