@@ -42,6 +42,10 @@ func Sample(presets []string) []byte {
 # timeout: 2h            # of one attempt
 # silence: 20m           # how long an agent may print nothing
 # parallel: 1            # steps at the same time
+# budget:                # before more is spent, you are asked
+#   run: {max_cost: 5}   # US dollars; max_tokens counts tokens
+#   day: {max_cost: 25}  # of all runs of the project
+# notify: {desktop: true, bell: true}  # when a run asks, ends or waits for a limit
 `)
 	return []byte(b.String())
 }
