@@ -296,7 +296,7 @@ func (o Options) settings() (*settings.Settings, []Check) {
 	if untrusted != nil {
 		out = append(out, Check{
 			Group: "settings", Name: "trust", Level: Limited, Says: "the project's " + settings.FileName + " is not trusted yet",
-			Means: "nothing of it counts", Do: "review it, then run `reprise resume --trust` once",
+			Means: "nothing of it counts", Do: "`reprise trust` shows what it would start and, after a yes, trusts it",
 		})
 	}
 	return set, out
