@@ -30,6 +30,8 @@ func (d Decision) Outcome() Outcome {
 		return OutcomeNothing
 	case d.Verdict == BlockedVerdict:
 		return OutcomeBlocked
+	case d.Action == Ask && d.State == Stopped:
+		return OutcomeNothing // a person ended it, and nothing is asked
 	case d.Action == Ask:
 		return OutcomeAsk
 	case d.Action == Wait:

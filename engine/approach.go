@@ -189,6 +189,8 @@ func (s *Summary) Outcome() reprise.Outcome {
 		return reprise.OutcomeBlocked
 	case s.Reached:
 		return reprise.OutcomeOK
+	case len(s.Parked) > 0 && s.Launches == 0:
+		return reprise.OutcomeAsk // what failed before is left to a person, and nothing else could be started
 	case len(s.Parked) > 0, len(s.Failed) > 0 && s.Action == reprise.Start:
 		return reprise.OutcomeFailed
 	case s.Action == reprise.Ask && s.State == reprise.Stopped:
@@ -209,7 +211,7 @@ func (s *Summary) FollowUp() (verb string, flags []string) {
 		if len(s.Questions) > 0 {
 			return "answer", nil
 		}
-		return "resume", nil // shows what there is to decide
+		return "resume", s.tryAgain() // shows what there is to decide, or tries again
 	case reprise.OutcomeBlocked:
 		if len(s.Refused)+len(s.Held) > 0 { // once the settings are right, or git can commit
 			return "resume", nil
@@ -222,10 +224,7 @@ func (s *Summary) FollowUp() (verb string, flags []string) {
 	case reprise.OutcomeWait:
 		return "resume", nil
 	case reprise.OutcomeFailed:
-		if len(s.Parked) > 0 { // from the first of them on, all are tried again
-			return "resume", []string{"--from", s.Parked[0]}
-		}
-		return "resume", nil
+		return "resume", s.tryAgain()
 	}
 	switch {
 	case s.IsFinished():
@@ -234,4 +233,13 @@ func (s *Summary) FollowUp() (verb string, flags []string) {
 		return "resume", []string{"--option", reprise.OptionContinue}
 	}
 	return "resume", nil
+}
+
+// tryAgain are the flags that try again what failed for good, nil where nothing did: from
+// the first of the steps on.
+func (s *Summary) tryAgain() []string {
+	if len(s.Parked) == 0 {
+		return nil
+	}
+	return []string{"--from", s.Parked[0]}
 }

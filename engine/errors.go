@@ -77,7 +77,7 @@ func unsafe(run string, d reprise.Decision) *UnsafeError {
 // Outcome is that of looking at the run, unless a person who looked would have gone on.
 func (e *UnsafeError) Outcome() reprise.Outcome {
 	switch e.Came {
-	case reprise.OutcomeHeld, reprise.OutcomeUnreadable:
+	case reprise.OutcomeHeld, reprise.OutcomeUnreadable, reprise.OutcomeAsk, reprise.OutcomeWait:
 		return e.Came
 	}
 	return reprise.OutcomeBlocked

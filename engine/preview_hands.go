@@ -272,7 +272,7 @@ func (w *work) show(p *previewState, err error) (*Preview, error) {
 	if len(p.p.Starts) == 0 && err == nil {
 		p.p.Outcome = s.Outcome()
 	}
-	if p.p.Outcome == reprise.OutcomeAsk && !p.moves {
+	if p.p.Outcome == reprise.OutcomeAsk && len(s.Parked) == 0 && !p.moves {
 		p.p.waits = w.run
 	}
 	return p.p, nil

@@ -124,7 +124,8 @@ func notInHistory(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 // bringHere says how what was accepted comes here, with all that it rests on.
 func bringHere(o *World, a *reprise.Acceptance) string {
 	if branch := o.Astray[a.Commit].Branch; branch != "" {
-		return fmt.Sprintf("check out %s", name(branch))
+		// It may be checked out elsewhere already, and git refuses it here then.
+		return fmt.Sprintf("check out %s, or `git merge %s` brings it here", name(branch), reprise.Pasted(branch, "BRANCH"))
 	}
 	return fmt.Sprintf("`git merge %.12s` brings it here", a.Commit)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -94,7 +95,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 		if flags.list {
 			return s.listQuestions(found, arg)
 		}
-		if err := j.as("answer", flags.digest); err != nil {
+		if err := cmp.Or(j.as("answer", flags.digest), s.elsewhere("answer", *j)); err != nil {
 			return err
 		}
 		answers, err := s.answers(*j, flags)

@@ -19,7 +19,7 @@ func TestX1_exit_code_says_the_verdict(t *testing.T) {
 		{"blocked", reprise.Decision{Action: reprise.Refuse, State: reprise.Interrupted, Verdict: reprise.BlockedVerdict}, 11},
 		{"blocked goes before a question", reprise.Decision{Action: reprise.Ask, State: reprise.Waiting, Verdict: reprise.BlockedVerdict}, 11},
 		{"question", reprise.Decision{Action: reprise.Ask, State: reprise.Waiting, Verdict: reprise.Caution}, 12},
-		{"stopped on purpose", reprise.Decision{Action: reprise.Ask, State: reprise.Stopped, Verdict: reprise.Caution}, 12},
+		{"stopped on purpose", reprise.Decision{Action: reprise.Ask, State: reprise.Stopped, Verdict: reprise.Caution}, 3},
 		{"alive", reprise.Decision{Action: reprise.Refuse, State: reprise.Running, Verdict: reprise.BlockedVerdict}, 20},
 		{"unreadable", reprise.Decision{Action: reprise.Repair, State: reprise.Unreadable, Verdict: reprise.BlockedVerdict}, 40},
 	} {

@@ -225,11 +225,29 @@ func (s *job) resume(j judged, found *project.Judgement, flags resumeFlags) erro
 	if done, err := s.refused(p, j, flags); done || err != nil {
 		return err
 	}
+	if choice.Means().Works {
+		if err := s.elsewhere("resume", j); err != nil && j.d.Verdict != reprise.BlockedVerdict {
+			return err
+		}
+	}
+	wish := engine.Wish{Choice: choice, Mode: mode, Auto: flags.auto, Yes: flags.yes, Asks: s.asks()}
 	switch {
 	case flags.dry && choice.Option == reprise.OptionAnswer && !s.asks() && len(j.run.PendingQuestions()) > 0:
 		return s.unattended(j, engine.NeedsAnswer)
-	case !flags.dry:
-		wish := engine.Wish{Choice: choice, Mode: mode, Auto: flags.auto, Yes: flags.yes, Asks: s.asks()}
+	case flags.dry:
+		// Where the work would be refused, so is the look ahead, and it goes the way that the
+		// work would. Where a person would choose the way, the usual one is shown.
+		how, taken, err := wish.Approach(j.run, j.d)
+		alone, is := errors.AsType[*engine.UnattendedError](err)
+		switch {
+		case is && alone.Need != engine.NeedsWay:
+			return s.unattended(j, alone.Need)
+		case err != nil && !is:
+			return err
+		case how == engine.Go:
+			choice = taken
+		}
+	default:
 		var ok bool
 		var err error
 		if choice, ok, err = s.approach(p, j, wish); err != nil || !ok {
@@ -337,7 +355,11 @@ func (s *job) unattended(j judged, need engine.Need) error {
 		}
 		hint += ", then `" + s.command("resume", j.name) + "` continues"
 	}
-	return &failure{code: exitNeedsAnswer, hint: hint, err: &engine.UnattendedError{Run: j.run, Need: need, Reason: j.d.Reason()}}
+	code := exitNeedsAnswer
+	if j.d.Verdict == reprise.BlockedVerdict {
+		code = outcomeCodes[j.d.Outcome()]
+	}
+	return &failure{code: code, hint: hint, err: &engine.UnattendedError{Run: j.run, Need: need, Reason: j.d.Reason()}}
 }
 
 // approach does what has to happen before the work: a person is shown the run and
@@ -394,7 +416,7 @@ func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, b
 	options := j.d.Options(j.run)
 	if len(options) == 0 {
 		p.say("It cannot be continued from here; `" + s.command("check", j.name) + "` tells why.")
-		s.came(reprise.OutcomeBlocked)
+		s.came(j.d.Outcome())
 		return choice, false, nil
 	}
 	return s.picked(p, j, choice, options)

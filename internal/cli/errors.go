@@ -88,7 +88,7 @@ func errorCodes() []errorCode {
 		{exitHeld, has[*durable.HeldError]},
 		{exitChanged, func(err error) bool { return errors.Is(err, reprise.ErrChanged) }},
 		{exitUnreadable, has[*durable.DamageError]},
-		{exitBlocked, has[*engine.GoneError]},
+		{exitUnreadable, has[*engine.GoneError]},
 		{exitBlocked, has[*engine.InTheWayError]},
 		{exitBlocked, has[*engine.FlowError]},
 		{exitBlocked, has[*settings.UnboundError]},

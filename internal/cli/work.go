@@ -25,6 +25,7 @@ import (
 	"reprise/project"
 	"reprise/report"
 	"reprise/settings"
+	"reprise/upkeep"
 )
 
 // workFlags are what the commands that start agents take.
@@ -207,6 +208,25 @@ func (s *job) say(text string) {
 	case !s.json:
 		fmt.Fprintln(s.err, text)
 	}
+}
+
+// elsewhere refuses to change a run that another folder has the journal of, or whose files
+// are in another checkout: nothing of it is written here.
+func (s *job) elsewhere(verb string, j judged) error {
+	f, is := project.Elsewhere(s.root, []*reprise.Run{j.run}, s.clock())[j.run]
+	for _, told := range j.run.Findings { // of copies in other checkouts, too
+		if !is && told.Code == reprise.CodeElsewhere && told.Severity == reprise.Blocking {
+			f, is = told, true
+		}
+	}
+	if !is {
+		return nil
+	}
+	err, hint := &upkeep.ElsewhereError{Op: verb, Finding: f}, f.Hint
+	if f.Code == reprise.CodeElsewhere {
+		hint = fmt.Sprintf("do it there: `reprise %s %s -C %s`", verb, reprise.Pasted(j.name, "RUN"), reprise.Pasted(f.Source.File, "DIR"))
+	}
+	return &failure{code: exitCode(err), err: err, hint: hint}
 }
 
 // answerCommand is what a person would type to answer what a run asks.
