@@ -130,7 +130,7 @@ func (w *work) look(s *Seen) {
 	if step := w.files.Step(s.Step); step != nil && step.Status.Closed() && !project.ByPresence(step, s.Expect) {
 		s.Filed, s.Listed = step.Status.String(), w.hist.Listed != nil
 	}
-	s.Wrote = w.wrote(s.Step)
+	s.Wrote = w.wrote(s.Step, s.Expect)
 }
 
 // lookForCommits fills in what git has of an attempt and, if its end is on record, what

@@ -5,16 +5,18 @@ import (
 
 	"reprise"
 	"reprise/agent"
+	"reprise/project"
 )
 
 // wrote gives what the files say of a step whose attempt is over, where that is neither
-// done nor open: we wrote that it was started, so its agent wrote that.
-func (w *work) wrote(id string) *Wrote {
+// done nor open: we wrote that it was started, so its agent wrote that. What is only read
+// from the file that it was to leave is nobody's word.
+func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
 	if step := w.run.Step(id); step != nil && step.Removed != nil {
 		return &Wrote{Status: reprise.Unknown, Text: "took it out of " + w.ref.Path, Was: step.Removed}
 	}
 	step := w.files.Step(id)
-	if step == nil {
+	if step == nil || project.ByPresence(step, expect) {
 		return nil
 	}
 	switch step.Status {
