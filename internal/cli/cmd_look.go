@@ -64,6 +64,9 @@ func (a *app) newStatus() *cobra.Command {
 				a.site.dir = args[0]
 			}
 			if flags.short {
+				if len(args) > 1 {
+					return misuse("--short is about one project")
+				}
 				return a.short(cmd.Context(), args[0])
 			}
 			return a.status(cmd.Context(), args, flags)
@@ -78,8 +81,9 @@ func (a *app) newStatus() *cobra.Command {
 	cmd.Flags().BoolVar(&flags.short, "short", false, "one line for a shell prompt, nothing where nothing is open (docs/how-to/prompt.md)")
 	cmd.Flags().BoolVar(&flags.known, "known", false, "over the projects you work in, where you keep a list of them")
 	cmd.Flags().BoolVar(&flags.remember, "remember", false, "begin that list with this project; what you look at from then on is added")
-	cmd.MarkFlagsMutuallyExclusive("short", "json")
-	cmd.MarkFlagsMutuallyExclusive("short", "known")
+	for _, other := range []string{"json", "known", "layout", "all", "ignored", "why", "cost"} {
+		cmd.MarkFlagsMutuallyExclusive("short", other)
+	}
 	completes(cmd, "layout", convention.Names()...)
 	return cmd
 }

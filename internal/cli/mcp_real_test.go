@@ -29,6 +29,7 @@ var served = map[string]struct {
 	"gemini":   {"%DIR%/.gemini/settings.json", `{"mcpServers":{"reprise":{"command":%q,"args":["mcp"],"trust":true}}}`, nil, "mcp_reprise_status"},
 	"opencode": {"%DIR%/opencode.json", `{"mcp":{"reprise":{"type":"local","command":[%q,"mcp"],"enabled":true}}}`, nil, "reprise_status"},
 	"copilot":  {"%HOME%/.copilot/mcp-config.json", `{"mcpServers":{"reprise":{"type":"local","command":%q,"args":["mcp"],"tools":["*"]}}}`, nil, "reprise-status"},
+	"qwen":     {"%HOME%/.qwen/settings.json", `{"$version":4,"mcpServers":{"reprise":{"command":%q,"args":["mcp"],"trust":true}}}`, nil, "mcp__reprise__status"},
 }
 
 // The server is listed by the real programs, and a tool of it is called (issue 17).
@@ -44,7 +45,10 @@ func TestAC_real_agents_call_the_server(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		old, _ := os.ReadFile(name) // may not be there
+		var old []byte
+		if filepath.Ext(name) == ".toml" {
+			old, _ = os.ReadFile(name) // may not be there
+		}
 		if err := os.WriteFile(name, append(old, fmt.Sprintf(how.text, linked(t))...), 0o600); err != nil {
 			t.Fatal(err)
 		}
