@@ -31,7 +31,10 @@ func (b *builder) claude(r loose.Value) {
 		for _, c := range blocks {
 			if c.Text("type") == "tool_result" {
 				results++
-				b.result(c.Text("tool_use_id"), said(c.At("content")))
+				// qwen prints that of every call when it is stopped, whatever the call did.
+				if text := said(c.At("content")); !strings.HasPrefix(text, "[Operation Cancelled]") {
+					b.result(c.Text("tool_use_id"), text)
+				}
 			}
 		}
 		meta, _ := r.At("isMeta").Bool()

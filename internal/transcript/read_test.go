@@ -195,6 +195,18 @@ func TestRecords_after_a_torn_one_count(t *testing.T) {
 	}
 }
 
+func TestA_call_that_was_cancelled_when_its_agent_was_stopped_has_no_result(t *testing.T) {
+	t.Parallel()
+	text := `{"type":"system","subtype":"init","session_id":"s1","cwd":"/project","qwen_code_version":"0.24.4"}
+{"type":"assistant","session_id":"s1","message":{"content":[{"type":"tool_use","id":"c1","name":"run_shell_command","input":{"command":"make"}}]}}
+{"type":"user","session_id":"s1","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","is_error":true,"content":"[Operation Cancelled] Reason: User cancelled tool execution."}]}}
+`
+	found, err := Stream(fstest.MapFS{"a.log": {Data: []byte(text)}}, Log{Name: "a.log"})
+	if err != nil || len(found) != 1 || found[0].Ended || len(found[0].Calls) != 1 || found[0].Calls[0].ID != "c1" {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
 func TestGemini(t *testing.T) {
 	t.Parallel()
 	transcript := []string{
