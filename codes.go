@@ -43,7 +43,7 @@ const (
 	CodeSessionLive       = "session-live"           // an agent is at work where the run works
 	CodeCallInAir         = "call-in-air"            // an agent began something there and left no result
 	CodeGitOperation      = "git-mid-operation"      // a merge, rebase or the like is not finished
-	CodeIndexLock         = "index-lock"             // git's index is locked
+	CodeIndexLock         = "index-lock"             // git's index, head or branch is locked
 	CodeWrongBranch       = "wrong-branch"           // the checkout is on another branch than the run
 	CodeDetachedHead      = "detached-head"          // the checkout is on no branch
 	CodeBrokenBranch      = "broken-branch"          // a branch of the run points at no commit

@@ -54,8 +54,8 @@ type Git struct {
 	Detached  bool
 	Bare      bool
 	Shallow   bool
-	Operation string // merge, rebase, cherry-pick, revert, bisect, am; "" if none is under way
-	IndexLock *LockFile
+	Operation string    // merge, rebase, cherry-pick, revert, bisect, am; "" if none is under way
+	IndexLock *LockFile // on the index, the head or the branch: nothing can be committed
 
 	Changed []Change // uncommitted and untracked
 	// ChangedMore is how many further changes there are beyond those listed.

@@ -69,7 +69,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeSessionLive, blocking, "A session of an agent CLI is at work in the folder the run works in, or a command it started still runs there; one that is open with nothing under way is a warning, and nothing continues by itself before you say so.", false, sessionLive},
 		{reprise.CodeConcurrent, blocking, "Another open workflow works on the same story; it blocks if it is alive or was active later, and is worth knowing if it is older.", false, begun(concurrent)},
 		{reprise.CodeGitOperation, blocking, "A merge, rebase, cherry-pick, revert, bisect or am is not finished in the checkout; it is a warning where the run works in another checkout.", false, inGit(gitOperation)},
-		{reprise.CodeIndexLock, warning, "Git's index is locked, so that nothing can be committed; it blocks while the holder is alive.", false, inGit(indexLock)},
+		{reprise.CodeIndexLock, warning, "Git's index, head or branch is locked, so that nothing can be committed; it blocks while the holder is alive.", false, inGit(indexLock)},
 		{reprise.CodeCallInAir, warning, "An agent that worked in the run's folder began something and left no result, or its last turn has no end on record: it is worth knowing where it has landed or was not begun, and a warning where that cannot be told, a part is missing, or a session cannot be read.", false, callInAir},
 		{reprise.CodeUnreadable, warning, "A file of the run cannot be read or parsed: what it would tell is unknown, and it blocks unless the step that comes next makes the file.", false, nil},
 		{reprise.CodePermission, warning, "The file system does not let a file or folder be read: what it would tell is unknown, and it blocks.", false, nil},

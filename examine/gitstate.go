@@ -3,6 +3,7 @@ package examine
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"reprise"
 )
@@ -53,19 +54,23 @@ func indexLock(r *reprise.Run, o *World) []reprise.Finding {
 		return nil
 	}
 	f := reprise.Finding{Source: reprise.Source{File: l.Path}}
+	what := "git's " + strings.TrimSuffix(path.Base(l.Path), ".lock")
+	if _, branch, ok := strings.Cut(l.Path, "refs/heads/"); ok {
+		what = "git's branch " + quote(strings.TrimSuffix(branch, ".lock"))
+	}
 	switch l.Life {
 	case reprise.Alive:
 		f.Severity = reprise.Blocking
-		f.Message = "git's index is locked by a process that is alive"
+		f.Message = what + " is locked by a process that is alive"
 		if l.Holder != "" {
 			f.Message += " (" + quote(l.Holder) + ")"
 		}
 		f.Hint = "wait until that process ends"
 	case reprise.Dead:
-		f.Message = "git's index is locked, and its owner is gone"
+		f.Message = what + " is locked, and its owner is gone"
 		f.Hint = "remove the file " + name(l.Path) + "; until then nothing can be committed"
 	default:
-		f.Message = "git's index is locked, and by whom cannot be told"
+		f.Message = what + " is locked, and by whom cannot be told"
 		f.Hint = "make sure that no git command is running, then remove the file " + name(l.Path)
 	}
 	if l.Reason != "" {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -181,16 +182,29 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// lockName is what git makes beside the index while it changes it.
-const lockName = "index.lock"
+// lockFile is the first of the locks that keep git from committing in a checkout, on its
+// index, its head or its branch; "" if there is none.
+func lockFile(gitDir, commonDir string) string {
+	locks := []string{filepath.Join(gitDir, "index.lock"), filepath.Join(gitDir, "HEAD.lock")}
+	if branch, _ := headFile(gitDir); branch != "" {
+		locks = append(locks, filepath.Join(commonDir, "refs", "heads", filepath.FromSlash(branch)+".lock"))
+	}
+	if at := slices.IndexFunc(locks, exists); at >= 0 {
+		return locks[at]
+	}
+	return ""
+}
 
-// indexLock tells of the lock on the checkout's index, nil if there is none.
-// Who holds it is for others to find out.
-func indexLock(gitDir string, rel func(string) string) *reprise.LockFile {
-	file := filepath.Join(gitDir, lockName)
+// lockOf tells of the lock that keeps git from committing in a checkout, nil if there is
+// none. Who holds it is for others to find out.
+func lockOf(gitDir, commonDir string, rel func(string) string) *reprise.LockFile {
+	file := lockFile(gitDir, commonDir)
+	if file == "" {
+		return nil
+	}
 	info, err := os.Lstat(file)
 	if err != nil {
-		return nil
+		return nil // it was taken away since
 	}
 	return &reprise.LockFile{Path: rel(file), Since: info.ModTime().UTC(), Life: reprise.LifeUnknown}
 }

@@ -282,7 +282,7 @@ func (r *Repo) assemble(ask Ask, a *answers) *reprise.Git {
 	git := &reprise.Git{
 		Head: r.head, Bare: r.bare, Shallow: r.shallow, HasRemote: r.hasRemote, Unpushed: a.unpushed,
 		Operation:   Operation(AbsPath(r.gitDir)),
-		IndexLock:   indexLock(r.gitDir, func(p string) string { return relAbs(r.dir, p) }),
+		IndexLock:   lockOf(r.gitDir, r.commonDir, func(p string) string { return relAbs(r.dir, p) }),
 		Known:       a.known,
 		Complete:    a.logDone && !r.shallow,
 		ChangedMore: a.status.more + a.more,

@@ -34,7 +34,7 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 		return nil, nil, bareRefusal(real)
 	}
 	rel := func(abs string) string { return relAbs(real, abs) }
-	git := &reprise.Git{Operation: Operation(AbsPath(p.gitDir)), IndexLock: indexLock(p.gitDir, rel), Worktrees: worktreesFromFiles(p, rel)}
+	git := &reprise.Git{Operation: Operation(AbsPath(p.gitDir)), IndexLock: lockOf(p.gitDir, p.commonDir, rel), Worktrees: worktreesFromFiles(p, rel)}
 	tables := false
 	git.Branch, git.Head = headFile(p.gitDir)
 	if git.Branch == ".invalid" { // what stands there where references are kept in tables

@@ -148,8 +148,8 @@ func (r *Repo) checkout(op, dir string) (place, error) {
 
 // checkout is one working tree of the repository, looked at just now.
 type checkout struct {
-	dir, gitDir string
-	git         runner
+	dir, gitDir, commonDir string
+	git                    runner
 }
 
 // at opens a checkout for one call that may change it. Git is told all three
@@ -164,7 +164,7 @@ func (r *Repo) at(ctx context.Context, op, dir string) (*checkout, error) {
 		return nil, err
 	}
 	git.env = append(git.env, "GIT_DIR="+p.gitDir, "GIT_COMMON_DIR="+r.commonDir, "GIT_WORK_TREE="+p.top)
-	return &checkout{dir: p.top, gitDir: p.gitDir, git: git}, nil
+	return &checkout{dir: p.top, gitDir: p.gitDir, commonDir: r.commonDir, git: git}, nil
 }
 
 // writer is a runner for calls that write, in a folder whose settings are
@@ -192,7 +192,7 @@ func (c *checkout) quiet(op string) error {
 	if what := Operation(AbsPath(c.gitDir)); what != "" {
 		return &NotReadyError{Op: op, Dir: AbsPath(c.dir), Reason: "a " + what + " is under way in it"}
 	}
-	if lock := filepath.Join(c.gitDir, lockName); exists(lock) {
+	if lock := lockFile(c.gitDir, c.commonDir); lock != "" {
 		return c.locked(op, lock)
 	}
 	return nil
