@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"reprise"
 	"reprise/agent"
@@ -19,8 +20,11 @@ func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
 	if step == nil || project.ByPresence(step, expect) {
 		return nil
 	}
-	switch step.Status {
-	case reprise.Blocked, reprise.Failed, reprise.Skipped, reprise.Unknown:
+	switch {
+	case step.Status == reprise.Unknown && w.hist.Listed == nil:
+		// Where a status is put together from several files, we may have started what
+		// cannot be read.
+	case slices.Contains([]reprise.Status{reprise.Blocked, reprise.Failed, reprise.Skipped, reprise.Unknown}, step.Status):
 		return &Wrote{Status: step.Status, Text: w.inWords(step)}
 	}
 	return nil
