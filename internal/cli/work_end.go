@@ -40,6 +40,11 @@ func (s *job) carry(e *engine.Engine, j judged, c engine.Choice) error {
 	case "":
 	case "answer":
 		next = s.answerCommand(sum.Run.Kind, j.name)
+	case "resume":
+		next = s.command(verb, j.name, flags...)
+		if sum.Launches == 0 && len(flags) == 0 && s.code == exitNeedsAnswer {
+			next = cmp.Or(s.decides(j), s.command("check", j.name)) // the same call would end the same way
+		}
 	default:
 		next = s.command(verb, j.name, flags...)
 	}
