@@ -39,6 +39,7 @@ type app struct {
 	json     bool
 	code     int
 	around   string                    // the project that was looked at in place of a folder in it; "" if none was
+	starts   bool                      // something new is started, in the very folder that is named
 	input    *bufio.Reader             // over in, once somebody asked for a line
 	typed    chan typed                // the line that is being read
 	unread   chan struct{}             // closed when nobody reads what we write; see outlive

@@ -87,7 +87,7 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 	if flags.id != "" && !isID(flags.id) {
 		return badID(what, flags.id)
 	}
-	flags.starts = true
+	flags.starts = !around(flags.dir, what)
 	return a.work(ctx, flags.workFlags, func(s *job) error {
 		if !slices.Contains(startable(), what) {
 			if goal != "" || flags.path != "" {
@@ -101,6 +101,22 @@ func (a *app) run(ctx context.Context, flags runFlags, what, goal string) error 
 		}
 		return s.start(reprise.Kind(what), g)
 	})
+}
+
+// around reports whether a workflow file is not in a folder but in the project around it:
+// that is then where it is started.
+func around(dir, file string) bool {
+	root, _ := project.Locate(dir)
+	abs, err := filepath.Abs(file)
+	if err != nil || root == dir || slices.Contains(startable(), file) {
+		return false
+	}
+	there := func(base, name string) bool {
+		_, err := os.Stat(filepath.Join(base, name))
+		return filepath.IsLocal(name) && err == nil
+	}
+	in, err := filepath.Rel(root, abs)
+	return !there(dir, file) && (there(root, file) || err == nil && there(root, in))
 }
 
 // longestID bounds the name of a run: files are called after it.
@@ -127,7 +143,7 @@ func (s *job) inside(name string) string {
 	if name == "" {
 		return ""
 	}
-	if _, err := os.Stat(filepath.Join(s.root, name)); err == nil && !filepath.IsAbs(name) {
+	if _, err := os.Stat(filepath.Join(s.root, name)); err == nil && filepath.IsLocal(name) {
 		return path.Clean(filepath.ToSlash(name))
 	}
 	abs, err := filepath.Abs(name)

@@ -22,8 +22,12 @@ import (
 	"reprise/settings"
 )
 
-// locate finds the project that a person means by a folder in it.
+// locate finds the project that a person means by a folder in it. Where something new is
+// started, that is the folder itself.
 func (a *app) locate(dir string) (root, below string) {
+	if a.starts {
+		return project.Holder(dir)
+	}
 	root, below = project.Locate(dir)
 	if root != dir && below == "" {
 		a.around = root
@@ -35,7 +39,7 @@ func (a *app) locate(dir string) (root, below string) {
 // commands share: the clock and, for a person who waits longer than a second, a line
 // that says so.
 func (a *app) judge(ctx context.Context, dir string, opts project.JudgeOptions) (*project.Judgement, error) {
-	root, _ := project.Locate(dir)
+	root, _ := a.locate(dir)
 	a.noted(root)
 	return a.look(ctx, dir, opts)
 }

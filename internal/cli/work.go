@@ -111,10 +111,8 @@ type job struct {
 // ends everything at once. An output whose reader is gone asks to stop, too.
 func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) error {
 	a.outlive()
-	root, below := project.Holder(flags.dir)
-	if !flags.starts {
-		root, below = a.locate(flags.dir)
-	}
+	a.starts = flags.starts
+	root, below := a.locate(flags.dir)
 	if a.around != "" && !a.json {
 		fmt.Fprintf(a.err, "In %s, the project around this folder:\n", plain(a.around))
 	}
