@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -71,17 +72,34 @@ func anchor(line string) string {
 	return strings.TrimRight(box.ReplaceAllStringFunc(line, func(b string) string { return b[:strings.LastIndex(b, "[")] + "[ ]" }), "\r")
 }
 
-// putBack writes a task that was removed where it stood, else at the end of the list.
+// putBack writes a task that was removed where it stood: in place of a line that says the
+// same and is no task, else behind the line that it followed, else at the end of the list.
 func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed) ([]reprise.Edit, error) {
 	lines := strings.Split(string(read.file.Data), "\n")
-	at := len(lines)
-	if i := slices.IndexFunc(lines, func(line string) bool { return anchor(line) == was.After }); i >= 0 && was.After != "" {
-		for at = i + 1; at < len(lines) && !parts(lines[at], indent(was.Text)); {
+	shown := map[int]bool{} // the others are in a code block or a comment
+	for _, line := range read.file.Markdown().All().Lines() {
+		shown[line.No-1] = true
+	}
+	find := func(fits func(i int) bool) int {
+		for i := range lines {
+			if shown[i] && fits(i) {
+				return i
+			}
+		}
+		return -1
+	}
+	first, _, _ := strings.Cut(was.Text, "\n")
+	at, replaces := len(lines), false
+	if i := find(func(i int) bool { return read.idAt(i+1) == "" && says(lines[i]) == says(first) }); i >= 0 {
+		lines, at, replaces = slices.Delete(lines, i, below(lines, i+1)), i, true
+	} else if i := find(func(i int) bool { return anchor(lines[i]) == was.After }); i >= 0 && was.After != "" {
+		within := func(i int) bool { return shown[i] || indent(lines[i]) > indent(was.Text) }
+		for at = i + 1; at < len(lines) && within(at) && !(shown[at] && parts(lines[at], indent(was.Text))); {
 			at++
 		}
 	}
 	blank := func(i int) bool { return i >= 0 && strings.TrimSpace(lines[i]) == "" }
-	for blank(at-1) && (blank(at-2) || isBox(was.After) || at == len(lines)) {
+	for !replaces && blank(at-1) && (blank(at-2) || isBox(was.After) || at == len(lines)) {
 		at--
 	}
 	list := changes.Markdown(read.file.Path)
@@ -91,4 +109,18 @@ func (l Layout) putBack(changes *ledger.Changes, read *list, was *reprise.Listed
 		return nil, ledger.Cannot("%s would not list %q again", read.file.Path, doc.Clip(was.ID, 60))
 	}
 	return changes.Edits()
+}
+
+// says is the letters and digits of what stands behind a box, or what was meant as one.
+func says(line string) string {
+	m := odd.FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.L, unicode.N) {
+			return r
+		}
+		return -1
+	}, m[5])
 }

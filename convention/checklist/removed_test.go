@@ -50,3 +50,28 @@ func TestA_removed_task_is_put_back_where_it_stood(t *testing.T) {
 		}
 	}
 }
+
+func TestA_task_that_was_made_another_line_is_put_back_in_its_place(t *testing.T) {
+	t.Parallel()
+	const name, head = ".kiro/specs/a/tasks.md", "# Implementation Plan\n\n- [x] 1. One\n"
+	f := checklist.Families()[slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == "kiro" })]
+	was := reprise.Listed{ID: "2", Title: "Two", Text: "- [ ] 2. Two\n  with care", After: "- [ ] 1. One"}
+	const back = "- [ ] 2. Two\n  with care\n"
+	for now, want := range map[string]string{
+		"- [ ] ~~2. Two~~\n  with care\n- [ ] 3. Three\n":                back + "- [ ] 3. Three\n",
+		"> - [ ] 2. Two\n- [ ] 3. Three\n":                               back + "- [ ] 3. Three\n",
+		"- 2. Two\n  with care\n":                                        back,
+		"```\n- [ ] 2. Two\n```\n- [ ] 3. Three\n":                       back + "```\n- [ ] 2. Two\n```\n- [ ] 3. Three\n",
+		"<!--\n- [ ] 2. Two\n-->\n":                                      back + "<!--\n- [ ] 2. Two\n-->\n",
+		"  ```\n  - [ ] 2. Two\n  ```\n- [ ] 3. Three\n":                 "  ```\n  - [ ] 2. Two\n  ```\n" + back + "- [ ] 3. Three\n",
+		"\n## Notes\n\n- [ ] 3. Three\n  - 2. Two is no longer needed\n": back + "\n## Notes\n\n- [ ] 3. Three\n  - 2. Two is no longer needed\n",
+	} {
+		run := loadList(t, "kiro", name, head+now)
+		edits, err := checklist.New(f).Record(fstest.MapFS{name: {Data: []byte(head + now)}}, run, reprise.Event{Kind: reprise.StepReset, Step: "2", Listed: &was})
+		if err != nil || len(edits) != 1 {
+			t.Errorf("%q: %d edits, %v", now, len(edits), err)
+		} else if got := string(edits[0].Content); got != head+want {
+			t.Errorf("%q: put back gives %q", now, got)
+		}
+	}
+}
