@@ -42,6 +42,9 @@ func (w *work) tellOverstepped(ctx context.Context, s *Seen) error {
 			Hint:    "`git log -p " + w.ref.Path + "` shows what was changed",
 		})
 	}
+	if w.files.State == reprise.Unreadable {
+		return nil // that tells nothing of a single step
+	}
 	var events []reprise.Event
 	for _, l := range w.hist.Listed {
 		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: l.ID, By: s.Step, Actor: actor}

@@ -13,6 +13,10 @@ import (
 // done nor open: we wrote that it was started, so its agent wrote that. What is only read
 // from the file that it was to leave is nobody's word.
 func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
+	listed := slices.ContainsFunc(w.hist.Listed, func(l reprise.Listed) bool { return l.ID == id })
+	if listed && w.files.State == reprise.Unreadable {
+		return &Wrote{Status: reprise.Unknown, Text: "left " + w.ref.Path + " behind, and " + w.files.Reason}
+	}
 	if step := w.run.Step(id); step != nil && step.Removed != nil {
 		return &Wrote{Status: reprise.Unknown, Text: "took it out of " + w.ref.Path, Was: step.Removed}
 	}

@@ -334,7 +334,8 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 	if run.State == reprise.Unreadable && len(run.Findings) == 0 {
 		run.Report(reprise.Finding{
 			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: ref.ID, Source: read.file.At(0),
-			Message: run.Reason, Hint: "bring the file back from git: git log -- " + ref.Path,
+			Message: run.Reason,
+			Hint:    "`git checkout HEAD -- " + ref.Path + "` brings back what was committed, `reprise undo` lists what was kept before; or write the tasks again",
 		})
 	}
 	return run, nil
