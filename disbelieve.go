@@ -22,6 +22,12 @@ func (s *Step) restored() {
 	}
 }
 
+// CutOff reports whether an attempt at a step of a run that nobody works on has no end on
+// record.
+func (r *Run) CutOff() bool {
+	return (r.State == Interrupted || r.State == Waiting) && slices.ContainsFunc(r.Steps, func(s Step) bool { return s.journal == underWay })
+}
+
 // recallRemoved adds the steps that attempts took out of the files, until they are listed
 // again or a person has left them out.
 func (r *Run) recallRemoved(events []Event) {

@@ -48,6 +48,15 @@ func (r *Run) Reasons() []Reason {
 	return []Reason{{Term: "last active", Why: "the run that was active last comes first"}}
 }
 
+// Shown is the state by which a run of that state is ordered: what was cut off here may
+// have a question before it goes on, and stands with what was interrupted.
+func (r *Run) Shown(state State) State {
+	if r.CutOff() && state == Waiting {
+		return Interrupted
+	}
+	return state
+}
+
 // ByState gives runs in the order in which a person is shown them: what was interrupted
 // before what waits, what cannot be read and what was never begun. Runs of one state
 // stay as they are.

@@ -116,12 +116,12 @@ func unseen(s *Seen) Ending {
 	case s.Filed != "" && s.Missing == "" && !s.Listed:
 		return landed(s, "its files call it "+s.Filed)
 	}
-	if q := s.Run.Question(cutOffQuestion(s.Step, s.Number)); q != nil && q.Answered {
-		return askWhatHappened(s) // a person decided, whatever the files say since
-	}
 	// Work that may be repeated is not, if it is certainly done.
 	if e, ok := shown(s, !s.Denied); ok {
 		return e
+	}
+	if q := s.Run.Question(cutOffQuestion(s.Step, s.Number)); q != nil && q.Answered {
+		return askWhatHappened(s) // a person decided, whatever the files say since
 	}
 	if e, ok := contradicted(s); ok {
 		return e

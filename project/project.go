@@ -273,7 +273,7 @@ func (res *Result) listProblems(prefix string, fsys *tree.FS) {
 }
 
 // order ranks the runs of each layout by its own rule, where it has one, and
-// joins the lists by the general one.
+// joins the lists by the general one. What was cut off here comes before the others.
 func order(runs []*reprise.Run, entries []convention.Entry, o reprise.Observed) []*reprise.Run {
 	var lists [][]*reprise.Run
 	for _, e := range entries {
@@ -289,5 +289,14 @@ func order(runs []*reprise.Run, entries []convention.Entry, o reprise.Observed) 
 		}
 		lists = append(lists, own)
 	}
-	return reprise.Merge(lists...)
+	all := reprise.Merge(lists...)
+	for _, r := range all {
+		if r.CutOff() {
+			r.Placed = slices.Insert(slices.Clone(r.Reasons()), 0, reprise.Reason{Term: "cut off", Why: "what was being worked on here when it was cut off comes first"})
+		}
+	}
+	return slices.Concat(
+		slices.DeleteFunc(slices.Clone(all), func(r *reprise.Run) bool { return !r.CutOff() }),
+		slices.DeleteFunc(all, (*reprise.Run).CutOff),
+	)
 }

@@ -61,6 +61,22 @@ func TestOR5_resume_plan(t *testing.T) {
 	}
 }
 
+func TestThe_plan_of_a_list_begins_where_the_work_continues(t *testing.T) {
+	t.Parallel()
+	r := &reprise.Run{Ref: reprise.Ref{Kind: reprise.KindTasks, ID: "a", Path: "tasks.md"}, State: reprise.Interrupted, Next: []reprise.Unit{{ID: "T3"}}}
+	for _, id := range []string{"T1", "T2", "T3", "T4"} {
+		r.Steps = append(r.Steps, reprise.Step{ID: id, Status: reprise.Pending})
+	}
+	r.Steps[1].Status = reprise.Done
+	var left []string
+	for _, u := range check(r).Plan.Remaining {
+		left = append(left, u.ID)
+	}
+	if want := []string{"T3", "T4", "T1"}; !slices.Equal(left, want) {
+		t.Errorf("remaining: %q", left)
+	}
+}
+
 func TestOR4_lost_output_makes_its_phase_the_next_one(t *testing.T) {
 	t.Parallel()
 	r := story()

@@ -33,6 +33,12 @@ func NewPlan(r *reprise.Run, d reprise.Decision, o reprise.Observed) Plan {
 			p.Remaining = append(p.Remaining, newUnit(s.Unit("")))
 		}
 	}
+	if r.Kind == reprise.KindTasks && d.Point != nil {
+		// What was passed over comes after the others.
+		if i := slices.IndexFunc(p.Remaining, func(u Unit) bool { return u.ID == d.Point.ID }); i > 0 {
+			p.Remaining = slices.Concat(p.Remaining[i:], p.Remaining[:i])
+		}
+	}
 	return p
 }
 

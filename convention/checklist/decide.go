@@ -128,6 +128,8 @@ func (l *list) reason(it *item) string {
 		return "a part of " + l.wholeBegun(it) + ", which is begun"
 	case it.optional:
 		return "optional, and nothing else is left"
+	case len(l.skippedNeeds(it)) > 0:
+		return "open, and all that it needs is done or left out"
 	case l.family.Keys.Needs != "":
 		return "open, and all that it needs is done"
 	}
@@ -188,6 +190,17 @@ func (l *list) openNeeds(it *item) []string {
 		need := l.find(id)
 		return need == nil || need.status().Closed()
 	})
+}
+
+// skippedNeeds are the tasks that one needs and that were left out. A tool that takes tasks
+// off its list does not tell why they went.
+func (l *list) skippedNeeds(it *item) (out []*item) {
+	for _, id := range it.needs {
+		if need := l.find(id); need != nil && need.status() == reprise.Skipped && !l.family.Pruned {
+			out = append(out, need)
+		}
+	}
+	return out
 }
 
 // wholeBegun gives a task that one is a part of and that is begun, "" if there is none.

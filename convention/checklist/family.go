@@ -104,8 +104,9 @@ type Family struct {
 	Beside []string
 	Label  string
 	// Pruned says that the tool takes finished tasks off the list, so that a need which is not
-	// there is met.
-	Pruned bool
+	// there is met. Foreign is what the id of one begins with that other projects have.
+	Pruned  bool
+	Foreign string
 	// Aside is the form of ids that stand beside the tasks and are none.
 	Aside *regexp.Regexp
 	// Whole is the id of the entry that tells of a whole phase, {phase} in it standing for
@@ -237,7 +238,7 @@ var families = sync.OnceValue(func() []Family {
 			Inputs: []string{"claude-progress.txt", "claude-progress.md", "progress.md"},
 		},
 		{
-			Name: "beads", Form: Lines, Items: []string{""}, Pruned: true,
+			Name: "beads", Form: Lines, Items: []string{""}, Pruned: true, Foreign: "external:",
 			Lists: []string{".beads/issues.jsonl", ".beads/beads.jsonl"}, Marks: []string{".beads"},
 			Keys: Keys{
 				ID: "id", Text: "title", Status: "status", Rank: "priority",

@@ -424,6 +424,13 @@ func (l *list) report(r *doc.Reader, it *item) {
 			Message: it.id + " is not started: " + it.held, Hint: "take the line out once nothing is in the way",
 		})
 	}
+	if gone := l.skippedNeeds(it); len(gone) > 0 && l.ready(it) {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeAmbiguous, Severity: reprise.Warning, Subject: it.id, Source: decides.source,
+			Message: fmt.Sprintf("%s needs %s, which was not done and will not be", it.id, named(gone)),
+			Hint:    "look whether it still makes sense; take the need out if it does, and cancel the task if it does not",
+		})
+	}
 	if begun(decides.status) && !l.ready(it) {
 		why := it.held
 		if needs := l.openNeeds(it); len(needs) > 0 {

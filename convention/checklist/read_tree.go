@@ -293,6 +293,8 @@ func (l *list) need(it, by *item, id string, all []item) []string {
 	found := l.named(by.id, id, all)
 	apart := slices.IndexFunc(l.apart, func(o item) bool { return o.id == id })
 	switch {
+	case l.family.Foreign != "" && strings.HasPrefix(id, l.family.Foreign):
+		it.held = "it needs " + doc.Clip(id, 60) + ", which another project has"
 	case apart >= 0 && !l.apart[apart].status().Closed():
 		it.held = "it needs " + id
 	case apart < 0 && len(found) == 0 && !l.family.Pruned:

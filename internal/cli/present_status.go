@@ -114,7 +114,7 @@ func (p *page) choose(res *project.Judgement) (shown []*reprise.Run, hidden stri
 
 // byState gives the runs in the order of every list for a person.
 func byState(res *project.Judgement) []*reprise.Run {
-	return reprise.ByState(res.Runs, func(r *reprise.Run) reprise.State { return res.Decisions[r].State })
+	return reprise.ByState(res.Runs, func(r *reprise.Run) reprise.State { return r.Shown(res.Decisions[r].State) })
 }
 
 // leastNext is how many columns what comes next takes, at least.

@@ -209,7 +209,7 @@ func pick(runs []*reprise.Run, arg string) (*reprise.Run, error) {
 		if len(runs) == 0 {
 			return nil, nil
 		}
-		return reprise.ByState(runs, func(r *reprise.Run) reprise.State { return r.State })[0], nil
+		return reprise.ByState(runs, func(r *reprise.Run) reprise.State { return r.Shown(r.State) })[0], nil
 	}
 	hits := reprise.Select(runs, arg)
 	if len(hits) == 1 {
