@@ -120,3 +120,15 @@ func (s *Step) said() Source {
 	}
 	return s.Source
 }
+
+// Overstep adds what an attempt without an end on record changed of the steps, as events
+// that nobody has recorded yet.
+func (r *Run) Overstep(events []Event) {
+	r.recallRemoved(events)
+	for i := range events {
+		if s := r.Step(events[i].Step); s != nil && events[i].Listed == nil {
+			s.oversteppedBy = events[i].By
+		}
+	}
+	r.disbelieve(false, false)
+}

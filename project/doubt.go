@@ -294,3 +294,26 @@ func stepsOf(events []reprise.Event) (out []string) {
 	}
 	return out
 }
+
+// overstepped gives what the files tell otherwise of other steps than when an attempt began
+// that was cut off: the next engine records and asks the same.
+func (v *View) overstepped() (out []reprise.Event) {
+	open := v.History.Open()
+	if len(open) == 0 || v.Run.State == reprise.Running || v.Run.State == reprise.Unreadable {
+		return nil
+	}
+	for _, l := range v.History.Listed {
+		ev := reprise.Event{Kind: reprise.StepOverstepped, Step: l.ID, By: open[0].Step}
+		own := slices.ContainsFunc(open, func(o reprise.Event) bool { return o.Step == l.ID })
+		switch s := v.Run.Step(l.ID); {
+		case s == nil && !slices.ContainsFunc(v.Run.Steps, func(p reprise.Step) bool {
+			return strings.HasPrefix(p.ID, l.ID+".") || strings.HasPrefix(p.ID, l.ID+"-")
+		}):
+			ev.Listed = &l
+			out = append(out, ev)
+		case s != nil && !own && s.Status.Closed():
+			out = append(out, ev)
+		}
+	}
+	return out
+}

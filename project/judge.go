@@ -126,6 +126,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		}
 		refine(files, r, j.Observed.Git)
 		nameTarget(r, j.Observed.Git)
+		r.Overstep(j.views[r].overstepped())
 		j.views[r].doubt()
 		grader.Run(r)
 		j.views[r].dropLanded()
