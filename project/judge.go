@@ -144,7 +144,7 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		v.Observed = j.Observed
 		policy := reprise.Policy{Grade: opts.Grade, Quick: !opts.Full}
 		v.decide(policy)
-		if opts.Full && v.refused(files, opts) {
+		if opts.Full && v.refused(files, res.Root, opts) {
 			v.decide(policy)
 		}
 		if v.foresee(ctx, opts.Asks) {

@@ -265,12 +265,20 @@ func (v *View) decide(p reprise.Policy) {
 
 // refused finds out whether a run that would be resumed can be. It reports where the
 // settings or the workflow file it was started from cannot be read or are not trusted, and
-// where it cannot be recorded that the run is taken up and its next step started.
-func (v *View) refused(fsys fs.FS, opts JudgeOptions) bool {
+// where it cannot be recorded that the run is taken up and its next step started: by its
+// layout, or because the disk is full.
+func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 	r, d := v.Run, v.Decision
 	l := convention.Find(r.Layout)
 	if d.Action != reprise.Start && d.Action != reprise.Ask || d.Verdict == reprise.BlockedVerdict || l == nil || v.Now.IsZero() {
 		return false // an event needs a time
+	}
+	if err := durable.Room(root); err != nil {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeUnreadable, Severity: reprise.Blocking, Subject: r.ID, Source: reprise.Source{File: r.Path},
+			Message: "nothing can be recorded: " + err.Error(), Hint: "make room on the disk",
+		})
+		return true
 	}
 	if opts.Budget != nil {
 		if _, err := opts.Budget(r.Ref); err != nil {

@@ -1,6 +1,11 @@
 package durable
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
 
 // Place is what is known of the file system of a folder.
 type Place struct {
@@ -25,6 +30,28 @@ type Place struct {
 // leastRoom is what the state of a run needs at the least: what is kept free to record
 // a full disk, and as much again.
 const leastRoom = 2 * defaultRoom
+
+// Room tells that the disk of a project has no room for what working on a run records; nil
+// if it has, or where that cannot be told.
+func Room(dir string) error {
+	free, _, err := freeSpace(dir)
+	if err != nil {
+		return nil
+	}
+	var reserved int64
+	if info, err := os.Stat(filepath.Join(dir, reserveFile)); err == nil {
+		reserved = info.Size()
+	}
+	return room(free, reserved)
+}
+
+// room is Room for so many bytes that are free, and so many that are kept free already.
+func room(free uint64, reserved int64) error {
+	if need := uint64(leastRoom - min(reserved, defaultRoom)); free < need {
+		return fmt.Errorf("only %d KiB are free on the disk, and %d are needed at the least", free>>10, need>>10)
+	}
+	return nil
+}
 
 // kinds are names of common file systems.
 var kinds = map[string]string{
