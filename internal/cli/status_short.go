@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/internal/durable"
 	"reprise/project"
 	"reprise/settings"
@@ -107,17 +108,18 @@ func (a *app) places(root string) []string {
 	return slices.DeleteFunc(list, func(p string) bool { return !filepath.IsLocal(p) })
 }
 
-// keepPlaces remembers where the runs of a project are, if looking for them took longer
-// than a prompt waits. It is kept with the user's caches: nothing is lost with it, so a
-// failure is nobody's.
+// keepPlaces remembers where runs of a project are that a glance does not find by itself,
+// if looking for them took longer than a prompt waits. It is kept with the user's caches:
+// nothing is lost with it, so a failure is nobody's.
 func (a *app) keepPlaces(found *project.Judgement, took time.Duration) {
 	file := settings.PlacesFile(a.env, found.Root)
 	if took < promptTime || file == "" {
 		return
 	}
-	places := []string{}
+	places, marks := []string{}, convention.Marks()
 	for _, r := range found.Runs {
-		if filepath.IsLocal(r.Path) {
+		top, _, below := strings.Cut(r.Path, "/")
+		if below && filepath.IsLocal(r.Path) && !slices.Contains(marks, top) {
 			places = append(places, r.Path)
 		}
 	}
