@@ -178,6 +178,54 @@ func TestBrowser_follows_a_run_that_is_killed_answered_and_resumed(t *testing.T)
 	}
 }
 
+// What a person chooses on a page that follows a run is what is sent: a form is replaced
+// as a whole, and one that is in use can no longer be sent once it is about something else.
+func TestBrowser_a_form_sends_what_it_shows(t *testing.T) {
+	t.Parallel()
+	b := webtest.Open(t)
+	dir := shop(t, `
+name: two
+steps:
+  - id: keep
+    ask: {question: "Keep the old data?", options: ["yes", "no"]}
+  - id: drop
+    needs: [keep]
+    ask: {question: "Delete the database?", options: ["no", "yes"]}
+  - id: last
+    needs: [drop]
+    ask: {question: "Tell the team?", options: ["yes", "no"]}
+`)
+	env := append(os.Environ(), "REPRISE_TEST_PROGRAM=1", "XDG_STATE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+	work := func(code int, args ...string) {
+		t.Helper()
+		cmd := exec.Command(os.Args[0], args...)
+		cmd.Dir, cmd.Env = dir, env
+		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != code {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	work(12, "run", "flow.yaml", "--id", "t", "--trust", "--mode", "autopilot")
+	s := servedAt(t, env, dir, "--allow-actions")
+	b.Size(1280, 900, false)
+	b.Go(s.address)
+	b.Wait("document.querySelector('a.run')")
+	b.Eval("document.querySelector('a.run').click()")
+	b.Wait("document.querySelector('.live.on') && document.querySelector('#questions')?.innerText.includes('Keep the old data?')")
+	work(0, "answer", "t", "--text", "yes")
+	work(12, "resume", "t", "--mode", "autopilot")
+	b.Wait("document.querySelector('#questions')?.innerText.includes('Delete the database?') && [...document.querySelectorAll('#questions .option')].length === 2")
+	if got := b.Eval("[...document.querySelectorAll('#questions .option')].map((o) => o.innerText.trim() + '=' + o.querySelector('input').value).join()"); got != "no=no,yes=yes" {
+		t.Errorf("the options are %v", got)
+	}
+	b.Eval("document.querySelector('#questions input[type=radio]').click()")
+	work(0, "answer", "t", "--text", "yes")
+	work(12, "resume", "t", "--mode", "autopilot")
+	b.Wait("document.querySelector('#questions .stale') && document.querySelector('#questions button').disabled")
+	b.Eval("document.querySelector('#questions .stale a').click()")
+	b.Wait("document.querySelector('#questions')?.innerText.includes('Tell the team?') && !document.querySelector('.stale')")
+	sound(t, b, s.host)
+}
+
 // However many runs there are and however much an agent printed, the browser gets a page
 // of it.
 func TestBrowser_thousands_of_runs_and_a_long_output_stay_smooth(t *testing.T) {

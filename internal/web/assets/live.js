@@ -54,6 +54,42 @@ function show(state, text) {
 // kept are attributes that belong to the person or to the script, not to the server.
 const kept = { DETAILS: ["open"], BUTTON: ["hidden", "disabled"], INPUT: ["value", "checked"], DIALOG: ["open"] };
 
+// touched reports whether a person has begun to use a form.
+function touched(form) {
+  return form.contains(document.activeElement) || form.closest("details")?.open ||
+    [...form.elements].some((e) => e.checked !== e.defaultChecked || e.nodeName === "TEXTAREA" && e.value !== e.defaultValue);
+}
+
+// updateForm replaces a form that acts as a whole, never in pieces: what a person chooses
+// is sent with the digest of what they saw. One that is in use stays as it was made, and
+// can no longer be sent. An answer to the same question with the same options is still one
+// when the run has moved on meanwhile.
+function updateForm(old, next) {
+  if ("asks" in old.dataset) {
+    const moved = next.cloneNode(true);
+    moved.elements.digest.setAttribute("value", old.elements.digest.getAttribute("value"));
+    if (old.isEqualNode(moved)) {
+      old.elements.digest.setAttribute("value", next.elements.digest.getAttribute("value"));
+      return;
+    }
+  }
+  if (!touched(old)) {
+    old.replaceWith(next);
+    return;
+  }
+  if (old.querySelector(".stale")) return;
+  const note = document.createElement("p");
+  note.className = "stale";
+  note.setAttribute("role", "status");
+  note.textContent = "This changed while you were here. ";
+  const again = document.createElement("a");
+  again.href = location.href;
+  again.textContent = "Look again";
+  note.append(again);
+  old.prepend(note);
+  for (const button of old.querySelectorAll("button")) button.disabled = true;
+}
+
 // patch makes the children of one element those of another.
 function patch(old, next) {
   const ids = new Map([...old.children].filter((e) => e.id).map((e) => [e.id, e]));
@@ -82,6 +118,10 @@ function update(old, next) {
   if (old.isEqualNode(next)) return;
   if (old.nodeType !== Node.ELEMENT_NODE) {
     if (old.nodeValue !== next.nodeValue) old.nodeValue = next.nodeValue;
+    return;
+  }
+  if (old.nodeName === "FORM" && old.method === "post") {
+    updateForm(old, next);
     return;
   }
   if ("keep" in old.dataset) {
