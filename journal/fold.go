@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -131,7 +132,7 @@ func (h *History) Step(id string) StepHistory {
 	return StepHistory{}
 }
 
-// Open lists the attempts without an end on record, in no order.
+// Open lists the attempts without an end on record, in the order in which they began.
 func (h *History) Open() []reprise.Event {
 	var out []reprise.Event
 	for _, s := range h.Steps {
@@ -139,6 +140,7 @@ func (h *History) Open() []reprise.Event {
 			out = append(out, *s.Open)
 		}
 	}
+	slices.SortFunc(out, func(a, b reprise.Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Step, b.Step)) })
 	return out
 }
 

@@ -153,11 +153,11 @@ func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOpt
 		Host: h.holder.Host, BootID: h.holder.BootID, PID: h.holder.PID, StartTicks: h.holder.StartTicks, Agent: "reprise",
 		Source: reprise.Source{File: lock},
 	}
-	alive := evidence.Life(owner, opts.Now).Life == reprise.Alive
-	if alive && owner.PID == os.Getpid() {
+	life := evidence.Life(owner, opts.Now).Life
+	if life == reprise.Alive && owner.PID == os.Getpid() {
 		return
 	}
-	if !alive {
+	if life != reprise.Alive {
 		if heirs := h.heirs(owner); len(heirs) > 0 {
 			// The oldest: what it starts in turn may be gone before anybody looks again.
 			oldest := slices.MinFunc(heirs, func(a, b reprise.Owner) int { return cmp.Compare(a.StartTicks, b.StartTicks) })
@@ -165,6 +165,7 @@ func takeOwner(r *reprise.Run, h *home, lock string, working bool, opts JudgeOpt
 			return
 		}
 		owner.Lock = filepath.Join(h.dir, filepath.FromSlash(durable.LockPath))
+		owner.Orphan = life == reprise.Dead // then what has the lock inherited it
 	}
 	// A lock without a name that can be read is that of whoever recorded last.
 	if (working || owner.PID == 0) && evidence.Life(owner, opts.Now).Life != reprise.Dead {
