@@ -84,7 +84,7 @@ func parseReply(b []byte) (*reprise.Reply, error) {
 			}
 		}
 		if of.err == nil && strings.TrimSpace(q.Text) == "" {
-			of.err = fmt.Errorf("%s has no text: nobody can answer it", of.name)
+			of.err = fmt.Errorf("%s has no text: it cannot be answered", of.name)
 		}
 		if of.err != nil {
 			return nil, of.err

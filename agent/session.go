@@ -292,7 +292,7 @@ func (s *session) ending(r *Result, report shim.Report, lost error) {
 	case s.unfed != nil && lost == nil:
 		r.Outcome, r.Reason = Failed, s.unfed.Error()
 	case lost != nil:
-		r.Outcome, r.Reason, r.Exit, r.CutOff = Lost, "nobody can say how it ended: "+lost.Error(), -1, true
+		r.Outcome, r.Reason, r.Exit, r.CutOff = Lost, "how it ended is unknown: "+lost.Error(), -1, true
 	case report.Asked && errors.Is(s.why, errTimeout):
 		r.Outcome, r.Reason = TimedOut, fmt.Sprintf("it was stopped after %s, the longest it may take", s.job.Timeout)
 	case report.Asked && errors.Is(s.why, errSilence):

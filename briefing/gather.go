@@ -45,7 +45,7 @@ func (g *gathering) steps() {
 		s := &g.Run.Steps[i]
 		text, sources := name(s.ID, s.Title), g.sourcesOf(s)
 		for _, c := range s.Noted {
-			g.add(Progress, fmt.Sprintf("%s: %s noted that it %s; that is its claim, nobody has verified it", s.ID, c.Ledger, c.Word), c.Source.String())
+			g.add(Progress, fmt.Sprintf("%s: %s noted that it %s; a claim that is not verified", s.ID, c.Ledger, c.Word), c.Source.String())
 		}
 		switch {
 		case doubtful[s.ID] != "":

@@ -39,7 +39,7 @@ func (w *work) brief(ctx context.Context, f *Attempt, t *prompt.Task) error {
 	if g, ok := w.playbook.(reprise.Goaler); ok {
 		in.Goal = g.GoalOf(w.led.Files(), in.Run)
 	}
-	why := first(w.hist.Step(f.Step).Lost, "an earlier session was at this and is not gone on with")
+	why := first(w.hist.Step(f.Step).Lost, "an earlier session worked on this and is not continued")
 	t.Earlier = append(t.Earlier, fmt.Sprintf("You are new to this: %s. The blocks named `briefing` say what is known of where things stand, each line with its source.", why))
 	t.Data = append(t.Data, briefing.Make(in).Data()...)
 	return nil

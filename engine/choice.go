@@ -134,7 +134,7 @@ func (w *work) notResumed(step string, bound binding, resumes bool) string {
 	}
 	why := "no session of it is on record here"
 	if !bound.continues {
-		why = fmt.Sprintf("the command of %s cannot go on with a session", bound.name)
+		why = fmt.Sprintf("the command of %s cannot continue a session", bound.name)
 	}
 	return fmt.Sprintf("%s is not resumed: %s. A new agent does %s", who, why, step)
 }

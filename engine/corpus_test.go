@@ -222,7 +222,7 @@ func (r *real) kept(name string, was, now []byte, events int) {
 		var old, new any
 		if json.Unmarshal(was, &old) == nil {
 			if err := json.Unmarshal(now, &new); err != nil {
-				t.Errorf("%s: %s cannot be read any more: %v", r.ref.ID, name, err)
+				t.Errorf("%s: %s can no longer be read: %v", r.ref.ID, name, err)
 				return
 			}
 			if lost := lostKey(old, new, ""); lost != "" {

@@ -221,7 +221,7 @@ func leftOpen(outcome agent.Outcome, why string) Ending {
 	return Ending{Outcome: string(outcome), Text: why}
 }
 
-const verifiesAgain = "stopped while it was verified; that is done again when the work goes on"
+const verifiesAgain = "stopped while it was verified; that is done again when the work continues"
 
 // limited records that a limit is in the way of all steps with the same account. It costs
 // no attempt.

@@ -98,7 +98,7 @@ func cutShort(s *Seen) Ending {
 	case r.Outcome != agent.Stopped:
 		return failed(s, r.Outcome, first(r.Reason, string(r.Outcome)))
 	case policy != reprise.Rerun && len(s.Verify) > 0:
-		return leftOpen(r.Outcome, "stopped; what came of it is looked at when the work goes on")
+		return leftOpen(r.Outcome, "stopped; what came of it is looked at when the work continues")
 	}
 	const why = "stopped before it was finished"
 	return Ending{Record: []reprise.Event{s.about(reprise.StepReset, "stopped", why)}, Outcome: string(r.Outcome), Text: why}
@@ -110,7 +110,7 @@ func unseen(s *Seen) Ending {
 	case s.Child != nil:
 		// The child run has its own journal and continues where it stands; nothing is
 		// lost.
-		return Ending{Record: []reprise.Event{s.ours(reprise.StepReset, "cut-off", "its own run goes on where it stands")}}
+		return Ending{Record: []reprise.Event{s.ours(reprise.StepReset, "cut-off", "its own run continues where it stands")}}
 	case s.Held != nil && !s.Git:
 		return held(errNoRepository) // that there is no git makes no commit of it
 	case s.Filed != "" && s.Missing == "" && !s.Listed:

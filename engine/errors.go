@@ -155,7 +155,7 @@ func (e *OptionError) Error() string {
 // Hint says what a person can do.
 func (e *OptionError) Hint() string {
 	if len(e.Known) == 0 {
-		return "nothing is left to choose for it: it is finished, or somebody is at it; `reprise check` tells which"
+		return "nothing is left to choose for it: it is finished or being worked on; `reprise check` tells which"
 	}
 	return "one of: " + strings.Join(e.Known, ", ")
 }

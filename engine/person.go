@@ -315,7 +315,7 @@ func (w *work) wellGiven(answers map[string]string, change bool) (map[string]str
 			case used:
 				return nil, answeredError(id, q.Answer, by)
 			case !change:
-				return nil, fmt.Errorf("%w; it can be changed once nobody works on the project", answeredError(id, q.Answer, ""))
+				return nil, fmt.Errorf("%w; it can be changed once the project is no longer worked on", answeredError(id, q.Answer, ""))
 			}
 		}
 		out[id] = text

@@ -74,7 +74,7 @@ func (w *work) preview(ctx context.Context, p *previewState, l look) (*Preview, 
 		p.p.Outcome = reprise.OutcomeAsk
 		return w.show(p, errShown)
 	case w.choice.Option == reprise.OptionRespawn:
-		p.would("No agent goes on with a session of before.")
+		p.would("No agent continues an earlier session.")
 	}
 	done, err := w.choose(ctx, l)
 	w = w.last()

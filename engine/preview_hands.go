@@ -173,7 +173,7 @@ func (l *previewLedger) narrate(ev *reprise.Event) error {
 			return nil
 		}
 		if l.alone++; l.alone > maxAlone {
-			l.would("More steps that need nobody follow.")
+			l.would("More steps follow that need no input.")
 			return errShown
 		}
 		l.would("%s is recorded as done: %s", ev.Step, ev.Text)

@@ -330,7 +330,7 @@ func TestX10_a_preview_of_many_steps_that_need_nobody(t *testing.T) {
 		if got := strings.Count(would, " is recorded as done: "); got != c.shown {
 			t.Errorf("%d steps are shown of %d:\n%s", got, c.steps, would)
 		}
-		if got := strings.Contains(would, "More steps that need nobody follow."); got != c.more {
+		if got := strings.Contains(would, "More steps follow that need no input."); got != c.more {
 			t.Errorf("more follow: %v of %d", got, c.steps)
 		}
 		if got := strings.Count(p.Diff, `"task-completed"`); got != c.shown {

@@ -221,7 +221,7 @@ func (w *work) markLanded(ctx context.Context) error {
 func (w *work) resumeEvents(l look) []reprise.Event {
 	events := []reprise.Event{w.resumedEvent(l)}
 	if w.run.State == reprise.Stopped {
-		events = append(events, withdrawals(w.known(), "the run goes on that it ended", anyStep)...)
+		events = append(events, withdrawals(w.known(), "the run continues although it ended", anyStep)...)
 	}
 	return events
 }

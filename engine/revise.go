@@ -22,7 +22,7 @@ type FlowError struct {
 
 // Error implements error.
 func (e *FlowError) Error() string {
-	return fmt.Sprintf("resume %s: %s was changed since the run was started, and the run cannot go on with it: %s", e.Run, e.File, strings.Join(e.Reasons, "; "))
+	return fmt.Sprintf("resume %s: %s was changed since the run was started, and the run cannot continue with it: %s", e.Run, e.File, strings.Join(e.Reasons, "; "))
 }
 
 // Hint says what a person can do.

@@ -33,7 +33,7 @@ func hearAnswers(v *View) (ops []Op) {
 		}
 		q := v.Run.Question(l.Question)
 		if q == nil {
-			about(l.Question, reprise.Info, fmt.Sprintf("an answer came to %s, which nobody asks", l.Question), "")
+			about(l.Question, reprise.Info, fmt.Sprintf("an answer came to %s, which no question asks for", l.Question), "")
 			continue
 		}
 		before, given := answers[q.ID]

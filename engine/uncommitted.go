@@ -42,11 +42,11 @@ func (w *work) tellUncommitted(ctx context.Context, f *Attempt, others []string)
 		why   string
 	}{
 		{since, "it was changed after the step ended"},
-		{after, "an earlier attempt of the step changed it, and so did somebody after that"},
-		{unseen, "what was changed before the step began, nobody saw"},
+		{after, "an earlier attempt of the step changed it, and it was changed again after that"},
+		{unseen, "what changed before the step began is not recorded"},
 		{shared, "others worked in the same folder, and whose it is cannot be told"},
-		{before, "the step changed it, and so did somebody before it began"},
-		{cutOff, "whether the attempt that was cut off changed that or a person did, nobody can tell"},
+		{before, "the step changed it, and it had changes before the step began"},
+		{cutOff, "there is no telling whether the attempt that was cut off or a person changed it"},
 	} {
 		names := slices.DeleteFunc(kind.names, func(name string) bool { return !w.folders.tells(f.Dir + " " + name + " " + kind.why) })
 		if len(names) == 0 {

@@ -24,7 +24,7 @@ const (
 	hintLook    = "look at the work itself, then correct the one that was not updated"
 	hintUpdate  = "correct the one that was not updated"
 	hintWord    = "write one of the words of the format into it"
-	hintOwner   = "make sure that nobody else is working on it before you continue"
+	hintOwner   = "make sure that no one else is working on it before you continue"
 )
 
 // drifts holds every pair: first what the saved state says, then what the

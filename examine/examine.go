@@ -131,7 +131,7 @@ var table = sync.OnceValue(func() []Check {
 		{reprise.CodeMovedOn, info, "Something else changed a file of the run after our last event in it; the file counts.", false, nil},
 		{reprise.CodeRolledForward, info, "A crash came between an event and the files that tell it; they were, or will be, brought up to the journal.", false, nil},
 		{reprise.CodeNotTrusted, warning, "The settings of the project, or the workflow file of the run, name commands that are not trusted on this machine, or no longer: nothing is started before a person trusts them.", false, nil},
-		{reprise.CodeCostUnknown, warning, "While a run is worked on: nobody knows what an attempt cost, so that max_cost does not count it.", false, nil},
+		{reprise.CodeCostUnknown, warning, "While a run is worked on: the cost of an attempt is unknown, so max_cost does not count it.", false, nil},
 		{reprise.CodeLeftProcess, warning, "While a run is worked on: a process that a step started lived on after it, and was stopped.", false, nil},
 		{reprise.CodeAge, info, "The run was last active between one hour and seven days ago; within the hour there is nothing to say, and beyond seven days it is stale.", false, begun(age)},
 	}

@@ -19,7 +19,7 @@ func sessionLive(r *reprise.Run, o *World) []reprise.Finding {
 			out = append(out, reprise.Finding{
 				Severity: reprise.Warning, Subject: sessionName(s), Source: reprise.Source{File: s.Path},
 				Message: fmt.Sprintf("a session of %s is open in %s and has nothing under way: %s", quote(s.CLI), quote(s.Dir), s.Owner.Reason),
-				Hint:    "end it, or make sure that nobody works in it while the run continues",
+				Hint:    "end it, or make sure that no one works in it while the run continues",
 			})
 			continue
 		}

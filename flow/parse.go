@@ -228,7 +228,7 @@ func question(v doc.Value) *Question {
 	f := v.Fields(askKeys...)
 	q := &Question{Text: strings.TrimSpace(f.At("question").Text())}
 	if !f.At("question").Has() {
-		v.Report(`ask: {question: "Release it?", options: [go on, stop]}`, "nothing is asked")
+		v.Report(`ask: {question: "Release it?", options: [release, stop]}`, "nothing is asked")
 	}
 	for _, item := range f.At("options").List() {
 		o := line(item)

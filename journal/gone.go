@@ -127,7 +127,7 @@ func FindGone(ref reprise.Ref, gone []Gone) []reprise.Finding {
 	}
 	if gone[0].Whole {
 		f.Severity = reprise.Blocking
-		f.Message += "; without that nobody can tell what there is to do"
+		f.Message += "; without it there is no telling what is left to do"
 	}
 	return []reprise.Finding{f}
 }

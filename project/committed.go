@@ -156,7 +156,7 @@ func (c *committed) lost() (out []string) {
 // tell marks files of a run as unread.
 func (c *committed) tell(r *reprise.Run, names []string) {
 	for _, name := range names {
-		text := path.Base(name) + " ends where the version in the last commit goes on: the rest of what it told is unknown, unless you commit it as it is"
+		text := path.Base(name) + " ends early: the version in the last commit is longer. The rest is unknown, unless you commit the file as it is"
 		if c.gone[name] {
 			text = path.Base(name) + " is in the last commit and not on disk: what it told is unknown, unless you commit its removal"
 		}

@@ -36,7 +36,7 @@ type Checked struct {
 	Plan      *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`
 	Steps     []Step           `json:"steps" jsonschema:"every step with what each ledger says of it and what it rests on"`
 	Artifacts []Artifact       `json:"artifacts" jsonschema:"every file the run refers to"`
-	Owner     *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if nobody is"`
+	Owner     *Owner           `json:"owner" jsonschema:"who is recorded as working on it; null if no one is"`
 	Sessions  []Session        `json:"sessions" jsonschema:"sessions of agent CLIs that worked where the run does, the latest first"`
 	Options   []reprise.Option `json:"options" jsonschema:"ways to continue, the usual one first"`
 	Failures  []Failure        `json:"failures,omitempty" jsonschema:"what failed last, of steps that did not succeed since, the latest first; absent if nothing did"`

@@ -133,7 +133,7 @@ const NoticeSchema = "reprise/notice/v1"
 // command that notify in reprise.yaml names.
 type Notice struct {
 	Schema string     `json:"schema" jsonschema:"reprise/notice/v1"`
-	Kind   string     `json:"kind" jsonschema:"asks: a person is needed; limit: it waits for a limit to end; ended: nobody works on it any longer"`
+	Kind   string     `json:"kind" jsonschema:"asks: a person is needed; limit: it waits for a limit to end; ended: it is no longer worked on"`
 	At     time.Time  `json:"at"`
 	Root   string     `json:"root" jsonschema:"absolute path of the project folder"`
 	Run    string     `json:"run"`

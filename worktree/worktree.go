@@ -92,7 +92,7 @@ func (p Project) open() (*site, error) {
 		return nil, &RefusedError{Path: id, Reason: "this is no name for a folder", Todo: "rename the spec"}
 	}
 	if p.Repo == nil {
-		return nil, &RefusedError{Path: id, Reason: "the project is in no git repository", Todo: "what was built stands in its files; `reprise resume` without a choice goes on"}
+		return nil, &RefusedError{Path: id, Reason: "the project is in no git repository", Todo: "what was built stands in its files; `reprise resume` without a choice continues"}
 	}
 	s := &site{Project: p, root: string(p.Repo.Dir()), spec: id, branch: Branch(p.Run), base: ".", keptAs: "discarded"}
 	if at, ok := strings.CutSuffix(p.Run.Path, "/specs/"+id); ok {

@@ -38,7 +38,7 @@ func (l *loader) decide() {
 		l.run.Report(reprise.Finding{
 			Code: reprise.CodeAmbiguous, Severity: reprise.Info, Subject: l.run.ID, Source: at,
 			Message: "a person archived the spec in the desktop program without closing it: it is hidden there, and nothing else has changed",
-			Hint:    "close it if it is not wanted any more",
+			Hint:    "close it if it is no longer wanted",
 		})
 	}
 }

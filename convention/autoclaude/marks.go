@@ -196,7 +196,7 @@ func (l *loader) readLeftovers() {
 			l.leftover(path.Join(dir, temp[0]), reprise.Info, "left by a write that was cut off: "+nameList(temp), "the file it was to replace is the older state; remove the leftover once both were compared")
 		}
 		if len(corrupted) > 0 {
-			l.leftover(path.Join(dir, corrupted[0]), reprise.Warning, "set aside by the program as damaged: "+nameList(corrupted), "what it held may be missing from the plan; compare before going on")
+			l.leftover(path.Join(dir, corrupted[0]), reprise.Warning, "set aside by the program as damaged: "+nameList(corrupted), "what it held may be missing from the plan; compare before you continue")
 		}
 	}
 }

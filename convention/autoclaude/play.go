@@ -228,7 +228,7 @@ func (Playbook) Settle(fsys fs.FS, r *reprise.Run, d reprise.Decision) ([]repris
 		s := &r.Steps[i]
 		landed := slices.ContainsFunc(d.Verify, func(u reprise.Unit) bool { return u.ID == s.ID })
 		if s.Role == roleCoder && s.Status == reprise.InProgress && !landed {
-			out = append(out, reprise.Event{Kind: reprise.StepReset, Step: s.ID, Phase: s.Phase, Text: "it was in progress and nobody works on it"})
+			out = append(out, reprise.Event{Kind: reprise.StepReset, Step: s.ID, Phase: s.Phase, Text: "it was in progress and is not being worked on"})
 		}
 	}
 	return out, nil

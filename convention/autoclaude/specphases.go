@@ -151,7 +151,7 @@ func (l *loader) decideSpec() {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeFalseCompletion, Severity: reprise.Warning, Subject: r.ID, Source: l.plan.source,
 			Message: "the plan waits for a review, but there is nothing in it to review",
-			Hint:    "let it go on at the first step whose file is missing",
+			Hint:    "let it continue at the first step whose file is missing",
 		})
 	case status == "in progress" || status == "planning" || l.hasLogs() || len(l.memory.order) > 0:
 		begun = true
@@ -161,7 +161,7 @@ func (l *loader) decideSpec() {
 		r.Report(reprise.Finding{
 			Code: reprise.CodeIntegrity, Severity: reprise.Warning, Subject: planFile, Source: l.plan.file.At(0),
 			Message: "the plan has phases and not one item in them",
-			Hint:    "let it go on at the first step whose file is missing",
+			Hint:    "let it continue at the first step whose file is missing",
 		})
 	}
 	if r.State = reprise.NotStarted; begun {

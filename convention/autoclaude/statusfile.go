@@ -55,9 +55,9 @@ func (l *loader) compareStatus(n *doc.Node) {
 	}
 	last := n.Get("last_update")
 	if active, _ := n.Get("active").Bool(); active {
-		code, message := reprise.CodeOwnerMarker, statusFile+" says that somebody is at work on it"
+		code, message := reprise.CodeOwnerMarker, statusFile+" says that it is being worked on"
 		if !r.State.Open() || counted && planned && completed < done {
-			code, message = reprise.CodeStaleMarker, statusFile+" says that somebody is at work on it, but the plan has gone beyond what it tells"
+			code, message = reprise.CodeStaleMarker, statusFile+" says that it is being worked on, but the plan has gone beyond what it tells"
 		}
 		l.rd.Report(reprise.Finding{
 			Code: code, Severity: reprise.Info, Subject: r.ID, Source: n.Get("active").Source(),

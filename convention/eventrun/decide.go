@@ -265,7 +265,7 @@ func (m *model) goBack(u reprise.Unit) {
 		m.state(reprise.NotStarted, "nothing but the folder of the run is there")
 		return
 	}
-	m.state(reprise.Interrupted, "it goes on with %q: %s", u.ID, u.Reason)
+	m.state(reprise.Interrupted, "it continues with %q: %s", u.ID, u.Reason)
 	if !m.lost(u.ID) {
 		return
 	}
@@ -359,7 +359,7 @@ func (m *model) consolidate() {
 func (m *model) heldByStates(inferred stage) {
 	if a, b := &m.log.latest[depsPending], &m.log.latest[depsSettled]; a.set && (!b.set || a.key.after(b.key)) && inferred < execution {
 		m.run.Questions = append(m.run.Questions, reprise.Question{
-			ID: "dependencies", Subject: "dependency check", Text: "Install the tools named in dependency-report.md, then go on.",
+			ID: "dependencies", Subject: "dependency check", Text: "Install the tools named in dependency-report.md, then continue.",
 			AskedAt: a.key.at.time(), Source: m.sourceOf(a.key),
 		})
 		m.held = append(m.held, "tools have to be installed")
@@ -409,7 +409,7 @@ func (m *model) heldByQuestions() {
 	if open := m.run.PendingQuestions(); m.run.State == reprise.Interrupted && len(open) > 0 {
 		m.r.Report(reprise.Finding{
 			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: open[0].Subject, Source: open[0].Source,
-			Message: fmt.Sprintf("%s open while other work can go on: %s", counted(len(open), "question"), doc.Clip(oneLine(open[0].Text), 100)),
+			Message: fmt.Sprintf("%s open while other work can continue: %s", counted(len(open), "question"), doc.Clip(oneLine(open[0].Text), 100)),
 			Hint:    "answer it",
 		})
 	}

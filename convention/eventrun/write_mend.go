@@ -277,7 +277,7 @@ func wholeTasks(data []byte) graph {
 }
 
 // announcedTasks gives the number of tasks a broken graph says it has, 0 where
-// that cannot be read any more.
+// that can no longer be read.
 func announcedTasks(data []byte) int {
 	_, after, _ := bytes.Cut(data, []byte("total_tasks"))
 	line, _, ended := bytes.Cut(after, []byte("\n"))

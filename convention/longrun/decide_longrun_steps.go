@@ -109,7 +109,7 @@ func (l *longRun) drift(p *plan, won reprise.Claim) {
 		}
 		severity, hint := reprise.Info, "only the bookkeeping is behind"
 		if c.Status.Closed() || c.Ledger == "CHECKPOINT" || won.Status == reprise.Skipped && c.Status != reprise.Pending {
-			severity, hint = reprise.Warning, "look at the commits of this plan before going on"
+			severity, hint = reprise.Warning, "look at the commits of this plan before you continue"
 		}
 		l.r.Report(reprise.Finding{
 			Code: reprise.CodeStatusDrift, Severity: severity, Subject: p.id, Source: c.Source, Hint: hint,
@@ -195,7 +195,7 @@ func (l *longRun) artifacts() {
 				Critical: !p.status.Closed(), NeededBy: p.id, Source: p.claims[0].Source,
 			})
 			if !p.status.Closed() {
-				warn(l.r, reprise.CodeMissingArtifact, p.id, p.claims[0].Source, fmt.Sprintf("plan %s has a record but no plan file", p.id), "restore plans/"+p.id+"-PLAN.md before going on")
+				warn(l.r, reprise.CodeMissingArtifact, p.id, p.claims[0].Source, fmt.Sprintf("plan %s has a record but no plan file", p.id), "restore plans/"+p.id+"-PLAN.md before you continue")
 			}
 		}
 	}

@@ -191,7 +191,7 @@ func (g *gsd) decideComplete() {
 	run.Reason = why + "; a new milestone can be begun"
 	for _, p := range g.pendingPhases() {
 		if g.state.status != gsdMilestone && (g.state.phase.none() || p.compare(g.state.phase) > 0) {
-			run.Reason = why + "; ROADMAP.md goes on with " + g.phaseName(p)
+			run.Reason = why + "; ROADMAP.md continues with " + g.phaseName(p)
 			break
 		}
 	}

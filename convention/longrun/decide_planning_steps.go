@@ -130,7 +130,7 @@ func (g *gsd) findings() {
 	report(reprise.CodeAbandoned, reprise.Info, keep(g.open, func(p *plan) bool { return p.orphan }),
 		"these open plans belong to phases that ROADMAP.md does not list: %s", "remove them if they are leftovers")
 	report(reprise.CodeAbandoned, reprise.Warning, keep(g.live, func(p *plan) bool { return !g.current.none() && p.phase.compare(g.current) < 0 }),
-		"these plans were left open while the work went on in later phases: %s", "finish them, or mark them as superseded")
+		"these plans were left open while work continued in later phases: %s", "finish them, or mark them as superseded")
 	report(reprise.CodeSuperseded, reprise.Info, keep(g.filed, func(p *plan) bool { return p.takenOut() && !p.done }),
 		"these plans were taken out without being done: %s", "")
 	report(reprise.CodeStatusDrift, reprise.Info, keep(g.done, func(p *plan) bool { return p.box != nil && !p.box.ticked && !p.skipped() }),

@@ -148,7 +148,7 @@ func (a *agents) markerFinding(stale bool, why string) reprise.Finding {
 	f := reprise.Finding{
 		Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Source: a.source,
 		Message: fmt.Sprintf("%s is marked as at work: %s", a.name(), why),
-		Hint:    "make sure that the agent is not running any more before going on",
+		Hint:    "make sure that the agent is no longer running before you continue",
 	}
 	if stale {
 		f.Code = reprise.CodeStaleMarker

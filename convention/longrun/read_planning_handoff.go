@@ -132,7 +132,7 @@ func (g *gsd) useHandoff(h *handoff) {
 	g.offered = g.offered[:min(len(g.offered), maxOffered)]
 	g.run.Questions = append(g.run.Questions, h.asks...)
 	for _, q := range h.open() {
-		warn(g.r, reprise.CodePendingQuestion, name, q.Source, fmt.Sprintf("a person is needed: %s", strconv.Quote(doc.Clip(q.Text, 160))), "settle it before going on")
+		warn(g.r, reprise.CodePendingQuestion, name, q.Source, fmt.Sprintf("a person is needed: %s", strconv.Quote(doc.Clip(q.Text, 160))), "settle it before you continue")
 	}
 }
 

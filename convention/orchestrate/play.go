@@ -122,7 +122,7 @@ func escalations(r *reprise.Run) []reprise.Event {
 		}
 		return []reprise.Event{{
 			Kind: reprise.QuestionAsked, Step: s.ID, Phase: s.Phase, Question: id, Options: []string{allowMore, acceptIt, stopIt}, Closed: true,
-			Text: fmt.Sprintf("%s sent the work back %d times in a row. How should it go on?", s.ID, s.Rejected),
+			Text: fmt.Sprintf("%s sent the work back %d times in a row. How should it continue?", s.ID, s.Rejected),
 		}}
 	}
 	return nil

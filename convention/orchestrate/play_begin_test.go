@@ -97,7 +97,7 @@ func TestOR8_a_fresh_epic_keeps_its_conditions(t *testing.T) {
       answer: done
   owner_pending:
     - "OWN-1: run the smoke test"
-    - { id: gate-1, task: "Wave 1 was rejected. How should it go on?", status: resolved, answer: stop }
+    - { id: gate-1, task: "Wave 1 was rejected. How should it continue?", status: resolved, answer: stop }
     - { id: OWN-2, task: sign the contract, status: pending }
 `)
 	l := orchestrate.New()

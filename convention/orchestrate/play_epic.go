@@ -134,7 +134,7 @@ func (Epic) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	s := r.Step(a.Step)
 	switch {
 	case r.State == reprise.Unreadable:
-		return reprise.Conclusion{Problem: "the state of the epic cannot be read any more: " + r.Reason}
+		return reprise.Conclusion{Problem: "the state of the epic can no longer be read: " + r.Reason}
 	case s != nil && s.Phase == prerequisites.group:
 		return finished(reply)
 	case s != nil && !s.Status.Closed():
@@ -146,7 +146,7 @@ func (Epic) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply repris
 	if c.Outcome == rejected || c.Blocked {
 		c = reprise.Conclusion{Outcome: rejected, Text: c.Text, Finished: true, Questions: []reprise.Asked{{
 			ID: gateQuestion(r, a.Step), Subject: a.Step, Options: []string{gateAgain, acceptIt, stopIt}, Closed: true,
-			Text: strings.TrimSpace(fmt.Sprintf("The gate %s was not passed. How should it go on? %s", a.Step, c.Text)),
+			Text: strings.TrimSpace(fmt.Sprintf("The gate %s was not passed. How should it continue? %s", a.Step, c.Text)),
 		}}}
 	}
 	return c
@@ -250,7 +250,7 @@ func (Epic) stuck(r *reprise.Run) []reprise.Event {
 	}
 	return []reprise.Event{{
 		Kind: reprise.QuestionAsked, Question: id, Phase: held[0].Phase, Options: []string{tryAgain, skipThem, stopIt}, Closed: true,
-		Text: "Nothing of " + held[0].Phase + " can be started: blocked are " + doc.Clip(strings.Join(ids, ", "), 150) + ". How should it go on?",
+		Text: "Nothing of " + held[0].Phase + " can be started: blocked are " + doc.Clip(strings.Join(ids, ", "), 150) + ". How should it continue?",
 	}}
 }
 

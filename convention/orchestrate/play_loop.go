@@ -92,7 +92,7 @@ func (Loop) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 // Conclude implements reprise.Playbook.
 func (Loop) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
 	if r.State == reprise.Unreadable {
-		return reprise.Conclusion{Problem: "the state of the loop cannot be read any more: " + r.Reason}
+		return reprise.Conclusion{Problem: "the state of the loop can no longer be read: " + r.Reason}
 	}
 	if !strings.HasPrefix(a.Step, "review-") {
 		return finished(reply)

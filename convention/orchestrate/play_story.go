@@ -135,7 +135,7 @@ func (p Story) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assig
 // Conclude implements reprise.Playbook.
 func (Story) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
 	if r.State == reprise.Unreadable {
-		return reprise.Conclusion{Problem: "the story cannot be read any more: " + r.Reason}
+		return reprise.Conclusion{Problem: "the story can no longer be read: " + r.Reason}
 	}
 	is := func(step string, status reprise.Status) bool {
 		s := r.Step(step)

@@ -136,7 +136,7 @@ func (p Workflow) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.As
 // other step may.
 func (Workflow) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply reprise.Reply) reprise.Conclusion {
 	if r.State == reprise.Unreadable {
-		return reprise.Conclusion{Problem: "the state cannot be read any more: " + r.Reason}
+		return reprise.Conclusion{Problem: "the state can no longer be read: " + r.Reason}
 	}
 	if isSession(r) {
 		if s := r.Step(a.Step); s == nil || !s.Status.Closed() && r.State != reprise.Complete {

@@ -67,8 +67,8 @@ var terms = [termCount]term{
 	heir:           {"next in its epic", 10, "it follows the story of its epic that was finished last"},
 	behindLast:     {"behind the last change", 8, "it follows the story that was changed last, whatever epic that belongs to"},
 	allBefore:      {"nothing open before it", 9, "epics are worked through in order"},
-	waitsForPerson: {"waits for a person", -11, "it is blocked, or somebody has to decide first"},
-	withoutStatus:  {"no status", -39, "without a status it is often no story, or one that nobody works on"},
+	waitsForPerson: {"waits for a person", -11, "it is blocked, or waits for a decision"},
+	withoutStatus:  {"no status", -39, "without a status it is often not a story, or one that is not being worked on"},
 }
 
 // values are what the terms of one story amount to.

@@ -33,7 +33,7 @@ func (l *loader) artifact(what, name string, at reprise.Source) string {
 		a.Path, a.Presence = p, reprise.Missing
 	}
 	l.run.Artifacts = append(l.run.Artifacts, a)
-	message, hint := "the state names "+what+" "+quote(a.Path)+", which is not there", "bring the file back, or go on without it"
+	message, hint := "the state names "+what+" "+quote(a.Path)+", which is not there", "bring the file back, or continue without it"
 	switch a.Presence {
 	case reprise.Present:
 		return p

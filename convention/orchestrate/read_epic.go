@@ -306,7 +306,7 @@ func (l *loader) review(step *reprise.Step, claim reprise.Claim, closed, leads b
 	if !open || !was.Closed() || was == reprise.Skipped || closed && claim.Ledger == gateLedger {
 		return // a gate that failed is left lying when the story passes the next review
 	}
-	message, hint := "the epic state calls it done, and "+what+": it is not done before that review is behind it", "go on with the review; or close it by hand if the work was accepted"
+	message, hint := "the epic state calls it done, and "+what+": it is not done before that review is behind it", "continue with the review, or close it by hand if the work was accepted"
 	if closed {
 		message, hint = "the story says that it is done, and "+what, "close the review if the work was accepted, or open the story again"
 	}

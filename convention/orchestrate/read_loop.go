@@ -129,7 +129,7 @@ func (lp loop) point() (n int, phase, role string) {
 // escalation on record, where it was escalated.
 func (l *loader) askEscalation(reason string, asked time.Time) {
 	lp := l.loop
-	text := fmt.Sprintf("The QA loop stands at iteration %d of %d with the last verdict %s. How should it go on?", lp.iteration, lp.max, quote(lp.last))
+	text := fmt.Sprintf("The QA loop stands at iteration %d of %d with the last verdict %s. How should it continue?", lp.iteration, lp.max, quote(lp.last))
 	if reason != "" {
 		text += " Reason given: " + doc.Clip(reason, 200)
 	}

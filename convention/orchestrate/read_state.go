@@ -180,7 +180,7 @@ func (l *loader) storyWins(step *reprise.Step, s *storyDoc, implied class) {
 	}
 	l.report(severity, reprise.CodeStatusDrift, step.ID, claim.Source,
 		fmt.Sprintf("the state is open, the story says %s: %s", quote(claim.Word), meaning(implied.status(), class)),
-		"the story is taken; archive the state if it is not needed any more")
+		"the story is taken; archive the state if it is no longer needed")
 	switch class {
 	case done:
 		run.State, run.Reason, run.Next, run.Questions = reprise.Complete, "the story was completed outside this workflow", nil, nil
@@ -315,7 +315,7 @@ func (l *loader) lock(name string) {
 		l.run.Owner = o
 	}
 	l.report(reprise.Info, code, path.Base(name), f.At(0), fmt.Sprintf("a lock of %s (pid %d) was not released%s", quote(o.Agent), o.PID, term),
-		"make sure that the process is gone before going on, then remove the lock")
+		"make sure that the process is gone before you continue, then remove the lock")
 }
 
 // lockConcerns reports whether a lock belongs to this kind of run. A resource

@@ -274,10 +274,10 @@ func (l *loader) settle(s *storyDoc, all []say, own, won int) {
 	case doubtful:
 		l.askWhetherDone(all[won].at, fmt.Sprintf("%s says %s", all[won].ledger, short(all[won].word, 80)))
 		run.Phase = "implement"
-		l.next("implement", "dev", "the status does not say which phase is open; look before going on")
+		l.next("implement", "dev", "the status does not say which phase is open; look before you continue")
 	case unknown:
 		run.State, run.Phase, run.Reason = reprise.Interrupted, "", "its status has no meaning here: "+short(all[won].word, 40)
-		l.next("implement", "dev", "the status does not say which phase is open; look before going on")
+		l.next("implement", "dev", "the status does not say which phase is open; look before you continue")
 	default:
 		l.noStatus(s)
 		if gatePassed(all) {
@@ -323,7 +323,7 @@ func (l *loader) begunInSilence(s *storyDoc, won say) {
 	run.State = reprise.Interrupted
 	run.Reason = fmt.Sprintf("its status is still %s, but %d of its %d tasks and criteria are ticked", short(won.word, 40), s.worked, s.work)
 	l.next("implement", "dev", fmt.Sprintf("%d of %d tasks and criteria are ticked", s.worked, s.work))
-	l.report(reprise.Warning, reprise.CodeStatusDrift, run.ID, won.at, run.Reason, "look at what is done before going on")
+	l.report(reprise.Warning, reprise.CodeStatusDrift, run.ID, won.at, run.Reason, "look at what is done before you continue")
 	if s.allWorked() {
 		l.next("qa", "qa", "nothing is left to tick; only the status was not moved")
 	}

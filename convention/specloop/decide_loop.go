@@ -368,7 +368,7 @@ func (l *loader) clarifying(ix *index) point {
 	case pending > 0:
 		return newPoint("B1", reprise.Waiting, fmt.Sprintf("%s without an answer (%s)", plural(pending, "question"), ix.gapText()))
 	case unused > 0:
-		return newPoint("B2", reprise.Interrupted, fmt.Sprintf("%s on record and not applied yet (%s): nobody has to be asked again", plural(unused, "answer"), ix.gapText()))
+		return newPoint("B2", reprise.Interrupted, fmt.Sprintf("%s on record and not applied yet (%s): there is no need to ask again", plural(unused, "answer"), ix.gapText()))
 	case ix.countGaps(gap.open) > 0:
 		return newPoint("A5", reprise.Interrupted, "no question covers the open gaps ("+ix.gapText()+"): the questions have to be made again")
 	case !ix.anyTrace():

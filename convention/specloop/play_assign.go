@@ -35,7 +35,7 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 	case "A2":
 		a.write(fsys, r, answers)
 	case "A3", "B3":
-		a.Facts["task"] = "Read the specification as somebody who must build it. Report what it leaves open as gaps, each with an id, a priority (Critical, Important or Minor) and the question that would close it. Report none that the list calls closed unless it is open again. Change no file."
+		a.Facts["task"] = "Read the specification as an engineer who has to build it. Report what it leaves open as gaps, each with an id, a priority (Critical, Important or Minor) and the question that would close it. Report none that the list calls closed unless it is open again. Change no file."
 		a.gaps(ix)
 	case "A4":
 		a.checklist(fsys, r)
@@ -231,7 +231,7 @@ func (e *notOurs) Error() string {
 
 // Hint says what a person can do.
 func (e *notOurs) Hint() string {
-	return "let the tool that keeps " + e.u.Path + " choose what comes next, then go on"
+	return "let the tool that keeps " + e.u.Path + " choose what comes next, then continue"
 }
 
 // noPlace is a phase of a later workflow that was carried out and that the files

@@ -166,7 +166,7 @@ func concludeOther(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply repri
 	c := reprise.Conclusion{Text: words(reply)}
 	st := r.Step(a.Step)
 	if st == nil {
-		c.Problem = a.Step + " is no part of the workflow any more"
+		c.Problem = a.Step + " is no longer part of the workflow"
 		return c
 	}
 	kind, isNode := playNode(fsys, r, st)

@@ -81,7 +81,7 @@ func askLimit(r *reprise.Run, why string, left int) []reprise.Event {
 	}
 	return []reprise.Event{{
 		Kind: reprise.QuestionAsked, Question: fmt.Sprintf("%s%d", limitPrefix, n),
-		Text:    fmt.Sprintf("Critical or important gaps are still open (%d) %s. How shall it go on?", left, why),
+		Text:    fmt.Sprintf("Critical or important gaps are still open (%d) %s. How should it continue?", left, why),
 		Options: []string{limitAccept, limitGoOn, limitAbort}, Closed: true,
 	}}
 }

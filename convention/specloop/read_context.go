@@ -257,7 +257,7 @@ func (l *loader) unknownWord(c *context, p *part) {
 func (l *loader) awaitUser(c *context, p *part) {
 	if e := c.round(); e != nil && len(e.questions) > 0 && len(e.unanswered()) == 0 {
 		p.state = reprise.Interrupted
-		p.reason = fmt.Sprintf("%s of iteration %d on record and not applied yet: nobody has to be asked again", plural(len(e.questions), "answer"), e.iteration)
+		p.reason = fmt.Sprintf("%s of iteration %d on record and not applied yet: there is no need to ask again", plural(len(e.questions), "answer"), e.iteration)
 		l.turn(c, p, firstRole(c.workflow), p.reason)
 		return
 	}

@@ -253,7 +253,7 @@ func (l *loader) graphState(g *graph, p *part) {
 		p.reason = fmt.Sprintf("pass %d ended (%s) and no further pass was begun", g.pass, doc.Clip(g.detail, 60))
 		p.next = []reprise.Unit{g.nextPass(p.reason)}
 	case halted && word == "halted":
-		p.state, p.reason = reprise.Waiting, fmt.Sprintf("pass %d was halted: a person has to decide how to go on", g.pass)
+		p.state, p.reason = reprise.Waiting, fmt.Sprintf("pass %d was halted: a person has to decide how to continue", g.pass)
 		p.next = []reprise.Unit{g.nextPass(p.reason)}
 	case word != "" && word != "in progress" && filled(g.word):
 		l.report(reprise.Warning, reprise.CodeUnknownStatus, g.name, p.source, fmt.Sprintf("status %q of the graph has no meaning here; its nodes decide", doc.Clip(g.word, 40)), "")
@@ -315,7 +315,7 @@ func (l *loader) openGraph(g *graph, p *part) {
 	}
 	for _, n := range g.nodes {
 		if doc.Fold(n.verdict) == "critical gaps" && n.pass == g.pass && g.strategy {
-			p.state, p.reason = reprise.Waiting, fmt.Sprintf("the review %q found critical gaps: a person has to decide how to go on", doc.Clip(n.step.ID, 40))
+			p.state, p.reason = reprise.Waiting, fmt.Sprintf("the review %q found critical gaps: a person has to decide how to continue", doc.Clip(n.step.ID, 40))
 			if len(p.next) == 0 {
 				p.next = []reprise.Unit{g.nextPass(p.reason)}
 			}

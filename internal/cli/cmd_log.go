@@ -32,7 +32,7 @@ func (a *app) newLog() *cobra.Command {
 			"followed it; of a step, also the last lines that the agent of each attempt printed, with\n" +
 			"--full all of them, and with --diff what each attempt changed. --timeline draws the\n" +
 			"attempts and what was waited for over the time. -f shows what is recorded and printed\n" +
-			"from now on, too, until nobody works on the run any longer. Changes nothing.",
+			"from now on, too, until the run is no longer worked on. Changes nothing.",
 		Example: "  reprise log\n  reprise log 004 subtask-2-3 --full\n  reprise log 004 subtask-2-3 --diff\n  reprise log -f\n  reprise log 004 --timeline",
 	}
 	a.oneRun(cmd, &flags.dir, nil)
@@ -55,7 +55,7 @@ func (a *app) newLog() *cobra.Command {
 	}
 	a.folderFlags(cmd, &flags.dir, "schema/log.v1.json, with --timeline schema/timeline.v1.json, with -f schema/follow.v1.json on each line")
 	cmd.Flags().BoolVar(&flags.timeline, "timeline", false, "draw when what was worked on or waited for")
-	cmd.Flags().BoolVarP(&flags.follow, "follow", "f", false, "go on with what is recorded and printed, until the run ends")
+	cmd.Flags().BoolVarP(&flags.follow, "follow", "f", false, "keep printing what is recorded, until the run ends")
 	cmd.Flags().BoolVar(&flags.full, "full", false, "with STEP: everything its agents printed")
 	cmd.Flags().BoolVar(&flags.diff, "diff", false, "with STEP: what each attempt changed")
 	cmd.MarkFlagsMutuallyExclusive("timeline", "follow", "full", "diff")

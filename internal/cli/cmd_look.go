@@ -239,7 +239,7 @@ func (a *app) newCheck() *cobra.Command {
 			"Without RUN: the one that was interrupted, or the list if there are several; then\n" +
 			"the exit code is that of the worst.\n\n" +
 			"Exit code: 0 safe, 3 nothing interrupted or ended on purpose, 10 caution, also\n" +
-			"where a run is marked complete and something speaks against it, 11 blocked, 12 needs\n" +
+			"where a run is marked complete, but something contradicts it, 11 blocked, 12 needs\n" +
 			"an answer, 20 held by a live run, 40 its files cannot be read, 75 waits for a limit.",
 		Example: "  reprise check\n  reprise check 4.2 --full\n  reprise check 004 --json\n" +
 			"  reprise check 004 --verify 'make test' --grade verified",

@@ -92,7 +92,7 @@ func (a *app) ownAttempt() (ref reprise.Ref, open reprise.Event, err error) {
 			}
 		}
 	}
-	return ref, open, fail(exitBlocked, "stop: somebody else may have taken the work over", "record: the attempt that this process belongs to is over")
+	return ref, open, fail(exitBlocked, "stop: someone else may have taken the work over", "record: the attempt that this process belongs to is over")
 }
 
 // maxEvidence is the largest file that is taken as evidence.

@@ -47,7 +47,7 @@ func (a *app) newResume() *cobra.Command {
 			"where nothing blocks. Without RUN: the one that was interrupted, or the list; in\n" +
 			"autopilot the one that was updated last, unless a person paused it.\n\n" +
 			"Exit code: 0 finished, 1 steps failed for good, 3 nothing interrupted, 10 marked\n" +
-			"complete and something speaks against it, 11 blocked, 12 needs an answer, 13 changed\n" +
+			"complete, but something contradicts it, 11 blocked, 12 needs an answer, 13 changed\n" +
 			"since --if, 20 held by a live run, 40 its files cannot be read, 75 wait for a limit to\n" +
 			"end, 130 and 143 stopped by a signal, 141 because its output was closed.",
 		Example: "  reprise resume\n  reprise resume 4.2 --mode autopilot\n  reprise resume 004 --option review\n" +

@@ -337,7 +337,7 @@ func (s *job) beside(waits string) (agreed bool, err error) {
 	}
 	p := s.page(s.out)
 	p.say(plain(waits))
-	p.say("Type \"proceed\" if nobody works in it while the run does; anything else leaves it.")
+	p.say("Type \"proceed\" if no one works in it while the run does; anything else leaves it.")
 	return s.saysProceed(p)
 }
 

@@ -40,7 +40,7 @@ func (a *app) newServe() *cobra.Command {
 		Long: "Serve a page about the runs of these projects, to this machine alone: the list, and of\n" +
 			"each run the verdict, its evidence, what is asked and what was recorded. It shows what\n" +
 			"status, check and log say, and changes nothing. The address holds a token, and\n" +
-			"nobody is answered without it; on a terminal the browser is opened with it. With\n" +
+			"requests without it are refused; on a terminal the browser is opened with it. With\n" +
 			"--allow-actions a person can also answer and resume there; each is done as by\n" +
 			"`answer` and `resume` with --if, and refused if anything changed since.",
 		Example: "  reprise serve\n  reprise serve ~/projects/*\n  reprise serve --known --listen 127.0.0.1:8080",

@@ -39,7 +39,7 @@ type follower struct {
 }
 
 // follow shows the journal of a run and what is added to it, with the output of the
-// attempts, until nobody works on it any longer.
+// attempts, until it is no longer worked on.
 func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise.Run, name, step string) error {
 	f := &follower{app: a, page: a.page(a.out), root: found.Root, run: run, step: step, hide: a.hide(found.Root)}
 	defer f.close()
@@ -63,7 +63,7 @@ func (a *app) follow(ctx context.Context, found *project.Judgement, run *reprise
 		}
 		if !working {
 			if f.shown == 0 && !a.json {
-				fmt.Fprintf(a.err, "reprise has recorded nothing of %s, and nobody works on it.\n", plain(name))
+				fmt.Fprintf(a.err, "reprise has no record of %s, and it is not being worked on.\n", plain(name))
 			}
 			return nil
 		}

@@ -207,7 +207,7 @@ func (p *page) step(s *reprise.Step, wide int) {
 		p.claim(s, c)
 	}
 	for _, c := range s.Noted {
-		p.para("      ~ ", fmt.Sprintf("%s noted, and nobody verified, that it %s", c.Ledger, c.Word), linesSource)
+		p.para("      ~ ", fmt.Sprintf("%s noted, without proof, that it %s", c.Ledger, c.Word), linesSource)
 	}
 	for _, e := range s.Evidence {
 		mark, text := "-", e.Text

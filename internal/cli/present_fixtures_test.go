@@ -241,7 +241,7 @@ func plansRun(kind reprise.ResumeType) *reprise.Run {
 	case reprise.ActiveAgent:
 		r.Owner = &reprise.Owner{Agent: "agent-7", Source: at(dir+"/current-agent-id.txt", 1)}
 		r.Resume = &reprise.ResumeState{Interrupted: true, Type: kind, AgentID: "agent-7", Plan: "02", Status: "spawned", Timestamp: "2026-03-01T08:55:00Z", Also: []reprise.ResumeState{partial, asked}}
-		r.Report(reprise.Finding{Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Message: `agent "agent-7" is marked as at work: its entry for plan 02 says "spawned"`, Source: at(dir+"/current-agent-id.txt", 1), Hint: "make sure that the agent is not running any more before you continue"})
+		r.Report(reprise.Finding{Code: reprise.CodeOwnerMarker, Severity: reprise.Warning, Subject: "current-agent-id.txt", Message: `agent "agent-7" is marked as at work: its entry for plan 02 says "spawned"`, Source: at(dir+"/current-agent-id.txt", 1), Hint: "make sure that the agent is no longer running before you continue"})
 	case reprise.PartialPlan:
 		r.Resume = &partial
 	case reprise.BetweenPlans:

@@ -150,7 +150,7 @@ func (a *app) whoDoes(root string) func(ref reprise.Ref, u *reprise.Unit) string
 		case untrusted != nil:
 			return "unknown: " + settings.FileName + " is not trusted yet, and `reprise resume` asks about that"
 		}
-		return "nobody: no agent is set for @" + role + "; `reprise init` sets one"
+		return "no agent is set for @" + role + "; `reprise init` sets one"
 	}
 }
 

@@ -18,7 +18,7 @@ func (e *SecretError) Error() string {
 }
 
 // Hint says what a person can do.
-func (e *SecretError) Hint() string { return "move it by hand if it is not needed any more" }
+func (e *SecretError) Hint() string { return "move it by hand if it is no longer needed" }
 
 // Archive moves a file, a link or a folder of the project to the archive in the
 // state folder, in one step, and gives its new place. Nothing is ever deleted.

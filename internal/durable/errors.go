@@ -129,7 +129,7 @@ func (e *CopiedError) Error() string {
 
 // Hint says what a person can do.
 func (e *CopiedError) Hint() string {
-	return "go on in the original, or accept this copy as a project of its own with --adopt, as in `reprise resume --adopt`"
+	return "continue in the original, or accept this copy as a project of its own with --adopt, as in `reprise resume --adopt`"
 }
 
 // NetworkError tells that the project lies on a file system whose locks and
@@ -145,7 +145,7 @@ func (e *NetworkError) Error() string {
 
 // Hint says what a person can do.
 func (e *NetworkError) Hint() string {
-	return "locks and renames are not reliable there; allow it explicitly if nobody else uses it"
+	return "locks and renames are not reliable there; allow it explicitly if no one else uses it"
 }
 
 // DamageError tells that a file of the state cannot be trusted from Offset on.

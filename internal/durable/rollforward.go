@@ -99,7 +99,7 @@ func (s *Store) rollOne(p planned, rep *Report) (*Conflict, error) {
 	case found == p.After:
 		return nil, nil // the rename was done; syncFolders makes it durable
 	case found != p.Before:
-		return clash("somebody else has changed it since"), nil
+		return clash("it was changed since by someone else"), nil
 	}
 	if err := s.makeFolders([]planned{p}); err != nil {
 		return nil, err
@@ -113,11 +113,11 @@ func (s *Store) rollOne(p planned, rep *Report) (*Conflict, error) {
 
 func (s *Store) rollAppend(p planned, have []byte, clash func(string) *Conflict, rep *Report) (*Conflict, error) {
 	if int64(len(have)) >= p.Offset && reprise.HashOf(have[:p.Offset]) != p.Before {
-		return clash("somebody else has changed it since"), nil
+		return clash("it was changed since by someone else"), nil
 	}
 	switch howAppended(have, p) {
 	case appendForeign:
-		return clash("somebody else has written to its end since"), nil
+		return clash("someone else has written to its end since"), nil
 	case appendDone:
 		if !bytes.HasPrefix(have[p.Offset:], p.Content) {
 			return nil, nil
