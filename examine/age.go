@@ -51,7 +51,7 @@ func staleRun(r *reprise.Run, o *World) []reprise.Finding {
 	return []reprise.Finding{{
 		Message: message,
 		Source:  r.LastActivitySource,
-		Hint:    "look at what changed since before resuming",
+		Hint:    "review what changed since, before you resume",
 	}}
 }
 

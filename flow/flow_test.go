@@ -120,7 +120,7 @@ func TestEV9_workflow_is_read(t *testing.T) {
 		{ID: "tests", Title: "tests", Command: []string{"make", "test"}, Verify: []string{"make", "test"}, OnCrash: reprise.Verify, Timeout: 30 * time.Minute},
 		{ID: "notes", Title: "Write the release notes", Role: "dev", Prompt: "Write the release notes for what changed since the last tag.\nKeep to the style of the notes that are there.\n",
 			Inputs: []string{"CHANGELOG.md"}, Outputs: []string{"notes/next.md"}, OnCrash: reprise.Verify, Attempts: 2},
-		{ID: "approve", Title: "approve", Needs: []string{"tests", "notes"}, Ask: &Question{"Release it?", []string{"go on", "stop"}}, OnCrash: reprise.Verify},
+		{ID: "approve", Title: "approve", Needs: []string{"tests", "notes"}, Ask: &Question{"Release it?", []string{"release", "stop"}}, OnCrash: reprise.Verify},
 		{ID: "package", Title: "package", Needs: []string{"approve"}, Command: []string{"make", "dist", "-j", "4"}, Outputs: []string{"dist/app.tar.gz"},
 			Env: map[string]string{"SOURCE_DATE_EPOCH": "0"}, OnCrash: reprise.Verify, Backoff: 10 * time.Second},
 		{ID: "announce", Title: "announce", Needs: []string{"package"}, Command: []string{"./scripts/announce", "--list", "users"}, OnCrash: reprise.AskWho},

@@ -107,7 +107,7 @@ func epicRun() *reprise.Run {
 		{Name: "story 3.4", Path: "docs/stories/3.4.story.md", Presence: reprise.Present, Critical: true, NeededBy: "wave 2", Source: at(file, 31)},
 		{Name: "story 3.5", Path: "docs/stories/3.5.story.md", Presence: reprise.Missing, Critical: true, NeededBy: "wave 2", Source: at(file, 36)},
 	}
-	r.Report(reprise.Finding{Code: reprise.CodeStaleRun, Severity: reprise.Warning, Subject: "epic 3", Message: "nothing happened for 14 days; the project may have moved on", Source: at(file, 5), Hint: "look at what changed since before resuming"})
+	r.Report(reprise.Finding{Code: reprise.CodeStaleRun, Severity: reprise.Warning, Subject: "epic 3", Message: "nothing happened for 14 days; the project may have moved on", Source: at(file, 5), Hint: "review what changed since, before you resume"})
 	r.Report(reprise.Finding{Code: reprise.CodeStatusDrift, Severity: reprise.Blocking, Subject: "3.4", Message: "the epic state says in progress, the story says Done: it was completed outside this workflow", Source: at("docs/stories/3.4.story.md", 3), Hint: "mark 3.4 completed in the epic state, or reopen the story"})
 	r.Report(reprise.Finding{Code: reprise.CodeMissingArtifact, Severity: reprise.Blocking, Subject: "docs/stories/3.5.story.md", Message: "the story 3.5 is referred to and its file is gone", Source: at(file, 36), Hint: "bring it back from version control, or take it out of the epic"})
 	return r
