@@ -139,7 +139,7 @@ func TestX8_a_stopped_run_goes_on_when_a_person_says_so(t *testing.T) {
 	}
 
 	e = newEngine(repository(t))
-	ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindStory, reprise.Goal{ID: "4.2", Text: "Refunds"})
+	ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindStory, reprise.Goal{ID: "4.2", Text: "Refunds"}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

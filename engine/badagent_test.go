@@ -265,11 +265,11 @@ exec "$ACTOR" act
 		if rerr != nil {
 			p.Fatal(rerr)
 		}
-		p.ref, err = e.BeginFlow(p.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "staged"})
+		p.ref, err = e.BeginFlow(p.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "staged"}, engine.Choice{})
 	}
 	for _, w := range workflows {
 		if w.name == p.stage.name {
-			p.ref, err = e.Begin(p.Context(), w.layout, w.kind, w.goal)
+			p.ref, err = e.Begin(p.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 		}
 	}
 	if err != nil {

@@ -132,7 +132,7 @@ steps:
 		t.Fatal(err)
 	}
 	e := newEngine(dir)
-	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "full"})
+	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "full"}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ steps:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "retries"}); err != nil {
+	if _, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "retries"}, engine.Choice{}); err != nil {
 		t.Fatal(err)
 	}
 	// The pause is the longest there is, five minutes: too long to sit out in

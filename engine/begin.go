@@ -35,24 +35,25 @@ func (e *Engine) begun(events []reprise.Event) []reprise.Event {
 	return out
 }
 
-// Begin makes a run from nothing and returns its ref; Resume does the work. A run that
-// exists is returned as it is.
-func (e *Engine) Begin(ctx context.Context, layout string, kind reprise.Kind, g reprise.Goal) (reprise.Ref, error) {
+// Begin makes a run from nothing and returns its ref; Resume does the work, as the choice
+// says. A run that exists is returned as it is. Nothing is made that Resume would refuse to
+// work on: the error is the one that it would give.
+func (e *Engine) Begin(ctx context.Context, layout string, kind reprise.Kind, g reprise.Goal, c Choice) (reprise.Ref, error) {
 	playbook, err := convention.Playbook(layout, kind)
 	if err != nil {
 		return reprise.Ref{}, err
 	}
-	return e.begin(ctx, playbook, g)
+	return e.begin(ctx, playbook, g, c)
 }
 
 // BeginFlow makes a run of a workflow file. file is its path in the project and hash that
 // of its content: commands are only ever taken from that file.
-func (e *Engine) BeginFlow(ctx context.Context, wf *flow.Workflow, file string, hash reprise.Hash, g reprise.Goal) (reprise.Ref, error) {
+func (e *Engine) BeginFlow(ctx context.Context, wf *flow.Workflow, file string, hash reprise.Hash, g reprise.Goal, c Choice) (reprise.Ref, error) {
 	playbook, err := e.beginsFlow(wf, file, hash, &g)
 	if err != nil {
 		return reprise.Ref{}, err
 	}
-	return e.begin(ctx, playbook, g)
+	return e.begin(ctx, playbook, g, c)
 }
 
 // beginsFlow is the playbook of a new run of a workflow file, whose graph becomes the goal.
@@ -62,8 +63,12 @@ func (e *Engine) beginsFlow(wf *flow.Workflow, file string, hash reprise.Hash, g
 	return playbook, err
 }
 
-func (e *Engine) begin(ctx context.Context, playbook reprise.Playbook, g reprise.Goal) (reprise.Ref, error) {
-	if err := e.mayBegin(func() (*Preview, error) { return e.previewBegin(ctx, playbook, g, Choice{}) }); err != nil {
+func (e *Engine) begin(ctx context.Context, playbook reprise.Playbook, g reprise.Goal, c Choice) (reprise.Ref, error) {
+	p, err := e.previewBegin(ctx, playbook, g, c)
+	if err == nil && p.begins {
+		err = e.mayBegin(p)
+	}
+	if err != nil {
 		return reprise.Ref{}, err
 	}
 	store, _, err := e.take(ctx)

@@ -129,7 +129,7 @@ func TestX10_a_preview_of_a_run_that_is_begun_a_second_time(t *testing.T) {
 	e.Ask = answering
 	goal := reprise.Goal{ID: "one", Text: "CSV export"}
 	begin := func() (reprise.Ref, error) {
-		return e.Begin(t.Context(), "eventrun", reprise.KindGraph, goal)
+		return e.Begin(t.Context(), "eventrun", reprise.KindGraph, goal, engine.Choice{})
 	}
 	ref, err := begin()
 	if err != nil {

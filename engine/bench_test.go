@@ -87,7 +87,7 @@ func restart(t *testing.T, n int) (start, raw, piped time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "chain"}); err != nil {
+	if _, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "chain"}, engine.Choice{}); err != nil {
 		t.Fatal(err)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the program does

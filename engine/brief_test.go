@@ -50,7 +50,7 @@ func TestX8_a_session_that_cannot_be_resumed_is_replaced_and_briefed(t *testing.
 				if err != nil {
 					t.Fatal(err)
 				}
-				ref, err := e.BeginFlow(ctx, w, "flow.yaml", hash, reprise.Goal{ID: "one"})
+				ref, err := e.BeginFlow(ctx, w, "flow.yaml", hash, reprise.Goal{ID: "one"}, engine.Choice{})
 				if err != nil {
 					t.Fatal(err)
 				}

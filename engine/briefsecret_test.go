@@ -60,7 +60,7 @@ func TestS4_a_session_that_takes_over_is_told_no_secret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "one"})
+	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "one"}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

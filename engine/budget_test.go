@@ -76,7 +76,7 @@ func TestA_budget_stops_where_it_should_through_a_kill(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, ref.Path)); err != nil {
-			if _, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "costly"}); err != nil {
+			if _, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "costly"}, engine.Choice{}); err != nil {
 				return nil, err
 			}
 		}

@@ -23,7 +23,7 @@ func TestAC9_X7_a_discard_is_taken_back_by_the_snapshot_it_names(t *testing.T) {
 		}
 	}
 	e := w.project(t)
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestX7_an_undo_that_was_begun_is_ended_first(t *testing.T) {
 	t.Parallel()
 	w := workflows[len(workflows)-1]
 	e := w.project(t)
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestX7_an_undo_that_was_begun_is_ended_first(t *testing.T) {
 	if _, err := (upkeep.Tender{Dir: e.Dir, Now: time.Now()}).Undo(t.Context(), "000001", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Begin(t.Context(), w.layout, w.kind, w.goal); err != nil {
+	if _, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{}); err != nil {
 		t.Errorf("after it was ended: %v", err)
 	}
 }

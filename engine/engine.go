@@ -147,17 +147,16 @@ type Preview struct {
 	// Outcome is what resuming would come to where it starts nothing, else OutcomeOK.
 	Outcome reprise.Outcome
 
-	waits  *reprise.Run // the run, where nothing is done before a person decides; else nil
-	unsafe *UnsafeError // why a run that does not exist yet could not be worked on; else nil
+	idle   *idle        // what resuming would come to where it does and records nothing; else nil
+	begins bool         // the run would be made
+	unsafe *UnsafeError // why it would be made and could not be worked on; else nil
 }
 
-// Unsafe tells why a run that does not exist yet could be made and not worked on: an
-// *UnsafeError, nil if it could. Whoever begins a run asks before anything is written.
-func (p *Preview) Unsafe() error {
-	if p.unsafe == nil {
-		return nil
-	}
-	return p.unsafe
+// idle is work that comes to nothing: a person, a limit or a refusal is in the way of
+// everything.
+type idle struct {
+	run *reprise.Run
+	sum *Summary
 }
 
 // PreviewStep is one agent that would be started.

@@ -75,7 +75,7 @@ func workFaulty(t testing.TB, dir string, disk func(durable.FS) durable.FS) (out
 	}
 	ref := refOf("faulty")
 	if _, err := os.Stat(filepath.Join(dir, ref.Path)); err != nil {
-		if ref, out.err = e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "faulty"}); out.err != nil {
+		if ref, out.err = e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "faulty"}, engine.Choice{}); out.err != nil {
 			return out
 		}
 	}

@@ -57,7 +57,7 @@ func TestOR3_OR11_what_failed_for_good_is_tried_again_when_a_person_says_so(t *t
 			e := w.project(t)
 			e.Parallel = 1
 			good, tried := failing(e, c.step, noLuck)
-			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestX10_a_retry_that_succeeded_leaves_nothing_parked(t *testing.T) {
 		}
 		return noLuck(n)
 	})
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestO3_what_was_cut_off_too_often_is_tried_again_when_a_person_says_so(t *t
 	e := w.project(t)
 	e.Settings.Cutoffs = 2
 	good, tried := failing(e, "implement", func(int64) *agent.Result { return &agent.Result{Outcome: agent.OutOfContext} })
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestAC3_the_last_step_that_was_named_is_told_to_be_reached(t *testing.T) {
 	w := workflows[slices.IndexFunc(workflows, func(w workflow) bool { return w.name == "build" })]
 	e := w.project(t)
 	good, _ := failing(e, "qa-review", noLuck)
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

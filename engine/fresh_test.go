@@ -49,7 +49,7 @@ func TestOR9_fresh_begins_again(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			e := w.project(t)
-			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -291,11 +291,11 @@ func stopped(t *testing.T, name string) (dir string, ref reprise.Ref) {
 		if readErr != nil {
 			t.Fatal(readErr)
 		}
-		ref, err = e.BeginFlow(ctx, w, "flow.yaml", hash, reprise.Goal{ID: "small"})
+		ref, err = e.BeginFlow(ctx, w, "flow.yaml", hash, reprise.Goal{ID: "small"}, engine.Choice{})
 	} else {
 		for _, w := range workflows {
 			if w.name == name {
-				ref, err = e.Begin(ctx, w.layout, w.kind, w.goal)
+				ref, err = e.Begin(ctx, w.layout, w.kind, w.goal, engine.Choice{})
 			}
 		}
 	}

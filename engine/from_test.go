@@ -13,7 +13,7 @@ func TestOR3_from_a_phase_that_cannot_be_taken_back_changes_nothing(t *testing.T
 	t.Parallel()
 	dir := repository(t)
 	e := newEngine(dir)
-	ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindStory, reprise.Goal{ID: "4.2", Text: "Refunds"})
+	ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindStory, reprise.Goal{ID: "4.2", Text: "Refunds"}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestAC3_until_a_phase_that_the_files_do_not_keep(t *testing.T) {
 	t.Parallel()
 	w := workflow{layout: "autoclaude", kind: reprise.KindBuild, goal: reprise.Goal{Text: "Health endpoint"}}
 	e := w.project(t)
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ steps:
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "rel"})
+	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "rel"}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

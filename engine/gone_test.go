@@ -122,7 +122,7 @@ func TestX2_X4_a_run_whose_files_are_gone_is_neither_forgotten_nor_done_again(t 
 			t.Run(fmt.Sprint(w.name, steps), func(t *testing.T) {
 				t.Parallel()
 				e := w.project(t)
-				ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+				ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -145,7 +145,7 @@ func TestX2_X4_a_run_whose_files_are_gone_is_neither_forgotten_nor_done_again(t 
 				if _, err := e.Resume(t.Context(), ref, engine.Choice{}); !errors.As(err, &gone) {
 					t.Fatalf("resume: %v", err)
 				}
-				if again, err := e.Begin(t.Context(), w.layout, w.kind, w.goal); again == ref && !errors.As(err, &gone) {
+				if again, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{}); again == ref && !errors.As(err, &gone) {
 					t.Fatalf("begin: %v", err)
 				}
 				if got := events(t, e.Dir, ref); len(got) != len(before) {
@@ -298,7 +298,7 @@ func beginAgain(t *testing.T, e *engine.Engine) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "one"})
+	_, err = e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "one"}, engine.Choice{})
 	return err
 }
 

@@ -20,7 +20,7 @@ func TestO1_a_failed_attempt_makes_nothing_finished_run_again(t *testing.T) {
 			env := e.Settings.Agents["actor"].Env
 			env["DEMO_FAIL"] = "1"
 			delete(env, "DEMO_GAPS")
-			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -73,7 +73,7 @@ func newOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.engine.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "one"}); err != nil {
+	if _, err := o.engine.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "one"}, engine.Choice{}); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -309,7 +309,7 @@ func TestO3_D5_runs_within_a_run_tell_of_a_damaged_line_once(t *testing.T) {
 	i := slices.IndexFunc(workflows, func(w workflow) bool { return w.name == "epic" })
 	w := workflows[i]
 	e := w.project(t)
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

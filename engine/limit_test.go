@@ -208,7 +208,7 @@ func TestX8_a_limit_in_a_run_below_stops_the_whole(t *testing.T) {
 				return nil
 			}}, err
 		}
-		ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindEpic, reprise.Goal{Path: "docs/stories/epics/EPIC-3-EXECUTION.yaml"})
+		ref, err := e.Begin(t.Context(), "orchestrate", reprise.KindEpic, reprise.Goal{Path: "docs/stories/epics/EPIC-3-EXECUTION.yaml"}, engine.Choice{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,7 @@ func workOn(args []string) int {
 	if _, err := os.Stat(filepath.Join(dir, ref.Path)); err != nil {
 		w, hash, err := readFlow(filepath.Join(dir, file))
 		if err == nil {
-			_, err = e.BeginFlow(ctx, w, file, hash, reprise.Goal{ID: run})
+			_, err = e.BeginFlow(ctx, w, file, hash, reprise.Goal{ID: run}, engine.Choice{})
 		}
 		if err != nil && ctx.Err() != nil {
 			return exitStopped
@@ -264,7 +264,7 @@ func begin(t testing.TB, e *engine.Engine, run, file string) *engine.Summary {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := e.BeginFlow(t.Context(), w, file, hash, reprise.Goal{ID: run})
+	ref, err := e.BeginFlow(t.Context(), w, file, hash, reprise.Goal{ID: run}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

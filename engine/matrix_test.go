@@ -95,7 +95,7 @@ func takeUp(e *engine.Engine, name string) (*engine.Summary, error) {
 			if err != nil {
 				return nil, err
 			}
-			if _, err := e.BeginFlow(ctx, w, "flow.yaml", hash, reprise.Goal{ID: "small"}); err != nil {
+			if _, err := e.BeginFlow(ctx, w, "flow.yaml", hash, reprise.Goal{ID: "small"}, engine.Choice{}); err != nil {
 				return nil, err
 			}
 		}
@@ -109,7 +109,7 @@ func takeUp(e *engine.Engine, name string) (*engine.Summary, error) {
 		if goal.ID == "" && goal.Path == "" {
 			goal.ID = "killed"
 		}
-		ref, err := e.Begin(ctx, w.layout, w.kind, goal)
+		ref, err := e.Begin(ctx, w.layout, w.kind, goal, engine.Choice{})
 		if err != nil {
 			return nil, err
 		}

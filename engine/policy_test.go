@@ -21,7 +21,7 @@ func start(t *testing.T, e *engine.Engine, text string) reprise.Ref {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "one"})
+	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "one"}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ exec "$ACTOR" act
 			actor := e.Settings.Agents["actor"]
 			actor.Env["ACTOR"], actor.Command = os.Args[0], []string{"sh", filepath.Join(dir, "agent.sh")}
 			e.Settings.Agents = map[string]settings.Agent{"actor": actor}
-			ref, err := e.Begin(t.Context(), c.layout, c.kind, c.goal)
+			ref, err := e.Begin(t.Context(), c.layout, c.kind, c.goal, engine.Choice{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,7 +168,7 @@ exec "$ACTOR" act
 func TestHalf_a_file_of_a_killed_engine_is_not_done(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))
-	ref, err := e.Begin(t.Context(), "autoclaude", reprise.KindBuild, reprise.Goal{Text: "Health endpoint"})
+	ref, err := e.Begin(t.Context(), "autoclaude", reprise.KindBuild, reprise.Goal{Text: "Health endpoint"}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

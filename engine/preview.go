@@ -72,6 +72,7 @@ func (w *work) preview(ctx context.Context, p *previewState, l look) (*Preview, 
 		}
 		p.would("What follows rests on the answer.")
 		p.p.Outcome = reprise.OutcomeAsk
+		w.sumUp(l.Decision, zeroTime)
 		return w.show(p, errShown)
 	case w.choice.Option == reprise.OptionRespawn:
 		p.would("No agent continues an earlier session.")
@@ -163,9 +164,13 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 		return nil, err
 	}
 	if begins := w.cutOffBeginning(); len(events) == 0 || begins.Open() {
-		return e.Preview(ctx, ref, c)
+		shown, err := e.Preview(ctx, ref, c)
+		if err == nil {
+			shown.begins = len(events) > 0
+		}
+		return shown, err
 	}
-	p := newPreviewState(store, &Preview{Run: ref})
+	p := newPreviewState(store, &Preview{Run: ref, begins: true})
 	w.choice = c
 	w.asPreview(ctx, p)
 	p.would("It is made in %s.", ref.Path)
@@ -176,6 +181,7 @@ func (e *Engine) previewBegin(ctx context.Context, playbook reprise.Playbook, g 
 		return nil, err
 	}
 	w.stamped = zeroTime // whoever resumes it opens it anew
+	p.moves = false      // that it is made is no work on it
 	seen, err := w.imagine(ctx)
 	if err != nil {
 		return nil, err

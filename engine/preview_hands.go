@@ -32,7 +32,8 @@ type previewState struct {
 	alone int           // steps that needed nobody
 	ahead time.Duration // how far its clock is ahead: nobody waits for it
 	asked []reprise.Event
-	// moves is set where something is recorded beside that the run is taken up and left.
+	// moves is set where anything is done or recorded beside that the run is taken up and
+	// left.
 	moves bool
 	// takenOut are the lines of the inbox that were heard.
 	takenOut [][]byte
@@ -60,7 +61,7 @@ func (l *previewLedger) Inbox() ([]byte, error) {
 
 // TakeOut implements Ledger.
 func (p *previewState) TakeOut(lines [][]byte) error {
-	p.takenOut = append(p.takenOut, lines...)
+	p.takenOut, p.moves = append(p.takenOut, lines...), true
 	return nil
 }
 
@@ -69,6 +70,7 @@ func (p *previewState) Gone() (string, error) { return "", nil }
 
 // Archive implements Ledger. Changes below the name are archived with it.
 func (p *previewState) Archive(name string) (string, error) {
+	p.moves = true
 	was := p.dry.Edits()
 	p.under = durable.Without(p.under, name)
 	p.dry = durable.NewDryRun(p.under)
@@ -272,8 +274,8 @@ func (w *work) show(p *previewState, err error) (*Preview, error) {
 	if len(p.p.Starts) == 0 && err == nil {
 		p.p.Outcome = s.Outcome()
 	}
-	if p.p.Outcome == reprise.OutcomeAsk && len(s.Parked) == 0 && !p.moves {
-		p.p.waits = w.run
+	if !p.moves {
+		p.p.idle = &idle{w.run, s}
 	}
 	return p.p, nil
 }
@@ -347,12 +349,14 @@ func (h *previewHands) Start(ctx context.Context, f *Attempt) error {
 
 // Verify implements Hands.
 func (h *previewHands) Verify(context.Context, *Attempt) error {
+	h.preview.moves = true
 	h.preview.would("Its command that verifies it is asked first, which is not run now.")
 	return errNotAsked
 }
 
 // Land implements Hands: it finds a commit that exists.
 func (h *previewHands) Land(stop context.Context, f *Attempt) (l Landing, err error) {
+	h.preview.moves = true
 	if f.Dir == "" {
 		return l, nil
 	}
@@ -388,6 +392,7 @@ func (h *previewHands) PutAway(old reprise.Ref) (string, error) {
 
 // GiveUp implements Archive.
 func (h *previewHands) GiveUp(ctx context.Context, r *reprise.Run) (*upkeep.Cleaned, error) {
+	h.preview.moves = true
 	h.preview.would("Statuses that were left in the middle are reset, and the state is archived.")
 	for _, ev := range upkeep.Resets(r, h.Now()) {
 		if err := projectTo(ctx, h.preview.dry, h.layout, h.ref, ev); err != nil {
@@ -407,12 +412,14 @@ func (h *previewHands) Merge(ctx context.Context) (worktree.Merged, error) {
 	if err != nil {
 		return worktree.Merged{}, err
 	}
+	h.preview.moves = true
 	h.preview.would("%s", text)
 	return worktree.Merged{Text: text}, h.preview.dry.Apply(ctx, back)
 }
 
 // Discard implements Archive.
 func (h *previewHands) Discard(ctx context.Context) (worktree.Discarded, error) {
+	h.preview.moves = true
 	place, text, err := worktree.Discarding(ctx, h.tree())
 	if err == nil && place != "" {
 		_, err = h.led.Archive(place)

@@ -166,7 +166,7 @@ func TestX10_O2_a_preview_of_a_start_is_what_starting_does(t *testing.T) {
 			preview := func() (*engine.Preview, error) {
 				return e.PreviewBegin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 			}
-			begin := func() (reprise.Ref, error) { return e.Begin(t.Context(), w.layout, w.kind, w.goal) }
+			begin := func() (reprise.Ref, error) { return e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{}) }
 			if w.name == "file" {
 				wf, hash, err := readFlow(filepath.Join(e.Dir, "flow.yaml"))
 				if err != nil {
@@ -175,7 +175,9 @@ func TestX10_O2_a_preview_of_a_start_is_what_starting_does(t *testing.T) {
 				preview = func() (*engine.Preview, error) {
 					return e.PreviewFlow(t.Context(), wf, "flow.yaml", hash, w.goal, engine.Choice{})
 				}
-				begin = func() (reprise.Ref, error) { return e.BeginFlow(t.Context(), wf, "flow.yaml", hash, w.goal) }
+				begin = func() (reprise.Ref, error) {
+					return e.BeginFlow(t.Context(), wf, "flow.yaml", hash, w.goal, engine.Choice{})
+				}
 			}
 			was, before := stamps(t, e.Dir), files(t, e.Dir)
 			p, err := preview()
@@ -229,7 +231,7 @@ func TestX10_a_preview_of_a_start_that_is_begun_already(t *testing.T) {
 	if !strings.Contains(first.Diff, "run-started") {
 		t.Fatalf("it is not made: %s", first.Diff)
 	}
-	ref, err := e.Begin(t.Context(), "eventrun", reprise.KindGraph, goal)
+	ref, err := e.Begin(t.Context(), "eventrun", reprise.KindGraph, goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,9 +255,9 @@ func TestX10_a_preview_of_a_start_that_is_begun_already(t *testing.T) {
 	}
 }
 
-// TestX10_a_preview_of_a_start_says_what_is_in_the_way shows a start that would
-// be refused.
-func TestX10_a_preview_of_a_start_says_what_is_in_the_way(t *testing.T) {
+// X10: a start that would be unsafe is refused before anything is made, and its preview
+// says why.
+func TestA_start_that_is_unsafe_makes_nothing_and_its_preview_says_why(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
 	put(t, dir, ".git/MERGE_HEAD", strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))+"\n")
@@ -265,17 +267,14 @@ func TestX10_a_preview_of_a_start_says_what_is_in_the_way(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := e.Begin(t.Context(), "eventrun", reprise.KindGraph, goal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = e.Resume(t.Context(), ref, engine.Choice{})
+	was := stamps(t, dir)
+	_, err = e.Begin(t.Context(), "eventrun", reprise.KindGraph, goal, engine.Choice{})
 	var unsafe *engine.UnsafeError
-	if refused := errors.As(err, &unsafe); refused != (len(p.Starts) == 0) {
-		t.Fatalf("resume: %v; preview: %q, %d starts", err, p.Would, len(p.Starts))
+	if refused := errors.As(err, &unsafe); !refused || len(p.Starts) > 0 {
+		t.Fatalf("begin: %v; preview: %q, %d starts", err, p.Would, len(p.Starts))
 	}
-	if unsafe == nil {
-		t.Fatalf("a merge under way is in nobody's way: %v", err)
+	if stamps(t, dir) != was {
+		t.Error("something was made before it was refused")
 	}
 	for _, reason := range unsafe.Reasons {
 		if !slices.Contains(p.Would, reason) {
@@ -318,7 +317,7 @@ func TestX10_a_preview_of_many_steps_that_need_nobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "chain"})
+		ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "chain"}, engine.Choice{})
 		if err != nil {
 			t.Fatal(err)
 		}

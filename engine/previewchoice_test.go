@@ -190,7 +190,7 @@ func healthBuilt(t *testing.T) (*engine.Engine, reprise.Ref) {
 	t.Helper()
 	w := workflow{layout: "autoclaude", kind: reprise.KindBuild, goal: reprise.Goal{ID: "001-health", Text: "Health endpoint"}}
 	e := w.project(t)
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func (w workflow) stopped(t *testing.T, after int) (e *engine.Engine, ref repris
 	t.Helper()
 	e = w.project(t)
 	e.Parallel = 1
-	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+	ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

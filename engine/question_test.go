@@ -147,7 +147,7 @@ func beginCurious(e *engine.Engine, name string) (reprise.Ref, error) {
 	ctx := context.Background()
 	c := curious[name]
 	if c.layout != "" {
-		return e.Begin(ctx, c.layout, c.kind, c.goal)
+		return e.Begin(ctx, c.layout, c.kind, c.goal, engine.Choice{})
 	}
 	ref := refOf("one")
 	if _, err := os.Stat(filepath.Join(e.Dir, ref.Path)); err == nil {
@@ -157,7 +157,7 @@ func beginCurious(e *engine.Engine, name string) (reprise.Ref, error) {
 	if err != nil {
 		return ref, err
 	}
-	return e.BeginFlow(ctx, w, "flow.yaml", hash, reprise.Goal{ID: "one"})
+	return e.BeginFlow(ctx, w, "flow.yaml", hash, reprise.Goal{ID: "one"}, engine.Choice{})
 }
 
 // answered is one run whose questions are answered, killed at most once.

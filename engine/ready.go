@@ -1,25 +1,23 @@
 package engine
 
 import (
+	"reprise"
 	"reprise/agent"
 )
 
-// mayBegin refuses, before anything is written, work that nobody could do: no agent is
-// configured or installed for any of the steps that would be started first, or none can
-// be started before a person answers what was asked already. shown gives the preview of
-// the work, and is asked only where some agent is missing.
-func (e *Engine) mayBegin(shown func() (*Preview, error)) error {
-	if e.servesAll() {
-		return nil
+// mayBegin refuses, before anything is written, work that a preview shows to come to
+// nothing: it would be unsafe, no agent is configured or installed for any of the steps
+// that would be started first, or none can be started before a person decides.
+func (e *Engine) mayBegin(p *Preview) error {
+	if p.unsafe != nil {
+		return p.unsafe
 	}
-	p, err := shown()
-	if err != nil {
-		return err
+	err := e.Refuses(p)
+	unasked := e.Ask == nil || !e.servesAll() // to ask a person helps only where somebody can work then
+	if err == nil && unasked && p.idle != nil && p.Outcome == reprise.OutcomeAsk && len(p.idle.sum.Parked) == 0 {
+		err = &UnattendedError{p.idle.run, NeedsAnswer, p.Decision.Reason()}
 	}
-	if err := e.Refuses(p); err != nil || p.waits == nil {
-		return err
-	}
-	return &UnattendedError{p.waits, NeedsAnswer, p.Decision.Reason()}
+	return err
 }
 
 // Refuses tells why nothing of what a preview starts can be started, nil if something

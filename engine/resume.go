@@ -26,8 +26,12 @@ import (
 // *UnsafeError, *StaleError or *OptionError if nothing was started. What is left open,
 // failed or asked is no error; the summary says it.
 func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summary, err error) {
-	if !c.Means().Shows { // to look at what is there needs no agent
-		if err := e.mayBegin(func() (*Preview, error) { return e.Preview(ctx, ref, c) }); err != nil {
+	if !c.Means().Shows && !e.servesAll() { // to look at what is there needs no agent
+		p, err := e.Preview(ctx, ref, c)
+		if err == nil {
+			err = e.mayBegin(p)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -51,9 +55,8 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 	if c.If != "" && look.digest != c.If {
 		return nil, &StaleError{Want: c.If, Have: look.digest}
 	}
-	if w.waitsOnly(ctx, look) {
-		w.sumUp(look.Decision, zeroTime)
-		return w.sum, nil
+	if sum := w.comesToNothing(ctx, look); sum != nil {
+		return sum, nil
 	}
 	done, err := w.choose(ctx, look)
 	if w = w.last(); done || err != nil {
@@ -62,18 +65,34 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 	return w.sum, w.loop(ctx)
 }
 
-// waitsOnly reports whether all that resuming would do is to wait for a person who cannot
-// be asked now. Then nothing is recorded: nobody took the run up.
-func (w *work) waitsOnly(ctx context.Context, l look) bool {
-	resumes := slices.Contains([]string{"", reprise.OptionAnswer, reprise.OptionContinue, reprise.OptionResume}, w.choice.Option)
-	if l.Decision.Action != reprise.Ask || w.Ask != nil || !resumes || w.unsettled() {
-		return false
-	}
-	if letters, err := w.led.Inbox(); err != nil || len(letters) > 0 {
-		return false // what was answered is taken in
+// comesToNothing is what resuming comes to where it would start and record nothing: it
+// waits for a person who cannot be asked now, for a limit, or everything is left to a
+// person. Then nothing is written: nobody took the run up. nil where something may be done.
+func (w *work) comesToNothing(ctx context.Context, l look) *Summary {
+	if !w.choice.Means().Works || w.unsettled() || w.startsNow(l) {
+		return nil
 	}
 	p, err := w.Preview(ctx, w.ref, w.choice)
-	return err == nil && p.waits != nil // what it refuses, the choice refuses
+	if err != nil || p.idle == nil { // what the preview refuses, the choice refuses
+		return nil
+	}
+	if w.Ask != nil && len(p.idle.sum.Questions) > 0 {
+		return nil // a person is there to be asked
+	}
+	p.idle.sum.Findings = append(w.sum.Findings, p.idle.sum.Findings...)
+	return p.idle.sum
+}
+
+// startsNow reports whether nothing on record keeps what comes next from being started.
+func (w *work) startsNow(l look) bool {
+	return l.Decision.Action == reprise.Start && slices.ContainsFunc(l.Decision.Units, func(u reprise.Unit) bool {
+		a, err := w.assign(u)
+		if err != nil {
+			return false
+		}
+		from, never := w.mayStart(a)
+		return never == "" && !from.After(w.Now()) && !w.closedUntil(a).After(w.Now())
+	})
 }
 
 // orderly is the same engine with a Tell that is never called twice at once: child runs

@@ -161,7 +161,7 @@ func TestO1_EV9_taking_over_a_changed_file_is_carried_to_its_end(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "small"})
+	ref, err := e.BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "small"}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ echo made > "$REPRISE_STEP.txt"
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := make().BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "leaking"})
+	ref, err := make().BeginFlow(t.Context(), w, "flow.yaml", hash, reprise.Goal{ID: "leaking"}, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestX1_what_is_parked_is_judged_so(t *testing.T) {
 					return &agent.Result{Outcome: agent.Failed, Exit: 1, Reason: "it does not work"}
 				}}, nil
 			}
-			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -108,7 +108,7 @@ func TestOR11_EV9_AC9_SL9_LR9_every_workflow_from_nothing_to_the_end(t *testing.
 			t.Parallel()
 			e := w.project(t)
 			dir := e.Dir
-			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal)
+			ref, err := e.Begin(t.Context(), w.layout, w.kind, w.goal, engine.Choice{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -107,14 +107,14 @@ func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (reprise
 func begin(ctx context.Context, e *engine.Engine, what string, g reprise.Goal) (reprise.Ref, error) {
 	for _, l := range convention.All() {
 		if l.Playbooks[reprise.Kind(what)] != nil {
-			return e.Begin(ctx, l.Name(), reprise.Kind(what), g)
+			return e.Begin(ctx, l.Name(), reprise.Kind(what), g, engine.Choice{})
 		}
 	}
 	wf, hash, err := engine.ReadFlow(filepath.Join(e.Dir, filepath.FromSlash(what)))
 	if err != nil {
 		return reprise.Ref{}, err
 	}
-	return e.BeginFlow(ctx, wf, filepath.ToSlash(what), hash, g)
+	return e.BeginFlow(ctx, wf, filepath.ToSlash(what), hash, g, engine.Choice{})
 }
 
 // HandOver puts a run that was begun in the clone on a branch of its own, with everything

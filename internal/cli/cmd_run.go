@@ -173,7 +173,9 @@ func (s *job) start(kind reprise.Kind, g reprise.Goal) error {
 	return s.begin(beginning{
 		goal: &g, kind: kind,
 		same: func(r *reprise.Run) bool { return g.Is(r) },
-		make: func(e *engine.Engine) (reprise.Ref, error) { return e.Begin(s.ctx, layout, kind, g) },
+		make: func(e *engine.Engine, c engine.Choice) (reprise.Ref, error) {
+			return e.Begin(s.ctx, layout, kind, g, c)
+		},
 		preview: func(e *engine.Engine, c engine.Choice) (*engine.Preview, error) {
 			return e.PreviewBegin(s.ctx, layout, kind, g, c)
 		},
@@ -218,7 +220,9 @@ func (s *job) startFlow(what string, g reprise.Goal) error {
 			}
 			return nil
 		},
-		make: func(e *engine.Engine) (reprise.Ref, error) { return e.BeginFlow(s.ctx, w, name, hash, g) },
+		make: func(e *engine.Engine, c engine.Choice) (reprise.Ref, error) {
+			return e.BeginFlow(s.ctx, w, name, hash, g, c)
+		},
 		preview: func(e *engine.Engine, c engine.Choice) (*engine.Preview, error) {
 			return e.PreviewFlow(s.ctx, w, name, hash, g, c)
 		},
@@ -233,7 +237,7 @@ type beginning struct {
 	// fits tells why the run of this name is not the one that is asked for; nil if
 	// any is.
 	fits func(*reprise.Run) error
-	make func(*engine.Engine) (reprise.Ref, error)
+	make func(*engine.Engine, engine.Choice) (reprise.Ref, error)
 	// preview changes nothing.
 	preview    func(*engine.Engine, engine.Choice) (*engine.Preview, error)
 	stepsKnown bool // what --until names is one of its steps
@@ -278,14 +282,7 @@ func (s *job) begin(b beginning) error {
 		}
 		choice.Option = reprise.OptionContinue
 	}
-	preview, err := b.preview(e, choice)
-	if err == nil {
-		err = preview.Unsafe()
-	}
-	if err != nil {
-		return err
-	}
-	ref, err := b.make(e)
+	ref, err := b.make(e, choice)
 	if err != nil {
 		return err
 	}

@@ -36,11 +36,15 @@ func (s *job) engine(mode engine.Mode) (*engine.Engine, error) {
 		return agent.New(o)
 	}
 	s.notifies(set)
-	return &engine.Engine{
+	e := &engine.Engine{
 		Dir: s.root, Settings: set, Agent: start, Environ: os.Environ(), Now: s.clock, Mode: mode, Parallel: s.flags.parallel, Wait: s.flags.wait,
 		Prompts: set.Templates, Workflow: s.workflow,
 		AllowNetwork: s.flags.network, Adopt: s.flags.adopt, StopOrphans: s.flags.orphans, Hard: s.hard,
-	}, nil
+	}
+	if s.asks() {
+		e.Ask = s.ask
+	}
+	return e, nil
 }
 
 // settings reads the settings. Those of the project count only once a person

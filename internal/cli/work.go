@@ -251,9 +251,6 @@ func (s *job) show(e *engine.Engine, j judged) {
 		s.raise()
 	}
 	e.Tell = s.tell
-	if s.asks() {
-		e.Ask = s.ask
-	}
 }
 
 // raise puts the live view up where there is a terminal for it.
