@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"reprise"
+	"reprise/engine"
+)
+
+// approach does what has to happen before the work: a person is shown the run and
+// chooses, agrees or says the word where that is needed. ok is false if nothing is to be
+// done, which has been said then.
+func (s *job) approach(p *page, j judged, wish engine.Wish) (_ engine.Choice, ok bool, err error) {
+	how, choice, err := wish.Approach(j.run, j.d)
+	if e, is := errors.AsType[*engine.UnattendedError](err); is {
+		err = s.unattended(j, e.Need)
+	}
+	if err != nil {
+		return choice, false, err
+	}
+	switch how {
+	case engine.PickWay:
+		p.asking = true
+		return s.pickWay(p, j, choice)
+	case engine.SayWord:
+		p.asking, p.full = true, true
+		p.check(j)
+		if choice.Means().GivesUp {
+			p.say("The old state is archived and the work starts from scratch.")
+		} else if j.d.Verdict == reprise.BlockedVerdict {
+			return choice, false, &engine.UnsafeError{Run: j.run.ID, Reasons: j.d.Reasons, Came: j.d.Outcome()}
+		}
+		ok, err = s.saysProceed(p)
+		return choice, ok, err
+	}
+	ok, err = s.follow(p, j, how, &choice)
+	if err == nil && !ok {
+		err = fail(exitNeedsAnswer, "", "nothing was started")
+	}
+	return choice, ok, err
+}
+
+// follow asks for what an approach needs before it can be taken.
+func (s *job) follow(p *page, j judged, how engine.Approach, choice *engine.Choice) (ok bool, err error) {
+	switch how {
+	case engine.GiveUp:
+		return s.confirm(s.ctx, s.flags.upkeepFlags, "The old state is archived and the work starts from scratch. Do it?")
+	case engine.PickStep:
+		choice.From, err = s.chooseStep(p, j)
+		return choice.From != "", err
+	}
+	return how == engine.Go, nil
+}
+
+// pickWay shows the run and lets a person choose.
+func (s *job) pickWay(p *page, j judged, choice engine.Choice) (engine.Choice, bool, error) {
+	p.who, p.costs = s.whoDoes(s.root), s.sessionOf(j)
+	p.decision(j)
+	p.gap()
+	p.verdictAgain(j)
+	options := j.d.Options(j.run)
+	if len(options) == 0 {
+		p.say("It cannot be continued from here; `" + s.command("check", j.name) + "` tells why.")
+		s.came(j.d.Outcome())
+		return choice, false, nil
+	}
+	return s.picked(p, j, choice, options)
+}
+
+// sessionOf says what resuming the session that worked on what comes next costs beside a
+// new one, "" where there is none or that cannot be told: resuming tells why.
+func (s *job) sessionOf(j judged) string {
+	if j.d.Action != reprise.Start || s.distrusts(s.root)(j.run.Ref) != "" {
+		return ""
+	}
+	e, err := s.engine(s.flags.modeOf(j.run.Mode))
+	if err != nil {
+		return ""
+	}
+	preview, err := e.Preview(s.ctx, j.run.Ref, engine.Choice{Option: reprise.OptionContinue})
+	if err != nil || len(preview.Starts) == 0 || preview.Starts[0].Session == nil {
+		return ""
+	}
+	return sessionWords(preview.Starts[0].Session)
+}
+
+// picked lets a person choose one of the options, and asks for what it needs.
+func (s *job) picked(p *page, j judged, choice engine.Choice, options []reprise.Option) (engine.Choice, bool, error) {
+	key, err := s.choose(s.ctx, options)
+	if err != nil {
+		return choice, false, err
+	}
+	choice.Option = key
+	how, err := engine.Picked(j.run, j.d, key)
+	if err != nil {
+		return choice, false, err
+	}
+	ok, err := s.follow(p, j, how, &choice)
+	switch {
+	case err != nil:
+		return choice, false, err
+	case !ok:
+		s.came(reprise.OutcomeAsk)
+		p.say("Nothing was started.")
+	case choice.Means().Works:
+		p.gap()
+	}
+	return choice, ok, nil
+}
+
+// chooseStep asks at which step to begin again, "" for none.
+func (s *job) chooseStep(p *page, j judged) (string, error) {
+	p.heading("Steps:")
+	var steps []string
+	for i := range j.run.Steps {
+		st := &j.run.Steps[i]
+		steps = append(steps, stepName(st.ID, st.Title)+" -- "+stepWords(st))
+	}
+	p.numbered("  ", steps, linesTitle)
+	n, err := s.chooseNumber(s.ctx, len(j.run.Steps))
+	if err != nil || n == 0 {
+		return "", err
+	}
+	return j.run.Steps[n-1].ID, nil
+}
+
+// saysProceed waits for the word that a pre-flight check ends with. Where another
+// comes, that nothing was started has been said then.
+func (s *job) saysProceed(p *page) (bool, error) {
+	fmt.Fprint(s.err, "> ")
+	line, _, err := s.readLine(s.ctx)
+	if err != nil {
+		return false, err
+	}
+	if strings.ToLower(strings.TrimSpace(line)) == "proceed" {
+		return true, nil
+	}
+	p.say("Nothing was started.")
+	s.came(reprise.OutcomeAsk)
+	return false, nil
+}
+
+// opens has the confirmation shown once the work begins, where the run is taken up as it
+// stands.
+func (s *job) opens(p *page, j judged, choice engine.Choice) {
+	s.opening = nil
+	if !choice.Means().Works {
+		return
+	}
+	s.opening = func() {
+		j.d = j.d.From(j.run, choice.From)
+		p.asking = true
+		show := formOf(j.run.Kind).confirm
+		if show == nil {
+			show = (*page).confirmation
+		}
+		show(p, j)
+		if !p.full {
+			p.section("Warnings:", findingTexts(j.run.Findings, reprise.Warning), 0, linesMessage)
+		}
+		p.gap()
+	}
+}
