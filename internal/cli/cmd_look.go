@@ -108,7 +108,8 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 	return nil
 }
 
-// together judges the projects in some folders, each by itself. apart tells that there are
+// together judges the projects in some folders, each by itself and once, by whatever links
+// it is reached. apart tells that there are
 // others than the one around the folder; then they are seen from that folder or, of
 // several, from the one that the command was called in.
 func together(dirs []string, judge func(dir string) (*project.Judgement, error)) (found *project.Judgement, apart bool, err error) {
@@ -119,7 +120,7 @@ func together(dirs []string, judge func(dir string) (*project.Judgement, error))
 			return nil, false, err
 		}
 		for _, found := range more {
-			if !slices.ContainsFunc(list, func(j *project.Judgement) bool { return j.Root == found.Root }) {
+			if !slices.ContainsFunc(list, func(j *project.Judgement) bool { return resolved(j.Root) == resolved(found.Root) }) {
 				list = append(list, found)
 			}
 		}

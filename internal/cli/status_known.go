@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"reprise"
 	"reprise/project"
 	"reprise/settings"
 )
 
-// known gives the projects that this person works in and that are here, newest first, and
-// their folders.
+// known gives the projects that this person works in and that are here, newest first and
+// each once, and their folders.
 func (a *app) known(remember bool) (dirs []string, here []settings.Seen, err error) {
 	list, err := settings.OpenProjects(settings.ProjectsFile(a.env))
 	if err != nil {
@@ -35,12 +34,17 @@ func (a *app) known(remember bool) (dirs []string, here []settings.Seen, err err
 	if !list.Kept() {
 		return nil, nil, fail(exitNothing, "`reprise status --known --remember` begins the list with this project; every project that is looked at from then on is added", "no list of projects is kept")
 	}
+	seen := map[string]bool{}
 	for _, s := range list.List() {
-		if info, err := os.Stat(s.Path); err == nil && info.IsDir() {
+		at := resolved(s.Path)
+		info, err := os.Stat(s.Path)
+		switch {
+		case err != nil || !info.IsDir():
+			fmt.Fprintf(a.err, "reprise: %s is no longer here\n", plain(s.Path))
+		case !seen[at]:
 			dirs, here = append(dirs, s.Path), append(here, s)
-			continue
 		}
-		fmt.Fprintf(a.err, "reprise: %s is no longer here\n", plain(s.Path))
+		seen[at] = true
 	}
 	if len(here) == 0 {
 		return nil, nil, fail(exitNothing, "`reprise status --known --remember` adds this one", "none of the projects in the list is here")
@@ -60,8 +64,8 @@ func (p *page) projects(list []settings.Seen, found *project.Judgement) {
 	for i, s := range list {
 		counts := map[reprise.State]int{}
 		for _, r := range found.Runs {
-			at := filepath.Join(found.Root, filepath.FromSlash(r.Project))
-			if at == s.Path || strings.HasPrefix(at, s.Path+"/") {
+			at := resolved(filepath.Join(found.Root, filepath.FromSlash(r.Project)))
+			if rel, err := filepath.Rel(resolved(s.Path), at); err == nil && filepath.IsLocal(rel) {
 				counts[found.Decisions[r].State]++
 			}
 		}
@@ -69,6 +73,19 @@ func (p *page) projects(list []settings.Seen, found *project.Judgement) {
 		p.line("  %s", fit(text, p.columns-2))
 	}
 	p.gap()
+}
+
+// resolved is where a folder lies once every link on the way to it is followed, by which
+// two names are known to be of one folder; the name itself where that cannot be told.
+func resolved(dir string) string {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	if real, err := filepath.EvalSymlinks(at); err == nil {
+		return real
+	}
+	return at
 }
 
 // shortPath is a folder as seen from here, if that is shorter.
