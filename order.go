@@ -172,7 +172,7 @@ func digits(s string) bool {
 }
 
 // Select returns the runs an argument means: the one with exactly that name,
-// id, path or layout:id, else those whose name, id or path begins with it. More than
+// id, path, layout:id or project/name, else those whose name, id or path begins with it. More than
 // one result means that the argument is ambiguous.
 func Select(runs []*Run, arg string) []*Run {
 	arg = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(arg, "./"), "…"), "/")
@@ -185,6 +185,7 @@ func Select(runs []*Run, arg string) []*Run {
 		func(r *Run) bool { return r.Path == arg },
 		func(r *Run) bool { return r.Layout+":"+r.ID == arg || r.Layout+":"+r.Path == arg },
 		func(r *Run) bool { return r.ID == arg },
+		func(r *Run) bool { return inProject(r, r.ID) == arg || inProject(r, names[r]) == arg },
 		func(r *Run) bool { return begins(r, strings.Clone) },
 		func(r *Run) bool { return begins(r, strings.ToLower) },
 		func(r *Run) bool {

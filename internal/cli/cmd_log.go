@@ -45,7 +45,7 @@ func (a *app) newLog() *cobra.Command {
 		if flags.diff && named[1] == "" {
 			return misuse("--diff shows what the attempts at a step changed: reprise log RUN STEP --diff")
 		}
-		return a.log(cmd.Context(), flags, named[0], named[1])
+		return a.called(cmd.Context(), &flags.dir, named[0], func(name string) error { return a.log(cmd.Context(), flags, name, named[1]) })
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if flags.follow {

@@ -62,7 +62,7 @@ func projectsOf(res *project.Judgement) (out []string) {
 // nameThere is what a person calls a run: over several projects, in its own.
 func (p *page) nameThere(runs []*reprise.Run, one *reprise.Run) string {
 	if p.apart {
-		runs = slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r.Project != one.Project })
+		return nameIn(runs, one)
 	}
 	return reprise.Names(runs)[one]
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -168,7 +169,9 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 // it, "" for none.
 func (a *app) oneRun(cmd *cobra.Command, dir *string, run func(ctx context.Context, name string) error) {
 	cmd.Args = args(cobra.MaximumNArgs(1))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), strings.Join(args, "")) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return a.called(cmd.Context(), dir, strings.Join(args, ""), func(name string) error { return run(cmd.Context(), name) })
+	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -191,6 +194,38 @@ func (a *app) oneRun(cmd *cobra.Command, dir *string, run func(ctx context.Conte
 	}
 }
 
+// called runs a command about the run of this name. Status lists the projects in a folder
+// each by itself: a name that only it gives moves the command into that project.
+func (a *app) called(ctx context.Context, dir *string, name string, run func(name string) error) error {
+	err := run(name)
+	if !errors.Is(err, errNoRun) {
+		return err
+	}
+	all, apart, no := together([]string{*dir}, func(dir string) (*project.Judgement, error) {
+		root, _ := a.locate(dir)
+		return a.judgeAgain(ctx, root, project.JudgeOptions{})
+	})
+	if no != nil || !apart {
+		return err
+	}
+	meant, no := pick(all.Runs, name)
+	switch {
+	case errors.Is(no, errNoRun):
+		return err
+	case no != nil:
+		return no
+	}
+	*dir = shortPath(filepath.Join(all.Root, filepath.FromSlash(meant.Project)))
+	a.site.dir = *dir
+	return run(nameIn(all.Runs, meant))
+}
+
+// nameIn is what a run is called in its own project.
+func nameIn(runs []*reprise.Run, one *reprise.Run) string {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r *reprise.Run) bool { return r.Project != one.Project })
+	return reprise.Names(runs)[one]
+}
+
 // folderFlags adds where the project is, and the form of the answer.
 func (a *app) folderFlags(cmd *cobra.Command, dir *string, schema string) {
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON ("+schema+")")
@@ -201,6 +236,9 @@ func (a *app) folderFlags(cmd *cobra.Command, dir *string, schema string) {
 func completes(cmd *cobra.Command, flag string, list ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
 }
+
+// errNoRun is why a name is refused that no run has.
+var errNoRun = errors.New("no run is called")
 
 // pick returns the run an argument means; without one, the first that a list shows. It is
 // nil where there are no runs.
@@ -217,7 +255,7 @@ func pick(runs []*reprise.Run, arg string) (*reprise.Run, error) {
 	}
 	all := reprise.Names(runs)
 	if len(hits) == 0 {
-		return nil, fail(exitUsage, oneOf(runs, all), "no run is called %q", arg)
+		return nil, fail(exitUsage, oneOf(runs, all), "%w %q", errNoRun, arg)
 	}
 	return nil, fail(exitUsage, oneOf(hits, all), "%q means %d runs", arg, len(hits))
 }
