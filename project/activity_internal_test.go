@@ -1,10 +1,13 @@
 package project
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"reprise"
+	"reprise/internal/durable"
+	"reprise/journal"
 )
 
 func TestX2_OR5_what_we_recorded_is_activity(t *testing.T) {
@@ -36,6 +39,33 @@ func TestX2_OR5_what_we_recorded_is_activity(t *testing.T) {
 		}
 		if !r.LastActivity.Equal(want) || r.LastActivitySource != source {
 			t.Errorf("%s: %s by %v, want %s by %v", name, r.LastActivity, r.LastActivitySource, want, source)
+		}
+	}
+}
+
+// Between the making of a run and its first step, the program that made it is at work on it
+// for as long as it lives.
+func TestWho_made_a_run_works_on_it(t *testing.T) {
+	t.Parallel()
+	entry := func(generation uint64, kind reprise.EventKind, outcome string) journal.Entry {
+		return journal.Entry{Generation: generation, Event: reprise.Event{Kind: kind, Outcome: outcome}}
+	}
+	made := []journal.Entry{entry(3, reprise.RunStarted, ""), entry(3, reprise.EngineLeft, "")}
+	for name, c := range map[string]struct {
+		entries []journal.Entry
+		holder  uint64
+		want    bool
+	}{
+		"made, and nothing begun":           {made, 3, true},
+		"taken up, and nothing recorded":    {made, 4, true},
+		"others took the lease since":       {made, 5, false},
+		"worked on and left":                {append(slices.Clone(made), entry(4, reprise.EngineLeft, "ask")), 4, false},
+		"answered by another, never begun":  {append(slices.Clone(made), entry(4, reprise.EngineLeft, "")), 4, false},
+		"begun afresh and left by the same": {[]journal.Entry{entry(3, reprise.RunStarted, ""), entry(3, reprise.EngineLeft, "ask")}, 3, false},
+	} {
+		h := home{holder: durable.Holder{PID: 1, Generation: c.holder}, entries: map[string]journal.Entry{"x": c.entries[len(c.entries)-1]}}
+		if got := h.begins(c.entries); got != c.want {
+			t.Errorf("%s: %t, not %t", name, got, c.want)
 		}
 	}
 }

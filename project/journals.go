@@ -90,7 +90,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 		}
 		// Others may have taken the lease since and left, because of what still runs.
 		n := len(entries)
-		if working := n > 0 && works(home.holder, &entries[n-1]); working || len(v.History.Open()) > 0 {
+		if working := n > 0 && (works(home.holder, &entries[n-1]) || home.begins(entries)); working || len(v.History.Open()) > 0 {
 			takeOwner(r, home, durable.LockPath, working, opts)
 		}
 		// Of a run whose beginning was cut off, the files are not yet, or no longer,
@@ -142,6 +142,23 @@ func (j *Judgement) hear(runs []*reprise.Run, inbox []journal.Letter) {
 // works reports whether the last word in a journal is that of who holds the lease.
 func works(h durable.Holder, last *journal.Entry) bool {
 	return last.Generation == h.Generation && last.Event.Kind != reprise.EngineLeft
+}
+
+// begins reports whether who holds the lease, or held it last, made a run that it has not
+// worked on yet: it gives the lease back in between.
+func (h *home) begins(entries []journal.Entry) bool {
+	last := &entries[len(entries)-1]
+	made := func(e journal.Entry) bool {
+		return e.Generation == last.Generation && e.Event.Kind == reprise.RunStarted
+	}
+	if last.Event.Kind != reprise.EngineLeft || last.Event.Outcome != "" || !slices.ContainsFunc(entries, made) {
+		return false
+	}
+	if last.Generation+1 == h.holder.Generation {
+		h.look()
+		return h.quiet()
+	}
+	return last.Generation == h.holder.Generation
 }
 
 // takeOwner makes the holder of a lease of ours the owner of the run that its journal
