@@ -185,6 +185,17 @@ func TestA_review_that_has_not_begun_does_not_end_the_fix_before_it(t *testing.T
 	)
 }
 
+// OR7: a fix that begins again in a loop that was stopped sets the loop going again at
+// once: recorded a second time, the event changes nothing.
+func TestA_fix_that_begins_again_in_a_stopped_loop_is_recorded_once(t *testing.T) {
+	t.Parallel()
+	const state = `{"storyId":"1.1","currentIteration":1,"maxIterations":3,"status":"stopped","stoppedAt":"2026-02-03T12:00:00.000Z",` +
+		`"history":[{"iteration":1,"verdict":"REJECT","fixedAt":"2026-02-03T11:00:00.000Z"}]}`
+	conventiontest.Records(t, orchestrate.New(), treeOf(map[string]string{"qa/1.1/loop-status.json": state, "docs/stories/1.1.story.md": story("1.1")}), "qa-loop-1.1",
+		conventiontest.Recorded{Event: event(reprise.StepStarted, "fix-1"), Status: reprise.InProgress, State: reprise.Interrupted},
+	)
+}
+
 func recordOne(rt *rapid.T, l *orchestrate.Layout, fsys fstest.MapFS, run *reprise.Run, ev reprise.Event) fstest.MapFS {
 	before := damage(rt, l, fsys)
 	edits, err := l.Record(fsys, run, ev)

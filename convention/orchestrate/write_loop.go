@@ -247,14 +247,14 @@ func (c *recorder) fixEvent(lp loop, n int) {
 	fixed, found := at.Plain() != "", e.at.In("issuesFound")
 	switch c.ev.Kind {
 	case reprise.StepStarted, reprise.StepReset:
-		switch {
-		case fixed:
+		if fixed {
 			c.because(lp.Value, "the fix of iteration %d is done again", n)
 			if count := e.at.In("issuesFixed"); lp.counts && count.Node != nil {
 				c.Set(count, 0)
 			}
 			c.Set(at, nil)
-		case c.ev.Kind == reprise.StepStarted:
+		}
+		if c.ev.Kind == reprise.StepStarted {
 			c.loopRuns(lp, "")
 		}
 	case reprise.StepFinished:
