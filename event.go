@@ -159,8 +159,8 @@ type Expected struct {
 	// Before. Otherwise being there is enough.
 	Changed bool `json:"changed,omitempty"`
 	Before  Hash `json:"before,omitzero"`
-	// Lacks says what is missing in a file that must change and did not, for the
-	// next attempt. It is in no journal.
+	// Lacks says what is missing in a file that must change and did not, for the next
+	// attempt, or why a file could not be compared. It is in no journal.
 	Lacks string `json:"-"`
 }
 

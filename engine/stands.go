@@ -24,8 +24,8 @@ func (w *work) stands(ctx context.Context, s *Seen, accepted bool) (out []repris
 		}
 	}
 	add := func(name string) {
-		now, known := project.Standing(w.store, name)
-		if was, recorded := w.hist.Stands[name]; !known || now.IsZero() || recorded && now == was {
+		now, _ := project.Standing(w.store, name)
+		if was, recorded := w.hist.Stands[name]; now.IsZero() || recorded && now == was {
 			return
 		}
 		if !own[name] && s.Recalled && !w.mayBeOurs(ctx, name, now) {

@@ -1,6 +1,9 @@
 package engine_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +47,11 @@ steps:
 		}, "do it again", "A A B C"},
 		"a person, not committed": {"a", func(t *testing.T, e *engine.Engine, _ reprise.Ref) {
 			put(t, e.Dir, "out/a", "other\n")
+		}, "use it as it is", "A B C"},
+		"something that cannot be read in its place": {"a", func(t *testing.T, e *engine.Engine, _ reprise.Ref) {
+			if err := errors.Join(os.Remove(filepath.Join(e.Dir, "out/a")), os.Symlink(os.DevNull, filepath.Join(e.Dir, "out/a"))); err != nil {
+				t.Fatal(err)
+			}
 		}, "use it as it is", "A B C"},
 		"an attempt that was cut off": {"a", func(t *testing.T, e *engine.Engine, ref reprise.Ref) {
 			cutOff(t, e, ref)

@@ -14,17 +14,27 @@ import (
 // where anybody can change it. The end of every attempt records how these files stand, so
 // that a change which no attempt made shows before anything is built on it.
 
-// maxStanding bounds the size of an output that is compared: it is read with every view.
+// maxStanding bounds the size of an output whose content is compared: it is read with
+// every view.
 const maxStanding = 64 << 20
 
-// Standing is the hash of an output as it is now, zero if it is not there. known is false
-// where that cannot be told, or only by reading very much.
-func Standing(fsys fs.FS, name string) (now reprise.Hash, known bool) {
-	if info, err := fs.Stat(fsys, name); err == nil && info.Size() > maxStanding {
-		return now, false
+// Standing tells how an output stands now: the hash of its content, zero if it is not
+// there. What is not read is known by its size and time alone, so that no content is ever
+// taken for the same; unread then says why.
+func Standing(fsys fs.FS, name string) (now reprise.Hash, unread string) {
+	info, err := fs.Stat(fsys, name)
+	if err == nil && info.Mode().IsRegular() && info.Size() > maxStanding {
+		unread = "it is too large to be read each time, and its size or time changed"
+	} else if now, err = HashIn(fsys, name); err == nil {
+		return now, ""
+	} else {
+		unread = "it cannot be read"
 	}
-	now, err := HashIn(fsys, name)
-	return now, err == nil
+	print := unread
+	if info != nil {
+		print = fmt.Sprintf("unread, %d bytes of %d", info.Size(), info.ModTime().UnixNano())
+	}
+	return reprise.HashOf([]byte(print)), unread
 }
 
 // Outputs lists, by step, the files that accepted steps left and that open steps need.
@@ -65,8 +75,8 @@ func (v *View) tellOverwritten(fsys fs.FS) {
 			if !recorded {
 				continue
 			}
-			if now, known := Standing(fsys, name); known && !now.IsZero() && now != was {
-				s.Accepted.Changed = append(s.Accepted.Changed, reprise.Expected{Path: name, Before: now})
+			if now, unread := Standing(fsys, name); !now.IsZero() && now != was {
+				s.Accepted.Changed = append(s.Accepted.Changed, reprise.Expected{Path: name, Before: now, Lacks: unread})
 			}
 		}
 	}
@@ -81,11 +91,17 @@ func (v *View) overwritten() (out []Doubt) {
 		if s.Accepted == nil || len(s.Accepted.Changed) == 0 {
 			continue
 		}
-		var names []string
+		var names, unread []string
 		for _, e := range s.Accepted.Changed {
 			names = append(names, e.Path)
+			if e.Lacks != "" {
+				unread = append(unread, e.Path+" was not compared: "+e.Lacks)
+			}
 		}
 		what := fmt.Sprintf("%s left %s, which changed since it was accepted at %s", s.ID, strings.Join(names, ", "), clock(s.Accepted.At))
+		if len(unread) > 0 {
+			what = fmt.Sprintf("%s left %s, which may have changed since it was accepted at %s (%s)", s.ID, strings.Join(names, ", "), clock(s.Accepted.At), strings.Join(unread, "; "))
+		}
 		if len(open) > 0 {
 			v.Run.Report(reprise.Finding{
 				Code: reprise.CodeFilesChanged, Severity: reprise.Warning, Subject: s.ID, Source: reprise.Source{File: names[0]},

@@ -68,6 +68,22 @@ func (d *DryRun) Open(name string) (fs.File, error) {
 	return list, nil
 }
 
+// Stat tells of a file or a folder as it would be, without reading it.
+func (d *DryRun) Stat(name string) (fs.FileInfo, error) {
+	d.mu.Lock()
+	_, changed := d.now[name]
+	d.mu.Unlock()
+	if !changed && len(d.inside(name)) == 0 {
+		return fs.Stat(d.under, name)
+	}
+	f, err := d.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
+}
+
 // inside lists what the edits made or changed right in a folder.
 func (d *DryRun) inside(dir string) map[string]Info {
 	d.mu.Lock()

@@ -31,6 +31,14 @@ func (w without) Open(name string) (fs.File, error) {
 	return f, err
 }
 
+// Stat finds nothing of what is gone.
+func (w without) Stat(name string) (fs.FileInfo, error) {
+	if w.hides(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	return fs.Stat(w.Store, name)
+}
+
 // CanWrite finds nothing in the way of what is gone.
 func (w without) CanWrite(name string) error {
 	if w.hides(name) {
