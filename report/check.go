@@ -32,6 +32,7 @@ type Checked struct {
 	Run       *Run             `json:"run" jsonschema:"the run the answer is about; null if nothing was interrupted"`
 	Says      string           `json:"says,omitempty" jsonschema:"the verdict in one sentence; absent where run is null"`
 	Next      string           `json:"next,omitempty" jsonschema:"the command that continues it; absent if none would"`
+	With      string           `json:"with,omitempty" jsonschema:"who does what comes next: an agent, or a command of the workflow; absent if nobody is needed"`
 	Decision  *Decision        `json:"decision" jsonschema:"null where run is"`
 	Plan      *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`
 	Steps     []Step           `json:"steps" jsonschema:"every step with what each ledger says of it and what it rests on"`
@@ -234,7 +235,7 @@ func NewChecked(digest string, r *reprise.Run, d reprise.Decision, o reprise.Obs
 // state the world gives it, and what may be started after that.
 func NewJudged(r *reprise.Run, d reprise.Decision) Run {
 	run := NewRun(r)
-	run.State, run.Verdict = cmp.Or(d.State, r.State), cmp.Or(d.Verdict, reprise.VerdictNone)
+	run.State, run.Verdict, run.Action = cmp.Or(d.State, r.State), cmp.Or(d.Verdict, reprise.VerdictNone), d.Action
 	run.Findings = NewFindings(Sorted(r.Findings))
 	run.Asks = NewQuestions(d.Unanswered(r)[len(r.PendingQuestions()):])
 	if d.Action != 0 {

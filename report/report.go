@@ -5,6 +5,7 @@
 package report
 
 import (
+	"slices"
 	"time"
 
 	"reprise"
@@ -39,7 +40,9 @@ type Run struct {
 	Progress     Progress        `json:"progress"`
 	LastActivity *time.Time      `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`
 	Until        *time.Time      `json:"until,omitempty" jsonschema:"when the limit ends that it ran into; absent if none is on record"`
+	Action       reprise.Action  `json:"action,omitzero" jsonschema:"what is to be done about it; absent where the run was not judged"`
 	Next         []Unit          `json:"next" jsonschema:"what may be started now, the recommended unit first"`
+	Says         string          `json:"says,omitempty" jsonschema:"what comes next or is waited for, in the words that status has for it; absent from other commands, and where nothing comes next"`
 	Questions    []Question      `json:"questions" jsonschema:"what a person was asked and has not answered"`
 	Asks         []Question      `json:"asks,omitempty" jsonschema:"what resuming it asks a person before anything else, and is not on record yet; absent if nothing"`
 	Findings     []Finding       `json:"findings"`
@@ -70,6 +73,8 @@ type Question struct {
 	Options []string   `json:"options" jsonschema:"answers to choose from; empty if any will do"`
 	AskedAt *time.Time `json:"asked_at"`
 	Source  string     `json:"source" jsonschema:"file:line"`
+	Note    string     `json:"note,omitempty" jsonschema:"what was said so far without settling it; absent if nothing was"`
+	Steps   []string   `json:"steps,omitempty" jsonschema:"ids of the steps that wait for it or that its subject stands for, where the files tell them; absent if they do not"`
 }
 
 // Finding is something a person should know.
@@ -154,7 +159,11 @@ func NewQuestions(questions []reprise.Question) []Question {
 		if options == nil {
 			options = []string{}
 		}
-		out = append(out, Question{q.ID, q.Subject, q.Text, options, when(q.AskedAt), q.Source.String()})
+		steps := slices.Clone(q.Group)
+		if q.By != "" && !slices.Contains(steps, q.By) {
+			steps = append(steps, q.By)
+		}
+		out = append(out, Question{q.ID, q.Subject, q.Text, options, when(q.AskedAt), q.Source.String(), q.Note, steps})
 	}
 	return out
 }

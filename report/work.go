@@ -99,6 +99,7 @@ type PreviewStart struct {
 	Agent   string   `json:"agent"`
 	Problem string   `json:"problem,omitempty" jsonschema:"why it could not be started"`
 	Command []string `json:"command"`
+	Line    string   `json:"line,omitempty" jsonschema:"the command as a shell takes it; absent if there is none"`
 	Dir     string   `json:"dir"`
 	Prompt  string   `json:"prompt"`
 	Expect  []string `json:"expect" jsonschema:"files it must leave behind"`

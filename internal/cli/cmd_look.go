@@ -161,6 +161,9 @@ func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 		a.came(to)
 	}
 	doc := report.NewStatus(found.Root, found.Runs, found.Decisions, found.Findings)
+	for i, r := range found.Runs {
+		doc.Runs[i].Says = nextWords(r, found.Decisions[r])
+	}
 	if flags.cost {
 		costs(found, doc.Runs)
 	}
@@ -309,9 +312,10 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	if len(list) == 1 {
 		a.about(list[0].name)
 	}
-	document := a.checkDocument(found, list, flags.mode)
+	who := a.whoDoes(found.Root)
+	document := a.checkDocument(found, list, flags.mode, who)
 	return a.print(document, func(p *page) {
-		p.full, p.who = flags.full || flags.mode == string(engine.Preflight), a.whoDoes(found.Root)
+		p.full, p.who = flags.full || flags.mode == string(engine.Preflight), who
 		if len(list) > 1 {
 			p.candidates(list)
 		} else {
@@ -329,12 +333,12 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 }
 
 // checkDocument is about all runs that are meant, the first of them before the others.
-func (a *app) checkDocument(found *project.Judgement, list []judged, mode string) report.Check {
+func (a *app) checkDocument(found *project.Judgement, list []judged, mode string, who func(judged) string) report.Check {
 	var runs []report.Checked
 	for _, j := range list {
 		doc := report.NewChecked(j.digest(), j.run, j.d, j.o)
 		_, doc.Says = verdict(j)
-		doc.Next = a.nextCommand(j)
+		doc.Next, doc.With = a.nextCommand(j), a.site.fill(who(j))
 		runs = append(runs, doc)
 	}
 	doc := report.NewCheck(found.Root, mode, found.Observed, runs...).About(found.Findings)

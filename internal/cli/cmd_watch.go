@@ -176,7 +176,7 @@ func stands(r *reprise.Run, d reprise.Decision) string {
 		text += "; at work: " + strings.Join(active, ", ")
 	case d.State == reprise.Waiting:
 		text += "; " + next
-	case d.State.Open() && d.State != reprise.Running && next != "-":
+	case d.State.Open() && d.State != reprise.Running && next != "":
 		text += "; next: " + next
 	}
 	return text

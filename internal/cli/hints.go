@@ -54,14 +54,15 @@ func (a *app) stands(root string) {
 	}
 }
 
-// again is the command as it was called, with flags added: what a refusal names where
-// only a flag was missing.
+// again is the command as it was called, for a person and with flags added: what a
+// refusal names where only a flag was missing.
 func (a *app) again(flags ...string) string {
 	at := slices.Index(a.args, "--") // what stands behind it is taken for names
 	if at < 0 {
 		at = len(a.args)
 	}
-	return commandWords(slices.Concat([]string{"reprise"}, a.args[:at], flags, a.args[at:]))
+	called := slices.DeleteFunc(slices.Clone(a.args[:at]), func(word string) bool { return word == "--json" })
+	return commandWords(slices.Concat([]string{"reprise"}, called, flags, a.args[at:]))
 }
 
 // command is a call of ours for a run of this project.
@@ -147,7 +148,7 @@ func (s site) arguments(verb, rest string) string {
 	takesRun := slices.Contains(ofRun, verb)
 	if i := slices.Index(words, "RUN"); i >= 0 && takesRun && s.run != "" {
 		rest = strings.Replace(rest, "RUN", quoted(s.run), 1)
-	} else if takesRun && s.run != "" && (len(words) == 0 || words[0][0] == '-') {
+	} else if takesRun && s.run != "" && (len(words) == 0 || words[0][0] == '-') && !slices.Contains(words, "--") {
 		rest = " " + quoted(s.run) + rest
 	}
 	switch i := slices.IndexFunc(words, func(w string) bool { return w == "-C" || w == "--dir" || strings.HasPrefix(w, "--dir=") }); {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"reprise"
 )
 
 // page prints for a person: plain text in a fixed order, no line wider than the
@@ -29,9 +27,9 @@ type page struct {
 	// asking is set where a person is prompted and the work starts on a yes;
 	// without it the same text is part of a report that starts nothing.
 	asking bool
-	// who tells who does a unit of a run, nil where nobody asked; costs what resuming the
+	// who tells who does what comes next of a run, nil where nobody asked; costs what resuming the
 	// session that worked on it costs, "" where none did.
-	who   func(ref reprise.Ref, u *reprise.Unit) string
+	who   func(judged) string
 	costs string
 	// full shows everything: every file, every step, the whole plan.
 	full bool

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -87,7 +88,7 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 			if projects > 0 {
 				text += pad(clip(j.run.Project, projects), projects) + "  "
 			}
-			text += pad(j.run.Progress().Words("/"), 7) + pad(j.d.Verdict.String(), verdicts) + "  " + nextWords(j.run, j.d)
+			text += pad(j.run.Progress().Words("/"), 7) + pad(j.d.Verdict.String(), verdicts) + "  " + cmp.Or(nextWords(j.run, j.d), "-")
 			title := formOf(j.run.Kind).name + ", " + v.since(j)
 			if own := ownTitle(j.run); own != "" {
 				title += ": " + own

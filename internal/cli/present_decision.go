@@ -32,8 +32,8 @@ func (p *page) decision(j judged) {
 		p.field("done", done.Words(" of "))
 	}
 	p.field("starts", p.startsWith(j))
-	if u := j.d.Point; u != nil && p.who != nil && !j.d.Unrecoverable(j.run) {
-		if who := p.who(j.run.Ref, u); who != "" {
+	if p.who != nil {
+		if who := p.who(j); who != "" {
 			p.field("with", p.site.fill(clip(who, 2*p.columns)))
 		}
 	}

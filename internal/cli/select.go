@@ -116,13 +116,17 @@ func (a *app) distrusts(root string) func(reprise.Ref) string {
 	}
 }
 
-// whoDoes tells who does a unit of a run: an agent or, in a workflow, a command; "" if
-// nobody is needed.
-func (a *app) whoDoes(root string) func(ref reprise.Ref, u *reprise.Unit) string {
+// whoDoes tells who does what comes next of a run: an agent or, in a workflow, a command;
+// "" if nobody is needed.
+func (a *app) whoDoes(root string) func(judged) string {
 	set, untrusted, err := a.settings(root)
-	return func(ref reprise.Ref, u *reprise.Unit) string {
+	return func(j judged) string {
+		u := j.d.Point
+		if u == nil || j.d.Unrecoverable(j.run) {
+			return ""
+		}
 		role := u.Role
-		if file, _ := engine.Origin(root, ref); file != "" {
+		if file, _ := engine.Origin(root, j.run.Ref); file != "" {
 			wf, _, _ := engine.ReadFlow(filepath.Join(root, filepath.FromSlash(file))) // that it cannot be read is a finding
 			var step *flow.Step
 			if wf != nil {

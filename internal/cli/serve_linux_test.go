@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"reprise"
 	"reprise/report"
 )
 
@@ -93,7 +94,7 @@ func TestThe_pages_say_what_the_commands_say(t *testing.T) {
 		var check report.Check
 		said(&check, "check", "-C", dir, r.Layout+":"+r.Path)
 		page := get("/run?project=0&run=" + url.QueryEscape(r.Layout+":"+r.Path))
-		want := append([]string{check.Says, check.Next, check.Digest}, check.Decision.Reasons...)
+		want := append([]string{check.Says, check.Next, check.With, check.Digest}, check.Decision.Reasons...)
 		for _, s := range check.Steps {
 			want = append(want, s.ID, s.Title)
 		}
@@ -105,8 +106,10 @@ func TestThe_pages_say_what_the_commands_say(t *testing.T) {
 				t.Errorf("the page of %s does not say %q", r.ID, text)
 			}
 		}
-		if !strings.Contains(list, r.Title) {
-			t.Errorf("%s is not listed", r.ID)
+		for _, text := range []string{r.Title, r.Says, reprise.Progress(r.Progress).Words("/")} {
+			if !strings.Contains(list, text) {
+				t.Errorf("the list does not say %q of %s", text, r.ID)
+			}
 		}
 	}
 }

@@ -376,7 +376,7 @@ func doneWords(p reprise.Progress) string {
 	return text
 }
 
-// nextWords tells what would come next, or what is waited for.
+// nextWords tells what would come next, or what is waited for; "" for nothing.
 func nextWords(r *reprise.Run, d reprise.Decision) string {
 	questions := r.PendingQuestions()
 	switch {
@@ -387,7 +387,7 @@ func nextWords(r *reprise.Run, d reprise.Decision) string {
 	case len(d.Reasons) > 0 && (d.Action == reprise.Wait || len(d.Units) == 0 && d.State.Open()):
 		return plain(d.Reasons[0])
 	case len(d.Units) == 0:
-		return "-"
+		return ""
 	}
 	text := unitLabel(d.Units[0], " ")
 	if n := len(d.Units) - 1; n > 0 {

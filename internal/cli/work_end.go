@@ -102,7 +102,7 @@ func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 	}
 	for _, st := range preview.Starts {
 		doc.Starts = append(doc.Starts, report.PreviewStart{
-			Run: st.Run, Step: st.Step, Role: st.Role, Agent: st.Agent, Problem: st.Problem, Command: append([]string{}, st.Command...),
+			Run: st.Run, Step: st.Step, Role: st.Role, Agent: st.Agent, Problem: st.Problem, Command: append([]string{}, st.Command...), Line: commandWords(st.Command),
 			Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...), Session: (*report.SessionCost)(st.Session),
 		})
 	}

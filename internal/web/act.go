@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"reprise"
 	"reprise/report"
 )
 
@@ -71,9 +72,17 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request) {
 	began := &job{Began: s.Now()}
 	s.jobs[t] = began
 	s.mu.Unlock()
-	ctx := r.Context().Value(lifetime{}).(context.Context)
+	ctx, lasts := r.Context().Value(lifetime{}).(context.Context)
+	if !lasts { // it is not served by Serve
+		ctx = context.WithoutCancel(r.Context())
+	}
+	// The confirmation on the page is the yes that some ways ask for.
+	args := []string{"resume", "--json", "--yes", "--if=" + digest, "--option=" + r.PostForm.Get("option")}
+	if r.PostForm.Get("option") == reprise.OptionFromPhase {
+		args = append(args, "--from="+r.PostForm.Get("from"))
+	}
 	s.working.Go(func() {
-		out, said, code := s.Work(ctx, t.Dir, "resume", "--json", "--if="+digest, "--option="+r.PostForm.Get("option"), "--", t.Run)
+		out, said, code := s.Work(ctx, t.Dir, append(args, "--", t.Run)...)
 		ended := &job{Began: began.Began, Ended: s.Now()}
 		ended.Says, ended.Failed = outcome(out, said, code)
 		s.note(s.jobs, t, ended)
@@ -84,26 +93,47 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request) {
 // lifetime is the key of the context that lasts as long as the server.
 type lifetime struct{}
 
-// outcome tells what came of a resumption, from its last line.
+// outcome tells what came of a resumption, from the last document that it printed: the
+// summary of the work or, where the run was cleaned up or repaired, what that gives.
 func outcome(out, said string, code int) (says string, failed bool) {
-	lines := strings.Split(strings.TrimSpace(out), "\n")
+	var last json.RawMessage
+	for docs := json.NewDecoder(strings.NewReader(out)); docs.Decode(&last) == nil; {
+	}
 	var summary report.Summary
-	if json.Unmarshal([]byte(lines[len(lines)-1]), &summary) != nil || summary.Schema != report.SummarySchema {
-		return told(refused(said, code)), true
+	if json.Unmarshal(last, &summary) == nil && summary.Schema == report.SummarySchema {
+		says = strings.ReplaceAll(summary.State.String(), "_", " ")
+		if len(summary.Reasons) > 0 {
+			says += ": " + summary.Reasons[0]
+		}
+		return says, code != 0
 	}
-	says = strings.ReplaceAll(summary.State.String(), "_", " ")
-	if len(summary.Reasons) > 0 {
-		says += ": " + summary.Reasons[0]
+	var upkeep struct { // what counts of report.CleanUp and report.Repair
+		Done              bool
+		Refused, Snapshot string
 	}
-	return says, code != 0
+	switch err := json.Unmarshal(last, &upkeep); {
+	case err == nil && upkeep.Refused != "":
+		return upkeep.Refused, true
+	case err == nil && upkeep.Done:
+		return "Done. `reprise undo " + upkeep.Snapshot + "` takes it back.", code != 0
+	}
+	return told(refused(said, code)), true
 }
 
 // told is why something was refused, with what can be done about it.
 func told(err error) string {
-	if why, is := errors.AsType[*refusal](err); is && why.Hint != "" {
-		return why.Message + "; " + why.Hint
+	if do := hint(err); do != "" {
+		return err.Error() + "; " + do
 	}
 	return err.Error()
+}
+
+// hint is what a person can do about a refusal, "" if nothing is known.
+func hint(err error) string {
+	if why, is := errors.AsType[*refusal](err); is {
+		return why.Hint
+	}
+	return ""
 }
 
 func (s *Server) note(of map[target]*job, t target, j *job) {
@@ -112,10 +142,29 @@ func (s *Server) note(of map[target]*job, t target, j *job) {
 	of[t] = j
 }
 
-// jobsOf are what was last done to a run from a page: a resumption and an answer, nil for
-// none.
-func (s *Server) jobsOf(t target) (resumed, answered *job) {
+// news are the resumption and the answer from a page that nothing came after, nil for
+// none: neither the other of the two nor what is on record at the time latest.
+func (s *Server) news(t target, latest time.Time) (resumed, answered *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.jobs[t], s.answers[t]
+	list := []*job{s.jobs[t], s.answers[t]}
+	for _, j := range list {
+		if j != nil && j.at().After(latest) {
+			latest = j.at()
+		}
+	}
+	for i, j := range list {
+		if j != nil && !j.Ended.IsZero() && j.Ended.Before(latest) {
+			list[i] = nil
+		}
+	}
+	return list[0], list[1]
+}
+
+// at is when it ended or, while it lasts, began.
+func (j *job) at() time.Time {
+	if j.Ended.IsZero() {
+		return j.Began
+	}
+	return j.Ended
 }

@@ -3,12 +3,14 @@ package web_test
 import (
 	"bufio"
 	"context"
+	"html"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,6 +64,101 @@ func TestAn_action_is_the_command_with_the_digest_of_what_was_seen(t *testing.T)
 		if code, calls := post(path, form); code != http.StatusBadRequest || len(calls) > 0 {
 			t.Errorf("%s: %d %q", path, code, calls)
 		}
+	}
+}
+
+// The confirmation on the page is the yes that `resume` asks for, and what came of it is
+// told on the page, also where the run is gone afterwards.
+func TestA_resumption_has_the_yes_of_the_person_and_tells_what_came_of_it(t *testing.T) {
+	t.Parallel()
+	refused := `{"schema":"reprise/error/v1","message":"it is not safe","hint":"` + "`reprise check r` tells why" + `","exit":11}`
+	for _, c := range []struct {
+		form  url.Values
+		flags []string // beside those that every resumption has
+		out   string
+		told  string
+		code  int
+		says  string
+	}{
+		{url.Values{"option": {"fresh"}}, []string{"--option=fresh"}, `{"schema":"reprise/progress/v1"}` + "\n" + `{"schema":"reprise/summary/v1","state":"complete","reasons":["all is done"]}` + "\n", "", 0, "complete: all is done"},
+		{url.Values{"option": {"from-phase"}, "from": {"--s"}}, []string{"--option=from-phase", "--from=--s"}, "", refused, 11, "it is not safe; `reprise check r` tells why"},
+		{url.Values{"option": {"clean"}}, []string{"--option=clean"}, "{\n\"schema\": \"reprise/clean/v1\",\n\"done\": true,\n\"archive\": \"x\",\n\"snapshot\": \"000004\"\n}\n", "", 0, "Done. `reprise undo 000004` takes it back."},
+		{url.Values{"option": {"repair"}}, []string{"--option=repair"}, "{\"schema\": \"reprise/repair/v1\", \"done\": true, \"archive\": [\"x\"], \"snapshot\": \"000005\"}\n", "", 0, "Done. `reprise undo 000005` takes it back."},
+		{url.Values{"option": {"clean"}}, []string{"--option=clean"}, `{"schema":"reprise/clean/v1","refused":"it is at work"}`, "", 11, "it is at work"},
+	} {
+		calls := make(chan []string, 1)
+		docs := documents("told")
+		if c.code == 0 {
+			delete(docs, "check") // the run was archived
+		}
+		s := play(t, docs, func(o *web.Options) {
+			o.Actions = true
+			o.Work = func(_ context.Context, dir string, args ...string) (string, string, int) {
+				calls <- append([]string{dir}, args...)
+				return c.out, c.told, c.code
+			}
+		})
+		c.form.Set("digest", "v1:0")
+		c.form.Set("confirm", "yes")
+		code, _, _ := s.send(http.MethodPost, "/resume?project=0&run=r", c.form.Encode(), with("Origin", s.URL), with("Content-Type", "application/x-www-form-urlencoded"))
+		want := slices.Concat([]string{"/p", "resume", "--json", "--yes", "--if=v1:0"}, c.flags, []string{"--", "r"})
+		if got := <-calls; code != http.StatusSeeOther || !slices.Equal(got, want) {
+			t.Errorf("%d %q, want %q", code, got, want)
+		}
+		page := ""
+		for began := time.Now(); time.Since(began) < time.Minute && !strings.Contains(page, c.says); {
+			_, page, _ = s.get("/run?project=0&run=r")
+			page = html.UnescapeString(page)
+		}
+		if !strings.Contains(page, c.says) {
+			t.Errorf("%q is not told:\n%s", c.says, page)
+		}
+	}
+}
+
+// What was done from a page is told until something else happens.
+func TestA_note_stays_until_something_newer_is_on_record(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+	var mu sync.Mutex
+	docs := documents("told")
+	docs["answer"] = report.Answers{Answered: []string{"q"}}
+	s := play(t, docs, func(o *web.Options) {
+		o.Actions = true
+		o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	})
+	pass := func() { mu.Lock(); defer mu.Unlock(); now = now.Add(time.Minute) }
+	post := func(path, form string) {
+		t.Helper()
+		if code, body, _ := s.send(http.MethodPost, path+"?project=0&run=r", form, with("Origin", s.URL), with("Content-Type", "application/x-www-form-urlencoded")); code != http.StatusSeeOther {
+			t.Fatalf("%d %s", code, body)
+		}
+	}
+	notes := func() int {
+		t.Helper()
+		_, page, _ := s.get(onePage[:strings.Index(onePage, "&run")] + "&run=r")
+		return strings.Count(page, `class="job`)
+	}
+	post("/answer", "digest=v1:0&confirm=yes&question=q&text=a")
+	if n := notes(); n != 1 {
+		t.Errorf("after an answer there are %d notes", n)
+	}
+	pass()
+	post("/resume", "digest=v1:0&confirm=yes&option=continue")
+	for began := time.Now(); time.Since(began) < time.Minute; {
+		if _, page, _ := s.get("/run?project=0&run=r"); strings.Contains(page, `id="job"`) && !strings.Contains(page, "Being resumed") {
+			break
+		}
+	}
+	if n := notes(); n != 1 {
+		t.Errorf("after an answer and a resumption there are %d notes", n)
+	}
+	pass()
+	mu.Lock()
+	docs["log"] = report.Log{Entries: []report.LogEntry{{Seq: 1, At: now, Kind: reprise.StepStarted}}}
+	mu.Unlock()
+	if n := notes(); n != 0 {
+		t.Errorf("after something newer there are %d notes", n)
 	}
 }
 

@@ -27,11 +27,9 @@ func (s *Server) preview(r *http.Request) (frame, error) {
 		return frame{}, err
 	}
 	p := previewPage{target: t, Back: t.link("/run")}
-	if p.Preview, err = ask[report.Preview](r.Context(), s, t.Dir, []string{"resume", "--dry-run"}, t.Run); err != nil {
-		return frame{}, err
-	}
+	p.Preview, err = ask[report.Preview](r.Context(), s, t.Dir, []string{"resume", "--dry-run"}, t.Run)
 	p.Lines = diffLines(p.Diff)
-	return frame{Title: "What resuming would do", name: "preview.html", content: p}, nil
+	return frame{Title: "What resuming would do", name: "preview.html", content: p}, err
 }
 
 // changesPage is what one attempt at a step changed.

@@ -34,9 +34,9 @@ type group struct {
 	Lines []line
 }
 
-// asking is a question that waits for a person.
+// asking is what waits for a person: a question, or a run that needs a decision.
 type asking struct {
-	report.Question
+	Text string
 	Of   line
 	Link string
 }
@@ -50,7 +50,7 @@ type choice struct {
 
 // overview is the content of the first page.
 type overview struct {
-	Questions      []asking
+	Waiting        []asking
 	Choices        []choice
 	Groups         []group
 	Search, State  string
@@ -75,8 +75,12 @@ func (s *Server) overview(r *http.Request) (frame, error) {
 		all = append(all, s.lines(f)...)
 	}
 	for _, l := range all {
-		for _, q := range slices.Concat(l.Questions, l.Asks) {
-			o.Questions = append(o.Questions, asking{q, l, l.target.link("/question", "question", q.ID)})
+		questions := slices.Concat(l.Questions, l.Asks)
+		for _, q := range questions {
+			o.Waiting = append(o.Waiting, asking{q.Text, l, l.target.link("/question", "question", q.ID)})
+		}
+		if len(questions) == 0 && l.Action == reprise.Ask && l.State.Open() {
+			o.Waiting = append(o.Waiting, asking{l.Says, l, l.Link})
 		}
 	}
 	o.choices(all)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -13,15 +14,18 @@ import (
 	"unicode/utf8"
 
 	"reprise"
+	"reprise/report"
 )
 
 // templates are read when the first page is asked for.
 var templates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
+		"done":  func(p report.Progress, between string) string { return reprise.Progress(p).Words(between) },
 		"words": func(w fmt.Stringer) string { return strings.ReplaceAll(w.String(), "_", " ") },
 		"kind":  func(k reprise.EventKind) string { return strings.ReplaceAll(string(k), "_", " ") },
 		"state": func(s reprise.State) string { return stateMarks[s] },
 		"mark":  func(s reprise.Status) string { return statusMarks[s] },
+		"hint":  hint,
 		"weigh": func(s reprise.Severity) string { return severityMarks[s] },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
@@ -87,11 +91,35 @@ func (s *Server) made(r *http.Request, content func(*http.Request) (frame, error
 		if _, is := errors.AsType[*refusal](err); is {
 			code = http.StatusNotFound
 		}
-		f.Title = "No answer"
-		text, _ = render("failure.html", err)
+		text, err = render("failure.html", s.failureOf(r, &f, err))
+	}
+	if err != nil {
+		text = []byte(template.HTMLEscapeString(err.Error()))
 	}
 	f.Actions, f.At, f.Live, f.Body = s.Actions, s.Now(), code == http.StatusOK && len(f.folders) > 0, template.HTML(text)
 	return f, code
+}
+
+// failure is the content of a page for which a command gave no answer.
+type failure struct {
+	Title    string
+	Why      error
+	Back     string // the page of the run, "" if it is about none
+	Resumed  *job   // what was last done from a page, nil for nothing
+	Answered *job
+}
+
+// failureOf tells why there is no answer, and what was done that may explain it.
+func (s *Server) failureOf(r *http.Request, f *frame, why error) failure {
+	f.Title = cmp.Or(f.Title, "There is no answer")
+	out := failure{Title: f.Title, Why: why}
+	if t, err := s.targetOf(r); err == nil {
+		out.Resumed, out.Answered = s.news(t, time.Time{})
+		if r.URL.Path != "/run" {
+			out.Back = t.link("/run")
+		}
+	}
+	return out
 }
 
 func render(name string, data any) ([]byte, error) {

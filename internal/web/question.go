@@ -24,10 +24,15 @@ func (p *runPage) Asked() (out []question) {
 // Link is the address of the page about it.
 func (q question) Link() string { return q.Page.link("/question", "question", q.ID) }
 
+// about reports whether it is about a step.
+func (q question) about(step string) bool {
+	return step != "" && (step == q.Subject || slices.Contains(q.Question.Steps, step))
+}
+
 // Steps are those that it is about.
 func (q question) Steps() (out []stepLine) {
 	for _, s := range q.Page.Steps {
-		if s.ID == q.Subject {
+		if q.about(s.ID) {
 			out = append(out, s)
 		}
 	}
@@ -37,7 +42,7 @@ func (q question) Steps() (out []stepLine) {
 // Failures are the attempts at what it is about that failed.
 func (q question) Failures() (out []report.Failure) {
 	for _, f := range q.Page.Check.Failures {
-		if f.Step == q.Subject {
+		if q.about(f.Step) {
 			out = append(out, f)
 		}
 	}
@@ -50,7 +55,7 @@ func (q question) Chart() *chart {
 		return nil
 	}
 	of := *q.Page.Timeline
-	of.Bars = slices.DeleteFunc(slices.Clone(of.Bars), func(b bar) bool { return b.Step != q.Subject })
+	of.Bars = slices.DeleteFunc(slices.Clone(of.Bars), func(b bar) bool { return !q.about(b.Step) })
 	if len(of.Bars) == 0 {
 		return nil
 	}
@@ -60,7 +65,7 @@ func (q question) Chart() *chart {
 // Entries are what is on record of the question and of what it is about.
 func (q question) Entries() (out []report.LogEntry) {
 	for _, e := range q.Page.Log.Entries {
-		if e.Question == q.ID || e.Step != "" && e.Step == q.Subject {
+		if e.Question == q.ID || q.about(e.Step) {
 			out = append(out, e)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"reprise"
 	"reprise/report"
@@ -23,8 +24,8 @@ type runPage struct {
 	Log       report.Log
 	NoLog     error  // why there is none
 	Timeline  *chart // nil where nothing is on record
-	Job       *job   // the last resumption from a page
-	Answered  *job   // the last answer from a page
+	Resumed   *job   // the last resumption from a page, nil once something came after it
+	Answered  *job   // the last answer from a page, nil once something came after it
 	Actions   bool
 	Alone     bool // it is a file of its own
 }
@@ -52,7 +53,7 @@ func (s *Server) run(r *http.Request) (frame, error) {
 	state := filepath.Join(p.Root, s.State)
 	at := filepath.Join(p.Root, filepath.FromSlash(p.Check.Run.Path))
 	return frame{
-		Title: p.Name, name: "run.html", content: p, working: p.Decision.State == reprise.Running || p.Job != nil && p.Job.Ended.IsZero(),
+		Title: p.Name, name: "run.html", content: p, working: p.Decision.State == reprise.Running || p.Resumed != nil && p.Resumed.Ended.IsZero(),
 		folders: []string{p.Root, state, filepath.Join(state, "journal"), filepath.Join(state, "logs"), at, filepath.Dir(at)},
 	}, nil
 }
@@ -60,7 +61,6 @@ func (s *Server) run(r *http.Request) (frame, error) {
 // look asks check and log about a run.
 func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 	p := &runPage{target: t, Actions: s.Actions}
-	p.Job, p.Answered = s.jobsOf(t)
 	logged := make(chan struct{})
 	go func() {
 		defer close(logged)
@@ -76,6 +76,11 @@ func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 	if err != nil {
 		return nil, err
 	}
+	var latest time.Time
+	if n := len(p.Log.Entries); n > 0 {
+		latest = p.Log.Entries[n-1].At
+	}
+	p.Resumed, p.Answered = s.news(t, latest)
 	p.Check = check
 	p.Name, p.Age = cmp.Or(check.Run.Title, check.Run.ID), s.age(check.Run.LastActivity)
 	p.Questions = slices.Concat(check.Run.Questions, check.Run.Asks)
@@ -89,6 +94,9 @@ func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 func (p *runPage) Ways() []reprise.Option {
 	return slices.DeleteFunc(slices.Clone(p.Check.Options), func(o reprise.Option) bool { return o.Key == reprise.OptionAnswer })
 }
+
+// FromPhase tells that a person can name the step to begin at.
+func (p *runPage) FromPhase() bool { return reprise.Offered(p.Check.Options, reprise.OptionFromPhase) }
 
 // Link is the address of another page about the run.
 func (p *runPage) Link(page string) string { return p.link(page) }

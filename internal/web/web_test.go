@@ -384,6 +384,89 @@ func TestWhat_a_command_refuses_is_told(t *testing.T) {
 	}
 }
 
+func TestThe_list_has_the_words_of_status_and_names_all_that_waits_for_a_person(t *testing.T) {
+	t.Parallel()
+	run := func(id string, action reprise.Action, state reprise.State) report.Run {
+		return report.Run{
+			Layout: "longrun", ID: id, Path: id, State: state, Verdict: reprise.Caution, Action: action, Says: "the words about " + id,
+			Progress: report.Progress{Done: 2, Total: 3, Skipped: 1}, Next: []report.Unit{{ID: "unit", Title: "A unit"}},
+		}
+	}
+	s := play(t, map[string]any{"status": report.Status{Root: "/p", Runs: []report.Run{
+		run("decide", reprise.Ask, reprise.Interrupted), run("start", reprise.Start, reprise.Interrupted), run("ended", reprise.Ask, reprise.Stopped),
+	}}})
+	_, page, _ := s.get("/?state=all")
+	asks := page[strings.Index(page, `id="asks"`):strings.Index(page, `role="search"`)]
+	if strings.Count(asks, "class=\"row ask\"") != 1 || !strings.Contains(asks, "the words about decide") || !strings.Contains(asks, "/run?project=0") {
+		t.Errorf("what waits for a person:\n%s", asks)
+	}
+	list := page[strings.Index(page, `id="list"`):]
+	if strings.Count(list, ">1/3, 1 skipped<") != 3 || !strings.Contains(list, `<span class="next">the words about start</span>`) || strings.Contains(list, "A unit") {
+		t.Errorf("the list:\n%s", list)
+	}
+}
+
+func TestThe_page_of_a_run_tells_who_does_what_comes_next(t *testing.T) {
+	t.Parallel()
+	docs := documents("told")
+	check := docs["check"].(report.Check)
+	check.With, check.Run.Progress = "the command `make all`", report.Progress{Done: 2, Total: 3, Skipped: 1}
+	docs["check"] = check
+	_, page, _ := play(t, docs).get(onePage)
+	if !strings.Contains(page, "With the command `make all`") || !strings.Contains(page, "1 of 3, 1 skipped") {
+		t.Error(page)
+	}
+}
+
+// A question is shown with the steps that it is about, also where its subject is none.
+func TestA_question_is_shown_with_what_it_is_about(t *testing.T) {
+	t.Parallel()
+	docs := documents("told")
+	check := docs["check"].(report.Check)
+	check.Run.Questions = []report.Question{{ID: "q", Subject: "a group", Text: "Which?", Note: "not yet", Steps: []string{"told"}}}
+	check.Decision.Reasons = []string{"the reason"}
+	docs["check"] = check
+	_, page, _ := play(t, docs).get("/question?project=0&run=r&question=q")
+	for _, text := range []string{"Said so far: not yet", "the reason", `id="about-0"`, `id="failures"`} {
+		if !strings.Contains(page, text) {
+			t.Errorf("no %q in\n%s", text, page)
+		}
+	}
+}
+
+func TestA_preview_that_is_refused_tells_why_and_what_to_do(t *testing.T) {
+	t.Parallel()
+	docs := documents("told")
+	delete(docs, "resume")
+	s := play(t, docs, func(o *web.Options) {
+		played := o.Run
+		o.Run = func(ctx context.Context, dir string, args ...string) (string, string, int) {
+			if args[0] == "resume" {
+				return "", `{"schema":"reprise/error/v1","message":"read flow.yaml: it is not trusted yet","hint":"review it, then trust it","exit":11}`, 11
+			}
+			return played(ctx, dir, args...)
+		}
+	})
+	_, page, _ := s.get("/preview?project=0&run=r")
+	for _, text := range []string{"What resuming would do", "it is not trusted yet", "To do: review it, then trust it", `<a href="/run?project=0&amp;run=r" id="up">`} {
+		if !strings.Contains(page, text) {
+			t.Errorf("no %q in\n%s", text, page)
+		}
+	}
+	if _, page, _ := s.get("/run?project=9&run=r"); !strings.Contains(page, `<a href="/" id="up">`) {
+		t.Errorf("no way back on\n%s", page)
+	}
+}
+
+func TestA_preview_has_commands_as_a_shell_takes_them(t *testing.T) {
+	t.Parallel()
+	docs := documents("told")
+	docs["resume"] = report.Preview{Starts: []report.PreviewStart{{Step: "s", Command: []string{"sh", "-c", "a  b"}, Line: "sh -c 'a  b'"}}}
+	if _, page, _ := play(t, docs).get("/preview?project=0&run=r"); !strings.Contains(page, "sh -c &#39;a  b&#39;") {
+		t.Error(page)
+	}
+}
+
 func TestAn_address_for_all_addresses_is_refused(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0", "127.0.0.1", "", "a:b:c"} {
