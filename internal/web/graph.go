@@ -13,7 +13,7 @@ const (
 	mostNodes, mostEdges  = 120, 400
 	nodeWide, nodeHigh    = 172, 44
 	layerApart, nodeApart = 44, 12
-	nodeLetters           = 21
+	nodeLetters           = 19 // what is wider is cut off where its box ends
 )
 
 // graph is the picture of what steps wait for: layers from left to right, each behind all

@@ -2,6 +2,8 @@ package web
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,4 +67,21 @@ func manySteps(n int) string {
 		text += fmt.Sprintf(" s%d<a", i)
 	}
 	return text
+}
+
+// What a step is called is cut off where its box ends, however wide its letters are.
+func TestA_graph_keeps_names_in_their_boxes(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("W", 60)
+	text, err := render("graph", graphOf(stepsOf(long+" b<"+long+" c<"+long)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	boxes := regexp.MustCompile(`<svg x="\d+" y="\d+" width="(\d+)" height="44"><text[^>]*>.*?</text><text[^>]*>.*?</text></svg>`).FindAllSubmatch(text, -1)
+	if len(boxes) != 3 {
+		t.Fatalf("%d names are in a box:\n%s", len(boxes), text)
+	}
+	if wide, _ := strconv.Atoi(string(boxes[0][1])); wide > nodeWide {
+		t.Errorf("a box of %d holds a name of %d", nodeWide, wide)
+	}
 }

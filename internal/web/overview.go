@@ -80,7 +80,7 @@ func (s *Server) overview(r *http.Request) (frame, error) {
 			o.Waiting = append(o.Waiting, asking{q.Text, l, l.target.link("/question", "question", q.ID)})
 		}
 		if len(questions) == 0 && l.Action == reprise.Ask && l.State.Open() {
-			o.Waiting = append(o.Waiting, asking{l.Says, l, l.Link})
+			o.Waiting = append(o.Waiting, asking{"Needs a decision: " + l.Says, l, l.Link})
 		}
 	}
 	o.choices(all)

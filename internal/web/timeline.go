@@ -83,10 +83,10 @@ var spanLooks = map[reprise.SpanKind]spanLook{
 	reprise.SpanPerson:   {"?", "#0b6a7d", "waiting for a person"},
 }
 
-// chartOf draws a timeline, nil where nothing is on record.
+// chartOf draws a timeline, nil where it has nothing to show.
 func chartOf(t reprise.Timeline) *chart {
 	scale := scaleOf(t)
-	if len(scale) == 0 {
+	if len(scale) == 0 || !slices.ContainsFunc(t.Steps, func(row reprise.TimelineStep) bool { return len(row.Spans) > 0 }) {
 		return nil
 	}
 	c := &chart{Width: chartWide, Right: chartWide - 8, Bottom: axisHigh + len(t.Steps)*rowHigh}
@@ -141,6 +141,7 @@ func barOf(step string, s reprise.TimelineSpan, scale []stretch, y int) bar {
 type stretch struct {
 	from, to time.Time
 	x1, x2   int
+	work     bool // somebody worked
 	short    bool // drawn short
 }
 
@@ -157,7 +158,7 @@ func scaleOf(t reprise.Timeline) (out []stretch) {
 			at = s.From
 		}
 		if s.To.After(at) {
-			out = append(out, stretch{from: at, to: s.To})
+			out = append(out, stretch{from: at, to: s.To, work: true})
 			work += s.To.Sub(at)
 			at = s.To
 		}
@@ -213,12 +214,14 @@ func at(scale []stretch, t time.Time) int {
 	return scale[len(scale)-1].x2
 }
 
-// axis marks a moment in each stretch of work, the first that there is room for, and the
-// pauses.
+// axis marks when each stretch of work began, where there is room, and the pauses. Where
+// nobody worked it marks the beginning.
 func (c *chart) axis(scale []stretch) {
 	free, day := 0, ""
-	for _, s := range scale {
-		if s.short {
+	idle := !slices.ContainsFunc(scale, func(s stretch) bool { return s.work })
+	for i, s := range scale {
+		switch {
+		case s.short:
 			words := took(s.to.Sub(s.from))
 			at := s.x1 + pauseWide/2
 			if at-letter*len(words)/2 < free {
@@ -226,23 +229,15 @@ func (c *chart) axis(scale []stretch) {
 			}
 			c.Pauses = append(c.Pauses, pause{at, words})
 			free = max(free, s.x2, at+letter*len(words)/2+letter)
-			continue
-		}
-		x := max(s.x1, free)
-		if x > s.x1 && x >= s.x2 {
-			continue
-		}
-		when := s.from
-		if s.x2 > s.x1 {
-			when = when.Add(time.Duration(float64(s.to.Sub(s.from)) * float64(x-s.x1) / float64(s.x2-s.x1)))
-		}
-		text, today := when.UTC().Format("15:04:05"), when.UTC().Format("Jan 2 ")
-		if today != day {
-			text, day = today+text, today
-		}
-		if wide := letter * len(text); x+wide < chartWide {
-			c.Ticks = append(c.Ticks, tick{x, text})
-			free = x + wide + letter
+		case (s.work || idle && i == 0) && s.x1 >= free:
+			text, today := s.from.UTC().Format("15:04:05"), s.from.UTC().Format("Jan 2 ")
+			if today != day {
+				text, day = today+text, today
+			}
+			if wide := letter * len(text); s.x1+wide < chartWide {
+				c.Ticks = append(c.Ticks, tick{s.x1, text})
+				free = s.x1 + wide + letter
+			}
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +37,31 @@ func TestA_time_line_draws_work_to_scale_and_long_pauses_short(t *testing.T) {
 	if c.Rows[2].Label != "the run" || len(c.Legend) != 4 {
 		t.Errorf("%+v %+v", c.Rows, c.Legend)
 	}
-	if chartOf(reprise.Timeline{}) != nil {
-		t.Error("a picture of nothing")
+	for _, nothing := range []reprise.Timeline{{}, {From: at(0), To: at(5)}, {From: at(0), To: at(5), Steps: []reprise.TimelineStep{{ID: "a"}}}} {
+		if chartOf(nothing) != nil {
+			t.Errorf("a picture of %+v", nothing)
+		}
+	}
+}
+
+// A label on the axis stands where an attempt begins, and none covers another.
+func TestThe_axis_of_a_time_line_tells_when_attempts_began(t *testing.T) {
+	t.Parallel()
+	at := func(seconds int) time.Time { return time.Date(2026, 3, 1, 9, 0, seconds, 0, time.UTC) }
+	row := reprise.TimelineStep{ID: "a"}
+	for i, from := range []int{1, 5, 7, 20, 21, 40} {
+		row.Spans = append(row.Spans, reprise.TimelineSpan{Kind: reprise.SpanFailed, Attempt: i + 1, From: at(from), To: at(from + 1)})
+	}
+	c := chartOf(reprise.Timeline{From: at(0), To: at(60), Steps: []reprise.TimelineStep{row}})
+	free := 0
+	for _, tick := range c.Ticks {
+		i := slices.IndexFunc(c.Bars, func(b bar) bool { return b.X == tick.X })
+		if i < 0 || !strings.HasSuffix(tick.Text, c.Bars[i].From.Format("15:04:05")) || tick.X < free {
+			t.Errorf("%+v stands at no beginning, or covers another", tick)
+		}
+		free = tick.X + len(tick.Text)*6
+	}
+	if len(c.Ticks) < 3 || !strings.HasPrefix(c.Ticks[0].Text, "Mar 1 ") {
+		t.Errorf("%+v", c.Ticks)
 	}
 }

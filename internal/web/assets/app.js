@@ -3,7 +3,6 @@ import { follow } from "/assets/live.js";
 const $ = (selector) => document.querySelector(selector);
 
 const help = $("#help");
-$("#help-button").hidden = false;
 $("#help-button").addEventListener("click", () => help.showModal());
 
 document.addEventListener("click", async (event) => {
@@ -55,12 +54,6 @@ document.addEventListener("keydown", (event) => {
 
 if (new URLSearchParams(location.search).get("focus") === "search") $("#search")?.select();
 
-// prepare makes what needs this script usable, here and in what is loaded later.
-function prepare(root) {
-  for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
-  age(root);
-}
-
 // age tells how long ago times are, in the words of the server.
 function age(root) {
   for (const time of root.querySelectorAll("time[data-ago]")) {
@@ -81,10 +74,10 @@ function reveal() {
 }
 addEventListener("hashchange", reveal);
 
-prepare(document);
+age(document);
 reveal();
 setInterval(() => age(document), 20000);
-if ("live" in document.body.dataset) follow(prepare);
+if ("live" in document.body.dataset) follow(age);
 
 // An output that is followed stays at its end, unless the person has scrolled up.
 const output = document.querySelector("#output[data-follow]");

@@ -2,9 +2,11 @@
 // put in place, so that the focus, the scroll position and opened parts stay.
 const silence = 10000; // the server is heard every three seconds
 const label = document.getElementById("live");
+const why = document.getElementById("lost");
 let source, heard, opened;
 
-export function follow(prepare) {
+// follow keeps the page up to date, and calls changed with what may be new in it.
+export function follow(changed) {
   const open = () => {
     source?.close();
     source = new EventSource(location.href);
@@ -15,7 +17,7 @@ export function follow(prepare) {
       alive();
       const next = new DOMParser().parseFromString(event.data, "text/html").body;
       patch(document.getElementById("main"), next);
-      prepare(document.getElementById("main"));
+      changed(document.getElementById("main"));
       document.dispatchEvent(new Event("patched"));
     });
     source.addEventListener("error", () => lost());
@@ -38,11 +40,17 @@ export function follow(prepare) {
 function alive() {
   heard = Date.now();
   show("on", "live");
+  why.textContent = "";
 }
 
-function lost() {
-  const at = new Date(heard).toISOString().slice(11, 19);
-  show("off", `not live since ${at} UTC`);
+// lost tells that the page stands still and, once the server was asked, why. A server
+// that was started again has another token.
+async function lost() {
+  const at = heard;
+  show("off", `not live since ${new Date(at).toISOString().slice(11, 19)} UTC`);
+  const code = await fetch("/assets/icon.svg", { method: "HEAD" }).then((answer) => answer.status, () => 0);
+  if (heard !== at || code === 200) return;
+  why.textContent = code ? "reprise serve was started again. Open the address that it printed last." : "reprise serve does not answer. The page follows once it runs again.";
 }
 
 function show(state, text) {
@@ -52,7 +60,7 @@ function show(state, text) {
 }
 
 // kept are attributes that belong to the person or to the script, not to the server.
-const kept = { DETAILS: ["open"], BUTTON: ["hidden", "disabled"], INPUT: ["value", "checked"], DIALOG: ["open"] };
+const kept = { DETAILS: ["open"], BUTTON: ["disabled"], INPUT: ["value", "checked"], DIALOG: ["open"] };
 
 // touched reports whether a person has begun to use a form.
 function touched(form) {
