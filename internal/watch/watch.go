@@ -41,13 +41,15 @@ func (f *Folders) Close() {
 }
 
 // Add watches folders too, not what is below them. Those that are not there, or that the
-// system has no room for, are tried again with the next call.
-func (f *Folders) Add(folders ...string) {
+// system has no room for, are tried again with the next call. It reports whether one is
+// watched now that was not: what changed in it before gives no hint.
+func (f *Folders) Add(folders ...string) (more bool) {
 	for _, dir := range folders {
 		if f.notify != nil && !f.known[dir] && f.notify.Add(dir) == nil {
-			f.known[dir] = true
+			f.known[dir], more = true, true
 		}
 	}
+	return more
 }
 
 // Wait waits for a hint, and reports false once the context is over. It waits at least

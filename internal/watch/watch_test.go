@@ -15,7 +15,9 @@ func TestA_change_in_a_watched_folder_ends_the_wait(t *testing.T) {
 	dir := t.TempDir()
 	f := watch.Open(time.Hour)
 	defer f.Close()
-	f.Add(dir, filepath.Join(dir, "later"))
+	if !f.Add(dir, filepath.Join(dir, "later")) || f.Add(dir, filepath.Join(dir, "later")) {
+		t.Error("it is not told whether a folder is newly watched")
+	}
 	for _, name := range []string{"a", "later"} { // a file, then a folder that is watched from then on
 		if name == "later" {
 			if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {

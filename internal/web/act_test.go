@@ -193,9 +193,20 @@ func TestA_page_is_sent_again_when_files_change(t *testing.T) {
 			return out, told, code
 		}
 	})
+	follow(t, s, "/", []string{"<b>before</b>", "<b>after</b>"}, func(int) {
+		if err := os.WriteFile(filepath.Join(dir, "changed"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// follow follows a page until it has shown texts one after the other, and calls between
+// once each but the last was seen.
+func follow(t *testing.T, s *stage, path string, texts []string, between func(seen int)) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,17 +220,18 @@ func TestA_page_is_sent_again_when_files_change(t *testing.T) {
 	defer answer.Body.Close()
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, 1<<20)
+	seen := 0
 	for lines.Scan() {
-		switch text := lines.Text(); {
-		case strings.Contains(text, "<b>before</b>"):
-			if err := os.WriteFile(filepath.Join(dir, "changed"), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		case strings.Contains(text, "<b>after</b>"):
+		if !strings.Contains(lines.Text(), texts[seen]) {
+			continue
+		}
+		if seen == len(texts)-1 {
 			return
 		}
+		between(seen)
+		seen++
 	}
-	t.Errorf("the page was not sent again: %v", lines.Err())
+	t.Errorf("%s: %q was not sent: %v", path, texts[seen], lines.Err())
 }
 
 func TestAn_output_is_shown_part_by_part(t *testing.T) {

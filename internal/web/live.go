@@ -65,6 +65,9 @@ func (s *Server) follow(r *http.Request, content func(*http.Request) (frame, err
 	for first := true; ; first = false {
 		began := time.Now()
 		f, _ := s.made(r, content)
+		if folders.Add(f.folders...) {
+			f, _ = s.made(r, content) // something may have changed before it was watched
+		}
 		if text := []byte(f.Body); !bytes.Equal(text, last) || first {
 			select {
 			case made <- text:
@@ -73,7 +76,6 @@ func (s *Server) follow(r *http.Request, content func(*http.Request) (frame, err
 			}
 			last = text
 		}
-		folders.Add(f.folders...)
 		if folders.Every = everyWorking; !f.working {
 			folders.Every = min(max(everyIdle, idleShare*time.Since(began)), everyLong)
 		}

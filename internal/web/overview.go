@@ -124,8 +124,8 @@ const mostWatched = 2000
 // watched are the folders in which something changes while runs are worked on.
 func (s *Server) watched(f folder) []string {
 	root := f.Status.Root
-	if f.Why != nil {
-		return nil
+	if f.Why != nil { // it may come back
+		return []string{filepath.Dir(s.Dirs[f.Index])}
 	}
 	state := filepath.Join(root, s.State)
 	out := []string{root, state, filepath.Join(state, "journal")}

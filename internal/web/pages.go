@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -96,7 +97,7 @@ func (s *Server) made(r *http.Request, content func(*http.Request) (frame, error
 	if err != nil {
 		text = []byte(template.HTMLEscapeString(err.Error()))
 	}
-	f.Actions, f.At, f.Live, f.Body = s.Actions, s.Now(), code == http.StatusOK && len(f.folders) > 0, template.HTML(text)
+	f.Actions, f.At, f.Live, f.Body = s.Actions, s.Now(), len(f.folders) > 0, template.HTML(text)
 	return f, code
 }
 
@@ -115,6 +116,7 @@ func (s *Server) failureOf(r *http.Request, f *frame, why error) failure {
 	out := failure{Title: f.Title, Why: why}
 	if t, err := s.targetOf(r); err == nil {
 		out.Resumed, out.Answered = s.news(t, time.Time{})
+		f.folders = []string{t.Dir, filepath.Dir(t.Dir)} // the run, or the project, may come back
 		if r.URL.Path != "/run" {
 			out.Back = t.link("/run")
 		}
