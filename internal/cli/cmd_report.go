@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,7 @@ func (a *app) newReport() *cobra.Command {
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.report(ctx, flags, name) })
 	f := cmd.Flags()
 	f.StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
-	f.StringVarP(&flags.file, "output", "o", "", "the `file` to write (default: standard output)")
+	f.StringVarP(&flags.file, "output", "o", "", "the `file` to write, or an older report to replace (default: standard output)")
 	f.BoolVar(&flags.svg, "svg", false, "the time line alone, as SVG")
 	return cmd
 }
@@ -69,13 +70,32 @@ func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
 		_, err := a.out.Write(text)
 		return err
 	}
-	at, err := filepath.Abs(flags.file)
-	if err == nil {
-		err = durable.Rewrite(at, 0o644, func([]byte) ([]byte, error) { return text, nil })
-	}
+	return a.writeReport(flags.file, text)
+}
+
+// writeReport writes a report to the file that a person named. An older report is
+// replaced; every other file, and a folder that is not there, is taken for a slip.
+func (a *app) writeReport(file string, text []byte) error {
+	at, err := filepath.Abs(file)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "%s, %d kB\n", plain(flags.file), (len(text)+999)/1000)
+	if _, err := os.Stat(filepath.Dir(at)); err != nil {
+		return fail(exitUsage, "make the folder first, or name another file", "write %s: %w", file, err)
+	}
+	done := "written"
+	err = durable.Rewrite(at, 0o644, func(old []byte) ([]byte, error) {
+		if old != nil {
+			done = "replaced"
+		}
+		if len(old) > 0 && !web.IsReport(old) {
+			return nil, fail(exitUsage, "name another file, or remove it first", "it is there, and it is no report")
+		}
+		return text, nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "%s %s, %d kB\n", plain(file), done, (len(text)+999)/1000)
 	return nil
 }

@@ -38,3 +38,8 @@ func Timeline(ctx context.Context, o Options, run string) ([]byte, error) {
 	text, err := render("timeline", p.Timeline)
 	return append(bytes.TrimSpace(text), '\n'), err
 }
+
+// IsReport tells what Report and Timeline made from all other files.
+func IsReport(text []byte) bool {
+	return bytes.Contains(text, []byte("Made by <code>reprise report</code>")) || bytes.HasPrefix(text, []byte(`<svg class="timeline"`))
+}
