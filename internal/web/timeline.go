@@ -86,7 +86,7 @@ var spanLooks = map[reprise.SpanKind]spanLook{
 // chartOf draws a timeline, nil where it has nothing to show.
 func chartOf(t reprise.Timeline) *chart {
 	scale := scaleOf(t)
-	if len(scale) == 0 || !slices.ContainsFunc(t.Steps, func(row reprise.TimelineStep) bool { return len(row.Spans) > 0 }) {
+	if len(scale) == 0 {
 		return nil
 	}
 	c := &chart{Width: chartWide, Right: chartWide - 8, Bottom: axisHigh + len(t.Steps)*rowHigh}
@@ -145,13 +145,21 @@ type stretch struct {
 	short    bool // drawn short
 }
 
-// scaleOf lays the time out: what was worked on to scale, long times without work short.
+// scaleOf lays the time out from the first span on: what was worked on to scale, long
+// times without work short. Without a span there is nothing to lay out.
 func scaleOf(t reprise.Timeline) (out []stretch) {
-	if t.From.IsZero() || !t.To.After(t.From) {
+	at := t.To
+	for _, row := range t.Steps {
+		for _, s := range row.Spans {
+			if s.From.Before(at) {
+				at = s.From
+			}
+		}
+	}
+	if at.IsZero() || !t.To.After(at) {
 		return nil
 	}
 	var work time.Duration
-	at := t.From
 	for _, s := range attempts(t) {
 		if s.From.After(at) {
 			out = append(out, stretch{from: at, to: s.From, short: true})

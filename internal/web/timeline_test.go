@@ -61,6 +61,9 @@ func TestThe_axis_of_a_time_line_tells_when_attempts_began(t *testing.T) {
 		}
 		free = tick.X + len(tick.Text)*6
 	}
+	if c.Bars[0].X != chartLabel {
+		t.Errorf("the first attempt begins at %d", c.Bars[0].X)
+	}
 	if len(c.Ticks) < 3 || !strings.HasPrefix(c.Ticks[0].Text, "Mar 1 ") {
 		t.Errorf("%+v", c.Ticks)
 	}
