@@ -413,7 +413,7 @@ func TestThe_page_of_a_run_tells_who_does_what_comes_next(t *testing.T) {
 	check.With, check.Run.Progress = "the command `make all`", report.Progress{Done: 2, Total: 3, Skipped: 1}
 	docs["check"] = check
 	_, page, _ := play(t, docs).get(onePage)
-	if !strings.Contains(page, "With the command `make all`") || !strings.Contains(page, "1 of 3, 1 skipped") {
+	if !strings.Contains(page, "with</span> the command `make all`") || !strings.Contains(page, "1 of 3, 1 skipped") {
 		t.Error(page)
 	}
 }
