@@ -231,6 +231,8 @@ func (s *Summary) FollowUp() (verb string, flags []string) {
 		return "", nil
 	case s.Reopens:
 		return "resume", []string{"--option", reprise.OptionContinue}
+	case s.State == reprise.Stopped: // nothing can be started before its files are changed
+		return "check", nil
 	}
 	return "resume", nil
 }

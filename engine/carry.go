@@ -12,12 +12,28 @@ import (
 	"reprise/agent"
 	"reprise/convention"
 	"reprise/journal"
+	"reprise/project"
 )
 
 // loop takes turns until nothing is left to do, a person or a time is needed, or
-// continuing would be unsafe. A turn builds a view, asks the rules and does what they
-// say. Everything it knows is on disk when it returns.
+// continuing would be unsafe. A run that an agent put in the archive of its tool is over:
+// nothing more is recorded of it. Everything it knows is on disk when it returns.
 func (w *work) loop(ctx context.Context) error {
+	err := w.turns(ctx)
+	if _, gone := errors.AsType[*GoneError](err); !gone {
+		return err
+	}
+	away := project.PutAway(w.led.Files(), convention.Of(w.ref.Layout), w.ref)
+	if away == nil {
+		return err
+	}
+	w.run = away
+	w.sumUp(w.decide(), zeroTime)
+	return nil
+}
+
+// turns is the loop: a turn builds a view, asks the rules and does what they say.
+func (w *work) turns(ctx context.Context) error {
 	w.recallLimits()
 	for {
 		v, err := w.see(ctx)

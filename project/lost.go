@@ -138,7 +138,7 @@ func (l *Lost) isCopy(r *reprise.Run) bool {
 // if nothing is left to do of it.
 func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entry) *reprise.Run {
 	run, lay := &reprise.Run{Ref: l.Ref}, of.Layout
-	if away := putAway(store, of, l.Ref); away != nil {
+	if away := PutAway(store, of, l.Ref); away != nil {
 		if away.State == reprise.Complete {
 			return nil
 		}
@@ -174,16 +174,16 @@ func (l *Lost) run(ctx context.Context, store *durable.Store, of convention.Entr
 	return run
 }
 
-// putAway gives a run as it lies in the archive of its tool, nil if it does not.
-func putAway(store *durable.Store, of convention.Entry, ref reprise.Ref) *reprise.Run {
+// PutAway gives a run as it lies in the archive of its tool, nil if it does not.
+func PutAway(fsys fs.FS, of convention.Entry, ref reprise.Ref) *reprise.Run {
 	if of.PutAway == nil {
 		return nil
 	}
-	ref, ok := of.PutAway(store, ref)
+	ref, ok := of.PutAway(fsys, ref)
 	if !ok {
 		return nil
 	}
-	run, err := reprise.Load(of.Layout, store, ref)
+	run, err := reprise.Load(of.Layout, fsys, ref)
 	if err != nil {
 		return nil // then its files are gone for all that is known
 	}

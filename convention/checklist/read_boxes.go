@@ -23,8 +23,10 @@ func (l *list) readBoxes() {
 	}
 	title, headed := strings.CutPrefix(md.Title(), l.family.Title)
 	l.title = strings.Trim(strings.TrimSpace(title), ": ")
-	// What is blank or holds a NUL was a list.
-	l.ours = headed && l.family.Title != "" || !l.family.Shared || len(bytes.TrimSpace(l.file.Data)) == 0 || slices.Contains(l.file.Data, 0)
+	// What is blank, has nothing but its heading or holds a NUL was a list.
+	content := strings.TrimSpace(string(l.file.Data))
+	emptied := content == "" || content == "# "+strings.TrimSuffix(l.family.Title, ":")
+	l.ours = headed && l.family.Title != "" || !l.family.Shared || emptied || slices.Contains(l.file.Data, 0)
 	if at := merged.FindIndex(l.file.Data); at != nil {
 		l.lost(1+bytes.Count(l.file.Data[:at[0]], []byte("\n")), "lines end in a carriage return alone, so the tasks on them cannot be told apart")
 	}
@@ -150,8 +152,8 @@ func (l *list) readStages(sections []doc.Section) {
 	slices.SortStableFunc(l.items, func(a, b item) int { return cmp.Compare(a.places[0].source.Line, b.places[0].source.Line) })
 }
 
-// putOff is what people write into the text of a task that is put off.
-var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED)\b|⚠️?\s*[Bb]lock(?:ed|ing)\b`)
+// putOff is what people write into the text of a task that is put off or given up.
+var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED|SKIPPED|CANCELL?ED|OBSOLETE|SUPERSEDED|DROPPED)\b|⚠️?\s*[Bb]lock(?:ed|ing)\b`)
 
 // stuck is the line that agents write below a task that they cannot do.
 var stuck = regexp.MustCompile(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?:ed|ing)\b.*)`)
