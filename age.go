@@ -1,6 +1,9 @@
 package reprise
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The bands of age, as the seed of the orchestrate layout draws them.
 const (
@@ -37,4 +40,46 @@ func BandOf(age time.Duration) string {
 		return BandModerate
 	}
 	return BandStale
+}
+
+// Age tells how long before now something was, coarse as people say it: "9 months". It is
+// "unknown" for no time at all, and "in the future" for one that has not come.
+func Age(now, at time.Time) string {
+	if at.IsZero() {
+		return "unknown"
+	}
+	const day = 24 * time.Hour
+	d := now.Sub(at)
+	switch {
+	case d < -ClockSlack:
+		return "in the future"
+	case d < time.Minute:
+		return "just now"
+	}
+	unit, noun := time.Minute, "minute"
+	switch {
+	case d >= 2*365*day:
+		unit, noun = 365*day, "year"
+	case d >= 60*day:
+		unit, noun = 30*day, "month"
+	case d >= 21*day:
+		unit, noun = 7*day, "week"
+	case d >= 2*day:
+		unit, noun = day, "day"
+	case d >= time.Hour:
+		unit, noun = time.Hour, "hour"
+	}
+	if n := int(d / unit); n > 1 {
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+	return "1 " + noun
+}
+
+// Ago is Age in words that can end a sentence: "9 months ago".
+func Ago(now, at time.Time) string {
+	text := Age(now, at)
+	if text[0] >= '0' && text[0] <= '9' {
+		text += " ago"
+	}
+	return text
 }

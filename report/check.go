@@ -236,6 +236,9 @@ func NewChecked(digest string, r *reprise.Run, d reprise.Decision, o reprise.Obs
 func NewJudged(r *reprise.Run, d reprise.Decision) Run {
 	run := NewRun(r)
 	run.State, run.Verdict, run.Action = cmp.Or(d.State, r.State), cmp.Or(d.Verdict, reprise.VerdictNone), d.Action
+	if as := r.Shown(run.State); as != run.State {
+		run.ListedAs = as
+	}
 	run.Findings = NewFindings(Sorted(r.Findings))
 	run.Asks = NewQuestions(d.Unanswered(r)[len(r.PendingQuestions()):])
 	if d.Action != 0 {

@@ -36,6 +36,7 @@ type Run struct {
 	Kind         string          `json:"kind" jsonschema:"the sort of workflow"`
 	Title        string          `json:"title"`
 	State        reprise.State   `json:"state" jsonschema:"waiting is for a person, an approval or a limit; stopped was ended on purpose with work left"`
+	ListedAs     reprise.State   `json:"listed_as,omitzero" jsonschema:"the state whose runs it is listed with, where that is not its own: what was cut off here and waits for an answer stands with what was interrupted"`
 	Verdict      reprise.Verdict `json:"verdict" jsonschema:"none where the run was not judged or nothing is to be resumed; unchecked where no problem was found but not all evidence was gathered; wait where no problem was found and a limit has to end first"`
 	Progress     Progress        `json:"progress"`
 	LastActivity *time.Time      `json:"last_activity" jsonschema:"the latest time its files record; null if they record none"`

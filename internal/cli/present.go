@@ -293,11 +293,8 @@ func (p *page) detect(r *reprise.Run, name string, d report.Detect) {
 	if done := r.Progress(); done.Total > 0 {
 		p.field("done", done.Words(" of "))
 	}
-	activity := p.age(r)
+	activity := reprise.Ago(p.now, r.LastActivity)
 	if !r.LastActivity.IsZero() {
-		if activity[0] >= '0' && activity[0] <= '9' { // "3 days", not "just now"
-			activity += " ago"
-		}
 		activity += " (" + r.LastActivity.UTC().Format(time.RFC3339) + ", " + plain(r.LastActivitySource.String()) + ")"
 	}
 	p.field("activity", activity)

@@ -69,7 +69,7 @@ func (p *page) projects(list []settings.Seen, found *project.Judgement) {
 				counts[found.Decisions[r].State]++
 			}
 		}
-		text := pad(paths[i], widest) + "  " + pad(age(p.now.Sub(s.At)), 10) + "  " + cmp.Or(tally(counts), "no runs")
+		text := pad(paths[i], widest) + "  " + pad(reprise.Age(p.now, s.At), 10) + "  " + cmp.Or(tally(counts), "no runs")
 		p.line("  %s", fit(text, p.columns-2))
 	}
 	p.gap()

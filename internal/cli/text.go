@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -194,27 +193,6 @@ func wrapExact(s string, n int) []string {
 		lines, s = append(lines, head), s[len(head):]
 	}
 	return append(lines, s)
-}
-
-// age tells a span of time in words, coarse as people say it.
-func age(d time.Duration) string {
-	switch {
-	case d < -time.Minute:
-		return "in the future"
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return count(int(d/time.Minute), "minute")
-	case d < 48*time.Hour:
-		return count(int(d/time.Hour), "hour")
-	case d < 21*24*time.Hour:
-		return count(int(d/(24*time.Hour)), "day")
-	case d < 60*24*time.Hour:
-		return count(int(d/(7*24*time.Hour)), "week")
-	case d < 2*365*24*time.Hour:
-		return count(int(d/(30*24*time.Hour)), "month")
-	}
-	return count(int(d/(365*24*time.Hour)), "year")
 }
 
 // count gives "1 day", "2 days".

@@ -138,17 +138,7 @@ func tally(counts map[reprise.State]int) string {
 }
 
 // age tells in words how old the last activity of a run is.
-func (p *page) age(r *reprise.Run) string {
-	if r.LastActivity.IsZero() {
-		return "unknown"
-	}
-	d := p.now.Sub(r.LastActivity)
-	// Recorded times without a zone may be some hours ahead; that is no future.
-	if d < 0 && d > -15*time.Hour {
-		d = 0
-	}
-	return age(d)
-}
+func (p *page) age(r *reprise.Run) string { return reprise.Age(p.now, r.LastActivity) }
 
 // ago tells how long ago a run was active, in words that can end a sentence.
 func (p *page) ago(j judged) string {
@@ -158,10 +148,7 @@ func (p *page) ago(j judged) string {
 		}
 		return "at an unknown time"
 	}
-	if text := age(time.Duration(*j.plan.AgeSeconds) * time.Second); text != "just now" {
-		return text + " ago"
-	}
-	return "just now"
+	return reprise.Ago(p.now, p.now.Add(-time.Duration(*j.plan.AgeSeconds)*time.Second))
 }
 
 // activity tells when a run was last active, exactly and in words.

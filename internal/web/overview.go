@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"net/http"
@@ -25,7 +26,13 @@ type line struct {
 	target
 	Name, Link string
 	Key        string // tells it from all others while the page changes
-	Age        string // in words, "" if it is unknown
+	Age        string // in words
+}
+
+// open reports whether something is left to do about it, or to look at: one that is
+// marked complete may have something that speaks against it.
+func (l line) open() bool {
+	return l.State.Open() || reprise.Decision{Action: l.Action, Verdict: l.Verdict}.Contested()
 }
 
 // group are runs of one project that stand together.
@@ -146,7 +153,7 @@ func (s *Server) lines(f folder) []line {
 		t := target{Index: f.Index, Run: d.Layout + ":" + d.Path}
 		lines[i] = line{Run: d, target: t, Name: f.names[i], Link: t.link("/run"), Key: key(t), Age: s.age(d.LastActivity)}
 	}
-	return reprise.ByState(lines, func(l line) reprise.State { return l.State })
+	return reprise.ByState(lines, func(l line) reprise.State { return cmp.Or(l.ListedAs, l.State) })
 }
 
 // key names a run in a page.
@@ -158,9 +165,9 @@ func key(t target) string {
 
 func (s *Server) age(at *time.Time) string {
 	if at == nil {
-		return ""
+		at = new(time.Time)
 	}
-	return ago(s.Now(), *at)
+	return reprise.Ago(s.Now(), *at)
 }
 
 // choices counts the runs of each state.
@@ -168,7 +175,7 @@ func (o *overview) choices(all []line) {
 	counts, open := map[reprise.State]int{}, 0
 	for _, l := range all {
 		counts[l.State]++
-		if l.State.Open() {
+		if l.open() {
 			open++
 		}
 	}
@@ -195,7 +202,7 @@ func (o *overview) choices(all []line) {
 func (o *overview) shows(l line) bool {
 	switch o.State {
 	case "":
-		if !l.State.Open() {
+		if !l.open() {
 			return false
 		}
 	case "all":

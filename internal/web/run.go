@@ -17,7 +17,7 @@ type runPage struct {
 	target
 	report.Check
 	Name      string
-	Age       string // in words, "" if it is unknown
+	Age       string // in words
 	Questions []report.Question
 	Steps     []stepLine
 	Graph     *graph // nil where a picture of the steps tells nothing

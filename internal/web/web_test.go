@@ -392,16 +392,30 @@ func TestThe_list_has_the_words_of_status_and_names_all_that_waits_for_a_person(
 			Progress: report.Progress{Done: 2, Total: 3, Skipped: 1}, Next: []report.Unit{{ID: "unit", Title: "A unit"}},
 		}
 	}
+	cutOff := run("cut", reprise.Start, reprise.Waiting)
+	cutOff.ListedAs = reprise.Interrupted
 	s := play(t, map[string]any{"status": report.Status{Root: "/p", Runs: []report.Run{
+		run("waits", reprise.Start, reprise.NotStarted),
 		run("decide", reprise.Ask, reprise.Interrupted), run("start", reprise.Start, reprise.Interrupted), run("ended", reprise.Ask, reprise.Stopped),
+		run("doubted", reprise.Finish, reprise.Complete), cutOff,
 	}}})
+	_, open, _ := s.get("/")
+	order := regexp.MustCompile(`class="name"><b>(\w+)`).FindAllStringSubmatch(open, -1)
+	var names []string
+	for _, m := range order {
+		names = append(names, m[1])
+	}
+	// What was cut off stands with what was interrupted, and what is doubted is not closed.
+	if !slices.Equal(names, []string{"decide", "start", "cut", "waits", "doubted"}) {
+		t.Errorf("what is open is listed as %q", names)
+	}
 	_, page, _ := s.get("/?state=all")
 	asks := page[strings.Index(page, `id="asks"`):strings.Index(page, `role="search"`)]
 	if strings.Count(asks, "class=\"row ask\"") != 1 || !strings.Contains(asks, "the words about decide") || !strings.Contains(asks, "/run?project=0") {
 		t.Errorf("what waits for a person:\n%s", asks)
 	}
 	list := page[strings.Index(page, `id="list"`):]
-	if strings.Count(list, ">1/3, 1 skipped<") != 3 || !strings.Contains(list, `<span class="next">the words about start</span>`) || strings.Contains(list, "A unit") {
+	if strings.Count(list, ">1/3, 1 skipped<") != 6 || !strings.Contains(list, `<span class="next">the words about start</span>`) || strings.Contains(list, "A unit") {
 		t.Errorf("the list:\n%s", list)
 	}
 }

@@ -1,4 +1,4 @@
-// Keys, copying, ages, and what a page becomes. The pages can be read without any of it.
+// Keys, copying, and what a page becomes. The pages can be read without any of it.
 import { follow } from "/assets/live.js";
 const $ = (selector) => document.querySelector(selector);
 
@@ -54,16 +54,6 @@ document.addEventListener("keydown", (event) => {
 
 if (new URLSearchParams(location.search).get("focus") === "search") $("#search")?.select();
 
-// age tells how long ago times are, in the words of the server.
-function age(root) {
-  for (const time of root.querySelectorAll("time[data-ago]")) {
-    const minutes = Math.floor((Date.now() - Date.parse(time.dateTime)) / 60000);
-    const hours = Math.floor(minutes / 60);
-    const text = minutes < 1 ? "just now" : hours < 1 ? `${minutes} min ago` : hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} days ago`;
-    if (time.textContent !== text) time.textContent = text;
-  }
-}
-
 // reveal opens the part that the address points to.
 function reveal() {
   const at = location.hash && document.getElementById(location.hash.slice(1));
@@ -74,10 +64,8 @@ function reveal() {
 }
 addEventListener("hashchange", reveal);
 
-age(document);
 reveal();
-setInterval(() => age(document), 20000);
-if ("live" in document.body.dataset) follow(age);
+if ("live" in document.body.dataset) follow();
 
 // An output that is followed stays at its end, unless the person has scrolled up.
 const output = document.querySelector("#output[data-follow]");

@@ -5,8 +5,7 @@ const label = document.getElementById("live");
 const why = document.getElementById("lost");
 let source, heard, opened;
 
-// follow keeps the page up to date, and calls changed with what may be new in it.
-export function follow(changed) {
+export function follow() {
   const open = () => {
     source?.close();
     source = new EventSource(location.href);
@@ -17,7 +16,6 @@ export function follow(changed) {
       alive();
       const next = new DOMParser().parseFromString(event.data, "text/html").body;
       patch(document.getElementById("main"), next);
-      changed(document.getElementById("main"));
       document.dispatchEvent(new Event("patched"));
     });
     source.addEventListener("error", () => lost());
