@@ -511,7 +511,7 @@ func TestAC_real_figures_are_those_of_the_model(t *testing.T) {
 		s.Kill()
 		res = s.Wait()
 		if p.Name == "opencode" { // it writes figures down when the step is over
-			if u := reprise.UsageOf(res.Spent, nil); !res.More || u.Tokens == nil || u.Tokens.Total() != 0 {
+			if u := reprise.UsageOf(res.Spent, nil); !res.More || u.Tokens != nil {
 				t.Errorf("killed: %+v, more %v", res.Spent, res.More)
 			}
 			return

@@ -14,8 +14,8 @@ import (
 
 // Record is what the transcript of a session tells of its requests.
 type Record struct {
-	// Requests are those from a time on; one of nothing where none was made. More tells
-	// that one more may have been under way.
+	// Requests are those from a time on; one of nothing where none was made, and none at all
+	// where that is not known. More tells that one more may have been under way.
 	Requests []reprise.Request
 	More     bool
 	// Context is how many tokens the session sends again when it is resumed, 0 if that is
@@ -49,10 +49,10 @@ func Recorded(preset string, env []string, dir, session string, from time.Time) 
 		return r, false
 	}
 	r.Requests, r.More = transcript.Since(found, from)
-	if len(r.Requests) == 0 {
+	r.More = r.More || len(unread) > 0
+	if len(r.Requests) == 0 && !r.More {
 		r.Requests = noRequest()
 	}
-	r.More = r.More || len(unread) > 0
 	r.Context = main.Context()
 	return r, true
 }

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +73,34 @@ func TestRecorded_ends_give_what_the_attempt_used(t *testing.T) {
 		}
 		if strings.Contains(name, "still counts") && r.Outcome != Done {
 			t.Errorf("%s: %s", name, r.Outcome)
+		}
+	}
+}
+
+// A transcript without a figure tells that nothing was used only if no request can have
+// been under way.
+func TestWhat_a_cut_off_session_used_is_not_nothing(t *testing.T) {
+	t.Parallel()
+	asked := `{"type":"user","message":{"role":"user","content":"go"},"timestamp":"2026-11-15T00:00:01Z","cwd":"DIR","sessionId":"s1"}` + "\n"
+	left := `{"type":"user","message":{"role":"user","content":"[Request interrupted by user]"},"timestamp":"2026-11-15T00:00:02Z","cwd":"DIR","sessionId":"s1"}` + "\n"
+	for name, c := range map[string]struct {
+		records string
+		want    []reprise.Request
+	}{
+		"cut off in its first request": {asked, nil},
+		"ended by a person":            {asked + left, noRequest()},
+	} {
+		home, dir := t.TempDir(), t.TempDir()
+		file := filepath.Join(home, "projects", strings.NewReplacer("/", "-", ".", "-", "_", "-").Replace(dir), "s1.jsonl")
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(c.records, "DIR", dir)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, ok := Recorded("claude", []string{"CLAUDE_CONFIG_DIR=" + home}, dir, "s1", time.Time{})
+		if diff := cmp.Diff(c.want, got.Requests); diff != "" || !ok || got.More != (c.want == nil) {
+			t.Errorf("%s: found %t, more %t (-want +got):\n%s", name, ok, got.More, diff)
 		}
 	}
 }
