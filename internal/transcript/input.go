@@ -213,3 +213,15 @@ var stillRuns = sync.OnceValue(func() *regexp.Regexp {
 // goesOn reports whether a result says no more than that. Only its beginning
 // counts: the rest is what the command printed.
 func goesOn(result string) bool { return stillRuns().MatchString(clip(result, 400)) }
+
+// endedBySignal are the words of results which say that a signal ended the command, as a
+// shell numbers that: 128 and the signal.
+var endedBySignal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^\W{0,3}(process )?exit(ed with)?( exit)? code:? (129|1[345]\d)\W*$`)
+})
+
+// killed reports whether a result says that the command did not end by itself. The line
+// that says so stands first or last.
+func killed(result string) bool {
+	return endedBySignal().MatchString(clip(result, 400)) || endedBySignal().MatchString(result[max(0, len(result)-400):])
+}

@@ -442,3 +442,33 @@ func TestOpencode_with_a_torn_log(t *testing.T) {
 		t.Error("the call was never seen")
 	}
 }
+
+// What a signal ended may have done anything. An agent that speaks after it knows of it;
+// one that does not may have been killed by the same.
+func TestA_call_that_a_signal_ended_has_no_known_effect(t *testing.T) {
+	t.Parallel()
+	says := map[string][2]string{ // what stands for a result, and what one says of a signal
+		Claude: {`"text":"ok"`, `"text":"Exit code 137\nhalf of it"`}, Codex: {`exited with code 0`, `exited with code 143\nOutput:\n`},
+		Qwen: {`"output":"ok"`, `"output":"Command: make\nExit Code: 137\nSignal: 9"`}, Copilot: {`"content":"ok"`, `"content":"half of it\n<exited with exit code 137>"`},
+	}
+	for cli, records := range lines {
+		whole := strings.Join(records, "\n") + "\n"
+		ended := strings.Replace(results[cli], says[cli][0], says[cli][1], 1)
+		if ended == results[cli] {
+			t.Fatalf("%s: %s", cli, ended)
+		}
+		if s := find(t, cli, whole+ended+"\n"); s == nil || s.Ended || len(s.Calls) != 1 || s.Calls[0].ID != "c2" || s.Calls[0].Passed {
+			t.Errorf("%s: a killed command is not open: %+v", cli, s)
+		}
+		if s := find(t, cli, whole+ended+"\n"+answers[cli]+"\n"); s == nil || !s.Ended || len(s.Calls) != 0 {
+			t.Errorf("%s: its agent spoke on: %+v", cli, s)
+		}
+	}
+	for text, want := range map[string]bool{
+		"Exit code 1\nprocess exit code: 137 was expected": false, "Exit code 1\nExit code 12": false, "Exit code 128": false, "Exit code 143": true,
+	} {
+		if killed(text) != want {
+			t.Errorf("%q: %t", text, !want)
+		}
+	}
+}

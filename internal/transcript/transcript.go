@@ -74,6 +74,7 @@ type Call struct {
 	// Passed tells that the session was given something else to do after it,
 	// and answered.
 	Passed bool
+	killed bool // its result says no more than that
 }
 
 // Nameless reports whether it only stands for a call that may have been.
@@ -143,7 +144,7 @@ func (b *builder) prompt() { b.turn, b.before, b.over, b.s.Unsure = b.turn+1, b.
 func (b *builder) answer(done bool) {
 	b.answered, b.over, b.s.Unsure = b.turn, done, false
 	for id, c := range b.calls {
-		if c.Torn && (b.moved || done) {
+		if c.killed || c.Torn && (b.moved || done) {
 			b.forget(id)
 		}
 	}
@@ -184,15 +185,20 @@ func (b *builder) forget(id string) {
 	}
 }
 
-// result notes that a call has its result. One that only says that the command
-// goes on is no end.
+// result notes that a call has its result. One that only says that the command continues
+// is no end. One that a signal ended may have done anything: whatever killed it may have
+// killed the agent, too, and only an agent that speaks on has taken note.
 func (b *builder) result(id, text string) {
 	b.moved = true
-	if c := b.calls[id]; c != nil && goesOn(text) {
+	c := b.calls[id]
+	switch {
+	case c != nil && goesOn(text):
 		c.Background = true
-		return
+	case c != nil && killed(text):
+		c.killed = true
+	default:
+		b.forget(id)
 	}
-	b.forget(id)
 }
 
 // gap notes that records are missing here, so that nothing before tells how it stands.
@@ -215,7 +221,7 @@ func (b *builder) finish(r *records) *Session {
 	}
 	for _, id := range b.order {
 		c := b.calls[id]
-		if c.Torn && b.over {
+		if (c.Torn || c.killed) && b.over {
 			continue // a turn that was ended left nothing under way
 		}
 		// The program ends what it left running when it ends.
