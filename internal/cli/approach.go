@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"reprise"
@@ -129,8 +128,7 @@ func (s *job) chooseStep(p *page, j judged) (string, error) {
 // saysProceed waits for the word that a pre-flight check ends with. Where another
 // comes, that nothing was started has been said then.
 func (s *job) saysProceed(p *page) (bool, error) {
-	fmt.Fprint(s.err, "> ")
-	line, _, err := s.readLine(s.ctx)
+	line, _, err := s.readLine(s.ctx, "> ")
 	if err != nil {
 		return false, err
 	}

@@ -42,6 +42,7 @@ type app struct {
 	starts   bool                      // something new is started, in the very folder that is named
 	input    *bufio.Reader             // over in, once somebody asked for a line
 	typed    chan typed                // the line that is being read
+	escaped  bool                      // the last one was left with the Escape key
 	unread   chan struct{}             // closed when nobody reads what we write; see outlive
 	signal   atomic.Pointer[os.Signal] // the first that asked us to stop, SIGPIPE for a closed output; nil if none did
 	setup    report.Setup              // what was done, for commands that set something up

@@ -92,8 +92,7 @@ func (a *app) confirm(ctx context.Context, f upkeepFlags, question string) (bool
 	if !a.asks() {
 		return false, fail(exitNeedsAnswer, "`"+a.again("--yes")+"` does it, `"+a.again("--dry-run")+"` only looks", "it needs a yes, and there is no terminal to ask on")
 	}
-	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	line, _, err := a.readLine(ctx)
+	line, _, err := a.readLine(ctx, question+" [y/N] ")
 	if err != nil {
 		return false, err
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,14 +19,26 @@ import (
 
 // alone is `reprise` without a word: on a terminal, a list of what was
 // interrupted to pick from and resume; elsewhere, and where nothing was
-// interrupted, the status.
+// interrupted, the status. Who leaves what they picked with the Escape key gets the list
+// again.
 func (a *app) alone(cmd *cobra.Command) error {
 	in, ok := a.in.(*os.File)
 	out, is := a.out.(*os.File)
 	if a.json || !ok || !is || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || a.env("TERM") == "dumb" {
 		return a.status(cmd.Context(), []string{"."}, statusFlags{})
 	}
-	found, err := a.judge(cmd.Context(), ".", project.JudgeOptions{Full: true})
+	for {
+		a.escaped = false
+		if err := a.pickOne(cmd.Context(), in, out); err != nil || !a.escaped {
+			return err
+		}
+		a.code = exitOK // the list again, as if nothing had been picked
+	}
+}
+
+// pickOne lets a person pick a run and resumes it.
+func (a *app) pickOne(ctx context.Context, in, out *os.File) error {
+	found, err := a.judge(ctx, ".", project.JudgeOptions{Full: true})
 	if err != nil {
 		return err
 	}
@@ -36,7 +49,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 	if len(list) == 0 {
 		return a.showStatus(found, statusFlags{})
 	}
-	i, picked, err := tui.Pick(cmd.Context(), in, out, os.Environ(), a.picker(found, list))
+	i, picked, err := tui.Pick(ctx, in, out, os.Environ(), a.picker(found, list))
 	if errors.Is(err, tui.ErrInterrupted) {
 		a.code = exitInterrupt
 		return nil
@@ -44,7 +57,7 @@ func (a *app) alone(cmd *cobra.Command) error {
 	if err != nil || !picked {
 		return err
 	}
-	return a.resume(cmd.Context(), resumeFlags{workFlags: workFlags{upkeepFlags: upkeepFlags{dir: "."}}}, list[i].run.Layout+":"+list[i].run.Path)
+	return a.resume(ctx, resumeFlags{workFlags: workFlags{upkeepFlags: upkeepFlags{dir: "."}}}, list[i].run.Layout+":"+list[i].run.Path)
 }
 
 // picker shows the runs of which one is to be chosen.

@@ -15,6 +15,7 @@ import (
 
 	"reprise"
 	"reprise/internal/proc"
+	"reprise/internal/tui"
 )
 
 // asks reports whether there is a person to ask: a terminal to read from and
@@ -26,19 +27,25 @@ func (a *app) asks() bool {
 	return ok && out && !a.json && term.IsTerminal(int(in.Fd())) && proc.Foreground(in)
 }
 
-// readLine reads what a person types. ok is false at the end of the input. A
-// read that was given up keeps what it gets for the next one; nothing is read
+// readLine asks and reads what a person types. ok is false at the end of the input. The
+// Escape key takes back what was typed: the line is empty, which every question takes for
+// no. A read that was given up keeps what it gets for the next one; nothing is read
 // between questions, so that a live view can have the keys.
-func (a *app) readLine(ctx context.Context) (line string, ok bool, err error) {
+func (a *app) readLine(ctx context.Context, prompt string) (line string, ok bool, err error) {
+	tty, _ := a.in.(*os.File)
+	if tty != nil && !term.IsTerminal(int(tty.Fd())) {
+		tty = nil
+	}
+	if tty != nil {
+		defer tui.EndAtEscape(tty)()
+	}
+	fmt.Fprint(a.err, prompt)
 	if a.input == nil {
 		a.input = bufio.NewReader(a.in)
 	}
 	if a.typed == nil {
 		got := make(chan typed, 1)
-		go func() {
-			text, err := a.input.ReadString('\n')
-			got <- typed{strings.TrimRight(text, "\r\n"), err}
-		}()
+		go func() { got <- typeLine(a.input, tty) }()
 		a.typed = got
 	}
 	select {
@@ -47,6 +54,9 @@ func (a *app) readLine(ctx context.Context) (line string, ok bool, err error) {
 		return "", false, ctx.Err()
 	case t := <-a.typed:
 		a.typed = nil
+		if a.escaped = t.escaped; t.escaped {
+			fmt.Fprintln(a.err)
+		}
 		switch {
 		case errors.Is(t.err, io.EOF):
 			return t.text, t.text != "", nil
@@ -58,8 +68,33 @@ func (a *app) readLine(ctx context.Context) (line string, ok bool, err error) {
 }
 
 type typed struct {
-	text string
-	err  error
+	text    string
+	escaped bool
+	err     error
+}
+
+// typeLine reads a line. On a terminal the Escape key ends it, with nothing; what other
+// keys send after an Escape is passed over.
+func typeLine(in *bufio.Reader, tty *os.File) typed {
+	var line []byte
+	for {
+		b, err := in.ReadByte()
+		if tty != nil && b == tui.Escape {
+			alone, more := tui.AfterEscape(tty)
+			if alone {
+				return typed{escaped: true}
+			}
+			text, ended := strings.CutSuffix(string(more), "\n")
+			if line = append(line, text...); !ended {
+				continue
+			}
+			b = '\n'
+		}
+		if err != nil || b == '\n' {
+			return typed{text: strings.TrimSuffix(string(line), "\r"), err: err}
+		}
+		line = append(line, b)
+	}
 }
 
 // choose asks which of the options is taken. The words of the seeds' prompts
@@ -87,8 +122,7 @@ func (a *app) chooseNumber(ctx context.Context, n int) (int, error) {
 // means none. Nothing typed, and a word for no, choose nothing: 0.
 func (a *app) chooseOf(ctx context.Context, n int, means func(word string) int) (int, error) {
 	for {
-		fmt.Fprintf(a.err, "Your choice (1-%d, Enter to leave): ", n)
-		line, ok, err := a.readLine(ctx)
+		line, ok, err := a.readLine(ctx, fmt.Sprintf("Your choice (1-%d, Enter to leave): ", n))
 		if err != nil || !ok {
 			return 0, err
 		}
@@ -133,8 +167,7 @@ func (a *app) answerTo(ctx context.Context, q reprise.Question) (answer string, 
 	p.marked("", "?", cyan, strings.TrimSpace(lead)+": "+q.Text, 40)
 	p.numbered("  ", q.Options, linesMessage)
 	for {
-		fmt.Fprint(a.err, "Answer (Enter to leave it open): ")
-		line, typed, err := a.readLine(ctx)
+		line, typed, err := a.readLine(ctx, "Answer (Enter to leave it open): ")
 		if err != nil || !typed || strings.TrimSpace(line) == "" {
 			return "", false, err
 		}

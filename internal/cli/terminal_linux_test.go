@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -55,13 +56,37 @@ func TestWhat_is_picked_is_shown_with_the_ways_to_continue(t *testing.T) {
 	c.waitFor("Your choice (1-")
 	c.send("nonsense\r")
 	c.waitFor("please enter 1-")
-	c.send("\r")
+	c.send("\x1b[A\r") // another key than Escape: the line is empty without it
 	c.waitFor("Nothing was started.")
 	if code := c.end(); code != 12 {
 		t.Errorf("exit %d", code)
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".reprise")); err == nil {
 		t.Error("looking made a state folder")
+	}
+}
+
+// One key steps back: out of the choice to the list, out of the list to the shell.
+func TestEscape_steps_back(t *testing.T) {
+	t.Parallel()
+	c := onTerminal(t, examplesCopy(t), 100, 40, fixedNow)
+	c.waitFor("› ◐ EPIC-2")
+	c.send("\r")
+	c.waitFor("Your choice (1-")
+	c.send("1\x1b") // whatever was typed
+	back := regexp.MustCompile(`(?s)Nothing was started\..*Esc leave`)
+	eventually(t, func() bool { return back.MatchString(c.text()) })
+	c.send("\x1b")
+	if code := c.end(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+
+	c = onTerminal(t, examplesCopy(t), 100, 40, fixedNow, "resume", "EPIC-2")
+	c.waitFor("Your choice (1-")
+	c.send("\x1b")
+	c.waitFor("Nothing was started.")
+	if code := c.end(); code != 12 {
+		t.Errorf("exit %d", code)
 	}
 }
 

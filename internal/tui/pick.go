@@ -46,6 +46,9 @@ func Pick(ctx context.Context, in, out *os.File, environ []string, l List) (row 
 	return m.row(), m.chosen, nil
 }
 
+// Escape is what the Escape key sends.
+const Escape = 0x1b
+
 // ErrInterrupted is returned if a person pressed Ctrl-C.
 var ErrInterrupted = errors.New("interrupted")
 
