@@ -1,6 +1,10 @@
 package cli
 
-import "reprise"
+import (
+	"fmt"
+
+	"reprise"
+)
 
 // airPresentations show sessions of agents that left something open.
 func airPresentations() map[string]func(*page) {
@@ -25,8 +29,16 @@ func airPresentations() map[string]func(*page) {
 	seen := func(text string) reprise.Observed {
 		return reprise.Observed{Sessions: sessions(text), SessionsUnread: []reprise.UnreadSession{{CLI: "qwen", Why: "older sessions than the latest were not looked at" + text, Left: true}}}
 	}
+	burdened := epicRun()
+	for i := range 6 {
+		burdened.Report(reprise.Finding{Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: fmt.Sprint("checkout ", i), Message: "files are changed and not committed", Hint: "commit them there"})
+		burdened.Failures = append(burdened.Failures, reprise.Failure{
+			Step: fmt.Sprint("3.", i), Attempt: 3, Reason: "the agent ended with exit code 1", Log: ".reprise/logs/x.log", Output: []string{"compiling", "linking", "FAIL", "exit 1"},
+		})
+	}
 	return map[string]func(*page){
-		"check-air":           func(f *page) { f.sessions(judgedRun(storyRun(), seen(""))) },
+		"check-burdened":      func(f *page) { f.check(judgedRun(burdened, seen(""))) },
+		"check-air":           func(f *page) { f.weighs(judgedRun(storyRun(), seen("")), 0) },
 		"check-air-preflight": func(f *page) { f.full = true; f.sessions(judgedRun(storyRun(), seen(""))) },
 		"check-air-caution":   func(f *page) { f.check(judgedRun(storyRun(), seen(""))) },
 		"x9-hostile-air":      func(f *page) { f.full = true; f.sessions(judgedRun(storyRun(), seen(evil))) },

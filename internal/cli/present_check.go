@@ -16,9 +16,11 @@ import (
 // check is the report about one run: the screen a person decides by, or all there is.
 func (p *page) check(j judged) {
 	if !p.full {
-		p.decision(j)
+		whole := p.decision(j)
 		p.gap()
-		p.say("Evidence for every step and file: `reprise check --full`.")
+		if whole {
+			p.say("Evidence for every step and file: `reprise check --full`.")
+		}
 		p.verdictAgain(j)
 		return
 	}
@@ -102,23 +104,28 @@ func (p *page) world(j judged) {
 	}
 }
 
-// shownFailures is how many failed steps the decision screen shows.
-const shownFailures = 2
-
 // failures shows how attempts failed, and what their agents printed last.
 func (p *page) failures(failed []reprise.Failure) {
 	if len(failed) == 0 {
 		return
 	}
 	p.heading("What failed:")
-	for i, f := range failed {
-		if i == shownFailures && !p.full {
-			p.say(fmt.Sprintf("  … and %s: `reprise check --full` shows them.", count(len(failed)-i, "more step")))
-			return
-		}
-		p.marked("  ", "✗", red, fmt.Sprintf("%s, attempt %d: %s", clip(f.Step, 60), f.Attempt, f.Reason), linesMessage)
-		p.output(f.Log, f.Output)
+	for _, f := range failed {
+		p.failed(f)
 	}
+}
+
+// shownOutput is how many lines of an agent's output the decision screen shows.
+const shownOutput = 2
+
+// failed shows how one attempt failed.
+func (p *page) failed(f reprise.Failure) {
+	most, output := linesMessage, f.Output
+	if !p.full {
+		most, output = linesTitle, output[max(0, len(output)-shownOutput):]
+	}
+	p.marked("  ", "✗", red, fmt.Sprintf("%s, attempt %d: %s", clip(f.Step, 60), f.Attempt, f.Reason), most)
+	p.output(f.Log, output)
 }
 
 // output shows the last lines of what an agent printed, and where all of it is.
@@ -337,9 +344,9 @@ func (p *page) remaining(j judged) {
 	p.numbered("  ", steps, linesTitle)
 }
 
-// How many sessions' calls without a result are shown, and what became of a call.
-const shownCalls = 5
+const underWay = "What agents had under way (✓ landed, ○ not, ◐ in part, ? cannot be told):"
 
+// What became of a call.
 var (
 	landingMarks = map[reprise.Landing]string{reprise.Landed: "✓", reprise.NotLanded: "○", reprise.LandedPartly: "◐"}
 	landingWords = map[reprise.Landing]string{
@@ -347,50 +354,64 @@ var (
 	}
 )
 
-// sessions lists the sessions of agents that worked where the run does and are alive
-// or left something without a result.
+// sessions lists the sessions of agents that worked where the run does.
 func (p *page) sessions(j judged) {
-	first := true
-	for _, s := range j.o.SessionsOn(j.run) {
-		if len(s.Calls) == 0 && s.Owner.Life != reprise.Alive && !p.full {
-			continue
-		}
-		if first {
-			p.heading("What agents had under way (✓ landed, ○ not, ◐ in part, ? cannot be told):")
-			first = false
+	for i, s := range j.o.SessionsOn(j.run) {
+		if i == 0 {
+			p.heading(underWay)
 		}
 		p.session(s)
-	}
-	if p.full {
-		for _, u := range j.o.SessionsUnread {
-			p.para("  not looked at: ", u.String(), linesSource)
+		for _, c := range s.Calls {
+			p.call(c)
 		}
+	}
+	for _, u := range j.o.SessionsUnread {
+		p.para("  not looked at: ", u.String(), linesSource)
 	}
 }
 
+// calls gives, as one point each, what sessions that are alive, or left something without
+// a result, had under way: what cannot be told first, then the last. A session stands above
+// the first of its calls.
+func (p *page) calls(j judged) (points []string) {
+	for _, s := range j.o.SessionsOn(j.run) {
+		if len(s.Calls) == 0 && s.Owner.Life != reprise.Alive {
+			continue
+		}
+		head := p.drawn(func(p *page) { p.session(s) })
+		if len(s.Calls) == 0 {
+			points = append(points, head)
+		}
+		for _, known := range []bool{false, true} {
+			for _, c := range slices.Backward(s.Calls) {
+				if (landingMarks[c.Landing] != "") == known {
+					points = append(points, head+p.drawn(func(p *page) { p.call(c) }))
+					head = ""
+				}
+			}
+		}
+	}
+	return points
+}
+
 func (p *page) session(s reprise.Session) {
-	name := s.CLI
+	name, most := s.CLI, 1
 	if s.Version != "" {
 		name += " " + s.Version
 	}
-	if s.ID != "" {
+	if p.full && s.ID != "" {
 		name += ", session " + s.ID
+	}
+	if p.full {
+		most = linesSource
 	}
 	if s.Dir != "." && s.Dir != "" {
 		name += ", in " + s.Dir
 	}
 	life := cmp.Or(s.Owner.Life.String(), reprise.LifeUnknown.String())
-	p.para("  - ", fmt.Sprintf("%s: %s, %s", name, life, s.Owner.Reason), linesSource)
+	p.para("  - ", fmt.Sprintf("%s: %s, %s", name, life, s.Owner.Reason), most)
 	if s.Lost > 0 {
 		p.para("    ", fmt.Sprintf("%s of its transcript cannot be read", count(s.Lost, "record")), linesTitle)
-	}
-	calls := s.Calls
-	if n := len(calls) - shownCalls; n > 0 && !p.full {
-		p.line("    %s before these left no result either", count(n, "call"))
-		calls = calls[n:]
-	}
-	for _, c := range calls {
-		p.call(c)
 	}
 }
 
@@ -404,15 +425,17 @@ func (p *page) call(c reprise.Call) {
 	if c.Tool != "" && c.Text != "" {
 		text += ": " + c.Text
 	}
-	p.marked("    ", mark, "", text, linesSource)
-	became += ", effect " + c.Effect.String()
+	about := "effect " + c.Effect.String()
 	if c.Passed {
-		became += "; the work continued after it"
+		about += "; the work continued after it"
 	}
-	p.para("        ", became, linesTitle)
-	if p.full {
-		p.items("        · ", c.Signs, 0, linesTitle)
+	if !p.full { // the title says what the mark means
+		p.marked("    ", mark, "", text+" ("+about+")", linesTitle)
+		return
 	}
+	p.marked("    ", mark, "", text, linesSource)
+	p.para("        ", became+", "+about, linesTitle)
+	p.items("        · ", c.Signs, 0, linesTitle)
 }
 
 // shownTail is how many of the last lines of a command's output are shown.

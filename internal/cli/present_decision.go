@@ -3,31 +3,65 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise"
 	"reprise/report"
 )
 
-// How much of each part the decision screen shows; `check --full` shows all of it.
+// decidingLines is how many lines the screen takes by which a person decides, with what
+// check prints below it: it fits on a small terminal. What weighs gets the lines that the
+// rest leaves, at least leastWeighs; `check --full` shows all of it.
 const (
-	decidingReasons  = 2
-	decidingFindings = 4
-	decidingSteps    = 6
+	decidingLines = 24
+	leastWeighs   = 8
+
+	decidingReasons = 2
+	decidingSteps   = 6
 )
 
 // decision is the one screen by which a person decides, the same for every kind of run
 // and in check, resume and the picker: what was interrupted, the verdict and why, what to
-// look at, what is started, what is asked, and the ways to continue.
-func (p *page) decision(j judged) {
+// look at, what is started, what is asked, and the ways to continue. whole tells that
+// nothing that weighs is left out.
+func (p *page) decision(j judged) (whole bool) {
+	head := p.drawn(func(p *page) { p.grounds(j) })
+	rest := p.drawn(func(p *page) { p.gap(); p.prospect(j); p.ways(j) })
+	fmt.Fprint(p.w, head)
+	whole = p.weighs(j, decidingLines-checkFoot-strings.Count(head+rest, "\n"))
+	fmt.Fprint(p.w, rest)
+	return whole
+}
+
+// checkFoot is how many lines check prints below the screen: a gap, where there is more,
+// the verdict and the command to continue with.
+const checkFoot = 4
+
+// drawn gives what is printed on a page like this one.
+func (p *page) drawn(draw func(*page)) string {
+	var out strings.Builder
+	on := *p
+	on.w = &out
+	draw(&on)
+	return out.String()
+}
+
+// grounds prints the verdict and why, but nothing that stands below as a finding or as a
+// question.
+func (p *page) grounds(j judged) {
 	p.headline(j)
+	open := j.open()
 	for _, reason := range j.d.Reasons[:min(decidingReasons, len(j.d.Reasons))] {
-		p.para("  ", reason, linesTitle)
+		found := slices.ContainsFunc(weighty(j), func(x reprise.Finding) bool { return x.Message == reason })
+		if asked := len(open) > 0 && strings.HasSuffix(reason, open[0].Text); !found && !asked {
+			p.para("  ", reason, linesTitle)
+		}
 	}
-	p.notices(j)
-	p.failures(j.run.Failures)
-	p.sessions(j)
-	p.gap()
+}
+
+// prospect prints how far the run is, what is started next, by whom, and what is asked.
+func (p *page) prospect(j judged) {
 	if done := j.run.Progress(); done.Total > 0 {
 		p.field("done", done.Words(" of "))
 	}
@@ -50,7 +84,6 @@ func (p *page) decision(j judged) {
 	if len(j.d.Again) > 0 {
 		p.field("again", clip(strings.Join(j.d.Again, ", "), 2*p.columns)+": what they left is missing")
 	}
-	p.ways(j)
 }
 
 // startsWith tells what the next start is, and who does it.
@@ -88,31 +121,77 @@ func more(n int) string {
 	return fmt.Sprintf(" (and %d more)", n)
 }
 
-// notices prints the findings that weigh, the gravest first, one paragraph each.
-func (p *page) notices(j judged) {
-	weighty := 0
-	for _, x := range report.Sorted(j.run.Findings) {
-		if x.Severity == reprise.Info || x.Code == reprise.CodePendingQuestion {
-			continue // what is asked stands below
-		}
-		if weighty++; weighty == 1 {
-			p.gap()
-		}
-		if weighty > decidingFindings {
-			continue
-		}
-		p.marked("", severityMarks[x.Severity], severityColours[x.Severity], findingWords(x)+" ["+x.Code+"]", linesSource)
-		if x.Hint != "" {
-			p.para("  to do: ", x.Hint, linesSource)
+// weighty are the findings that a person decides by, the gravest first. What is asked is
+// told apart.
+func weighty(j judged) []reprise.Finding {
+	return slices.DeleteFunc(slices.Clone(report.Sorted(j.run.Findings)), func(x reprise.Finding) bool {
+		return x.Severity == reprise.Info || x.Code == reprise.CodePendingQuestion
+	})
+}
+
+// A part of the decision is told point by point; name is what one of them is called.
+type part struct {
+	title, name string
+	points      []string
+}
+
+// weighs prints what a person decides by: findings, failed attempts and what agents had
+// under way. It takes so many lines; of each part at least the first point is shown, and
+// what is left out is counted. whole tells that nothing is.
+func (p *page) weighs(j judged, room int) (whole bool) {
+	parts := []part{{name: "finding"}, {title: "What failed:", name: "failed step"}, {title: underWay, name: "call"}}
+	for _, x := range weighty(j) {
+		parts[0].points = append(parts[0].points, p.drawn(func(p *page) { p.notice(x) }))
+	}
+	for _, f := range j.run.Failures {
+		parts[1].points = append(parts[1].points, p.drawn(func(p *page) { p.failed(f) }))
+	}
+	parts[2].points = p.calls(j)
+	parts = slices.DeleteFunc(parts, func(x part) bool { return len(x.points) == 0 })
+	room = max(room, leastWeighs)
+	shown := make([]int, len(parts))
+	for i, x := range parts {
+		shown[i] = 1
+		room -= strings.Count(x.points[0], "\n") + 1
+		if x.title != "" {
+			room--
 		}
 	}
-	if n := weighty - decidingFindings; n > 0 {
-		p.line("  and %s", count(n, "more finding"))
+	var left []string
+	for i, x := range parts {
+		for _, point := range x.points[1:] {
+			if room -= strings.Count(point, "\n"); room < 1 {
+				break // one is for what is left out
+			}
+			shown[i]++
+		}
+		if n := len(x.points) - shown[i]; n > 0 {
+			left = append(left, count(n, "more "+x.name))
+		}
+	}
+	for i, x := range parts {
+		p.gap()
+		if x.title != "" {
+			p.line("%s", p.paint(bold, fit(x.title, p.columns)))
+		}
+		fmt.Fprint(p.w, strings.Join(x.points[:shown[i]], ""))
+	}
+	if len(left) > 0 {
+		p.say("… and " + strings.Join(left, ", ") + ": `reprise check --full`")
+	}
+	return len(left) == 0
+}
+
+// notice prints a finding and what to do about it.
+func (p *page) notice(x reprise.Finding) {
+	p.marked("", severityMarks[x.Severity], severityColours[x.Severity], findingWords(x)+" ["+x.Code+"]", linesSource)
+	if x.Hint != "" {
+		p.para("  to do: ", x.Hint, linesSource)
 	}
 }
 
 // verdictAgain ends a report with what it began with, where the eye is then.
 func (p *page) verdictAgain(j judged) {
 	mark, text := verdict(j)
-	p.marked("", mark, verdictColours[j.d.Verdict], cmp.Or(clip(j.name, 40), j.run.ID)+": "+text, linesTitle)
+	p.marked("", mark, verdictColours[j.d.Verdict], cmp.Or(clip(j.name, 40), j.run.ID)+": "+text, 1)
 }

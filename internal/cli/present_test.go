@@ -202,6 +202,24 @@ func TestOR6_EV6_SL2_LR8_AC3_X9_presentations(t *testing.T) {
 	}
 }
 
+// However much there is to say of a run, the screen by which a person decides is one, and
+// what it leaves out is counted.
+func TestThe_decision_fits_on_one_screen(t *testing.T) {
+	t.Parallel()
+	for name, show := range presentations() {
+		got := render(show, 80, false)
+		if n := strings.Count(got, "\n"); strings.HasPrefix(name, "check-") && !strings.Contains(name, "preflight") && n > 32 {
+			t.Errorf("%s takes %d lines:\n%s", name, n, got)
+		}
+	}
+	got := render(presentations()["check-burdened"], 80, false)
+	for _, want := range []string{"✗ 3.4", "… and 8 more findings, 5 more failed steps, 5 more calls: `reprise check --full`", "exit 1", "claude 2.1.197"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}
+
 func render(show func(*page), columns int, colour bool) string {
 	var b bytes.Buffer
 	show(&page{w: &b, columns: columns, now: fixtureNow, colour: colour})
