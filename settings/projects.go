@@ -42,6 +42,11 @@ func PlacesFile(getenv func(string) string, root string) string {
 	return under(getenv, "XDG_CACHE_HOME", ".cache", filepath.Join("places", reprise.HashOf([]byte(root)).String()[:16]))
 }
 
+// CallsFile is where it is kept which hooks have just been answered, "" if nothing can be.
+func CallsFile(getenv func(string) string) string {
+	return under(getenv, "XDG_CACHE_HOME", ".cache", "calls")
+}
+
 // OpenProjects reads the list. A line that cannot be read names no project.
 func OpenProjects(file string) (*Projects, error) {
 	p := &Projects{file: file}

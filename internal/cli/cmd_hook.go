@@ -3,14 +3,17 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +26,7 @@ import (
 	"reprise/journal"
 	"reprise/project"
 	"reprise/report"
+	"reprise/settings"
 )
 
 // hookTime is how long a hook thinks at most. A session waits for it: with starting and
@@ -301,7 +305,12 @@ func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 			return
 		}
 		if moment == hook.Start {
-			a.interrupted(ctx, tool, call.Dir, func(text string) { said <- text })
+			first := sync.OnceValue(func() bool { return a.firstCall(tool, call.Session) })
+			a.interrupted(ctx, tool, call.Dir, func(text string) {
+				if text == "" || first() {
+					said <- text
+				}
+			})
 			return
 		}
 		a.checkpoint(ctx, reprise.Checkpoint{
@@ -323,6 +332,33 @@ func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 	if last != "" {
 		_, _ = io.WriteString(a.out, tool.Answer(moment, last)) // nobody is left to tell
 	}
+}
+
+// sameStart is how far apart the calls of several hooks at one start of a session are, at
+// most.
+const sameStart = 10 * time.Second
+
+// firstCall reports whether no other hook has answered for this start of a session: those
+// of the user, of the project and of a plugin may all be installed. True where that cannot
+// be told.
+func (a *app) firstCall(tool hook.Tool, session string) bool {
+	file := settings.CallsFile(a.env)
+	if session == "" || file == "" {
+		return true
+	}
+	answered := errors.New("answered")
+	call := tool.Name + " " + session
+	err := durable.UpdatePrivate(file, func(old []byte) ([]byte, error) {
+		recent := map[string]time.Time{}
+		_ = json.Unmarshal(old, &recent) // of a file that cannot be read nothing is known
+		maps.DeleteFunc(recent, func(_ string, at time.Time) bool { return time.Since(at).Abs() > sameStart })
+		if _, known := recent[call]; known {
+			return nil, answered
+		}
+		recent[call] = time.Now()
+		return json.Marshal(recent)
+	})
+	return !errors.Is(err, answered)
 }
 
 // hookCall reads what the tool tells. A person who tries the command has nothing to tell.

@@ -176,7 +176,8 @@ var plugged = map[string]struct {
 	"gemini": {first: [][]string{{"extensions", "link", "DIR/gemini", "--consent"}}},
 }
 
-// The plugins validate, are taken by the real programs, and tell the same (issue 17).
+// The plugins validate, are taken by the real programs, and tell the same, once where the
+// hook is installed too (issue 17).
 func TestAC_real_a_plugin_tells_what_was_interrupted(t *testing.T) {
 	dir, err := filepath.Abs("../../integrations")
 	if err != nil {
@@ -202,14 +203,46 @@ func TestAC_real_a_plugin_tells_what_was_interrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, program := "", linked(t)
+		trustFolder(t, rig)
+		inRig(t, rig, program, program, "hook", "install", p.Name, "--user")
 		for _, args := range append(way.first, append(slices.Clone(headless[p.Name]), way.args...)) {
 			for i := range args {
 				args[i] = strings.Replace(args[i], "DIR", dir, 1)
 			}
 			out += inRig(t, rig, program, rig.Program, args...)
 		}
-		if seen := firstRequest(rig); !strings.Contains(seen, interruptedHere) {
-			t.Errorf("the first request holds no briefing: %.600s\n%s", seen, out)
+		if seen := firstRequest(rig); strings.Count(seen, interruptedHere) != 1 {
+			t.Errorf("the first request holds the briefing %d times: %.600s\n%s", strings.Count(seen, interruptedHere), seen, out)
+		}
+	})
+}
+
+// The commands of the plugin are known by their names, and the model gets what they say
+// with what was typed (issue 17).
+func TestAC_real_claude_knows_the_commands_of_the_plugin(t *testing.T) {
+	dir, err := filepath.Abs("../../integrations/claude/plugins/reprise")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forAgents(t, func(t *testing.T, p agent.Preset) {
+		if p.Name != "claude" {
+			t.Skip("only claude has commands of a plugin without a terminal")
+		}
+		for typed, want := range map[string]string{"/reprise:status": "Run `reprise status` in this project", "/reprise:resume checkout": "the interrupted run checkout continued"} {
+			rig := agenttest.New(t, p.Name, p.Tested[0], p.Program, `{"turns":[{"text":"I look.","shell":"reprise status"},{"text":"Done."}]}`)
+			if err := os.CopyFS(rig.Dir, os.DirFS("../../examples/longrun")); err != nil {
+				t.Fatal(err)
+			}
+			args := slices.Clone(headless[p.Name])
+			args[slices.Index(args, "-p")+1] = typed
+			out := inRig(t, rig, linked(t), rig.Program, append(args, "--plugin-dir", dir)...)
+			if seen := firstRequest(rig); !strings.Contains(seen, want) {
+				t.Errorf("%s: %q is not in the first request: %.2000s\n%s", typed, want, seen, out)
+			}
+			asked := rig.Model.Requests()
+			if last := string(asked[len(asked)-1].Body); typed == "/reprise:status" && !strings.Contains(last, "1 run in ") {
+				t.Errorf("the command was not allowed to look: %.3000s", last)
+			}
 		}
 	})
 }

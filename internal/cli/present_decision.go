@@ -68,23 +68,26 @@ func (p *page) prospect(j judged) {
 	p.field("starts", p.startsWith(j))
 	if p.who != nil {
 		if who := p.who(j); who != "" {
-			p.field("with", p.site.fill(clip(who, 2*p.columns)))
+			p.field("with", p.site.fill(clip(who, p.twoLines())))
 		}
 	}
 	if p.costs != "" {
 		p.field("session", p.costs)
 	}
 	if asks := questionTexts(j.open()); len(asks) > 0 {
-		p.field("asks", clip(asks[0], 2*p.columns)+more(len(asks)-1))
+		p.field("asks", clip(asks[0], p.twoLines())+more(len(asks)-1))
 	} else {
 		p.field("asks", "nothing")
 	}
 	p.unsure("unsure", "marked done and not confirmed: ", j.d.Doubtful)
 	p.unsure("checks", "and marks done, without doing it again: ", j.d.Verify)
 	if len(j.d.Again) > 0 {
-		p.field("again", clip(strings.Join(j.d.Again, ", "), 2*p.columns)+": what they left is missing")
+		p.field("again", clip(strings.Join(j.d.Again, ", "), p.twoLines())+": what they left is missing")
 	}
 }
+
+// twoLines is how long the value of a field may be to take no more than that.
+func (p *page) twoLines() int { return 2 * (p.columns - 14) }
 
 // startsWith tells what the next start is, and who does it.
 func (p *page) startsWith(j judged) string {
@@ -92,9 +95,9 @@ func (p *page) startsWith(j judged) string {
 	case j.d.Point == nil || j.d.Unrecoverable(j.run):
 		return "nothing"
 	case j.d.Action == reprise.Refuse:
-		return clip(pointWords(j), 2*p.columns) + ", once nothing blocks it"
+		return clip(pointWords(j), p.twoLines()) + ", once nothing blocks it"
 	}
-	text := clip(pointWords(j), 2*p.columns)
+	text := clip(pointWords(j), p.twoLines())
 	if n := len(j.d.Units) - 1; n > 0 {
 		text += fmt.Sprintf("; %d more may be started", n)
 	}
