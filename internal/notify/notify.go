@@ -147,10 +147,13 @@ func (n *Notifier) run(ctx context.Context, environ []string, in []byte, program
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = n.ways.Dir, environ, bytes.NewReader(in), time.Second
 	proc.Group(cmd)
-	err := cmd.Run()
+	_, err := cmd.Output()
+	ended, _ := errors.AsType[*exec.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("notify with %s: it took too long and was ended", program)
+	case ended != nil && len(ended.Stderr) > 0:
+		return fmt.Errorf("notify with %s: %w: %s", program, err, shown(string(ended.Stderr), 300))
 	case err != nil:
 		return fmt.Errorf("notify with %s: %w", program, err)
 	}

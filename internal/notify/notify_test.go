@@ -41,6 +41,20 @@ func TestA_notice_reaches_the_desktop_as_text_and_the_command_as_json(t *testing
 	}
 }
 
+func TestWhat_a_program_says_of_its_failure_is_told(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
+	failed := make(chan error, 1)
+	n := notify.Open(notify.Ways{Command: []string{"sh", "-c", "echo no server is there >&2; exit 1"}, Dir: t.TempDir(), CommandEnviron: os.Environ(), Failed: func(err error) { failed <- err }})
+	n.Send(report.Notice{})
+	n.Close()
+	if err := <-failed; !strings.Contains(err.Error(), "exit status 1: no server is there") {
+		t.Error(err)
+	}
+}
+
 func TestA_command_that_never_ends_keeps_nobody_and_is_told_of_once(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
