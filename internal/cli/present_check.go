@@ -111,21 +111,26 @@ func (p *page) failures(failed []reprise.Failure) {
 	}
 	p.heading("What failed:")
 	for _, f := range failed {
-		p.failed(f)
+		p.failed(f, false)
 	}
 }
 
 // shownOutput is how many lines of an agent's output the decision screen shows.
 const shownOutput = 2
 
-// failed shows how one attempt failed.
-func (p *page) failed(f reprise.Failure) {
+// failed shows how one attempt failed, or a line of it.
+func (p *page) failed(f reprise.Failure, brief bool) {
 	most, output := linesMessage, f.Output
 	if !p.full {
 		most, output = linesTitle, output[max(0, len(output)-shownOutput):]
 	}
+	if brief {
+		most = 1
+	}
 	p.marked("  ", "✗", red, fmt.Sprintf("%s, attempt %d: %s", clip(f.Step, 60), f.Attempt, f.Reason), most)
-	p.output(f.Log, output)
+	if !brief {
+		p.output(f.Log, output)
+	}
 }
 
 // output shows the last lines of what an agent printed, and where all of it is.
@@ -373,19 +378,20 @@ func (p *page) sessions(j judged) {
 // calls gives, as one point each, what sessions that are alive, or left something without
 // a result, had under way: what cannot be told first, then the last. A session stands above
 // the first of its calls.
-func (p *page) calls(j judged) (points []string) {
+func (p *page) calls(j judged) (points []point) {
 	for _, s := range j.o.SessionsOn(j.run) {
 		if len(s.Calls) == 0 && s.Owner.Life != reprise.Alive {
 			continue
 		}
 		head := p.drawn(func(p *page) { p.session(s) })
 		if len(s.Calls) == 0 {
-			points = append(points, head)
+			points = append(points, point{head, head})
 		}
 		for _, known := range []bool{false, true} {
 			for _, c := range slices.Backward(s.Calls) {
 				if (landingMarks[c.Landing] != "") == known {
-					points = append(points, head+p.drawn(func(p *page) { p.call(c) }))
+					text := head + p.drawn(func(p *page) { p.call(c) })
+					points = append(points, point{text, text})
 					head = ""
 				}
 			}

@@ -135,49 +135,38 @@ func weighty(j judged) []reprise.Finding {
 // A part of the decision is told point by point; name is what one of them is called.
 type part struct {
 	title, name string
-	points      []string
+	points      []point
+}
+
+// point is one thing to look at: whole, or in a line where there is no room for that.
+type point struct{ whole, line string }
+
+// point draws both forms of one thing to look at.
+func (p *page) point(draw func(p *page, brief bool)) point {
+	return point{p.drawn(func(p *page) { draw(p, false) }), p.drawn(func(p *page) { draw(p, true) })}
 }
 
 // weighs prints what a person decides by: findings, failed attempts and what agents had
-// under way. It takes so many lines; of each part at least the first point is shown, and
-// what is left out is counted. whole tells that nothing is.
+// under way. It takes so many lines. The first point of each part is shown whole; the
+// others have a line each as long as there is room, and are shown whole where there is
+// more. What is left out is counted; whole tells that nothing is.
 func (p *page) weighs(j judged, room int) (whole bool) {
 	parts := []part{{name: "finding"}, {title: "What failed:", name: "failed step"}, {title: underWay, name: "call"}}
 	for _, x := range weighty(j) {
-		parts[0].points = append(parts[0].points, p.drawn(func(p *page) { p.notice(x) }))
+		parts[0].points = append(parts[0].points, p.point(func(p *page, brief bool) { p.notice(x, brief) }))
 	}
 	for _, f := range j.run.Failures {
-		parts[1].points = append(parts[1].points, p.drawn(func(p *page) { p.failed(f) }))
+		parts[1].points = append(parts[1].points, p.point(func(p *page, brief bool) { p.failed(f, brief) }))
 	}
 	parts[2].points = p.calls(j)
 	parts = slices.DeleteFunc(parts, func(x part) bool { return len(x.points) == 0 })
-	room = max(room, leastWeighs)
-	shown := make([]int, len(parts))
-	for i, x := range parts {
-		shown[i] = 1
-		room -= strings.Count(x.points[0], "\n") + 1
-		if x.title != "" {
-			room--
-		}
-	}
-	var left []string
-	for i, x := range parts {
-		for _, point := range x.points[1:] {
-			if room -= strings.Count(point, "\n"); room < 1 {
-				break // one is for what is left out
-			}
-			shown[i]++
-		}
-		if n := len(x.points) - shown[i]; n > 0 {
-			left = append(left, count(n, "more "+x.name))
-		}
-	}
+	shown, left := fitted(parts, max(room, leastWeighs)-1) // one is for what is left out
 	for i, x := range parts {
 		p.gap()
 		if x.title != "" {
 			p.line("%s", p.paint(bold, fit(x.title, p.columns)))
 		}
-		fmt.Fprint(p.w, strings.Join(x.points[:shown[i]], ""))
+		fmt.Fprint(p.w, strings.Join(shown[i], ""))
 	}
 	if len(left) > 0 {
 		p.say("… and " + strings.Join(left, ", ") + ": `reprise check --full`")
@@ -185,10 +174,44 @@ func (p *page) weighs(j judged, room int) (whole bool) {
 	return len(left) == 0
 }
 
-// notice prints a finding and what to do about it.
-func (p *page) notice(x reprise.Finding) {
-	p.marked("", severityMarks[x.Severity], severityColours[x.Severity], findingWords(x)+" ["+x.Code+"]", linesSource)
-	if x.Hint != "" {
+// fitted chooses what of each part is shown in so many lines, and counts what is not.
+func fitted(parts []part, room int) (shown [][]string, left []string) {
+	lines := func(text string) int { return strings.Count(text, "\n") }
+	for _, x := range parts {
+		shown = append(shown, []string{x.points[0].whole})
+		if room -= 1 + lines(x.points[0].whole); x.title != "" {
+			room--
+		}
+	}
+	for i, x := range parts {
+		for _, next := range x.points[1:] {
+			if lines(next.line) > room {
+				left = append(left, count(len(x.points)-len(shown[i]), "more "+x.name))
+				break
+			}
+			room -= lines(next.line)
+			shown[i] = append(shown[i], next.line)
+		}
+	}
+	for i, x := range parts {
+		for k := 1; k < len(shown[i]); k++ {
+			if more := lines(x.points[k].whole) - lines(x.points[k].line); more <= room {
+				room -= more
+				shown[i][k] = x.points[k].whole
+			}
+		}
+	}
+	return shown, left
+}
+
+// notice prints a finding and what to do about it, or a line of it.
+func (p *page) notice(x reprise.Finding, brief bool) {
+	most := linesSource
+	if brief {
+		most = 1
+	}
+	p.marked("", severityMarks[x.Severity], severityColours[x.Severity], findingWords(x)+" ["+x.Code+"]", most)
+	if x.Hint != "" && !brief {
 		p.para("  to do: ", x.Hint, linesSource)
 	}
 }

@@ -152,12 +152,17 @@ func (a *app) whoDoes(root string) func(judged) string {
 			return agent.Name + ", model " + agent.Model
 		case missing == nil:
 			return agent.Name
-		case untrusted != nil:
+		case untrusted != nil && !slices.Contains(people, role):
 			return "unknown: " + settings.FileName + " is not trusted yet, and `reprise resume` asks about that"
+		case slices.Contains(people, role):
+			return "you"
 		}
 		return "no agent is set for @" + role + "; `reprise init` sets one"
 	}
 }
+
+// people are the roles by which conventions call a person.
+var people = []string{"human", "user"}
 
 // args turns a mistake in the arguments into a usage error.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
