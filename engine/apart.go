@@ -21,6 +21,7 @@ var ErrApart = errors.New("what is at work ends elsewhere")
 // perhaps on another machine. Number is its fencing token: once the journal has an end of
 // that attempt, no other end of it is recorded.
 type Elsewhere struct {
+	Run    reprise.Ref `json:",omitzero"` // the child run that it is of, zero for the run itself
 	Step   string
 	Number int
 }
@@ -42,35 +43,92 @@ type Carried struct {
 	Parked   map[string]string `json:",omitempty"`
 	Denied   map[string]bool   `json:",omitempty"`
 	LastDone string            `json:",omitempty"`
+	Waits    []Waiting         `json:",omitempty"`
+	// Children are the child runs at work, by step.
+	Children map[string]reprise.Ref `json:",omitempty"`
+	// Runs are what is told of child runs, by path. Only that of the outermost run has them.
+	Runs map[string]*Carried `json:",omitempty"`
 }
 
+// Waiting is a question of a child run that was left with it, and the step that the child
+// run does.
+type Waiting struct {
+	Step          string
+	Run           reprise.Ref
+	ID            string
+	Text, Subject string
+	Options       []string `json:",omitempty"`
+	Closed        bool     `json:",omitempty"`
+	AskedAt       time.Time
+	whole         *reprise.Question // what is not carried of it, too
+}
+
+func waitingFor(step string, run reprise.Ref, q *reprise.Question) Waiting {
+	return Waiting{step, run, q.ID, q.Text, q.Subject, q.Options, q.Closed, q.AskedAt, q}
+}
+
+// Question is what is asked.
+func (q *Waiting) Question() reprise.Question {
+	if q.whole != nil {
+		return *q.whole
+	}
+	return reprise.Question{ID: q.ID, Text: q.Text, Subject: q.Subject, Options: q.Options, Closed: q.Closed, AskedAt: q.AskedAt}
+}
+
+// Name tells the question apart from those of other runs.
+func (q *Waiting) Name() string { return q.Run.ID + "/" + q.ID }
+
 // Continue takes turns with a run that Resume took up before, in this process or another
-// one. The attempts at work elsewhere are not settled; their ends come from TakeEnd. The
-// error is ErrApart once nothing can be done before one of them ends. Where ctx has ended,
-// nothing more is started and the run is left in good order.
-func (e *Engine) Continue(ctx context.Context, ref reprise.Ref, c Choice, at []Elsewhere, m *Carried) (*Summary, error) {
-	w, release, err := e.takeUp(context.WithoutCancel(ctx), ref)
+// one. The attempts at work elsewhere are not settled; their ends come from TakeEnd. Child
+// runs continue with it. The error is ErrApart once nothing can be done before one of them
+// ends. Where ctx has ended, nothing more is started and the run is left in good order.
+func (e *Engine) Continue(ctx context.Context, ref reprise.Ref, c Choice, at []Elsewhere) (*Summary, error) {
+	w, release, err := e.takeUp(context.WithoutCancel(ctx), ref, Elsewhere{})
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	w.choice = c
-	w.recallCarried(m)
-	defer w.carry(m)
-	for _, a := range at {
-		if open := w.hist.Step(a.Step).Open; open != nil && open.Attempt == a.Number {
-			w.atWork[a.Step] = &Seen{Attempt: *w.recalled(open)}
+	w.choice, w.elsewhere = c, at
+	if err := w.rejoin(ctx); err != nil {
+		return nil, err
+	}
+	defer w.carry()
+	return w.sum, w.loop(ctx)
+}
+
+// rejoin takes over what the process before tells. The attempts that are at work elsewhere
+// are at work here, too, and the child runs that are at work continue.
+func (w *work) rejoin(ctx context.Context) error {
+	if w.Carried == nil {
+		return nil
+	}
+	w.recallCarried()
+	children := w.Carried.of(w.within).Children
+	for _, open := range w.hist.Open() {
+		f := w.recalled(&open)
+		if child, ok := children[open.Step]; ok {
+			f.Child = &child // whatever the files offer by now
+		}
+		switch {
+		case slices.Contains(w.elsewhere, Elsewhere{w.within, open.Step, open.Attempt}):
+			w.atWork[open.Step] = &Seen{Attempt: *f}
+		case f.Child != nil:
+			f.Recalled = false // its end is seen
+			if err := w.setOff(ctx, f); err != nil {
+				return err
+			}
 		}
 	}
-	return w.sum, w.loop(ctx)
+	return nil
 }
 
 // TakeEnd settles an attempt that worked elsewhere. The run is read first, then the
 // hands' Await brings what the attempt left and says how it ended, as if it had worked
-// here. An attempt that only a person can settle stays open on record. The error is a *LateError, with nothing recorded, if the attempt is not open, and
-// ErrApart if its verify command has to be run elsewhere first.
-func (e *Engine) TakeEnd(ctx context.Context, ref reprise.Ref, at Elsewhere, m *Carried) (*Summary, error) {
-	w, release, err := e.takeUp(ctx, ref)
+// here. An attempt that only a person can settle stays open on record. The error is a
+// *LateError, with nothing recorded, if the attempt is not open, and ErrApart if its
+// verify command has to be run elsewhere first.
+func (e *Engine) TakeEnd(ctx context.Context, ref reprise.Ref, at Elsewhere) (*Summary, error) {
+	w, release, err := e.takeUp(ctx, ref, at)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +141,8 @@ func (e *Engine) TakeEnd(ctx context.Context, ref reprise.Ref, at Elsewhere, m *
 		return nil, err
 	}
 	f.Recalled = false // its end is seen
-	w.recallCarried(m)
-	defer w.carry(m)
+	w.recallCarried()
+	defer w.carry()
 	w.atWork[at.Step] = &Seen{Attempt: *f}
 	for w.atWork[at.Step] != nil {
 		if err := w.await(ctx, zeroTime); err != nil {
@@ -94,6 +152,40 @@ func (e *Engine) TakeEnd(ctx context.Context, ref reprise.Ref, at Elsewhere, m *
 	w.sum.Limits = maps.Clone(w.hist.Limits)
 	maps.DeleteFunc(w.sum.Limits, func(_ string, until time.Time) bool { return !w.believed(until).After(w.Now()) })
 	return w.sum, w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor})
+}
+
+// AnswerWithin is Answer for a run and the child runs that wait for an answer, whose
+// questions have the names of Waiting. A child run that waits for nothing more can be
+// continued.
+func (e *Engine) AnswerWithin(ctx context.Context, ref reprise.Ref, answers map[string]string) error {
+	runs := map[reprise.Ref]map[string]string{ref: {}}
+	waits := slices.Clone(e.Carried.Waits)
+	for _, id := range slices.Sorted(mapKeys(answers)) {
+		run, question := ref, id
+		if i := slices.IndexFunc(waits, func(q Waiting) bool { return q.Name() == id }); i >= 0 {
+			run, question = waits[i].Run, waits[i].ID
+			waits = slices.Delete(waits, i, i+1)
+		}
+		if runs[run] == nil {
+			runs[run] = map[string]string{}
+		}
+		runs[run][question] = answers[id]
+	}
+	for run, given := range runs {
+		if len(given) == 0 {
+			continue
+		}
+		if err := e.Answer(ctx, run, given); err != nil {
+			return err
+		}
+	}
+	for _, q := range e.Carried.Waits {
+		if !slices.ContainsFunc(waits, func(left Waiting) bool { return left.Step == q.Step }) {
+			delete(e.Carried.Parked, q.Step)
+		}
+	}
+	e.Carried.Waits = waits
+	return nil
 }
 
 // RunAttempt starts the agent of an attempt that is on record as started, in this
@@ -133,7 +225,7 @@ func (e *Engine) RunVerify(ctx context.Context, ref reprise.Ref, at Elsewhere) (
 // alone starts something of one attempt and waits for its end. What cannot be started is
 // an end, too.
 func (e *Engine) alone(ctx context.Context, ref reprise.Ref, at Elsewhere, told func(session string), start func(*work, *Attempt) error) (*End, error) {
-	w, release, err := e.takeUp(ctx, ref)
+	w, release, err := e.takeUp(ctx, ref, at)
 	if err != nil {
 		return nil, err
 	}
@@ -175,15 +267,20 @@ func (e *Engine) Accounts() (out []string) {
 	return out
 }
 
-// takeUp opens a run whose project nobody else works on.
-func (e *Engine) takeUp(ctx context.Context, ref reprise.Ref) (w *work, release func(), err error) {
+// takeUp opens a run whose project nobody else works on, or the child run that an attempt
+// is of.
+func (e *Engine) takeUp(ctx context.Context, ref reprise.Ref, at Elsewhere) (w *work, release func(), err error) {
 	e = e.orderly()
+	if at.Run.Path != "" {
+		ref = at.Run
+	}
 	store, report, err := e.take(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	w, err = e.open(ctx, store, ref, nil)
 	if err == nil {
+		w.within = at.Run
 		w.noteTaking(report)
 		err = w.load()
 	}
@@ -209,18 +306,57 @@ func (w *work) recalled(open *reprise.Event) *Attempt {
 		Assignment: w.assignmentOf(open.Step), Number: open.Attempt, Key: open.Key, Began: open.At, Told: open.Answers,
 		Held: w.hist.Step(open.Step).Held, Recalled: true,
 	}
+	f.Role = first(open.Actor, f.Role) // a run around this one may have named it
 	f.Expect, f.Policy, f.Account = open.Expect, open.Policy, w.account(f.Assignment)
 	return f
 }
 
-func (w *work) recallCarried(m *Carried) {
-	maps.Copy(w.Parked, m.Parked)
-	maps.Copy(w.Denied, m.Denied)
-	w.LastDone = m.LastDone
+// of is what is told of a run: of a child run, or of the outermost one.
+func (m *Carried) of(run reprise.Ref) *Carried {
+	if run.Path == "" {
+		return m
+	}
+	if m.Runs[run.Path] == nil {
+		if m.Runs == nil {
+			m.Runs = map[string]*Carried{}
+		}
+		m.Runs[run.Path] = &Carried{}
+	}
+	return m.Runs[run.Path]
 }
 
-func (w *work) carry(m *Carried) {
-	*m = Carried{w.Parked, w.Denied, w.LastDone}
+func (w *work) recallCarried() {
+	if w.Carried == nil {
+		return
+	}
+	m := w.Carried.of(w.within)
+	maps.Copy(w.Parked, m.Parked)
+	maps.Copy(w.Denied, m.Denied)
+	w.LastDone, w.Waits = m.LastDone, m.Waits
+}
+
+// carry tells the next process. What was told of a child run that is no longer at work is
+// dropped.
+func (w *work) carry() {
+	if w.Carried == nil {
+		return
+	}
+	m := w.Carried.of(w.within)
+	m.Parked, m.Denied, m.LastDone, m.Waits = w.Parked, w.Denied, w.LastDone, w.Waits
+	children := map[string]reprise.Ref{}
+	for step, child := range m.Children {
+		if w.hist.Step(step).Open != nil {
+			children[step] = child
+		} else {
+			delete(w.Carried.Runs, child.Path)
+		}
+	}
+	for step, s := range w.atWork {
+		if s.Child != nil {
+			children[step] = *s.Child
+		}
+	}
+	m.Children = children
 }
 
 // heardOf takes over what only the process knows that an attempt worked in: what it found

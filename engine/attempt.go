@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -86,6 +87,7 @@ func (w *work) start(ctx context.Context, a reprise.Assignment) error {
 			w.refuse(a, fmt.Errorf("work on %s: it lies %d runs deep", a.Child.ID, w.depth))
 			return nil
 		}
+		w.Waits = slices.DeleteFunc(w.Waits, func(q Waiting) bool { return q.Step == a.Step })
 		f.Key, f.Policy, f.Again = w.keyOf(a.Step, f.Number), reprise.Rerun, w.saidAgain(a.Step)
 		return w.launch(ctx, f, nil)
 	}

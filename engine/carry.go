@@ -306,7 +306,7 @@ func (w *work) reached() bool {
 // drain stops what is at work after an error of our own, and returns the error.
 func (w *work) drain(ctx context.Context, cause error) error {
 	if errors.Is(cause, errShown) || errors.Is(cause, ErrApart) {
-		w.sum.Questions = w.run.PendingQuestions()
+		w.sum.Questions = w.pending()
 		return cause // nothing is at work here
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -346,7 +346,7 @@ func (w *work) finish(d reprise.Decision, wake time.Time) error {
 func (w *work) sumUp(d reprise.Decision, wake time.Time) {
 	s := w.sum
 	s.State, s.Action, s.Reasons, s.Ended, s.Reopens = d.State, d.Action, d.Reasons, w.Now(), w.run.Reopens()
-	s.Questions = append(s.Questions, w.run.PendingQuestions()...)
+	s.Questions = w.pending()
 	if used := journal.Used(w.hist.Spent, nil); used != (reprise.Usage{}) {
 		s.Usage = &used
 	}
@@ -380,6 +380,14 @@ func (w *work) sumUp(d reprise.Decision, wake time.Time) {
 			s.Action = reprise.Ask
 		}
 	}
+}
+
+// pending are the questions that wait for a person: those of child runs, then its own.
+func (w *work) pending() (out []reprise.Question) {
+	for i := range w.Waits {
+		out = append(out, w.Waits[i].Question())
+	}
+	return append(out, w.run.PendingQuestions()...)
 }
 
 // leave records that the run is no longer being worked on, where the files say otherwise.

@@ -58,11 +58,11 @@ func (w *work) forgive(ctx context.Context, said time.Time) error {
 // runChild works on the child run that does the unit of an attempt.
 func (e *Engine) runChild(ctx context.Context, parent *work, f Attempt) (*Summary, error) {
 	ref := *f.Child
-	child, err := parent.open(ctx, ref, nil)
+	child, err := parent.open(context.WithoutCancel(ctx), ref, nil)
 	if err != nil {
 		return nil, err
 	}
-	child.depth, child.cast, child.Air.Again = parent.depth+1, f.Cast, true
+	child.depth, child.within, child.cast, child.Air.Again = parent.depth+1, ref, f.Cast, true
 	// Only the outermost run asks: several at once would confuse a person.
 	quiet := *child.Engine
 	quiet.Ask = nil
@@ -81,5 +81,9 @@ func (e *Engine) runChild(ctx context.Context, parent *work, f Attempt) (*Summar
 			return nil, err
 		}
 	}
+	if err := child.rejoin(ctx); err != nil {
+		return nil, err
+	}
+	defer child.carry()
 	return child.sum, child.loop(ctx)
 }

@@ -64,9 +64,12 @@ type Engine struct {
 	AllowNetwork, Adopt bool
 	// Disk, if set, wraps the disk, for tests that crash here.
 	Disk func(durable.FS) durable.FS
-	// Hands, if set, replaces the hands of this machine, which it gets: something else can
-	// carry out the same rules.
-	Hands func(Hands) Hands
+	// Hands, if set, replaces the hands of this machine, which it gets for each run and
+	// child run: something else can carry out the same rules.
+	Hands func(reprise.Ref, Hands) Hands
+	// Carried, if set, makes this process work on a part of a run: it is what the process
+	// before tells, and what this one tells the next.
+	Carried *Carried
 	// StopOrphans stops the agents of a dead engine instead of waiting for them.
 	StopOrphans bool
 	// Hard, once closed, ends everything at once: the second Ctrl-C.
@@ -84,6 +87,8 @@ type Engine struct {
 	folders *folders
 	// tally adds up what all runs of the project used, for the same.
 	tally *tally
+	// elsewhere are the attempts at work in other processes, for the same.
+	elsewhere []Elsewhere
 }
 
 // Choice is what a person chose for a run.

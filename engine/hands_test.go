@@ -71,7 +71,7 @@ func TestOther_hands_carry_the_same_rules(t *testing.T) {
 		result: map[string][]agent.Result{"b": {{Outcome: agent.Failed, Reason: "no luck"}}},
 		denies: map[string]error{"c": errors.New("not good enough")},
 	}
-	e.Hands = func(engine.Hands) engine.Hands { return h }
+	e.Hands = func(reprise.Ref, engine.Hands) engine.Hands { return h }
 	e.Settings.Backoff = time.Nanosecond
 	ref := start(t, e, `name: f
 steps:

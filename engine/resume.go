@@ -47,6 +47,10 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 		return nil, err
 	}
 	w.choice = c
+	if e.Carried != nil {
+		*e.Carried = Carried{}
+		defer func() { w.carry() }()
+	}
 	w.noteTaking(report)
 	look, err := w.judge(ctx)
 	if err != nil {

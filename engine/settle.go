@@ -226,7 +226,9 @@ func (w *work) tellEnd(s *Seen, e Ending) {
 	if s.Verified == VerifiedNot && s.Result.Outcome == "" {
 		w.Denied[s.Key] = true
 	}
-	w.sum.Questions = append(w.sum.Questions, e.Waits...)
+	for i := range e.Waits {
+		w.Waits = append(w.Waits, waitingFor(s.Step, *s.Child, &e.Waits[i]))
+	}
 	switch {
 	case e.Accepted:
 		done := w.report(f, e.Text)

@@ -32,6 +32,7 @@ type work struct {
 	again    map[string]bool // the steps that are done again by it
 	sum      *Summary
 	depth    int               // of a child among its parents
+	within   reprise.Ref       // of a child: itself; zero for the outermost run
 	cast     map[string]string // of a child: who does the work of a role, where its parent names somebody else
 	atWork   map[string]*Seen
 
@@ -121,6 +122,8 @@ type Memory struct {
 	Uncommitted []Uncommitted
 	// Unasked are the steps of a question that a person skips instead of answering it.
 	Unasked []string
+	// Waits are the questions that child runs were left with.
+	Waits []Waiting
 }
 
 func newMemory() Memory {
@@ -141,7 +144,7 @@ func (e *Engine) open(ctx context.Context, store *durable.Store, ref reprise.Ref
 	w.led = &journaled{nil, store, l, ref, e.inbox()}
 	hands := newLocal(w)
 	if w.hands, w.archive = hands, hands; e.Hands != nil {
-		w.hands = e.Hands(hands)
+		w.hands = e.Hands(ref, hands)
 	}
 	w.open = func(ctx context.Context, ref reprise.Ref, playbook reprise.Playbook) (*work, error) {
 		return w.Engine.open(ctx, store, ref, playbook)

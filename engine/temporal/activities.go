@@ -14,8 +14,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"reprise"
 	"reprise/engine"
 	"reprise/internal/cli"
+	"reprise/report"
 )
 
 // Activities are what a worker does.
@@ -29,10 +31,27 @@ type Activities struct {
 
 // turn is one activity that works on the branch of a run alone.
 type turn struct {
-	run  Run
-	h    *hands
-	e    *engine.Engine
-	root string
+	run      Run
+	e        *engine.Engine
+	mirror   *Mirror
+	checkout *Checkout
+	roles    map[string]bool // that the project names
+	longest  time.Duration   // that an attempt may take
+
+	end     *LandInput          // the attempt that ended; nil if it is only decided what comes next
+	given   bool                // its end was given
+	brought map[string]*brought // by the key of the attempt
+	starts  []Start
+	until   time.Time
+}
+
+// hands are those for a run of the turn.
+func (t *turn) hands(ref reprise.Ref, local engine.Hands) engine.Hands {
+	h := &hands{Hands: local, turn: t}
+	if ref.Path != t.run.Ref.Path {
+		h.child = ref
+	}
+	return h
 }
 
 // turned is what the commit of a turn notes, so that a turn whose answer was lost is not
@@ -56,7 +75,7 @@ func now(ctx context.Context) moment {
 // take takes a turn: it checks out the branch, has f work on it, and pushes what that
 // changed in one commit, if nobody else has moved the branch. Its effect is that of one
 // turn however often it is repeated.
-func (a *Activities) take(ctx context.Context, at moment, in Run, subject string, result any, f func(t *turn) error) error {
+func (a *Activities) take(ctx context.Context, at moment, in Run, subject string, result any, carried *engine.Carried, f func(t *turn) error) error {
 	branch := "refs/heads/" + Branch(in.Ref.ID)
 	found, err := a.Mirror.Fetch(ctx, branch)
 	if err != nil {
@@ -75,19 +94,19 @@ func (a *Activities) take(ctx context.Context, at moment, in Run, subject string
 	} else if was := (turned{}); readNote(message, &was) == nil && was.Turn == at.turn {
 		return json.Unmarshal(was.Result, result)
 	}
-	t := &turn{run: in, root: filepath.Join(c.Dir, filepath.FromSlash(in.Folder))}
-	if t.e, err = deciderFor(t.root, clock(at.started)); err != nil {
+	root := filepath.Join(c.Dir, filepath.FromSlash(in.Folder))
+	t := &turn{run: in, mirror: a.Mirror, checkout: c, brought: map[string]*brought{}}
+	if t.e, err = deciderFor(root, clock(at.started)); err != nil {
 		return lasting(err)
 	}
-	t.h = &hands{mirror: a.Mirror, run: in, checkout: c, brought: map[string]*brought{}, longest: t.e.Settings.Timeout}
+	t.longest = t.e.Settings.Timeout
 	for _, agent := range t.e.Settings.Agents {
-		t.h.longest = max(t.h.longest, agent.Timeout)
+		t.longest = max(t.longest, agent.Timeout)
 	}
-	if t.h.roles, err = projectRoles(t.root); err != nil {
+	if t.roles, err = projectRoles(root); err != nil {
 		return lasting(err)
 	}
-	t.e.Parallel = in.Parallel
-	t.e.Hands = func(local engine.Hands) engine.Hands { t.h.Hands = local; return t.h }
+	t.e.Parallel, t.e.Hands, t.e.Carried = in.Parallel, t.hands, carried
 	if t.e.Closed, err = a.closed(ctx, t.e); err != nil {
 		return err
 	}
@@ -98,7 +117,7 @@ func (a *Activities) take(ctx context.Context, at moment, in Run, subject string
 	if err != nil {
 		return err
 	}
-	commit, err := t.h.commit(ctx, subject, turned{at.turn, note})
+	commit, err := t.commit(ctx, subject, turned{at.turn, note})
 	if err != nil || commit == "" {
 		return err
 	}
@@ -116,9 +135,6 @@ func lasting(err error) error {
 	if code := cli.ExitCode(err); code > 1 && !errors.Is(err, context.Canceled) {
 		return temporal.NewNonRetryableApplicationError(err.Error(), fmt.Sprintf("exit-%d", code), err)
 	}
-	if errors.Is(err, errChild) {
-		return temporal.NewNonRetryableApplicationError(err.Error(), "exit-11", err)
-	}
 	return err
 }
 
@@ -131,9 +147,9 @@ func (a *Activities) Decide(ctx context.Context, in DecideInput) (*Decision, err
 
 func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*Decision, error) {
 	d := &Decision{Carried: in.Run.Carried}
-	err := a.take(ctx, at, in.Run, "reprise: "+in.Run.Ref.ID, d, func(t *turn) error {
+	err := a.take(ctx, at, in.Run, "reprise: "+in.Run.Ref.ID, d, &d.Carried, func(t *turn) error {
 		if len(in.Answers) > 0 {
-			if err := t.e.Answer(ctx, t.run.Ref, in.Answers); err != nil {
+			if err := t.e.AnswerWithin(ctx, t.run.Ref, in.Answers); err != nil {
 				d.Refused = err.Error()
 			}
 		}
@@ -145,15 +161,16 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		var sum *engine.Summary
 		var err error
 		if in.Run.Taken || in.Stop {
-			sum, err = t.e.Continue(ctx, t.run.Ref, in.Run.Choice, in.AtWork, &d.Carried)
+			sum, err = t.e.Continue(ctx, t.run.Ref, in.Run.Choice, in.AtWork)
 		} else {
 			sum, err = t.e.Resume(ctx, t.run.Ref, in.Run.Choice)
 		}
-		d.Starts, d.Until = t.h.starts, t.h.until
+		d.Starts, d.Until = t.starts, t.until
 		switch {
 		case sum == nil:
 			return err
 		case errors.Is(err, engine.ErrApart):
+			d.Finished = finished(sum)
 		case err != nil:
 			return err
 		default:
@@ -161,7 +178,7 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 			doc.Findings = doc.Findings[:min(len(doc.Findings), 20)]
 			d.Left, d.Until = &doc, sum.Until
 		}
-		d.Questions = newQuestions(sum.Questions)
+		d.Questions = newQuestions(sum.Questions, d.Carried.Waits)
 		return nil
 	})
 	return d, err
@@ -177,13 +194,13 @@ func (a *Activities) Land(ctx context.Context, in LandInput) (*Landing, error) {
 
 func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landing, error) {
 	l := &Landing{Carried: in.Run.Carried}
-	subject := fmt.Sprintf("%s: attempt %d", in.Start.Step, in.Start.Number)
+	subject := fmt.Sprintf("%s: attempt %d", in.Start.Name(), in.Start.Number)
 	if in.Start.Title != "" && in.Start.Title != in.Start.Step {
-		subject = fmt.Sprintf("%s: %s", in.Start.Step, oneLine(in.Start.Title))
+		subject = fmt.Sprintf("%s: %s", in.Start.Name(), oneLine(in.Start.Title))
 	}
-	err := a.take(ctx, at, in.Run, subject, l, func(t *turn) error {
-		t.h.end = &in
-		sum, err := t.e.TakeEnd(ctx, t.run.Ref, in.Start.Elsewhere, &l.Carried)
+	err := a.take(ctx, at, in.Run, subject, l, &l.Carried, func(t *turn) error {
+		t.end = &in
+		sum, err := t.e.TakeEnd(ctx, t.run.Ref, in.Start.Elsewhere)
 		var late *engine.LateError
 		switch {
 		case errors.As(err, &late):
@@ -194,14 +211,21 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 		case err != nil:
 			return err
 		}
-		if len(sum.Finished) > 0 {
-			doc := cli.SummaryDocument("", sum).Finished[0]
-			doc.Text = tail(doc.Text, 500)
-			l.Accepted = &doc
+		for _, step := range finished(sum) {
+			l.Accepted = &step
 		}
 		return a.close(ctx, sum)
 	})
 	return l, err
+}
+
+// finished are the steps that a turn finished, in a few words each.
+func finished(sum *engine.Summary) []report.WorkStep {
+	steps := cli.SummaryDocument("", sum).Finished
+	for i := range steps {
+		steps[i].Text = tail(steps[i].Text, 500)
+	}
+	return steps
 }
 
 func oneLine(text string) string {

@@ -74,7 +74,7 @@ var errCutOff = errors.New("the server was out of reach for longer than a heartb
 // the run's branch and pushes its commit to a ref of its own. What counts of it is for
 // Land to say.
 func (a *Activities) Attempt(ctx context.Context, in AttemptInput) (*AttemptResult, error) {
-	said := &words{beat: Heartbeat{Worker: a.Name, Step: in.Start.Step, Attempt: in.Start.Number}}
+	said := &words{beat: Heartbeat{Worker: a.Name, Step: keyOf(in.Start.Elsewhere), Attempt: in.Start.Number}}
 	stop := beat(ctx, in.Run.Heartbeat, said.last)
 	defer stop()
 	work, done := a.guard(ctx, in.Run.Heartbeat)
@@ -147,7 +147,9 @@ func (w *words) session(id string) {
 // attempt at the step left unless that conflicts with it.
 func (a *Activities) place(ctx context.Context, in AttemptInput) (*Checkout, error) {
 	branch := "refs/heads/" + Branch(in.Run.Ref.ID)
-	own := AttemptRef(in.Run.Ref.ID, in.Start.Step, 0)
+	at := in.Start.Elsewhere
+	at.Number = 0
+	own := AttemptRef(in.Run.Ref.ID, at)
 	found, err := a.Mirror.Fetch(ctx, branch, own[:len(own)-1]+"*")
 	if err != nil {
 		return nil, err
@@ -157,8 +159,8 @@ func (a *Activities) place(ctx context.Context, in AttemptInput) (*Checkout, err
 		return nil, err
 	}
 	left := in.Start.Commit
-	for n := in.Start.Number - 1; n > 0 && left == "" && !in.Start.Verify; n-- {
-		left = found[AttemptRef(in.Run.Ref.ID, in.Start.Step, n)]
+	for at.Number = in.Start.Number - 1; at.Number > 0 && left == "" && !in.Start.Verify; at.Number-- {
+		left = found[AttemptRef(in.Run.Ref.ID, at)]
 	}
 	if left != "" {
 		if _, _, err := c.Bring(ctx, left); err != nil {
@@ -187,8 +189,8 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	if _, err := c.git(ctx, "merge-base", "--is-ancestor", c.Base, head); err != nil {
 		head = c.Base // it went astray; its files count, its commits do not
 	}
-	message := fmt.Sprintf("%s: attempt %d (%s)\n\n%s\n\n%s: %s\n", in.Start.Step, in.Start.Number, end.Result.Outcome, note, reprise.TrailerKey, in.Start.Key)
-	o := CommitOptions{Parents: []string{head}, Folder: in.Run.Folder, Empty: true, Also: []string{filepath.Join(in.Run.Folder, in.Run.Ref.Path)}}
+	message := fmt.Sprintf("%s: attempt %d (%s)\n\n%s\n\n%s: %s\n", in.Start.Name(), in.Start.Number, end.Result.Outcome, note, reprise.TrailerKey, in.Start.Key)
+	o := CommitOptions{Parents: []string{head}, Folder: in.Run.Folder, Empty: true, Also: in.Run.state(in.Start.Elsewhere)}
 	for name := range end.AtStart {
 		o.Also = append(o.Also, filepath.Join(in.Run.Folder, name))
 	}
@@ -196,7 +198,7 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	if err != nil {
 		return nil, err
 	}
-	ref := AttemptRef(in.Run.Ref.ID, in.Start.Step, in.Start.Number)
+	ref := AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere)
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		err := c.Push(ctx, commit, ref, "")
 		var rejected *RejectedError

@@ -402,11 +402,11 @@ func (f *Fleet) look(ctx context.Context, s *Seen) {
 		s.Until = &state.Until
 	}
 	for _, w := range state.AtWork {
-		b, started := beats[w.Step]
+		b, started := beats[keyOf(w.Elsewhere)]
 		if !started || b.Attempt != w.Number {
-			b = Doing{Step: w.Step, Attempt: w.Number, Since: w.Since}
+			b = Doing{Attempt: w.Number, Since: w.Since}
 		}
-		b.Role = w.Role
+		b.Step, b.Role = w.Name(), w.Role
 		s.AtWork = append(s.AtWork, b)
 	}
 }

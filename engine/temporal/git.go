@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"reprise"
+	"reprise/engine"
 )
 
 // Git is the shared disk of the fleet. A worker keeps one bare mirror of the remote; each
@@ -92,8 +93,8 @@ func Identity(remote string) string {
 func Branch(id string) string { return "reprise/" + refWord(id) }
 
 // AttemptRef is the ref that an attempt pushes its work to.
-func AttemptRef(run, step string, number int) string {
-	return fmt.Sprintf("refs/reprise/%s/%s/%d", refWord(run), refWord(step), number)
+func AttemptRef(run string, at engine.Elsewhere) string {
+	return fmt.Sprintf("refs/reprise/%s/%s/%d", refWord(run), refWord(keyOf(at)), at.Number)
 }
 
 // refWord makes a name that can be a part of a ref. Different names stay different.

@@ -18,21 +18,12 @@ import (
 
 // hands carry out the rules on the files of a branch and start nothing: what is to be
 // started is noted for the workflow, and what an attempt left is brought from the ref that
-// it pushed.
+// it pushed. Each run and child run of a turn has its own.
 type hands struct {
 	engine.Hands // those of this machine
-	mirror       *Mirror
-	run          Run
-	checkout     *Checkout
-	roles        map[string]bool
-	longest      time.Duration
-
-	end     *LandInput // the attempt that ended; nil if it is only decided what comes next
-	given   bool       // its end was given
-	ends    []engine.End
-	brought map[string]*brought // by the key of the attempt
-	starts  []Start
-	until   time.Time
+	*turn
+	child reprise.Ref // zero for the run itself
+	ends  []engine.End
 }
 
 // brought is what an attempt left on its ref.
@@ -54,9 +45,9 @@ func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
 	if err := h.Hands.Prepare(ctx, f); err != nil || !again || h.brought[f.Key] != nil {
 		return err
 	}
-	b := &brought{Elsewhere: engine.Elsewhere{Step: f.Step, Number: f.Number}}
+	b := &brought{Elsewhere: h.elsewhere(f)}
 	h.brought[f.Key] = b
-	ref := AttemptRef(h.run.Ref.ID, f.Step, f.Number)
+	ref := AttemptRef(h.run.Ref.ID, b.Elsewhere)
 	found, err := h.mirror.Fetch(ctx, ref)
 	if err != nil {
 		return err
@@ -88,20 +79,36 @@ func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
 	return os.WriteFile(f.ReplyFile, reply, 0o600)
 }
 
-// errChild says that a step is a run of its own.
-var errChild = errors.New("the fleet does not carry runs within runs; resume it with `reprise resume` on one machine")
-
-// Start implements engine.Hands.
-func (h *hands) Start(_ context.Context, f *engine.Attempt) error {
-	if f.Child != nil {
-		return errChild
+// Start implements engine.Hands. A child run is taken as far as it comes in this turn: it
+// has hands of the same sort, and is at work for as long as something of it is.
+func (h *hands) Start(ctx context.Context, f *engine.Attempt) error {
+	if f.Child == nil {
+		h.starts = append(h.starts, h.startOf(f))
+		return nil
 	}
-	h.starts = append(h.starts, h.startOf(f))
-	return nil
+	if err := h.Hands.Start(ctx, f); err != nil {
+		return err
+	}
+	for {
+		switch end, err := h.Hands.Await(ctx, time.Time{}); {
+		case err != nil:
+			return err
+		case end == nil:
+		case !errors.Is(end.Err, engine.ErrApart):
+			h.ends = append(h.ends, *end)
+			return nil
+		default:
+			return nil
+		}
+	}
+}
+
+func (h *hands) elsewhere(f *engine.Attempt) engine.Elsewhere {
+	return engine.Elsewhere{Run: h.child, Step: f.Step, Number: f.Number}
 }
 
 func (h *hands) startOf(f *engine.Attempt) Start {
-	s := Start{Elsewhere: engine.Elsewhere{Step: f.Step, Number: f.Number}, Key: f.Key, Title: f.Unit.Title, Role: f.Role, Timeout: max(f.Timeout, h.longest) + time.Hour}
+	s := Start{Elsewhere: h.elsewhere(f), Key: f.Key, Title: f.Unit.Title, Role: f.Role, Timeout: max(f.Timeout, h.longest) + time.Hour}
 	switch {
 	case len(f.Command) > 0:
 		s.Queue = queue(h.run.Repo, commandQueue)
@@ -115,7 +122,7 @@ func (h *hands) startOf(f *engine.Attempt) Start {
 
 // Verify implements engine.Hands.
 func (h *hands) Verify(_ context.Context, f *engine.Attempt) error {
-	if h.end != nil && h.end.Verify != nil && h.end.Start.Step == f.Step {
+	if h.end != nil && h.end.Verify != nil && h.end.Start.Elsewhere == h.elsewhere(f) {
 		end := engine.End{Step: f.Step}
 		if !h.end.Verify.Verified {
 			end.Err = errors.New(h.end.Verify.Refuted)
@@ -161,7 +168,9 @@ func (h *hands) Await(_ context.Context, until time.Time) (*engine.End, error) {
 		return &e, nil
 	}
 	if h.end == nil || h.given {
-		h.until = until
+		if h.until.IsZero() || !until.IsZero() && until.Before(h.until) {
+			h.until = until
+		}
 		return nil, engine.ErrApart
 	}
 	h.given = true
@@ -192,18 +201,17 @@ func (h *hands) Stop(error) {}
 
 // commit commits the state of the run, with the work that was accepted and without what
 // was not.
-func (h *hands) commit(ctx context.Context, subject string, result any) (string, error) {
-	o := CommitOptions{Parents: []string{h.checkout.Base}, Folder: h.run.Folder, Journal: true, Ignored: true}
-	state := filepath.Join(h.run.Folder, h.run.Ref.Path)
+func (t *turn) commit(ctx context.Context, subject string, result any) (string, error) {
+	o := CommitOptions{Parents: []string{t.checkout.Base}, Folder: t.run.Folder, Journal: true, Ignored: true}
 	var trailers []string
-	for key, b := range h.brought {
+	for key, b := range t.brought {
 		if b.landed && b.commit != "" {
 			o.Parents = append(o.Parents, b.commit)
 			trailers = append(trailers, reprise.TrailerKey+": "+key+reprise.TrailerAccepted)
 			continue
 		}
 		o.Without = append(o.Without, slices.DeleteFunc(slices.Clone(b.changed), func(name string) bool {
-			return name == state || strings.HasPrefix(name, state+"/")
+			return slices.ContainsFunc(t.run.state(b.Elsewhere), func(state string) bool { return name == state || strings.HasPrefix(name, state+"/") })
 		})...)
 	}
 	note, err := json.Marshal(result)
@@ -215,7 +223,7 @@ func (h *hands) commit(ctx context.Context, subject string, result any) (string,
 	if len(trailers) > 0 {
 		message += "\n" + strings.Join(trailers, "\n") + "\n"
 	}
-	return h.checkout.Commit(ctx, message, o)
+	return t.checkout.Commit(ctx, message, o)
 }
 
 // attemptEnd is how an attempt ended, as its commit tells.

@@ -76,6 +76,18 @@ steps:
 	}
 }
 
+// epicFiles are an epic of two waves, whose stories are runs of their own.
+var epicFiles = map[string]string{
+	"docs/stories/epics/EPIC-3-EXECUTION.yaml": "epic: EPIC-3\ntitle: Payments\nwaves:\n  - wave: 1\n    stories: [\"3.1\", \"3.2\"]\n  - wave: 2\n    stories: [\"3.3\"]\n",
+	"docs/stories/3.1.story.md":                storyReady("3.1"),
+	"docs/stories/3.2.story.md":                storyReady("3.2"),
+	"docs/stories/3.3.story.md":                storyReady("3.3"),
+}
+
+func storyReady(id string) string {
+	return "# Story " + id + ": Something\n\n## Status\n\nReady\n\n## Acceptance Criteria\n\n1. It works.\n\n## Tasks\n\n- [ ] Make it\n"
+}
+
 // kinds are workflows that a person starts from nothing, played by the demo's actor.
 var kinds = []struct {
 	name  string
@@ -95,6 +107,17 @@ var kinds = []struct {
 		"docs/stories/2.2.story.md": "# Story 2.2: Vouchers\n\n## Status\n\nReady for Review\n\n## Acceptance Criteria\n\n1. A voucher is taken once.\n\n## Tasks\n\n- [x] Take it once\n",
 	}},
 	{name: "spec-pipeline", args: []string{"run", "spec-pipeline", "Login with a link"}, want: reprise.Complete},
+	{name: "epic", args: []string{"run", "epic", "--epic", "docs/stories/epics/EPIC-3-EXECUTION.yaml", "--parallel", "2"}, want: reprise.Complete, files: epicFiles},
+	{name: "session", args: []string{"resume", "session"}, want: reprise.Complete, files: map[string]string{
+		"docs/stories/3.1.story.md": storyReady("3.1"), "docs/stories/3.2.story.md": storyReady("3.2"), "docs/stories/.session-state.yaml": `session_state:
+  version: "1.2"
+  last_updated: "2025-12-20T09:00:00Z"
+  epic: {id: "3", title: Shop, total_stories: 2}
+  progress: {current_story: "3.1", stories_done: [], stories_pending: ["3.1", "3.2"]}
+  workflow: {current_phase: development, attempt_count: 1, started_at: "2025-12-20T08:00:00Z"}
+  last_action: {type: PHASE_CHANGE, timestamp: "2025-12-20T09:00:00Z", story: "3.1", phase: development}
+`,
+	}},
 	{name: "tasks", args: []string{"resume", "cart"}, want: reprise.Complete, files: map[string]string{"work/cart/todo.md": "# Cart\n\n- [ ] W1 Fill it\n- [ ] W2 Empty it\n"}},
 }
 
@@ -102,7 +125,7 @@ var kinds = []struct {
 func TestFleet_workflow_kinds(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds {
-		if short := k.name == "sdc" || k.name == "tasks" || k.name == "spec-loop"; !short && os.Getenv("REPRISE_ALL") == "" {
+		if short := k.name == "sdc" || k.name == "tasks" || k.name == "spec-loop" || k.name == "epic"; !short && os.Getenv("REPRISE_ALL") == "" {
 			continue
 		}
 		t.Run(k.name, func(t *testing.T) {
@@ -128,6 +151,60 @@ func TestFleet_workflow_kinds(t *testing.T) {
 				t.Error("no agent was started")
 			}
 		})
+	}
+}
+
+// asking is an agent that asks something before it implements story 3.1 or 3.2.
+const asking = `cat > /dev/null
+echo "$REPRISE_RUN $REPRISE_STEP $REPRISE_ATTEMPT" >> "$FLEET_LOG"
+case "$REPRISE_RUN $REPRISE_STEP $REPRISE_ATTEMPT" in
+"3.1 implement 1"|"3.2 implement 1") echo '{"outcome":"question","questions":[{"id":"Q1","text":"Which way?"}]}' > "$REPRISE_RESULT"; exit ;;
+*" implement "*) sed -i 's/- \[ \]/- [x]/' docs/stories/$REPRISE_RUN.story.md; echo made > made-$REPRISE_RUN.txt ;;
+esac
+echo '{"outcome":"done","verdict":"PASS"}' > "$REPRISE_RESULT"
+`
+
+// What runs within a run ask is asked beside each other and answered by the name of the run
+// around them, even where they call it the same; the worker that has a story is killed. Each
+// step is accepted once. (issue 19)
+func TestFleet_runs_within_a_run_ask(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, epicFiles)
+	s.put("agent.sh", asking)
+	s.put("reprise.yaml", "agents: {any: {command: [sh, agent.sh]}}\nroles: {default: any}\nenv: [FLEET_LOG]\nbackoff: 1s\n")
+	s.git("add", "-A")
+	s.git("commit", "-q", "-m", "agent")
+	s.git("push", "-q", "origin", "main")
+	s.three()
+	if r := s.fleet("run", "epic", "--epic", "docs/stories/epics/EPIC-3-EXECUTION.yaml", "--parallel", "2", "--detach", "--heartbeat", "5s"); r.code != 0 {
+		t.Fatal(r)
+	}
+	s.until("both ask", func() bool {
+		out := s.fleet("status").out
+		return strings.Contains(out, "? 3.1/Q1: Which way?") && strings.Contains(out, "? 3.2/Q1: Which way?")
+	})
+	for _, question := range []string{"3.2/Q1", "3.1/Q1"} {
+		if r := s.fleet("answer", "EPIC-3", "--question", question, "--text", "the short one"); r.code != 0 && r.code != 12 {
+			t.Fatal(r)
+		}
+	}
+	s.until("story 3.1 was implemented", func() bool { return s.attempts("3.1", "implement") == 2 })
+	_ = s.workers["w1"].Process.Kill()
+	r := s.fleet("resume", "EPIC-3", "--json", "--heartbeat", "5s")
+	if sum := s.summary(r); r.code != 0 || sum.State != reprise.Complete {
+		t.Fatalf("%d %+v", r.code, sum)
+	}
+	landed := s.landed("EPIC-3")
+	for _, step := range []string{"implement", "qa"} {
+		if landed[step] != 3 { // one of each story
+			t.Errorf("accepted: %v", landed)
+		}
+	}
+	dir := s.checkout("EPIC-3")
+	for _, story := range []string{"3.1", "3.2", "3.3"} {
+		if _, err := os.Stat(filepath.Join(dir, "made-"+story+".txt")); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise"
+	"reprise/engine"
 	"reprise/settings"
 )
 
@@ -226,7 +227,7 @@ func TestRefs_of_different_names_differ(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, name := range []string{"a", "a.b", "a/b", "a b", "a_b", "..", "a.lock", "ä", ""} {
-		ref := AttemptRef("r", name, 1)
+		ref := AttemptRef("r", engine.Elsewhere{Step: name, Number: 1})
 		if other, taken := seen[ref]; taken {
 			t.Errorf("%q and %q are both %s", name, other, ref)
 		}

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"reprise"
@@ -57,6 +58,31 @@ type Start struct {
 	Commit string `json:",omitempty"`
 }
 
+// Name is what a person calls the step.
+func (s *Start) Name() string {
+	if s.Run.Path == "" {
+		return s.Step
+	}
+	return s.Run.ID + "/" + s.Step
+}
+
+// keyOf tells the steps of a run and its child runs apart.
+func keyOf(at engine.Elsewhere) string {
+	if at.Run.Path == "" {
+		return at.Step
+	}
+	return at.Run.Path + ":" + at.Step
+}
+
+// state are the files that hold the state of an attempt's run, in the repository.
+func (r *Run) state(at engine.Elsewhere) []string {
+	out := []string{filepath.Join(r.Folder, r.Ref.Path)}
+	if at.Run.Path != "" {
+		out = append(out, filepath.Join(r.Folder, at.Run.Path))
+	}
+	return out
+}
+
 // DecideInput asks what comes next.
 type DecideInput struct {
 	Run     Run
@@ -73,6 +99,9 @@ type Decision struct {
 	Left      *report.Summary
 	Questions []Question
 	Carried   engine.Carried
+	// Finished are the steps that were finished meanwhile without an attempt of their own,
+	// such as those that a child run did.
+	Finished []report.WorkStep `json:",omitempty"`
 	// Refused says why answers were not taken.
 	Refused string
 }
@@ -136,9 +165,13 @@ type Question struct {
 	Closed bool // it takes one of its options and nothing else
 }
 
-// newQuestions are questions in the form that the server keeps.
-func newQuestions(list []reprise.Question) (out []Question) {
+// newQuestions are questions in the form that the server keeps. The first ones are those
+// of child runs.
+func newQuestions(list []reprise.Question, waits []engine.Waiting) (out []Question) {
 	for i, q := range report.NewQuestions(list) {
+		if i < len(waits) {
+			q.ID = waits[i].Name()
+		}
 		out = append(out, Question{q, list[i].Closed})
 	}
 	return out

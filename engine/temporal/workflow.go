@@ -137,13 +137,14 @@ func (r *run) decide(ctx workflow.Context, stop bool) (*Decision, error) {
 		}
 	}
 	r.in.Taken, r.in.Carried, r.questions, r.until = true, d.Carried, d.Questions, d.Until
+	r.accept(d.Finished...)
 	return &d, nil
 }
 
 // start has an attempt carried out by a worker that offers its role. What comes of it is
 // for the rules to say: the server never repeats it.
 func (r *run) start(ctx workflow.Context, s Start) {
-	r.atWork[s.Step] = AtWork{s, workflow.Now(ctx)}
+	r.atWork[keyOf(s.Elsewhere)] = AtWork{s, workflow.Now(ctx)}
 	in := AttemptInput{Run: r.in, Start: s}
 	in.Run.Finished = nil
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -198,7 +199,7 @@ func (r *run) land(ctx workflow.Context) error {
 		}
 		r.ended = r.ended[1:]
 		r.landings++
-		delete(r.atWork, in.Start.Step)
+		delete(r.atWork, keyOf(in.Start.Elsewhere))
 		if l.Late {
 			continue
 		}
@@ -209,13 +210,16 @@ func (r *run) land(ctx workflow.Context) error {
 			r.start(ctx, again)
 		}
 		if l.Accepted != nil {
-			r.in.Accepted++
-			if len(r.in.Finished) < maxFinished {
-				r.in.Finished = append(r.in.Finished, *l.Accepted)
-			}
+			r.accept(*l.Accepted)
 		}
 	}
 	return nil
+}
+
+// accept counts steps that are finished, and keeps the first of them by name.
+func (r *run) accept(steps ...report.WorkStep) {
+	r.in.Accepted += len(steps)
+	r.in.Finished = append(r.in.Finished, steps[:min(len(steps), maxFinished-len(r.in.Finished))]...)
 }
 
 // begin reports whether the history is to begin anew: it has grown, nothing is at work

@@ -284,7 +284,7 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <
 			continue
 		}
 		for _, w := range s.AtWork {
-			say(fmt.Sprint("work ", w.Step, w.Number), "%s  attempt %d is at work", w.Step, w.Number)
+			say(fmt.Sprint("work ", w.Name(), w.Number), "%s  attempt %d is at work", w.Name(), w.Number)
 		}
 		for _, q := range s.Questions {
 			say(fmt.Sprint("asks ", q.ID, q.AskedAt), "%s asks: %s (reprise-fleet answer %s --question %s --text '…')", q.ID, q.Text, id, q.ID)
