@@ -143,7 +143,7 @@ func TestChild_runs_are_carried_in_parts(t *testing.T) {
 	here.Ask, here.Parallel = nil, 2
 	var started []engine.Elsewhere
 	var end *engine.End
-	ref, err := there.Begin(t.Context(), epic.layout, epic.kind, epic.goal)
+	ref, err := there.Begin(t.Context(), epic.layout, epic.kind, epic.goal, engine.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

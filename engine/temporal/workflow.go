@@ -59,6 +59,12 @@ func RunRun(ctx workflow.Context, in Run) (*report.Summary, error) {
 		if err := r.land(ctx); err != nil {
 			return r.stopped(ctx, err)
 		}
+		if r.grown(ctx) && len(r.atWork) > 0 && workflow.GetVersion(ctx, "drain", workflow.DefaultVersion, 1) == 1 {
+			// With steps beside each other something would be at work all the time.
+			if err := r.landAll(ctx); err != nil {
+				return r.stopped(ctx, err)
+			}
+		}
 		if r.begin(ctx) {
 			return nil, workflow.NewContinueAsNewError(ctx, RunWorkflow, r.in)
 		}
@@ -222,11 +228,28 @@ func (r *run) accept(steps ...report.WorkStep) {
 	r.in.Finished = append(r.in.Finished, steps[:min(len(steps), maxFinished-len(r.in.Finished))]...)
 }
 
+// landAll starts nothing more and lands what is at work.
+func (r *run) landAll(ctx workflow.Context) error {
+	for len(r.atWork) > 0 {
+		if err := workflow.Await(ctx, func() bool { return len(r.ended) > 0 }); err != nil {
+			return err
+		}
+		if err := r.land(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grown reports whether the history is long enough to begin anew.
+func (r *run) grown(ctx workflow.Context) bool {
+	return r.landings >= r.in.Landings || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+}
+
 // begin reports whether the history is to begin anew: it has grown, nothing is at work
 // and nobody waits for an answer to be taken.
 func (r *run) begin(ctx workflow.Context) bool {
-	grown := r.landings >= r.in.Landings || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-	return grown && len(r.atWork)+len(r.ended)+len(r.answers) == 0 && workflow.AllHandlersFinished(ctx)
+	return r.grown(ctx) && len(r.atWork)+len(r.ended)+len(r.answers) == 0 && workflow.AllHandlersFinished(ctx)
 }
 
 // stopped ends a run that was cancelled: agents are stopped, what they left is landed, and
@@ -237,13 +260,8 @@ func (r *run) stopped(ctx workflow.Context, cause error) (*report.Summary, error
 	}
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	for len(r.atWork) > 0 {
-		if err := workflow.Await(ctx, func() bool { return len(r.ended) > 0 }); err != nil {
-			return nil, err
-		}
-		if err := r.land(ctx); err != nil {
-			return nil, err
-		}
+	if err := r.landAll(ctx); err != nil {
+		return nil, err
 	}
 	if _, err := r.decide(ctx, true); err != nil {
 		return nil, err

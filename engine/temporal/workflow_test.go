@@ -1,0 +1,88 @@
+package temporal_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"reprise/engine"
+	"reprise/engine/temporal"
+	"reprise/report"
+)
+
+// endless is a run of which two steps are always at work: one ends once the next has
+// begun, or after a while if none begins.
+type endless struct {
+	mu    sync.Mutex
+	steps int
+	begun map[int]chan struct{}
+}
+
+func (e *endless) started(n int) chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.begun[n] == nil {
+		e.begun[n] = make(chan struct{})
+	}
+	return e.begun[n]
+}
+
+func (e *endless) decide(_ context.Context, in temporal.DecideInput) (*temporal.Decision, error) {
+	d := &temporal.Decision{}
+	for n := len(in.AtWork); n < 2; n++ {
+		d.Starts = append(d.Starts, temporal.Start{Elsewhere: engine.Elsewhere{Step: fmt.Sprint(e.steps), Number: e.steps}, Queue: "q", Timeout: time.Hour})
+		e.steps++
+	}
+	return d, nil
+}
+
+func (e *endless) attempt(_ context.Context, in temporal.AttemptInput) (*temporal.AttemptResult, error) {
+	close(e.started(in.Start.Number))
+	select {
+	case <-e.started(in.Start.Number + 1):
+	case <-time.After(200 * time.Millisecond):
+	}
+	return &temporal.AttemptResult{}, nil
+}
+
+func (e *endless) land(_ context.Context, in temporal.LandInput) (*temporal.Landing, error) {
+	return &temporal.Landing{Accepted: &report.WorkStep{ID: in.Start.Step}}, nil
+}
+
+// The history of a run begins anew although something is always at work: nothing more is
+// started until what is at work has landed, and everything that was accepted is counted.
+// (issue 19)
+func TestA_history_begins_anew_where_steps_never_pause(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute)
+	temporal.Register(env)
+	e := &endless{begun: map[int]chan struct{}{}}
+	for name, f := range map[string]any{temporal.DecideActivity: e.decide, temporal.AttemptActivity: e.attempt, temporal.LandActivity: e.land} {
+		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
+	}
+	env.ExecuteWorkflow(temporal.RunWorkflow, temporal.Run{Heartbeat: time.Minute, Landings: 5})
+	anew := new(workflow.ContinueAsNewError)
+	if err := env.GetWorkflowError(); !errors.As(err, &anew) {
+		t.Fatalf("it ended with %v after %d steps", err, e.steps)
+	}
+	var next temporal.Run
+	if err := json.Unmarshal(anew.Input.GetPayloads()[0].GetData(), &next); err != nil {
+		t.Fatal(err)
+	}
+	if next.Accepted != e.steps || e.steps < 5 || e.steps > 10 || len(next.Finished) != e.steps {
+		t.Errorf("%d steps, %d accepted, %d of them by name", e.steps, next.Accepted, len(next.Finished))
+	}
+}
