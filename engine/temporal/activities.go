@@ -43,6 +43,7 @@ type turn struct {
 	brought map[string]*brought // by the key of the attempt
 	starts  []Start
 	until   time.Time
+	over    bool // nothing is left to do
 }
 
 // hands are those for a run of the turn.
@@ -55,10 +56,11 @@ func (t *turn) hands(ref reprise.Ref, local engine.Hands) engine.Hands {
 }
 
 // turned is what the commit of a turn notes, so that a turn whose answer was lost is not
-// taken again.
+// taken again. Journal is the commit that has the journal, where this one has none.
 type turned struct {
-	Turn   string
-	Result json.RawMessage
+	Turn    string
+	Result  json.RawMessage
+	Journal string `json:",omitempty"`
 }
 
 // moment is when and as what an activity was started, as the server tells.
@@ -89,10 +91,18 @@ func (a *Activities) take(ctx context.Context, at moment, in Run, subject string
 		return err
 	}
 	defer c.Close()
-	if message, err := c.message(ctx, found[branch]); err != nil {
+	message, err := c.message(ctx, found[branch])
+	if err != nil {
 		return err
-	} else if was := (turned{}); readNote(message, &was) == nil && was.Turn == at.turn {
+	}
+	var was turned
+	if readNote(message, &was) == nil && was.Turn == at.turn {
 		return json.Unmarshal(was.Result, result)
+	}
+	if was.Journal != "" {
+		if err := c.restoreJournal(ctx, in.Folder, was.Journal); err != nil {
+			return err
+		}
 	}
 	root := filepath.Join(c.Dir, filepath.FromSlash(in.Folder))
 	t := &turn{run: in, mirror: a.Mirror, checkout: c, brought: map[string]*brought{}}
@@ -117,9 +127,15 @@ func (a *Activities) take(ctx context.Context, at moment, in Run, subject string
 	if err != nil {
 		return err
 	}
-	commit, err := t.commit(ctx, subject, turned{at.turn, note})
+	commit, err := t.commit(ctx, subject, turned{Turn: at.turn, Result: note})
 	if err != nil || commit == "" {
 		return err
+	}
+	if t.over {
+		commit, err = c.withoutJournal(ctx, commit, "reprise: "+in.Ref.ID+" is over", in.Folder, turned{at.turn, note, commit})
+		if err != nil || commit == "" {
+			return err
+		}
 	}
 	return c.Push(ctx, commit, branch, found[branch])
 }
@@ -177,6 +193,7 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 			doc := cli.SummaryDocument(in.Run.Ref.ID, sum)
 			doc.Findings = doc.Findings[:min(len(doc.Findings), 20)]
 			d.Left, d.Until = &doc, sum.Until
+			t.over = len(sum.Left)+len(sum.Questions) == 0 && sum.Until.IsZero()
 		}
 		d.Questions = newQuestions(sum.Questions, d.Carried.Waits)
 		return nil

@@ -292,6 +292,41 @@ type CommitOptions struct {
 	Empty   bool     // also where nothing differs
 }
 
+// withoutJournal makes a commit on top of another that has none of our own files but those
+// that were there before the run: a branch without them can be merged as it is. The note
+// says which commit has them. It returns "" if nothing else differs from what was checked
+// out.
+func (c *Checkout) withoutJournal(ctx context.Context, commit, subject, folder string, note turned) (string, error) {
+	before, err := c.git(ctx, "log", "--first-parent", "-1", "--format=%P", "--grep", "^reprise: \\(start\\|hand over\\) ", commit)
+	if err != nil {
+		return "", err
+	}
+	if before == "" {
+		return commit, nil // it was not begun by us
+	}
+	if _, err := c.git(ctx, "reset", "-q", before, "--", filepath.Join(folder, stateDir)); err != nil {
+		return "", err
+	}
+	tree, err := c.git(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	if was, err := c.git(ctx, "rev-parse", c.Base+"^{tree}"); err != nil || was == tree {
+		return "", err
+	}
+	message, err := withNote(subject, note)
+	if err != nil {
+		return "", err
+	}
+	return c.feed(ctx, []byte(message), "commit-tree", tree, "-p", commit)
+}
+
+// restoreJournal brings back the journals that a commit has, to the files alone.
+func (c *Checkout) restoreJournal(ctx context.Context, folder, commit string) error {
+	_, err := c.git(ctx, "restore", "--source", commit, "--worktree", "--", filepath.Join(folder, journalDir))
+	return err
+}
+
 // Push pushes a commit to a ref of the remote that is at was, "" for a ref that must not
 // exist. The error is a *RejectedError if it is somewhere else.
 func (c *Checkout) Push(ctx context.Context, commit, ref, was string) error {

@@ -214,12 +214,11 @@ func (t *turn) commit(ctx context.Context, subject string, result any) (string, 
 			return slices.ContainsFunc(t.run.state(b.Elsewhere), func(state string) bool { return name == state || strings.HasPrefix(name, state+"/") })
 		})...)
 	}
-	note, err := json.Marshal(result)
+	message, err := withNote(subject, result)
 	if err != nil {
 		return "", err
 	}
 	slices.Sort(trailers)
-	message := subject + "\n\n" + string(note) + "\n"
 	if len(trailers) > 0 {
 		message += "\n" + strings.Join(trailers, "\n") + "\n"
 	}
@@ -270,6 +269,12 @@ func (e *attemptEnd) result() agent.Result {
 // readEnd reads how an attempt ended from the message of its commit.
 func readEnd(message string) (e attemptEnd, err error) {
 	return e, readNote(message, &e)
+}
+
+// withNote is a message with a note in JSON as its second paragraph.
+func withNote(subject string, note any) (string, error) {
+	text, err := json.Marshal(note)
+	return subject + "\n\n" + string(text) + "\n", err
 }
 
 // readNote reads the JSON in the second paragraph of a message.

@@ -1,12 +1,16 @@
 package temporal_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"reprise"
+	"reprise/engine/temporal"
+	"reprise/report"
 )
 
 // three starts the three workers of a site.
@@ -53,7 +57,7 @@ steps:
 	// A second start finds the first.
 	r := s.fleet("run", "flow.yaml", "--id", "own", "--json")
 	sum := s.summary(r)
-	if r.code != 0 || sum.State != reprise.Complete || len(sum.Finished) != 4 {
+	if r.code != 0 || sum.State != reprise.Complete || len(sum.Finished) != 5 {
 		t.Fatalf("%d %+v", r.code, sum)
 	}
 	dir := s.checkout("own")
@@ -139,6 +143,7 @@ func TestFleet_workflow_kinds(t *testing.T) {
 			if sum.State != k.want || sum.Exit != k.code {
 				t.Errorf("%s, exit %d: %q, questions %+v, parked %v", sum.State, sum.Exit, sum.Reasons, sum.Questions, sum.Parked)
 			}
+			s.merges(sum)
 			seen := map[string]bool{}
 			text, _ := os.ReadFile(s.launches)
 			for line := range strings.Lines(string(text)) {
@@ -151,6 +156,28 @@ func TestFleet_workflow_kinds(t *testing.T) {
 				t.Error("no agent was started")
 			}
 		})
+	}
+}
+
+// merges merges the branch of a run that is over into the main branch as it is. That brings
+// nothing of ours, and status still sees the run, in the branch and after the merge.
+func (s *site) merges(sum report.Summary) {
+	s.Helper()
+	s.git("fetch", "-q", "origin")
+	s.git("merge", "-q", "origin/"+temporal.Branch(sum.ID))
+	if files := s.git("ls-files", ".reprise"); files != "" {
+		s.Errorf("the branch brings %s", files)
+	}
+	for _, dir := range []string{s.clone, s.checkout(sum.ID)} {
+		var seen report.Status
+		r := s.program(filepath.Join(shared.dir, "reprise"), "status", "--json", dir)
+		if err := json.Unmarshal([]byte(r.out), &seen); err != nil {
+			s.Fatal(err, r)
+		}
+		i := slices.IndexFunc(seen.Runs, func(run report.Run) bool { return run.ID == sum.ID })
+		if i < 0 || seen.Runs[i].Kind == string(sum.Kind) && seen.Runs[i].State != sum.State { // a story takes the place of its pipeline
+			s.Errorf("status: %s", r.out)
+		}
 	}
 }
 

@@ -289,3 +289,35 @@ func TestA_worker_trusts_what_its_owner_does(t *testing.T) {
 		t.Errorf("told to: %v", err)
 	}
 }
+
+// The branch of a run that is over has none of our own files. Looking at it again changes
+// nothing, and beginning it again finds its journal. (issue 19)
+func TestA_run_that_is_over_leaves_no_journal(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	a := b.worker("one")
+	if l, err := a.land(t.Context(), b.next(), b.attempted(a)); err != nil || l.Accepted == nil {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	journals := func() string {
+		return b.git(b.remote, "ls-tree", "-r", "--name-only", Branch("r"), stateDir+"/")
+	}
+	if journals() == "" {
+		t.Error("the branch of an open run has no journal")
+	}
+	var tips []string
+	for _, taken := range []bool{true, false, false} {
+		b.run.Taken = taken
+		if d, err := b.worker("two").decide(t.Context(), b.next(), DecideInput{Run: b.run}); err != nil || d.Left == nil || d.Left.State != reprise.Complete {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		tips = append(tips, b.git(b.remote, "rev-parse", Branch("r")))
+	}
+	if journals() != "" || tips[1] != tips[0] || tips[2] != tips[0] {
+		t.Errorf("%v has %q", tips, journals())
+	}
+	b.run.Choice.From = "a"
+	if in := b.attempted(a); in.Start.Number != 2 || journals() == "" {
+		t.Errorf("begun again: attempt %d, the branch has %q", in.Start.Number, journals())
+	}
+}
