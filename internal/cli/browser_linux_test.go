@@ -73,6 +73,7 @@ func TestBrowser_every_page_is_sound_and_works_by_keyboard(t *testing.T) {
 		b.Go(at)
 		b.Wait("document.querySelector('.live.on') && document.querySelector('#verdict')")
 		if i < 3 || sample.All() {
+			steady(t, b)
 			sound(t, b, s.host)
 		}
 		if wide := b.Eval("document.documentElement.scrollWidth - innerWidth").(float64); wide > 0 {
@@ -84,7 +85,34 @@ func TestBrowser_every_page_is_sound_and_works_by_keyboard(t *testing.T) {
 	b.Go(strings.Split(links, "\n")[0])
 	b.Eval("document.querySelector('.actions a').click()")
 	b.Wait("location.pathname === '/preview' && document.querySelector('#would')")
+	b.Size(360, 740, false)
+	steady(t, b)
 	sound(t, b, s.host)
+	b.Go("http://" + s.host + "/run?project=0&run=none")
+	b.Wait("document.querySelector('#failure')")
+	b.Type("u")
+	b.Wait("location.pathname === '/' && document.querySelector('.live.on')")
+	// A server that was started again does not know the browser.
+	b.Forget()
+	b.Eval("document.dispatchEvent(new Event('visibilitychange'))")
+	b.Wait("document.querySelector('#lost').textContent.includes('started again')")
+}
+
+// steady holds a page against what must not move: nothing is pushed aside while it loads,
+// and its head is one line that shows all it has.
+func steady(t *testing.T, b *webtest.Browser) {
+	t.Helper()
+	moved := b.Eval(`new Promise((done) => {
+		let sum = 0;
+		new PerformanceObserver((list) => { for (const e of list.getEntries()) sum += e.value; }).observe({ type: "layout-shift", buffered: true });
+		setTimeout(() => done(sum), 50);
+	})`).(float64)
+	if moved > 0.02 {
+		t.Errorf("at %v and %v pixels: the layout shifts by %v", b.Eval("location.href"), b.Eval("innerWidth"), moved)
+	}
+	if cut := b.Eval("[...document.querySelectorAll('header.bar > *')].filter((e) => e.offsetHeight > 44 || e.getBoundingClientRect().right > innerWidth).map((e) => e.id + e.className).join()"); cut != "" {
+		t.Errorf("at %v and %v pixels: %v does not fit in the head", b.Eval("location.href"), b.Eval("innerWidth"), cut)
+	}
 }
 
 const pagedFlow = `

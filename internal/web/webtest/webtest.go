@@ -275,6 +275,12 @@ func (b *Browser) Picture(format string) []byte {
 	return data
 }
 
+// Forget drops all cookies.
+func (b *Browser) Forget() {
+	b.t.Helper()
+	b.call(nil, "Network.clearBrowserCookies", nil)
+}
+
 // Requests are the addresses that pages asked for.
 func (b *Browser) Requests() []string {
 	b.mu.Lock()
