@@ -32,6 +32,7 @@ type Checked struct {
 	Run       *Run             `json:"run" jsonschema:"the run the answer is about; null if nothing was interrupted"`
 	Says      string           `json:"says,omitempty" jsonschema:"the verdict in one sentence; absent where run is null"`
 	Next      string           `json:"next,omitempty" jsonschema:"the command that continues it; absent if none would"`
+	Starts    string           `json:"starts,omitempty" jsonschema:"what is started next, in words; absent where run is null"`
 	With      string           `json:"with,omitempty" jsonschema:"who does what comes next: an agent, or a command of the workflow; absent if nobody is needed"`
 	Decision  *Decision        `json:"decision" jsonschema:"null where run is"`
 	Plan      *Plan            `json:"plan" jsonschema:"the resume plan; null where run is"`

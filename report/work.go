@@ -104,7 +104,8 @@ type PreviewStart struct {
 	Prompt  string   `json:"prompt"`
 	Expect  []string `json:"expect" jsonschema:"files it must leave behind"`
 	// Session is absent where no session worked on the step before.
-	Session *SessionCost `json:"session,omitempty" jsonschema:"what resuming the session costs that worked on the step before, beside a new one"`
+	Session     *SessionCost `json:"session,omitempty" jsonschema:"what resuming the session costs that worked on the step before, beside a new one"`
+	SessionSays string       `json:"session_says,omitempty" jsonschema:"the same in words; absent where session is"`
 }
 
 // SessionCost compares two ways to continue a step, in tokens that are sent with the

@@ -332,13 +332,16 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 	})
 }
 
+// longestStart is how many columns a document has for what is started next.
+const longestStart = 400
+
 // checkDocument is about all runs that are meant, the first of them before the others.
 func (a *app) checkDocument(found *project.Judgement, list []judged, mode string, who func(judged) string) report.Check {
 	var runs []report.Checked
 	for _, j := range list {
 		doc := report.NewChecked(j.digest(), j.run, j.d, j.o)
 		_, doc.Says = verdict(j)
-		doc.Next, doc.With = a.nextCommand(j), a.site.fill(who(j))
+		doc.Next, doc.Starts, doc.With = a.nextCommand(j), startsWith(j, longestStart), a.site.fill(who(j))
 		runs = append(runs, doc)
 	}
 	doc := report.NewCheck(found.Root, mode, found.Observed, runs...).About(found.Findings)

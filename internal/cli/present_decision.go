@@ -65,7 +65,7 @@ func (p *page) prospect(j judged) {
 	if done := j.run.Progress(); done.Total > 0 {
 		p.field("done", done.Words(" of "))
 	}
-	p.field("starts", p.startsWith(j))
+	p.field("starts", startsWith(j, p.twoLines()))
 	if p.who != nil {
 		if who := p.who(j); who != "" {
 			p.field("with", p.site.fill(clip(who, p.twoLines())))
@@ -89,15 +89,15 @@ func (p *page) prospect(j judged) {
 // twoLines is how long the value of a field may be to take no more than that.
 func (p *page) twoLines() int { return 2 * (p.columns - 14) }
 
-// startsWith tells what the next start is, and who does it.
-func (p *page) startsWith(j judged) string {
+// startsWith tells what the next start is, in so many columns, and who does it.
+func startsWith(j judged, columns int) string {
+	text := clip(pointWords(j), columns)
 	switch {
 	case j.d.Point == nil || j.d.Unrecoverable(j.run):
 		return "nothing"
 	case j.d.Action == reprise.Refuse:
-		return clip(pointWords(j), p.twoLines()) + ", once nothing blocks it"
+		return text + ", once nothing blocks it"
 	}
-	text := clip(pointWords(j), p.twoLines())
 	if n := len(j.d.Units) - 1; n > 0 {
 		text += fmt.Sprintf("; %d more may be started", n)
 	}

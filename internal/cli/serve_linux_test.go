@@ -94,7 +94,7 @@ func TestThe_pages_say_what_the_commands_say(t *testing.T) {
 		var check report.Check
 		said(&check, "check", "-C", dir, r.Layout+":"+r.Path)
 		page := get("/run?project=0&run=" + url.QueryEscape(r.Layout+":"+r.Path))
-		want := append([]string{check.Says, check.Next, check.With, check.Digest}, check.Decision.Reasons...)
+		want := append([]string{check.Says, check.Next, check.Starts, check.With, check.Digest}, check.Decision.Reasons...)
 		for _, s := range check.Steps {
 			want = append(want, s.ID, s.Title)
 		}

@@ -121,10 +121,11 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 	if len(u.Scripts) > 0 {
 		text += "; trust does not cover " + plain(strings.Join(u.Scripts, ", ")) + ", which can change unasked"
 	}
-	return &failure{
-		code: exitBlocked, err: errors.New(text), safe: true,
-		hint: "review it, then `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "`; you are asked again when it changes",
+	hint := "review it, then `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "`; you are asked again when it changes"
+	if s.flags.dry { // it keeps nothing
+		hint = "`reprise trust " + quoted(s.inside(u.Path)) + "` shows it and asks; `" + s.again(cmp.Or(s.flags.consent, "--trust")) + "` looks without keeping that"
 	}
+	return &failure{code: exitBlocked, err: errors.New(text), safe: true, hint: hint}
 }
 
 // startWords shows a command of the settings, and that it asks nobody.

@@ -101,9 +101,13 @@ func (s *job) showPreview(e *engine.Engine, preview *engine.Preview) error {
 		Reasons: append([]string{}, preview.Decision.Reasons...), Would: append([]string{}, preview.Would...), Diff: preview.Diff, Starts: []report.PreviewStart{},
 	}
 	for _, st := range preview.Starts {
+		says := ""
+		if st.Session != nil {
+			says = sessionWords(st.Session)
+		}
 		doc.Starts = append(doc.Starts, report.PreviewStart{
 			Run: st.Run, Step: st.Step, Role: st.Role, Agent: st.Agent, Problem: st.Problem, Command: append([]string{}, st.Command...), Line: commandWords(st.Command),
-			Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...), Session: (*report.SessionCost)(st.Session),
+			Dir: st.Dir, Prompt: st.Prompt, Expect: append([]string{}, st.Expect...), Session: (*report.SessionCost)(st.Session), SessionSays: says,
 		})
 	}
 	s.came(preview.Outcome)

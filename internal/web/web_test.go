@@ -424,10 +424,10 @@ func TestThe_page_of_a_run_tells_who_does_what_comes_next(t *testing.T) {
 	t.Parallel()
 	docs := documents("told")
 	check := docs["check"].(report.Check)
-	check.With, check.Run.Progress = "the command `make all`", report.Progress{Done: 2, Total: 3, Skipped: 1}
+	check.Starts, check.With, check.Run.Progress = "the build", "the command `make all`", report.Progress{Done: 2, Total: 3, Skipped: 1}
 	docs["check"] = check
 	_, page, _ := play(t, docs).get(onePage)
-	if !strings.Contains(page, "with</span> the command `make all`") || !strings.Contains(page, "1 of 3, 1 skipped") {
+	if !strings.Contains(page, "<dd>the build</dd>") || !strings.Contains(page, "<dd>the command `make all`</dd>") || !strings.Contains(page, "1 of 3, 1 skipped") {
 		t.Error(page)
 	}
 }
@@ -472,11 +472,20 @@ func TestA_preview_that_is_refused_tells_why_and_what_to_do(t *testing.T) {
 	}
 }
 
-func TestA_preview_has_commands_as_a_shell_takes_them(t *testing.T) {
+func TestA_preview_says_all_that_a_dry_run_says(t *testing.T) {
 	t.Parallel()
 	docs := documents("told")
-	docs["resume"] = report.Preview{Starts: []report.PreviewStart{{Step: "s", Command: []string{"sh", "-c", "a  b"}, Line: "sh -c 'a  b'"}}}
-	if _, page, _ := play(t, docs).get("/preview?project=0&run=r"); !strings.Contains(page, "sh -c &#39;a  b&#39;") {
+	docs["resume"] = report.Preview{Starts: []report.PreviewStart{
+		{Step: "s", Run: "own", Command: []string{"sh", "-c", "a  b"}, Line: "sh -c 'a  b'", Dir: "checkout", SessionSays: "a new one, because"},
+	}}
+	_, page, _ := play(t, docs).get("/preview?project=0&run=r")
+	for _, text := range []string{"sh -c &#39;a  b&#39;", "Starts s of own", "in <code>checkout</code>", "Session: a new one, because"} {
+		if !strings.Contains(page, text) {
+			t.Errorf("no %q in\n%s", text, page)
+		}
+	}
+	docs["resume"] = report.Preview{}
+	if _, page, _ := play(t, docs).get("/preview?project=0&run=r"); !strings.Contains(page, "Nothing would be done.") {
 		t.Error(page)
 	}
 }
