@@ -25,6 +25,7 @@ type Status struct {
 	// Runs stand in the order in which one would resume them.
 	Runs     []Run     `json:"runs" jsonschema:"every run, in the order in which one would resume them"`
 	Findings []Finding `json:"findings" jsonschema:"what is to be said of the folder and of no single run: places that could not be looked into"`
+	Fleet    *Fleet    `json:"fleet,omitempty" jsonschema:"the runs of the fleet; absent where the environment names no server"`
 }
 
 // Run is one workflow.

@@ -302,39 +302,11 @@ func (f *Fleet) Answer(ctx context.Context, name, question, text string) error {
 	return h.Get(ctx, nil)
 }
 
-// Seen is one run of the fleet as the server tells.
-type Seen struct {
-	ID       string     `json:"id"`
-	State    string     `json:"state"` // open, or how it ended
-	Started  time.Time  `json:"started"`
-	Ended    *time.Time `json:"ended,omitempty"`
-	AtWork   []Doing    `json:"at_work"`
-	Branch   string     `json:"branch"`
-	Accepted int        `json:"accepted"`
-	// Questions are what it asks, Until when it looks again.
-	Questions []report.Question `json:"questions"`
-	Until     *time.Time        `json:"until,omitempty"`
-	// Problem says why it is not known where the run stands.
-	Problem string `json:"problem,omitempty"`
-}
-
-// Doing is an attempt at work: which worker has it since when.
-type Doing struct {
-	Step    string     `json:"step"`
-	Attempt int        `json:"attempt"`
-	Role    string     `json:"role,omitempty"`
-	Worker  string     `json:"worker,omitempty"` // "" while no worker has taken it
-	Since   time.Time  `json:"since"`
-	Beat    *time.Time `json:"heartbeat,omitempty"`
-	Session string     `json:"session,omitempty"`
-	Line    string     `json:"line,omitempty"`
-}
-
 // maxListed bounds how many runs are listed.
 const maxListed = 100
 
 // List lists the runs of the repository, open ones first.
-func (f *Fleet) List(ctx context.Context) (out []Seen, err error) {
+func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) {
 	prefix := Identity(f.Remote) + ":"
 	page, err := f.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Query:    fmt.Sprintf("WorkflowType = '%s' AND WorkflowId STARTS_WITH '%s'", RunWorkflow, strings.ReplaceAll(prefix, "'", "")),
@@ -343,6 +315,7 @@ func (f *Fleet) List(ctx context.Context) (out []Seen, err error) {
 	if err != nil {
 		return nil, err
 	}
+	out := []report.FleetRun{}
 	known := map[string]bool{}
 	for _, e := range page.GetExecutions() {
 		name := strings.TrimPrefix(e.GetExecution().GetWorkflowId(), prefix)
@@ -350,7 +323,7 @@ func (f *Fleet) List(ctx context.Context) (out []Seen, err error) {
 			continue
 		}
 		known[name] = true
-		s := Seen{ID: name, Branch: Branch(name), State: strings.ToLower(e.GetStatus().String()), Started: e.GetStartTime().AsTime(), AtWork: []Doing{}, Questions: []report.Question{}}
+		s := report.FleetRun{ID: name, Branch: Branch(name), State: strings.ToLower(e.GetStatus().String()), Started: e.GetStartTime().AsTime(), AtWork: []report.FleetStep{}, Questions: []report.Question{}}
 		if e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			s.State = "open"
 			f.look(ctx, &s)
@@ -360,17 +333,17 @@ func (f *Fleet) List(ctx context.Context) (out []Seen, err error) {
 		}
 		out = append(out, s)
 	}
-	slices.SortStableFunc(out, func(a, b Seen) int {
+	slices.SortStableFunc(out, func(a, b report.FleetRun) int {
 		if (a.State == "open") != (b.State == "open") {
 			return map[bool]int{true: -1, false: 1}[a.State == "open"]
 		}
 		return b.Started.Compare(a.Started)
 	})
-	return out, nil
+	return &report.Fleet{Schema: report.FleetSchema, Repository: Identity(f.Remote), Runs: out}, nil
 }
 
 // look fills in what is at work. What the server alone tells is there without any worker.
-func (f *Fleet) look(ctx context.Context, s *Seen) {
+func (f *Fleet) look(ctx context.Context, s *report.FleetRun) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(s.ID), "")
@@ -378,12 +351,12 @@ func (f *Fleet) look(ctx context.Context, s *Seen) {
 		s.Problem = err.Error()
 		return
 	}
-	beats := map[string]Doing{}
+	beats := map[string]report.FleetStep{}
 	for _, p := range d.GetPendingActivities() {
 		var b Heartbeat
 		if list := p.GetHeartbeatDetails().GetPayloads(); len(list) == 1 && json.Unmarshal(list[0].GetData(), &b) == nil && b.Step != "" {
 			at := p.GetLastHeartbeatTime().AsTime()
-			beats[b.Step] = Doing{Worker: b.Worker, Session: b.Session, Line: b.Line, Beat: &at, Since: p.GetLastStartedTime().AsTime(), Step: b.Step, Attempt: b.Attempt}
+			beats[b.Step] = report.FleetStep{Worker: b.Worker, Session: b.Session, Line: b.Line, Beat: &at, Since: p.GetLastStartedTime().AsTime(), Step: b.Step, Attempt: b.Attempt}
 		}
 	}
 	state, err := f.State(ctx, s.ID)
@@ -404,7 +377,7 @@ func (f *Fleet) look(ctx context.Context, s *Seen) {
 	for _, w := range state.AtWork {
 		b, started := beats[keyOf(w.Elsewhere)]
 		if !started || b.Attempt != w.Number {
-			b = Doing{Attempt: w.Number, Since: w.Since}
+			b = report.FleetStep{Attempt: w.Number, Since: w.Since}
 		}
 		b.Step, b.Role = w.Name(), w.Role
 		s.AtWork = append(s.AtWork, b)

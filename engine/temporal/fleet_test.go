@@ -167,7 +167,7 @@ func (s *site) git(args ...string) string {
 func (s *site) env(more ...string) []string {
 	home := filepath.Join(s.dir, "home")
 	return append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + s.dir, "GIT_CONFIG_NOSYSTEM=1", "DEMO_LAUNCHES=" + s.launches, "FLEET_LOG=" + s.launches,
+		"PATH=" + shared.dir + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + s.dir, "GIT_CONFIG_NOSYSTEM=1", "DEMO_LAUNCHES=" + s.launches, "FLEET_LOG=" + s.launches,
 		fmt.Sprintf("TEMPORAL_ADDRESS=127.0.0.1:%d", shared.port),
 	}, more...)
 }

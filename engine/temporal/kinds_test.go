@@ -42,6 +42,11 @@ steps:
 		t.Errorf("stopping what is not there: %+v", r)
 	}
 	s.until("it asks", func() bool { return strings.Contains(s.fleet("status").out, "? q: Ship it?") })
+	var seen report.Status
+	if r := s.program(filepath.Join(shared.dir, "reprise"), "status", "--json", s.clone); json.Unmarshal([]byte(r.out), &seen) != nil || seen.Fleet == nil ||
+		len(seen.Fleet.Runs) != 1 || seen.Fleet.Runs[0].State != "open" || len(seen.Fleet.Runs[0].Questions) != 1 {
+		t.Errorf("status --json of the plain program: %+v", r)
+	}
 	if r := s.fleet("answer", "own", "--text", "perhaps"); r.code == 0 {
 		t.Error("an answer that is not offered was taken")
 	}

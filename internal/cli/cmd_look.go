@@ -31,6 +31,7 @@ type statusFlags struct {
 	short, known, remember bool
 	list                   []settings.Seen
 	apart                  bool // it is about several projects
+	fleet                  *report.Fleet
 }
 
 func (a *app) newStatus() *cobra.Command {
@@ -101,10 +102,13 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 		// Each command is completed with the folder of the project that it is about.
 		a.around, a.site, flags.apart = "", site{}, true
 	}
+	if a.json && !apart {
+		flags.fleet = a.fleet(ctx, found.Root)
+	}
 	if err := a.showStatus(found, flags); err != nil || apart || a.json {
 		return err
 	}
-	a.showFleet(ctx, found.Root)
+	a.showFleet(a.fleet(ctx, found.Root))
 	return nil
 }
 
@@ -164,6 +168,7 @@ func (a *app) showStatus(found *project.Judgement, flags statusFlags) error {
 	for i, r := range found.Runs {
 		doc.Runs[i].Says = nextWords(r, found.Decisions[r])
 	}
+	doc.Fleet = flags.fleet
 	if flags.cost {
 		costs(found, doc.Runs)
 	}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os/exec"
 	"strings"
 	"time"
@@ -27,34 +29,80 @@ func ExitCode(err error) int { return exitCode(err) }
 // fleetWithin is how long the fleet's server may take to answer.
 const fleetWithin = 5 * time.Second
 
-// showFleet lists the runs of the fleet beside those of the project, where the person's
-// environment names a server. The fleet's own program asks it, so that this one has
-// nothing of Temporal in it.
-func (a *app) showFleet(ctx context.Context, root string) {
+// fleet asks for the runs of the fleet, where the person's environment names a server; nil
+// where it does not. The fleet's own program asks it, so that this one has nothing of
+// Temporal in it.
+func (a *app) fleet(ctx context.Context, root string) *report.Fleet {
 	if a.env("TEMPORAL_ADDRESS") == "" {
+		return nil
+	}
+	unknown := &report.Fleet{Schema: report.FleetSchema, Runs: []report.FleetRun{}}
+	program, err := exec.LookPath("reprise-fleet")
+	if err != nil {
+		unknown.Problem = "TEMPORAL_ADDRESS names a server, and reprise-fleet, which asks it, is not on PATH"
+		return unknown
+	}
+	ctx, cancel := context.WithTimeout(ctx, fleetWithin)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, "status", "--json", "-C", root).Output()
+	told := *unknown
+	if err == nil {
+		err = json.Unmarshal(out, &told)
+	}
+	if err == nil {
+		return &told
+	}
+	unknown.Problem = err.Error()
+	if said, ok := errors.AsType[*exec.ExitError](err); ok && len(said.Stderr) > 0 {
+		var told report.Error
+		if unknown.Problem, _, _ = strings.Cut(string(said.Stderr), "\n"); json.Unmarshal(said.Stderr, &told) == nil {
+			unknown.Problem = told.Message
+		}
+	}
+	return unknown
+}
+
+// showFleet lists the runs of the fleet beside those of the project.
+func (a *app) showFleet(f *report.Fleet) {
+	if f == nil {
 		return
 	}
 	p := a.page(a.out)
 	p.heading("Fleet:")
-	program, err := exec.LookPath("reprise-fleet")
-	if err != nil {
-		p.say("  TEMPORAL_ADDRESS names a server, and reprise-fleet, which asks it, is not on PATH.")
+	if f.Problem != "" {
+		p.para("  ", "What the fleet does is not known: "+f.Problem, linesMessage)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, fleetWithin)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, program, "status", "-C", root).Output()
-	if err != nil {
-		why := err.Error()
-		if said, ok := errors.AsType[*exec.ExitError](err); ok && len(said.Stderr) > 0 {
-			why, _, _ = strings.Cut(string(said.Stderr), "\n")
+	for _, line := range FleetLines(f, p.now) {
+		p.line("  %s", line)
+	}
+}
+
+// FleetLines tell of the runs of the fleet in words that are fit for a terminal.
+func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
+	say := func(indent, format string, args ...any) {
+		lines = append(lines, indent+plain(fmt.Sprintf(format, args...)))
+	}
+	if len(f.Runs) == 0 {
+		say("", "The fleet has no runs of this repository.")
+	}
+	for _, r := range f.Runs {
+		say("", "%s  %s  branch %s", r.ID, r.State, r.Branch)
+		if r.Problem != "" {
+			say("  ", "! %s", r.Problem)
 		}
-		p.para("  ", "what the fleet does is not known: "+why, linesMessage)
-		return
+		for _, w := range r.AtWork {
+			who := "waits for a worker"
+			if w.Worker != "" {
+				who = "on " + w.Worker
+			}
+			say("  ", "%s  attempt %d  %s for %s  %s", w.Step, w.Attempt, who, now.Sub(w.Since).Round(time.Second), w.Line)
+		}
+		for _, q := range r.Questions {
+			say("  ", "? %s: %s", q.ID, q.Text)
+		}
 	}
-	for line := range strings.Lines(string(out)) {
-		p.line("  %s", plain(strings.TrimRight(line, "\n")))
-	}
+	return lines
 }
 
 // Plain makes text from a file fit for a terminal.

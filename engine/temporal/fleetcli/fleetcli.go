@@ -403,35 +403,14 @@ func (a *app) status() *cobra.Command {
 			if a.json {
 				e := json.NewEncoder(a.out)
 				e.SetIndent("", "  ")
-				return e.Encode(map[string]any{"schema": "reprise.fleet.v1", "repository": temporal.Identity(fleet.Remote), "runs": append([]temporal.Seen{}, runs...)})
+				return e.Encode(runs)
 			}
-			if len(runs) == 0 {
-				fmt.Fprintln(a.out, "The fleet has no runs of this repository.")
-			}
-			for _, r := range runs {
-				a.seen(r)
+			for _, line := range cli.FleetLines(runs, time.Now()) {
+				fmt.Fprintln(a.out, line)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/fleet.v1.json)")
 	return cmd
-}
-
-// seen prints one run.
-func (a *app) seen(r temporal.Seen) {
-	fmt.Fprintf(a.out, "%s  %s  branch %s\n", cli.Plain(r.ID), r.State, r.Branch)
-	if r.Problem != "" {
-		fmt.Fprintf(a.out, "  ! %s\n", cli.Plain(r.Problem))
-	}
-	for _, w := range r.AtWork {
-		who := "waits for a worker"
-		if w.Worker != "" {
-			who = "on " + w.Worker
-		}
-		fmt.Fprintf(a.out, "  %s  attempt %d  %s for %s  %s\n", cli.Plain(w.Step), w.Attempt, cli.Plain(who), time.Since(w.Since).Round(time.Second), cli.Plain(w.Line))
-	}
-	for _, q := range r.Questions {
-		fmt.Fprintf(a.out, "  ? %s: %s\n", cli.Plain(q.ID), cli.Plain(q.Text))
-	}
 }

@@ -1,0 +1,41 @@
+package report
+
+import "time"
+
+// FleetSchema is the version of the document of the fleet.
+const FleetSchema = "reprise/fleet/v1"
+
+// Fleet is the answer of `reprise-fleet status`: the runs of a repository on many machines,
+// as the server tells.
+type Fleet struct {
+	Schema     string     `json:"schema" jsonschema:"reprise/fleet/v1"`
+	Repository string     `json:"repository" jsonschema:"the identity of the repository: its remote without how it is reached; empty if it is not known"`
+	Runs       []FleetRun `json:"runs" jsonschema:"open runs first, then the latest"`
+	Problem    string     `json:"problem,omitempty" jsonschema:"why nothing is known of the fleet; absent if it is"`
+}
+
+// FleetRun is one run of the fleet.
+type FleetRun struct {
+	ID        string      `json:"id"`
+	State     string      `json:"state" jsonschema:"open, or how its workflow on the server ended"`
+	Started   time.Time   `json:"started"`
+	Ended     *time.Time  `json:"ended,omitempty"`
+	AtWork    []FleetStep `json:"at_work"`
+	Branch    string      `json:"branch" jsonschema:"the branch of the remote that holds it"`
+	Accepted  int         `json:"accepted" jsonschema:"how many steps were accepted since its workflow was started; 0 for one that is not open"`
+	Questions []Question  `json:"questions" jsonschema:"what it asks"`
+	Until     *time.Time  `json:"until,omitempty" jsonschema:"when it looks again by itself"`
+	Problem   string      `json:"problem,omitempty" jsonschema:"why it is not known where the run stands"`
+}
+
+// FleetStep is an attempt at work: which worker has it since when.
+type FleetStep struct {
+	Step    string     `json:"step" jsonschema:"of a run within the run: RUN/STEP"`
+	Attempt int        `json:"attempt"`
+	Role    string     `json:"role,omitempty"`
+	Worker  string     `json:"worker,omitempty" jsonschema:"absent while no worker has taken it"`
+	Since   time.Time  `json:"since"`
+	Beat    *time.Time `json:"heartbeat,omitempty"`
+	Session string     `json:"session,omitempty"`
+	Line    string     `json:"line,omitempty" jsonschema:"the last line that its agent printed"`
+}
