@@ -3,11 +3,13 @@ package reprise
 import (
 	"cmp"
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Load reads one run by its layout, by one rule: what could not be read is unknown.
@@ -133,22 +135,57 @@ func (w *witness) Unread(f Finding) {
 	}
 }
 
-// tryOpen opens the files of steps that are still to be done: whoever does them reads
-// what they are about there.
+// tryOpen reads the beginning of the files of steps that are still to be done, and of the
+// documents that are there: whoever works on the run reads there what it is about. Other
+// artifacts are not opened: they may hold secrets.
 func (w *witness) tryOpen(r *Run) {
 	tried := map[string]bool{r.Path: true, "": true}
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		if s.Status.Closed() || tried[s.Path] || !fs.ValidPath(s.Path) {
-			continue
+	try := func(name string) {
+		if tried[name] || !fs.ValidPath(name) {
+			return
 		}
-		tried[s.Path] = true
-		if info, err := w.Stat(s.Path); err == nil && info.Mode().IsRegular() {
-			if f, err := w.Open(s.Path); err == nil {
-				f.Close()
+		tried[name] = true
+		if info, err := w.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return
+		}
+		if f, err := w.Open(name); err == nil {
+			defer f.Close()
+			head, err := io.ReadAll(io.LimitReader(f, maxHead))
+			if w.saw(name, err); err == nil && path.Ext(name) == ".md" && Garbled(head) {
+				w.Unread(Finding{
+					Code: CodeUnreadable, Source: Source{File: name}, Message: "it holds no text, so what it tells of the run is unknown",
+					Hint: "look for a second copy or a backup",
+				})
 			}
 		}
 	}
+	for i := range r.Steps {
+		if !r.Steps[i].Status.Closed() {
+			try(r.Steps[i].Path)
+		}
+	}
+	for _, a := range r.Artifacts {
+		if a.Presence == Present && r.State.Open() && path.Ext(a.Path) == ".md" {
+			try(a.Path)
+		}
+	}
+}
+
+// maxHead is how much of a file is read to tell whether it holds text.
+const maxHead = 4 << 10
+
+// Garbled reports whether one byte in ten, or more of them, is NUL or no UTF-8: that is no
+// text, also in another encoding.
+func Garbled(data []byte) bool {
+	odd := 0
+	for at := 0; at < len(data); {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == 0 || r == utf8.RuneError && size == 1 {
+			odd++
+		}
+		at += size
+	}
+	return odd > 0 && 10*odd >= len(data)
 }
 
 // Open implements fs.FS.

@@ -2,10 +2,13 @@ package project_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +17,8 @@ import (
 	"unicode/utf16"
 
 	"reprise"
+	"reprise/convention/checklist"
+	"reprise/convention/conventiontest"
 	"reprise/internal/sample"
 	"reprise/project"
 )
@@ -66,6 +71,13 @@ var damages = []struct {
 		}
 		return os.WriteFile(name, out.Bytes(), 0o644)
 	}},
+	{"random bytes", true, true, func(name string, data []byte) error {
+		random := make([]byte, len(data))
+		for i := range random {
+			random[i] = byte(i*i*31>>3) ^ byte(i*167)
+		}
+		return os.WriteFile(name, random, 0o644)
+	}},
 	{"bytes that are no text", false, true, func(name string, data []byte) error {
 		half := len(data) / 2
 		return os.WriteFile(name, slices.Concat(data[:half], []byte("\xff\xfe\xe9"), data[half:]), 0o644)
@@ -76,6 +88,24 @@ var damages = []struct {
 // silent are the files whose absence nothing else on disk tells of: the state without
 // them is a valid one.
 var silent = []string{"HANDOFF.json", "clarifications.md", "build_commits.json", "003-health-endpoint/implementation_plan.json", "loop-status.json", "epic-EPIC-2-state.yaml", ".md"}
+
+// unseen reports whether nothing on disk can tell of a damage: a task list that lost its
+// last lines is a list, and where a family's lists may lie beside other files, one in
+// another form is such a file.
+func unseen(example, name, damage string) bool {
+	i := slices.IndexFunc(checklist.Families(), func(f checklist.Family) bool { return f.Name == example })
+	family := i >= 0 || example == "families"
+	switch {
+	case damage == "gone":
+		return family || slices.ContainsFunc(silent, func(end string) bool { return strings.HasSuffix(name, end) })
+	case name == "reprise.yaml":
+		return true // a person's settings, which tell what else is state
+	case strings.HasPrefix(damage, "cut off"):
+		return family && (path.Ext(name) == ".md" || path.Ext(name) == ".jsonl")
+	}
+	shared := family && (i < 0 || checklist.Families()[i].Shared && !strings.HasPrefix(name, "."))
+	return shared && slices.Contains([]string{"a string", "a list of numbers", "an object without what is known"}, damage)
+}
 
 // interrupted is a time at which the work in each example has just stopped.
 var interrupted = map[string]time.Time{
@@ -89,31 +119,27 @@ var interrupted = map[string]time.Time{
 // all with REPRISE_ALL. (issue 15, item 1)
 func TestDamage_of_a_state_file_never_makes_the_answer_better(t *testing.T) {
 	t.Parallel()
-	examples, err := filepath.Glob("../examples/*")
-	if err != nil || len(examples) < 5 {
-		t.Fatalf("%d examples, %v", len(examples), err)
-	}
-	chosen, row := sample.Every(t, 5), 0
-	for _, example := range examples {
-		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(example)); err != nil {
+	chosen, row := sample.Every(t, 7), 0
+	all := examples(t)
+	for _, example := range slices.Sorted(maps.Keys(all)) {
+		files, dir := all[example], t.TempDir()
+		if err := os.CopyFS(dir, files); err != nil {
 			t.Fatal(err)
 		}
-		now := interrupted[filepath.Base(example)]
+		now := cmp.Or(interrupted[example], time.Now())
 		before := judged(t, dir, now)
 		if len(before.Runs) == 0 {
 			t.Fatalf("%s: no runs", example)
 		}
-		for _, name := range stateFiles(t, example) {
+		for _, name := range stateFiles(t, files) {
 			for _, damage := range damages {
-				told := func(end string) bool { return strings.HasSuffix(name, end) }
-				if row++; !chosen(row) || damage.name == "gone" && slices.ContainsFunc(silent, told) {
+				if row++; !chosen(row) || unseen(example, name, damage.name) {
 					continue
 				}
-				t.Run(filepath.Base(example)+"/"+name+"/"+damage.name, func(t *testing.T) {
+				t.Run(example+"/"+name+"/"+damage.name, func(t *testing.T) {
 					t.Parallel()
 					dir := t.TempDir()
-					if err := os.CopyFS(dir, os.DirFS(example)); err != nil {
+					if err := os.CopyFS(dir, files); err != nil {
 						t.Fatal(err)
 					}
 					at := filepath.Join(dir, name)
@@ -153,9 +179,27 @@ func judged(t *testing.T, dir string, now time.Time) *project.Judgement {
 	return j
 }
 
-func stateFiles(t *testing.T, dir string) (out []string) {
+// examples gives a project of each convention, and of each family of task lists.
+func examples(t *testing.T) map[string]fs.FS {
 	t.Helper()
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+	out := map[string]fs.FS{}
+	dirs, err := filepath.Glob("../examples/*")
+	lists, err2 := filepath.Glob("../convention/checklist/testdata/scenarios/*/*-under-way.txtar")
+	if err := errors.Join(err, err2); err != nil || len(dirs) < 6 || len(lists) <= len(checklist.Families()) {
+		t.Fatalf("%d examples, %d lists, %v", len(dirs), len(lists), err)
+	}
+	for _, dir := range dirs {
+		out[filepath.Base(dir)] = os.DirFS(dir)
+	}
+	for _, file := range lists {
+		out[strings.TrimSuffix(filepath.Base(file), "-under-way.txtar")] = conventiontest.LoadFS(t, file)
+	}
+	return out
+}
+
+func stateFiles(t *testing.T, files fs.FS) (out []string) {
+	t.Helper()
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && filepath.Base(name) != "README.md" {
 			out = append(out, name)
 		}
@@ -301,4 +345,20 @@ func further(r *reprise.Run, before, after reprise.Decision) (bool, string) {
 		return true, fmt.Sprintf("was to go on with %s, goes on with %s", before.Point.ID, after.Point.ID)
 	}
 	return false, ""
+}
+
+// A document that an agent is to work by and that holds no text blocks the run, although
+// no status stands in it. (issue 15, item 1)
+func TestA_document_without_text_blocks_the_run_that_works_by_it(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := filepath.Join(dir, ".auto-claude/specs/003-health-endpoint/spec.md")
+	if err := errors.Join(os.CopyFS(dir, os.DirFS("../examples/autoclaude")), os.WriteFile(at, make([]byte, 300), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	after := judged(t, dir, interrupted["autoclaude"])
+	i := slices.IndexFunc(after.Runs, func(r *reprise.Run) bool { return strings.HasSuffix(r.Path, "003-health-endpoint") })
+	if i < 0 || after.Decisions[after.Runs[i]].Verdict != reprise.BlockedVerdict {
+		t.Errorf("it is at %d of %d runs, and not blocked", i, len(after.Runs))
+	}
 }

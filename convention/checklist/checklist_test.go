@@ -36,7 +36,7 @@ type sample struct {
 
 var samples = map[string]sample{
 	"speckit": {
-		archive: "speckit-between-phases", list: "specs/004-export/tasks.md", run: "004-export", open: []string{"T004", "T005", "T006"},
+		archive: "speckit-under-way", list: "specs/004-export/tasks.md", run: "004-export", open: []string{"T004", "T005", "T006"},
 		before: "- [ ] **T005**", after: "- [x] **T005**", left: true,
 		ours: regexp.MustCompile(`(?m)^# Tasks:|^\s*- \[.\] \**T\d+\S* +\S|\x00|\A\s*\z`),
 	},
@@ -129,7 +129,7 @@ func TestA_project_describes_families_of_its_own(t *testing.T) {
 func TestA_list_of_an_own_family_is_recorded_and_worked_through(t *testing.T) {
 	t.Parallel()
 	const list = "work/cart/todo.md"
-	tree := conventiontest.LoadFS(t, "testdata/scenarios/families/families-two.txtar")
+	tree := conventiontest.LoadFS(t, "testdata/scenarios/families/families-under-way.txtar")
 	after := conventiontest.Records(t, checklist.Own{}, tree, "cart",
 		conventiontest.Recorded{Event: reprise.Event{Kind: reprise.StepFinished, Step: "W3"}, Status: reprise.Done},
 		conventiontest.Recorded{Event: reprise.Event{Kind: reprise.StepSkipped, Step: "W4"}, Status: reprise.Skipped, State: reprise.Complete},

@@ -117,7 +117,7 @@ func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err
 		if e := l.family.Elsewhere; e != "" && doc.NewReader(fsys).Exists(path.Join(path.Dir(name), e)) || ofAnother(name, pattern) {
 			continue
 		}
-		if l.family.Shared {
+		if l.family.Shared && !strings.HasPrefix(pattern, ".") { // a hidden folder is the tool's own
 			if read := l.read(doc.NewReader(fsys), name); !read.ours && len(read.items) == 0 {
 				continue
 			}

@@ -23,10 +23,7 @@ func (l *list) readBoxes() {
 	}
 	title, headed := strings.CutPrefix(md.Title(), l.family.Title)
 	l.title = strings.Trim(strings.TrimSpace(title), ": ")
-	// What is blank, has nothing but its heading or holds a NUL was a list.
-	content := strings.TrimSpace(string(l.file.Data))
-	emptied := content == "" || content == "# "+strings.TrimSuffix(l.family.Title, ":")
-	l.ours = headed && l.family.Title != "" || !l.family.Shared || emptied || slices.Contains(l.file.Data, 0)
+	l.ours = headed && l.family.Title != "" || !l.family.Shared || l.ruined()
 	if at := merged.FindIndex(l.file.Data); at != nil {
 		l.lost(1+bytes.Count(l.file.Data[:at[0]], []byte("\n")), "lines end in a carriage return alone, so the tasks on them cannot be told apart")
 	}
@@ -68,6 +65,13 @@ func (l *list) readBoxes() {
 	l.group()
 }
 
+// ruined reports whether the file is blank, has nothing but its heading, or is not the text
+// that it was: it may have been a list.
+func (l *list) ruined() bool {
+	content := strings.TrimSpace(string(l.file.Data))
+	return content == "" || content == "# "+strings.TrimSuffix(l.family.Title, ":") || strings.Contains(content, "\x00") || reprise.Garbled(l.file.Data)
+}
+
 // idAt is the id of the task that has a place on a line.
 func (l *list) idAt(line int) string {
 	for _, it := range l.items {
@@ -89,6 +93,9 @@ var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pe
 // or with one that is written in another way. Nobody knows whether they are done.
 func (l *list) readOdd(md *doc.Markdown) {
 	for _, line := range md.All().Lines() {
+		if !utf8.ValidString(line.Text) && strings.ContainsAny(line.Text, "[]") {
+			l.lost(line.No, "bytes that are no text stand in it, so which task it is and whether that is done cannot be told")
+		}
 		if l.idAt(line.No) != "" || slices.ContainsFunc(l.loose, func(b loose) bool { return b.place.source.Line == line.No }) {
 			continue
 		}

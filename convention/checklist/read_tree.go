@@ -17,7 +17,7 @@ import (
 // family makes the file one that could not be read.
 func (l *list) readTree(r *doc.Reader) {
 	// One that cannot be read is a list if it has the word for one.
-	l.ours = !l.family.Shared || !l.file.OK() || slices.ContainsFunc(l.family.Items, func(at string) bool {
+	l.ours = !l.family.Shared || !l.file.OK() || l.ruined() || slices.ContainsFunc(l.family.Items, func(at string) bool {
 		return at != "" && bytes.Contains(l.file.Data, []byte(path.Base(strings.ReplaceAll(at, ".", "/"))))
 	})
 	var root *doc.Node

@@ -46,14 +46,7 @@ func (f *File) Markdown() *Markdown {
 	if f.tooMany(bytes.Count(f.Data, []byte{'\n'})+bytes.Count(f.Data, []byte{'|'}), "lines and cells") {
 		return &Markdown{}
 	}
-	if i := bytes.IndexByte(f.Data, 0); i >= 0 {
-		const hint = "look for a second copy or a backup"
-		if 10*bytes.Count(f.Data, []byte{0}) < len(f.Data) { // the text around them can be read
-			f.Report(reprise.Warning, reprise.CodeDamagedLine, lineAt(f.Data, i), nulBytes, hint)
-		} else {
-			f.Lost(reprise.CodeUnreadable, lineAt(f.Data, i), nulBytes, hint)
-		}
-	}
+	f.readable()
 	if why := f.cutMarkdown(); why != "" {
 		f.unread(reprise.CodeUnreadable, 0, why, "the write may have been cut off; look for a second copy or a backup")
 	}
@@ -78,6 +71,21 @@ func (f *File) Markdown() *Markdown {
 	}
 	m.cut(data, offset, no)
 	return m
+}
+
+// readable reports bytes that are no text. What is left of the file can be read where they
+// are few.
+func (f *File) readable() {
+	const hint = "look for a second copy or a backup"
+	i := bytes.IndexByte(f.Data, 0)
+	switch {
+	case i >= 0 && !reprise.Garbled(f.Data):
+		f.Report(reprise.Warning, reprise.CodeDamagedLine, lineAt(f.Data, i), nulBytes, hint)
+	case i >= 0:
+		f.Lost(reprise.CodeUnreadable, lineAt(f.Data, i), nulBytes, hint)
+	case reprise.Garbled(f.Data):
+		f.Lost(reprise.CodeUnreadable, 0, "the file holds no text", hint)
+	}
 }
 
 // cutMarkdown tells why a text cannot be all of a document, "" if it can. Who writes a
