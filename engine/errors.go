@@ -47,6 +47,41 @@ func (e *UnknownQuestionError) Error() string {
 // Hint says what a person can do.
 func (e *UnknownQuestionError) Hint() string { return "`reprise answer --list` shows what is asked" }
 
+// AnsweredError says that a question takes no other answer.
+type AnsweredError struct {
+	Question, Answer string // the answer is "" where it was closed without one
+	By               string // the step that used the answer, "" if that is not known
+	Why              string // why it cannot be changed, where nothing used it
+}
+
+// Error implements error.
+func (e *AnsweredError) Error() string {
+	text := fmt.Sprintf("answer %s: it was answered before: %q", e.Question, e.Answer)
+	switch {
+	case e.Answer == "":
+		text = fmt.Sprintf("answer %s: it was closed without an answer and is no longer asked", e.Question)
+	case e.By != "":
+		text += ", and " + e.By + " used that"
+	case e.Why != "":
+		text += "; " + e.Why
+	}
+	return text
+}
+
+// Hint says what a person can do.
+func (e *AnsweredError) Hint() string {
+	switch {
+	case e.By != "":
+		return "`reprise resume RUN --from " + reprise.Pasted(e.By, "STEP") + "` does it again from there, and asks again"
+	case e.Why != "":
+		return ""
+	}
+	return "`reprise log RUN` shows what used it"
+}
+
+// Outcome tells that what was done with the answer is in the way.
+func (e *AnsweredError) Outcome() reprise.Outcome { return reprise.OutcomeBlocked }
+
 // NotReadyError says that an agent cannot work as it is set up: it is not signed in, its
 // key is refused, or it does not trust the folder.
 type NotReadyError struct{ Agent, Reason string }

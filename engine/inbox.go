@@ -37,7 +37,7 @@ func (e *Engine) post(ref reprise.Ref, answers map[string]string, counts func(jo
 		for _, id := range slices.Sorted(mapKeys(answers)) {
 			if before, known := waits[id]; known {
 				if strings.TrimSpace(before) != strings.TrimSpace(answers[id]) {
-					return nil, answeredError(id, before, "")
+					return nil, &AnsweredError{Question: id, Answer: before, Why: "it can be changed once the project is no longer worked on"}
 				}
 				continue
 			}

@@ -220,18 +220,6 @@ func (e *Engine) postKnown(ref reprise.Ref, answers map[string]string) error {
 	})
 }
 
-// answeredError says why a question takes no other answer; used is what used the one it
-// has, "" if that is not known.
-func answeredError(id, answer, used string) error {
-	switch {
-	case answer == "":
-		return fmt.Errorf("answer %s: it was closed without an answer and is no longer asked", id)
-	case used != "":
-		return fmt.Errorf("answer %s: it was answered before: %q, and %s used that", id, answer, used)
-	}
-	return fmt.Errorf("answer %s: it was answered before: %q", id, answer)
-}
-
 // AnsweredBefore tells of a question that a run no longer has how it was answered and
 // what used that, as far as the events tell; nil if it was not answered.
 func AnsweredBefore(events []reprise.Event, id string) error {
@@ -242,7 +230,7 @@ func AnsweredBefore(events []reprise.Event, id string) error {
 		case ev.Kind == reprise.AnswerApplied:
 			used = first(used, ev.Step)
 		case ev.Kind == reprise.QuestionAnswered:
-			return answeredError(id, ev.Text, used)
+			return &AnsweredError{Question: id, Answer: ev.Text, By: used}
 		}
 	}
 	return nil
@@ -264,7 +252,7 @@ func (w *work) mayChange(ctx context.Context, q *reprise.Question, ev reprise.Ev
 		return err
 	}
 	if now := run.Question(q.ID); now == nil || now.Answered && !sameAnswer(now.Answer, ev.Text) {
-		return fmt.Errorf("%w; its files keep that", answeredError(q.ID, q.Answer, ""))
+		return &AnsweredError{Question: q.ID, Answer: q.Answer, Why: "its files keep that"}
 	}
 	return nil
 }
@@ -313,9 +301,9 @@ func (w *work) wellGiven(answers map[string]string, change bool) (map[string]str
 			by, used := w.usedAnswer(&q)
 			switch {
 			case used:
-				return nil, answeredError(id, q.Answer, by)
+				return nil, &AnsweredError{Question: id, Answer: q.Answer, By: by}
 			case !change:
-				return nil, fmt.Errorf("%w; it can be changed once the project is no longer worked on", answeredError(id, q.Answer, ""))
+				return nil, &AnsweredError{Question: id, Answer: q.Answer, Why: "it can be changed once the project is no longer worked on"}
 			}
 		}
 		out[id] = text

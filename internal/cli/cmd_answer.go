@@ -38,7 +38,8 @@ func (a *app) newAnswer() *cobra.Command {
 			"{\"C1.1\": \"…\", \"C1.2\": \"…\"}; - is standard input. The answer is on disk before this\n" +
 			"returns; `reprise resume` continues with it. Where only the answers that are offered\n" +
 			"are taken, other words are refused.\n\n" +
-			"Exit code: 0 kept, 3 nothing is asked, 12 questions are left open, 13 changed since --if.",
+			"Exit code: 0 kept, 3 nothing is asked, 11 an answer was given and used, 12 questions are\n" +
+			"left open, 13 changed since --if.",
 		Example: "  reprise answer --list\n  reprise answer 012 --question C2.1 --text '30 minutes'\n" +
 			"  reprise answer 012 --file answers.json",
 	}
@@ -115,6 +116,7 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 		if err != nil {
 			return nil, err
 		}
+		s.about(reprise.Names(found.Runs)[run])
 		if q := run.Question(flags.question); q != nil && q.Answered && flags.question != "" && !flags.list {
 			j := newJudged(run, reprise.Names(found.Runs)[run], found)
 			return &j, nil // another answer: the engine says whether it can still be given
@@ -165,20 +167,26 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 	return &list[n-1], nil
 }
 
-// changeable finds the only question whose answer nothing used yet, nil if there is none
-// or more than one.
+// changeable finds the question that another answer is meant for: the only one whose
+// answer nothing used yet, else the only one that has an answer, of which the engine then
+// says what used it. nil if there is none or more than one.
 func changeable(found *project.Judgement, arg string) (only *judged, id string) {
 	names := reprise.Names(found.Runs)
-	for _, r := range meant(found.Runs, arg) {
-		for _, q := range r.Questions {
-			switch {
-			case !q.Answered || q.Applied:
-			case only != nil:
-				return nil, ""
-			default:
-				j := newJudged(r, names[r], found)
-				only, id = &j, q.ID
+	for _, used := range []bool{false, true} {
+		for _, r := range meant(found.Runs, arg) {
+			for _, q := range r.Questions {
+				switch {
+				case !q.Answered || q.Applied != used:
+				case only != nil:
+					return nil, ""
+				default:
+					j := newJudged(r, names[r], found)
+					only, id = &j, q.ID
+				}
 			}
+		}
+		if only != nil {
+			break
 		}
 	}
 	return only, id
