@@ -13,6 +13,7 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -54,12 +55,54 @@ func Open(ctx context.Context, c client.Client, dir string) (*Fleet, error) {
 	return &Fleet{Client: c, Clone: top, Folder: strings.TrimSuffix(prefix, "/"), Remote: remote}, err
 }
 
-// ID is the workflow of a run.
+// ID is the workflow of a run, nameOf the run of a workflow.
 func (f *Fleet) ID(run string) string { return Identity(f.Remote) + ":" + run }
 
+func (f *Fleet) nameOf(id string) string { return strings.TrimPrefix(id, f.ID("")) }
+
 // Begin makes a run on a branch of its own, from what is committed in the clone. A branch
-// that is there already is the run's, and stays as it is.
-func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (reprise.Ref, error) {
+// that is there already is the run's, and stays as it is. Without a name, a run that was
+// made from the same and is not over is found.
+func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Run, err error) {
+	run.Made = strings.Join([]string{f.Folder, what, g.Path, g.Text}, "\n")
+	if g.ID == "" {
+		if run.Ref, err = f.begun(ctx, run.Made); err != nil || run.Ref.ID != "" {
+			return run, err
+		}
+	}
+	run.Ref, err = f.make(ctx, what, g)
+	return run, err
+}
+
+// begun finds the run that was made from the same and is not over; zero if there is none.
+func (f *Fleet) begun(ctx context.Context, made string) (ref reprise.Ref, err error) {
+	runs, err := f.runs(ctx)
+	if err != nil {
+		return ref, err
+	}
+	for _, e := range runs {
+		var was string
+		if memo := e.GetMemo().GetFields()[madeMemo]; memo == nil || json.Unmarshal(memo.GetData(), &was) != nil || was != made {
+			continue
+		}
+		id := e.GetExecution().GetWorkflowId()
+		if e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+			var sum report.Summary
+			if err := f.Client.GetWorkflow(ctx, id, e.GetExecution().GetRunId()).Get(ctx, &sum); err != nil {
+				return ref, err
+			}
+			if len(sum.Left) == 0 {
+				continue
+			}
+		}
+		in, err := f.input(ctx, f.nameOf(id))
+		return in.Ref, err
+	}
+	return ref, nil
+}
+
+// make makes a run on a branch of its own.
+func (f *Fleet) make(ctx context.Context, what string, g reprise.Goal) (reprise.Ref, error) {
 	dir, err := os.MkdirTemp("", "reprise-fleet-")
 	if err != nil {
 		return reprise.Ref{}, err
@@ -253,8 +296,13 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 	if in.Landings == 0 {
 		in.Landings = DefaultLandings
 	}
+	if was, err := f.input(ctx, in.Ref.ID); err == nil && in.Made == "" {
+		in.Made = was.Made
+	} else if err != nil && !isNotFound(err) {
+		return nil, err
+	}
 	return f.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: f.ID(in.Ref.ID), TaskQueue: queue(in.Repo, ""), WorkflowTaskTimeout: 10 * time.Second,
+		ID: f.ID(in.Ref.ID), TaskQueue: queue(in.Repo, ""), WorkflowTaskTimeout: 10 * time.Second, Memo: map[string]any{madeMemo: in.Made},
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}, RunWorkflow, in)
 }
@@ -281,6 +329,31 @@ func (f *Fleet) State(ctx context.Context, name string) (s State, err error) {
 	return s, err
 }
 
+// Asking is the only run that asks something, "" if none does.
+func (f *Fleet) Asking(ctx context.Context) (run string, err error) {
+	list, err := f.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, r := range list.Runs {
+		if len(r.Questions) > 0 {
+			names = append(names, r.ID)
+		}
+	}
+	if len(names) > 1 {
+		return "", &SeveralError{names}
+	}
+	return strings.Join(names, ""), nil
+}
+
+// SeveralError says that several runs could be meant.
+type SeveralError struct{ Names []string }
+
+func (e *SeveralError) Error() string {
+	return "several runs could be meant, name one: " + strings.Join(e.Names, ", ")
+}
+
 // Answer answers a question of a run. It returns once the answer is on the branch. The
 // same answer given twice is given once.
 func (f *Fleet) Answer(ctx context.Context, name, question, text string) error {
@@ -305,24 +378,35 @@ func (f *Fleet) Answer(ctx context.Context, name, question, text string) error {
 // maxListed bounds how many runs are listed.
 const maxListed = 100
 
-// List lists the runs of the repository, open ones first.
-func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) {
-	prefix := Identity(f.Remote) + ":"
+// runs are the last workflows of the runs of the repository, the latest first.
+func (f *Fleet) runs(ctx context.Context) (out []*workflow.WorkflowExecutionInfo, err error) {
 	page, err := f.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Query:    fmt.Sprintf("WorkflowType = '%s' AND WorkflowId STARTS_WITH '%s'", RunWorkflow, strings.ReplaceAll(prefix, "'", "")),
+		Query:    fmt.Sprintf("WorkflowType = '%s' AND WorkflowId STARTS_WITH '%s'", RunWorkflow, strings.ReplaceAll(f.ID(""), "'", "")),
 		PageSize: maxListed,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := []report.FleetRun{}
 	known := map[string]bool{}
 	for _, e := range page.GetExecutions() {
-		name := strings.TrimPrefix(e.GetExecution().GetWorkflowId(), prefix)
-		if known[name] || e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
-			continue
+		id := e.GetExecution().GetWorkflowId()
+		if !known[id] && e.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW {
+			known[id] = true
+			out = append(out, e)
 		}
-		known[name] = true
+	}
+	return out, nil
+}
+
+// List lists the runs of the repository, open ones first.
+func (f *Fleet) List(ctx context.Context) (*report.Fleet, error) {
+	runs, err := f.runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []report.FleetRun{}
+	for _, e := range runs {
+		name := f.nameOf(e.GetExecution().GetWorkflowId())
 		s := report.FleetRun{ID: name, Branch: Branch(name), State: strings.ToLower(e.GetStatus().String()), Started: e.GetStartTime().AsTime(), AtWork: []report.FleetStep{}, Questions: []report.Question{}}
 		if e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			s.State = "open"

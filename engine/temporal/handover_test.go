@@ -159,3 +159,44 @@ func TestFleet_a_history_begins_anew(t *testing.T) {
 		}
 	}
 }
+
+// A run without a name is found by what it was made from until it is over, and several
+// questions are answered by one file. (issue 19)
+func TestFleet_a_run_without_a_name(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"flow.yaml": `name: ship
+parallel: 2
+steps:
+  - {id: q, ask: {question: "Ship it?"}}
+  - {id: r, ask: {question: "When?"}}
+  - {id: a, needs: [q, r], command: [sh, -c, 'echo a > a.txt'], outputs: [a.txt]}
+`})
+	s.worker("w1")
+	for range 2 {
+		if r := s.fleet("run", "flow.yaml", "--detach"); r.code != 0 {
+			t.Fatal(r)
+		}
+	}
+	s.until("it asks", func() bool { return strings.Count(s.fleet("status").out, "? ") == 2 })
+	if out := s.fleet("status").out; strings.Count(out, "branch") != 1 {
+		t.Errorf("a second start began another run: %s", out)
+	}
+	if r := s.fleet("answer", "--list"); r.code != 12 || !strings.Contains(r.out, "q: Ship it?") {
+		t.Errorf("the list of what is asked: %+v", r)
+	}
+	if r := s.fleet("answer", "--text", "yes"); r.code != 2 {
+		t.Errorf("an answer to which question: %+v", r)
+	}
+	s.put("answers.json", `{"q": "yes", "r": "today"}`)
+	if r := s.fleet("answer", "--file", filepath.Join(s.clone, "answers.json")); r.code != 0 || !strings.Contains(r.out, "Kept: q, r.") {
+		t.Fatalf("%+v", r)
+	}
+	r := s.fleet("run", "flow.yaml", "--json")
+	sum := s.summary(r)
+	if r.code != 0 || sum.State != reprise.Complete {
+		t.Fatalf("%d %+v", r.code, sum)
+	}
+	if r := s.fleet("run", "flow.yaml", "--detach"); r.code != 0 || strings.Count(s.fleet("status").out, "branch") != 2 {
+		t.Errorf("what is over is begun anew: %+v %s", r, s.fleet("status").out)
+	}
+}

@@ -38,11 +38,11 @@ func newBench(t *testing.T, flow string) *bench {
 	b.git(clone, "remote", "add", "origin", b.remote)
 	b.git(clone, "push", "-q", "origin", "main")
 	f := &Fleet{Clone: clone, Remote: b.remote}
-	ref, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "r"})
+	made, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "r"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.run = Run{Repo: Identity(b.remote), Ref: ref, Heartbeat: time.Minute}
+	b.run = Run{Repo: Identity(b.remote), Ref: made.Ref, Heartbeat: time.Minute}
 	return b
 }
 

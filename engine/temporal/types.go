@@ -21,6 +21,7 @@ const (
 	StateQuery      = "state"
 	ClosedSignal    = "closed"
 	untilMemo       = "until"
+	madeMemo        = "made"
 	stoppedText     = "stopped"
 )
 
@@ -30,6 +31,8 @@ type Run struct {
 	Folder string // of the project in it, "" for its root
 	Ref    reprise.Ref
 	Choice engine.Choice
+	// Made is what it was made from: without a name, the same finds it again.
+	Made string `json:",omitempty"`
 	// Heartbeat is how long a worker may be silent before it counts as lost. Parallel is
 	// how many steps are at work at once, zero for what the settings say.
 	Heartbeat time.Duration
@@ -177,9 +180,14 @@ func newQuestions(list []reprise.Question, waits []engine.Waiting) (out []Questi
 	return out
 }
 
+// Asked is the question as everybody else knows it.
+func (q *Question) Asked() reprise.Question {
+	return reprise.Question{ID: q.ID, Text: q.Text, Subject: q.Subject, Options: q.Options, Closed: q.Closed}
+}
+
 // takes tells why an answer is refused.
 func (q *Question) takes(text string) error {
-	asked := reprise.Question{ID: q.ID, Text: q.Text, Options: q.Options, Closed: q.Closed}
+	asked := q.Asked()
 	_, err := asked.Choose(text)
 	return err
 }

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +12,6 @@ import (
 
 	"reprise"
 	"reprise/engine"
-	"reprise/internal/doc"
 	"reprise/project"
 	"reprise/report"
 	"reprise/settings"
@@ -22,10 +19,8 @@ import (
 
 type answerFlags struct {
 	workFlags
-	question, text, file string
-	option               int
-	list                 bool
-	digest               string // one that check shows
+	Said
+	digest string // one that check shows
 }
 
 func (a *app) newAnswer() *cobra.Command {
@@ -44,45 +39,20 @@ func (a *app) newAnswer() *cobra.Command {
 			"  reprise answer 012 --file answers.json",
 	}
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error {
-		if err := flags.check(cmd); err != nil {
+		if err := flags.Said.Check(cmd); err != nil {
 			return err
 		}
 		return a.answer(ctx, flags, name)
 	})
 	a.folderFlags(cmd, &flags.dir, "schema/answer.v1.json")
-	f := cmd.Flags()
-	f.StringVar(&flags.question, "question", "", "the id of the question (default: the only one)")
-	f.StringVar(&flags.text, "text", "", "the answer")
-	f.StringVar(&flags.file, "file", "", "a file with the answer, or with a JSON object of several; - for standard input")
-	f.IntVar(&flags.option, "option", 0, "the number of an answer that is offered")
-	f.BoolVar(&flags.list, "list", false, "list what is asked and answer nothing")
+	flags.Said.Add(cmd)
 	addIf(cmd, &flags.digest)
 	flags.addStore(cmd)
-	cmd.MarkFlagsMutuallyExclusive("text", "file", "option")
 	return cmd
 }
 
-// maxAnswers bounds a file of answers.
-const maxAnswers = 1 << 20
-
-// check refuses answers that are none.
-func (f *answerFlags) check(cmd *cobra.Command) error {
-	for _, name := range []string{"text", "file", "question"} {
-		if flag := cmd.Flags().Lookup(name); flag.Changed && strings.TrimSpace(flag.Value.String()) == "" {
-			return misuse("--%s is empty", name)
-		}
-	}
-	if strings.TrimSpace(f.text) == unsaid {
-		return misuse("--text is %s; put your answer in its place", unsaid)
-	}
-	if cmd.Flags().Changed("option") && f.option < 1 {
-		return misuse("--option is %d; the first answer is 1", f.option)
-	}
-	return nil
-}
-
 func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
-	flags.dry = flags.list // it changes nothing
+	flags.dry = flags.List // it changes nothing
 	return a.work(ctx, flags.workFlags, func(s *job) error {
 		found, err := s.judge(s.ctx, s.root, project.JudgeOptions{Full: true, Adopt: s.flags.adopt})
 		if err != nil {
@@ -93,7 +63,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 			return err
 		}
 		s.about(j.name)
-		if flags.list {
+		if flags.List {
 			return s.listQuestions(found, arg)
 		}
 		if err := cmp.Or(j.as("answer", flags.digest), s.elsewhere("answer", *j)); err != nil {
@@ -117,37 +87,37 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 			return nil, err
 		}
 		s.about(reprise.Names(found.Runs)[run])
-		if q := run.Question(flags.question); q != nil && q.Answered && flags.question != "" && !flags.list {
+		if q := run.Question(flags.Question); q != nil && q.Answered && flags.Question != "" && !flags.List {
 			j := newJudged(run, reprise.Names(found.Runs)[run], found)
 			return &j, nil // another answer: the engine says whether it can still be given
-		} else if q == nil && flags.question != "" && len(list) == 0 && found.View(run) != nil {
-			if err := engine.AnsweredBefore(found.View(run).Events, flags.question); err != nil {
+		} else if q == nil && flags.Question != "" && len(list) == 0 && found.View(run) != nil {
+			if err := engine.AnsweredBefore(found.View(run).Events, flags.Question); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if flags.question != "" && len(list) > 0 {
+	if flags.Question != "" && len(list) > 0 {
 		var open []reprise.Question
 		for _, j := range list {
 			open = append(open, j.open()...)
 		}
-		if _, err := questionOf(open, flags.question); err != nil {
+		if _, err := questionOf(open, flags.Question); err != nil {
 			return nil, err
 		}
 		list = slices.DeleteFunc(list, func(j judged) bool {
-			return !slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == flags.question })
+			return !slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == flags.Question })
 		})
 	}
-	if len(list) == 0 && arg != "" && flags.question == "" && (flags.text != "" || flags.option != 0) {
+	if len(list) == 0 && arg != "" && flags.Question == "" && (flags.Text != "" || flags.Option != 0) {
 		if j, id := changeable(found, arg); j != nil {
-			flags.question = id
+			flags.Question = id
 			return j, nil
 		}
 	}
 	switch {
 	case len(list) == 0:
 		return nil, s.nothingOpen(found, arg)
-	case len(list) == 1 || flags.list:
+	case len(list) == 1 || flags.List:
 		return &list[0], nil
 	case !s.asks():
 		return nil, s.several("answer", list)
@@ -269,137 +239,26 @@ func (s *job) listQuestions(found *project.Judgement, arg string) error {
 	})
 }
 
-// answers gathers what is said: from the flags, from a file, or from a person.
+// answers gathers what is said: by the flags, or by a person.
 func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
 	open := j.open()
-	if q := j.run.Question(flags.question); q != nil && q.Answered {
+	if q := j.run.Question(flags.Question); q != nil && q.Answered {
 		open = append(open, *q)
 	}
-	if flags.file != "" {
-		return s.fromFile(open, flags)
+	if flags.said() {
+		return flags.Answers(open, s.in)
 	}
-	if flags.text == "" && flags.option == 0 {
-		if flags.question != "" {
-			q, err := questionOf(open, flags.question)
-			if err != nil {
-				return nil, err
-			}
-			open = []reprise.Question{q}
-		}
-		if !s.asks() {
-			return nil, s.unattended(j, engine.NeedsAnswer)
-		}
-		return s.answerAll(open)
-	}
-	q, err := questionOf(open, flags.question)
-	if err != nil {
-		return nil, err
-	}
-	text := flags.text
-	if flags.option != 0 {
-		if flags.option < 1 || flags.option > len(q.Options) {
-			return nil, misuse("--option is %d; %s offers %s", flags.option, q.ID, count(len(q.Options), "answer"))
-		}
-		text = q.Options[flags.option-1]
-	}
-	return checked(open, map[string]string{q.ID: text})
-}
-
-// questionOf finds the question that is meant: the one with the id, else the
-// only one.
-func questionOf(open []reprise.Question, id string) (reprise.Question, error) {
-	var ids []string
-	for _, q := range open {
-		if q.ID == id || id == "" && len(open) == 1 {
-			return q, nil
-		}
-		ids = append(ids, q.ID)
-	}
-	if id == "" {
-		return reprise.Question{}, misuse("%d questions are open; name one with --question: %s", len(open), strings.Join(ids, ", "))
-	}
-	return reprise.Question{}, misuse("no open question is called %q; there are %s", id, strings.Join(ids, ", "))
-}
-
-// fromFile reads answers: a JSON object of several, else the text of one.
-func (s *job) fromFile(open []reprise.Question, flags answerFlags) (map[string]string, error) {
-	data, err := s.readAnswer(flags.file)
-	if err != nil {
-		return nil, err
-	}
-	if text := bytes.TrimSpace(data); flags.question == "" && len(text) > 0 && text[0] == '{' {
-		answers, err := answerObject(flags.file, data)
-		if err != nil {
-			return nil, misuse("read %s: %w", flags.file, err)
-		}
-		for id := range answers {
-			if _, err := questionOf(open, id); err != nil {
-				return nil, err
-			}
-		}
-		return checked(open, answers)
-	}
-	q, err := questionOf(open, flags.question)
-	if err != nil {
-		return nil, err
-	}
-	return checked(open, map[string]string{q.ID: strings.TrimRight(string(data), "\n")})
-}
-
-// answerObject reads a JSON object of texts. A question that stands twice has two
-// answers, and which is meant cannot be told.
-func answerObject(name string, data []byte) (map[string]string, error) {
-	read, file := doc.Memory(name, data)
-	answers := map[string]string{}
-	for _, f := range file.JSON().Fields() {
-		if _, doubled := answers[f.Name]; doubled {
-			return nil, fmt.Errorf("%q is answered twice", f.Name)
-		}
-		if f.Value.Kind != doc.String {
-			return nil, fmt.Errorf("the answer to %q is no text; put it in quotation marks", f.Name)
-		}
-		answers[f.Name] = f.Value.Text
-	}
-	for _, f := range read.Findings() {
-		return nil, fmt.Errorf("line %d: %s", f.Source.Line, f.Message)
-	}
-	return answers, nil
-}
-
-func (s *job) readAnswer(name string) ([]byte, error) {
-	in := s.in
-	if name != "-" {
-		file, err := os.Open(name)
+	if flags.Question != "" {
+		q, err := questionOf(open, flags.Question)
 		if err != nil {
 			return nil, err
 		}
-		defer file.Close()
-		in = file
+		open = []reprise.Question{q}
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxAnswers))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+	if !s.asks() {
+		return nil, s.unattended(j, engine.NeedsAnswer)
 	}
-	return data, nil
-}
-
-// checked gives answers as they are kept, and refuses those that must not be: one
-// that cannot be a text of a state file, or that its question does not take.
-func checked(open []reprise.Question, answers map[string]string) (map[string]string, error) {
-	out := map[string]string{}
-	for id, text := range answers {
-		if err := reprise.CheckText(text); err != nil {
-			return nil, misuse("answer %s: the answer %w", id, err)
-		}
-		q, err := questionOf(open, id)
-		if err != nil {
-			return nil, err
-		}
-		if out[id], err = q.Choose(text); err != nil {
-			return nil, misuse("%w", err)
-		}
-	}
-	return out, nil
+	return s.answerAll(open)
 }
 
 // keep records the answers and says what is left.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -62,11 +63,12 @@ func (a *app) failed(err error) int {
 	code, hint := cli.ExitCode(err), ""
 	var app *sdk.ApplicationError
 	var unknown *temporal.UnknownRunError
+	var several *temporal.SeveralError
 	var none *serviceerror.NotFound
 	switch {
 	case temporal.Unreachable(err):
 		code, hint = 40, "is it running? TEMPORAL_ADDRESS says where; the run's branch tells the rest without it"
-	case errors.As(err, &unknown), errors.As(err, &none):
+	case errors.As(err, &unknown), errors.As(err, &several), errors.As(err, &none):
 		code = 2
 	case errors.As(err, &app):
 		fmt.Sscanf(app.Type(), "exit-%d", &code)
@@ -170,17 +172,18 @@ func (a *app) run() *cobra.Command {
 		Use: "run KIND|FILE [GOAL…]", Short: "Start a workflow on the fleet and follow it", Args: cobra.MinimumNArgs(1),
 		Long: "Start a workflow on the fleet, from what is committed in the clone, and follow it until it\n" +
 			"is finished or left. It works on the branch reprise/ID of the remote. KIND and FILE are\n" +
-			"those of `reprise run`.",
+			"those of `reprise run`. Where the same was begun without a name and is not over, that continues.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fleet, err := a.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer fleet.Client.Close()
-			f.Ref, err = fleet.Begin(cmd.Context(), args[0], reprise.Goal{Text: strings.Join(args[1:], " "), ID: id, Path: path})
+			made, err := fleet.Begin(cmd.Context(), args[0], reprise.Goal{Text: strings.Join(args[1:], " "), ID: id, Path: path})
 			if err != nil {
 				return err
 			}
+			f.Ref, f.Made = made.Ref, made.Made
 			return a.follow(cmd.Context(), fleet, f)
 		},
 	}
@@ -292,56 +295,60 @@ func (a *app) tell(ctx context.Context, fleet *temporal.Fleet, id string, over <
 	}
 }
 
-// answers are the flags of answer.
-type answers struct {
-	question, text string
-	option         int
-}
-
 func (a *app) answer() *cobra.Command {
-	var given answers
+	var said cli.Said
 	cmd := &cobra.Command{
-		Use: "answer RUN", Short: "Answer what a run of the fleet asks", Args: cobra.ExactArgs(1),
-		Long: "Answer what a run of the fleet asks. The answer is on the run's branch before this returns.\n" +
-			"Without an answer it lists what is asked.",
+		Use: "answer [RUN]", Short: "Answer what a run of the fleet asks", Args: cobra.MaximumNArgs(1),
+		Long: "Answer what a run of the fleet asks, with the flags of `reprise answer`. The answer is on the\n" +
+			"run's branch before this returns. Without an answer it lists what is asked; without RUN it\n" +
+			"is about the only run that asks something.",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := said.Check(cmd); err != nil {
+				return err
+			}
 			fleet, err := a.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer fleet.Client.Close()
-			return a.give(cmd.Context(), fleet, args[0], given)
+			run := strings.Join(args, "")
+			if run == "" {
+				if run, err = fleet.Asking(cmd.Context()); err != nil {
+					return err
+				}
+			}
+			return a.give(cmd, fleet, run, said)
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&given.question, "question", "", "the id of the question (default: the only one)")
-	flags.StringVar(&given.text, "text", "", "the answer")
-	flags.IntVar(&given.option, "option", 0, "the number of an answer that is offered")
-	flags.BoolVar(&a.json, "json", false, "print JSON (schema/answer.v1.json)")
-	cmd.MarkFlagsMutuallyExclusive("text", "option")
+	said.Add(cmd)
+	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/answer.v1.json)")
 	return cmd
 }
 
-// give answers a question, or lists what is asked.
-func (a *app) give(ctx context.Context, fleet *temporal.Fleet, run string, given answers) error {
-	s, err := fleet.State(ctx, run)
-	if err != nil {
-		return err
-	}
-	doc := report.Answers{Schema: report.AnswerSchema, Root: fleet.Clone, ID: run, Answered: []string{}, Open: []report.Question{}}
-	if given.question == "" && len(s.Questions) == 1 {
-		given.question = s.Questions[0].ID
-	}
-	for _, q := range s.Questions {
-		if q.ID == given.question && given.option > 0 && given.option <= len(q.Options) {
-			given.text = q.Options[given.option-1]
-		}
-	}
-	if given.text != "" && len(s.Questions) > 0 {
-		if err := fleet.Answer(ctx, run, given.question, given.text); err != nil {
+// give answers questions, or lists what is asked. run is "" if no run asks anything.
+func (a *app) give(cmd *cobra.Command, fleet *temporal.Fleet, run string, said cli.Said) (err error) {
+	ctx, s := cmd.Context(), temporal.State{}
+	if run != "" {
+		if s, err = fleet.State(ctx, run); err != nil {
 			return err
 		}
-		doc.Answered = append(doc.Answered, given.question)
+	}
+	doc := report.Answers{Schema: report.AnswerSchema, Root: fleet.Clone, ID: run, Answered: []string{}, Open: []report.Question{}}
+	if len(s.Questions) > 0 {
+		var open []reprise.Question
+		for i := range s.Questions {
+			open = append(open, s.Questions[i].Asked())
+		}
+		answers, err := said.Answers(open, cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		for _, question := range slices.Sorted(maps.Keys(answers)) {
+			if err := fleet.Answer(ctx, run, question, answers[question]); err != nil {
+				return err
+			}
+			doc.Answered = append(doc.Answered, question)
+		}
 	}
 	for _, q := range s.Questions {
 		if !slices.Contains(doc.Answered, q.ID) {
@@ -361,7 +368,7 @@ func (a *app) give(ctx context.Context, fleet *temporal.Fleet, run string, given
 		fmt.Fprintln(a.out, "Nothing is asked.")
 	}
 	if len(doc.Answered) > 0 {
-		fmt.Fprintf(a.out, "Kept: %s.\n", cli.Plain(given.question))
+		fmt.Fprintln(a.out, cli.Plain("Kept: "+strings.Join(doc.Answered, ", ")+"."))
 	}
 	for _, q := range doc.Open {
 		fmt.Fprintln(a.out, cli.Plain(fmt.Sprintf("%s: %s %q", q.ID, q.Text, q.Options)))
