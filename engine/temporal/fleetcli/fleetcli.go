@@ -37,7 +37,20 @@ type app struct {
 
 // Main runs the program and returns its exit code.
 func Main(args []string, out, errOut io.Writer) int {
-	a := &app{out: out, err: errOut}
+	a := &app{}
+	root := a.root(out, errOut)
+	root.SetArgs(args)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.failed(err)
+	}
+	return a.code
+}
+
+// root is the command that has all others.
+func (a *app) root(out, errOut io.Writer) *cobra.Command {
+	a.out, a.err = out, errOut
 	root := &cobra.Command{
 		Use: "reprise-fleet", Short: "Carry runs of reprise on many machines", SilenceErrors: true, SilenceUsage: true,
 		Long: "reprise-fleet carries runs of reprise on many machines. A Temporal server says who does\n" +
@@ -47,15 +60,9 @@ func Main(args []string, out, errOut io.Writer) int {
 	}
 	root.PersistentFlags().StringVarP(&a.dir, "dir", "C", ".", "the clone of the project")
 	root.AddCommand(a.worker(), a.run(), a.resume(), a.status(), a.answer(), a.stop())
-	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := root.ExecuteContext(ctx); err != nil {
-		return a.failed(err)
-	}
-	return a.code
+	return root
 }
 
 // failed says what went wrong and returns the exit code.
