@@ -175,7 +175,7 @@ func (s *site) env(more ...string) []string {
 // worker starts a worker; it is killed at the end of the test.
 func (s *site) worker(name string, env ...string) *exec.Cmd {
 	s.Helper()
-	cmd := exec.Command(shared.bin, "worker", "--trust", "--name", name, "--parallel", "2", "--work", filepath.Join(s.dir, "worker-"+name), "-C", s.clone)
+	cmd := exec.Command(shared.bin, "worker", "--trust", "--name", name, "--parallel", fmt.Sprint(number("REPRISE_FLEET_SLOTS", 2)), "--work", filepath.Join(s.dir, "worker-"+name), "-C", s.clone)
 	cmd.Env = s.env(append(env, "WORKER="+name)...)
 	log, err := os.OpenFile(filepath.Join(s.dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
