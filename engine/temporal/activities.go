@@ -192,6 +192,8 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		default:
 			doc := cli.SummaryDocument(in.Run.Ref.ID, sum)
 			doc.Findings = doc.Findings[:min(len(doc.Findings), 20)]
+			// The server takes 2 MB; the branch has the rest.
+			doc.Left, doc.Failed = doc.Left[:min(len(doc.Left), maxFinished)], doc.Failed[:min(len(doc.Failed), maxFinished)]
 			d.Left, d.Until = &doc, sum.Until
 			t.over = len(sum.Left)+len(sum.Questions) == 0 && sum.Until.IsZero()
 		}

@@ -15,7 +15,7 @@ import (
 	"reprise/report"
 )
 
-// maxFinished bounds how many steps the result of a run names.
+// maxFinished bounds how many steps of each sort the result of a run names.
 const maxFinished = 200
 
 // run is a run at work. The branch holds all that matters; what is here can be lost.
