@@ -200,7 +200,8 @@ func inWords(text string) string {
 	return strings.Join(append(out, w.Rest()), "\n")
 }
 
-// log prints a journal, oldest first.
+// log prints a journal, oldest first. Files that follow several events are named with the
+// first of them.
 func (p *page) log(name string, doc report.Log) {
 	if len(doc.Entries) == 0 && doc.Damage == "" {
 		p.line("reprise has recorded nothing of %s.", plain(name))
@@ -208,7 +209,15 @@ func (p *page) log(name string, doc report.Log) {
 		return
 	}
 	p.line("%s, %s", plain(name), count(len(doc.Entries), "event"))
+	var files []string
 	for _, e := range doc.Entries {
+		same := slices.Equal(e.Files, files)
+		if len(e.Files) > 0 {
+			files = e.Files
+		}
+		if same {
+			e.Files = nil // those of the entry before, as most are
+		}
 		p.entry(e)
 	}
 	if doc.Cost != nil {

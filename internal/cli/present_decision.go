@@ -47,15 +47,17 @@ func (p *page) drawn(draw func(*page)) string {
 	return out.String()
 }
 
-// grounds prints the verdict and why, but nothing that stands below as a finding or as a
-// question.
+// grounds prints the verdict and why in two lines, but nothing that stands below as a
+// finding or as a question.
 func (p *page) grounds(j judged) {
 	p.headline(j)
-	open := j.open()
+	open, room := j.open(), decidingReasons
 	for _, reason := range j.d.Reasons[:min(decidingReasons, len(j.d.Reasons))] {
-		found := slices.ContainsFunc(weighty(j), func(x reprise.Finding) bool { return x.Message == reason })
-		if asked := len(open) > 0 && strings.HasSuffix(reason, open[0].Text); !found && !asked {
-			p.para("  ", reason, linesTitle)
+		found := slices.ContainsFunc(weighty(j), func(x reprise.Finding) bool { return strings.Contains(findingWords(x), reason) })
+		if asked := len(open) > 0 && strings.HasSuffix(reason, open[0].Text); !found && !asked && room > 0 {
+			text := p.drawn(func(p *page) { p.para("  ", reason, room) })
+			fmt.Fprint(p.w, text)
+			room -= strings.Count(text, "\n")
 		}
 	}
 }
@@ -212,7 +214,7 @@ func (p *page) notice(x reprise.Finding, brief bool) {
 	}
 	p.marked("", severityMarks[x.Severity], severityColours[x.Severity], findingWords(x)+" ["+x.Code+"]", most)
 	if x.Hint != "" && !brief {
-		p.para("  to do: ", x.Hint, linesSource)
+		p.para("  to do: ", x.Hint, linesTitle)
 	}
 }
 
