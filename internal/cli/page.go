@@ -85,6 +85,9 @@ func (p *page) marked(indent, mark, colour, text string, most int) {
 	}
 	room := p.columns - width(lead)
 	lines := wrap(fit(plain(text), room*(most+1)), room)
+	if most == 1 && len(lines) > 1 {
+		lines = []string{fit(plain(text), room)} // a long word would leave the line half empty
+	}
 	if len(lines) > most {
 		lines = lines[:most]
 		last := fit(lines[most-1], room-2)
