@@ -98,6 +98,9 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 	if !apart && !flags.known {
 		a.noted(found.Root)
 	}
+	if at := shortPath(found.Root); !apart && a.site.dir == "" && (len(flags.list) > 0 || len(dirs) > 1) && at != "." {
+		a.site.dir = at
+	}
 	if apart {
 		// Each command is completed with the folder of the project that it is about.
 		a.around, a.site, flags.apart = "", site{}, true

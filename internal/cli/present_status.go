@@ -278,10 +278,10 @@ func reasonWords(why reprise.Reason) string {
 }
 
 func (p *page) finding(name string, f reprise.Finding) {
-	text := plain(f.Message)
-	if f.Subject != "" && f.Subject != name {
-		text = plain(f.Subject) + ": " + text
+	if f.Subject == name {
+		f.Subject = ""
 	}
+	text := plain(findingWords(f))
 	if src := f.Source.String(); src != "" {
 		text += " [" + plain(src) + "]"
 	}
