@@ -11,10 +11,14 @@ import (
 )
 
 // HasTrailer looks for the latest commit of a branch, or of the commit named,
-// that carries a trailer. "HEAD" stands for what is checked out.
+// that carries a trailer. "HEAD" stands for what is checked out. A repository without any
+// commit but our own snapshots has none that does.
 func (r *Repo) HasTrailer(ctx context.Context, rev, key, value string) (commit string, found bool, err error) {
 	at, err := r.resolveAll(ctx, rev)
 	if err != nil {
+		if any, no := r.git.line(ctx, "rev-list", "-n", "1", "--branches", "--reflog"); no == nil && any == "" {
+			err = nil
+		}
 		return "", false, err
 	}
 	return r.latest(ctx, key, value, "--end-of-options", at[0])

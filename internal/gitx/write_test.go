@@ -577,3 +577,17 @@ func TestWrites_are_flushed_by_git(t *testing.T) {
 		t.Errorf("core.fsync is %q, %v", out, err)
 	}
 }
+
+func TestWithout_any_commit_no_commit_carries_a_trailer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.git("init", "-q")
+	if commit, found, err := f.repo().HasTrailer(t.Context(), "HEAD", "Reprise-Step", "run/step/1"); commit != "" || found || err != nil {
+		t.Errorf("%q %t %v", commit, found, err)
+	}
+	f.commit("first")
+	f.git("checkout", "-q", "--orphan", "new")
+	if _, _, err := f.repo().HasTrailer(t.Context(), "HEAD", "Reprise-Step", "run/step/1"); err == nil {
+		t.Error("there are commits, and which of them counts is not known")
+	}
+}
