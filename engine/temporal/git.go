@@ -9,11 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"reprise"
 	"reprise/engine"
+	"reprise/internal/durable"
 )
 
 // Git is the shared disk of the fleet. A worker keeps one bare mirror of the remote; each
@@ -249,9 +251,17 @@ func (c *Checkout) Commit(ctx context.Context, message string, o CommitOptions) 
 	if _, err := c.git(ctx, "reset", "-q", o.Parents[0], "--", own); err != nil {
 		return "", err
 	}
+	travels := o.Also
+	if o.Journal {
+		payloads, err := c.payloads(o.Folder)
+		if err != nil {
+			return "", err
+		}
+		travels = slices.Concat(travels, payloads, []string{filepath.Join(o.Folder, journalDir)})
+	}
 	var also []string
-	for _, name := range append([]string{filepath.Join(o.Folder, journalDir)}, o.Also...) {
-		if _, err := os.Lstat(filepath.Join(c.Dir, name)); err == nil && (o.Journal || name != filepath.Join(o.Folder, journalDir)) {
+	for _, name := range travels {
+		if _, err := os.Lstat(filepath.Join(c.Dir, name)); err == nil {
 			also = append(also, name)
 		}
 	}
@@ -279,6 +289,24 @@ func (c *Checkout) Commit(ctx context.Context, message string, o CommitOptions) 
 		args = append(args, "-p", p)
 	}
 	return c.feed(ctx, []byte(message), args...)
+}
+
+// payloads are the files beside the journals that hold a part of them.
+func (c *Checkout) payloads(folder string) (names []string, err error) {
+	logs, err := filepath.Glob(filepath.Join(c.Dir, folder, journalDir, "*.log"))
+	if err != nil {
+		return nil, err
+	}
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range durable.Payloads(text) {
+			names = append(names, filepath.Join(folder, name))
+		}
+	}
+	return names, nil
 }
 
 // CommitOptions say what goes into a commit.
@@ -321,9 +349,10 @@ func (c *Checkout) withoutJournal(ctx context.Context, commit, subject, folder s
 	return c.feed(ctx, []byte(message), "commit-tree", tree, "-p", commit)
 }
 
-// restoreJournal brings back the journals that a commit has, to the files alone.
+// restoreJournal brings back the journals that a commit has and what belongs to them, to
+// the files alone.
 func (c *Checkout) restoreJournal(ctx context.Context, folder, commit string) error {
-	_, err := c.git(ctx, "restore", "--source", commit, "--worktree", "--", filepath.Join(folder, journalDir))
+	_, err := c.git(ctx, "restore", "--source", commit, "--worktree", "--", filepath.Join(folder, stateDir))
 	return err
 }
 

@@ -3,9 +3,11 @@ package temporal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -319,5 +321,20 @@ func TestA_run_that_is_over_leaves_no_journal(t *testing.T) {
 	b.run.Choice.From = "a"
 	if in := b.attempted(a); in.Start.Number != 2 || journals() == "" {
 		t.Errorf("begun again: attempt %d, the branch has %q", in.Start.Number, journals())
+	}
+}
+
+// What is too large for a line of the journal travels with it: a run of many steps. (issue 19)
+func TestA_run_of_many_steps_is_carried(t *testing.T) {
+	t.Parallel()
+	flow := strings.Builder{}
+	flow.WriteString("name: r\nsteps:\n  - {id: a, command: [\"true\"]}\n")
+	for i := range 1500 {
+		fmt.Fprintf(&flow, "  - {id: s%d, needs: [a], command: [\"true\"]}\n", i)
+	}
+	b := newBench(t, flow.String())
+	in := b.attempted(b.worker("one"))
+	if l, err := b.worker("two").land(t.Context(), b.next(), in); err != nil || l.Accepted == nil {
+		t.Errorf("%+v, %v", l, err)
 	}
 }
