@@ -73,8 +73,8 @@ func (a *app) report(ctx context.Context, flags reportFlags, arg string) error {
 	return a.writeReport(flags.file, text)
 }
 
-// writeReport writes a report to the file that a person named. An older report is
-// replaced; every other file, and a folder that is not there, is taken for a slip.
+// writeReport writes a report to the file that a person named. An older one of the same
+// kind is replaced; every other file, and a folder that is not there, is taken for a slip.
 func (a *app) writeReport(file string, text []byte) error {
 	at, err := filepath.Abs(file)
 	if err != nil {
@@ -88,8 +88,8 @@ func (a *app) writeReport(file string, text []byte) error {
 		if old != nil {
 			done = "replaced"
 		}
-		if len(old) > 0 && !web.IsReport(old) {
-			return nil, fail(exitUsage, "name another file, or remove it first", "it is there, and it is no report")
+		if len(old) > 0 && !web.Replaces(text, old) {
+			return nil, fail(exitUsage, "name another file, or remove it first", "it is there, and it is not a report as `reprise report` writes it here, unchanged")
 		}
 		return text, nil
 	})

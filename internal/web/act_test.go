@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"html"
 	"net/http"
@@ -295,5 +296,30 @@ func TestA_report_is_one_file(t *testing.T) {
 	svg, err := web.Timeline(t.Context(), o, "r")
 	if err != nil || !strings.HasPrefix(string(svg), "<svg ") || strings.Contains(string(svg), "<s>") || !strings.Contains(string(svg), "cut off") {
 		t.Errorf("%v %s", err, svg)
+	}
+
+	// Only what is such a file as a whole may be replaced, and by one of its kind.
+	notes := []byte("# Notes\n\n")
+	for name, c := range map[string]struct {
+		text, old []byte
+		want      bool
+	}{
+		"a report":                    {page, page, true},
+		"a time line":                 {svg, svg, true},
+		"a report by a time line":     {svg, page, false},
+		"a time line by a report":     {page, svg, false},
+		"notes":                       {page, notes, false},
+		"notes before a report":       {page, slices.Concat(notes, page), false},
+		"notes behind a report":       {page, slices.Concat(page, notes), false},
+		"notes in a report":           {page, bytes.Replace(page, []byte("</main>"), notes, 1), false},
+		"a program that holds one":    {page, slices.Concat([]byte("\x7fELF"), page, []byte{0}), false},
+		"two reports":                 {page, slices.Concat(page, page), false},
+		"the last line of a report":   {page, page[bytes.LastIndex(page[:len(page)-1], []byte("\n"))+1:], false},
+		"what is shorter than a line": {page, page[len(page)-9:], false},
+		"nothing":                     {page, nil, false},
+	} {
+		if got := web.Replaces(c.text, c.old); got != c.want {
+			t.Errorf("%s may be replaced: %v", name, got)
+		}
 	}
 }

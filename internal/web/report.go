@@ -3,6 +3,8 @@ package web
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"html/template"
 )
 
@@ -22,10 +24,11 @@ func Report(ctx context.Context, o Options, run string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return render("report.html", struct {
+	text, err := render("report.html", struct {
 		frame
 		Style template.CSS
 	}{frame{Title: p.Name, At: o.Now(), Body: template.HTML(body)}, template.CSS(style)})
+	return sealed(kindReport, text), err
 }
 
 // Timeline is the time line of a run as SVG, nil where nothing is on record.
@@ -36,10 +39,33 @@ func Timeline(ctx context.Context, o Options, run string) ([]byte, error) {
 	}
 	p.Timeline.Alone = true
 	text, err := render("timeline", p.Timeline)
-	return append(bytes.TrimSpace(text), '\n'), err
+	return sealed(kindTimeline, append(bytes.TrimSpace(text), '\n')), err
 }
 
-// IsReport tells what Report and Timeline made from all other files.
-func IsReport(text []byte) bool {
-	return bytes.Contains(text, []byte("Made by <code>reprise report</code>")) || bytes.HasPrefix(text, []byte(`<svg class="timeline"`))
+// The kinds of files that Report and Timeline make.
+const (
+	kindReport   = "report"
+	kindTimeline = "timeline"
+)
+
+// sealed ends a file with a line that names its kind and holds the digest of all above it.
+func sealed(kind string, text []byte) []byte {
+	return fmt.Appendf(text, "<!-- reprise %s, sha256 of all above: %x -->\n", kind, sha256.Sum256(text))
+}
+
+// Replaces reports whether old is, from its first byte to its last, what Report or Timeline
+// made, and text is of the same kind. What merely holds a report, or was edited since, is
+// not: somebody may miss the rest.
+func Replaces(text, old []byte) bool {
+	for _, kind := range []string{kindReport, kindTimeline} {
+		if whole(kind, text) {
+			return whole(kind, old)
+		}
+	}
+	return false
+}
+
+func whole(kind string, text []byte) bool {
+	body := text[:max(0, len(text)-len(sealed(kind, nil)))]
+	return len(body) > 0 && bytes.Equal(sealed(kind, bytes.Clone(body)), text)
 }
