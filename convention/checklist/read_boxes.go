@@ -89,11 +89,15 @@ var odd = regexp.MustCompile(`^[\s>]*(?P<bullet>(?:[-*+–—•·◦▪]|\d+[.)
 // stated are the words for a status that people put into a box.
 var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pending|started|not started|in[ _-]?progress|(?:in[ _-])?review|completed?|finished|partial(?:ly done)?|blocked|on hold|hold|waiting|skip(?:ped)?|deferred|cancell?ed|failed|ok|yes|no|n/a|tbd)$`)
 
+// inBox is what stands in the first box of a line.
+var inBox = regexp.MustCompile(`^\s*[-*+]\s+\[[^\[\]]{1,4}\]`)
+
 // readOdd finds lines that were meant as tasks which the list does not have: without a box,
 // or with one that is written in another way. Nobody knows whether they are done.
 func (l *list) readOdd(md *doc.Markdown) {
 	for _, line := range md.All().Lines() {
-		if !utf8.ValidString(line.Text) && strings.ContainsAny(line.Text, "[]") {
+		// What stands in a box alone leaves the task known, and is asked about.
+		if strings.ContainsAny(line.Text, "[]") && !utf8.ValidString(inBox.ReplaceAllLiteralString(line.Text, "")) {
 			l.lost(line.No, "bytes that are no text stand in it, so which task it is and whether that is done cannot be told")
 		}
 		if l.idAt(line.No) != "" || slices.ContainsFunc(l.loose, func(b loose) bool { return b.place.source.Line == line.No }) {
