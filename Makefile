@@ -111,7 +111,7 @@ test-fleet: $(TEMPORAL) ## the fleet against a real server on loopback
 	cd engine/temporal && $(GO) vet ./... && REPRISE_TEMPORAL=$(abspath $(TEMPORAL)) $(GO) test -vet=off -count 1 -timeout 20m ./...
 
 record-fleet: $(TEMPORAL) ## histories for the replay test, recorded anew; look at the changes
-	cd engine/temporal && REPRISE_RECORD=1 REPRISE_TEMPORAL=$(abspath $(TEMPORAL)) $(GO) test -vet=off -count 1 -timeout 20m -run 'TestFleet_(a_workflow|stop)' .
+	cd engine/temporal && REPRISE_RECORD=1 REPRISE_TEMPORAL=$(abspath $(TEMPORAL)) $(GO) test -vet=off -count 1 -timeout 20m -run 'TestFleet_(a_workflow|stop|runs_within)' .
 
 # The coding agents the tests drive, pinned. They are fetched with the ordinary npm
 # client into a folder that is never committed; where one is absent its tests say so.

@@ -226,6 +226,7 @@ func TestFleet_runs_within_a_run_ask(t *testing.T) {
 	if sum := s.summary(r); r.code != 0 || sum.State != reprise.Complete {
 		t.Fatalf("%d %+v", r.code, sum)
 	}
+	s.record("EPIC-3")
 	landed := s.landed("EPIC-3")
 	for _, step := range []string{"implement", "qa"} {
 		if landed[step] != 3 { // one of each story
