@@ -243,6 +243,23 @@ func (g *gsd) used(p *plan) bool {
 	return slices.ContainsFunc(g.done, func(done *plan) bool { return slices.Contains(done.needs, p.planKey) })
 }
 
+// waitsFor lists the plans that must be closed before a plan is started: those it
+// depends on and, as phases run in the order of their numbers, those that only a
+// person can do in the phase in which work goes on. A plan that a hand-off or an
+// agent put first does not wait for that phase, and no plan does if the phase itself
+// needs a later one.
+func (g *gsd) waitsFor(p *plan) []*plan {
+	needs := keep(g.plans.needed(p), func(d *plan) bool { return d.filed() && !g.used(d) })
+	present := within(g.live, g.current)
+	later := func(d *plan) bool {
+		return slices.ContainsFunc(d.needs, func(k planKey) bool { return k.phase.compare(g.current) > 0 })
+	}
+	if !p.live || p.phase.compare(g.current) <= 0 || p == g.offered[0] || slices.ContainsFunc(present, later) {
+		return needs
+	}
+	return append(needs, without(keep(present, func(d *plan) bool { return d.human }), needs...)...)
+}
+
 // offer lists the plans that may be started: those of the wave; the next one if
 // the wave holds only one (it may merely lack its summary), unless it declares
 // that it waits; one that was passed over; the first of the next phase, which is
@@ -253,9 +270,6 @@ func (g *gsd) offer() {
 		return
 	}
 	l, next := g.lineUp(g.current), g.nextPhase()
-	if next != nil && !next.human && !slices.ContainsFunc(l.now, func(p *plan) bool { return !p.human }) {
-		g.add(next, "first plan of the next planned phase; what is left of this one needs a person")
-	}
 	for _, p := range l.now[:min(len(l.now), maxOffered)] {
 		reason := "first open plan of " + g.phaseName(g.current)
 		if len(l.now) > 1 {

@@ -31,10 +31,8 @@ func (g *gsd) steps() {
 		if p.human {
 			s.Role = "person"
 		}
-		for _, d := range g.plans.needed(p) {
-			if d.filed() && !g.used(d) {
-				s.Needs = append(s.Needs, d.id)
-			}
+		for _, d := range g.waitsFor(p) {
+			s.Needs = append(s.Needs, d.id)
 		}
 		if h := g.hand; h != nil && h.plan == p {
 			s.Commits, s.Pieces = h.commits, len(h.commits) > 0

@@ -137,7 +137,7 @@ func settlePlanning(fsys fs.FS, r *reprise.Run) []reprise.Event {
 	}
 	u := r.Next[0]
 	switch {
-	case forPerson(r, u) && !slices.ContainsFunc(r.Next, func(o reprise.Unit) bool { return !forPerson(r, o) }):
+	case forPerson(r, u) && (r.State == reprise.Waiting || !slices.ContainsFunc(r.Next, func(o reprise.Unit) bool { return !forPerson(r, o) })):
 		return gate(r, u)
 	case r.State == reprise.Waiting && u.Role == "planner" && g.between && !slices.ContainsFunc(g.plans.sorted(), (*plan).onlyRecorded) &&
 		slices.ContainsFunc(words, func(word gsdWord) bool { return word != gsdExecuting }):
