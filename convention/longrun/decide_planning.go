@@ -80,6 +80,10 @@ func (g *gsd) decideHandoff() {
 		run.State = reprise.Waiting
 		run.Reason += fmt.Sprintf("; %s for a person", plural(len(open), "matter"))
 	}
+	if g.state.status == gsdWaiting {
+		run.State = reprise.Waiting
+		run.Reason += fmt.Sprintf("; STATE.md says %q", doc.Clip(g.state.word, 80))
+	}
 	named := h.plan != nil && len(g.offered) > 0 && g.offered[0] == h.plan
 	if len(run.Next) > 0 && (named || h.next == "") {
 		if h.next != "" {

@@ -257,10 +257,12 @@ func (g *gsd) stateStatus(f *doc.File, front *doc.Node, fields map[string]ledger
 		}
 	}
 	s.status, s.word, s.source = s.front, node.Str(), cmp.Or(node.Source(), f.At(0))
-	if s.front == gsdNone || s.front == gsdOther && s.body != gsdNone {
+	// GSD's own word above says that work is under way; what it waits for is below.
+	waits := s.body == gsdWaiting && (s.front == gsdExecuting || s.front == gsdPaused || s.front == gsdReady)
+	if s.front == gsdNone || s.front == gsdOther && s.body != gsdNone || waits {
 		s.status, s.word, s.source = s.body, s.bodyWord, f.At(body.Line)
 	}
-	if s.front != gsdNone && s.front != gsdOther && s.body != gsdNone && s.front != s.body && !sameSense(s.front, s.body) {
+	if s.front != gsdNone && s.front != gsdOther && s.body != gsdNone && s.front != s.body && !waits && !sameSense(s.front, s.body) {
 		f.Report(reprise.Info, reprise.CodeStatusDrift, body.Line,
 			fmt.Sprintf("STATE.md disagrees with itself: %q above, %q below; the front matter counts", doc.Clip(node.Str(), 40), doc.Clip(body.Value, 60)), "")
 	}

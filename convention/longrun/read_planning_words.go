@@ -39,13 +39,13 @@ func readGSDWord(text string) gsdWord {
 	switch {
 	case aboutMilestone(s):
 		return gsdMilestone
-	case anyWord(s, "paused", "stopped", "on hold", "pausado", "pausada", "pausiert", "en pause") || strings.Contains(s, "暂停"):
-		return gsdPaused
 	case anyWord(s, "blocked", "awaiting", "waiting for", "waiting on", "aguardando", "esperando", "bloqueado", "blockiert", "wartet auf", "en attente", "bloque") || strings.Contains(s, "等待"):
 		if strings.Contains(s, "verif") || anyWord(s, "uat") {
 			return gsdVerifying
 		}
 		return gsdWaiting
+	case anyWord(s, "paused", "stopped", "on hold", "pausado", "pausada", "pausiert", "en pause") || strings.Contains(s, "暂停"):
+		return gsdPaused
 	case asksVerification(s):
 		return gsdVerifying
 	case anyWord(s, "ready to execute", "ready for execution", "ready for execute", "execution ready", "plans created", "plan created", "plans ready", "plan ready"),
