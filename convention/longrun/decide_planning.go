@@ -133,13 +133,17 @@ func (g *gsd) needsPerson(first *plan) bool {
 	return first.human && !slices.ContainsFunc(g.lineUp(first.phase).now, func(p *plan) bool { return !p.human })
 }
 
-// doneText tells how many plans of a phase are done, and how many were left out.
+// doneText tells how many plans of a phase are done, were left out, or are done by
+// the records alone.
 func (g *gsd) doneText(p phaseNo) string {
 	done := within(g.done, p)
 	out := len(keep(done, (*plan).skipped))
 	text := plural(len(done)-out, "plan") + " of " + g.phaseName(p) + " done"
 	if out > 0 {
 		text += fmt.Sprintf(", %d skipped", out)
+	}
+	if recorded := len(keep(within(g.open, p), func(p *plan) bool { return p.recorded })); recorded > 0 {
+		text += fmt.Sprintf(", %d recorded done without a summary", recorded)
 	}
 	return text
 }

@@ -20,7 +20,8 @@ const smaller = 1.2
 // of the work. So a plan counts as done without a summary only where two
 // records agree, of: its box (or, without a box of its own, its phase's) in
 // ROADMAP.md; its row in the metrics of STATE.md; "Completed NN-MM" there; its
-// phase in the list of phases there; STATE.md being beyond it.
+// phase in the list of phases there; STATE.md being beyond it. Where the boxes of
+// its phase are kept, an open box of its own contradicts STATE.md, and it is open.
 func (g *gsd) classify() {
 	for _, p := range g.filed {
 		if p.summary != nil && p.summary.status.Closed() {
@@ -42,6 +43,8 @@ func (g *gsd) classify() {
 		switch {
 		case p.summary != nil: // its own summary says that it is not done; nothing overrules that
 			p.live = true
+		case (metric || said) && g.contested(p):
+			p.live, p.disputed = true, true
 		case (tick || metric || said || listed) && count(tick, metric, said, listed, past) >= 2:
 			p.recorded = true
 		case later:
@@ -68,6 +71,13 @@ func (g *gsd) classify() {
 		}
 	}
 	g.live = keep(g.open, isLive)
+}
+
+// contested reports whether ROADMAP.md calls a plan open in a phase whose finished
+// plans it has ticked.
+func (g *gsd) contested(p *plan) bool {
+	kept := func(d *plan) bool { return d.ticked() && d.summary != nil && d.summary.status.Closed() }
+	return p.box != nil && !p.box.ticked && slices.ContainsFunc(within(g.filed, p.phase), kept)
 }
 
 func count(facts ...bool) (n int) {

@@ -123,6 +123,8 @@ func (g *gsd) findings() {
 	}
 	report(reprise.CodeMissingArtifact, reprise.Info, keep(g.open, func(p *plan) bool { return p.recorded }),
 		"two records call these plans done, but they have no summary: %s", "the summary may be uncommitted or lost; write it if it is wanted")
+	report(reprise.CodeStatusDrift, reprise.Warning, keep(g.live, func(p *plan) bool { return p.disputed }),
+		"STATE.md calls these plans done; ROADMAP.md lists them as open and they have no summary, so they count as open: %s", "look at the work; then tick them and write the summary, or correct STATE.md")
 	report(reprise.CodeClosedOpen, reprise.Warning, keep(g.open, func(p *plan) bool { return p.closed }),
 		"these plans are open although their phase is recorded complete: %s", "look whether they were left out on purpose")
 	report(reprise.CodeAbandoned, reprise.Info, keep(g.open, func(p *plan) bool { return p.orphan }),
@@ -155,6 +157,9 @@ func (g *gsd) checkState() {
 	}
 	if !s.phase.none() && !reached.none() && reached.compare(s.phase) > 0 {
 		warn(g.r, reprise.CodeStatusDrift, "STATE.md", s.source, fmt.Sprintf("STATE.md stands at phase %s, but plans of phase %s are done; the summaries count", s.phase, reached), "bring STATE.md up to date")
+	}
+	if behind := keep(g.live, func(p *plan) bool { return p.phase.compare(g.current) >= 0 && p.phase.compare(s.phase) < 0 }); len(behind) > 0 {
+		warn(g.r, reprise.CodeStatusDrift, "STATE.md", s.source, fmt.Sprintf("STATE.md stands at phase %s, but plans before it are open: %s", s.phase, ids(behind)), "finish them, or mark them as superseded")
 	}
 	if s.whole() && len(g.live) > 0 {
 		warn(g.r, reprise.CodeFalseCompletion, "STATE.md", s.source, fmt.Sprintf("STATE.md says %q, but plans are open: %s", doc.Clip(s.wholeWord(), 40), ids(g.live)), "finish them, or mark them as superseded")

@@ -47,6 +47,7 @@ type plan struct {
 	recorded   bool   // two records call it done, and it has no summary
 	closed     bool   // its phase is recorded complete, and itself it is not
 	orphan     bool   // it lies outside the roadmap
+	disputed   bool   // STATE.md calls it done, its box in ROADMAP.md does not
 }
 
 // task is one task of a plan, as the plan's file has it.
