@@ -115,6 +115,19 @@ func (s waveStory) text(keys ...string) string {
 	return s.at.Get(keys...).Str()
 }
 
+// names reports whether the entry has the name of a story in its words.
+func (s waveStory) names(file storyFile) bool {
+	words := func(text string) string {
+		return " " + doc.Fold(strings.NewReplacer("/", " ", ".", " ").Replace(text)) + " "
+	}
+	said := s.id
+	for _, key := range []string{"file", "path", "story_file", "storyFile", "slug", "branch", "title", "name"} {
+		said += " " + s.at.In(key).Plain()
+	}
+	_, slug, _ := strings.Cut(stem(path.Base(file.path)), file.key.id)
+	return strings.TrimSpace(words(slug)) != "" && strings.Contains(words(said), words(slug))
+}
+
 // stories calls f for every story of the epic.
 func (e epic) stories(f func(w *wave, s *waveStory)) {
 	for i := range e.waves {

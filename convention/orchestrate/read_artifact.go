@@ -2,6 +2,7 @@ package orchestrate
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -67,13 +68,17 @@ func (l *loader) inTree(name string) string {
 	return ""
 }
 
-// storyByKey finds a story by id in the same project. The copy in a folder for
-// finished work is the story; the other was left behind.
-func (l *loader) storyByKey(k key) string {
+// storyByKey finds a story by id, and by the name of its file unless that is "", in
+// the same project. The copy in a folder for finished work is the story; the other
+// was left behind.
+func (l *loader) storyByKey(k key, base string) string {
 	found := ""
 	project := l.project()
 	for _, s := range l.storyFiles() {
 		if !s.key.same(k) && !(len(k.nums) == 0 && strings.EqualFold(s.key.id, k.id)) || projectOf(s.path) != project {
+			continue
+		}
+		if base != "" && !strings.EqualFold(base, path.Base(s.path)) {
 			continue
 		}
 		if _, ended := folderSays(s.path); found == "" || ended {
@@ -81,6 +86,48 @@ func (l *loader) storyByKey(k key) string {
 		}
 	}
 	return found
+}
+
+// namesakes lists the stories of the project that have one number and differ in
+// their names. Copies of one file are one story.
+func (l *loader) namesakes(k key) (out []storyFile) {
+	project := l.project()
+	for _, s := range l.storyFiles() {
+		twin := func(o storyFile) bool { return strings.EqualFold(path.Base(o.path), path.Base(s.path)) }
+		if s.key.same(k) && projectOf(s.path) == project && !slices.ContainsFunc(out, twin) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// meant finds the story that an entry of an epic state is about, by its file name.
+// Of several with its number it is the one whose name the entry has in its words
+// (file, branch, title), else the one in a folder of the epic. "" means that it
+// cannot be told.
+func (l *loader) meant(st *waveStory) string {
+	all := l.namesakes(st.key)
+	for _, named := range []func(storyFile) bool{func(storyFile) bool { return true }, st.names, storyFile.inEpic} {
+		found := slices.DeleteFunc(slices.Clone(all), func(s storyFile) bool { return !named(s) })
+		if len(found) == 1 {
+			return path.Base(found[0].path)
+		}
+	}
+	return ""
+}
+
+// oneOfSeveral reports an entry of an epic state that may be about several stories.
+func (l *loader) oneOfSeveral(st *waveStory) {
+	l.report(reprise.Warning, reprise.CodeDuplicateID, st.id, st.source(), "several stories have the number "+quote(st.id)+", and which of them the epic state means cannot be told",
+		"name its file in the epic state, or give one of them another number")
+}
+
+// inEpic reports whether a story lies in a folder of its epic.
+func (s storyFile) inEpic() bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(s.path), "/"), func(dir string) bool {
+		n, ok := epicFolder(dir)
+		return ok && len(s.key.nums) > 1 && n == s.key.nums[0]
+	})
 }
 
 func fsPath(p string) bool {

@@ -102,28 +102,35 @@ func (l *loader) epicStory(w *wave, s *waveStory, plan *epicPlan) {
 		step.Status = l.wordStatus(s.id, s.word, at)
 		step.Claims = append(step.Claims, reprise.Claim{Ledger: stateLedger, Status: step.Status, Word: s.word, Source: at, Won: true})
 	}
-	if step.Path = l.storyPath(s.key, plan); step.Path == "" {
+	told := false
+	if step.Path, told = l.storyPath(s, plan); step.Path == "" {
 		l.missingStory(w, s, plan, step.Status)
 	} else {
 		l.run.Artifacts = append(l.run.Artifacts, reprise.Artifact{Name: "story " + s.id, Path: step.Path, Presence: reprise.Present, Critical: true, NeededBy: step.Phase, Source: at})
-		l.storyClaim(&step)
+		if told {
+			l.storyClaim(&step)
+		} else {
+			l.oneOfSeveral(s)
+		}
 	}
 	l.reviewClaims(&step, s.key)
 	l.run.Steps = append(l.run.Steps, step)
 }
 
-// storyPath finds the file of a story of an epic: as the plan says, else by
-// its id among the stories of the project.
-func (l *loader) storyPath(k key, plan *epicPlan) string {
-	if full := l.fileOf(plan, k); full != "" {
+// storyPath finds the file of a story of an epic: as the plan says, else by its id
+// among the stories of the project. It is not told where several have that id and
+// nothing says which is meant.
+func (l *loader) storyPath(s *waveStory, plan *epicPlan) (file string, told bool) {
+	if full := l.fileOf(plan, s.key); full != "" {
 		if fsPath(full) && l.r.Exists(full) {
-			return full
+			return full, true
 		}
-		if p := l.inTree(plan.story(k).file); p != "" && l.r.Exists(p) {
-			return p
+		if p := l.inTree(plan.story(s.key).file); p != "" && l.r.Exists(p) {
+			return p, true
 		}
 	}
-	return l.storyByKey(k)
+	meant := l.meant(s)
+	return l.storyByKey(s.key, meant), meant != "" || len(l.namesakes(s.key)) == 0
 }
 
 // missingStory: a story nobody has begun may simply not be written yet; one

@@ -37,7 +37,7 @@ func (l *loader) rebuildEpic(f *doc.File, why string) {
 	l.run.Epic, l.run.Order = strings.ToUpper(cutWord(id, "epic")), doc.Numbers(id)
 	var found []storyFile
 	for _, s := range l.storyFiles() {
-		if len(s.key.nums) == 0 || !epicMatches(id, s.key) || projectOf(s.path) != l.project() || l.storyByKey(s.key) != s.path {
+		if len(s.key.nums) == 0 || !epicMatches(id, s.key) || projectOf(s.path) != l.project() || l.storyByKey(s.key, "") != s.path {
 			continue
 		}
 		found = append(found, s)

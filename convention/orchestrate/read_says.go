@@ -15,7 +15,7 @@ import (
 // table of its epic, the epic state and the QA gate. Only files that can be
 // told by name are opened.
 func (l *loader) otherSays(s *storyDoc, k key) []say {
-	return slices.Concat(l.copySays(s), l.epicTableSays(s, k), l.epicStateSays(k), l.gateSays(s.path, k))
+	return slices.Concat(l.copySays(s), l.epicTableSays(s, k), l.epicStateSays(s.path, k), l.gateSays(s.path, k))
 }
 
 // copySays reads the copies of the story under the same file name in sibling
@@ -107,8 +107,9 @@ func (l *loader) epicFile(story string, k key) string {
 	return ""
 }
 
-// epicStateSays reads the epic states whose file name names the story's epic.
-func (l *loader) epicStateSays(k key) []say {
+// epicStateSays reads the epic states whose file name names the story's epic. What
+// one says of another story with the same number is not this one's.
+func (l *loader) epicStateSays(story string, k key) []say {
 	if len(k.nums) == 0 {
 		return nil
 	}
@@ -128,6 +129,12 @@ func (l *loader) epicStateSays(k key) []say {
 			}
 			readEpic(epicRoot(ledger.Root(f, f.YAML()))).stories(func(_ *wave, st *waveStory) {
 				if !st.key.same(k) {
+					return
+				}
+				if meant := l.meant(st); !strings.EqualFold(meant, path.Base(story)) {
+					if meant == "" {
+						l.oneOfSeveral(st)
+					}
 					return
 				}
 				// A branch planned for a story nobody has begun is not there yet.

@@ -205,7 +205,7 @@ func (l *loader) resolveStory(hint string) (p, id string) {
 		}
 		return "", k.id
 	}
-	if q := l.storyByKey(k); q != "" {
+	if q := l.storyByKey(k, ""); q != "" {
 		return q, storyKey(q).id
 	}
 	return "", hint
