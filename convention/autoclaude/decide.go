@@ -145,6 +145,7 @@ func (l *loader) decideBuild() {
 		r.Next = append(r.Next, reprise.Unit{ID: s.ID, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: l.why(s, i)})
 	}
 	first := &r.Steps[startable[0]]
+	l.tellFailed(first.ID)
 	r.Phase = "coding: " + first.Phase
 	r.State = reprise.Interrupted
 	r.Reason = fmt.Sprintf("%d of %d items completed, next is %s", done, len(r.Steps), strconv.Quote(first.ID))
@@ -178,6 +179,20 @@ func (l *loader) decideBuild() {
 		r.Reason = "planned, and none of its items is begun"
 	}
 	l.checkApproval()
+}
+
+// tellFailed reports the items that failed and that the work passes by: what depends
+// on them waits until they are done again.
+func (l *loader) tellFailed(next string) {
+	for i := range l.run.Steps {
+		if s := &l.run.Steps[i]; s.Status == reprise.Failed && s.ID != next {
+			l.run.Report(reprise.Finding{
+				Code: reprise.CodeAbandoned, Severity: reprise.Warning, Subject: s.ID, Source: s.Source,
+				Message: fmt.Sprintf("item %s failed and the work continues beyond it; what depends on it waits", strconv.Quote(doc.Clip(s.ID, 40))),
+				Hint:    "see why it failed; it is tried again when nothing else can be started",
+			})
+		}
+	}
 }
 
 // why says in words why a unit is offered.
