@@ -201,7 +201,7 @@ func TestBrowser_follows_a_run_that_is_killed_answered_and_resumed(t *testing.T)
 	b.Type("<Enter>") // the answer is not confirmed, and nothing is sent
 	b.Wait("document.activeElement.name === 'confirm'")
 	b.Type(" ", "<Enter>")
-	b.Wait("document.querySelector('#answered')?.innerText.includes('The answer is kept.')")
+	b.Wait("document.querySelector('#answered')?.innerText.includes('is kept: “')")
 	b.Eval("document.querySelector('#resume').open = true")
 	b.Eval("document.querySelector('#resume button').click()")
 	b.Wait("document.querySelector('#verdict .state-running') && !document.querySelector('#resume')")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type job struct {
 	Ended  time.Time // zero while it lasts
 	Says   string    // what came of it
 	Failed bool
+	about  string // the question that was answered
 }
 
 // maxForm bounds what a page may send.
@@ -28,32 +30,59 @@ const maxForm = 256 << 10
 func (s *Server) form(w http.ResponseWriter, r *http.Request) (t target, digest string, ok bool) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		http.Error(w, "The form cannot be read.", http.StatusBadRequest)
+		s.refuse(w, r, http.StatusBadRequest, &refusal{Message: "The form cannot be read."})
 		return t, "", false
 	}
 	t, err := s.targetOf(r)
 	digest = r.PostForm.Get("digest")
 	if err != nil || digest == "" || r.PostForm.Get("confirm") != "yes" {
-		http.Error(w, "It is not said which run is meant, as it was seen, or it was not confirmed.", http.StatusBadRequest)
+		s.refuse(w, r, http.StatusBadRequest, &refusal{Message: "It is not said which run is meant, as it was seen, or it was not confirmed."})
 		return t, "", false
 	}
 	return t, digest, true
 }
 
-// answer keeps a person's answer, as `reprise answer` does.
+// refuse tells a person that nothing was done, and why.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, code int, why error) {
+	f, _ := s.made(r, func(*http.Request) (frame, error) { return frame{Title: "Nothing was done"}, why })
+	f.Live = false // asked for again, it would be done again
+	write(w, f, code)
+}
+
+// answer keeps a person's answer, as `reprise answer` does. Who is refused is told what is
+// on record instead.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	t, digest, ok := s.form(w, r)
 	if !ok {
 		return
 	}
-	text := cmp.Or(r.PostForm.Get("option"), strings.TrimSpace(r.PostForm.Get("text")))
-	_, err := ask[report.Answers](r.Context(), s, t.Dir, []string{"answer", "--if=" + digest, "--question=" + r.PostForm.Get("question"), "--text=" + text}, t.Run)
-	ended := &job{Began: s.Now(), Ended: s.Now(), Says: "The answer is kept."}
-	if err != nil {
-		ended.Says, ended.Failed = told(err), true
+	id, text := r.PostForm.Get("question"), cmp.Or(r.PostForm.Get("option"), strings.TrimSpace(r.PostForm.Get("text")))
+	if text == "" {
+		s.refuse(w, r, http.StatusBadRequest, &refusal{Message: "The answer to " + id + " is empty."})
+		return
 	}
-	s.note(s.answers, t, ended)
+	_, err := ask[report.Answers](r.Context(), s, t.Dir, []string{"answer", "--if=" + digest, "--question=" + id, "--text=" + text}, t.Run)
+	if err != nil {
+		why := &refusal{Message: fmt.Sprintf("The answer to %s was not kept: %v. It was “%s”.", id, err, text), Hint: hint(err)}
+		log, _ := ask[report.Log](r.Context(), s, t.Dir, []string{"log"}, t.Run)
+		if kept, is := recorded(log.Entries, id); is {
+			why.Message += fmt.Sprintf(" On record is “%s”.", kept.Text)
+		}
+		s.refuse(w, r, http.StatusConflict, why)
+		return
+	}
+	s.note(s.answers, t, &job{Began: s.Now(), Ended: s.Now(), about: id, Says: fmt.Sprintf("The answer to %s is kept: “%s”.", id, text)})
 	http.Redirect(w, r, t.link("/run"), http.StatusSeeOther)
+}
+
+// recorded is the last answer to a question that is on record, in whatever order.
+func recorded(entries []report.LogEntry, question string) (last report.LogEntry, is bool) {
+	for _, e := range entries {
+		if e.Kind == reprise.QuestionAnswered && e.Question == question && e.Seq >= last.Seq {
+			last, is = e, true
+		}
+	}
+	return last, is
 }
 
 // resume continues a run, as `reprise resume` does. It lasts longer than the request, and
@@ -66,7 +95,7 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	if now := s.jobs[t]; now != nil && now.Ended.IsZero() {
 		s.mu.Unlock()
-		http.Error(w, "It is being resumed from here already.", http.StatusConflict)
+		s.refuse(w, r, http.StatusConflict, &refusal{Message: "It is being resumed from here already."})
 		return
 	}
 	began := &job{Began: s.Now()}

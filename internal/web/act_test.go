@@ -163,6 +163,49 @@ func TestA_note_stays_until_something_newer_is_on_record(t *testing.T) {
 	}
 }
 
+// Several people may answer at once: nobody takes the answer of another for their own.
+func TestA_note_about_an_answer_names_the_question_and_who_is_refused_learns_what_is_kept(t *testing.T) {
+	t.Parallel()
+	docs := documents("told")
+	docs["log"] = report.Log{Entries: []report.LogEntry{
+		{Seq: 1, Kind: reprise.QuestionAnswered, Question: "q", Text: "blue"}, {Seq: 2, Kind: reprise.QuestionAnswered, Question: "q", Text: "green"},
+	}}
+	s := play(t, docs, func(o *web.Options) {
+		played := o.Run
+		o.Run = func(ctx context.Context, dir string, args ...string) (string, string, int) {
+			if args[0] == "answer" && slices.Contains(args, "--question=q2") {
+				return `{"answered":["q2"]}`, "", 0
+			}
+			return played(ctx, dir, args...)
+		}
+		o.Actions = true
+	})
+	post := func(form string) (int, string) {
+		t.Helper()
+		code, page, _ := s.send(http.MethodPost, "/answer?project=0&run=r", "digest=v1:0&confirm=yes&"+form, with("Origin", s.URL), with("Content-Type", "application/x-www-form-urlencoded"))
+		return code, html.UnescapeString(page)
+	}
+	if code, _ := post("question=q2&text=large"); code != http.StatusSeeOther {
+		t.Errorf("an answer gives %d", code)
+	}
+	if _, page, _ := s.get("/run?project=0&run=r"); !strings.Contains(page, "The answer to q2 is kept: “large”.") {
+		t.Errorf("the run does not tell which answer was kept:\n%s", page)
+	}
+	_, page, _ := s.get("/question?project=0&run=r&question=q")
+	if strings.Contains(page, "is kept") || !strings.Contains(page, "q was answered at") || !strings.Contains(page, "“green”") {
+		t.Errorf("a question that was answered elsewhere:\n%s", page)
+	}
+	code, page := post("question=q&text=red")
+	for _, text := range []string{"The answer to q was not kept: no run is called that", "It was “red”", "On record is “green”", `<a href="/run?project=0&run=r" id="up">`} {
+		if code != http.StatusConflict || !strings.Contains(page, text) || strings.Contains(page, "large") || strings.Contains(page, "data-live") {
+			t.Errorf("%d, no %q in\n%s", code, text, page)
+		}
+	}
+	if code, page := post("question=q&text=+"); code != http.StatusBadRequest || !strings.Contains(page, "The answer to q is empty.") {
+		t.Errorf("%d %s", code, page)
+	}
+}
+
 // T14
 func TestA_GET_changes_nothing(t *testing.T) {
 	t.Parallel()
@@ -252,7 +295,7 @@ func TestAn_output_is_shown_part_by_part(t *testing.T) {
 	})
 	for path, want := range map[string][]string{
 		"/output?project=0&run=r&step=s&attempt=1":           {"&lt;b&gt;line", "of 104857600", "to=104792064", "data-follow"},
-		"/output?project=0&run=r&step=s&attempt=1&to=200000": {"to=134464", "to=265536"},
+		"/output?project=0&run=r&step=s&attempt=1&to=200000": {"to=134464", "to=265536", "to=65536\">⇤ First", "attempt=1&amp;project=0&amp;run=r&amp;step=s\">Last ⇥"},
 	} {
 		code, body, _ := s.get(path)
 		for _, text := range want {

@@ -40,13 +40,11 @@ type edge struct {
 	from, to int
 }
 
-// graphOf makes the picture of steps, nil where they do not branch or are too many for
-// one: the list of them tells more then.
-func graphOf(steps []stepLine) *graph {
-	if len(steps) > mostNodes {
-		return nil
-	}
-	g, places := &graph{}, map[string]int{}
+// graphOf makes the picture of steps. Where they do not branch or are too many for one,
+// there is none, and why says so; it is "" where no step waits for another.
+func graphOf(steps []stepLine) (g *graph, why string) {
+	g = &graph{}
+	places := map[string]int{}
 	for i, s := range steps {
 		places[s.ID] = i
 		g.Nodes = append(g.Nodes, node{ID: s.ID, Label: cut(s.ID, nodeLetters), Title: cut(s.Title, nodeLetters+4), Link: fmt.Sprintf("#step-%d", i), Status: s.Status, Here: s.Here})
@@ -60,17 +58,22 @@ func graphOf(steps []stepLine) *graph {
 		}
 	}
 	layers := g.layered(needs)
-	if len(layers) < 2 || len(layers) == len(steps) {
-		return nil
+	switch {
+	case len(layers) < 2:
+		return nil, ""
+	case len(layers) == len(steps):
+		return nil, "The steps are done one after the other."
+	case len(steps) > mostNodes:
+		return nil, fmt.Sprintf("There is no picture of what waits for what: %d steps are too many for one.", len(steps))
 	}
 	g.connect(needs)
 	g.bend(layers)
 	if len(g.Edges) > mostEdges {
-		return nil
+		return nil, fmt.Sprintf("There is no picture of what waits for what: %d steps have too many ties for one.", len(steps))
 	}
 	g.place(layers)
 	g.Nodes = g.Nodes[:len(steps)]
-	return g
+	return g, ""
 }
 
 // layered puts each node one layer behind the last of those it needs. What needs itself

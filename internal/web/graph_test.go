@@ -28,23 +28,25 @@ func TestA_graph_puts_steps_behind_what_they_need(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		steps  string
-		layers string // the layer of each step, "" for no picture
+		layers string // the layer of each step, or why there is no picture
 		edges  int
 	}{
 		"a fork":                     {"a b<a c<a d<b,c", "0112", 4},
 		"what others bring along":    {"a b<a c<a,b d<a", "0121", 3},
-		"a chain is a list":          {"a b<a c<b", "", 0},
+		"a chain is a list":          {"a b<a c<b", "The steps are done one after the other.", 0},
 		"nothing needs anything":     {"a b c", "", 0},
 		"two chains":                 {"a b<a c d<c", "0101", 2},
 		"a need that is not there":   {"a b<x c<a", "001", 1},
 		"steps that need each other": {"a<b b<a c<a d<a", "1022", 4},
 		"an edge over a layer":       {"a b<a c<b d<a e<c,d", "01213", 6},
-		"too many":                   {manySteps(200), "", 0},
+		"many that need nothing":     {strings.Repeat("a ", 300), "", 0},
+		"too many ties":              {manyTies(20), "There is no picture of what waits for what: 60 steps have too many ties for one.", 0},
+		"too many":                   {manySteps(200), "There is no picture of what waits for what: 201 steps are too many for one.", 0},
 	} {
-		g := graphOf(stepsOf(c.steps))
-		if g == nil || c.layers == "" {
-			if (g == nil) != (c.layers == "") {
-				t.Errorf("%s: a picture is %v", name, g != nil)
+		g, why := graphOf(stepsOf(c.steps))
+		if g == nil {
+			if why != c.layers {
+				t.Errorf("%s: there is no picture: %q, want %q", name, why, c.layers)
 			}
 			continue
 		}
@@ -69,11 +71,25 @@ func manySteps(n int) string {
 	return text
 }
 
+// manyTies are three layers, each step of which needs all of the layer before it.
+func manyTies(n int) (text string) {
+	for layer := range 3 {
+		for i := range n {
+			text += fmt.Sprintf(" %d-%d<", layer, i)
+			for far := range n {
+				text += fmt.Sprintf("%d-%d,", layer-1, far)
+			}
+		}
+	}
+	return text
+}
+
 // What a step is called is cut off where its box ends, however wide its letters are.
 func TestA_graph_keeps_names_in_their_boxes(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("W", 60)
-	text, err := render("graph", graphOf(stepsOf(long+" b<"+long+" c<"+long)))
+	picture, _ := graphOf(stepsOf(long + " b<" + long + " c<" + long))
+	text, err := render("graph", picture)
 	if err != nil {
 		t.Fatal(err)
 	}

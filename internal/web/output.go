@@ -30,7 +30,8 @@ type outputPage struct {
 	Step           string
 	Attempt        int
 	Back, Changes  string
-	Earlier, Later string // addresses of the parts before and behind this one
+	First, Earlier string // addresses of the parts before this one, "" at the beginning
+	Later, Last    string // and behind it, "" at the end
 	End            bool   // this is the end of it
 }
 
@@ -58,13 +59,13 @@ func (s *Server) output(r *http.Request) (frame, error) {
 		return t.link("/output", "step", p.Step, "attempt", strconv.Itoa(p.Attempt), "to", strconv.FormatInt(to, 10))
 	}
 	if p.From > 0 {
-		p.Earlier = link(p.From)
+		p.First, p.Earlier = link(min(Window, p.Size)), link(p.From)
 	}
 	if p.End = to < 0; !p.End {
-		p.Later = link(min(p.To+Window, p.Size))
-	}
-	if p.To+Window >= p.Size && !p.End {
-		p.Later = t.attempt("/output", p.Step, p.Attempt)
+		p.Last = t.attempt("/output", p.Step, p.Attempt)
+		if p.Later = p.Last; p.To+Window < p.Size {
+			p.Later = link(p.To + Window)
+		}
 	}
 	return frame{
 		Title: p.Step + ", attempt " + strconv.Itoa(p.Attempt), name: "output.html", content: p, working: p.Working && p.End,

@@ -29,7 +29,7 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 		"hint":  hint,
 		"weigh": func(s reprise.Severity) string { return severityMarks[s] },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"clock": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+		"clock": clock,
 	}).ParseFS(assets, "assets/*.html")
 })
 
@@ -45,6 +45,8 @@ var (
 	}
 	severityMarks = map[reprise.Severity]string{reprise.Info: "·", reprise.Warning: "!", reprise.Blocking: "✗"}
 )
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
 // frame is what every page has around its content.
 type frame struct {
@@ -68,15 +70,19 @@ func (s *Server) page(content func(*http.Request) (frame, error)) http.HandlerFu
 			return
 		}
 		f, code := s.made(r, content)
-		text, err := render("frame.html", f)
-		if err != nil {
-			http.Error(w, "The page cannot be made: "+err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(code)
-		_, _ = w.Write(text)
+		write(w, f, code)
 	}
+}
+
+func write(w http.ResponseWriter, f frame, code int) {
+	text, err := render("frame.html", f)
+	if err != nil {
+		http.Error(w, "The page cannot be made: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(text)
 }
 
 // made is a page with its content, or with why there is none.
@@ -116,6 +122,9 @@ func (s *Server) failureOf(r *http.Request, f *frame, why error) failure {
 	out := failure{Title: f.Title, Why: why}
 	if t, err := s.targetOf(r); err == nil {
 		out.Resumed, out.Answered = s.news(t, time.Time{})
+		if asked := r.URL.Query().Get("question"); out.Answered != nil && r.URL.Path != "/run" && out.Answered.about != asked {
+			out.Answered = nil
+		}
 		f.folders = []string{t.Dir, filepath.Dir(t.Dir)} // the run, or the project, may come back
 		if r.URL.Path != "/run" {
 			out.Back = t.link("/run")

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -82,7 +83,11 @@ func (s *Server) question(r *http.Request) (frame, error) {
 	asked := f.content.(*runPage).Asked()
 	at := slices.IndexFunc(asked, func(q question) bool { return q.ID == id })
 	if at < 0 {
-		return frame{}, &refusal{Message: "This is not asked, or it was answered."}
+		why := &refusal{Message: "This is not asked, or it was answered."}
+		if kept, is := recorded(f.content.(*runPage).Log.Entries, id); is {
+			why.Message = fmt.Sprintf("%s was answered at %s UTC: “%s”.", id, clock(kept.At), kept.Text)
+		}
+		return frame{}, why
 	}
 	f.Title, f.name, f.content = asked[at].Text, "question.html", asked[at]
 	return f, nil

@@ -21,6 +21,7 @@ type runPage struct {
 	Questions []report.Question
 	Steps     []stepLine
 	Graph     *graph // nil where a picture of the steps tells nothing
+	NoGraph   string // why there is none, "" where nobody would miss it
 	Log       report.Log
 	NoLog     error  // why there is none
 	Timeline  *chart // nil where nothing is on record
@@ -85,7 +86,7 @@ func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 	p.Name, p.Age = cmp.Or(check.Run.Title, check.Run.ID), s.age(check.Run.LastActivity)
 	p.Questions = slices.Concat(check.Run.Questions, check.Run.Asks)
 	p.Steps = stepLines(check)
-	p.Graph = graphOf(p.Steps)
+	p.Graph, p.NoGraph = graphOf(p.Steps)
 	slices.Reverse(p.Log.Entries)
 	return p, nil
 }

@@ -124,6 +124,14 @@ func (c *chart) link(t target) {
 // Beside is where the mark of a bar stands that is too narrow for it.
 func (b bar) Beside() int { return b.X + b.Width + 2 }
 
+// Used is what an attempt used in words, "" if no agent was at work.
+func (b bar) Used() string {
+	if b.Usage == nil {
+		return ""
+	}
+	return reprise.Sum(*b.Usage).String() // of a sum that knows nothing, that is said
+}
+
 func barOf(step string, s reprise.TimelineSpan, scale []stretch, y int) bar {
 	look := spanLooks[s.Kind]
 	b := bar{TimelineSpan: s, Step: step, Mark: look.mark, Colour: look.colour, Words: look.words, Height: barHigh}

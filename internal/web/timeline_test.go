@@ -9,6 +9,17 @@ import (
 	"reprise"
 )
 
+// An attempt of which nothing is known did not use nothing.
+func TestWhat_an_attempt_used_is_not_known_unless_it_was_told(t *testing.T) {
+	t.Parallel()
+	none := reprise.NoUsage()
+	for want, usage := range map[string]*reprise.Usage{"": nil, "not known": {}, "0 tokens: 0 in, 0 out, $0.00": &none} {
+		if got := (bar{TimelineSpan: reprise.TimelineSpan{Usage: usage}}).Used(); got != want {
+			t.Errorf("%+v is %q, want %q", usage, got, want)
+		}
+	}
+}
+
 func TestA_time_line_draws_work_to_scale_and_long_pauses_short(t *testing.T) {
 	t.Parallel()
 	at := func(minutes int) time.Time {
