@@ -261,17 +261,32 @@ func named(items []*item) string {
 // nothing open behind it, such as one that was added at the end and done at once, says
 // nothing of the rest.
 func (l *list) front() int {
-	from, lately := 0, 0
-	for i := 1; i < len(l.items); i++ {
-		if !l.items[i-1].status().Closed() || l.items[i].status().Closed() {
+	from, lately, last := 0, 0, -1 // last is the one before that was not left out
+	for i := range l.items {
+		status := l.items[i].status()
+		if status == reprise.Skipped {
 			continue
 		}
-		from = i
-		if slices.Contains(l.closedLast, l.items[i-1].id) {
-			lately = i
+		if last >= 0 && l.items[last].status() == reprise.Done && !status.Closed() {
+			from = l.firstBeside(last, i)
+			if slices.Contains(l.closedLast, l.items[last].id) {
+				lately = i
+			}
 		}
+		last = i
 	}
 	return cmp.Or(lately, from)
+}
+
+// firstBeside is the first open task among those that may be worked on beside a done one,
+// else the one behind it: whoever did one of them has not passed the others over.
+func (l *list) firstBeside(done, behind int) int {
+	for i := done - 1; i >= 0 && l.items[done].parallel && l.items[i].parallel && l.items[i].phase == l.items[done].phase; i-- {
+		if l.ready(&l.items[i]) {
+			behind = i
+		}
+	}
+	return behind
 }
 
 // nearness orders what is begun by how little is left of it.

@@ -36,15 +36,24 @@ func (it *item) role() string {
 type Playbook struct {
 	// layout gives that of a list.
 	layout func(fsys fs.FS, list string) (Layout, error)
+	// ordered reports whether the tasks of a list build on those before them.
+	ordered func(r *reprise.Run) bool
 }
 
 // NewPlaybook returns the playbook of a family.
 func NewPlaybook(f Family) reprise.Playbook {
-	return Playbook{func(fs.FS, string) (Layout, error) { return Layout{f}, nil }}
+	return Playbook{
+		layout:  func(fs.FS, string) (Layout, error) { return Layout{f}, nil },
+		ordered: func(*reprise.Run) bool { return f.Form == Boxes },
+	}
 }
 
 // OwnPlaybook returns the playbook of the families that a project describes itself.
-func OwnPlaybook() reprise.Playbook { return Playbook{of} }
+func OwnPlaybook() reprise.Playbook {
+	return Playbook{layout: of, ordered: func(r *reprise.Run) bool {
+		return !slices.ContainsFunc(r.Steps, func(s reprise.Step) bool { return len(s.Needs) > 0 })
+	}}
+}
 
 // Begin implements reprise.Playbook. A list is made by its own tool; only one that
 // is there can be worked on. Who asks for a list by its place or name need not know
@@ -70,9 +79,19 @@ func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Even
 }
 
 // Pick implements reprise.Playbook. What is offered together may be worked on at
-// the same time.
-func (Playbook) Pick(_ *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
-	return slices.DeleteFunc(slices.Clone(d.Units), func(u reprise.Unit) bool { return slices.Contains(busy, u.ID) })
+// the same time. Where the order of the list counts, each task builds on those before it:
+// nothing is started behind one that is at work or in doubt, also where its agent ticked
+// it early.
+func (p Playbook) Pick(r *reprise.Run, d reprise.Decision, busy []string) []reprise.Unit {
+	at := func(id string) int { return slices.IndexFunc(r.Steps, func(s reprise.Step) bool { return s.ID == id }) }
+	offered := func(id string) bool {
+		return slices.ContainsFunc(d.Units, func(u reprise.Unit) bool { return u.ID == id })
+	}
+	return slices.DeleteFunc(slices.Clone(d.Units), func(u reprise.Unit) bool {
+		return slices.ContainsFunc(busy, func(id string) bool {
+			return id == u.ID || p.ordered(r) && !offered(id) && at(id) < at(u.ID)
+		})
+	})
 }
 
 // Assign implements reprise.Playbook.

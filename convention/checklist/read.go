@@ -36,10 +36,11 @@ type list struct {
 type item struct {
 	id, text, phase string
 	parallel        bool
-	optional        bool // need not be done
-	person          bool // only a person can do it
-	leads           bool // stands for its whole phase
-	rank            int  // how urgent it is, 0 the most
+	optional        bool     // need not be done
+	person          bool     // only a person can do it
+	leads           bool     // stands for its whole phase
+	parts           []string // the tasks that are a part of it, where it is one itself
+	rank            int      // how urgent it is, 0 the most
 	needs           []string
 	within          []string // what it is a part of, where its id does not tell that
 	held            string   // why it is not started, "" if nothing is in the way
@@ -240,13 +241,20 @@ func (l *list) add(it item, named bool) {
 }
 
 // group takes the tasks with parts out of the list: the id of a part is that of the
-// whole, a dot and more. The whole is the phase of its parts.
+// whole, a dot and more. The whole is the phase of its parts. Where tasks say themselves
+// what they are a part of, the whole is a task, too, which comes after its parts.
 func (l *list) group() {
 	isWhole := make([]bool, len(l.items))
 	for i := range l.items {
-		for _, part := range l.parts(&l.items[i], l.items) {
-			isWhole[i], part.phase = true, l.items[i].text
-			part.optional = part.optional || l.items[i].optional
+		whole := &l.items[i]
+		for _, part := range l.parts(whole, l.items) {
+			part.phase = whole.text
+			part.optional = part.optional || whole.optional
+			if l.family.Keys.Within != "" {
+				whole.parts = append(whole.parts, part.id)
+			} else {
+				isWhole[i] = true
+			}
 		}
 	}
 	var leaves []item

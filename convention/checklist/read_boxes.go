@@ -38,6 +38,9 @@ func (l *list) readBoxes() {
 		if !ok && !named && c.Indent == 0 {
 			it, ok = item{id: idOf(c.Text), text: c.Text}, idOf(c.Text) != ""
 		}
+		if !ok && "["+c.Mark+"]" == l.family.Parallel {
+			continue // what explains the mark
+		}
 		if !ok {
 			box := loose{text: c.Text, place: at}
 			if len(around) > 0 {
@@ -46,15 +49,16 @@ func (l *list) readBoxes() {
 			l.loose = append(l.loose, box)
 			continue
 		}
-		tags, text := cutTags(it.text)
-		it.text, it.parallel = text, slices.Contains(tags, l.family.Parallel)
 		it.phase, it.person = phaseAt(sections, c.Line), l.family.Person != nil && l.family.Person.MatchString(c.Text)
 		if heading, number := l.family.within(sections, c.Line); number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
-		if word := putOff.FindString(text); word != "" && at.status == reprise.Pending {
-			at.status, it.held = reprise.Blocked, "its text says "+word
+		if word := putOff.FindString(it.text); word != "" && at.status == reprise.Pending {
+			at.status, it.held = reprise.Blocked, "its text says "+strings.TrimSpace(word)
 		}
+		it.needs = l.family.needed(it.text)
+		tags, text := cutTags(it.text)
+		it.text, it.parallel = text, slices.Contains(tags, l.family.Parallel)
 		it.places = []place{at}
 		l.add(it, named)
 		around = append(around, above{l.idAt(c.Line), c.Indent})
@@ -163,8 +167,26 @@ func (l *list) readStages(sections []doc.Section) {
 	slices.SortStableFunc(l.items, func(a, b item) int { return cmp.Compare(a.places[0].source.Line, b.places[0].source.Line) })
 }
 
-// putOff is what people write into the text of a task that is put off or given up.
-var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED|SKIPPED|CANCELL?ED|OBSOLETE|SUPERSEDED|DROPPED)\b|⚠️?\s*[Bb]lock(?:ed|ing)\b`)
+// putOff is what people write into the text of a task that is put off or given up: a word
+// in capitals or in brackets of its own, or a line through the text.
+var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED|SKIPPED|CANCELL?ED|OBSOLETE|SUPERSEDED|DROPPED|MOVED)\b|\bDeferred (?:to|until)\b|` +
+	`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])]|⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~.+~~`)
+
+// dependsOn is how people write into the text of a task which others come before it.
+var dependsOn = regexp.MustCompile(`(?i)\((?:depends on|needs|requires|after):? ([^()]+)\)`)
+
+// needed gives the ids that the text of a task names as those before it. What is no id is
+// a remark.
+func (f *Family) needed(text string) (ids []string) {
+	for _, m := range dependsOn.FindAllStringSubmatch(text, -1) {
+		for _, word := range strings.FieldsFunc(m[1], func(r rune) bool { return r == ',' || r == '&' || unicode.IsSpace(r) }) {
+			if it, ok := f.match(word); ok && f.Item != nil && it.text == "" {
+				ids = append(ids, it.id)
+			}
+		}
+	}
+	return ids
+}
 
 // stuck is the line that agents write below a task that they cannot do.
 var stuck = regexp.MustCompile(`^\s*(?:[-*>]\s+)?\**⚠️?\s*(?P<why>[Bb]lock(?:ed|ing)\b.*)`)

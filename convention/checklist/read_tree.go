@@ -266,6 +266,9 @@ func (l *list) resolve() {
 		slices.Sort(needs)
 		it.needs = slices.DeleteFunc(slices.Compact(needs), func(id string) bool { return id == it.id })
 	}
+	for i := range l.items { // not before: what a whole needs, its parts need, too
+		l.items[i].needs = append(l.items[i].needs, l.items[i].parts...)
+	}
 }
 
 // follow lets a task be held by the whole that it is a part of where that is blocked, and
@@ -297,7 +300,7 @@ func (l *list) need(it, by *item, id string, all []item) []string {
 		it.held = "it needs " + doc.Clip(id, 60) + ", which another project has"
 	case apart >= 0 && !l.apart[apart].status().Closed():
 		it.held = "it needs " + id
-	case apart < 0 && len(found) == 0 && !l.family.Pruned:
+	case apart < 0 && len(found) == 0 && !l.family.Pruned && l.family.Form != Boxes:
 		it.held = "it needs " + doc.Clip(id, 40) + ", which the list does not have"
 	}
 	return found

@@ -43,6 +43,9 @@ func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.
 	if it.status() == reprise.InReview && (status == reprise.InProgress || status == reprise.Pending || ev.Outcome == made) {
 		return nil, nil // what was made stays to be judged, whoever is at it
 	}
+	if l.family.Form == Lines {
+		changes.JSONLines(r.Path)
+	}
 	if !it.is(status) {
 		if err := l.owned(fsys, r.Path, it, status); err != nil {
 			return nil, err
@@ -167,7 +170,7 @@ func (l *list) stamp(c *ledger.Changes, it *item, status reprise.Status, at time
 
 // because says what the change of a file is for.
 func (l *list) because(c *ledger.Changes, name string, it *item, status reprise.Status) {
-	if strings.HasSuffix(name, ".md") {
+	if l.family.Form == Boxes && name == l.file.Path || strings.HasSuffix(name, ".md") {
 		c.Markdown(name).Because("task %s is %s", it.id, status)
 	} else {
 		c.Structured(name).Because("task %s is %s", it.id, status)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reprise"
+	"reprise/convention"
 	"reprise/report"
 )
 
@@ -99,11 +100,24 @@ func startsWith(j judged, columns int) string {
 		return "nothing"
 	case j.d.Action == reprise.Refuse:
 		return text + ", once nothing blocks it"
+	case !startsUnanswered(j):
+		return text + ", once you have answered"
 	}
 	if n := len(j.d.Units) - 1; n > 0 {
 		text += fmt.Sprintf("; %d more may be started", n)
 	}
 	return text
+}
+
+// startsUnanswered reports whether something is started before a person answers what is
+// asked.
+func startsUnanswered(j judged) bool {
+	var asked []string
+	for _, q := range j.open() {
+		asked = append(asked, q.Subject)
+	}
+	book, err := convention.Playbook(j.run.Layout, j.run.Kind)
+	return err != nil || len(asked) == 0 || len(book.Pick(j.run, j.d, asked)) > 0
 }
 
 // unsure names the steps of a decision that are not simply passed over.

@@ -243,6 +243,11 @@ func (c *Changes) Damaged(name string) error {
 	return fmt.Errorf("%s is damaged and is not written to: %s", name, why)
 }
 
+// JSONLines opens a file of JSON lines, whatever its name.
+func (c *Changes) JSONLines(name string) *File {
+	return c.open(name, func(f *File, data []byte, _ *doc.File) error { return f.parse(splice.NewJSONLines(data)) })
+}
+
 // Structured opens a JSON or YAML file, told apart by what it begins with, or one of
 // JSON lines, told by its name. One that had to be read line by line counts as damaged.
 func (c *Changes) Structured(name string) *File {
