@@ -348,3 +348,34 @@ func TestO3_an_answer_that_was_kept_is_not_asked_for_again(t *testing.T) {
 		t.Errorf("after it was used: %v", err)
 	}
 }
+
+// TestOf_two_answers_by_who_saw_the_same_one_is_kept gives two answers at once, each to the
+// run as it was seen: one is kept, and whoever gave the other is told.
+func TestOf_two_answers_by_who_saw_the_same_one_is_kept(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, gated)
+	goes(t, e, ref)
+	j, err := project.Judge(t.Context(), e.Dir, project.JudgeOptions{Options: project.Options{Now: e.Now()}, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, words := j.Digest(j.Find(ref)), []string{"go on", "stop: not now"}
+	errs := make(chan error)
+	for _, word := range words {
+		go func() { errs <- e.AnswerIf(context.Background(), ref, digest, map[string]string{"ok": word}) }()
+	}
+	kept := 0
+	for range words {
+		err := <-errs
+		if _, stale := errors.AsType[*engine.StaleError](err); err != nil && !stale {
+			t.Error(err)
+		}
+		if err == nil {
+			kept++
+		}
+	}
+	if kept != 1 {
+		t.Errorf("%d answers are kept", kept)
+	}
+}

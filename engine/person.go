@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/agent"
@@ -139,12 +140,19 @@ func (w *work) remembered(ev *reprise.Event) {
 }
 
 // Answer records answers to the questions of a run, by their ids, and to those that
-// resuming it would ask, which are put on record first. All are on disk when it returns, or in the inbox while another process works on the project. None is recorded
-// if one of them is refused: the question is unknown, has another answer, or does not
-// take this one (*reprise.NotOfferedError).
+// resuming it would ask, which are put on record first. All are on disk when it returns, or
+// in the inbox while another process works on the project. None is recorded if one of them
+// is refused: the question is unknown, has another answer, or does not take this one
+// (*reprise.NotOfferedError).
 func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string]string) error {
+	return e.AnswerIf(ctx, ref, "", answers)
+}
+
+// AnswerIf is Answer for who saw the run at a digest, "" for none: of two who saw the same
+// one is refused with a *StaleError.
+func (e *Engine) AnswerIf(ctx context.Context, ref reprise.Ref, digest string, answers map[string]string) error {
 	e = e.orderly()
-	store, _, err := e.take(ctx)
+	store, err := e.takeSoon(ctx)
 	if _, held := errors.AsType[*durable.HeldError](err); held {
 		return e.postKnown(ref, answers)
 	}
@@ -155,6 +163,15 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 	w, err := e.open(ctx, store, ref, nil)
 	if err != nil {
 		return err
+	}
+	if digest != "" {
+		seen, err := w.judgeBy(ctx, w.closely())
+		if err != nil {
+			return err
+		}
+		if seen.digest != digest {
+			return &StaleError{Op: "answer", Want: digest, Have: seen.digest}
+		}
 	}
 	if err := w.load(); err != nil {
 		return err
@@ -196,6 +213,25 @@ func (e *Engine) Answer(ctx context.Context, ref reprise.Ref, answers map[string
 		}
 	}
 	return w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: e.Now(), Actor: actor})
+}
+
+// answering is how long another answer may hold the lease.
+const answering = time.Second
+
+// takeSoon takes the lease once whoever has it for a moment only, to record an answer as
+// well, has let it go.
+func (e *Engine) takeSoon(ctx context.Context) (*durable.Store, error) {
+	for last := time.Now().Add(answering); ; {
+		store, _, err := e.take(ctx)
+		if _, held := errors.AsType[*durable.HeldError](err); !held || time.Now().After(last) {
+			return store, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // postKnown leaves answers for the process that works on the project.

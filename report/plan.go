@@ -34,12 +34,29 @@ func NewPlan(r *reprise.Run, d reprise.Decision, o reprise.Observed) Plan {
 		}
 	}
 	if r.Kind == reprise.KindTasks && d.Point != nil {
-		// What was passed over comes after the others.
-		if i := slices.IndexFunc(p.Remaining, func(u Unit) bool { return u.ID == d.Point.ID }); i > 0 {
-			p.Remaining = slices.Concat(p.Remaining[i:], p.Remaining[:i])
-		}
+		p.Remaining = fromPoint(r, d.Point.ID, p.Remaining)
 	}
 	return p
+}
+
+// fromPoint orders the tasks of a list as they are worked on: from the resume point on, each
+// after what it needs. What was passed over comes after the others, and what is put off
+// not at all.
+func fromPoint(r *reprise.Run, point string, units []Unit) (out []Unit) {
+	if i := slices.IndexFunc(units, func(u Unit) bool { return u.ID == point }); i > 0 {
+		units = slices.Concat(units[i:], units[:i])
+	}
+	left := slices.DeleteFunc(units, func(u Unit) bool { return r.Step(u.ID).Status == reprise.Blocked })
+	waits := func(u Unit) bool {
+		return slices.ContainsFunc(r.Step(u.ID).Needs, func(id string) bool {
+			return slices.ContainsFunc(left, func(o Unit) bool { return o.ID == id })
+		})
+	}
+	for len(left) > 0 {
+		i := max(0, slices.IndexFunc(left, func(u Unit) bool { return !waits(u) })) // tasks that need each other keep their order
+		out, left = append(out, left[i]), slices.Delete(left, i, i+1)
+	}
+	return out
 }
 
 func validate(findings []reprise.Finding) Validation {

@@ -73,7 +73,7 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 		if err != nil {
 			return err
 		}
-		return s.keep(*j, answers)
+		return s.keep(*j, flags.digest, answers)
 	})
 }
 
@@ -262,13 +262,13 @@ func (s *job) answers(j judged, flags answerFlags) (map[string]string, error) {
 }
 
 // keep records the answers and says what is left.
-func (s *job) keep(j judged, answers map[string]string) error {
+func (s *job) keep(j judged, digest string, answers map[string]string) error {
 	if len(answers) > 0 {
 		e := &engine.Engine{
 			Dir: s.root, Settings: settings.Default(), Environ: os.Environ(), Now: s.clock, AllowNetwork: s.flags.network, Adopt: s.flags.adopt, Hard: s.hard,
 			Workflow: s.untrustedWorkflow, // an answer is kept; nothing is started
 		}
-		if err := e.Answer(s.ctx, j.run.Ref, answers); err != nil {
+		if err := e.AnswerIf(s.ctx, j.run.Ref, digest, answers); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,8 @@ import (
 const (
 	tempPrefix = ".reprise-"
 	tempSuffix = ".tmp"
+	// privateSuffix is for those of private files, which are written without the lease.
+	privateSuffix = ".new"
 )
 
 func isTemp(name string) bool {

@@ -103,8 +103,8 @@ func updatePrivate(disk FS, name string, change func(old []byte) ([]byte, error)
 		return disk.SyncDir(".")
 	}
 	// The lock makes the name of the temporary file ours; one that is there was
-	// left by a process that died.
-	temp := tempPrefix + name + tempSuffix
+	// left by a process that died. Whoever takes the lease does not sweep it away.
+	temp := tempPrefix + name + privateSuffix
 	if err := disk.Remove(temp); err != nil && !missing(err) {
 		return err
 	}
