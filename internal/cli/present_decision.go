@@ -117,7 +117,7 @@ func startsUnanswered(j judged) bool {
 		asked = append(asked, q.Subject)
 	}
 	book, err := convention.Playbook(j.run.Layout, j.run.Kind)
-	return err != nil || len(asked) == 0 || len(book.Pick(j.run, j.d, asked)) > 0
+	return err != nil || len(asked) == 0 || slices.Contains(people, j.d.Point.Role) || len(book.Pick(j.run, j.d, asked)) > 0
 }
 
 // unsure names the steps of a decision that are not simply passed over.
