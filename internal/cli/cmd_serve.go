@@ -85,7 +85,7 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 		return err
 	}
 	defer l.Close()
-	server := web.New(web.Options{Dirs: dirs, Run: a.within, Work: a.apart, Actions: flags.actions, Now: a.now, State: durable.StateDir, Printed: a.printedPart})
+	server := web.New(web.Options{Dirs: dirs, Run: a.within, Work: a.apart, Actions: flags.actions, Now: a.now, State: durable.StateDir, Printed: a.printedPart, Complete: completed})
 	fmt.Fprintln(a.out, server.Address(l))
 	if _, is := a.terminal(a.out); is && !flags.quiet {
 		fmt.Fprintln(a.err, "Ctrl-C stops it.")
@@ -93,6 +93,9 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 	}
 	return server.Serve(ctx, l)
 }
+
+// completed completes the commands in a text for who reads it in another folder.
+func completed(dir, run, text string) string { return site{run: run, dir: dir}.fill(text) }
 
 // apart runs a command of ours in a process of its own, so that whoever looks sees that
 // somebody is at work. The end of the context interrupts it, and it ends in good order.

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"reprise"
 )
@@ -43,6 +44,9 @@ func New(secrets []string) *Redactor {
 	for _, secret := range secrets {
 		r.learn(secret)
 		r.learn(strings.TrimSpace(secret))
+		if title := strings.Join(strings.FieldsFunc(secret, breaksMarkdown), " "); len(title) >= shortestPiece {
+			r.learn(title) // as it stands in a title
+		}
 		if lines := strings.Split(secret, "\n"); len(lines) > 1 {
 			for _, line := range lines {
 				if line = strings.TrimSpace(line); len(line) >= shortestLine {
@@ -78,6 +82,11 @@ func (r *Redactor) learn(secret string) {
 			r.add(inner(alphabet, secret, shift))
 		}
 	}
+}
+
+// breaksMarkdown reports what is left out of a text that stands in a line of Markdown.
+func breaksMarkdown(r rune) bool {
+	return unicode.IsControl(r) || unicode.IsSpace(r) || strings.ContainsRune("`<>[]|", r)
 }
 
 // escaped is how JSON writes a text between its quotes.

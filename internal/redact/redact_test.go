@@ -91,13 +91,16 @@ func TestText_without_secrets_is_not_touched(t *testing.T) {
 func TestWhich_values_are_looked_for(t *testing.T) {
 	t.Parallel()
 	key := "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nshort\n-----END KEY-----\n"
-	r := New([]string{"", "abc", "four", "overlap-one", "overlap-one-two", key, "trailing-newline\n"})
+	r := New([]string{"", "abc", "four", "overlap-one", "overlap-one-two", key, "trailing-newline\n", `a"<b>-title [x]`, "<none>"})
 	for in, want := range map[string]string{
 		"abc":                            "abc",
 		"four score":                     mask + " score",
 		"overlap-one-two overlap-one":    mask + " " + mask,
 		"> MIIEvQIBADANBgkqhkiG9w0 <":    "> " + mask + " <",
 		"short":                          "short",
+		`"T a\"  b -title x"`:            `"T a\"  b -title x"`,
+		`"T a\" b -title x"`:             `"T ` + mask + `"`,
+		"none":                           "none",
 		"trailing-newline.":              mask + ".",
 		"a" + key + "b":                  "a" + mask + "b",
 		"overlap-on":                     mask,

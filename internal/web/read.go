@@ -44,6 +44,17 @@ func refused(told string, code int) error {
 	return why
 }
 
+// complete completes the commands that findings name, so that each works when it is pasted.
+func (s *Server) complete(list []report.Finding, about target) {
+	if s.Complete == nil {
+		return
+	}
+	for i := range list {
+		list[i].Message = s.Complete(about.Dir, about.Run, list[i].Message)
+		list[i].Hint = s.Complete(about.Dir, about.Run, list[i].Hint)
+	}
+}
+
 // folder is one of the projects that are shown, with the answer of status about it.
 type folder struct {
 	Index  int
@@ -60,6 +71,7 @@ func (s *Server) folders(ctx context.Context) (out []folder) {
 		if f.Status, f.Why = ask[report.Status](ctx, s, dir, []string{"status"}); f.Why == nil {
 			f.Name = filepath.Base(f.Status.Root)
 			f.names = namesOf(f.Status.Runs)
+			s.complete(f.Status.Findings, target{Dir: dir})
 		}
 		out = append(out, f)
 	}

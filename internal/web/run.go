@@ -83,6 +83,7 @@ func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 	}
 	p.Resumed, p.Answered = s.news(t, latest)
 	p.Check = check
+	s.complete(p.Check.Findings, t)
 	p.Name, p.Age = cmp.Or(check.Run.Title, check.Run.ID), s.age(check.Run.LastActivity)
 	p.Questions = slices.Concat(check.Run.Questions, check.Run.Asks)
 	p.Steps = stepLines(check)
@@ -91,13 +92,30 @@ func (s *Server) look(ctx context.Context, t target) (*runPage, error) {
 	return p, nil
 }
 
-// Ways are the ways to continue that a page can take: an answer has a form of its own.
+// Ways are the ways to continue that a page can take: an answer has a form of its own, and
+// what is blocked is mended or put away before anything else.
 func (p *runPage) Ways() []reprise.Option {
-	return slices.DeleteFunc(slices.Clone(p.Check.Options), func(o reprise.Option) bool { return o.Key == reprise.OptionAnswer })
+	return slices.DeleteFunc(slices.Clone(p.Check.Options), func(o reprise.Option) bool {
+		means := o.Means()
+		return o.Key == reprise.OptionAnswer || p.blocked() && (means.NeedsState || means.StartsOver)
+	})
+}
+
+func (p *runPage) blocked() bool { return p.Decision.Verdict == reprise.BlockedVerdict }
+
+// WaysTitle says what the ways to continue lead to.
+func (p *runPage) WaysTitle() string {
+	switch {
+	case p.Decision.Action == reprise.Repair:
+		return "Ways out"
+	case p.blocked():
+		return "Ways to continue, once that is resolved"
+	}
+	return "Ways to continue"
 }
 
 // FromPhase tells that a person can name the step to begin at.
-func (p *runPage) FromPhase() bool { return reprise.Offered(p.Check.Options, reprise.OptionFromPhase) }
+func (p *runPage) FromPhase() bool { return reprise.Offered(p.Ways(), reprise.OptionFromPhase) }
 
 // Link is the address of another page about the run.
 func (p *runPage) Link(page string) string { return p.link(page) }

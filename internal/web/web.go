@@ -38,6 +38,8 @@ type Options struct {
 	Printed Printed          // reads what agents printed
 	Actions bool             // answers and resumptions are taken
 	Now     func() time.Time // what ages are counted from
+	// Complete adds the folder and the run to the commands that a text names; nil adds nothing.
+	Complete func(dir, run, text string) string
 }
 
 // Server answers a browser. Make one with New.

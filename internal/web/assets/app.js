@@ -31,10 +31,18 @@ function move(n) {
   row?.scrollIntoView({ block: "nearest" });
 }
 
+// up opens the page above this one; the list is opened as it was narrowed last.
+if (location.pathname === "/") sessionStorage.setItem("list", location.search);
+function up() {
+  const link = $("#up");
+  if (link?.getAttribute("href") === "/") location.assign("/" + (sessionStorage.getItem("list") ?? ""));
+  else link?.click();
+}
+
 const keys = {
   j: () => move(1),
   k: () => move(-1),
-  u: () => $("#up")?.click(),
+  u: up,
   c: () => $("[data-copy]")?.click(),
   "/": () => $("#search") ? $("#search").select() : location.assign("/?focus=search"),
   "?": () => help.showModal(),
