@@ -81,6 +81,10 @@ type Git struct {
 	// as was looked; Complete tells whether that is all of the history.
 	Commits  []Commit
 	Complete bool
+	// Dropped are the latest commits that were made here and are on no branch any longer,
+	// while something of what they changed is here. Those whose subject a commit on a branch
+	// has are left out: they were rebased or amended.
+	Dropped []Commit
 	// Past is what the latest commits on the head left of lists of tasks with check
 	// boxes, by path, the newest first. Such a list does not say itself what was
 	// done last.

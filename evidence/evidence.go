@@ -93,6 +93,9 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 			if o.Astray, problem = astray(ctx, repo, root, runs, o.Git); problem != "" {
 				skipped = append(skipped, problem)
 			}
+			if err := keepHere(ctx, repo, o.Git); err != nil {
+				skipped = append(skipped, "what became of commits that are on no branch was not fully looked at: "+err.Error())
+			}
 		}
 	}
 	o.GitError = strings.Join(skipped, "; ")

@@ -70,6 +70,21 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 	return out, problem
 }
 
+// keepHere leaves out the dropped commits of which nothing is here: who dropped them gave
+// the work up.
+func keepHere(ctx context.Context, repo *gitx.Repo, git *reprise.Git) error {
+	if len(git.Dropped) == 0 {
+		return nil
+	}
+	var hashes []string
+	for i := range git.Dropped {
+		hashes = append(hashes, git.Dropped[i].Hash)
+	}
+	remains, err := repo.Remains(ctx, string(repo.Top()), hashes)
+	git.Dropped = slices.DeleteFunc(git.Dropped, func(c reprise.Commit) bool { return err == nil && remains[c.Hash].Here+remains[c.Hash].Other == 0 })
+	return err
+}
+
 // known reports whether a commit carries a trailer, on the head or anywhere.
 func known(keys map[string]bool, value string, anywhere bool) bool {
 	onHead, ok := keys[value]

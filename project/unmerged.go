@@ -12,6 +12,7 @@ import (
 
 	"reprise"
 	"reprise/convention"
+	"reprise/evidence/grade"
 )
 
 // tellUnmerged reports steps of an open run that are done on another branch and open
@@ -64,6 +65,37 @@ func (v *View) tellUnmerged(ctx context.Context, fsys fs.FS, git *reprise.Git) {
 			report(branch, fmt.Sprintf("branch %s, which is not merged here, has commits that name %s, not done here", branch, steps))
 		}
 	}
+	if steps := v.namedInDropped(git, begun); len(steps) > 0 {
+		r.Report(reprise.Finding{
+			Code: reprise.CodeElsewhere, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
+			Message: fmt.Sprintf("commits that name %s are no longer on a local branch, and what they changed is here: they may have been merged as one commit", strings.Join(steps, ", ")),
+			Hint:    "mark in the file what is finished; " + again,
+		})
+	}
+}
+
+// ofCommit reports whether evidence is a commit, of all of a step or of a part.
+func ofCommit(e reprise.Evidence) bool {
+	return e.Kind == reprise.EvidenceCommit || e.Kind == reprise.EvidencePartial
+}
+
+// namedInDropped lists the open steps that no commit on a branch names, and dropped ones
+// do.
+func (v *View) namedInDropped(git *reprise.Git, begun time.Time) (steps []string) {
+	dropped := slices.DeleteFunc(slices.Clone(git.Dropped), func(c reprise.Commit) bool { return c.At.Before(begun) })
+	if len(dropped) == 0 {
+		return nil
+	}
+	then := v.Run.Clone()
+	grade.New(reprise.Observed{Git: &reprise.Git{Commits: dropped}}).Run(then)
+	names := func(e reprise.Evidence) bool { return e.For && ofCommit(e) }
+	for i := range v.Run.Steps {
+		s := &v.Run.Steps[i]
+		if !s.Status.Closed() && !slices.ContainsFunc(s.Evidence, names) && slices.ContainsFunc(then.Steps[i].Evidence, names) {
+			steps = append(steps, s.ID)
+		}
+	}
+	return steps
 }
 
 // namedInCommits lists the open steps that commits of other checkouts name, by the branch
@@ -86,7 +118,7 @@ func (v *View) namedInCommits(git *reprise.Git, begun time.Time) (steps map[stri
 		}
 		open[reprise.TrailerWord(s.ID)] = s.ID
 		for _, e := range s.Evidence {
-			if e.For && e.Elsewhere && e.Kind == reprise.EvidenceCommit {
+			if e.For && e.Elsewhere && ofCommit(e) {
 				traced[e.Source] = s.ID
 			}
 		}

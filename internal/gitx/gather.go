@@ -303,6 +303,7 @@ func (r *Repo) assemble(ask Ask, a *answers) *reprise.Git {
 		git.Worktrees = append(git.Worktrees, w)
 	}
 	git.Commits = r.commits(git, ask, a)
+	git.Dropped = r.dropped(git.Commits)
 	return git
 }
 
