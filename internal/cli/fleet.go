@@ -80,26 +80,29 @@ func (a *app) showFleet(f *report.Fleet) {
 
 // FleetLines tell of the runs of the fleet in words that are fit for a terminal.
 func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
-	say := func(indent, format string, args ...any) {
-		lines = append(lines, indent+plain(fmt.Sprintf(format, args...)))
+	say := func(indent string, columns ...string) {
+		for i := range columns {
+			columns[i] = plain(columns[i])
+		}
+		lines = append(lines, strings.TrimRight(indent+strings.Join(columns, "  "), " "))
 	}
 	if len(f.Runs) == 0 {
 		say("", "The fleet has no runs of this repository.")
 	}
 	for _, r := range f.Runs {
-		say("", "%s  %s  branch %s", r.ID, r.State, r.Branch)
+		say("", r.ID, r.State, "branch "+r.Branch)
 		if r.Problem != "" {
-			say("  ", "! %s", r.Problem)
+			say("  ", "! "+r.Problem)
 		}
 		for _, w := range r.AtWork {
 			who := "waits for a worker"
 			if w.Worker != "" {
 				who = "on " + w.Worker
 			}
-			say("  ", "%s  attempt %d  %s for %s  %s", w.Step, w.Attempt, who, now.Sub(w.Since).Round(time.Second), w.Line)
+			say("  ", w.Step, fmt.Sprintf("attempt %d", w.Attempt), fmt.Sprintf("%s for %s", who, now.Sub(w.Since).Round(time.Second)), w.Line)
 		}
 		for _, q := range r.Questions {
-			say("  ", "? %s: %s", q.ID, q.Text)
+			say("  ", "? "+q.ID+": "+q.Text)
 		}
 	}
 	return lines
