@@ -201,6 +201,10 @@ func TestA_note_about_an_answer_names_the_question_and_who_is_refused_learns_wha
 			t.Errorf("%d, no %q in\n%s", code, text, page)
 		}
 	}
+	_, page, _ = s.send(http.MethodPost, "/answer?project=0&run=r", "", with("Origin", s.URL), with("Cookie", "reprise=old"))
+	if !strings.Contains(page, "Nothing was done") || !strings.Contains(page, `<a href="/run?project=0&amp;run=r">the run</a>`) {
+		t.Errorf("who was let in by a server that ended:\n%s", page)
+	}
 	if code, page := post("question=q&text=+"); code != http.StatusBadRequest || !strings.Contains(page, "The answer to q is empty.") {
 		t.Errorf("%d %s", code, page)
 	}

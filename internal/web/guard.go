@@ -37,11 +37,31 @@ func (s *Server) guarded(addr string, next http.Handler) http.Handler {
 		case r.URL.Query().Has("token"):
 			s.admit(w, r)
 		case !s.known(r):
-			http.Error(w, "Open the address that `reprise serve` printed; it holds the token.", http.StatusForbidden)
+			s.closed(w, r)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// closed tells who has no token, or that of a server which was started again, what to do.
+// The page has no style: that is not served without the token either.
+func (s *Server) closed(w http.ResponseWriter, r *http.Request) {
+	page := struct{ Title, Back string }{Title: "This page needs a token"}
+	if r.Method == http.MethodPost {
+		page.Title = "Nothing was done"
+		if t, err := s.targetOf(r); err == nil {
+			page.Back = t.link("/run")
+		}
+	}
+	text, err := render("closed.html", page)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusForbidden)
+	_, _ = w.Write(text)
 }
 
 // hostsOf are the names by which this machine is meant: those of the loopback, and the
