@@ -69,7 +69,7 @@ const (
 	CodeLostCompletion    = "lost-completion"        // the journal accepted the end of a step, and the files mark it open
 	CodeJournalDamaged    = "journal-damaged"        // our own record of the run cannot be trusted
 	CodeLeftProcess       = "left-process"           // something a step started lived on after it
-	CodeNotTrusted        = "not-trusted"            // commands would be started that nobody trusts here
+	CodeNotTrusted        = "not-trusted"            // commands would be started that no one trusts here
 	CodeCostUnknown       = "cost-unknown"           // a budget in money does not count what an attempt cost
 	CodeAge               = "age"                    // how long ago the run was active
 )

@@ -22,7 +22,7 @@ func (s *Step) restored() {
 	}
 }
 
-// CutOff reports whether an attempt at a step of a run that nobody works on has no end on
+// CutOff reports whether an attempt at a step of a run that no one works on has no end on
 // record.
 func (r *Run) CutOff() bool {
 	return (r.State == Interrupted || r.State == Waiting) && slices.ContainsFunc(r.Steps, func(s Step) bool { return s.journal == underWay })
@@ -122,7 +122,7 @@ func (s *Step) said() Source {
 }
 
 // Overstep adds what an attempt without an end on record changed of the steps, as events
-// that nobody has recorded yet.
+// that no one has recorded yet.
 func (r *Run) Overstep(events []Event) {
 	r.recallRemoved(events)
 	for i := range events {

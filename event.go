@@ -25,7 +25,7 @@ const (
 	QuestionAsked    EventKind = "question_asked"
 	QuestionAnswered EventKind = "question_answered"
 	AnswerApplied    EventKind = "answer_applied"
-	QuestionSkipped  EventKind = "question_skipped" // closed without an answer: what it is about is left out, or nobody needs one any longer
+	QuestionSkipped  EventKind = "question_skipped" // closed without an answer: what it is about is left out, or none is needed any longer
 	RunRevised       EventKind = "run_revised"      // the steps are those of Text from now on: the workflow file was changed
 	StateRestored    EventKind = "state_restored"   // an earlier state was brought back; journal only
 

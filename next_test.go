@@ -243,7 +243,7 @@ func TestC5_a_limit_of_a_wrong_clock_holds_nothing_up(t *testing.T) {
 	}
 }
 
-// What has used up its attempts is not where a run goes on, and what else there is goes
+// What has used up its attempts is not where a run continues, and what else there is goes
 // on without it; where nothing else is, a person has to say.
 func TestX1_Next_leaves_what_is_spent_to_a_person(t *testing.T) {
 	t.Parallel()

@@ -90,7 +90,7 @@ type Git struct {
 	// done last.
 	Past map[string][]Version
 	// Lost are the files of which the checkout has less than the head, as the head has
-	// them: they are missing, or end where the head's version goes on.
+	// them: they are missing, or end where the head's version continues.
 	Lost map[string][]byte
 	// Unmerged are files of open runs as other local branches have them, where commits
 	// that the head does not have changed them.

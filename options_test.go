@@ -126,7 +126,7 @@ func TestOR3_bands_of_age(t *testing.T) {
 	}
 }
 
-// LR8: plans that wait for a person are not offered to be gone on with or begun
+// LR8: plans that wait for a person are not offered to be continued or begun
 // again before the answer: nothing would be started.
 func TestLR8_what_starts_nothing_before_the_answer_is_not_offered(t *testing.T) {
 	t.Parallel()

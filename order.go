@@ -49,7 +49,7 @@ func (r *Run) Reasons() []Reason {
 }
 
 // Shown is the state by which a run of that state is ordered: what was cut off here may
-// have a question before it goes on, and stands with what was interrupted.
+// have a question before it continues, and stands with what was interrupted.
 func (r *Run) Shown(state State) State {
 	if r.CutOff() && state == Waiting {
 		return Interrupted

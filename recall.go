@@ -13,7 +13,7 @@ import "time"
 // was not taken back ends it; nothing else changes its state.
 func (r *Run) Recall(events []Event) { r.recall(events, false) }
 
-// RecallOwn is Recall for a run that was begun here with steps that nobody else may
+// RecallOwn is Recall for a run that was begun here with steps that no one else may
 // change: everything done is in the journal before it is in the files. What the files
 // alone mark done or answered is a claim, of an agent that ticks off more than its own
 // step for instance: the step is not done by that and is Claimed, and the question stays

@@ -137,7 +137,7 @@ func TestOR1_a_run_keeps_the_mode_it_was_started_in(t *testing.T) {
 		{"interactive", []Event{{Kind: RunStarted, Outcome: "interactive"}, {Kind: RunResumed, Outcome: "autopilot"}, {Kind: RunResumed}}},
 		{"autopilot", []Event{{Kind: RunResumed, Outcome: "autopilot"}, {Kind: RunResumed, Outcome: "preflight"}}},
 		{"", []Event{{Kind: RunResumed, Outcome: "autopilot"}, {Kind: RunStarted}}},
-		// A fresh start that was cut off goes on as the run did.
+		// A fresh start that was cut off continues as the run did.
 		{"preflight", []Event{{Kind: RunStarted, Outcome: "preflight"}, {Kind: RunRenewed, Outcome: "fresh"}}},
 		{"preflight", []Event{{Kind: RunStarted, Outcome: "preflight"}, {Kind: StepFinished, Step: "a", Outcome: "rejected"}}},
 	} {

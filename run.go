@@ -305,7 +305,7 @@ func (r *Run) AgainFrom(at int) map[string]bool {
 	return out
 }
 
-// lost reports whether a step is done and its work is gone, so that nothing can go on.
+// lost reports whether a step is done and its work is gone, so that nothing can continue.
 func (r *Run) lost(step string) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Code == CodeWorkNotHere && f.Severity == Blocking && f.Subject == step
@@ -313,7 +313,7 @@ func (r *Run) lost(step string) bool {
 }
 
 // Progress counts closed steps. Skipped are those of Done that were left out: they are
-// closed, and nobody did them.
+// closed, and no one did them.
 type Progress struct {
 	Done, Total, Skipped int
 }

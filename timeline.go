@@ -38,7 +38,7 @@ type TimelineSpan struct {
 	Usage *Usage `json:"usage,omitempty" jsonschema:"what the attempt used; absent if no agent was at work"`
 
 	// Recorded is when its end was put on record: of an attempt that was cut off that is
-	// when somebody found it.
+	// when someone found it.
 	Recorded time.Time `json:"-"`
 	// Accepted is, of the last span before its step was accepted, when that was; zero of
 	// all others.
@@ -59,7 +59,7 @@ const (
 	SpanWorking  SpanKind = iota + 1 // an attempt that is at work
 	SpanFinished                     // one that was accepted
 	SpanFailed
-	SpanCutOff  // one whose end nobody saw
+	SpanCutOff  // one whose end no one saw
 	SpanStopped // one that ended in good order without a result
 	SpanLimit   // waiting for a limit to end
 	SpanPerson  // waiting for an answer
@@ -72,7 +72,7 @@ func (spanWords) words() (string, []string) {
 }
 
 // TimelineOf makes the timeline of a run from the events of its journal. working tells
-// whether somebody is at work on it now; where nobody is, an attempt without an end was
+// whether someone is at work on it now; where no one is, an attempt without an end was
 // cut off.
 func TimelineOf(events []Event, working bool, now time.Time) Timeline {
 	t := &timeline{}
@@ -226,7 +226,7 @@ func (t *timeline) wait(ev *Event, kind SpanKind, question string) {
 	}
 }
 
-// left tells of attempts without an end that nobody was at work on them any longer when
+// left tells of attempts without an end that no one was at work on them any longer when
 // the run was taken up again: they ended when they were last seen.
 func (t *timeline) left() {
 	for s := range t.lasting {

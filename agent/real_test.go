@@ -384,7 +384,7 @@ func TestAC_real_killed_between_turns(t *testing.T) {
 }
 
 // By default a program may do what our own prompt asks for, and commit. What it refuses a
-// person can grant, in the words that it offers, also in the session that goes on.
+// person can grant, in the words that it offers, also in the session that continues.
 func TestAC_real_what_is_refused_can_be_granted(t *testing.T) {
 	t.Parallel()
 	forPresets(t, allPresets(), func(t *testing.T, p Preset) {

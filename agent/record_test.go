@@ -37,7 +37,7 @@ var situations = []struct {
 	name    string
 	script  string
 	approve Approval
-	resume  string // the session to go on with
+	resume  string // the session to continue with
 	signal  syscall.Signal
 	want    Outcome
 }{

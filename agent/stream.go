@@ -92,7 +92,7 @@ func (s *stream) line(line []byte, read func(*stream, loose.Value) string, learn
 	return show, nil
 }
 
-// otherSession tells that a program went on with, or began, another session than
+// otherSession tells that a program continued with, or began, another session than
 // the one it was asked for.
 type otherSession struct{ want, got string }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Events nobody has recorded: how they are understood by their documentation.
+// Events no one has recorded: how they are understood by their documentation.
 func TestSingle_ends(t *testing.T) {
 	t.Parallel()
 	const (

@@ -37,7 +37,7 @@ type Input struct {
 	Step string
 	// For is the CLI that is to read it, "" for any.
 	For string
-	// Unasked tells that nobody has asked its reader to take the work over: a session
+	// Unasked tells that no one has asked its reader to take the work over: a session
 	// that begins where the work lies.
 	Unasked bool
 	// Others are the other open runs of the project, the most urgent first.

@@ -80,7 +80,7 @@ func (a *asker) pending() (out []reprise.Question) {
 }
 
 // A question that is withdrawn must not be asked by the files: the run would wait for an
-// answer that nobody needs.
+// answer that no one needs.
 func TestQuestionThatIsWithdrawnIsClosedInTheFiles(t *testing.T) {
 	t.Parallel()
 	for name, a := range askers {

@@ -114,7 +114,7 @@ func TestEV9_the_option_that_stops_ends_the_run(t *testing.T) {
 	}
 }
 
-// TestX8_a_stopped_run_goes_on_when_a_person_says_so goes on with runs that a person
+// TestX8_a_stopped_run_goes_on_when_a_person_says_so continues with runs that a person
 // ended: not by itself, and asked again where the answer ended it.
 func TestX8_a_stopped_run_goes_on_when_a_person_says_so(t *testing.T) {
 	t.Parallel()
@@ -193,7 +193,7 @@ steps:
 	}
 }
 
-// TestO3_words_of_an_older_build_start_nothing goes on with answers that were kept
+// TestO3_words_of_an_older_build_start_nothing continues with answers that were kept
 // when any words were: what says nothing is asked again, and then done once.
 func TestO3_words_of_an_older_build_start_nothing(t *testing.T) {
 	t.Parallel()
@@ -299,8 +299,8 @@ func TestO3_the_first_answer_counts_while_somebody_works(t *testing.T) {
 }
 
 // TestO3_an_answer_that_was_kept_is_not_asked_for_again leaves an answer in the
-// inbox of an engine that died: whoever looks knows of it, nobody is asked again, no other
-// answer comes before it, and whoever resumes goes on with the last one. After that it is
+// inbox of an engine that died: whoever looks knows of it, no one is asked again, no other
+// answer comes before it, and whoever resumes continues with the last one. After that it is
 // said what used it.
 func TestO3_an_answer_that_was_kept_is_not_asked_for_again(t *testing.T) {
 	t.Parallel()

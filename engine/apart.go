@@ -267,7 +267,7 @@ func (e *Engine) Accounts() (out []string) {
 	return out
 }
 
-// takeUp opens a run whose project nobody else works on, or the child run that an attempt
+// takeUp opens a run whose project no one else works on, or the child run that an attempt
 // is of.
 func (e *Engine) takeUp(ctx context.Context, ref reprise.Ref, at Elsewhere) (w *work, release func(), err error) {
 	e = e.orderly()

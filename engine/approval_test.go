@@ -8,7 +8,7 @@ import (
 	"reprise/engine"
 )
 
-// AC6: a commit that names an item does not stand for the approval of a plan that nobody
+// AC6: a commit that names an item does not stand for the approval of a plan that no one
 // has begun. Once that is given, the item is not done again.
 func TestAC6_a_commit_does_not_approve_the_plan(t *testing.T) {
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestAC6_a_commit_does_not_approve_the_plan(t *testing.T) {
 	}
 }
 
-// AC7 OR1: what a person holds with a file is not gone on with before somebody says
+// AC7 OR1: what a person holds with a file is not continued before someone says
 // how, whoever calls; and nothing is changed.
 func TestAC7_OR1_a_pause_stays_until_somebody_says_how_it_goes_on(t *testing.T) {
 	t.Parallel()

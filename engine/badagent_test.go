@@ -277,7 +277,7 @@ exec "$ACTOR" act
 	}
 }
 
-// resume goes on and gives all that a person is told.
+// resume continues and gives all that a person is told.
 func (p *trial) resume(e *engine.Engine, c engine.Choice) (*engine.Summary, string) {
 	p.Helper()
 	sum, err := e.Resume(p.Context(), p.ref, c)
@@ -367,7 +367,7 @@ func (p *trial) told(text string) {
 	p.Errorf("nothing of %q in:\n%s", p.bad.says, text)
 }
 
-// heal does what a person would, and lets the run go on to its end.
+// heal does what a person would, and lets the run continue to its end.
 func (p *trial) heal() {
 	p.Helper()
 	put(p, p.out, "healed", "")

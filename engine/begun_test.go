@@ -72,7 +72,7 @@ func TestO1_O2_a_run_that_was_only_begun_is_listed_and_resumed(t *testing.T) {
 					left = left || count(all, reprise.EngineLeft, "") > 0
 				}
 				if left {
-					break // it was begun in good order, and is one of those that nobody has started
+					break // it was begun in good order, and is one of those that no one has started
 				}
 				ref, err := listed(k.dir, name)
 				if begun != (err == nil) {

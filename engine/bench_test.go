@@ -38,7 +38,7 @@ func chain(n int) string {
 }
 
 // TestBench_cost_of_steps_and_restart measures the engine beside the limits of
-// the machine, in one run: a step that needs nobody beside two raw appends with
+// the machine, in one run: a step that needs no one beside two raw appends with
 // fsync, and the time to the next step of a killed run beside reading its files.
 func TestBench_cost_of_steps_and_restart(t *testing.T) {
 	if os.Getenv("REPRISE_BENCH") == "" {

@@ -14,7 +14,7 @@ import (
 
 // TestO4_an_index_that_is_locked_costs_no_attempt: the work of an attempt is whole
 // and another git has the index. That is waited for; where a person stops first, the
-// attempt is accepted by whoever goes on. The agent is started once.
+// attempt is accepted by whoever continues. The agent is started once.
 func TestO4_an_index_that_is_locked_costs_no_attempt(t *testing.T) {
 	t.Parallel()
 	for _, stopped := range []bool{false, true} {

@@ -41,7 +41,7 @@ steps:
 }
 
 // TestO3_a_stop_does_not_wait_for_what_verifies: being asked to stop ends the command
-// that verifies a step; whoever goes on runs it again, and the step not.
+// that verifies a step; whoever continues runs it again, and the step not.
 func TestO3_a_stop_does_not_wait_for_what_verifies(t *testing.T) {
 	t.Parallel()
 	for how, command := range map[string]string{"ended": "echo A >> log", "left a result": `echo A >> log; echo '{"outcome":"done"}' > $REPRISE_RESULT`} {

@@ -56,7 +56,7 @@ func hasCode(list []reprise.Finding, code, subject string) bool {
 }
 
 // TestO7_what_an_agent_ticks_off_is_not_done_by_that: an agent writes the ends of other
-// steps into the files of the run. The journal knows of no end of them: nothing goes on
+// steps into the files of the run. The journal knows of no end of them: nothing continues
 // from them before a person had a say, and what they say is done.
 func TestO7_what_an_agent_ticks_off_is_not_done_by_that(t *testing.T) {
 	t.Parallel()

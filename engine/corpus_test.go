@@ -74,7 +74,7 @@ func TestX4_real_state_is_worked_on_without_collateral_damage(t *testing.T) {
 	}
 }
 
-// interrupted are the runs of a project that can be gone on with, if it is small
+// interrupted are the runs of a project that can be continued, if it is small
 // enough to be copied.
 func interrupted(t testing.TB, dir string) []reprise.Ref {
 	files := 0

@@ -20,7 +20,7 @@ type made struct {
 	undone  bool
 	file    string
 	content []byte
-	own     bool // nobody else is to change it
+	own     bool // no one else is to change it
 	stands  bool
 }
 

@@ -15,7 +15,7 @@ import (
 func EndOf(s *Seen) Ending {
 	switch {
 	case s.Number == 0:
-		return accepted(s) // a unit that needs nobody
+		return accepted(s) // a unit that needs no one
 	case s.Landed != "":
 		return claimed(s)
 	case s.Ran != nil:
@@ -229,7 +229,7 @@ func limited(s *Seen) Ending {
 	e := postponed(s, string(s.Result.Outcome), first(s.Result.Reason, "a usage limit"))
 	ev := &e.Record[0]
 	ev.Account = first(s.Account, s.Result.Account)
-	if s.Result.Until.After(s.Now) { // else it is over, and still there: nobody knows how long
+	if s.Result.Until.After(s.Now) { // else it is over, and still there: no one knows how long
 		ev.Until = s.Result.Until
 	}
 	e.Limit = true

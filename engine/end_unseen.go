@@ -187,7 +187,7 @@ func askWhatHappened(s *Seen) Ending {
 	if s.Wrote != nil {
 		ask[0].Text = fmt.Sprintf("The attempt at %s %s. Was it finished?", s.Step, s.Wrote.Text)
 		if s.Wrote.Was != nil && s.Wrote.Was.Text == "" {
-			ask[0].Options = []string{saidLanded, saidSkip} // nobody knows how to put it back
+			ask[0].Options = []string{saidLanded, saidSkip} // no one knows how to put it back
 		}
 	}
 	asked := questions(s.Run, s.Events, s.Assignment, ask, "")

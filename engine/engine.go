@@ -8,7 +8,7 @@
 //
 // Nothing is kept in memory that would be missed after a kill between any two
 // instructions: an attempt is in the journal before its agent exists, its
-// effects are durable before they count, and an attempt whose end nobody saw is
+// effects are durable before they count, and an attempt whose end no one saw is
 // settled by its policy, never silently.
 package engine
 
@@ -46,7 +46,7 @@ type Engine struct {
 	Now     func() time.Time
 	// Tell is called with what happens while it happens. It must not block for long.
 	Tell func(Progress)
-	// Ask asks a person; nil where nobody can be asked. ok is false if they
+	// Ask asks a person; nil where no one can be asked. ok is false if they
 	// did not answer.
 	Ask func(ctx context.Context, q reprise.Question) (answer string, ok bool)
 

@@ -109,7 +109,7 @@ func unsafe(run string, d reprise.Decision) *UnsafeError {
 	return &UnsafeError{Run: run, Reasons: d.Reasons, Came: d.Outcome()}
 }
 
-// Outcome is that of looking at the run, unless a person who looked would have gone on.
+// Outcome is that of looking at the run, unless a person who looked would have continued.
 func (e *UnsafeError) Outcome() reprise.Outcome {
 	switch e.Came {
 	case reprise.OutcomeHeld, reprise.OutcomeUnreadable, reprise.OutcomeAsk, reprise.OutcomeWait:

@@ -47,7 +47,7 @@ func (y *folders) tells(what string) bool {
 // its work is committed.
 type use struct {
 	dir    string
-	beside bool // somebody else was there at some time of it
+	beside bool // someone else was there at some time of it
 	// leaves reports whether the attempt is to leave a file of the repository; nil while
 	// that is unknown.
 	leaves func(name string) bool

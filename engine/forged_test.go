@@ -302,7 +302,7 @@ func (d elsewhere) Rename(from, to string) error {
 }
 
 // A fresh start whose state cannot be moved, as in a folder that is mounted, is
-// refused once, and the run can still be gone on with as it was.
+// refused once, and the run can still be continued as it was.
 func TestOR9_a_fresh_start_that_cannot_be_carried_out_does_not_hold_the_run(t *testing.T) {
 	t.Parallel()
 	dir, ref := stopped(t, "build")

@@ -150,7 +150,7 @@ steps:
   - {id: d, needs: [a], command: [sh, -c, "echo d >> launched"], on_crash: rerun}
 `
 
-// What a person says about single steps counts together, in any way to go on.
+// What a person says about single steps counts together, in any way to continue.
 func TestOR3_LR8_from_and_skip_are_heeded_together(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -74,7 +74,7 @@ func TestOR9_fresh_begins_again(t *testing.T) {
 			if sum.State != reprise.Complete && !(w.waits && sum.State == reprise.Waiting) {
 				t.Errorf("it leads to %v %v: %q failed %v", sum.State, sum.Action, sum.Reasons, sum.Failed)
 			}
-			// What attempts before it left is not taken for somebody else's word.
+			// What attempts before it left is not taken for someone else's word.
 			for _, f := range sum.Findings {
 				if f.Code == reprise.CodeLeftover && f.Severity == reprise.Warning {
 					t.Errorf("after a fresh start: %s", f.Message)
@@ -243,7 +243,7 @@ func listed(dir, name string) (reprise.Ref, error) {
 	return found[0].Ref, nil
 }
 
-// previewed previews how the run of a workflow goes on that is in the list.
+// previewed previews how the run of a workflow continues that is in the list.
 func previewed(dir, name string) (*engine.Preview, error) {
 	ref, err := listed(dir, name)
 	if err != nil {

@@ -65,7 +65,7 @@ func mend(t *testing.T, e *engine.Engine, ref reprise.Ref, was map[string][]byte
 		for _, f := range plan.Hopeless {
 			t.Log(f.Message)
 			for name, text := range was {
-				// Whatever else lies there, too: nobody else knows of it.
+				// Whatever else lies there, too: no one else knows of it.
 				if strings.Contains(f.Message, name) || strings.HasSuffix(name, "-PLAN.md") {
 					put(t, e.Dir, name, string(text))
 				}
@@ -108,8 +108,8 @@ func state(t *testing.T, dir, at string) string {
 }
 
 // TestX2_X4_a_run_whose_files_are_gone_is_neither_forgotten_nor_done_again: git, or
-// somebody, takes the state of a run away while it is open. Its journal has what was
-// accepted: the run is listed, nobody begins it anew over that, and what is rebuilt is
+// someone, takes the state of a run away while it is open. Its journal has what was
+// accepted: the run is listed, no one begins it anew over that, and what is rebuilt is
 // what was there; then it comes to its end, and nothing is done twice.
 func TestX2_X4_a_run_whose_files_are_gone_is_neither_forgotten_nor_done_again(t *testing.T) {
 	t.Parallel()
@@ -244,7 +244,7 @@ func TestX4_EV9_an_agent_that_takes_the_graph_away(t *testing.T) {
 	}
 }
 
-// TestX2_a_run_that_was_given_up_or_ended_is_not_missed: what somebody archived, took
+// TestX2_a_run_that_was_given_up_or_ended_is_not_missed: what someone archived, took
 // back or finished may go.
 func TestX2_a_run_that_was_given_up_or_ended_is_not_missed(t *testing.T) {
 	t.Parallel()

@@ -52,7 +52,7 @@ const stale = `touch -d "1 hour ago" `
 
 // TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again: an attempt
 // ended well and our git cannot commit it, for whatever reason. It stops the run, the
-// index is what it was, and whoever goes on once git can only commits.
+// index is what it was, and whoever continues once git can only commits.
 func TestO4_work_that_git_cannot_commit_is_neither_failed_nor_done_again(t *testing.T) {
 	t.Parallel()
 	for name, block := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"reprise/engine"
 )
 
-// O1, X8: a run of somebody else's that is taken up just before the full hour is
+// O1, X8: a run of someone else's that is taken up just before the full hour is
 // carried to its end, each step once: what is recorded after the hour stands in a
 // log of its own.
 func TestO1_X8_a_run_taken_up_before_the_full_hour(t *testing.T) {

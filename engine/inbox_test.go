@@ -282,7 +282,7 @@ func TestX3_a_person_changes_the_inbox_while_an_answer_is_taken_in(t *testing.T)
 	}
 }
 
-// TestX3_an_inbox_that_cannot_be_read stops nobody's work.
+// TestX3_an_inbox_that_cannot_be_read stops no one's work.
 func TestX3_an_inbox_that_cannot_be_read(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -33,7 +33,7 @@ steps:
 `
 
 // workScript does a little, and forks a child that would outlive it and spoil
-// the output of a later attempt if nobody stopped it.
+// the output of a later attempt if no one stopped it.
 const workScript = `echo "$REPRISE_STEP $REPRISE_ATTEMPT" >> launched
 (sleep 0.02; sleep 30) &
 echo half > "out.$REPRISE_STEP.tmp"
@@ -100,7 +100,7 @@ type tally struct {
 	below    int // of keepers and agents
 	asked    int // engines that were asked to stop
 	paused   int
-	locked   int // engines that found somebody else at it
+	locked   int // engines that found someone else at it
 	launches int
 	landed   int // attempts that were cut off and had landed
 	rerun    int // and had not
@@ -159,7 +159,7 @@ func (v *victim) round(engines int) (finished bool) {
 		after := time.Duration(v.r.Int64N(int64(v.needs*6/5) + 1))
 		switch {
 		case i > 0:
-			after /= 32 // most would find somebody at it, and are killed before they do
+			after /= 32 // most would find someone at it, and are killed before they do
 		case v.r.IntN(4) > 0:
 			after /= 12 // few get to the end
 		}
@@ -250,7 +250,7 @@ func (v *victim) strike(e *process, what int) {
 			time.Sleep(v.needs / 2)
 		}
 	case what < 6 && len(below) > 0 && v.spare():
-		// A keeper or an agent: its engine sees that and goes on.
+		// A keeper or an agent: its engine sees that and continues.
 		pid, _, _ := strings.Cut(below[len(below)/2], " ")
 		if n, err := strconv.Atoi(pid); err == nil && syscall.Kill(n, syscall.SIGKILL) == nil {
 			count(&v.below)

@@ -13,7 +13,7 @@ import (
 // TestO4_a_commit_holds_what_earlier_attempts_changed: an attempt that is not
 // accepted leaves changed files in the project; the one that is accepted commits
 // them with its own, and nothing that was a person's before. What an attempt left
-// whose end nobody saw cannot be told from a person's: that is said, not committed.
+// whose end no one saw cannot be told from a person's: that is said, not committed.
 func TestO4_a_commit_holds_what_earlier_attempts_changed(t *testing.T) {
 	t.Parallel()
 	const stop = "touch .git/here; sleep 30"

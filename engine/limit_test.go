@@ -71,7 +71,7 @@ func TestX8_a_limit_stops_all_steps_of_its_account(t *testing.T) {
 	}
 
 	// Whoever looks before the time sees a run that waits, after it one that
-	// can be gone on with.
+	// can be continued.
 	if d := judged(t, dir, begun.Add(time.Hour)); d.State != reprise.Waiting || d.Action != reprise.Wait || !strings.Contains(strings.Join(d.Reasons, " "), "waits for a limit or an outage until 2026-03-02 14:00 UTC") {
 		t.Errorf("before: %s %s %q", d.State, d.Action, d.Reasons)
 	}

@@ -85,7 +85,7 @@ func waits(name string) bool {
 	return false
 }
 
-// takeUp goes on with the run of a workflow, or starts it if there is none.
+// takeUp continues with the run of a workflow, or starts it if there is none.
 func takeUp(e *engine.Engine, name string) (*engine.Summary, error) {
 	ctx := context.Background()
 	if name == "file" {
@@ -228,7 +228,7 @@ func play(t testing.TB, from, name string, n int) (k killed, err error) {
 	return k, nil
 }
 
-// calm is a workflow that nobody killed: the project it was started in, the ways to
+// calm is a workflow that no one killed: the project it was started in, the ways to
 // the disk, and what came of it.
 type calm struct {
 	from  string

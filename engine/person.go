@@ -317,7 +317,7 @@ func (w *work) usedAnswer(q *reprise.Question) (by string, used bool) {
 }
 
 // wellGiven checks answers and gives them as they are recorded: each to a known question
-// that takes it, and whose answer, if it has another one, nothing used yet. While somebody
+// that takes it, and whose answer, if it has another one, nothing used yet. While someone
 // works on the project, change is false: they may be using the answer it has.
 func (w *work) wellGiven(answers map[string]string, change bool) (map[string]string, error) {
 	out := map[string]string{}

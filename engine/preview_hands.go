@@ -29,8 +29,8 @@ type previewState struct {
 	under reprise.Store // the project without what would be archived
 	dry   *durable.DryRun
 	p     *Preview
-	alone int           // steps that needed nobody
-	ahead time.Duration // how far its clock is ahead: nobody waits for it
+	alone int           // steps that needed no one
+	ahead time.Duration // how far its clock is ahead: no one waits for it
 	asked []reprise.Event
 	// moves is set where anything is done or recorded beside that the run is taken up and
 	// left.

@@ -203,7 +203,7 @@ func TestX10_O2_a_preview_of_a_start_is_what_starting_does(t *testing.T) {
 			}
 			want, have := difference(before, real.files), perFile(p.Diff)
 			if w.name == "file" {
-				// Steps that need nobody are recorded in a burst, which takes the
+				// Steps that need no one are recorded in a burst, which takes the
 				// time as the clock says, also if that stands still.
 				for _, list := range [][]string{want, have} {
 					for i := range list {
@@ -283,7 +283,7 @@ func TestA_start_that_is_unsafe_makes_nothing_and_its_preview_says_why(t *testin
 	}
 }
 
-// A step that nobody is configured for is shown with the reason, not left out.
+// A step that no one is configured for is shown with the reason, not left out.
 func TestA_preview_shows_a_step_that_has_no_agent(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))
@@ -297,7 +297,7 @@ func TestA_preview_shows_a_step_that_has_no_agent(t *testing.T) {
 	}
 }
 
-// A preview of steps that need nobody is what recording them in a row does, and ends
+// A preview of steps that need no one is what recording them in a row does, and ends
 // after a hundred of them: the lines it shows are those that its files are told.
 func TestX10_a_preview_of_many_steps_that_need_nobody(t *testing.T) {
 	t.Parallel()

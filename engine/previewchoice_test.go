@@ -20,7 +20,7 @@ import (
 	"reprise/settings"
 )
 
-// launchWith goes on with a run in a chosen way until the first agent is started,
+// launchWith continues with a run in a chosen way until the first agent is started,
 // and stops there; nil if none is.
 func launchWith(t *testing.T, e *engine.Engine, ref reprise.Ref, c engine.Choice) (*firstLaunch, error) {
 	t.Helper()
@@ -122,7 +122,7 @@ func samePreview(t *testing.T, e *engine.Engine, ref reprise.Ref, c engine.Choic
 	return p
 }
 
-// choicesFor are all ways to go on with a run, with steps of its own; also some that
+// choicesFor are all ways to continue with a run, with steps of its own; also some that
 // cannot be meant.
 func choicesFor(r *reprise.Run) []engine.Choice {
 	var out []engine.Choice
@@ -152,7 +152,7 @@ func choicesFor(r *reprise.Run) []engine.Choice {
 }
 
 // TestX10_O2_a_preview_of_a_choice_is_what_it_does stops every workflow on its way
-// and once it waits or is done, and holds the preview of every way to go on against
+// and once it waits or is done, and holds the preview of every way to continue against
 // what it does: refused with the same words, or the same edits before the same first
 // step. One way in seven is drawn, others for each workflow.
 func TestX10_O2_a_preview_of_a_choice_is_what_it_does(t *testing.T) {

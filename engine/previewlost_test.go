@@ -15,7 +15,7 @@ import (
 	"reprise/journal"
 )
 
-// recordAndDie records events of a run as somebody who dies right after.
+// recordAndDie records events of a run as someone who dies right after.
 func recordAndDie(t *testing.T, dir string, ref reprise.Ref, events ...reprise.Event) {
 	t.Helper()
 	store, err := durable.Open(dir, durable.Options{})
@@ -43,7 +43,7 @@ func recordAndDie(t *testing.T, dir string, ref reprise.Ref, events ...reprise.E
 }
 
 // TestX10_X4_a_preview_tells_what_was_lost_or_never_written cuts off what the files
-// of a run tell, previews how it goes on and compares that with how it does: what is
+// of a run tell, previews how it continues and compares that with how it does: what is
 // asked, and what stands in the files then.
 func TestX10_X4_a_preview_tells_what_was_lost_or_never_written(t *testing.T) {
 	t.Parallel()

@@ -71,7 +71,7 @@ func (w workflow) stopped(t *testing.T, after int) (e *engine.Engine, ref repris
 }
 
 // TestX10_O2_a_preview_of_a_resume_is_what_resuming_does stops every workflow right
-// after each of its first steps, previews how it goes on, and compares that with how
+// after each of its first steps, previews how it continues, and compares that with how
 // it does; where a person has to answer first, after they did. One step in five is
 // drawn, others for each workflow.
 func TestX10_O2_a_preview_of_a_resume_is_what_resuming_does(t *testing.T) {

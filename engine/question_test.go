@@ -348,7 +348,7 @@ func TestX9_agents_number_their_questions_from_one(t *testing.T) {
 }
 
 // TestX9_a_question_holds_up_only_what_waits_for_it: a step that a person is asked
-// about waits, and all that needs it; what needs nobody is done.
+// about waits, and all that needs it; what needs no one is done.
 func TestX9_a_question_holds_up_only_what_waits_for_it(t *testing.T) {
 	t.Parallel()
 	e := newEngine(repository(t))

@@ -13,7 +13,7 @@ func (e *Engine) mayBegin(p *Preview) error {
 		return p.unsafe
 	}
 	err := e.Refuses(p)
-	unasked := e.Ask == nil || !e.servesAll() // to ask a person helps only where somebody can work then
+	unasked := e.Ask == nil || !e.servesAll() // to ask a person helps only where someone can work then
 	if err == nil && unasked && p.idle != nil && p.Outcome == reprise.OutcomeAsk && len(p.idle.sum.Parked) == 0 {
 		err = &UnattendedError{p.idle.run, NeedsAnswer, p.Decision.Reason()}
 	}

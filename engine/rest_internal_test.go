@@ -8,7 +8,7 @@ import (
 	"reprise"
 )
 
-// A turn that only records what the last one recorded would go on for ever: it is an
+// A turn that only records what the last one recorded would continue for ever: it is an
 // error that names what changed nothing.
 func TestRecordingWithoutEffectIsAnErrorAndNotALoop(t *testing.T) {
 	t.Parallel()

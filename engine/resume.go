@@ -71,7 +71,7 @@ func (e *Engine) Resume(ctx context.Context, ref reprise.Ref, c Choice) (_ *Summ
 
 // comesToNothing is what resuming comes to where it would start and record nothing: it
 // waits for a person who cannot be asked now, for a limit, or everything is left to a
-// person. Then nothing is written: nobody took the run up. nil where something may be done.
+// person. Then nothing is written: no one took the run up. nil where something may be done.
 func (w *work) comesToNothing(ctx context.Context, l look) *Summary {
 	if !w.choice.Means().Works || w.unsettled() || w.startsNow(l) {
 		return nil

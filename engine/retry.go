@@ -35,7 +35,7 @@ func (w *work) mayStart(a reprise.Assignment) (at time.Time, never string) {
 		pause := pick(a.Backoff, w.Settings.Backoff) << min(h.Failures-1, 20)
 		at = h.LastFailure.At.Add(min(pause, maxBackoff))
 		if h.LastFailure.At.After(w.Now()) {
-			at = time.Time{} // the clock was set back since; nobody knows how long ago it was
+			at = time.Time{} // the clock was set back since; no one knows how long ago it was
 		}
 	}
 	for _, until := range []time.Time{h.DeferredUntil, w.files.Until} {

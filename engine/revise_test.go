@@ -46,7 +46,7 @@ func hashOf(t *testing.T, dir string) (reprise.Hash, reprise.Hash) {
 }
 
 // EV9: a mended file is taken over by the run that failed for it: what is done stays
-// done, new steps are done, one that nobody began is dropped, and it is on record
+// done, new steps are done, one that no one began is dropped, and it is on record
 // before anything of it is started.
 func TestEV9_a_run_goes_on_with_its_mended_workflow_file(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestEV9_a_finished_run_does_not_heed_its_file(t *testing.T) {
 }
 
 // TestO1_EV9_taking_over_a_changed_file_is_carried_to_its_end kills an engine before
-// each operation by which it takes a changed file over, and lets another one go on:
+// each operation by which it takes a changed file over, and lets another one continue:
 // what comes of it is what comes of an undisturbed one, and it is taken over once.
 func TestO1_EV9_taking_over_a_changed_file_is_carried_to_its_end(t *testing.T) {
 	if testing.Short() {

@@ -130,7 +130,7 @@ func unpack(t testing.TB, dir, archive string) {
 }
 
 // toResume is the run that one would resume: the one that is named, or the first
-// that can be gone on with.
+// that can be continued.
 func toResume(t testing.TB, dir, layout, id string) reprise.Ref {
 	t.Helper()
 	j, err := project.Judge(t.Context(), dir, project.JudgeOptions{Full: true})

@@ -99,7 +99,7 @@ func (w *work) settle(stop context.Context, s *Seen) error {
 			w.lookForCommits(ctx, s)
 		case RunVerify:
 			if w.verify(stop, s); s.Verifying {
-				return nil // it goes on once that has ended
+				return nil // it continues once that has ended
 			}
 		case RecordLanded:
 			if err := w.recordEnd(ctx, s, e); err != nil {

@@ -67,8 +67,8 @@ func notAsked(t testing.TB) func(context.Context, reprise.Question) (string, boo
 }
 
 // TestLR8_a_task_group_is_skipped_in_place_of_an_answer: its open plans are skipped
-// and never done, its question is closed without an answer, the work goes on behind
-// it, and nobody is asked again.
+// and never done, its question is closed without an answer, the work continues behind
+// it, and no one is asked again.
 func TestLR8_a_task_group_is_skipped_in_place_of_an_answer(t *testing.T) {
 	t.Parallel()
 	dir := groupProject(t)

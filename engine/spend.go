@@ -41,7 +41,7 @@ func (w *work) used(s *Seen) *reprise.Usage {
 }
 
 // warnOfUnknown says once that a budget in money does not count an attempt whose cost
-// nobody knows.
+// no one knows.
 func (w *work) warnOfUnknown(s *Seen, u reprise.Usage) {
 	limits := w.Settings.Budget
 	if u.Cost != nil || limits.Run.Cost == 0 && limits.Day.Cost == 0 || !w.folders.tells("cost of "+u.Model) {
@@ -165,7 +165,7 @@ func (t *tally) on(store *durable.Store, log string, own *journal.History, now t
 	return u, maps.Clone(t.raised)
 }
 
-// spending is what the run and its project have used. Without a budget nobody asks.
+// spending is what the run and its project have used. Without a budget no one asks.
 func (w *work) spending() (s Spending) {
 	s.Budgets = w.Settings.Budget
 	if s.Budgets == (settings.Budgets{}) {

@@ -10,8 +10,8 @@ import (
 )
 
 // TestX1_what_is_parked_is_judged_so: in every workflow the first agent fails for good.
-// The judgement asks for a person then, exactly as going on would start nothing; and
-// where more attempts are allowed since, it is gone on with, and both say so.
+// The judgement asks for a person then, exactly as continuing would start nothing; and
+// where more attempts are allowed since, it is continued, and both say so.
 func TestX1_what_is_parked_is_judged_so(t *testing.T) {
 	t.Parallel()
 	for _, w := range workflows {

@@ -11,7 +11,7 @@ import (
 
 // stands gives the outputs that open steps build on, and those of an attempt that is
 // accepted, where they are not what is on record. What changed beside an attempt whose
-// end nobody saw is recorded only where git shows that it can be the attempt's: else a
+// end no one saw is recorded only where git shows that it can be the attempt's: else a
 // person is asked about it.
 func (w *work) stands(ctx context.Context, s *Seen, accepted bool) (out []reprise.Expected) {
 	if !w.run.Kind.Facts().Needs {
@@ -49,7 +49,7 @@ func (w *work) stands(ctx context.Context, s *Seen, accepted bool) (out []repris
 
 // mayBeOurs reports whether an attempt that was cut off may have left a file as it is:
 // no commit holds it, or one of the run changed it last. A file that was emptied is
-// nobody's work. Without a repository nobody can tell; `check` warned of it.
+// no one's work. Without a repository no one can tell; `check` warned of it.
 func (w *work) mayBeOurs(ctx context.Context, name string, now reprise.Hash) bool {
 	if now == reprise.HashOf(nil) {
 		return false

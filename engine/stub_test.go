@@ -18,7 +18,7 @@ import (
 type stub struct {
 	// play does the work of an attempt; nil leaves it to the agent behind.
 	play func(job agent.Job) *agent.Result
-	// behind does what play leaves, nil for nobody.
+	// behind does what play leaves, nil for no one.
 	behind agent.Agent
 }
 

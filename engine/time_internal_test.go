@@ -8,7 +8,7 @@ import (
 )
 
 // Events follow each other in time whatever the clock says, and do not run ahead of
-// it by more than what somebody else recorded forces them to.
+// it by more than what someone else recorded forces them to.
 func TestTime_on_record_stays_with_the_clock(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)

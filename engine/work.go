@@ -33,7 +33,7 @@ type work struct {
 	sum      *Summary
 	depth    int               // of a child among its parents
 	within   reprise.Ref       // of a child: itself; zero for the outermost run
-	cast     map[string]string // of a child: who does the work of a role, where its parent names somebody else
+	cast     map[string]string // of a child: who does the work of a role, where its parent names someone else
 	atWork   map[string]*Seen
 
 	// onRecord is the journal as it was read; nil where the run is worked on.

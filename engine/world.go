@@ -28,7 +28,7 @@ type binding struct {
 	timeout   time.Duration
 	silence   time.Duration
 	call      time.Duration
-	continues bool // it can go on with a session
+	continues bool // it can continue with a session
 }
 
 // bind finds who does a unit: the command in the user's workflow file, or the agent that

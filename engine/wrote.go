@@ -11,7 +11,7 @@ import (
 
 // wrote gives what the files say of a step whose attempt is over, where that is neither
 // done nor open: we wrote that it was started, so its agent wrote that. What is only read
-// from the file that it was to leave is nobody's word.
+// from the file that it was to leave is no one's word.
 func (w *work) wrote(id string, expect []reprise.Expected) *Wrote {
 	listed := slices.ContainsFunc(w.hist.Listed, func(l reprise.Listed) bool { return l.ID == id })
 	if listed && w.files.State == reprise.Unreadable {

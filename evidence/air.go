@@ -39,7 +39,7 @@ type air struct {
 	unread  []reprise.UnreadSession
 }
 
-// Of text of a transcript: how much is shown, of a call so little that nobody cuts it
+// Of text of a transcript: how much is shown, of a call so little that no one cuts it
 // again, how much an agent is told, and how much is shown of a name.
 const (
 	shownText = 300
@@ -123,7 +123,7 @@ func resolved() func(dir string) string {
 	}
 }
 
-// startedElsewhere lists the folders in which sessions were started that went on to work
+// startedElsewhere lists the folders in which sessions were started that moved on to work
 // in another one, or that lie above the project.
 func startedElsewhere(raw []*transcript.Session, above []string) (out []string) {
 	for _, s := range raw {
@@ -214,7 +214,7 @@ func (a *air) joinStream(raw []*transcript.Session, logs string, query transcrip
 		named := func(c transcript.Call) bool { return !c.Nameless() && !c.Passed }
 		switch {
 		case known.Last.After(s.Last.Add(clockSlack)) && s.CLI == transcript.Gemini:
-			known.Calls = append(known.Calls, s.Calls...) // somebody else continued it
+			known.Calls = append(known.Calls, s.Calls...) // someone else continued it
 		case s.CLI == transcript.Gemini:
 			known.Ended, known.Unsure, known.Calls = s.Ended, s.Unsure, s.Calls
 			if s.Last.After(known.Last) {
@@ -296,7 +296,7 @@ func (a *air) rested(s *transcript.Session) bool {
 	})
 }
 
-// overtake marks the calls that another session took over and went on after: a resumed
+// overtake marks the calls that another session took over and continued after: a resumed
 // session may begin with a copy of the old one. That one merely worked later in the same
 // folder tells nothing of them.
 func overtake(found []reprise.Session) {

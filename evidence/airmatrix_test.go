@@ -86,7 +86,7 @@ func TestAC_kill_matrix_of_recorded_sessions(t *testing.T) {
 			if cli == "gemini" { // what an attempt of ours printed; it printed nothing
 				says("before the first event", "", false)
 			} else {
-				// Killed before its first event, or emptied by a power cut: nobody knows.
+				// Killed before its first event, or emptied by a power cut: no one knows.
 				d.put(file, "")
 				o := d.gather()
 				if got := reprise.Next(d.run, o, reprise.Policy{}); len(o.SessionsUnread) != 1 || got.Action != reprise.Ask {

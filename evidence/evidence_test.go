@@ -166,7 +166,7 @@ func TestGather_lock_on_the_index(t *testing.T) {
 		abandoned = reprise.LifeUnknown
 	}
 	// The process table is the whole machine's: while a git of another user
-	// runs, as it does in tests beside this one, nobody can tell.
+	// runs, as it does in tests beside this one, no one can tell.
 	var lock *reprise.LockFile
 	for range 500 {
 		if lock = p.gather(nil, Options{}).Git.IndexLock; lock == nil || lock.Life == abandoned {

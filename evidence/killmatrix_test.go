@@ -204,7 +204,7 @@ func killInTool(t *testing.T, p agent.Preset) {
 	s.tear(o.Sessions[0].Path)
 }
 
-// open are the calls of sessions that nobody may take for done.
+// open are the calls of sessions that no one may take for done.
 func open(list []reprise.Session) (out []reprise.Call) {
 	for _, s := range list {
 		for _, c := range s.Calls {

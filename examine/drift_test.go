@@ -72,7 +72,7 @@ func TestOR3_discrepancies_of_the_seed(t *testing.T) {
 		{reprise.InProgress, "InProgress", reprise.Pending, "Draft", reprise.Blocking, "it was reset, so the saved state is stale"},
 		{reprise.InReview, "InReview", reprise.Done, "Done", reprise.Blocking, "QA was completed outside this workflow"},
 		{reprise.Pending, "pending", reprise.Pending, "Ready", 0, ""},
-		// Not in the seed: a file that nobody marked is not one that was reset.
+		// Not in the seed: a file that no one marked is not one that was reset.
 		{reprise.InProgress, "in_progress", reprise.Pending, "✅ Aprovado", reprise.Info, "not marked"},
 		{reprise.InReview, "in_review", reprise.Pending, "Ready for Development", reprise.Warning, "neither"},
 		{reprise.InProgress, "in_progress", reprise.Pending, "Ready to Draft", reprise.Blocking, "reset"},

@@ -161,7 +161,7 @@ func outputGone(r *reprise.Run, s *reprise.Step, o *World) *reprise.Finding {
 }
 
 // deleted are the files that a step of a finished run left and that were deleted since.
-// Where its work is committed, a deletion that is committed too is somebody's work.
+// Where its work is committed, a deletion that is committed too is someone's work.
 func deleted(s *reprise.Step, o *World) []string {
 	if s.Accepted.Commit == "" || o.Git == nil {
 		return s.Accepted.Gone

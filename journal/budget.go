@@ -9,7 +9,7 @@ import (
 // Budget is how often a step is tried before a person is asked.
 type Budget struct {
 	Attempts int // that failed
-	Cutoffs  int // whose end nobody saw
+	Cutoffs  int // whose end no one saw
 }
 
 // Outcomes of a failure after which there is no use in trying again by itself.

@@ -13,7 +13,7 @@ import (
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // CatchUp brings the layout's files up to the journal after a crash: to the
-// event, or to the deferred ones, that were on their way. Files that somebody else
+// event, or to the deferred ones, that were on their way. Files that someone else
 // has changed since are left as they are, and a finding says so; the journal keeps
 // the events. Where what the run was made with is gone, nothing is written: half of
 // a run would hide that.
@@ -102,7 +102,7 @@ func (j *Journal) bringUp(ctx context.Context) ([]reprise.Finding, *reprise.Run,
 	return []reprise.Finding{broughtUp(j.ref, j.ref.Path, last, n)}, run, nil
 }
 
-// refresh reads the journal again if somebody else in this process has added to
+// refresh reads the journal again if someone else in this process has added to
 // it.
 func (j *Journal) refresh() error {
 	if j.seq == j.log.Seq() {

@@ -10,7 +10,7 @@ import (
 
 // projection is the payload of a record of kind files: that the first Events of
 // the deferred events that still wait are on their way into these files, or that
-// they are Left out because somebody else changed the files.
+// they are Left out because someone else changed the files.
 type projection struct {
 	Events int     `json:"events"`
 	Files  []Touch `json:"files,omitempty"`
@@ -48,7 +48,7 @@ func (j *Journal) Defer(ctx context.Context, t reprise.Track, ev reprise.Event) 
 // Deferred counts the events that the files have not been told of.
 func (j *Journal) Deferred() int { return len(j.trail.waiting) }
 
-// changes bounds how often somebody else may change a file while we are about to.
+// changes bounds how often someone else may change a file while we are about to.
 const changes = 8
 
 // Project brings the layout's files up to the deferred events, all of them or

@@ -67,7 +67,7 @@ type StepHistory struct {
 	// Failures counts failed attempts since the step last succeeded or a
 	// person last had a say: a reset of theirs, or an answer about the step.
 	Failures int
-	// Cutoffs counts attempts whose end nobody saw and that were run again.
+	// Cutoffs counts attempts whose end no one saw and that were run again.
 	Cutoffs int
 	// Open is the start of an attempt without an end on record.
 	Open *reprise.Event
@@ -100,9 +100,9 @@ type StepHistory struct {
 	// DeferredUntil is when a limit ends, zero if none is on record.
 	DeferredUntil time.Time
 	// Session is the last agent or session on record; "" once it cannot be
-	// gone on with.
+	// continued.
 	Session string
-	// Lost is why the last session cannot be gone on with, "" if it can or
+	// Lost is why the last session cannot be continued, "" if it can or
 	// there was none: whoever takes over has to be told where things stand.
 	Lost string
 }
@@ -110,8 +110,8 @@ type StepHistory struct {
 // NotReady is the outcome of an attempt whose agent cannot work as it is set up.
 const NotReady = "needs-setup"
 
-// SessionLost marks, as the cause of a step_resolved, a session that nobody can
-// go on with.
+// SessionLost marks, as the cause of a step_resolved, a session that no one can
+// continue with.
 const SessionLost = "session-lost"
 
 // Fold adds up the entries of a journal.
@@ -218,7 +218,7 @@ func (h *History) Add(ev *reprise.Event) {
 func (h *History) prove(end *reprise.Event) {
 	start := h.Step(end.Step).Open
 	if end.Usage == nil || start == nil || start.Attempt != end.Attempt {
-		return // no agent was at work, or nobody knows since when
+		return // no agent was at work, or no one knows since when
 	}
 	if at := start.At; end.Attempt > 1 && at.After(h.Proven) {
 		h.Proven = at

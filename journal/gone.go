@@ -9,11 +9,11 @@ import (
 	"reprise/internal/durable"
 )
 
-// Gone is a file of a run that its journal wrote and that is not there any more. No
-// event takes a file away, so somebody else did: an agent, or git.
+// Gone is a file of a run that its journal wrote and that is no longer there. No
+// event takes a file away, so someone else did: an agent, or git.
 type Gone struct {
 	Path string
-	// Whole tells that without it nobody can tell what the run is: only its beginning
+	// Whole tells that without it no one can tell what the run is: only its beginning
 	// wrote the file, or nothing is left of all that was written.
 	Whole bool
 }
@@ -41,7 +41,7 @@ func (t *trail) keep(kind reprise.EventKind, files []Touch) {
 // empty is the hash of a file with nothing in it: that it is gone loses nothing.
 var empty = reprise.HashOf(nil)
 
-// gone lists the files of a run that are not there any more. What a record is still
+// gone lists the files of a run that are no longer there. What a record is still
 // on its way to is not.
 func (t *trail) gone(store *durable.Store, ref reprise.Ref) (out []Gone, err error) {
 	if t.over {
@@ -96,12 +96,12 @@ func (a *Account) Differs(store *durable.Store, ref reprise.Ref, name string) bo
 }
 
 // Gone lists the files of the run that the journal wrote and that are not there any
-// more, those without which nobody can tell what the run is first.
+// more, those without which no one can tell what the run is first.
 func (a *Account) Gone(store *durable.Store, ref reprise.Ref) ([]Gone, error) {
 	return a.trail.gone(store, ref)
 }
 
-// Gone gives a file without which nobody can tell what the run is and that is not there
+// Gone gives a file without which no one can tell what the run is and that is not there
 // any more, "" if there is none.
 func (j *Journal) Gone() (string, error) {
 	gone, err := j.trail.gone(j.store, j.ref)
@@ -112,7 +112,7 @@ func (j *Journal) Gone() (string, error) {
 }
 
 // FindGone tells of files that are gone; it is nil if there are none. It blocks where
-// nobody can tell any more what the run is.
+// no one can tell any more what the run is.
 func FindGone(ref reprise.Ref, gone []Gone) []reprise.Finding {
 	if len(gone) == 0 {
 		return nil

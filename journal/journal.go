@@ -6,7 +6,7 @@
 // it; each entry names the files that are to follow, with their hashes before
 // and after. So after a crash at any instruction the next opening knows which
 // event was on its way: files that are still as they were are brought up to it,
-// and files that somebody else has changed are left alone and reported.
+// and files that someone else has changed are left alone and reported.
 package journal
 
 import (
@@ -338,7 +338,7 @@ func (j *Journal) Note(ev reprise.Event) error {
 }
 
 // Restored tells every journal of a project, or those whose name is told, that an
-// earlier state is about to be brought back, so that nobody takes what is undone for
+// earlier state is about to be brought back, so that no one takes what is undone for
 // what is unfinished.
 func Restored(store *durable.Store, ev reprise.Event, told func(log string) bool) error {
 	names, err := store.Logs()

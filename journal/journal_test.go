@@ -193,7 +193,7 @@ func look(store *durable.Store, ref reprise.Ref) ([]reprise.Finding, error) {
 	return a.Stand(store, ref)
 }
 
-// An undo is our own act: nobody is told that something else changed the files, now
+// An undo is our own act: no one is told that something else changed the files, now
 // or when deferred events reach them.
 func TestX7_X3_what_was_undone_was_not_changed_by_something_else(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"reprise/internal/durable"
 )
 
-// Inbox is where answers wait that were given while somebody worked on the
+// Inbox is where answers wait that were given while someone worked on the
 // project, and what sessions and agents told, one in each line; whoever works takes
 // them in. It is a path in the project.
 const Inbox = durable.StateDir + "/inbox"

@@ -6,12 +6,12 @@ import (
 	"reprise"
 )
 
-// Life is what a journal tells of the run that it is about: whether somebody set out
+// Life is what a journal tells of the run that it is about: whether someone set out
 // to do it and neither ended it nor gave it up, so that its files should be there.
 type Life struct {
 	// Run is the run, zero where no event names its place.
 	Run reprise.Ref
-	// Open tells that somebody worked on it, and that it was neither ended, archived
+	// Open tells that someone worked on it, and that it was neither ended, archived
 	// nor taken back since. One that was merely begun here is not: whoever begins it
 	// anew repeats nothing.
 	Open bool
@@ -20,7 +20,7 @@ type Life struct {
 	// that snapshot.
 	Restored string
 
-	// start is where it was begun here, -1 if that was somebody else or an earlier
+	// start is where it was begun here, -1 if that was someone else or an earlier
 	// state was brought back since; restored is where that was, -1 if it was not.
 	start, restored int
 }

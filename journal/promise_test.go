@@ -120,7 +120,7 @@ func step(kind reprise.EventKind, id string) reprise.Event {
 	return reprise.Event{Kind: kind, Step: id, At: at, Attempt: 1}
 }
 
-// A file that the journal wrote long ago and that somebody changed since is not
+// A file that the journal wrote long ago and that someone changed since is not
 // overwritten by an event that still waits for its files; a preview says the same.
 func TestDeferred_events_do_not_overwrite_a_file_that_changed_since(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestDeferred_events_do_not_overwrite_a_file_that_changed_since(t *testing.T
 }
 
 // Files that are as they were before an event are behind it only if it is the latest: with
-// another one behind it, somebody has taken the change back.
+// another one behind it, someone has taken the change back.
 func TestFiles_that_were_taken_back_are_not_brought_up(t *testing.T) {
 	t.Parallel()
 	n := newNoted(t)
@@ -161,7 +161,7 @@ func TestFiles_that_were_taken_back_are_not_brought_up(t *testing.T) {
 	}
 }
 
-// Where the files cannot take an event, it is not on record either: nobody would ever
+// Where the files cannot take an event, it is not on record either: no one would ever
 // bring them up to it.
 func TestAn_event_that_its_files_cannot_take_is_not_recorded(t *testing.T) {
 	t.Parallel()
@@ -339,7 +339,7 @@ func TestA_budget_is_spent_by_the_attempt_that_uses_it_up(t *testing.T) {
 	}
 }
 
-// A run that somebody worked on is missed where its files are gone, until it was ended,
+// A run that someone worked on is missed where its files are gone, until it was ended,
 // stopped on purpose or taken back.
 func TestA_run_should_be_there_until_it_is_over(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ type trail struct {
 	// known is what each file was to be after the last record about it.
 	known map[string]reprise.Hash
 	// own are the files that were written since the run was last begun, over is set
-	// once it was ended: nobody misses them then.
+	// once it was ended: no one misses them then.
 	own  map[string]wrote
 	over bool
 }
@@ -61,7 +61,7 @@ func (t *trail) add(e *Entry) {
 	switch {
 	case e.Event.Kind == reprise.StateRestored:
 		// The files are what they were at some earlier time. Whatever was recorded
-		// of them since is taken back, and by nobody else.
+		// of them since is taken back, and by no one else.
 		*t = trail{}
 	case e.Event.Kind == reprise.RunRenewed, e.Event.Kind == reprise.RunStopped && e.Event.Outcome == "archived":
 		t.own = nil // they are archived
@@ -142,7 +142,7 @@ func (t *trail) stand(store *durable.Store) (behind, changed []string, err error
 
 // overdue are the events that the files have not followed to and are to be brought up
 // to, with those of the files that are behind. There are none where a file was
-// changed by somebody else.
+// changed by someone else.
 func (t *trail) overdue(store *durable.Store) (late []reprise.Event, behind, changed []string, err error) {
 	behind, changed, err = t.stand(store)
 	switch {

@@ -44,7 +44,7 @@ func TestCheck_the_preview_and_the_engine_agree_on_what_comes_next(t *testing.T)
 			for _, r := range j.Runs {
 				book, err := convention.Playbook(r.Layout, r.Kind)
 				if err != nil {
-					continue // nobody works on such a run
+					continue // no one works on such a run
 				}
 				_, choice, approached := engine.Wish{Mode: engine.Autopilot}.Approach(r, j.Decisions[r])
 				var p *engine.Preview
@@ -113,7 +113,7 @@ func agrees(t *testing.T, v *project.View, p *engine.Preview, err error, assign 
 		}
 		a, first := assign(*d.Point), p.Starts[0]
 		if a.Local != "" && strings.Contains(would, d.Point.ID+" is recorded as done") {
-			return // it needs nobody, and what is started comes after it
+			return // it needs no one, and what is started comes after it
 		}
 		if child := a.Child != nil; child != (first.Run != "") || !child && first.Step != cmp.Or(a.Step, d.Point.ID) {
 			t.Errorf("%s: check says start %s (%s), the preview starts %v of %q: %s\n%q", id, d.Point.ID, a.Step, starts, first.Run, would, d.Reasons)

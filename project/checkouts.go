@@ -81,7 +81,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 				runs = append(runs, r)
 			case branch != "" && branch != runs[i].Branch && slices.ContainsFunc(runs, func(r *reprise.Run) bool { return r.Branch == branch }):
 				// The checkout is another run's own. What it holds of this one came along
-				// when it was made, and nobody works on it there.
+				// when it was made, and no one works on it there.
 			default:
 				hint := "commit it there, then merge it here"
 				if branch != "" {

@@ -291,7 +291,7 @@ func notBetter(t *testing.T, before, after *project.Judgement) {
 	}
 }
 
-// blocksWhatItSpokeOf reports runs that a file spoke of and that go on without it.
+// blocksWhatItSpokeOf reports runs that a file spoke of and that continue without it.
 func blocksWhatItSpokeOf(t *testing.T, name string, before, after *project.Judgement) {
 	t.Helper()
 	for _, was := range before.Runs {

@@ -32,7 +32,7 @@ func (j *Judgement) tellElsewhere(runs []*reprise.Run, opts JudgeOptions) {
 			top := j.checkoutOf(r.Path)
 			r.Report(elsewhere(r, top, "it is in another checkout of the repository, "+top))
 			for _, dir := range aroundCopy(j.Root, r.Path) {
-				j.hold(r, homeAt(homes, dir), r.Path, opts.Now, opts) // is somebody at work there?
+				j.hold(r, homeAt(homes, dir), r.Path, opts.Now, opts) // is someone at work there?
 			}
 			continue
 		}

@@ -44,7 +44,7 @@ func (v *View) tellFailed(dir string, hide func(string) string) {
 }
 
 // tellNotReady adds which steps an agent could not work on as it is set up: the next
-// attempt ends the same way until somebody mends that.
+// attempt ends the same way until someone mends that.
 func (v *View) tellNotReady() {
 	for _, s := range v.Run.Steps {
 		if end := v.History.Step(s.ID).Owed; end != nil && end.Outcome == journal.NotReady && !s.Status.Closed() && v.Run.State.Open() {

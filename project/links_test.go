@@ -291,7 +291,7 @@ func same(t *testing.T, what string, l reprise.Layout, dir string, runs map[repr
 	return len(runs)
 }
 
-// said asks that somebody says what is wrong with a name that was read before.
+// said asks that someone says what is wrong with a name that was read before.
 func said(t *testing.T, what string, l reprise.Layout, dir, name string) {
 	t.Helper()
 	fsys, err := tree.Open(dir, tree.Options{Marks: convention.Marks()})

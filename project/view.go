@@ -28,7 +28,7 @@ type View struct {
 	// Events are those of the journal, History what they add up to.
 	Events  []reprise.Event
 	History *journal.History
-	// Own tells that the run was begun here with steps that nobody else may change:
+	// Own tells that the run was begun here with steps that no one else may change:
 	// only the journal says what was done of it.
 	Own      bool
 	Observed reprise.Observed
@@ -157,7 +157,7 @@ func aim(files fs.FS, r *reprise.Run, past map[string][]reprise.Version) {
 	}
 }
 
-// putBack reports whether a run was begun here with steps that nobody else may change.
+// putBack reports whether a run was begun here with steps that no one else may change.
 // Where something else changed them, the run becomes what it is once resuming has put
 // them back; a finding says so.
 func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *journal.History) (own bool) {
@@ -197,7 +197,7 @@ func putBack(ctx context.Context, store *durable.Store, r *reprise.Run, hist *jo
 var takenUp = []reprise.EventKind{reprise.RunResumed, reprise.PhaseEnded, reprise.WorktreeReady}
 
 // noWork are the events that are no activity of the work: what a person is asked and
-// says, that the run was given up or brought back, and that nobody is at work.
+// says, that the run was given up or brought back, and that no one is at work.
 var noWork = []reprise.EventKind{
 	reprise.QuestionAsked, reprise.QuestionAnswered, reprise.QuestionSkipped, reprise.AnswerApplied, reprise.AnswerWithdrawn,
 	reprise.RunStopped, reprise.StateRestored, reprise.EngineLeft,
@@ -330,7 +330,7 @@ func (v *View) refused(fsys fs.FS, root string, opts JudgeOptions) bool {
 func startable(fsys fs.FS, r *reprise.Run, d reprise.Decision) (step string, refused error) {
 	book, err := convention.Playbook(r.Layout, r.Kind)
 	if err != nil {
-		return d.Point.ID, nil // nobody works on such a run
+		return d.Point.ID, nil // no one works on such a run
 	}
 	for _, u := range append([]reprise.Unit{*d.Point}, d.Units...) {
 		a, err := book.Assign(fsys, r, u)

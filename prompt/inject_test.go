@@ -14,7 +14,7 @@ import (
 	"reprise"
 )
 
-// tags writes text in characters nobody sees.
+// tags writes text in characters no one sees.
 func tags(s string) string {
 	var b strings.Builder
 	for _, r := range s {

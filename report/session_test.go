@@ -9,7 +9,7 @@ import (
 	"reprise/report"
 )
 
-// What nobody looked at is unknown in the document, never done.
+// What no one looked at is unknown in the document, never done.
 func TestAC_calls_without_a_landing_are_unknown(t *testing.T) {
 	t.Parallel()
 	r := &reprise.Run{State: reprise.Interrupted}

@@ -22,7 +22,7 @@ type Options struct {
 	Trust   *Trust // nil trusts nothing
 }
 
-// Untrusted is a project's file that nobody has trusted as it is now: nothing of
+// Untrusted is a project's file that no one has trusted as it is now: nothing of
 // it counts. It says what the file would start, to be shown and asked about.
 type Untrusted struct {
 	Path   string       // absolute
@@ -218,7 +218,7 @@ func (f *file) untrusted(name string, hash reprise.Hash, over *Settings) *Untrus
 }
 
 // Scripts lists the files below a folder that commands name, sorted, each by its path
-// from there. They are part of the work, so that they change while it goes on: who
+// from there. They are part of the work, so that they change while it continues: who
 // trusts a command does not trust what becomes of them, and is to be told so.
 func Scripts(dir string, starts []Start) []string {
 	var out []string

@@ -6,7 +6,7 @@ import (
 )
 
 // Sample is a commented file for a project in which the agents of these presets do the
-// work, the first of them whatever nobody else is named for. It sets nothing else.
+// work, the first of them whatever no one else is named for. It sets nothing else.
 func Sample(presets []string) []byte {
 	var b strings.Builder
 	b.WriteString("# Who does the work in this project, and how. Every key: docs/reference/settings.md of reprise.\n")

@@ -30,7 +30,7 @@ type Change struct {
 
 // Changes tells, by their numbers, what the attempts at a step changed, as far as git and
 // the journal know: a commit that carries neither the trailer of an attempt nor its
-// acceptance is nobody's. It changes nothing. Without a repository there are no commits.
+// acceptance is no one's. It changes nothing. Without a repository there are no commits.
 func (t Tender) Changes(ctx context.Context, h *History, step string) (map[int]Change, error) {
 	out := map[int]Change{}
 	keys := map[int]string{}

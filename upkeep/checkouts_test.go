@@ -93,7 +93,7 @@ func (s *site) git(dir string, args ...string) string {
 	return gittest.Run(s.t, filepath.Join(s.dir, dir), gittest.Environ(s.dir), args...)
 }
 
-// with gives the project to somebody who changes it, as the engine does.
+// with gives the project to someone who changes it, as the engine does.
 func (s *site) with(work func(worktree.Project)) {
 	s.t.Helper()
 	store, err := durable.Open(s.dir, durable.Options{Reserve: -1})

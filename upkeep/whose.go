@@ -18,7 +18,7 @@ import (
 )
 
 // whose tells what the runs of a snapshot changed since it was taken from what anybody
-// else did. What nothing tells of is somebody else's: it is kept.
+// else did. What nothing tells of is someone else's: it is kept.
 type whose struct {
 	snap   *durable.Snapshot
 	store  *durable.Store
@@ -211,7 +211,7 @@ func (w *whose) runs(name string) (alone, too bool, err error) {
 	too = w.ours[name] || len(wrote) > 0 || len(left) > 0
 	switch {
 	case err != nil || w.others[name]:
-		return false, too, nil // what cannot be read is nobody's to put away
+		return false, too, nil // what cannot be read is no one's to put away
 	case len(wrote) > 0:
 		return slices.Contains(wrote, now) || now.IsZero(), too, nil
 	case w.brought(name), now.IsZero() && w.state(name):

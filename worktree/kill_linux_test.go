@@ -328,7 +328,7 @@ func TestAC3_Discard_killed_loses_nothing(t *testing.T) {
 	}
 }
 
-// Killed alone, we leave a git behind that goes on; the next process waits for
+// Killed alone, we leave a git behind that continues; the next process waits for
 // it and does not merge again.
 func TestAC9_O6_Merge_killed_merges_once(t *testing.T) {
 	t.Parallel()

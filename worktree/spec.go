@@ -31,7 +31,7 @@ func (s *site) copyDir(place string) string {
 
 // copySpec gives the checkout its copy of the spec, which agents work on. A file
 // that is there already stays, unless it is what the checkout began with: then
-// nobody has worked on it, and the project's is newer.
+// no one has worked on it, and the project's is newer.
 func (s *site) copySpec(ctx context.Context, place, base string) error {
 	from, to := s.Run.Path, s.copyDir(place)
 	if from == to || strings.HasPrefix(from, place+"/") {

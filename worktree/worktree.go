@@ -354,8 +354,8 @@ func (s *site) freeRef(ctx context.Context, stem string) (string, error) {
 	return "", fmt.Errorf("keep %s: no free name", stem)
 }
 
-// settle waits until nobody has touched what looks half made for a while: it
-// may be somebody else's that is being made just now.
+// settle waits until no one has touched what looks half made for a while: it
+// may be someone else's that is being made just now.
 func (s *site) settle(ctx context.Context, place string) error {
 	for {
 		var last time.Time

@@ -59,7 +59,7 @@ func (p *plan) ahead(q *plan) bool {
 }
 
 // same reports whether p is a later copy of q, byte for byte. Then it says the
-// same, and it is the one in the checkout where the work goes on.
+// same, and it is the one in the checkout where the work continues.
 func (p *plan) same(q *plan) bool {
 	return len(p.items) > 0 && bytes.Equal(p.file.Data, q.file.Data)
 }

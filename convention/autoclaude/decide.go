@@ -241,7 +241,7 @@ func (l *loader) needSpec() {
 	})
 }
 
-// checkApproval holds a plan that nobody has begun and that a person was to
+// checkApproval holds a plan that no one has begun and that a person was to
 // approve first. Once work was begun, the question is settled.
 func (l *loader) checkApproval() {
 	m, r := &l.marks, l.run
@@ -342,7 +342,7 @@ func (l *loader) awaitReview(reason string) {
 	l.waitFor(phaseHumanReview, reason, "review what was built, then merge it or send it back")
 }
 
-// waitFor settles a run that cannot go on without a person or a limit. What
+// waitFor settles a run that cannot continue without a person or a limit. What
 // would have come next is not offered: it may not be started now.
 func (l *loader) waitFor(phase, reason, todo string) {
 	r := l.run

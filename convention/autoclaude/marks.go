@@ -37,7 +37,7 @@ func (l *loader) readMarks() {
 
 // readHolds reads the files that stop the loop until they are removed: PAUSE
 // by a person, RATE_LIMIT_PAUSE and AUTH_PAUSE by the later program, which a
-// RESUME file lifts. A limit that says when it ends needs nobody.
+// RESUME file lifts. A limit that says when it ends needs no one.
 func (l *loader) readHolds() {
 	m := &l.marks
 	if f, ok := l.find("PAUSE"); ok {
@@ -130,7 +130,7 @@ func readEscalation(text string) reprise.Question {
 }
 
 // settleQuestions marks what was asked of a person as answered where the run
-// went on beyond it.
+// continued beyond it.
 func (l *loader) settleQuestions() {
 	beyond := !l.run.State.Open() || l.plan != nil && l.plan.qa == qaApproved
 	for i := range l.run.Questions {

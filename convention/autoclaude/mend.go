@@ -90,7 +90,7 @@ func (l *loader) workedIn(dir string) bool {
 }
 
 // mendMemory rebuilds a record whose file is blank, from the copy in another
-// folder of the spec, else as an empty one without times, which nobody knows.
+// folder of the spec, else as an empty one without times, which no one knows.
 func (l *loader) mendMemory(name string) []ledger.Proposal {
 	at, present := l.pathOf(name)
 	if !present {

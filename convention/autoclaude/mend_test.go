@@ -100,7 +100,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// Files that cannot be opened are nobody's to overwrite.
+// Files that cannot be opened are no one's to overwrite.
 func TestMend_folderInThePlansPlace(t *testing.T) {
 	t.Parallel()
 	fsys := mendFS(map[string]string{mendHome + "spec.md": "# X\n", mendHome + planName + "/x": "y", mendTree + planName: mendPlan})

@@ -171,7 +171,7 @@ const maxOffered = 3
 // by the plan's own word, then failed ones that can be tried again.
 func (p *plan) startable() []int {
 	var lead, beside, failed []int
-	taken := make([]bool, len(p.phases)) // somebody works in it
+	taken := make([]bool, len(p.phases)) // someone works in it
 	for at, it := range p.items {
 		if it.step.Status == reprise.InProgress {
 			lead = append(lead, at)

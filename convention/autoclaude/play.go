@@ -33,7 +33,7 @@ func NewPlaybook() Playbook { return Playbook{} }
 
 // Begin implements reprise.Playbook. A path may name a spec folder or a file in
 // one; an id a spec that is there. A goal in words that an open spec was made
-// for is that spec: starting again is going on.
+// for is that spec: starting again is continuing.
 func (Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	if g.Path != "" {
 		dir := path.Clean(g.Path)

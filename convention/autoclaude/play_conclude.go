@@ -42,7 +42,7 @@ func concludeSpec(r *reprise.Run, step string, reply reprise.Reply) reprise.Conc
 }
 
 // concludePlan asks for a plan that can be worked on: items, and all of them
-// open, for nobody has begun any.
+// open, for no one has begun any.
 func concludePlan(r *reprise.Run, reply reprise.Reply) reprise.Conclusion {
 	if r.Step(stepPlanning) != nil {
 		return reprise.Conclusion{Problem: "it left a plan that lists no item"}

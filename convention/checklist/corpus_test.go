@@ -124,7 +124,7 @@ func differ(a, b []byte) (n int) {
 	return n
 }
 
-// realList is one version of a list somebody keeps.
+// realList is one version of a list someone keeps.
 type realList struct {
 	path string
 	data []byte

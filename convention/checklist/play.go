@@ -11,7 +11,7 @@ import (
 	"reprise/internal/doc"
 )
 
-// Who does a task: one that is made and not yet accepted is judged by somebody else.
+// Who does a task: one that is made and not yet accepted is judged by someone else.
 const (
 	role     = "coder"
 	reviewer = "reviewer"

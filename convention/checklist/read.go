@@ -350,7 +350,7 @@ func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
 }
 
 // left gives the open boxes that are no tasks. One below an open task is a part of that
-// and is closed with it; every other one is something left to do that nobody would be
+// and is closed with it; every other one is something left to do that no one would be
 // given.
 func (l *list) left() []loose {
 	return slices.DeleteFunc(slices.Clone(l.loose), func(b loose) bool {

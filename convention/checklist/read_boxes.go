@@ -97,7 +97,7 @@ var stated = regexp.MustCompile(`(?i)^(?:to[ -]?do|wip|doing|done|open|closed|pe
 var inBox = regexp.MustCompile(`^\s*[-*+]\s+\[[^\[\]]{1,4}\]`)
 
 // readOdd finds lines that were meant as tasks which the list does not have: without a box,
-// or with one that is written in another way. Nobody knows whether they are done.
+// or with one that is written in another way. No one knows whether they are done.
 func (l *list) readOdd(md *doc.Markdown) {
 	for _, line := range md.All().Lines() {
 		// What stands in a box alone leaves the task known, and is asked about.

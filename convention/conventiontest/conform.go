@@ -28,7 +28,7 @@ import (
 // REPRISE_ALL=1 at every byte.
 //
 // Where a convention knows its files by their text alone, foreign tells of a text
-// that it is nobody's: the run of a file that was damaged into one may be gone.
+// that it is no one's: the run of a file that was damaged into one may be gone.
 func Conform(t *testing.T, l reprise.Layout, sample fstest.MapFS, foreign ...func(text []byte) bool) {
 	t.Helper()
 	intact := readIntact(t, l, sample)
@@ -277,7 +277,7 @@ type reading struct {
 	runs   []*reprise.Run
 	opened []map[string]bool
 	count  int // of readings of damaged trees
-	// foreign tells of texts by which nobody knows whose they are.
+	// foreign tells of texts by which no one knows whose they are.
 	foreign []func(text []byte) bool
 }
 

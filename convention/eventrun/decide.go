@@ -131,7 +131,7 @@ func (m *model) bootstrapApproved() bool {
 	return m.answered(bootGateAnswered, bootGateShown)
 }
 
-// approvalRecorded reports whether somebody approved the plan, while the
+// approvalRecorded reports whether someone approved the plan, while the
 // constitution that follows was not written.
 func (m *model) approvalRecorded() bool {
 	for _, led := range m.states {
@@ -366,7 +366,7 @@ func (m *model) heldByStates(inferred stage) {
 	}
 	for _, led := range m.states {
 		if at := (key{at: instantOf(led.updated)}); !led.updated.IsZero() && m.startedAfter(at) {
-			continue // the work went on since
+			continue // the work continued since
 		}
 		switch {
 		case led.waiting != "" && m.run.State != reprise.Waiting:

@@ -8,11 +8,11 @@ import (
 )
 
 // artifacts lists the documents of the run: those that are there, and those that
-// were there and are not any more. What the workflow has not come to yet is not
+// were there and no longer are. What the workflow has not come to yet is not
 // missing.
 //
 // MadeBy is the unit that makes a document. A missing one sends the run back to
-// that unit, so that it is in nobody's way: only the constitution, which takes
+// that unit, so that it is in no one's way: only the constitution, which takes
 // the approval of a person, and what is there and cannot be read are critical.
 func (m *model) artifacts() {
 	add := func(name, file string, presence reprise.Presence, by, maker string, critical bool) {

@@ -9,7 +9,7 @@ import (
 )
 
 // gatherAlarms turns escalations into questions: those without an answer on
-// record stay open, unless their task went on since.
+// record stay open, unless their task continued since.
 func (m *model) gatherAlarms() {
 	alarms := append(slices.Clone(m.log.alarms), m.escalationFiles()...)
 	slices.SortStableFunc(alarms, func(a, b alarm) int {
@@ -21,7 +21,7 @@ func (m *model) gatherAlarms() {
 		}
 		return 0
 	})
-	// The latest ones are enough: nobody is asked a thousand questions.
+	// The latest ones are enough: no one is asked a thousand questions.
 	alarms = alarms[max(0, len(alarms)-maxAlarms):]
 	var raised []*alarmState
 	var closings []*alarm
@@ -30,7 +30,7 @@ func (m *model) gatherAlarms() {
 		if a.kind == escalationResolved {
 			resolve(raised, a)
 			closings = append(closings, a)
-			// Nobody decided anything where a question was only withdrawn.
+			// No one decided anything where a question was only withdrawn.
 			if gone, _ := a.body.truth(withdrawn); !gone {
 				m.resolved = append(m.resolved, *a)
 			}
@@ -120,7 +120,7 @@ func (m *model) askAlarm(r *alarmState) {
 		r.answered = r.answered || r.answer != "" || r.body.text("resolved_at", "resolved_by") != ""
 	}
 	s := m.step(r.task)
-	// Whoever went on with the task did not need the answer any more; one that
+	// Whoever continued with the task no longer needed the answer; one that
 	// was only taken back waits for it.
 	moved := s != nil && s.events != nil && s.events.word != nil && s.events.last.after(r.key) && !inTrouble(s.Status) && s.Status != reprise.Pending
 	if r.key.at == never && s != nil {

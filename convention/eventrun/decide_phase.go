@@ -191,7 +191,7 @@ func phaseLabel(r recorded, n numbering, s stage) string {
 }
 
 // settlePhase compares what is recorded with what the artifacts allow, and
-// gives the stage to go on with.
+// gives the stage to continue with.
 func (m *model) settlePhase(inferred stage) stage {
 	r := m.recordedPhase()
 	said, way := m.readPhase(r, inferred)
@@ -212,7 +212,7 @@ func (m *model) settlePhase(inferred stage) stage {
 			Hint:    "look whether an artifact was lost",
 		})
 	case said < inferred && r.from > r.number && r.number >= 0 && said <= approval && !m.startedAfter(r.key):
-		// Sent back on purpose: what was approved is not any more.
+		// Sent back on purpose: what was approved no longer is.
 		at = said
 	}
 	m.run.Phase = phaseLabel(r, way, at)

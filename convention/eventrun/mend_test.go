@@ -131,7 +131,7 @@ func TestMend_beforeTheGraphIsDue(t *testing.T) {
 	}
 }
 
-// What cannot be opened is nobody's to overwrite.
+// What cannot be opened is no one's to overwrite.
 func TestMend_folderInTheGraphsPlace(t *testing.T) {
 	t.Parallel()
 	fsys := mendFS(map[string]string{"task-graph.json/x": "y", "tasks/T001.md": "# One\n"})

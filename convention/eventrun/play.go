@@ -55,7 +55,7 @@ func (b Book) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Eve
 		}
 	}
 	if why := unfit(r); why != "" && b.steps == nil && asks(r, planApproval) {
-		// Nobody is asked to approve what cannot be done: it goes back to the
+		// No one is asked to approve what cannot be done: it goes back to the
 		// planning, as a person would send it.
 		return []reprise.Event{{Kind: reprise.QuestionAnswered, Question: planApproval, Text: "revise: " + why}}, nil
 	}
@@ -238,7 +238,7 @@ func playTask(fsys fs.FS, r *reprise.Run, u reprise.Unit, s *reprise.Step) repri
 	return a
 }
 
-// answers lists what a person said about a step and nobody has used yet.
+// answers lists what a person said about a step and no one has used yet.
 func answers(r *reprise.Run, step string) []string {
 	var out []string
 	for _, q := range r.Questions {

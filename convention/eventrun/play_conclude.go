@@ -72,7 +72,7 @@ func verified(s *reprise.Step, reply reprise.Reply) reprise.Conclusion {
 	return c
 }
 
-// verifies reports whether tasks of this run are verified by somebody else than
+// verifies reports whether tasks of this run are verified by someone else than
 // who made them: its files show that they were.
 func verifies(fsys fs.FS, r *reprise.Run) bool {
 	for _, dir := range []string{"verifications", "verification"} {

@@ -21,7 +21,7 @@ type damage struct {
 }
 
 // lost says why what a log of a size told is unknown, where it is: who begins a log writes
-// an event, and how many stood where NUL bytes are, nobody can tell.
+// an event, and how many stood where NUL bytes are, no one can tell.
 func (d *damage) lost(size int64) {
 	switch {
 	case d.refused != "":

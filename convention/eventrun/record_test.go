@@ -19,7 +19,7 @@ import (
 
 const runDir = ".agent-memory/runs/r1/"
 
-// clock is the minute n of the day on which the fixtures' runs go on.
+// clock is the minute n of the day on which the fixtures' runs continue.
 func clock(n int) time.Time { return time.Date(2026, 3, 1, 10, n, 0, 0, time.UTC) }
 
 func file(text string) *fstest.MapFile {

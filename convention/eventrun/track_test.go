@@ -245,7 +245,7 @@ func TestX8_what_was_left_is_taken_back_with_its_task(t *testing.T) {
 	}
 }
 
-// EV8: our log goes on in a new file before it is large, and an event that
+// EV8: our log continues in a new file before it is large, and an event that
 // stands in a file before is told still.
 func TestEV8_our_log_rolls_over(t *testing.T) {
 	t.Parallel()

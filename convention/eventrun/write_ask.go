@@ -10,7 +10,7 @@ import (
 )
 
 // askedAgain marks an escalation that takes the answers to the earlier ones with its
-// id back; withdrawn marks the closing of one that nobody answered.
+// id back; withdrawn marks the closing of one that no one answered.
 const (
 	askedAgain = "asked_again"
 	withdrawn  = "withdrawn"
@@ -36,7 +36,7 @@ func (rec *recording) question() *reprise.Question {
 
 // asked escalates. The questions that the state of the run asks by itself, an
 // approval or a blocked task, are there already. One that was answered is asked
-// again: what was said before it does not count any more.
+// again: what was said before it no longer counts.
 func (rec *recording) asked() []line {
 	before := rec.question()
 	if before != nil && !before.Answered {
@@ -146,7 +146,7 @@ func (rec *recording) gate(q *reprise.Question, approved, revise bool) []line {
 	return lines
 }
 
-// closed closes a question: its answer was used, or nobody needs one any longer.
+// closed closes a question: its answer was used, or none is needed any longer.
 func (rec *recording) closed() ([]line, error) {
 	q, skipped := rec.question(), rec.ev.Kind == reprise.QuestionSkipped
 	switch {

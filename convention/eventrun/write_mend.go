@@ -25,7 +25,7 @@ var _ reprise.Mender = Layout{}
 // is made up.
 //
 // The log itself is never mended: it is append-only, and a torn line that was
-// changed would be an event nobody wrote. The state files are caches of it.
+// changed would be an event no one wrote. The state files are caches of it.
 func (Layout) Mend(fsys fs.FS, r *reprise.Run) ([]reprise.Mend, error) {
 	if r.Path == "" {
 		return nil, nil
@@ -46,7 +46,7 @@ func (m *model) proposals() []ledger.Proposal {
 	for _, g := range files {
 		if !g.broken() && !g.bare {
 			// What can be read in part would be lost; what may not be opened
-			// is nobody's to overwrite.
+			// is no one's to overwrite.
 			return nil
 		}
 	}
@@ -175,7 +175,7 @@ func (m *model) knownTasks(rest graph) []splice.Object {
 	whole := len(nodes)
 	for _, id := range sortedKeys(m.contracts) {
 		// Every form of an id has a number; an overview beside the contracts
-		// would be a task that nobody can finish.
+		// would be a task that no one can finish.
 		if strings.ContainsAny(id, "0123456789") {
 			add(&node{id: id, title: m.contractName(id)})
 		}

@@ -125,7 +125,7 @@ func (l *longRun) parts(p *plan) []reprise.Step {
 			}
 			named := trace
 			named.Subject, named.Ends = trace.Subject+subject, true
-			// Of two tasks with one name nobody can tell which it is.
+			// Of two tasks with one name no one can tell which it is.
 			named.Partial = since.IsZero() || names[doc.Fold(taskWords(name))] > 1
 			before := named
 			before.Partial, before.Since = true, l.beginning()
@@ -217,7 +217,7 @@ func (g *gsd) codeRoot() string {
 	return path.Dir(dir)
 }
 
-// made lists what a finished plan left: its summary and, where the work goes on
+// made lists what a finished plan left: its summary and, where the work continues
 // in its phase, those files it promised that are there. A promised file that is
 // gone proves nothing: later plans move and remove files.
 func (g *gsd) made(p *plan) {

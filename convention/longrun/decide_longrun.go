@@ -15,7 +15,7 @@ import (
 // contradicted where its plan has a summary that closes it, where both the
 // summary and the agent's own entry say that it came to an end, where its entry
 // says that it was never begun, or where no plan is left that an agent could be
-// at; in every other case somebody may be at work.
+// at; in every other case someone may be at work.
 func (l *longRun) judgeMarker() {
 	a := l.agent
 	if !a.marker {

@@ -65,7 +65,7 @@ func firstOf(found []reprise.ResumeState) *reprise.ResumeState {
 	return &found[0]
 }
 
-// betweenPlans gives the plan to go on with. It is the first plan that is not
+// betweenPlans gives the plan to continue with. It is the first plan that is not
 // closed rather than the one STATE.md names: STATE.md is written last, and a
 // hole among the summaries lies before it.
 func (l *longRun) betweenPlans() (reprise.ResumeState, bool) {

@@ -66,7 +66,7 @@ func (g *gsd) phaseNow() string {
 	return doc.Clip(plainText(g.state.phaseText), 60)
 }
 
-// decideHandoff: somebody paused on purpose and wrote down how to go on.
+// decideHandoff: someone paused on purpose and wrote down how to continue.
 func (g *gsd) decideHandoff() {
 	h, run := g.hand, g.run
 	run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("paused with %s", path.Base(h.file))

@@ -99,7 +99,7 @@ func (g *gsd) beyond(p *plan) bool {
 	return !s.phase.none() && (c < 0 || c == 0 && (s.status == gsdDone || s.status == gsdVerifying))
 }
 
-// choosePhase finds the phase in which work goes on. STATE.md is written after
+// choosePhase finds the phase in which work continues. STATE.md is written after
 // the plans or not at all, so a summary in a later phase shows that the work has
 // passed it; unless a planned phase between the two was never begun, for then
 // the phases are simply done out of order.
@@ -255,7 +255,7 @@ func (g *gsd) used(p *plan) bool {
 
 // waitsFor lists the plans that must be closed before a plan is started: those it
 // depends on and, as phases run in the order of their numbers, those that only a
-// person can do in the phase in which work goes on. A plan that a hand-off or an
+// person can do in the phase in which work continues. A plan that a hand-off or an
 // agent put first does not wait for that phase, and no plan does if the phase itself
 // needs a later one.
 func (g *gsd) waitsFor(p *plan) []*plan {

@@ -30,7 +30,7 @@ type gsd struct {
 	open []*plan // no summary that closes them, not superseded
 	live []*plan // what is really left to do
 
-	current   phaseNo // the phase in which work goes on; none if nothing is live
+	current   phaseNo // the phase in which work continues; none if nothing is live
 	offered   []*plan
 	agentPlan *plan    // the plan of an agent that can be believed
 	hand      *handoff // the hand-off that can be believed

@@ -172,7 +172,7 @@ func (Playbook) GoalOf(fsys fs.FS, r *reprise.Run) string {
 	return planningOf(fsys, r).state.fields["goal"].Value
 }
 
-// ask gives questions of an agent ids that nobody has used.
+// ask gives questions of an agent ids that no one has used.
 func ask(r *reprise.Run, step string, asked []reprise.Asked) []reprise.Asked {
 	taken := map[string]bool{}
 	for _, q := range r.Questions {

@@ -119,7 +119,7 @@ func assignTransform(r *reprise.Run, l *longRun, a reprise.Assignment) reprise.A
 }
 
 // halfPlanned reports whether the run is still being set up although plans are
-// there: nobody has recorded that they are all.
+// there: no one has recorded that they are all.
 func (l *longRun) halfPlanned(r *reprise.Run) bool {
 	return r.State == reprise.NotStarted && l.state.status == wordSetup
 }

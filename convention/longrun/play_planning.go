@@ -39,7 +39,7 @@ func assignPlanning(fsys fs.FS, r *reprise.Run, u reprise.Unit) reprise.Assignme
 		}
 		a.Data = []reprise.Data{{Name: "what to plan", Text: u.Title}}
 	case p == nil || !p.filed():
-		// ROADMAP.md lists it and nobody has written it.
+		// ROADMAP.md lists it and no one has written it.
 		a.Role, a.Step = "planner", planStep+st.ID
 		a.Facts["task"] = "Write the plan " + st.ID + " that ROADMAP.md lists, in the form and the place of the other plans."
 		a.Data = []reprise.Data{{Name: "what to plan", Source: st.Source, Text: st.Title}}
@@ -141,7 +141,7 @@ func settlePlanning(fsys fs.FS, r *reprise.Run) []reprise.Event {
 		return gate(r, u)
 	case r.State == reprise.Waiting && u.Role == "planner" && g.between && !slices.ContainsFunc(g.plans.sorted(), (*plan).onlyRecorded) &&
 		slices.ContainsFunc(words, func(word gsdWord) bool { return word != gsdExecuting }):
-		// STATE.md can be made to say that the work goes on: it has a place for
+		// STATE.md can be made to say that the work continues: it has a place for
 		// it that does not say so yet.
 		return []reprise.Event{{Kind: reprise.RunResumed}}
 	}
@@ -204,7 +204,7 @@ func passed(r *reprise.Run, u reprise.Unit, answer string) []reprise.Event {
 		return append([]reprise.Event{{Kind: reprise.StepSkipped, Step: u.ID, Text: answer}}, phaseOver(r, u.ID)...)
 	case !plan && (word == "approved" || word == "accepted" || word == "yes") && u.Phase != "":
 		// Where ROADMAP.md has no place for the end of the phase, that the
-		// work goes on shows that it was judged.
+		// work continues shows that it was judged.
 		return []reprise.Event{{Kind: reprise.PhaseEnded, Phase: u.Phase}, {Kind: reprise.RunResumed}}
 	case !plan && (word == "approved" || word == "accepted" || word == "yes"):
 		return []reprise.Event{{Kind: reprise.RunEnded, Outcome: "completed"}}

@@ -14,7 +14,7 @@ import (
 var planning = reprise.Ref{Layout: "longrun", ID: "planning", Path: ".planning", Kind: reprise.KindPlans}
 
 // A project in the middle of a phase: the open plan, a plan for a person, the
-// next phase that nobody has planned, and its only plan.
+// next phase that no one has planned, and its only plan.
 func TestLR9_a_planning_project_from_mid_phase_to_the_end(t *testing.T) {
 	t.Parallel()
 	tree := conventiontest.LoadFS(t, "testdata/play/gsd-mid-phase.txtar")
@@ -51,7 +51,7 @@ func TestLR9_a_planning_project_from_mid_phase_to_the_end(t *testing.T) {
 	has(t, p.Play(t, tree), ".planning/phases/02-core/02-03-SUMMARY.md", "status: skipped")
 }
 
-// Who goes on with a plan of a hand-off is told what is done of it; who begins it
+// Who continues with a plan of a hand-off is told what is done of it; who begins it
 // again, that all of it is to be done.
 func TestLR8_a_plan_of_a_hand_off_is_gone_on_with_or_begun_again(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ type handoffFile struct {
 }
 
 // handoff is what HANDOFF.json or a .continue-here file says: written on
-// purpose when somebody pauses, and removed when the work is taken up again.
+// purpose when someone pauses, and removed when the work is taken up again.
 type handoff struct {
 	file      string
 	at        time.Time

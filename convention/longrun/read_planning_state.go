@@ -34,7 +34,7 @@ type gsdState struct {
 	said       map[planKey]reprise.Source
 	phases     map[phaseNo]reprise.Source // that its own list of phases calls done
 	open       phaseNo                    // the first that its list does not call done
-	next       []planKey                  // that it names to go on with
+	next       []planKey                  // that it names to continue with
 	file       *doc.File
 	md         *doc.Markdown
 	stacked    bool                   // of several front matters the first is not the newest

@@ -299,7 +299,7 @@ func (w *longRunRecorder) run() {
 			w.stateOnly(stateChange{status: wordExecuting, at: open, what: "Started"})
 		}
 	case reprise.RunResumed:
-		// Nobody is at work when a run is taken up: who was has been cut off.
+		// No one is at work when a run is taken up: who was has been cut off.
 		for _, p := range w.l.plans {
 			e, word := p.latest(), "interrupted"
 			if e == nil || e.status != reprise.InProgress || p.status.Closed() {
@@ -314,7 +314,7 @@ func (w *longRunRecorder) run() {
 		}
 		w.stateOnly(stateChange{status: wordExecuting, at: open, what: "Resumed"})
 	case reprise.RunStopped:
-		if w.ev.Outcome != "paused" || w.l.state.status == wordExecuting { // else nobody is said to be at work
+		if w.ev.Outcome != "paused" || w.l.state.status == wordExecuting { // else no one is said to be at work
 			w.stateOnly(stateChange{status: wordStopped, at: open, what: stopText(w.ev.Text)})
 		}
 	default:

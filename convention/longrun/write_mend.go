@@ -69,7 +69,7 @@ func (d *mender) rebuild(what, from, file, why string, content []byte, err error
 }
 
 // checkpoint rebuilds the checkpoint of a plan that does not tell how many
-// tasks are done. What of it can be read stays as it is. Nobody knows what is right
+// tasks are done. What of it can be read stays as it is. No one knows what is right
 // of one that says it is about another plan.
 func (d *mender) checkpoint(l *longRun, p *plan) {
 	c := p.checkpoint

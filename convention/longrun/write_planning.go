@@ -171,7 +171,7 @@ func (w *planningRecorder) finish(p *plan) {
 	}
 	w.summary(p, reprise.Done, "complete")
 	// An agent that wrote the summary itself leaves the rest behind: the box
-	// that nobody ticked shows it.
+	// that no one ticked shows it.
 	w.behind = p.done && p.box != nil && !p.box.ticked
 	counts := w.behind || !p.done && !p.recorded
 	w.tick(p, counts)

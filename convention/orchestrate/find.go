@@ -98,7 +98,7 @@ type census struct {
 	unread  map[string]error
 }
 
-// foreign are folders whose stories are nobody's work: the framework itself,
+// foreign are folders whose stories are no one's work: the framework itself,
 // templates, data for tests.
 var foreign = map[string]bool{
 	".aios-core": true, ".aiox-core": true, ".bmad-core": true, ".nexos-core": true,

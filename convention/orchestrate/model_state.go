@@ -363,7 +363,7 @@ func (lp loop) entry(n int) *loopEntry {
 	return nil
 }
 
-// behind reports whether the loop went on after an iteration that was sent back: a
+// behind reports whether the loop continued after an iteration that was sent back: a
 // later one was reviewed, or the counter moved on and fixes are not noted.
 func (lp loop) behind(e loopEntry) bool {
 	later := e.unsaid && lp.iteration > e.n

@@ -41,7 +41,7 @@ type storyDoc struct {
 	boxes  int
 	// worked is how many boxes of its tasks and criteria are ticked, of work.
 	// Boxes elsewhere (is it ready, is it done) are ticked by those who plan,
-	// too, or by nobody.
+	// too, or by no one.
 	worked, work int
 	unticked     []doc.Check // those that are not
 	// criteria: the file has acceptance criteria or tasks of its own

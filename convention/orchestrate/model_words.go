@@ -19,7 +19,7 @@ const (
 	draft                   // written, not yet validated
 	ready                   // validated, not begun
 	inProgress              // being implemented
-	blocked                 // cannot go on
+	blocked                 // cannot continue
 	inReview                // made, not yet accepted
 	done                    // accepted
 	dropped                 // given up on purpose

@@ -40,7 +40,7 @@ func projectOf(p string) string {
 //
 // Stories lie in a folder of stories, or are called *.story.md. What is about
 // stories and not one itself (readme, index, template, epics, plans, debug
-// notes, the folder of a specification) is left out, and so is what somebody
+// notes, the folder of a specification) is left out, and so is what someone
 // left who tried out a tool (test.md, teste-1771527778729.md, demo).
 func storyName(p string) (storyFile, bool) {
 	base := path.Base(p)

@@ -29,7 +29,7 @@
 // # Which ledger wins
 //
 // Of the status fields in the head of a story the furthest wins: status moves
-// forward and the field that lags is the one nobody updated. The head wins
+// forward and the field that lags is the one no one updated. The head wins
 // over the body, a Status heading over a label. Done alone needs agreement:
 // where one field or ledger says done and another does not (two fields of the
 // head, a closing line, the epic's table, gate or state), the story is not

@@ -38,7 +38,7 @@ func small(fsys fstest.MapFS) fstest.MapFS {
 }
 
 // TestOR1_the_mode_of_an_epic_is_read: a run keeps the mode it was started in; a word
-// that nobody knows is none.
+// that no one knows is none.
 func TestOR1_the_mode_of_an_epic_is_read(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{"yolo": "autopilot", "YOLO": "autopilot", "interactive": "interactive", "preflight": "preflight", "pre-flight": "preflight", "wild": "", "": ""} {

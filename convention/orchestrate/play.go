@@ -215,7 +215,7 @@ func ended(string) []reprise.Event {
 }
 
 // closeState is the question about a state whose story was closed outside of it,
-// or of which nobody knows whether more would follow.
+// or of which no one knows whether more would follow.
 const closeState = "close-workflow"
 
 // outside asks about a state that was left open while its story was closed.

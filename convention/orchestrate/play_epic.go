@@ -77,8 +77,8 @@ func (p Epic) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assign
 	return a, nil
 }
 
-// casting is who makes and who judges a story, where its epic names somebody else than
-// the cycle does. A quality gate is somebody only with the sign of an agent: the field
+// casting is who makes and who judges a story, where its epic names someone else than
+// the cycle does. A quality gate is someone only with the sign of an agent: the field
 // holds results, too.
 func casting(fsys fs.FS, r *reprise.Run, s *reprise.Step) map[string]string {
 	out := map[string]string{}

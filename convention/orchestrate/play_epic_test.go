@@ -287,7 +287,7 @@ func TestOR11_epic_from_a_list(t *testing.T) {
 }
 
 // TestOR11_X3_epic_with_an_open_review: a story that the epic state calls done is
-// not done while its QA loop is open. The loop goes on; where the story's own file
+// not done while its QA loop is open. The loop continues; where the story's own file
 // closes it, a person is asked before the epic is closed.
 func TestOR11_X3_epic_with_an_open_review(t *testing.T) {
 	t.Parallel()

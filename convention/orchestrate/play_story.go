@@ -18,7 +18,7 @@ var (
 // cycleRoles are who does a phase where the layout does not say.
 var cycleRoles = map[string]string{create: "sm", validate: "po", implement: "dev", review: "qa", closing: "po"}
 
-// Begin implements reprise.Playbook: a story that is there is gone on with, else
+// Begin implements reprise.Playbook: a story that is there is continued, else
 // its form is made, for the first phase to fill.
 func (Story) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, error) {
 	name, id := g.Path, g.ID
@@ -54,7 +54,7 @@ func (Story) step(fsys fs.FS, r *reprise.Run, u reprise.Unit) string {
 }
 
 // Aim implements reprise.Aimer: the files cannot tell that a validation sent the story
-// back and nobody has written it since, or what a person said who was asked whether
+// back and no one has written it since, or what a person said who was asked whether
 // the story is done.
 func (p Story) Aim(fsys fs.FS, r *reprise.Run) {
 	if len(r.Next) != 1 {
@@ -80,7 +80,7 @@ func (p Story) Aim(fsys fs.FS, r *reprise.Run) {
 }
 
 // ruledOn gives what a person said who was asked whether the story is done, and the
-// phase that follows from it; "" if nobody was asked or said anything.
+// phase that follows from it; "" if no one was asked or said anything.
 func ruledOn(r *reprise.Run) (answer, phase string) {
 	for _, q := range unused(r) {
 		if strings.HasPrefix(q.ID, closeStory) {
@@ -161,7 +161,7 @@ func (Story) Conclude(fsys fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 		case is(implement, reprise.Blocked):
 			return reprise.Conclusion{Blocked: true, Text: said(reply)}
 		case is(review, reprise.Done):
-			// Nobody closes what nobody reviewed.
+			// No one closes what no one reviewed.
 			return reprise.Conclusion{Outcome: "unreviewed", Text: said(reply)}
 		}
 	case review:

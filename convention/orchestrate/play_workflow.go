@@ -151,7 +151,7 @@ func (Workflow) Conclude(_ fs.FS, r *reprise.Run, a reprise.Assignment, reply re
 }
 
 // Settle implements reprise.Playbook: where all steps are on record and behind
-// it, the workflow is closed; where nobody knows whether more would follow, or
+// it, the workflow is closed; where no one knows whether more would follow, or
 // its story was closed outside of it, a person is asked.
 func (p Workflow) Settle(_ fs.FS, r *reprise.Run, d reprise.Decision) ([]reprise.Event, error) {
 	if out := unheard(r); len(out) > 0 {

@@ -104,7 +104,7 @@ func TestOR11_executor(t *testing.T) {
 }
 
 // OR5: executor and qualityGate of the state are who develops and who judges; what they
-// are to do stays that of the role. A result in the place of the gate is nobody.
+// are to do stays that of the role. A result in the place of the gate is no one.
 func TestOR5_executor_names_who_works(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string][2]string{

@@ -133,7 +133,7 @@ func (l *loader) storyPath(s *waveStory, plan *epicPlan) (file string, told bool
 	return l.storyByKey(s.key, meant), meant != "" || len(l.namesakes(s.key)) == 0
 }
 
-// missingStory: a story nobody has begun may simply not be written yet; one
+// missingStory: a story no one has begun may simply not be written yet; one
 // that was begun has lost its file.
 func (l *loader) missingStory(w *wave, s *waveStory, plan *epicPlan, status reprise.Status) {
 	name := s.id + ".story.md"

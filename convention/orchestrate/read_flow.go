@@ -223,7 +223,7 @@ func (l *loader) bob(f *doc.File, b bob) {
 }
 
 // bobRoles names who develops and who judges where the state says so. A gate is
-// somebody only with the sign of an agent: results stand there too.
+// someone only with the sign of an agent: results stand there too.
 func (l *loader) bobRoles(b bob) {
 	executor, gate := b.Get("executor").Str(), b.Get("qualityGate", "quality_gate").Str()
 	if !strings.HasPrefix(strings.TrimSpace(gate), "@") {

@@ -96,7 +96,7 @@ func (l *loader) loopState() {
 			run.State, run.Reason = reprise.Waiting, "the last review called it blocked"
 		case at > lp.max:
 			run.State, run.Reason = reprise.Waiting, fmt.Sprintf("all %d iterations are used up: a person has to decide", lp.max)
-			// Nobody is told of it yet: what stands there of an escalation is an earlier one's.
+			// No one is told of it yet: what stands there of an escalation is an earlier one's.
 			l.askEscalation("", time.Time{})
 		}
 	}
@@ -125,7 +125,7 @@ func (lp loop) point() (n int, phase, role string) {
 	return n, fmt.Sprintf("%s, iteration %d of %d", what, n, lp.max), role
 }
 
-// askEscalation asks how the loop should go on. reason and asked are those of the
+// askEscalation asks how the loop should continue. reason and asked are those of the
 // escalation on record, where it was escalated.
 func (l *loader) askEscalation(reason string, asked time.Time) {
 	lp := l.loop

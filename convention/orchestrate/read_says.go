@@ -137,7 +137,7 @@ func (l *loader) epicStateSays(story string, k key) []say {
 					}
 					return
 				}
-				// A branch planned for a story nobody has begun is not there yet.
+				// A branch planned for a story no one has begun is not there yet.
 				if l.run.Branch == "" && stateClass(st.word) > ready {
 					l.run.Branch = branchName(st.at.In("branch").Node)
 				}

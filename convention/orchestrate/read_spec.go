@@ -101,7 +101,7 @@ type spec struct {
 func (l *loader) pipeline() {
 	run, s, story := l.run, l.readSpec(), l.specStory()
 	phase, open := critique, ""
-	if story == "" && s.there[len(s.there)-1] { // once it is written nobody asks for the critique any more
+	if story == "" && s.there[len(s.there)-1] { // once it is written the critique is no longer asked for
 		phase, open = afterCritique(plainText(s.verdict))
 	}
 	for i := range pipelinePhases {

@@ -52,7 +52,7 @@ func (c *recorder) epicStep(e epic) {
 }
 
 // epicEnded closes the epic. One with open stories is not closed as completed:
-// nobody would believe it.
+// no one would believe it.
 func (c *recorder) epicEnded(e epic) {
 	switch c.ev.Outcome {
 	case "aborted":

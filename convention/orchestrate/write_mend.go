@@ -162,7 +162,7 @@ func (d *mender) epic() []reprise.Mend {
 	}
 	// The word may have lost letters, too.
 	if word := doc.Fold(leftOver(data, "status")); !strings.HasPrefix("active", word) && stateWord(word) != reprise.InProgress && stateWord(word) != reprise.Pending {
-		return nil // somebody ended it, or it is not known what it was: a person has to look
+		return nil // someone ended it, or it is not known what it was: a person has to look
 	}
 	e, wave := newEpic{id: d.was.ID}, newWave{name: "1", status: "pending"}
 	for _, name := range []string{"title", "execution_plan", "mode", "started_at"} {

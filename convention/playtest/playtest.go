@@ -46,11 +46,11 @@ type Player struct {
 	Ref  reprise.Ref
 	// Agent does the work of one attempt.
 	Agent func(Job) reprise.Reply
-	// Answer is the person; nil where nobody answers.
+	// Answer is the person; nil where no one answers.
 	Answer func(reprise.Question) (string, bool)
 	// Books are the playbooks of child runs, by kind.
 	Books map[reprise.Kind]reprise.Playbook
-	// Between, if set, is called before each turn: the world goes on.
+	// Between, if set, is called before each turn: the world continues.
 	Between func(turn int, files fstest.MapFS)
 	// Kill is the instruction at which the process dies, counted from 1; zero
 	// stands for never. It is started again and does not die a second time.
@@ -216,7 +216,7 @@ func (w *world) journal(ref reprise.Ref) *journal {
 	return j
 }
 
-// now is a clock that goes on by a minute with each look.
+// now is a clock that continues by a minute with each look.
 func (w *world) now() time.Time {
 	w.minutes++
 	return conventiontest.Epoch.Add(time.Duration(w.minutes) * time.Minute)
@@ -247,7 +247,7 @@ func (w *world) record(j *journal, ev reprise.Event) {
 }
 
 // project brings an event into the files; asked again it must change nothing,
-// which is looked at where nobody dies.
+// which is looked at where no one dies.
 func (w *world) project(j *journal, e *entry) {
 	w.t.Helper()
 	times := 1

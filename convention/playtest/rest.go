@@ -12,7 +12,7 @@ import (
 
 // ComesToRest carries every run of a layout's scenarios on, with an agent that
 // leaves what is expected and a person who accepts, and asks that each is over,
-// waits or cannot go on in a bounded number of turns. Those that leave names are
+// waits or cannot continue in a bounded number of turns. Those that leave names are
 // left out.
 func ComesToRest(t *testing.T, l reprise.Layout, book reprise.Playbook, leave func(scenario string, tree fstest.MapFS, ref reprise.Ref) bool) {
 	t.Helper()

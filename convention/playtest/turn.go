@@ -78,7 +78,7 @@ func (w *world) turn(book reprise.Playbook, j *journal, res *Result) bool {
 	return w.work(book, j, r, d, res)
 }
 
-// ask puts the open questions to the person; false if nobody says anything.
+// ask puts the open questions to the person; false if no one says anything.
 func (w *world) ask(j *journal, r *reprise.Run) bool {
 	said := false
 	for _, q := range r.PendingQuestions() {

@@ -19,10 +19,10 @@ import (
 // A loop always comes to an end: at the last iteration, or when rounds resolve
 // nothing, a person is asked whether to accept, continue or abort. Answers are on
 // record before they are applied, and the same edit that ends the applying says
-// that they were: nobody is asked twice and nothing is applied twice.
+// that they were: no one is asked twice and nothing is applied twice.
 //
 // Where the files decide (nothing to ask, nothing to apply, end or another
-// round), nobody is started. Turns of context files and nodes of graphs are
+// round), no one is started. Turns of context files and nodes of graphs are
 // worked on one by one as far as their files have a place for what comes of it.
 type Book struct{}
 
@@ -61,7 +61,7 @@ func (Book) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Event, err
 	return ref, []reprise.Event{{Kind: reprise.RunStarted, At: g.Now, Text: g.Text}}, nil
 }
 
-// wordless is a feature that nobody has described.
+// wordless is a feature that no one has described.
 type wordless struct{ at string }
 
 // Error implements error.

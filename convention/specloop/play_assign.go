@@ -67,7 +67,7 @@ func (Book) Assign(fsys fs.FS, r *reprise.Run, u reprise.Unit) (reprise.Assignme
 // order is an assignment in the making.
 type order struct{ reprise.Assignment }
 
-// local is for units that need nobody.
+// local is for units that need no one.
 func (a *order) local(why string) reprise.Assignment {
 	return reprise.Assignment{Unit: a.Unit, Step: a.Step, Role: a.Role, Local: why}
 }

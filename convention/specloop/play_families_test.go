@@ -124,7 +124,7 @@ func TestSL9_the_next_pass_of_a_graph_is_not_ours(t *testing.T) {
 	}
 }
 
-// Later workflows of index.md go on phase by phase.
+// Later workflows of index.md continue phase by phase.
 func TestSL9_a_later_workflow_goes_on(t *testing.T) {
 	t.Parallel()
 	tree := fstest.MapFS{

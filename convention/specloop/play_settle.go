@@ -46,7 +46,7 @@ func (Book) Settle(fsys fs.FS, r *reprise.Run, _ reprise.Decision) ([]reprise.Ev
 }
 
 // end decides about another round. A loop that has used up its rounds, or that
-// resolves nothing any more, is for a person to judge.
+// no longer resolves anything, is for a person to judge.
 func (ix *index) end(r *reprise.Run) []reprise.Event {
 	left := ix.left()
 	switch {
@@ -70,7 +70,7 @@ const (
 
 func isLimit(id string) bool { return strings.HasPrefix(id, limitPrefix) }
 
-// askLimit asks a person how to go on. The text names no gap: a question that
+// askLimit asks a person how to continue. The text names no gap: a question that
 // does is taken for one about it.
 func askLimit(r *reprise.Run, why string, left int) []reprise.Event {
 	n := 1

@@ -112,7 +112,7 @@ type specFile struct {
 	read              bool
 }
 
-// written reports whether somebody wrote it.
+// written reports whether someone wrote it.
 func (s specFile) written() bool { return s.exists && s.read && !s.unwritten }
 
 func (l *loader) readSpec() {
@@ -125,7 +125,7 @@ func (l *loader) readSpec() {
 }
 
 // template reports whether a specification is still what the scaffold copied:
-// nothing at all, or a heading whose placeholder nobody filled. Placeholders
+// nothing at all, or a heading whose placeholder no one filled. Placeholders
 // further down prove nothing; features about templates have them.
 func template(md *doc.Markdown) bool {
 	title := md.Title()

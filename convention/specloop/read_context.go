@@ -167,7 +167,7 @@ func (l *loader) contextPart(c *context, name string) *part {
 }
 
 // get returns a value of the front matter, nil for an unfilled placeholder:
-// that is a template nobody filled in and no damage.
+// that is a template no one filled in and no damage.
 func (c *context) get(key string) *doc.Node {
 	if n := c.front.Get(key); !c.unfilled(n) {
 		return n

@@ -286,7 +286,7 @@ func (ix *index) questionStatus(q *question) questionStatus {
 			"use awaiting_answer, pending, answered or deferred")
 	}
 	// An answer that is written down was given, even if the status was not
-	// changed before the crash: nobody is asked twice.
+	// changed before the crash: no one is asked twice.
 	if q.answer != "" {
 		return answered
 	}

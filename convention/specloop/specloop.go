@@ -29,7 +29,7 @@
 //     not tell.
 //   - Of several workflows of a feature (specify, techspec, plan, tasks,
 //     implement) the last one that is open decides about the run: a person let
-//     the work go on there. An earlier one left open is a finding.
+//     the work continue there. An earlier one left open is a finding.
 package specloop
 
 import (

@@ -127,7 +127,7 @@ func (s *indexEdit) pending(id string, open bool) {
 }
 
 // answer records in the ledger of a question what was said, that it was used, or that
-// nobody needs it any longer.
+// no one needs it any longer.
 func (rec *recorder) answer() {
 	q := rec.question()
 	applied := rec.ev.Kind == reprise.AnswerApplied
@@ -206,7 +206,7 @@ func (rec *recorder) answerIndex(q *reprise.Question) {
 
 // keep moves the last activity on, and with it the mark that we left, if we
 // did. The last answer ends the asking, the last one that is applied ends the
-// applying, unless somebody is at work on that.
+// applying, unless someone is at work on that.
 func (s *indexEdit) keep(id, phase string) {
 	s.pending(id, false)
 	mk := s.ix.mark

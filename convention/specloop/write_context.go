@@ -62,7 +62,7 @@ func (rec *recorder) turn(s *reprise.Step) {
 		return
 	}
 	// The turn of a person ends with the analyst's next one: a turn that is not
-	// at work is over, unless their answers are in the log and nobody has ended it.
+	// at work is over, unless their answers are in the log and no one has ended it.
 	if rec.ev.Kind == reprise.StepFinished && s.Status == reprise.Pending && strings.HasSuffix(s.ID, ".user") && !t.c.awaitsUser() {
 		return
 	}
@@ -232,7 +232,7 @@ func (rec *recorder) askContext(s *reprise.Step) {
 	t.setStatus("awaiting-user")
 }
 
-// answerContext keeps an answer in the log, or why nobody needs one. That it was used
+// answerContext keeps an answer in the log, or why no one needs one. That it was used
 // shows in the turns that follow.
 func (rec *recorder) answerContext(q *reprise.Question) {
 	text := undress(cell(rec.ev.Text, 1000))

@@ -75,7 +75,7 @@ func now(ctx context.Context) moment {
 }
 
 // take takes a turn: it checks out the branch, has f work on it, and pushes what that
-// changed in one commit, if nobody else has moved the branch. Its effect is that of one
+// changed in one commit, if no one else has moved the branch. Its effect is that of one
 // turn however often it is repeated.
 func (a *Activities) take(ctx context.Context, at moment, in Run, subject string, result any, carried *engine.Carried, f func(t *turn) error) error {
 	branch := "refs/heads/" + Branch(in.Ref.ID)
@@ -260,7 +260,7 @@ func (a *Activities) closed(ctx context.Context, e *engine.Engine) (map[string]t
 	out := map[string]time.Time{}
 	for _, account := range e.Accounts() {
 		if a.Client == nil {
-			break // nobody to ask
+			break // no one to ask
 		}
 		d, err := a.Client.DescribeWorkflowExecution(ctx, accountID(account), "")
 		if isNotFound(err) {

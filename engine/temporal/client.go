@@ -161,7 +161,7 @@ func begin(ctx context.Context, e *engine.Engine, what string, g reprise.Goal) (
 }
 
 // HandOver puts a run that was begun in the clone on a branch of its own, with everything
-// that is not committed there. Nobody may be working on it.
+// that is not committed there. No one may be working on it.
 func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) error {
 	branch := "refs/heads/" + Branch(ref.ID)
 	dir, err := os.MkdirTemp("", "reprise-fleet-")

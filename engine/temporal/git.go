@@ -29,7 +29,7 @@ type Mirror struct {
 	mu     sync.Mutex
 }
 
-// RejectedError says that somebody else moved a ref that was to be pushed.
+// RejectedError says that someone else moved a ref that was to be pushed.
 type RejectedError struct{ Ref, Text string }
 
 func (e *RejectedError) Error() string {

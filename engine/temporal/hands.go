@@ -185,7 +185,7 @@ func (h *hands) Await(_ context.Context, until time.Time) (*engine.End, error) {
 		case b.commit == "" && h.end.Failed:
 			e.Result = agent.Result{Outcome: agent.Failed, Reason: h.end.Lost}
 		case b.commit == "":
-			// Nobody saw its end: its policy decides.
+			// No one saw its end: its policy decides.
 		default:
 			e.Result, e.AtStart = b.end.result(), b.end.AtStart
 			if len(b.conflicts) > 0 && e.Result.Outcome == agent.Done {

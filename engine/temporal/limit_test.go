@@ -32,7 +32,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"made it","
 `
 
 // A usage limit that one run met closes the account for all runs of the fleet until it
-// ends; then both go on. (issue 19)
+// ends; then both continue. (issue 19)
 func TestFleet_a_limit_closes_the_account_for_all_runs(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{

@@ -247,7 +247,7 @@ func (r *run) grown(ctx workflow.Context) bool {
 }
 
 // begin reports whether the history is to begin anew: it has grown, nothing is at work
-// and nobody waits for an answer to be taken.
+// and no one waits for an answer to be taken.
 func (r *run) begin(ctx workflow.Context) bool {
 	return r.grown(ctx) && len(r.atWork)+len(r.ended)+len(r.answers) == 0 && workflow.AllHandlersFinished(ctx)
 }

@@ -55,7 +55,7 @@ func resume(t testing.TB, dir string) *session {
 	return s
 }
 
-// step does the next step, which needs nobody.
+// step does the next step, which needs no one.
 func (s *session) step(t testing.TB) {
 	t.Helper()
 	id := s.run.Next[0].ID

@@ -98,7 +98,7 @@ func (b *board) refresh(main string, r *reprise.Run) {
 		case !s.worked:
 			s.role, s.status = clip(st.Role, 20), st.Status
 			if st.Status == reprise.InProgress {
-				s.status = reprise.Pending // it was interrupted; nobody is at work yet
+				s.status = reprise.Pending // it was interrupted; no one is at work yet
 			}
 		case s.active():
 		case st.Status.Closed():
@@ -305,7 +305,7 @@ func (b *board) body(columns, room int, now time.Time, paint func(code, s string
 			first, last = min(first, i), max(last, i)
 		}
 	}
-	if last < 0 { // nobody is at work: around the first that is open
+	if last < 0 { // no one is at work: around the first that is open
 		first = slices.IndexFunc(b.order, func(id string) bool { return !b.steps[id].status.Closed() })
 		if first < 0 {
 			first = max(0, len(b.order)-1)

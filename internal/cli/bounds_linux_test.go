@@ -84,7 +84,7 @@ func gives(name string, n int64) error {
 	return err
 }
 
-// waits reports whether a reader is held up until somebody writes: then a writer can be
+// waits reports whether a reader is held up until someone writes: then a writer can be
 // opened without waiting.
 func waits(name string) error {
 	done := make(chan error, 1)

@@ -18,7 +18,7 @@ import (
 
 // sound holds a page against what every page must be: no script failed, nothing was kept
 // away by the policy, nothing was asked for elsewhere, and, where axe-core was fetched,
-// nobody is shut out of it.
+// no one is shut out of it.
 func sound(t *testing.T, b *webtest.Browser, host string) {
 	t.Helper()
 	if problems := b.Problems(); len(problems) > 0 {

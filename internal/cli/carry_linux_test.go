@@ -151,7 +151,7 @@ func opens(process, file string) bool {
 }
 
 // slowFlow has a step in the middle that waits, with a child of its own, until
-// somebody lets it go on.
+// someone lets it continue.
 const slowFlow = `
 name: slow
 title: A slow one

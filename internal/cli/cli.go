@@ -40,10 +40,10 @@ type app struct {
 	code     int
 	around   string                    // the project that was looked at in place of a folder in it; "" if none was
 	starts   bool                      // something new is started, in the very folder that is named
-	input    *bufio.Reader             // over in, once somebody asked for a line
+	input    *bufio.Reader             // over in, once someone asked for a line
 	typed    chan typed                // the line that is being read
 	escaped  bool                      // the last one was left with the Escape key
-	unread   chan struct{}             // closed when nobody reads what we write; see outlive
+	unread   chan struct{}             // closed when no one reads what we write; see outlive
 	signal   atomic.Pointer[os.Signal] // the first that asked us to stop, SIGPIPE for a closed output; nil if none did
 	setup    report.Setup              // what was done, for commands that set something up
 	began    time.Time                 // when the command did

@@ -71,7 +71,7 @@ type performance struct {
 	scene   *demo.Scene
 	program string
 	part    int
-	unseen  bytes.Buffer // what nobody is shown, for when something goes wrong
+	unseen  bytes.Buffer // what no one is shown, for when something goes wrong
 	left    []string     // processes that outlived the engine
 }
 
@@ -107,7 +107,7 @@ func (a *app) demo(ctx context.Context, flags demoFlags) error {
 	}()
 	doc, err := d.perform(ctx, flags.interrupted)
 	if err != nil && a.isUnread() {
-		err = context.Canceled // however its parts ended that had nobody to write for
+		err = context.Canceled // however its parts ended that had no one to write for
 	}
 	if !flags.keep {
 		err = errors.Join(err, scene.Remove())

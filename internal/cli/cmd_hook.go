@@ -92,7 +92,7 @@ func (a *app) uninstallAll(ctx context.Context, flags hookFlags) error {
 			scope.upkeepFlags = flags.upkeepFlags
 			place, err := a.hookPlace(ctx, tool, scope)
 			if err != nil {
-				continue // it has no such settings, or nobody could have installed anything in them
+				continue // it has no such settings, or no one could have installed anything in them
 			}
 			settings, err := durable.ReadPrivate(place.Path)
 			if err == nil && !tool.Installed(settings) {
@@ -330,7 +330,7 @@ func (a *app) runHook(ctx context.Context, tool hook.Tool, moment hook.Moment) {
 		}
 	}
 	if last != "" {
-		_, _ = io.WriteString(a.out, tool.Answer(moment, last)) // nobody is left to tell
+		_, _ = io.WriteString(a.out, tool.Answer(moment, last)) // no one is left to tell
 	}
 }
 
@@ -404,14 +404,14 @@ func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) 
 		}
 	}
 	if len(refs) > 0 && ctx.Err() == nil {
-		_ = journal.Post(store.Dir(), refs, c) // there is nobody to tell
+		_ = journal.Post(store.Dir(), refs, c) // there is no one to tell
 	}
 }
 
 // interrupted says what was interrupted in a folder: first in a line, by a glance and by a
 // look at all of it, then in full. It says
 // nothing where nothing was, and to attempts of ours, which were told what to do. A run that
-// somebody works on right now was not interrupted.
+// someone works on right now was not interrupted.
 func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say func(text string)) {
 	if a.isPerson(upkeepFlags{dir: dir}) != nil {
 		return
@@ -456,7 +456,7 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 	say(briefing.Make(in).Text())
 }
 
-// atWork is 1 for a run that somebody works on right now, else 0.
+// atWork is 1 for a run that someone works on right now, else 0.
 func atWork(j judged) int {
 	if j.d.State == reprise.Running {
 		return 1

@@ -92,7 +92,7 @@ func (a *app) log(ctx context.Context, flags logFlags, arg, step string) error {
 	return a.showLog(ctx, logged{found.Root, name, step, h, found.Decisions[run].State == reprise.Running}, flags)
 }
 
-// logged is a journal that was read, and whether somebody is at work on its run.
+// logged is a journal that was read, and whether someone is at work on its run.
 type logged struct {
 	root, name, step string
 	*upkeep.History

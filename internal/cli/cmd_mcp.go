@@ -41,7 +41,7 @@ func (a *app) newMCP() *cobra.Command {
 	return cmd
 }
 
-// within runs a command of ours in a project and returns what it prints. Nobody is at
+// within runs a command of ours in a project and returns what it prints. No one is at
 // its keyboard.
 func (a *app) within(ctx context.Context, dir string, words ...string) (out, told string, code int) {
 	if verb := words[0]; verb != "status" {

@@ -46,7 +46,7 @@ func TestOR1_run_in_preflight_makes_nothing_before_the_word(t *testing.T) {
 	}
 }
 
-// TestX8_run_of_a_file_goes_on_with_a_run_that_was_only_begun: somebody was killed
+// TestX8_run_of_a_file_goes_on_with_a_run_that_was_only_begun: someone was killed
 // when the journal told of the run and its files were not there yet.
 func TestX8_run_of_a_file_goes_on_with_a_run_that_was_only_begun(t *testing.T) {
 	t.Parallel()

@@ -98,7 +98,7 @@ func (a *app) serve(ctx context.Context, dirs []string, flags serveFlags) error 
 func completed(dir, run, text string) string { return site{run: run, dir: dir}.fill(text) }
 
 // apart runs a command of ours in a process of its own, so that whoever looks sees that
-// somebody is at work. The end of the context interrupts it, and it ends in good order.
+// someone is at work. The end of the context interrupts it, and it ends in good order.
 func (a *app) apart(ctx context.Context, dir string, words ...string) (out, told string, code int) {
 	self, err := os.Executable()
 	if err != nil {

@@ -86,7 +86,7 @@ func onlyMade(h *upkeep.History) bool {
 	})
 }
 
-// works reports whether somebody is at work on the run.
+// works reports whether someone is at work on the run.
 func (f *follower) works(ctx context.Context) (bool, error) {
 	found, err := f.judgeAgain(ctx, f.root, project.JudgeOptions{})
 	if err != nil {

@@ -22,7 +22,7 @@ type site struct {
 // longestName is how long a name may be that a person is given to paste.
 const longestName = 120
 
-// checkOf is the command that checks a run, without a name that nobody would paste.
+// checkOf is the command that checks a run, without a name that no one would paste.
 func checkOf(name string) string { return commandOf("check", name) }
 
 // commandOf is a command about a run of this name, without the name if that is too long.

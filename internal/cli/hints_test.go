@@ -119,7 +119,7 @@ func (p *pasting) begun() []string {
 // pasted is a word as a shell takes it.
 func pasted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// paste runs a command line in the project with nobody at the keyboard.
+// paste runs a command line in the project with no one at the keyboard.
 func (p *pasting) paste(line string) (out, told string, code int) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)

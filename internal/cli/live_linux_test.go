@@ -259,7 +259,7 @@ const story = `# Story 4.2: Search
 | 2026-03-01 | @dev | Ready → InProgress |
 `
 
-// storyProject is a story that was interrupted, and somebody who can do it.
+// storyProject is a story that was interrupted, and someone who can do it.
 func storyProject(t *testing.T) string {
 	t.Helper()
 	dir := shop(t, "")
@@ -311,7 +311,7 @@ func TestOR1_preflight_wants_the_word_proceed(t *testing.T) {
 	}
 }
 
-// The word is wanted whatever else is said of how to go on.
+// The word is wanted whatever else is said of how to continue.
 func TestOR1_preflight_wants_the_word_also_where_a_step_is_named(t *testing.T) {
 	t.Parallel()
 	dir := storyProject(t)

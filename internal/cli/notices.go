@@ -88,7 +88,7 @@ func (s *job) noteQuestion(run, step, text string) {
 	s.send(report.Notice{Kind: "asks", Run: run, Step: step, Title: run + " asks", Text: text})
 }
 
-// noteEnd tells a person who is elsewhere that nobody works on the run any longer. Who
+// noteEnd tells a person who is elsewhere that the run is no longer worked on. Who
 // stopped it knows, and what it asks was told.
 func (s *job) noteEnd(sum *engine.Summary, next string) {
 	if s.signal.Load() != nil {

@@ -30,7 +30,7 @@ type waiting struct {
 func (w *waiting) said() string { return content(filepath.Dir(w.file), filepath.Base(w.file)) }
 
 // X5, X10: what an attempt started, and what outlived engine and keeper, is at work.
-// Those who look say so, and whoever wants to go on says what it waits for.
+// Those who look say so, and whoever wants to continue says what it waits for.
 func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 	t.Parallel()
 	dir, home := shop(t, orphanFlow), t.TempDir()
@@ -89,7 +89,7 @@ func TestX5_X10_what_outlived_engine_and_keeper_is_at_work(t *testing.T) {
 }
 
 // Where the process on record is gone, or the record cannot be read, the lock tells
-// whether somebody works on the run: also who runs in a container, under another name.
+// whether someone works on the run: also who runs in a container, under another name.
 func TestA_lock_that_is_held_is_somebody_at_work(t *testing.T) {
 	t.Parallel()
 	dir, home := shop(t, "name: alone\nsteps:\n  - {id: c, command: [sleep, \"1000\"], on_crash: rerun}\n"), t.TempDir()

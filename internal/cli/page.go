@@ -27,7 +27,7 @@ type page struct {
 	// asking is set where a person is prompted and the work starts on a yes;
 	// without it the same text is part of a report that starts nothing.
 	asking bool
-	// who tells who does what comes next of a run, nil where nobody asked; costs what resuming the
+	// who tells who does what comes next of a run, nil where no one asked; costs what resuming the
 	// session that worked on it costs, "" where none did.
 	who   func(judged) string
 	costs string

@@ -79,7 +79,7 @@ func asNobody(t *testing.T, dir string, args ...string) []byte {
 	return out
 }
 
-// nobody copies the program to where everybody may read it and gives what runs it without
+// no one copies the program to where everybody may read it and gives what runs it without
 // root's rights.
 func nobody(t *testing.T) func(dir string, args ...string) (out []byte, told string, code int) {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 )
 
 // unstarted is a project with an agent, a story and a workflow file, and the
-// environment of somebody who trusts the settings and not the workflow.
+// environment of someone who trusts the settings and not the workflow.
 func unstarted(t *testing.T) (dir string, env map[string]string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -138,7 +138,7 @@ func TestX10_O2_run_dry_run_shows_a_start_and_changes_nothing(t *testing.T) {
 	}
 }
 
-// TestS2_run_dry_run_trusts_nothing refuses what nobody trusted and writes no
+// TestS2_run_dry_run_trusts_nothing refuses what no one trusted and writes no
 // trust down.
 func TestS2_run_dry_run_trusts_nothing(t *testing.T) {
 	t.Parallel()
@@ -197,7 +197,7 @@ func TestX10_a_preview_of_a_start_as_it_looks(t *testing.T) {
 			t.Fatalf("no prompt: %s", out)
 		}
 		out = prompt + "    | …\n\nNothing was" + end
-		// Time goes on while it is looked at, and fences are made of all of it.
+		// Time continues while it is looked at, and fences are made of all of it.
 		out = regexp.MustCompile(`T12:00:\d\dZ`).ReplaceAllString(out, "T12:00:00Z")
 		out = regexp.MustCompile(`DATA [0-9a-f]{32}`).ReplaceAllString(out, "DATA "+strings.Repeat("0", 32))
 		file := filepath.Join("testdata", "golden", "run-dry-"+columns+".txt")

@@ -117,7 +117,7 @@ func (a *app) distrusts(root string) func(reprise.Ref) string {
 }
 
 // whoDoes tells who does what comes next of a run: an agent or, in a workflow, a command;
-// "" if nobody is needed.
+// "" if no one is needed.
 func (a *app) whoDoes(root string) func(judged) string {
 	set, untrusted, err := a.settings(root)
 	return func(j judged) string {
@@ -379,7 +379,7 @@ func (a *app) print(document any, say func(*page)) error {
 	return a.paged(text.Bytes())
 }
 
-// addIf adds the guard against a state that changed since somebody looked at it.
+// addIf adds the guard against a state that changed since someone looked at it.
 func addIf(cmd *cobra.Command, digest *string) {
 	cmd.Flags().Func("if", "only if the state is still the one with this `digest`, which check shows", func(text string) error {
 		// A variable that turned out empty must not be no guard at all.
@@ -391,7 +391,7 @@ func addIf(cmd *cobra.Command, digest *string) {
 	})
 }
 
-// as refuses a run that is not as it was when somebody looked at it; digest is "" where
+// as refuses a run that is not as it was when someone looked at it; digest is "" where
 // that does not matter.
 func (j judged) as(verb, digest string) error {
 	if digest == "" {

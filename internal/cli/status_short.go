@@ -110,7 +110,7 @@ func (a *app) places(root string) []string {
 
 // keepPlaces remembers where runs of a project are that a glance does not find by itself,
 // if looking for them took longer than a prompt waits. It is kept with the user's caches:
-// nothing is lost with it, so a failure is nobody's.
+// nothing is lost with it, so a failure is no one's.
 func (a *app) keepPlaces(found *project.Judgement, took time.Duration) {
 	file := settings.PlacesFile(a.env, found.Root)
 	if took < promptTime || file == "" {

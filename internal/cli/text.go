@@ -115,7 +115,7 @@ func commandWords(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// readable is a text that somebody can read: one that is an object for programs is
+// readable is a text that someone can read: one that is an object for programs is
 // left out where there is room for a sentence only.
 func readable(s string) string {
 	if strings.HasPrefix(strings.TrimSpace(s), "{") && json.Valid([]byte(s)) {

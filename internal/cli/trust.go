@@ -72,7 +72,7 @@ func (s *job) settings() (*settings.Settings, error) {
 }
 
 // askTrust shows what a file would start and asks whether that is trusted; a no is an
-// error. A dry run asks nobody and keeps nothing: what it was told to trust counts for
+// error. A dry run asks no one and keeps nothing: what it was told to trust counts for
 // this job alone. changed tells that a run was started from another version of the file.
 func (s *job) askTrust(u *settings.Untrusted, changed bool) error {
 	trust, err := s.trusts()
@@ -128,7 +128,7 @@ func (s *job) notTrusted(u *settings.Untrusted, changed bool) error {
 	return &failure{code: exitBlocked, err: errors.New(text), safe: true, hint: hint}
 }
 
-// startWords shows a command of the settings, and that it asks nobody.
+// startWords shows a command of the settings, and that it asks no one.
 func startWords(a settings.Agent) string {
 	words := a.Preset
 	if len(a.Command) > 0 {

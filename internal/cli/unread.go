@@ -15,12 +15,12 @@ import (
 // in the middle, as by a crash.
 //
 // Work is stopped then as Ctrl-C stops it, recorded, and ends with exitUnread: as
-// with every program in a pipe, who takes no more wants no more, and nobody would see
+// with every program in a pipe, who takes no more wants no more, and no one would see
 // what is asked or spent. To let it continue, write to a file. What is about
 // to be changed by `repair`, `clean` and `undo` is changed completely: it was agreed
 // to as a whole.
 
-// outlive lets the process live on when nobody reads what it writes; unread is closed
+// outlive lets the process live on when no one reads what it writes; unread is closed
 // then. It counts for the rest of the process.
 func (a *app) outlive() {
 	if a.unread != nil {
@@ -30,7 +30,7 @@ func (a *app) outlive() {
 	gone := sync.OnceFunc(func() { close(a.unread) })
 	// To be told of the signal keeps it from ending us; to ignore it would do that
 	// for the agents as well, which inherit what is ignored. It says nothing of whose
-	// pipe is closed, an agent's standard input perhaps, so nobody listens.
+	// pipe is closed, an agent's standard input perhaps, so no one listens.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	a.out, a.err = a.heard(a.out, gone), a.heard(a.err, gone)
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// besideFlow has a step that ends, and says so, when somebody lets it, beside one that
+// besideFlow has a step that ends, and says so, when someone lets it, beside one that
 // is at work for long. Both tell which signals they ignore.
 const besideFlow = `
 name: beside
@@ -26,7 +26,7 @@ steps:
     outputs: [long]
 `
 
-// unread prepares the program with an output of which somebody reads a line, unless it
+// unread prepares the program with an output of which someone reads a line, unless it
 // is none, and goes away when leave is called. With both, standard error goes there too.
 func unread(t *testing.T, dir, home string, both bool, args ...string) (s *started, leave func(lines int)) {
 	t.Helper()
@@ -94,7 +94,7 @@ func TestX10_O1_work_that_nobody_reads_of_is_stopped_cleanly(t *testing.T) {
 	}
 }
 
-// What was agreed to is changed to its end, although nobody reads of it.
+// What was agreed to is changed to its end, although no one reads of it.
 func TestX10_X7_what_tends_the_state_ends_its_work_unread(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"--json=false", "--json"} {
@@ -152,7 +152,7 @@ func TestX10_an_interrupt_after_a_closed_output_is_the_first(t *testing.T) {
 	s, leave := unread(t, dir, home, false, "run", "flow.yaml", "--trust", "--id", "two")
 	s.begin()
 	eventually(t, func() bool { return exists(dir, "begun.quick") && exists(dir, "begun.long") })
-	leave(2) // that both started: told to nobody, it would stop the run before quick is done
+	leave(2) // that both started: told to no one, it would stop the run before quick is done
 	touch(t, dir, "go.quick")
 	eventually(t, func() bool { return strings.Contains(expect(t, dir, home, 0, "log", "two"), "step finished quick") })
 	s.signal(os.Interrupt)

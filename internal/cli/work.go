@@ -100,7 +100,7 @@ type job struct {
 	// that it may still refuse.
 	opening func()
 	done    map[string]reprise.Progress // by run
-	// notices tells a person who is elsewhere, nil for nobody; told are those that were sent.
+	// notices tells a person who is elsewhere, nil for no one; told are those that were sent.
 	notices *notify.Notifier
 	told    map[string]bool
 	// traces are sent where the environment names a collector, nil where it does not.
@@ -128,7 +128,7 @@ func (a *app) work(ctx context.Context, flags workFlags, f func(s *job) error) e
 	s := &job{app: a, flags: flags, root: root, below: below, ctx: ctx, hard: make(chan struct{}), done: map[string]reprise.Progress{}}
 	s.trusts = sync.OnceValues(func() (*settings.Trust, error) { return settings.OpenTrust(settings.TrustFile(a.env)) })
 	signals := make(chan os.Signal, 4)
-	// SIGQUIT is a second Ctrl-C on the keyboard; a dump of our stack helps nobody.
+	// SIGQUIT is a second Ctrl-C on the keyboard; a dump of our stack helps no one.
 	signal.Notify(signals, heeded(os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)...)
 	defer signal.Stop(signals)
 	over := make(chan struct{})

@@ -116,7 +116,7 @@ func (a *actor) hold() error {
 }
 
 // make writes a file that the step must leave. One that is there is added to,
-// unless it is half of one: an actor never throws away what somebody else wrote.
+// unless it is half of one: an actor never throws away what someone else wrote.
 func (a *actor) make(name string) error {
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("write %s: it is not below the working folder", name)

@@ -33,7 +33,7 @@ type Moment struct{ Events, Launches int }
 // exactly one accepted completion (or asked a person), none that was finished before the kill was
 // launched again, what was cut off was settled by an event, and nothing was
 // launched more often than once and once more for each attempt given up. Steps
-// that nobody is launched for (a person's command, a decision) count by their
+// that no one is launched for (a person's command, a decision) count by their
 // events alone.
 func Prove(events []reprise.Event, launches []Launch, killed Moment) Proof {
 	t := tally{steps: map[string]*StepProof{}, again: map[string]int{}}

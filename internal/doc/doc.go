@@ -46,7 +46,7 @@ type Reader struct {
 	findings []reprise.Finding
 	seen     map[reprise.Finding]bool
 	counts   map[[2]string]int
-	witness  witness // nil if nobody wants to know
+	witness  witness // nil if no one wants to know
 }
 
 // witness is a file system that is told of what was not understood, see reprise.Load.

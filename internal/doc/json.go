@@ -18,7 +18,7 @@ const maxDepth = 200
 var bom = []byte("\xef\xbb\xbf")
 
 // JSON parses the file as one JSON document. It returns nil and reports why if
-// the file is missing parts, is not JSON, or goes on after its end; nil without
+// the file is missing parts, is not JSON, or continues after its end; nil without
 // a report only if the file does not exist or was reported when it was opened.
 func (f *File) JSON() *Node {
 	if !f.ok || f.tooMany(jsonValues(f.Data), "values") {

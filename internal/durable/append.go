@@ -39,7 +39,7 @@ func howAppended(have []byte, p planned) appended {
 	}
 	rest := have[p.Offset:]
 	if bytes.Contains(rest, p.Content) {
-		// Also behind what somebody else appended just before us.
+		// Also behind what someone else appended just before us.
 		return appendDone
 	}
 	if len(rest) > len(p.Content) {

@@ -3,7 +3,7 @@ package durable
 import "testing"
 
 // What stands behind the place of an append that was cut off decides whether it is
-// completed: what somebody else wrote there is never overwritten.
+// completed: what someone else wrote there is never overwritten.
 func TestWhat_came_of_an_append(t *testing.T) {
 	t.Parallel()
 	const before, added = "a\n", "new\n"

@@ -48,7 +48,7 @@ const (
 // .git.
 //
 // If the process dies here, either nothing has changed or the next Take carries
-// all of it to the end. A change that somebody else makes in the meantime to
+// all of it to the end. A change that someone else makes in the meantime to
 // one of the files is never overwritten: that edit becomes a Conflict.
 func (s *Store) Apply(ctx context.Context, edits []reprise.Edit) error {
 	s.mu.Lock()
@@ -124,7 +124,7 @@ func (s *Store) planOne(e reprise.Edit) (planned, error) {
 	}
 	if p.info == nil || info.Links > 1 {
 		// A new file is made in one step. A file with other names too is
-		// replaced: the other names belong to somebody else.
+		// replaced: the other names belong to someone else.
 		p.Append, p.Content = false, append(bytes.Clone(have), e.Content...)
 		if !e.Append {
 			p.Content = e.Content

@@ -79,7 +79,7 @@ func (l Lost) String() string {
 }
 
 // repairMark is the payload of a repair record: what was lost and how the chain
-// goes on behind it.
+// continues behind it.
 type repairMark struct {
 	Lost
 	Next uint64     `json:"next"`
@@ -103,7 +103,7 @@ type chain struct {
 func newChain(a anchor) *chain { return &chain{next: 1, anchor: a, reached: a.Seq == 0} }
 
 // accept moves the chain on by one record. stale tells that the record is of an
-// older generation than one before it: somebody wrote who no longer held the
+// older generation than one before it: someone wrote who no longer held the
 // lease. It is no part of the chain.
 func (c *chain) accept(f frame) (stale bool, err error) {
 	if f.gen < c.gen {

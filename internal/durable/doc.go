@@ -36,8 +36,8 @@
 // for the first. PAYLOAD is JSON on one line, or "@SHA256:SIZE" for one in
 // objects/; a line has at most 64 KiB. Kinds that begin with "_" are the log's
 // own: _log, _segment, _take, and _repair, which repeats the SEQ before it and
-// whose payload says what is lost and with which SEQ and PREV the chain goes on.
-// A valid line whose GEN is lower than one before it was written by somebody who
+// whose payload says what is lost and with which SEQ and PREV the chain continues.
+// A valid line whose GEN is lower than one before it was written by someone who
 // had lost the lease: it is kept, reported, and no part of the chain. A line of
 // a version that is not known stops everything.
 //

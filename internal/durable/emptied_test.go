@@ -17,7 +17,7 @@ const (
 	runAnchor     = ".reprise/journal/run.anchor"
 )
 
-// emptied are ways in which somebody takes away what a log holds. damage tells
+// emptied are ways in which someone takes away what a log holds. damage tells
 // whether it can be known that records are missing.
 var emptied = []struct {
 	name   string
@@ -73,7 +73,7 @@ func both(a, b func(*crashfs.FS) error) func(*crashfs.FS) error {
 
 // A log from which records were taken away is never read as a new one: reading
 // and opening say that it is damaged, it is among the logs, a repair says that
-// something is lost and keeps the rest, and then it goes on.
+// something is lost and keeps the rest, and then it continues.
 func TestD3_an_emptied_log_is_damaged_and_not_new(t *testing.T) {
 	t.Parallel()
 	base := golden(t)

@@ -12,7 +12,7 @@ import (
 var (
 	// ErrNoLease is returned by whatever changes the disk if the lease was not taken.
 	ErrNoLease = errors.New("the lease of this project is not held")
-	// ErrFenced is the cause when the lock or the log was replaced by somebody
+	// ErrFenced is the cause when the lock or the log was replaced by someone
 	// else while we held the lease. Nothing more is written.
 	ErrFenced error = fenced{}
 	// ErrPoisoned is the cause of every refusal after a failed operation.
@@ -109,8 +109,8 @@ func (e *HeldError) Hint() string {
 }
 
 // CopiedError tells that this project was copied from another place together
-// with its state: two copies must not go on with the same run by accident. From is
-// "" where nobody can tell; then Cause says why.
+// with its state: two copies must not continue with the same run by accident. From is
+// "" where no one can tell; then Cause says why.
 type CopiedError struct {
 	From, Here string
 	Cause      error
@@ -199,7 +199,7 @@ type Conflict struct {
 }
 
 // Finding tells a person of it, and what they can do. Where the edit was one of an
-// event in a journal, whoever goes on with that run makes it again from there.
+// event in a journal, whoever continues with that run makes it again from there.
 func (c Conflict) Finding() reprise.Finding {
 	return reprise.Finding{
 		Code: reprise.CodeMovedOn, Severity: reprise.Warning, Subject: c.Path, Source: reprise.Source{File: c.Kept},

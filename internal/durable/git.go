@@ -208,7 +208,7 @@ func (g *git) stage(ctx context.Context, entries []string) error {
 }
 
 // staged gives what is in the index, and not in HEAD, of files that stay or are as they
-// were, in the form of git update-index --index-info: nobody but their owner staged it. Who
+// were, in the form of git update-index --index-info: no one but their owner staged it. Who
 // does not say what stays wants all of it back.
 func (g *git) staged(ctx context.Context, tree *TreeState, o UndoOptions) (out []string, err error) {
 	if o.All || o.Keep == nil || g.line(ctx, "rev-parse", "--verify", "--quiet", "HEAD") == "" {

@@ -141,7 +141,7 @@ func (s *Store) stage(name string, content []byte, like *Info) (string, error) {
 // the next process.
 func (s *Store) discard(temp string) { _ = s.fs.Remove(temp) }
 
-// writeAll writes in pieces: a temporary file may be torn, nobody reads it.
+// writeAll writes in pieces: a temporary file may be torn, no one reads it.
 func writeAll(f File, b []byte) error {
 	const piece = 1 << 20
 	for len(b) > 0 {

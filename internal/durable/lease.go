@@ -117,7 +117,7 @@ func (s *Store) takeLock(rep *Report) error {
 }
 
 // lockOnce opens and locks the file and makes sure that it still is the one at
-// its name: a lock on an unlinked or replaced file excludes nobody.
+// its name: a lock on an unlinked or replaced file excludes no one.
 func (s *Store) lockOnce() (File, Info, error) {
 	deadline := time.Now().Add(releaseWait)
 	for tries := 0; tries < 8; tries++ {
@@ -285,7 +285,7 @@ func (s *Store) checkStamp(dir Info) error {
 		var odd *NotRegularError
 		wrong := errors.As(err, &damage) || errors.As(err, &odd) && !odd.Mode.IsRegular()
 		if !wrong || !s.begun() {
-			return nil // somebody writes it just now, or writeStamp reports what is wrong with it
+			return nil // someone writes it just now, or writeStamp reports what is wrong with it
 		}
 		return &CopiedError{Here: s.place(), Cause: err}
 	}
@@ -305,7 +305,7 @@ func (s *Store) begun() bool {
 }
 
 // Copied returns a *CopiedError if the state folder came from another place and
-// nobody has accepted it here yet, whatever the store was opened with. It changes
+// no one has accepted it here yet, whatever the store was opened with. It changes
 // nothing.
 func (s *Store) Copied() error {
 	info, err := s.fs.Stat(StateDir)

@@ -158,7 +158,7 @@ func TestUndo_brings_back_links_and_copies_nothing_behind_them(t *testing.T) {
 	}
 }
 
-// X9: a link that comes and goes while a file is read and written leads nobody out.
+// X9: a link that comes and goes while a file is read and written leads no one out.
 func TestX9_a_link_that_is_swapped_leads_nobody_out(t *testing.T) {
 	t.Parallel()
 	outer := tempDir(t)

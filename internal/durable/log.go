@@ -140,7 +140,7 @@ func (s *Store) keepDamaged(damage *DamageError) (string, error) {
 
 // begin writes the last file anew, or the first one, with a record that this
 // generation has opened the log: whoever held the lease before and still writes
-// to the old file writes to one that nobody reads.
+// to the old file writes to one that no one reads.
 func (l *Log) begin(t *tail) error {
 	s := l.s
 	if err := s.makeDirs(journalDir, 0o700); err != nil {
@@ -245,7 +245,7 @@ func (l *Log) openAnchor() error {
 //
 // Unless nil is returned the record may or may not be there after the next
 // opening. The error is a *PoisonedError if the disk refused something, with
-// ErrFenced as its cause if somebody else replaced the log.
+// ErrFenced as its cause if someone else replaced the log.
 func (l *Log) Append(kind string, payload json.RawMessage) (Record, error) {
 	s := l.s
 	s.mu.Lock()
@@ -260,7 +260,7 @@ func (l *Log) Append(kind string, payload json.RawMessage) (Record, error) {
 	if err := s.writable(); err != nil {
 		return Record{}, err
 	}
-	// Shorter than what we wrote: somebody cut it, and what follows would make
+	// Shorter than what we wrote: someone cut it, and what follows would make
 	// no sense to a reader.
 	if info, err := l.f.Stat(); err != nil || info.Links == 0 || info.Size < l.size {
 		return Record{}, s.fail("append to "+l.name, errors.Join(ErrFenced, err))
@@ -307,7 +307,7 @@ func (l *Log) append(kind string, body []byte) (Record, error) {
 	return rec, nil
 }
 
-// rotate goes on in a new file. All records of the old one are durable.
+// rotate continues in a new file. All records of the old one are durable.
 func (l *Log) rotate() error {
 	l.seg++
 	line, hash := l.line(kindSegment, fmt.Appendf(nil, `{"log":%q,"segment":%d}`, l.name, l.seg))
@@ -336,12 +336,12 @@ type LogInfo struct {
 	Lost    []Lost // what earlier repairs gave up
 }
 
-// ReadLog reads a log without the lease, while somebody may write to it. It
-// changes nothing and waits for nobody. fn gets the records that count, in
+// ReadLog reads a log without the lease, while someone may write to it. It
+// changes nothing and waits for no one. fn gets the records that count, in
 // order; a payload belongs to fn during its call only, and fn's error ends the
 // reading. A log that does not exist has no records.
 //
-// The error is a *DamageError where the log cannot be trusted any more; the
+// The error is a *DamageError where the log can no longer be trusted; the
 // records before were handed to fn.
 func (s *Store) ReadLog(name string, fn func(Record) error) (LogInfo, error) {
 	var info LogInfo

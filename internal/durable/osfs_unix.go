@@ -22,7 +22,7 @@ func infoOf(info fs.FileInfo) Info {
 	return out
 }
 
-// writeOnce is a single write(2); os.File.Write would go on after a short one
+// writeOnce is a single write(2); os.File.Write would continue after a short one
 // and could leave a hole in the middle of a record.
 func writeOnce(f *os.File, p []byte) (int, error) {
 	for {

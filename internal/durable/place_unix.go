@@ -24,7 +24,7 @@ func excludes(dir string) (bool, error) {
 	defer second.Close()
 	switch err := unix.Flock(int(first.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		return true, nil // somebody else's keeps us away
+		return true, nil // someone else's keeps us away
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EBADF):
 		return false, nil
 	case err != nil:

@@ -129,7 +129,7 @@ func updatePrivate(disk FS, name string, change func(old []byte) ([]byte, error)
 }
 
 // lockPrivate takes the lock beside a file. The lock file stays: one that was
-// removed and made again would exclude nobody.
+// removed and made again would exclude no one.
 func lockPrivate(disk FS, name string) (File, error) {
 	f, err := disk.Open(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -106,7 +106,7 @@ func TestT5_private_file_is_old_or_new_after_any_stop(t *testing.T) {
 		if err != nil || string(got) != "old" && string(got) != "new" {
 			t.Fatalf("stopped before operation %d: %q, %v", n, got, err)
 		}
-		// What the stopped one left is in nobody's way. Once the new file is
+		// What the stopped one left is in no one's way. Once the new file is
 		// there the stop may be at closing the lock, which a death would do.
 		if string(got) == "old" {
 			if err := durable.UpdatePrivate(name, func([]byte) ([]byte, error) { return []byte("next"), nil }); err != nil {

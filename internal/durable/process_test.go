@@ -101,7 +101,7 @@ func other(t testing.TB, part, dir string) (cmd *exec.Cmd, line string) {
 	return cmd, strings.TrimSpace(line)
 }
 
-// takeFreed takes a lease that nobody is to hold any more. The kernel frees a lock when
+// takeFreed takes a lease that no one is to hold any more. The kernel frees a lock when
 // it comes to it; and a process that another test starts has all of our descriptors
 // from its fork to its exec, that of a lock among them. What never comes is for the
 // limit of all tests.

@@ -139,7 +139,7 @@ func (d syncedAnchor) Rename(from, to string) error {
 	return err
 }
 
-// A file that somebody changes while its new content is prepared is left as they wrote it,
+// A file that someone changes while its new content is prepared is left as they wrote it,
 // alone and in a group.
 func TestA_change_at_the_last_moment_is_not_overwritten(t *testing.T) {
 	t.Parallel()
@@ -203,7 +203,7 @@ func (f swappedFile) TryLock() (bool, error) {
 	return f.File.TryLock()
 }
 
-// A lock that is replaced between opening and locking it excludes nobody: who gets it has
+// A lock that is replaced between opening and locking it excludes no one: who gets it has
 // not got the lease.
 func TestA_lock_that_is_replaced_while_it_is_taken_is_not_held(t *testing.T) {
 	t.Parallel()
@@ -230,7 +230,7 @@ func TestA_lock_that_is_replaced_while_it_is_taken_is_not_held(t *testing.T) {
 	}
 }
 
-// A log that somebody cut short or replaced is not continued: no reader could follow.
+// A log that someone cut short or replaced is not continued: no reader could follow.
 func TestA_log_that_was_cut_short_is_not_continued(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(file string) error{

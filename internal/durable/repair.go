@@ -14,7 +14,7 @@ type RepairReport struct {
 	Files []string // that were or would be written anew
 }
 
-// Repair brings a damaged log back to a state that can be gone on with: every
+// Repair brings a damaged log back to a state that can be continued: every
 // record that is whole stays, byte by byte; where something is missing, a
 // record says so. The original of every file that changes is kept as
 // NAME.broken-N. With dry nothing is written.
@@ -155,7 +155,7 @@ func (r *repairPlan) rebuild() error {
 	return nil
 }
 
-// resume finds the first line from i on with which the chain can go on.
+// resume finds the first line from i on with which the chain can continue.
 func (r *repairPlan) resume(i int) int {
 	for ; i < len(r.lines); i++ {
 		f := r.lines[i].f
@@ -166,7 +166,7 @@ func (r *repairPlan) resume(i int) int {
 	return i
 }
 
-// mark adds the record that says what is lost and how the chain goes on.
+// mark adds the record that says what is lost and how the chain continues.
 func (r *repairPlan) mark(seg int, lost Lost, next int) error {
 	c := r.chain
 	m := repairMark{Lost: lost, Next: max(c.next, c.anchor.Seq+1)}

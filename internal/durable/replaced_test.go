@@ -9,7 +9,7 @@ import (
 	"reprise/internal/durable"
 )
 
-// TestX8_a_file_that_is_replaced_while_it_is_opened_is_a_file opens one that somebody
+// TestX8_a_file_that_is_replaced_while_it_is_opened_is_a_file opens one that someone
 // else installs again and again, as whoever looks at a run does that is just taken up.
 func TestX8_a_file_that_is_replaced_while_it_is_opened_is_a_file(t *testing.T) {
 	t.Parallel()

@@ -102,7 +102,7 @@ func busy(dir string) (records, groups int, err error) {
 	return records, groups, err
 }
 
-// relieved goes on after the end of a resource and checks that nothing is lost.
+// relieved continues after the end of a resource and checks that nothing is lost.
 func relieved(t *testing.T, dir string, records, groups int) string {
 	t.Helper()
 	s, err := durable.Open(dir, durable.Options{Reserve: reserve})

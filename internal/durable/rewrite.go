@@ -17,7 +17,7 @@ import (
 // the file stay, and a new one has perm. name is absolute, missing folders are made.
 //
 // If the process dies here, the file is the old or the new one, whole. A file that
-// somebody changed meanwhile is not replaced: a *reprise.ChangedError.
+// someone changed meanwhile is not replaced: a *reprise.ChangedError.
 func Rewrite(name string, perm fs.FileMode, change func(old []byte) ([]byte, error)) error {
 	if err := rewrite(name, perm, change); err != nil {
 		return fmt.Errorf("change %s: %w", name, err)

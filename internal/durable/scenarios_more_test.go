@@ -211,7 +211,7 @@ func undoScenario() crashfs.Scenario {
 	}
 }
 
-// conflictScenario is a crash between two files of a group, after which somebody
+// conflictScenario is a crash between two files of a group, after which someone
 // else changed one that was still to come.
 func conflictScenario() crashfs.Scenario {
 	const theirs = "somebody else's\n"

@@ -99,7 +99,7 @@ func logScenario(name string, n int, segment int64, body func(i int) json.RawMes
 			}
 			var first error
 			for i := 1; i <= n; i++ {
-				// A caller that goes on after an error must not do harm.
+				// A caller that continues after an error must not do harm.
 				if _, err := l.Append("step", body(i)); err == nil {
 					ack(fmt.Sprint(i))
 				} else if first == nil {

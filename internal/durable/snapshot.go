@@ -147,7 +147,7 @@ func snapshotPath(id string) string { return path.Join(snapshotDir, id+".json") 
 // the project: not the index, not the stash, not what git status says.
 //
 // When it returns nil all of it is durable. If the process dies here, there is
-// no snapshot, only contents that nobody names.
+// no snapshot, only contents that no one names.
 func (s *Store) Snapshot(ctx context.Context, o SnapshotOptions) (*Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,7 +47,7 @@ type Options struct {
 	// Reserve is the size of the file that is freed to record a full disk;
 	// zero stands for 1 MiB, a negative value for none.
 	Reserve int64
-	// SegmentSize is when a log goes on in a new file; zero stands for 1 MiB.
+	// SegmentSize is when a log continues in a new file; zero stands for 1 MiB.
 	SegmentSize int64
 	// Disk, if set, is put between the store and the disk: crash here, trace.
 	Disk func(FS) FS
@@ -256,7 +256,7 @@ type Note struct {
 // Report is what taking the lease found and did.
 type Report struct {
 	Generation uint64
-	// Previous is who held it before, zero if nobody is on record.
+	// Previous is who held it before, zero if no one is on record.
 	Previous Holder
 	// RolledForward are the files whose change had begun before a crash and
 	// was now carried to its end; Conflicts those where that was not possible.
@@ -278,7 +278,7 @@ func (r *Report) note(path, format string, args ...any) {
 // and carries to its end what an earlier process had begun. Nothing may be
 // read for a decision before it has returned.
 //
-// The error is a *HeldError if somebody holds it, a *CopiedError or a
+// The error is a *HeldError if someone holds it, a *CopiedError or a
 // *NetworkError if this place is not to be trusted, an *UnusableError if nothing
 // could be recorded here; then no byte was changed.
 // A *DamageError means that a file of the state needs repair; the lease is not

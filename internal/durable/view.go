@@ -51,7 +51,7 @@ func (e *LinkError) Hint() string {
 func (e *LinkError) Unwrap() error { return &NotRegularError{Path: e.Link, Mode: fs.ModeSymlink} }
 
 // SharedError tells that a file is to be written in place that has another name too:
-// what is behind that may lie anywhere, and belongs to somebody else.
+// what is behind that may lie anywhere, and belongs to someone else.
 type SharedError struct{ Path string }
 
 // Error implements error.
@@ -110,7 +110,7 @@ func (n names) Lstat(name string) (fs.FileMode, error) {
 }
 
 // entries lists a folder, without git's and our own, as internal/tree does: what
-// is in the archive is no state any more. in is its name and real where it is. A
+// is in the archive is no longer state. in is its name and real where it is. A
 // link is listed as the file that it leads to, and as the folder in hidden folders;
 // others are listed as links.
 func (s *Store) entries(in, real string) ([]Info, error) {

@@ -20,7 +20,7 @@ import (
 var stateTypes = []string{".md", ".json", ".jsonl", ".yaml", ".yml"}
 
 // lost adds the files of which the checkout has less than the head: those that are not
-// there, and those that end where the head's version goes on. was are the objects that
+// there, and those that end where the head's version continues. was are the objects that
 // the head has of the changed files. It starts one process, and none where no file of
 // state was changed.
 func (r *Repo) lost(ctx context.Context, git *reprise.Git, was map[string]string) {
@@ -59,7 +59,7 @@ func (r *Repo) lost(ctx context.Context, git *reprise.Git, was map[string]string
 	}
 }
 
-// isCut reports whether a file ends where an earlier version of it goes on: a log, which
+// isCut reports whether a file ends where an earlier version of it continues: a log, which
 // only ever grows, at any place, another text within a line. Whoever shortens a text on
 // purpose takes whole lines away.
 func isCut(name string, now, was []byte) bool {

@@ -202,7 +202,7 @@ func TestA_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
 }
 
 // A merge that is under way is refused, and so is what one has left: files with conflicts
-// that nobody resolved, where nothing else tells of the merge.
+// that no one resolved, where nothing else tells of the merge.
 //
 // Requirement X6.
 func TestCommit_refuses_what_is_under_way(t *testing.T) {

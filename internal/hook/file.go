@@ -13,7 +13,7 @@ import (
 const ownFile = "reprise hook install"
 
 // installFile gives the file that is ours alone. Another one in its place, or one that
-// somebody changed, is refused.
+// someone changed, is refused.
 func (t Tool) installFile(old []byte, program string) ([]byte, error) {
 	if old != nil && !unchanged(old) {
 		return nil, errors.New("there is a file of this name that `" + ownFile + "` did not write, or that was changed since; move it away")

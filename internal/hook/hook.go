@@ -144,7 +144,7 @@ func (t Tool) command(program string, m Moment) string {
 }
 
 // wrote reports whether a command is one that we wrote, whatever program it calls. One that
-// only holds such a call is somebody else's.
+// only holds such a call is someone else's.
 func (t Tool) wrote(command string) bool {
 	form := `^'(?:[^']|'\\'')*'` + regexp.QuoteMeta(t.call()) + `[a-z]+ 2>/dev/null \|\| true$`
 	return regexp.MustCompile(form).MatchString(command)
@@ -274,7 +274,7 @@ func (t Tool) Installed(settings []byte) bool {
 }
 
 // prune takes our groups out of the list of an event, and tells each command of theirs. A
-// group that holds somebody else's hooks, too, is left, with an error.
+// group that holds someone else's hooks, too, is left, with an error.
 func (t Tool) prune(settings []byte, ev Event, tell func(command string)) ([]byte, error) {
 	shared := false
 	out, err := splice.Prune(settings, []string{"hooks", ev.Name}, func(item *doc.Node) bool {

@@ -14,7 +14,7 @@ import (
 )
 
 // T1, T3, T6, T7: the payloads that the other tests put in every field do harm where
-// nothing stands in their way. A payload that harms nobody would prove nothing there.
+// nothing stands in their way. A payload that harms no one would prove nothing there.
 func TestPayloads_do_harm_where_nothing_guards(t *testing.T) {
 	t.Parallel()
 	harms := map[string]func(t *testing.T, payload string) bool{

@@ -1,4 +1,4 @@
-// Package loose reads JSON whose shape nobody promised: what programs of others
+// Package loose reads JSON whose shape no one promised: what programs of others
 // print and keep. What is not there, or is of another kind than was asked for, is
 // empty, and nothing fails; Odd tells when a value was of another kind.
 package loose

@@ -128,7 +128,7 @@ const (
 	most   = 5
 )
 
-// A mutant whose old text or whose test is gone would no longer be tried, and nobody would
+// A mutant whose old text or whose test is gone would no longer be tried, and no one would
 // notice.
 func TestEvery_mutant_fits_the_source(t *testing.T) {
 	t.Parallel()

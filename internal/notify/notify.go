@@ -51,7 +51,7 @@ type Notifier struct {
 	closed  bool
 }
 
-// Open makes a notifier; nil, which tells nobody, where no way is set.
+// Open makes a notifier; nil, which tells no one, where no way is set.
 func Open(ways Ways) *Notifier {
 	if !ways.Desktop && ways.Bell == nil && len(ways.Command) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (n *Notifier) Close() {
 // tell tells a person in every way that is set.
 func (n *Notifier) tell(ctx context.Context, notice report.Notice) {
 	if n.ways.Bell != nil {
-		_, _ = io.WriteString(n.ways.Bell, "\a") // a terminal that is gone rings for nobody
+		_, _ = io.WriteString(n.ways.Bell, "\a") // a terminal that is gone rings for no one
 	}
 	var errs []error
 	if n.ways.Desktop {

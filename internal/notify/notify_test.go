@@ -68,7 +68,7 @@ func TestA_command_that_never_ends_keeps_nobody_and_is_told_of_once(t *testing.T
 		said++
 	}})
 	for range 100 {
-		n.Send(report.Notice{}) // returns, though nobody takes them
+		n.Send(report.Notice{}) // returns, though no one takes them
 	}
 	n.Close() // returns, too
 	mu.Lock()
@@ -76,5 +76,5 @@ func TestA_command_that_never_ends_keeps_nobody_and_is_told_of_once(t *testing.T
 	if said != 1 {
 		t.Errorf("said %d times", said)
 	}
-	notify.Open(notify.Ways{}).Send(report.Notice{}) // no way is set: nobody is told
+	notify.Open(notify.Ways{}).Send(report.Notice{}) // no way is set: no one is told
 }

@@ -9,7 +9,7 @@ import (
 
 // Find looks a program up in the PATH of an environment, NAME=VALUE of which the last
 // counts. Two kinds of places never have it, whatever PATH says: a folder that is
-// named relative to where somebody stands, and a file inside one of the folders
+// named relative to where someone stands, and a file inside one of the folders
 // without, also where only a link leads there: who can write to a project must not be
 // able to say what is run as git or as an agent.
 //
@@ -29,7 +29,7 @@ func Find(program string, env []string, without ...string) (string, error) {
 }
 
 // Folders lists the folders of the PATH of an environment that are the same wherever
-// somebody stands.
+// someone stands.
 func Folders(env []string) []string {
 	list := ""
 	for _, entry := range env {

@@ -124,7 +124,7 @@ func (t table) process(o reprise.Owner) (gone string, life reprise.OwnerLife) {
 	} else {
 		life = alive("%s %s and has the recorded start time", who, running)
 	}
-	// A pid that only a zombie has is nobody's, but only one that is provably
+	// A pid that only a zombie has is no one's, but only one that is provably
 	// the recorded process settles it alone.
 	if s.gone() && gone == "" {
 		ended := who + " has ended and only waits to be collected"

@@ -68,8 +68,8 @@ func (t table) above() map[int]bool {
 // IsAbove reports whether a process is this one or one it was started from.
 func IsAbove(pid int) bool { return system().above()[pid] }
 
-// LockOf tells whether somebody holds a lock on a file, by the kernel's list of
-// locks: nothing is opened, and nobody who tries for it meanwhile is turned
+// LockOf tells whether someone holds a lock on a file, by the kernel's list of
+// locks: nothing is opened, and no one who tries for it meanwhile is turned
 // away. From inside a pid namespace the lock is tried as well, for an instant.
 func LockOf(file string) (Lock, error) { return system().lockOf(file) }
 

@@ -50,7 +50,7 @@ func TestX5_who_works_in_a_folder(t *testing.T) {
 	_ = cmd.Process.Kill()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := Running(cmd.Process.Pid); errors.Is(err, fs.ErrNotExist) {
-			break // it is a zombie: nobody has waited for it
+			break // it is a zombie: no one has waited for it
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("a zombie is called running")

@@ -37,7 +37,7 @@ type Process struct {
 	PID  int    `json:"pid"`
 	Name string `json:"name"` // as the process calls itself: text of others, not to be trusted
 	// Command is its command line, shortened; text of others too. It is empty
-	// where nobody asked for it.
+	// where no one asked for it.
 	Command string `json:"command,omitempty"`
 	// StartTicks tells it from a later process with the same pid.
 	StartTicks uint64 `json:"ticks,omitempty"`
@@ -71,7 +71,7 @@ const (
 // Look says whether the owner of a record is alive, and why. Without a pid, or
 // without the means of this system, the answer is unknown. Where the process is not seen,
 // its lock decides: one that is held is held by something that lives, whatever its name
-// and wherever it runs, and one that is free on the machine of the record is nobody's.
+// and wherever it runs, and one that is free on the machine of the record is no one's.
 func Look(o reprise.Owner, now time.Time) reprise.OwnerLife {
 	life := look(o, now)
 	if life.Life == reprise.Alive || o.Lock == "" {

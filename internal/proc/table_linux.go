@@ -76,7 +76,7 @@ func (s stat) started(boot time.Time) time.Time {
 }
 
 // gone reports a process that has ended and only waits for its parent. A
-// leader that has ended while other threads go on has the same letter.
+// leader that has ended while other threads continue has the same letter.
 func (s stat) gone() bool {
 	return (s.state == 'Z' || s.state == 'X' || s.state == 'x') && s.threads <= 1
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Tree is a command and, where the system has them, its process group. Nobody here
+// Tree is a command and, where the system has them, its process group. No one here
 // inherits orphans: what leaves the group outlives the command unseen.
 type Tree struct {
 	cmd   *os.Process

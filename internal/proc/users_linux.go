@@ -81,7 +81,7 @@ func (t table) descriptors(pid int, base string, target os.FileInfo, each func(f
 // started (REPRISE_PROJECT in their environment), those that hold a flock on its lock
 // file, because they took it or inherited it, and all below them. One that only has the
 // file open, to look at it or to try, is not among them, nor are our own process and
-// those above it. Nobody holds a file that is not there: file "" asks for attempts alone.
+// those above it. No one holds a file that is not there: file "" asks for attempts alone.
 func Holders(file, project string) []Process {
 	t := system()
 	lock, _ := os.Stat(file)

@@ -46,7 +46,7 @@ const (
 
 const (
 	// deserted is how long an agent may take to end when its engine is dead:
-	// the lease must be free before somebody looks for it.
+	// the lease must be free before someone looks for it.
 	deserted = 50 * time.Millisecond
 	// settle is how long children may take to end after the agent before they
 	// count as left over.
@@ -130,7 +130,7 @@ func run(args []string) error {
 		}
 		return out.Encode(m)
 	}
-	_ = os.Stdin.Close() // or a prompt that nobody reads would wait for us
+	_ = os.Stdin.Close() // or a prompt that no one reads would wait for us
 	k := &keeper{tree: tree, grace: grace, now: make(chan struct{})}
 	if err := out.Encode(message{PID: tree.PID()}); err != nil {
 		// The engine would wait for this word while the agent works: it is told at once,

@@ -148,7 +148,7 @@ func (c Command) argv() ([]string, error) {
 	return append(argv, c.Argv...), nil
 }
 
-// launch starts the shim. Nobody may look for orphans between its birth and its
+// launch starts the shim. No one may look for orphans between its birth and its
 // entry in the list.
 func (a *Attempt) launch() error {
 	live.Lock()

@@ -65,7 +65,7 @@ func Graft(data []byte, keys []string, item any) ([]byte, error) {
 
 // Prune takes the items that is accepts out of the list that keys lead to, and with the
 // last one what Graft made for it. nil stands for a file that does not exist, and is
-// returned for one of which nothing is left. What Graft added, and nobody has laid out
+// returned for one of which nothing is left. What Graft added, and no one has laid out
 // anew since, is gone without a trace.
 func Prune(data []byte, keys []string, is func(item *doc.Node) bool) ([]byte, error) {
 	for !blank(data) {

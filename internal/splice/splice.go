@@ -1,6 +1,6 @@
 // Package splice makes byte-exact edits: of the bytes of a file only those of
 // the value asked for are replaced, and everything else — line ends, a byte
-// order mark, comments, the order of keys, fields nobody knows, keys that stand
+// order mark, comments, the order of keys, fields no one knows, keys that stand
 // twice, broken characters, a missing last line end — stays as it was.
 //
 // An edit that returns nil has been read back with the same reader that layouts

@@ -87,7 +87,7 @@ func (q Query) inside(dir string) bool {
 }
 
 // above reports whether a folder is one that a wanted folder lies in: who starts there
-// may go on to work in that.
+// may move on to work in that.
 func (q Query) above(dir string) bool {
 	return q.either(dir, func(dir string) bool {
 		return slices.ContainsFunc(q.Dirs, func(d string) bool { return within(d, dir) })

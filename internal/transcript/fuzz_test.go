@@ -47,7 +47,7 @@ func FuzzRead(f *testing.F) {
 }
 
 // FuzzShell: no command line makes the reader panic, and one that holds a
-// program nobody knows is never called harmless.
+// program no one knows is never called harmless.
 func FuzzShell(f *testing.F) {
 	for _, line := range []string{"ls", "git commit -m \"$(cat <<'EOF'\nx\nEOF\n)\"", "a | b && c; d & e || f > g 2>&1", "echo ${x:-y} `z` $(w)", "cat <<E\nE"} {
 		f.Add(line)

@@ -27,7 +27,7 @@ func TestA_session_above_the_project_in_its_repository_is_wanted(t *testing.T) {
 }
 
 // A transcript that does not tell where its session worked belongs to whom it is filed
-// under. Where it is filed under nobody, and was written since, that is unknown.
+// under. Where it is filed under no one, and was written since, that is unknown.
 func TestA_transcript_without_a_folder_is_not_passed_over(t *testing.T) {
 	t.Parallel()
 	const ours, unknown, neither = "ours", "unknown", ""

@@ -115,7 +115,7 @@ func TestA_call_without_a_result_is_found(t *testing.T) {
 	}
 }
 
-// A session that nobody gave anything to do has nothing under way, whatever its CLI
+// A session that no one gave anything to do has nothing under way, whatever its CLI
 // writes when it opens; nor has one in which a person used a command of the CLI itself
 // or interrupted the agent.
 func TestWhat_is_no_prompt_begins_no_turn(t *testing.T) {
@@ -278,7 +278,7 @@ func TestGemini(t *testing.T) {
 	}
 }
 
-// A result that says no more than that the command goes on is no end of it.
+// A result that says no more than that the command continues is no end of it.
 func TestA_command_in_the_background_is_not_finished(t *testing.T) {
 	t.Parallel()
 	content := strings.Join(lines[Codex], "\n") + "\n" + strings.Replace(results[Codex], "Process exited with code 0", "Process running with session ID 12", 1) + "\n"

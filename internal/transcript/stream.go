@@ -34,7 +34,7 @@ func claudeInit(v loose.Value) bool { return v.Text("type") == "system" && v.Tex
 
 // Stream reads what agents printed, as it was captured in logs, in their order. gemini
 // writes a call to its transcript only once it has ended, and the transcripts of all may
-// be where nobody looks. It gives one session for each id; lines of anything else are
+// be where no one looks. It gives one session for each id; lines of anything else are
 // passed over.
 func Stream(fsys fs.FS, logs ...Log) ([]*Session, error) {
 	var order []string

@@ -203,7 +203,7 @@ func tells(r root, name string) string {
 }
 
 // X9: a link that is put in the place of a folder or a file while it is read leads
-// nobody out, and into nothing private.
+// no one out, and into nothing private.
 func TestX9_a_link_that_is_swapped_leads_nobody_out(t *testing.T) {
 	t.Parallel()
 	for how, open := range map[string]func(string) (root, error){"kernel": openRoot, "portable": openPortable} {

@@ -156,7 +156,7 @@ const maxListed = 50_000
 // errTooMany is for folders that hold more.
 var errTooMany = fmt.Errorf("there are more than %d files where state is kept", maxListed)
 
-// errTooLarge is for files that nobody reads whole.
+// errTooLarge is for files that no one reads whole.
 var errTooLarge = fmt.Errorf("larger than %d MiB", doc.MaxSize>>20)
 
 // dir lists through the FS, so that both ways of listing agree.

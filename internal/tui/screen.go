@@ -25,7 +25,7 @@ type Screen struct {
 	err     error
 }
 
-// tick is how often the frame is drawn again without news: clocks go on.
+// tick is how often the frame is drawn again without news: clocks continue.
 const tick = 250 * time.Millisecond
 
 // Open begins to show a frame. frame is called from another goroutine. Keys from

@@ -163,7 +163,7 @@ func TestA_note_stays_until_something_newer_is_on_record(t *testing.T) {
 	}
 }
 
-// Several people may answer at once: nobody takes the answer of another for their own.
+// Several people may answer at once: no one takes the answer of another for their own.
 func TestA_note_about_an_answer_names_the_question_and_who_is_refused_learns_what_is_kept(t *testing.T) {
 	t.Parallel()
 	docs := documents("told")

@@ -106,7 +106,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, (&url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/\\"), RawQuery: query.Encode()}).String(), http.StatusSeeOther)
 }
 
-// opens reports the token of the server, or a ticket that nobody used yet.
+// opens reports the token of the server, or a ticket that no one used yet.
 func (s *Server) opens(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // How often a page is made again although nothing says that it changed: often while
-// somebody is at work, who may die without a word, and otherwise so seldom that it costs
+// someone is at work, who may die without a word, and otherwise so seldom that it costs
 // next to nothing. A beat shows the browser that it is still heard.
 const (
 	everyWorking = time.Second

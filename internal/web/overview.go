@@ -16,7 +16,7 @@ import (
 	"reprise/report"
 )
 
-// perPage is how many runs a page lists: more of them make a browser slow, and nobody
+// perPage is how many runs a page lists: more of them make a browser slow, and no one
 // reads them.
 const perPage = 100
 

@@ -59,7 +59,7 @@ type frame struct {
 	name    string // of the template of the content
 	content any
 	folders []string // where something changes that the page shows
-	working bool     // somebody is at work on what it shows
+	working bool     // someone is at work on what it shows
 }
 
 // page answers with a page, or with a stream of what it becomes.

@@ -55,7 +55,7 @@ func sealed(kind string, text []byte) []byte {
 
 // Replaces reports whether old is, from its first byte to its last, what Report or Timeline
 // made, and text is of the same kind. What merely holds a report, or was edited since, is
-// not: somebody may miss the rest.
+// not: someone may miss the rest.
 func Replaces(text, old []byte) bool {
 	for _, kind := range []string{kindReport, kindTimeline} {
 		if whole(kind, text) {

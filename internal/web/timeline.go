@@ -20,7 +20,7 @@ const (
 	chartLetters          = 16
 )
 
-// chart is the picture of when what was worked on. Times in which nobody worked are drawn
+// chart is the picture of when what was worked on. Times in which no one worked are drawn
 // short and marked: a run that was taken up a week later would show nothing else.
 type chart struct {
 	Width, Height, Right, Bottom int
@@ -149,7 +149,7 @@ func barOf(step string, s reprise.TimelineSpan, scale []stretch, y int) bar {
 type stretch struct {
 	from, to time.Time
 	x1, x2   int
-	work     bool // somebody worked
+	work     bool // someone worked
 	short    bool // drawn short
 }
 
@@ -206,7 +206,7 @@ func scaleOf(t reprise.Timeline) (out []stretch) {
 	return out
 }
 
-// attempts are the spans in which somebody worked, in the order of their beginnings.
+// attempts are the spans in which someone worked, in the order of their beginnings.
 func attempts(t reprise.Timeline) (out []reprise.TimelineSpan) {
 	for _, row := range t.Steps {
 		for _, s := range row.Spans {
@@ -231,7 +231,7 @@ func at(scale []stretch, t time.Time) int {
 }
 
 // axis marks when each stretch of work began, where there is room, and the pauses. Where
-// nobody worked it marks the beginning.
+// no one worked it marks the beginning.
 func (c *chart) axis(scale []stretch) {
 	free, day := 0, ""
 	idle := !slices.ContainsFunc(scale, func(s stretch) bool { return s.work })

@@ -4,7 +4,7 @@
 // carries the digest of what the person saw.
 //
 // All text from state is escaped by html/template, and characters that a browser obeys
-// instead of showing them are written as escapes. Nobody is answered without the token of
+// instead of showing them are written as escapes. No one is answered without the token of
 // this server.
 package web
 

@@ -133,7 +133,7 @@ func (c *cursor) step(o op) {
 	switch {
 	case isDirOp(o.kind):
 		if o.kind == opCreate {
-			// The file itself; without an entry nobody can reach it.
+			// The file itself; without an entry no one can reach it.
 			c.durable.nodes[o.ino] = o.born.clone()
 			c.durable.nodes[o.ino].links = 1
 		}

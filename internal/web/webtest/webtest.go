@@ -232,7 +232,7 @@ func (b *Browser) Wait(script string) time.Duration {
 // Type presses keys, one after the other. Names of keys stand in angle brackets.
 func (b *Browser) Type(keys ...string) {
 	b.t.Helper()
-	b.Wait("document.readyState === 'complete'") // nobody listens before the scripts have run
+	b.Wait("document.readyState === 'complete'") // no one listens before the scripts have run
 	for _, k := range keys {
 		press := map[string]any{"key": k, "text": k}
 		if name, is := strings.CutPrefix(k, "<"); is {
