@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"reprise"
 	"reprise/engine"
 )
 
@@ -28,20 +29,15 @@ func newEngineAt(dir string, now func() time.Time) *engine.Engine {
 	return e
 }
 
-// contextSoon ends after a moment: a process that is stopped while it waits.
-func contextSoon(t testing.TB) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), 300*time.Millisecond)
-}
-
-// contextOnceLaunched ends a moment after the given number of launches.
-func contextOnceLaunched(t testing.TB, launches func() int, want int) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		for launches() < want && ctx.Err() == nil {
-			time.Sleep(5 * time.Millisecond)
+// resumeUntilItWaits resumes a run and stops once it waits for a time, as a process that is
+// stopped then.
+func resumeUntilItWaits(t testing.TB, e *engine.Engine, ref reprise.Ref) (*engine.Summary, error) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	e.Tell = func(p engine.Progress) {
+		if p.Kind == engine.Waits {
+			stop()
 		}
-		time.Sleep(300 * time.Millisecond)
-		cancel()
-	}()
-	return ctx, cancel
+	}
+	return e.Resume(ctx, ref, engine.Choice{})
 }

@@ -193,9 +193,7 @@ steps:
 	// The pause is the longest there is, five minutes: too long to sit out in
 	// a test, and on record for the next process.
 	for attempt := 1; attempt <= 3; attempt++ {
-		ctx, cancel := contextOnceLaunched(t, launches, attempt)
-		sum, err := newEngineAt(dir, clock).Resume(ctx, refOf("retries"), engine.Choice{})
-		cancel()
+		sum, err := resumeUntilItWaits(t, newEngineAt(dir, clock), refOf("retries"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,11 +203,9 @@ steps:
 		// Too early: the back-off is on record.
 		ahead.Add(int64(time.Minute))
 		if attempt < 3 {
-			ctx, cancel := contextSoon(t)
-			if _, err := newEngineAt(dir, clock).Resume(ctx, refOf("retries"), engine.Choice{}); err != nil {
+			if _, err := resumeUntilItWaits(t, newEngineAt(dir, clock), refOf("retries")); err != nil {
 				t.Fatal(err)
 			}
-			cancel()
 			if launches() != attempt {
 				t.Errorf("a restart did not keep the pause: %d launches", launches())
 			}
