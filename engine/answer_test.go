@@ -379,3 +379,20 @@ func TestOf_two_answers_by_who_saw_the_same_one_is_kept(t *testing.T) {
 		t.Errorf("%d answers are kept", kept)
 	}
 }
+
+// TestAn_answer_from_elsewhere_counts_before_the_one_that_is_typed_after_it gives an answer
+// while a person is asked on the terminal, who then says something else.
+func TestAn_answer_from_elsewhere_counts_before_the_one_that_is_typed_after_it(t *testing.T) {
+	t.Parallel()
+	e := newEngine(repository(t))
+	ref := start(t, e, gated)
+	e.Ask = func(ctx context.Context, _ reprise.Question) (string, bool) {
+		if err := newEngine(e.Dir).Answer(ctx, ref, map[string]string{"ok": "go on"}); err != nil {
+			t.Error(err)
+		}
+		return "stop: not now", true
+	}
+	if sum := goes(t, e, ref); sum.State != reprise.Complete || effects(t, e) != 1 {
+		t.Errorf("%+v, %d effects", sum, effects(t, e))
+	}
+}

@@ -270,6 +270,13 @@ func (w *work) putTo(ctx context.Context, open []reprise.Question) error {
 			return nil
 		}
 		answer, ok := w.Ask(ctx, q)
+		if err := w.recordLetters(ctx); err != nil {
+			return err
+		}
+		if now := w.run.Question(q.ID); now != nil && now.Answered {
+			w.tell(Progress{Kind: Noticed, Step: q.Subject, Text: fmt.Sprintf("%s was answered elsewhere meanwhile, and that counts: %s", q.ID, oneLine(now.Answer, maxLoggedLen))})
+			continue
+		}
 		ev, err := answerTo(&q, answer)
 		if _, none := errors.AsType[*reprise.NotOfferedError](err); none || !ok {
 			w.LeftOpen[q.ID] = true

@@ -168,6 +168,17 @@ func tops(root string) func(dir string) bool {
 	}
 }
 
+// Of gives the project that a run is worked on in, where the folder is none itself and only
+// holds projects: the checkout around the run, or the folder below that was worked in. It is
+// "" where that is this folder.
+func (j *Judgement) Of(r *reprise.Run) string {
+	isTop := tops(j.Root)
+	if r.Project == "" || len(j.views[r].Events) > 0 || isTop(".") || !isTop(r.Project) {
+		return ""
+	}
+	return r.Project
+}
+
 // Split takes the runs out that are for another project to tell about, and gives the
 // folders of those projects: what is known of a run is known where it is worked on. A run
 // that was worked on from here stays, and so does all of one repository.

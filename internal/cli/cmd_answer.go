@@ -59,6 +59,9 @@ func (a *app) answer(ctx context.Context, flags answerFlags, arg string) error {
 			return err
 		}
 		j, err := s.asking(found, arg, &flags)
+		if err == nil && j != nil {
+			err = within(found, j.run)
+		}
 		if err != nil || j == nil {
 			return err
 		}

@@ -316,10 +316,13 @@ func (a *app) check(ctx context.Context, dir, arg string, flags checkFlags) erro
 			p.folder(found.Findings)
 		})
 	}
-	a.came(worst(list))
 	if len(list) == 1 {
+		if err := within(found, list[0].run); err != nil {
+			return err
+		}
 		a.about(list[0].name)
 	}
+	a.came(worst(list))
 	who := a.whoDoes(found.Root)
 	document := a.checkDocument(found, list, flags.mode, who)
 	return a.print(document, func(p *page) {

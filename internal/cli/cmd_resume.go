@@ -105,6 +105,9 @@ func (a *app) resume(ctx context.Context, flags resumeFlags, arg string) error {
 		if err != nil || j == nil {
 			return err
 		}
+		if err := within(found, j.run); err != nil {
+			return err
+		}
 		return s.resume(*j, found, flags)
 	})
 }

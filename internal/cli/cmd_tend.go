@@ -58,6 +58,7 @@ func (a *app) chosen(ctx context.Context, f upkeepFlags, arg string) (*project.J
 	run, err := pick(found.Runs, arg)
 	if run != nil {
 		a.about(reprise.Names(found.Runs)[run])
+		err = within(found, run)
 	}
 	return found, run, err
 }

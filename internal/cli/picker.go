@@ -57,7 +57,8 @@ func (a *app) pickOne(ctx context.Context, in, out *os.File) error {
 	if err != nil || !picked {
 		return err
 	}
-	return a.resume(ctx, resumeFlags{workFlags: workFlags{upkeepFlags: upkeepFlags{dir: "."}}}, list[i].run.Layout+":"+list[i].run.Path)
+	flags := resumeFlags{workFlags: workFlags{upkeepFlags: upkeepFlags{dir: "."}}}
+	return a.called(ctx, &flags.dir, list[i].run.Layout+":"+list[i].run.Path, func(name string) error { return a.resume(ctx, flags, name) })
 }
 
 // picker shows the runs of which one is to be chosen.

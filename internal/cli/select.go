@@ -203,10 +203,33 @@ func (a *app) oneRun(cmd *cobra.Command, dir *string, run func(ctx context.Conte
 	}
 }
 
-// called runs a command about the run of this name. Status lists the projects in a folder
-// each by itself: a name that only it gives moves the command into that project.
+// elsewhereError says that a run is that of a project below the folder.
+type elsewhereError struct{ dir, name string }
+
+// Error implements error.
+func (e *elsewhereError) Error() string {
+	return fmt.Sprintf("%s is a run of the project %s", e.name, e.dir)
+}
+
+// within is an *elsewhereError where a run is that of a project below the folder: what its
+// agents do, and what is recorded of it, belongs there.
+func within(found *project.Judgement, r *reprise.Run) error {
+	folder := found.Of(r)
+	if folder == "" {
+		return nil
+	}
+	return &elsewhereError{shortPath(filepath.Join(found.Root, filepath.FromSlash(folder))), nameIn(found.Runs, r)}
+}
+
+// called runs a command about the run of this name. In a folder that only holds projects
+// it moves into that of the run. Status lists the projects in a folder each by itself: a
+// name that only it gives moves the command, too.
 func (a *app) called(ctx context.Context, dir *string, name string, run func(name string) error) error {
 	err := run(name)
+	if of, ok := errors.AsType[*elsewhereError](err); ok {
+		*dir, a.site.dir = of.dir, of.dir
+		return run(of.name)
+	}
 	if !errors.Is(err, errNoRun) {
 		return err
 	}
