@@ -165,7 +165,6 @@ func (d *driver) Start(ctx context.Context, job Job) (Session, error) {
 		if err := p.chosen(s.want, learned); err != nil {
 			return nil, &StartError{Command: p.Program, Cause: err}
 		}
-		learned = nil // it was told
 	}
 	_, env := p.permitted(p.approval(o), job)
 	l.Env = append(unset(p.env, job.Env), env...)

@@ -72,6 +72,7 @@ func (rec recording) lines() []string {
 func (rec recording) replay(lines []string) (Result, *stream) {
 	p := rec.preset()
 	s := p.stream(func() time.Time { return noon })
+	s.resumes = rec.Resume
 	if rec.Resume || p.Chooses {
 		s.want = rec.Session
 	}
@@ -210,6 +211,21 @@ func TestA_limit_notice_inside_a_line(t *testing.T) {
 					t.Fatalf("line %d at %d: %s until %v (%s)", i, at, r.Outcome, r.Until, r.Reason)
 				}
 			}
+		}
+	}
+}
+
+// A new session that has another name than the one asked for is that one, and what it cost
+// counts: a program around the agent may name sessions itself.
+func TestA_new_session_may_have_a_name_of_its_own(t *testing.T) {
+	t.Parallel()
+	for _, rec := range recordings(t) {
+		if rec.Case != "success" || rec.Resume {
+			continue
+		}
+		rec.Session = "ffffffff-0000-4000-8000-000000000000"
+		if r, _ := rec.replay(rec.lines()); r.Outcome != Done || r.Session == rec.Session {
+			t.Errorf("%s: %s in %s (%s)", rec.Preset, r.Outcome, r.Session, r.Reason)
 		}
 	}
 }

@@ -82,7 +82,8 @@ func (s *stream) line(line []byte, read func(*stream, loose.Value) string, learn
 		if s.wrong {
 			return "", &otherSession{s.want, s.session}
 		}
-		if before == "" && s.session != "" && learned != nil {
+		told := !s.resumes && s.session == s.want
+		if before == "" && s.session != "" && !told && learned != nil {
 			if err := learned(s.session); err != nil {
 				return "", err
 			}
@@ -105,7 +106,8 @@ func (s *stream) in(session string) {
 	if session == "" || s.wrong {
 		return
 	}
-	if s.want != "" && session != s.want {
+	// A new session may have another name than the one that was asked for.
+	if s.resumes && s.want != "" && session != s.want {
 		s.session, s.wrong = session, true
 		return
 	}
