@@ -113,6 +113,9 @@ func (s *stream) usedClaude(r loose.Value) {
 	if r.Has("modelUsage") && len(s.spent) == 0 && !r.Odd() {
 		s.spent = noRequest()
 	}
+	if cost := r.Number("total_cost_usd"); len(s.spent) == 0 && cost > 0 && !s.resumes && !r.Odd() {
+		s.spent = []reprise.Request{{Tokens: transcript.Anthropic(r.At("usage")), Cost: &cost}} // of one that names no model
+	}
 }
 
 // usedInAll notes figures of the whole session: those of the process only if it began

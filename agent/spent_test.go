@@ -34,6 +34,8 @@ func TestRecorded_ends_give_what_the_attempt_used(t *testing.T) {
 			[]reprise.Request{{Model: "haiku", Tokens: reprise.Tokens{Input: 7, Output: 8}, Cost: money(0.01)}, {Model: "opus", Tokens: reprise.Tokens{Input: 5, Output: 6}, Cost: money(0.5)}}},
 		"claude that asked no model": {"claude", false, `{"type":"result","subtype":"success","is_error":true,"session_id":"S","result":"Invalid API key","modelUsage":{}}`,
 			noRequest()},
+		"claude that names no model": {"claude", false, `{"type":"result","subtype":"success","is_error":false,"session_id":"S","total_cost_usd":1.5,"usage":{"input_tokens":100,"output_tokens":50}}`,
+			[]reprise.Request{{Model: "m", Tokens: reprise.Tokens{Input: 100, Output: 50}, Cost: money(1.5)}}},
 		"claude without figures": {"claude", false, `{"type":"result","subtype":"success","is_error":false,"session_id":"S"}`, nil},
 		"codex": {"codex", false, `{"type":"thread.started","thread_id":"S"}
 {"type":"turn.completed","usage":{"input_tokens":2820,"cached_input_tokens":610,"cache_write_input_tokens":0,"output_tokens":150,"reasoning_output_tokens":50}}`,
