@@ -335,6 +335,8 @@ func (s *job) unattended(j judged, need engine.Need) error {
 	hint := "`" + s.again("--dry-run") + "` only looks"
 	if options := j.d.Options(j.run); len(options) > 0 {
 		hint = "`" + s.command("resume", j.name, "--option", options[0].Key) + "` takes the first way (" + strconv.Quote(options[0].Label) + "), `" + s.command("check", j.name) + "` shows the other ways; " + hint
+	} else {
+		hint = "`" + s.command("resume", j.name, "--mode", string(engine.Autopilot)) + "` starts it without a question; " + hint
 	}
 	unread := readFirst(j.run)
 	switch {
