@@ -78,7 +78,7 @@ func (p *page) spending(runs []*reprise.Run, res *project.Judgement, docs []repo
 // used prints what attempts used, as far as anything is known of it.
 func (p *page) used(indent, what string, u *reprise.Usage) {
 	if u != nil && (u.Tokens != nil || u.Cost != nil) {
-		p.line("%s%s", indent, fit(what+u.String(), p.columns-width(indent)))
+		p.para(indent, what+u.String(), linesAll)
 	}
 }
 

@@ -89,7 +89,7 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 		},
 		Matches: func(i int, typed string) bool {
 			j := list[i]
-			about := strings.Join([]string{j.name, j.run.Project, j.run.Layout, j.run.Title, j.d.Verdict.String(), words(j.d.State)}, " ")
+			about := strings.Join([]string{j.name, j.run.Project, j.run.Layout, formOf(j.run.Kind).name, j.run.Title, j.d.Verdict.String(), words(j.d.State)}, " ")
 			return strings.Contains(strings.ToLower(plain(about)), strings.ToLower(typed))
 		},
 		Row: func(i int, chosen bool, columns int) []string {
