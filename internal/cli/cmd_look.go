@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -121,13 +120,15 @@ func (a *app) status(ctx context.Context, dirs []string, flags statusFlags) erro
 // several, from the one that the command was called in.
 func together(dirs []string, judge func(dir string) (*project.Judgement, error)) (found *project.Judgement, apart bool, err error) {
 	var list []*project.Judgement
+	seen := map[string]bool{}
 	for _, dir := range dirs {
 		more, err := projectsIn(dir, judge)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, found := range more {
-			if !slices.ContainsFunc(list, func(j *project.Judgement) bool { return resolved(j.Root) == resolved(found.Root) }) {
+			if at := resolved(found.Root); !seen[at] {
+				seen[at] = true
 				list = append(list, found)
 			}
 		}
