@@ -26,8 +26,8 @@ func (s *Said) Add(cmd *cobra.Command) {
 	f.StringVar(&s.Question, "question", "", "the id of the question (default: the only one)")
 	f.StringVar(&s.Text, "text", "", "the answer")
 	f.StringVar(&s.File, "file", "", "a file with the answer, or with a JSON object of several; - for standard input")
-	f.IntVar(&s.Option, "option", 0, "the number of an answer that is offered")
-	f.BoolVar(&s.List, "list", false, "list what is asked and answer nothing")
+	f.IntVar(&s.Option, "option", 0, "the number of one of the offered answers")
+	f.BoolVar(&s.List, "list", false, "list the questions and answer none")
 	cmd.MarkFlagsMutuallyExclusive("text", "file", "option")
 }
 

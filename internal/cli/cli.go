@@ -99,9 +99,9 @@ func (a *app) newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "reprise",
 		Short: "What was interrupted here, is it safe to resume, and from where",
-		Long: "reprise reads what agent workflows left on disk, tells which of them were\n" +
-			"interrupted, in what state they are and what would come next, and finishes them.\n" +
-			"Alone it is a picker of what was interrupted, in a pipe the same as status.",
+		Long: "reprise reads what agent workflows left on disk, says which of them were\n" +
+			"interrupted, how far they got and what comes next, and finishes them. Called alone\n" +
+			"it opens a picker; in a pipe it prints what status prints.",
 		Args:              args(cobra.NoArgs),
 		SilenceErrors:     true,
 		PersistentPreRunE: a.prepare,

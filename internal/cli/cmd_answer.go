@@ -27,14 +27,14 @@ func (a *app) newAnswer() *cobra.Command {
 	var flags answerFlags
 	cmd := &cobra.Command{
 		Use:   "answer [RUN]",
-		Short: "Answer what a run asks; the answer is kept and never asked for again",
-		Long: "Answer the questions of a run: one after the other at a prompt, or one with --text,\n" +
-			"--option or --file. A file that holds a JSON object answers several at once:\n" +
-			"{\"C1.1\": \"…\", \"C1.2\": \"…\"}; - is standard input. The answer is on disk before this\n" +
-			"returns; `reprise resume` continues with it. Where only the answers that are offered\n" +
-			"are taken, other words are refused.\n\n" +
-			"Exit code: 0 kept, 3 nothing is asked, 11 an answer was given and used, 12 questions are\n" +
-			"left open, 13 changed since --if.",
+		Short: "Answer a run's questions; an answer is kept and never asked for again",
+		Long: "Answer the questions of a run: one after the other at a prompt, or one of them\n" +
+			"with --text, --option or --file. A file with a JSON object answers several at\n" +
+			"once: {\"C1.1\": \"…\", \"C1.2\": \"…\"}; - is standard input. The answer is on disk\n" +
+			"before the command returns, and `reprise resume` continues with it. Where a\n" +
+			"question has fixed options, other answers are refused.\n\n" +
+			"Exit code: 0 kept, 3 nothing is asked, 11 the answer was already used, 12\n" +
+			"questions are left open, 13 changed since --if.",
 		Example: "  reprise answer --list\n  reprise answer 012 --question C2.1 --text '30 minutes'\n" +
 			"  reprise answer 012 --file answers.json",
 	}

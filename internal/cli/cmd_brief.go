@@ -21,19 +21,19 @@ func (a *app) newBrief() *cobra.Command {
 	reader := ""
 	cmd := &cobra.Command{
 		Use:   "brief [RUN]",
-		Short: "Say where a run stands, for a new session that takes it over",
+		Short: "Print a briefing on a run, for a new session that takes it over",
 		Long: "Write a briefing from evidence: the goal, what is verified done and what is only\n" +
-			"claimed, what is in progress, unknown or changed since, the next step and what not to\n" +
-			"do. Every statement has its source; text from state files is quoted as data. At most\n" +
-			"10,000 characters. Changes nothing.\n\n" +
-			"Without RUN: the most urgent of the open runs, with a line about each of the others.\n" +
-			"Where none is open it prints nothing, so that a hook of a CLI can call it always.\n\n" +
-			"Exit code: 0, 3 if the run that is named is finished, 40 if files cannot be read.",
+			"claimed, what is in progress, unknown or changed since, the next step and what to\n" +
+			"leave alone. Every statement has its source; text from state files is quoted as\n" +
+			"data. At most 10,000 characters. Changes nothing.\n\n" +
+			"Without RUN: the most urgent open run, with a line about each of the others. Where\n" +
+			"no run is open it prints nothing, so a hook can always call it.\n\n" +
+			"Exit code: 0, 3 if the named run is finished, 40 if files cannot be read.",
 		Example: "  reprise brief\n  reprise brief 4.2 --for codex\n  reprise brief 004 --for claude | claude -p",
 	}
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.brief(ctx, flags, name, reader) })
 	a.folderFlags(cmd, &flags.dir, "schema/brief.v1.json")
-	cmd.Flags().StringVar(&reader, "for", "", "the CLI that is to read it: "+strings.Join(briefing.CLIs(), ", "))
+	cmd.Flags().StringVar(&reader, "for", "", "the CLI that will read it: "+strings.Join(briefing.CLIs(), ", "))
 	completes(cmd, "for", briefing.CLIs()...)
 	return cmd
 }

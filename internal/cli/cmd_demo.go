@@ -51,11 +51,11 @@ func (a *app) newDemo() *cobra.Command {
 		}),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&a.json, "json", false, "print only what came of it (schema/demo.v1.json)")
+	f.BoolVar(&a.json, "json", false, "print only the result (schema/demo.v1.json)")
 	f.StringVar(&flags.layout, "layout", demo.Plays()[0].Layout, "a workflow of this layout: "+strings.Join(convention.Names(), ", "))
-	f.StringVar(&flags.dir, "dir", "", "play in this folder, which must be empty or not there (default: a temporary one)")
-	f.BoolVar(&flags.keep, "keep", true, "leave the folder there, to look around in it")
-	f.BoolVar(&flags.interrupted, "interrupted", false, "end after the kill, and leave an interrupted project to try things on")
+	f.StringVar(&flags.dir, "dir", "", "play in this folder, which must be empty or missing (default: a temporary one)")
+	f.BoolVar(&flags.keep, "keep", true, "keep the folder, so that you can look around in it")
+	f.BoolVar(&flags.interrupted, "interrupted", false, "stop after the kill and leave an interrupted project to try things on")
 	cmd.MarkFlagsMutuallyExclusive("interrupted", "keep")
 	cmd.MarkFlagsMutuallyExclusive("interrupted", "json")
 	f.DurationVar(&flags.pause, "pause", 500*time.Millisecond, "how long each agent works")

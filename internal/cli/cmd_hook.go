@@ -36,15 +36,15 @@ var hookTime = 125 * time.Millisecond
 func (a *app) newHook() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hook",
-		Short: "Have agent CLIs and git tell of interrupted work by themselves",
-		Long: "A session that begins in a project with interrupted work gets a briefing of it into\n" +
-			"its context: all open runs, at most 10,000 characters, nothing where none is open.\n" +
-			"When it ends, stops or is compacted, that is noted for the runs it worked on.\n" +
-			"A hook answers within 150 ms or says nothing, and never fails the tool.",
+		Short: "Make agent CLIs and git report interrupted work",
+		Long: "A session that starts in a project with interrupted work gets a briefing into its\n" +
+			"context: all open runs, at most 10,000 characters, and nothing if no run is open.\n" +
+			"When the session stops, ends or is compacted, that is noted for the runs it worked\n" +
+			"on. A hook answers within 150 ms or says nothing, and never fails the tool.",
 		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.newHookChange("install", "Add our hooks to the settings of a tool", hook.Tool.Install), a.newHookUninstall(), a.newHookRun())
+	cmd.AddCommand(a.newHookChange("install", "Add reprise's hooks to the settings of a tool", hook.Tool.Install), a.newHookUninstall(), a.newHookRun())
 	return cmd
 }
 
@@ -70,10 +70,10 @@ func uninstallHooks(t hook.Tool, old []byte, _ string) ([]byte, error) { return 
 
 // newHookUninstall makes the command that takes our hooks out, of one tool or of all.
 func (a *app) newHookUninstall() *cobra.Command {
-	cmd := a.newHookChange("uninstall", "Take our hooks out of the settings of a tool", uninstallHooks)
+	cmd := a.newHookChange("uninstall", "Remove reprise's hooks from the settings of a tool", uninstallHooks)
 	cmd.Use = strings.Replace(cmd.Use, " ", " [", 1) + "]"
-	cmd.Long += "\n\nWithout a tool: out of all of them, those of the user and of the project. What cannot be\n" +
-		"taken out is named and keeps nothing else."
+	cmd.Long += "\n\nWithout a tool: out of every tool's settings, of the user and of the project. What\n" +
+		"cannot be removed is named, and the rest is removed."
 	cmd.Args = args(cobra.MaximumNArgs(1))
 	return cmd
 }
@@ -128,12 +128,12 @@ func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []b
 	cmd := &cobra.Command{
 		Use:   verb + " " + strings.Join(toolNames(), "|"),
 		Short: short,
-		Long: short + ". Of the file only the bytes of our own\n" +
-			"entries change; comments and layout stay, and uninstall restores what was there.\n\n" +
-			"The settings are those of the user, or with --project those of the project that are\n" +
-			"yours alone where the tool has such; files that others share call `reprise` by its\n" +
-			"name. git has hooks of the project: one line in post-checkout, where core.hooksPath\n" +
-			"says, before what is there; with --user those of all projects, where it names such.",
+		Long: short + ". Only the bytes of these entries change;\n" +
+			"comments and layout stay, and uninstall restores what was there.\n\n" +
+			"By default these are the user's settings; --project takes the project's, the private\n" +
+			"ones where the tool has some. Shared files call `reprise` by its name. For git it is one\n" +
+			"line in the project's post-checkout hook, or with --user in the one that core.hooksPath\n" +
+			"names for all projects.",
 		Example:   "  reprise hook " + verb + " claude\n  reprise hook " + verb + " codex --project\n  reprise hook " + verb + " git --dry-run",
 		Args:      args(cobra.ExactArgs(1)),
 		ValidArgs: toolNames(),
@@ -149,9 +149,9 @@ func (a *app) newHookChange(verb, short string, change func(t hook.Tool, old []b
 		},
 	}
 	cmd.Flags().StringVarP(&flags.dir, "dir", "C", ".", "the project folder")
-	cmd.Flags().BoolVar(&flags.user, "user", false, "the settings of the user (the default but for git)")
+	cmd.Flags().BoolVar(&flags.user, "user", false, "the settings of the user (the default except for git)")
 	cmd.Flags().BoolVar(&flags.project, "project", false, "the settings of this project")
-	cmd.Flags().BoolVarP(&flags.dry, "dry-run", "n", false, "show the change and make none")
+	cmd.Flags().BoolVarP(&flags.dry, "dry-run", "n", false, "show the change without making it")
 	cmd.MarkFlagsMutuallyExclusive("user", "project")
 	a.setupJSON(cmd)
 	return cmd
@@ -270,10 +270,10 @@ func ownPath() (string, error) {
 func (a *app) newHookRun() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run TOOL MOMENT",
-		Short: "What the installed hooks call; it always ends with 0",
-		Long: "Called by a tool at a turn of a session: start, stop, compact or end. It reads what\n" +
-			"the tool tells on standard input and prints what the tool passes on to the model.\n" +
-			"It takes at most 150 ms, prints no errors, and always ends with 0.",
+		Short: "Called by the installed hooks; always exits 0",
+		Long: "Called by a tool at the start, stop, compaction or end of a session. Reads the\n" +
+			"tool's message on standard input and prints what the tool passes on to the model.\n" +
+			"Takes at most 150 ms, prints no errors, and always exits 0.",
 		Example: "  reprise hook run claude start < /dev/null",
 		Args:    cobra.ArbitraryArgs,
 		// A call that an earlier or later version would understand is no failure.

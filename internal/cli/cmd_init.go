@@ -24,10 +24,10 @@ func (a *app) newInit() *cobra.Command {
 	var flags upkeepFlags
 	cmd := &cobra.Command{
 		Use:   "init [PATH]",
-		Short: "Set a project up: who does the work, and hooks that tell of interrupted work",
-		Long: "Look for the installed agent CLIs and show a commented reprise.yaml that names them.\n" +
-			"After a yes it is written and trusted. Then the hooks are offered that have these\n" +
-			"agents tell of interrupted work by themselves. A reprise.yaml that is there stays.",
+		Short: "Set up a project: agents, and hooks that report interrupted work",
+		Long: "Find the installed agent CLIs and show a commented reprise.yaml that names them.\n" +
+			"If you say yes, it is written and trusted. Then init offers hooks that make these\n" +
+			"agents report interrupted work. An existing reprise.yaml is left as it is.",
 		Example: "  reprise init\n  reprise init --dry-run\n  reprise init shop --yes",
 		Args:    args(cobra.MaximumNArgs(1)),
 		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
@@ -39,7 +39,7 @@ func (a *app) newInit() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVarP(&flags.dry, "dry-run", "n", false, "show the file and write nothing")
-	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "write it without asking; hooks are only named")
+	cmd.Flags().BoolVarP(&flags.yes, "yes", "y", false, "write it without asking; hooks are only listed")
 	a.setupJSON(cmd)
 	return cmd
 }

@@ -27,12 +27,12 @@ func (a *app) newLog() *cobra.Command {
 	var flags logFlags
 	cmd := &cobra.Command{
 		Use:   "log [RUN [STEP]]",
-		Short: "Show what reprise has recorded of a run, or of one of its steps",
+		Short: "Show what reprise recorded about a run or one of its steps",
 		Long: "Show the journal of a run: every event that reprise recorded, with the files that\n" +
-			"followed it; of a step, also the last lines that the agent of each attempt printed, with\n" +
-			"--full all of them, and with --diff what each attempt changed. --timeline draws the\n" +
-			"attempts and what was waited for over the time. -f shows what is recorded and printed\n" +
-			"from now on, too, until the run is no longer worked on. Changes nothing.",
+			"followed it. For a step, also show the last lines that the agent of each attempt\n" +
+			"printed; --full shows all of them, and --diff what each attempt changed.\n" +
+			"--timeline draws attempts and waiting times. -f keeps printing until no one works\n" +
+			"on the run any longer. Changes nothing.",
 		Example: "  reprise log\n  reprise log 004 subtask-2-3 --full\n  reprise log 004 subtask-2-3 --diff\n  reprise log -f\n  reprise log 004 --timeline",
 	}
 	a.oneRun(cmd, &flags.dir, nil)
@@ -54,7 +54,7 @@ func (a *app) newLog() *cobra.Command {
 		return look(cmd, args)
 	}
 	a.folderFlags(cmd, &flags.dir, "schema/log.v1.json, with --timeline schema/timeline.v1.json, with -f schema/follow.v1.json on each line")
-	cmd.Flags().BoolVar(&flags.timeline, "timeline", false, "draw when what was worked on or waited for")
+	cmd.Flags().BoolVar(&flags.timeline, "timeline", false, "draw attempts and waiting times")
 	cmd.Flags().BoolVarP(&flags.follow, "follow", "f", false, "keep printing what is recorded, until the run ends")
 	cmd.Flags().BoolVar(&flags.full, "full", false, "with STEP: everything its agents printed")
 	cmd.Flags().BoolVar(&flags.diff, "diff", false, "with STEP: what each attempt changed")

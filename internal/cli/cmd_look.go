@@ -38,10 +38,10 @@ func (a *app) newStatus() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [PATH...]",
 		Short: "List every run in a project: state, progress, age, next step",
-		Long: "List every workflow that ever ran in a folder: what was interrupted first, then\n" +
-			"what waits for a person, then what was not begun, each in the order in which one\n" +
-			"would resume them. JSON has one list in that order, whatever the state. Over\n" +
-			"several projects, named or in one folder, a column names the project. Changes\n" +
+		Long: "List every workflow that ever ran in a folder: first what was interrupted, then\n" +
+			"what waits for a person, then what was not begun, each in the order in which you\n" +
+			"would resume them. JSON has one list in that order, whatever the state. For\n" +
+			"several projects, named or below one folder, a column names the project. Changes\n" +
 			"nothing.",
 		Example: "  reprise status\n  reprise status ../shop --json\n  reprise status ~/projects/*\n  reprise status --known\n  reprise status --layout autoclaude --all",
 		Args:    args(cobra.ArbitraryArgs),
@@ -75,12 +75,12 @@ func (a *app) newStatus() *cobra.Command {
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON (schema/status.v1.json)")
 	cmd.Flags().StringSliceVar(&flags.layouts, "layout", nil, "look for runs of these layouts only: "+strings.Join(convention.Names(), ", "))
 	cmd.Flags().BoolVar(&flags.all, "all", false, "show every run, finished ones too, and every finding")
-	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "look into vendored folders and those git ignores, too")
-	cmd.Flags().BoolVar(&flags.why, "why", false, "tell what puts the first runs where they stand in the list")
-	cmd.Flags().BoolVar(&flags.cost, "cost", false, "tell how many tokens and how much money each run used, as its agents told")
-	cmd.Flags().BoolVar(&flags.short, "short", false, "one line for a shell prompt, nothing where nothing is open (docs/how-to/prompt.md)")
-	cmd.Flags().BoolVar(&flags.known, "known", false, "over the projects you work in, where you keep a list of them")
-	cmd.Flags().BoolVar(&flags.remember, "remember", false, "begin that list with this project; what you look at from then on is added")
+	cmd.Flags().BoolVar(&flags.ignored, "ignored", false, "also look into vendored folders and those git ignores")
+	cmd.Flags().BoolVar(&flags.why, "why", false, "explain the order of the first runs")
+	cmd.Flags().BoolVar(&flags.cost, "cost", false, "show the tokens and money each run used, as its agents reported")
+	cmd.Flags().BoolVar(&flags.short, "short", false, "one line for a shell prompt, empty if no run is open (docs/how-to/prompt.md)")
+	cmd.Flags().BoolVar(&flags.known, "known", false, "list the projects you work in, if you keep a list of them")
+	cmd.Flags().BoolVar(&flags.remember, "remember", false, "start that list with this project; projects you look at later are added")
 	for _, other := range []string{"json", "known", "layout", "all", "ignored", "why", "cost"} {
 		cmd.MarkFlagsMutuallyExclusive("short", other)
 	}
@@ -197,10 +197,11 @@ func (a *app) newDetect() *cobra.Command {
 	dir := "."
 	cmd := &cobra.Command{
 		Use:   "detect [RUN]",
-		Short: "Tell how one run was interrupted and what can be done (ResumeState)",
-		Long: "Tell how a run was interrupted, as the ResumeState that other programs can read.\n" +
-			"Without RUN: the one that one would resume first. Changes nothing.\n\n" +
-			"Exit code: 0 interrupted, 3 nothing interrupted, 12 waiting for an answer,\n40 its files cannot be read.",
+		Short: "Show how a run was interrupted and what you can do (ResumeState)",
+		Long: "Show how a run was interrupted, as a ResumeState that other programs can read.\n" +
+			"Without RUN: the run you would resume first. Changes nothing.\n\n" +
+			"Exit code: 0 interrupted, 3 nothing interrupted, 12 waiting for an answer, 40 its\n" +
+			"files cannot be read.",
 		Example: "  reprise detect\n  reprise detect 004 --json",
 	}
 	a.oneRun(cmd, &dir, func(ctx context.Context, name string) error { return a.detect(ctx, dir, name) })
@@ -246,14 +247,14 @@ func (a *app) newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [RUN]",
 		Short: "Check whether a run is safe to resume, from where, and why",
-		Long: "Hold what a run's files say against git, the files it refers to and the processes\n" +
-			"of this machine, and give a verdict: safe, caution or blocked, with the reasons,\n" +
-			"the resume plan and what can be chosen. Changes nothing.\n\n" +
-			"Without RUN: the one that was interrupted, or the list if there are several; then\n" +
-			"the exit code is that of the worst.\n\n" +
-			"Exit code: 0 safe, 3 nothing interrupted or ended on purpose, 10 caution, also\n" +
-			"where a run is marked complete, but something contradicts it, 11 blocked, 12 needs\n" +
-			"an answer, 20 held by a live run, 40 its files cannot be read, 75 waits for a limit.",
+		Long: "Compare what a run's files say with git, with the files they refer to and with the\n" +
+			"processes of this machine, and give a verdict: safe, caution or blocked, with the\n" +
+			"reasons, the resume plan and the choices you have. Changes nothing.\n\n" +
+			"Without RUN: the run that was interrupted, or the list if there are several; the\n" +
+			"exit code is then that of the worst.\n\n" +
+			"Exit code: 0 safe, 3 nothing interrupted or ended on purpose, 10 caution, or\n" +
+			"marked complete although something contradicts it, 11 blocked, 12 needs an answer,\n" +
+			"20 held by a live run, 40 its files cannot be read, 75 waits for a limit.",
 		Example: "  reprise check\n  reprise check 4.2 --full\n  reprise check 004 --json\n" +
 			"  reprise check 004 --verify 'make test' --grade verified",
 	}
@@ -269,7 +270,7 @@ func (a *app) newCheck() *cobra.Command {
 	cmd.Flags().StringVar(&flags.mode, "mode", string(engine.Interactive), "interactive, or preflight, which shows what --full shows")
 	cmd.Flags().BoolVar(&flags.full, "full", false, "show the evidence for every step, every file and the whole plan")
 	cmd.Flags().StringVar(&flags.verify, "verify", "", "a command to run in a throw-away copy of what was committed; done steps it confirms are verified")
-	cmd.Flags().StringVar(&flags.grade, "grade", "", "how well a done must be founded to be passed over: "+strings.Join(reprise.Words(reprise.Grade(0)), ", "))
+	cmd.Flags().StringVar(&flags.grade, "grade", "", "the evidence a done step needs to be skipped: "+strings.Join(reprise.Words(reprise.Grade(0)), ", "))
 	completes(cmd, "mode", string(engine.Interactive), string(engine.Preflight))
 	completes(cmd, "grade", reprise.Words(reprise.Grade(0))...)
 	return cmd
@@ -366,10 +367,10 @@ func (a *app) checkDocument(found *project.Judgement, list []judged, mode string
 func (a *app) newChecks() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "checks",
-		Short: "List what check looks at, with the code of each finding and what it means",
+		Short: "List every check, with the code of its findings and what they mean",
 		Long: "List every check that `reprise check` makes: the stable code of its findings,\n" +
 			"their usual severity, and what they mean. A blocking finding must be resolved\n" +
-			"before a run is resumed; a warning is to be looked at; info is worth knowing.",
+			"before you resume; a warning needs a look; info is worth knowing.",
 		Example: "  reprise checks\n  reprise checks --json",
 		Args:    args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
@@ -412,12 +413,12 @@ func (a *app) newDoctor() *cobra.Command {
 	dir := "."
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what works on this machine and in this project, and what would not",
-		Long: "Look for the agent CLIs and their versions, git, the file system of the state folder,\n" +
-			"processes and settings, and say what would not work here, why, and what to do.\n" +
-			"Changes nothing, and starts nothing but `--version` of programs and git, to ask it\n" +
-			"whether it takes the project for a repository.\n\n" +
-			"Exit code: 0 all is fine, 10 something is limited, 11 something essential is missing.",
+		Short: "Show what works on this machine and in this project, and what does not",
+		Long: "Check the agent CLIs and their versions, git, the file system of the state folder,\n" +
+			"processes and settings, and say what does not work here, why, and what to do.\n" +
+			"Changes nothing. Starts only git, and other programs with `--version`.\n\n" +
+			"Exit code: 0 all is fine, 10 something is limited, 11 something essential is\n" +
+			"missing.",
 		Example: "  reprise doctor\n  reprise doctor --json",
 		Args:    args(cobra.NoArgs),
 		RunE:    a.guarded(func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), dir) }),

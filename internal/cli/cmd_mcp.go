@@ -21,10 +21,10 @@ func (a *app) newMCP() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve status, check, brief, log, preview and record to an agent (MCP on stdio)",
-		Long: "Speak the Model Context Protocol on standard input and output, for the agent CLI that\n" +
-			"starts it. All tools but record only look, and are marked so; record notes what the\n" +
-			"agent of an attempt tells of its own step. None answers a person's question, trusts a\n" +
-			"file or starts an agent. Runs and logs are resources, too.",
+		Long: "Speak the Model Context Protocol on standard input and output, for the agent CLI\n" +
+			"that starts it. All tools except record are read-only, and marked so; record notes\n" +
+			"what an agent reports about its own step. No tool answers a person's question,\n" +
+			"trusts a file or starts an agent. Runs and logs are resources.",
 		Example: "  claude mcp add reprise -- reprise mcp\n  codex mcp add reprise -- reprise mcp",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {

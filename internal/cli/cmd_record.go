@@ -18,12 +18,12 @@ func (a *app) newRecord() *cobra.Command {
 	var evidence []string
 	cmd := &cobra.Command{
 		Use:   "record began|finished WHAT",
-		Short: "For agents: note what you began or finished of the step you work on",
-		Long: "Note in the journal that the agent of an attempt began or finished something of its\n" +
-			"step, so that less is in the dark if it is cut off. It is for agents that reprise\n" +
-			"started, as long as their attempt is open: REPRISE_TOKEN tells which that is. What is\n" +
-			"finished needs evidence, files in the folder the agent works in. It is a claim: how the\n" +
-			"step ends is decided by what the attempt leaves.",
+		Short: "For agents: note what you began or finished in your step",
+		Long: "Note in the journal that the agent of an attempt began or finished part of its\n" +
+			"step, so that more is known if it is cut off. For agents that reprise started,\n" +
+			"while their attempt is open; REPRISE_TOKEN identifies it. Finished work needs\n" +
+			"evidence: files in the folder the agent works in. A note is a claim: what the\n" +
+			"attempt leaves behind decides how the step ends.",
 		Example: "  reprise record began 'the migration'\n  reprise record finished 'the migration' --evidence db/004.sql",
 		Args:    args(cobra.ExactArgs(2)),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.record(args[0], args[1], evidence) },

@@ -23,11 +23,12 @@ func (a *app) newReport() *cobra.Command {
 	var flags reportFlags
 	cmd := &cobra.Command{
 		Use:   "report [RUN]",
-		Short: "Write what is known of a run as one HTML file",
-		Long: "Write the page that `reprise serve` shows of a run as one file, for an issue, a pull\n" +
-			"request or a post-mortem: verdict, steps with evidence, time line, findings and\n" +
-			"journal. It needs nothing else and runs nothing; known secrets are left out. Without RUN:\n" +
-			"the one that one would resume first. Changes nothing in the project.",
+		Short: "Write everything known about a run to one HTML file",
+		Long: "Write the page that `reprise serve` shows of a run to one file, for an issue, a\n" +
+			"pull request or a post-mortem: verdict, steps with evidence, time line, findings\n" +
+			"and journal. The file is self-contained and runs no scripts; known secrets are\n" +
+			"left out. Without RUN: the run you would resume first. Changes nothing in the\n" +
+			"project.",
 		Example: "  reprise report 004 -o 004.html\n  reprise report 004 --svg > timeline.svg",
 	}
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.report(ctx, flags, name) })

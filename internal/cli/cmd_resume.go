@@ -40,16 +40,16 @@ func (a *app) newResume() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "Resume an interrupted run until it is finished or needs you",
-		Long: "Show what was interrupted and the ways to continue, let you choose, and work\n" +
-			"until the run is finished, an answer is needed, or continuing would be unsafe.\n\n" +
+		Long: "Show what was interrupted and the ways to continue, let you choose, and work until\n" +
+			"the run is finished, needs an answer, or cannot safely continue.\n\n" +
 			"Modes: interactive asks before it starts; preflight shows every file, every step\n" +
-			"and the whole plan and wants the word \"proceed\"; autopilot continues by itself\n" +
-			"where nothing blocks. Without RUN: the one that was interrupted, or the list; in\n" +
-			"autopilot the one that was updated last, unless a person paused it.\n\n" +
+			"and the whole plan and waits for the word \"proceed\"; autopilot continues by itself\n" +
+			"unless something blocks it. Without RUN: the run that was interrupted, or the\n" +
+			"list; in autopilot the one that was updated last, unless a person paused it.\n\n" +
 			"Exit code: 0 finished, 1 steps failed for good, 3 nothing interrupted, 10 marked\n" +
 			"complete, but something contradicts it, 11 blocked, 12 needs an answer, 13 changed\n" +
-			"since --if, 20 held by a live run, 40 its files cannot be read, 75 wait for a limit to\n" +
-			"end, 130 and 143 stopped by a signal, 141 because its output was closed.",
+			"since --if, 20 held by a live run, 40 its files cannot be read, 75 waits for a\n" +
+			"limit, 130 and 143 stopped by a signal, 141 its output was closed.",
 		Example: "  reprise resume\n  reprise resume 4.2 --mode autopilot\n  reprise resume 004 --option review\n" +
 			"  reprise resume 004 --dry-run\n  reprise resume 4.2 --from implement --until qa",
 	}
@@ -57,9 +57,9 @@ func (a *app) newResume() *cobra.Command {
 	flags.workFlags.add(a, cmd)
 	f := cmd.Flags()
 	f.StringVar(&flags.option, "option", "", "how to continue: "+strings.Join(optionKeys(), ", "))
-	f.BoolVar(&flags.auto, "auto-continue", false, "take the usual way without asking")
+	f.BoolVar(&flags.auto, "auto-continue", false, "take the default choice without asking")
 	f.StringVar(&flags.from, "from", "", "begin again at this step or stage; what failed for good is tried again")
-	f.StringArrayVar(&flags.skip, "skip", nil, "pass over this step (can be repeated)")
+	f.StringArrayVar(&flags.skip, "skip", nil, "skip this step (can be repeated)")
 	f.BoolVar(&flags.fresh, "fresh", false, "start from scratch; the old state is archived first")
 	addIf(cmd, &flags.digest)
 	completes(cmd, "option", optionKeys()...)

@@ -44,13 +44,12 @@ func (a *app) newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run KIND|FILE [GOAL…]",
 		Short: "Start a workflow and work until it is finished",
-		Long: "Start a workflow and work until it is finished, an answer is needed, or continuing\n" +
-			"would be unsafe. KIND is one of " + strings.Join(startable(), ", ") + ";\n" +
-			"FILE is a workflow of your own (docs/reference/workflows.md). GOAL is what is to be done, in\n" +
-			"words; a FILE says it itself. Where the same thing was interrupted before, that is\n" +
-			"resumed: starting and resuming are one and the same, and --id NAME starts\n" +
-			"another one beside it. --dry-run shows which files would be made and\n" +
-			"what would be started first, with which command and prompt, and changes nothing.\n\n" +
+		Long: "Start a workflow and work until it is finished, needs an answer, or cannot safely\n" +
+			"continue. KIND is one of " + strings.Join(startable(), ", ") + ";\n" +
+			"FILE is a workflow of your own (docs/reference/workflows.md). GOAL says in words what\n" +
+			"is to be done; a FILE contains it. If the same work was interrupted before, it is\n" +
+			"resumed; --id NAME starts another run beside it. --dry-run shows which files would be\n" +
+			"created and what would be started first, with command and prompt, and changes nothing.\n\n" +
 			"Exit codes are those of `reprise resume`.",
 		Example: "  reprise run sdc --story docs/stories/4.2.story.md\n  reprise run build --id 005-export 'Export the list as CSV'\n" +
 			"  reprise run spec-loop --spec specs/012/spec.md\n  reprise run release.yaml",
@@ -67,7 +66,7 @@ func (a *app) newRun() *cobra.Command {
 	}
 	flags.workFlags.add(a, cmd)
 	f := cmd.Flags()
-	f.StringVar(&flags.id, "id", "", "the name of the run (default: one is made)")
+	f.StringVar(&flags.id, "id", "", "the name of the run (default: generated)")
 	for _, name := range []string{"story", "epic", "spec", "path"} {
 		f.StringVar(&flags.path, name, "", map[string]string{
 			"story": "the story it is about", "epic": "the epic it is about", "spec": "the specification it is about", "path": "the file it is about",

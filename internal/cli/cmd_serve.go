@@ -37,19 +37,19 @@ func (a *app) newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [PATH...]",
 		Short: "Show the runs of one or many projects in a browser",
-		Long: "Serve a page about the runs of these projects, to this machine alone: the list, and of\n" +
-			"each run the verdict, its evidence, what is asked and what was recorded. It shows what\n" +
-			"status, check and log say, and changes nothing. The address holds a token, and\n" +
-			"requests without it are refused; on a terminal the browser is opened with it. With\n" +
-			"--allow-actions a person can also answer and resume there; each is done as by\n" +
-			"`answer` and `resume` with --if, and refused if anything changed since.",
+		Long: "Serve a page about the runs of these projects to this machine: the list, and for\n" +
+			"each run the verdict, its evidence, its questions and its journal. It shows what\n" +
+			"status, check and log say, and changes nothing. The address contains a token, and\n" +
+			"requests without it are refused; on a terminal the browser opens with it. With\n" +
+			"--allow-actions you can also answer and resume there, exactly as with `answer` and\n" +
+			"`resume` and --if: refused if anything changed since.",
 		Example: "  reprise serve\n  reprise serve ~/projects/*\n  reprise serve --known --listen 127.0.0.1:8080",
 		Args:    args(cobra.ArbitraryArgs),
 	}
 	cmd.RunE = a.guarded(func(cmd *cobra.Command, dirs []string) error { return a.serve(cmd.Context(), dirs, flags) })
 	f := cmd.Flags()
-	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "the `address` to listen on; port 0 is one that is free")
-	f.BoolVar(&flags.known, "known", false, "show the projects you work in, where you keep a list of them")
+	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "the `address` to listen on; port 0 picks a free one")
+	f.BoolVar(&flags.known, "known", false, "show the projects you work in, if you keep a list of them")
 	f.BoolVar(&flags.actions, "allow-actions", false, "take answers and resume runs from the page, as the commands do")
 	f.BoolVar(&flags.quiet, "no-browser", false, "only print the address")
 	return cmd

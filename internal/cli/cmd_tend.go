@@ -143,9 +143,9 @@ func (a *app) newRepair() *cobra.Command {
 	var flags upkeepFlags
 	cmd := &cobra.Command{
 		Use:   "repair [RUN]",
-		Short: "Show what is damaged and rebuild it from other ledgers",
-		Long: "Look for damaged files, show what can be rebuilt from which other ledger as a\n" +
-			"diff, and do it after a yes. The originals are kept; `reprise undo` brings them back.\n" +
+		Short: "Show what is damaged and rebuild it from other records",
+		Long: "Find damaged files, show as a diff what can be rebuilt from which other record, and\n" +
+			"do it if you say yes. The originals are kept; `reprise undo` brings them back.\n\n" +
 			"Without RUN: all runs of the project, and reprise's own journals.",
 	}
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.repair(ctx, flags, name) })
@@ -246,10 +246,10 @@ func (a *app) newClean() *cobra.Command {
 	var flags upkeepFlags
 	cmd := &cobra.Command{
 		Use:   "clean [RUN]",
-		Short: "Give up a run: archive its state, reset statuses left in the middle",
-		Long: "Give up a run that will not be resumed: statuses that were left in the middle are\n" +
-			"reset, the state is moved to .reprise/archive (nothing is deleted), and both are\n" +
-			"logged. A list of tasks stays where it is. `reprise undo` brings it back.",
+		Short: "Give up a run: archive its state and reset steps left in progress",
+		Long: "Give up a run that will not be resumed: steps left in progress are reset, the\n" +
+			"state is moved to .reprise/archive, and both are logged. Nothing is deleted, and a\n" +
+			"task list stays where it is. `reprise undo` brings the run back.",
 		Example: "  reprise clean 004 --dry-run\n  reprise clean 004 --yes",
 	}
 	a.oneRun(cmd, &flags.dir, func(ctx context.Context, name string) error { return a.clean(ctx, flags, name) })
@@ -324,18 +324,18 @@ func (a *app) newUndo() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "undo [SNAPSHOT]",
-		Short: "Bring back the state before a resume, repair or clean-up",
-		Long: "Bring back a snapshot: files, git's index and HEAD as they were, and for a build its\n" +
-			"branch and its checkout. Only what the run changed since is taken back; what you or\n" +
-			"another run changed is shown and stays, unless you ask for --all. What has appeared\n" +
-			"since is archived, not deleted, and a snapshot of the present state is taken first.\n" +
-			"Without SNAPSHOT: the list of what can be brought back.",
+		Short: "Restore the state before a resume, repair or clean",
+		Long: "Restore a snapshot: files, git's index and HEAD as they were, and for a build its\n" +
+			"branch and its checkout. Only what the run changed since is taken back; what you\n" +
+			"or another run changed is shown and stays, unless you say --all. New files are\n" +
+			"archived, not deleted, and a snapshot of the present state is taken first.\n\n" +
+			"Without SNAPSHOT: the list of snapshots.",
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: a.guarded(func(cmd *cobra.Command, args []string) error {
 			return a.undo(cmd.Context(), flags, strings.Join(args, ""), all)
 		}),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "undo everything since, also what you or other runs changed")
+	cmd.Flags().BoolVar(&all, "all", false, "undo everything since, including what you or other runs changed")
 	flags.add(a, cmd, "schema/undo.v1.json")
 	return cmd
 }

@@ -23,11 +23,11 @@ func (a *app) newTrust() *cobra.Command {
 	var flags trustFlags
 	cmd := &cobra.Command{
 		Use:   "trust [FILE…]",
-		Short: "Trust the commands of reprise.yaml or of a workflow file, as they are now",
-		Long: "Show what a file would start and, after a yes, trust it: this content at this place.\n" +
-			"Without FILE it is the reprise.yaml of the project. You are asked again when it\n" +
-			"changes; scripts that its commands name are not covered. --revoke takes back all\n" +
-			"trust in a file, whatever its content, also if it is gone.",
+		Short: "Trust the commands in reprise.yaml or a workflow file, as they are now",
+		Long: "Show what a file would start and, if you say yes, trust it: this content at this\n" +
+			"place. Without FILE: the project's reprise.yaml. You are asked again when it\n" +
+			"changes; scripts that its commands name are not covered. --revoke withdraws all\n" +
+			"trust in a file, whatever its content, even if the file is gone.",
 		Example: "  reprise trust\n  reprise trust flow.yaml\n  reprise trust --revoke\n  reprise trust --list",
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.setsUp(a.trust(cmd.Context(), flags, args)) }

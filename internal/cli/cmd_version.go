@@ -13,7 +13,7 @@ import (
 func (a *app) newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Tell which version this is and what it was built from",
+		Short:   "Print the version and what it was built from",
 		Example: "  reprise version\n  reprise version --json",
 		Args:    args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {

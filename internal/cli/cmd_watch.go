@@ -25,11 +25,11 @@ func (a *app) newWatch() *cobra.Command {
 	known := false
 	cmd := &cobra.Command{
 		Use:   "watch [PATH...]",
-		Short: "Show how the runs of one or more projects stand, live",
-		Long: "Show the open runs of a project, or of several, and what changes: on a terminal as a\n" +
-			"table that is kept up to date, in a pipe one line for each change, after one for each\n" +
-			"open run. It looks whenever files change, and every few seconds. Ends with Ctrl-C.\n" +
-			"Changes nothing.",
+		Short: "Watch the runs of one or more projects, live",
+		Long: "Show the open runs of one or more projects and what changes: on a terminal as a\n" +
+			"live table, in a pipe as one line for each open run and then one for each change.\n" +
+			"It looks whenever files change, and every few seconds. Ends with Ctrl-C. Changes\n" +
+			"nothing.",
 		Example: "  reprise watch\n  reprise watch ~/projects/*\n  reprise watch --known --json",
 		Args:    args(cobra.ArbitraryArgs),
 		RunE: a.guarded(func(cmd *cobra.Command, args []string) (err error) {
@@ -48,7 +48,7 @@ func (a *app) newWatch() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&a.json, "json", false, "print JSON, one object on each line (schema/watch.v1.json)")
-	cmd.Flags().BoolVar(&known, "known", false, "the projects you work in, where you keep a list of them")
+	cmd.Flags().BoolVar(&known, "known", false, "watch the projects you work in, if you keep a list of them")
 	return cmd
 }
 

@@ -44,7 +44,7 @@ type workFlags struct {
 var modes = []string{string(engine.Autopilot), string(engine.Interactive), string(engine.Preflight)}
 
 func (f *workFlags) add(a *app, cmd *cobra.Command) {
-	f.upkeepFlags.add(a, cmd, "one object on each line: schema/progress.v1.json, at last schema/summary.v1.json")
+	f.upkeepFlags.add(a, cmd, "one object per line: schema/progress.v1.json, last schema/summary.v1.json")
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default: the one the run was started in, else interactive)")
 	flags.StringVar(&f.until, "until", "", "stop once this step is closed")
