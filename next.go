@@ -248,7 +248,7 @@ func (d *Decision) offer(r *Run) {
 	if len(d.Units) == 0 && len(r.Next) > 0 {
 		for i := range r.Steps {
 			s := &r.Steps[i]
-			if !s.Status.Closed() && s.Status != Blocked && !verify[s.ID] && r.ready(s, verify) {
+			if s.Due() && s.Status != Blocked && !verify[s.ID] && r.ready(s, verify) {
 				d.Units = append(d.Units, s.Unit("the first open step that git shows no commit for"))
 				break
 			}
@@ -315,11 +315,11 @@ func (d *Decision) prerequisites(r *Run) {
 	}
 }
 
-// open lists the steps that are not closed and not landed.
+// open lists the steps that are left to do.
 func (d *Decision) open(r *Run) []string {
 	var out []string
 	for i := range r.Steps {
-		if !r.Steps[i].Status.Closed() {
+		if r.Steps[i].Due() {
 			out = append(out, r.Steps[i].ID)
 		}
 	}

@@ -1,6 +1,9 @@
 package reprise
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Recall adds to a run what its journal tells and its files have no place for: how
 // often each step was started and sent back, when it ended last, whether a person
@@ -9,8 +12,9 @@ import "time"
 // they happened; what the files say of a question stays where no event answers it.
 //
 // A question without an answer makes an open run wait, a step that was started
-// makes one that its files say was not begun an interrupted one, and a stop that
-// was not taken back ends it; nothing else changes its state.
+// makes one that its files say was not begun an interrupted one, an optional step that a
+// person asked for one that is complete, and a stop that was not taken back ends it;
+// nothing else changes its state.
 func (r *Run) Recall(events []Event) { r.recall(events, false) }
 
 // RecallOwn is Recall for a run that was begun here with steps that no one else may
@@ -100,6 +104,7 @@ func (r *Run) recall(events []Event, own bool) {
 		r.askAgain(asked)
 	}
 	r.disbelieve(own, listed)
+	r.askedFor()
 	for _, id := range order {
 		r.recallQuestion(asked[id], withdrawn[id])
 	}
@@ -111,6 +116,20 @@ func (r *Run) recall(events []Event, own bool) {
 	}
 	if stopped && r.State.Open() {
 		r.State, r.Reason = Stopped, "it was stopped on purpose"
+	}
+}
+
+// askedFor puts what need not be done before the rest once a person asks for it.
+func (r *Run) askedFor() {
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if !s.Optional || !s.Due() || r.State == Unreadable || !r.ready(s) {
+			continue
+		}
+		r.Next = slices.Insert(r.Next, 0, s.Unit("a person asked for it"))
+		if r.State == Complete || r.State == Waiting && len(r.PendingQuestions()) == 0 {
+			r.State, r.Reason = Interrupted, s.ID+" is optional, and a person asked for it"
+		}
 	}
 }
 

@@ -275,11 +275,12 @@ func (r *Run) Clone() *Run {
 
 // RestsOn gives the steps that may have been built on one, with itself: those that need
 // it. Where the steps of a kind do not name all that they need, they are all that come after
-// it if it is done, or if nothing says what the steps need.
+// it if it is done, or if nothing says what the steps need; nothing is built on one that need
+// not be done.
 func (r *Run) RestsOn(at int) map[string]bool {
 	after := r.Steps[at:]
 	needs := slices.ContainsFunc(r.Steps, func(s Step) bool { return len(s.Needs) > 0 })
-	all := !r.Kind.Facts().Needs && (after[0].Status.Closed() || !needs)
+	all := !r.Kind.Facts().Needs && (after[0].Status.Closed() || !needs && !after[0].Optional)
 	out := map[string]bool{after[0].ID: true}
 	for again := true; again; {
 		again = false

@@ -29,6 +29,7 @@ type Step struct {
 	Ours     bool     // our own journal tells that it was begun
 	Rejected int      // how often in a row it ended with the work sent back, on record
 	Again    bool     // a person wants it done again, all of it, and it was not ended since, on record
+	Optional bool     `json:",omitempty"` // it need not be done, and is not begun: only a person who asks for it has it started
 	Claimed  bool     // its files mark it done and nothing that was to do it did: a person decides
 	Removed  *Listed  `json:"-"` // how it stood in the files that an attempt took it out of: a person decides; nil if it is there
 	Ended    int      // the place of its latest end in the journal, from 1; 0 if none is there
@@ -64,6 +65,9 @@ type Step struct {
 func (s *Step) Unit(reason string) Unit {
 	return Unit{ID: s.ID, Path: s.Path, Title: s.Title, Phase: s.Phase, Role: s.Role, Reason: reason}
 }
+
+// Due reports whether a run is not complete while the step is as it is.
+func (s *Step) Due() bool { return !s.Status.Closed() && (!s.Optional || s.Again) }
 
 // Acceptance is the accepted end of a step in our own journal.
 type Acceptance struct {

@@ -371,7 +371,7 @@ func (w *work) sumUp(d reprise.Decision, wake time.Time) {
 	}
 	for i := range w.run.Steps {
 		st := &w.run.Steps[i]
-		if !st.Status.Closed() {
+		if st.Due() {
 			s.Left = append(s.Left, st.ID)
 		}
 		if h := w.hist.Step(st.ID); st.Status == reprise.Failed && h.LastFailure != nil && w.Parked[st.ID] == "" {

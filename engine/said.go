@@ -181,7 +181,7 @@ func (w *work) resetsFrom(ctx context.Context, step string) ([]reprise.Event, er
 	for i := range w.run.Steps[at:] {
 		s := &w.run.Steps[at+i]
 		// One beside it that was cut off may have had its effect: that is asked about.
-		if s.Status != reprise.Pending && rests[s.ID] || w.tired(s.ID) || w.halted(s.ID) {
+		if s.Status != reprise.Pending && rests[s.ID] || s.Optional && s.ID == step || w.tired(s.ID) || w.halted(s.ID) {
 			again = append(again, s.ID)
 		}
 	}

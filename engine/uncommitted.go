@@ -114,7 +114,8 @@ func (w *work) tellNested(ctx context.Context, f *Attempt) {
 		w.notice(reprise.Finding{
 			Code: reprise.CodeUncommitted, Severity: reprise.Warning, Subject: f.Step,
 			Message: fmt.Sprintf("%s: %s is left uncommitted: it lies in a repository of its own (%s)", f.Step, own, at),
-			Hint:    "commit it there",
+			Hint: fmt.Sprintf("`git -C %[1]s add %[2]s; git -C %[1]s commit -m %[3]s`",
+				reprise.Pasted(path.Join(f.Inside, filepath.ToSlash(at)), "FOLDER"), reprise.Pasted(below, "FILE"), reprise.Pasted(f.Step, "STEP")),
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package examine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -453,6 +454,9 @@ func TestX3_checks_on_steps(t *testing.T) {
 
 		{"complete with open steps", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State = reprise.Complete }), warning, `marked complete with 2 steps open: "two", "three"`},
 		{"stopped with open steps", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State = reprise.Stopped }), info, "ended on purpose"},
+		{"complete with optional steps", reprise.CodeClosedOpen, step(2, func(s *reprise.Step) { s.Optional = true }).with(func(s *scene) {
+			s.r.State, s.r.Steps = reprise.Complete, slices.Delete(s.r.Steps, 1, 2)
+		}), info, `optional, and left: "three"`},
 		{"complete", reprise.CodeClosedOpen, quiet().with(func(s *scene) { s.r.State, s.r.Steps = reprise.Complete, s.r.Steps[:1] }), 0, ""},
 		{"complete with open boxes", reprise.CodeClosedOpen, quiet().with(func(s *scene) {
 			s.r.State, s.r.Steps, s.r.Boxes = reprise.Complete, s.r.Steps[:1], []reprise.Box{{Text: "errors are shown"}}

@@ -63,11 +63,20 @@ func closedOpen(r *reprise.Run, _ *World) []reprise.Finding {
 	if (r.State != reprise.Complete && r.State != reprise.Stopped) || told(r, reprise.CodeClosedOpen, "") {
 		return nil
 	}
-	var open []string
+	var open, spare []string
 	for i := range r.Steps {
-		if !r.Steps[i].Status.Closed() {
-			open = append(open, r.Steps[i].ID)
+		switch s := &r.Steps[i]; {
+		case s.Due():
+			open = append(open, s.ID)
+		case s.Optional:
+			spare = append(spare, s.ID)
 		}
+	}
+	if len(open) == 0 && len(spare) > 0 && r.State == reprise.Complete {
+		return []reprise.Finding{{
+			Severity: reprise.Info, Message: "optional, and left: " + list(spare),
+			Hint: fmt.Sprintf("`reprise resume %s --from %s` has one done", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(spare[0], "STEP")),
+		}}
 	}
 	if len(open) == 0 {
 		return openBoxes(r)

@@ -83,15 +83,21 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 				// The checkout is another run's own. What it holds of this one came along
 				// when it was made, and no one works on it there.
 			default:
-				hint := "commit it there, then merge it here"
-				if branch != "" {
-					hint = fmt.Sprintf("commit it there, then `git merge %s` brings it here", reprise.Pasted(branch, "BRANCH"))
-				}
-				runs[i] = join(runs[i], r, hint)
+				runs[i] = join(runs[i], r, bringsHere(prefix, branch))
 			}
 		}
 	}
 	return runs, nil
+}
+
+// bringsHere is the hint how to get what another checkout holds.
+func bringsHere(dir, branch string) string {
+	dir = reprise.Pasted(dir, "FOLDER")
+	work := reprise.Pasted(branch, "BRANCH")
+	if branch == "" {
+		work = fmt.Sprintf("$(git -C %s rev-parse HEAD)", dir)
+	}
+	return fmt.Sprintf("look at `git -C %[1]s status`; then `git -C %[1]s add -A; git -C %[1]s commit -m work; git merge %[2]s` brings it here", dir, work)
 }
 
 // join makes one run of two copies. The copy with more closed steps counts, for

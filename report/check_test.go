@@ -37,6 +37,14 @@ func check(r *reprise.Run) report.Check {
 	return report.NewCheck("/p", "interactive", o, report.NewChecked("sha256:1", r, reprise.Next(r, o, reprise.Policy{}), o))
 }
 
+func TestA_step_that_was_left_out_is_not_counted_as_done(t *testing.T) {
+	r := story()
+	r.Steps[0].Status = reprise.Skipped
+	if got := report.NewRun(r).Progress; got != (report.Progress{Done: 1, Total: 4, Skipped: 1}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestOR5_resume_plan(t *testing.T) {
 	t.Parallel()
 	p := *check(story()).Plan

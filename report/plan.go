@@ -29,7 +29,7 @@ func NewPlan(r *reprise.Run, d reprise.Decision, o reprise.Observed) Plan {
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if slices.Contains(d.Again, s.ID) || !s.Status.Closed() && !landed[s.ID] {
+		if slices.Contains(d.Again, s.ID) || s.Due() && !landed[s.ID] {
 			p.Remaining = append(p.Remaining, newUnit(s.Unit("")))
 		}
 	}

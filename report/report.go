@@ -51,11 +51,11 @@ type Run struct {
 	Cost         *Cost           `json:"cost,omitempty" jsonschema:"what it used; absent without --cost"`
 }
 
-// Progress counts closed units.
+// Progress counts units.
 type Progress struct {
-	Done    int `json:"done" jsonschema:"units that are closed: done or left out"`
+	Done    int `json:"done"`
 	Total   int `json:"total"`
-	Skipped int `json:"skipped,omitempty" jsonschema:"how many of the closed ones were left out; absent if none was"`
+	Skipped int `json:"skipped,omitempty" jsonschema:"units that were left out and are not done; absent if there is none"`
 }
 
 // Unit is something that may be started.
@@ -129,7 +129,7 @@ func NewRun(r *reprise.Run) Run {
 	out := Run{
 		Layout: r.Layout, ID: r.ID, Path: r.Path, Project: r.Project, Kind: string(r.Kind), Title: r.Title,
 		State: r.State, Verdict: reprise.VerdictNone,
-		Progress: Progress(p), LastActivity: when(r.LastActivity), Until: when(r.Until),
+		Progress: Progress{p.Done - p.Skipped, p.Total, p.Skipped}, LastActivity: when(r.LastActivity), Until: when(r.Until),
 		Next: []Unit{}, Questions: NewQuestions(r.PendingQuestions()), Findings: NewFindings(r.Findings),
 	}
 	for _, u := range r.Next {

@@ -31,7 +31,7 @@ type WorkProgress struct {
 	Seconds float64    `json:"seconds" jsonschema:"how long an attempt took"`
 	Done    int        `json:"done"`
 	Total   int        `json:"total"`
-	Skipped int        `json:"skipped,omitempty" jsonschema:"how many of done were left out; absent if none was"`
+	Skipped int        `json:"skipped,omitempty" jsonschema:"steps that were left out and are not done; absent if there is none"`
 	Log     string     `json:"log" jsonschema:"the file that holds everything the agent printed"`
 }
 

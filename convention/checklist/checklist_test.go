@@ -270,7 +270,7 @@ func TestA_list_that_is_a_copy_of_a_database_is_not_written_to(t *testing.T) {
 func TestThe_list_that_git_saw_changed_last_comes_first(t *testing.T) {
 	t.Parallel()
 	run := func(id string, state reprise.State) *reprise.Run {
-		return &reprise.Run{Ref: reprise.Ref{ID: id, Path: "specs/" + id + "/tasks.md"}, State: state}
+		return &reprise.Run{Ref: reprise.Ref{ID: id, Path: "specs/" + id + "/tasks.md"}, State: state, Next: []reprise.Unit{{ID: "T001"}}}
 	}
 	commit := func(paths ...string) (c reprise.Commit) {
 		c.OnHead = true
@@ -298,7 +298,7 @@ func TestThe_list_of_the_branch_comes_first_and_says_so(t *testing.T) {
 	t.Parallel()
 	runs := []*reprise.Run{
 		{Ref: reprise.Ref{ID: "001-cart", Path: "specs/001-cart/tasks.md"}, State: reprise.Interrupted},
-		{Ref: reprise.Ref{ID: "002-pay", Path: "specs/002-pay/tasks.md"}, State: reprise.NotStarted},
+		{Ref: reprise.Ref{ID: "002-pay", Path: "specs/002-pay/tasks.md"}, State: reprise.NotStarted, Next: []reprise.Unit{{ID: "T001"}}},
 	}
 	checklist.Rank(runs, reprise.Observed{Git: &reprise.Git{Branch: "002-pay"}})
 	if first := runs[0]; first.ID != "002-pay" || first.Placed[0].Term != "named like the branch" || len(runs[1].Placed) != 1 {

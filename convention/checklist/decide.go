@@ -16,6 +16,7 @@ func (l *list) decide(run *reprise.Run) {
 	if l.family.Form == Boxes {
 		done = "ticked"
 	}
+	open := slices.ContainsFunc(run.Steps, func(s reprise.Step) bool { return s.Due() })
 	so := fmt.Sprintf("%d of %d tasks are %s", p.Done-p.Skipped, p.Total, done)
 	if p.Skipped > 0 {
 		so += fmt.Sprintf(", %d skipped", p.Skipped)
@@ -30,24 +31,25 @@ func (l *list) decide(run *reprise.Run) {
 	case p.Total == 0:
 		run.State, run.Reason = reprise.Unreadable, "the list holds no task that can be read"
 		return
-	case p.Done < p.Total && slices.ContainsFunc(l.overall, func(p place) bool { return p.status == reprise.Skipped }):
+	case open && slices.ContainsFunc(l.overall, func(p place) bool { return p.status == reprise.Skipped }):
 		run.State, run.Reason = reprise.Stopped, "it was cancelled, and "+so
 		return
-	case l.archived() && p.Done < p.Total:
+	case l.archived() && open:
 		run.State, run.Reason = reprise.Stopped, "it was put away in the archive, and "+so
 		return
-	case p.Done == p.Total && l.unfinished() != nil:
+	case !open && l.unfinished() != nil:
 		whole := l.unfinished()
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, and %s is still %q", done, whole.id, doc.Clip(whole.deciding().word, 40))
 		return
-	case p.Done == p.Total && len(l.left()) > 0:
+	case !open && len(l.left()) > 0:
 		run.State, run.Reason = reprise.Waiting, fmt.Sprintf("every task is %s, and something that is not written as a task is open: %d", done, len(l.left()))
 		return
-	case p.Done == p.Total:
+	case !open && p.Done < p.Total:
+		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all that must be done is %s, and optional tasks are left: %d", done, p.Total-p.Done)
+		return
+	case !open:
 		run.State, run.Reason = reprise.Complete, fmt.Sprintf("all %d tasks are %s", p.Total, done)
 		return
-	case len(l.openTasks(true)) > 0 && len(l.openTasks(false)) == 0:
-		run.State, run.Reason = reprise.Interrupted, fmt.Sprintf("all that must be done is %s, and optional tasks are open: %d", done, len(l.openTasks(true)))
 	case p.Done == 0 && !slices.ContainsFunc(slices.Concat(l.items, l.whole), func(it item) bool { return begun(it.status()) && !it.leads }):
 		run.State, run.Reason = reprise.NotStarted, fmt.Sprintf("none of %d tasks is %s", p.Total, done)
 	default:
@@ -63,7 +65,7 @@ func (l *list) whyNot() string {
 	for i := range l.items {
 		it := &l.items[i]
 		switch needs := l.openNeeds(it); {
-		case it.status().Closed():
+		case it.status().Closed() || it.spare():
 			continue
 		case it.held != "":
 			return it.id + ": " + it.held
@@ -126,27 +128,30 @@ func (l *list) reason(it *item) string {
 		return "needed by " + l.neededByBegun()[it.id] + ", which is begun"
 	case l.wholeBegun(it) != "":
 		return "a part of " + l.wholeBegun(it) + ", which is begun"
-	case it.optional:
-		return "optional, and nothing else is left"
 	case len(l.skippedNeeds(it)) > 0:
 		return "open, and all that it needs is done or left out"
 	case l.family.Keys.Needs != "":
 		return "open, and all that it needs is done"
 	}
-	if len(l.closedLast) > 0 {
+	switch {
+	case l.isHere(it):
+		return "the first open task where the list says that the work is"
+	case len(l.closedLast) > 0:
 		return "the first open task behind what was done last"
+	case !slices.ContainsFunc(l.items, func(o item) bool { return o.status() == reprise.Done }):
+		return "the first open task"
 	}
 	return "the first open task behind the last one that is done"
 }
 
 // openFromHere gives the tasks that can be worked on in the order in which they would
 // be: those that are nearest to their end, then the most urgent, each from where the work
-// stands on. Those before that were passed over. The optional ones come last.
+// stands on. Those before that were passed over. What need not be done is not among them.
 func (l *list) openFromHere() []*item {
 	from := l.front()
 	var out []*item
 	for i := range l.items {
-		if it := &l.items[(from+i)%len(l.items)]; l.ready(it) {
+		if it := &l.items[(from+i)%len(l.items)]; l.ready(it) && !it.spare() {
 			out = append(out, it)
 		}
 	}
@@ -154,7 +159,7 @@ func (l *list) openFromHere() []*item {
 	slices.SortStableFunc(out, func(a, b *item) int {
 		return cmp.Or(
 			first(l.isCurrent(a), l.isCurrent(b)),
-			cmp.Compare(nearness(a.status()), nearness(b.status())), first(!a.optional, !b.optional),
+			cmp.Compare(nearness(a.status()), nearness(b.status())),
 			first(before[a.id] != "", before[b.id] != ""), first(!l.over(a), !l.over(b)),
 			first(l.wholeBegun(a) != "", l.wholeBegun(b) != ""),
 			first(l.phaseBegun(a), l.phaseBegun(b)), cmp.Compare(l.family.stage(a), l.family.stage(b)), cmp.Compare(a.rank, b.rank),
@@ -256,11 +261,14 @@ func named(items []*item) string {
 	return strings.Join(ids, ", ")
 }
 
-// front is where the work stands: the open task right behind the one that was closed last,
-// by what git knows, else the last open task right behind a closed one. A closed task with
-// nothing open behind it, such as one that was added at the end and done at once, says
+// front is where the work stands: where the list says so itself, else the open task right
+// behind the one that was closed last, by what git knows, else the last open task right
+// behind a closed one. A closed task with nothing open behind it, such as one that was added at the end and done at once, says
 // nothing of the rest.
 func (l *list) front() int {
+	if i := slices.IndexFunc(l.items, func(it item) bool { return l.isHere(&it) && l.ready(&it) }); i >= 0 {
+		return i
+	}
 	from, lately, last := 0, 0, -1 // last is the one before that was not left out
 	for i := range l.items {
 		status := l.items[i].status()
@@ -310,10 +318,24 @@ func (l *list) isCurrent(it *item) bool {
 	return l.current != "" && strings.HasPrefix(it.id, l.current+":")
 }
 
+// isHere reports whether a task is in the part of the list that the work is in, or is that part.
+func (l *list) isHere(it *item) bool {
+	if l.current == "" || l.family.Position == nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{it.text, it.phase}, func(title string) bool {
+		m := l.family.Within.FindStringSubmatch(title)
+		return m != nil && m[l.family.Within.SubexpIndex("id")] == l.current
+	})
+}
+
 // unfinished gives a task with parts that is not closed itself, nil if there is none: where
-// every part of it is closed, some may be missing.
+// every part of it is closed, some may be missing. One with an optional part that is left is
+// open for that.
 func (l *list) unfinished() *item {
-	i := slices.IndexFunc(l.whole, func(w item) bool { return !w.optional && !w.status().Closed() })
+	i := slices.IndexFunc(l.whole, func(w item) bool {
+		return !w.optional && !w.status().Closed() && !slices.ContainsFunc(l.parts(&w, l.items), (*item).spare)
+	})
 	if i < 0 {
 		return nil
 	}
@@ -346,12 +368,7 @@ func (l *list) ready(it *item) bool {
 	return it.held == "" && len(l.openNeeds(it)) == 0
 }
 
-// openTasks gives the tasks that are not closed: the optional ones, or the others.
-func (l *list) openTasks(optional bool) (out []*item) {
-	for i := range l.items {
-		if it := &l.items[i]; it.optional == optional && !it.status().Closed() {
-			out = append(out, it)
-		}
-	}
-	return out
+// spare reports whether a task need not be done and is not begun.
+func (it *item) spare() bool {
+	return it.optional && (it.status() == reprise.Pending || it.status() == reprise.Blocked)
 }

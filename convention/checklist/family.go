@@ -81,6 +81,9 @@ type Family struct {
 	// Stages are the words for the status of what such a heading stands for, on a line named
 	// Label below it, and for that of the whole list. A heading without boxes is a task itself.
 	Stages map[reprise.Status][]string
+	// Position is the form of a line, behind the heading that it stands below, that says in
+	// which part of the list the work is, with a group named id as Within has one.
+	Position *regexp.Regexp
 	// Parallel is the mark of items that may be worked on beside their neighbours.
 	Parallel string
 
@@ -221,6 +224,7 @@ var families = sync.OnceValue(func() []Family {
 		{
 			Name: "planfiles", Form: Boxes, Words: boxes, Title: "Task Plan", Shared: true, Unnumbered: true, Within: phases,
 			Lists: []string{"task_plan.md"}, Inputs: []string{"findings.md", "progress.md"}, Label: "Status",
+			Position: regexp.MustCompile(`(?:^Current Phase\W+|\bCurrently in )Phase (?P<id>\d+)\b`),
 			Stages: map[reprise.Status][]string{
 				reprise.Pending: {"pending", "not started"}, reprise.InProgress: {"in_progress"},
 				reprise.Done: {"complete", "completed", "done"}, reprise.Blocked: {"blocked"}, reprise.Skipped: {"skipped"},

@@ -70,6 +70,9 @@ func (p Playbook) Begin(fsys fs.FS, g reprise.Goal) (reprise.Ref, []reprise.Even
 			return reprise.Ref{}, nil, err
 		}
 		for _, ref := range refs {
+			if list, ok := l.(Layout); ok && list.planned(ref) {
+				continue
+			}
 			if g.Path != "" && (ref.Path == at || path.Dir(ref.Path) == at) || g.ID != "" && ref.ID == g.ID {
 				return ref, nil, nil
 			}

@@ -51,6 +51,9 @@ func placed(r *reprise.Run, age int) reprise.Reason {
 
 // tier orders what can be continued before what waits, cannot be read or is over.
 func tier(r *reprise.Run) int {
+	if r.State == reprise.NotStarted && len(r.Next) == 0 {
+		return 0
+	}
 	return slices.Index([]reprise.State{reprise.Waiting, reprise.Unreadable, reprise.Stopped, reprise.Complete}, r.State)
 }
 

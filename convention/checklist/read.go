@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -125,7 +126,71 @@ func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err
 		}
 		refs = append(refs, l.ref(name, pattern))
 	}
-	return refs, err
+	if err != nil || l.family.Shared || l.family.Name == OwnName || !strings.Contains(path.Dir(pattern), "*") {
+		return refs, err
+	}
+	planned, err := l.findPlanned(fsys, dir, pattern)
+	return append(refs, planned...), err
+}
+
+// findPlanned finds the folders with what belongs to a list and without one.
+func (l Layout) findPlanned(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err error) {
+	for _, beside := range l.family.besides() {
+		names, err := glob(fsys, dir, path.Join(path.Dir(pattern), beside))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			same := func(o reprise.Ref) bool { return path.Dir(o.Path) == path.Dir(name) }
+			if !doc.NewReader(fsys).Exists(path.Join(path.Dir(name), path.Base(pattern))) && !slices.ContainsFunc(refs, same) {
+				refs = append(refs, l.ref(name, pattern))
+			}
+		}
+	}
+	return refs, nil
+}
+
+// besides are the files that lie in the folder of a list.
+func (f *Family) besides() []string {
+	names := append(slices.Clone(f.Inputs), slices.Sorted(maps.Keys(f.Overall))...)
+	return slices.DeleteFunc(names, func(name string) bool { return strings.ContainsAny(name, "/{") })
+}
+
+// planned reports whether a run has no list yet: its path is that of a file beside it.
+func (l Layout) planned(ref reprise.Ref) bool {
+	return slices.Contains(l.family.besides(), path.Base(ref.Path)) && !slices.ContainsFunc(slices.Concat(l.family.Lists, []string{l.family.Archived}), func(pattern string) bool {
+		_, ok := fits(ref.Path, pattern)
+		return ok
+	})
+}
+
+// loadPlanned gives the run of which the list is not there.
+func (l Layout) loadPlanned(fsys fs.FS, ref reprise.Ref) *reprise.Run {
+	r := doc.NewReader(fsys)
+	read := &list{family: &l.family, file: r.Open(ref.Path)}
+	read.readOverall(r)
+	name := path.Join(path.Dir(ref.Path), path.Base(l.family.Lists[0]))
+	run := &reprise.Run{Ref: ref, State: reprise.NotStarted, Reason: "it has no list of tasks: there is no " + path.Base(name)}
+	run.Active(read.file.MTime, read.file.At(0))
+	for _, at := range read.overall {
+		switch at.status {
+		case reprise.Pending:
+		case reprise.Skipped:
+			run.State, run.Reason = reprise.Stopped, "it was cancelled"
+		default:
+			run.State = reprise.Waiting
+			run.Reason = fmt.Sprintf("%s says %q, and there is no %s", path.Base(at.source.File), doc.Clip(at.word, 40), path.Base(name))
+		}
+	}
+	run.Findings = r.Findings()
+	if run.State != reprise.Stopped {
+		run.Report(reprise.Finding{
+			Code: reprise.CodeMissingArtifact, Severity: reprise.Warning, Subject: ref.ID, Source: read.file.At(0),
+			Message: name + " is not there: it was not written yet, or it was removed",
+			Hint:    fmt.Sprintf("have its tool write it; `git log --oneline -- %s` tells whether it was there", reprise.Pasted(name, "FILE")),
+		})
+	}
+	return run
 }
 
 // ofAnother reports whether a list lies where another family has its own, by a pattern that
@@ -309,6 +374,9 @@ func (f *Family) match(text string) (it item, ok bool) {
 
 // Load implements reprise.Layout.
 func (l Layout) Load(fsys fs.FS, ref reprise.Ref) (*reprise.Run, error) {
+	if l.planned(ref) {
+		return l.loadPlanned(fsys, ref), nil
+	}
 	r := doc.NewReader(fsys)
 	read := l.read(r, ref.Path)
 	run := read.decided(ref)
@@ -455,7 +523,7 @@ func (l *list) step(it *item) reprise.Step {
 	decides := it.deciding()
 	s := reprise.Step{
 		ID: it.id, Title: it.text, Phase: it.phase, Path: l.file.Path, Role: it.role(),
-		Status: decides.status, Needs: it.needs, Source: it.places[0].source,
+		Status: decides.status, Optional: it.spare(), Needs: it.needs, Source: it.places[0].source,
 	}
 	for _, p := range it.places {
 		word := p.word

@@ -65,6 +65,7 @@ func (l *list) readBoxes() {
 	}
 	l.readStuck(md)
 	l.readStages(sections)
+	l.readPosition(sections)
 	l.readOdd(md)
 	l.group()
 }
@@ -165,6 +166,20 @@ func (l *list) readStages(sections []doc.Section) {
 		}}}, true)
 	}
 	slices.SortStableFunc(l.items, func(a, b item) int { return cmp.Compare(a.places[0].source.Line, b.places[0].source.Line) })
+}
+
+// readPosition reads in which part of the list the work is.
+func (l *list) readPosition(sections []doc.Section) {
+	for _, s := range sections {
+		for _, line := range s.Lines() {
+			if l.family.Position == nil {
+				return
+			}
+			if m := l.family.Position.FindStringSubmatch(s.Title + " " + line.Text); m != nil {
+				l.current = m[l.family.Position.SubexpIndex("id")]
+			}
+		}
+	}
 }
 
 // putOff is what people write into the text of a task that is put off or given up: a word

@@ -106,11 +106,11 @@ func (l *list) lost(line int, message string) {
 // its key the id. One that does not say how urgent it is has the rank that is given.
 func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	f := l.family
-	values, id := []ledger.Value{e.Value}, e.Name
+	values, id, named := []ledger.Value{e.Value}, e.Name, true
 	if e.Is(doc.Map) {
 		values = allSpelled(e.Value, f.Keys.Status)
 		if id = e.In(f.Keys.ID).Plain(); id == "" && f.Unnumbered {
-			id = idOf(spelled(e.Value, f.Keys.Text).Plain())
+			named, id = false, idOf(spelled(e.Value, f.Keys.Text).Plain())
 		}
 	} else if e.IsNull() && f.Form == Lines {
 		return // reported when it was read
@@ -159,7 +159,7 @@ func (l *list) task(e ledger.Entry, prefix string, rank int) {
 	if it.phase == "" {
 		it.phase = strings.TrimSuffix(prefix, ":")
 	}
-	l.add(it, true)
+	l.add(it, named)
 	for _, part := range l.listed(e.Value, f.Keys.Parts) {
 		l.task(part, it.id+".", it.rank)
 	}

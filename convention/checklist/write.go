@@ -15,6 +15,9 @@ import (
 // Record implements reprise.Recorder. What a list has no word for stays in the journal
 // alone. A task with parts follows its parts.
 func (l Layout) Record(fsys fs.FS, r *reprise.Run, ev reprise.Event) ([]reprise.Edit, error) {
+	if l.planned(r.Ref) {
+		return nil, ledger.Cannot("%s has no list of tasks", r.ID)
+	}
 	changes := ledger.NewChanges(fsys)
 	read := l.read(changes.Reader(), r.Path)
 	if it := read.find(ev.Question); ev.Kind == reprise.QuestionAnswered && it != nil && it.person && ev.Text == personDid {

@@ -357,7 +357,7 @@ func (s *job) tellProgram(p engine.Progress) {
 	defer s.mu.Unlock()
 	_ = s.writeLine(report.WorkProgress{
 		Schema: report.ProgressSchema, Kind: string(p.Kind), At: p.At.UTC(), Run: p.Run, Step: p.Step, Title: p.Title, Role: p.Role, Attempt: p.Attempt,
-		Outcome: p.Outcome, Text: p.Text, Until: report.When(p.Until), Seconds: p.Took.Seconds(), Done: p.Done, Total: p.Total, Skipped: p.Skipped, Log: p.Log,
+		Outcome: p.Outcome, Text: p.Text, Until: report.When(p.Until), Seconds: p.Took.Seconds(), Done: p.Done - p.Skipped, Total: p.Total, Skipped: p.Skipped, Log: p.Log,
 	})
 }
 

@@ -21,7 +21,9 @@ import (
 // templates are read when the first page is asked for.
 var templates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
-		"done":  func(p report.Progress, between string) string { return reprise.Progress(p).Words(between) },
+		"done":  func(p report.Progress, between string) string {
+			return reprise.Progress{Done: p.Done + p.Skipped, Total: p.Total, Skipped: p.Skipped}.Words(between)
+		},
 		"words": func(w fmt.Stringer) string { return strings.ReplaceAll(w.String(), "_", " ") },
 		"kind":  func(k reprise.EventKind) string { return strings.ReplaceAll(string(k), "_", " ") },
 		"state": func(s reprise.State) string { return stateMarks[s] },
