@@ -68,7 +68,8 @@ func under(getenv func(string) string, variable, usual, name string) string {
 // name, lists joined, everything else replaced. A file that does not exist sets
 // nothing.
 //
-// The project's file counts only if it is trusted; otherwise it is returned as
+// The project's file counts only if it is trusted, or does nothing but describe lists of
+// tasks; otherwise it is returned as
 // Untrusted and the Settings are those without it. Both files are read wholly
 // before anything is said: the error holds all Problems of both. Nothing is
 // started and nothing written.
@@ -83,7 +84,7 @@ func Load(o Options) (*Settings, *Untrusted, error) {
 		return s, nil, nil
 	}
 	name, hash := filepath.Join(o.Project, FileName), project.hash()
-	if !o.Trust.Trusted(name, hash) {
+	if project.sets && !o.Trust.Trusted(name, hash) {
 		return s, project.untrusted(name, hash, s), nil
 	}
 	s.overlay(project)

@@ -43,12 +43,15 @@ type file struct {
 	strict  *doc.Strict
 	binds   []doc.Entry // of roles
 	prompts doc.Value
+	// sets says that it has a key beside the description of lists, which counts untrusted.
+	sets bool
 }
 
 // read reads the content of one file. What is wrong with it is in strict.
 func read(name string, data []byte) *file {
 	strict, root := doc.ParseStrict(name, data)
 	f := &file{data: data, strict: strict}
+	f.sets = slices.ContainsFunc(root.Entries(), func(e doc.Entry) bool { return e.Name != checklist.OwnName })
 	top := root.Fields(fileKeys...)
 	f.Agents = map[string]Agent{}
 	for _, e := range top.At("agents").Entries() {

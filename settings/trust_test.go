@@ -179,3 +179,16 @@ func TestT5_places_of_the_users_own_files(t *testing.T) {
 		}
 	}
 }
+
+func TestA_file_that_only_describes_lists_need_not_be_trusted(t *testing.T) {
+	t.Parallel()
+	families := "families:\n  todo: {lists: [\"work/*/todo.md\"], unnumbered: true}\n"
+	for text, asks := range map[string]bool{families: false, families + "attempts: 9\n": true, "": false} {
+		dir := t.TempDir()
+		write(t, dir, FileName, text)
+		set, untrusted, err := Load(Options{Project: dir})
+		if err != nil || (untrusted != nil) != asks || set.Attempts == 9 {
+			t.Errorf("%q: %+v, %v", text, untrusted, err)
+		}
+	}
+}

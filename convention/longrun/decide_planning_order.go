@@ -371,7 +371,7 @@ func (g *gsd) units() []reprise.Unit {
 		case p.path != "":
 			u.Title = p.title
 			if p.human {
-				u.Reason += "; it needs a person (autonomous: false)"
+				u.Role, u.Reason = "person", u.Reason+"; it needs a person (autonomous: false)"
 			}
 		case p.box != nil:
 			u.Title = p.box.text

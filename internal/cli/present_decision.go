@@ -79,6 +79,8 @@ func (p *page) prospect(j judged) {
 	}
 	if asks := questionTexts(j.open()); len(asks) > 0 {
 		p.field("asks", clip(asks[0], p.twoLines())+more(len(asks)-1))
+	} else if forPerson(j) {
+		p.field("asks", "whether you have done it")
 	} else {
 		p.field("asks", "nothing")
 	}
@@ -100,6 +102,8 @@ func startsWith(j judged, columns int) string {
 		return "nothing"
 	case j.d.Action == reprise.Refuse:
 		return text + ", once nothing blocks it"
+	case forPerson(j):
+		return "nothing; for you to do: " + text
 	case !startsUnanswered(j):
 		return text + ", once you have answered"
 	}
@@ -107,6 +111,12 @@ func startsWith(j judged, columns int) string {
 		text += fmt.Sprintf("; %d more may be started", n)
 	}
 	return text
+}
+
+// forPerson reports whether a person does what comes next themselves, and nothing else is
+// asked.
+func forPerson(j judged) bool {
+	return j.d.Point != nil && slices.Contains(people, j.d.Point.Role) && len(j.open()) == 0
 }
 
 // startsUnanswered reports whether something is started before a person answers what is

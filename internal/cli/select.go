@@ -162,7 +162,7 @@ func (a *app) whoDoes(root string) func(judged) string {
 }
 
 // people are the roles by which conventions call a person.
-var people = []string{"human", "user"}
+var people = []string{"human", "user", reprise.Person}
 
 // args turns a mistake in the arguments into a usage error.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {

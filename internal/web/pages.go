@@ -21,7 +21,7 @@ import (
 // templates are read when the first page is asked for.
 var templates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
-		"done":  func(p report.Progress, between string) string {
+		"done": func(p report.Progress, between string) string {
 			return reprise.Progress{Done: p.Done + p.Skipped, Total: p.Total, Skipped: p.Skipped}.Words(between)
 		},
 		"words": func(w fmt.Stringer) string { return strings.ReplaceAll(w.String(), "_", " ") },
