@@ -18,12 +18,12 @@ type Drift struct {
 
 // Hints that several pairs share.
 const (
-	hintRedo    = "close it in the saved state if the work is whole, or set the file back if it is not"
-	hintReset   = "start the unit again, or set the file's status back if the reset was a mistake"
-	hintDropped = "take it out of the saved state, or set the file's status back if it is still wanted"
+	hintRedo    = "close it in the saved state if the work is complete, or reset the file's status if it is not"
+	hintReset   = "start the unit again, or restore the file's status if the reset was a mistake"
+	hintDropped = "remove it from the saved state, or restore the file's status if it is still wanted"
 	hintLook    = "look at the work itself, then correct the one that was not updated"
 	hintUpdate  = "correct the one that was not updated"
-	hintWord    = "write one of the words of the format into it"
+	hintWord    = "replace the status with a word that the format knows"
 	hintOwner   = "make sure that no one else is working on it before you continue"
 )
 
@@ -34,75 +34,75 @@ const (
 var drifts = map[[2]reprise.Status]Drift{
 	{reprise.Pending, reprise.Pending}:    {0, "valid: not begun, or validated while the workflow paused", ""},
 	{reprise.Pending, reprise.InProgress}: {reprise.Warning, "it was begun outside this workflow", hintOwner},
-	{reprise.Pending, reprise.InReview}:   {reprise.Warning, "it was made outside this workflow and waits for its review", hintLook},
-	{reprise.Pending, reprise.Done}:       {reprise.Warning, "it was completed outside this workflow, before this came to it", hintUpdate},
-	{reprise.Pending, reprise.Failed}:     {reprise.Warning, "it was tried outside this workflow without success", hintLook},
-	{reprise.Pending, reprise.Blocked}:    {reprise.Warning, "it waits for something that this workflow does not know of", "see what it waits for before it is started"},
+	{reprise.Pending, reprise.InReview}:   {reprise.Warning, "it was done outside this workflow and waits for review", hintLook},
+	{reprise.Pending, reprise.Done}:       {reprise.Warning, "it was completed outside this workflow before its turn came", hintUpdate},
+	{reprise.Pending, reprise.Failed}:     {reprise.Warning, "it was tried outside this workflow and failed", hintLook},
+	{reprise.Pending, reprise.Blocked}:    {reprise.Warning, "it waits for something unknown to this workflow", "see what it waits for before you start it"},
 	{reprise.Pending, reprise.Skipped}:    {reprise.Warning, "it was given up outside this workflow", hintDropped},
-	{reprise.Pending, reprise.Unknown}:    {reprise.Warning, "what its file says has no meaning here, so it may have been begun", hintWord},
+	{reprise.Pending, reprise.Unknown}:    {reprise.Warning, "the status in its file is unknown, so it may have been begun", hintWord},
 
 	{reprise.InProgress, reprise.Pending}:    {reprise.Blocking, "it was reset, so the saved state is stale", hintReset},
 	{reprise.InProgress, reprise.InProgress}: {0, "consistent: safe to resume", ""},
-	{reprise.InProgress, reprise.InReview}:   {reprise.Info, "it was made, and only the saved state was not moved on", "continue with the review"},
+	{reprise.InProgress, reprise.InReview}:   {reprise.Info, "it was done, but the saved state was not updated", "continue with the review"},
 	{reprise.InProgress, reprise.Done}:       {reprise.Blocking, "it was completed outside this workflow", hintRedo},
-	{reprise.InProgress, reprise.Failed}:     {reprise.Warning, "it ended without success, and the saved state does not know", hintLook},
-	{reprise.InProgress, reprise.Blocked}:    {reprise.Warning, "it came to wait for something, and the saved state does not know", "see what it waits for before you continue"},
+	{reprise.InProgress, reprise.Failed}:     {reprise.Warning, "it failed, and the saved state was not updated", hintLook},
+	{reprise.InProgress, reprise.Blocked}:    {reprise.Warning, "it waits for something, and the saved state was not updated", "see what it waits for before you continue"},
 	{reprise.InProgress, reprise.Skipped}:    {reprise.Blocking, "it was given up outside this workflow", hintDropped},
-	{reprise.InProgress, reprise.Unknown}:    {reprise.Warning, "what its file says has no meaning here; only the saved state tells", hintWord},
+	{reprise.InProgress, reprise.Unknown}:    {reprise.Warning, "the status in its file is unknown; only the saved state counts", hintWord},
 
 	{reprise.InReview, reprise.Pending}:    {reprise.Blocking, "it was reset while under review, so the saved state is stale", hintReset},
-	{reprise.InReview, reprise.InProgress}: {reprise.Warning, "it was sent back to be worked on, or never handed over", "finish the work before it is reviewed"},
+	{reprise.InReview, reprise.InProgress}: {reprise.Warning, "it was sent back for more work, or never handed over", "finish the work before the review"},
 	{reprise.InReview, reprise.InReview}:   {0, "consistent: the review is open", ""},
 	{reprise.InReview, reprise.Done}:       {reprise.Blocking, "its QA was completed outside this workflow", hintRedo},
-	{reprise.InReview, reprise.Failed}:     {reprise.Warning, "it did not pass, and the saved state does not know", hintLook},
-	{reprise.InReview, reprise.Blocked}:    {reprise.Warning, "its review came to wait for something, and the saved state does not know", "see what it waits for before you continue"},
+	{reprise.InReview, reprise.Failed}:     {reprise.Warning, "it did not pass, and the saved state was not updated", hintLook},
+	{reprise.InReview, reprise.Blocked}:    {reprise.Warning, "its review waits for something, and the saved state was not updated", "see what it waits for before you continue"},
 	{reprise.InReview, reprise.Skipped}:    {reprise.Blocking, "it was given up outside this workflow while under review", hintDropped},
-	{reprise.InReview, reprise.Unknown}:    {reprise.Warning, "what its file says has no meaning here; only the saved state tells of the review", hintWord},
+	{reprise.InReview, reprise.Unknown}:    {reprise.Warning, "the status in its file is unknown; only the saved state mentions a review", hintWord},
 
 	{reprise.Done, reprise.Pending}:    {reprise.Warning, "it was reset after it was done, or its file was never updated", hintLook},
-	{reprise.Done, reprise.InProgress}: {reprise.Warning, "it was opened again after it was done, or its file was never updated", hintLook},
-	{reprise.Done, reprise.InReview}:   {reprise.Warning, "it counts as done here while its file still waits for the review", "review it, or mark it done in its file"},
+	{reprise.Done, reprise.InProgress}: {reprise.Warning, "it was reopened after it was done, or its file was never updated", hintLook},
+	{reprise.Done, reprise.InReview}:   {reprise.Warning, "it counts as done here, but its file still waits for review", "review it, or mark it done in its file"},
 	{reprise.Done, reprise.Done}:       {0, "consistent: nothing is left", ""},
-	{reprise.Done, reprise.Failed}:     {reprise.Warning, "it counts as done here while its file tells of a failure", hintLook},
-	{reprise.Done, reprise.Blocked}:    {reprise.Warning, "it counts as done here while its file waits for something", hintLook},
-	{reprise.Done, reprise.Skipped}:    {reprise.Info, "it is closed on both sides, as done here and as left out there", hintUpdate},
-	{reprise.Done, reprise.Unknown}:    {reprise.Warning, "it counts as done here, and what its file says has no meaning", hintWord},
+	{reprise.Done, reprise.Failed}:     {reprise.Warning, "it counts as done here, but its file says it failed", hintLook},
+	{reprise.Done, reprise.Blocked}:    {reprise.Warning, "it counts as done here, but its file waits for something", hintLook},
+	{reprise.Done, reprise.Skipped}:    {reprise.Info, "it is closed on both sides: done here, skipped there", hintUpdate},
+	{reprise.Done, reprise.Unknown}:    {reprise.Warning, "it counts as done here, but the status in its file is unknown", hintWord},
 
-	{reprise.Failed, reprise.Pending}:    {reprise.Info, "it was reset after it failed and can be tried again", hintUpdate},
-	{reprise.Failed, reprise.InProgress}: {reprise.Warning, "it was taken up again outside this workflow", hintOwner},
-	{reprise.Failed, reprise.InReview}:   {reprise.Warning, "it was made outside this workflow after it failed here", "review it instead of trying it again"},
+	{reprise.Failed, reprise.Pending}:    {reprise.Info, "it was reset after it failed and can be retried", hintUpdate},
+	{reprise.Failed, reprise.InProgress}: {reprise.Warning, "it was resumed outside this workflow", hintOwner},
+	{reprise.Failed, reprise.InReview}:   {reprise.Warning, "it was done outside this workflow after it failed here", "review it instead of retrying it"},
 	{reprise.Failed, reprise.Done}:       {reprise.Blocking, "it was completed outside this workflow after it failed here", hintRedo},
 	{reprise.Failed, reprise.Failed}:     {0, "consistent: it failed", ""},
-	{reprise.Failed, reprise.Blocked}:    {reprise.Info, "it failed here, and its file tells what it waits for", "see what it waits for before it is tried again"},
-	{reprise.Failed, reprise.Skipped}:    {reprise.Blocking, "it was given up after it failed, so a retry is not wanted", hintDropped},
-	{reprise.Failed, reprise.Unknown}:    {reprise.Warning, "it failed here, and what its file says has no meaning", hintWord},
+	{reprise.Failed, reprise.Blocked}:    {reprise.Info, "it failed here, and its file says what it waits for", "see what it waits for before you retry it"},
+	{reprise.Failed, reprise.Skipped}:    {reprise.Blocking, "it was given up after it failed, so do not retry it", hintDropped},
+	{reprise.Failed, reprise.Unknown}:    {reprise.Warning, "it failed here, and the status in its file is unknown", hintWord},
 
-	{reprise.Blocked, reprise.Pending}:    {reprise.Info, "what it waits for may be settled: its file is ready to be begun", "see whether it still waits"},
-	{reprise.Blocked, reprise.InProgress}: {reprise.Warning, "it was taken up outside this workflow, so it no longer waits", hintOwner},
-	{reprise.Blocked, reprise.InReview}:   {reprise.Warning, "it was made outside this workflow, so it no longer waits", hintLook},
+	{reprise.Blocked, reprise.Pending}:    {reprise.Info, "what it waits for may be resolved: its file says it is ready", "check whether it still waits"},
+	{reprise.Blocked, reprise.InProgress}: {reprise.Warning, "it was begun outside this workflow, so it no longer waits", hintOwner},
+	{reprise.Blocked, reprise.InReview}:   {reprise.Warning, "it was done outside this workflow, so it no longer waits", hintLook},
 	{reprise.Blocked, reprise.Done}:       {reprise.Warning, "it was completed outside this workflow, so it no longer waits", hintUpdate},
-	{reprise.Blocked, reprise.Failed}:     {reprise.Warning, "it was tried outside this workflow without success", hintLook},
+	{reprise.Blocked, reprise.Failed}:     {reprise.Warning, "it was tried outside this workflow and failed", hintLook},
 	{reprise.Blocked, reprise.Blocked}:    {0, "consistent: it waits", ""},
 	{reprise.Blocked, reprise.Skipped}:    {reprise.Warning, "it was given up outside this workflow, so it no longer waits", hintDropped},
-	{reprise.Blocked, reprise.Unknown}:    {reprise.Warning, "it waits here, and what its file says has no meaning", hintWord},
+	{reprise.Blocked, reprise.Unknown}:    {reprise.Warning, "it waits here, and the status in its file is unknown", hintWord},
 
-	{reprise.Skipped, reprise.Pending}:    {reprise.Info, "it was left out here and is not begun", hintUpdate},
-	{reprise.Skipped, reprise.InProgress}: {reprise.Warning, "it was left out here and is worked on outside this workflow", hintOwner},
-	{reprise.Skipped, reprise.InReview}:   {reprise.Warning, "it was left out here and made outside this workflow", hintLook},
-	{reprise.Skipped, reprise.Done}:       {reprise.Info, "it is closed on both sides, as left out here and as done there", hintUpdate},
-	{reprise.Skipped, reprise.Failed}:     {reprise.Info, "it was left out here after it failed", hintUpdate},
-	{reprise.Skipped, reprise.Blocked}:    {reprise.Info, "it was left out here while it waits", hintUpdate},
-	{reprise.Skipped, reprise.Skipped}:    {0, "consistent: it was left out", ""},
-	{reprise.Skipped, reprise.Unknown}:    {reprise.Warning, "it was left out here, and what its file says has no meaning", hintWord},
+	{reprise.Skipped, reprise.Pending}:    {reprise.Info, "it was skipped here and is not begun", hintUpdate},
+	{reprise.Skipped, reprise.InProgress}: {reprise.Warning, "it was skipped here and is in progress outside this workflow", hintOwner},
+	{reprise.Skipped, reprise.InReview}:   {reprise.Warning, "it was skipped here and done outside this workflow", hintLook},
+	{reprise.Skipped, reprise.Done}:       {reprise.Info, "it is closed on both sides: skipped here, done there", hintUpdate},
+	{reprise.Skipped, reprise.Failed}:     {reprise.Info, "it was skipped here after it failed", hintUpdate},
+	{reprise.Skipped, reprise.Blocked}:    {reprise.Info, "it was skipped here while it waits", hintUpdate},
+	{reprise.Skipped, reprise.Skipped}:    {0, "consistent: it was skipped", ""},
+	{reprise.Skipped, reprise.Unknown}:    {reprise.Warning, "it was skipped here, and the status in its file is unknown", hintWord},
 
-	{reprise.Unknown, reprise.Pending}:    {reprise.Warning, "what the saved state says has no meaning here; its file says that it is not begun", hintWord},
-	{reprise.Unknown, reprise.InProgress}: {reprise.Warning, "what the saved state says has no meaning here; its file says that it was begun", hintWord},
-	{reprise.Unknown, reprise.InReview}:   {reprise.Warning, "what the saved state says has no meaning here; its file waits for the review", hintWord},
-	{reprise.Unknown, reprise.Done}:       {reprise.Warning, "what the saved state says has no meaning here; its file says that it is done", hintWord},
-	{reprise.Unknown, reprise.Failed}:     {reprise.Warning, "what the saved state says has no meaning here; its file tells of a failure", hintWord},
-	{reprise.Unknown, reprise.Blocked}:    {reprise.Warning, "what the saved state says has no meaning here; its file waits for something", hintWord},
-	{reprise.Unknown, reprise.Skipped}:    {reprise.Warning, "what the saved state says has no meaning here; its file says that it was given up", hintWord},
-	{reprise.Unknown, reprise.Unknown}:    {reprise.Warning, "neither the saved state nor its file says anything that has a meaning here", hintWord},
+	{reprise.Unknown, reprise.Pending}:    {reprise.Warning, "the saved status is unknown; its file says it is not begun", hintWord},
+	{reprise.Unknown, reprise.InProgress}: {reprise.Warning, "the saved status is unknown; its file says it was begun", hintWord},
+	{reprise.Unknown, reprise.InReview}:   {reprise.Warning, "the saved status is unknown; its file waits for review", hintWord},
+	{reprise.Unknown, reprise.Done}:       {reprise.Warning, "the saved status is unknown; its file says it is done", hintWord},
+	{reprise.Unknown, reprise.Failed}:     {reprise.Warning, "the saved status is unknown; its file says it failed", hintWord},
+	{reprise.Unknown, reprise.Blocked}:    {reprise.Warning, "the saved status is unknown; its file waits for something", hintWord},
+	{reprise.Unknown, reprise.Skipped}:    {reprise.Warning, "the saved status is unknown; its file says it was given up", hintWord},
+	{reprise.Unknown, reprise.Unknown}:    {reprise.Warning, "both the saved status and the one in its file are unknown", hintWord},
 }
 
 // DriftOf returns what a pair of statuses means. Every pair of the vocabulary
@@ -133,7 +133,7 @@ func driftBetween(saved, own reprise.Claim) (Drift, bool) {
 		case reprise.InProgress:
 			return Drift{reprise.Info, "its beginning was not marked in its file", hintUpdate}, true
 		case reprise.InReview:
-			return Drift{reprise.Warning, "its file tells neither of its beginning nor of its end", hintLook}, true
+			return Drift{reprise.Warning, "its file shows neither its beginning nor its end", hintLook}, true
 		}
 	}
 	return DriftOf(saved.Status, own.Status)

@@ -98,10 +98,10 @@ func page() []byte {
 	var b bytes.Buffer
 	b.WriteString("# Checks\n\n" +
 		"<!-- Made from the table in examine/examine.go by `go test ./examine -update`; do not edit. -->\n\n" +
-		"A finding has a code, a severity, a subject, a message, a source and a hint. Codes are stable: they are\n" +
-		"never renamed and never reused. The severity below is the usual one. `blocking` must be resolved before\n" +
-		"resuming, `warning` can be resumed by a person who knows of it, `info` is worth knowing. Age alone never blocks.\n\n" +
-		"| code | severity | asked by | meaning |\n|---|---|---|---|\n")
+		"A finding has a code, a severity, a subject, a message, a source and a hint. Codes are stable: they are never\n" +
+		"renamed and never reused. The table shows the usual severity. You must resolve what is `blocking` before you\n" +
+		"resume, you can resume despite a `warning` once you know about it, and `info` is worth knowing. Age alone never blocks.\n\n" +
+		"| code | severity | found by | meaning |\n|---|---|---|---|\n")
 	for _, c := range examine.Checks() {
 		by := "`check`"
 		switch {
@@ -112,13 +112,13 @@ func page() []byte {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Code, c.Severity, by, c.Doc)
 	}
-	b.WriteString("\nReaders report what only they can see while they read a file. They report some of the other codes too;\n" +
-		"where a check has found the same, its finding takes the place of the reader's.\n\n" +
-		"## What a saved state and a unit's own file mean together\n\n" +
-		"For `status-drift`: rows are what the saved state says, then what the file of the unit says (a story's\n" +
-		"status). `pending` in a file covers Draft and Ready. Ready beside a begun state is no reset: with\n" +
-		"`in_progress` it is worth knowing, with `in_review` a warning. Where every story of an epic is done and git or\n" +
-		"a file shows each, so that only gates and its end are left, a state behind that is worth knowing and no more.\n\n" +
+	b.WriteString("\nReaders report what only they can see while they read a file. They also report some of the other codes; if a\n" +
+		"check finds the same thing, its finding replaces the reader's.\n\n" +
+		"## When a saved state and a unit's own file disagree\n\n" +
+		"This table is for `status-drift`. Each row has what the saved state says, then what the unit's own file says (the\n" +
+		"status of a story). `pending` in a file covers Draft and Ready. If the saved state says it was begun, Ready is not a\n" +
+		"reset: it is info with `in_progress` and a warning with `in_review`. If every story of an epic is done, and git or a\n" +
+		"file shows each, only gates and its end are left; a saved state that is behind is then only info.\n\n" +
 		"| saved state | own file | severity | meaning | what to do |\n|---|---|---|---|---|\n")
 	for _, saved := range statuses {
 		for _, own := range statuses {
