@@ -54,7 +54,7 @@ func (res *Result) joinCheckouts(ctx context.Context, fsys *tree.FS, runs []*rep
 			continue
 		}
 		branch := branchOf(top)
-		found, err := res.load(ctx, other, entries, opts)
+		found, err := res.load(ctx, other, res.find(other, entries), opts)
 		res.listProblems(prefix, other)
 		for _, p := range other.Problems() {
 			if !errors.Is(p.Err, doc.ErrOutside) {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -56,6 +57,7 @@ type Result struct {
 
 	entries []convention.Entry
 	unread  []unreadCheckout
+	seen    survey
 	watch   bool
 	held    *Held // not to be loaded
 	// read holds, for each run, the hashes of the files it was loaded from.
@@ -98,7 +100,9 @@ func gatherRuns(ctx context.Context, dir string, opts Options, watch bool, held 
 	defer fsys.Close()
 
 	res := &Result{Root: root, entries: entries, watch: watch, held: held, read: map[*reprise.Run]map[string]string{}}
-	runs, err := res.load(ctx, fsys, entries, opts)
+	jobs := res.find(fsys, entries)
+	res.seen = surveyOf(jobs, fsys)
+	runs, err := res.load(ctx, fsys, jobs, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -167,10 +171,8 @@ type job struct {
 	ref    reprise.Ref
 }
 
-// load finds and loads every run of a file system. The order of the result
-// depends on the files only, not on which reader was faster.
-func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []convention.Entry, opts Options) ([]*reprise.Run, error) {
-	var jobs []job
+// find lists the runs of a file system.
+func (res *Result) find(fsys *tree.FS, entries []convention.Entry) (jobs []job) {
 	for _, e := range entries {
 		refs, err := e.Find(fsys)
 		if err != nil {
@@ -189,6 +191,42 @@ func (res *Result) load(ctx context.Context, fsys *tree.FS, entries []convention
 			jobs = append(jobs, job{e.Layout, ref})
 		}
 	}
+	return jobs
+}
+
+// survey is what a walk through a folder shows before anything is loaded.
+type survey struct {
+	refs                []reprise.Ref
+	checkouts, problems []string
+}
+
+func surveyOf(jobs []job, fsys *tree.FS) survey {
+	s := survey{checkouts: fsys.Checkouts()}
+	for _, j := range jobs {
+		s.refs = append(s.refs, j.ref)
+	}
+	for _, p := range fsys.Problems() {
+		s.problems = append(s.problems, p.Path)
+	}
+	return s
+}
+
+// Whole reports whether a look that was narrowed by Within found all that is in the
+// folder. It walks through all of it and loads nothing.
+func (res *Result) Whole() bool {
+	fsys, err := tree.Open(res.Root, tree.Options{Marks: convention.Marks()})
+	if err != nil {
+		return false
+	}
+	defer fsys.Close()
+	all := &Result{}
+	now := surveyOf(all.find(fsys, res.entries), fsys)
+	return len(all.Findings) == 0 && reflect.DeepEqual(now, res.seen)
+}
+
+// load loads runs. The order of the result depends on the files only, not on which reader
+// was faster.
+func (res *Result) load(ctx context.Context, fsys *tree.FS, jobs []job, opts Options) ([]*reprise.Run, error) {
 	runs := make([]*reprise.Run, len(jobs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))

@@ -120,8 +120,11 @@ func (l Layout) findIn(fsys fs.FS, dir, pattern string) (refs []reprise.Ref, err
 			continue
 		}
 		if l.family.Shared && !strings.HasPrefix(pattern, ".") { // a hidden folder is the tool's own
-			if read := l.read(doc.NewReader(fsys), name); !read.ours && len(read.items) == 0 {
-				continue
+			r := doc.NewReader(fsys)
+			if headed := l.family.Form == Boxes && l.family.heads(r.Open(name).Markdown()); !headed {
+				if read := l.read(r, name); !read.ours && len(read.items) == 0 {
+					continue
+				}
 			}
 		}
 		refs = append(refs, l.ref(name, pattern))

@@ -21,9 +21,8 @@ func (l *list) readBoxes() {
 		l.ours = true
 		return
 	}
-	title, headed := strings.CutPrefix(md.Title(), l.family.Title)
-	l.title = strings.Trim(strings.TrimSpace(title), ": ")
-	l.ours = headed && l.family.Title != "" || !l.family.Shared || l.ruined()
+	l.title = strings.Trim(strings.TrimSpace(strings.TrimPrefix(md.Title(), l.family.Title)), ": ")
+	l.ours = l.family.heads(md) || !l.family.Shared || l.ruined()
 	if at := merged.FindIndex(l.file.Data); at != nil {
 		l.lost(1+bytes.Count(l.file.Data[:at[0]], []byte("\n")), "lines end in a carriage return alone, so the tasks on them cannot be told apart")
 	}
@@ -53,8 +52,8 @@ func (l *list) readBoxes() {
 		if heading, number := l.family.within(sections, c.Line); number != "" {
 			it.id, it.phase = number+"."+it.id, heading
 		}
-		if word := putOff.FindString(it.text); word != "" && at.status == reprise.Pending {
-			at.status, it.held = reprise.Blocked, "its text says "+strings.TrimSpace(word)
+		if word := putOffIn(it.text); word != "" && at.status == reprise.Pending {
+			at.status, it.held = reprise.Blocked, "its text says "+word
 		}
 		it.needs = l.family.needed(it.text)
 		tags, text := cutTags(it.text)
@@ -68,6 +67,11 @@ func (l *list) readBoxes() {
 	l.readPosition(sections)
 	l.readOdd(md)
 	l.group()
+}
+
+// heads reports whether a document has the heading of the family's lists.
+func (f *Family) heads(md *doc.Markdown) bool {
+	return f.Title != "" && md != nil && strings.HasPrefix(md.Title(), f.Title)
 }
 
 // ruined reports whether the file is blank, has nothing but its heading, or is not the text
@@ -186,6 +190,19 @@ func (l *list) readPosition(sections []doc.Section) {
 // in capitals or in brackets of its own, or a line through the text.
 var putOff = regexp.MustCompile(`\b(?:DEFERRED|BLOCKED|SKIPPED|CANCELL?ED|OBSOLETE|SUPERSEDED|DROPPED|MOVED)\b|\bDeferred (?:to|until)\b|` +
 	`[\[(](?i:deferred|blocked|skipped|cancell?ed|obsolete|superseded|dropped|removed)[\])]|⚠️?\s*[Bb]lock(?:ed|ing)\b|^~~.+~~`)
+
+// putOffParts are parts of words one of which stands in every text that putOff matches.
+var putOffParts = []string{"defer", "block", "skip", "cancel", "obsolete", "superseded", "dropped", "moved", "~~"}
+
+// putOffIn gives what says in the text of a task that it is put off, "" for nothing. Few
+// texts are worth the expression, which takes longer than all else that is read of a task.
+func putOffIn(text string) string {
+	lower := strings.ToLower(text)
+	if !slices.ContainsFunc(putOffParts, func(part string) bool { return strings.Contains(lower, part) }) {
+		return ""
+	}
+	return strings.TrimSpace(putOff.FindString(text))
+}
 
 // dependsOn is how people write into the text of a task which others come before it.
 var dependsOn = regexp.MustCompile(`(?i)\((?:depends on|needs|requires|after):? ([^()]+)\)`)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -29,8 +30,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("REPRISE_TEST_HURRY") == "" {
 		cli.Patient() // a busy machine must not make hooks say less
 	}
-	if os.Getenv("REPRISE_TEST_GLANCE") != "" {
-		cli.Glancing()
+	if walk, err := time.ParseDuration(os.Getenv("REPRISE_TEST_GLANCE")); err == nil {
+		cli.Glancing(walk)
 	}
 	program := func() { os.Exit(cli.Main(os.Args[1:], os.Stdout, os.Stderr, os.Getenv)) }
 	if os.Getenv("REPRISE_TEST_PROGRAM") != "" {

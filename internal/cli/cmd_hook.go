@@ -408,10 +408,10 @@ func (a *app) checkpoint(ctx context.Context, c reprise.Checkpoint, dir string) 
 	}
 }
 
-// interrupted says what was interrupted in a folder: first in a line, by a glance and by a
-// look at all of it, then in full. It says
-// nothing where nothing was, and to attempts of ours, which were told what to do. A run that
-// someone works on right now was not interrupted.
+// interrupted says what was interrupted in a folder: first in a line, by a glance and,
+// unless that saw everything, by a look at all of it, then in full. It says nothing where
+// nothing was, and to attempts of ours, which were told what to do. A run that someone works
+// on right now was not interrupted.
 func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say func(text string)) {
 	if a.isPerson(upkeepFlags{dir: dir}) != nil {
 		return
@@ -431,6 +431,9 @@ func (a *app) interrupted(ctx context.Context, tool hook.Tool, dir string, say f
 			line += " Nobody has asked you to continue that work."
 		}
 		say(line)
+		if within != nil && quick.Whole() {
+			break
+		}
 	}
 	if !open || tool.Name == hook.Git {
 		return

@@ -13,5 +13,6 @@ func WrapExact(s string, n int) []string { return wrapExact(s, n) }
 // Patient gives hooks and the prompt all the time they need.
 func Patient() { hookTime, promptTime, glanceTime = time.Minute, time.Minute, time.Minute }
 
-// Glancing gives the prompt no time but for a glance.
-func Glancing() { promptTime = 0 }
+// Glancing gives the prompt no time but for a glance, and to find out whether that saw
+// everything only what it is given.
+func Glancing(walk time.Duration) { promptTime, walkTime = 0, walk }

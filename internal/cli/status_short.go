@@ -17,43 +17,49 @@ import (
 )
 
 // How long a shell prompt waits. promptTime is for the whole project: with starting and
-// ending, less than 30 ms. Only a machine that is too busy for a glance makes it wait
-// until glanceTime.
+// ending, less than 30 ms. Only a project with very many runs, or a machine that is too busy
+// for a glance, makes it wait until glanceTime; walkTime is then for finding out whether the
+// glance saw everything.
 var (
 	promptTime = 20 * time.Millisecond
+	walkTime   = 5 * time.Millisecond
 	glanceTime = 125 * time.Millisecond
 )
 
 // short prints one line for a shell prompt: how many runs of the project around a folder
-// are open, as status calls them, and nothing where none is. Where looking at all of it
-// takes too long, it says what a glance shows: the runs in folders named as those of
-// agents are, and those that an earlier look found elsewhere. An ellipsis then says that
-// there may be more.
+// are open, as status calls them, and nothing where none is. A glance shows the runs in
+// folders named as those of agents are, and those that an earlier look found elsewhere.
+// Where it takes too long to find out whether there are more, an ellipsis says so.
 func (a *app) short(ctx context.Context, dir string) error {
 	glance, cancel := context.WithDeadline(ctx, a.began.Add(glanceTime))
-	defer cancel()
-	whole, cancel := context.WithDeadline(glance, a.began.Add(promptTime))
 	defer cancel()
 	glanced, looked := make(chan judgedOr, 1), make(chan judgedOr, 1)
 	go func() {
 		root, _ := project.Locate(dir)
 		opts := project.JudgeOptions{Alone: true, Options: project.Options{Within: a.places(root)}}
-		glanced <- orErr(a.judgeAgain(glance, root, opts))
+		first := orErr(a.judgeAgain(glance, root, opts))
+		glanced <- first
+		if first.err == nil && first.found.Whole() {
+			looked <- first
+			return
+		}
 		opts.Within = nil
-		looked <- orErr(a.judgeAgain(whole, root, opts))
+		looked <- orErr(a.judgeAgain(glance, root, opts))
 	}()
 	var seen judgedOr
-	more := ""
+	more := "…"
 	select {
-	case seen = <-looked:
-	case <-whole.Done():
-	}
-	if whole.Err() != nil {
-		more = "…"
+	case seen = <-glanced:
+		whole, cancel := context.WithTimeout(glance, max(time.Until(a.began.Add(promptTime)), walkTime))
+		defer cancel()
 		select {
-		case seen = <-glanced:
-		case <-glance.Done():
+		case all := <-looked:
+			if whole.Err() == nil {
+				seen, more = all, ""
+			}
+		case <-whole.Done():
 		}
+	case <-glance.Done():
 	}
 	if seen.err != nil && glance.Err() == nil {
 		return seen.err
