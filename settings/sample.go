@@ -9,11 +9,11 @@ import (
 // work, the first of them whatever no one else is named for. It sets nothing else.
 func Sample(presets []string) []byte {
 	var b strings.Builder
-	b.WriteString("# Who does the work in this project, and how. Every key: docs/reference/settings.md of reprise.\n")
+	b.WriteString("# Who does the work in this project, and how.\n# Every key: docs/reference/settings.md of reprise.\n")
 	b.WriteString("# It counts once you trust it as it is: reprise trust\n\n")
 	off, first := "", ""
 	if len(presets) == 0 {
-		b.WriteString("# No agent that reprise knows is installed here. Any command will do that takes a prompt\n# on standard input.\n")
+		b.WriteString("# No agent that reprise knows is installed here.\n# Any command will do that takes a prompt on standard input.\n")
 		off, presets = "# ", []string{"worker"}
 	}
 	fmt.Fprintf(&b, "%sagents:\n", off)
@@ -37,7 +37,7 @@ func Sample(presets []string) []byte {
 		fmt.Fprintf(&b, "  # qa: %s  # another agent reviews\n", presets[1])
 	}
 	b.WriteString(`
-# env: [NAME, PREFIX_*]  # variables that agents may see beside PATH, HOME and the like
+# env: [NAME, PREFIX_*]  # variables that agents get beside PATH, HOME ...
 # attempts: 3            # failures of one step before you are asked
 # timeout: 2h            # of one attempt
 # silence: 20m           # how long an agent may print nothing
@@ -45,7 +45,9 @@ func Sample(presets []string) []byte {
 # budget:                # before more is spent, you are asked
 #   run: {max_cost: 5}   # US dollars; max_tokens counts tokens
 #   day: {max_cost: 25}  # of all runs of the project
-# notify: {desktop: true, bell: true}  # when a run asks, ends or waits for a limit
+# notify:                # when a run asks, ends or waits for a limit
+#   desktop: true
+#   bell: true
 `)
 	return []byte(b.String())
 }

@@ -3,7 +3,9 @@ package settings_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"reprise/settings"
 )
@@ -18,6 +20,11 @@ func TestThe_sample_reads_back(t *testing.T) {
 		s, _, err := settings.Load(settings.Options{User: name})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, settings.Sample(presets))
+		}
+		for line := range strings.Lines(string(settings.Sample(presets))) {
+			if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 78 { // shown with a margin on a terminal of 80 columns
+				t.Errorf("%d columns: %s", n, line)
+			}
 		}
 		if len(s.Agents) != len(presets) {
 			t.Errorf("%v became %v", presets, s.Agents)

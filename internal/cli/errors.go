@@ -138,6 +138,9 @@ func (a *app) printError(err error) int {
 	code := exitCode(err)
 	if code == exitInterrupt {
 		code = a.interruptCode()
+		if a.signal.Load() != nil && !a.json {
+			return code // who interrupted it knows
+		}
 	}
 	hint := hintOf(err)
 	if at, is := errors.AsType[*fs.PathError](err); hint == "" && is && errors.Is(at.Err, fs.ErrPermission) {

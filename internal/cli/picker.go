@@ -87,11 +87,7 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 			}
 			return []string{"", v.paint(faint, fit("↑ ↓ move · type to filter · Space look · Enter choose · "+leave, columns))}
 		},
-		Matches: func(i int, typed string) bool {
-			j := list[i]
-			about := strings.Join([]string{j.name, j.run.Project, j.run.Layout, formOf(j.run.Kind).name, j.run.Title, j.d.Verdict.String(), words(j.d.State)}, " ")
-			return strings.Contains(strings.ToLower(plain(about)), strings.ToLower(typed))
-		},
+		Matches: func(i int, typed string) int { return fitsTyped(list[i], typed) },
 		Row: func(i int, chosen bool, columns int) []string {
 			j := list[i]
 			mark, colour := "  ", ""
@@ -123,4 +119,22 @@ func (a *app) picker(found *project.Judgement, list []judged) tui.List {
 			return v.paint(faint, fit("↑ ↓ scroll · Enter choose · Esc back", columns))
 		},
 	}
+}
+
+// fitsTyped says how well a run fits what was typed, 0 if it does not: its name counts
+// before what else is known of it, and the whole name before a part.
+func fitsTyped(j judged, typed string) int {
+	name, typed := strings.ToLower(plain(j.name)), strings.ToLower(typed)
+	about := strings.Join([]string{j.run.Project, j.run.Layout, formOf(j.run.Kind).name, j.run.Title, j.d.Verdict.String(), words(j.d.State)}, " ")
+	switch {
+	case name == strings.TrimSpace(typed):
+		return 4
+	case strings.HasPrefix(name, typed):
+		return 3
+	case strings.Contains(name, typed):
+		return 2
+	case strings.Contains(name+" "+strings.ToLower(plain(about)), typed):
+		return 1
+	}
+	return 0
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reprise/internal/cli"
+	"reprise/internal/gitx/gittest"
 )
 
 // screen is the program on the screen of a real terminal, tmux.
@@ -123,6 +124,75 @@ func TestScreens(t *testing.T) {
 				s.shows("Your choice (1-")
 				s.keys("Enter")
 				s.shows("Nothing was started.", "[ended with 12]")
+			},
+			"filter": func(t *testing.T) {
+				dir := t.TempDir()
+				for i, name := range []string{"a-cart", "cart-page", "cart"} {
+					file := ".kiro/specs/" + name + "/tasks.md"
+					gittest.Write(t, dir, file, "# Implementation Plan\n\n- [x] 1. One\n- [ ] 2. Two\n")
+					at := time.Now().Add(-time.Duration(i) * time.Hour)
+					if err := os.Chtimes(filepath.Join(dir, file), at, at); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s := onScreen(t, dir, size[0], size[1], nil)
+				s.shows("Resume which run?", "› ◐ a-cart")
+				s.keys("cart")
+				text := s.shows("3 of 3 match: cart", "› ◐ cart ")
+				if page, other := strings.Index(text, "◐ cart-page"), strings.Index(text, "◐ a-cart"); page > other {
+					t.Errorf("a name that begins with it comes after one that has it in it:\n%s", text)
+				}
+				s.keys("Escape")
+				s.shows("3 open in", "› ◐ a-cart") // the usual order again
+			},
+			"status": func(t *testing.T) {
+				s := onScreen(t, dir, size[0], size[1], dated, "status")
+				s.shows("11 runs in examples", "EPIC-2", "qa-loop-2.2")
+				s.keys("q") // out of the pager, where it does not fit
+				s.shows("[ended with 0]")
+			},
+			"log": func(t *testing.T) {
+				s := onScreen(t, worked, size[0], size[1], nil, "log", "t")
+				s.shows("build", "Ship it?", "[ended with 0]")
+				s = onScreen(t, worked, size[0], size[1], nil, "log", "t", "build")
+				s.shows("compiling", "[ended with 0]")
+			},
+			"init": func(t *testing.T) {
+				dir := t.TempDir()
+				s := onScreen(t, dir, size[0], size[1], nil, "init")
+				s.shows("# roles:", "Write this to reprise.yaml? [y/N]")
+				s.keys("n", "Enter")
+				s.shows("[ended with ")
+				if exists(dir, "reprise.yaml") {
+					t.Error("it was written after a no")
+				}
+			},
+			"resume": func(t *testing.T) {
+				dir := shop(t, askingFlow)
+				s := onScreen(t, dir, size[0], size[1], nil, "run", "flow.yaml", "--trust", "--id", "t")
+				s.shows("0 of 3 done, 3 left", "◐ build", "compiling", "Ctrl-C stops the step cleanly")
+				s.keys("C-c")
+				text := s.shows("Stopped: Task graph t", "[ended with 130]")
+				if strings.Contains(text, "Ctrl-C stops") {
+					t.Errorf("the live view stays:\n%s", text)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				s = onScreen(t, dir, size[0], size[1], []string{"XDG_STATE_HOME=" + filepath.Join(dir, "..")}, "resume", "t", "--trust")
+				s.shows("Your choice (1-", "1. continue")
+				s.keys("1", "Enter")
+				s.shows("? ask: Ship it?", "1. yes", "Answer (Enter to leave it open):")
+				s.keys("Enter")
+				s.shows("Waits for you", "reprise answer t", "[ended with 12]")
+			},
+			"answer": func(t *testing.T) {
+				s := onScreen(t, worked, size[0], size[1], nil, "answer", "t")
+				s.shows("? ask: Ship it?", "2. no", "Answer (Enter to leave it open):")
+				s.keys("3", "Enter")
+				s.shows("please enter 1-2")
+				s.keys("Enter")
+				s.shows("[ended with 12]")
 			},
 			"check": func(t *testing.T) {
 				s := onScreen(t, dir, size[0], size[1], dated, "check", "003")

@@ -107,11 +107,19 @@ func TestWhat_does_not_fit_on_the_terminal_goes_through_the_pager(t *testing.T) 
 
 func TestX10_ctrl_c_at_a_prompt_ends_with_130(t *testing.T) {
 	t.Parallel()
-	c := onTerminal(t, examplesCopy(t), 90, 24, fixedNow, "resume", "004")
-	c.waitFor("Your choice")
-	c.send("\x03")
-	if code := c.end(); code != 130 {
-		t.Errorf("exit %d", code)
+	for prompt, args := range map[string][]string{
+		"Your choice": {"resume", "004"}, "Write this to reprise.yaml?": {"init"}, "Trust these commands": {"run", "flow.yaml"},
+	} {
+		dir := examplesCopy(t)
+		if err := os.WriteFile(filepath.Join(dir, "flow.yaml"), []byte(askingFlow), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		c := onTerminal(t, dir, 90, 24, fixedNow, args...)
+		c.waitFor(prompt)
+		c.send("\x03")
+		if code := c.end(); code != 130 || strings.Contains(c.text(), "cancel") {
+			t.Errorf("%q: exit %d:\n%s", args, code, c.text())
+		}
 	}
 }
 

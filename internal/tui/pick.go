@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -17,8 +18,9 @@ type List struct {
 	Rows       int
 	// Row gives the lines of one row, all rows the same number of lines.
 	Row func(i int, chosen bool, columns int) []string
-	// Matches reports whether a row is left when this was typed.
-	Matches func(i int, typed string) bool
+	// Matches says how well a row fits what was typed: those that fit best come first, and
+	// 0 leaves it out.
+	Matches func(i int, typed string) int
 	// Look gives what is to be seen of a row before it is chosen, and Leave how to get
 	// back from there.
 	Look  func(i, columns int) []string
@@ -106,11 +108,18 @@ func (m *picker) row() int {
 // narrow shows the rows that match what was typed.
 func (m *picker) narrow(typed string) {
 	m.typed, m.shown, m.at, m.top = typed, nil, 0, 0
-	for i := range m.list.Rows {
-		if typed == "" || m.list.Matches(i, typed) {
+	fits := make([]int, m.list.Rows)
+	for i := range fits {
+		if typed == "" {
+			fits[i] = 1
+		} else {
+			fits[i] = m.list.Matches(i, typed)
+		}
+		if fits[i] > 0 {
 			m.shown = append(m.shown, i)
 		}
 	}
+	slices.SortStableFunc(m.shown, func(a, b int) int { return fits[b] - fits[a] })
 }
 
 func (m *picker) listing(key, text string) {
