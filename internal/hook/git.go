@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Git is the name of git among the tools, and gitHook the one hook of it that calls us.
@@ -20,24 +22,33 @@ const (
 	madeLine = "# Written by `" + ownFile + " git`.\n"
 )
 
-// installLine gives the script of a git hook with a line of ours behind its first. A
-// hook that is there runs as before, after ours and with what was given to it. git runs
-// a script without a first line with a shell of its own.
+// branchOnly keeps a line of ours from being run where git checked out files, not a branch:
+// it says 0 then with its third word.
+const branchOnly = `test "$3" = 0 || `
+
+// installLine gives the script of a git hook with a line of ours behind its first, or
+// before it where that names no program: git runs such a script with a shell. A hook that
+// is there runs as before, after ours and with what was given to it.
 func (t Tool) installLine(old []byte, program string) ([]byte, error) {
-	line := t.command(program, Start) + "\n"
+	line := branchOnly + t.command(program, Start) + "\n"
 	old = t.uninstallLine(old)
 	if old == nil {
 		return []byte(shebang + madeLine + line), nil
 	}
 	script := string(old)
-	if strings.TrimSpace(script) == "" {
-		return []byte(line + script), nil
-	}
 	first, rest, whole := strings.Cut(script, "\n")
-	if !whole || !isShell(first) {
+	switch {
+	case isText(script) && !strings.HasPrefix(script, "#!"):
+		return []byte(line + script), nil
+	case !whole || !isShell(first):
 		return nil, errors.New("there is a " + gitHook + " hook that is no shell script; call `reprise hook run git start` from it yourself")
 	}
 	return []byte(first + "\n" + line + rest), nil
+}
+
+// isText reports whether a shell can read a script: a binary has control characters.
+func isText(script string) bool {
+	return utf8.ValidString(script) && !strings.ContainsFunc(script, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
 }
 
 // isShell reports whether the first line of a script names a shell of the usual kind,
@@ -62,7 +73,7 @@ func (t Tool) uninstallLine(script []byte) []byte {
 		switch {
 		case string(line) == madeLine:
 			made = true
-		case !t.wrote(strings.TrimSuffix(string(line), "\n")):
+		case !t.wrote(strings.TrimPrefix(strings.TrimSuffix(string(line), "\n"), branchOnly)):
 			out = append(out, line...)
 		}
 	}

@@ -16,7 +16,7 @@ var existing = map[string][]string{
 	"claude":  {"", "\n", "{}", "{\n  \"model\": \"opus\",\n  \"hooks\": {\n    \"SessionStart\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"echo hi\"}]}\n    ]\n  }\n}\n"},
 	"gemini":  {"", "{\n  // mine\n  \"ui\": {\"theme\": \"x\"}, // why\n}\n"},
 	"copilot": {"", "{}", "{\"version\": 1}", "{\n  \"version\": 1\n}\n", "{\"version\": 1, \"hooks\": {\"agentStop\": [{\"type\": \"command\", \"bash\": \"mine\"}]}}\n"},
-	"git":     {"", "\n", "#!/bin/sh\n", "#!/bin/sh\nexit 3\n", "#!/usr/bin/env bash\necho \"$@\"", "#!/bin/sh -e\n. \"$(dirname \"$0\")/h\"\n"},
+	"git":     {"", "\n", "#!/bin/sh\n", "#!/bin/sh\nexit 3\n", "#!/usr/bin/env bash\necho \"$@\"", "#!/bin/sh -e\n. \"$(dirname \"$0\")/h\"\n", "echo no first line\n", "echo no end of line", "# mine\necho\t$3\n"},
 }
 
 const program = "/opt/it's here/reprise"
@@ -54,7 +54,7 @@ func TestWhat_is_not_ours_stays(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"claude": {"not JSON", "[1]", "{\"hooks\": \"none\"}"}, "codex": {"{\"hooks\": {\"Stop\": {}}}"},
-		"copilot": {"[1]", "{\"hooks\": 1}"}, "opencode": {"export const Reprise = 1\n"}, "git": {"#!/usr/bin/python3\nprint()\n", "\x7fELF", "echo no first line\n"},
+		"copilot": {"[1]", "{\"hooks\": 1}"}, "opencode": {"export const Reprise = 1\n"}, "git": {"#!/usr/bin/python3\nprint()\n", "\x7fELF\x01\n", "#!/bin/sh\r\necho\r\n", "echo\r\n", "MZ\x90\n"},
 	} {
 		tool, _ := hook.Find(name)
 		for _, text := range texts {

@@ -1,6 +1,8 @@
 package hook_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -58,8 +60,18 @@ func TestNo_empty_settings_are_left(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := claude.Uninstall([]byte(strings.ReplaceAll(string(made), "  ", "    "))); err != nil || back != nil {
-		t.Errorf("%q, %v", back, err)
+	var line bytes.Buffer
+	if err := json.Compact(&line, made); err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []string{strings.ReplaceAll(string(made), "  ", "    "), line.String(), line.String() + "\n", strings.ReplaceAll(string(made), "\n", " ")} {
+		if back, err := claude.Uninstall([]byte(again)); err != nil || back != nil {
+			t.Errorf("%q became %q, %v", again, back, err)
+		}
+	}
+	theirs := strings.Replace(line.String(), "{", `{"model":"opus",`, 1)
+	if back, err := claude.Uninstall([]byte(theirs)); err != nil || string(back) != `{"model":"opus"}` {
+		t.Errorf("%q became %q, %v", theirs, back, err)
 	}
 }
 

@@ -65,8 +65,8 @@ func Graft(data []byte, keys []string, item any) ([]byte, error) {
 
 // Prune takes the items that is accepts out of the list that keys lead to, and with the
 // last one what Graft made for it. nil stands for a file that does not exist, and is
-// returned for one of which nothing is left. What Graft added, and no one has laid out
-// anew since, is gone without a trace.
+// returned for one of which nothing is left. What Graft added is gone without a trace, unless
+// someone has laid it out anew since: then a list or map goes, too, that was empty before.
 func Prune(data []byte, keys []string, is func(item *doc.Node) bool) ([]byte, error) {
 	for !blank(data) {
 		g, err := readSettings(data)
@@ -150,7 +150,9 @@ func (g *settings) without(keys []string, item int) []byte {
 			i = child(in, at[depth])
 		}
 		starts, ends := entries(g.now, in), endsOf(in)
-		made := g.data[in.Start+1] <= ' ' && !g.commented(in.Start, starts[i].key) && !g.commented(ends[i], in.End)
+		// What Graft adds takes several lines. On one line someone laid it out anew.
+		laid := g.data[in.Start+1] <= ' ' || !bytes.ContainsRune(g.data[starts[i].key:ends[i]], '\n')
+		made := laid && !g.commented(in.Start, starts[i].key) && !g.commented(ends[i], in.End)
 		if len(ends) > 1 || !made {
 			return g.cut(in.Start+1, starts, ends, i)
 		}
