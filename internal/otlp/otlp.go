@@ -46,19 +46,25 @@ type Exporter struct {
 }
 
 // Open makes an exporter as the environment says, nil where it names no collector. read
-// gives the run as its journal tells it; it is called from another goroutine, and so is
-// failed, once.
+// gives the run as its journal tells it; it is called from another goroutine. failed is told
+// what of the environment is not understood, and from that goroutine the first error.
 func Open(getenv func(string) string, version string, since time.Time, read func() (Run, error), failed func(error)) *Exporter {
+	if getenv("OTEL_SDK_DISABLED") == "true" {
+		return nil
+	}
+	where := map[string]string{}
+	for _, what := range []string{"traces", "metrics"} {
+		to, err := endpoint(getenv, what)
+		if where[what] = to; err != nil {
+			failed(fmt.Errorf("send telemetry: %w", err))
+		}
+	}
+	if where["traces"] == "" && where["metrics"] == "" {
+		return nil
+	}
 	e := &Exporter{
-		traces: endpoint(getenv, "traces"), metrics: endpoint(getenv, "metrics"), since: since, read: read, failed: failed, sent: map[string]bool{},
+		traces: where["traces"], metrics: where["metrics"], since: since, read: read, failed: failed, sent: map[string]bool{},
 		words: getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT") == "true",
-	}
-	if e.traces == "" && e.metrics == "" || getenv("OTEL_SDK_DISABLED") == "true" {
-		return nil
-	}
-	if protocol := getenv("OTEL_EXPORTER_OTLP_PROTOCOL"); protocol == "grpc" {
-		failed(fmt.Errorf("send telemetry: OTEL_EXPORTER_OTLP_PROTOCOL is grpc; only HTTP is spoken here, nothing is sent"))
-		return nil
 	}
 	timeout := 10 * time.Second
 	if ms, err := strconv.Atoi(getenv("OTEL_EXPORTER_OTLP_TIMEOUT")); err == nil && ms > 0 {
@@ -77,19 +83,28 @@ func Open(getenv func(string) string, version string, since time.Time, read func
 	return e
 }
 
-// endpoint is where traces or metrics are sent.
-func endpoint(getenv func(string) string, what string) string {
+// endpoint is where traces or metrics are sent, "" for nowhere. The error tells what the
+// environment asks for and we do not have.
+func endpoint(getenv func(string) string, what string) (string, error) {
 	upper := strings.ToUpper(what)
-	if getenv("OTEL_"+upper+"_EXPORTER") == "none" {
-		return ""
+	if list := strings.TrimSpace(getenv("OTEL_" + upper + "_EXPORTER")); list != "" {
+		exporters := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+		switch {
+		case slices.Contains(exporters, "otlp"):
+		case slices.Equal(exporters, []string{"none"}):
+			return "", nil
+		default:
+			return "", fmt.Errorf("OTEL_%s_EXPORTER is %q; only otlp and none are known here, no %s are sent", upper, list, what)
+		}
 	}
-	if own := getenv("OTEL_EXPORTER_OTLP_" + upper + "_ENDPOINT"); own != "" {
-		return own
+	to := getenv("OTEL_EXPORTER_OTLP_" + upper + "_ENDPOINT")
+	if base := getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); to == "" && base != "" {
+		to = strings.TrimRight(base, "/") + "/v1/" + what
 	}
-	if base := getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); base != "" {
-		return strings.TrimRight(base, "/") + "/v1/" + what
+	if to != "" && cmp.Or(getenv("OTEL_EXPORTER_OTLP_"+upper+"_PROTOCOL"), getenv("OTEL_EXPORTER_OTLP_PROTOCOL")) == "grpc" {
+		return "", fmt.Errorf("the protocol that the environment names for %s is grpc; only HTTP is spoken here, no %[1]s are sent", what)
 	}
-	return ""
+	return to, nil
 }
 
 // pairs reads key=value,key=value with escapes as in a URL.

@@ -28,7 +28,9 @@ func TestNothing_is_sent_unless_a_collector_is_named(t *testing.T) {
 	t.Parallel()
 	for want, pairs := range map[string][]string{
 		"": nil, " ": {"OTEL_EXPORTER_OTLP_ENDPOINT=http://c", "OTEL_SDK_DISABLED=true"}, "  ": {"OTEL_EXPORTER_OTLP_ENDPOINT=http://c", "OTEL_TRACES_EXPORTER=none", "OTEL_METRICS_EXPORTER=none"},
-		"grpc": {"OTEL_EXPORTER_OTLP_ENDPOINT=http://c", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"},
+		"grpc":                {"OTEL_EXPORTER_OTLP_ENDPOINT=http://c", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"},
+		"console":             {"OTEL_EXPORTER_OTLP_ENDPOINT=http://c", "OTEL_TRACES_EXPORTER=console", "OTEL_METRICS_EXPORTER=none"},
+		"no metrics are sent": {"OTEL_EXPORTER_OTLP_ENDPOINT=http://c", "OTEL_TRACES_EXPORTER=none", "OTEL_METRICS_EXPORTER=prometheus,console"},
 	} {
 		said := ""
 		e := Open(env(pairs...), "v0", time.Time{}, nil, func(err error) { said = err.Error() })
@@ -38,8 +40,13 @@ func TestNothing_is_sent_unless_a_collector_is_named(t *testing.T) {
 		e.Flush() // nil sends nothing
 		e.Close(true)
 	}
-	if got := endpoint(env("OTEL_EXPORTER_OTLP_ENDPOINT=http://c/", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://m"), "metrics"); got != "http://m" {
-		t.Error(got)
+	for want, pairs := range map[string][]string{
+		"http://m":            {"OTEL_EXPORTER_OTLP_ENDPOINT=http://c/", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://m"},
+		"http://c/v1/metrics": {"OTEL_EXPORTER_OTLP_ENDPOINT=http://c/", "OTEL_METRICS_EXPORTER=console, otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=http/json"},
+	} {
+		if got, err := endpoint(env(pairs...), "metrics"); got != want || err != nil {
+			t.Error(got, err)
+		}
 	}
 }
 
@@ -52,6 +59,12 @@ func TestTokens_money_and_words_are_told_as_the_conventions_name_them(t *testing
 		{Kind: reprise.StepStarted, Step: "a", Attempt: 2, At: at.Add(2 * time.Second)},
 	}, true, at.Add(time.Minute))}
 	parts := r.parts(time.Time{}, false)
+	bare := Run{Ref: r.Ref, Timeline: reprise.TimelineOf([]reprise.Event{
+		{Kind: reprise.StepStarted, Step: "b", Attempt: 1, At: at}, {Kind: reprise.StepFailed, Step: "b", Attempt: 1, At: at},
+	}, true, at)}
+	if name := bare.parts(time.Time{}, false)[0].Name; name != "invoke_agent" {
+		t.Errorf("the span of a plain command is called %q", name)
+	}
 	doc, err := json.Marshal([]any{parts[0].span, metrics(parts)})
 	if err != nil || len(parts) != 1 {
 		t.Fatal(len(parts), err)

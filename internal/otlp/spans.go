@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"reprise"
@@ -124,7 +125,7 @@ func (r Run) span(id, parent, name string, from, to time.Time) span {
 func (r Run) of(step string, first, i int, s reprise.TimelineSpan, words bool) span {
 	name := "wait for a " + s.Kind.String()
 	if s.Attempt > 0 {
-		name = "invoke_agent " + s.Actor
+		name = strings.TrimSpace("invoke_agent " + s.Actor) // a plain command has no role
 	}
 	out := r.span(r.spanID("span", step, i), r.spanID("step", step, first), name, s.From, s.To)
 	out.Attributes = append(out.Attributes, text("reprise.step.id", step), text("reprise.outcome", s.Kind.String()))
