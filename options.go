@@ -107,7 +107,7 @@ func (d Decision) options(r *Run) []Option {
 // tasks of a graph, plans without checkpoints.
 func (d Decision) unitOptions(r *Run) []Option {
 	options := r.answerOption()
-	if d.Point != nil {
+	if d.Point != nil && (len(options) == 0 || d.Independent()) {
 		options = append(options, Option{OptionContinue, "Continue with " + d.Point.ID})
 	}
 	if d.Point != nil && r.Kind.Facts().Skips {

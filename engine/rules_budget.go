@@ -1,33 +1,15 @@
 package engine
 
-import (
-	"slices"
-	"strings"
-
-	"reprise"
-	"reprise/journal"
-)
+import "reprise"
 
 // askBudget asks a person before anything is started that would use more than the
-// settings allow; what is at work is never stopped. A question that no longer applies is
-// closed: the budget was changed, or another day has begun.
+// settings allow; what is at work is never stopped. Questions that lapsed are closed.
 func askBudget(v *View) (ops []Op) {
 	over := v.Spending.over()
-	open := false
-	for _, q := range v.Run.Questions {
-		if !strings.HasPrefix(q.ID, journal.BudgetPrefix) || q.Applied {
-			continue
-		}
-		text := q.Answer
-		if !q.Answered {
-			if over != nil && over.ID == q.ID {
-				open = true
-				continue
-			}
-			text = "the budget is no longer used up, or by another amount; this is no longer asked"
-		}
-		ops = append(ops, Op{Record: []reprise.Event{{Kind: reprise.AnswerApplied, Question: q.ID, Text: text, Actor: actor}}})
+	for _, ev := range lapsed(v.Run.Questions, over) {
+		ops = append(ops, Op{Record: []reprise.Event{ev}})
 	}
+	open := over != nil && v.Run.Question(over.ID) != nil && !v.Run.Question(over.ID).Answered
 	if len(ops) > 0 || over == nil || open || v.Stopping || v.Reached || len(v.AtWork)+len(v.Held) > 0 {
 		return ops
 	}
@@ -44,11 +26,4 @@ func askBudget(v *View) (ops []Op) {
 		return nil
 	}
 	return nil
-}
-
-// asksBudget reports whether all that is asked is about budgets. Whether that still
-// stands, the settings and the clock tell: the engine looks, and asks again if it does.
-func asksBudget(r *reprise.Run) bool {
-	open := r.PendingQuestions()
-	return len(open) > 0 && !slices.ContainsFunc(open, func(q reprise.Question) bool { return !strings.HasPrefix(q.ID, journal.BudgetPrefix) })
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"reprise/agent"
 	"reprise/internal/durable"
 	"reprise/journal"
+	"reprise/project"
 	"reprise/settings"
 )
 
@@ -166,22 +168,62 @@ func (t *tally) on(store *durable.Store, log string, own *journal.History, now t
 }
 
 // spending is what the run and its project have used. Without a budget no one asks.
-func (w *work) spending() (s Spending) {
-	s.Budgets = w.Settings.Budget
-	if s.Budgets == (settings.Budgets{}) {
+func (w *work) spending() Spending {
+	all := w.tally
+	if all == nil {
+		all = &tally{}
+	}
+	return all.against(w.Settings.Budget, w.store, w.ref, w.hist, w.Now())
+}
+
+// against holds what a run and its project have used against budgets.
+func (t *tally) against(budgets settings.Budgets, store *durable.Store, ref reprise.Ref, hist *journal.History, now time.Time) (s Spending) {
+	if s.Budgets = budgets; budgets == (settings.Budgets{}) {
 		return s
 	}
-	now := w.Now()
-	s.Run, s.Day, s.Raised = journal.Used(w.hist.Spent, nil), now.Format(time.DateOnly), w.hist.Raised
-	if s.Budgets.Day != (settings.Limit{}) {
-		all := w.tally
-		if all == nil {
-			all = &tally{}
-		}
+	s.Run, s.Day, s.Raised = journal.Used(hist.Spent, nil), now.Format(time.DateOnly), hist.Raised
+	if budgets.Day != (settings.Limit{}) {
 		var raised map[string]bool
-		s.Today, raised = all.on(w.store, journal.Name(w.ref), w.hist, now)
+		s.Today, raised = t.on(store, journal.Name(ref), hist, now)
 		maps.Copy(raised, s.Raised)
 		s.Raised = raised
 	}
 	return s
+}
+
+// Lapsed gives the events by which resuming a run closes questions about a budget that is
+// not used up any more, for project.JudgeOptions. Of the settings only the budgets count, so
+// they do not have to be trusted. While they cannot be read, everything is still asked.
+func Lapsed(dir string, getenv func(string) string, now time.Time) func(*durable.Store, *project.Record) []reprise.Event {
+	return func(store *durable.Store, rec *project.Record) []reprise.Event {
+		root, err := filepath.Abs(dir)
+		if err != nil {
+			return nil
+		}
+		set, err := settings.Budget(settings.Options{User: settings.UserFile(getenv), Project: root})
+		if err != nil {
+			return nil
+		}
+		return (&Engine{Settings: set, Now: func() time.Time { return now }}).lapsed(store, rec)
+	}
+}
+
+func (e *Engine) lapsed(store *durable.Store, rec *project.Record) []reprise.Event {
+	return lapsed(rec.Run.Questions, (&tally{}).against(e.Settings.Budget, store, rec.Run.Ref, rec.History, e.Now()).over())
+}
+
+// lapsed gives the events that close questions about budgets, but the one about what is
+// over: the budget was changed, or another day has begun.
+func lapsed(questions []reprise.Question, over *reprise.Asked) (out []reprise.Event) {
+	for _, q := range questions {
+		if !strings.HasPrefix(q.ID, journal.BudgetPrefix) || q.Applied || !q.Answered && over != nil && over.ID == q.ID {
+			continue
+		}
+		text := q.Answer
+		if !q.Answered {
+			text = "the budget is no longer used up, or by another amount; this is no longer asked"
+		}
+		out = append(out, reprise.Event{Kind: reprise.AnswerApplied, Question: q.ID, Text: text, Actor: actor})
+	}
+	return out
 }

@@ -32,7 +32,7 @@ func TestX2_OR5_what_we_recorded_is_activity(t *testing.T) {
 			{Kind: reprise.RunStopped, At: day.Add(300 * 24 * time.Hour)}, {Kind: reprise.StateRestored, At: day.Add(300 * 24 * time.Hour)},
 			{Kind: reprise.EngineLeft, At: day.Add(300 * 24 * time.Hour)},
 		}}
-		v.recall(journal)
+		v.recall(&Scope{last: journal})
 		want, source := c.active, file
 		if c.ours {
 			want, source = c.event, journal

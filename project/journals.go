@@ -55,7 +55,7 @@ func (j *Judgement) recallJournals(ctx context.Context, runs []*reprise.Run, opt
 	defer j.hear(runs, inbox)
 	for _, r := range runs {
 		v := j.views[r]
-		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}}
+		s := Scope{Dir: j.Root, Files: store, Store: store, Budget: opts.Budget, Observed: reprise.Observed{Now: opts.Now}, lapsed: opts.Lapsed}
 		if opts.Held.is(r.Ref) {
 			v.Files, v.Events, v.History, v.Own = opts.Held.Run, opts.Held.Events, opts.Held.History, opts.Held.Own
 			r.Findings = append(r.Findings, opts.Held.Findings...)

@@ -54,6 +54,9 @@ type JudgeOptions struct {
 	// ended. It is the engine's own answer, asked for runs that are on record here; nil
 	// leaves it out.
 	Asks func(context.Context, reprise.Ref) ([]reprise.Asked, error)
+	// Lapsed gives the events by which resuming a run closes questions on record, which it
+	// is given as the journal tells them: no one has to answer these. nil leaves it out.
+	Lapsed func(*durable.Store, *Record) []reprise.Event
 	// From is the step at which a person wants the work to begin again: that what it and
 	// those that rest on it left is not there is what they want mended.
 	From string

@@ -79,8 +79,9 @@ type Scope struct {
 	// JudgeOptions; nil leaves that out.
 	Budget func(reprise.Ref) (func(step string) journal.Budget, error)
 
-	account *journal.Account // the journal as it was read; nil where only its events are known
-	last    reprise.Source   // where the last event stands
+	lapsed  func(*durable.Store, *Record) []reprise.Event // as in JudgeOptions
+	account *journal.Account                              // the journal as it was read; nil where only its events are known
+	last    reprise.Source                                // where the last event stands
 }
 
 // entries gives the events of a view with their places, as far as those are known.
@@ -121,7 +122,7 @@ func newView(rec Record, s Scope) *View {
 // tell adds what the journal of a run tells and its files have no place for. v.Run is
 // changed, and must not be v.Files.
 func (v *View) tell(ctx context.Context, s *Scope) {
-	v.recall(s.last)
+	v.recall(s)
 	book := s.Playbook
 	if book == nil {
 		book, _ = convention.Playbook(v.Run.Layout, v.Run.Kind) // a run without one is never worked on
@@ -203,23 +204,27 @@ var noWork = []reprise.EventKind{
 	reprise.RunStopped, reprise.StateRestored, reprise.EngineLeft,
 }
 
-// recall adds what events tell to a run, the last of which stands in last. Work that we
+// recall adds what events tell to a run, without questions that lapsed. Work that we
 // recorded is activity, too, whatever the files have a place for: some keep a day,
 // some nothing of most steps. Of an own run only the journal says what was done.
-func (v *View) recall(last reprise.Source) {
-	r, n := v.Run, len(v.Events)
+func (v *View) recall(s *Scope) {
+	r, n, recall := v.Run, len(v.Events), (*reprise.Run).Recall
 	if v.Own {
-		r.RecallOwn(v.Events)
-	} else {
-		r.Recall(v.Events)
+		recall = (*reprise.Run).RecallOwn
 	}
-	if n == 0 {
+	events := v.Events
+	if s.lapsed != nil && slices.ContainsFunc(events, func(ev reprise.Event) bool { return strings.HasPrefix(ev.Question, journal.BudgetPrefix) }) {
+		told := v.Files.Clone()
+		recall(told, events)
+		events = append(slices.Clip(events), s.lapsed(s.Store, &Record{Run: told, History: v.History})...)
+	}
+	if recall(r, events); n == 0 {
 		return
 	}
 	r.Dates = append(slices.Clip(r.Dates), reprise.Dated{At: r.LastActivity, Source: r.LastActivitySource})
 	for _, e := range v.Events {
 		if !slices.Contains(noWork, e.Kind) {
-			r.Active(e.At, last)
+			r.Active(e.At, s.last)
 		}
 	}
 	if r.State == reprise.NotStarted && slices.Contains(takenUp, v.Events[n-1].Kind) {

@@ -94,7 +94,7 @@ func (s *Settings) For(role string) (Agent, error) {
 		name, ok = s.Roles["default"]
 	}
 	if !ok {
-		return Agent{}, &UnboundError{Role: role}
+		return Agent{}, &UnboundError{Role: role, None: len(s.Agents) == 0}
 	}
 	a, ok := s.Agents[name]
 	if !ok {
@@ -113,7 +113,10 @@ func (s *Settings) For(role string) (Agent, error) {
 }
 
 // UnboundError tells that no agent is bound to a role.
-type UnboundError struct{ Role, Agent string }
+type UnboundError struct {
+	Role, Agent string
+	None        bool // no agent is configured at all
+}
 
 // Error implements error.
 func (e *UnboundError) Error() string {
@@ -129,6 +132,9 @@ func (e *UnboundError) Hint() string {
 	hint := "add to " + FileName + ", below `agents:`, the line `  " + name + ": {preset: claude}`, or with a program of your own `  " + name + ": {command: [program, argument]}`"
 	if e.Agent == "" {
 		hint += "; and below `roles:` the line `  " + e.Role + ": " + name + "`"
+	}
+	if e.None {
+		hint = "`reprise init` sets one up; or " + hint
 	}
 	return hint
 }

@@ -355,9 +355,11 @@ func (a *app) checkDocument(found *project.Judgement, list []judged, mode string
 		doc := report.NewChecked(j.digest(), j.run, j.d, j.o)
 		_, doc.Says = verdict(j)
 		doc.Next, doc.Starts, doc.With = a.nextCommand(j), startsWith(j, longestStart), a.site.fill(who(j))
+		site{j.name, a.site.dir, a.site.root}.complete(doc.Findings)
 		runs = append(runs, doc)
 	}
 	doc := report.NewCheck(found.Root, mode, found.Observed, runs...).About(found.Findings)
+	site{dir: a.site.dir, root: a.site.root}.complete(doc.Findings)
 	if v := found.Verified; v != nil {
 		doc.Verified = &report.Verified{Command: v.Command, Commit: v.Commit, OK: v.OK, Reason: v.Reason, Tail: v.Tail}
 	}

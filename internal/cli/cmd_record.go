@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,9 @@ func (a *app) newRecord() *cobra.Command {
 	return cmd
 }
 
+// maxWhat is how long a note may be: it is shown in lists, and told to the next agent.
+const maxWhat = 1000
+
 // record leaves what an agent tells for the engine that started it.
 func (a *app) record(outcome, what string, evidence []string) error {
 	if outcome != "began" && outcome != "finished" {
@@ -41,6 +45,9 @@ func (a *app) record(outcome, what string, evidence []string) error {
 	}
 	if err := reprise.CheckText(what); err != nil {
 		return misuse("record %s: WHAT %w", outcome, err)
+	}
+	if n := utf8.RuneCountInString(what); n > maxWhat {
+		return misuse("record %s: WHAT has %d characters, more than %d; name it in a sentence", outcome, n, maxWhat)
 	}
 	if outcome == "finished" && len(evidence) == 0 {
 		return fail(exitUsage, "--evidence FILE names a file that shows it", "record finished: it needs evidence")

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reprise"
+	"reprise/report"
 )
 
 // site is where a person stands: what completes the commands that are named to them, so
@@ -142,6 +143,13 @@ func (s site) fill(text string) string {
 	})
 }
 
+// complete does so with what findings say.
+func (s site) complete(list []report.Finding) {
+	for i := range list {
+		list[i].Message, list[i].Hint = s.fill(list[i].Message), s.fill(list[i].Hint)
+	}
+}
+
 // arguments completes what a verb is called with.
 func (s site) arguments(verb, rest string) string {
 	words := strings.Fields(rest)
@@ -157,6 +165,8 @@ func (s site) arguments(verb, rest string) string {
 		if at := words[i+1]; s.root != "" && at != quoted(s.dir) && !filepath.IsAbs(at) {
 			rest = strings.Replace(rest, " -C "+at, " -C "+quoted(filepath.Join(s.root, at)), 1)
 		}
+	case verb == "init" && s.dir != "" && len(words) == 0:
+		rest = " " + quoted(s.dir)
 	case i < 0 && s.dir != "" && (takesRun || slices.Contains(inFolder, verb)):
 		rest += " -C " + quoted(s.dir)
 	}

@@ -29,7 +29,11 @@ func (p *page) status(res *project.Judgement) {
 	for _, r := range res.Runs {
 		counts[res.Decisions[r].State]++
 	}
-	p.line("%s", fit(fmt.Sprintf("%s in %s: %s", count(len(res.Runs), "run"), plain(filepath.Base(res.Root)), tally(counts)), p.columns))
+	where := plain(filepath.Base(res.Root))
+	if all := projectsOf(res); slices.ContainsFunc(all, func(at string) bool { return strings.HasPrefix(at, "..") }) {
+		where = count(len(all), "project")
+	}
+	p.line("%s", fit(fmt.Sprintf("%s in %s: %s", count(len(res.Runs), "run"), where, tally(counts)), p.columns))
 	if len(shown) > 0 {
 		p.gap()
 		p.runs(shown, res)

@@ -71,7 +71,7 @@ type (
 	}
 	recorded struct {
 		Event    string   `json:"event" jsonschema:"began or finished"`
-		What     string   `json:"what" jsonschema:"what was begun or finished, in a sentence"`
+		What     string   `json:"what" jsonschema:"what was begun or finished, in a sentence of at most 1000 characters"`
 		Evidence []string `json:"evidence,omitempty" jsonschema:"files that show that it is finished, by their paths from the folder you work in"`
 	}
 )
@@ -158,7 +158,7 @@ func (c caller) record(s *mcp.Server) {
 		for _, name := range in.Evidence {
 			args = append(args, "--evidence="+name)
 		}
-		return c.call(ctx, named(args, in.Event, in.What)), nil, nil
+		return c.call(ctx, append(args, "--", in.Event, in.What)), nil, nil // an empty word is refused as one
 	})
 }
 

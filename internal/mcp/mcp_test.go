@@ -106,6 +106,7 @@ func TestEvery_tool_is_a_command_that_only_looks_but_record(t *testing.T) {
 		{"log", map[string]any{"step": "a"}, "log --  a"},
 		{"preview", map[string]any{"run": "004"}, "resume --dry-run -- 004"},
 		{"record", map[string]any{"event": "finished", "what": "--all", "evidence": []string{"a.go", "-C/"}}, "record --evidence=a.go --evidence=-C/ -- finished --all"},
+		{"record", map[string]any{"event": "began", "what": ""}, "record -- began "},
 	} {
 		result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: c.tool, Arguments: c.in})
 		if err != nil {
