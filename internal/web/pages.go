@@ -3,11 +3,14 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,12 +31,34 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 		"kind":  func(k reprise.EventKind) string { return strings.ReplaceAll(string(k), "_", " ") },
 		"state": func(s reprise.State) string { return stateMarks[s] },
 		"mark":  func(s reprise.Status) string { return statusMarks[s] },
+		"said":  said,
 		"hint":  hint,
 		"weigh": func(s reprise.Severity) string { return severityMarks[s] },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"clock": clock,
 	}).ParseFS(assets, "assets/*.html")
 })
+
+// said tells what stands with an event. Of an object for programs it tells the title, and
+// how long its lists are: "Ship it: 3 tasks".
+func said(text string) string {
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		return text
+	}
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if list, is := object[key].([]any); is && len(list) > 0 {
+			name := strings.ReplaceAll(key, "_", " ")
+			if len(list) == 1 {
+				name = strings.TrimSuffix(name, "s")
+			}
+			parts = append(parts, fmt.Sprintf("%d %s", len(list), name))
+		}
+	}
+	title, _ := object["title"].(string)
+	return strings.TrimSuffix(strings.TrimPrefix(title+": "+strings.Join(parts, ", "), ": "), ": ")
+}
 
 // The marks of states, statuses and severities: what colour says, they say too.
 var (

@@ -47,3 +47,22 @@ func TestThe_page_of_a_blocked_run_offers_what_can_be_done(t *testing.T) {
 		t.Errorf("what mends is not all that is offered:\n%s", page)
 	}
 }
+
+// What a run begins with is an object for programs; a page tells it in words.
+func TestThe_page_of_a_run_tells_in_words_what_is_on_record(t *testing.T) {
+	t.Parallel()
+	docs := documents("told")
+	docs["log"] = report.Log{Entries: []report.LogEntry{
+		{Kind: reprise.RunStarted, Text: "{\n \"title\": \"Ship <it>\", \"workflow\": {\"file\": \"flow.yaml\"}, \"tasks\": [{\"id\": \"a\"}, {\"id\": \"b\"}], \"none\": []}"},
+		{Kind: reprise.StepFinished, Step: "A4", Text: `{"gaps": [{"id": "G-1"}]}`}, {Kind: reprise.StepFailed, Step: "b", Text: "{ no object"},
+	}}
+	_, page, _ := play(t, docs).get(onePage)
+	for _, text := range []string{`<span class="said">Ship &lt;it&gt;: 2 tasks</span>`, `<span class="said">1 gap</span>`, `<span class="said">{ no object</span>`} {
+		if !strings.Contains(page, text) {
+			t.Errorf("no %q in\n%s", text, page)
+		}
+	}
+	if strings.Contains(page, "flow.yaml") {
+		t.Error("an object for programs is shown")
+	}
+}
