@@ -122,7 +122,7 @@ func (w Wish) alone(r *reprise.Run, d reprise.Decision) (Approach, Choice, error
 	blocked := d.Verdict == reprise.BlockedVerdict
 	if c.Option == "" && c.From == "" {
 		c.Option = w.Usual(r, d)
-		if c.Option == reprise.OptionAnswer && !w.Asks && d.Independent() {
+		if c.Option == reprise.OptionAnswer && !w.Asks && (d.Independent() || asksBudget(r)) {
 			c.Option = reprise.OptionContinue
 		}
 		if c.Means().GivesUp || c.Option == reprise.OptionRepair {

@@ -1,6 +1,12 @@
 package engine
 
-import "reprise"
+import (
+	"slices"
+	"strings"
+
+	"reprise"
+	"reprise/journal"
+)
 
 // askBudget asks a person before anything is started that would use more than the
 // settings allow; what is at work is never stopped. Questions that lapsed are closed.
@@ -26,4 +32,11 @@ func askBudget(v *View) (ops []Op) {
 		return nil
 	}
 	return nil
+}
+
+// asksBudget reports whether all that is asked is about budgets: the engine tells what was
+// used, and asks again.
+func asksBudget(r *reprise.Run) bool {
+	open := r.PendingQuestions()
+	return len(open) > 0 && !slices.ContainsFunc(open, func(q reprise.Question) bool { return !strings.HasPrefix(q.ID, journal.BudgetPrefix) })
 }
