@@ -88,12 +88,44 @@ func (e *Engine) Continue(ctx context.Context, ref reprise.Ref, c Choice, at []E
 		return nil, err
 	}
 	defer release()
+	return w.goOn(ctx, c, at)
+}
+
+// goOn takes turns with a run that was taken up before.
+func (w *work) goOn(ctx context.Context, c Choice, at []Elsewhere) (*Summary, error) {
 	w.choice, w.elsewhere = c, at
 	if err := w.rejoin(ctx); err != nil {
 		return nil, err
 	}
 	defer w.carry()
 	return w.sum, w.loop(ctx)
+}
+
+// Proceed is TakeEnd and Continue at once, for less than both: landed is what the one says,
+// and left what the other does. It ends after the first, with left nil, if that has an error
+// or may says so.
+func (e *Engine) Proceed(ctx context.Context, ref reprise.Ref, ended Elsewhere, c Choice, at []Elsewhere, may func() bool) (landed, left *Summary, err error) {
+	if ended.Run.Path != "" { // its end is for the child run, what comes next for the one around it
+		if landed, err = e.TakeEnd(ctx, ref, ended); err == nil && may() {
+			left, err = e.Continue(ctx, ref, c, at)
+		}
+		return landed, left, err
+	}
+	w, release, err := e.takeUp(ctx, ref, ended)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	landed, err = w.end(ctx, ended)
+	switch {
+	case err != nil:
+		return landed, nil, err
+	case !may():
+		return landed, nil, w.leftForNow(ctx)
+	}
+	w.sum = &Summary{Run: landed.Run, Started: landed.Started, StateOnly: landed.StateOnly}
+	left, err = w.goOn(ctx, c, at)
+	return landed, left, err
 }
 
 // rejoin takes over what the process before tells. The attempts that are at work elsewhere
@@ -133,6 +165,15 @@ func (e *Engine) TakeEnd(ctx context.Context, ref reprise.Ref, at Elsewhere) (*S
 		return nil, err
 	}
 	defer release()
+	sum, err := w.end(ctx, at)
+	if err == nil {
+		err = w.leftForNow(ctx)
+	}
+	return sum, err
+}
+
+// end settles an attempt that worked elsewhere.
+func (w *work) end(ctx context.Context, at Elsewhere) (*Summary, error) {
 	f, err := w.openAttempt(at)
 	if err != nil {
 		return nil, err
@@ -151,7 +192,12 @@ func (e *Engine) TakeEnd(ctx context.Context, ref reprise.Ref, at Elsewhere) (*S
 	}
 	w.sum.Limits = maps.Clone(w.hist.Limits)
 	maps.DeleteFunc(w.sum.Limits, func(_ string, until time.Time) bool { return !w.believed(until).After(w.Now()) })
-	return w.sum, w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor})
+	return w.sum, nil
+}
+
+// leftForNow records that no process works on the run before the next one takes it up.
+func (w *work) leftForNow(ctx context.Context) error {
+	return w.led.Record(ctx, reprise.Event{Kind: reprise.EngineLeft, At: w.Now(), Actor: actor})
 }
 
 // AnswerWithin is Answer for a run and the child runs that wait for an answer, whose

@@ -35,8 +35,10 @@ type turn struct {
 	e        *engine.Engine
 	mirror   *Mirror
 	checkout *Checkout
-	roles    map[string]bool // that the project names
-	longest  time.Duration   // that an attempt may take
+	asked    []string          // refs that were fetched
+	found    map[string]string // what they are
+	roles    map[string]bool   // that the project names
+	longest  time.Duration     // that an attempt may take
 
 	end     *LandInput          // the attempt that ended; nil if it is only decided what comes next
 	given   bool                // its end was given
@@ -44,6 +46,10 @@ type turn struct {
 	starts  []Start
 	until   time.Time
 	over    bool // nothing is left to do
+
+	made string // the commit that the branch is at afterwards
+	tip  commit // what it says
+	same bool   // the files are those of it
 }
 
 // hands are those for a run of the turn.
@@ -76,27 +82,36 @@ func now(ctx context.Context) moment {
 
 // take takes a turn: it checks out the branch, has f work on it, and pushes what that
 // changed in one commit, if no one else has moved the branch. Its effect is that of one
-// turn however often it is repeated.
-func (a *Activities) take(ctx context.Context, at moment, in Run, subject string, result any, carried *engine.Carried, f func(t *turn) error) error {
+// turn however often it is repeated. refs are those that f will look at.
+func (a *Activities) take(ctx context.Context, at moment, in Run, subject string, result any, carried *engine.Carried, f func(t *turn) error, refs ...string) error {
 	branch := "refs/heads/" + Branch(in.Ref.ID)
-	found, err := a.Mirror.Fetch(ctx, branch)
+	refs = append(refs, branch)
+	found, err := a.Mirror.Fetch(ctx, refs...)
 	if err != nil {
 		return err
 	}
 	if found[branch] == "" {
 		return temporal.NewNonRetryableApplicationError("the remote has no branch "+Branch(in.Ref.ID), "gone", nil)
 	}
-	c, err := a.Mirror.Checkout(ctx, found[branch], Branch(in.Ref.ID))
+	c, err := a.Mirror.forTurn(ctx, found[branch], Branch(in.Ref.ID), in.Folder)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	message, err := c.message(ctx, found[branch])
-	if err != nil {
-		return err
+	t := &turn{run: in, mirror: a.Mirror, checkout: c, asked: refs, found: found, brought: map[string]*brought{}}
+	if err := a.taken(ctx, at, t, subject, result, carried, f); err != nil || !t.same {
+		return errors.Join(err, c.Close())
 	}
+	return c.keep(t.made, t.tip)
+}
+
+// taken is take in a checkout of the branch. Its made and tip are the commit that the branch
+// is at afterwards, and same is set if the files are those of that commit.
+func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject string, result any, carried *engine.Carried, f func(t *turn) error) error {
+	c, in := t.checkout, t.run
+	t.made, t.tip = c.Base, c.tip
 	var was turned
-	if readNote(message, &was) == nil && was.Turn == at.turn {
+	if readNote(c.tip.message, &was) == nil && was.Turn == at.turn {
+		t.same = true
 		return json.Unmarshal(was.Result, result)
 	}
 	if was.Journal != "" {
@@ -104,8 +119,34 @@ func (a *Activities) take(ctx context.Context, at moment, in Run, subject string
 			return err
 		}
 	}
-	root := filepath.Join(c.Dir, filepath.FromSlash(in.Folder))
-	t := &turn{run: in, mirror: a.Mirror, checkout: c, brought: map[string]*brought{}}
+	if err := a.prepare(ctx, at, t, carried); err != nil {
+		return err
+	}
+	if err := f(t); err != nil {
+		return lasting(err)
+	}
+	note, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	made, tip, err := t.commit(ctx, subject, turned{Turn: at.turn, Result: note})
+	t.same = t.clean() && !t.over && was.Journal == ""
+	if err != nil || made == "" {
+		return err
+	}
+	if t.over {
+		made, err = c.withoutJournal(ctx, made, "reprise: "+in.Ref.ID+" is over", in.Folder, turned{at.turn, note, made})
+		if err != nil || made == "" {
+			return err
+		}
+	}
+	t.made, t.tip = made, tip
+	return c.pushTurn(ctx, made, "refs/heads/"+c.branch)
+}
+
+// prepare gives a turn its engine.
+func (a *Activities) prepare(ctx context.Context, at moment, t *turn, carried *engine.Carried) (err error) {
+	root := filepath.Join(t.checkout.Dir, filepath.FromSlash(t.run.Folder))
 	if t.e, err = deciderFor(root, clock(at.started)); err != nil {
 		return lasting(err)
 	}
@@ -116,28 +157,9 @@ func (a *Activities) take(ctx context.Context, at moment, in Run, subject string
 	if t.roles, err = projectRoles(root); err != nil {
 		return lasting(err)
 	}
-	t.e.Parallel, t.e.Hands, t.e.Carried = in.Parallel, t.hands, carried
-	if t.e.Closed, err = a.closed(ctx, t.e); err != nil {
-		return err
-	}
-	if err := f(t); err != nil {
-		return lasting(err)
-	}
-	note, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	commit, err := t.commit(ctx, subject, turned{Turn: at.turn, Result: note})
-	if err != nil || commit == "" {
-		return err
-	}
-	if t.over {
-		commit, err = c.withoutJournal(ctx, commit, "reprise: "+in.Ref.ID+" is over", in.Folder, turned{at.turn, note, commit})
-		if err != nil || commit == "" {
-			return err
-		}
-	}
-	return c.Push(ctx, commit, branch, found[branch])
+	t.e.Parallel, t.e.Hands, t.e.Carried = t.run.Parallel, t.hands, carried
+	t.e.Closed, err = a.closed(ctx, t.e)
+	return err
 }
 
 // clock is the server's clock: that of the machine may be wrong.
@@ -181,26 +203,31 @@ func (a *Activities) decide(ctx context.Context, at moment, in DecideInput) (*De
 		} else {
 			sum, err = t.e.Resume(ctx, t.run.Ref, in.Run.Choice)
 		}
-		d.Starts, d.Until = t.starts, t.until
-		switch {
-		case sum == nil:
-			return err
-		case errors.Is(err, engine.ErrApart):
-			d.Finished = finished(sum)
-		case err != nil:
-			return err
-		default:
-			doc := cli.SummaryDocument(in.Run.Ref.ID, sum)
-			doc.Findings = doc.Findings[:min(len(doc.Findings), 20)]
-			// The server takes 2 MB; the branch has the rest.
-			doc.Left, doc.Failed = doc.Left[:min(len(doc.Left), maxFinished)], doc.Failed[:min(len(doc.Failed), maxFinished)]
-			d.Left, d.Until = &doc, sum.Until
-			t.over = len(sum.Left)+len(sum.Questions) == 0 && sum.Until.IsZero()
-		}
-		d.Questions = newQuestions(sum.Questions, d.Carried.Waits)
-		return nil
+		return t.decided(d, sum, err)
 	})
 	return d, err
+}
+
+// decided fills in what comes next, from what the engine left.
+func (t *turn) decided(d *Decision, sum *engine.Summary, err error) error {
+	d.Starts, d.Until = t.starts, t.until
+	switch {
+	case sum == nil:
+		return err
+	case errors.Is(err, engine.ErrApart):
+		d.Finished = finished(sum)
+	case err != nil:
+		return err
+	default:
+		doc := cli.SummaryDocument(t.run.Ref.ID, sum)
+		doc.Findings = doc.Findings[:min(len(doc.Findings), 20)]
+		// The server takes 2 MB; the branch has the rest.
+		doc.Left, doc.Failed = doc.Left[:min(len(doc.Left), maxFinished)], doc.Failed[:min(len(doc.Failed), maxFinished)]
+		d.Left, d.Until = &doc, sum.Until
+		t.over = len(sum.Left)+len(sum.Questions) == 0 && sum.Until.IsZero()
+	}
+	d.Questions = newQuestions(sum.Questions, t.e.Carried.Waits)
+	return nil
 }
 
 // Land settles an attempt that ended and lands its work. An attempt that has an end on
@@ -219,22 +246,30 @@ func (a *Activities) land(ctx context.Context, at moment, in LandInput) (*Landin
 	}
 	err := a.take(ctx, at, in.Run, subject, l, &l.Carried, func(t *turn) error {
 		t.end = &in
-		sum, err := t.e.TakeEnd(ctx, t.run.Ref, in.Start.Elsewhere)
+		may := func() bool { return in.Decide && in.Run.Taken && t.clean() }
+		landed, left, err := t.e.Proceed(ctx, t.run.Ref, in.Start.Elsewhere, in.Run.Choice, in.AtWork, may)
 		var late *engine.LateError
 		switch {
 		case errors.As(err, &late):
 			l.Late = true
 			return nil
+		case left != nil:
+			l.Next = &Decision{}
+			err = t.decided(l.Next, left, err)
 		case errors.Is(err, engine.ErrApart):
-			l.Verify = true
-		case err != nil:
+			l.Verify, err = true, nil
+		}
+		if err != nil {
 			return err
 		}
-		for _, step := range finished(sum) {
+		if l.Next != nil {
+			l.Next.Carried = l.Carried
+		}
+		for _, step := range finished(landed) {
 			l.Accepted = &step
 		}
-		return a.close(ctx, sum)
-	})
+		return a.close(ctx, landed)
+	}, AttemptRef(in.Run.Ref.ID, in.Start.Elsewhere))
 	return l, err
 }
 

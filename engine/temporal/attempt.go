@@ -186,15 +186,17 @@ func (a *Activities) push(ctx context.Context, c *Checkout, in AttemptInput, end
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.git(ctx, "merge-base", "--is-ancestor", c.Base, head); err != nil {
-		head = c.Base // it went astray; its files count, its commits do not
+	if head != c.Base {
+		if _, err := c.git(ctx, "merge-base", "--is-ancestor", c.Base, head); err != nil {
+			head = c.Base // it went astray; its files count, its commits do not
+		}
 	}
 	message := fmt.Sprintf("%s: attempt %d (%s)\n\n%s\n\n%s: %s\n", in.Start.Name(), in.Start.Number, end.Result.Outcome, note, reprise.TrailerKey, in.Start.Key)
-	o := CommitOptions{Parents: []string{head}, Folder: in.Run.Folder, Empty: true, Also: in.Run.state(in.Start.Elsewhere)}
+	o := CommitOptions{Parents: []string{head}, Folder: in.Run.Folder, Also: in.Run.state(in.Start.Elsewhere)}
 	for name := range end.AtStart {
 		o.Also = append(o.Also, filepath.Join(in.Run.Folder, name))
 	}
-	commit, err := c.Commit(ctx, message, o)
+	commit, _, err := c.Commit(ctx, message, o)
 	if err != nil {
 		return nil, err
 	}

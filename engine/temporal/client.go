@@ -139,7 +139,7 @@ func (f *Fleet) make(ctx context.Context, what string, g reprise.Goal) (reprise.
 	if err != nil || found[branch] != "" {
 		return ref, err
 	}
-	commit, err := c.Commit(ctx, "reprise: start "+ref.ID+"\n", CommitOptions{Parents: []string{base}, Folder: f.Folder, Journal: true, Ignored: true, Empty: true})
+	commit, _, err := c.Commit(ctx, "reprise: start "+ref.ID+"\n", CommitOptions{Parents: []string{base}, Folder: f.Folder, Journal: true, Ignored: true})
 	if err != nil {
 		return ref, err
 	}
@@ -201,8 +201,8 @@ func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) error {
 	defer c.Close()
 	// The files of the clone, with an index of our own: nothing is changed in it.
 	in := &Checkout{Dir: f.Clone, Base: base, mirror: m, index: filepath.Join(c.Dir, ".git", "index")}
-	commit, err := in.Commit(ctx, "reprise: hand over "+ref.ID+"\n", CommitOptions{
-		Parents: []string{base}, Folder: f.Folder, Journal: true, Also: []string{filepath.Join(f.Folder, ref.Path)}, Empty: true,
+	commit, _, err := in.Commit(ctx, "reprise: hand over "+ref.ID+"\n", CommitOptions{
+		Parents: []string{base}, Folder: f.Folder, Journal: true, Also: []string{filepath.Join(f.Folder, ref.Path)},
 	})
 	if err != nil {
 		return err

@@ -18,15 +18,20 @@ import (
 	"reprise/internal/durable"
 )
 
-// Git is the shared disk of the fleet. A worker keeps one bare mirror of the remote; each
-// activity works in a checkout of its own that shares the mirror's objects and is thrown
-// away afterwards.
+// Git is the shared disk of the fleet. A worker has one bare mirror of the remote. An attempt
+// works in a checkout of its own that can read the mirror's objects and is thrown away
+// afterwards. A turn, in which no agent works, has one that writes its objects to the mirror
+// and is kept for the next turn.
 
 // Mirror is a worker's copy of the remote.
 type Mirror struct {
 	Remote string // address
 	Dir    string // the worker's own folder
-	mu     sync.Mutex
+	Keep   int    // how many checkouts of turns are kept
+
+	mu   sync.Mutex
+	here map[string]bool // commits that are here with all that they hold; nil before it was opened
+	kept []*Checkout     // of turns that are over, the last used first
 }
 
 // RejectedError says that someone else moved a ref that was to be pushed.
@@ -113,17 +118,41 @@ func refWord(id string) string {
 	return word
 }
 
-// open makes the mirror, if it is not there.
+// open makes the mirror, if it is not there. What its refs name was fetched to the end; a
+// fetch that was killed may have left any part of anything else.
 func (m *Mirror) open(ctx context.Context) (string, error) {
-	dir := filepath.Join(m.Dir, "mirror.git")
-	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil {
+	dir, err := m.initial(ctx, "mirror.git", "--bare")
+	if err != nil || m.here != nil {
+		return dir, err
+	}
+	listed, err := git(ctx, dir, nil, "for-each-ref", "--format=%(objectname)", "refs/kept")
+	if err != nil {
+		return "", err
+	}
+	m.here = map[string]bool{}
+	for _, commit := range strings.Fields(listed) {
+		m.here[commit] = true
+	}
+	return dir, nil
+}
+
+// initial makes a new repository in the worker's folder, if it is not there.
+func (m *Mirror) initial(ctx context.Context, name string, options ...string) (string, error) {
+	dir := filepath.Join(m.Dir, name)
+	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
 	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
 		return "", err
 	}
-	_, err := git(ctx, m.Dir, nil, "init", "-q", "--bare", dir)
-	return dir, err
+	half, err := os.MkdirTemp(m.Dir, "work-")
+	if err != nil {
+		return "", err
+	}
+	if _, err := git(ctx, half, nil, append(append([]string{"init", "-q", "--template="}, options...), half)...); err != nil {
+		return "", errors.Join(err, os.RemoveAll(half))
+	}
+	return dir, os.Rename(half, dir)
 }
 
 // Fetch brings refs of the remote to the mirror and returns their commits; a ref that is
@@ -139,22 +168,50 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) (map[string]string, 
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]string{}
+	found, missing := map[string]string{}, false
 	fetch := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", m.Remote}
 	for line := range strings.Lines(listed) {
 		commit, ref, ok := strings.Cut(strings.TrimSpace(line), "\t")
 		if !ok || strings.HasSuffix(ref, "^{}") {
 			continue
 		}
-		found[ref] = commit
-		if _, err := git(ctx, dir, nil, "cat-file", "-e", commit); err != nil {
-			fetch = append(fetch, "+"+ref+":refs/kept/"+strings.TrimPrefix(ref, "refs/"))
+		found[ref], missing = commit, missing || !m.here[commit]
+		// Attempts come to be part of their branch: a ref of each would only be in the way.
+		// Branches are fetched with them, so that git knows what is here and looks at the
+		// rest alone.
+		if branch, is := strings.CutPrefix(ref, "refs/heads/"); is {
+			ref = "+" + ref + ":refs/kept/heads/" + branch
+		}
+		fetch = append(fetch, ref)
+	}
+	if !missing {
+		return found, nil
+	}
+	if _, err := git(ctx, dir, nil, fetch...); err != nil {
+		return nil, err
+	}
+	for _, commit := range found {
+		m.here[commit] = true
+	}
+	return found, nil
+}
+
+// commit is what a commit says.
+type commit struct{ tree, message string }
+
+// about reads commits of the mirror.
+func (m *Mirror) about(ctx context.Context, names ...string) (map[string]commit, error) {
+	out, err := git(ctx, filepath.Join(m.Dir, "mirror.git"), nil, append([]string{"log", "--no-walk=unsorted", "--format=%H%n%T%n%B%x00"}, names...)...)
+	if err != nil {
+		return nil, err
+	}
+	read := map[string]commit{}
+	for one := range strings.SplitSeq(out, "\x00") {
+		if parts := strings.SplitN(strings.TrimPrefix(one, "\n"), "\n", 3); len(parts) == 3 {
+			read[parts[0]] = commit{parts[1], parts[2]}
 		}
 	}
-	if len(fetch) > 5 {
-		_, err = git(ctx, dir, nil, fetch...)
-	}
-	return found, err
+	return read, nil
 }
 
 // Checkout is a folder with the files of a commit, for one activity.
@@ -163,32 +220,129 @@ type Checkout struct {
 	Base   string // the commit that was checked out
 	mirror *Mirror
 	index  string // in place of the folder's own, "" for that
+	branch string
+	tip    commit // what Base says; only a turn's
 }
 
-// Checkout makes a folder with the files of a commit of the mirror. Close removes it.
+// Checkout makes a folder with the files of a commit of the mirror, which writes nothing to
+// the mirror. Close removes it.
 func (m *Mirror) Checkout(ctx context.Context, commit, branch string) (*Checkout, error) {
+	c, err := m.blank(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info := filepath.Join(c.Dir, ".git", "objects", "info")
+	err = os.MkdirAll(info, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(info, "alternates"), []byte(m.objects()+"\n"), 0o600)
+	}
+	if err == nil {
+		err = c.checkOut(ctx, commit, branch)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (m *Mirror) objects() string { return filepath.Join(m.Dir, "mirror.git", "objects") }
+
+// blank makes a folder with a repository that has nothing.
+func (m *Mirror) blank(ctx context.Context) (*Checkout, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	from, err := m.initial(ctx, "blank")
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp(m.Dir, "work-")
 	if err != nil {
 		return nil, err
 	}
-	c := &Checkout{Dir: dir, Base: commit, mirror: m}
-	steps := [][]string{
-		{"init", "-q", "-b", branch},
-		{"update-ref", "refs/heads/" + branch, commit},
-		{"reset", "-q", "--hard", commit}, // a new folder of ours, nothing is lost
-	}
-	for i, args := range steps {
-		if _, err := git(ctx, dir, nil, args...); err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
-		if i == 0 {
-			objects := filepath.Join(m.Dir, "mirror.git", "objects") + "\n"
-			if err := os.WriteFile(filepath.Join(dir, ".git", "objects", "info", "alternates"), []byte(objects), 0o600); err != nil {
-				return nil, errors.Join(err, c.Close())
-			}
-		}
+	c := &Checkout{Dir: dir, mirror: m}
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// checkOut makes the files those of a commit. What else is there stays.
+func (c *Checkout) checkOut(ctx context.Context, commit, branch string) error {
+	c.Base, c.branch = commit, branch
+	_, err := c.git(ctx, "checkout", "-q", "-f", "-B", branch, commit) // a folder of ours: nothing is lost
+	return err
+}
+
+// forTurn gives a checkout for a turn, in a project at folder. It is one that an earlier turn
+// of this process left, if there is one: that has the files of its commit, and beside them
+// nothing but our own folder.
+func (m *Mirror) forTurn(ctx context.Context, commit, branch, folder string) (*Checkout, error) {
+	c := m.takeKept(commit, branch)
+	if c != nil && c.Base == commit && c.branch == branch {
+		return c, nil
+	}
+	var err error
+	if c == nil {
+		if c, err = m.blank(ctx); err != nil {
+			return nil, err
+		}
+		objects := filepath.Join(c.Dir, ".git", "objects")
+		if err = os.RemoveAll(objects); err == nil {
+			err = os.Symlink(m.objects(), objects)
+		}
+	} else {
+		for _, own := range []string{filepath.Join(folder, stateDir), ".git/refs/heads", ".git/logs"} {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(c.Dir, own)))
+		}
+	}
+	if err == nil {
+		err = c.checkOut(ctx, commit, branch)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	read, err := m.about(ctx, commit)
+	c.tip = read[commit]
+	return c, err
+}
+
+// takeKept takes the kept checkout that is nearest to a commit of a branch; nil if none is.
+func (m *Mirror) takeKept(commit, branch string) *Checkout {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	best := len(m.kept) - 1
+	for i, c := range m.kept {
+		if c.branch == branch && (c.Base == commit || m.kept[best].branch != branch) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	c := m.kept[best]
+	m.kept = slices.Delete(m.kept, best, best+1)
+	return c
+}
+
+// keep leaves the checkout of a turn to the next one, with the files of a commit.
+func (c *Checkout) keep(name string, tip commit) error {
+	if name != c.Base {
+		ref := filepath.Join(c.Dir, ".git", "refs", "heads", filepath.FromSlash(c.branch))
+		if err := os.WriteFile(ref, []byte(name+"\n"), 0o600); err != nil {
+			return errors.Join(err, c.Close())
+		}
+	}
+	c.Base, c.tip = name, tip
+	m := c.mirror
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept = slices.Insert(m.kept, 0, c)
+	if len(m.kept) <= m.Keep {
+		return nil
+	}
+	last := m.kept[m.Keep]
+	m.kept = m.kept[:m.Keep]
+	return last.Close()
 }
 
 // Close removes the folder.
@@ -237,25 +391,42 @@ const (
 )
 
 // Commit commits the files as they are, with the journals in folder where that is wanted,
-// but for those in without. It returns "" if nothing differs from the first parent.
-func (c *Checkout) Commit(ctx context.Context, message string, o CommitOptions) (string, error) {
+// but for those in without. It returns "" if nothing differs from what a turn began with.
+func (c *Checkout) Commit(ctx context.Context, message string, o CommitOptions) (name string, tip commit, err error) {
+	if err := c.stage(ctx, o); err != nil {
+		return "", tip, err
+	}
+	tip.message = message
+	if tip.tree, err = c.git(ctx, "write-tree"); err != nil || tip.tree == c.tip.tree {
+		return "", tip, err
+	}
+	args := []string{"commit-tree", tip.tree}
+	for _, p := range o.Parents {
+		args = append(args, "-p", p)
+	}
+	name, err = c.feed(ctx, []byte(message), args...)
+	return name, tip, err
+}
+
+// stage puts into the index what a commit is to have. Of our own folder that is what was
+// checked out, and the journals where they are wanted: an agent that commits everything
+// commits what is recorded in its checkout, too.
+func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 	own := filepath.Join(o.Folder, stateDir)
-	add := []string{"add", "-A", "--", "."}
+	var err error
 	if o.Ignored {
-		add = []string{"add", "-A", "-f", "--", ".", ":(exclude)" + own}
+		_, err = c.git(ctx, "add", "-A", "-f", "--", ".", ":(exclude)"+own)
+	} else if _, err = c.git(ctx, "add", "-A", "--", "."); err == nil {
+		_, err = c.git(ctx, "reset", "-q", c.Base, "--", own)
 	}
-	if _, err := c.git(ctx, add...); err != nil {
-		return "", err
-	}
-	// Git ignores our own folder, but not what of it is on the branch.
-	if _, err := c.git(ctx, "reset", "-q", o.Parents[0], "--", own); err != nil {
-		return "", err
+	if err != nil {
+		return err
 	}
 	travels := o.Also
 	if o.Journal {
 		payloads, err := c.payloads(o.Folder)
 		if err != nil {
-			return "", err
+			return err
 		}
 		travels = slices.Concat(travels, payloads, []string{filepath.Join(o.Folder, journalDir)})
 	}
@@ -267,28 +438,14 @@ func (c *Checkout) Commit(ctx context.Context, message string, o CommitOptions) 
 	}
 	if len(also) > 0 {
 		if _, err := c.git(ctx, append([]string{"add", "-A", "-f", "--"}, also...)...); err != nil {
-			return "", err
+			return err
 		}
 	}
-	if len(o.Without) > 0 {
-		paths := []byte(strings.Join(o.Without, "\x00"))
-		if _, err := c.feed(ctx, paths, "reset", "-q", o.Parents[0], "--pathspec-from-file=-", "--pathspec-file-nul"); err != nil {
-			return "", err
-		}
+	if len(o.Without) == 0 {
+		return nil
 	}
-	tree, err := c.git(ctx, "write-tree")
-	if err != nil {
-		return "", err
-	}
-	before, err := c.git(ctx, "rev-parse", o.Parents[0]+"^{tree}")
-	if err != nil || tree == before && !o.Empty {
-		return "", err
-	}
-	args := []string{"commit-tree", tree}
-	for _, p := range o.Parents {
-		args = append(args, "-p", p)
-	}
-	return c.feed(ctx, []byte(message), args...)
+	_, err = c.feed(ctx, []byte(strings.Join(o.Without, "\x00")), "reset", "-q", o.Parents[0], "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
 }
 
 // payloads are the files beside the journals that hold a part of them.
@@ -317,7 +474,6 @@ type CommitOptions struct {
 	Ignored bool     // and what git ignores, too
 	Also    []string // files that go with it although git ignores them
 	Without []string // files that stay as they are in the first parent
-	Empty   bool     // also where nothing differs
 }
 
 // withoutJournal makes a commit on top of another that has none of our own files but those
@@ -339,8 +495,8 @@ func (c *Checkout) withoutJournal(ctx context.Context, commit, subject, folder s
 	if err != nil {
 		return "", err
 	}
-	if was, err := c.git(ctx, "rev-parse", c.Base+"^{tree}"); err != nil || was == tree {
-		return "", err
+	if tree == c.tip.tree {
+		return "", nil
 	}
 	message, err := withNote(subject, note)
 	if err != nil {
@@ -368,10 +524,16 @@ func (c *Checkout) Push(ctx context.Context, commit, ref, was string) error {
 	return err
 }
 
+// pushTurn pushes what a turn made to the branch that it began with.
+func (c *Checkout) pushTurn(ctx context.Context, commit, ref string) error {
+	if err := c.Push(ctx, commit, ref, c.Base); err != nil {
+		return err
+	}
+	c.mirror.mu.Lock()
+	defer c.mirror.mu.Unlock()
+	c.mirror.here[commit] = true // a turn writes its objects there
+	return nil
+}
+
 // head is the commit that is checked out now, whoever made it.
 func (c *Checkout) head(ctx context.Context) (string, error) { return c.git(ctx, "rev-parse", "HEAD") }
-
-// message is the message of a commit.
-func (c *Checkout) message(ctx context.Context, commit string) (string, error) {
-	return c.git(ctx, "show", "-s", "--format=%B", commit)
-}

@@ -48,17 +48,21 @@ func (h *hands) Prepare(ctx context.Context, f *engine.Attempt) error {
 	b := &brought{Elsewhere: h.elsewhere(f)}
 	h.brought[f.Key] = b
 	ref := AttemptRef(h.run.Ref.ID, b.Elsewhere)
-	found, err := h.mirror.Fetch(ctx, ref)
-	if err != nil {
-		return err
+	if !slices.Contains(h.asked, ref) {
+		found, err := h.mirror.Fetch(ctx, ref)
+		if err != nil {
+			return err
+		}
+		h.found[ref] = found[ref]
 	}
-	if b.commit = found[ref]; b.commit == "" {
+	if b.commit = h.found[ref]; b.commit == "" {
 		return nil
 	}
-	message, err := h.checkout.message(ctx, b.commit)
+	read, err := h.mirror.about(ctx, b.commit)
 	if err != nil {
 		return err
 	}
+	message := read[b.commit].message
 	if b.end, err = readEnd(message); err != nil || b.end.Key != f.Key {
 		return fmt.Errorf("read what attempt %d of %s left: it is not of this run: %w", f.Number, f.Step, err)
 	}
@@ -199,9 +203,20 @@ func (h *hands) Await(_ context.Context, until time.Time) (*engine.End, error) {
 // Stop implements engine.Hands.
 func (h *hands) Stop(error) {}
 
+// clean reports whether the files are those that the next commit will have: nothing was
+// brought that it leaves out.
+func (t *turn) clean() bool {
+	for _, b := range t.brought {
+		if !b.landed && len(b.changed) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // commit commits the state of the run, with the work that was accepted and without what
 // was not.
-func (t *turn) commit(ctx context.Context, subject string, result any) (string, error) {
+func (t *turn) commit(ctx context.Context, subject string, result any) (string, commit, error) {
 	o := CommitOptions{Parents: []string{t.checkout.Base}, Folder: t.run.Folder, Journal: true, Ignored: true}
 	var trailers []string
 	for key, b := range t.brought {
@@ -216,7 +231,7 @@ func (t *turn) commit(ctx context.Context, subject string, result any) (string, 
 	}
 	message, err := withNote(subject, result)
 	if err != nil {
-		return "", err
+		return "", commit{}, err
 	}
 	slices.Sort(trailers)
 	if len(trailers) > 0 {

@@ -23,6 +23,7 @@ type bench struct {
 	run         Run
 	turns       int
 	ahead       time.Duration // of the workers' clock
+	open        []Start
 }
 
 func newBench(t *testing.T, flow string) *bench {
@@ -58,28 +59,43 @@ func (b *bench) git(dir string, args ...string) string {
 }
 
 func (b *bench) worker(name string) *Activities {
-	return &Activities{Mirror: &Mirror{Remote: b.remote, Dir: filepath.Join(b.dir, name)}, Name: name, trust: trusted{all: true}}
+	return &Activities{Mirror: &Mirror{Remote: b.remote, Dir: filepath.Join(b.dir, name), Keep: 2}, Name: name, trust: trusted{all: true}}
 }
 
 // next is the next turn, at a time that the server tells.
 func (b *bench) next() moment {
 	b.turns++
-	return moment{string(rune('a' + b.turns)), time.Now().Add(-b.ahead)}
+	return moment{fmt.Sprint(b.turns), time.Now().Add(-b.ahead)}
 }
 
-// attempted decides and carries out the one attempt that comes next.
-func (b *bench) attempted(a *Activities) LandInput {
+// decided decides what comes next, unless a landing did.
+func (b *bench) decided(a *Activities) *Decision {
 	b.Helper()
+	if b.open != nil {
+		return &Decision{Starts: b.open}
+	}
 	d, err := a.decide(b.Context(), b.next(), DecideInput{Run: b.run})
 	if err != nil || len(d.Starts) != 1 {
 		b.Fatalf("%+v, %v", d, err)
 	}
 	b.run.Taken = true
-	r, err := a.attempt(b.Context(), b.Context(), b.next(), AttemptInput{Run: b.run, Start: d.Starts[0]}, &words{})
+	return d
+}
+
+// tried carries out an attempt.
+func (b *bench) tried(a *Activities, s Start) LandInput {
+	b.Helper()
+	r, err := a.attempt(b.Context(), b.Context(), b.next(), AttemptInput{Run: b.run, Start: s}, &words{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	return LandInput{Run: b.run, Start: d.Starts[0], Result: *r}
+	return LandInput{Run: b.run, Start: s, Result: *r}
+}
+
+// attempted decides and carries out the one attempt that comes next.
+func (b *bench) attempted(a *Activities) LandInput {
+	b.Helper()
+	return b.tried(a, b.decided(a).Starts[0])
 }
 
 const oneStep = "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo $REPRISE_ATTEMPT > a.txt'], outputs: [a.txt], on_crash: rerun}\n"

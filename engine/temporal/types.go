@@ -134,6 +134,10 @@ type LandInput struct {
 	Failed bool
 	// Verify is what the verify command said; nil if it was not asked.
 	Verify *AttemptResult
+	// Decide is set if it is to be decided at once what comes next, where AtWork is what
+	// else is at work.
+	Decide bool               `json:",omitempty"`
+	AtWork []engine.Elsewhere `json:",omitempty"`
 }
 
 // Landing is what came of it.
@@ -142,6 +146,8 @@ type Landing struct {
 	Accepted *report.WorkStep
 	Verify   bool // its verify command has to be run first
 	Carried  engine.Carried
+	// Next is what comes next; nil if that was not decided.
+	Next *Decision `json:",omitempty"`
 }
 
 // Heartbeat is what a worker tells while an agent works.

@@ -54,7 +54,7 @@ func Work(ctx context.Context, c client.Client, o WorkerOptions) error {
 		return err
 	}
 	defer release()
-	a := &Activities{Mirror: &Mirror{Remote: o.Remote, Dir: o.Dir}, Client: c, Name: o.Name, trust: trusted{clone: o.Clone, all: o.Trust}}
+	a := &Activities{Mirror: &Mirror{Remote: o.Remote, Dir: o.Dir, Keep: o.Slots + 1}, Client: c, Name: o.Name, trust: trusted{clone: o.Clone, all: o.Trust}}
 	roles, err := a.roles(ctx, o)
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ type run struct {
 	questions []Question
 	until     time.Time
 	landings  int
+	joined    bool // a landing tells what comes next
 }
 
 // RunRun is the workflow of one run: it asks what comes next, has that done, and has what
@@ -38,13 +39,11 @@ func RunRun(ctx workflow.Context, in Run) (*report.Summary, error) {
 	if err := r.listen(ctx); err != nil {
 		return nil, err
 	}
+	r.joined = workflow.GetVersion(ctx, "landing-decides", workflow.DefaultVersion, 1) == 1
+	var d *Decision
 	for {
-		d, err := r.decide(ctx, false)
-		if err != nil {
+		if err := r.next(ctx, &d); err != nil {
 			return r.stopped(ctx, err)
-		}
-		for _, s := range d.Starts {
-			r.start(ctx, s)
 		}
 		if d.Left != nil && len(r.atWork) == 0 {
 			if len(d.Questions) == 0 && d.Left.Until == nil {
@@ -56,19 +55,29 @@ func RunRun(ctx workflow.Context, in Run) (*report.Summary, error) {
 		if err := r.wait(ctx); err != nil {
 			return r.stopped(ctx, err)
 		}
-		if err := r.land(ctx); err != nil {
+		d = nil
+		if err := r.land(ctx, &d); err != nil {
 			return r.stopped(ctx, err)
 		}
-		if r.grown(ctx) && len(r.atWork) > 0 && workflow.GetVersion(ctx, "drain", workflow.DefaultVersion, 1) == 1 {
+		if r.grown(ctx, 0) && len(r.atWork) > 0 && workflow.GetVersion(ctx, "drain", workflow.DefaultVersion, 1) == 1 {
 			// With steps beside each other something would be at work all the time.
 			if err := r.landAll(ctx); err != nil {
 				return r.stopped(ctx, err)
 			}
+			d = nil
 		}
 		if r.begin(ctx) {
 			return nil, workflow.NewContinueAsNewError(ctx, RunWorkflow, r.in)
 		}
 	}
+}
+
+// next asks what comes next, unless a landing told that and no answer came since.
+func (r *run) next(ctx workflow.Context, d **Decision) (err error) {
+	if *d == nil || len(r.answers) > 0 {
+		*d, err = r.decide(ctx, false)
+	}
+	return err
 }
 
 // listen answers queries, and takes answers to questions.
@@ -125,11 +134,8 @@ func (r *run) ours(ctx workflow.Context) workflow.Context {
 
 // decide asks what comes next and hands over the answers that came.
 func (r *run) decide(ctx workflow.Context, stop bool) (*Decision, error) {
-	in := DecideInput{Run: r.in, Answers: maps.Clone(r.answers), Stop: stop}
+	in := DecideInput{Run: r.in, Answers: maps.Clone(r.answers), Stop: stop, AtWork: r.elsewhere("")}
 	in.Run.Finished = nil
-	for _, step := range slices.Sorted(maps.Keys(r.atWork)) {
-		in.AtWork = append(in.AtWork, r.atWork[step].Elsewhere)
-	}
 	var d Decision
 	if err := workflow.ExecuteActivity(r.ours(ctx), DecideActivity, in).Get(ctx, &d); err != nil {
 		return nil, err
@@ -142,9 +148,28 @@ func (r *run) decide(ctx workflow.Context, stop bool) (*Decision, error) {
 			r.taken[question] = true
 		}
 	}
-	r.in.Taken, r.in.Carried, r.questions, r.until = true, d.Carried, d.Questions, d.Until
-	r.accept(d.Finished...)
+	r.in.Taken = true
+	r.follow(ctx, &d)
 	return &d, nil
+}
+
+// follow does what was decided.
+func (r *run) follow(ctx workflow.Context, d *Decision) {
+	r.in.Carried, r.questions, r.until = d.Carried, d.Questions, d.Until
+	r.accept(d.Finished...)
+	for _, s := range d.Starts {
+		r.start(ctx, s)
+	}
+}
+
+// elsewhere are the attempts at work but for one.
+func (r *run) elsewhere(but string) (out []engine.Elsewhere) {
+	for _, step := range slices.Sorted(maps.Keys(r.atWork)) {
+		if step != but {
+			out = append(out, r.atWork[step].Elsewhere)
+		}
+	}
+	return out
 }
 
 // start has an attempt carried out by a worker that offers its role. What comes of it is
@@ -193,12 +218,16 @@ func (r *run) wait(ctx workflow.Context) error {
 	return err
 }
 
-// land lands what ended, one after the other.
-func (r *run) land(ctx workflow.Context) error {
+// land lands what ended, one after the other. Where a landing is to tell what comes next,
+// that is in d.
+func (r *run) land(ctx workflow.Context, d **Decision) error {
 	for len(r.ended) > 0 {
 		in := r.ended[0]
 		in.Run = r.in
 		in.Run.Finished = nil
+		if in.Decide = r.joined && d != nil && r.in.Taken && !r.grown(ctx, 1); in.Decide {
+			in.AtWork = r.elsewhere(keyOf(in.Start.Elsewhere))
+		}
 		var l Landing
 		if err := workflow.ExecuteActivity(r.ours(ctx), LandActivity, in).Get(ctx, &l); err != nil {
 			return err
@@ -206,6 +235,9 @@ func (r *run) land(ctx workflow.Context) error {
 		r.ended = r.ended[1:]
 		r.landings++
 		delete(r.atWork, keyOf(in.Start.Elsewhere))
+		if d != nil {
+			*d = l.Next
+		}
 		if l.Late {
 			continue
 		}
@@ -217,6 +249,9 @@ func (r *run) land(ctx workflow.Context) error {
 		}
 		if l.Accepted != nil {
 			r.accept(*l.Accepted)
+		}
+		if l.Next != nil {
+			r.follow(ctx, l.Next)
 		}
 	}
 	return nil
@@ -234,22 +269,22 @@ func (r *run) landAll(ctx workflow.Context) error {
 		if err := workflow.Await(ctx, func() bool { return len(r.ended) > 0 }); err != nil {
 			return err
 		}
-		if err := r.land(ctx); err != nil {
+		if err := r.land(ctx, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// grown reports whether the history is long enough to begin anew.
-func (r *run) grown(ctx workflow.Context) bool {
-	return r.landings >= r.in.Landings || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+// grown reports whether the history is long enough to begin anew, after more landings.
+func (r *run) grown(ctx workflow.Context, more int) bool {
+	return r.landings+more >= r.in.Landings || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 }
 
 // begin reports whether the history is to begin anew: it has grown, nothing is at work
 // and no one waits for an answer to be taken.
 func (r *run) begin(ctx workflow.Context) bool {
-	return r.grown(ctx) && len(r.atWork)+len(r.ended)+len(r.answers) == 0 && workflow.AllHandlersFinished(ctx)
+	return r.grown(ctx, 0) && len(r.atWork)+len(r.ended)+len(r.answers) == 0 && workflow.AllHandlersFinished(ctx)
 }
 
 // stopped ends a run that was cancelled: agents are stopped, what they left is landed, and
