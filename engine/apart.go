@@ -328,7 +328,7 @@ func (e *Engine) takeUp(ctx context.Context, ref reprise.Ref, at Elsewhere) (w *
 	if err == nil {
 		w.within = at.Run
 		w.noteTaking(report)
-		err = w.load()
+		err = w.loaded()
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Release())

@@ -60,8 +60,10 @@ type state struct {
 	events []reprise.Event // since the run was started
 	// stamped is the time of the last event that was recorded here.
 	stamped time.Time
-	// behind says how the files differed from the journal when it was opened.
+	// behind says how the files differed from the journal when it was opened; whole is set if
+	// there was nothing to say.
 	behind []reprise.Finding
+	whole  bool
 	// follows are the events that complete the last group and are not on record yet.
 	// leftInOrder is set while the last event is that of an engine that left in good
 	// order.
@@ -213,6 +215,7 @@ func (w *work) catchUp(ctx context.Context) error {
 	}
 	w.led = &journaled{j, w.store, w.layout, w.ref, w.inbox()}
 	w.setRun(run)
+	w.whole = len(findings) == 0
 	return w.takeBehind(ctx, findings, last, told)
 }
 
@@ -242,13 +245,27 @@ func (w *work) takeBehind(ctx context.Context, findings []reprise.Finding, last 
 	return nil
 }
 
-// load reads the run as it is on disk now. Files that are as they were are not
-// read again.
+// load reads the run as it is on disk now.
 func (w *work) load() error {
 	run, err := w.led.Current()
 	if err != nil {
 		return fmt.Errorf("load %s: %w", w.ref.ID, err)
 	}
+	return w.takeOver(run)
+}
+
+// loaded is load for a run that was opened just now: it is not read again, unless that
+// changed something.
+func (w *work) loaded() error {
+	if !w.whole || w.seen != w.hist.Events {
+		return w.load()
+	}
+	w.setRun(w.files) // it is known by now how it is worked on
+	return w.takeOver(w.files)
+}
+
+// takeOver makes what was read the run that is worked on.
+func (w *work) takeOver(run *reprise.Run) error {
 	if w.renewal.Open() && w.gone() {
 		return &betweenError{w.ref.ID}
 	}

@@ -50,7 +50,17 @@ func ReadGraph(fsys fs.FS, run string) ([]byte, error) {
 
 // Parse reads a workflow. name is what the file is called in messages. The error
 // is a Problems that holds everything that is wrong.
-func Parse(name string, data []byte) (*Workflow, error) {
+func Parse(name string, data []byte) (w *Workflow, err error) {
+	w = parsed.Of(name, data, func() (*Workflow, bool) {
+		w, err = parse(name, data)
+		return w, err == nil
+	})
+	return w, err
+}
+
+var parsed doc.Memo[*Workflow]
+
+func parse(name string, data []byte) (*Workflow, error) {
 	strict, root := doc.ParseStrict(name, data)
 	p := &parser{}
 	top := root.Fields(fileKeys...)

@@ -344,9 +344,7 @@ func textOf(n *doc.Node) []byte {
 // describe fills what a person sees first.
 func (m *model) describe() {
 	m.run.Title = m.title()
-	if m.graph.at != nil {
-		m.run.Active(m.graph.at.Time(), m.graph.at.Source())
-	}
+	m.run.Active(m.graph.at, m.graph.atFrom)
 	for _, led := range m.states {
 		m.run.Active(led.updated, led.updatedAt)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"reprise"
 	"reprise/internal/doc"
@@ -29,7 +30,8 @@ type graph struct {
 	nodes   []*node
 	order   []string // the order the graph itself proposes
 	title   string
-	at      *doc.Node // when it was made
+	at      time.Time // when it was made
+	atFrom  reprise.Source
 	origin  origin
 }
 
@@ -56,19 +58,38 @@ func (m *model) readGraph() graph {
 			f.Report(reprise.Info, reprise.CodePlanCopies, 0, fmt.Sprintf("a second task graph beside %s; it is not read", path.Base(g.file)), "keep one of them")
 			continue
 		}
-		next := graph{file: file, exists: true}
-		if name == graphJSON {
-			next.origin = originIn(f.Data)
-		}
-		root := m.structured(f)
-		next.damaged = root == nil
-		if root != nil {
-			m.fillGraph(&next, root)
-		}
+		next := m.readGraphIn(f)
 		if g.exists && next.damaged {
 			continue
 		}
 		g = next
+	}
+	return g
+}
+
+// graphs are the last large ones, whose reading left nothing to tell.
+var graphs doc.Memo[graph]
+
+func (m *model) readGraphIn(f *doc.File) graph {
+	if !f.OK() {
+		return m.parseGraph(f)
+	}
+	return graphs.Of(f.Path, f.Data, func() (graph, bool) {
+		before := len(m.r.Findings())
+		g := m.parseGraph(f)
+		return g, !g.damaged && len(m.r.Findings()) == before
+	})
+}
+
+func (m *model) parseGraph(f *doc.File) graph {
+	g := graph{file: f.Path, exists: true}
+	if path.Base(f.Path) == graphJSON {
+		g.origin = originIn(f.Data)
+	}
+	root := m.structured(f)
+	g.damaged = root == nil
+	if root != nil {
+		m.fillGraph(&g, root)
 	}
 	return g
 }
@@ -122,8 +143,12 @@ func (m *model) fillGraph(g *graph, root *doc.Node) {
 	}
 	about := meta.Get("metadata")
 	g.title = firstText(meta.Get("title", "feature", "feature_name", "name"), mapOf(about).Get("title", "feature", "name"))
-	if g.at = meta.Get("created", "created_at"); g.at == nil {
-		g.at = mapOf(about).Get("created", "created_at")
+	at := meta.Get("created", "created_at")
+	if at == nil {
+		at = mapOf(about).Get("created", "created_at")
+	}
+	if at != nil {
+		g.at, g.atFrom = at.Time(), at.Source()
 	}
 	for _, item := range listOf(meta.Get("execution_order")) {
 		g.order = append(g.order, item.Strs()...)

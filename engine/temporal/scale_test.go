@@ -32,34 +32,52 @@ func TestScale(t *testing.T) {
 	for i := range number("REPRISE_FLEET_WORKERS", 4) {
 		workers = append(workers, s.worker(fmt.Sprintf("w%d", i)).Process.Pid)
 	}
-	attempts := func() int {
-		out := s.must(exec.Command("git", "--git-dir", s.remote, "for-each-ref", "--format=%(refname)", "refs/reprise/"))
-		return len(strings.Fields(out))
+	report := func() {
+		took, done, used := time.Since(began), s.done(), 0.0
+		for _, pid := range workers {
+			used += ticks(pid)
+		}
+		load, _ := os.ReadFile("/proc/loadavg")
+		t.Logf("load %s: %d of %d steps in %s, %.2f steps a second; CPU a step: server %.0f ms, workers %.0f ms", strings.Join(strings.Fields(string(load))[:3], " "),
+			done, runs*steps, took.Round(time.Second), float64(done)/took.Seconds(), (ticks(shared.server.Process.Pid)-cpu)/float64(done)*1000, used/float64(done)*1000)
 	}
-	for attempts() < runs*steps && time.Since(began) < time.Duration(number("REPRISE_FLEET_SECONDS", 300))*time.Second {
-		time.Sleep(time.Second)
-	}
-	took, done, used := time.Since(began), attempts(), 0.0
-	for _, pid := range workers {
-		used += ticks(pid)
-	}
-	load, _ := os.ReadFile("/proc/loadavg")
-	t.Logf("load %s: %d runs of %d steps: %d steps in %s, %.1f steps a second; CPU a step: server %.0f ms, workers %.0f ms", strings.TrimSpace(string(load)),
-		runs, steps, done, took.Round(time.Second), float64(done)/took.Seconds(), (ticks(shared.server.Process.Pid)-cpu)/float64(done)*1000, used/float64(done)*1000)
-	var cycles []time.Duration
-	var events, bytes, landings int
-	for i := range min(runs, 20) {
-		e, b, c := s.history(fmt.Sprintf("r%d", i))
-		if len(c) > 0 {
-			events, bytes, landings, cycles = events+e, bytes+b, landings+len(c)+1, append(cycles, c...)
+	for i := 1; s.done() < runs*steps && time.Since(began) < time.Duration(number("REPRISE_FLEET_SECONDS", 300))*time.Second; i++ {
+		time.Sleep(5 * time.Second)
+		if i%24 == 0 {
+			report()
 		}
 	}
-	slices.Sort(cycles)
-	if len(cycles) == 0 {
-		t.Fatal("nothing was landed twice")
+	report()
+	s.histories(runs)
+}
+
+// done counts the attempts that were pushed.
+func (s *site) done() int {
+	out := s.must(exec.Command("git", "--git-dir", s.remote, "for-each-ref", "--format=%(refname)", "refs/reprise/"))
+	return len(strings.Fields(out))
+}
+
+// histories tells what the histories of some runs tell.
+func (s *site) histories(runs int) {
+	s.Helper()
+	var cycles, busy []time.Duration
+	var events, bytes, landings int
+	for i := 0; i < runs; i += max(1, runs/20) {
+		e, b, c, w := s.history(fmt.Sprintf("r%d", i))
+		if len(c) > 0 {
+			events, bytes, landings, cycles, busy = events+e, bytes+b, landings+len(c)+1, append(cycles, c...), append(busy, w...)
+		}
 	}
-	t.Logf("from one landing to the next: p50 %s, p99 %s of %d; history: %.1f events and %d bytes a step",
-		cycles[len(cycles)/2].Round(time.Millisecond), cycles[len(cycles)*99/100].Round(time.Millisecond), len(cycles), float64(events)/float64(landings), bytes/landings)
+	if len(cycles) == 0 {
+		s.Fatal("nothing was landed twice")
+	}
+	slices.Sort(cycles)
+	slices.Sort(busy)
+	at := func(all []time.Duration, percent int) time.Duration {
+		return all[len(all)*percent/100].Round(time.Millisecond)
+	}
+	s.Logf("%d steps of %d: from one landing to the next p50 %s, p99 %s; of that at work p50 %s, p99 %s; history: %.1f events and %d bytes a step",
+		len(cycles), runs, at(cycles, 50), at(cycles, 99), at(busy, 50), at(busy, 99), float64(events)/float64(landings), bytes/landings)
 }
 
 // scaleFlow is a chain of steps that do nothing.
@@ -123,9 +141,9 @@ func ticks(pid int) (seconds float64) {
 	return seconds
 }
 
-// history is how long and how large the history of a run is, and the times between its
-// landings.
-func (s *site) history(run string) (events, bytes int, cycles []time.Duration) {
+// history is how long and how large the history of a run is, the times between its
+// landings, and how long workers were at work in each.
+func (s *site) history(run string) (events, bytes int, cycles, busy []time.Duration) {
 	s.Helper()
 	at := []string{"-w", temporal.Identity(s.remote) + ":" + run, "--output", "json", "--address", fmt.Sprintf("127.0.0.1:%d", shared.port)}
 	var told struct {
@@ -143,24 +161,32 @@ func (s *site) history(run string) (events, bytes int, cycles []time.Duration) {
 			ActivityTaskScheduledEventAttributes struct {
 				ActivityType struct{ Name string }
 			}
+			ActivityTaskStartedEventAttributes   struct{ ScheduledEventID string }
 			ActivityTaskCompletedEventAttributes struct{ ScheduledEventID string }
 		}
 	}
 	if err := json.Unmarshal([]byte(s.must(exec.Command(os.Getenv("REPRISE_TEMPORAL"), append([]string{"workflow", "show"}, at...)...))), &shown); err != nil {
 		s.Fatal(err)
 	}
-	lands, last := map[string]bool{}, time.Time{}
+	lands, started, last, worked := map[string]bool{}, map[string]time.Time{}, time.Time{}, time.Duration(0)
 	for _, e := range shown.Events {
 		if e.ActivityTaskScheduledEventAttributes.ActivityType.Name == temporal.LandActivity {
 			lands[e.EventID] = true
 		}
-		if !lands[e.ActivityTaskCompletedEventAttributes.ScheduledEventID] {
+		if of := e.ActivityTaskStartedEventAttributes.ScheduledEventID; of != "" {
+			started[of] = e.EventTime
+		}
+		of := e.ActivityTaskCompletedEventAttributes.ScheduledEventID
+		if of != "" {
+			worked += e.EventTime.Sub(started[of])
+		}
+		if !lands[of] {
 			continue
 		}
 		if !last.IsZero() {
-			cycles = append(cycles, e.EventTime.Sub(last))
+			cycles, busy = append(cycles, e.EventTime.Sub(last)), append(busy, worked)
 		}
-		last = e.EventTime
+		last, worked = e.EventTime, 0
 	}
-	return events, bytes, cycles
+	return events, bytes, cycles, busy
 }
