@@ -1,7 +1,9 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,90 +62,146 @@ func (f *Fleet) ID(run string) string { return Identity(f.Remote) + ":" + run }
 
 func (f *Fleet) nameOf(id string) string { return strings.TrimPrefix(id, f.ID("")) }
 
+// Begun is a run that is on a branch of its own.
+type Begun struct {
+	reprise.Ref
+	// Ignored are the files of it that the project's .gitignore names. They are on the
+	// branch all the same: the fleet has no other disk.
+	Ignored []string
+}
+
 // Begin makes a run on a branch of its own, from what is committed in the clone. A branch
 // that is there already is the run's, and stays as it is. Without a name, a run that was
-// made from the same and is not over is found.
-func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Run, err error) {
-	run.Made = strings.Join([]string{f.Folder, what, g.Path, g.Text}, "\n")
+// begun without one from the same and is not over is found, however short a time ago that
+// was: whoever begins one claims that first.
+func (f *Fleet) Begin(ctx context.Context, what string, g reprise.Goal) (run Begun, err error) {
+	claim := ""
 	if g.ID == "" {
-		if run.Ref, err = f.begun(ctx, run.Made); err != nil || run.Ref.ID != "" {
-			return run, err
-		}
+		claim = fmt.Sprintf("refs/reprise-begun/%x", sha256.Sum256([]byte(strings.Join([]string{f.Folder, what, g.Path, g.Text}, "\n"))))[:49]
 	}
-	run.Ref, err = f.make(ctx, what, g)
+	err = f.apart(func(m *Mirror) error {
+		for {
+			if run, err = f.begun(ctx, m, claim); err != nil || run.ID != "" {
+				return err
+			}
+			run, err = f.make(ctx, m, what, g, claim)
+			rejected := new(RejectedError)
+			if !errors.As(err, &rejected) {
+				return err
+			}
+		}
+	})
 	return run, err
 }
 
-// begun finds the run that was made from the same and is not over; zero if there is none.
-func (f *Fleet) begun(ctx context.Context, made string) (ref reprise.Ref, err error) {
-	runs, err := f.runs(ctx)
-	if err != nil {
-		return ref, err
-	}
-	for _, e := range runs {
-		var was string
-		if memo := e.GetMemo().GetFields()[madeMemo]; memo == nil || json.Unmarshal(memo.GetData(), &was) != nil || was != made {
-			continue
-		}
-		id := e.GetExecution().GetWorkflowId()
-		if e.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
-			var sum report.Summary
-			if err := f.Client.GetWorkflow(ctx, id, e.GetExecution().GetRunId()).Get(ctx, &sum); err != nil {
-				return ref, err
-			}
-			if len(sum.Left) == 0 {
-				continue
-			}
-		}
-		in, err := f.input(ctx, f.nameOf(id))
-		return in.Ref, err
-	}
-	return ref, nil
-}
-
-// make makes a run on a branch of its own.
-func (f *Fleet) make(ctx context.Context, what string, g reprise.Goal) (reprise.Ref, error) {
+// apart has f work with a mirror of its own.
+func (f *Fleet) apart(do func(*Mirror) error) error {
 	dir, err := os.MkdirTemp("", "reprise-fleet-")
 	if err != nil {
-		return reprise.Ref{}, err
+		return err
 	}
-	defer os.RemoveAll(dir)
-	m := &Mirror{Remote: f.Remote, Dir: dir}
+	return errors.Join(do(&Mirror{Remote: f.Remote, Dir: dir}), os.RemoveAll(dir))
+}
+
+// begun finds the run that has a claim and is not over; zero if there is none. One that was
+// claimed and has no branch gets it.
+func (f *Fleet) begun(ctx context.Context, m *Mirror, claim string) (run Begun, err error) {
+	if claim == "" {
+		return run, nil
+	}
+	found, err := m.Fetch(ctx, claim)
+	if err != nil || found[claim] == "" {
+		return run, err
+	}
+	read, err := m.about(ctx, found[claim])
+	if err != nil {
+		return run, err
+	}
+	var was Begun
+	if err := readNote(read[found[claim]].message, &was); err != nil || was.ID == "" {
+		return run, fmt.Errorf("read %s: it names no run: %w", claim, err)
+	}
+	if over, err := f.over(ctx, was.ID); err != nil || over {
+		return run, err
+	}
+	branch := "refs/heads/" + Branch(was.ID)
+	if there, err := m.Fetch(ctx, branch); err != nil || there[branch] != "" {
+		return was, err
+	}
+	dir, err := m.open(ctx)
+	if err != nil {
+		return run, err
+	}
+	return was, (&Checkout{Dir: dir, mirror: m}).Push(ctx, found[claim], branch, "")
+}
+
+// over reports whether the server knows that nothing is left of a run.
+func (f *Fleet) over(ctx context.Context, name string) (bool, error) {
+	if f.Client == nil {
+		return false, nil // no one to ask
+	}
+	d, err := f.Client.DescribeWorkflowExecution(ctx, f.ID(name), "")
+	if isNotFound(err) {
+		return false, nil
+	}
+	if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+		return false, err
+	}
+	var sum report.Summary
+	err = f.Client.GetWorkflow(ctx, f.ID(name), "").Get(ctx, &sum)
+	return len(sum.Left) == 0, err
+}
+
+// here checks out what is committed in the clone.
+func (f *Fleet) here(ctx context.Context, m *Mirror) (*Checkout, error) {
 	at, err := m.open(ctx)
 	if err != nil {
-		return reprise.Ref{}, err
+		return nil, err
 	}
 	if _, err := git(ctx, at, nil, "fetch", "-q", "--no-tags", f.Clone, "+HEAD:refs/kept/begin"); err != nil {
-		return reprise.Ref{}, err
+		return nil, err
 	}
 	base, err := git(ctx, at, nil, "rev-parse", "refs/kept/begin")
 	if err != nil {
-		return reprise.Ref{}, err
+		return nil, err
 	}
-	c, err := m.Checkout(ctx, base, "reprise-begin")
+	return m.Checkout(ctx, base, "reprise-begin")
+}
+
+// make makes a run on a branch of its own. The error is a *RejectedError if someone else has
+// the claim.
+func (f *Fleet) make(ctx context.Context, m *Mirror, what string, g reprise.Goal, claim string) (run Begun, err error) {
+	c, err := f.here(ctx, m)
 	if err != nil {
-		return reprise.Ref{}, err
+		return run, err
 	}
-	defer c.Close()
-	root := filepath.Join(c.Dir, filepath.FromSlash(f.Folder))
-	e, err := deciderFor(root, time.Now)
+	e, err := deciderFor(filepath.Join(c.Dir, filepath.FromSlash(f.Folder)), time.Now)
 	if err != nil {
-		return reprise.Ref{}, err
+		return run, err
 	}
-	ref, err := begin(ctx, e, what, g)
-	if err != nil {
-		return ref, err
+	if run.Ref, err = begin(ctx, e, what, g); err != nil {
+		return run, err
 	}
-	branch := "refs/heads/" + Branch(ref.ID)
-	found, err := m.Fetch(ctx, branch)
+	branch := "refs/heads/" + Branch(run.ID)
+	found, err := m.Fetch(ctx, branch, cmp.Or(claim, branch))
 	if err != nil || found[branch] != "" {
-		return ref, err
+		return run, err
 	}
-	commit, _, err := c.Commit(ctx, "reprise: start "+ref.ID+"\n", CommitOptions{Parents: []string{base}, Folder: f.Folder, Journal: true, Ignored: true})
+	message, err := withNote("reprise: start "+run.ID, run)
 	if err != nil {
-		return ref, err
+		return run, err
 	}
-	return ref, c.Push(ctx, commit, branch, "")
+	commit, _, err := c.Commit(ctx, message, CommitOptions{Parents: []string{c.Base}, Folder: f.Folder, Journal: true, Ignored: true})
+	if err == nil {
+		run.Ignored, err = c.ignored(ctx, filepath.Join(f.Folder, run.Path))
+	}
+	if err == nil && claim != "" {
+		err = c.Push(ctx, commit, claim, found[claim])
+	}
+	if err != nil {
+		return run, err
+	}
+	return run, c.Push(ctx, commit, branch, "")
 }
 
 // begin begins a run of a kind, or of a workflow file.
@@ -162,60 +220,53 @@ func begin(ctx context.Context, e *engine.Engine, what string, g reprise.Goal) (
 
 // HandOver puts a run that was begun in the clone on a branch of its own, with everything
 // that is not committed there. No one may be working on it.
-func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) error {
-	branch := "refs/heads/" + Branch(ref.ID)
-	dir, err := os.MkdirTemp("", "reprise-fleet-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	m := &Mirror{Remote: f.Remote, Dir: dir}
-	found, err := m.Fetch(ctx, branch)
-	if err != nil || found[branch] != "" {
-		return err // it is there
-	}
-	root := filepath.Join(f.Clone, filepath.FromSlash(f.Folder))
-	store, err := durable.Open(root, durable.Options{Now: time.Now})
-	if err != nil {
-		return err
-	}
-	if _, err := store.Take(ctx); err != nil {
-		return err
-	}
-	defer store.Release()
-	at, err := m.open(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := git(ctx, at, nil, "fetch", "-q", "--no-tags", f.Clone, "+HEAD:refs/kept/begin"); err != nil {
-		return err
-	}
-	base, err := git(ctx, at, nil, "rev-parse", "refs/kept/begin")
-	if err != nil {
-		return err
-	}
-	c, err := m.Checkout(ctx, base, "reprise-begin")
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	// The files of the clone, with an index of our own: nothing is changed in it.
-	in := &Checkout{Dir: f.Clone, Base: base, mirror: m, index: filepath.Join(c.Dir, ".git", "index")}
-	commit, _, err := in.Commit(ctx, "reprise: hand over "+ref.ID+"\n", CommitOptions{
-		Parents: []string{base}, Folder: f.Folder, Journal: true, Also: []string{filepath.Join(f.Folder, ref.Path)},
+func (f *Fleet) HandOver(ctx context.Context, ref reprise.Ref) (run Begun, err error) {
+	run.Ref = ref
+	err = f.apart(func(m *Mirror) error {
+		branch := "refs/heads/" + Branch(ref.ID)
+		found, err := m.Fetch(ctx, branch)
+		if err != nil || found[branch] != "" {
+			return err // it is there
+		}
+		store, err := durable.Open(filepath.Join(f.Clone, filepath.FromSlash(f.Folder)), durable.Options{Now: time.Now})
+		if err != nil {
+			return err
+		}
+		if _, err := store.Take(ctx); err != nil {
+			return err
+		}
+		defer store.Release()
+		run.Ignored, err = f.handOver(ctx, m, ref)
+		if err != nil {
+			return err
+		}
+		// The branch is the run now: the copy here is not worked on as well.
+		j, err := journal.Open(store, convention.Find(ref.Layout), ref)
+		if err != nil {
+			return err
+		}
+		return j.Note(reprise.Event{Kind: reprise.RunStopped, At: time.Now(), Actor: "reprise-fleet", Outcome: "handed over", Text: "the fleet works on it, on the branch " + Branch(ref.ID)})
 	})
+	return run, err
+}
+
+// handOver makes the branch of a run from the files of the clone, with an index of our own:
+// nothing is changed there.
+func (f *Fleet) handOver(ctx context.Context, m *Mirror, ref reprise.Ref) (ignored []string, err error) {
+	c, err := f.here(ctx, m)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := in.Push(ctx, commit, branch, ""); err != nil {
-		return err
+	state := filepath.Join(f.Folder, ref.Path)
+	in := &Checkout{Dir: f.Clone, Base: c.Base, mirror: m, index: filepath.Join(c.Dir, ".git", "index")}
+	commit, _, err := in.Commit(ctx, "reprise: hand over "+ref.ID+"\n", CommitOptions{Parents: []string{c.Base}, Folder: f.Folder, Journal: true, Also: []string{state}})
+	if err == nil {
+		ignored, err = in.ignored(ctx, state)
 	}
-	// The branch is the run now: the copy here is not worked on as well.
-	j, err := journal.Open(store, convention.Find(ref.Layout), ref)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return j.Note(reprise.Event{Kind: reprise.RunStopped, At: time.Now(), Actor: "reprise-fleet", Outcome: "handed over", Text: "the fleet works on it, on the branch " + Branch(ref.ID)})
+	return ignored, in.Push(ctx, commit, "refs/heads/"+Branch(ref.ID), "")
 }
 
 // Find finds a run by its name: on the server, else on the remote, where it is all there if
@@ -230,25 +281,25 @@ func (f *Fleet) Find(ctx context.Context, name string) (reprise.Ref, error) {
 }
 
 // findBranch finds a run on the remote, else in the clone.
-func (f *Fleet) findBranch(ctx context.Context, name string) (reprise.Ref, error) {
-	dir, err := os.MkdirTemp("", "reprise-fleet-")
-	if err != nil {
-		return reprise.Ref{}, err
-	}
-	defer os.RemoveAll(dir)
-	m, branch := &Mirror{Remote: f.Remote, Dir: dir}, "refs/heads/"+Branch(name)
-	found, err := m.Fetch(ctx, branch)
-	if err != nil {
-		return reprise.Ref{}, err
-	}
-	if found[branch] == "" {
-		return f.findIn(ctx, f.Clone, name)
-	}
-	c, err := m.Checkout(ctx, found[branch], Branch(name))
-	if err != nil {
-		return reprise.Ref{}, err
-	}
-	return f.findIn(ctx, c.Dir, name)
+func (f *Fleet) findBranch(ctx context.Context, name string) (ref reprise.Ref, err error) {
+	err = f.apart(func(m *Mirror) error {
+		branch := "refs/heads/" + Branch(name)
+		found, err := m.Fetch(ctx, branch)
+		if err != nil {
+			return err
+		}
+		dir := f.Clone
+		if found[branch] != "" {
+			c, err := m.Checkout(ctx, found[branch], Branch(name))
+			if err != nil {
+				return err
+			}
+			dir = c.Dir
+		}
+		ref, err = f.findIn(ctx, dir, name)
+		return err
+	})
+	return ref, err
 }
 
 // findIn finds a run in a checkout.
@@ -296,13 +347,8 @@ func (f *Fleet) Start(ctx context.Context, in Run) (client.WorkflowRun, error) {
 	if in.Landings == 0 {
 		in.Landings = DefaultLandings
 	}
-	if was, err := f.input(ctx, in.Ref.ID); err == nil && in.Made == "" {
-		in.Made = was.Made
-	} else if err != nil && !isNotFound(err) {
-		return nil, err
-	}
 	return f.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: f.ID(in.Ref.ID), TaskQueue: queue(in.Repo, ""), WorkflowTaskTimeout: 10 * time.Second, Memo: map[string]any{madeMemo: in.Made},
+		ID: f.ID(in.Ref.ID), TaskQueue: queue(in.Repo, ""), WorkflowTaskTimeout: 10 * time.Second,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING, WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}, RunWorkflow, in)
 }

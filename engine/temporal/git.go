@@ -448,6 +448,15 @@ func (c *Checkout) stage(ctx context.Context, o CommitOptions) error {
 	return err
 }
 
+// ignored are the files in the index below a path that the project's .gitignore names.
+func (c *Checkout) ignored(ctx context.Context, path string) ([]string, error) {
+	out, err := c.git(ctx, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard", "--", path)
+	if err != nil || out == "" {
+		return nil, err
+	}
+	return strings.Split(strings.TrimRight(out, "\x00"), "\x00"), nil
+}
+
 // payloads are the files beside the journals that hold a part of them.
 func (c *Checkout) payloads(folder string) (names []string, err error) {
 	logs, err := filepath.Glob(filepath.Join(c.Dir, folder, journalDir, "*.log"))

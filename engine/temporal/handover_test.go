@@ -176,7 +176,6 @@ steps:
 		if r := s.fleet("run", "flow.yaml", "--detach"); r.code != 0 {
 			t.Fatal(r)
 		}
-		s.until("the server lists it", func() bool { return strings.Contains(s.fleet("status").out, "branch") })
 	}
 	s.until("it asks", func() bool { return strings.Count(s.fleet("status").out, "? ") == 2 })
 	if out := s.fleet("status").out; strings.Count(out, "branch") != 1 {

@@ -340,6 +340,82 @@ func TestA_run_that_is_over_leaves_no_journal(t *testing.T) {
 	}
 }
 
+// Several people start the same at once, without a name: they find one run. (issue 19)
+func TestStarts_of_the_same_at_once_find_one_run(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	f := &Fleet{Clone: filepath.Join(b.dir, "clone"), Remote: b.remote}
+	type came struct {
+		run Begun
+		err error
+	}
+	ends := make(chan came, 4)
+	for range cap(ends) {
+		go func() {
+			run, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{})
+			ends <- came{run, err}
+		}()
+	}
+	names := map[string]bool{}
+	for range cap(ends) {
+		c := <-ends
+		if c.err != nil {
+			t.Error(c.err)
+		}
+		names[c.run.ID] = true
+	}
+	if branches := b.git(b.remote, "for-each-ref", "--format=%(refname)", "refs/heads/reprise/"); len(names) != 1 || strings.Count(branches, "\n") != 1 {
+		t.Errorf("they found %v; the remote has\n%s", names, branches)
+	}
+	// Whoever was killed after the claim: the next start puts the run on its branch.
+	for name := range names {
+		b.git(b.remote, "update-ref", "-d", "refs/heads/"+Branch(name))
+		run, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{})
+		if err != nil || run.ID != name || b.git(b.remote, "rev-parse", "--verify", Branch(name)) == "" {
+			t.Errorf("%+v, %v", run, err)
+		}
+	}
+}
+
+// State that the project's .gitignore names is on the branch, because workers share nothing
+// else, and whoever starts the run is told. Other ignored files stay where they are.
+// (issue 19)
+func TestIgnored_state_is_on_the_branch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, oneStep)
+	clone := filepath.Join(b.dir, "clone")
+	for name, text := range map[string]string{".gitignore": ".agent-memory/\n.env\n", ".env": "SECRET=1\n"} {
+		if err := os.WriteFile(filepath.Join(clone, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.git(clone, "add", ".gitignore")
+	b.git(clone, "commit", "-q", "-m", "ignore")
+	f := &Fleet{Clone: clone, Remote: b.remote}
+	run, err := f.Begin(t.Context(), "flow.yaml", reprise.Goal{ID: "quiet"})
+	if err != nil || len(run.Ignored) == 0 {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	b.run.Ref = run.Ref
+	a := b.worker("one")
+	if l, err := a.land(t.Context(), b.next(), b.attempted(a)); err != nil || l.Accepted == nil {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	files := b.git(b.remote, "ls-tree", "-r", "--name-only", Branch("quiet"))
+	for _, name := range run.Ignored {
+		if !strings.HasPrefix(name, run.Path) || !strings.Contains(files, name) {
+			t.Errorf("%s is not on the branch", name)
+		}
+	}
+	if strings.Contains(files, ".env") {
+		t.Errorf("the branch has\n%s", files)
+	}
+	// A project that ignores nothing of it has nothing to say.
+	if plain, err := (&Fleet{Clone: clone, Remote: b.remote}).HandOver(t.Context(), run.Ref); err != nil || len(plain.Ignored) > 0 {
+		t.Errorf("a run that is there already: %+v, %v", plain, err)
+	}
+}
+
 // What is too large for a line of the journal travels with it: a run of many steps. (issue 19)
 func TestA_run_of_many_steps_is_carried(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,7 @@ func (s *site) begin(runs int) {
 			for i := range next {
 				run, err := f.Begin(s.Context(), "flow.yaml", reprise.Goal{ID: fmt.Sprintf("r%d", i)})
 				if err == nil {
-					_, err = f.Start(s.Context(), run)
+					_, err = f.Start(s.Context(), temporal.Run{Ref: run.Ref})
 				}
 				if err != nil {
 					s.Error(err)

@@ -21,7 +21,6 @@ const (
 	StateQuery      = "state"
 	ClosedSignal    = "closed"
 	untilMemo       = "until"
-	madeMemo        = "made"
 	stoppedText     = "stopped"
 )
 
@@ -31,8 +30,6 @@ type Run struct {
 	Folder string // of the project in it, "" for its root
 	Ref    reprise.Ref
 	Choice engine.Choice
-	// Made is what it was made from: without a name, the same finds it again.
-	Made string `json:",omitempty"`
 	// Heartbeat is how long a worker may be silent before it counts as lost. Parallel is
 	// how many steps are at work at once, zero for what the settings say.
 	Heartbeat time.Duration

@@ -110,3 +110,6 @@ func FleetLines(f *report.Fleet, now time.Time) (lines []string) {
 
 // Plain makes text from a file fit for a terminal.
 func Plain(text string) string { return plain(text) }
+
+// Quoted is a word as a person would type it to a shell.
+func Quoted(word string) string { return quoted(word) }

@@ -159,7 +159,8 @@ func (a *app) worker() *cobra.Command {
 // follows are the flags of commands that start a workflow and follow it.
 type follows struct {
 	temporal.Run
-	detach bool
+	detach  bool
+	ignored []string
 }
 
 func (f *follows) add(a *app, cmd *cobra.Command) {
@@ -186,11 +187,11 @@ func (a *app) run() *cobra.Command {
 				return err
 			}
 			defer fleet.Client.Close()
-			made, err := fleet.Begin(cmd.Context(), args[0], reprise.Goal{Text: strings.Join(args[1:], " "), ID: id, Path: path})
+			begun, err := fleet.Begin(cmd.Context(), args[0], reprise.Goal{Text: strings.Join(args[1:], " "), ID: id, Path: path})
 			if err != nil {
 				return err
 			}
-			f.Ref, f.Made = made.Ref, made.Made
+			f.Ref, f.ignored = begun.Ref, begun.Ignored
 			return a.follow(cmd.Context(), fleet, f)
 		},
 	}
@@ -218,9 +219,11 @@ func (a *app) resume() *cobra.Command {
 			if f.Ref, err = fleet.Find(cmd.Context(), args[0]); err != nil {
 				return err
 			}
-			if err := fleet.HandOver(cmd.Context(), f.Ref); err != nil {
+			begun, err := fleet.HandOver(cmd.Context(), f.Ref)
+			if err != nil {
 				return err
 			}
+			f.ignored = begun.Ignored
 			return a.follow(cmd.Context(), fleet, f)
 		},
 	}
@@ -239,6 +242,11 @@ func (a *app) follow(ctx context.Context, fleet *temporal.Fleet, f follows) erro
 	}
 	if !a.json {
 		fmt.Fprintf(a.out, "%s is on the fleet, branch %s\n", cli.Plain(f.Ref.ID), temporal.Branch(f.Ref.ID))
+	}
+	if len(f.ignored) > 0 {
+		fmt.Fprintf(a.err, "Git ignores %d of its files, by the project's .gitignore. They are on the branch all the same:\n"+
+			"git is all that workers share. To keep them out of other branches, take them out before you merge it:\n"+
+			"  git rm -r --cached -- %s\n", len(f.ignored), cli.Quoted(filepath.Join(fleet.Folder, f.Ref.Path)))
 	}
 	if f.detach {
 		return nil
