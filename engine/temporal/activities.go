@@ -141,7 +141,7 @@ func (a *Activities) taken(ctx context.Context, at moment, t *turn, subject stri
 		}
 	}
 	t.made, t.tip = made, tip
-	return c.pushTurn(ctx, made, "refs/heads/"+c.branch)
+	return c.Push(ctx, made, "refs/heads/"+c.branch, c.Base)
 }
 
 // prepare gives a turn its engine.

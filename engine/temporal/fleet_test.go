@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -184,6 +185,7 @@ func (s *site) worker(name string, env ...string) *exec.Cmd {
 	defer log.Close()
 	cmd.Stderr, cmd.Stdout = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	runtime.LockOSThread() // it is killed once the thread that started it ends
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -30,8 +32,7 @@ type Mirror struct {
 	Keep   int    // how many checkouts of turns are kept
 
 	mu   sync.Mutex
-	here map[string]bool // commits that are here with all that they hold; nil before it was opened
-	kept []*Checkout     // of turns that are over, the last used first
+	kept []*Checkout // of turns that are over, the last used first
 }
 
 // RejectedError says that someone else moved a ref that was to be pushed.
@@ -118,22 +119,9 @@ func refWord(id string) string {
 	return word
 }
 
-// open makes the mirror, if it is not there. What its refs name was fetched to the end; a
-// fetch that was killed may have left any part of anything else.
+// open makes the mirror, if it is not there.
 func (m *Mirror) open(ctx context.Context) (string, error) {
-	dir, err := m.initial(ctx, "mirror.git", "--bare")
-	if err != nil || m.here != nil {
-		return dir, err
-	}
-	listed, err := git(ctx, dir, nil, "for-each-ref", "--format=%(objectname)", "refs/kept")
-	if err != nil {
-		return "", err
-	}
-	m.here = map[string]bool{}
-	for _, commit := range strings.Fields(listed) {
-		m.here[commit] = true
-	}
-	return dir, nil
+	return m.initial(ctx, "mirror.git", "--bare")
 }
 
 // initial makes a new repository in the worker's folder, if it is not there.
@@ -156,7 +144,8 @@ func (m *Mirror) initial(ctx context.Context, name string, options ...string) (s
 }
 
 // Fetch brings refs of the remote to the mirror and returns their commits; a ref that is
-// not there is left out.
+// not there is left out. Git looks at what is here by the refs of the mirror, so that a fetch
+// that was killed leaves nothing that counts.
 func (m *Mirror) Fetch(ctx context.Context, refs ...string) (map[string]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,34 +153,52 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) (map[string]string, 
 	if err != nil {
 		return nil, err
 	}
+	found, err := m.fetch(ctx, dir, refs)
+	if err == nil || !strings.Contains(err.Error(), "couldn't find remote ref") {
+		return found, err
+	}
+	// To list refs costs more than to fetch some: a remote lists all that it has.
 	listed, err := git(ctx, dir, nil, append([]string{"ls-remote", m.Remote}, refs...)...)
 	if err != nil {
 		return nil, err
 	}
-	found, missing := map[string]string{}, false
-	fetch := []string{"fetch", "-q", "--no-tags", "--no-write-fetch-head", m.Remote}
+	var there []string
 	for line := range strings.Lines(listed) {
-		commit, ref, ok := strings.Cut(strings.TrimSpace(line), "\t")
-		if !ok || strings.HasSuffix(ref, "^{}") {
-			continue
+		if _, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && !strings.HasSuffix(ref, "^{}") {
+			there = append(there, ref)
 		}
-		found[ref], missing = commit, missing || !m.here[commit]
+	}
+	if len(there) == 0 {
+		return map[string]string{}, nil
+	}
+	return m.fetch(ctx, dir, there)
+}
+
+// fetched is a line of what git notes of a fetch: a commit, and which ref that was.
+var fetched = regexp.MustCompile(`(?m)^([0-9a-f]+)\t[a-z-]*\t(?:(branch |tag |)'([^']+)' of )?`)
+
+func (m *Mirror) fetch(ctx context.Context, dir string, refs []string) (map[string]string, error) {
+	args := []string{"fetch", "-q", "--no-tags", m.Remote}
+	for _, ref := range refs {
 		// Attempts come to be part of their branch: a ref of each would only be in the way.
-		// Branches are fetched with them, so that git knows what is here and looks at the
-		// rest alone.
 		if branch, is := strings.CutPrefix(ref, "refs/heads/"); is {
 			ref = "+" + ref + ":refs/kept/heads/" + branch
+		} else if strings.HasSuffix(ref, "*") { // git wants a place for them
+			ref = "+" + ref + ":refs/kept/last/*"
 		}
-		fetch = append(fetch, ref)
+		args = append(args, ref)
 	}
-	if !missing {
-		return found, nil
-	}
-	if _, err := git(ctx, dir, nil, fetch...); err != nil {
+	if _, err := git(ctx, dir, nil, args...); err != nil {
 		return nil, err
 	}
-	for _, commit := range found {
-		m.here[commit] = true
+	noted, err := os.ReadFile(filepath.Join(dir, "FETCH_HEAD"))
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for _, line := range fetched.FindAllStringSubmatch(string(noted), -1) {
+		ref := map[string]string{"branch ": "refs/heads/", "tag ": "refs/tags/"}[line[2]] + line[3]
+		found[cmp.Or(ref, "HEAD")] = line[1]
 	}
 	return found, nil
 }
@@ -531,17 +538,6 @@ func (c *Checkout) Push(ctx context.Context, commit, ref, was string) error {
 		}
 	}
 	return err
-}
-
-// pushTurn pushes what a turn made to the branch that it began with.
-func (c *Checkout) pushTurn(ctx context.Context, commit, ref string) error {
-	if err := c.Push(ctx, commit, ref, c.Base); err != nil {
-		return err
-	}
-	c.mirror.mu.Lock()
-	defer c.mirror.mu.Unlock()
-	c.mirror.here[commit] = true // a turn writes its objects there
-	return nil
 }
 
 // head is the commit that is checked out now, whoever made it.

@@ -340,6 +340,20 @@ func TestA_run_that_is_over_leaves_no_journal(t *testing.T) {
 	}
 }
 
+// An agent commits all that is in its checkout, what is recorded there among it: its work
+// lands, and the journal on the branch is that of the turns. (issue 19)
+func TestAn_agent_that_commits_everything(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "name: r\nsteps:\n  - {id: a, command: [sh, -c, 'echo a > a.txt; git add -A -f . && git -c user.name=x -c user.email=x@example.org commit -q -m all'], outputs: [a.txt]}\n  - {id: b, needs: [a], command: [\"true\"]}\n")
+	b.carried(b.worker("one"), 1)
+	if got := b.git(b.remote, "show", Branch("r")+":a.txt"); got != "a" {
+		t.Errorf("the branch has %q", got)
+	}
+	if log := b.git(b.remote, "log", "--format=%s", Branch("r")); !strings.Contains(log, "all") {
+		t.Errorf("the branch does not have its commit:\n%s", log)
+	}
+}
+
 // Several people start the same at once, without a name: they find one run. (issue 19)
 func TestStarts_of_the_same_at_once_find_one_run(t *testing.T) {
 	t.Parallel()
