@@ -184,3 +184,32 @@ func TestChild_runs_are_carried_in_parts(t *testing.T) {
 		t.Errorf("it is still told of %v", here.Carried)
 	}
 }
+
+// An end is taken and the run continued at once: the next step is on record as started, and
+// the two are told apart. What may not continue yet is left in good order. (issue 19)
+func TestA_run_proceeds_after_an_end(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t.TempDir())
+	e.Carried = &engine.Carried{}
+	h := &apartHands{}
+	e.Hands = func(reprise.Ref, engine.Hands) engine.Hands { return h }
+	ref := start(t, e, "name: f\nsteps:\n  - {id: a, command: [\"false\"]}\n  - {id: b, needs: [a], command: [\"false\"]}\n  - {id: c, needs: [b], command: [\"false\"]}\n")
+	if _, err := e.Resume(t.Context(), ref, engine.Choice{}); !errors.Is(err, engine.ErrApart) {
+		t.Fatal(err)
+	}
+	proceed := func(step string, may bool) (landed, left *engine.Summary, err error) {
+		h.ends = []engine.End{{Step: step, Result: agent.Result{Outcome: agent.Done}}}
+		return e.Proceed(t.Context(), ref, engine.Elsewhere{Step: step, Number: 1}, engine.Choice{}, nil, func() bool { h.ends = nil; return may })
+	}
+	landed, left, err := proceed("a", true)
+	if !errors.Is(err, engine.ErrApart) || len(landed.Finished) != 1 || len(left.Finished) != 0 || len(h.started) != 2 {
+		t.Fatalf("%+v, %+v, %v, started %v", landed, left, err, h.started)
+	}
+	late := new(engine.LateError)
+	if _, left, err := proceed("a", true); !errors.As(err, &late) || left != nil {
+		t.Errorf("again: %+v, %v", left, err)
+	}
+	if landed, left, err = proceed("b", false); err != nil || len(landed.Finished) != 1 || left != nil || len(h.started) != 2 {
+		t.Errorf("%+v, %+v, %v, started %v", landed, left, err, h.started)
+	}
+}
