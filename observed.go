@@ -13,8 +13,9 @@ type Observed struct {
 	Now time.Time
 	// Git is nil where there is no repository, or it was not looked at.
 	Git *Git
-	// GitError says why git could not be asked, if it could not.
-	GitError string
+	// GitError says why git could not be asked, if it could not. GitTodo is what a person
+	// can do about it where there is a repository and git does not work with it.
+	GitError, GitTodo string
 	// Astray are the commits that hold work which was accepted here and that are not in
 	// the history of where their run continues, by hash.
 	Astray map[string]Astray

@@ -124,8 +124,9 @@ func Names(runs []*Run) map[*Run]string {
 		var left []*Run
 		for _, r := range rest {
 			name := form(r)
-			// A name that is also the whole id of another run would mislead.
-			if name == "" || count[name] > 1 || taken[name] || (ids[name] && name != r.ID) {
+			// A name that is also the whole id of another run would mislead, and a command
+			// takes one that begins with a dash for an option.
+			if name == "" || name[0] == '-' || count[name] > 1 || taken[name] || (ids[name] && name != r.ID) {
 				left = append(left, r)
 				continue
 			}

@@ -45,6 +45,8 @@ func TestX10_names_are_short_and_unambiguous(t *testing.T) {
 		run("x", "007", Interrupted, 1),
 		run("y", "007-bond", Interrupted, 1),
 		run("eventrun", "20260212-0915-csv-export-k3f9", Interrupted, 1),
+		run("speckit", "--trust", Interrupted, 1),
+		run("eventrun", "20260212-0915--y", Interrupted, 1),
 	}
 	runs[5].Path = "orchestrate/other/3.2"
 	names := Names(runs)
@@ -52,7 +54,7 @@ func TestX10_names_are_short_and_unambiguous(t *testing.T) {
 	for _, r := range runs {
 		got = append(got, names[r])
 	}
-	want := []string{"004", "005-user-auth", "005-login", "planning", "orchestrate:orchestrate/3.2", "orchestrate:orchestrate/other/3.2", "007", "007-bond", "csv-export-k3f9"}
+	want := []string{"004", "005-user-auth", "005-login", "planning", "orchestrate:orchestrate/3.2", "orchestrate:orchestrate/other/3.2", "007", "007-bond", "csv-export-k3f9", "speckit:--trust", "20260212-0915--y"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

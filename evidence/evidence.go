@@ -108,6 +108,8 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 		o.GitError = refused.Reason
 		if refused.Bare {
 			o.Git = &reprise.Git{Bare: true}
+		} else {
+			o.GitTodo = refused.Hint()
 		}
 	default:
 		o.GitError = err.Error()

@@ -381,7 +381,11 @@ func TestX6_git_as_it_stands(t *testing.T) {
 		{"no remote", reprise.CodeUnpushed, git(func(_ *reprise.Run, g *reprise.Git) { g.Branches[0].Ahead, g.HasRemote = 2, false }), 0, ""},
 		{"pushed", reprise.CodeUnpushed, quiet(), 0, ""},
 
-		{"no git", reprise.CodeGitUnavailable, quiet().with(func(s *scene) { s.o.Git, s.o.GitError = nil, "git is not installed" }), info, "git is not installed"},
+		{"no git", reprise.CodeGitUnavailable, quiet().with(func(s *scene) { s.o.Git, s.o.GitError = nil, "git is not installed" }), warning, "git is not installed"},
+		{"a part that was not looked at", reprise.CodeGitUnavailable, git(func(*reprise.Run, *reprise.Git) {}).with(func(s *scene) { s.o.GitError = "the history was not fully looked at" }), info, "the history was not fully looked at"},
+		{"a repository that git refuses", reprise.CodeGitUnavailable, quiet().with(func(s *scene) {
+			s.o.Git, s.o.GitError, s.o.GitTodo = nil, "bad config line 1", "`git status` tells more"
+		}), blocking, "bad config line 1"},
 		{"a damaged index", reprise.CodeGitUnavailable, git(func(_ *reprise.Run, g *reprise.Git) { g.Untold = map[string]string{".": "index file corrupt"} }), blocking, "git cannot tell what is not committed: index file corrupt"},
 		{"one of another checkout", reprise.CodeGitUnavailable, git(func(_ *reprise.Run, g *reprise.Git) { g.Untold = map[string]string{"away": "index file corrupt"} }), 0, ""},
 		{"one of its checkout", reprise.CodeGitUnavailable, tree(func(*reprise.Worktree) {}).with(func(s *scene) { s.o.Git.Untold = map[string]string{s.r.Worktree: "index file corrupt"} }), blocking, "index file corrupt"},

@@ -90,10 +90,17 @@ func gitUnavailable(r *reprise.Run, o *World) []reprise.Finding {
 	if o.GitError == "" {
 		return nil
 	}
-	return []reprise.Finding{{
+	f := reprise.Finding{
 		Message: "git could not be asked, so its evidence is missing: " + o.GitError,
 		Hint:    "what depends on commits, branches and changes was not looked at",
-	}}
+	}
+	switch {
+	case o.GitTodo != "":
+		f.Severity, f.Hint = reprise.Blocking, o.GitTodo
+	case o.Git == nil:
+		f.Severity = reprise.Warning
+	}
+	return []reprise.Finding{f}
 }
 
 // untold blocks a run in a checkout of which git does not tell what is not committed:

@@ -54,7 +54,7 @@ func workNotHere(r *reprise.Run, o *World) []reprise.Finding {
 			}
 		}
 		if more > 0 {
-			out[len(out)-1].Message += fmt.Sprintf("; the same is true of %s that rest on it", plural(more, "step"))
+			out[len(out)-1].Message += fmt.Sprintf("; the same is true of %s built on it", plural(more, "step"))
 			out[len(out)-1].Hint = bringHere(o, last)
 		}
 	}

@@ -2,6 +2,7 @@ package gitx
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -71,21 +72,28 @@ func findGitDir(dir string) (place, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		dotGit := filepath.Join(at, ".git")
 		info, err := os.Stat(dotGit)
+		if _, here := os.Lstat(dotGit); err != nil && here == nil {
+			return place{kind: placeUnknown, top: at}, err
+		}
 		switch {
 		case err == nil && info.IsDir():
 			if isGitDir(dotGit) {
 				return place{placeNormal, at, dotGit, commonDir(dotGit)}, nil
 			}
+			// An empty folder tells of no repository; one with something in it is what is left of one.
+			if left, err := os.ReadDir(dotGit); err != nil || len(left) > 0 {
+				return place{kind: placeUnknown, top: at}, cmp.Or(err, fmt.Errorf("read %s: it is no longer a whole repository", dotGit))
+			}
 		case err == nil:
 			text, err := readSmall(dotGit)
 			target, ok := strings.CutPrefix(text, "gitdir: ")
-			if err != nil || !ok {
+			if err == nil && (!ok || !isGitDir(absIn(at, target))) {
+				err = fmt.Errorf("read %s: it names no folder that is a repository", dotGit)
+			}
+			if err != nil {
 				return place{kind: placeUnknown, top: at}, err
 			}
 			target = absIn(at, target)
-			if !isGitDir(target) {
-				return place{kind: placeUnknown, top: at}, fmt.Errorf("read %s: it names a folder that is no repository", dotGit)
-			}
 			return place{placeNormal, at, target, commonDir(target)}, nil
 		case !errors.Is(err, fs.ErrNotExist):
 			return place{kind: placeUnknown, top: at}, err

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"reprise"
 )
 
 // AbsPath is an absolute path of this machine.
@@ -41,6 +43,8 @@ type RefusedError struct {
 	// Bare tells that the folder lies in a bare repository that was not named
 	// as one: that is how a repository inside a repository runs code.
 	Bare bool
+	// Todo is what a person can do about it, where more is known than that git tells more.
+	Todo string
 }
 
 // Error gives the operation, the folder and the reason.
@@ -51,7 +55,7 @@ func (e *RefusedError) Hint() string {
 	if e.Bare {
 		return "run it in a checkout of the repository"
 	}
-	return "`git status` in that folder tells more"
+	return cmp.Or(e.Todo, "`git status` in that folder tells more; `mv .git .git.bad` there lets the work continue without the repository")
 }
 
 // Options are the conditions under which git is asked.
@@ -122,7 +126,8 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	if strings.Contains(real, "\n") {
 		return nil, &RefusedError{Dir: AbsPath(real), Reason: "the name of the folder contains a line break"}
 	}
-	if place, _ := findGitDir(real); place.kind == placeNone {
+	place, unread := findGitDir(real)
+	if place.kind == placeNone {
 		return nil, fmt.Errorf("open repository %s: %w", real, ErrNone)
 	}
 	git, err := newRunner(real, opts)
@@ -139,6 +144,9 @@ func Open(ctx context.Context, dir string, opts Options) (*Repo, error) {
 	wg.Go(func() { safe, settings, configErr = git.neutral(ctx, real) })
 	err = r.locate(ctx)
 	wg.Wait()
+	if errors.Is(err, ErrNone) && place.kind == placeUnknown {
+		err = &RefusedError{Dir: AbsPath(real), Reason: unread.Error()}
+	}
 	if err := cmp.Or(err, configErr); err != nil {
 		return nil, err
 	}
@@ -213,10 +221,13 @@ func (r *Repo) refusal(err error) error {
 	text := failed.firstLine()
 	refused := &RefusedError{Dir: AbsPath(r.dir), Reason: text}
 	switch {
-	case strings.Contains(text, "not a git repository (or any"):
+	case strings.Contains(text, "not a git repository (or any parent up to mount point"):
 		return fmt.Errorf("open repository %s: %w", r.dir, ErrNone)
+	case strings.Contains(text, "not a git repository (or any"):
+		refused.Reason = "its .git is there, and git takes it for no repository"
 	case strings.Contains(text, "dubious ownership"), strings.Contains(text, "unsafe repository"):
 		refused.Reason = "it belongs to another user and git is not told to trust it (safe.directory)"
+		refused.Todo = "`git config --global --add safe.directory " + reprise.Pasted(Top(r.dir), "FOLDER") + "` tells git that you trust it"
 	case strings.Contains(text, "cannot use bare repository"):
 		return bareRefusal(r.dir)
 	case text == "":
