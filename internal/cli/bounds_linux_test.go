@@ -162,6 +162,25 @@ func TestNothing_in_the_place_of_a_state_file_stalls_or_takes_all_memory(t *test
 			bounded(t, "status", dir)
 		})
 	}
+	for _, name := range []string{".reprise", ".reprise/inbox", ".git", ".git/logs/HEAD", "reprise.yaml"} {
+		t.Run("a FIFO as "+name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "project")
+			if err := os.CopyFS(dir, os.DirFS("../../examples/gsd")); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("git", "-C", dir, "init", "-q").CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			fifo := filepath.Join(dir, name)
+			if err := errors.Join(os.RemoveAll(fifo), os.MkdirAll(filepath.Dir(fifo), 0o755), syscall.Mkfifo(fifo, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			bounded(t, "status", dir)
+			bounded(t, "check", "--dir", dir)
+			bounded(t, "repair", "--dir", dir)
+		})
+	}
 }
 
 // T8: a folder of a run with files without number is told of, and blocks the run;

@@ -24,7 +24,8 @@ var _ FS = (*osFS)(nil)
 
 // OpenFS opens a folder of the real disk.
 func OpenFS(dir string) (FS, error) {
-	root, err := os.OpenRoot(dir)
+	// With a separator at its end a name leads to a folder or to nothing: a FIFO would hang us.
+	root, err := os.OpenRoot(strings.TrimRight(dir, string(os.PathSeparator)) + string(os.PathSeparator))
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,8 @@
 package gitx
 
 import (
-	"io"
-	"os"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,21 +17,11 @@ const maxReflog = 1 << 20
 
 // dropped gives the latest commits that were made in this checkout and that none of the
 // listed ones is or replaced, the newest first. The reflog of the head tells of them, and
-// no git is asked: where it cannot be read, nothing is known of any.
+// no git is asked.
 func (r *Repo) dropped(commits []reprise.Commit) (out []reprise.Commit) {
-	f, err := os.Open(filepath.Join(r.gitDir, "logs", "HEAD"))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	// A line that is cut at the beginning says nothing.
-	text, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxReflog), maxReflog))
-	if err != nil {
-		return nil
+	text, err := readEnd(filepath.Join(r.gitDir, "logs", "HEAD"), maxReflog)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.skip("commits that are on no branch were not looked for: %v", err)
 	}
 	have := make(map[string]bool, 2*len(commits))
 	for i := range commits {

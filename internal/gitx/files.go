@@ -29,23 +29,41 @@ func readSmall(file string) (string, error) {
 }
 
 func readBounded(file string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(file, openFlags, 0)
+	f, _, err := openRegular(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: not a regular file", file)
-	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		err = fmt.Errorf("read %s: %w", file, errTooLong)
 	}
 	return data, err
+}
+
+// readEnd reads the last part of a file; its first line may be cut.
+func readEnd(file string, limit int64) ([]byte, error) {
+	f, size, err := openRegular(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.NewSectionReader(f, max(0, size-limit), limit))
+}
+
+func openRegular(file string) (f *os.File, size int64, err error) {
+	if f, err = os.OpenFile(file, openFlags, 0); err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("read %s: not a regular file", file)
+	}
+	if err != nil {
+		f.Close() // nothing was written to it
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
 }
 
 type placeKind uint8

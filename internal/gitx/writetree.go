@@ -61,14 +61,11 @@ func (r *Repo) CreatedFrom(branch string) string {
 	if !validBranch(branch) {
 		return ""
 	}
-	f, err := os.OpenFile(filepath.Join(r.commonDir, "logs", "refs", "heads", filepath.FromSlash(branch)), openFlags, 0)
+	f, _, err := openRegular(filepath.Join(r.commonDir, "logs", "refs", "heads", filepath.FromSlash(branch)))
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
 	head := make([]byte, 4096)
 	n, _ := io.ReadFull(f, head)
 	line, _, _ := strings.Cut(string(head[:n]), "\n")
