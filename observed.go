@@ -65,6 +65,10 @@ type Git struct {
 	// path, "." for this one: its index is damaged or may not be read.
 	Untold map[string]string
 
+	// Unheard tells that git did not answer all that it was asked; GitError says what is
+	// missing.
+	Unheard bool
+
 	Branches  []Branch
 	Worktrees []Worktree
 	// Broken are branches that a power cut left pointing at no commit.

@@ -91,9 +91,10 @@ func Gather(ctx context.Context, root string, runs []*reprise.Run, now time.Time
 			o.Git, skipped = repo.Gather(ctx, ask)
 			var problem string
 			if o.Astray, problem = astray(ctx, repo, root, runs, o.Git); problem != "" {
-				skipped = append(skipped, problem)
+				skipped, o.Git.Unheard = append(skipped, problem), true
 			}
 			if err := keepHere(ctx, repo, o.Git); err != nil {
+				o.Git.Unheard = true
 				skipped = append(skipped, "what became of commits that are on no branch was not fully looked at: "+err.Error())
 			}
 		}

@@ -383,6 +383,7 @@ func TestX6_git_as_it_stands(t *testing.T) {
 
 		{"no git", reprise.CodeGitUnavailable, quiet().with(func(s *scene) { s.o.Git, s.o.GitError = nil, "git is not installed" }), warning, "git is not installed"},
 		{"a part that was not looked at", reprise.CodeGitUnavailable, git(func(*reprise.Run, *reprise.Git) {}).with(func(s *scene) { s.o.GitError = "the history was not fully looked at" }), info, "the history was not fully looked at"},
+		{"a call that took too long", reprise.CodeGitUnavailable, git(func(_ *reprise.Run, g *reprise.Git) { g.Unheard = true }).with(func(s *scene) { s.o.GitError = "git status: took too long" }), warning, "took too long"},
 		{"a repository that git refuses", reprise.CodeGitUnavailable, quiet().with(func(s *scene) {
 			s.o.Git, s.o.GitError, s.o.GitTodo = nil, "bad config line 1", "`git status` tells more"
 		}), blocking, "bad config line 1"},

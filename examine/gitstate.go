@@ -97,7 +97,7 @@ func gitUnavailable(r *reprise.Run, o *World) []reprise.Finding {
 	switch {
 	case o.GitTodo != "":
 		f.Severity, f.Hint = reprise.Blocking, o.GitTodo
-	case o.Git == nil:
+	case o.Git == nil || o.Git.Unheard:
 		f.Severity = reprise.Warning
 	}
 	return []reprise.Finding{f}

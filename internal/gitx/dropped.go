@@ -21,7 +21,7 @@ const maxReflog = 1 << 20
 func (r *Repo) dropped(commits []reprise.Commit) (out []reprise.Commit) {
 	text, err := readEnd(filepath.Join(r.gitDir, "logs", "HEAD"), maxReflog)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.skip("commits that are on no branch were not looked for: %v", err)
+		r.missed("commits that are on no branch were not looked for", err)
 	}
 	have := make(map[string]bool, 2*len(commits))
 	for i := range commits {

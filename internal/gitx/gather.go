@@ -65,6 +65,7 @@ func (r *Repo) Gather(ctx context.Context, ask Ask) (*reprise.Git, []string) {
 	r.lost(ctx, git, was)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	git.Unheard = r.unheard
 	return git, slices.Sorted(slices.Values(r.skipped))
 }
 
@@ -84,13 +85,13 @@ func (r *Repo) askStatus(ctx context.Context, ask Ask, a *answers) {
 		return
 	}
 	if splitIndex(r.gitDir) {
-		r.skip("uncommitted changes were not looked at: %v", errSplit)
+		r.missed("uncommitted changes were not looked at", errSplit)
 		return
 	}
 	var err error
 	if a.status, err = r.git.status(ctx, ask.MaxChanges, "normal", "dirty"); err != nil {
 		a.failed = err
-		r.skip("uncommitted changes were not fully looked at: %v", err)
+		r.missed("uncommitted changes were not fully looked at", err)
 	}
 }
 
@@ -124,7 +125,7 @@ func (r *Repo) askLog(ctx context.Context, ask Ask, a *answers) {
 		return readLog(in, func(e entry) { a.log = append(a.log, e) })
 	}, args...)
 	if err != nil {
-		r.skip("the history was not fully looked at: %v", err)
+		r.missed("the history was not fully looked at", err)
 		return
 	}
 	a.logDone = len(a.log) < ask.MaxCommits
@@ -141,7 +142,7 @@ func (r *Repo) askFiles(ctx context.Context, ask Ask, a *answers) {
 		return readLog(in, func(e entry) { a.files[e.Hash] = r.relFiles(e.Files) })
 	}, args...)
 	if err != nil {
-		r.skip("the files that commits changed were not fully looked at: %v", err)
+		r.missed("the files that commits changed were not fully looked at", err)
 	}
 }
 
@@ -168,7 +169,7 @@ func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
 	var err error
 	a.refs, err = query(ctx, &r.git, readRefs, "for-each-ref", refFormat, "refs/heads", "refs/remotes")
 	if err != nil {
-		r.skip("branches were not fully looked at: %v", err)
+		r.missed("branches were not fully looked at", err)
 		a.refs.more = true
 		return
 	}
@@ -185,7 +186,7 @@ func (r *Repo) askRefs(ctx context.Context, ask Ask, a *answers) {
 	}
 	track, err := query(ctx, &r.git, readRefs, args...)
 	if err != nil {
-		r.skip("how far branches are from their upstream was not looked at: %v", err)
+		r.missed("how far branches are from their upstream was not looked at", err)
 	}
 	a.track = map[string]ref{}
 	for _, ref := range track.list {
@@ -202,7 +203,7 @@ func (r *Repo) askUnpushed(ctx context.Context, a *answers) {
 		a.unpushed, err = strconv.Atoi(count)
 	}
 	if err != nil {
-		r.skip("unpushed commits were not counted: %v", err)
+		r.missed("unpushed commits were not counted", err)
 	}
 }
 
@@ -216,7 +217,7 @@ func (r *Repo) askKnown(ctx context.Context, ask Ask, a *answers) {
 		return err
 	}, "cat-file", "--batch-check=%(objectname) %(objecttype)")
 	if err != nil {
-		r.skip("commits on record were not fully looked for: %v", err)
+		r.missed("commits on record were not fully looked for", err)
 	}
 }
 
@@ -231,7 +232,7 @@ func (r *Repo) askWorktrees(ctx context.Context, a *answers) {
 		err = list('\n') // before git 2.36
 	}
 	if err != nil {
-		r.skip("worktrees were not fully looked at: %v", err)
+		r.missed("worktrees were not fully looked at", err)
 	}
 }
 
@@ -246,7 +247,7 @@ func (r *Repo) askOthers(ctx context.Context, ask Ask, a *answers) {
 		st, err := r.otherStatus(ctx, w.Path, ask.MaxChanges)
 		if err != nil {
 			a.failures[rel] = err
-			r.skip("uncommitted changes in %s were not fully looked at: %v", rel, err)
+			r.missed("uncommitted changes in "+rel+" were not fully looked at", err)
 		}
 		for _, c := range st.changes {
 			c.Path, c.Worktree = rel+"/"+c.Path, rel

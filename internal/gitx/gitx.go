@@ -94,6 +94,7 @@ type Repo struct {
 	git     runner
 	mu      sync.Mutex
 	skipped []string // what could not be looked at, as sentences
+	unheard bool     // some of that is for want of an answer, not by our own bounds
 }
 
 // Top is the folder at the top of the checkout, empty in a bare repository.
@@ -112,6 +113,14 @@ func (r *Repo) skip(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.skipped = append(r.skipped, fmt.Sprintf(format, args...))
+}
+
+// missed says what is not known because a call of git gave no answer.
+func (r *Repo) missed(what string, err error) {
+	r.skip("%s: %v", what, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unheard = true
 }
 
 // Open finds the repository that dir lies in. The error is, or wraps, ErrNone,

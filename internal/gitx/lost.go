@@ -45,7 +45,7 @@ func (r *Repo) lost(ctx context.Context, git *reprise.Git, was map[string]string
 	}
 	contents, err := r.objects(ctx, objects)
 	if err != nil {
-		r.skip("whether files of state are missing was not fully looked at: %v", err)
+		r.missed("whether files of state are missing was not fully looked at", err)
 	}
 	for i, content := range contents {
 		now, there := have[names[i]]

@@ -68,7 +68,7 @@ func Peek(ctx context.Context, dir string, ask Ask, opts Options) (*reprise.Git,
 		})
 	}, append(args, ask.Paths...)...)
 	if err != nil {
-		r.skip("the history was not fully looked at: %v", r.refusal(err))
+		r.missed("the history was not fully looked at", r.refusal(err))
 	}
 	r.past(ctx, git, ask.Past)
 	return git, r.skipped, nil
