@@ -196,7 +196,7 @@ func (d *Decision) weigh(r *Run, rules Policy) {
 			d.Doubtful = append(d.Doubtful, s.Unit("its ledger says done, the evidence says otherwise"))
 		case s.Status == Done && s.Grade < rules.Grade:
 			d.Doubtful = append(d.Doubtful, s.Unit("done is only "+s.Grade.String()))
-		case !s.Status.Closed() && s.Status != InReview && s.Landed():
+		case !s.Status.Closed() && s.Status != InReview && s.Landed() && !s.Ours:
 			d.Verify = append(d.Verify, s.Unit(committed))
 		case s.Status.Closed():
 			d.Keep = append(d.Keep, s.ID)

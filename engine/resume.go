@@ -357,8 +357,8 @@ func (w *work) acceptLanded(ctx context.Context, l look) error {
 	marked := false
 	for _, u := range l.Decision.Verify {
 		s := l.Run.StepOrPart(u.ID)
-		if s == nil || w.hist.Step(u.ID).Attempts > 0 {
-			continue // attempts of ours; what came of them is on record
+		if s == nil {
+			continue
 		}
 		at := slices.IndexFunc(s.Evidence, func(e reprise.Evidence) bool { return e.For && e.Kind == reprise.EvidenceCommit && !e.Elsewhere })
 		if at < 0 {

@@ -2,7 +2,10 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -175,7 +178,7 @@ func doubtful(v *View) (lost, claimed, begun, unknown []reprise.Event) {
 		_, busy := v.AtWork[s.ID]
 		end := reprise.Event{Kind: reprise.StepFinished, Step: s.ID, Phase: s.Phase, Actor: reprise.Person, Text: "it is done, says a person"}
 		switch was := v.Reopened(s); {
-		case was != nil && v.asksLost():
+		case was != nil && v.asksLost(was):
 			lost = append(lost, *was)
 		case busy:
 		case s.Claimed:
@@ -206,11 +209,26 @@ func (v *View) dropLanded() {
 	}
 }
 
-// asksLost reports whether a person is asked about steps whose accepted end the files no
-// longer tell: where files only grow, and of lists, which git or an editor can set back.
-// In other files whoever opens a step again means it.
-func (v *View) asksLost() bool {
+// asksLost reports whether a person is asked about a step whose accepted end the files no
+// longer tell: where files never take back what they told, and where the checkout that told
+// it is gone, or was made anew since. In other files whoever opens a step again means it.
+func (v *View) asksLost(end *reprise.Event) bool {
+	made := v.History.Worktree
+	return v.neverTakenBack() || made != nil && (v.uprooted || made.At.After(end.At))
+}
+
+// neverTakenBack reports whether no one opens a step again by its files: they only grow, or
+// are a list, which git or an editor can set back.
+func (v *View) neverTakenBack() bool {
 	return convention.Of(v.Run.Layout).Appends || v.Run.Kind == reprise.KindTasks
+}
+
+// tellUprooted notes whether the checkout that the run worked in is gone.
+func (v *View) tellUprooted(files fs.FS) {
+	if made := v.History.Worktree; made != nil && files != nil {
+		_, err := fs.Stat(files, path.Clean(made.Text))
+		v.uprooted = errors.Is(err, fs.ErrNotExist)
+	}
 }
 
 // about completes a doubt about the steps of a run. Its question has another name where

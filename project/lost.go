@@ -227,7 +227,6 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 		return
 	}
 	ends := journal.Ends(s.entries(v), v.History)
-	asks := v.asksLost()
 	for _, e := range ends {
 		st := r.Step(e.Event.Step)
 		if v.Reopened(st) == nil {
@@ -238,13 +237,13 @@ func (v *View) tellLost(ctx context.Context, s *Scope) {
 			Message: fmt.Sprintf("%s was finished at %s, but the files of the run say %s, and nothing here changed that", st.ID, clock(e.Event.At), st.Status),
 			Hint:    "look whether its work is there; it is started again unless the files say otherwise",
 		}
-		if asks {
+		if v.asksLost(&e.Event) {
 			f.Hint = "look whether its work is there; `reprise resume` asks before it is done again"
 		}
 		r.Report(f)
 	}
 	l := convention.Find(r.Layout)
-	if !gone || asks || l == nil || len(ends) == 0 || s.Store == nil {
+	if !gone || v.neverTakenBack() || l == nil || len(ends) == 0 || s.Store == nil {
 		return
 	}
 	if names := forgotten(ctx, s.Store, l, r, ends); len(names) > 0 {

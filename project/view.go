@@ -41,6 +41,8 @@ type View struct {
 	Again map[string]bool
 	// Doubts are what a person is asked before the steps they are about are started.
 	Doubts []Doubt
+
+	uprooted bool // the checkout that the run worked in is gone
 	// Changed tells that what the work is measured by was changed; nil if not.
 	Changed  *Remeasured
 	Decision reprise.Decision
@@ -134,6 +136,7 @@ func (v *View) tell(ctx context.Context, s *Scope) {
 		tellGone(s.Store, s.account, v.Run)
 	}
 	v.tellNoted(s.last)
+	v.tellUprooted(s.Files)
 	v.tellLost(ctx, s)
 	v.tellChanged(s)
 	v.tellLanded(s.Files)

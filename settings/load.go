@@ -156,6 +156,9 @@ func readFile(name string) (*file, error) {
 	}
 	data, err := doc.ReadRegular(os.DirFS(filepath.Dir(name)), filepath.Base(name), doc.MaxStrict+1)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(name); err == nil {
+			return nil, fmt.Errorf("read %s: it is a link that leads to nothing", name)
+		}
 		return &file{}, nil
 	}
 	if err != nil {

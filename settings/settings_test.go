@@ -307,6 +307,13 @@ func TestX2_huge_and_odd_files_are_refused_in_bounds(t *testing.T) {
 	if _, _, err := Load(Options{Project: dir}); err == nil {
 		t.Error("a folder was read as settings")
 	}
+	dir = t.TempDir()
+	if err := os.Symlink(filepath.Join(dir, "gone.yaml"), filepath.Join(dir, FileName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Load(Options{Project: dir}); err == nil {
+		t.Error("a link that leads to nothing was taken for no settings")
+	}
 	if s, err := load(t, "# nothing yet\n"); err != nil || s.Parallel != 1 {
 		t.Errorf("a comment: %v", err)
 	}
