@@ -41,8 +41,13 @@ func Load(l Layout, fsys fs.FS, ref Ref) (*Run, error) {
 		}
 	}
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Code == CodePermission && f.Severity == Blocking {
+		switch f := &r.Findings[i]; {
+		case f.Severity != Blocking:
+		case f.Code == CodePermission:
 			f.Hint = permit(f.Source.File)
+		case f.Code == CodeNotRegular:
+			name := Pasted(f.Source.File, "FILE")
+			f.Hint = "`mv " + name + " " + name + ".bad` moves it out of the way, `git restore " + name + "` then brings back what was committed"
 		}
 	}
 	return r, nil

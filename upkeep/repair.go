@@ -230,7 +230,7 @@ func rebuild(ctx context.Context, store *durable.Store, l reprise.Layout, r *rep
 func damagedFiles(store *durable.Store, account *journal.Account, r *reprise.Run) (out []string) {
 	names := slices.Clone(r.Unread)
 	for _, f := range r.Findings {
-		if isDamage(f) && f.Code != reprise.CodePermission {
+		if isDamage(f) && !slices.Contains([]string{reprise.CodePermission, reprise.CodeNotRegular, reprise.CodeLinkOutside}, f.Code) {
 			names = append(names, f.Source.File)
 		}
 	}
@@ -290,7 +290,7 @@ func rebuildGone(ctx context.Context, store *durable.Store, account *journal.Acc
 // damaged are the codes of findings about files that are not whole.
 var damaged = map[string]bool{
 	reprise.CodeUnreadable: true, reprise.CodeSalvaged: true, reprise.CodeDamagedLine: true, reprise.CodeIntegrity: true,
-	reprise.CodeStateGone: true, reprise.CodePermission: true,
+	reprise.CodeStateGone: true, reprise.CodePermission: true, reprise.CodeNotRegular: true, reprise.CodeLinkOutside: true,
 }
 
 func isDamage(f reprise.Finding) bool { return damaged[f.Code] && f.Severity > reprise.Info }
