@@ -90,13 +90,10 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 			return nil, err
 		}
 		s.about(reprise.Names(found.Runs)[run])
-		if q := run.Question(flags.Question); q != nil && q.Answered && flags.Question != "" && !flags.List {
-			j := newJudged(run, reprise.Names(found.Runs)[run], found)
-			return &j, nil // another answer: the engine says whether it can still be given
-		} else if q == nil && flags.Question != "" && len(list) == 0 && found.View(run) != nil {
-			if err := engine.AnsweredBefore(found.View(run).Events, flags.Question); err != nil {
-				return nil, err
-			}
+	}
+	if flags.Question != "" && !flags.List {
+		if j, err := answeredBefore(found, arg, list, flags.Question); j != nil || err != nil {
+			return j, err
 		}
 	}
 	if flags.Question != "" && len(list) > 0 {
@@ -138,6 +135,33 @@ func (s *job) asking(found *project.Judgement, arg string, flags *answerFlags) (
 		return nil, err
 	}
 	return &list[n-1], nil
+}
+
+// answeredBefore finds the run in which a question that is not open has an answer: the
+// engine says whether another one can still be given. nil if there is none, or more than
+// one.
+func answeredBefore(found *project.Judgement, arg string, list []judged, id string) (only *judged, err error) {
+	if slices.ContainsFunc(list, func(j judged) bool {
+		return slices.ContainsFunc(j.open(), func(q reprise.Question) bool { return q.ID == id })
+	}) {
+		return nil, nil
+	}
+	names := reprise.Names(found.Runs)
+	for _, run := range meant(found.Runs, arg) {
+		switch q := run.Question(id); {
+		case q != nil && q.Answered && only != nil:
+			return nil, nil
+		case q != nil && q.Answered:
+			j := newJudged(run, names[run], found)
+			only = &j
+		case q == nil && len(list) == 0 && found.View(run) != nil:
+			err = cmp.Or(err, engine.AnsweredBefore(found.View(run).Events, id))
+		}
+	}
+	if only != nil {
+		return only, nil
+	}
+	return nil, err
 }
 
 // changeable finds the question that another answer is meant for: the only one whose
