@@ -165,7 +165,7 @@ func (e *DamageError) Error() string {
 
 // Hint says what a person can do.
 func (e *DamageError) Hint() string {
-	hint := "`reprise repair` sets it aside"
+	hint := fmt.Sprintf("`mv %s %s.bad` sets it aside", e.Path, e.Path)
 	if e.Log != "" {
 		hint = "`reprise repair` shows what is lost and keeps the rest"
 	}
