@@ -88,6 +88,7 @@ func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPla
 			return nil, err
 		}
 	}
+	plan.writeOnce()
 	names, err := store.Logs()
 	if err != nil {
 		return nil, err
@@ -103,6 +104,22 @@ func (t Tender) PlanRepair(ctx context.Context, runs []*reprise.Run) (*RepairPla
 		}
 	}
 	return plan, nil
+}
+
+// writeOnce leaves out mends of files that a mend before brings back: several runs may read
+// one file.
+func (p *RepairPlan) writeOnce() {
+	brought := map[string]bool{}
+	p.Mends = slices.DeleteFunc(p.Mends, func(m RunMend) bool {
+		again := len(m.Mend.Edits) > 0
+		for _, e := range m.Mend.Edits {
+			again = again && brought[e.Path] && !e.Append
+		}
+		for _, e := range m.Mend.Edits {
+			brought[e.Path] = brought[e.Path] || !e.Append
+		}
+		return again
+	})
 }
 
 func (t Tender) planRun(ctx context.Context, store *durable.Store, git *repository, r *reprise.Run, plan *RepairPlan) error {
