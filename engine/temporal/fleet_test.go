@@ -80,8 +80,7 @@ func withServer(m *testing.M) (int, error) {
 func (f *fleet) up() error {
 	f.server = exec.Command(os.Getenv("REPRISE_TEMPORAL"), "server", "start-dev", "--ip", "127.0.0.1", "--port", fmt.Sprint(f.port),
 		"--db-filename", filepath.Join(f.dir, "db"), "--headless", "--log-level", "never")
-	f.server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := f.server.Start(); err != nil {
+	if err := startWithUs(f.server); err != nil {
 		return err
 	}
 	for range 600 {
@@ -91,6 +90,19 @@ func (f *fleet) up() error {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return errors.New("the server does not come up")
+}
+
+// startWithUs starts a process that is killed when this one ends. The system kills it when the
+// thread ends that started it: that thread is kept.
+func startWithUs(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		started <- cmd.Start()
+		select {}
+	}()
+	return <-started
 }
 
 // down kills the server.
@@ -184,9 +196,7 @@ func (s *site) worker(name string, env ...string) *exec.Cmd {
 	}
 	defer log.Close()
 	cmd.Stderr, cmd.Stdout = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	runtime.LockOSThread() // it is killed once the thread that started it ends
-	if err := cmd.Start(); err != nil {
+	if err := startWithUs(cmd); err != nil {
 		s.Fatal(err)
 	}
 	s.workers[name] = cmd
