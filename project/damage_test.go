@@ -314,7 +314,8 @@ func nothingDoneIsOpen(t *testing.T, before, after *project.Judgement) {
 	t.Helper()
 	for _, was := range before.Runs {
 		for _, is := range after.Runs {
-			if is.Layout != was.Layout || is.Path != was.Path || after.Decisions[is].Verdict == reprise.BlockedVerdict || is.State == reprise.Unreadable {
+			// Where nothing can be started, nothing is done again.
+			if d := after.Decisions[is]; is.Layout != was.Layout || is.Path != was.Path || d.Action != reprise.Start || d.Verdict == reprise.BlockedVerdict || is.State == reprise.Unreadable {
 				continue
 			}
 			for i := range was.Steps {

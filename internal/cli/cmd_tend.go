@@ -342,21 +342,27 @@ func (a *app) newUndo() *cobra.Command {
 
 func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, all bool) error {
 	t := a.tender(flags)
-	list, err := t.Snapshots()
-	if err != nil {
-		return err
+	list, unread := t.Snapshots()
+	if len(list) == 0 && unread != nil {
+		return unread
 	}
 	doc := report.Undo{Schema: report.UndoSchema, Root: flags.dir, Snapshots: []report.SnapshotLine{}, Changed: []string{}, Archived: []string{}, Kept: []string{}, Notes: []string{}}
 	for _, s := range list {
 		doc.Snapshots = append(doc.Snapshots, report.SnapshotLine{ID: s.ID, At: s.At, Why: s.Note})
 	}
+	if unread != nil {
+		doc.Notes = append(doc.Notes, unread.Error())
+	}
 	switch {
 	case id == "" && flags.yes && len(list) > 0:
 		return misuse("--yes needs the snapshot that is to be brought back; the last one is `reprise undo %s --yes`", list[0].ID)
 	case id == "":
-		return a.print(doc, func(p *page) { p.snapshots(doc.Snapshots) })
+		return a.print(doc, func(p *page) { p.snapshots(doc.Snapshots, unread) })
 	}
 	i := slices.IndexFunc(list, func(s durable.Snapshot) bool { return s.ID == id || strings.TrimLeft(s.ID, "0") == id })
+	if i < 0 && unread != nil {
+		return unread
+	}
 	if i < 0 {
 		return misuse("no snapshot is called %q", id)
 	}
@@ -388,13 +394,17 @@ func (a *app) undo(ctx context.Context, flags upkeepFlags, id string, all bool) 
 	})
 }
 
-func (p *page) snapshots(list []report.SnapshotLine) {
+func (p *page) snapshots(list []report.SnapshotLine, unread error) {
 	if len(list) == 0 {
 		p.line("Nothing to undo: reprise has changed nothing here yet.")
 		return
 	}
 	for _, s := range list {
 		p.line("  %s  %s  %s", s.ID, s.At.UTC().Format(time.RFC3339), plain(s.Why))
+	}
+	if unread != nil {
+		p.line("! %s", plain(unread.Error()))
+		p.line("  %s", plain(hintOf(unread)))
 	}
 	p.gap()
 	p.line("`reprise undo %s --dry-run` shows what would change.", list[0].ID)

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -80,6 +81,15 @@ func check(t *testing.T, dir string, args ...string) (report.Check, int) {
 		t.Errorf("schema: %v", err)
 	}
 	return doc, code
+}
+
+// spoil puts zeros in the place of a file or folder.
+func (r *repo) spoil(name string) {
+	r.t.Helper()
+	at := filepath.Join(r.dir, name)
+	if err := cmp.Or(os.RemoveAll(at), os.WriteFile(at, make([]byte, 60), 0o644)); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // TestX6_git_matrix: what check says in every state git can be in.
@@ -166,6 +176,17 @@ func TestX6_git_matrix(t *testing.T) {
 			}
 			return ""
 		}, none: []string{"git-mid-operation", "git-unavailable"}, exit: 0},
+		"no objects":           {make: func(r *repo) string { r.spoil(".git/objects"); return "" }, want: []string{"git-unavailable"}, exit: 11},
+		"a head of zeros":      {make: func(r *repo) string { r.spoil(".git/HEAD"); return "" }, want: []string{"git-unavailable"}, exit: 11},
+		"settings of zeros":    {make: func(r *repo) string { r.spoil(".git/config"); return "" }, want: []string{"git-unavailable"}, exit: 11},
+		"a repository as file": {make: func(r *repo) string { r.spoil(".git"); return "" }, want: []string{"git-unavailable"}, exit: 11},
+		"a link to nothing": {make: func(r *repo) string {
+			r.spoil(".git")
+			if err := cmp.Or(os.Remove(filepath.Join(r.dir, ".git")), os.Symlink("/nowhere", filepath.Join(r.dir, ".git"))); err != nil {
+				r.t.Fatal(err)
+			}
+			return ""
+		}, want: []string{"git-unavailable"}, exit: 11},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()

@@ -165,11 +165,11 @@ func (e *DamageError) Error() string {
 
 // Hint says what a person can do.
 func (e *DamageError) Hint() string {
-	hint := fmt.Sprintf("`mv %s %s.bad` sets it aside", e.Path, e.Path)
-	if e.Log != "" {
-		hint = "`reprise repair` shows what is lost and keeps the rest"
+	if e.Log == "" {
+		return outOfTheWay(e.Path)
 	}
-	if hint += "; the file stays as it is until then"; e.Copy != "" {
+	hint := "`reprise repair` shows what is lost and keeps the rest; the file stays as it is until then"
+	if e.Copy != "" {
 		hint += ", and a copy of it is in " + e.Copy
 	}
 	return hint

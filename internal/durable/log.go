@@ -366,7 +366,7 @@ func (s *Store) ReadLog(name string, fn func(Record) error) (LogInfo, error) {
 	if t != nil {
 		info.Stale, info.Lost = t.stale, t.chain.lost
 	}
-	return info, err
+	return info, s.explain(err)
 }
 
 // resolve gives the payload itself.
@@ -408,5 +408,5 @@ func (s *Store) Logs() ([]string, error) {
 		}
 	}
 	slices.Sort(out)
-	return slices.Compact(out), err
+	return slices.Compact(out), s.explain(err)
 }

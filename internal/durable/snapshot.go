@@ -224,7 +224,7 @@ func (s *Store) snapshotIDs() ([]string, error) {
 			out = append(out, id)
 		}
 	}
-	return out, err
+	return out, s.explain(err)
 }
 
 // Snapshots lists all snapshots, oldest first. One that cannot be read is an

@@ -1,11 +1,14 @@
 package durable
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
+	"syscall"
 )
 
 // UnusableError tells that something stands in the state folder that no work can be
@@ -42,7 +45,12 @@ func (e *UnusableError) Hint() string {
 	if e.Denied {
 		return fmt.Sprintf("`chmod -R u+rwX %s` lets you use it, or call reprise as the user it belongs to", e.Path)
 	}
-	return fmt.Sprintf("`mv %s %s.bad` moves it out of the way; what is then missing is told or made anew", e.Path, e.Path)
+	return outOfTheWay(e.Path)
+}
+
+// outOfTheWay is the hint for a file or folder of our own state that is of no use.
+func outOfTheWay(name string) string {
+	return fmt.Sprintf("`mv %s %s.bad` moves it out of the way; what is then missing is reported or made anew", name, name)
 }
 
 // Usable looks whether work can be recorded in the state folder, without changing it or
@@ -70,6 +78,15 @@ func (s *Store) Usable() error {
 		}
 	}
 	return nil
+}
+
+// explain names what stands in the place of a folder of our own, where that is why
+// something could not be read.
+func (s *Store) explain(err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return cmp.Or(s.Usable(), err)
+	}
+	return err
 }
 
 func (s *Store) usable(name string, folder bool) error {
