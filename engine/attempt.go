@@ -58,6 +58,8 @@ type Attempt struct {
 	// set if it is an earlier one. Message is the prompt.
 	Session, Message string
 	Resumes          bool
+	// Ends are the events that will record its end, once its work is committed.
+	Ends []reprise.Event
 	// Problem is why its agent could not be started. Only a preview sets it.
 	Problem string
 }

@@ -170,7 +170,7 @@ func (f *Attempt) leaves(prefix, name string) bool {
 }
 
 // isState reports whether a file belongs to the state of the run or of reprise: it
-// changes with every event, and the engine does not commit it.
+// changes with every event, and the engine does not commit it as work.
 func (w *work) isState(name string) bool {
 	rel, inside := strings.CutPrefix(name, w.prefix())
 	if !inside {

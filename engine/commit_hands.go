@@ -1,13 +1,16 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 
 	"reprise"
+	"reprise/internal/durable"
 	"reprise/internal/gitx"
 	"reprise/worktree"
 )
@@ -79,15 +82,29 @@ func (w *local) commit(ctx context.Context, f *Attempt) (string, error) {
 		}
 	}
 	if own := w.commitOf(ctx, f, f.Key); own != "" {
-		return own, nil
+		return own, w.commitList(ctx, f)
 	}
 	if err := w.astray(ctx, f); err != nil {
 		return "", err
 	}
 	if now := w.head(ctx, f.Dir); f.Head != "" && now != f.Head && !w.folders.shared(f) {
-		return now, nil
+		return now, w.commitList(ctx, f)
 	}
 	return w.commitBefore(ctx, f), nil
+}
+
+// commitList commits that a task is done, in its list, where its agent committed the work
+// itself.
+func (w *local) commitList(ctx context.Context, f *Attempt) error {
+	if !f.Commit {
+		return nil
+	}
+	repo, err := w.repoAt(ctx, f.Dir)
+	if err != nil {
+		return err
+	}
+	_, err = repo.CommitPaths(ctx, nil, w.listed(ctx, repo, f, nil), w.message(f), reprise.TrailerKey+": "+f.Key+reprise.TrailerAccepted)
+	return err
 }
 
 // lockedFor is how long the index of a checkout may be locked before the lock counts as
@@ -169,7 +186,78 @@ func (w *local) commitRest(ctx context.Context, f *Attempt) (string, error) {
 		}
 	}
 	w.tellUncommitted(ctx, f, others)
-	return repo.CommitPaths(ctx, mine, w.message(f), trailer)
+	if len(mine) == 0 {
+		return "", nil
+	}
+	return repo.CommitPaths(ctx, mine, w.listed(ctx, repo, f, mine), w.message(f), trailer)
+}
+
+// listed gives the files of a list of tasks, by their names in the repository, as they will
+// be once the end of an attempt is on record: those that git knows. A file that is not
+// committed with the work is what the head has of it, and the end. Where that cannot be told,
+// nothing of it is committed: recording the end tells why.
+func (w *local) listed(ctx context.Context, repo *gitx.Repo, f *Attempt, mine []string) map[string][]byte {
+	if w.run.Kind != reprise.KindTasks || f.Inside != "" || len(f.Ends) == 0 {
+		return nil
+	}
+	its := func(name string) bool { return slices.Contains(mine, repo.Prefix()+name) }
+	now, err := w.written(ctx, nil, f.Ends)
+	head, base := w.head(ctx, f.Dir), map[string][]byte{}
+	want := []gitx.At{{Commit: head, Path: w.ref.Path}} // its agent may have written that it is done
+	for name := range now {
+		want = append(want, gitx.At{Commit: head, Path: name})
+	}
+	had, failed := repo.Contents(ctx, slices.DeleteFunc(want, func(at gitx.At) bool { return its(at.Path) }))
+	if err != nil || failed != nil {
+		return nil
+	}
+	for at, content := range had {
+		base[at.Path] = content
+	}
+	other := slices.Clone(f.Ends)
+	other[0].Commit = head
+	ends, err := w.written(ctx, base, f.Ends)
+	others, failed := w.written(ctx, base, other)
+	if err != nil || failed != nil {
+		return nil
+	}
+	out := map[string][]byte{}
+	for name, content := range ends {
+		// What names the commit cannot be in it.
+		if (base[name] != nil || its(name)) && bytes.Equal(content, others[name]) {
+			out[repo.Prefix()+name] = content
+		}
+	}
+	return out
+}
+
+// written gives the files that events change, as they would be, where some files hold
+// something else than they do.
+func (w *local) written(ctx context.Context, base map[string][]byte, events []reprise.Event) (map[string][]byte, error) {
+	dry := durable.NewDryRun(w.led.Files())
+	for name, content := range base {
+		now, err := fs.ReadFile(dry, name)
+		if err == nil {
+			err = dry.Apply(ctx, []reprise.Edit{{Path: name, Base: reprise.HashOf(now), Content: content}})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, ev := range events {
+		if err := projectTo(ctx, dry, w.layout, w.ref, ev); err != nil {
+			return nil, err
+		}
+	}
+	out := map[string][]byte{}
+	for _, e := range dry.Edits() {
+		content, err := fs.ReadFile(dry, e.Path)
+		if err != nil {
+			return nil, err
+		}
+		out[e.Path] = content
+	}
+	return out, nil
 }
 
 // maxHeld bounds how many files are recorded of an attempt that cannot be committed.

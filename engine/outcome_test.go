@@ -26,6 +26,7 @@ type outcome struct {
 	files                              map[string]string
 	left                               []string
 	fsck                               string
+	list                               string // what is wrong with the list of tasks in the head
 }
 
 // outcome reads what is on disk.
@@ -60,6 +61,7 @@ func (k *killed) outcome(t testing.TB) outcome {
 		o.tokens[words[len(words)-1]]++
 	}
 	o.files = contents(t, k.dir)
+	o.list = listProblem(k.dir)
 	fsck := exec.Command("git", "fsck", "--no-dangling", "--no-progress")
 	fsck.Dir = k.dir
 	if out, err := fsck.CombinedOutput(); err != nil {
@@ -67,6 +69,30 @@ func (k *killed) outcome(t testing.TB) outcome {
 	}
 	o.left = markedIn(k.dir)
 	return o
+}
+
+// listProblem says where the list of tasks in the head does not tell what was committed:
+// a task is ticked there with the commit that says it was accepted, and with no other.
+func listProblem(dir string) string {
+	run := func(args ...string) string {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = dir
+		out, _ := cmd.Output() // another workflow has no list
+		return string(out)
+	}
+	list, log := run("show", "HEAD:"+taskList), run("log", "--format=%B")
+	for step, line := range map[string]string{"1": "- [x] 1. Cart\n", "2.1": "  - [x] 2.1 Card\n"} {
+		done := false
+		for text := range strings.Lines(log) {
+			value, ok := strings.CutPrefix(strings.TrimSpace(text), reprise.TrailerKey+": ")
+			_, of, _, accepted, _ := reprise.TrailerStep(value)
+			done = done || ok && accepted && of == step
+		}
+		if list != "" && done != strings.Contains(list, line) {
+			return fmt.Sprintf("%s is committed as accepted: %t, and the list of the head says\n%s", step, done, list)
+		}
+	}
+	return ""
 }
 
 // compare says in what another outcome is worse than this one.
@@ -93,6 +119,9 @@ func (o outcome) compare(got outcome) (problems []string) {
 	}
 	if got.fsck != "" {
 		say("git fsck: %s", got.fsck)
+	}
+	if got.list != "" {
+		say("%s", got.list)
 	}
 	if len(got.left) > 0 {
 		say("processes are left over: %v", got.left)

@@ -79,10 +79,11 @@ type Commits struct {
 
 // Landing is what came of making the work of an attempt durable.
 type Landing struct {
-	Commit string // "" if there is none
-	Empty  bool   // it left nothing at all: no commit, no file
-	Err    error  // why git cannot commit it
-	Own    bool   // that is the attempt's own doing
+	Commit string    // "" if there is none
+	At     time.Time // of its end
+	Empty  bool      // it left nothing at all: no commit, no file
+	Err    error     // why git cannot commit it
+	Own    bool      // that is the attempt's own doing
 }
 
 // Verified is what the user's verify command says of an attempt.

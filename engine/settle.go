@@ -164,10 +164,14 @@ func (w *work) verify(stop context.Context, s *Seen) {
 
 // land makes the work of an attempt durable.
 func (w *work) land(stop context.Context, s *Seen) error {
+	at := w.Now()
+	s.Ends = accepted(s).Record
+	s.Ends[0].At = at
 	l, err := w.hands.Land(stop, &s.Attempt)
 	if err != nil {
 		return err // not even that could be put on record
 	}
+	l.At = at
 	if s.Commit && w.repo != nil && l.Err == nil && l.Commit == "" && s.Result.Reply == nil {
 		l.Empty = !w.madeAny(&s.Attempt) && !w.changedAnything(context.WithoutCancel(stop), &s.Attempt)
 	}

@@ -51,8 +51,13 @@ var workflows = []workflow{
 		"specs/checkout/spec.md":  "# Checkout\n\nSell things.\n",
 		"specs/checkout/tasks.md": "# Tasks\n\n- [ ] 1. Cart\n- [ ] 2. Payment\n",
 	}, goal: reprise.Goal{Path: "specs/checkout"}},
+	{name: "tasks", layout: "kiro", kind: reprise.KindTasks, files: map[string]string{
+		taskList: "# Implementation Plan\n\n- [ ] 1. Cart\n- [ ] 2. Payment\n  - [ ] 2.1 Card\n",
+	}, goal: reprise.Goal{Path: ".kiro/specs/cart"}},
 	{name: "graph", layout: "eventrun", kind: reprise.KindGraph, goal: reprise.Goal{Text: "CSV export"}},
 }
+
+const taskList = ".kiro/specs/cart/tasks.md"
 
 const storyReady = `# Story N.N: Something
 

@@ -52,7 +52,7 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 	for top, commits := range asked {
 		slices.Sort(commits)
 		commits = slices.Compact(commits)
-		remains, err := repo.Remains(ctx, top, commits)
+		remains, err := repo.Remains(ctx, top, commits, lists(repo, runs))
 		if err != nil {
 			problem = "whether finished work is still there was not fully looked at: " + err.Error()
 		}
@@ -72,7 +72,7 @@ func astray(ctx context.Context, repo *gitx.Repo, root string, runs []*reprise.R
 
 // keepHere leaves out the dropped commits of which nothing is here: who dropped them gave
 // the work up.
-func keepHere(ctx context.Context, repo *gitx.Repo, git *reprise.Git) error {
+func keepHere(ctx context.Context, repo *gitx.Repo, runs []*reprise.Run, git *reprise.Git) error {
 	if len(git.Dropped) == 0 {
 		return nil
 	}
@@ -80,9 +80,19 @@ func keepHere(ctx context.Context, repo *gitx.Repo, git *reprise.Git) error {
 	for i := range git.Dropped {
 		hashes = append(hashes, git.Dropped[i].Hash)
 	}
-	remains, err := repo.Remains(ctx, string(repo.Top()), hashes)
+	remains, err := repo.Remains(ctx, string(repo.Top()), hashes, lists(repo, runs))
 	git.Dropped = slices.DeleteFunc(git.Dropped, func(c reprise.Commit) bool { return err == nil && remains[c.Hash].Here+remains[c.Hash].Other == 0 })
 	return err
+}
+
+// lists reports whether a file of the repository is the list of a run: it tells of the work
+// and is none of it.
+func lists(repo *gitx.Repo, runs []*reprise.Run) func(name string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(runs, func(r *reprise.Run) bool {
+			return r != nil && r.Kind == reprise.KindTasks && repo.Prefix()+r.Path == name
+		})
+	}
 }
 
 // known reports whether a commit carries a trailer, on the head or anywhere.

@@ -1,6 +1,7 @@
 package orchestrate
 
 import (
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,4 +201,19 @@ func TestOR2_RankIsAnOrder(t *testing.T) {
 		t.Errorf("the order depends on the order before: %v and %v", first, second)
 	}
 	New().Rank(nil, reprise.Observed{})
+}
+
+func TestThe_page_of_the_format_has_the_weights_that_stories_are_ranked_by(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/reference/formats/orchestrate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, term := range terms {
+		i := strings.Index(string(page), "\n| "+term.name+" | ")
+		row, _, _ := strings.Cut(string(page)[i+1:], "\n")
+		if i < 0 || !strings.Contains(row, " | "+strconv.FormatFloat(term.weight, 'f', -1, 64)+" | ") {
+			t.Errorf("%s weighs %v, and the page says %q", term.name, term.weight, row)
+		}
+	}
 }

@@ -23,9 +23,10 @@ import (
 const MaxRemains = 64
 
 // Remains tells of commits, by whole hash, what of them is in a folder that is a
-// checkout of this repository, committed or not. A merge tells nothing, and neither
-// does a commit that the repository does not have. It changes nothing.
-func (r *Repo) Remains(ctx context.Context, top string, commits []string) (map[string]reprise.Astray, error) {
+// checkout of this repository, committed or not. Files that except names do not count. A merge
+// tells nothing, and neither does a commit that the repository does not have. It changes
+// nothing.
+func (r *Repo) Remains(ctx context.Context, top string, commits []string, except func(name string) bool) (map[string]reprise.Astray, error) {
 	var known []string
 	for _, c := range commits[:min(len(commits), MaxRemains)] {
 		if objectName(c) {
@@ -57,7 +58,7 @@ func (r *Repo) Remains(ctx context.Context, top string, commits []string) (map[s
 			if len(part) != 5 || !objectName(part[2]) || !objectName(part[3]) {
 				return fmt.Errorf("change %q is not understood", word)
 			}
-			if listed++; listed > maxFiles {
+			if listed++; listed > maxFiles || except(name) {
 				return nil
 			}
 			a := out[commit]

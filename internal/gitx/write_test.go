@@ -183,7 +183,7 @@ func TestA_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := f.repo()
-			_, err := r.CommitPaths(t.Context(), []string{"file.txt", "new.txt", "gone.txt", "all.txt", "back.txt"}, "x", "")
+			_, err := r.CommitPaths(t.Context(), []string{"file.txt", "new.txt", "gone.txt", "all.txt", "back.txt"}, nil, "x", "")
 			not, is := errors.AsType[*NotReadyError](err)
 			if err == nil || is != c.locked || is && (!not.Locked || not.Since.IsZero() || !strings.Contains(not.Reason, strings.TrimSuffix(c.block, "/"))) {
 				t.Errorf("%v", err)
@@ -194,7 +194,7 @@ func TestA_commit_that_cannot_be_made_leaves_the_index(t *testing.T) {
 			if err := os.RemoveAll(at); err != nil {
 				t.Fatal(err)
 			}
-			if commit, err := r.CommitPaths(t.Context(), []string{"file.txt", "new.txt"}, "x", ""); commit == "" || err != nil {
+			if commit, err := r.CommitPaths(t.Context(), []string{"file.txt", "new.txt"}, nil, "x", ""); commit == "" || err != nil {
 				t.Errorf("then: %q %v", commit, err)
 			}
 		})
@@ -551,14 +551,66 @@ func TestCommitPaths_leaves_the_rest(t *testing.T) {
 	r := f.repo()
 	f.write("new", "a")
 	f.write("file.txt", "two")
-	if commit, err := r.CommitPaths(t.Context(), []string{"new", "no such"}, "some", ""); err != nil || commit == "" {
+	if commit, err := r.CommitPaths(t.Context(), []string{"new", "no such"}, nil, "some", ""); err != nil || commit == "" {
 		t.Fatal(commit, err)
 	}
-	if commit, err := r.CommitPaths(t.Context(), []string{"new"}, "some", ""); err != nil || commit != "" {
+	if commit, err := r.CommitPaths(t.Context(), []string{"new"}, nil, "some", ""); err != nil || commit != "" {
 		t.Fatal(commit, err)
 	}
 	if got, err := r.Changes(t.Context()); err != nil || !slices.Equal(got, []string{"file.txt"}) {
 		t.Errorf("%q %v", got, err)
+	}
+}
+
+func TestA_commit_holds_something_else_than_the_file_on_disk(t *testing.T) {
+	t.Parallel()
+	f := newRepo(t)
+	f.write("list.md", "open\n")
+	f.git("add", "list.md")
+	f.commit("list")
+	as := map[string][]byte{"list.md": []byte("done\n"), "unknown.md": []byte("done\n")}
+	commit := func(what string, want bool) {
+		t.Helper()
+		f.write("work.txt", what)
+		if made, err := f.repo().CommitPaths(t.Context(), []string{"work.txt"}, as, what, ""); (made != "") != want || (err == nil) != want {
+			t.Fatalf("%s: %q, %v", what, made, err)
+		}
+	}
+
+	// What git refuses leaves the index as it was.
+	before := f.git("ls-files", "--stage")
+	lock := filepath.Join(f.dir, ".git", "HEAD.lock")
+	if err := os.WriteFile(lock, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	commit("refused", false)
+	if after := f.git("ls-files", "--stage"); after != before {
+		t.Errorf("the index was\n%s\nand is\n%s", before, after)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+
+	// What a killed call staged is taken; what somebody else staged is theirs.
+	f.write("list.md", "done\n")
+	f.git("add", "list.md")
+	f.write("list.md", "open\n")
+	commit("after a kill", true)
+	if got := f.git("show", "HEAD:list.md"); got != "done" {
+		t.Errorf("the commit has %q", got)
+	}
+	if got, err := os.ReadFile(filepath.Join(f.dir, "list.md")); err != nil || string(got) != "open\n" {
+		t.Errorf("on disk is %q, %v", got, err)
+	}
+	f.write("theirs.txt", "theirs")
+	f.git("add", "theirs.txt")
+	as["list.md"] = []byte("more\n")
+	commit("beside", true)
+	if got := f.git("show", "HEAD:list.md"); got != "done" {
+		t.Errorf("the commit has %q", got)
+	}
+	if got := f.git("diff", "--cached", "--name-only"); got != "theirs.txt" {
+		t.Errorf("staged is %q", got)
 	}
 }
 

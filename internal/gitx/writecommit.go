@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,18 +42,20 @@ func message(text string) string {
 // flush. With an error the index is what it was, as far as that could be done: the
 // error tells where it could not.
 func (r *Repo) Commit(ctx context.Context, text, trailer string) (string, error) {
-	return r.commit(ctx, nil, text, trailer)
+	return r.commit(ctx, nil, nil, text, trailer)
 }
 
-// CommitPaths is Commit for some files alone, as Changes names them.
-func (r *Repo) CommitPaths(ctx context.Context, paths []string, text, trailer string) (string, error) {
-	if len(paths) == 0 {
+// CommitPaths is Commit for some files alone, as Changes names them. as is what the commit
+// holds of files that git knows in place of what is on disk, which stays as it is; where
+// something else is staged, it is left out.
+func (r *Repo) CommitPaths(ctx context.Context, paths []string, as map[string][]byte, text, trailer string) (string, error) {
+	if len(paths)+len(as) == 0 {
 		return "", nil
 	}
-	return r.commit(ctx, paths, text, trailer)
+	return r.commit(ctx, append([]string{}, paths...), as, text, trailer)
 }
 
-func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) (string, error) {
+func (r *Repo) commit(ctx context.Context, only []string, as map[string][]byte, text, trailer string) (string, error) {
 	if strings.ContainsAny(trailer, "\r\n\x00") {
 		return "", fmt.Errorf("commit in %s: the trailer is more than one line", r.top)
 	}
@@ -77,13 +80,20 @@ func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) 
 			paths = append(paths, ch.Path)
 		}
 	}
-	if len(paths) == 0 {
+	if len(paths)+len(as) == 0 {
 		return "", nil
 	}
-	if err := c.git.feed(ctx, paths, append([]string{"add", "--all"}, fromInput...)...); err != nil {
-		return "", c.met("commit in", err) // the index was not changed
+	if len(paths) > 0 {
+		if err := c.git.feed(ctx, paths, append([]string{"add", "--all"}, fromInput...)...); err != nil {
+			return "", c.met("commit in", err) // the index was not changed
+		}
 	}
-	commit, err := c.commitStaged(ctx, left, text, trailer)
+	put, err := c.stageAs(ctx, as, left, &st)
+	paths = append(paths, put...)
+	commit := ""
+	if err == nil {
+		commit, err = c.commitStaged(ctx, left, len(put) > 0, text, trailer)
+	}
 	if err != nil {
 		err = c.met("commit in", err)
 		if back := c.restage(context.WithoutCancel(ctx), paths, st); back != nil {
@@ -96,24 +106,93 @@ func (r *Repo) commit(ctx context.Context, only []string, text, trailer string) 
 // fromInput lets a call take names from its standard input.
 var fromInput = []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
 
-// commitStaged commits what is staged, but nothing that left names.
-func (c *checkout) commitStaged(ctx context.Context, left func(string) bool, text, trailer string) (string, error) {
-	// A file that was staged and then removed is no longer known to git.
-	staged, err := c.git.names(ctx, diffArgs("--cached", "--name-only", "--no-renames", "--ignore-submodules=dirty")...)
+// commitStaged commits what is staged: all of it as the index has it, else what the files
+// hold, but nothing that left names.
+func (c *checkout) commitStaged(ctx context.Context, left func(string) bool, all bool, text, trailer string) (string, error) {
+	staged, err := c.staged(ctx)
 	if err != nil {
 		return "", err
 	}
-	if staged = slices.DeleteFunc(staged, left); len(staged) == 0 {
-		return "", nil
-	}
-	args := []string{"commit", "--quiet", "--only", "--no-verify", "--no-gpg-sign", "--no-status", "--no-edit", "--cleanup=verbatim", "-m", message(text)}
+	args := []string{"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--no-edit", "--cleanup=verbatim", "-m", message(text)}
 	if trailer != "" {
 		args = append(args, "-m", trailer)
 	}
-	if err := c.git.feed(ctx, staged, append(args, fromInput...)...); err != nil {
+	if !all {
+		staged = slices.DeleteFunc(staged, left)
+		args = append(append(args, "--only"), fromInput...)
+	}
+	if len(staged) == 0 {
+		return "", nil
+	}
+	if err := c.git.feed(ctx, staged, args...); err != nil {
 		return "", err
 	}
 	return c.head(ctx)
+}
+
+// staged lists the files of which the index has something else than the head.
+func (c *checkout) staged(ctx context.Context) ([]string, error) {
+	// A file that was staged and then removed is no longer known to git.
+	return c.git.names(ctx, diffArgs("--cached", "--name-only", "--no-renames", "--ignore-submodules=dirty")...)
+}
+
+// stageAs puts contents into the index in place of what files hold, and gives the names of
+// those. It takes none where something that left names is staged, and none that git does not
+// know. st gets what the index had of them.
+func (c *checkout) stageAs(ctx context.Context, as map[string][]byte, left func(string) bool, st *status) ([]string, error) {
+	if len(as) == 0 {
+		return nil, nil
+	}
+	staged, err := c.staged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known, err := c.git.names(ctx, append([]string{"ls-files", "-z", "--cached", "--stage", "--"}, slices.Sorted(maps.Keys(as))...)...)
+	if err != nil {
+		return nil, err
+	}
+	var put, entries []string
+	had := map[string]string{}
+	for _, line := range known { // MODE OBJECT STAGE, a tab and the name
+		entry, name, _ := strings.Cut(line, "\t")
+		part := strings.Fields(entry)
+		if len(part) != 3 || part[2] != "0" || !strings.HasPrefix(part[0], "100") {
+			continue
+		}
+		object, err := c.blob(ctx, name, as[name])
+		if err != nil {
+			return nil, err
+		}
+		if object != part[1] {
+			entries, had[name] = append(entries, part[0]+" "+object+"\t"+name), part[0]+" "+part[1]
+		}
+		if object != part[1] || slices.Contains(staged, name) { // a call that was killed may have staged it
+			put = append(put, name)
+		}
+	}
+	other := func(name string) bool { return left(name) && (!slices.Contains(put, name) || had[name] != "") }
+	if slices.ContainsFunc(staged, other) {
+		return nil, nil
+	}
+	if len(entries) == 0 {
+		return put, nil
+	}
+	for name, entry := range had {
+		if left(name) {
+			st.index[name] = entry
+		}
+	}
+	return put, c.git.feed(ctx, entries, "update-index", "-z", "--index-info")
+}
+
+// blob writes a content of a file into the repository and gives its name there.
+func (c *checkout) blob(ctx context.Context, name string, content []byte) (object string, err error) {
+	err = c.git.stream(ctx, content, func(in *bufio.Reader) error {
+		line, err := in.ReadString('\n')
+		object = strings.TrimSpace(line)
+		return err
+	}, "hash-object", "-w", "--stdin", "--path="+name)
+	return object, err
 }
 
 // restage lets the index have of files what it had when the checkout was looked at,
