@@ -2,6 +2,7 @@ package project
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"reprise"
@@ -54,6 +55,26 @@ func (v *View) tellSpent(s *Scope, book reprise.Playbook) {
 				hint += fmt.Sprintf(", `reprise resume %s --skip %s` leaves it out", reprise.Pasted(r.ID, "RUN"), reprise.Pasted(step, "STEP"))
 			}
 			reportSpent(r, step, why, hint, h, b, s.entries(v))
+		}
+	}
+	v.waitWithSpent(book)
+}
+
+// waitWithSpent lets the units wait that the playbook does not start beside those that are not
+// tried again: a plan of the next phase, for example.
+func (v *View) waitWithSpent(book reprise.Playbook) {
+	r := v.Run
+	if len(r.Spent) == 0 {
+		return
+	}
+	var spent []string
+	for _, s := range r.Spent {
+		spent = append(spent, s.Unit)
+	}
+	picked := book.Pick(r, reprise.Decision{State: r.State, Units: r.Next}, spent)
+	for _, u := range r.Next {
+		if !slices.Contains(spent, u.ID) && !slices.ContainsFunc(picked, func(p reprise.Unit) bool { return p.ID == u.ID }) {
+			r.Spent = append(r.Spent, reprise.Spent{Unit: u.ID, Step: r.Spent[0].Step, Reason: r.Spent[0].Reason})
 		}
 	}
 }
