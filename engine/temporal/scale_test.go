@@ -88,7 +88,7 @@ func scaleFlow(steps int) string {
 		if i > 0 {
 			needs = fmt.Sprintf("needs: [s%d], ", i-1)
 		}
-		flow += fmt.Sprintf("  - {id: s%d, %scommand: [\"true\"]}\n", i, needs)
+		flow += fmt.Sprintf("  - {id: s%d, %scommand: [\"true\"], on_crash: rerun}\n", i, needs)
 	}
 	return flow
 }
