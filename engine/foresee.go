@@ -10,21 +10,22 @@ import (
 
 	"reprise"
 	"reprise/flow"
+	"reprise/project"
 	"reprise/settings"
 )
 
-// Asks says what resuming a run of a project would ask a person before anything ends
+// Foresee says what resuming a run of a project would ask and start before anything ends
 // that it starts, for project.JudgeOptions. Workflow files do not have to be trusted:
 // nothing of them is started.
-func Asks(dir string, now time.Time) func(context.Context, reprise.Ref) ([]reprise.Asked, error) {
-	return func(ctx context.Context, ref reprise.Ref) ([]reprise.Asked, error) {
+func Foresee(dir string, now time.Time) func(context.Context, reprise.Ref) (project.Foreseen, error) {
+	return func(ctx context.Context, ref reprise.Ref) (project.Foreseen, error) {
 		root, err := filepath.Abs(dir)
 		if err != nil {
-			return nil, err
+			return project.Foreseen{}, err
 		}
 		set, err := settings.Budget(settings.Options{User: settings.UserFile(os.Getenv), Project: root})
 		if err != nil {
-			return nil, err
+			return project.Foreseen{}, err
 		}
 		e := &Engine{
 			Dir: root, Settings: set, Environ: os.Environ(), Now: func() time.Time { return now }, AllowNetwork: true, Adopt: true,
@@ -32,15 +33,16 @@ func Asks(dir string, now time.Time) func(context.Context, reprise.Ref) ([]repri
 				return ReadFlow(filepath.Join(root, filepath.FromSlash(file)))
 			},
 		}
-		return e.asks(ctx, ref)
+		return e.prospect(ctx, ref)
 	}
 }
 
-func (e *Engine) asks(ctx context.Context, ref reprise.Ref) (out []reprise.Asked, err error) {
-	events, err := e.foresee(ctx, ref)
+func (e *Engine) prospect(ctx context.Context, ref reprise.Ref) (out project.Foreseen, err error) {
+	events, starts, err := e.foresee(ctx, ref)
 	for _, ev := range events {
-		out = append(out, askedIn(ev))
+		out.Asks = append(out.Asks, askedIn(ev))
 	}
+	out.Starts = starts
 	return out, err
 }
 
@@ -50,42 +52,46 @@ func askedIn(ev reprise.Event) reprise.Asked {
 }
 
 // foresee takes the turns that Resume would take, with a ledger and hands that keep
-// everything to themselves, and returns the events that ask a person something. It takes
-// no lease and changes nothing.
-func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) ([]reprise.Event, error) {
+// everything to themselves, and returns the events that ask a person something and the
+// steps that are started. It takes no lease and changes nothing.
+func (e *Engine) foresee(ctx context.Context, ref reprise.Ref) (asked []reprise.Event, starts []string, err error) {
 	store, err := e.look()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer store.Release()
 	w, err := e.looking(store, ref, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if begins := w.cutOffBeginning(); begins.Open() {
-		return nil, nil // it is made before anything is asked
+		return nil, nil, nil // it is made before anything is asked
 	}
 	p := newPreviewState(store, &Preview{Run: ref})
 	w.asPreview(ctx, p)
 	w.Parallel = math.MaxInt // what is asked does not depend on the settings
-	w.hands = &foresight{&previewHands{work: w, preview: p}}
+	hands := &foresight{previewHands: &previewHands{work: w, preview: p}}
+	w.hands = hands
 	if _, err := w.caughtUp(ctx, p); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if w.playbook, err = e.playbookOf(p.dry, ref); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := w.load(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := w.loop(ctx); err != nil && !errors.Is(err, errShown) {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.asked, nil
+	return p.asked, hands.starts, nil
 }
 
 // foresight are hands for which every attempt stays at work.
-type foresight struct{ *previewHands }
+type foresight struct {
+	*previewHands
+	starts []string
+}
 
 // Prepare implements Hands: only what an earlier process left is looked at.
 func (h *foresight) Prepare(ctx context.Context, f *Attempt) error {
@@ -96,7 +102,10 @@ func (h *foresight) Prepare(ctx context.Context, f *Attempt) error {
 }
 
 // Start implements Hands.
-func (h *foresight) Start(context.Context, *Attempt) error { return nil }
+func (h *foresight) Start(_ context.Context, f *Attempt) error {
+	h.starts = append(h.starts, f.Unit.ID)
+	return nil
+}
 
 // Await implements Hands.
 func (h *foresight) Await(context.Context, time.Time) (*End, error) { return nil, errShown }

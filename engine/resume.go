@@ -143,7 +143,7 @@ func (w *work) judgeHeld(ctx context.Context) (look, error) {
 }
 
 func (w *work) judgeBy(ctx context.Context, opts project.JudgeOptions) (look, error) {
-	opts.Budget, opts.Asks, opts.Lapsed, opts.From = w.budget, w.asks, w.lapsed, w.choice.From
+	opts.Budget, opts.Foresee, opts.Lapsed, opts.From = w.budget, w.prospect, w.lapsed, w.choice.From
 	j, err := project.Judge(ctx, w.Dir, opts)
 	if err != nil {
 		return look{}, err

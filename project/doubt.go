@@ -287,23 +287,48 @@ func (v *View) asks() (out []reprise.Asked) {
 
 // foresee adds what resuming the run would ask, as the engine says, and reports whether
 // that changes the decision.
-func (v *View) foresee(ctx context.Context, asks func(context.Context, reprise.Ref) ([]reprise.Asked, error)) bool {
+func (v *View) foresee(ctx context.Context, ask func(context.Context, reprise.Ref) (Foreseen, error)) (seen Foreseen, changed bool) {
 	r, d := v.Run, v.Decision
 	resumes := d.Action == reprise.Start || d.Action == reprise.Wait || d.Action == reprise.Ask && len(r.Asks) > 0
-	if asks == nil || len(v.Events) == 0 || !resumes || d.Verdict == reprise.BlockedVerdict {
-		return false
+	if ask == nil || len(v.Events) == 0 || !resumes || d.Verdict == reprise.BlockedVerdict {
+		return seen, false
 	}
-	list, err := asks(ctx, r.Ref)
+	seen, err := ask(ctx, r.Ref)
 	if err != nil {
 		r.Report(reprise.Finding{
 			Code: reprise.CodePendingQuestion, Severity: reprise.Warning, Subject: r.ID, Source: reprise.Source{File: r.Path},
 			Message: "whether resuming it asks something cannot be told: " + err.Error(),
 		})
-		return true
+		return seen, true
 	}
-	changed := len(list)+len(r.Asks) > 0
-	r.Asks = list
-	return changed
+	changed = len(seen.Asks)+len(r.Asks) > 0
+	r.Asks = seen.Asks
+	return seen, changed
+}
+
+// Foreseen is what resuming a run comes to before anything that it starts has ended: what
+// it asks, and the steps that it starts.
+type Foreseen struct {
+	Asks   []reprise.Asked
+	Starts []string
+}
+
+// startsAt moves the resume point to what the engine starts, where that settles the point
+// without doing it: as an answer on record says, or as its proof does.
+func (v *View) startsAt(seen Foreseen) {
+	d := &v.Decision
+	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 || slices.Contains(seen.Starts, d.Point.ID) {
+		return
+	}
+	var units []reprise.Unit
+	for _, id := range seen.Starts {
+		if s := v.Run.Step(id); s != nil {
+			units = append(units, s.Unit("what was cut off before it is settled and not done again"))
+		}
+	}
+	if len(units) > 0 {
+		d.Point, d.Units = &units[0], units
+	}
 }
 
 func stepsOf(events []reprise.Event) (out []string) {

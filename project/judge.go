@@ -50,10 +50,10 @@ type JudgeOptions struct {
 	// resumed, "" for none. With Full it is asked for every run that would be resumed; nil
 	// leaves it out.
 	Distrusts func(reprise.Ref) string
-	// Asks says what resuming a run asks a person before anything that it starts has
-	// ended. It is the engine's own answer, asked for runs that are on record here; nil
-	// leaves it out.
-	Asks func(context.Context, reprise.Ref) ([]reprise.Asked, error)
+	// Foresee says what resuming a run comes to before anything that it starts has ended.
+	// It is the engine's own answer, asked for runs that are on record here; nil leaves it
+	// out.
+	Foresee func(context.Context, reprise.Ref) (Foreseen, error)
 	// Lapsed gives the events by which resuming a run closes questions on record, which it
 	// is given as the journal tells them: no one has to answer these. nil leaves it out.
 	Lapsed func(*durable.Store, *Record) []reprise.Event
@@ -150,9 +150,11 @@ func Judge(ctx context.Context, dir string, opts JudgeOptions) (*Judgement, erro
 		if opts.Full && v.refused(files, res.Root, opts) {
 			v.decide(policy)
 		}
-		if v.foresee(ctx, opts.Asks) {
+		foreseen, changed := v.foresee(ctx, opts.Foresee)
+		if changed {
 			v.decide(policy)
 		}
+		v.startsAt(foreseen)
 		j.Decisions[r] = v.Decision
 	}
 	res.Runs = order(runs, res.entries, j.Observed)

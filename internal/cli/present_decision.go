@@ -106,6 +106,8 @@ func startsWith(j judged, columns int) string {
 		return "nothing; for you to do: " + text
 	case !startsUnanswered(j):
 		return text + ", once you have answered"
+	case j.d.Action == reprise.Ask && len(j.open()) == 0:
+		return text + ", once you have decided"
 	}
 	if n := len(j.d.Units) - 1; n > 0 {
 		text += fmt.Sprintf("; %d more may be started", n)

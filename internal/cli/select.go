@@ -66,7 +66,7 @@ func (a *app) look(ctx context.Context, dir string, opts project.JudgeOptions) (
 // judgeAgain judges a project that was found before. It shows and keeps nothing.
 func (a *app) judgeAgain(ctx context.Context, root string, opts project.JudgeOptions) (*project.Judgement, error) {
 	opts.Now, opts.Budget = a.now(), engine.Budgets(root, a.env)
-	opts.Asks, opts.Lapsed = engine.Asks(root, opts.Now), engine.Lapsed(root, a.env, opts.Now)
+	opts.Foresee, opts.Lapsed = engine.Foresee(root, opts.Now), engine.Lapsed(root, a.env, opts.Now)
 	return project.Judge(ctx, root, opts)
 }
 
