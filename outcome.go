@@ -92,13 +92,14 @@ func (r *Run) ComesAfter(step, other string) bool {
 }
 
 // Latest gives the index of the run that was updated last, of those that no living
-// process works on and no person holds; -1 if there is none. A time that is not known,
-// or is still to come, does not count.
+// process works on, no person holds and that belong here; -1 if there is none. A time
+// that is not known, or is still to come, does not count.
 func Latest(runs []*Run, decisions map[*Run]Decision, o Observed) int {
 	best := -1
 	for i, r := range runs {
 		_, _, known := r.Age(o.Now)
-		if decisions[r].State == Running || decisions[r].Holds(r) || !known {
+		away := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == CodeElsewhere })
+		if decisions[r].State == Running || decisions[r].Holds(r) || !known || away {
 			continue
 		}
 		if best < 0 || r.LastActivity.After(runs[best].LastActivity) {

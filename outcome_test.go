@@ -48,7 +48,7 @@ func TestComesAfter_by_needs_or_by_place(t *testing.T) {
 	}
 }
 
-func TestLatest_leaves_out_what_is_alive_held_or_of_unknown_age(t *testing.T) {
+func TestLatest_leaves_out_what_is_alive_held_elsewhere_or_of_unknown_age(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(hours int) *reprise.Run {
@@ -57,7 +57,9 @@ func TestLatest_leaves_out_what_is_alive_held_or_of_unknown_age(t *testing.T) {
 	alive, old, young, unknown := at(1), at(30), at(20), &reprise.Run{State: reprise.Interrupted}
 	held := at(2)
 	held.State = reprise.Waiting
-	runs := []*reprise.Run{alive, old, young, unknown, held}
+	away := at(3)
+	away.Findings = []reprise.Finding{{Code: reprise.CodeElsewhere, Severity: reprise.Blocking}}
+	runs := []*reprise.Run{alive, old, young, unknown, held, away}
 	decisions := map[*reprise.Run]reprise.Decision{alive: {State: reprise.Running}, held: {State: reprise.Waiting, Action: reprise.Ask}}
 	if i := reprise.Latest(runs, decisions, reprise.Observed{Now: now}); i != 2 {
 		t.Errorf("the latest is %d, want 2", i)
