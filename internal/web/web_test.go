@@ -109,7 +109,7 @@ func documents(text string) map[string]any {
 	question := report.Question{ID: text, Subject: text, Text: text, Options: []string{text}, Source: text}
 	unit := report.Unit{ID: text, Path: text, Title: text, Phase: text, Role: text}
 	run := report.Run{
-		Layout: "longrun", ID: text, Path: "specs/" + text, Kind: text, Title: text, State: reprise.Interrupted, Verdict: reprise.Caution,
+		Layout: "longrun", ID: text, Path: "specs/" + text, Kind: text, Title: text + ".", State: reprise.Interrupted, Verdict: reprise.Caution,
 		Progress: report.Progress{Done: 1, Total: 2}, LastActivity: &at, Next: []report.Unit{unit}, Questions: []report.Question{question}, Findings: []report.Finding{finding},
 	}
 	check := report.Check{Root: "/p", Git: &report.Git{Branch: text, Operation: text}, Checked: report.Checked{
