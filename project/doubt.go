@@ -313,11 +313,12 @@ type Foreseen struct {
 	Starts []string
 }
 
-// startsAt moves the resume point to what the engine starts, where that settles the point
-// without doing it: as an answer on record says, or as its proof does.
+// startsAt moves the resume point to what the engine starts, where the point was cut off and
+// is settled without doing it again: as an answer on record says, or as its proof does.
 func (v *View) startsAt(seen Foreseen) {
 	d := &v.Decision
-	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 || slices.Contains(seen.Starts, d.Point.ID) {
+	if d.Action != reprise.Start || d.Point == nil || len(seen.Starts) == 0 || slices.Contains(seen.Starts, d.Point.ID) ||
+		!slices.Contains(stepsOf(v.History.Open()), d.Point.ID) {
 		return
 	}
 	var units []reprise.Unit
