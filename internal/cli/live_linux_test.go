@@ -95,7 +95,7 @@ func TestX10_ctrl_c_stops_the_step_cleanly_and_says_how_to_go_on(t *testing.T) {
 // leavesNoView holds that nothing of the live view stays on the terminal.
 func leavesNoView(t *testing.T, c *console) {
 	t.Helper()
-	for i, l := range c.lines(80, 24) {
+	for i, l := range c.lines() {
 		if strings.Contains(l, " left · ") || strings.Contains(l, "◐") || strings.Contains(l, "Ctrl-C stops") {
 			t.Errorf("line %d is left of the live view: %s\n%q", i+1, l, c.raw())
 		}

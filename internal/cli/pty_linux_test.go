@@ -20,12 +20,13 @@ import (
 
 // console is a program on a terminal of its own, as a person would have it.
 type console struct {
-	t      *testing.T
-	master *os.File
-	cmd    *exec.Cmd
-	mu     sync.Mutex
-	out    bytes.Buffer
-	read   chan struct{}
+	t             *testing.T
+	columns, rows int
+	master        *os.File
+	cmd           *exec.Cmd
+	mu            sync.Mutex
+	out           bytes.Buffer
+	read          chan struct{}
 }
 
 // onTerminal starts the program in dir on a terminal of this size.
@@ -61,7 +62,7 @@ func commandOnTerminal(t *testing.T, dir string, columns, rows int, env []string
 		t.Skipf("no terminals can be made here: %v", err)
 	}
 	defer tty.Close()
-	c := &console{t: t, master: master, cmd: cmd, read: make(chan struct{})}
+	c := &console{t: t, columns: columns, rows: rows, master: master, cmd: cmd, read: make(chan struct{})}
 	c.cmd.Dir = dir
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = tty, tty, tty
 	c.cmd.Env = append([]string{"REPRISE_TEST_PROGRAM=1", "TERM=xterm-256color", "PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_GLOBAL=" + os.DevNull}, env...)
@@ -92,7 +93,15 @@ func commandOnTerminal(t *testing.T, dir string, columns, rows int, env []string
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;?$]*[a-zA-Z]|\x1b[=>]|\x1b\\][^\x07]*\x07|\r")
 
-var escape = regexp.MustCompile("^\x1b\\[[0-9;?$<>=]*[a-zA-Z]")
+var (
+	escape    = regexp.MustCompile("^\x1b\\[[0-9;?$<>=]*[a-zA-Z]")
+	title     = regexp.MustCompile("^\x1b(\\][^\x07]*\x07|[=>])")
+	cutEscape = regexp.MustCompile("^\x1b(\\[[0-9;?$<>=]*|\\][^\x07]*)?$")
+)
+
+// patience is how long something may take on the busiest machine before a test says what
+// it waited for in vain.
+const patience = 5 * time.Minute
 
 // text is everything shown so far without escapes.
 func (c *console) text() string {
@@ -108,9 +117,9 @@ func (c *console) raw() string {
 	return c.out.String()
 }
 
-// lines are what is to be read on a terminal in the end, those that were scrolled away
-// too. It knows the escapes that the live view uses.
-func (c *console) lines(columns, rows int) []string {
+// lines are what is to be read on the terminal now, those that were scrolled away too.
+// It knows the escapes that the live view and the picker use.
+func (c *console) lines() []string {
 	var screen [][]rune
 	top, row, column := 0, 0, 0
 	put := func(r rune) {
@@ -159,13 +168,17 @@ func (c *console) lines(columns, rows int) []string {
 		}
 		r, n := utf8.DecodeRuneInString(raw)
 		switch {
+		case r == utf8.RuneError || cutEscape.MatchString(raw):
+			n = len(raw) // the rest of it is not here yet
+		case title.MatchString(raw):
+			n = len(title.FindString(raw))
 		case strings.HasPrefix(raw, "\x1bM"):
 			row, n = max(top, row-1), 2
 		case r == '\r':
 			column = 0
 		case r == '\n':
 			row++
-			if row-top >= rows {
+			if row-top >= c.rows {
 				top++
 			}
 		case r == '\t':
@@ -175,7 +188,7 @@ func (c *console) lines(columns, rows int) []string {
 		case r < ' ':
 			c.t.Fatalf("a control character that is not known: %q", raw[:min(20, len(raw))])
 		default:
-			if column == columns {
+			if column == c.columns {
 				row, column = row+1, 0
 			}
 			put(r)
@@ -190,11 +203,19 @@ func (c *console) lines(columns, rows int) []string {
 	return out
 }
 
-// waitFor waits until a text is shown, however long that takes while the program is
-// there.
+// waitFor waits until a text is shown. Only what changes of a line is drawn, so a text may
+// be on the screen and never have been printed in one piece.
 func (c *console) waitFor(want string) {
 	c.t.Helper()
-	for ; ; time.Sleep(10 * time.Millisecond) {
+	c.wait(func() bool {
+		return strings.Contains(c.text(), want) || strings.Contains(strings.Join(c.lines(), "\n"), want)
+	}, want)
+}
+
+// wait waits until something holds of what is shown, while the program is there.
+func (c *console) wait(holds func() bool, want string) {
+	c.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		ended := false
 		select {
 		case <-c.read:
@@ -202,10 +223,10 @@ func (c *console) waitFor(want string) {
 		default:
 		}
 		switch {
-		case strings.Contains(c.text(), want):
+		case holds():
 			return
-		case ended:
-			c.t.Fatalf("never shown: %q\n%s", want, c.text())
+		case ended || time.Now().After(deadline):
+			c.t.Fatalf("never shown: %q\n%s", want, strings.Join(c.lines(), "\n"))
 		}
 	}
 }
@@ -230,6 +251,7 @@ func (c *console) resize(columns, rows int) {
 func (c *console) end() int {
 	c.t.Helper()
 	var exit *exec.ExitError
+	defer time.AfterFunc(patience, func() { c.cmd.Process.Kill() }).Stop()
 	if err := c.cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		c.t.Fatal(err)
 	}
@@ -237,10 +259,12 @@ func (c *console) end() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// eventually waits until something holds; the limit is the test program's.
+// eventually waits until something holds.
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
-	for !holds() {
-		time.Sleep(10 * time.Millisecond)
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain")
+		}
 	}
 }

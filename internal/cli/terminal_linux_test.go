@@ -28,7 +28,9 @@ func TestAlone_on_a_terminal_it_offers_what_was_interrupted(t *testing.T) {
 	c.waitFor("› ◐ EPIC-2")
 	c.send("\x1b[B")
 	c.waitFor("› ◐ qa-loop-2.2")
-	c.send("health") // narrows the list down to what is called that
+	c.send("h") // narrows the list down to what is called that
+	c.waitFor("match: h")
+	c.send("ealth")
 	c.waitFor("1 of 9 match: health")
 	c.send(" ") // looks, before it leaps
 	c.waitFor("NEEDS A DECISION")
